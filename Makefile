@@ -1,0 +1,110 @@
+# Every command of the project. `make` alone lists them.
+# Needs Python 3.11 or newer, make, and the network on the first run; all that it installs stays in .local/.
+
+LOCAL := .local
+VENV := $(LOCAL)/venv
+APP := $(VENV)/app/bin
+SAM := $(VENV)/sam/bin/sam
+UV := $(VENV)/uv/bin/uv
+TESTS ?= tests
+
+# sam keeps its own settings here instead of in the home folder, and reports nothing to its makers.
+export SAM_CLI_TELEMETRY := 0
+export __SAM_CLI_APP_DIR := $(CURDIR)/$(LOCAL)/sam
+# Whatever environment the caller works in must not leak into ours.
+unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME MAKEFLAGS
+export PYTHONDONTWRITEBYTECODE := 1
+
+COMPILE := pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	--no-config --custom-compile-command "make lock"
+
+# Each environment is made from its compiled requirements, and again when those change.
+$(UV): requirements/uv.txt local/find-python
+	@echo "Installing uv"
+	@python=$$(local/find-python) && "$$python" -m venv --clear $(VENV)/uv
+	@$(VENV)/uv/bin/python -m pip --disable-pip-version-check install -qq --require-hashes --requirement $<
+	@touch $@
+
+$(VENV)/app.ready: REQUIREMENTS = requirements/dev.txt
+$(VENV)/aws.ready: REQUIREMENTS = requirements/aws.txt
+$(VENV)/sam.ready: REQUIREMENTS = requirements/sam.txt
+$(VENV)/app.ready: requirements/dev.txt
+$(VENV)/aws.ready: requirements/aws.txt
+$(VENV)/sam.ready: requirements/sam.txt
+
+$(VENV)/%.ready: $(UV)
+	@echo "Installing $(REQUIREMENTS)"
+	@$(VENV)/$*/bin/python -c "" 2>/dev/null \
+		|| $(UV) venv --quiet --clear --no-config --python "$$(local/find-python)" $(VENV)/$*
+	@$(UV) pip sync --quiet --no-config --require-hashes --python $(VENV)/$*/bin/python $(REQUIREMENTS)
+	@touch $@
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+
+##@ Use it
+.PHONY: setup run up down demo
+setup: $(VENV)/app.ready $(VENV)/aws.ready $(VENV)/sam.ready ## install everything that is missing, into .local/
+
+run: setup ## start the whole stack here in the foreground; Ctrl-C stops it
+	@exec $(APP)/python -m local run
+
+up: setup ## start the whole stack in the background; the last line is JSON with its address
+	@$(APP)/python -m local up
+
+down: ## stop what `make up` started
+	@test ! -x $(APP)/python || $(APP)/python -m local down
+
+demo: setup ## 30 users race for 10 shares on a stack of its own; a second packet is refunded
+	@$(APP)/python -m local demo
+
+##@ Ship it
+.PHONY: build deploy
+build: setup ## build the layer and the template for AWS into .aws-sam/
+	@UV="$(CURDIR)/$(UV)" LAYER_INTERPRETER="$$(local/find-python)" $(SAM) build
+
+deploy: build ## deploy to AWS: make deploy STAGE=dev|prod
+	@$(SAM) deploy --config-env $(or $(STAGE),dev)
+
+##@ Check it
+.PHONY: format lint types imports template test-unit test check
+format: $(VENV)/app.ready ## rewrite the code in the project's format
+	@$(APP)/ruff format .
+	@$(APP)/ruff check --fix-only --quiet .
+
+lint: $(VENV)/app.ready ## check format and lint rules (ruff)
+	@$(APP)/ruff format --check --quiet .
+	@$(APP)/ruff check --quiet .
+
+types: $(VENV)/app.ready ## types (mypy, strict)
+	@$(APP)/mypy --no-error-summary
+
+imports: $(VENV)/app.ready ## who may import whom (import-linter)
+	@PYTHONPATH=shared $(APP)/lint-imports --no-logo --cache-dir $(LOCAL)/cache/imports
+
+template: build ## build, validate and lint template.yaml
+	@$(SAM) validate --lint
+	@$(APP)/cfn-lint template.yaml
+
+test-unit: $(VENV)/app.ready ## the tests that need no server, in seconds
+	@$(APP)/python -m pytest --quiet tests/unit
+
+test: setup ## all tests; a part of them: make test TESTS=tests/integration
+	@$(APP)/python -m pytest $(TESTS)
+
+check: lint types imports template test ## exactly what CI runs
+
+##@ Keep it
+.PHONY: lock clean help
+lock: $(UV) ## compile the pinned requirements again
+	@$(UV) $(COMPILE) shared/requirements.in --output-file shared/requirements.txt
+	@for name in uv dev aws sam; do \
+		$(UV) $(COMPILE) requirements/$$name.in --output-file requirements/$$name.txt || exit 1; done
+
+clean: down ## remove everything that was made here
+	@rm -rf $(LOCAL) .aws-sam
+
+help: ## list the commands
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} \
+		/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -1,0 +1,24 @@
+"""The operators' door: deposits and audits, for tokens with the scope hongbao/admin."""
+
+from redpacket.edge import views, wiring
+from redpacket.edge.api import ADMIN_SCOPE, Api, HttpAnswer, HttpRequest
+from redpacket.edge.schemas import DepositBody, idempotent_request, parse
+
+handler = Api()
+
+
+@handler.route("POST /admin/deposits")
+def deposit(request: HttpRequest) -> HttpAnswer:
+    """Put money into a user's account, once per idempotency key."""
+    request.require_scope(ADMIN_SCOPE)
+    idempotent = idempotent_request(request)
+    body = parse(DepositBody, request.json())
+    transfer_id, balance_fen = wiring.deposit(body.user, body.amount_fen, idempotent)
+    return HttpAnswer({"transfer_id": transfer_id, "balance_fen": balance_fen}, status=201)
+
+
+@handler.route("GET /admin/packets/{packet_id}/audit")
+def audit_packet(request: HttpRequest) -> HttpAnswer:
+    """Check the invariants of one packet."""
+    request.require_scope(ADMIN_SCOPE)
+    return HttpAnswer(views.audit_view(wiring.audit_packet(request.packet_id)))

@@ -1,0 +1,17 @@
+"""The door of a grab: POST /packets/{packet_id}/grab. The crowd comes through here."""
+
+from redpacket.edge import views, wiring
+from redpacket.edge.api import Api, HttpAnswer, HttpRequest
+
+handler = Api()
+
+
+@handler.route("POST /packets/{packet_id}/grab")
+def grab(request: HttpRequest) -> HttpAnswer:
+    """Claim one share for the caller."""
+    if body := request.json():
+        # Most grabs have no body, and then the schemas are not worth their import.
+        from redpacket.edge.schemas import GrabBody, parse  # noqa: PLC0415
+
+        parse(GrabBody, body)
+    return HttpAnswer(views.claim_view(wiring.grab_packet(request.packet_id, request.user)))

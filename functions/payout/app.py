@@ -1,0 +1,11 @@
+"""The door of the payout queue: settles a batch of claims, and reports those it could not."""
+
+from typing import Any
+
+from redpacket.edge import wiring
+from redpacket.edge.queue import settle_batch
+
+
+def handler(event: dict[str, Any], context: object) -> dict[str, list[dict[str, str]]]:  # noqa: ARG001 - Lambda's form
+    """Settle what the messages name; a message that fails comes again, five times in all."""
+    return settle_batch(event["Records"], settle=wiring.settle_claims)

@@ -1,0 +1,27 @@
+"""The door of a user's own page: GET /me, PUT /me/profile."""
+
+from redpacket.edge import views, wiring
+from redpacket.edge.api import Api, HttpAnswer, HttpRequest
+from redpacket.edge.schemas import ProfileBody, parse
+
+handler = Api()
+
+
+@handler.route("GET /me")
+def read_me(request: HttpRequest) -> HttpAnswer:
+    """Show the caller to themselves: public token, nickname, avatar, balance."""
+    profiles = wiring.profiles().list_profiles([request.user.user_id])
+    return _me(request, profiles)
+
+
+@handler.route("PUT /me/profile")
+def edit_profile(request: HttpRequest) -> HttpAnswer:
+    """Change what others see of the caller."""
+    body = parse(ProfileBody, request.json())
+    return _me(request, wiring.keep_profile(request.user.user_id, body.nickname, body.avatar_url))
+
+
+def _me(request: HttpRequest, profiles: views.Profiles) -> HttpAnswer:
+    people = views.People(profiles, wiring.public_tokens())
+    balance_fen = wiring.balance_fen(request.user.user_id)
+    return HttpAnswer({**people.view(request.user), "balance_fen": balance_fen})

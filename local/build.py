@@ -1,0 +1,155 @@
+"""Builds the real template with the real `sam build`, once for each state of the sources."""
+
+import fcntl
+import hashlib
+import json
+import os
+import platform
+import shutil
+import subprocess
+import time
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import yaml
+
+from local import places
+from local.errors import StackError
+from local.processes import Process
+
+# The bucket of the emulator that the artifacts are put into before the deployment.
+ARTIFACT_BUCKET = "redpacket-artifacts"
+# Stacks of two states of the sources can start at once, one of them a moment older.
+BUILDS_KEPT = 3
+SOURCES = ("shared", "lua", "functions")
+# Properties that name a local folder to be uploaded, by resource type.
+CODE_PROPERTIES = {
+    "AWS::Serverless::Function": "CodeUri",
+    "AWS::Serverless::LayerVersion": "ContentUri",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """A template ready for CloudFormation, and the archives that it refers to."""
+
+    template: dict[str, Any]
+    archives: list[Path]
+
+
+class Building:
+    """A build under way beside other work; one at a time, and stopped when its block ends early."""
+
+    def __init__(self, say: Callable[[str], None], log: Path) -> None:
+        self._say = say
+        self._log = log
+        self._process: Process | None = None
+
+    def __enter__(self) -> Self:
+        """Begin the build, unless the sources were built before."""
+        places.BUILDS.mkdir(parents=True, exist_ok=True)
+        self._lock = (places.BUILDS / "lock").open("w")
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        self._folder = places.BUILDS / _digest()
+        self._began_at = time.monotonic()
+        if not (self._folder / "template.json").exists():
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder.mkdir()
+            self._process = _start_sam(self._folder / "sam", self._log)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop the build if it still runs."""
+        if self._process:
+            self._process.stop()
+        self._lock.close()
+
+    def finish(self) -> Build:
+        """Wait for the build and return it."""
+        if self._process:
+            if self._process.wait() != 0:
+                raise StackError(f"sam build failed{self._process.log_tail()}")
+            _package(self._folder)
+            self._say(f"sam build: {time.monotonic() - self._began_at:.1f} s")
+            _forget_old_builds(keep=self._folder)
+        os.utime(self._folder)
+        template = json.loads((self._folder / "template.json").read_text())
+        return Build(template, sorted(self._folder.glob("*.zip")))
+
+
+def architecture() -> str:
+    """Return this machine's processor as Lambda calls it."""
+    return "arm64" if platform.machine() in {"arm64", "aarch64"} else "x86_64"
+
+
+def _digest() -> str:
+    digest = hashlib.sha256(_lambda_python_version().encode())
+    files = [places.ROOT / "template.yaml"]
+    for source in SOURCES:
+        files += sorted((places.ROOT / source).rglob("*"))
+    for file in files:
+        if file.is_file() and "__pycache__" not in file.parts:
+            digest.update(f"\0{file.relative_to(places.ROOT)}\0".encode())
+            digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _lambda_python_version() -> str:
+    command = [str(places.LAMBDA_PYTHON), "-c", "import sys; print('%d.%d' % sys.version_info[:2])"]
+    return subprocess.run(command, capture_output=True, check=True, text=True).stdout.strip()
+
+
+def _start_sam(target: Path, log: Path) -> Process:
+    command = [
+        *(str(places.SAM), "build", "--template", str(places.ROOT / "template.yaml")),
+        *("--build-dir", str(target), "--base-dir", str(places.ROOT), "--no-cached"),
+    ]
+    return Process("sam build", command, log=log, env=_environment(), cwd=places.ROOT)
+
+
+def _package(folder: Path) -> None:
+    """Turn what sam has built in *folder* into archives and a template that names them."""
+    built = folder / "sam"
+    template = yaml.safe_load((built / "template.yaml").read_text())
+    for name, resource in template["Resources"].items():
+        if code := CODE_PROPERTIES.get(resource["Type"]):
+            source = (built / resource["Properties"][code]).resolve()
+            resource["Properties"][code] = _archive(source, folder / f"{name}.zip")
+    shutil.rmtree(built)
+    # Written last: a folder with a template is a whole one. A policy's date is plain text.
+    (folder / "template.json").write_text(json.dumps(template, default=str, ensure_ascii=False))
+
+
+def _environment() -> dict[str, str]:
+    return os.environ | {
+        "UV": str(places.UV),
+        "LAYER_INTERPRETER": str(places.LAMBDA_PYTHON),
+        "LAYER_PYTHON": _lambda_python_version(),
+        "LAYER_PLATFORM": _layer_platform(),
+        "SAM_CLI_TELEMETRY": "0",
+        "__SAM_CLI_APP_DIR": str(places.SAM_SETTINGS),
+    }
+
+
+def _layer_platform() -> str:
+    processor = {"arm64": "aarch64", "x86_64": "x86_64"}[architecture()]
+    return f"{processor}-{'apple-darwin' if platform.system() == 'Darwin' else 'unknown-linux-gnu'}"
+
+
+def _archive(source: Path, target: Path) -> dict[str, str]:
+    # Stored, not deflated: the emulator unpacks the layer anew for every function.
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
+        for file in sorted(source.rglob("*")):
+            if file.is_file():
+                archive.write(file, file.relative_to(source))
+    return {"Bucket": ARTIFACT_BUCKET, "Key": target.name}
+
+
+def _forget_old_builds(keep: Path) -> None:
+    builds = [folder for folder in places.BUILDS.iterdir() if folder.is_dir() and folder != keep]
+    builds.sort(key=lambda folder: folder.stat().st_mtime, reverse=True)
+    for folder in builds[BUILDS_KEPT - 1 :]:
+        shutil.rmtree(folder)

@@ -1,0 +1,59 @@
+"""Calls the API over HTTP as any client would, for the demonstration and the first steps."""
+
+import uuid
+from typing import Any, Self
+
+import httpx
+
+from local.errors import StackError
+
+# A cold function on a busy machine answers within a few seconds.
+ANSWER_TIMEOUT_S = 30.0
+
+
+class Client:
+    """One user, or a passer-by without a token; safe to use from many threads."""
+
+    def __init__(self, api: str, token: str | None = None) -> None:
+        self._http = httpx.Client(
+            base_url=api,
+            headers={"Authorization": f"Bearer {token}"} if token else {},
+            timeout=ANSWER_TIMEOUT_S,
+            trust_env=False,
+        )
+
+    def __enter__(self) -> Self:
+        """Return the client."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close its connections."""
+        self._http.close()
+
+    def get(self, path: str) -> dict[str, Any]:
+        """Return what is at *path*."""
+        return _content(self._http.get(path))
+
+    def put(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Replace what is at *path*."""
+        return _content(self._http.put(path, json=body))
+
+    def post(self, path: str, body: dict[str, Any], key: str | None = None) -> dict[str, Any]:
+        """Post *body* once: with *key*, a repeat has no second effect."""
+        return _content(self.try_post(path, body, key))
+
+    def try_post(self, path: str, body: dict[str, Any], key: str | None = None) -> httpx.Response:
+        """Post *body* and return the answer, whatever it says."""
+        return self._http.post(
+            path, json=body, headers={"Idempotency-Key": key or uuid.uuid4().hex}
+        )
+
+
+def _content(answer: httpx.Response) -> dict[str, Any]:
+    if answer.is_success:
+        content: dict[str, Any] = answer.json()
+        return content
+    request = answer.request
+    raise StackError(
+        f"{request.method} {request.url.path} was answered {answer.status_code}: {answer.text}"
+    )

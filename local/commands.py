@@ -1,0 +1,145 @@
+"""What the commands of the Makefile do: run, up, down."""
+
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from local import places
+from local.errors import StackError
+from local.ports import Ports
+from local.stack import Stack
+from local.welcome import welcome
+
+UP = places.STATES / "up"
+# A first build downloads the layer's packages; afterwards a start takes under ten seconds.
+UP_TIMEOUT_S = 300.0
+DOWN_TIMEOUT_S = 30.0
+
+
+def say(message: str) -> None:
+    """Show progress."""
+    print(message, flush=True)
+
+
+def end_on_signals() -> None:
+    """Let SIGTERM and a closed terminal end us as Ctrl-C does: through all `with` blocks."""
+    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGHUP, _interrupt)
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def run() -> None:
+    """Run a stack in the foreground until somebody stops it."""
+    _serve(places.STATES / "run", hint="Ctrl-C stops it.")
+
+
+def serve() -> None:
+    """Run the stack of `make up`; the background half of that command."""
+    _serve(UP, hint="`make down` stops it.")
+
+
+def _serve(state_dir: Path, hint: str) -> None:
+    try:
+        with Stack(state_dir, ports=Ports.default(), say=say) as stack:
+            say(f"{welcome(stack)}\n{hint}")
+            (state_dir / "ready.json").write_text(json.dumps(stack.description()))
+            while stack.is_whole():
+                time.sleep(0.2)
+            raise StackError(
+                f"a program of the stack ended by itself; its log is in {state_dir / 'logs'}"
+            )
+    except KeyboardInterrupt:
+        say("\nStopped.")
+    finally:
+        (state_dir / "ready.json").unlink(missing_ok=True)
+
+
+def up() -> None:
+    """Start a stack in the background, unless it runs already, and print where it is."""
+    if _keeper_of(UP) is None:
+        _start_in_background()
+    print(json.dumps(_wait_until_ready()))
+
+
+def _start_in_background() -> None:
+    UP.mkdir(parents=True, exist_ok=True)
+    log = UP / "up.log"
+    with log.open("wb") as output:
+        server = subprocess.Popen(
+            [sys.executable, "-m", "local", "serve"],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        _follow(log, server)
+    except BaseException:
+        server.terminate()
+        server.wait()
+        raise
+    if server.poll() is not None:
+        raise StackError("the stack did not start")
+
+
+def _follow(log: Path, server: "subprocess.Popen[bytes]") -> None:
+    """Repeat what *server* says until the stack is ready or gone."""
+    with log.open("rb") as text:
+        is_over = False
+        while not is_over:
+            is_over = server.poll() is not None or (UP / "ready.json").exists()
+            sys.stdout.buffer.write(text.read())
+            sys.stdout.flush()
+            time.sleep(0.05)
+
+
+def _wait_until_ready() -> dict[str, Any]:
+    deadline = time.monotonic() + UP_TIMEOUT_S
+    while time.monotonic() < deadline and _keeper_of(UP) is not None:
+        try:
+            description: dict[str, Any] = json.loads((UP / "ready.json").read_text())
+        except (FileNotFoundError, ValueError):
+            time.sleep(0.1)
+        else:
+            return description
+    raise StackError("the stack did not become ready")
+
+
+def down() -> None:
+    """Stop the stack in the background; harmless when there is none."""
+    keeper = _keeper_of(UP)
+    if keeper is None:
+        say("Nothing is running.")
+        return
+    os.kill(keeper, signal.SIGTERM)
+    deadline = time.monotonic() + DOWN_TIMEOUT_S
+    while _keeper_of(UP) is not None:
+        if time.monotonic() > deadline:
+            raise StackError(f"process {keeper} does not stop")
+        time.sleep(0.05)
+    say("Stopped.")
+
+
+def _keeper_of(state_dir: Path) -> int | None:
+    """Return the process that runs a stack in *state_dir*, or nothing.
+
+    It holds a lock, which cannot outlive it as a file with a process number would.
+    """
+    try:
+        with (state_dir / "lock").open("r+") as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return None
+    except OSError:
+        return int((state_dir / "lock").read_text() or 0) or None
+    return None

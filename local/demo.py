@@ -1,0 +1,184 @@
+"""`make demo`: the life of two packets, shown and checked on a stack of their own.
+
+Thirty users race for ten shares of the first packet. Of the second one share is taken, and the
+rest goes back when it expires. At the end every fen must be where it belongs.
+"""
+
+import json
+import os
+import shutil
+import sys
+import time
+import unicodedata
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+from local import places
+from local.client import Client
+from local.commands import say
+from local.errors import StackError
+from local.stack import Stack
+from local.welcome import ADMIN_SCOPE
+
+RACERS = 30
+SHARES = 10
+DEPOSIT_FEN = 20_000
+RACED: dict[str, Any] = {
+    "kind": "lucky",
+    "total_fen": 8_888,
+    "count": SHARES,
+    "greeting": "恭喜发财，大吉大利",
+}
+# One second is the shortest life; long enough for one user to grab on a warm stack.
+EXPIRING: dict[str, Any] = {
+    "kind": "equal",
+    "total_fen": 500,
+    "count": 5,
+    "greeting": "手慢无",
+    "expires_in_s": 5,
+}
+# Far above what settlement takes (about a second), far below a reader's patience.
+WAIT_S_MAX = 60.0
+# As EventBridge Scheduler calls it; the demonstration does not wait for the minute.
+SCHEDULE = {"source": "aws.scheduler", "detail-type": "Scheduled Event", "detail": {}}
+
+
+@dataclass
+class _Demo:
+    """The stack and who takes part."""
+
+    stack: Stack
+    admin: Client
+    sender: Client
+    packet_ids: list[str] = field(default_factory=list)
+
+    def user(self, number: int) -> Client:
+        name = f"racer-{number:02}"
+        return Client(self.stack.api, self.stack.token(name, nickname=f"抢手{number:02}"))
+
+    def send(self, packet: dict[str, Any]) -> str:
+        packet_id: str = self.sender.post("/packets", packet)["packet_id"]
+        self.packet_ids.append(packet_id)
+        return packet_id
+
+    def page(self, packet_id: str) -> dict[str, Any]:
+        return self.sender.get(f"/packets/{packet_id}")
+
+
+def demo() -> None:
+    """Run the demonstration; its last line is JSON, and it fails when a fen is missing."""
+    state_dir = places.STATES / f"demo-{os.getpid()}"
+    try:
+        with Stack(state_dir, say=say) as stack:
+            result = _show(stack)
+    finally:
+        shutil.rmtree(state_dir, ignore_errors=True)
+    print(json.dumps(result))
+    if not result["conserved"]:
+        sys.exit(1)
+
+
+def _show(stack: Stack) -> dict[str, Any]:
+    admin = Client(stack.api, stack.token("operator", scope=ADMIN_SCOPE))
+    sender = Client(stack.api, stack.token("lao-ban", nickname="老板"))
+    with admin, sender:
+        show = _Demo(stack, admin, sender)
+        admin.post("/admin/deposits", {"user": "lao-ban", "amount_fen": DEPOSIT_FEN})
+        _race(show)
+        _expire(show)
+        return _check(show)
+
+
+def _race(show: _Demo) -> None:
+    packet_id = show.send(RACED)
+    say(f"\n{RACERS} users race for {SHARES} shares of {RACED['total_fen'] / 100:.2f} yuan")
+    with ThreadPoolExecutor(RACERS) as crowd:
+        outcomes = list(
+            crowd.map(lambda number: _grab(show.user(number), packet_id), range(RACERS))
+        )
+    for outcome in sorted(set(outcomes)):
+        say(f"  {outcomes.count(outcome):3} {outcome}")
+    _wait_for("settlement", lambda: _is_settled(show.page(packet_id), SHARES))
+    say(_table(show.page(packet_id)))
+
+
+def _expire(show: _Demo) -> None:
+    packet_id = show.send(EXPIRING)
+    outcome = _grab(show.user(0), packet_id)
+    say(f"\nA second packet lives for {EXPIRING['expires_in_s']} s; one user grabs: {outcome}")
+    functions = show.stack.aws("lambda")
+
+    def is_closed() -> bool:
+        name = show.stack.outputs["ExpireFunction"]
+        functions.invoke(FunctionName=name, Payload=json.dumps(SCHEDULE).encode())
+        page = show.page(packet_id)
+        return page["status"] == "closed" and _is_settled(page, 1)
+
+    _wait_for("the refund", is_closed)
+    say(_table(show.page(packet_id)))
+
+
+def _check(show: _Demo) -> dict[str, Any]:
+    pages = [show.page(packet_id) for packet_id in show.packet_ids]
+    audits = [show.admin.get(f"/admin/packets/{packet_id}/audit") for packet_id in show.packet_ids]
+    for packet_id, audit in zip(show.packet_ids, audits, strict=True):
+        say(f"audit of {packet_id}: {json.dumps(audit, ensure_ascii=False)}")
+    claims = [claim for page in pages for claim in page["claims"]]
+    return {
+        "packets": len(pages),
+        "claims": len(claims),
+        "settled": sum(claim["payout"] == "settled" for claim in claims),
+        "refunded_fen": sum(page["refunded_fen"] for page in pages),
+        "conserved": all(audit["ok"] and not audit["differences"] for audit in audits),
+    }
+
+
+def _grab(user: Client, packet_id: str) -> str:
+    """Grab once and return the outcome, or the code of the refusal."""
+    with user:
+        answer = user.try_post(f"/packets/{packet_id}/grab", {})
+    content = answer.json()
+    return str(content["outcome"] if answer.is_success else content.get("code", answer.status_code))
+
+
+def _is_settled(page: dict[str, Any], count: int) -> bool:
+    return [claim["payout"] for claim in page["claims"]] == ["settled"] * count
+
+
+def _wait_for(what: str, is_done: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + WAIT_S_MAX
+    while not is_done():
+        if time.monotonic() > deadline:
+            raise StackError(f"{what} did not come within {WAIT_S_MAX:.0f} s")
+        time.sleep(0.25)
+
+
+def _table(page: dict[str, Any]) -> str:
+    """Return the record page as a person reads it."""
+    head = (
+        f"\n{page['sender']['nickname']}: {page['greeting']}   {page['status']}, "
+        f"{page['claimed_count']}/{page['count']} shares, "
+        f"{page['claimed_fen'] / 100:.2f}/{page['total_fen'] / 100:.2f} yuan, "
+        f"{page['refunded_fen'] / 100:.2f} refunded"
+    )
+    rows = [
+        (
+            claim["nickname"] or "",
+            f"{claim['amount_fen'] / 100:7.2f}",
+            f"+{(claim['claimed_at_ms'] - page['created_at_ms']) / 1000:.3f} s",
+            claim["payout"],
+            "手气最佳" if claim["is_luckiest"] else "",
+        )
+        for claim in page["claims"]
+    ]
+    return "\n".join(
+        [head, *("  " + "  ".join(_pad(cell, 10) for cell in row).rstrip() for row in rows)]
+    )
+
+
+def _pad(text: str, width: int) -> str:
+    """Pad *text* to *width* columns; a Chinese character takes two."""
+    columns = sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+    return text + " " * (width - columns)

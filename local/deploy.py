@@ -1,0 +1,78 @@
+"""Deploys a build to the emulator through CloudFormation, as `sam deploy` does on AWS."""
+
+import json
+import time
+from typing import TYPE_CHECKING
+
+from local.build import ARTIFACT_BUCKET, Build
+from local.errors import StackError
+
+if TYPE_CHECKING:
+    from mypy_boto3_cloudformation import CloudFormationClient
+    from mypy_boto3_s3 import S3Client
+
+STACK_NAME = "redpacket-local"
+# The whole stack takes the emulator two seconds; a machine under load may need many times that.
+DEPLOY_TIMEOUT_S = 120.0
+
+
+def deploy(
+    build: Build, parameters: dict[str, str], *, cloud: "CloudFormationClient", store: "S3Client"
+) -> dict[str, str]:
+    """Create the stack from *build* and return its outputs.
+
+    Parameters that the template does not declare are left out.
+    """
+    store.create_bucket(Bucket=ARTIFACT_BUCKET)
+    for archive in build.archives:
+        store.put_object(Bucket=ARTIFACT_BUCKET, Key=archive.name, Body=archive.read_bytes())
+    cloud.create_change_set(
+        StackName=STACK_NAME,
+        ChangeSetName="create",
+        ChangeSetType="CREATE",
+        TemplateBody=json.dumps(build.template, ensure_ascii=False, separators=(",", ":")),
+        Capabilities=["CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND"],
+        Parameters=[
+            {"ParameterKey": name, "ParameterValue": value}
+            for name, value in parameters.items()
+            if name in build.template.get("Parameters", {})
+        ],
+    )
+    _wait_for_change_set(cloud)
+    cloud.execute_change_set(StackName=STACK_NAME, ChangeSetName="create")
+    return _wait_for_outputs(cloud)
+
+
+def _wait_for_change_set(cloud: "CloudFormationClient") -> None:
+    deadline = time.monotonic() + DEPLOY_TIMEOUT_S
+    while time.monotonic() < deadline:
+        change_set = cloud.describe_change_set(StackName=STACK_NAME, ChangeSetName="create")
+        if change_set["Status"] == "CREATE_COMPLETE":
+            return
+        if change_set["Status"] == "FAILED":
+            raise StackError(
+                f"the template is refused: {change_set.get('StatusReason', 'no reason given')}"
+            )
+        time.sleep(0.05)
+    raise StackError(f"the change set was not ready after {DEPLOY_TIMEOUT_S:.0f} s")
+
+
+def _wait_for_outputs(cloud: "CloudFormationClient") -> dict[str, str]:
+    deadline = time.monotonic() + DEPLOY_TIMEOUT_S
+    while time.monotonic() < deadline:
+        stack = cloud.describe_stacks(StackName=STACK_NAME)["Stacks"][0]
+        if stack["StackStatus"] == "CREATE_COMPLETE":
+            return {o["OutputKey"]: o["OutputValue"] for o in stack.get("Outputs", [])}
+        if not stack["StackStatus"].endswith("_IN_PROGRESS") or "ROLLBACK" in stack["StackStatus"]:
+            raise StackError(f"the deployment failed: {stack['StackStatus']}{_failures(cloud)}")
+        time.sleep(0.05)
+    raise StackError(f"the deployment did not end within {DEPLOY_TIMEOUT_S:.0f} s")
+
+
+def _failures(cloud: "CloudFormationClient") -> str:
+    events = cloud.describe_stack_events(StackName=STACK_NAME)["StackEvents"]
+    return "".join(
+        f"\n    {event['LogicalResourceId']}: {event.get('ResourceStatusReason', 'no reason')}"
+        for event in events
+        if event["ResourceStatus"].endswith("FAILED")
+    )

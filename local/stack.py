@@ -1,0 +1,247 @@
+"""A whole redpacket on this machine: cache, AWS emulator, deployed template, and one address."""
+
+import fcntl
+import json
+import os
+import shutil
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from http import HTTPStatus
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self
+
+import boto3
+import botocore.session
+from botocore.config import Config
+
+from local import places
+from local.build import Building, architecture
+from local.deploy import deploy
+from local.errors import StackError
+from local.front import issuer_url
+from local.issuer import AUDIENCE, Issuer
+from local.ports import HOST, Ports, is_open
+from local.processes import Process, stop_all
+
+# A cold start on a busy machine; usually well under a second each.
+START_TIMEOUT_S = 60.0
+REGION = "us-east-1"
+# The emulator's root user, who may do everything; functions get their own roles' permissions.
+CREDENTIALS = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
+
+
+class Stack:
+    """One running stack and its state folder; stopped when its block or this process ends."""
+
+    def __init__(
+        self,
+        state_dir: Path,
+        *,
+        ports: Ports | None = None,
+        say: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self.state_dir = state_dir.resolve()
+        self.ports = ports or Ports.free()
+        self.outputs: dict[str, str] = {}
+        self._say = say
+        self._processes: list[Process] = []
+        self._lock: IO[str] | None = None
+
+    @property
+    def api(self) -> str:
+        """The base URL that clients use."""
+        return f"http://{HOST}:{self.ports.front}"
+
+    @property
+    def redis_port(self) -> int:
+        """The port of the cache."""
+        return self.ports.cache
+
+    def aws(self, service: str) -> Any:  # noqa: ANN401 - boto3 makes its clients at run time
+        """Return a boto3 client of the emulator."""
+        # A profile in the caller's environment is for the real AWS, and may not even exist.
+        nobody = botocore.session.Session(session_vars={"profile": (None, None, None, None)})
+        # The service's name is not a literal here, which the types of boto3 insist on.
+        session: Any = boto3.session.Session(botocore_session=nobody)
+        return session.client(
+            service,
+            region_name=REGION,
+            endpoint_url=f"http://{HOST}:{self.ports.emulator}",
+            config=Config(retries={"total_max_attempts": 1}, max_pool_connections=64),
+            **CREDENTIALS,
+        )
+
+    def token(self, sub: str, nickname: str | None = None, scope: str | None = None) -> str:
+        """Return a token of the development issuer for the user *sub*."""
+        return self._issuer.token(sub, nickname, scope).token
+
+    def __enter__(self) -> Self:
+        """Start the stack; whatever was started is stopped again when the start fails."""
+        try:
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stop the stack."""
+        self.stop()
+
+    def start(self) -> None:
+        """Start everything and return when the API answers."""
+        self._take_state_dir()
+        self._issuer = Issuer(self.state_dir / "issuer.pem", issuer_url(self.ports.front))
+        # The build takes longest and needs none of the others.
+        with Building(self._say, self._log("build")) as building:
+            cache = self._start_cache()
+            emulator = self._start_emulator()
+            cache.wait_until(lambda: is_open(self.ports.cache), timeout_s=START_TIMEOUT_S)
+            self._say(f"cache: {HOST}:{self.ports.cache}")
+            emulator.wait_until(self._is_emulator_ready, timeout_s=START_TIMEOUT_S)
+            self._say(f"AWS emulator: {HOST}:{self.ports.emulator}")
+            built = building.finish()
+        began_at = time.monotonic()
+        self.outputs = deploy(
+            built, self._parameters(), cloud=self.aws("cloudformation"), store=self.aws("s3")
+        )
+        self._say(f"template deployed: {time.monotonic() - began_at:.1f} s")
+        self._start_front().wait_until(self._is_api_ready, timeout_s=START_TIMEOUT_S)
+        self._say(f"API: {self.api}")
+        (self.state_dir / "stack.json").write_text(json.dumps(self.description(), indent=2))
+
+    def stop(self) -> None:
+        """Stop everything that was started; harmless when nothing was."""
+        stop_all(self._processes)
+        self._processes.clear()
+        if self._lock:
+            (self.state_dir / "stack.json").unlink(missing_ok=True)
+            shutil.rmtree(self.state_dir / "emulator", ignore_errors=True)
+            self._lock.close()
+            self._lock = None
+
+    def description(self) -> dict[str, Any]:
+        """Return what others need to use this stack, as stack.json holds it."""
+        return {
+            "api": self.api,
+            "emulator": f"http://{HOST}:{self.ports.emulator}",
+            "cache": f"{HOST}:{self.ports.cache}",
+            "state_dir": str(self.state_dir),
+            "pids": {process.name: process.pid for process in self._processes},
+            "outputs": self.outputs,
+        }
+
+    def is_whole(self) -> bool:
+        """Say whether all programs of the stack still run."""
+        return all(process.is_running() for process in self._processes)
+
+    def _take_state_dir(self) -> None:
+        self.state_dir.mkdir(parents=True, exist_ok=True)
+        lock = (self.state_dir / "lock").open("a+")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            lock.close()
+            raise StackError(
+                f"a stack with its state in {self.state_dir} is running already"
+            ) from None
+        self._lock = lock
+        lock.truncate(0)
+        lock.write(str(os.getpid()))
+        lock.flush()
+        for old in ("emulator", "cache", "logs"):
+            shutil.rmtree(self.state_dir / old, ignore_errors=True)
+            (self.state_dir / old).mkdir()
+        (self.state_dir / "stack.json").unlink(missing_ok=True)
+
+    def _log(self, name: str) -> Path:
+        return self.state_dir / "logs" / f"{name}.log"
+
+    def _run(self, name: str, command: list[str], env: dict[str, str], cwd: Path) -> Process:
+        process = Process(name, command, log=self._log(name), env=env, cwd=cwd)
+        self._processes.append(process)
+        return process
+
+    def _start_cache(self) -> Process:
+        options = {
+            "--bind": HOST,
+            "--port": str(self.ports.cache),
+            "--save": "",
+            "--appendonly": "no",
+            # As in template.yaml: a full cache refuses writes instead of forgetting packets.
+            "--maxmemory-policy": "noeviction",
+        }
+        command = [places.cache_server(), *(part for pair in options.items() for part in pair)]
+        env = {"PATH": os.environ["PATH"]}
+        return self._run("cache", command, env, self.state_dir / "cache")
+
+    def _start_emulator(self) -> Process:
+        home = self.state_dir / "emulator"
+        # Nothing is inherited: its functions would see it, as they never would on AWS.
+        env = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(home),
+            "TMPDIR": str(home),
+            "STATE_DIR": str(home / "state"),
+            "BIND_HOST": HOST,
+            "GATEWAY_PORT": str(self.ports.emulator),
+            "IOT_MTLS_ENABLED": "0",
+            "AUTH": "true",
+            "LOG_LEVEL": "ERROR",
+            "AWS_DEFAULT_REGION": REGION,
+            "AWS_ACCESS_KEY_ID": CREDENTIALS["aws_access_key_id"],
+            "AWS_SECRET_ACCESS_KEY": CREDENTIALS["aws_secret_access_key"],
+            "REDIS_HOST": HOST,
+            "REDIS_PORT": str(self.ports.cache),
+        }
+        return self._run("emulator", [str(places.EMULATOR)], env, home)
+
+    def _start_front(self) -> Process:
+        command = [
+            *(sys.executable, "-m", "local.front"),
+            *("--port", str(self.ports.front)),
+            *("--emulator-port", str(self.ports.emulator)),
+            *("--api-id", self.outputs["ApiId"]),
+            *("--key", str(self.state_dir / "issuer.pem")),
+        ]
+        return self._run("front", command, {"PATH": os.environ["PATH"]}, places.ROOT)
+
+    def _parameters(self) -> dict[str, str]:
+        return {
+            "Stage": "dev",
+            "Architecture": architecture(),
+            "CacheEndpoint": f"{HOST}:{self.ports.cache}",
+            "CacheTls": "false",
+            "JwtIssuer": issuer_url(self.ports.front),
+            "JwtAudience": AUDIENCE,
+            "ShareBaseUrl": self.api,
+            # Requests in flight are over at once here, and a demonstration should not wait.
+            "CloseGraceSeconds": "1",
+        }
+
+    def _is_emulator_ready(self) -> bool:
+        return _status(f"http://{HOST}:{self.ports.emulator}/_ministack/ready") == HTTPStatus.OK
+
+    def _is_api_ready(self) -> bool:
+        return _status(f"{self.api}/health") == HTTPStatus.OK
+
+
+def _status(url: str) -> int | None:
+    """Return the status of a GET, or nothing when nobody answers yet."""
+    try:
+        with urllib.request.urlopen(url, timeout=10) as answer:
+            status: int = answer.status
+            return status
+    except urllib.error.HTTPError as error:
+        return error.code
+    except OSError:
+        return None

@@ -1,0 +1,5 @@
+-- One clock decides for all callers: the server's.
+local function now_ms()
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end

@@ -1,0 +1,23 @@
+#!lua
+--[[
+packet_close.lua - end a packet: from now on only those who have a share get an answer.
+
+KEYS[1]  packet  HASH  "#" -> state (lib/state), user_id -> share_no  rp:{<packet_id>}
+
+Returns; the first status that applies wins:
+  packet_not_loaded  nothing to close; a later load reads "closing" from the ledger
+  already_closed     emptied counts as closed: there is nothing left to hand out
+  closed
+
+Why a script: a state that was emptied meanwhile must stay emptied.
+]]
+local packet_key = KEYS[1]
+
+local state = redis.call('HGET', packet_key, '#')
+if not state then
+  return 'packet_not_loaded'
+elseif state == 'E' or state == 'C' then
+  return 'already_closed'
+end
+redis.call('HSET', packet_key, '#', 'C')
+return 'closed'

@@ -1,0 +1,1 @@
+"""One technology and one port each."""

@@ -1,0 +1,217 @@
+"""DynamoDB's wire forms, and the one place where its errors become ours."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from typing import Any, TypeAlias
+
+from redpacket.domain.errors import Unavailable
+
+Value: TypeAlias = str | int | bool
+Row: TypeAlias = Mapping[str, Value]
+"""An item without DynamoDB's type letters; absent attributes are simply not there."""
+
+WireItem: TypeAlias = dict[str, Any]
+Operation: TypeAlias = dict[str, Any]
+"""One element of TransactItems: {"Put": {...}} and the like."""
+
+CONFLICT_TRIES = 6
+_CONFLICT_WAIT_S = 0.02
+"""First wait of a doubling series with full jitter: under a second in all."""
+
+
+class TransactionCanceled(Exception):
+    """A condition did not hold: *found[i]* is what stood where operation *i* had a condition.
+
+    None where the operation's own condition held, {} where nothing stood there.
+    """
+
+    def __init__(self, found: Sequence[dict[str, Value] | None]) -> None:
+        super().__init__("a condition of the transaction did not hold")
+        self.found = found
+
+
+class ConflictPersists(Unavailable):
+    """Other transactions held the same rows through all tries."""
+
+
+def to_wire(row: Row) -> WireItem:
+    """Add type letters; a bool is not an int here."""
+    return {name: _wire_value(value) for name, value in row.items()}
+
+
+def from_wire(item: WireItem) -> dict[str, Value]:
+    """Strip type letters."""
+    return {name: _plain_value(value) for name, value in item.items()}
+
+
+def values(**named: Value) -> WireItem:
+    """Return ExpressionAttributeValues: `values(now=1)` binds `:now`."""
+    return {f":{name}": _wire_value(value) for name, value in named.items()}
+
+
+def put(table: str, row: Row, *, condition: str = "attribute_not_exists(pk)") -> Operation:
+    """Write a row where there is none."""
+    return {
+        "Put": {
+            "TableName": table,
+            "Item": to_wire(row),
+            "ConditionExpression": condition,
+            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+        }
+    }
+
+
+def update(
+    table: str, key: Row, expression: str, *, condition: str | None = None, **named: Value
+) -> Operation:
+    """Change a row by *expression*; *named* bind its and the condition's values."""
+    operation: dict[str, Any] = {
+        "TableName": table,
+        "Key": to_wire(key),
+        "UpdateExpression": expression,
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+    }
+    if condition:
+        operation["ConditionExpression"] = condition
+    if named:
+        operation["ExpressionAttributeValues"] = values(**named)
+    return {"Update": operation}
+
+
+def check(table: str, key: Row, condition: str, **named: Value) -> Operation:
+    """Demand that *condition* holds for a row, without changing it."""
+    return {
+        "ConditionCheck": {
+            "TableName": table,
+            "Key": to_wire(key),
+            "ConditionExpression": condition,
+            "ExpressionAttributeValues": values(**named),
+            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+        }
+    }
+
+
+class Dynamo:
+    """A DynamoDB client that connects at its first use: losers of a grab never need it."""
+
+    def __init__(self, connect: Callable[[], Any]) -> None:
+        self._connect = connect
+        self._client: Any = None
+
+    def transact(self, operations: Sequence[Operation]) -> None:
+        """Write all or nothing. Raises TransactionCanceled, ConflictPersists, Unavailable."""
+        for attempt in range(CONFLICT_TRIES):
+            reasons = self._try_transact(operations)
+            if reasons is None:
+                return
+            codes = {reason.get("Code", "None") for reason in reasons} - {"None"}
+            if "ConditionalCheckFailed" in codes:
+                raise TransactionCanceled([_found(reason) for reason in reasons])
+            if not codes <= _PASSING:
+                msg = f"transaction canceled: {', '.join(sorted(codes))}"
+                raise Unavailable(msg)
+            time.sleep(random.uniform(0, _CONFLICT_WAIT_S * 2**attempt))  # noqa: S311 - jitter
+        raise ConflictPersists("other transactions hold the same rows")
+
+    def get(self, table: str, key: Row, *, is_strong: bool) -> dict[str, Value] | None:
+        """Read one row."""
+        with _translated():
+            answer = self._open().get_item(
+                TableName=table, Key=to_wire(key), ConsistentRead=is_strong
+            )
+        return from_wire(answer["Item"]) if "Item" in answer else None
+
+    def get_many(
+        self, table: str, row_keys: Sequence[Row], *, is_strong: bool
+    ) -> list[dict[str, Value]]:
+        """Read at most 100 rows, those that exist, in no order."""
+        wanted: list[WireItem] = [to_wire(key) for key in row_keys]
+        rows: list[dict[str, Value]] = []
+        while wanted:
+            asked = {table: {"Keys": wanted, "ConsistentRead": is_strong}}
+            with _translated():
+                answer = self._open().batch_get_item(RequestItems=asked)
+            rows += [from_wire(item) for item in answer["Responses"].get(table, [])]
+            wanted = answer.get("UnprocessedKeys", {}).get(table, {}).get("Keys", [])
+        return rows
+
+    def query(self, table: str, **query: Any) -> Iterator[dict[str, Value]]:  # noqa: ANN401
+        """Yield all rows of a query, page by page; *query* is in boto3's words."""
+        while True:
+            with _translated():
+                page = self._open().query(TableName=table, **query)
+            yield from (from_wire(item) for item in page["Items"])
+            if "LastEvaluatedKey" not in page:
+                return
+            query["ExclusiveStartKey"] = page["LastEvaluatedKey"]
+
+    def query_some(self, table: str, limit: int, **query: Any) -> list[dict[str, Value]]:  # noqa: ANN401
+        """Return the first *limit* rows of a query."""
+        return list(islice(self.query(table, Limit=limit, **query), limit))
+
+    def write(self, operation: Operation) -> bool:
+        """Carry out one put or update by itself; False if its condition did not hold."""
+        ((verb, arguments),) = operation.items()
+        client = self._open()
+        call = client.put_item if verb == "Put" else client.update_item
+        with _translated():
+            try:
+                call(**arguments)
+            except client.exceptions.ConditionalCheckFailedException:
+                return False
+        return True
+
+    def _open(self) -> Any:  # noqa: ANN401 - boto3's clients have no type at run time
+        if self._client is None:
+            self._client = self._connect()
+        return self._client
+
+    def _try_transact(self, operations: Sequence[Operation]) -> list[dict[str, Any]] | None:
+        client = self._open()
+        with _translated():
+            try:
+                client.transact_write_items(TransactItems=list(operations))
+            except client.exceptions.TransactionCanceledException as error:
+                reasons: list[dict[str, Any]] = error.response["CancellationReasons"]
+                return reasons
+            except client.exceptions.TransactionInProgressException:
+                return [{"Code": "TransactionConflict"}]
+        return None
+
+
+# Reasons that pass by themselves.
+_PASSING = {"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}
+
+
+def _found(reason: dict[str, Any]) -> dict[str, Value] | None:
+    if reason.get("Code") != "ConditionalCheckFailed":
+        return None
+    return from_wire(reason.get("Item", {}))
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - see Dynamo
+
+    try:
+        yield
+    except (BotoCoreError, ClientError) as error:
+        raise Unavailable("the ledger does not answer") from error
+
+
+def _wire_value(value: Value) -> dict[str, Any]:
+    if isinstance(value, bool):
+        return {"BOOL": value}
+    if isinstance(value, int):
+        return {"N": str(value)}
+    return {"S": value}
+
+
+def _plain_value(wire: dict[str, Any]) -> Value:
+    ((letter, value),) = wire.items()
+    return int(value) if letter == "N" else value

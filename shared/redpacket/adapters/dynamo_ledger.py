@@ -1,0 +1,212 @@
+"""Accounts and entries in AccountsTable, and the transactions that tie them to packets."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from redpacket.adapters import items, keys
+from redpacket.adapters.dynamo import (
+    ConflictPersists,
+    Dynamo,
+    Operation,
+    Row,
+    TransactionCanceled,
+    check,
+    put,
+    update,
+    values,
+)
+from redpacket.domain.claim import Fate, ShareFate
+from redpacket.domain.errors import Busy, IdempotencyKeyReused, InsufficientFunds
+from redpacket.domain.ledger import (
+    Entry,
+    Transfer,
+    TransferKind,
+    entries,
+    escrow_account,
+    may_go_below_zero,
+)
+from redpacket.domain.packet import Packet, PacketStatus
+from redpacket.ports import Request
+
+# What the conditions of this module mean.
+HOLDS_ENOUGH = "balance_fen >= :needed"
+IS_CLAIMED_AND_UNSETTLED = (
+    "fate = :claimed AND user_id = :user_id AND amount_fen = :amount_fen"
+    " AND attribute_not_exists(settled_at_ms)"
+)
+IS_CLOSING = "#status = :closing"
+IS_EMPTY = "balance_fen = :zero"
+
+
+class DynamoLedger:
+    """Implements Ledger."""
+
+    def __init__(self, dynamo: Dynamo, accounts_table: str, packets_table: str) -> None:
+        self._dynamo = dynamo
+        self._accounts = accounts_table
+        self._packets = packets_table
+
+    def fund(self, packet: Packet, transfer: Transfer, request: Request) -> str:
+        marker = keys.request(request.user_id, "send", request.key)
+        packet_row = put(self._packets, items.packet_row(packet))
+        return self._once(
+            self._packets, marker, request, packet.packet_id, [transfer], [packet_row]
+        )
+
+    def deposit(self, transfer: Transfer, request: Request) -> None:
+        marker = keys.request(request.user_id, "deposit", request.key)
+        self._once(self._accounts, marker, request, transfer.transfer_id, [transfer], [])
+
+    def settle(self, settlements: Sequence[tuple[ShareFate, Transfer]], now_ms: int) -> bool:
+        guards = [self._settle_share(share, now_ms) for share, _ in settlements]
+        return self._try(guards + self._post([transfer for _, transfer in settlements]))
+
+    def refund(
+        self, packet: Packet, shares: Sequence[ShareFate], transfer: Transfer, now_ms: int
+    ) -> bool:
+        fates = [put(self._packets, items.share_row(share)) for share in shares]  # I3
+        total = self._change_packet(
+            packet,
+            "SET refunded_fen = refunded_fen + :fen, refunded_at_ms = :now_ms",
+            fen=transfer.amount_fen,
+            now_ms=now_ms,
+        )
+        return self._try([*fates, total, *self._post([transfer])])
+
+    def close(self, packet: Packet, now_ms: int) -> bool:
+        escrow = keys.account(escrow_account(packet.packet_id))
+        closed = self._change_packet(
+            packet,
+            "SET #status = :closed, closed_at_ms = :now_ms REMOVE work_pk, work_at_ms",
+            closed=PacketStatus.CLOSED,
+            now_ms=now_ms,
+        )
+        return self._try([check(self._accounts, escrow, IS_EMPTY, zero=0), closed])
+
+    def balance_fen(self, account: str) -> int:
+        row = self._dynamo.get(self._accounts, keys.account(account), is_strong=True)
+        return int(row["balance_fen"]) if row else 0
+
+    def list_entries(
+        self, account: str, cursor: str | None, limit: int
+    ) -> tuple[list[Entry], str | None]:
+        # The cursor is the last sort key shown: only ever compared, so a forged one shows nothing
+        # but another page of the same book.
+        last = cursor or f"{keys.ENTRY_PREFIX}~"
+        rows = self._dynamo.query_some(
+            self._accounts,
+            limit + 1,
+            KeyConditionExpression="pk = :account AND sk BETWEEN :first AND :last",
+            ExpressionAttributeValues=values(account=account, first=keys.ENTRY_PREFIX, last=last),
+            ConsistentRead=True,
+            ScanIndexForward=False,
+        )
+        page = [row for row in rows if row["sk"] != cursor][:limit]
+        has_more = len(rows) > len(page) and page and rows[-1]["sk"] != page[-1]["sk"]
+        return [entry_of(row) for row in page], str(page[-1]["sk"]) if has_more else None
+
+    def _once(  # noqa: PLR0913, PLR0917 - the parts of one transaction
+        self,
+        table: str,
+        marker: Row,
+        request: Request,
+        result_id: str,
+        transfers: Sequence[Transfer],
+        rows: Sequence[Operation],
+    ) -> str:
+        """Carry out a request once, and return the id of what it made then."""
+        remembered = {**marker, "body_hash": request.body_hash, "result_id": result_id}
+        operations = [put(table, remembered)]
+        operations += [*rows, *self._post(transfers)]
+        try:
+            self._dynamo.transact(operations)
+        except TransactionCanceled as canceled:
+            before = canceled.found[0]
+            if not before:
+                # The only other condition of ours that can fail is the debited account's.
+                raise InsufficientFunds("the account does not hold that much") from canceled
+            if before["body_hash"] != request.body_hash:
+                raise IdempotencyKeyReused("this key came with another body before") from canceled
+            return str(before["result_id"])
+        except ConflictPersists as conflict:
+            raise Busy("a request with this key is under way") from conflict
+        return result_id
+
+    def _try(self, operations: Sequence[Operation]) -> bool:
+        try:
+            self._dynamo.transact(operations)
+        except TransactionCanceled:
+            return False
+        return True
+
+    def _post(self, transfers: Sequence[Transfer]) -> list[Operation]:
+        """Return the operations that post *transfers*: entries, and one change per account."""
+        change_fen: dict[str, int] = defaultdict(int)
+        book: list[Operation] = []
+        for transfer in transfers:
+            for entry in entries(transfer):
+                change_fen[entry.account] += entry.amount_fen
+                book.append(put(self._accounts, entry_row(entry)))
+        return [self._change_balance(*change) for change in change_fen.items()] + book
+
+    def _change_balance(self, account: str, fen: int) -> Operation:
+        needs_cover = fen < 0 and not may_go_below_zero(account)
+        return update(
+            self._accounts,
+            keys.account(account),
+            "ADD balance_fen :fen",
+            condition=HOLDS_ENOUGH if needs_cover else None,
+            fen=fen,
+            **({"needed": -fen} if needs_cover else {}),
+        )
+
+    def _settle_share(self, share: ShareFate, now_ms: int) -> Operation:
+        return update(
+            self._packets,
+            keys.share(share.packet_id, share.share_no),
+            "SET settled_at_ms = :now_ms REMOVE work_pk, work_at_ms",
+            condition=IS_CLAIMED_AND_UNSETTLED,
+            claimed=Fate.CLAIMED,
+            user_id=share.taker.user_id if share.taker else "",
+            amount_fen=share.amount_fen,
+            now_ms=now_ms,
+        )
+
+    def _change_packet(self, packet: Packet, expression: str, **named: str | int) -> Operation:
+        operation = update(
+            self._packets,
+            keys.packet(packet.packet_id),
+            expression,
+            condition=IS_CLOSING,
+            closing=PacketStatus.CLOSING,
+            **named,
+        )
+        operation["Update"]["ExpressionAttributeNames"] = {"#status": "status"}
+        return operation
+
+
+def entry_row(entry: Entry) -> dict[str, str | int | bool]:
+    """Return the row of one side of a transfer."""
+    return {
+        **keys.entry(entry.account, entry.at_ms, entry.transfer_id),
+        "transfer_id": entry.transfer_id,
+        "kind": entry.kind,
+        "amount_fen": entry.amount_fen,
+        "counterparty": entry.counterparty,
+        "at_ms": entry.at_ms,
+    }
+
+
+def entry_of(row: dict[str, Any]) -> Entry:
+    """Read an entry's row."""
+    return Entry(
+        account=row["pk"],
+        transfer_id=row["transfer_id"],
+        kind=TransferKind(row["kind"]),
+        amount_fen=row["amount_fen"],
+        counterparty=row["counterparty"],
+        at_ms=row["at_ms"],
+    )

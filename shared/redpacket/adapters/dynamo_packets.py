@@ -1,0 +1,219 @@
+"""Packet rows, share fates and takers in PacketsTable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from redpacket.adapters import items, keys
+from redpacket.adapters.dynamo import Dynamo, TransactionCanceled, put, update, values
+from redpacket.domain.claim import (
+    Fate,
+    RecordOutcome,
+    RecordStatus,
+    ShareFate,
+    ShareRef,
+)
+from redpacket.domain.packet import Packet, PacketStatus
+from redpacket.ports import ListItem
+
+# What the conditions of this module mean.
+IS_OPEN = "#status = :open"
+IS_UNSETTLED = "attribute_exists(work_pk)"
+IS_UNLOADED = "is_loaded = :no"
+NOT_EMPTIED_YET = "attribute_exists(pk) AND attribute_not_exists(emptied_at_ms)"
+
+
+class DynamoPackets:
+    """Implements Packets."""
+
+    def __init__(self, dynamo: Dynamo, table: str) -> None:
+        self._dynamo = dynamo
+        self._table = table
+
+    def find_packet(self, packet_id: str, *, is_strong: bool = False) -> Packet | None:
+        row = self._dynamo.get(self._table, keys.packet(packet_id), is_strong=is_strong)
+        return items.packet_of(row) if row else None
+
+    def list_packets(self, packet_ids: Sequence[str]) -> list[Packet]:
+        if not packet_ids:
+            return []
+        row_keys = [keys.packet(packet_id) for packet_id in dict.fromkeys(packet_ids)]
+        rows = self._dynamo.get_many(self._table, row_keys, is_strong=True)
+        return [items.packet_of(row) for row in rows]
+
+    def list_shares(self, packet_id: str) -> list[ShareFate]:
+        rows = self._dynamo.query(
+            self._table,
+            KeyConditionExpression="pk = :pk AND begins_with(sk, :share)",
+            ExpressionAttributeValues=values(
+                pk=keys.packet(packet_id)["pk"], share=keys.SHARE_PREFIX
+            ),
+            ConsistentRead=True,
+        )
+        return [items.share_of(row) for row in rows]
+
+    def find_share_of(self, packet_id: str, user_id: str) -> ShareFate | None:
+        taker = self._dynamo.get(self._table, keys.taker(packet_id, user_id), is_strong=True)
+        if taker is None:
+            return None
+        share_key = keys.share(packet_id, int(taker["share_no"]))
+        share = self._dynamo.get(self._table, share_key, is_strong=True)
+        return items.share_of(share) if share else None
+
+    def list_refs(self, refs: Sequence[ShareRef]) -> list[ShareFate]:
+        row_keys = [keys.share(ref.packet_id, ref.share_no) for ref in dict.fromkeys(refs)]
+        if not row_keys:
+            return []
+        rows = self._dynamo.get_many(self._table, row_keys, is_strong=True)
+        return [items.share_of(row) for row in rows]
+
+    def record_claim(self, share: ShareFate) -> RecordOutcome:
+        if share.taker is None or share.fate is not Fate.CLAIMED:
+            msg = "only a claim has a taker to record"
+            raise ValueError(msg)
+        user_id = share.taker.user_id
+        try:
+            self._dynamo.transact(
+                [
+                    put(self._table, items.share_row(share)),  # I3: one fate
+                    put(self._table, items.taker_row(share, user_id)),  # I4: one share
+                ]
+            )
+        except TransactionCanceled as canceled:
+            share_found, taker_found = canceled.found
+            if taker_found:
+                owned_no = int(taker_found["share_no"])
+                return RecordOutcome(RecordStatus.USER_HAS_SHARE, owned_no)
+            if share_found and share_found["fate"] == Fate.REFUNDED:
+                return RecordOutcome(RecordStatus.SHARE_REFUNDED)
+            return RecordOutcome(RecordStatus.SHARE_TAKEN)
+        return RecordOutcome(RecordStatus.RECORDED, share.share_no)
+
+    def mark_loaded(self, packet: Packet) -> None:
+        self._dynamo.write(
+            update(
+                self._table,
+                keys.packet(packet.packet_id),
+                "SET is_loaded = :yes, work_pk = :due, work_at_ms = :expires_at_ms",
+                condition=IS_UNLOADED,
+                yes=True,
+                no=False,
+                due=keys.work("due", keys.work_shard(packet.packet_id)),
+                expires_at_ms=packet.expires_at_ms,
+            )
+        )
+
+    def mark_emptied(self, packet_id: str, emptied_at_ms: int) -> None:
+        self._dynamo.write(
+            update(
+                self._table,
+                keys.packet(packet_id),
+                "SET emptied_at_ms = :at_ms",
+                condition=NOT_EMPTIED_YET,
+                at_ms=emptied_at_ms,
+            )
+        )
+
+    def mark_luckiest(self, share: ShareFate) -> None:
+        if share.taker is None:
+            return
+        self._dynamo.write(
+            update(
+                self._table,
+                keys.taker(share.packet_id, share.taker.user_id),
+                "SET is_luckiest = :yes",
+                condition="attribute_exists(pk)",
+                yes=True,
+            )
+        )
+
+    def mark_requeued(self, share: ShareFate, again_at_ms: int) -> None:
+        self._dynamo.write(
+            update(
+                self._table,
+                keys.share(share.packet_id, share.share_no),
+                "SET work_at_ms = :again_at_ms, requeued_count = :count",
+                condition=IS_UNSETTLED,
+                again_at_ms=again_at_ms,
+                count=share.requeued_count + 1,
+            )
+        )
+
+    def begin_close(self, packet: Packet, now_ms: int) -> Packet:
+        operation = update(
+            self._table,
+            keys.packet(packet.packet_id),
+            "SET #status = :closing, is_loaded = :yes, work_pk = :due, work_at_ms = :now_ms",
+            condition=IS_OPEN,
+            closing=PacketStatus.CLOSING,
+            open=PacketStatus.OPEN,
+            yes=True,
+            due=keys.work("due", keys.work_shard(packet.packet_id)),
+            now_ms=min(now_ms, packet.expires_at_ms),
+        )
+        operation["Update"]["ExpressionAttributeNames"] = {"#status": "status"}
+        self._dynamo.write(operation)
+        closing = self.find_packet(packet.packet_id, is_strong=True)
+        if closing is None:
+            msg = f"packet {packet.packet_id} vanished"
+            raise LookupError(msg)
+        return closing
+
+    def list_unloaded(self, until_ms: int, limit: int) -> list[str]:
+        return [row["pk"].removeprefix("packet#") for row in self._work("load", until_ms, limit)]
+
+    def list_due(self, until_ms: int, limit: int) -> list[str]:
+        return [row["pk"].removeprefix("packet#") for row in self._work("due", until_ms, limit)]
+
+    def list_unsettled(self, until_ms: int, limit: int) -> list[ShareRef]:
+        return [items.ref_of(row) for row in self._work("settle", until_ms, limit)]
+
+    def list_sent(self, user_id: str, year: int | None) -> list[ListItem]:
+        return [_list_item(row, "total_fen") for row in self._list(keys.sent_list(user_id), year)]
+
+    def list_received(self, user_id: str, year: int | None) -> list[ListItem]:
+        rows = self._list(keys.received_list(user_id), year)
+        return [_list_item(row, "amount_fen") for row in rows]
+
+    def _work(self, kind: str, until_ms: int, limit: int) -> list[dict[str, Any]]:
+        """Return the oldest rows of a work list, a fair share from each shard."""
+        rows: list[dict[str, Any]] = []
+        for shard in range(keys.WORK_SHARDS):
+            rows += self._dynamo.query_some(
+                self._table,
+                limit // keys.WORK_SHARDS,
+                IndexName="by_work",
+                KeyConditionExpression="work_pk = :work AND work_at_ms <= :until_ms",
+                ExpressionAttributeValues=values(work=keys.work(kind, shard), until_ms=until_ms),
+            )
+        return rows
+
+    def _list(self, list_pk: str, year: int | None) -> Iterator[dict[str, Any]]:
+        condition = "list_pk = :list"
+        named: dict[str, str] = {"list": list_pk}
+        if year is not None:
+            condition += " AND list_sk BETWEEN :first AND :last"
+            named["first"] = keys.list_position(_year_start_ms(year), "")
+            named["last"] = keys.list_position(_year_start_ms(year + 1), "")
+        yield from self._dynamo.query(
+            self._table,
+            IndexName="by_list",
+            KeyConditionExpression=condition,
+            ExpressionAttributeValues=values(**named),
+            ScanIndexForward=False,
+        )
+
+
+def _year_start_ms(year: int) -> int:
+    return int(datetime(year, 1, 1, tzinfo=UTC).timestamp() * 1000)
+
+
+def _list_item(row: dict[str, Any], amount: str) -> ListItem:
+    return ListItem(
+        packet_id=row["packet_id"],
+        amount_fen=row[amount],
+        at_ms=int(row["list_sk"].partition("#")[0]),
+        is_luckiest=row.get("is_luckiest", False),
+    )

@@ -1,0 +1,110 @@
+"""The one mapper between domain values and the rows of PacketsTable (docs/adr/0003)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from redpacket.adapters import keys
+from redpacket.adapters.dynamo import Value
+from redpacket.domain.claim import Fate, ShareFate, ShareRef
+from redpacket.domain.packet import Kind, Opening, Packet, PacketStatus, Person
+from redpacket.domain.split import Terms
+
+
+def packet_row(packet: Packet) -> dict[str, Value]:
+    """Return the row of a packet that was just sent: not loaded yet."""
+    row: dict[str, Value] = {
+        **keys.packet(packet.packet_id),
+        "packet_id": packet.packet_id,
+        "sender_id": packet.sender.user_id,
+        "kind": packet.kind,
+        "opening": packet.opening,
+        "greeting": packet.greeting,
+        "terms": str(packet.terms),
+        "total_fen": packet.terms.total_fen,
+        "created_at_ms": packet.created_at_ms,
+        "starts_at_ms": packet.starts_at_ms,
+        "expires_at_ms": packet.expires_at_ms,
+        "status": packet.status,
+        "is_loaded": False,
+        "refunded_fen": 0,
+        "work_pk": keys.work("load", keys.work_shard(packet.packet_id)),
+        "work_at_ms": packet.created_at_ms,
+        "list_pk": keys.sent_list(packet.sender.user_id),
+        "list_sk": keys.list_position(packet.created_at_ms, packet.packet_id),
+    }
+    if packet.sender.nickname:
+        row["sender_nickname"] = packet.sender.nickname
+    return row
+
+
+def packet_of(row: dict[str, Any]) -> Packet:
+    """Read a packet row."""
+    return Packet(
+        packet_id=row["packet_id"],
+        sender=Person(row["sender_id"], row.get("sender_nickname")),
+        kind=Kind(row["kind"]),
+        opening=Opening(row["opening"]),
+        greeting=row["greeting"],
+        terms=Terms.parse(row["terms"]),
+        created_at_ms=row["created_at_ms"],
+        starts_at_ms=row["starts_at_ms"],
+        expires_at_ms=row["expires_at_ms"],
+        status=PacketStatus(row["status"]),
+        is_loaded=row["is_loaded"],
+        emptied_at_ms=row.get("emptied_at_ms"),
+        refunded_fen=row["refunded_fen"],
+        closed_at_ms=row.get("closed_at_ms"),
+    )
+
+
+def share_row(share: ShareFate) -> dict[str, Value]:
+    """Return the row of a share's fate; a claimed one waits in the sweep's list."""
+    row: dict[str, Value] = {
+        **keys.share(share.packet_id, share.share_no),
+        "packet_id": share.packet_id,
+        "share_no": share.share_no,
+        "fate": share.fate,
+        "amount_fen": share.amount_fen,
+        "decided_at_ms": share.decided_at_ms,
+    }
+    if share.taker:
+        row["user_id"] = share.taker.user_id
+        row["work_pk"] = keys.work("settle", keys.work_shard(f"{share.packet_id}{share.share_no}"))
+        row["work_at_ms"] = share.decided_at_ms
+        if share.taker.nickname:
+            row["nickname"] = share.taker.nickname
+    return row
+
+
+def taker_row(share: ShareFate, user_id: str) -> dict[str, Value]:
+    """Return the row that keeps *user_id* from taking a second share."""
+    return {
+        **keys.taker(share.packet_id, user_id),
+        "packet_id": share.packet_id,
+        "share_no": share.share_no,
+        "amount_fen": share.amount_fen,
+        "list_pk": keys.received_list(user_id),
+        "list_sk": keys.list_position(share.decided_at_ms, share.packet_id),
+    }
+
+
+def share_of(row: dict[str, Any]) -> ShareFate:
+    """Read a share's fate."""
+    taker = Person(row["user_id"], row.get("nickname")) if "user_id" in row else None
+    return ShareFate(
+        packet_id=row["packet_id"],
+        share_no=row["share_no"],
+        fate=Fate(row["fate"]),
+        amount_fen=row["amount_fen"],
+        decided_at_ms=row["decided_at_ms"],
+        taker=taker,
+        settled_at_ms=row.get("settled_at_ms"),
+        requeued_count=row.get("requeued_count", 0),
+    )
+
+
+def ref_of(row: dict[str, Any]) -> ShareRef:
+    """Read which share a row's key names."""
+    packet_id = row["pk"].removeprefix("packet#")
+    return ShareRef(packet_id, int(row["sk"].removeprefix(keys.SHARE_PREFIX)))

@@ -1,0 +1,20 @@
+"""The form of queue messages: an envelope around the name of a claim, and never an amount."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from redpacket.domain.claim import ShareRef
+
+SETTLE = "settle_claim"
+
+
+def settle_message(ref: ShareRef, now_ms: int) -> dict[str, Any]:
+    """Return the message that asks to settle one claim; its id names the claim, not the sending."""
+    return {
+        "message_id": f"settle:{ref.packet_id}:{ref.share_no}",
+        "kind": SETTLE,
+        "version": 1,
+        "occurred_at_ms": now_ms,
+        "body": {"packet_id": ref.packet_id, "share_no": ref.share_no},
+    }

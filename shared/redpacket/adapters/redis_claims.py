@@ -1,0 +1,125 @@
+"""The claim board on Redis or Valkey: one hash per packet, one script per move."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import redis
+from redis.backoff import ExponentialWithJitterBackoff
+from redis.retry import Retry
+
+from redpacket.adapters import keys
+from redpacket.adapters.scripts import read_script
+from redpacket.domain.claim import Fate, GrabOutcome, GrabStatus, ShareFate
+from redpacket.domain.errors import Unavailable
+from redpacket.domain.packet import Packet, PacketStatus
+
+_STATE = "#"
+_TERMINAL = {"E": GrabStatus.PACKET_EMPTIED, "C": GrabStatus.PACKET_EXPIRED}
+
+_KEEP_AFTER_EXPIRY_MS = 24 * 3600 * 1000
+"""Latecomers of a day are answered without the ledger; then the key goes, and a load brings it."""
+
+_PAIRS_PER_LOAD = 1_000
+"""ElastiCache Serverless takes 3,999 arguments a script."""
+
+
+def connect(  # noqa: PLR0913 - one parameter per setting
+    host: str, port: int, *, has_tls: bool, username: str, password: str, timeout_s: float
+) -> redis.Redis:
+    """Return a client that has not connected yet.
+
+    Every script may be repeated (the same user gets the same share), so timeouts are retried
+    too, but not for long: the user's own retry is as good.
+    """
+    return redis.Redis(
+        host=host,
+        port=port,
+        ssl=has_tls,
+        username=username or None,
+        password=password or None,
+        protocol=2,  # one round trip less at connect than RESP3, and nothing of it is used
+        decode_responses=True,
+        socket_timeout=timeout_s,
+        socket_connect_timeout=timeout_s,
+        socket_keepalive=True,
+        retry=Retry(ExponentialWithJitterBackoff(base=0.02, cap=0.2), retries=2),
+    )
+
+
+class RedisClaims:
+    """Implements ClaimBoard."""
+
+    def __init__(self, client: redis.Redis) -> None:
+        self._client = client
+        self._grab = client.register_script(read_script("packet_grab"))
+        self._load = client.register_script(read_script("packet_load"))
+        self._amend = client.register_script(read_script("packet_amend"))
+        self._close = client.register_script(read_script("packet_close"))
+
+    def grab(self, packet_id: str, user_id: str) -> GrabOutcome:
+        key = keys.board(packet_id)
+        with self._translated():
+            # The crowd loses, and one native read is cheaper than any script: ADR 0002.
+            owned_no, state = self._client.hmget(key, [user_id, _STATE])
+            if owned_no:
+                return GrabOutcome(GrabStatus.ALREADY_CLAIMED, int(owned_no), state or "")
+            if state is None:
+                return GrabOutcome(GrabStatus.PACKET_NOT_LOADED)
+            if state in _TERMINAL:
+                return GrabOutcome(_TERMINAL[state])
+            status, _, share_no = self._grab(keys=[key], args=[user_id]).partition(" ")
+        return GrabOutcome(GrabStatus(status), int(share_no) if share_no else None, state)
+
+    def load(self, packet: Packet, shares: Sequence[ShareFate]) -> None:
+        key = keys.board(packet.packet_id)
+        terms = packet.terms
+        keep_until_ms = packet.expires_at_ms + _KEEP_AFTER_EXPIRY_MS
+        window_and_count = f"{packet.starts_at_ms:013d}{packet.expires_at_ms:013d}{terms.count:07d}"
+        numbers = {share.share_no for share in shares}
+        durable_no = max(numbers, default=0)
+        free = ",".join(str(no) for no in range(1, durable_no) if no not in numbers)
+        # Refunded shares have nobody to remember them for.
+        pairs = [(share.taker.user_id, share.share_no) for share in shares if share.taker]
+        chunks = [
+            pairs[start : start + _PAIRS_PER_LOAD]
+            for start in range(0, max(1, len(pairs)), _PAIRS_PER_LOAD)
+        ]
+        with self._translated():
+            for chunk in chunks:
+                status = _status_letter(packet, shares) if chunk is chunks[-1] else ""
+                fixed = [keep_until_ms, status, window_and_count, str(terms), durable_no, free]
+                self._load(keys=[key], args=[*fixed, *(part for pair in chunk for part in pair)])
+
+    def disown(self, packet_id: str, user_id: str, share_no: int) -> None:
+        with self._translated():
+            self._amend(keys=[keys.board(packet_id)], args=[user_id, share_no, "", ""])
+
+    def give_back(
+        self, packet_id: str, user_id: str, share_no: int, *, owned_no: int, state: str
+    ) -> None:
+        with self._translated():
+            self._amend(keys=[keys.board(packet_id)], args=[user_id, share_no, owned_no, state])
+
+    def close(self, packet_id: str) -> None:
+        with self._translated():
+            self._close(keys=[keys.board(packet_id)])
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except redis.ReadOnlyError as error:
+            # A primary that became a replica keeps its connections: find the new one.
+            self._client.connection_pool.disconnect()
+            raise Unavailable("the cache fails over") from error
+        except redis.RedisError as error:
+            raise Unavailable("the cache does not answer") from error
+
+
+def _status_letter(packet: Packet, shares: Sequence[ShareFate]) -> str:
+    claimed_count = sum(share.fate is Fate.CLAIMED for share in shares)
+    if claimed_count == packet.terms.count:
+        return "E"
+    return "O" if packet.status is PacketStatus.OPEN else "C"

@@ -1,0 +1,21 @@
+"""Reads the Lua scripts; the only module that knows where they lie."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+LUA_FOLDER = Path(__file__).parents[1] / "lua"
+"""A link to the repository's `lua/`; in the layer a copy of it."""
+
+_INCLUDE = re.compile(r"^-- @include (\S+)$", re.MULTILINE)
+_HEADER = re.compile(r"--\[\[.*?\]\]\n", re.DOTALL)
+_COMMENT = re.compile(r"^\s*--.*\n", re.MULTILINE)
+
+
+def read_script(name: str) -> str:
+    """Return a script ready to run: includes spliced in, comments left out."""
+    source = (LUA_FOLDER / f"{name}.lua").read_text()
+    shebang, _, body = source.partition("\n")
+    body = _INCLUDE.sub(lambda match: (LUA_FOLDER / f"{match[1]}.lua").read_text(), body)
+    return f"{shebang}\n" + _COMMENT.sub("", _HEADER.sub("", body))

@@ -1,0 +1,49 @@
+"""The payout queue on SQS."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from itertools import islice
+from typing import Any
+
+from redpacket.adapters.messages import settle_message
+from redpacket.domain.claim import ShareRef
+from redpacket.domain.errors import Unavailable
+
+_MESSAGES_PER_CALL = 10
+"""SQS' own limit of a batch."""
+
+
+class SqsPayouts:
+    """Implements PayoutQueue; connects at the first winner."""
+
+    def __init__(
+        self, connect: Callable[[], Any], queue_url: str, now_ms: Callable[[], int]
+    ) -> None:
+        self._connect = connect
+        self._queue_url = queue_url
+        self._now_ms = now_ms
+        self._client: Any = None
+
+    def put(self, refs: Iterable[ShareRef]) -> None:
+        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - losers never come here
+
+        waiting = iter(refs)
+        try:
+            self._client = self._client or self._connect()
+            while chunk := list(islice(waiting, _MESSAGES_PER_CALL)):
+                self._put_chunk(chunk)
+        except (BotoCoreError, ClientError) as error:
+            raise Unavailable("the payout queue does not answer") from error
+
+    def _put_chunk(self, chunk: list[ShareRef]) -> None:
+        bodies = [json.dumps(settle_message(ref, self._now_ms())) for ref in chunk]
+        if len(bodies) == 1:
+            self._client.send_message(QueueUrl=self._queue_url, MessageBody=bodies[0])
+            return
+        batch = [{"Id": str(number), "MessageBody": body} for number, body in enumerate(bodies)]
+        answer = self._client.send_message_batch(QueueUrl=self._queue_url, Entries=batch)
+        if answer.get("Failed"):
+            msg = f"the payout queue refused {len(answer['Failed'])} messages"
+            raise Unavailable(msg)

@@ -1,0 +1,1 @@
+"""The rules: values in, values out; standard library only."""

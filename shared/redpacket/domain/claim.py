@@ -1,0 +1,105 @@
+"""Shares and their fates: claimed by one user, or refunded; never both, never changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from redpacket.domain.packet import Person
+
+
+class GrabStatus(StrEnum):
+    """What `lua/packet_grab.lua` answers, in order of precedence."""
+
+    ALREADY_CLAIMED = "already_claimed"
+    PACKET_NOT_LOADED = "packet_not_loaded"
+    PACKET_EMPTIED = "packet_emptied"
+    PACKET_EXPIRED = "packet_expired"
+    PACKET_NOT_STARTED = "packet_not_started"
+    CLAIMED = "claimed"
+
+
+@dataclass(frozen=True, slots=True)
+class GrabOutcome:
+    """The cache's answer: *share_no* with CLAIMED and ALREADY_CLAIMED, else None.
+
+    *state* is the packet's state as the cache told it before the claim: it carries the terms
+    while the packet is open, and is what a share number that is given back reopens.
+    """
+
+    status: GrabStatus
+    share_no: int | None = None
+    state: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ShareRef:
+    """Names one share of one packet."""
+
+    packet_id: str
+    share_no: int
+
+
+class Fate(StrEnum):
+    """How a share ended; written once (I3)."""
+
+    CLAIMED = "claimed"
+    REFUNDED = "refunded"
+
+
+@dataclass(frozen=True, slots=True)
+class ShareFate:
+    """The durable fate of one share; *taker* is None for a refunded one.
+
+    *decided_at_ms* is when it was claimed or refunded, *settled_at_ms* when the taker was
+    credited.
+    """
+
+    packet_id: str
+    share_no: int
+    fate: Fate
+    amount_fen: int
+    decided_at_ms: int
+    taker: Person | None = None
+    settled_at_ms: int | None = None
+    requeued_count: int = 0
+
+    @property
+    def ref(self) -> ShareRef:
+        return ShareRef(self.packet_id, self.share_no)
+
+
+class RecordStatus(StrEnum):
+    """What became of an attempt to make a claim durable, in order of precedence."""
+
+    USER_HAS_SHARE = "user_has_share"
+    SHARE_REFUNDED = "share_refunded"
+    SHARE_TAKEN = "share_taken"
+    RECORDED = "recorded"
+
+
+@dataclass(frozen=True, slots=True)
+class RecordOutcome:
+    """*share_no* is the one that the user durably owns: with USER_HAS_SHARE and RECORDED."""
+
+    status: RecordStatus
+    share_no: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a taker is told; *is_new* is False where they had the share before."""
+
+    share: ShareFate
+    is_new: bool
+
+
+def luckiest(shares: Iterable[ShareFate]) -> ShareFate | None:
+    """Return the claim of the largest amount (手气最佳); the earliest wins a tie."""
+    claimed = [share for share in shares if share.fate is Fate.CLAIMED]
+    return min(
+        claimed,
+        key=lambda share: (-share.amount_fen, share.decided_at_ms, share.share_no),
+        default=None,
+    )

@@ -1,0 +1,86 @@
+"""A packet (红包): what its sender funded, and where it stands in its life."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from redpacket.domain.errors import Forbidden, PacketNotFound
+from redpacket.domain.split import Terms
+
+PACKET_ID_BYTES = 16
+"""128 random bits, so that ids can't be guessed."""
+
+# What `secrets.token_urlsafe(PACKET_ID_BYTES)` makes. Checked before an id enters a key: a brace
+# would move a Redis slot.
+_PACKET_ID = re.compile(r"[A-Za-z0-9_-]{22}")
+
+# Subjects of the issuers we know (UUIDs, e-mail addresses, employee numbers, provider|id).
+_USER_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@:|+=-]{0,127}")
+
+
+class Kind(StrEnum):
+    """`equal`: every share the same; `lucky`: random shares (拼手气)."""
+
+    EQUAL = "equal"
+    LUCKY = "lucky"
+
+
+class Opening(StrEnum):
+    """`one_step`: grab takes a share at once."""
+
+    ONE_STEP = "one_step"
+
+
+class PacketStatus(StrEnum):
+    """Where a packet stands; EMPTIED is derived, the others are stored."""
+
+    OPEN = "open"
+    EMPTIED = "emptied"
+    CLOSING = "closing"
+    CLOSED = "closed"
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """A user as others may see them: *nickname* is the token's, a profile overrides it."""
+
+    user_id: str
+    nickname: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Packet:
+    """The packet row: written once at send; only the last five fields ever change."""
+
+    packet_id: str
+    sender: Person
+    kind: Kind
+    opening: Opening
+    greeting: str
+    terms: Terms
+    created_at_ms: int
+    starts_at_ms: int
+    expires_at_ms: int
+    status: PacketStatus = PacketStatus.OPEN
+    is_loaded: bool = False
+    emptied_at_ms: int | None = None
+    refunded_fen: int = 0
+    closed_at_ms: int | None = None
+
+
+def check_packet_id(packet_id: str) -> str:
+    """Return *packet_id*, or raise PacketNotFound where it can't be one."""
+    if not _PACKET_ID.fullmatch(packet_id):
+        msg = "no such packet"
+        raise PacketNotFound(msg)
+    return packet_id
+
+
+def check_user_id(user_id: str) -> str:
+    """Return *user_id*, or raise Forbidden where the token's subject can't be a user."""
+    if not _USER_ID.fullmatch(user_id):
+        msg = "the token's subject can't be a user id"
+        raise Forbidden(msg)
+    return user_id

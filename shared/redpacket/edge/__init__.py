@@ -1,0 +1,1 @@
+"""What all doors share: routes, problems, schemas, settings, wiring."""

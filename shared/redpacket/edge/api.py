@@ -1,0 +1,169 @@
+"""A door's HTTP side: from API Gateway's event to a request, from a result to its answer.
+
+The gateway has matched the route and verified the token. There is no router here: the event names
+its route, and the libraries that route again cost each cold start of a grab 65 ms (LOCAL.md).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from redpacket.domain.errors import (
+    Forbidden,
+    IdempotencyKeyMissing,
+    InvalidRequest,
+    PayloadTooLarge,
+    RedPacketError,
+    Rejected,
+)
+from redpacket.domain.packet import Person, check_packet_id, check_user_id
+from redpacket.domain.text import composed, is_visible
+from redpacket.edge.problems import problem_of
+from redpacket.edge.telemetry import logger
+
+Event: TypeAlias = dict[str, Any]
+Answer: TypeAlias = dict[str, Any]
+
+BODY_BYTES_MAX = 8 * 1024
+ADMIN_SCOPE = "hongbao/admin"
+_KEY_LENGTH_MAX = 255
+_NICKNAME_LENGTH_MAX = 64
+
+
+@dataclass(frozen=True, slots=True)
+class HttpRequest:
+    """One request; header names are lower case."""
+
+    path: Mapping[str, str]
+    query: Mapping[str, str]
+    headers: Mapping[str, str]
+    claims: Mapping[str, Any]
+    body: bytes
+
+    def json(self) -> dict[str, Any]:
+        """Return the body, an object; none at all is an empty one. Raises InvalidRequest."""
+        if not self.body.strip():
+            return {}
+        try:
+            parsed = json.loads(self.body, parse_constant=_refuse_constant)
+        except (ValueError, RecursionError) as error:
+            raise InvalidRequest([{"field": "body", "message": "is not valid JSON"}]) from error
+        if not isinstance(parsed, dict):
+            raise InvalidRequest([{"field": "body", "message": "is not a JSON object"}])
+        return parsed
+
+    @property
+    def packet_id(self) -> str:
+        """The packet that the path names. Raises PacketNotFound where it can't be one."""
+        return check_packet_id(self.path.get("packet_id", ""))
+
+    @property
+    def user(self) -> Person:
+        """Who asks, by the token's subject. Raises Forbidden where that can't be a user id."""
+        user_id = check_user_id(str(self.claims.get("sub", "")))
+        nickname = composed(str(self.claims.get("nickname", "")))
+        is_fit = nickname and len(nickname) <= _NICKNAME_LENGTH_MAX and is_visible(nickname)
+        return Person(user_id, nickname if is_fit else None)
+
+    def require_scope(self, scope: str) -> None:
+        """Raise Forbidden unless the token carries *scope*."""
+        granted = str(self.claims.get("scope", "")).split()
+        if scope not in granted:
+            msg = f"this route needs the scope {scope}"
+            raise Forbidden(msg)
+
+    @property
+    def idempotency_key(self) -> str:
+        """The client's key. Raises IdempotencyKeyMissing where there is none that will do."""
+        key = self.headers.get("idempotency-key", "")
+        if not 1 <= len(key) <= _KEY_LENGTH_MAX:
+            msg = "send a header Idempotency-Key of 1 to 255 characters"
+            raise IdempotencyKeyMissing(msg)
+        return key
+
+
+@dataclass(frozen=True, slots=True)
+class HttpAnswer:
+    """A success; *body* None sends none."""
+
+    body: dict[str, Any] | None
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+Route: TypeAlias = Callable[[HttpRequest], HttpAnswer]
+
+
+class Api:
+    """The routes of one door; an instance is the Lambda's handler."""
+
+    def __init__(self) -> None:
+        self._routes: dict[str, Route] = {}
+
+    def route(self, key: str) -> Callable[[Route], Route]:
+        """Register a function for a route key of the template, like "GET /me"."""
+
+        def register(function: Route) -> Route:
+            self._routes[key] = function
+            return function
+
+        return register
+
+    @property
+    def route_keys(self) -> list[str]:
+        """All routes of this door."""
+        return list(self._routes)
+
+    def __call__(self, event: Event, context: object) -> Answer:
+        """Answer one request; every error becomes a problem."""
+        request_id = event["requestContext"]["requestId"]
+        try:
+            answer = self._routes[event["routeKey"]](_request_of(event))
+        except Rejected as error:
+            return _answer(*problem_of(error, request_id))
+        except Exception as error:
+            # Known errors come with their cause; unknown ones must not leak theirs.
+            is_known = isinstance(error, RedPacketError)
+            name = type(error).__name__ if is_known else "unexpected_error"
+            logger.exception(name, request_id=request_id, route=event["routeKey"])
+            return _answer(*problem_of(error, request_id))
+        headers = {"content-type": "application/json", **answer.headers}
+        return _answer(answer.status, headers, answer.body)
+
+
+def _request_of(event: Event) -> HttpRequest:
+    authorizer = event["requestContext"].get("authorizer", {})
+    return HttpRequest(
+        path=event.get("pathParameters") or {},
+        query=event.get("queryStringParameters") or {},
+        headers={name.lower(): value for name, value in event.get("headers", {}).items()},
+        claims=authorizer.get("jwt", {}).get("claims", {}),
+        body=_body_of(event),
+    )
+
+
+def _body_of(event: Event) -> bytes:
+    text = event.get("body") or ""
+    try:
+        body = base64.b64decode(text) if event.get("isBase64Encoded") else text.encode()
+    except (binascii.Error, UnicodeEncodeError) as error:
+        raise InvalidRequest([{"field": "body", "message": "is not readable"}]) from error
+    if len(body) > BODY_BYTES_MAX:
+        msg = f"bodies are at most {BODY_BYTES_MAX} bytes"
+        raise PayloadTooLarge(msg)
+    return body
+
+
+def _answer(status: int, headers: Mapping[str, str], body: dict[str, Any] | None) -> Answer:
+    text = "" if body is None else json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+    return {"statusCode": status, "headers": dict(headers), "body": text}
+
+
+def _refuse_constant(name: str) -> None:
+    msg = f"{name} is not JSON"
+    raise ValueError(msg)

@@ -1,0 +1,88 @@
+"""The pages of the records door: paging, entity tags, and people instead of ids."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from typing import Any
+
+import redpacket
+from redpacket.domain.errors import InvalidRequest
+from redpacket.domain.ledger import user_account
+from redpacket.edge import views, wiring
+from redpacket.edge.api import HttpAnswer, HttpRequest
+from redpacket.flows.read_records import page_of, read_record
+from redpacket.ports import ListItem
+
+_LIMIT_DEFAULT = 50
+_LIMIT_MAX = 100
+_YEAR_FIRST, _YEAR_LAST = 2020, 2200
+
+
+def record_page(request: HttpRequest) -> HttpAnswer:
+    """Show a packet with its claims by share number, *limit* of them after *cursor*."""
+    viewer = request.user.user_id
+    limit = _integer(request, "limit", 1, _LIMIT_MAX) or _LIMIT_DEFAULT
+    after_no = _integer(request, "cursor", 0, 10**7) or 0
+    record = read_record(request.packet_id, packets=wiring.packets())
+    later = [share for share in record.claims if share.share_no > after_no]
+    page = later[:limit]
+    next_cursor = str(page[-1].share_no) if len(later) > limit else None
+    shown = [record.packet.sender, *(share.taker for share in page if share.taker)]
+    shown += [record.luckiest.taker] if record.luckiest and record.luckiest.taker else []
+    shown += [request.user]
+    profiles = wiring.profiles().list_profiles([person.user_id for person in shown])
+    people = views.People(profiles, wiring.public_tokens())
+    return _tagged(views.record_view(record, page, next_cursor, people, viewer), request)
+
+
+def sent_page(request: HttpRequest) -> HttpAnswer:
+    """Show what the caller sent, newest first, with the year's totals."""
+    return _list_page(request, wiring.packets().list_sent, "total_fen")
+
+
+def received_page(request: HttpRequest) -> HttpAnswer:
+    """Show what the caller took, newest first, with the year's totals."""
+    return _list_page(request, wiring.packets().list_received, "amount_fen")
+
+
+def transfers_page(request: HttpRequest) -> HttpAnswer:
+    """Show the caller's book, newest first."""
+    account = user_account(request.user.user_id)
+    limit = _integer(request, "limit", 1, _LIMIT_MAX) or _LIMIT_DEFAULT
+    cursor = request.query.get("cursor")
+    entries, next_cursor = wiring.ledger().list_entries(account, cursor, limit)
+    return HttpAnswer(views.transfers_view(entries, next_cursor))
+
+
+def health(request: HttpRequest) -> HttpAnswer:  # noqa: ARG001 - a route takes a request
+    """Tell that the API answers, and which version."""
+    return HttpAnswer({"status": "ok", "version": redpacket.__version__})
+
+
+def _list_page(
+    request: HttpRequest, find: Callable[[str, int | None], list[ListItem]], amount: str
+) -> HttpAnswer:
+    year = _integer(request, "year", _YEAR_FIRST, _YEAR_LAST)
+    found = find(request.user.user_id, year)
+    page = page_of(found, request.query.get("cursor"), packets=wiring.packets())
+    return HttpAnswer(views.list_view(page, amount))
+
+
+def _integer(request: HttpRequest, name: str, low: int, high: int) -> int | None:
+    text = request.query.get(name)
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and low <= int(text) <= high):  # noqa: PLR2004 - digits of a sane integer
+        raise InvalidRequest([{"field": name, "message": f"is no integer in {low}..{high}"}])
+    return int(text)
+
+
+def _tagged(body: dict[str, Any], request: HttpRequest) -> HttpAnswer:
+    """Answer 304 where the caller has this very page already."""
+    digest = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:32]
+    headers = {"etag": f'"{digest}"', "cache-control": "private, no-cache"}
+    if headers["etag"] in request.headers.get("if-none-match", ""):
+        return HttpAnswer(None, status=304, headers=headers)
+    return HttpAnswer(body, headers=headers)

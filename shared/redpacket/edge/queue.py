@@ -1,0 +1,45 @@
+"""From a batch of queue messages to the claims they name, and back to the ones that failed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from redpacket.domain.claim import ShareRef
+from redpacket.domain.errors import InvalidRequest
+from redpacket.edge.schemas import SettleMessage, parse
+from redpacket.edge.telemetry import journal
+
+Record = dict[str, Any]
+
+
+def settle_batch(
+    records: Sequence[Record], *, settle: Callable[[Iterable[ShareRef]], set[ShareRef]]
+) -> dict[str, list[dict[str, str]]]:
+    """Settle what *records* name; return SQS' partial batch response.
+
+    The whole batch shares transactions, so this is not Powertools' record-by-record processor. A
+    record that can't be read fails alone, and only it goes to the DLQ after its five receives. An
+    error of the whole batch flies, and all of it comes again.
+    """
+    named: dict[str, ShareRef] = {}
+    unreadable: list[str] = []
+    for record in records:
+        try:
+            named[record["messageId"]] = _ref_of(record["body"])
+        except InvalidRequest as error:
+            journal.failure("message_refused", error, message_id=record["messageId"])
+            unreadable.append(record["messageId"])
+    failed = settle(named.values()) if named else set()
+    unsettled = [message_id for message_id, ref in named.items() if ref in failed]
+    return {"batchItemFailures": [{"itemIdentifier": found} for found in unreadable + unsettled]}
+
+
+def _ref_of(text: str) -> ShareRef:
+    try:
+        message = json.loads(text)
+    except ValueError as error:
+        raise InvalidRequest([{"field": "message", "message": "is not valid JSON"}]) from error
+    claim = parse(SettleMessage, message).body
+    return ShareRef(claim.packet_id, claim.share_no)

@@ -1,0 +1,77 @@
+"""Every environment variable, read when it is needed; the only module that knows `os.environ`."""
+
+from __future__ import annotations
+
+import os
+
+
+class SettingMissing(Exception):
+    """The template does not give this function a variable that its flow needs."""
+
+
+def _required(name: str) -> str:
+    value = os.environ.get(name)
+    if not value:
+        raise SettingMissing(name)
+    return value
+
+
+def packets_table() -> str:
+    """Return PACKETS_TABLE."""
+    return _required("PACKETS_TABLE")
+
+
+def accounts_table() -> str:
+    """Return ACCOUNTS_TABLE."""
+    return _required("ACCOUNTS_TABLE")
+
+
+def profiles_table() -> str:
+    """Return PROFILES_TABLE."""
+    return _required("PROFILES_TABLE")
+
+
+def payout_queue_url() -> str:
+    """Return PAYOUT_QUEUE_URL."""
+    return _required("PAYOUT_QUEUE_URL")
+
+
+def user_token_secret_arn() -> str:
+    """Return USER_TOKEN_SECRET_ARN: where the key of the public user tokens is kept."""
+    return _required("USER_TOKEN_SECRET_ARN")
+
+
+def cache_address() -> tuple[str, int]:
+    """Return host and port of CACHE_ENDPOINT."""
+    host, _, port = _required("CACHE_ENDPOINT").rpartition(":")
+    return host, int(port)
+
+
+def cache_has_tls() -> bool:
+    """Return CACHE_TLS."""
+    return _required("CACHE_TLS") == "true"
+
+
+def cache_user() -> tuple[str, str]:
+    """Return CACHE_USER and CACHE_PASSWORD; empty for a cache without users."""
+    return os.environ.get("CACHE_USER", ""), os.environ.get("CACHE_PASSWORD", "")
+
+
+def share_base_url() -> str:
+    """Return SHARE_BASE_URL, without a slash at its end."""
+    return _required("SHARE_BASE_URL").rstrip("/")
+
+
+def share_fen_max() -> int:
+    """Return SHARE_FEN_MAX: the largest share that any packet may hold."""
+    return int(_required("SHARE_FEN_MAX"))
+
+
+def packet_count_max() -> int:
+    """Return PACKET_COUNT_MAX: the most shares of a chat packet."""
+    return int(_required("PACKET_COUNT_MAX"))
+
+
+def close_grace_ms() -> int:
+    """Return CLOSE_GRACE_S in ms: the time between closing a packet and refunding it."""
+    return int(_required("CLOSE_GRACE_S")) * 1000

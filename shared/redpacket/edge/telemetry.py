@@ -1,0 +1,30 @@
+"""Logs and metrics, as structured events; never tokens, bodies, greetings or nicknames."""
+
+from __future__ import annotations
+
+from aws_lambda_powertools import Logger
+
+logger = Logger()
+
+
+class LoggedJournal:
+    """Implements Journal: a log line and a count in CloudWatch for every event."""
+
+    def event(self, name: str, **details: str | int) -> None:
+        logger.warning(name, **details)
+        _count(name)
+
+    def failure(self, name: str, error: Exception, **details: str | int) -> None:
+        logger.error(name, exc_info=error, **details)
+        _count(name)
+
+
+def _count(name: str) -> None:
+    # Events are rare, and Metrics costs a cold start 15 ms: bench-cold.
+    from aws_lambda_powertools.metrics import MetricUnit, single_metric  # noqa: PLC0415
+
+    with single_metric(name=name, unit=MetricUnit.Count, value=1):
+        pass
+
+
+journal = LoggedJournal()

@@ -1,0 +1,174 @@
+"""What answers look like: domain values in, JSON objects of the HTTP contract out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from redpacket.domain.checks import Difference
+from redpacket.domain.claim import Claim, ShareFate
+from redpacket.domain.ledger import DEPOSITS, Entry
+from redpacket.domain.packet import Packet, Person
+from redpacket.flows.read_records import PacketList, Record
+from redpacket.ports import Profile, PublicTokens
+
+
+def claim_view(claim: Claim) -> dict[str, Any]:
+    """Show a taker their claim."""
+    share = claim.share
+    return {
+        "outcome": "claimed" if claim.is_new else "already_claimed",
+        "packet_id": share.packet_id,
+        "share_no": share.share_no,
+        "amount_fen": share.amount_fen,
+        "claimed_at_ms": share.decided_at_ms,
+        "payout": _payout(share),
+    }
+
+
+def sent_view(packet: Packet, share_base_url: str) -> dict[str, Any]:
+    """Show a sender the packet they sent, as it was then: a repeat reads the same."""
+    return {
+        "packet_id": packet.packet_id,
+        "status": "open",
+        "kind": packet.kind,
+        "split": packet.terms.split,
+        "opening": packet.opening,
+        "total_fen": packet.terms.total_fen,
+        "count": packet.terms.count,
+        "greeting": packet.greeting,
+        "created_at_ms": packet.created_at_ms,
+        "expires_at_ms": packet.expires_at_ms,
+        "commitment": packet.terms.commitment,
+        "share_url": f"{share_base_url}/packets/{packet.packet_id}",
+    }
+
+
+Profiles: TypeAlias = Mapping[str, Profile]
+"""Profiles by user id; who has none is missing."""
+
+
+class People:
+    """Shows users to each other: a nickname, an avatar and a public token, never an id."""
+
+    def __init__(self, profiles: Profiles, tokens: PublicTokens) -> None:
+        self._profiles = profiles
+        self._tokens = tokens
+
+    def view(self, person: Person) -> dict[str, Any]:
+        """Show one person; who never chose a nickname gets one from their token."""
+        token = self._tokens.token_of(person.user_id)
+        profile = self._profiles.get(person.user_id)
+        nickname = (profile.nickname if profile else None) or person.nickname
+        return {
+            "user_token": token,
+            "nickname": nickname or f"用户{token[:4]}",
+            "avatar_url": profile.avatar_url if profile else None,
+        }
+
+
+def record_view(
+    record: Record, page: Sequence[ShareFate], next_cursor: str | None, people: People, viewer: str
+) -> dict[str, Any]:
+    """Show a record page with the claims of *page*; *mine* is the viewer's own claim."""
+    packet = record.packet
+    best = record.luckiest
+
+    def claim(share: ShareFate) -> dict[str, Any]:
+        return {
+            **(people.view(share.taker) if share.taker else {}),
+            "amount_fen": share.amount_fen,
+            "share_no": share.share_no,
+            "claimed_at_ms": share.decided_at_ms,
+            "is_luckiest": best is not None and share.share_no == best.share_no,
+            "payout": _payout(share),
+        }
+
+    mine = [share for share in record.claims if share.taker and share.taker.user_id == viewer]
+    return {
+        "packet_id": packet.packet_id,
+        "sender": people.view(packet.sender),
+        "kind": packet.kind,
+        "split": packet.terms.split,
+        "opening": packet.opening,
+        "greeting": packet.greeting,
+        "status": record.status,
+        "total_fen": packet.terms.total_fen,
+        "count": packet.terms.count,
+        "claimed_count": len(record.claims),
+        "claimed_fen": record.claimed_fen,
+        "remaining_count": packet.terms.count - len(record.claims),
+        "refunded_fen": packet.refunded_fen,
+        "created_at_ms": packet.created_at_ms,
+        "expires_at_ms": packet.expires_at_ms,
+        "emptied_in_ms": record.emptied_in_ms,
+        "closed_at_ms": packet.closed_at_ms,
+        "luckiest": claim(best) if best else None,
+        "claims": [claim(share) for share in page],
+        "next": next_cursor,
+        "commitment": packet.terms.commitment,
+        "mine": claim(mine[0]) if mine else None,
+    }
+
+
+def list_view(page: PacketList, amount: str) -> dict[str, Any]:
+    """Show a page of what a user sent or received; *amount* names the field of an item."""
+    return {
+        "items": [
+            {
+                "packet_id": item.packet_id,
+                amount: item.amount_fen,
+                "at_ms": item.at_ms,
+                "status": status,
+            }
+            for item, status in page.items
+        ],
+        "total_fen": page.total_fen,
+        "count": page.count,
+        "luckiest_count": page.luckiest_count,
+        "next": page.next,
+    }
+
+
+def transfers_view(entries: Iterable[Entry], next_cursor: str | None) -> dict[str, Any]:
+    """Show a user their book: what came in is positive, what went out negative."""
+    return {
+        "items": [
+            {
+                "transfer_id": entry.transfer_id,
+                "kind": entry.kind,
+                "amount_fen": entry.amount_fen,
+                "counterparty": _counterparty(entry.counterparty),
+                "at_ms": entry.at_ms,
+            }
+            for entry in entries
+        ],
+        "next": next_cursor,
+    }
+
+
+def audit_view(differences: Sequence[Difference]) -> dict[str, Any]:
+    """Show an operator what an audit found."""
+    return {
+        "ok": not differences,
+        "differences": [
+            {
+                "rule": found.rule,
+                "subject": found.subject,
+                "what": found.what,
+                "expected": found.expected,
+                "actual": found.actual,
+            }
+            for found in differences
+        ],
+    }
+
+
+def _payout(share: ShareFate) -> str:
+    return "queued" if share.settled_at_ms is None else "settled"
+
+
+def _counterparty(account: str) -> str:
+    """Name the other side without an internal id: a packet is public, a user is not."""
+    kind, _, name = account.partition(":")
+    return "deposit" if account == DEPOSITS else f"packet:{name}" if kind == "escrow" else kind

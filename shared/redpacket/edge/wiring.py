@@ -1,0 +1,224 @@
+"""The composition root: builds each adapter once per cold start, and binds the flows to them.
+
+Nothing connects at import time, and nothing is built before a flow needs it.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Iterable
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from redpacket.adapters.dynamo import Dynamo
+from redpacket.adapters.dynamo_packets import DynamoPackets
+from redpacket.domain.ledger import user_account
+from redpacket.edge import settings
+from redpacket.edge.telemetry import journal
+from redpacket.ports import Profile
+
+if TYPE_CHECKING:
+    from redpacket.adapters.dynamo_ledger import DynamoLedger
+    from redpacket.adapters.dynamo_profiles import DynamoProfiles
+    from redpacket.adapters.public_tokens import KeyedTokens
+    from redpacket.adapters.redis_claims import RedisClaims
+    from redpacket.adapters.sqs_payouts import SqsPayouts
+    from redpacket.domain.checks import Difference
+    from redpacket.domain.claim import Claim, ShareRef
+    from redpacket.domain.packet import Packet, Person
+    from redpacket.flows.send_packet import SendOrder
+    from redpacket.ports import Request
+
+_CACHE_TIMEOUT_S = 1.0
+_AWS_CONNECT_TIMEOUT_S = 1
+_AWS_READ_TIMEOUT_S = 3
+"""Three tries fit into the ten seconds of a Lambda, so that a user gets a 503 and not a 502."""
+
+_SWEEP_RESERVE_MS = 8_000
+"""The last chunk must end before the Lambda does."""
+
+
+class SystemClock:
+    """Implements Clock."""
+
+    def now_ms(self) -> int:
+        """Return the time since the epoch."""
+        return time.time_ns() // 1_000_000
+
+    def sleep_ms(self, duration_ms: int) -> None:
+        """Wait."""
+        time.sleep(duration_ms / 1000)
+
+
+clock = SystemClock()
+
+
+def _aws(service: str) -> Any:  # noqa: ANN401 - boto3's clients have no type at run time
+    import boto3  # noqa: PLC0415 - losers of a grab never need it
+    from botocore.config import Config  # noqa: PLC0415
+
+    return boto3.client(
+        service,
+        config=Config(
+            connect_timeout=_AWS_CONNECT_TIMEOUT_S,
+            read_timeout=_AWS_READ_TIMEOUT_S,
+            retries={"mode": "standard", "total_max_attempts": 3},
+            tcp_keepalive=True,
+        ),
+    )
+
+
+@cache
+def _dynamo() -> Dynamo:
+    return Dynamo(lambda: _aws("dynamodb"))
+
+
+@cache
+def packets() -> DynamoPackets:
+    """Return the packets of PacketsTable."""
+    return DynamoPackets(_dynamo(), settings.packets_table())
+
+
+@cache
+def ledger() -> DynamoLedger:
+    """Return the ledger of AccountsTable."""
+    from redpacket.adapters.dynamo_ledger import DynamoLedger  # noqa: PLC0415 - not in a grab
+
+    return DynamoLedger(_dynamo(), settings.accounts_table(), settings.packets_table())
+
+
+@cache
+def profiles() -> DynamoProfiles:
+    """Return the profiles of ProfilesTable."""
+    from redpacket.adapters.dynamo_profiles import DynamoProfiles  # noqa: PLC0415 - not in a grab
+
+    return DynamoProfiles(_dynamo(), settings.profiles_table())
+
+
+@cache
+def board() -> RedisClaims:
+    """Return the claim board on the cache."""
+    from redpacket.adapters.redis_claims import RedisClaims, connect  # noqa: PLC0415 - records has no cache
+
+    host, port = settings.cache_address()
+    username, password = settings.cache_user()
+    client = connect(
+        host,
+        port,
+        has_tls=settings.cache_has_tls(),
+        username=username,
+        password=password,
+        timeout_s=_CACHE_TIMEOUT_S,
+    )
+    return RedisClaims(client)
+
+
+@cache
+def payouts() -> SqsPayouts:
+    """Return the payout queue."""
+    from redpacket.adapters.sqs_payouts import SqsPayouts  # noqa: PLC0415 - only where claims are queued
+
+    return SqsPayouts(lambda: _aws("sqs"), settings.payout_queue_url(), clock.now_ms)
+
+
+@cache
+def public_tokens() -> KeyedTokens:
+    """Return the maker of public tokens; reads its key once."""
+    from redpacket.adapters.public_tokens import load_tokens  # noqa: PLC0415 - only where users are shown
+
+    return load_tokens(lambda: _aws("secretsmanager"), settings.user_token_secret_arn())
+
+
+def send_packet(order: SendOrder) -> Packet:
+    """Bind flows/send_packet."""
+    from redpacket.flows.send_packet import send_packet as flow  # noqa: PLC0415 - each door loads its own
+
+    return flow(
+        order,
+        ledger=ledger(),
+        packets=packets(),
+        board=board(),
+        clock=clock,
+        journal=journal,
+        new_id=secrets.token_urlsafe,
+        new_seed=secrets.token_bytes,
+    )
+
+
+def grab_packet(packet_id: str, taker: Person) -> Claim:
+    """Bind flows/grab_packet."""
+    from redpacket.flows.grab_packet import grab_packet as flow  # noqa: PLC0415
+
+    return flow(
+        packet_id,
+        taker,
+        board=board(),
+        packets=packets(),
+        payouts=payouts(),
+        clock=clock,
+        journal=journal,
+    )
+
+
+def settle_claims(refs: Iterable[ShareRef]) -> set[ShareRef]:
+    """Bind flows/settle_claims."""
+    from redpacket.flows.settle_claims import settle_claims as flow  # noqa: PLC0415
+
+    return flow(refs, ledger=ledger(), packets=packets(), clock=clock, journal=journal)
+
+
+def sweep(time_left_ms: int) -> dict[str, int]:
+    """Bind what the schedule runs: flows/repair, then flows/expire_packets; return what was done."""
+    from redpacket.flows.expire_packets import expire_packets  # noqa: PLC0415
+    from redpacket.flows.repair import load_packets, requeue_claims  # noqa: PLC0415
+
+    stop_at_ms = clock.now_ms() + time_left_ms - _SWEEP_RESERVE_MS
+    requeued = requeue_claims(
+        packets=packets(), payouts=payouts(), clock=clock, journal=journal, stop_at_ms=stop_at_ms
+    )
+    loaded = load_packets(
+        packets=packets(), board=board(), clock=clock, journal=journal, stop_at_ms=stop_at_ms
+    )
+    expired = expire_packets(
+        packets=packets(),
+        board=board(),
+        ledger=ledger(),
+        clock=clock,
+        journal=journal,
+        grace_ms=settings.close_grace_ms(),
+        stop_at_ms=stop_at_ms,
+    )
+    return {
+        "requeued_count": len(requeued.results),
+        "loaded_count": len(loaded.results),
+        "closed_count": expired.closed_count,
+        "refunded_fen": expired.refunded_fen,
+        "failed_count": requeued.failed_count + loaded.failed_count + expired.failed_count,
+    }
+
+
+def deposit(user_id: str, amount_fen: int, request: Request) -> tuple[str, int]:
+    """Bind flows/deposit."""
+    from redpacket.flows.deposit import deposit as flow  # noqa: PLC0415
+
+    return flow(user_id, amount_fen, request, ledger=ledger(), clock=clock)
+
+
+def audit_packet(packet_id: str) -> list[Difference]:
+    """Bind flows/audit_packet."""
+    from redpacket.flows.audit_packet import audit_packet as flow  # noqa: PLC0415
+
+    return flow(packet_id, packets=packets(), ledger=ledger())
+
+
+def balance_fen(user_id: str) -> int:
+    """Return what a user has."""
+    return ledger().balance_fen(user_account(user_id))
+
+
+def keep_profile(user_id: str, nickname: str, avatar_url: str | None) -> dict[str, Profile]:
+    """Keep a user's profile; return it as `list_profiles` would."""
+    profile = Profile(user_id, nickname, avatar_url)
+    profiles().put(profile)
+    return {user_id: profile}

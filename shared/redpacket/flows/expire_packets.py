@@ -1,0 +1,149 @@
+"""Expire and refund (退款): close due packets and give what was left back to their senders.
+
+The order makes it safe at any moment: the ledger says "closing", the cache stops handing out
+shares, claims in flight get a grace, then every share without a fate becomes "refunded" together
+with the sender's credit. A share that is claimed meanwhile cancels its chunk, which is then read
+anew. May run twice, late, or be cut off anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from redpacket.domain.claim import Fate, ShareFate, luckiest
+from redpacket.domain.errors import InvariantViolated
+from redpacket.domain.ledger import Transfer, TransferKind, escrow_account, user_account
+from redpacket.domain.packet import Kind, Packet
+from redpacket.domain.split import amounts_fen
+from redpacket.flows.attempt_each import attempt_each
+from redpacket.ports import ClaimBoard, Clock, Journal, Ledger, Packets
+
+SHARES_PER_TRANSACTION = 90
+"""DynamoDB takes 100 operations: these, the packet row, two balances and two entries."""
+
+PACKETS_PER_SWEEP = 800
+"""More than a sweep of 55 s gets done; the oldest come first, the rest wait a minute."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExpireReport:
+    """What one run did; packets that failed, or wait for a settlement, are due again."""
+
+    closed_count: int
+    refunded_fen: int
+    failed_count: int
+
+
+def expire_packets(  # noqa: PLR0913 - one parameter per port
+    *,
+    packets: Packets,
+    board: ClaimBoard,
+    ledger: Ledger,
+    clock: Clock,
+    journal: Journal,
+    grace_ms: int,
+    stop_at_ms: int,
+) -> ExpireReport:
+    """Close and refund what is due, the grace once for all of them; stop at *stop_at_ms*."""
+
+    def begin(packet_id: str) -> Packet:
+        return _begin_close(packet_id, packets=packets, board=board, now_ms=clock.now_ms())
+
+    def finish(packet: Packet) -> tuple[int, bool]:
+        refunded_fen = _refund(
+            packet,
+            packets=packets,
+            board=board,
+            ledger=ledger,
+            clock=clock,
+            stop_at_ms=stop_at_ms,
+        )
+        # Not closed while a claim waits for its settlement: the next sweep asks again.
+        return refunded_fen, ledger.close(packet, clock.now_ms())
+
+    due = packets.list_due(clock.now_ms(), PACKETS_PER_SWEEP)
+    closing = attempt_each(
+        due, begin, name="close_failed", clock=clock, journal=journal, stop_at_ms=stop_at_ms
+    )
+    if closing.results:
+        clock.sleep_ms(grace_ms)
+    refunds = attempt_each(
+        closing.results,
+        finish,
+        name="refund_failed",
+        clock=clock,
+        journal=journal,
+        stop_at_ms=stop_at_ms,
+    )
+    return ExpireReport(
+        closed_count=sum(is_closed for _, is_closed in refunds.results),
+        refunded_fen=sum(refunded_fen for refunded_fen, _ in refunds.results),
+        failed_count=closing.failed_count + refunds.failed_count,
+    )
+
+
+def _begin_close(packet_id: str, *, packets: Packets, board: ClaimBoard, now_ms: int) -> Packet:
+    packet = packets.find_packet(packet_id, is_strong=True)
+    if packet is None:
+        msg = f"packet {packet_id} is due and does not exist"
+        raise LookupError(msg)
+    closing = packets.begin_close(packet, now_ms)
+    board.close(packet_id)
+    return closing
+
+
+def _refund(  # noqa: PLR0913 - one parameter per port
+    packet: Packet,
+    *,
+    packets: Packets,
+    board: ClaimBoard,
+    ledger: Ledger,
+    clock: Clock,
+    stop_at_ms: int,
+) -> int:
+    """Refund every share without a fate, in chunks; return the fen that went back."""
+    refunded_fen = 0
+    shares = packets.list_shares(packet.packet_id)
+    while missing := _without_fate(packet, shares):
+        for start in range(0, len(missing), SHARES_PER_TRANSACTION):
+            if clock.now_ms() >= stop_at_ms:
+                return refunded_fen
+            now_ms = clock.now_ms()
+            fates = [
+                ShareFate(packet.packet_id, share_no, Fate.REFUNDED, amount_fen, now_ms)
+                for share_no, amount_fen in missing[start : start + SHARES_PER_TRANSACTION]
+            ]
+            transfer = _transfer(packet, fates, now_ms)
+            if not ledger.refund(packet, fates, transfer, now_ms):
+                break  # a claim came in between: read again
+            refunded_fen += transfer.amount_fen
+        before, shares = shares, packets.list_shares(packet.packet_id)
+        if len(shares) == len(before):
+            msg = f"the ledger refuses to refund {packet.packet_id}, and no claim is the reason"
+            raise InvariantViolated(msg)
+    # Whoever has a share hears so as long as the cache remembers, whatever it had forgotten.
+    board.load(packet, shares)
+    best = luckiest(shares)
+    if best and packet.kind is Kind.LUCKY:
+        packets.mark_luckiest(best)
+    return refunded_fen
+
+
+def _without_fate(packet: Packet, shares: Sequence[ShareFate]) -> list[tuple[int, int]]:
+    taken = {share.share_no for share in shares}
+    if len(taken) == packet.terms.count:
+        return []
+    numbered = enumerate(amounts_fen(packet.terms), start=1)
+    return [(share_no, amount) for share_no, amount in numbered if share_no not in taken]
+
+
+def _transfer(packet: Packet, fates: Sequence[ShareFate], now_ms: int) -> Transfer:
+    return Transfer(
+        transfer_id=f"refund:{packet.packet_id}:{fates[0].share_no}",
+        kind=TransferKind.REFUND,
+        debit=escrow_account(packet.packet_id),
+        credit=user_account(packet.sender.user_id),
+        amount_fen=sum(fate.amount_fen for fate in fates),
+        at_ms=now_ms,
+    )

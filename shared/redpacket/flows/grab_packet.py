@@ -1,0 +1,149 @@
+"""Grab (抢) and claim: the cache names a share, the ledger makes it the user's, then they hear it.
+
+An amount is told only once it is durable. Where the cache and the ledger disagree, because the
+cache lost its tail in a failover, the ledger is right and the cache is corrected.
+"""
+
+from __future__ import annotations
+
+from redpacket.domain.claim import (
+    Claim,
+    Fate,
+    GrabOutcome,
+    GrabStatus,
+    RecordStatus,
+    ShareFate,
+)
+from redpacket.domain.errors import (
+    InvariantViolated,
+    PacketEmptied,
+    PacketExpired,
+    PacketNotFound,
+    PacketNotStarted,
+    Rejected,
+    Unavailable,
+)
+from redpacket.domain.packet import Person
+from redpacket.domain.split import Terms, share_amount_fen
+from redpacket.flows.load_packet import load_packet
+from redpacket.ports import ClaimBoard, Clock, Journal, Packets, PayoutQueue
+
+_TRIES = 4
+"""Each repair leaves the cache right for this user, so a second try is rare and a fourth unseen."""
+
+_REFUSALS: dict[GrabStatus, type[Rejected]] = {
+    GrabStatus.PACKET_EMPTIED: PacketEmptied,
+    GrabStatus.PACKET_EXPIRED: PacketExpired,
+    GrabStatus.PACKET_NOT_STARTED: PacketNotStarted,
+}
+
+
+def grab_packet(  # noqa: PLR0913 - one parameter per port
+    packet_id: str,
+    taker: Person,
+    *,
+    board: ClaimBoard,
+    packets: Packets,
+    payouts: PayoutQueue,
+    clock: Clock,
+    journal: Journal,
+) -> Claim:
+    """Return the taker's one share of the packet, the same one whenever they ask.
+
+    Raises PacketNotFound, PacketNotStarted, PacketEmptied, PacketExpired; Unavailable where the
+    outcome is unknown, and asking again gives the one true answer.
+    """
+    for _ in range(_TRIES):
+        outcome = board.grab(packet_id, taker.user_id)
+        if refusal := _REFUSALS.get(outcome.status):
+            raise refusal(f"no share of {packet_id} for you")
+        if outcome.status is GrabStatus.PACKET_NOT_LOADED:
+            load_packet(packet_id, packets=packets, board=board)
+            continue
+        if outcome.status is GrabStatus.ALREADY_CLAIMED:
+            share = packets.find_share_of(packet_id, taker.user_id)
+            if share and share.share_no == outcome.share_no:
+                return Claim(share, is_new=False)
+        share = _claimed_share(packet_id, taker, outcome, packets=packets, now_ms=clock.now_ms())
+        claim = _make_durable(share, outcome, packets=packets, board=board, journal=journal)
+        if claim is None:
+            continue
+        if claim.is_new:
+            _queue_payout(claim, payouts=payouts, journal=journal)
+        return claim
+    msg = "the cache is being repaired"
+    raise Unavailable(msg)
+
+
+def _claimed_share(
+    packet_id: str, taker: Person, outcome: GrabOutcome, *, packets: Packets, now_ms: int
+) -> ShareFate:
+    """Return the share as it will be written; its amount follows from the packet's terms."""
+    if outcome.share_no is None:
+        msg = f"{outcome.status} without a share number"
+        raise InvariantViolated(msg)
+    return ShareFate(
+        packet_id=packet_id,
+        share_no=outcome.share_no,
+        fate=Fate.CLAIMED,
+        amount_fen=share_amount_fen(_terms(packet_id, outcome, packets), outcome.share_no),
+        decided_at_ms=now_ms,
+        taker=taker,
+    )
+
+
+def _terms(packet_id: str, outcome: GrabOutcome, packets: Packets) -> Terms:
+    """Read the terms from the cache's copy; an emptied packet has none there any more.
+
+    Payout recomputes every amount from the packet row, and refuses one that differs.
+    """
+    if outcome.state.startswith("O"):
+        return Terms.parse(outcome.state.rpartition("|")[2])
+    packet = packets.find_packet(packet_id, is_strong=True)
+    if packet is None:
+        msg = "no such packet"
+        raise PacketNotFound(msg)
+    return packet.terms
+
+
+def _make_durable(
+    share: ShareFate, outcome: GrabOutcome, *, packets: Packets, board: ClaimBoard, journal: Journal
+) -> Claim | None:
+    """Write the share's fate; None where the cache was wrong about it and has been corrected."""
+    taker = share.taker
+    if taker is None:
+        msg = "a claim without a taker"
+        raise InvariantViolated(msg)
+    recorded = packets.record_claim(share)
+    if recorded.status is RecordStatus.RECORDED:
+        return Claim(share, is_new=True)
+    if recorded.status is RecordStatus.SHARE_REFUNDED:
+        msg = "too late: the share went back to the sender"
+        raise PacketExpired(msg)
+    if recorded.status is RecordStatus.SHARE_TAKEN:
+        journal.event("share_collision", packet_id=share.packet_id, share_no=share.share_no)
+        board.disown(share.packet_id, taker.user_id, share.share_no)
+        load_packet(share.packet_id, packets=packets, board=board)
+        return None
+    owned = packets.find_share_of(share.packet_id, taker.user_id)
+    if owned is None:
+        msg = f"{taker.user_id} has a share of {share.packet_id} that has no fate"
+        raise InvariantViolated(msg)
+    if owned.share_no != share.share_no:
+        journal.event("share_given_back", packet_id=share.packet_id, share_no=share.share_no)
+        board.give_back(
+            share.packet_id,
+            taker.user_id,
+            share.share_no,
+            owned_no=owned.share_no,
+            state=outcome.state,
+        )
+    return Claim(owned, is_new=False)
+
+
+def _queue_payout(claim: Claim, *, payouts: PayoutQueue, journal: Journal) -> None:
+    try:
+        payouts.put([claim.share.ref])
+    except Unavailable as error:
+        # The claim's row is the outbox: the sweep queues it again within two minutes.
+        journal.failure("payout_not_queued", error, packet_id=claim.share.packet_id)

@@ -1,0 +1,62 @@
+"""Take up what was cut off: claims that were not settled, packets that were not loaded."""
+
+from __future__ import annotations
+
+from redpacket.domain.claim import ShareRef
+from redpacket.flows.attempt_each import Attempts, attempt_each
+from redpacket.flows.load_packet import load_packet
+from redpacket.ports import ClaimBoard, Clock, Journal, Packets, PayoutQueue
+
+REPAIR_AFTER_MS = 60_000
+"""A claim settles and a load ends within seconds; what takes a minute was cut off."""
+
+REQUEUE_PAUSE_MS_MAX = 3_600_000
+"""While payouts fail for long, each claim is queued again at most once an hour."""
+
+ROWS_PER_SWEEP = 800
+"""Of each work list; the oldest come first, the rest wait a minute."""
+
+
+def requeue_claims(
+    *, packets: Packets, payouts: PayoutQueue, clock: Clock, journal: Journal, stop_at_ms: int
+) -> Attempts[ShareRef]:
+    """Queue claims again that are unsettled after a minute: after 1, 2, 4 ... minutes."""
+
+    def requeue(ref: ShareRef) -> ShareRef:
+        for share in packets.list_refs([ref]):
+            if share.settled_at_ms is None:
+                payouts.put([ref])
+                pause_ms = min(REPAIR_AFTER_MS << share.requeued_count, REQUEUE_PAUSE_MS_MAX)
+                packets.mark_requeued(share, clock.now_ms() + pause_ms - REPAIR_AFTER_MS)
+        return ref
+
+    waiting = packets.list_unsettled(clock.now_ms() - REPAIR_AFTER_MS, ROWS_PER_SWEEP)
+    return attempt_each(
+        waiting,
+        requeue,
+        name="requeue_failed",
+        clock=clock,
+        journal=journal,
+        stop_at_ms=stop_at_ms,
+    )
+
+
+def load_packets(
+    *, packets: Packets, board: ClaimBoard, clock: Clock, journal: Journal, stop_at_ms: int
+) -> Attempts[str]:
+    """Load packets whose load is not known to have worked a minute after they were sent.
+
+    One that expired meanwhile is loaded too; that makes it due.
+    """
+
+    def load(packet_id: str) -> str:
+        load_packet(packet_id, packets=packets, board=board)
+        packet = packets.find_packet(packet_id, is_strong=True)
+        if packet:
+            packets.mark_loaded(packet)
+        return packet_id
+
+    waiting = packets.list_unloaded(clock.now_ms() - REPAIR_AFTER_MS, ROWS_PER_SWEEP)
+    return attempt_each(
+        waiting, load, name="load_failed", clock=clock, journal=journal, stop_at_ms=stop_at_ms
+    )

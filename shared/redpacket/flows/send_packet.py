@@ -1,0 +1,94 @@
+"""Send (发): fund a packet, once per idempotency key, and load it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from redpacket.domain.errors import Unavailable
+from redpacket.domain.ledger import Transfer, TransferKind, escrow_account, user_account
+from redpacket.domain.packet import PACKET_ID_BYTES, Kind, Opening, Packet, Person
+from redpacket.domain.split import SEED_BYTES, Split, Terms, check_possible
+from redpacket.ports import ClaimBoard, Clock, Journal, Ledger, Packets, Request
+
+
+@dataclass(frozen=True, slots=True)
+class SendOrder:
+    """What a sender asks for, within the limits already."""
+
+    sender: Person
+    request: Request
+    kind: Kind
+    split: Split
+    opening: Opening
+    total_fen: int
+    count: int
+    share_fen_min: int
+    share_fen_max: int
+    unit_fen: int
+    greeting: str
+    life_ms: int
+
+
+def send_packet(  # noqa: PLR0913 - one parameter per port
+    order: SendOrder,
+    *,
+    ledger: Ledger,
+    packets: Packets,
+    board: ClaimBoard,
+    clock: Clock,
+    journal: Journal,
+    new_id: Callable[[int], str],
+    new_seed: Callable[[int], bytes],
+) -> Packet:
+    """Return the packet that this request made, now or the first time.
+
+    Raises SplitImpossible, InsufficientFunds, IdempotencyKeyReused, Busy, Unavailable; none of
+    them moves money, but after Unavailable only asking again tells whether it moved.
+    """
+    packet = _packet_of(order, clock.now_ms(), new_id(PACKET_ID_BYTES), new_seed(SEED_BYTES))
+    check_possible(packet.terms)
+    funding = Transfer(
+        transfer_id=f"send:{packet.packet_id}",
+        kind=TransferKind.SEND,
+        debit=user_account(order.sender.user_id),
+        credit=escrow_account(packet.packet_id),
+        amount_fen=order.total_fen,
+        at_ms=packet.created_at_ms,
+    )
+    packet_id = ledger.fund(packet, funding, order.request)
+    if packet_id != packet.packet_id:
+        return _sent_before(packet_id, packets)
+    try:
+        board.load(packet, [])
+        packets.mark_loaded(packet)
+    except Unavailable as error:
+        # Funded is sent: the first grab loads it, or the sweep within two minutes.
+        journal.failure("packet_not_loaded", error, packet_id=packet_id)
+    return packet
+
+
+def _packet_of(order: SendOrder, now_ms: int, packet_id: str, seed: bytes) -> Packet:
+    terms = Terms(
+        order.split, order.total_fen, order.count,
+        order.share_fen_min, order.share_fen_max, order.unit_fen, seed,
+    )  # fmt: skip
+    return Packet(
+        packet_id=packet_id,
+        sender=order.sender,
+        kind=order.kind,
+        opening=order.opening,
+        greeting=order.greeting,
+        terms=terms,
+        created_at_ms=now_ms,
+        starts_at_ms=now_ms,
+        expires_at_ms=now_ms + order.life_ms,
+    )
+
+
+def _sent_before(packet_id: str, packets: Packets) -> Packet:
+    packet = packets.find_packet(packet_id, is_strong=True)
+    if packet is None:
+        msg = f"the ledger knows the request of {packet_id} and not the packet"
+        raise Unavailable(msg)
+    return packet

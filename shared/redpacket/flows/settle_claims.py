@@ -1,0 +1,112 @@
+"""Settle (入账): move claims from escrow to their takers, a batch in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from redpacket.domain.claim import Fate, ShareFate, ShareRef, luckiest
+from redpacket.domain.errors import InvariantViolated, RedPacketError
+from redpacket.domain.ledger import Transfer, TransferKind, escrow_account, user_account
+from redpacket.domain.packet import Kind, Packet
+from redpacket.domain.split import amounts_fen
+from redpacket.ports import Clock, Journal, Ledger, Packets
+
+CLAIMS_PER_TRANSACTION = 20
+"""DynamoDB takes 100 operations: a claim is a share, a balance, two entries, and at most one escrow."""
+
+
+def settle_claims(
+    refs: Iterable[ShareRef], *, ledger: Ledger, packets: Packets, clock: Clock, journal: Journal
+) -> set[ShareRef]:
+    """Credit every claim that is not credited yet; return those that could not be settled.
+
+    Amounts and takers come from the ledger's own rows, never from a message.
+    """
+    waiting = list(dict.fromkeys(refs))
+    failed: set[ShareRef] = set()
+    for start in range(0, len(waiting), CLAIMS_PER_TRANSACTION):
+        chunk = waiting[start : start + CLAIMS_PER_TRANSACTION]
+        failed |= _settle_chunk(chunk, ledger=ledger, packets=packets, clock=clock, journal=journal)
+    return failed
+
+
+def _settle_chunk(
+    refs: Sequence[ShareRef], *, ledger: Ledger, packets: Packets, clock: Clock, journal: Journal
+) -> set[ShareRef]:
+    shares = {share.ref: share for share in packets.list_refs(refs)}
+    sent = {packet.packet_id: packet for packet in _packets_of(shares.values(), packets)}
+    failed: set[ShareRef] = set()
+    payable: list[ShareFate] = []
+    for ref in refs:
+        try:
+            share = _checked(ref, shares.get(ref), sent.get(ref.packet_id))
+        except RedPacketError as error:
+            journal.failure("claim_refused", error, packet_id=ref.packet_id, share_no=ref.share_no)
+            failed.add(ref)
+            continue
+        if share.settled_at_ms is None:
+            payable.append(share)
+    failed |= _post(payable, ledger=ledger, packets=packets, now_ms=clock.now_ms())
+    for packet in sent.values():
+        if ledger.balance_fen(escrow_account(packet.packet_id)) == 0:
+            _note_emptied(packet, packets)
+    return failed
+
+
+def _packets_of(shares: Iterable[ShareFate], packets: Packets) -> list[Packet]:
+    return packets.list_packets(sorted({share.packet_id for share in shares}))
+
+
+def _checked(ref: ShareRef, share: ShareFate | None, packet: Packet | None) -> ShareFate:
+    """Return the share to pay, or raise InvariantViolated where there is none or it is wrong."""
+    if share is None or packet is None or share.fate is not Fate.CLAIMED:
+        msg = f"no claim of share {ref.share_no}"
+        raise InvariantViolated(msg)
+    amounts = amounts_fen(packet.terms)
+    if not 1 <= ref.share_no <= len(amounts) or share.amount_fen != amounts[ref.share_no - 1]:
+        msg = f"share {ref.share_no} is not worth {share.amount_fen} fen by the packet's terms"
+        raise InvariantViolated(msg)
+    return share
+
+
+def _post(
+    payable: Sequence[ShareFate], *, ledger: Ledger, packets: Packets, now_ms: int
+) -> set[ShareRef]:
+    """Credit all at once; where one of them has changed meanwhile, each by itself."""
+    settlements = [(share, _transfer(share, now_ms)) for share in payable]
+    if not settlements or ledger.settle(settlements, now_ms):
+        return set()
+    refused = [
+        share.ref
+        for share, transfer in settlements
+        if not ledger.settle([(share, transfer)], now_ms)
+    ]
+    # A duplicate delivery may have paid them: then all is well.
+    return {share.ref for share in packets.list_refs(refused) if share.settled_at_ms is None}
+
+
+def _transfer(share: ShareFate, now_ms: int) -> Transfer:
+    if share.taker is None:
+        msg = f"claimed share {share.share_no} of {share.packet_id} has no taker"
+        raise InvariantViolated(msg)
+    return Transfer(
+        transfer_id=f"settle:{share.packet_id}:{share.share_no}",
+        kind=TransferKind.SETTLE,
+        debit=escrow_account(share.packet_id),
+        credit=user_account(share.taker.user_id),
+        amount_fen=share.amount_fen,
+        at_ms=now_ms,
+    )
+
+
+def _note_emptied(packet: Packet, packets: Packets) -> None:
+    """The escrow is empty and nothing was refunded: every share is taken and paid."""
+    if packet.emptied_at_ms is not None or packet.refunded_fen:
+        return
+    shares = packets.list_shares(packet.packet_id)
+    best = luckiest(shares)
+    if best is None:
+        return
+    if packet.kind is Kind.LUCKY:
+        packets.mark_luckiest(best)
+    packets.mark_emptied(packet.packet_id, max(share.decided_at_ms for share in shares))

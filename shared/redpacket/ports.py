@@ -1,0 +1,212 @@
+"""Everything the flows need from outside, on one page.
+
+Every method may raise Unavailable; then nothing is known of its effect, and calling it again is
+harmless.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from redpacket.domain.claim import GrabOutcome, RecordOutcome, ShareFate, ShareRef
+from redpacket.domain.ledger import Entry, Transfer
+from redpacket.domain.packet import Packet, Person
+
+
+class ClaimBoard(Protocol):
+    """The cache that keeps the crowd away from the ledger; it never decides about money."""
+
+    def grab(self, packet_id: str, user_id: str) -> GrabOutcome:
+        """Hand a share number to the user, the same one whenever they ask."""
+
+    def load(self, packet: Packet, shares: Sequence[ShareFate]) -> None:
+        """Bring the cache up to what the ledger knows; never takes anything back."""
+
+    def disown(self, packet_id: str, user_id: str, share_no: int) -> None:
+        """Take a number from a user who turned out not to own it: it is somebody else's."""
+
+    def give_back(
+        self, packet_id: str, user_id: str, share_no: int, *, owned_no: int, state: str
+    ) -> None:
+        """Swap a number for the one that the user owned all along, and offer it again."""
+
+    def close(self, packet_id: str) -> None:
+        """Answer "expired" from now on, except to those who have a share."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListItem:
+    """A line of what a user sent or received; *amount_fen* is the packet's total where sent."""
+
+    packet_id: str
+    amount_fen: int
+    at_ms: int
+    is_luckiest: bool
+
+
+class Packets(Protocol):
+    """Packet rows and share fates: which share is whose, for ever."""
+
+    def find_packet(self, packet_id: str, *, is_strong: bool = False) -> Packet | None:
+        """Return the packet; a weak read may miss the last change."""
+
+    def list_packets(self, packet_ids: Sequence[str]) -> list[Packet]:
+        """Return those of at most 100 packets that exist, read strongly, in no order."""
+
+    def list_shares(self, packet_id: str) -> list[ShareFate]:
+        """Return every share that has a fate, by number, read strongly."""
+
+    def find_share_of(self, packet_id: str, user_id: str) -> ShareFate | None:
+        """Return the share that a user durably owns, read strongly."""
+
+    def list_refs(self, refs: Sequence[ShareRef]) -> list[ShareFate]:
+        """Return the fates of at most 100 shares that have one, read strongly, in no order."""
+
+    def record_claim(self, share: ShareFate) -> RecordOutcome:
+        """Make a claim durable, unless its share or its user already has a fate here."""
+
+    def mark_loaded(self, packet: Packet) -> None:
+        """Take the packet from the sweep's list of packets to load."""
+
+    def mark_emptied(self, packet_id: str, emptied_at_ms: int) -> None:
+        """Note on the packet row when the last share went; the first note holds."""
+
+    def mark_luckiest(self, share: ShareFate) -> None:
+        """Note on its taker's row that this claim was the luckiest."""
+
+    def mark_requeued(self, share: ShareFate, again_at_ms: int) -> None:
+        """Hide an unsettled claim from the sweep until *again_at_ms*."""
+
+    def begin_close(self, packet: Packet, now_ms: int) -> Packet:
+        """Turn an open packet to CLOSING; one that is CLOSING already stays so."""
+
+    def list_unloaded(self, until_ms: int, limit: int) -> list[str]:
+        """Return ids of packets sent before *until_ms* whose load is not known to have worked."""
+
+    def list_due(self, until_ms: int, limit: int) -> list[str]:
+        """Return ids of packets that expired before *until_ms* and are not closed."""
+
+    def list_unsettled(self, until_ms: int, limit: int) -> list[ShareRef]:
+        """Return claims that wait for settlement since before *until_ms*."""
+
+    def list_sent(self, user_id: str, year: int | None) -> list[ListItem]:
+        """Return what a user sent, newest first; *year* is a UTC year."""
+
+    def list_received(self, user_id: str, year: int | None) -> list[ListItem]:
+        """Return what a user took, newest first; *year* is a UTC year."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """An idempotent request: who asked under which key, and the hash of what they asked."""
+
+    user_id: str
+    key: str
+    body_hash: str
+
+
+class Ledger(Protocol):
+    """Accounts and entries; each method is one transaction, or a few that can be resumed."""
+
+    def fund(self, packet: Packet, transfer: Transfer, request: Request) -> str:
+        """Move the total into escrow and put the packet, once per request.
+
+        Returns the id of the packet that this request made, now or the first time. Raises
+        InsufficientFunds, IdempotencyKeyReused, Busy.
+        """
+
+    def deposit(self, transfer: Transfer, request: Request) -> None:
+        """Post a deposit, once per request. Raises IdempotencyKeyReused, Busy."""
+
+    def settle(self, settlements: Sequence[tuple[ShareFate, Transfer]], now_ms: int) -> bool:
+        """Credit claims in one transaction; False, without effect, if one of them has changed."""
+
+    def refund(
+        self, packet: Packet, shares: Sequence[ShareFate], transfer: Transfer, now_ms: int
+    ) -> bool:
+        """Give shares the fate "refunded" and their sum to the sender, in one transaction.
+
+        False, without effect, if one of them has a fate by now.
+        """
+
+    def close(self, packet: Packet, now_ms: int) -> bool:
+        """Turn a CLOSING packet to CLOSED; False while its escrow still holds money."""
+
+    def balance_fen(self, account: str) -> int:
+        """Return an account's balance, read strongly; 0 for one that never moved."""
+
+    def list_entries(
+        self, account: str, cursor: str | None, limit: int
+    ) -> tuple[list[Entry], str | None]:
+        """Return a page of an account's book, newest first, and the next page's cursor."""
+
+
+class PayoutQueue(Protocol):
+    """Carries the names of claims to the payout function, at least once."""
+
+    def put(self, refs: Iterable[ShareRef]) -> None:
+        """Queue claims for settlement."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What a user shows to others."""
+
+    user_id: str
+    nickname: str | None = None
+    avatar_url: str | None = None
+
+
+class Profiles(Protocol):
+    """Nicknames and avatars."""
+
+    def list_profiles(self, user_ids: Sequence[str]) -> dict[str, Profile]:
+        """Return the profiles that exist, by user id."""
+
+    def put(self, profile: Profile) -> None:
+        """Keep a profile, in place of the one before."""
+
+
+class PublicTokens(Protocol):
+    """The names under which users see each other."""
+
+    def token_of(self, user_id: str) -> str:
+        """Return the public token of a user: always the same, and telling nothing."""
+
+
+class Clock(Protocol):
+    """Time, as a parameter."""
+
+    def now_ms(self) -> int:
+        """Return the time since the epoch."""
+
+    def sleep_ms(self, duration_ms: int) -> None:
+        """Wait."""
+
+
+class Journal(Protocol):
+    """Tells operators what happened; never fails a flow."""
+
+    def event(self, name: str, **details: str | int) -> None:
+        """Note something that ran as designed but not as usual, and count it."""
+
+    def failure(self, name: str, error: Exception, **details: str | int) -> None:
+        """Note an error that was survived here and is repaired later."""
+
+
+__all__ = [
+    "ClaimBoard",
+    "Clock",
+    "Journal",
+    "Ledger",
+    "ListItem",
+    "Packets",
+    "PayoutQueue",
+    "Person",
+    "Profile",
+    "Profiles",
+    "PublicTokens",
+    "Request",
+]
