@@ -11,7 +11,7 @@ def grab(request: HttpRequest) -> HttpAnswer:
     """Claim one share for the caller."""
     if body := request.json():
         # Most grabs have no body, and then the schemas are not worth their import.
-        from redpacket.edge.schemas import GrabBody, parse  # noqa: PLC0415
+        from redpacket.edge.schemas import GrabBody, parse
 
         parse(GrabBody, body)
     return HttpAnswer(views.claim_view(wiring.grab_packet(request.packet_id, request.user)))

@@ -196,7 +196,7 @@ def _found(reason: dict[str, Any]) -> dict[str, Value] | None:
 
 @contextmanager
 def _translated() -> Iterator[None]:
-    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - see Dynamo
+    from botocore.exceptions import BotoCoreError, ClientError
 
     try:
         yield

@@ -108,7 +108,7 @@ class DynamoLedger:
         has_more = len(rows) > len(page) and page and rows[-1]["sk"] != page[-1]["sk"]
         return [entry_of(row) for row in page], str(page[-1]["sk"]) if has_more else None
 
-    def _once(  # noqa: PLR0913, PLR0917 - the parts of one transaction
+    def _once(
         self,
         table: str,
         marker: Row,

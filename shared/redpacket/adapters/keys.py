@@ -32,7 +32,7 @@ def taker(packet_id: str, user_id: str) -> dict[str, str]:
 
 
 def request(user_id: str, route: str, key_hash: str) -> dict[str, str]:
-    """PacketsTable and AccountsTable: an idempotent request; kept for ever, so no TTL reopens it."""
+    """PacketsTable and AccountsTable: an idempotent request, for ever: no TTL reopens it."""
     return {"pk": f"user#{user_id}", "sk": f"request#{route}#{key_hash}"}
 
 

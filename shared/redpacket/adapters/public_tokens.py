@@ -57,7 +57,7 @@ class KeyedTokens:
 
 def load_tokens(connect: Callable[[], Any], secret_arn: str) -> KeyedTokens:
     """Return the maker of tokens with the key in Secrets Manager. Raises Unavailable."""
-    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - with the client
+    from botocore.exceptions import BotoCoreError, ClientError
 
     try:
         secret = connect().get_secret_value(SecretId=secret_arn)

@@ -25,7 +25,7 @@ _PAIRS_PER_LOAD = 1_000
 """ElastiCache Serverless takes 3,999 arguments a script."""
 
 
-def connect(  # noqa: PLR0913 - one parameter per setting
+def connect(
     host: str, port: int, *, has_tls: bool, username: str, password: str, timeout_s: float
 ) -> redis.Redis:
     """Return a client that has not connected yet.
@@ -64,13 +64,13 @@ class RedisClaims:
             # The crowd loses, and one native read is cheaper than any script: ADR 0002.
             owned_no, state = self._client.hmget(key, [user_id, _STATE])
             if owned_no:
-                return GrabOutcome(GrabStatus.ALREADY_CLAIMED, int(owned_no), state or "")
+                return GrabOutcome(GrabStatus.ALREADY_CLAIMED, int(owned_no), str(state or ""))
             if state is None:
                 return GrabOutcome(GrabStatus.PACKET_NOT_LOADED)
             if state in _TERMINAL:
                 return GrabOutcome(_TERMINAL[state])
             status, _, share_no = self._grab(keys=[key], args=[user_id]).partition(" ")
-        return GrabOutcome(GrabStatus(status), int(share_no) if share_no else None, state)
+        return GrabOutcome(GrabStatus(status), int(share_no) if share_no else None, str(state))
 
     def load(self, packet: Packet, shares: Sequence[ShareFate]) -> None:
         key = keys.board(packet.packet_id)
@@ -81,16 +81,18 @@ class RedisClaims:
         durable_no = max(numbers, default=0)
         free = ",".join(str(no) for no in range(1, durable_no) if no not in numbers)
         # Refunded shares have nobody to remember them for.
-        pairs = [(share.taker.user_id, share.share_no) for share in shares if share.taker]
-        chunks = [
-            pairs[start : start + _PAIRS_PER_LOAD]
-            for start in range(0, max(1, len(pairs)), _PAIRS_PER_LOAD)
+        pairs: list[tuple[str, int]] = [
+            (share.taker.user_id, share.share_no) for share in shares if share.taker
         ]
+        last_start = max(0, (len(pairs) - 1) // _PAIRS_PER_LOAD * _PAIRS_PER_LOAD)
         with self._translated():
-            for chunk in chunks:
-                status = _status_letter(packet, shares) if chunk is chunks[-1] else ""
-                fixed = [keep_until_ms, status, window_and_count, str(terms), durable_no, free]
-                self._load(keys=[key], args=[*fixed, *(part for pair in chunk for part in pair)])
+            for start in range(0, last_start + 1, _PAIRS_PER_LOAD):
+                status = _status_letter(packet, shares) if start == last_start else ""
+                args: list[str | int] = [keep_until_ms, status, window_and_count, str(terms)]
+                args += [durable_no, free]
+                for user_id, share_no in pairs[start : start + _PAIRS_PER_LOAD]:
+                    args += [user_id, share_no]
+                self._load(keys=[key], args=args)
 
     def disown(self, packet_id: str, user_id: str, share_no: int) -> None:
         with self._translated():

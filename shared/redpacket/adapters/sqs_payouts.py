@@ -27,7 +27,7 @@ class SqsPayouts:
         self._client: Any = None
 
     def put(self, refs: Iterable[ShareRef]) -> None:
-        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - losers never come here
+        from botocore.exceptions import BotoCoreError, ClientError
 
         waiting = iter(refs)
         try:

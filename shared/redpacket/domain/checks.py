@@ -92,7 +92,7 @@ def check_packet_total(facts: PacketFacts) -> list[Difference]:
                 "settled + refunded + escrow",
                 expected,
                 settled + refunded + facts.escrow_fen,
-            )  # fmt: skip
+            )
         )
     if packet.refunded_fen != refunded:
         differences.append(
@@ -102,7 +102,7 @@ def check_packet_total(facts: PacketFacts) -> list[Difference]:
                 "refund on the packet row vs refunded shares",
                 refunded,
                 packet.refunded_fen,
-            )  # fmt: skip
+            )
         )
     if packet.status is PacketStatus.CLOSED and facts.escrow_fen:
         differences.append(
@@ -116,7 +116,7 @@ def check_packet_total(facts: PacketFacts) -> list[Difference]:
                 "shares with a fate once closed",
                 packet.terms.count,
                 len(facts.shares),
-            )  # fmt: skip
+            )
         )
     return differences
 
@@ -162,7 +162,7 @@ def check_told(facts: PacketFacts, told: Iterable[Told]) -> list[Difference]:
             f"told to {answer.user_id}",
             str(owned.get(answer.user_id)),
             str((answer.share_no, answer.amount_fen)),
-        )  # fmt: skip
+        )
         for answer in told
         if answer.packet_id == facts.packet.packet_id
         and owned.get(answer.user_id) != (answer.share_no, answer.amount_fen)
@@ -196,7 +196,7 @@ def check_settled_in_time(facts: PacketFacts, now_ms: int, bound_ms: int) -> lis
             f"share {share.share_no} settled by",
             share.decided_at_ms + bound_ms,
             now_ms,
-        )  # fmt: skip
+        )
         for share in facts.shares
         if share.fate is Fate.CLAIMED
         and share.settled_at_ms is None

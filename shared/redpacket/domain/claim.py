@@ -67,6 +67,7 @@ class ShareFate:
 
     @property
     def ref(self) -> ShareRef:
+        """The share that this is the fate of."""
         return ShareRef(self.packet_id, self.share_no)
 
 

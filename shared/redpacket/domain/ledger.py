@@ -58,13 +58,21 @@ def escrow_account(packet_id: str) -> str:
 def entries(transfer: Transfer) -> tuple[Entry, Entry]:
     """Return the debit and the credit entry of *transfer*; they sum to zero."""
     debit = Entry(
-        transfer.debit, transfer.transfer_id, transfer.kind, -transfer.amount_fen,
-        transfer.credit, transfer.at_ms,
-    )  # fmt: skip
+        transfer.debit,
+        transfer.transfer_id,
+        transfer.kind,
+        -transfer.amount_fen,
+        transfer.credit,
+        transfer.at_ms,
+    )
     credit = Entry(
-        transfer.credit, transfer.transfer_id, transfer.kind, transfer.amount_fen,
-        transfer.debit, transfer.at_ms,
-    )  # fmt: skip
+        transfer.credit,
+        transfer.transfer_id,
+        transfer.kind,
+        transfer.amount_fen,
+        transfer.debit,
+        transfer.at_ms,
+    )
     return debit, credit
 
 

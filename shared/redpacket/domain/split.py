@@ -62,9 +62,14 @@ class Terms:
             msg = f"unknown form of terms: {version}"
             raise ValueError(msg)
         return cls(
-            Split(split), int(total), int(count), int(low), int(high), int(unit),
+            Split(split),
+            int(total),
+            int(count),
+            int(low),
+            int(high),
+            int(unit),
             bytes.fromhex(seed),
-        )  # fmt: skip
+        )
 
     @property
     def commitment(self) -> str:

@@ -119,14 +119,14 @@ class Api:
         """All routes of this door."""
         return list(self._routes)
 
-    def __call__(self, event: Event, context: object) -> Answer:
+    def __call__(self, event: Event, _context: object) -> Answer:
         """Answer one request; every error becomes a problem."""
         request_id = event["requestContext"]["requestId"]
         try:
             answer = self._routes[event["routeKey"]](_request_of(event))
         except Rejected as error:
             return _answer(*problem_of(error, request_id))
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - the last resort, logged and answered
             # Known errors come with their cause; unknown ones must not leak theirs.
             is_known = isinstance(error, RedPacketError)
             name = type(error).__name__ if is_known else "unexpected_error"

@@ -11,17 +11,19 @@ class LoggedJournal:
     """Implements Journal: a log line and a count in CloudWatch for every event."""
 
     def event(self, name: str, **details: str | int) -> None:
-        logger.warning(name, **details)
+        """Warn and count."""
+        logger.warning(name, extra=details)
         _count(name)
 
     def failure(self, name: str, error: Exception, **details: str | int) -> None:
-        logger.error(name, exc_info=error, **details)
+        """Log the error with its cause, and count."""
+        logger.error(name, exc_info=error, extra=details)
         _count(name)
 
 
 def _count(name: str) -> None:
     # Events are rare, and Metrics costs a cold start 15 ms: bench-cold.
-    from aws_lambda_powertools.metrics import MetricUnit, single_metric  # noqa: PLC0415
+    from aws_lambda_powertools.metrics import MetricUnit, single_metric
 
     with single_metric(name=name, unit=MetricUnit.Count, value=1):
         pass

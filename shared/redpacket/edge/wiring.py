@@ -55,10 +55,11 @@ clock = SystemClock()
 
 
 def _aws(service: str) -> Any:  # noqa: ANN401 - boto3's clients have no type at run time
-    import boto3  # noqa: PLC0415 - losers of a grab never need it
-    from botocore.config import Config  # noqa: PLC0415
+    import botocore.session
+    from botocore.config import Config
 
-    return boto3.client(
+    # botocore alone: boto3 adds its import and nothing that is used here.
+    return botocore.session.get_session().create_client(
         service,
         config=Config(
             connect_timeout=_AWS_CONNECT_TIMEOUT_S,
@@ -83,7 +84,7 @@ def packets() -> DynamoPackets:
 @cache
 def ledger() -> DynamoLedger:
     """Return the ledger of AccountsTable."""
-    from redpacket.adapters.dynamo_ledger import DynamoLedger  # noqa: PLC0415 - not in a grab
+    from redpacket.adapters.dynamo_ledger import DynamoLedger
 
     return DynamoLedger(_dynamo(), settings.accounts_table(), settings.packets_table())
 
@@ -91,7 +92,7 @@ def ledger() -> DynamoLedger:
 @cache
 def profiles() -> DynamoProfiles:
     """Return the profiles of ProfilesTable."""
-    from redpacket.adapters.dynamo_profiles import DynamoProfiles  # noqa: PLC0415 - not in a grab
+    from redpacket.adapters.dynamo_profiles import DynamoProfiles
 
     return DynamoProfiles(_dynamo(), settings.profiles_table())
 
@@ -99,7 +100,7 @@ def profiles() -> DynamoProfiles:
 @cache
 def board() -> RedisClaims:
     """Return the claim board on the cache."""
-    from redpacket.adapters.redis_claims import RedisClaims, connect  # noqa: PLC0415 - records has no cache
+    from redpacket.adapters.redis_claims import RedisClaims, connect
 
     host, port = settings.cache_address()
     username, password = settings.cache_user()
@@ -117,7 +118,7 @@ def board() -> RedisClaims:
 @cache
 def payouts() -> SqsPayouts:
     """Return the payout queue."""
-    from redpacket.adapters.sqs_payouts import SqsPayouts  # noqa: PLC0415 - only where claims are queued
+    from redpacket.adapters.sqs_payouts import SqsPayouts
 
     return SqsPayouts(lambda: _aws("sqs"), settings.payout_queue_url(), clock.now_ms)
 
@@ -125,14 +126,14 @@ def payouts() -> SqsPayouts:
 @cache
 def public_tokens() -> KeyedTokens:
     """Return the maker of public tokens; reads its key once."""
-    from redpacket.adapters.public_tokens import load_tokens  # noqa: PLC0415 - only where users are shown
+    from redpacket.adapters.public_tokens import load_tokens
 
     return load_tokens(lambda: _aws("secretsmanager"), settings.user_token_secret_arn())
 
 
 def send_packet(order: SendOrder) -> Packet:
     """Bind flows/send_packet."""
-    from redpacket.flows.send_packet import send_packet as flow  # noqa: PLC0415 - each door loads its own
+    from redpacket.flows.send_packet import send_packet as flow
 
     return flow(
         order,
@@ -148,7 +149,7 @@ def send_packet(order: SendOrder) -> Packet:
 
 def grab_packet(packet_id: str, taker: Person) -> Claim:
     """Bind flows/grab_packet."""
-    from redpacket.flows.grab_packet import grab_packet as flow  # noqa: PLC0415
+    from redpacket.flows.grab_packet import grab_packet as flow
 
     return flow(
         packet_id,
@@ -163,15 +164,15 @@ def grab_packet(packet_id: str, taker: Person) -> Claim:
 
 def settle_claims(refs: Iterable[ShareRef]) -> set[ShareRef]:
     """Bind flows/settle_claims."""
-    from redpacket.flows.settle_claims import settle_claims as flow  # noqa: PLC0415
+    from redpacket.flows.settle_claims import settle_claims as flow
 
     return flow(refs, ledger=ledger(), packets=packets(), clock=clock, journal=journal)
 
 
 def sweep(time_left_ms: int) -> dict[str, int]:
-    """Bind what the schedule runs: flows/repair, then flows/expire_packets; return what was done."""
-    from redpacket.flows.expire_packets import expire_packets  # noqa: PLC0415
-    from redpacket.flows.repair import load_packets, requeue_claims  # noqa: PLC0415
+    """Bind what the schedule runs: flows/repair, then flows/expire_packets; tell what was done."""
+    from redpacket.flows.expire_packets import expire_packets
+    from redpacket.flows.repair import load_packets, requeue_claims
 
     stop_at_ms = clock.now_ms() + time_left_ms - _SWEEP_RESERVE_MS
     requeued = requeue_claims(
@@ -200,14 +201,14 @@ def sweep(time_left_ms: int) -> dict[str, int]:
 
 def deposit(user_id: str, amount_fen: int, request: Request) -> tuple[str, int]:
     """Bind flows/deposit."""
-    from redpacket.flows.deposit import deposit as flow  # noqa: PLC0415
+    from redpacket.flows.deposit import deposit as flow
 
     return flow(user_id, amount_fen, request, ledger=ledger(), clock=clock)
 
 
 def audit_packet(packet_id: str) -> list[Difference]:
     """Bind flows/audit_packet."""
-    from redpacket.flows.audit_packet import audit_packet as flow  # noqa: PLC0415
+    from redpacket.flows.audit_packet import audit_packet as flow
 
     return flow(packet_id, packets=packets(), ledger=ledger())
 

@@ -35,7 +35,7 @@ class ExpireReport:
     failed_count: int
 
 
-def expire_packets(  # noqa: PLR0913 - one parameter per port
+def expire_packets(
     *,
     packets: Packets,
     board: ClaimBoard,
@@ -93,7 +93,7 @@ def _begin_close(packet_id: str, *, packets: Packets, board: ClaimBoard, now_ms:
     return closing
 
 
-def _refund(  # noqa: PLR0913 - one parameter per port
+def _refund(
     packet: Packet,
     *,
     packets: Packets,

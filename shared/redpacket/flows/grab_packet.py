@@ -38,7 +38,7 @@ _REFUSALS: dict[GrabStatus, type[Rejected]] = {
 }
 
 
-def grab_packet(  # noqa: PLR0913 - one parameter per port
+def grab_packet(
     packet_id: str,
     taker: Person,
     *,

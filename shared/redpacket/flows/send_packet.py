@@ -30,7 +30,7 @@ class SendOrder:
     life_ms: int
 
 
-def send_packet(  # noqa: PLR0913 - one parameter per port
+def send_packet(
     order: SendOrder,
     *,
     ledger: Ledger,
@@ -70,9 +70,14 @@ def send_packet(  # noqa: PLR0913 - one parameter per port
 
 def _packet_of(order: SendOrder, now_ms: int, packet_id: str, seed: bytes) -> Packet:
     terms = Terms(
-        order.split, order.total_fen, order.count,
-        order.share_fen_min, order.share_fen_max, order.unit_fen, seed,
-    )  # fmt: skip
+        order.split,
+        order.total_fen,
+        order.count,
+        order.share_fen_min,
+        order.share_fen_max,
+        order.unit_fen,
+        seed,
+    )
     return Packet(
         packet_id=packet_id,
         sender=order.sender,

@@ -12,7 +12,7 @@ from redpacket.domain.split import amounts_fen
 from redpacket.ports import Clock, Journal, Ledger, Packets
 
 CLAIMS_PER_TRANSACTION = 20
-"""DynamoDB takes 100 operations: a claim is a share, a balance, two entries, and at most one escrow."""
+"""DynamoDB takes 100 operations: a claim is a share, a balance, two entries, perhaps an escrow."""
 
 
 def settle_claims(
