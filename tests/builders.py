@@ -1,0 +1,64 @@
+"""One builder per aggregate; every field can be overridden."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from typing import Any
+
+from redpacket.domain.claim import Fate, ShareFate
+from redpacket.domain.ledger import Transfer, TransferKind, escrow_account, user_account
+from redpacket.domain.packet import Kind, Opening, Packet, Person
+from redpacket.domain.split import Split, Terms, share_amount_fen
+
+NOW_MS = 1_795_000_000_000
+_numbers = itertools.count(1)
+
+
+def a_packet_id() -> str:
+    return f"packet-{next(_numbers):015d}"
+
+
+def some_terms(total_fen: int = 1000, count: int = 10, **changes: Any) -> Terms:
+    terms = Terms(Split.DOUBLE_MEAN, total_fen, count, 1, 20_000, 1, b"a seed of 16 b..")
+    return replace(terms, **changes)
+
+
+def a_packet(total_fen: int = 1000, count: int = 10, **changes: Any) -> Packet:
+    created_at_ms = changes.pop("created_at_ms", NOW_MS)
+    packet = Packet(
+        packet_id=a_packet_id(),
+        sender=Person("sender"),
+        kind=Kind.LUCKY,
+        opening=Opening.ONE_STEP,
+        greeting="恭喜发财",
+        terms=some_terms(total_fen, count),
+        created_at_ms=created_at_ms,
+        starts_at_ms=created_at_ms,
+        expires_at_ms=created_at_ms + 60_000,
+    )
+    return replace(packet, **changes)
+
+
+def a_claim(packet: Packet, share_no: int, user_id: str, **changes: Any) -> ShareFate:
+    amount_fen = share_amount_fen(packet.terms, share_no)
+    claim = ShareFate(
+        packet.packet_id, share_no, Fate.CLAIMED, amount_fen, NOW_MS + share_no, Person(user_id)
+    )
+    return replace(claim, **changes)
+
+
+def a_refund(packet: Packet, share_no: int) -> ShareFate:
+    amount_fen = share_amount_fen(packet.terms, share_no)
+    return ShareFate(packet.packet_id, share_no, Fate.REFUNDED, amount_fen, NOW_MS)
+
+
+def a_funding(packet: Packet) -> Transfer:
+    return Transfer(
+        f"send:{packet.packet_id}",
+        TransferKind.SEND,
+        user_account(packet.sender.user_id),
+        escrow_account(packet.packet_id),
+        packet.terms.total_fen,
+        packet.created_at_ms,
+    )

@@ -1,0 +1,152 @@
+"""One deployed stack for all tests here, and the invariants after each of them."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from local.stack import Stack
+from redpacket.domain.checks import Told
+from tests.world import World, read_world
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    with Stack(tmp_path_factory.mktemp("stack")) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def told() -> list[Told]:
+    """Every claim that a user was ever told, for I5."""
+    return []
+
+
+class User:
+    """Somebody with a token, who remembers what they were told."""
+
+    def __init__(self, stack: Stack, user_id: str, told: list[Told], **claims: Any) -> None:
+        self.user_id = user_id
+        self.token = stack.token(user_id, **claims)
+        self._told = told
+        self.http = httpx.Client(
+            base_url=stack.api,
+            headers={"Authorization": f"Bearer {self.token}"},
+            timeout=30,
+            trust_env=False,
+        )
+
+    def grab(self, packet_id: str) -> httpx.Response:
+        answer = self.http.post(f"/packets/{packet_id}/grab")
+        if answer.status_code == httpx.codes.OK:
+            claim = answer.json()
+            self._told.append(
+                Told(packet_id, self.user_id, claim["share_no"], claim["amount_fen"])
+            )
+        return answer
+
+    def send(self, key: str | None = None, **body: Any) -> httpx.Response:
+        body = {"kind": "lucky", "total_fen": 1000, "count": 5, **body}
+        return self.post("/packets", body, key=key)
+
+    def post(self, path: str, body: Any, key: str | None = None) -> httpx.Response:
+        headers = {"Idempotency-Key": key or uuid.uuid4().hex}
+        return self.http.post(path, json=body, headers=headers)
+
+    def record(self, packet_id: str) -> dict[str, Any]:
+        answer = self.http.get(f"/packets/{packet_id}")
+        assert answer.status_code == httpx.codes.OK, answer.text
+        record: dict[str, Any] = answer.json()
+        return record
+
+    def balance_fen(self) -> int:
+        return int(self.http.get("/me").json()["balance_fen"])
+
+
+MakeUser = Callable[..., User]
+
+
+@pytest.fixture
+def a_user(stack: Stack, told: list[Told]) -> Iterator[MakeUser]:
+    """Make users nobody else has; `a_user(funds_fen=1000)` has money."""
+    made: list[User] = []
+    operator = User(stack, "operator", told, scope="hongbao/admin")
+    made.append(operator)
+
+    def make(user_id: str | None = None, funds_fen: int = 0, **claims: Any) -> User:
+        user = User(stack, user_id or f"user-{next(_numbers)}", told, **claims)
+        made.append(user)
+        if funds_fen:
+            body = {"user": user.user_id, "amount_fen": funds_fen}
+            assert operator.post("/admin/deposits", body).status_code == httpx.codes.CREATED
+        return user
+
+    yield make
+    for user in made:
+        user.http.close()
+
+
+@pytest.fixture
+def operator(a_user: MakeUser) -> User:
+    return a_user("operator", scope="hongbao/admin")
+
+
+@pytest.fixture
+def world(stack: Stack) -> Callable[[], World]:
+    """Read the whole ledger as it is now."""
+    outputs = stack.outputs
+    return lambda: read_world(
+        stack.aws("dynamodb"), outputs["AccountsTable"], outputs["PacketsTable"]
+    )
+
+
+@pytest.fixture(autouse=True)
+def _invariants(world: Callable[[], World], told: list[Told]) -> Iterator[None]:
+    """After every test here: not a fen made or lost, and everybody was told the truth.
+
+    A settlement that is under way is not one moment, so what looks wrong gets a second look.
+    """
+    yield
+    differences = world().differences(told)
+    if differences:
+        time.sleep(1)
+        differences = [found for found in world().differences(told) if found in differences]
+    assert not differences
+
+
+@pytest.fixture
+def invoke(stack: Stack) -> Callable[[str, dict[str, Any]], dict[str, Any]]:
+    """Invoke a deployed function by its output's name, as `sam remote invoke` would."""
+
+    def call(function: str, event: dict[str, Any]) -> dict[str, Any]:
+        answer = stack.aws("lambda").invoke(
+            FunctionName=stack.outputs[function], Payload=json.dumps(event).encode()
+        )
+        assert "FunctionError" not in answer, answer["Payload"].read()
+        result: dict[str, Any] = json.loads(answer["Payload"].read())
+        return result
+
+    return call
+
+
+@pytest.fixture
+def eventually() -> Callable[[Callable[[], Any]], Any]:
+    """Call until the result is true, for at most 30 seconds; return it."""
+
+    def wait(ask: Callable[[], Any]) -> Any:
+        give_up_at = time.monotonic() + 30
+        while not (result := ask()):
+            assert time.monotonic() < give_up_at, "it never came true"
+            time.sleep(0.2)
+        return result
+
+    return wait
