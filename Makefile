@@ -13,7 +13,7 @@ export SAM_CLI_TELEMETRY := 0
 export __SAM_CLI_APP_DIR := $(CURDIR)/$(LOCAL)/sam
 # Whatever environment the caller works in must not leak into ours.
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME MAKEFLAGS
-export PYTHONDONTWRITEBYTECODE := 1
+export PYTHONPYCACHEPREFIX := $(CURDIR)/$(LOCAL)/cache/python
 
 COMPILE := pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--no-config --custom-compile-command "make lock"
@@ -62,7 +62,10 @@ demo: setup ## 30 users race for 10 shares on a stack of its own; a second packe
 ##@ Ship it
 .PHONY: build deploy
 build: setup ## build the layer and the template for AWS into .aws-sam/
-	@UV="$(CURDIR)/$(UV)" LAYER_INTERPRETER="$$(local/find-python)" $(SAM) build
+	@UV="$(CURDIR)/$(UV)" LAYER_INTERPRETER="$$(local/find-python)" \
+		$(SAM) build > $(LOCAL)/build.log 2>&1 || { cat $(LOCAL)/build.log; exit 1; }
+	@grep "^No Python" $(LOCAL)/build.log || true
+	@echo "Built .aws-sam/build/template.yaml"
 
 deploy: build ## deploy to AWS: make deploy STAGE=dev|prod
 	@$(SAM) deploy --config-env $(or $(STAGE),dev)

@@ -1,32 +1,37 @@
 """Entry of `python -m local COMMAND`, which the Makefile calls."""
 
+import os
+import signal
 import sys
 
-from local import commands, demo
-from local.errors import StackError
-
-COMMANDS = {
-    "run": commands.run,
-    "serve": commands.serve,
-    "up": commands.up,
-    "down": commands.down,
-    "demo": demo.demo,
-}
+INTERRUPTED = 128 + signal.SIGINT
 
 
 def main(arguments: list[str]) -> int:
     """Run one command and return the exit code; errors are told in one sentence."""
-    if len(arguments) != 1 or arguments[0] not in COMMANDS:
-        print(f"usage: python -m local {'|'.join(COMMANDS)}", file=sys.stderr)
+    # While the modules load there is nothing to clean up, and no reason for a stack trace.
+    signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
+    from local import commands, demo
+    from local.errors import StackError
+
+    names = {
+        "run": commands.run,
+        "serve": commands.serve,
+        "up": commands.up,
+        "down": commands.down,
+        "demo": demo.demo,
+    }
+    if len(arguments) != 1 or arguments[0] not in names:
+        print(f"usage: python -m local {'|'.join(names)}", file=sys.stderr)
         return 2
     commands.end_on_signals()
     try:
-        COMMANDS[arguments[0]]()
+        names[arguments[0]]()
     except StackError as error:
         print(f"{arguments[0]}: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        return 130
+        return INTERRUPTED
     return 0
 
 

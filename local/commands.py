@@ -30,6 +30,7 @@ def say(message: str) -> None:
 
 def end_on_signals() -> None:
     """Let SIGTERM and a closed terminal end us as Ctrl-C does: through all `with` blocks."""
+    signal.signal(signal.SIGINT, _interrupt)
     signal.signal(signal.SIGTERM, _interrupt)
     signal.signal(signal.SIGHUP, _interrupt)
 

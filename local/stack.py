@@ -30,6 +30,7 @@ from local.processes import Process, stop_all
 # A cold start on a busy machine; usually well under a second each.
 START_TIMEOUT_S = 60.0
 REGION = "us-east-1"
+FRONT_ENVIRONMENT = ("PATH", "PYTHONPYCACHEPREFIX")
 # The emulator's root user, who may do everything; functions get their own roles' permissions.
 CREDENTIALS = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
 
@@ -213,7 +214,8 @@ class Stack:
             *("--api-id", self.outputs["ApiId"]),
             *("--key", str(self.state_dir / "issuer.pem")),
         ]
-        return self._run("front", command, {"PATH": os.environ["PATH"]}, places.ROOT)
+        env = {name: os.environ[name] for name in FRONT_ENVIRONMENT if name in os.environ}
+        return self._run("front", command, env, places.ROOT)
 
     def _parameters(self) -> dict[str, str]:
         return {

@@ -12,7 +12,8 @@ local function read_state(state, field_count)
   return {
     window_and_count = string.sub(state, 2, 34),
     count = count,
-    given_no = math.min(count, field_count - 1 + offset), -- the highest number handed out
+    -- The highest number handed out.
+    given_no = math.min(count, field_count - 1 + offset),
     returned = returned,
     terms = terms,
   }

@@ -140,7 +140,10 @@ class Ledger(Protocol):
     def list_entries(
         self, account: str, cursor: str | None, limit: int
     ) -> tuple[list[Entry], str | None]:
-        """Return a page of an account's book, newest first, and the next page's cursor."""
+        """Return a page of an account's book, newest first, and the next page's cursor.
+
+        Raises InvalidRequest where *cursor* is not one that this method returned.
+        """
 
 
 class PayoutQueue(Protocol):

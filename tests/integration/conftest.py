@@ -20,12 +20,6 @@ _numbers = itertools.count(1)
 
 
 @pytest.fixture(scope="session")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    with Stack(tmp_path_factory.mktemp("stack")) as running:
-        yield running
-
-
-@pytest.fixture(scope="session")
 def told() -> list[Told]:
     """Every claim that a user was ever told, for I5."""
     return []
@@ -49,9 +43,7 @@ class User:
         answer = self.http.post(f"/packets/{packet_id}/grab")
         if answer.status_code == httpx.codes.OK:
             claim = answer.json()
-            self._told.append(
-                Told(packet_id, self.user_id, claim["share_no"], claim["amount_fen"])
-            )
+            self._told.append(Told(packet_id, self.user_id, claim["share_no"], claim["amount_fen"]))
         return answer
 
     def send(self, key: str | None = None, **body: Any) -> httpx.Response:
@@ -73,6 +65,8 @@ class User:
 
 
 MakeUser = Callable[..., User]
+Eventually = Callable[[Callable[[], Any]], Any]
+Invoke = Callable[[str, dict[str, Any]], dict[str, Any]]
 
 
 @pytest.fixture
@@ -100,13 +94,16 @@ def operator(a_user: MakeUser) -> User:
     return a_user("operator", scope="hongbao/admin")
 
 
+@pytest.fixture(scope="session")
+def dynamodb(stack: Stack) -> Any:
+    return stack.aws("dynamodb")
+
+
 @pytest.fixture
-def world(stack: Stack) -> Callable[[], World]:
+def world(stack: Stack, dynamodb: Any) -> Callable[[], World]:
     """Read the whole ledger as it is now."""
     outputs = stack.outputs
-    return lambda: read_world(
-        stack.aws("dynamodb"), outputs["AccountsTable"], outputs["PacketsTable"]
-    )
+    return lambda: read_world(dynamodb, outputs["AccountsTable"], outputs["PacketsTable"])
 
 
 @pytest.fixture(autouse=True)
@@ -124,7 +121,7 @@ def _invariants(world: Callable[[], World], told: list[Told]) -> Iterator[None]:
 
 
 @pytest.fixture
-def invoke(stack: Stack) -> Callable[[str, dict[str, Any]], dict[str, Any]]:
+def invoke(stack: Stack) -> Invoke:
     """Invoke a deployed function by its output's name, as `sam remote invoke` would."""
 
     def call(function: str, event: dict[str, Any]) -> dict[str, Any]:
@@ -139,7 +136,7 @@ def invoke(stack: Stack) -> Callable[[str, dict[str, Any]], dict[str, Any]]:
 
 
 @pytest.fixture
-def eventually() -> Callable[[Callable[[], Any]], Any]:
+def eventually() -> Eventually:
     """Call until the result is true, for at most 30 seconds; return it."""
 
     def wait(ask: Callable[[], Any]) -> Any:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import httpx
 
-from tests.integration.conftest import MakeUser, User
-
-Eventually = Callable[[Callable[[], Any]], Any]
-Invoke = Callable[[str, dict[str, Any]], dict[str, Any]]
+from tests.integration.conftest import Eventually, Invoke, MakeUser, User
 
 
 def _is_settled(user: User, packet_id: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
@@ -19,7 +20,12 @@ from redpacket.adapters.dynamo import (
     values,
 )
 from redpacket.domain.claim import Fate, ShareFate
-from redpacket.domain.errors import Busy, IdempotencyKeyReused, InsufficientFunds
+from redpacket.domain.errors import (
+    Busy,
+    IdempotencyKeyReused,
+    InsufficientFunds,
+    InvalidRequest,
+)
 from redpacket.domain.ledger import (
     Entry,
     Transfer,
@@ -39,6 +45,9 @@ IS_CLAIMED_AND_UNSETTLED = (
 )
 IS_CLOSING = "#status = :closing"
 IS_EMPTY = "balance_fen = :zero"
+
+# The sort key of an entry. DynamoDB refuses a range that ends before it begins, and a long key.
+_CURSOR = re.compile(rf"{keys.ENTRY_PREFIX}[0-9]{{13}}#[!-~]{{1,200}}")
 
 
 class DynamoLedger:
@@ -95,18 +104,21 @@ class DynamoLedger:
     ) -> tuple[list[Entry], str | None]:
         # The cursor is the last sort key shown: only ever compared, so a forged one shows nothing
         # but another page of the same book.
+        if cursor is not None and not _CURSOR.fullmatch(cursor):
+            raise InvalidRequest([{"field": "cursor", "message": "is no cursor of this list"}])
         last = cursor or f"{keys.ENTRY_PREFIX}~"
         rows = self._dynamo.query_some(
             self._accounts,
-            limit + 1,
+            limit + 2,
             KeyConditionExpression="pk = :account AND sk BETWEEN :first AND :last",
             ExpressionAttributeValues=values(account=account, first=keys.ENTRY_PREFIX, last=last),
             ConsistentRead=True,
             ScanIndexForward=False,
         )
-        page = [row for row in rows if row["sk"] != cursor][:limit]
-        has_more = len(rows) > len(page) and page and rows[-1]["sk"] != page[-1]["sk"]
-        return [entry_of(row) for row in page], str(page[-1]["sk"]) if has_more else None
+        rows = [row for row in rows if row["sk"] != cursor]
+        page = rows[:limit]
+        next_cursor = str(page[-1]["sk"]) if len(rows) > limit else None
+        return [entry_of(row) for row in page], next_cursor
 
     def _once(
         self,

@@ -31,10 +31,10 @@ from redpacket.ports import ClaimBoard, Clock, Journal, Packets, PayoutQueue
 _TRIES = 4
 """Each repair leaves the cache right for this user, so a second try is rare and a fourth unseen."""
 
-_REFUSALS: dict[GrabStatus, type[Rejected]] = {
-    GrabStatus.PACKET_EMPTIED: PacketEmptied,
-    GrabStatus.PACKET_EXPIRED: PacketExpired,
-    GrabStatus.PACKET_NOT_STARTED: PacketNotStarted,
+_REFUSALS: dict[GrabStatus, tuple[type[Rejected], str]] = {
+    GrabStatus.PACKET_EMPTIED: (PacketEmptied, "every share is taken"),
+    GrabStatus.PACKET_EXPIRED: (PacketExpired, "the packet's life is over"),
+    GrabStatus.PACKET_NOT_STARTED: (PacketNotStarted, "the packet opens later"),
 }
 
 
@@ -56,7 +56,8 @@ def grab_packet(
     for _ in range(_TRIES):
         outcome = board.grab(packet_id, taker.user_id)
         if refusal := _REFUSALS.get(outcome.status):
-            raise refusal(f"no share of {packet_id} for you")
+            error, detail = refusal
+            raise error(detail)
         if outcome.status is GrabStatus.PACKET_NOT_LOADED:
             load_packet(packet_id, packets=packets, board=board)
             continue

@@ -1,0 +1,44 @@
+"""The real things that several suites share, each started once and only when a test asks."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Iterator
+
+import pytest
+import redis
+
+from local import places
+from local.ports import HOST, Ports, is_open
+from local.stack import Stack
+from redpacket.adapters.redis_claims import connect
+
+
+@pytest.fixture(scope="session")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """The whole system: the real template deployed to the emulator, with a real cache."""
+    with Stack(tmp_path_factory.mktemp("stack")) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def redis_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    """A real Valkey or Redis by itself."""
+    port = Ports.free().cache
+    command = [places.cache_server(), "--bind", HOST, "--port", str(port), "--save", ""]
+    folder = tmp_path_factory.mktemp("redis")
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL) as server:
+        while not is_open(port):
+            time.sleep(0.01)
+        yield port
+        server.terminate()
+
+
+@pytest.fixture
+def cache(redis_port: int) -> Iterator[redis.Redis]:
+    """A client of an empty cache, as the Lambdas make it."""
+    client = connect(HOST, redis_port, has_tls=False, username="", password="", timeout_s=2)
+    client.flushall()
+    yield client
+    client.close()

@@ -1,0 +1,65 @@
+"""The header of a script is its contract: what it documents is what it returns, in that order."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from redpacket.adapters.scripts import LUA_FOLDER, read_script
+from redpacket.domain.claim import GrabStatus
+
+SCRIPTS = sorted(path.stem for path in LUA_FOLDER.glob("*.lua"))
+
+
+def _documented(name: str) -> list[str]:
+    header = (LUA_FOLDER / f"{name}.lua").read_text().partition("]]")[0]
+    section = re.search(r"^Returns.*?:\n((?:  .*\n)+)", header, re.MULTILINE)
+    assert section, f"{name} documents no statuses"
+    return re.findall(r"^  (\w+)", section[1], re.MULTILINE)
+
+
+def _returned(name: str) -> list[str]:
+    # One letter is a state of lib/state, not a status.
+    found = re.findall(r"return '(\w{2,})", read_script(name))
+    return list(dict.fromkeys(found))
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_documented_statuses_are_those_returned(name: str) -> None:
+    assert _documented(name) == _returned(name)
+
+
+def test_grab_statuses_are_the_enum_in_order_of_precedence() -> None:
+    assert _documented("packet_grab") == list(GrabStatus)
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_every_key_and_argument_is_named_once(name: str) -> None:
+    header, _, body = (LUA_FOLDER / f"{name}.lua").read_text().partition("]]")
+    documented = re.findall(r"^((?:KEYS|ARGV)\[\d+\])  ", header, re.MULTILINE)
+    used = re.findall(r"(?:KEYS|ARGV)\[\d+\]", body)
+
+    assert len(used) == len(set(used))
+    # What comes in pairs is walked through by a loop.
+    assert set(used) == set(documented) - {"ARGV[7]"}
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_script_is_refused_up_front_where_memory_is_full(name: str) -> None:
+    assert read_script(name).startswith("#!lua\n")
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_includes_are_spliced_and_comments_left_out(name: str) -> None:
+    script = read_script(name)
+
+    assert "@include" not in script
+    assert "--" not in script
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_script_is_short(name: str) -> None:
+    body = (LUA_FOLDER / f"{name}.lua").read_text().partition("]]")[2]
+
+    assert len(body.splitlines()) <= 60

@@ -1,0 +1,132 @@
+"""What only a real server can show of the scripts."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import redis
+
+from local.ports import HOST
+from redpacket.adapters import keys
+from redpacket.adapters.redis_claims import RedisClaims, connect
+from redpacket.domain.errors import Unavailable
+from redpacket.domain.packet import Packet
+from tests.builders import a_claim, a_packet
+
+
+def _packet(count: int) -> Packet:
+    return a_packet(100 * count, count, created_at_ms=int(time.time() * 1000) - 1000)
+
+
+def test_a_hundred_threads_share_ten_shares(cache: redis.Redis) -> None:
+    board = RedisClaims(cache)
+    packet = _packet(10)
+    board.load(packet, [])
+
+    with ThreadPoolExecutor(max_workers=100) as pool:
+        outcomes = list(
+            pool.map(lambda number: board.grab(packet.packet_id, f"user-{number}"), range(100))
+        )
+
+    numbers = [outcome.share_no for outcome in outcomes if outcome.share_no]
+    assert sorted(numbers) == list(range(1, 11))
+    assert Counter(outcome.status.value for outcome in outcomes) == {
+        "claimed": 10,
+        "packet_emptied": 90,
+    }
+
+
+def test_one_user_in_a_hundred_threads_gets_one_share(cache: redis.Redis) -> None:
+    board = RedisClaims(cache)
+    packet = _packet(10)
+    board.load(packet, [])
+
+    with ThreadPoolExecutor(max_workers=100) as pool:
+        outcomes = list(pool.map(lambda _: board.grab(packet.packet_id, "ann"), range(100)))
+
+    assert {outcome.share_no for outcome in outcomes} == {1}
+    assert cache.hlen(keys.board(packet.packet_id)) == 2
+
+
+def _flush_scripts(cache: redis.Redis) -> None:
+    cache.execute_command("SCRIPT", "FLUSH")
+
+
+def test_scripts_survive_a_script_flush(cache: redis.Redis) -> None:
+    board = RedisClaims(cache)
+    packet = _packet(3)
+    board.load(packet, [])
+    board.grab(packet.packet_id, "ann")
+
+    _flush_scripts(cache)
+
+    assert board.grab(packet.packet_id, "bob").share_no == 2
+    for repeat in (
+        lambda: board.load(packet, []),
+        lambda: board.disown(packet.packet_id, "bob", 2),
+        lambda: board.close(packet.packet_id),
+    ):
+        _flush_scripts(cache)
+        repeat()
+    assert board.grab(packet.packet_id, "cat").status == "packet_expired"
+
+
+def test_every_key_has_an_end_a_day_after_the_packets(cache: redis.Redis) -> None:
+    board = RedisClaims(cache)
+    packet = _packet(3)
+
+    board.load(packet, [a_claim(packet, 1, "ann")])
+    board.grab(packet.packet_id, "bob")
+    board.disown(packet.packet_id, "bob", 2)
+    board.close(packet.packet_id)
+
+    (key,) = cache.keys()
+    assert key == keys.board(packet.packet_id)
+    assert cache.pexpiretime(key) == packet.expires_at_ms + 24 * 3600 * 1000
+
+
+def test_a_load_of_thousands_goes_in_chunks(cache: redis.Redis) -> None:
+    board = RedisClaims(cache)
+    packet = _packet(5_000)
+    claims = [a_claim(packet, number, f"user-{number}") for number in range(1, 2_502)]
+
+    board.load(packet, claims)
+
+    assert board.grab(packet.packet_id, "user-2501").share_no == 2501
+    assert board.grab(packet.packet_id, "new").share_no == 2502
+
+
+def test_a_half_done_load_of_thousands_counts_as_not_loaded(cache: redis.Redis) -> None:
+    board = RedisClaims(cache)
+    packet = _packet(5_000)
+    # What the first chunk of a load leaves: users, and no state yet.
+    cache.hset(keys.board(packet.packet_id), mapping={"user-1": 1, "user-2": 2})
+
+    assert board.grab(packet.packet_id, "new").status == "packet_not_loaded"
+    assert board.grab(packet.packet_id, "user-2").share_no == 2
+
+
+def test_a_full_server_refuses_without_taking_a_share(cache: redis.Redis) -> None:
+    board = RedisClaims(cache)
+    packet = _packet(3)
+    board.load(packet, [])
+    board.grab(packet.packet_id, "ann")
+
+    cache.config_set("maxmemory", "1")
+    try:
+        with pytest.raises(Unavailable):
+            board.grab(packet.packet_id, "bob")
+    finally:
+        cache.config_set("maxmemory", "0")
+
+    assert board.grab(packet.packet_id, "bob").share_no == 2
+
+
+def test_a_server_that_is_away_is_unavailable_and_not_an_error_of_redis() -> None:
+    nobody = connect(HOST, 1, has_tls=False, username="", password="", timeout_s=0.1)
+
+    with pytest.raises(Unavailable):
+        RedisClaims(nobody).grab("p" * 22, "ann")

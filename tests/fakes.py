@@ -1,0 +1,339 @@
+"""In-memory stand-ins; tests/contract holds each of them to the real thing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from copy import deepcopy
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from redpacket.domain.claim import Fate, GrabOutcome, GrabStatus, ShareFate, ShareRef
+from redpacket.domain.packet import Packet, PacketStatus
+from tests.builders import NOW_MS
+
+Item = dict[str, Any]
+
+
+class FakeClock:
+    """Stands still until it is told to move; sleeping moves it."""
+
+    def __init__(self, at_ms: int = NOW_MS) -> None:
+        self.at_ms = at_ms
+
+    def now_ms(self) -> int:
+        return self.at_ms
+
+    def sleep_ms(self, duration_ms: int) -> None:
+        self.at_ms += duration_ms
+
+
+class FakeJournal:
+    """Remembers what happened."""
+
+    def __init__(self) -> None:
+        self.events: list[str] = []
+        self.errors: list[tuple[str, Exception]] = []
+
+    def event(self, name: str, **_details: str | int) -> None:
+        self.events.append(name)
+
+    def failure(self, name: str, error: Exception, **_details: str | int) -> None:
+        self.errors.append((name, error))
+
+
+class FakeQueue:
+    """Implements PayoutQueue with a list."""
+
+    def __init__(self) -> None:
+        self.refs: list[ShareRef] = []
+
+    def put(self, refs: Iterable[ShareRef]) -> None:
+        self.refs.extend(refs)
+
+    def take_all(self) -> list[ShareRef]:
+        taken, self.refs = self.refs, []
+        return taken
+
+
+class FakeBoard:
+    """Implements ClaimBoard as the scripts do, with a clock of its own."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        self._clock = clock
+        self.boards: dict[str, Item] = {}
+
+    def grab(self, packet_id: str, user_id: str) -> GrabOutcome:  # noqa: PLR0911 - as the script
+        board = self.boards.get(packet_id)
+        if board and user_id in board["users"]:
+            state = self._state(board)
+            return GrabOutcome(GrabStatus.ALREADY_CLAIMED, board["users"][user_id], state)
+        if board is None or board["letter"] is None:
+            return GrabOutcome(GrabStatus.PACKET_NOT_LOADED)
+        if board["letter"] != "O":
+            is_emptied = board["letter"] == "E"
+            return GrabOutcome(
+                GrabStatus.PACKET_EMPTIED if is_emptied else GrabStatus.PACKET_EXPIRED
+            )
+        state = self._state(board)
+        packet: Packet = board["packet"]
+        if self._clock.now_ms() >= packet.expires_at_ms:
+            return GrabOutcome(GrabStatus.PACKET_EXPIRED, None, state)
+        if self._clock.now_ms() < packet.starts_at_ms:
+            return GrabOutcome(GrabStatus.PACKET_NOT_STARTED, None, state)
+        if board["given_no"] < packet.terms.count:
+            board["given_no"] += 1
+            share_no = board["given_no"]
+            if share_no == packet.terms.count and not board["returned"]:
+                board["letter"] = "E"
+        elif board["returned"]:
+            share_no = board["returned"].pop(0)
+        else:
+            board["letter"] = "E"
+            return GrabOutcome(GrabStatus.PACKET_EMPTIED, None, state)
+        board["users"][user_id] = share_no
+        return GrabOutcome(GrabStatus.CLAIMED, share_no, state)
+
+    def load(self, packet: Packet, shares: Sequence[ShareFate]) -> None:
+        board = self.boards.setdefault(
+            packet.packet_id,
+            {"letter": None, "users": {}, "given_no": 0, "returned": [], "packet": packet},
+        )
+        for share in shares:
+            if share.taker:
+                board["users"].setdefault(share.taker.user_id, share.share_no)
+        numbers = {share.share_no for share in shares}
+        durable_no = max(numbers, default=0)
+        if board["letter"] == "E":
+            board["given_no"] = packet.terms.count
+        board["returned"] += [
+            number for number in range(board["given_no"] + 1, durable_no) if number not in numbers
+        ]
+        board["given_no"] = max(board["given_no"], durable_no)
+        claimed_count = sum(share.fate is Fate.CLAIMED for share in shares)
+        is_over = packet.status is not PacketStatus.OPEN
+        if board["letter"] == "C" or (is_over and claimed_count < packet.terms.count):
+            board["letter"] = "C"
+        elif claimed_count == packet.terms.count:
+            board["letter"] = "E"
+        else:
+            has_left = board["given_no"] < packet.terms.count or board["returned"]
+            board["letter"] = "O" if has_left else "E"
+
+    def disown(self, packet_id: str, user_id: str, share_no: int) -> None:
+        board = self.boards.get(packet_id)
+        if board and board["users"].get(user_id) == share_no:
+            del board["users"][user_id]
+
+    def give_back(
+        self, packet_id: str, user_id: str, share_no: int, *, owned_no: int, state: str
+    ) -> None:
+        board = self.boards.get(packet_id)
+        if not board or board["users"].get(user_id) != share_no:
+            return
+        board["users"][user_id] = owned_no
+        if board["letter"] == "E" and state.startswith("O"):
+            board.update(letter="O", given_no=board["packet"].terms.count, returned=[share_no])
+        elif board["letter"] == "O":
+            board["returned"].append(share_no)
+
+    def close(self, packet_id: str) -> None:
+        board = self.boards.get(packet_id)
+        if board and board["letter"] == "O":
+            board["letter"] = "C"
+
+    @staticmethod
+    def _state(board: Item) -> str:
+        is_open = board["letter"] == "O"
+        return f"O||{board['packet'].terms}" if is_open else str(board["letter"] or "")
+
+
+def _error(operation: str, code: str) -> ClientError:
+    return ClientError({"Error": {"Code": code, "Message": code}}, operation)
+
+
+class FakeDynamo:
+    """A DynamoDB client in memory: the calls, conditions and updates that this project uses."""
+
+    class exceptions:  # noqa: N801 - boto3's name
+        class TransactionCanceledException(ClientError):
+            pass
+
+        class TransactionInProgressException(ClientError):
+            pass
+
+        class ConditionalCheckFailedException(ClientError):
+            pass
+
+    def __init__(self) -> None:
+        self.tables: dict[str, dict[tuple[str, str], Item]] = {}
+
+    def get_item(self, *, TableName: str, Key: Item, ConsistentRead: bool) -> Item:  # noqa: N803, ARG002
+        item = self._table(TableName).get(_key(Key))
+        return {"Item": deepcopy(item)} if item else {}
+
+    def batch_get_item(self, *, RequestItems: Item) -> Item:  # noqa: N803
+        ((table, asked),) = RequestItems.items()
+        if len({_key(key) for key in asked["Keys"]}) != len(asked["Keys"]):
+            raise _error("BatchGetItem", "ValidationException")
+        rows = [self._table(table).get(_key(key)) for key in asked["Keys"]]
+        return {"Responses": {table: [deepcopy(row) for row in rows if row]}}
+
+    def put_item(self, *, TableName: str, Item: Item, **condition: Any) -> None:  # noqa: N803
+        self._single(TableName, {"Put": {"Item": Item, **condition}})
+
+    def update_item(self, *, TableName: str, **update: Any) -> None:  # noqa: N803
+        self._single(TableName, {"Update": update})
+
+    def transact_write_items(self, *, TransactItems: list[Item]) -> None:  # noqa: N803
+        touched = [self._locate(operation) for operation in TransactItems]
+        if len(set(touched)) != len(touched) or len(touched) > 100:
+            raise _error("TransactWriteItems", "ValidationException")
+        reasons = [self._reason(operation) for operation in TransactItems]
+        if any(reason["Code"] != "None" for reason in reasons):
+            response: Any = {
+                "Error": {"Code": "TransactionCanceledException", "Message": "canceled"},
+                "CancellationReasons": reasons,
+            }
+            raise self.exceptions.TransactionCanceledException(response, "TransactWriteItems")
+        for operation in TransactItems:
+            self._apply(operation)
+
+    def query(self, *, TableName: str, **query: Any) -> Item:  # noqa: N803
+        bound = query["ExpressionAttributeValues"]
+        rows = [
+            row
+            for row in self._table(TableName).values()
+            if _holds(query["KeyConditionExpression"], row, bound, {})
+        ]
+        position = {"by_work": "work_at_ms", "by_list": "list_sk"}.get(
+            query.get("IndexName", ""), "sk"
+        )
+        rows.sort(key=lambda row: _comparable(row[position]))
+        if not query.get("ScanIndexForward", True):
+            rows.reverse()
+        start = query.get("ExclusiveStartKey", {}).get("at", 0)
+        end = start + query.get("Limit", 1000)
+        page: Item = {"Items": deepcopy(rows[start:end])}
+        if end < len(rows):
+            page["LastEvaluatedKey"] = {"at": end}
+        return page
+
+    def scan(self, *, TableName: str, **_options: Any) -> Item:  # noqa: N803
+        return {"Items": deepcopy(list(self._table(TableName).values()))}
+
+    def _table(self, name: str) -> dict[tuple[str, str], Item]:
+        return self.tables.setdefault(name, {})
+
+    def _single(self, table: str, operation: Item) -> None:
+        ((verb, arguments),) = operation.items()
+        operation = {verb: {"TableName": table, **arguments}}
+        if self._reason(operation)["Code"] != "None":
+            code = "ConditionalCheckFailedException"
+            raise self.exceptions.ConditionalCheckFailedException(
+                {"Error": {"Code": code, "Message": code}}, verb
+            )
+        self._apply(operation)
+
+    def _locate(self, operation: Item) -> tuple[str, tuple[str, str]]:
+        ((verb, arguments),) = operation.items()
+        return arguments["TableName"], _key(arguments["Item" if verb == "Put" else "Key"])
+
+    def _reason(self, operation: Item) -> Item:
+        ((_, arguments),) = operation.items()
+        table, key = self._locate(operation)
+        row = self._table(table).get(key)
+        condition = arguments.get("ConditionExpression")
+        bound = arguments.get("ExpressionAttributeValues", {})
+        names = arguments.get("ExpressionAttributeNames", {})
+        if not condition or _holds(condition, row or {}, bound, names):
+            return {"Code": "None"}
+        reason: Item = {"Code": "ConditionalCheckFailed"}
+        if row and arguments.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD":
+            reason["Item"] = deepcopy(row)
+        return reason
+
+    def _apply(self, operation: Item) -> None:
+        ((verb, arguments),) = operation.items()
+        table, key = self._locate(operation)
+        if verb == "Put":
+            self._table(table)[key] = deepcopy(arguments["Item"])
+        elif verb == "Update":
+            row = self._table(table).setdefault(key, deepcopy(arguments["Key"]))
+            _update(
+                row,
+                arguments["UpdateExpression"],
+                arguments.get("ExpressionAttributeValues", {}),
+                arguments.get("ExpressionAttributeNames", {}),
+            )
+
+
+_TERM = re.compile(
+    r"(?P<check>attribute_(?:not_)?exists)\((?P<checked>\w+)\)"
+    r"|begins_with\((?P<prefixed>\w+), (?P<prefix>:\w+)\)"
+    r"|(?P<ranged>\w+) BETWEEN (?P<first>:\w+) AND (?P<last>:\w+)"
+    r"|(?P<left>#?\w+) (?P<operator>=|<=|>=) (?P<right>:\w+)"
+)
+
+
+def _holds(condition: str, row: Item, bound: Item, names: Item) -> bool:
+    terms = list(_TERM.finditer(condition))
+    assert " AND ".join(term[0] for term in terms) == condition, f"can't read {condition}"
+    return all(_term_holds(term, row, bound, names) for term in terms)
+
+
+def _term_holds(term: re.Match[str], row: Item, bound: Item, names: Item) -> bool:
+    if term["check"]:
+        return (term["checked"] in row) == (term["check"] == "attribute_exists")
+    if term["prefix"]:
+        value = row.get(term["prefixed"], {"S": ""})["S"]
+        return bool(value.startswith(bound[term["prefix"]]["S"]))
+    if term["ranged"]:
+        if term["ranged"] not in row:
+            return False
+        low, high = _comparable(bound[term["first"]]), _comparable(bound[term["last"]])
+        return bool(low <= _comparable(row[term["ranged"]]) <= high)
+    name = names.get(term["left"], term["left"])
+    if name not in row:
+        return False
+    left, right = _comparable(row[name]), _comparable(bound[term["right"]])
+    compare: dict[str, Callable[[Any, Any], bool]] = {
+        "=": lambda one, other: one == other,
+        "<=": lambda one, other: one <= other,
+        ">=": lambda one, other: one >= other,
+    }
+    return compare[term["operator"]](left, right)
+
+
+def _update(row: Item, expression: str, bound: Item, names: Item) -> None:
+    parts = re.split(r"\b(SET|ADD|REMOVE)\b", expression)[1:]
+    for verb, clauses in zip(parts[::2], parts[1::2], strict=True):
+        for clause in clauses.split(","):
+            _update_clause(row, verb, clause.strip(), bound, names)
+
+
+def _update_clause(row: Item, verb: str, clause: str, bound: Item, names: Item) -> None:
+    if verb == "REMOVE":
+        row.pop(clause, None)
+    elif verb == "ADD":
+        name, value = clause.split()
+        total = int(row.get(name, {"N": "0"})["N"]) + int(bound[value]["N"])
+        row[name] = {"N": str(total)}
+    else:
+        name, expression = (side.strip() for side in clause.split(" = "))
+        name = names.get(name, name)
+        added = re.fullmatch(r"(\w+) \+ (:\w+)", expression)
+        if added:
+            total = int(row[added[1]]["N"]) + int(bound[added[2]]["N"])
+            row[name] = {"N": str(total)}
+        else:
+            row[name] = deepcopy(bound[expression])
+
+
+def _key(item: Item) -> tuple[str, str]:
+    return item["pk"]["S"], item.get("sk", {"S": ""})["S"]
+
+
+def _comparable(value: Item) -> Any:
+    return int(value["N"]) if "N" in value else next(iter(value.values()))

@@ -1,0 +1,160 @@
+"""The whole system in memory: the real flows and adapters on stand-ins for Redis, DynamoDB, SQS."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from typing import Any
+
+from redpacket.adapters.dynamo import Dynamo
+from redpacket.adapters.dynamo_ledger import DynamoLedger
+from redpacket.adapters.dynamo_packets import DynamoPackets
+from redpacket.domain.checks import Difference, Told, check_settled_in_time
+from redpacket.domain.claim import Claim, ShareRef
+from redpacket.domain.packet import Kind, Opening, Packet, Person
+from redpacket.domain.split import Split
+from redpacket.flows.deposit import deposit
+from redpacket.flows.expire_packets import ExpireReport, expire_packets
+from redpacket.flows.grab_packet import grab_packet
+from redpacket.flows.repair import load_packets, requeue_claims
+from redpacket.flows.send_packet import SendOrder, send_packet
+from redpacket.flows.settle_claims import settle_claims
+from redpacket.ports import ClaimBoard, PayoutQueue, Request
+from tests.fakes import FakeBoard, FakeClock, FakeDynamo, FakeJournal, FakeQueue
+from tests.world import World, read_world
+
+GRACE_MS = 5_000
+LIFE_MS = 60_000
+
+
+class Town:
+    """People who send and grab; *told* remembers every answer for I5."""
+
+    def __init__(self) -> None:
+        self.clock = FakeClock()
+        self.journal = FakeJournal()
+        self.dynamo = FakeDynamo()
+        self.queue = FakeQueue()
+        self.memory = FakeBoard(self.clock)
+        # What the flows use; a test may put something in between.
+        self.board: ClaimBoard = self.memory
+        self.payouts: PayoutQueue = self.queue
+        self.packets, self.ledger = self.adapters(self.dynamo)
+        self.told: list[Told] = []
+        self._ids = itertools.count(1)
+
+    @staticmethod
+    def adapters(client: Any) -> tuple[DynamoPackets, DynamoLedger]:
+        dynamo = Dynamo(lambda: client)
+        return DynamoPackets(dynamo, "packets"), DynamoLedger(dynamo, "accounts", "packets")
+
+    def deposit(self, user_id: str, amount_fen: int, key: str | None = None) -> None:
+        request = Request("operator", key or f"deposit-{next(self._ids)}", str(amount_fen))
+        deposit(user_id, amount_fen, request, ledger=self.ledger, clock=self.clock)
+
+    def send(self, sender: str = "sender", **changes: Any) -> Packet:
+        """Send a packet whose sender has just the money for it."""
+        order = an_order(sender, key=f"send-{next(self._ids)}", **changes)
+        self.deposit(sender, order.total_fen)
+        return self.send_order(order)
+
+    def send_order(self, order: SendOrder) -> Packet:
+        return send_packet(
+            order,
+            ledger=self.ledger,
+            packets=self.packets,
+            board=self.board,
+            clock=self.clock,
+            journal=self.journal,
+            new_id=lambda _: f"packet-{next(self._ids):015d}",
+            new_seed=lambda size: f"{next(self._ids):0{size}d}".encode(),
+        )
+
+    def grab(self, packet: Packet, user_id: str) -> Claim:
+        claim = grab_packet(
+            packet.packet_id,
+            Person(user_id),
+            board=self.board,
+            packets=self.packets,
+            payouts=self.payouts,
+            clock=self.clock,
+            journal=self.journal,
+        )
+        share = claim.share
+        self.told.append(Told(packet.packet_id, user_id, share.share_no, share.amount_fen))
+        return claim
+
+    def settle(self, refs: list[ShareRef] | None = None) -> set[ShareRef]:
+        """Deliver *refs*, or all that is queued."""
+        return settle_claims(
+            self.queue.take_all() if refs is None else refs,
+            ledger=self.ledger,
+            packets=self.packets,
+            clock=self.clock,
+            journal=self.journal,
+        )
+
+    def expire(self, stop_in_ms: int = 50_000) -> ExpireReport:
+        return expire_packets(
+            packets=self.packets,
+            board=self.board,
+            ledger=self.ledger,
+            clock=self.clock,
+            journal=self.journal,
+            grace_ms=GRACE_MS,
+            stop_at_ms=self.clock.now_ms() + stop_in_ms,
+        )
+
+    def repair(self) -> tuple[int, int]:
+        """Run the rest of the sweep; return how many were queued again and loaded."""
+        stop_at_ms = self.clock.now_ms() + 50_000
+        requeued = requeue_claims(
+            packets=self.packets,
+            payouts=self.payouts,
+            clock=self.clock,
+            journal=self.journal,
+            stop_at_ms=stop_at_ms,
+        )
+        loaded = load_packets(
+            packets=self.packets,
+            board=self.board,
+            clock=self.clock,
+            journal=self.journal,
+            stop_at_ms=stop_at_ms,
+        )
+        return len(requeued.results), len(loaded.results)
+
+    def pass_time(self, duration_ms: int) -> None:
+        self.clock.at_ms += duration_ms
+
+    def world(self) -> World:
+        return read_world(self.dynamo, "accounts", "packets")
+
+    def differences(self, bound_ms: int | None = None) -> list[Difference]:
+        """Run every check; with *bound_ms* also that nothing is late."""
+        world = self.world()
+        found = world.differences(self.told)
+        for facts in world.packets if bound_ms is not None else []:
+            found += check_settled_in_time(facts, self.clock.now_ms(), bound_ms or 0)
+        return found
+
+    def balance_fen(self, user_id: str) -> int:
+        return self.world().balances_fen.get(f"user:{user_id}", 0)
+
+
+def an_order(sender: str = "sender", key: str = "key", **changes: Any) -> SendOrder:
+    order = SendOrder(
+        sender=Person(sender),
+        request=Request(sender, key, "body"),
+        kind=Kind.LUCKY,
+        split=Split.DOUBLE_MEAN,
+        opening=Opening.ONE_STEP,
+        total_fen=1000,
+        count=4,
+        share_fen_min=1,
+        share_fen_max=20_000,
+        unit_fen=1,
+        greeting="恭喜发财",
+        life_ms=LIFE_MS,
+    )
+    return replace(order, **changes)

@@ -1,0 +1,138 @@
+"""A check that never fails proves nothing: each finds its planted fen."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from redpacket.domain.checks import (
+    PacketFacts,
+    Told,
+    check_bounds,
+    check_conservation,
+    check_entries,
+    check_fates,
+    check_once_per_user,
+    check_packet,
+    check_packet_total,
+    check_settled_in_time,
+    check_told,
+)
+from redpacket.domain.ledger import DEPOSITS, Entry, TransferKind, entries
+from redpacket.domain.packet import PacketStatus
+from tests.builders import NOW_MS, a_claim, a_funding, a_packet, a_refund
+
+PACKET = a_packet(1000, 4)
+SHARES = [
+    a_claim(PACKET, 1, "ann", settled_at_ms=NOW_MS + 900),
+    a_claim(PACKET, 2, "bob"),
+]
+ESCROW_FEN = 1000 - SHARES[0].amount_fen
+FACTS = PacketFacts(PACKET, SHARES, ESCROW_FEN)
+
+
+def _closed() -> PacketFacts:
+    shares = [
+        *(replace(share, settled_at_ms=NOW_MS + 900) for share in SHARES),
+        a_refund(PACKET, 3),
+        a_refund(PACKET, 4),
+    ]
+    refunded = sum(share.amount_fen for share in shares[2:])
+    packet = replace(PACKET, status=PacketStatus.CLOSED, refunded_fen=refunded)
+    return PacketFacts(packet, shares, 0)
+
+
+def test_a_packet_in_order_has_no_differences() -> None:
+    assert check_packet(FACTS) == []
+    assert check_packet(_closed()) == []
+
+
+def test_conservation_finds_a_planted_fen() -> None:
+    balances = {DEPOSITS: -1000, "user:ann": 400, "escrow:p": 600}
+    assert check_conservation(balances) == []
+
+    (found,) = check_conservation({**balances, "user:ann": 401})
+
+    assert (found.rule, found.expected, found.actual) == ("I1", 1000, 1001)
+
+
+def test_entries_find_a_balance_that_drifted_and_a_transfer_with_one_side() -> None:
+    debit, credit = entries(a_funding(PACKET))
+    balances = {debit.account: -1000, credit.account: 1000}
+    assert check_entries(balances, [debit, credit]) == []
+
+    drifted = check_entries({**balances, credit.account: 999}, [debit, credit])
+    one_sided = check_entries({debit.account: -1000}, [debit])
+
+    assert [found.subject for found in drifted] == [credit.account]
+    assert [found.subject for found in one_sided] == [debit.transfer_id]
+
+
+@pytest.mark.parametrize("planted_fen", [-1, 1])
+def test_the_packet_total_finds_a_planted_fen(planted_fen: int) -> None:
+    (found,) = check_packet_total(replace(FACTS, escrow_fen=ESCROW_FEN + planted_fen))
+
+    assert (found.rule, found.expected, found.actual) == ("I2", 1000, 1000 + planted_fen)
+
+
+def test_a_closed_packet_has_no_escrow_and_every_fate() -> None:
+    closed = _closed()
+
+    leftover = check_packet_total(replace(closed, escrow_fen=1))
+    missing = check_packet_total(replace(closed, shares=closed.shares[:3]))
+
+    assert "escrow once closed" in [found.what for found in leftover]
+    assert "shares with a fate once closed" in [found.what for found in missing]
+
+
+def test_a_refund_that_the_packet_row_does_not_know_is_found() -> None:
+    closed = _closed()
+
+    (found,) = check_packet_total(replace(closed, packet=replace(closed.packet, refunded_fen=1)))
+
+    assert found.what == "refund on the packet row vs refunded shares"
+
+
+def test_a_second_fate_and_a_wrong_amount_are_found() -> None:
+    twice = replace(FACTS, shares=[*SHARES, a_refund(PACKET, 2)])
+    wrong = replace(FACTS, shares=[replace(SHARES[0], amount_fen=SHARES[0].amount_fen + 1)])
+    beyond = replace(FACTS, shares=[replace(SHARES[0], share_no=5)])
+
+    assert [found.rule for found in check_fates(twice)] == ["I3"]
+    assert [found.rule for found in check_fates(wrong)] == ["I3"]
+    assert [found.rule for found in check_fates(beyond)] == ["I3"]
+
+
+def test_a_second_share_of_a_user_is_found() -> None:
+    (found,) = check_once_per_user(replace(FACTS, shares=[*SHARES, a_claim(PACKET, 3, "ann")]))
+
+    assert (found.rule, found.actual) == ("I4", 2)
+
+
+@pytest.mark.parametrize(
+    "lie", [Told(PACKET.packet_id, "ann", 1, 0), Told(PACKET.packet_id, "dan", 3, 5)]
+)
+def test_a_user_who_was_told_something_else_is_found(lie: Told) -> None:
+    truth = Told(PACKET.packet_id, "ann", 1, SHARES[0].amount_fen)
+
+    assert check_told(FACTS, [truth]) == []
+    assert [found.rule for found in check_told(FACTS, [truth, lie])] == ["I5"]
+
+
+def test_accounts_below_zero_and_odd_amounts_are_found() -> None:
+    nothing = Entry("user:ann", "t", TransferKind.SEND, 0, "escrow:p", NOW_MS)
+
+    below = check_bounds({"user:ann": -1, DEPOSITS: -5}, [])
+    odd = check_bounds({}, [nothing])
+
+    assert [found.subject for found in below] == ["user:ann"]
+    assert [found.subject for found in odd] == ["t"]
+
+
+def test_what_is_late_is_found() -> None:
+    in_time = check_settled_in_time(FACTS, NOW_MS + 1000, bound_ms=5000)
+    late = check_settled_in_time(FACTS, PACKET.expires_at_ms + 5001, bound_ms=5000)
+
+    assert in_time == []
+    assert [found.what for found in late] == ["share 2 settled by", "closed by"]

@@ -1,0 +1,198 @@
+from __future__ import annotations
+
+import pytest
+
+from redpacket.adapters import keys
+from redpacket.domain.errors import Unavailable
+from redpacket.domain.packet import Packet
+from redpacket.flows.expire_packets import SHARES_PER_TRANSACTION
+from tests.fakes import FakeBoard
+from tests.town import GRACE_MS, Town
+
+
+def _status(town: Town, packet: Packet) -> str:
+    found = town.packets.find_packet(packet.packet_id)
+    assert found
+    return found.status
+
+
+def test_what_nobody_took_goes_back_to_the_fen(town: Town) -> None:
+    packet = town.send(total_fen=1000, count=4)
+    claim = town.grab(packet, "ann")
+    town.settle()
+    town.pass_time(61_000)
+
+    report = town.expire()
+
+    assert report.refunded_fen == 1000 - claim.share.amount_fen
+    assert report.closed_count == 1
+    assert town.balance_fen("sender") == report.refunded_fen
+    assert _status(town, packet) == "closed"
+
+
+def test_sweeping_again_refunds_nothing_more(town: Town) -> None:
+    town.send()
+    town.pass_time(61_000)
+    town.expire()
+
+    again = town.expire()
+
+    assert (again.closed_count, again.refunded_fen) == (0, 0)
+    assert town.balance_fen("sender") == 1000
+
+
+def test_nothing_is_closed_before_its_time(town: Town) -> None:
+    packet = town.send()
+    town.pass_time(59_999)
+
+    assert town.expire().closed_count == 0
+    assert _status(town, packet) == "open"
+
+
+def test_an_emptied_packet_closes_with_a_refund_of_nothing(town: Town) -> None:
+    packet = town.send(count=1)
+    town.grab(packet, "ann")
+    town.settle()
+    town.pass_time(61_000)
+
+    report = town.expire()
+
+    assert (report.closed_count, report.refunded_fen) == (1, 0)
+    assert _status(town, packet) == "closed"
+
+
+def test_a_packet_with_an_unsettled_claim_stays_closing_until_it_is_settled(town: Town) -> None:
+    packet = town.send()
+    town.grab(packet, "ann")
+    town.pass_time(61_000)
+
+    assert town.expire().closed_count == 0
+    assert _status(town, packet) == "closing"
+    town.settle()
+    assert town.expire().closed_count == 1
+
+
+def test_the_grace_is_waited_once_for_all_packets(town: Town) -> None:
+    for _ in range(3):
+        town.send()
+    town.pass_time(61_000)
+    before_ms = town.clock.now_ms()
+
+    assert town.expire().closed_count == 3
+
+    assert town.clock.now_ms() == before_ms + GRACE_MS
+
+
+def test_a_large_refund_takes_one_transaction_for_ninety_shares(town: Town) -> None:
+    packet = town.send(total_fen=1000, count=200)
+    town.pass_time(61_000)
+
+    town.expire()
+
+    escrow_book, _ = town.ledger.list_entries(f"escrow:{packet.packet_id}", None, 10)
+    refunds = [entry for entry in escrow_book if entry.kind == "refund"]
+    assert len(refunds) == -(-200 // SHARES_PER_TRANSACTION)
+    assert town.balance_fen("sender") == 1000
+
+
+def test_a_sweep_that_runs_out_of_time_is_taken_up_by_the_next(town: Town) -> None:
+    packet = town.send(total_fen=1000, count=200)
+    town.pass_time(61_000)
+
+    # The time is up when the grace is over.
+    report = town.expire(stop_in_ms=GRACE_MS)
+
+    assert (report.closed_count, report.refunded_fen) == (0, 0)
+    assert _status(town, packet) == "closing"
+    assert town.expire().refunded_fen == 1000
+
+
+def test_one_broken_packet_does_not_keep_others_from_their_refund() -> None:
+    town = Town()
+    broken, sound = town.send("broken"), town.send("sound")
+    key = keys.packet(broken.packet_id)
+    town.dynamo.tables["packets"][key["pk"], key["sk"]]["terms"] = {"S": "nonsense"}
+    town.pass_time(61_000)
+
+    report = town.expire()
+
+    assert (report.closed_count, report.failed_count) == (1, 1)
+    assert town.ledger.balance_fen("user:sound") == 1000
+    assert _status(town, sound) == "closed"
+
+
+def test_an_escrow_that_lacks_money_stops_the_refund_and_is_reported() -> None:
+    town = Town()
+    packet = town.send()
+    account = keys.account(f"escrow:{packet.packet_id}")
+    row = town.dynamo.tables["accounts"][account["pk"], account["sk"]]
+    row["balance_fen"] = {"N": "999"}
+    town.pass_time(61_000)
+
+    report = town.expire()
+
+    assert (report.failed_count, report.refunded_fen) == (1, 0)
+    assert town.balance_fen("sender") == 0
+    assert {found.rule for found in town.differences()} >= {"I1", "I2"}
+
+
+def test_a_cache_that_is_away_delays_the_close_and_loses_nothing(town: Town) -> None:
+    class Away(FakeBoard):
+        def close(self, packet_id: str) -> None:
+            raise Unavailable(packet_id)
+
+    packet = town.send()
+    town.pass_time(61_000)
+    town.board = Away(town.clock)
+
+    assert town.expire().failed_count == 1
+    assert _status(town, packet) == "closing"
+    town.board = town.memory
+    assert town.expire().refunded_fen == 1000
+
+
+def test_whoever_has_a_share_hears_so_after_the_close_even_if_the_cache_forgot(
+    town: Town,
+) -> None:
+    packet = town.send()
+    claim = town.grab(packet, "ann")
+    town.settle()
+    # A failover forgot ann just before the end.
+    town.memory.boards.clear()
+    town.memory.load(packet, [])
+    town.pass_time(61_000)
+    town.expire()
+
+    assert town.grab(packet, "ann").share.amount_fen == claim.share.amount_fen
+
+
+def test_claims_are_queued_again_after_one_two_and_four_minutes(town: Town) -> None:
+    packet = town.send(life_ms=3_600_000)
+    claim = town.grab(packet, "ann")
+    town.queue.take_all()
+    requeued_at_min = []
+
+    for minute in range(1, 9):
+        town.pass_time(60_000)
+        town.repair()
+        if town.queue.take_all():
+            requeued_at_min.append(minute)
+
+    assert requeued_at_min == [1, 2, 4, 8]
+    town.settle([claim.share.ref])
+    town.pass_time(3_600_000)
+    assert town.repair() == (0, 0)
+
+
+@pytest.mark.parametrize("claimed_count", [0, 1, 3])
+def test_paid_and_refunded_are_the_total(town: Town, claimed_count: int) -> None:
+    packet = town.send(total_fen=777, count=4)
+    for number in range(claimed_count):
+        town.grab(packet, f"user-{number}")
+    town.settle()
+    town.pass_time(61_000)
+
+    town.expire()
+
+    paid = sum(town.balance_fen(f"user-{number}") for number in range(claimed_count))
+    assert paid + town.balance_fen("sender") == 777

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from redpacket.domain.claim import ShareFate
+from redpacket.domain.errors import (
+    IdempotencyKeyReused,
+    InsufficientFunds,
+    SplitImpossible,
+    Unavailable,
+)
+from redpacket.domain.packet import Packet
+from tests.fakes import FakeBoard
+from tests.town import Town, an_order
+
+
+class BoardThatIsAway(FakeBoard):
+    def load(self, packet: Packet, shares: list[ShareFate]) -> None:  # type: ignore[override]
+        raise Unavailable("the cache does not answer")
+
+
+def test_a_sent_packet_is_funded_and_loaded(town: Town) -> None:
+    packet = town.send(total_fen=1000)
+
+    assert town.balance_fen("sender") == 0
+    assert town.world().balances_fen[f"escrow:{packet.packet_id}"] == 1000
+    assert town.memory.grab(packet.packet_id, "ann").share_no == 1
+    assert town.packets.list_unloaded(town.clock.now_ms(), 800) == []
+
+
+def test_the_same_key_sends_once_and_answers_the_same(town: Town) -> None:
+    town.deposit("sender", 5000)
+    first = town.send_order(an_order())
+    town.pass_time(10)
+
+    again = town.send_order(an_order())
+
+    assert replace(again, is_loaded=False) == first
+    assert town.balance_fen("sender") == 4000
+
+
+def test_the_same_key_with_another_body_sends_nothing(town: Town) -> None:
+    town.deposit("sender", 5000)
+    town.send_order(an_order())
+    order = an_order(total_fen=2000)
+
+    with pytest.raises(IdempotencyKeyReused):
+        town.send_order(replace(order, request=replace(order.request, body_hash="other")))
+
+    assert town.balance_fen("sender") == 4000
+
+
+def test_a_sender_without_money_sends_nothing(town: Town) -> None:
+    town.deposit("sender", 999)
+
+    with pytest.raises(InsufficientFunds):
+        town.send_order(an_order(total_fen=1000))
+
+    assert town.world().packets == []
+
+
+def test_an_impossible_split_never_reaches_the_ledger(town: Town) -> None:
+    town.deposit("sender", 999)
+
+    with pytest.raises(SplitImpossible):
+        town.send_order(an_order(total_fen=3, count=4))
+
+    assert town.balance_fen("sender") == 999
+
+
+def test_a_packet_is_sent_even_where_the_cache_is_away(town: Town) -> None:
+    town.board = BoardThatIsAway(town.clock)
+
+    packet = town.send()
+
+    assert [name for name, _ in town.journal.errors] == ["packet_not_loaded"]
+    town.board = town.memory
+    town.pass_time(60_001)
+    assert town.repair() == (0, 1)
+    assert town.packets.list_unloaded(town.clock.now_ms(), 800) == []
+    assert town.memory.boards[packet.packet_id]["letter"] == "O"
+
+
+def test_a_packet_that_could_not_be_loaded_all_its_life_is_refunded(town: Town) -> None:
+    town.board = BoardThatIsAway(town.clock)
+    town.send(total_fen=1000)
+    town.board = town.memory
+    town.pass_time(90_000)
+
+    town.repair()
+    town.expire()
+
+    assert town.balance_fen("sender") == 1000
+
+
+def test_two_packets_have_two_ids_and_two_seeds(town: Town) -> None:
+    first, second = town.send(), town.send()
+
+    assert first.packet_id != second.packet_id
+    assert first.terms.seed != second.terms.seed

@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import pytest
+
+from redpacket.adapters import keys
+from redpacket.domain.claim import ShareRef
+from redpacket.domain.errors import PacketEmptied
+from redpacket.domain.packet import Kind
+from redpacket.domain.split import Split
+from tests.town import Town
+
+
+def test_a_claim_is_credited_once_however_often_it_is_delivered(town: Town) -> None:
+    packet = town.send()
+    claim = town.grab(packet, "ann")
+
+    assert town.settle([claim.share.ref] * 3) == set()
+    assert town.settle([claim.share.ref]) == set()
+
+    assert town.balance_fen("ann") == claim.share.amount_fen
+    assert town.grab(packet, "ann").share.settled_at_ms
+
+
+def test_a_batch_is_one_transaction_up_to_twenty_claims(town: Town) -> None:
+    packet = town.send(count=45)
+    for number in range(45):
+        town.grab(packet, f"user-{number}")
+    transactions = _count_transactions(town)
+
+    assert town.settle() == set()
+
+    assert transactions == [81, 81, 21]
+    assert sum(town.balance_fen(f"user-{number}") for number in range(45)) == 1000
+
+
+def test_a_message_that_names_no_claim_fails_alone(town: Town) -> None:
+    packet = town.send()
+    claim = town.grab(packet, "ann")
+    invented = [
+        ShareRef(packet.packet_id, 4),
+        ShareRef("p" * 22, 1),
+        ShareRef(packet.packet_id, 99),
+    ]
+
+    assert town.settle([invented[0], claim.share.ref, *invented[1:]]) == set(invented)
+
+    assert town.balance_fen("ann") == claim.share.amount_fen
+
+
+def test_a_refunded_share_is_never_settled(town: Town) -> None:
+    packet = town.send()
+    town.pass_time(61_000)
+    town.expire()
+    ref = ShareRef(packet.packet_id, 1)
+
+    assert town.settle([ref]) == {ref}
+
+    assert town.balance_fen("sender") == 1000
+
+
+def test_an_amount_that_differs_from_the_terms_is_not_paid() -> None:
+    town = Town()
+    packet = town.send()
+    share = town.grab(packet, "ann").share
+    key = keys.share(packet.packet_id, 1)
+    row = town.dynamo.tables["packets"][key["pk"], key["sk"]]
+    row["amount_fen"] = {"N": str(share.amount_fen + 1)}
+
+    assert town.settle() == {share.ref}
+
+    assert town.balance_fen("ann") == 0
+    assert [name for name, _ in town.journal.errors] == ["claim_refused"]
+    assert {found.rule for found in town.differences()} == {"I3", "I5"}
+
+
+def test_when_the_last_share_is_paid_the_luckiest_is_noted(town: Town) -> None:
+    packet = town.send(count=3)
+    claims = [town.grab(packet, user) for user in ("ann", "bob", "cat")]
+    town.settle()
+
+    noted = [
+        town.packets.list_received(user, None)[0].is_luckiest for user in ("ann", "bob", "cat")
+    ]
+
+    best = max(claim.share.amount_fen for claim in claims)
+    assert noted == [claim.share.amount_fen == best for claim in claims]
+    row = town.packets.find_packet(packet.packet_id)
+    assert row
+    assert row.emptied_at_ms == claims[-1].share.decided_at_ms
+
+
+def test_nobody_is_luckiest_among_equals(town: Town) -> None:
+    packet = town.send(kind=Kind.EQUAL, split=Split.EQUAL, count=2)
+    for user in ("ann", "bob"):
+        town.grab(packet, user)
+    town.settle()
+
+    assert not town.packets.list_received("ann", None)[0].is_luckiest
+    with pytest.raises(PacketEmptied):
+        town.grab(packet, "cat")
+
+
+def _count_transactions(town: Town) -> list[int]:
+    sizes: list[int] = []
+    transact = town.dynamo.transact_write_items
+
+    class Counting:
+        exceptions = town.dynamo.exceptions
+        get_item = town.dynamo.get_item
+        batch_get_item = town.dynamo.batch_get_item
+        query = town.dynamo.query
+        update_item = town.dynamo.update_item
+
+        def transact_write_items(self, *, TransactItems: list[dict[str, object]]) -> None:  # noqa: N803
+            sizes.append(len(TransactItems))
+            transact(TransactItems=TransactItems)
+
+    town.packets, town.ledger = town.adapters(Counting())
+    return sizes
