@@ -169,7 +169,7 @@ class FakeDynamo:
     def __init__(self) -> None:
         self.tables: dict[str, dict[tuple[str, str], Item]] = {}
 
-    def get_item(self, *, TableName: str, Key: Item, ConsistentRead: bool) -> Item:  # noqa: N803, ARG002
+    def get_item(self, *, TableName: str, Key: Item, ConsistentRead: bool) -> Item:  # noqa: N803
         item = self._table(TableName).get(_key(Key))
         return {"Item": deepcopy(item)} if item else {}
 

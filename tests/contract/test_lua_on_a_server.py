@@ -51,26 +51,21 @@ def test_one_user_in_a_hundred_threads_gets_one_share(cache: redis.Redis) -> Non
     assert cache.hlen(keys.board(packet.packet_id)) == 2
 
 
-def _flush_scripts(cache: redis.Redis) -> None:
-    cache.execute_command("SCRIPT", "FLUSH")
-
-
 def test_scripts_survive_a_script_flush(cache: redis.Redis) -> None:
     board = RedisClaims(cache)
     packet = _packet(3)
     board.load(packet, [])
     board.grab(packet.packet_id, "ann")
 
-    _flush_scripts(cache)
+    cache.script_flush()
 
     assert board.grab(packet.packet_id, "bob").share_no == 2
-    for repeat in (
-        lambda: board.load(packet, []),
-        lambda: board.disown(packet.packet_id, "bob", 2),
-        lambda: board.close(packet.packet_id),
-    ):
-        _flush_scripts(cache)
-        repeat()
+    cache.script_flush()
+    board.load(packet, [])
+    cache.script_flush()
+    board.disown(packet.packet_id, "bob", 2)
+    cache.script_flush()
+    board.close(packet.packet_id)
     assert board.grab(packet.packet_id, "cat").status == "packet_expired"
 
 

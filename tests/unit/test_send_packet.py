@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -17,7 +18,7 @@ from tests.town import Town, an_order
 
 
 class BoardThatIsAway(FakeBoard):
-    def load(self, packet: Packet, shares: list[ShareFate]) -> None:  # type: ignore[override]
+    def load(self, packet: Packet, shares: Sequence[ShareFate]) -> None:
         raise Unavailable("the cache does not answer")
 
 

@@ -88,7 +88,7 @@ class SendBody(_Body):
     split: Literal["equal", "double_mean"] | None = None
     share_fen_min: Fen = 1
     share_fen_max: Fen | None = None
-    unit_fen: Literal[1] = 1
+    unit_fen: Annotated[int, Field(ge=1, le=1)] = 1  # a Literal[1] takes true for 1
     opening: Literal["one_step"] = "one_step"
     greeting: Annotated[str, _text(GREETING_GRAPHEMES_MAX)] = DEFAULT_GREETING
     expires_in_s: Annotated[int, Field(ge=1, le=LIFE_S_MAX)] = LIFE_S_DEFAULT
