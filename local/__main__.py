@@ -9,8 +9,10 @@ INTERRUPTED = 128 + signal.SIGINT
 
 def main(arguments: list[str]) -> int:
     """Run one command and return the exit code; errors are told in one sentence."""
-    # While the modules load there is nothing to clean up, and no reason for a stack trace.
-    signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
+    # While the modules load there is nothing to clean up, and no reason for a stack trace. Ctrl-C
+    # is how `make run` is meant to end; for the others it is a failure.
+    early = 0 if arguments == ["run"] else INTERRUPTED
+    signal.signal(signal.SIGINT, lambda *_: os._exit(early))
     from local import commands, demo
     from local.errors import StackError
 

@@ -4,6 +4,8 @@ import json
 import time
 from typing import TYPE_CHECKING
 
+from botocore.exceptions import BotoCoreError, ClientError
+
 from local.build import ARTIFACT_BUCKET, Build
 from local.errors import StackError
 
@@ -23,6 +25,15 @@ def deploy(
 
     Parameters that the template does not declare are left out.
     """
+    try:
+        return _deploy(build, parameters, cloud, store)
+    except (ClientError, BotoCoreError) as error:
+        raise StackError(f"the template is not deployed: {error}") from error
+
+
+def _deploy(
+    build: Build, parameters: dict[str, str], cloud: "CloudFormationClient", store: "S3Client"
+) -> dict[str, str]:
     store.create_bucket(Bucket=ARTIFACT_BUCKET)
     for archive in build.archives:
         store.put_object(Bucket=ARTIFACT_BUCKET, Key=archive.name, Body=archive.read_bytes())

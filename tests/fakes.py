@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from copy import deepcopy
+from functools import cache
 from typing import Any
 
 from botocore.exceptions import ClientError
@@ -63,6 +63,22 @@ class FakeBoard:
     def __init__(self, clock: FakeClock) -> None:
         self._clock = clock
         self.boards: dict[str, Item] = {}
+
+    def snapshot(self) -> dict[str, Item]:
+        """Return a copy that later claims don't change: what a replica has seen so far."""
+        return {
+            packet_id: {
+                **board,
+                "users": dict(board["users"]),
+                "returned": list(board["returned"]),
+            }
+            for packet_id, board in self.boards.items()
+        }
+
+    def fail_over(self, snapshot: dict[str, Item]) -> None:
+        """Become what *snapshot* remembers."""
+        self.boards.clear()
+        self.boards.update(snapshot)
 
     def grab(self, packet_id: str, user_id: str) -> GrabOutcome:  # noqa: PLR0911 - as the script
         board = self.boards.get(packet_id)
@@ -154,7 +170,10 @@ def _error(operation: str, code: str) -> ClientError:
 
 
 class FakeDynamo:
-    """A DynamoDB client in memory: the calls, conditions and updates that this project uses."""
+    """A DynamoDB client in memory: the calls, conditions and updates that this project uses.
+
+    Attribute values are replaced and never changed, so a shallow copy of a row is a copy.
+    """
 
     class exceptions:  # noqa: N801 - boto3's name
         class TransactionCanceledException(ClientError):
@@ -171,14 +190,14 @@ class FakeDynamo:
 
     def get_item(self, *, TableName: str, Key: Item, ConsistentRead: bool) -> Item:  # noqa: N803
         item = self._table(TableName).get(_key(Key))
-        return {"Item": deepcopy(item)} if item else {}
+        return {"Item": dict(item)} if item else {}
 
     def batch_get_item(self, *, RequestItems: Item) -> Item:  # noqa: N803
         ((table, asked),) = RequestItems.items()
         if len({_key(key) for key in asked["Keys"]}) != len(asked["Keys"]):
             raise _error("BatchGetItem", "ValidationException")
         rows = [self._table(table).get(_key(key)) for key in asked["Keys"]]
-        return {"Responses": {table: [deepcopy(row) for row in rows if row]}}
+        return {"Responses": {table: [dict(row) for row in rows if row]}}
 
     def put_item(self, *, TableName: str, Item: Item, **condition: Any) -> None:  # noqa: N803
         self._single(TableName, {"Put": {"Item": Item, **condition}})
@@ -215,13 +234,13 @@ class FakeDynamo:
             rows.reverse()
         start = query.get("ExclusiveStartKey", {}).get("at", 0)
         end = start + query.get("Limit", 1000)
-        page: Item = {"Items": deepcopy(rows[start:end])}
+        page: Item = {"Items": [dict(row) for row in rows[start:end]]}
         if end < len(rows):
             page["LastEvaluatedKey"] = {"at": end}
         return page
 
     def scan(self, *, TableName: str, **_options: Any) -> Item:  # noqa: N803
-        return {"Items": deepcopy(list(self._table(TableName).values()))}
+        return {"Items": [dict(row) for row in self._table(TableName).values()]}
 
     def _table(self, name: str) -> dict[tuple[str, str], Item]:
         return self.tables.setdefault(name, {})
@@ -251,16 +270,16 @@ class FakeDynamo:
             return {"Code": "None"}
         reason: Item = {"Code": "ConditionalCheckFailed"}
         if row and arguments.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD":
-            reason["Item"] = deepcopy(row)
+            reason["Item"] = dict(row)
         return reason
 
     def _apply(self, operation: Item) -> None:
         ((verb, arguments),) = operation.items()
         table, key = self._locate(operation)
         if verb == "Put":
-            self._table(table)[key] = deepcopy(arguments["Item"])
+            self._table(table)[key] = dict(arguments["Item"])
         elif verb == "Update":
-            row = self._table(table).setdefault(key, deepcopy(arguments["Key"]))
+            row = self._table(table).setdefault(key, dict(arguments["Key"]))
             _update(
                 row,
                 arguments["UpdateExpression"],
@@ -277,13 +296,18 @@ _TERM = re.compile(
 )
 
 
-def _holds(condition: str, row: Item, bound: Item, names: Item) -> bool:
+@cache
+def _terms(condition: str) -> list[dict[str, str | None]]:
     terms = list(_TERM.finditer(condition))
     assert " AND ".join(term[0] for term in terms) == condition, f"can't read {condition}"
-    return all(_term_holds(term, row, bound, names) for term in terms)
+    return [term.groupdict() for term in terms]
 
 
-def _term_holds(term: re.Match[str], row: Item, bound: Item, names: Item) -> bool:
+def _holds(condition: str, row: Item, bound: Item, names: Item) -> bool:
+    return all(_term_holds(term, row, bound, names) for term in _terms(condition))
+
+
+def _term_holds(term: dict[str, Any], row: Item, bound: Item, names: Item) -> bool:
     if term["check"]:
         return (term["checked"] in row) == (term["check"] == "attribute_exists")
     if term["prefix"]:
@@ -328,7 +352,7 @@ def _update_clause(row: Item, verb: str, clause: str, bound: Item, names: Item) 
             total = int(row[added[1]]["N"]) + int(bound[added[2]]["N"])
             row[name] = {"N": str(total)}
         else:
-            row[name] = deepcopy(bound[expression])
+            row[name] = dict(bound[expression])
 
 
 def _key(item: Item) -> tuple[str, str]:

@@ -16,7 +16,11 @@ from redpacket.adapters.dynamo import Dynamo
 from redpacket.adapters.dynamo_ledger import DynamoLedger
 from redpacket.adapters.dynamo_packets import DynamoPackets
 from redpacket.domain.claim import Fate, RecordStatus, ShareFate, ShareRef
-from redpacket.domain.errors import IdempotencyKeyReused, InsufficientFunds
+from redpacket.domain.errors import (
+    IdempotencyKeyReused,
+    InsufficientFunds,
+    InvariantViolated,
+)
 from redpacket.domain.ledger import (
     DEPOSITS,
     Transfer,
@@ -278,6 +282,18 @@ def test_a_refused_send_may_be_repeated_once_there_is_money(books: Books) -> Non
     books.deposited(sender.user_id, 1000)
 
     assert books.ledger.fund(packet, a_funding(packet), request) == packet.packet_id
+
+
+@pytest.mark.parametrize("is_same_packet", [True, False])
+def test_an_id_that_exists_is_never_used_again(books: Books, is_same_packet: bool) -> None:  # noqa: FBT001
+    packet = books.sent(1000)
+    books.deposited(packet.sender.user_id, 9000)
+    other = packet if is_same_packet else a_packet(1000, sender=packet.sender)
+
+    with pytest.raises(InvariantViolated):
+        books.ledger.fund(other, a_funding(packet), _request(packet.sender.user_id))
+
+    assert books.ledger.balance_fen(user_account(packet.sender.user_id)) == 9000
 
 
 # ---- fates

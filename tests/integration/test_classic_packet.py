@@ -45,7 +45,7 @@ def test_what_nobody_took_goes_back(
 
     def is_closed() -> bool:
         invoke("ExpireFunction", {"source": "aws.events"})
-        return sender.record(sent["packet_id"])["status"] == "closed"
+        return bool(sender.record(sent["packet_id"])["status"] == "closed")
 
     eventually(is_closed)
 

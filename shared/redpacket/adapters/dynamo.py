@@ -99,8 +99,11 @@ def check(table: str, key: Row, condition: str, **named: Value) -> Operation:
 class Dynamo:
     """A DynamoDB client that connects at its first use: losers of a grab never need it."""
 
-    def __init__(self, connect: Callable[[], Any]) -> None:
+    def __init__(
+        self, connect: Callable[[], Any], pause_s: Callable[[float], None] = time.sleep
+    ) -> None:
         self._connect = connect
+        self._pause_s = pause_s
         self._client: Any = None
 
     def transact(self, operations: Sequence[Operation]) -> None:
@@ -115,7 +118,7 @@ class Dynamo:
             if not codes <= _PASSING:
                 msg = f"transaction canceled: {', '.join(sorted(codes))}"
                 raise Unavailable(msg)
-            time.sleep(random.uniform(0, _CONFLICT_WAIT_S * 2**attempt))  # noqa: S311 - jitter
+            self._pause_s(random.uniform(0, _CONFLICT_WAIT_S * 2**attempt))  # noqa: S311 - jitter
         raise ConflictPersists("other transactions hold the same rows")
 
     def get(self, table: str, key: Row, *, is_strong: bool) -> dict[str, Value] | None:

@@ -25,6 +25,8 @@ from redpacket.domain.errors import (
     IdempotencyKeyReused,
     InsufficientFunds,
     InvalidRequest,
+    InvariantViolated,
+    RedPacketError,
 )
 from redpacket.domain.ledger import (
     Entry,
@@ -138,8 +140,7 @@ class DynamoLedger:
         except TransactionCanceled as canceled:
             before = canceled.found[0]
             if not before:
-                # The only other condition of ours that can fail is the debited account's.
-                raise InsufficientFunds("the account does not hold that much") from canceled
+                raise _refusal(operations, canceled) from canceled
             if before["body_hash"] != request.body_hash:
                 raise IdempotencyKeyReused("this key came with another body before") from canceled
             return str(before["result_id"])
@@ -198,6 +199,18 @@ class DynamoLedger:
         )
         operation["Update"]["ExpressionAttributeNames"] = {"#status": "status"}
         return operation
+
+
+def _refusal(operations: Sequence[Operation], canceled: TransactionCanceled) -> RedPacketError:
+    """Tell a debit that is not covered from an id that was used before, which is a bug."""
+    failed = [
+        operation
+        for operation, found in zip(operations, canceled.found, strict=True)
+        if found is not None
+    ]
+    if all("Update" in operation for operation in failed):
+        return InsufficientFunds("the account does not hold that much")
+    return InvariantViolated("a packet or transfer of this id exists already")
 
 
 def entry_row(entry: Entry) -> dict[str, str | int | bool]:

@@ -1,0 +1,155 @@
+"""Stand-ins that fail as the real things do: before, after, or in doubt, at every single I/O."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from botocore.exceptions import ClientError, ReadTimeoutError
+
+from redpacket.domain.claim import GrabOutcome, ShareFate, ShareRef
+from redpacket.domain.errors import Unavailable
+from redpacket.domain.packet import Packet
+from redpacket.ports import ClaimBoard
+from tests.fakes import FakeDynamo, FakeQueue
+
+Result = TypeVar("Result")
+
+
+class Killed(BaseException):
+    """The Lambda's worker dies here; nothing of its code runs any more."""
+
+
+@dataclass
+class Faults:
+    """Decides by its seed what goes wrong; *rate* 0 means that faults have stopped."""
+
+    random: random.Random
+    rate: float
+    count: int = 0
+
+    def strike(self) -> str | None:
+        """Return what happens to this call: None, or one of the kinds below."""
+        if self.random.random() >= self.rate:
+            return None
+        self.count += 1
+        return self.random.choice(("lost", "in_doubt", "killed_before", "killed_after"))
+
+
+class Wire:
+    """Every call to the outside passes here: others run first, then it may fail."""
+
+    def __init__(self, faults: Faults, let_others_run: Callable[[], None]) -> None:
+        self._faults = faults
+        self._let_others_run = let_others_run
+        self.steps = 0
+
+    def call(
+        self, do: Callable[[], Result], *, lost: Exception, in_doubt: Exception
+    ) -> Result:
+        """Carry out *do*, with luck; raise *lost* without its effect, *in_doubt* after it."""
+        self.steps += 1
+        self._let_others_run()
+        fault = self._faults.strike()
+        if fault == "lost":
+            raise lost
+        if fault == "killed_before":
+            raise Killed
+        result = do()
+        self._let_others_run()
+        if fault == "in_doubt":
+            raise in_doubt
+        if fault == "killed_after":
+            raise Killed
+        return result
+
+
+_TIMEOUT = ReadTimeoutError(endpoint_url="dynamodb")
+
+
+def _throttled(operation: str) -> ClientError:
+    response: Any = {"Error": {"Code": "ThrottlingException", "Message": "slow down"}}
+    return ClientError(response, operation)
+
+
+class FaultyDynamo:
+    """FakeDynamo behind a wire."""
+
+    exceptions = FakeDynamo.exceptions
+
+    def __init__(self, dynamo: FakeDynamo, wire: Wire) -> None:
+        self._dynamo = dynamo
+        self._wire = wire
+
+    def __getattr__(self, operation: str) -> Callable[..., Any]:
+        method = getattr(self._dynamo, operation)
+
+        def call(**arguments: Any) -> Any:
+            return self._wire.call(
+                lambda: method(**arguments), lost=_throttled(operation), in_doubt=_TIMEOUT
+            )
+
+        return call
+
+
+class FaultyBoard:
+    """FakeBoard behind a wire."""
+
+    def __init__(self, board: ClaimBoard, wire: Wire) -> None:
+        self._board = board
+        self._wire = wire
+
+    def grab(self, packet_id: str, user_id: str) -> GrabOutcome:
+        return self._call(lambda: self._board.grab(packet_id, user_id))
+
+    def load(self, packet: Packet, shares: Sequence[ShareFate]) -> None:
+        self._call(lambda: self._board.load(packet, shares))
+
+    def disown(self, packet_id: str, user_id: str, share_no: int) -> None:
+        self._call(lambda: self._board.disown(packet_id, user_id, share_no))
+
+    def give_back(
+        self, packet_id: str, user_id: str, share_no: int, *, owned_no: int, state: str
+    ) -> None:
+        self._call(
+            lambda: self._board.give_back(
+                packet_id, user_id, share_no, owned_no=owned_no, state=state
+            )
+        )
+
+    def close(self, packet_id: str) -> None:
+        self._call(lambda: self._board.close(packet_id))
+
+    def _call(self, do: Callable[[], Result]) -> Result:
+        away = Unavailable("the cache does not answer")
+        return self._wire.call(do, lost=away, in_doubt=away)
+
+
+class FaultyQueue:
+    """FakeQueue behind a wire, which delivers out of order, twice, late, and forgets deletes."""
+
+    def __init__(self, queue: FakeQueue, wire: Wire, faults: Faults) -> None:
+        self._queue = queue
+        self._wire = wire
+        self._random = faults.random
+
+    def put(self, refs: Iterable[ShareRef]) -> None:
+        waiting = list(refs)
+        away = Unavailable("the queue does not answer")
+        self._wire.call(lambda: self._queue.put(waiting), lost=away, in_doubt=away)
+
+    def receive(self) -> list[ShareRef]:
+        """Return some messages, one of them perhaps twice; they stay until they are deleted."""
+        size = self._random.randint(1, 6)
+        batch = self._random.sample(self._queue.refs, min(size, len(self._queue.refs)))
+        if batch and self._random.random() < 0.2:
+            batch.append(self._random.choice(batch))
+        return batch
+
+    def delete(self, refs: Iterable[ShareRef]) -> None:
+        """Delete messages, most of the time."""
+        for ref in refs:
+            if ref in self._queue.refs and self._random.random() > 0.05:
+                self._queue.refs.remove(ref)

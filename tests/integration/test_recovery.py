@@ -1,0 +1,418 @@
+"""What is lost, late, doubled or broken on the way is made good, and every fen has one owner."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+import httpx
+import pytest
+import redis
+
+from local.ports import HOST
+from local.stack import Stack
+from redpacket.adapters import keys
+from redpacket.adapters.dynamo import from_wire, to_wire
+from redpacket.adapters.messages import settle_message
+from redpacket.domain.claim import ShareRef
+from tests.integration.conftest import Eventually, Invoke, MakeUser, User
+
+SCHEDULE = {"source": "aws.events"}
+LAMBDA_TIMEOUT_S = 10
+VISIBILITY_TIMEOUT_S = "180"
+
+Interruption = Callable[[], AbstractContextManager[None]]
+
+
+@pytest.fixture(scope="module")
+def cache(stack: Stack) -> Iterator[redis.Redis]:
+    """The stack's own cache."""
+    client = redis.Redis(host=HOST, port=stack.redis_port)
+    yield client
+    client.close()
+
+
+@pytest.fixture
+def frozen_cache(cache: redis.Redis) -> Interruption:
+    """Hang the cache: connections stay open, and nobody answers."""
+
+    @contextmanager
+    def freeze() -> Iterator[None]:
+        pid = int(cache.info("server")["process_id"])
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(pid, signal.SIGCONT)
+
+    return freeze
+
+
+@pytest.fixture
+def paused_payouts(stack: Stack) -> Interruption:
+    """Keep the queue from reaching the payout function."""
+    functions = stack.aws("lambda")
+
+    @contextmanager
+    def pause() -> Iterator[None]:
+        found = functions.list_event_source_mappings(FunctionName=stack.outputs["PayoutFunction"])
+        (mapping,) = found["EventSourceMappings"]
+        functions.update_event_source_mapping(UUID=mapping["UUID"], Enabled=False)
+        try:
+            yield
+        finally:
+            functions.update_event_source_mapping(UUID=mapping["UUID"], Enabled=True)
+
+    return pause
+
+
+class PacketRows:
+    """Looks at, and ages, what PacketsTable says of a packet."""
+
+    def __init__(self, dynamodb: Any, table: str) -> None:
+        self._dynamodb = dynamodb
+        self._table = table
+
+    def packet(self, packet_id: str) -> dict[str, Any]:
+        return self._read(keys.packet(packet_id))
+
+    def share(self, packet_id: str, share_no: int) -> dict[str, Any]:
+        return self._read(keys.share(packet_id, share_no))
+
+    def age(self, key: dict[str, str], by_ms: int) -> None:
+        """Pretend that the row's work has waited for longer."""
+        self._dynamodb.update_item(
+            TableName=self._table,
+            Key=to_wire(key),
+            UpdateExpression="ADD work_at_ms :change",
+            ConditionExpression="attribute_exists(work_pk)",
+            ExpressionAttributeValues={":change": {"N": str(-by_ms)}},
+        )
+
+    def _read(self, key: dict[str, str]) -> dict[str, Any]:
+        answer = self._dynamodb.get_item(
+            TableName=self._table, Key=to_wire(key), ConsistentRead=True
+        )
+        return from_wire(answer["Item"])
+
+
+@pytest.fixture
+def rows(stack: Stack, dynamodb: Any) -> PacketRows:
+    return PacketRows(dynamodb, stack.outputs["PacketsTable"])
+
+
+def _grab_until_known(user: User, packet_id: str) -> dict[str, Any]:
+    """Ask as a client does: again after each 503, until there is an answer."""
+    for _ in range(5):
+        answer = user.grab(packet_id)
+        if answer.status_code != httpx.codes.SERVICE_UNAVAILABLE:
+            break
+    body: dict[str, Any] = answer.json()
+    return body
+
+
+def _is_settled(user: User, packet_id: str) -> bool:
+    return all(claim["payout"] == "settled" for claim in user.record(packet_id)["claims"])
+
+
+# ---------------------------------------------------------------- the cache forgets
+
+
+def test_a_cache_that_forgot_everything_is_filled_from_the_ledger(
+    a_user: MakeUser, cache: redis.Redis, eventually: Eventually
+) -> None:
+    sender, early = a_user(funds_fen=1000), [a_user() for _ in range(3)]
+    late = [a_user() for _ in range(4)]
+    packet_id = sender.send(count=5).json()["packet_id"]
+    before = [user.grab(packet_id).json() for user in early]
+
+    cache.flushall()
+    with ThreadPoolExecutor(max_workers=7) as pool:
+        answers = list(pool.map(lambda user: user.grab(packet_id), [*early, *late]))
+
+    again, new = answers[:3], answers[3:]
+    assert [answer.json()["outcome"] for answer in again] == ["already_claimed"] * 3
+    for told_before, answer in zip(before, again, strict=True):
+        assert answer.json()["share_no"] == told_before["share_no"]
+        assert answer.json()["amount_fen"] == told_before["amount_fen"]
+    assert sorted(answer.status_code for answer in new) == [200, 200, 410, 410]
+    claims = before + [answer.json() for answer in new if answer.status_code == httpx.codes.OK]
+    assert sorted(claim["share_no"] for claim in claims) == [1, 2, 3, 4, 5]
+    assert sum(claim["amount_fen"] for claim in claims) == 1000
+    eventually(lambda: _is_settled(sender, packet_id))
+    assert sum(user.balance_fen() for user in [*early, *late]) == 1000
+
+
+def test_a_cache_that_forgot_an_emptied_packet_still_refuses(
+    a_user: MakeUser, cache: redis.Redis
+) -> None:
+    taker, late = a_user(), a_user()
+    packet_id = a_user(funds_fen=100).send(total_fen=100, count=1).json()["packet_id"]
+    taker.grab(packet_id)
+
+    cache.flushall()
+
+    assert late.grab(packet_id).json()["code"] == "packet_emptied"
+    assert taker.grab(packet_id).json()["outcome"] == "already_claimed"
+
+
+def test_a_cache_that_lost_the_last_claims_gives_nothing_twice(
+    a_user: MakeUser, cache: redis.Redis, eventually: Eventually
+) -> None:
+    sender, early, late = a_user(funds_fen=1000), [a_user() for _ in range(3)], a_user()
+    packet_id = sender.send(count=4).json()["packet_id"]
+    early[0].grab(packet_id)
+    key = keys.board(packet_id)
+    copy = cache.dump(key) or b""
+    told = [user.grab(packet_id).json() for user in early]
+
+    # A replica takes over that had not heard of the last two claims.
+    cache.restore(key, 0, copy, replace=True)
+    last = _grab_until_known(late, packet_id)
+    again = [_grab_until_known(user, packet_id) for user in early]
+
+    assert last["outcome"] == "claimed"
+    assert [claim["share_no"] for claim in again] == [claim["share_no"] for claim in told]
+    assert sorted(claim["share_no"] for claim in [*told, last]) == [1, 2, 3, 4]
+    assert a_user().grab(packet_id).json()["code"] == "packet_emptied"
+    eventually(lambda: _is_settled(sender, packet_id))
+
+
+def test_scripts_that_the_cache_forgot_are_loaded_again(
+    a_user: MakeUser, cache: redis.Redis
+) -> None:
+    sender = a_user(funds_fen=2000)
+    first = sender.send().json()["packet_id"]
+    cache.script_flush("SYNC")
+
+    claim = a_user().grab(first)
+    cache.script_flush("SYNC")
+    second = sender.send()
+
+    assert claim.status_code == httpx.codes.OK, claim.text
+    assert second.status_code == httpx.codes.CREATED, second.text
+    assert cache.exists(keys.board(second.json()["packet_id"]))
+
+
+# ---------------------------------------------------------------- the cache hangs
+
+
+def test_a_grab_while_the_cache_hangs_is_unknown_and_then_one_truth(
+    a_user: MakeUser, frozen_cache: Interruption
+) -> None:
+    old, new = a_user(), a_user()
+    packet_id = a_user(funds_fen=1000).send(count=2).json()["packet_id"]
+    told = old.grab(packet_id).json()
+
+    with frozen_cache():
+        asked_at = time.monotonic()
+        with ThreadPoolExecutor(max_workers=2) as pool:
+            answers = list(pool.map(lambda user: user.grab(packet_id), [old, new]))
+        took_s = time.monotonic() - asked_at
+
+    for answer in answers:
+        assert answer.status_code == httpx.codes.SERVICE_UNAVAILABLE, answer.text
+        assert answer.headers["content-type"] == "application/problem+json"
+        assert answer.headers["retry-after"] == "1"
+        assert answer.json()["code"] == "unavailable"
+    assert took_s < LAMBDA_TIMEOUT_S
+    again, first = old.grab(packet_id).json(), new.grab(packet_id).json()
+    repeat = new.grab(packet_id).json()
+    assert (again["outcome"], repeat["outcome"]) == ("already_claimed", "already_claimed")
+    assert again["share_no"] == told["share_no"]
+    assert first["share_no"] == repeat["share_no"] != told["share_no"]
+    assert first["amount_fen"] + told["amount_fen"] == 1000
+
+
+def test_a_packet_sent_while_the_cache_hangs_is_loaded_by_its_first_grab(
+    a_user: MakeUser, frozen_cache: Interruption, rows: PacketRows
+) -> None:
+    sender, taker = a_user(funds_fen=1000), a_user()
+
+    with frozen_cache():
+        sent = sender.send(count=1)
+
+    assert sent.status_code == httpx.codes.CREATED, sent.text
+    packet_id = sent.json()["packet_id"]
+    assert rows.packet(packet_id)["is_loaded"] is False
+    assert sender.balance_fen() == 0
+    assert taker.grab(packet_id).json()["amount_fen"] == 1000
+
+
+def test_a_packet_sent_while_the_cache_hangs_is_loaded_by_the_sweep(
+    a_user: MakeUser,
+    frozen_cache: Interruption,
+    cache: redis.Redis,
+    rows: PacketRows,
+    invoke: Invoke,
+) -> None:
+    with frozen_cache():
+        packet_id = a_user(funds_fen=1000).send(count=1).json()["packet_id"]
+    # Whatever the load sent before it gave up may have arrived when the cache woke up.
+    cache.delete(keys.board(packet_id))
+
+    rows.age(keys.packet(packet_id), by_ms=61_000)
+    report = invoke("ExpireFunction", SCHEDULE)
+
+    assert report["loaded_count"] == 1
+    assert cache.exists(keys.board(packet_id))
+    assert rows.packet(packet_id)["is_loaded"] is True
+    assert a_user().grab(packet_id).json()["amount_fen"] == 1000
+
+
+# ---------------------------------------------------------------- the queue
+
+
+def test_a_claim_whose_message_was_lost_is_queued_again_after_a_minute(
+    stack: Stack,
+    a_user: MakeUser,
+    paused_payouts: Interruption,
+    rows: PacketRows,
+    invoke: Invoke,
+    eventually: Eventually,
+) -> None:
+    taker = a_user()
+    with paused_payouts():
+        packet_id = a_user(funds_fen=1000).send(count=1).json()["packet_id"]
+        claim = taker.grab(packet_id).json()
+        stack.aws("sqs").purge_queue(QueueUrl=stack.outputs["PayoutQueueUrl"])
+    fresh = invoke("ExpireFunction", SCHEDULE)
+    assert "settled_at_ms" not in rows.share(packet_id, claim["share_no"])
+
+    rows.age(keys.share(packet_id, claim["share_no"]), by_ms=61_000)
+    late = invoke("ExpireFunction", SCHEDULE)
+
+    assert (fresh["requeued_count"], late["requeued_count"]) == (0, 1)
+    eventually(lambda: taker.balance_fen() == 1000)
+    assert rows.share(packet_id, claim["share_no"])["requeued_count"] == 1
+    assert "work_pk" not in rows.share(packet_id, claim["share_no"])
+
+
+def test_a_message_that_comes_five_times_pays_once(
+    stack: Stack, a_user: MakeUser, eventually: Eventually
+) -> None:
+    taker, sender = a_user(), a_user(funds_fen=1000)
+    packet_id = sender.send(count=2).json()["packet_id"]
+    claim = taker.grab(packet_id).json()
+    message = json.dumps(settle_message(ShareRef(packet_id, claim["share_no"]), 0))
+    sqs, queue = stack.aws("sqs"), stack.outputs["PayoutQueueUrl"]
+
+    for _ in range(2):
+        entries = [{"Id": str(number), "MessageBody": message} for number in range(5)]
+        sqs.send_message_batch(QueueUrl=queue, Entries=entries)
+
+    eventually(lambda: _is_settled(sender, packet_id))
+    eventually(lambda: _depth(sqs, queue) == 0)
+    assert taker.balance_fen() == claim["amount_fen"]
+    assert len(taker.http.get("/me/transfers").json()["items"]) == 1
+
+
+def test_a_poison_message_ends_in_the_dlq_and_its_batch_is_settled(
+    stack: Stack,
+    a_user: MakeUser,
+    paused_payouts: Interruption,
+    eventually: Eventually,
+) -> None:
+    takers, sender = [a_user(), a_user()], a_user(funds_fen=1000)
+    sqs, queue = stack.aws("sqs"), stack.outputs["PayoutQueueUrl"]
+    dlq = stack.outputs["PayoutDlqUrl"]
+    poison = {
+        "no JSON": "poison",
+        "another kind": json.dumps({"kind": "pay_me", "version": 1, "body": {}}),
+        "an amount": json.dumps(
+            {
+                "kind": "settle_claim",
+                "version": 1,
+                "body": {"packet_id": "A" * 22, "share_no": 1, "amount_fen": 10**6},
+            }
+        ),
+        "no such claim": json.dumps(settle_message(ShareRef("A" * 22, 1), 0)),
+    }
+
+    with _visibility_timeout(sqs, queue, "1"):
+        with paused_payouts():
+            packet_id = sender.send(count=2).json()["packet_id"]
+            for text in poison.values():
+                sqs.send_message(QueueUrl=queue, MessageBody=text)
+            claims = [taker.grab(packet_id).json() for taker in takers]
+        eventually(lambda: _is_settled(sender, packet_id))
+        settled_while_poison_stays = _depth(sqs, dlq)
+        eventually(lambda: _depth(sqs, dlq) == len(poison))
+
+    assert settled_while_poison_stays == 0
+    assert [taker.balance_fen() for taker in takers] == [claim["amount_fen"] for claim in claims]
+    assert _depth(sqs, queue) == 0
+    found = sqs.receive_message(QueueUrl=dlq, MaxNumberOfMessages=10)["Messages"]
+    assert sorted(message["Body"] for message in found) == sorted(poison.values())
+    sqs.purge_queue(QueueUrl=dlq)
+
+
+def _depth(sqs: Any, queue_url: str) -> int:
+    """Count the messages that wait, and those that are being worked at."""
+    counted = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
+    found = sqs.get_queue_attributes(QueueUrl=queue_url, AttributeNames=counted)["Attributes"]
+    return sum(int(found[name]) for name in counted)
+
+
+@contextmanager
+def _visibility_timeout(sqs: Any, queue_url: str, seconds: str) -> Iterator[None]:
+    sqs.set_queue_attributes(QueueUrl=queue_url, Attributes={"VisibilityTimeout": seconds})
+    try:
+        yield
+    finally:
+        attributes = {"VisibilityTimeout": VISIBILITY_TIMEOUT_S}
+        sqs.set_queue_attributes(QueueUrl=queue_url, Attributes=attributes)
+
+
+# ---------------------------------------------------------------- the sweep
+
+
+def test_two_sweeps_at_once_refund_once(
+    a_user: MakeUser, invoke: Invoke, eventually: Eventually
+) -> None:
+    sender, taker = a_user(funds_fen=2000), a_user()
+    packets = [sender.send(total_fen=1000, count=4, expires_in_s=2).json() for _ in range(2)]
+    claim = taker.grab(packets[0]["packet_id"]).json()
+    eventually(lambda: time.time() * 1000 > packets[1]["expires_at_ms"])
+
+    def is_closed() -> bool:
+        with ThreadPoolExecutor(max_workers=2) as pool:
+            list(pool.map(lambda _: invoke("ExpireFunction", SCHEDULE), range(2)))
+        found = [sender.record(packet["packet_id"])["status"] for packet in packets]
+        return found == ["closed", "closed"]
+
+    eventually(is_closed)
+
+    assert sender.balance_fen() == 2000 - claim["amount_fen"]
+    book = sender.http.get("/me/transfers").json()["items"]
+    refunds = [item["amount_fen"] for item in book if item["kind"] == "refund"]
+    assert sorted(refunds) == sorted([1000, 1000 - claim["amount_fen"]])
+
+
+def test_a_packet_that_expires_while_the_cache_hangs_is_refunded_afterwards(
+    a_user: MakeUser, frozen_cache: Interruption, invoke: Invoke, eventually: Eventually
+) -> None:
+    sender, taker = a_user(funds_fen=1000), a_user()
+    sent = sender.send(count=2, expires_in_s=1).json()
+    eventually(lambda: time.time() * 1000 > sent["expires_at_ms"])
+
+    with frozen_cache():
+        report = invoke("ExpireFunction", SCHEDULE)
+        seen = sender.record(sent["packet_id"])
+
+    assert report["failed_count"] >= 1
+    assert (seen["status"], seen["refunded_fen"]) == ("closing", 0)
+
+    def is_closed() -> bool:
+        invoke("ExpireFunction", SCHEDULE)
+        return bool(sender.record(sent["packet_id"])["status"] == "closed")
+
+    eventually(is_closed)
+    assert sender.balance_fen() == 1000
+    assert taker.grab(sent["packet_id"]).json()["code"] == "packet_expired"
