@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 import redis
@@ -14,7 +15,8 @@ from redpacket.adapters import keys
 from redpacket.adapters.redis_claims import RedisClaims, connect
 from redpacket.domain.errors import Unavailable
 from redpacket.domain.packet import Packet
-from tests.builders import a_claim, a_packet
+from redpacket.domain.split import Split
+from tests.builders import a_claim, a_packet, some_terms
 
 
 def _packet(count: int) -> Packet:
@@ -85,7 +87,8 @@ def test_every_key_has_an_end_a_day_after_the_packets(cache: redis.Redis) -> Non
 
 def test_a_load_of_thousands_goes_in_chunks(cache: redis.Redis) -> None:
     board = RedisClaims(cache)
-    packet = _packet(5_000)
+    equal = some_terms(500_000, 5_000, split=Split.EQUAL)
+    packet = replace(_packet(5_000), terms=equal)
     claims = [a_claim(packet, number, f"user-{number}") for number in range(1, 2_502)]
 
     board.load(packet, claims)

@@ -46,9 +46,7 @@ class Wire:
         self._let_others_run = let_others_run
         self.steps = 0
 
-    def call(
-        self, do: Callable[[], Result], *, lost: Exception, in_doubt: Exception
-    ) -> Result:
+    def call(self, do: Callable[[], Result], *, lost: Exception, in_doubt: Exception) -> Result:
         """Carry out *do*, with luck; raise *lost* without its effect, *in_doubt* after it."""
         self.steps += 1
         self._let_others_run()

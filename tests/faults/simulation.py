@@ -29,7 +29,7 @@ from redpacket.flows.send_packet import SendOrder
 from tests.faults.faulty import FaultyBoard, FaultyDynamo, FaultyQueue, Faults, Killed, Wire
 from tests.town import LIFE_MS, Town, an_order
 
-FAULT_RATE = 0.2
+FAULT_RATE = 0.25
 """Per I/O: with eight to twelve in a grab, most grabs meet a fault or are interleaved with one."""
 
 BOUND_MS = 20 * 60_000
@@ -80,9 +80,11 @@ class Schedule:
                 key="the key",
                 total_fen=self.random.randint(10, 1000),
                 count=self.random.randint(1, 8),
+                # Some end in the middle of the rush.
+                life_ms=self.random.choice((6_000, LIFE_MS, LIFE_MS)),
             )
             self.orders.append(order)
-            if self.random.random() < 0.6:
+            if self.random.random() < 0.8:
                 self.packets.append(self.town.send_order(order))
 
     def _connect(self) -> None:
@@ -159,7 +161,7 @@ class Schedule:
 
     def _sweeper(self) -> None:
         for _ in range(self.random.randint(1, 4)):
-            for _ in range(self.random.randint(0, 40)):
+            for _ in range(self.random.randint(0, 60)):
                 self._wait()
             try:
                 self.town.repair()
@@ -215,7 +217,7 @@ class Schedule:
         self._let_others_run()
 
     def _tick(self) -> None:
-        self.town.pass_time(self.random.randint(0, 200))
+        self.town.pass_time(self.random.randint(0, 60))
 
     def _heal(self) -> None:
         """Stop the faults; the schedule's minutes and the queue's deliveries go on."""

@@ -120,6 +120,18 @@ def _invariants(world: Callable[[], World], told: list[Told]) -> Iterator[None]:
     assert not differences
 
 
+@pytest.fixture(scope="module")
+def only_own_sweeps(stack: Stack) -> Iterator[None]:
+    """Stop the schedule, for tests that sweep by themselves and look at the sweep's report."""
+    schedules = stack.aws("events")
+    names = [rule["Name"] for rule in schedules.list_rules()["Rules"]]
+    for name in names:
+        schedules.disable_rule(Name=name)
+    yield
+    for name in names:
+        schedules.enable_rule(Name=name)
+
+
 @pytest.fixture
 def invoke(stack: Stack) -> Invoke:
     """Invoke a deployed function by its output's name, as `sam remote invoke` would."""

