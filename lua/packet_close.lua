@@ -1,8 +1,8 @@
-#!lua
+#!lua flags=allow-oom
 --[[
 packet_close.lua - end a packet: from now on only those who have a share get an answer.
 
-KEYS[1]  packet  HASH  "#" -> state (lib/state), user_id -> share_no  rp:{<packet_id>}
+KEYS[1]  packet  HASH  "#" -> state (lib/state), "=" -> terms, user_id -> share_no  rp:{<packet_id>}
 
 Returns; the first status that applies wins:
   packet_not_loaded  nothing to close; a later load reads "closing" from the ledger
@@ -10,14 +10,15 @@ Returns; the first status that applies wins:
   closed
 
 Why a script: a state that was emptied meanwhile must stay emptied.
+Runs where memory is full, too: it changes one letter.
 ]]
 local packet_key = KEYS[1]
 
 local state = redis.call('HGET', packet_key, '#')
 if not state then
   return 'packet_not_loaded'
-elseif state == 'E' or state == 'C' then
+elseif string.sub(state, 1, 1) ~= 'O' then
   return 'already_closed'
 end
-redis.call('HSET', packet_key, '#', 'C')
+redis.call('HSET', packet_key, '#', 'C' .. string.sub(state, 2))
 return 'closed'

@@ -2,7 +2,7 @@
 --[[
 packet_grab.lua - hand one share number of a packet to one user, the same one whenever they ask.
 
-KEYS[1]  packet  HASH  "#" -> state (lib/state), user_id -> share_no  rp:{<packet_id>}
+KEYS[1]  packet  HASH  "#" -> state (lib/state), "=" -> terms, user_id -> share_no  rp:{<packet_id>}
 ARGV[1]  user_id
 
 Returns one string; the first status that applies wins:
@@ -26,9 +26,11 @@ end
 local state = redis.call('HGET', packet_key, '#')
 if not state then
   return 'packet_not_loaded'
-elseif state == 'E' then
+end
+local letter = string.sub(state, 1, 1)
+if letter == 'E' then
   return 'packet_emptied'
-elseif state == 'C' then
+elseif letter == 'C' then
   return 'packet_expired'
 end
 
@@ -42,19 +44,17 @@ end
 
 local count = tonumber(string.sub(state, 28, 34))
 local share_no = redis.call('HLEN', packet_key) + tonumber(string.sub(state, 35, 42))
-local returned_no, rest = string.match(state, '^(%d+),?([%d,]*)|', 44)
+local is_last = share_no == count and #state == 43
 if share_no > count then
-  -- Only numbers that somebody gave back are left.
-  if not returned_no then
-    redis.call('HSET', packet_key, '#', 'E')
-    return 'packet_emptied'
-  end
+  -- Only numbers that somebody gave back are left, or the packet would be emptied.
+  local returned_no, rest = string.match(state, '^(%d+),?([%d,]*)$', 44)
   share_no = tonumber(returned_no)
-  local terms = string.match(state, '|([^|]*)$')
-  redis.call('HSET', packet_key, '#', string.sub(state, 1, 43) .. rest .. '|' .. terms)
-elseif share_no == count and not returned_no then
-  -- The last one: from now on losers cost one read of one byte.
-  redis.call('HSET', packet_key, '#', 'E')
+  is_last = rest == ''
+  state = string.sub(state, 1, 43) .. rest
+  redis.call('HSET', packet_key, '#', state)
+end
+if is_last then
+  redis.call('HSET', packet_key, '#', 'E' .. string.sub(state, 2))
 end
 redis.call('HSET', packet_key, user_id, share_no)
 return 'claimed ' .. share_no

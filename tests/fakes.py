@@ -80,79 +80,59 @@ class FakeBoard:
         self.boards.clear()
         self.boards.update(snapshot)
 
-    def grab(self, packet_id: str, user_id: str) -> GrabOutcome:  # noqa: PLR0911 - as the script
+    def grab(self, packet_id: str, user_id: str) -> GrabOutcome:
         board = self.boards.get(packet_id)
-        if board and user_id in board["users"]:
-            state = self._state(board)
-            return GrabOutcome(GrabStatus.ALREADY_CLAIMED, board["users"][user_id], state)
-        if board is None or board["letter"] is None:
+        if board is None:
             return GrabOutcome(GrabStatus.PACKET_NOT_LOADED)
-        if board["letter"] != "O":
-            is_emptied = board["letter"] == "E"
-            return GrabOutcome(
-                GrabStatus.PACKET_EMPTIED if is_emptied else GrabStatus.PACKET_EXPIRED
-            )
-        state = self._state(board)
         packet: Packet = board["packet"]
-        if self._clock.now_ms() >= packet.expires_at_ms:
-            return GrabOutcome(GrabStatus.PACKET_EXPIRED, None, state)
+        terms = str(packet.terms)
+        if user_id in board["users"]:
+            return GrabOutcome(GrabStatus.ALREADY_CLAIMED, board["users"][user_id], terms)
+        if board["letter"] == "E":
+            return GrabOutcome(GrabStatus.PACKET_EMPTIED)
+        if board["letter"] == "C" or self._clock.now_ms() >= packet.expires_at_ms:
+            return GrabOutcome(GrabStatus.PACKET_EXPIRED)
         if self._clock.now_ms() < packet.starts_at_ms:
-            return GrabOutcome(GrabStatus.PACKET_NOT_STARTED, None, state)
+            return GrabOutcome(GrabStatus.PACKET_NOT_STARTED)
         if board["given_no"] < packet.terms.count:
-            board["given_no"] += 1
-            share_no = board["given_no"]
-            if share_no == packet.terms.count and not board["returned"]:
-                board["letter"] = "E"
-        elif board["returned"]:
-            share_no = board["returned"].pop(0)
+            share_no = board["given_no"] = board["given_no"] + 1
         else:
-            board["letter"] = "E"
-            return GrabOutcome(GrabStatus.PACKET_EMPTIED, None, state)
+            share_no = board["returned"].pop(0)
         board["users"][user_id] = share_no
-        return GrabOutcome(GrabStatus.CLAIMED, share_no, state)
+        self._note_emptied(board)
+        return GrabOutcome(GrabStatus.CLAIMED, share_no, terms)
 
     def load(self, packet: Packet, shares: Sequence[ShareFate]) -> None:
+        claimed_count = sum(share.fate is Fate.CLAIMED for share in shares)
+        is_open = packet.status is PacketStatus.OPEN or claimed_count == packet.terms.count
         board = self.boards.setdefault(
             packet.packet_id,
-            {"letter": None, "users": {}, "given_no": 0, "returned": [], "packet": packet},
+            {"letter": "O", "users": {}, "given_no": 0, "returned": [], "packet": packet},
         )
         for share in shares:
             if share.taker:
                 board["users"].setdefault(share.taker.user_id, share.share_no)
         numbers = {share.share_no for share in shares}
         durable_no = max(numbers, default=0)
-        if board["letter"] == "E":
-            board["given_no"] = packet.terms.count
         board["returned"] += [
             number for number in range(board["given_no"] + 1, durable_no) if number not in numbers
         ]
         board["given_no"] = max(board["given_no"], durable_no)
-        claimed_count = sum(share.fate is Fate.CLAIMED for share in shares)
-        is_over = packet.status is not PacketStatus.OPEN
-        if board["letter"] == "C" or (is_over and claimed_count < packet.terms.count):
+        if not is_open:
             board["letter"] = "C"
-        elif claimed_count == packet.terms.count:
-            board["letter"] = "E"
-        else:
-            has_left = board["given_no"] < packet.terms.count or board["returned"]
-            board["letter"] = "O" if has_left else "E"
+        self._note_emptied(board)
 
     def disown(self, packet_id: str, user_id: str, share_no: int) -> None:
         board = self.boards.get(packet_id)
         if board and board["users"].get(user_id) == share_no:
             del board["users"][user_id]
 
-    def give_back(
-        self, packet_id: str, user_id: str, share_no: int, *, owned_no: int, state: str
-    ) -> None:
+    def give_back(self, packet_id: str, user_id: str, share_no: int, *, owned_no: int) -> None:
         board = self.boards.get(packet_id)
-        if not board or board["users"].get(user_id) != share_no:
-            return
-        board["users"][user_id] = owned_no
-        if board["letter"] == "E" and state.startswith("O"):
-            board.update(letter="O", given_no=board["packet"].terms.count, returned=[share_no])
-        elif board["letter"] == "O":
+        if board and board["users"].get(user_id) == share_no:
+            board["users"][user_id] = owned_no
             board["returned"].append(share_no)
+            self._note_emptied(board)
 
     def close(self, packet_id: str) -> None:
         board = self.boards.get(packet_id)
@@ -160,9 +140,10 @@ class FakeBoard:
             board["letter"] = "C"
 
     @staticmethod
-    def _state(board: Item) -> str:
-        is_open = board["letter"] == "O"
-        return f"O||{board['packet'].terms}" if is_open else str(board["letter"] or "")
+    def _note_emptied(board: Item) -> None:
+        has_left = board["given_no"] < board["packet"].terms.count or board["returned"]
+        if board["letter"] != "C":
+            board["letter"] = "O" if has_left else "E"
 
 
 def _error(operation: str, code: str) -> ClientError:
@@ -292,7 +273,7 @@ _TERM = re.compile(
     r"(?P<check>attribute_(?:not_)?exists)\((?P<checked>\w+)\)"
     r"|begins_with\((?P<prefixed>\w+), (?P<prefix>:\w+)\)"
     r"|(?P<ranged>\w+) BETWEEN (?P<first>:\w+) AND (?P<last>:\w+)"
-    r"|(?P<left>#?\w+) (?P<operator>=|<=|>=) (?P<right>:\w+)"
+    r"|(?P<left>#?\w+) (?P<operator>=|<>|<=|>=) (?P<right>:\w+)"
 )
 
 
@@ -324,10 +305,11 @@ def _term_holds(term: dict[str, Any], row: Item, bound: Item, names: Item) -> bo
     left, right = _comparable(row[name]), _comparable(bound[term["right"]])
     compare: dict[str, Callable[[Any, Any], bool]] = {
         "=": lambda one, other: one == other,
+        "<>": lambda one, other: one != other,
         "<=": lambda one, other: one <= other,
         ">=": lambda one, other: one >= other,
     }
-    return compare[term["operator"]](left, right)
+    return bool(compare[term["operator"]](left, right))
 
 
 def _update(row: Item, expression: str, bound: Item, names: Item) -> None:

@@ -1,31 +1,29 @@
--- A packet's state is one field of its hash, "#":
---   "E"  emptied: every number is handed out
---   "C"  closed: expired, whatever is left
---   "O" <starts_at_ms:13> <expires_at_ms:13> <count:7> <offset:8> "|" <returned> "|" <terms>
--- without the spaces. The next share number is HLEN + offset: users are the hash's other fields, so
--- handing out a number is one HSET and no counter. Whoever adds or removes a user in another way
--- corrects the offset. <returned> lists numbers that were given back, with commas.
+-- A packet's hash has two fields of its own beside its users, "=" the terms and "#" the state:
+--   <letter> <starts_at_ms:13> <expires_at_ms:13> <count:7> <offset:8> "|" <returned>
+-- without the spaces. The letter is O open, E emptied (every number is handed out) or C closed. The
+-- next share number is HLEN + offset: handing one out is one HSET and no counter, and whoever adds or
+-- removes a user in another way corrects the offset. <returned> lists numbers that were given back,
+-- with commas.
 local function read_state(state, field_count)
   local count = tonumber(string.sub(state, 28, 34))
   local offset = tonumber(string.sub(state, 35, 42))
-  local returned, terms = string.match(state, '^([^|]*)|(.*)$', 44)
   return {
+    letter = string.sub(state, 1, 1),
     window_and_count = string.sub(state, 2, 34),
     count = count,
     -- The highest number handed out.
     given_no = math.min(count, field_count - 1 + offset),
-    returned = returned,
-    terms = terms,
+    returned = string.sub(state, 44),
   }
 end
 
--- *field_count* counts the hash's fields, the state's own among them.
 local function write_state(packet, field_count)
-  if packet.given_no >= packet.count and packet.returned == '' then
-    return 'E'
+  local letter = packet.letter
+  if letter ~= 'C' then
+    letter = packet.given_no >= packet.count and packet.returned == '' and 'E' or 'O'
   end
-  return string.format('O%s%+08d|%s|%s', packet.window_and_count,
-    packet.given_no - field_count + 1, packet.returned, packet.terms)
+  return string.format('%s%s%+08d|%s', letter, packet.window_and_count,
+    packet.given_no - field_count + 1, packet.returned)
 end
 
 local function give_back(packet, share_no)

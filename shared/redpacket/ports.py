@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from redpacket.domain.claim import GrabOutcome, RecordOutcome, ShareFate, ShareRef
+from redpacket.domain.claim import GrabOutcome, RecordStatus, ShareFate, ShareRef
 from redpacket.domain.ledger import Entry, Transfer
-from redpacket.domain.packet import Packet, Person
+from redpacket.domain.packet import Packet
 
 
 class ClaimBoard(Protocol):
@@ -27,9 +27,7 @@ class ClaimBoard(Protocol):
     def disown(self, packet_id: str, user_id: str, share_no: int) -> None:
         """Take a number from a user who turned out not to own it: it is somebody else's."""
 
-    def give_back(
-        self, packet_id: str, user_id: str, share_no: int, *, owned_no: int, state: str
-    ) -> None:
+    def give_back(self, packet_id: str, user_id: str, share_no: int, *, owned_no: int) -> None:
         """Swap a number for the one that the user owned all along, and offer it again."""
 
     def close(self, packet_id: str) -> None:
@@ -49,8 +47,8 @@ class ListItem:
 class Packets(Protocol):
     """Packet rows and share fates: which share is whose, for ever."""
 
-    def find_packet(self, packet_id: str, *, is_strong: bool = False) -> Packet | None:
-        """Return the packet; a weak read may miss the last change."""
+    def find_packet(self, packet_id: str) -> Packet | None:
+        """Return the packet, read strongly."""
 
     def list_packets(self, packet_ids: Sequence[str]) -> list[Packet]:
         """Return those of at most 100 packets that exist, read strongly, in no order."""
@@ -64,7 +62,7 @@ class Packets(Protocol):
     def list_refs(self, refs: Sequence[ShareRef]) -> list[ShareFate]:
         """Return the fates of at most 100 shares that have one, read strongly, in no order."""
 
-    def record_claim(self, share: ShareFate) -> RecordOutcome:
+    def record_claim(self, share: ShareFate) -> RecordStatus:
         """Make a claim durable, unless its share or its user already has a fate here."""
 
     def mark_loaded(self, packet: Packet) -> None:
@@ -80,7 +78,10 @@ class Packets(Protocol):
         """Hide an unsettled claim from the sweep until *again_at_ms*."""
 
     def begin_close(self, packet: Packet, now_ms: int) -> Packet:
-        """Turn an open packet to CLOSING; one that is CLOSING already stays so."""
+        """Turn a packet to CLOSING unless it is CLOSED, and return it as it is then.
+
+        It goes to the end of the sweep's list, so that one that can't be closed holds up no other.
+        """
 
     def list_unloaded(self, until_ms: int, limit: int) -> list[str]:
         """Return ids of packets sent before *until_ms* whose load is not known to have worked."""
@@ -100,10 +101,10 @@ class Packets(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """An idempotent request: who asked under which key, and the hash of what they asked."""
+    """An idempotent request: who asked, and hashes of their key and of what they asked."""
 
     user_id: str
-    key: str
+    key_hash: str
     body_hash: str
 
 
@@ -197,19 +198,3 @@ class Journal(Protocol):
 
     def failure(self, name: str, error: Exception, **details: str | int) -> None:
         """Note an error that was survived here and is repaired later."""
-
-
-__all__ = [
-    "ClaimBoard",
-    "Clock",
-    "Journal",
-    "Ledger",
-    "ListItem",
-    "Packets",
-    "PayoutQueue",
-    "Person",
-    "Profile",
-    "Profiles",
-    "PublicTokens",
-    "Request",
-]

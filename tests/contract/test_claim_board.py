@@ -10,7 +10,7 @@ import pytest
 import redis
 
 from redpacket.adapters.redis_claims import RedisClaims
-from redpacket.domain.claim import GrabOutcome, GrabStatus
+from redpacket.domain.claim import GrabStatus
 from redpacket.domain.packet import Packet, PacketStatus
 from redpacket.ports import ClaimBoard
 from tests.builders import a_claim, a_packet, a_refund
@@ -60,13 +60,13 @@ def test_numbers_are_handed_out_in_order_and_once_per_user(board: ClaimBoard) ->
     assert _grab(board, packet, "bob") == ("already_claimed", 2)
 
 
-def test_an_open_packet_tells_winners_its_terms(board: ClaimBoard) -> None:
+def test_winners_are_told_the_terms(board: ClaimBoard) -> None:
     packet = _loaded(board)
 
     outcome = board.grab(packet.packet_id, "ann")
 
-    assert outcome.state.startswith("O")
-    assert outcome.state.rpartition("|")[2] == str(packet.terms)
+    assert outcome.terms == str(packet.terms)
+    assert board.grab(packet.packet_id, "ann").terms == str(packet.terms)
 
 
 def test_the_window_is_checked(board: ClaimBoard) -> None:
@@ -173,10 +173,10 @@ def test_disowning_names_the_number_so_that_a_repeat_is_harmless(board: ClaimBoa
 def test_a_number_that_is_given_back_is_handed_out_again(board: ClaimBoard) -> None:
     packet = _loaded(board)
     board.grab(packet.packet_id, "new")
-    outcome = board.grab(packet.packet_id, "ann")  # durably owns 1
+    board.grab(packet.packet_id, "ann")  # durably owns 1
 
     for _ in range(2):
-        board.give_back(packet.packet_id, "ann", 2, owned_no=1, state=outcome.state)
+        board.give_back(packet.packet_id, "ann", 2, owned_no=1)
 
     assert _grab(board, packet, "ann") == ("already_claimed", 1)
     assert [_grab(board, packet, user) for user in ("bob", "cat", "dan")] == [
@@ -189,10 +189,10 @@ def test_a_number_that_is_given_back_is_handed_out_again(board: ClaimBoard) -> N
 def test_giving_back_the_last_number_reopens_an_emptied_packet(board: ClaimBoard) -> None:
     packet = _loaded(board, count=2)
     board.grab(packet.packet_id, "new")
-    outcome: GrabOutcome = board.grab(packet.packet_id, "ann")
+    board.grab(packet.packet_id, "ann")
     assert _grab(board, packet, "bob") == ("packet_emptied", None)
 
-    board.give_back(packet.packet_id, "ann", 2, owned_no=1, state=outcome.state)
+    board.give_back(packet.packet_id, "ann", 2, owned_no=1)
 
     assert _grab(board, packet, "bob") == ("claimed", 2)
     assert _grab(board, packet, "cat") == ("packet_emptied", None)
@@ -200,10 +200,10 @@ def test_giving_back_the_last_number_reopens_an_emptied_packet(board: ClaimBoard
 
 def test_giving_back_does_not_reopen_a_closed_packet(board: ClaimBoard) -> None:
     packet = _loaded(board)
-    outcome = board.grab(packet.packet_id, "ann")
+    board.grab(packet.packet_id, "ann")
     board.close(packet.packet_id)
 
-    board.give_back(packet.packet_id, "ann", 1, owned_no=3, state=outcome.state)
+    board.give_back(packet.packet_id, "ann", 1, owned_no=3)
 
     assert _grab(board, packet, "ann") == ("already_claimed", 3)
     assert _grab(board, packet, "bob") == ("packet_expired", None)

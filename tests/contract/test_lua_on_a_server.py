@@ -14,7 +14,7 @@ from local.ports import HOST
 from redpacket.adapters import keys
 from redpacket.adapters.redis_claims import RedisClaims, connect
 from redpacket.domain.errors import Unavailable
-from redpacket.domain.packet import Packet
+from redpacket.domain.packet import Packet, PacketStatus
 from redpacket.domain.split import Split
 from tests.builders import a_claim, a_packet, some_terms
 
@@ -50,7 +50,7 @@ def test_one_user_in_a_hundred_threads_gets_one_share(cache: redis.Redis) -> Non
         outcomes = list(pool.map(lambda _: board.grab(packet.packet_id, "ann"), range(100)))
 
     assert {outcome.share_no for outcome in outcomes} == {1}
-    assert cache.hlen(keys.board(packet.packet_id)) == 2
+    assert cache.hkeys(keys.board(packet.packet_id)) == ["=", "#", "ann"]
 
 
 def test_scripts_survive_a_script_flush(cache: redis.Redis) -> None:
@@ -117,10 +117,51 @@ def test_a_full_server_refuses_without_taking_a_share(cache: redis.Redis) -> Non
     try:
         with pytest.raises(Unavailable):
             board.grab(packet.packet_id, "bob")
+        with pytest.raises(Unavailable):
+            board.load(_packet(3), [])
     finally:
         cache.config_set("maxmemory", "0")
 
     assert board.grab(packet.packet_id, "bob").share_no == 2
+
+
+def test_a_full_server_still_closes_and_corrects(cache: redis.Redis) -> None:
+    board = RedisClaims(cache)
+    packet = _packet(3)
+    board.load(packet, [])
+    board.grab(packet.packet_id, "bob")
+
+    cache.config_set("maxmemory", "1")
+    try:
+        board.disown(packet.packet_id, "bob", 1)
+        board.close(packet.packet_id)
+    finally:
+        cache.config_set("maxmemory", "0")
+
+    assert board.grab(packet.packet_id, "bob").status == "packet_expired"
+
+
+def test_a_packet_that_ended_long_ago_is_loaded_for_its_owners(cache: redis.Redis) -> None:
+    board = RedisClaims(cache)
+    week_ms = 7 * 24 * 3600 * 1000
+    packet = a_packet(created_at_ms=int(time.time() * 1000) - week_ms)
+    packet = replace(packet, status=PacketStatus.CLOSED)
+
+    board.load(packet, [a_claim(packet, 1, "ann")])
+
+    assert board.grab(packet.packet_id, "ann").share_no == 1
+    assert board.grab(packet.packet_id, "bob").status == "packet_expired"
+    assert 0 < cache.pttl(keys.board(packet.packet_id)) <= 600_000
+
+
+def test_a_small_packet_stays_packed(cache: redis.Redis) -> None:
+    board = RedisClaims(cache)
+    packet = _packet(100)
+    board.load(packet, [])
+    for number in range(100):
+        board.grab(packet.packet_id, f"user-{number}")
+
+    assert cache.object("ENCODING", keys.board(packet.packet_id)) == "listpack"
 
 
 def test_a_server_that_is_away_is_unavailable_and_not_an_error_of_redis() -> None:

@@ -108,14 +108,8 @@ class FaultyBoard:
     def disown(self, packet_id: str, user_id: str, share_no: int) -> None:
         self._call(lambda: self._board.disown(packet_id, user_id, share_no))
 
-    def give_back(
-        self, packet_id: str, user_id: str, share_no: int, *, owned_no: int, state: str
-    ) -> None:
-        self._call(
-            lambda: self._board.give_back(
-                packet_id, user_id, share_no, owned_no=owned_no, state=state
-            )
-        )
+    def give_back(self, packet_id: str, user_id: str, share_no: int, *, owned_no: int) -> None:
+        self._call(lambda: self._board.give_back(packet_id, user_id, share_no, owned_no=owned_no))
 
     def close(self, packet_id: str) -> None:
         self._call(lambda: self._board.close(packet_id))

@@ -20,13 +20,13 @@ from dataclasses import dataclass, field
 from greenlet import getcurrent, greenlet
 
 from redpacket.domain.checks import Difference, Told
-from redpacket.domain.errors import RedPacketError, Rejected, Unavailable
 from redpacket.domain.claim import Fate, ShareFate
+from redpacket.domain.errors import RedPacketError, Rejected, Unavailable
 from redpacket.domain.packet import Packet, PacketStatus, Person
 from redpacket.domain.split import share_amount_fen
 from redpacket.flows.load_packet import load_packet
 from redpacket.flows.send_packet import SendOrder
-from tests.faults.faulty import FaultyBoard, FaultyDynamo, FaultyQueue, Faults, Killed, Wire
+from tests.faults.faulty import Faults, FaultyBoard, FaultyDynamo, FaultyQueue, Killed, Wire
 from tests.town import LIFE_MS, Town, an_order
 
 FAULT_RATE = 0.25
@@ -174,7 +174,7 @@ class Schedule:
             memory = self.town.memory
             for _ in range(self.random.randint(1, 25)):
                 self._wait()
-                if self.random.random() < 0.15:  # noqa: PLR2004 - the replica lags by a few claims
+                if self.random.random() < 0.15:
                     self._snapshot = memory.snapshot()
             match self.random.choice(("rollback", "rollback", "flush", "clock")):
                 case "rollback":

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from redpacket.adapters import keys
+from redpacket.domain.claim import ShareFate
 from redpacket.domain.errors import Unavailable
 from redpacket.domain.packet import Packet
 from redpacket.flows.expire_packets import SHARES_PER_TRANSACTION
@@ -136,19 +139,23 @@ def test_an_escrow_that_lacks_money_stops_the_refund_and_is_reported() -> None:
     assert {found.rule for found in town.differences()} >= {"I1", "I2"}
 
 
-def test_a_cache_that_is_away_delays_the_close_and_loses_nothing(town: Town) -> None:
+def test_a_cache_that_is_away_delays_the_close_but_not_the_refund(town: Town) -> None:
     class Away(FakeBoard):
         def close(self, packet_id: str) -> None:
             raise Unavailable(packet_id)
+
+        def load(self, packet: Packet, shares: Sequence[ShareFate]) -> None:
+            raise Unavailable(packet.packet_id)
 
     packet = town.send()
     town.pass_time(61_000)
     town.board = Away(town.clock)
 
     assert town.expire().failed_count == 1
+    assert town.balance_fen("sender") == 1000
     assert _status(town, packet) == "closing"
     town.board = town.memory
-    assert town.expire().refunded_fen == 1000
+    assert town.expire().closed_count == 1
 
 
 def test_whoever_has_a_share_hears_so_after_the_close_even_if_the_cache_forgot(

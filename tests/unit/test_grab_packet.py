@@ -101,7 +101,7 @@ def test_a_claim_whose_durable_write_was_cut_off_is_completed_by_the_retry(town:
     assert (claim.share.share_no, claim.is_new) == (1, True)
 
 
-def test_the_last_claim_is_completed_although_the_cache_has_dropped_the_terms(town: Town) -> None:
+def test_the_last_claim_is_completed_although_the_packet_is_emptied(town: Town) -> None:
     packet = town.send(count=1)
     town.memory.grab(packet.packet_id, "ann")
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Any, TypeAlias
 
-from redpacket.domain.errors import Unavailable
+from redpacket.domain.errors import InvariantViolated, Unavailable
 
 Value: TypeAlias = str | int | bool
 Row: TypeAlias = Mapping[str, Value]
@@ -19,9 +19,27 @@ WireItem: TypeAlias = dict[str, Any]
 Operation: TypeAlias = dict[str, Any]
 """One element of TransactItems: {"Put": {...}} and the like."""
 
-CONFLICT_TRIES = 6
-_CONFLICT_WAIT_S = 0.02
-"""First wait of a doubling series with full jitter: under a second in all."""
+TRIES = 6
+_WAIT_S = 0.02
+"""First wait of a doubling series with full jitter: 1.2 seconds at the most, half on average."""
+
+_PASSING = {
+    "InternalServerError",
+    "LimitExceededException",
+    "ProvisionedThroughputExceeded",
+    "ProvisionedThroughputExceededException",
+    "RequestLimitExceeded",
+    "ServiceUnavailable",
+    "ThrottlingError",
+    "ThrottlingException",
+    "TransactionConflict",
+    "TransactionConflictException",
+    "TransactionInProgressException",
+}
+"""Errors that pass by themselves; any other, like a missing permission, is a fault of ours."""
+
+
+_SERVER_ERROR = 500
 
 
 class TransactionCanceled(Exception):
@@ -36,7 +54,11 @@ class TransactionCanceled(Exception):
 
 
 class ConflictPersists(Unavailable):
-    """Other transactions held the same rows through all tries."""
+    """Other transactions held the rows of the operations at *positions* through all tries."""
+
+    def __init__(self, positions: set[int]) -> None:
+        super().__init__("other transactions hold the same rows")
+        self.positions = positions
 
 
 def to_wire(row: Row) -> WireItem:
@@ -108,25 +130,25 @@ class Dynamo:
 
     def transact(self, operations: Sequence[Operation]) -> None:
         """Write all or nothing. Raises TransactionCanceled, ConflictPersists, Unavailable."""
-        for attempt in range(CONFLICT_TRIES):
+        conflicts: set[int] = set()
+        for attempt in range(TRIES):
             reasons = self._try_transact(operations)
             if reasons is None:
                 return
-            codes = {reason.get("Code", "None") for reason in reasons} - {"None"}
+            codes = [reason.get("Code", "None") for reason in reasons]
             if "ConditionalCheckFailed" in codes:
                 raise TransactionCanceled([_found(reason) for reason in reasons])
-            if not codes <= _PASSING:
-                msg = f"transaction canceled: {', '.join(sorted(codes))}"
-                raise Unavailable(msg)
-            self._pause_s(random.uniform(0, _CONFLICT_WAIT_S * 2**attempt))  # noqa: S311 - jitter
-        raise ConflictPersists("other transactions hold the same rows")
+            if not set(codes) - {"None"} <= _PASSING:
+                msg = f"transaction canceled: {', '.join(sorted(set(codes)))}"
+                raise InvariantViolated(msg)
+            conflicts = {position for position, code in enumerate(codes) if code != "None"}
+            self._wait(attempt)
+        raise ConflictPersists(conflicts)
 
-    def get(self, table: str, key: Row, *, is_strong: bool) -> dict[str, Value] | None:
-        """Read one row."""
+    def get(self, table: str, key: Row) -> dict[str, Value] | None:
+        """Read one row strongly."""
         with _translated():
-            answer = self._open().get_item(
-                TableName=table, Key=to_wire(key), ConsistentRead=is_strong
-            )
+            answer = self._open().get_item(TableName=table, Key=to_wire(key), ConsistentRead=True)
         return from_wire(answer["Item"]) if "Item" in answer else None
 
     def get_many(
@@ -135,13 +157,16 @@ class Dynamo:
         """Read at most 100 rows, those that exist, in no order."""
         wanted: list[WireItem] = [to_wire(key) for key in row_keys]
         rows: list[dict[str, Value]] = []
-        while wanted:
+        for attempt in range(TRIES):
             asked = {table: {"Keys": wanted, "ConsistentRead": is_strong}}
             with _translated():
                 answer = self._open().batch_get_item(RequestItems=asked)
             rows += [from_wire(item) for item in answer["Responses"].get(table, [])]
             wanted = answer.get("UnprocessedKeys", {}).get(table, {}).get("Keys", [])
-        return rows
+            if not wanted:
+                return rows
+            self._wait(attempt)
+        raise Unavailable("the ledger leaves rows unread")
 
     def query(self, table: str, **query: Any) -> Iterator[dict[str, Value]]:  # noqa: ANN401
         """Yield all rows of a query, page by page; *query* is in boto3's words."""
@@ -169,6 +194,9 @@ class Dynamo:
                 return False
         return True
 
+    def _wait(self, attempt: int) -> None:
+        self._pause_s(random.uniform(0, _WAIT_S * 2**attempt))  # noqa: S311 - jitter
+
     def _open(self) -> Any:  # noqa: ANN401 - boto3's clients have no type at run time
         if self._client is None:
             self._client = self._connect()
@@ -183,12 +211,8 @@ class Dynamo:
                 reasons: list[dict[str, Any]] = error.response["CancellationReasons"]
                 return reasons
             except client.exceptions.TransactionInProgressException:
-                return [{"Code": "TransactionConflict"}]
+                return [{"Code": "TransactionConflict"}] * len(operations)
         return None
-
-
-# Reasons that pass by themselves.
-_PASSING = {"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}
 
 
 def _found(reason: dict[str, Any]) -> dict[str, Value] | None:
@@ -203,8 +227,13 @@ def _translated() -> Iterator[None]:
 
     try:
         yield
-    except (BotoCoreError, ClientError) as error:
+    except BotoCoreError as error:
         raise Unavailable("the ledger does not answer") from error
+    except ClientError as error:
+        status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+        if error.response["Error"]["Code"] not in _PASSING and status < _SERVER_ERROR:
+            raise
+        raise Unavailable("the ledger is busy") from error
 
 
 def _wire_value(value: Value) -> dict[str, Any]:

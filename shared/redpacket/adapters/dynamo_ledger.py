@@ -19,7 +19,7 @@ from redpacket.adapters.dynamo import (
     update,
     values,
 )
-from redpacket.domain.claim import Fate, ShareFate
+from redpacket.domain.claim import ShareFate
 from redpacket.domain.errors import (
     Busy,
     IdempotencyKeyReused,
@@ -42,8 +42,8 @@ from redpacket.ports import Request
 # What the conditions of this module mean.
 HOLDS_ENOUGH = "balance_fen >= :needed"
 IS_CLAIMED_AND_UNSETTLED = (
-    "fate = :claimed AND user_id = :user_id AND amount_fen = :amount_fen"
-    " AND attribute_not_exists(settled_at_ms)"
+    # A refunded share has no user.
+    "user_id = :user_id AND amount_fen = :amount_fen AND attribute_not_exists(settled_at_ms)"
 )
 IS_CLOSING = "#status = :closing"
 IS_EMPTY = "balance_fen = :zero"
@@ -61,14 +61,14 @@ class DynamoLedger:
         self._packets = packets_table
 
     def fund(self, packet: Packet, transfer: Transfer, request: Request) -> str:
-        marker = keys.request(request.user_id, "send", request.key)
+        marker = keys.request(request.user_id, "send", request.key_hash)
         packet_row = put(self._packets, items.packet_row(packet))
         return self._once(
             self._packets, marker, request, packet.packet_id, [transfer], [packet_row]
         )
 
     def deposit(self, transfer: Transfer, request: Request) -> None:
-        marker = keys.request(request.user_id, "deposit", request.key)
+        marker = keys.request(request.user_id, "deposit", request.key_hash)
         self._once(self._accounts, marker, request, transfer.transfer_id, [transfer], [])
 
     def settle(self, settlements: Sequence[tuple[ShareFate, Transfer]], now_ms: int) -> bool:
@@ -98,7 +98,7 @@ class DynamoLedger:
         return self._try([check(self._accounts, escrow, IS_EMPTY, zero=0), closed])
 
     def balance_fen(self, account: str) -> int:
-        row = self._dynamo.get(self._accounts, keys.account(account), is_strong=True)
+        row = self._dynamo.get(self._accounts, keys.account(account))
         return int(row["balance_fen"]) if row else 0
 
     def list_entries(
@@ -145,7 +145,9 @@ class DynamoLedger:
                 raise IdempotencyKeyReused("this key came with another body before") from canceled
             return str(before["result_id"])
         except ConflictPersists as conflict:
-            raise Busy("a request with this key is under way") from conflict
+            if 0 in conflict.positions:
+                raise Busy("a request with this key is under way") from conflict
+            raise
         return result_id
 
     def _try(self, operations: Sequence[Operation]) -> bool:
@@ -182,7 +184,6 @@ class DynamoLedger:
             keys.share(share.packet_id, share.share_no),
             "SET settled_at_ms = :now_ms REMOVE work_pk, work_at_ms",
             condition=IS_CLAIMED_AND_UNSETTLED,
-            claimed=Fate.CLAIMED,
             user_id=share.taker.user_id if share.taker else "",
             amount_fen=share.amount_fen,
             now_ms=now_ms,

@@ -10,7 +10,6 @@ from redpacket.adapters import items, keys
 from redpacket.adapters.dynamo import Dynamo, TransactionCanceled, put, update, values
 from redpacket.domain.claim import (
     Fate,
-    RecordOutcome,
     RecordStatus,
     ShareFate,
     ShareRef,
@@ -19,7 +18,7 @@ from redpacket.domain.packet import Packet, PacketStatus
 from redpacket.ports import ListItem
 
 # What the conditions of this module mean.
-IS_OPEN = "#status = :open"
+IS_NOT_CLOSED = "#status <> :closed"
 IS_UNSETTLED = "attribute_exists(work_pk)"
 IS_UNLOADED = "is_loaded = :no"
 NOT_EMPTIED_YET = "attribute_exists(pk) AND attribute_not_exists(emptied_at_ms)"
@@ -32,8 +31,8 @@ class DynamoPackets:
         self._dynamo = dynamo
         self._table = table
 
-    def find_packet(self, packet_id: str, *, is_strong: bool = False) -> Packet | None:
-        row = self._dynamo.get(self._table, keys.packet(packet_id), is_strong=is_strong)
+    def find_packet(self, packet_id: str) -> Packet | None:
+        row = self._dynamo.get(self._table, keys.packet(packet_id))
         return items.packet_of(row) if row else None
 
     def list_packets(self, packet_ids: Sequence[str]) -> list[Packet]:
@@ -55,11 +54,11 @@ class DynamoPackets:
         return [items.share_of(row) for row in rows]
 
     def find_share_of(self, packet_id: str, user_id: str) -> ShareFate | None:
-        taker = self._dynamo.get(self._table, keys.taker(packet_id, user_id), is_strong=True)
+        taker = self._dynamo.get(self._table, keys.taker(packet_id, user_id))
         if taker is None:
             return None
         share_key = keys.share(packet_id, int(taker["share_no"]))
-        share = self._dynamo.get(self._table, share_key, is_strong=True)
+        share = self._dynamo.get(self._table, share_key)
         return items.share_of(share) if share else None
 
     def list_refs(self, refs: Sequence[ShareRef]) -> list[ShareFate]:
@@ -69,7 +68,7 @@ class DynamoPackets:
         rows = self._dynamo.get_many(self._table, row_keys, is_strong=True)
         return [items.share_of(row) for row in rows]
 
-    def record_claim(self, share: ShareFate) -> RecordOutcome:
+    def record_claim(self, share: ShareFate) -> RecordStatus:
         if share.taker is None or share.fate is not Fate.CLAIMED:
             msg = "only a claim has a taker to record"
             raise ValueError(msg)
@@ -84,12 +83,11 @@ class DynamoPackets:
         except TransactionCanceled as canceled:
             share_found, taker_found = canceled.found
             if taker_found:
-                owned_no = int(taker_found["share_no"])
-                return RecordOutcome(RecordStatus.USER_HAS_SHARE, owned_no)
+                return RecordStatus.USER_HAS_SHARE
             if share_found and share_found["fate"] == Fate.REFUNDED:
-                return RecordOutcome(RecordStatus.SHARE_REFUNDED)
-            return RecordOutcome(RecordStatus.SHARE_TAKEN)
-        return RecordOutcome(RecordStatus.RECORDED, share.share_no)
+                return RecordStatus.SHARE_REFUNDED
+            return RecordStatus.SHARE_TAKEN
+        return RecordStatus.RECORDED
 
     def mark_loaded(self, packet: Packet) -> None:
         self._dynamo.write(
@@ -146,16 +144,16 @@ class DynamoPackets:
             self._table,
             keys.packet(packet.packet_id),
             "SET #status = :closing, is_loaded = :yes, work_pk = :due, work_at_ms = :now_ms",
-            condition=IS_OPEN,
+            condition=IS_NOT_CLOSED,
             closing=PacketStatus.CLOSING,
-            open=PacketStatus.OPEN,
+            closed=PacketStatus.CLOSED,
             yes=True,
             due=keys.work("due", keys.work_shard(packet.packet_id)),
-            now_ms=min(now_ms, packet.expires_at_ms),
+            now_ms=now_ms,
         )
         operation["Update"]["ExpressionAttributeNames"] = {"#status": "status"}
         self._dynamo.write(operation)
-        closing = self.find_packet(packet.packet_id, is_strong=True)
+        closing = self.find_packet(packet.packet_id)
         if closing is None:
             msg = f"packet {packet.packet_id} vanished"
             raise LookupError(msg)

@@ -51,9 +51,9 @@ def packet_of(row: dict[str, Any]) -> Packet:
         starts_at_ms=row["starts_at_ms"],
         expires_at_ms=row["expires_at_ms"],
         status=PacketStatus(row["status"]),
-        is_loaded=row["is_loaded"],
         emptied_at_ms=row.get("emptied_at_ms"),
         refunded_fen=row["refunded_fen"],
+        refunded_at_ms=row.get("refunded_at_ms"),
         closed_at_ms=row.get("closed_at_ms"),
     )
 

@@ -15,8 +15,9 @@ from redpacket.domain.claim import Fate, GrabOutcome, GrabStatus, ShareFate
 from redpacket.domain.errors import Unavailable
 from redpacket.domain.packet import Packet, PacketStatus
 
-_STATE = "#"
-_TERMINAL = {"E": GrabStatus.PACKET_EMPTIED, "C": GrabStatus.PACKET_EXPIRED}
+# The fields of a packet's hash that are no users (lua/lib/state.lua).
+_STATE, _TERMS = "#", "="
+_REFUSED_BY_LETTER = {"E": GrabStatus.PACKET_EMPTIED, "C": GrabStatus.PACKET_EXPIRED}
 
 _KEEP_AFTER_EXPIRY_MS = 24 * 3600 * 1000
 """Latecomers of a day are answered without the ledger; then the key goes, and a load brings it."""
@@ -30,8 +31,8 @@ def connect(
 ) -> redis.Redis:
     """Return a client that has not connected yet.
 
-    Every script may be repeated (the same user gets the same share), so timeouts are retried
-    too, but not for long: the user's own retry is as good.
+    Every script may be repeated (the same user gets the same share), so a timeout is retried too,
+    but only once: the user's own retry is as good.
     """
     return redis.Redis(
         host=host,
@@ -44,7 +45,7 @@ def connect(
         socket_timeout=timeout_s,
         socket_connect_timeout=timeout_s,
         socket_keepalive=True,
-        retry=Retry(ExponentialWithJitterBackoff(base=0.02, cap=0.2), retries=2),
+        retry=Retry(ExponentialWithJitterBackoff(base=0.02, cap=0.1), retries=1),
     )
 
 
@@ -62,15 +63,17 @@ class RedisClaims:
         key = keys.board(packet_id)
         with self._translated():
             # The crowd loses, and one native read is cheaper than any script: ADR 0002.
-            owned_no, state = self._client.hmget(key, [user_id, _STATE])
+            owned_no, state, terms = self._client.hmget(key, [user_id, _STATE, _TERMS])
             if owned_no:
-                return GrabOutcome(GrabStatus.ALREADY_CLAIMED, int(owned_no), str(state or ""))
-            if state is None:
+                return GrabOutcome(GrabStatus.ALREADY_CLAIMED, int(owned_no), str(terms or ""))
+            if not state:
                 return GrabOutcome(GrabStatus.PACKET_NOT_LOADED)
-            if state in _TERMINAL:
-                return GrabOutcome(_TERMINAL[state])
+            if refused := _REFUSED_BY_LETTER.get(str(state)[0]):
+                return GrabOutcome(refused)
             status, _, share_no = self._grab(keys=[key], args=[user_id]).partition(" ")
-        return GrabOutcome(GrabStatus(status), int(share_no) if share_no else None, str(state))
+        if not share_no:
+            return GrabOutcome(GrabStatus(status))
+        return GrabOutcome(GrabStatus(status), int(share_no), str(terms))
 
     def load(self, packet: Packet, shares: Sequence[ShareFate]) -> None:
         key = keys.board(packet.packet_id)
@@ -87,8 +90,8 @@ class RedisClaims:
         last_start = max(0, (len(pairs) - 1) // _PAIRS_PER_LOAD * _PAIRS_PER_LOAD)
         with self._translated():
             for start in range(0, last_start + 1, _PAIRS_PER_LOAD):
-                status = _status_letter(packet, shares) if start == last_start else ""
-                args: list[str | int] = [keep_until_ms, status, window_and_count, str(terms)]
+                letter = _letter(packet, shares) if start == last_start else ""
+                args: list[str | int] = [keep_until_ms, letter, window_and_count, str(terms)]
                 args += [durable_no, free]
                 for user_id, share_no in pairs[start : start + _PAIRS_PER_LOAD]:
                     args += [user_id, share_no]
@@ -96,13 +99,11 @@ class RedisClaims:
 
     def disown(self, packet_id: str, user_id: str, share_no: int) -> None:
         with self._translated():
-            self._amend(keys=[keys.board(packet_id)], args=[user_id, share_no, "", ""])
+            self._amend(keys=[keys.board(packet_id)], args=[user_id, share_no, ""])
 
-    def give_back(
-        self, packet_id: str, user_id: str, share_no: int, *, owned_no: int, state: str
-    ) -> None:
+    def give_back(self, packet_id: str, user_id: str, share_no: int, *, owned_no: int) -> None:
         with self._translated():
-            self._amend(keys=[keys.board(packet_id)], args=[user_id, share_no, owned_no, state])
+            self._amend(keys=[keys.board(packet_id)], args=[user_id, share_no, owned_no])
 
     def close(self, packet_id: str) -> None:
         with self._translated():
@@ -120,8 +121,8 @@ class RedisClaims:
             raise Unavailable("the cache does not answer") from error
 
 
-def _status_letter(packet: Packet, shares: Sequence[ShareFate]) -> str:
+def _letter(packet: Packet, shares: Sequence[ShareFate]) -> str:
+    # The script itself sees that all is handed out; to latecomers that is "emptied", not "expired".
     claimed_count = sum(share.fate is Fate.CLAIMED for share in shares)
-    if claimed_count == packet.terms.count:
-        return "E"
-    return "O" if packet.status is PacketStatus.OPEN else "C"
+    is_open = packet.status is PacketStatus.OPEN or claimed_count == packet.terms.count
+    return "O" if is_open else "C"

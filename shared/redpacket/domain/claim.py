@@ -24,13 +24,12 @@ class GrabStatus(StrEnum):
 class GrabOutcome:
     """The cache's answer: *share_no* with CLAIMED and ALREADY_CLAIMED, else None.
 
-    *state* is the packet's state as the cache told it before the claim: it carries the terms
-    while the packet is open, and is what a share number that is given back reopens.
+    *terms* are the packet's in their canonical form, with either of them.
     """
 
     status: GrabStatus
     share_no: int | None = None
-    state: str = ""
+    terms: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +77,6 @@ class RecordStatus(StrEnum):
     SHARE_REFUNDED = "share_refunded"
     SHARE_TAKEN = "share_taken"
     RECORDED = "recorded"
-
-
-@dataclass(frozen=True, slots=True)
-class RecordOutcome:
-    """*share_no* is the one that the user durably owns: with USER_HAS_SHARE and RECORDED."""
-
-    status: RecordStatus
-    share_no: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,14 @@
 * RedPacketError          has a stable `code`
   x Rejected              understood and refused; retrying unchanged is pointless
     + InvalidRequest      carries `errors`, a list of {"field", "message"}
+    + PayloadTooLarge
     + SplitImpossible
     + IdempotencyKeyMissing  IdempotencyKeyReused
     + InsufficientFunds  Forbidden
     + PacketNotFound  PacketNotStarted  PacketEmptied  PacketExpired
   x Busy                  another request with the same idempotency key is under way
   x Unavailable           a dependency failed or its answer is unknown; asking again gives the truth
-  x InvariantViolated     a bug or corruption; never handled, always alarmed
+  x InvariantViolated     a bug or corruption: that item stops, and an operator is alarmed
 """
 
 from __future__ import annotations
@@ -110,6 +111,6 @@ class Unavailable(RedPacketError):
 
 
 class InvariantViolated(RedPacketError):
-    """Two sources that must agree about money do not."""
+    """Two sources that must agree about money do not: nothing is paid on either's word."""
 
     code = "internal_error"

@@ -64,9 +64,9 @@ class Packet:
     starts_at_ms: int
     expires_at_ms: int
     status: PacketStatus = PacketStatus.OPEN
-    is_loaded: bool = False
     emptied_at_ms: int | None = None
     refunded_fen: int = 0
+    refunded_at_ms: int | None = None
     closed_at_ms: int | None = None
 
 

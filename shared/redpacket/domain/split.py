@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from array import array
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -14,7 +15,7 @@ from redpacket.domain.errors import SplitImpossible
 SEED_BYTES = 16
 """128 random bits: the commitment to a seed can't be opened by trying seeds."""
 
-_CANONICAL_VERSION = "redpacket-split-1"
+_CANONICAL_VERSION = "rp1"
 
 
 class Split(StrEnum):
@@ -28,8 +29,9 @@ class Split(StrEnum):
 class Terms:
     """All that decides a packet's amounts; immutable once the packet is funded.
 
-    *seed* is secret until the packet has ended. `str(terms)` is the canonical form that the
-    commitment hashes, the cache carries and a verifier reads back.
+    *seed* is secret until the packet has ended. `str(terms)` is the canonical form: the commitment
+    hashes it, the packet row and the cache hold it, a verifier reads it back. It is short, because
+    a hash of Redis stays packed only while no field is over 64 bytes (ADR 0002).
     """
 
     split: Split
@@ -50,7 +52,7 @@ class Terms:
                 str(self.share_fen_min),
                 str(self.share_fen_max),
                 str(self.unit_fen),
-                self.seed.hex(),
+                urlsafe_b64encode(self.seed).rstrip(b"=").decode(),
             )
         )
 
@@ -68,7 +70,7 @@ class Terms:
             int(low),
             int(high),
             int(unit),
-            bytes.fromhex(seed),
+            urlsafe_b64decode(seed + "=" * (-len(seed) % 4)),
         )
 
     @property

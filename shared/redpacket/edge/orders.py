@@ -16,10 +16,11 @@ def send_order(request: HttpRequest) -> SendOrder:
     sender = request.user
     idempotent = idempotent_request(request)
     body = parse(SendBody, request.json())
-    _check_limits(body)
+    share_fen_max = settings.share_fen_max()
+    _check_limit("count", body.count, settings.packet_count_max())
+    _check_limit("share_fen_max", body.share_fen_max or share_fen_max, share_fen_max)
     kind = Kind(body.kind)
     default_split = Split.EQUAL if kind is Kind.EQUAL else Split.DOUBLE_MEAN
-    share_fen_max = settings.share_fen_max()
     return SendOrder(
         sender=sender,
         request=idempotent,
@@ -29,14 +30,13 @@ def send_order(request: HttpRequest) -> SendOrder:
         total_fen=body.total_fen,
         count=body.count,
         share_fen_min=body.share_fen_min,
-        share_fen_max=min(body.share_fen_max or share_fen_max, share_fen_max),
+        share_fen_max=body.share_fen_max or share_fen_max,
         unit_fen=body.unit_fen,
         greeting=body.greeting,
         life_ms=body.expires_in_s * 1000,
     )
 
 
-def _check_limits(body: SendBody) -> None:
-    count_max = settings.packet_count_max()
-    if body.count > count_max:
-        raise InvalidRequest([{"field": "count", "message": f"is above {count_max}"}])
+def _check_limit(name: str, value: int, limit: int) -> None:
+    if value > limit:
+        raise InvalidRequest([{"field": name, "message": f"is above {limit}"}])

@@ -39,7 +39,7 @@ def settle_batch(
 def _ref_of(text: str) -> ShareRef:
     try:
         message = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidRequest([{"field": "message", "message": "is not valid JSON"}]) from error
     claim = parse(SettleMessage, message).body
     return ShareRef(claim.packet_id, claim.share_no)

@@ -158,10 +158,10 @@ def parse(model: type[Model], body: dict[str, Any]) -> Model:
 def body_hash(body: dict[str, Any]) -> str:
     """Hash what was asked, whatever the order of its fields."""
     canonical = json.dumps(body, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256(canonical.encode()).hexdigest()
 
 
 def idempotent_request(request: HttpRequest) -> Request:
     """Return who asks under which key, and a hash of the body. Raises IdempotencyKeyMissing."""
-    key = hashlib.sha256(request.idempotency_key.encode()).hexdigest()
-    return Request(request.user.user_id, key, body_hash(request.json()))
+    key_hash = hashlib.sha256(request.idempotency_key.encode()).hexdigest()
+    return Request(request.user.user_id, key_hash, body_hash(request.json()))

@@ -99,6 +99,7 @@ def record_view(
         "claimed_fen": record.claimed_fen,
         "remaining_count": packet.terms.count - len(record.claims),
         "refunded_fen": packet.refunded_fen,
+        "refunded_at_ms": packet.refunded_at_ms,
         "created_at_ms": packet.created_at_ms,
         "expires_at_ms": packet.expires_at_ms,
         "emptied_in_ms": record.emptied_in_ms,

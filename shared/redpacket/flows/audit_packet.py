@@ -8,27 +8,33 @@ from redpacket.domain.checks import (
     check_bounds,
     check_entries,
     check_packet,
+    check_settled_in_time,
 )
 from redpacket.domain.errors import PacketNotFound
 from redpacket.domain.ledger import Entry, escrow_account
-from redpacket.ports import Ledger, Packets
+from redpacket.ports import Clock, Ledger, Packets
 
 _ENTRIES_PER_PAGE = 500
 
+LATE_AFTER_MS = 15 * 60_000
+"""I8 in production: the sweep comes every minute, and tries again after 1, 2, 4 and 8."""
 
-def audit_packet(packet_id: str, *, packets: Packets, ledger: Ledger) -> list[Difference]:
+
+def audit_packet(
+    packet_id: str, *, packets: Packets, ledger: Ledger, clock: Clock
+) -> list[Difference]:
     """Return every broken rule; money that moves during the audit is read again, not reported."""
     before = _read(packet_id, packets=packets, ledger=ledger)
-    differences = _check(*before)
+    differences = _check(*before, clock.now_ms())
     if differences:
         # The three reads are not one moment: a settlement in between looks like a difference.
         after = _read(packet_id, packets=packets, ledger=ledger)
-        differences = [found for found in _check(*after) if found in differences]
+        differences = [found for found in _check(*after, clock.now_ms()) if found in differences]
     return differences
 
 
 def _read(packet_id: str, *, packets: Packets, ledger: Ledger) -> tuple[PacketFacts, list[Entry]]:
-    packet = packets.find_packet(packet_id, is_strong=True)
+    packet = packets.find_packet(packet_id)
     if packet is None:
         msg = "no such packet"
         raise PacketNotFound(msg)
@@ -44,8 +50,9 @@ def _read(packet_id: str, *, packets: Packets, ledger: Ledger) -> tuple[PacketFa
     return PacketFacts(packet, packets.list_shares(packet_id), escrow_fen), book
 
 
-def _check(facts: PacketFacts, book: list[Entry]) -> list[Difference]:
+def _check(facts: PacketFacts, book: list[Entry], now_ms: int) -> list[Difference]:
     account = escrow_account(facts.packet.packet_id)
     escrow = {account: facts.escrow_fen}
     drift = [found for found in check_entries(escrow, book) if found.subject == account]
-    return check_packet(facts) + drift + check_bounds(escrow, book)
+    late = check_settled_in_time(facts, now_ms, LATE_AFTER_MS)
+    return check_packet(facts) + drift + check_bounds(escrow, book) + late

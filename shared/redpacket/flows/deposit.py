@@ -12,7 +12,7 @@ def deposit(
     user_id: str, amount_fen: int, request: Request, *, ledger: Ledger, clock: Clock
 ) -> tuple[str, int]:
     """Return the transfer's id and the user's balance now. Raises IdempotencyKeyReused, Busy."""
-    named = f"{request.user_id}\n{request.key}".encode()
+    named = f"{request.user_id}\n{request.key_hash}".encode()
     transfer = Transfer(
         transfer_id=f"deposit:{hashlib.sha256(named).hexdigest()[:32]}",
         kind=TransferKind.DEPOSIT,

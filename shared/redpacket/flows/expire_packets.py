@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from redpacket.domain.claim import Fate, ShareFate, luckiest
-from redpacket.domain.errors import InvariantViolated
+from redpacket.domain.errors import InvariantViolated, Unavailable
 from redpacket.domain.ledger import Transfer, TransferKind, escrow_account, user_account
 from redpacket.domain.packet import Kind, Packet
 from redpacket.domain.split import amounts_fen
@@ -48,7 +48,9 @@ def expire_packets(
     """Close and refund what is due, the grace once for all of them; stop at *stop_at_ms*."""
 
     def begin(packet_id: str) -> Packet:
-        return _begin_close(packet_id, packets=packets, board=board, now_ms=clock.now_ms())
+        return _begin_close(
+            packet_id, packets=packets, board=board, journal=journal, now_ms=clock.now_ms()
+        )
 
     def finish(packet: Packet) -> tuple[int, bool]:
         refunded_fen = _refund(
@@ -83,13 +85,19 @@ def expire_packets(
     )
 
 
-def _begin_close(packet_id: str, *, packets: Packets, board: ClaimBoard, now_ms: int) -> Packet:
-    packet = packets.find_packet(packet_id, is_strong=True)
+def _begin_close(
+    packet_id: str, *, packets: Packets, board: ClaimBoard, journal: Journal, now_ms: int
+) -> Packet:
+    packet = packets.find_packet(packet_id)
     if packet is None:
         msg = f"packet {packet_id} is due and does not exist"
         raise LookupError(msg)
     closing = packets.begin_close(packet, now_ms)
-    board.close(packet_id)
+    try:
+        board.close(packet_id)
+    except Unavailable as error:
+        # It refuses by its own clock; and what it hands out nevertheless meets a fate.
+        journal.failure("cache_not_closed", error, packet_id=packet_id)
     return closing
 
 
@@ -122,7 +130,8 @@ def _refund(
         if len(shares) == len(before):
             msg = f"the ledger refuses to refund {packet.packet_id}, and no claim is the reason"
             raise InvariantViolated(msg)
-    # Whoever has a share hears so as long as the cache remembers, whatever it had forgotten.
+    # Whoever has a share hears so as long as the cache remembers, whatever it had forgotten. With
+    # the cache away the money is back, and the packet stays closing until this has worked.
     board.load(packet, shares)
     best = luckiest(shares)
     if best and packet.kind is Kind.LUCKY:

@@ -66,7 +66,7 @@ def grab_packet(
             if share and share.share_no == outcome.share_no:
                 return Claim(share, is_new=False)
         share = _claimed_share(packet_id, taker, outcome, packets=packets, now_ms=clock.now_ms())
-        claim = _make_durable(share, outcome, packets=packets, board=board, journal=journal)
+        claim = _make_durable(share, packets=packets, board=board, journal=journal)
         if claim is None:
             continue
         if claim.is_new:
@@ -94,13 +94,14 @@ def _claimed_share(
 
 
 def _terms(packet_id: str, outcome: GrabOutcome, packets: Packets) -> Terms:
-    """Read the terms from the cache's copy; an emptied packet has none there any more.
+    """Read the terms from the cache's copy, which spares winners a read of the packet row.
 
     Payout recomputes every amount from the packet row, and refuses one that differs.
     """
-    if outcome.state.startswith("O"):
-        return Terms.parse(outcome.state.rpartition("|")[2])
-    packet = packets.find_packet(packet_id, is_strong=True)
+    if outcome.terms:
+        return Terms.parse(outcome.terms)
+    # A load was cut off between its first users and the state.
+    packet = packets.find_packet(packet_id)
     if packet is None:
         msg = "no such packet"
         raise PacketNotFound(msg)
@@ -108,7 +109,7 @@ def _terms(packet_id: str, outcome: GrabOutcome, packets: Packets) -> Terms:
 
 
 def _make_durable(
-    share: ShareFate, outcome: GrabOutcome, *, packets: Packets, board: ClaimBoard, journal: Journal
+    share: ShareFate, *, packets: Packets, board: ClaimBoard, journal: Journal
 ) -> Claim | None:
     """Write the share's fate; None where the cache was wrong about it and has been corrected."""
     taker = share.taker
@@ -116,12 +117,12 @@ def _make_durable(
         msg = "a claim without a taker"
         raise InvariantViolated(msg)
     recorded = packets.record_claim(share)
-    if recorded.status is RecordStatus.RECORDED:
+    if recorded is RecordStatus.RECORDED:
         return Claim(share, is_new=True)
-    if recorded.status is RecordStatus.SHARE_REFUNDED:
+    if recorded is RecordStatus.SHARE_REFUNDED:
         msg = "too late: the share went back to the sender"
         raise PacketExpired(msg)
-    if recorded.status is RecordStatus.SHARE_TAKEN:
+    if recorded is RecordStatus.SHARE_TAKEN:
         journal.event("share_collision", packet_id=share.packet_id, share_no=share.share_no)
         board.disown(share.packet_id, taker.user_id, share.share_no)
         load_packet(share.packet_id, packets=packets, board=board)
@@ -132,13 +133,7 @@ def _make_durable(
         raise InvariantViolated(msg)
     if owned.share_no != share.share_no:
         journal.event("share_given_back", packet_id=share.packet_id, share_no=share.share_no)
-        board.give_back(
-            share.packet_id,
-            taker.user_id,
-            share.share_no,
-            owned_no=owned.share_no,
-            state=outcome.state,
-        )
+        board.give_back(share.packet_id, taker.user_id, share.share_no, owned_no=owned.share_no)
     return Claim(owned, is_new=False)
 
 

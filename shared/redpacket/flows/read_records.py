@@ -25,7 +25,7 @@ class Record:
 
 def read_record(packet_id: str, *, packets: Packets) -> Record:
     """Return a packet's record. Raises PacketNotFound."""
-    packet = packets.find_packet(packet_id, is_strong=True)
+    packet = packets.find_packet(packet_id)
     if packet is None:
         msg = "no such packet"
         raise PacketNotFound(msg)

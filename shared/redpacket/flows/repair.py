@@ -51,7 +51,7 @@ def load_packets(
 
     def load(packet_id: str) -> str:
         load_packet(packet_id, packets=packets, board=board)
-        packet = packets.find_packet(packet_id, is_strong=True)
+        packet = packets.find_packet(packet_id)
         if packet:
             packets.mark_loaded(packet)
         return packet_id

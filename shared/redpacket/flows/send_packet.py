@@ -92,7 +92,7 @@ def _packet_of(order: SendOrder, now_ms: int, packet_id: str, seed: bytes) -> Pa
 
 
 def _sent_before(packet_id: str, packets: Packets) -> Packet:
-    packet = packets.find_packet(packet_id, is_strong=True)
+    packet = packets.find_packet(packet_id)
     if packet is None:
         msg = f"the ledger knows the request of {packet_id} and not the packet"
         raise Unavailable(msg)

@@ -100,13 +100,14 @@ def _transfer(share: ShareFate, now_ms: int) -> Transfer:
 
 
 def _note_emptied(packet: Packet, packets: Packets) -> None:
-    """The escrow is empty and nothing was refunded: every share is taken and paid."""
-    if packet.emptied_at_ms is not None or packet.refunded_fen:
+    """Note who was luckiest and when the last share went, once all are taken and paid."""
+    if packet.emptied_at_ms is not None:
         return
     shares = packets.list_shares(packet.packet_id)
-    best = luckiest(shares)
-    if best is None:
+    claims = [share for share in shares if share.fate is Fate.CLAIMED]
+    if len(claims) != packet.terms.count:
         return
-    if packet.kind is Kind.LUCKY:
+    best = luckiest(claims)
+    if best and packet.kind is Kind.LUCKY:
         packets.mark_luckiest(best)
-    packets.mark_emptied(packet.packet_id, max(share.decided_at_ms for share in shares))
+    packets.mark_emptied(packet.packet_id, max(share.decided_at_ms for share in claims))
