@@ -88,7 +88,7 @@ imports: $(VENV)/app.ready ## who may import whom (import-linter)
 
 template: build ## build, validate and lint template.yaml
 	@$(SAM) validate --lint
-	@$(APP)/cfn-lint template.yaml
+	@$(APP)/cfn-lint
 
 test-unit: $(VENV)/app.ready ## the tests that need no server, in seconds
 	@$(APP)/python -m pytest --quiet tests/unit
@@ -96,7 +96,15 @@ test-unit: $(VENV)/app.ready ## the tests that need no server, in seconds
 test: setup ## all tests; a part of them: make test TESTS=tests/integration
 	@$(APP)/python -m pytest $(TESTS)
 
-check: lint types imports template test ## exactly what CI runs
+check: lint types imports template test faults ## exactly what CI runs
+
+##@ Prove it
+.PHONY: faults mutants
+faults: $(VENV)/app.ready ## simulate heavy faults: make faults N=5000 SEED=1
+	@PYTHONPATH=shared $(APP)/python -m tests.faults.simulation --schedules $(or $(N),5000) --seed $(or $(SEED),1)
+
+mutants: $(VENV)/app.ready ## remove each safety condition, one at a time: every one must be noticed
+	@$(APP)/python -m tests.faults.mutants
 
 ##@ Keep it
 .PHONY: lock clean help

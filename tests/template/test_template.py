@@ -414,7 +414,8 @@ class _Readers:
 def test_a_function_gets_the_variables_that_its_door_reads_and_no_others(door: str) -> None:
     function = _function_of(door)
     needed = _Readers().variables_of(door)
-    own = set(FUNCTIONS[function]["Environment"]["Variables"]) - {"POWERTOOLS_SERVICE_NAME"}
+    read_by_the_logger = {"POWERTOOLS_SERVICE_NAME", "LOG_LEVEL"}
+    own = set(FUNCTIONS[function]["Environment"]["Variables"]) - read_by_the_logger
 
     assert needed <= _variables(function)
     assert own <= needed
