@@ -57,6 +57,16 @@ class FakeQueue:
         return taken
 
 
+class FakeDeadLetters:
+    """Implements DeadLetters with a number."""
+
+    def __init__(self, dead_count: int) -> None:
+        self._dead_count = dead_count
+
+    def count(self) -> int:
+        return self._dead_count
+
+
 class FakeBoard:
     """Implements ClaimBoard as the scripts do, with a clock of its own."""
 
@@ -138,6 +148,10 @@ class FakeBoard:
         board = self.boards.get(packet_id)
         if board and board["letter"] == "O":
             board["letter"] = "C"
+
+    def holders(self, packet_id: str) -> dict[str, int]:
+        board = self.boards.get(packet_id)
+        return dict(board["users"]) if board else {}
 
     @staticmethod
     def _note_emptied(board: Item) -> None:
@@ -221,7 +235,8 @@ class FakeDynamo:
         return page
 
     def scan(self, *, TableName: str, **_options: Any) -> Item:  # noqa: N803
-        return {"Items": [dict(row) for row in self._table(TableName).values()]}
+        table = self._table(TableName)
+        return {"Items": [dict(table[key]) for key in sorted(table)]}
 
     def _table(self, name: str) -> dict[tuple[str, str], Item]:
         return self.tables.setdefault(name, {})
@@ -290,7 +305,7 @@ def _holds(condition: str, row: Item, bound: Item, names: Item) -> bool:
 
 def _term_holds(term: dict[str, Any], row: Item, bound: Item, names: Item) -> bool:
     if term["check"]:
-        return (term["checked"] in row) == (term["check"] == "attribute_exists")
+        return bool((term["checked"] in row) == (term["check"] == "attribute_exists"))
     if term["prefix"]:
         value = row.get(term["prefixed"], {"S": ""})["S"]
         return bool(value.startswith(bound[term["prefix"]]["S"]))

@@ -16,11 +16,12 @@ from redpacket.domain.split import Split
 from redpacket.flows.deposit import deposit
 from redpacket.flows.expire_packets import ExpireReport, expire_packets
 from redpacket.flows.grab_packet import grab_packet
+from redpacket.flows.reconcile import Reconciliation, reconcile
 from redpacket.flows.repair import load_packets, requeue_claims
 from redpacket.flows.send_packet import SendOrder, send_packet
 from redpacket.flows.settle_claims import settle_claims
 from redpacket.ports import ClaimBoard, PayoutQueue, Request
-from tests.fakes import FakeBoard, FakeClock, FakeDynamo, FakeJournal, FakeQueue
+from tests.fakes import FakeBoard, FakeClock, FakeDeadLetters, FakeDynamo, FakeJournal, FakeQueue
 from tests.world import World, read_world
 
 GRACE_MS = 5_000
@@ -123,6 +124,17 @@ class Town:
             stop_at_ms=stop_at_ms,
         )
         return len(requeued.results), len(loaded.results)
+
+    def reconcile(self, dead_count: int = 0) -> Reconciliation:
+        return reconcile(
+            packets=self.packets,
+            ledger=self.ledger,
+            board=self.board,
+            dead_letters=FakeDeadLetters(dead_count),
+            clock=self.clock,
+            journal=self.journal,
+            stop_at_ms=self.clock.now_ms() + 900_000,
+        )
 
     def pass_time(self, duration_ms: int) -> None:
         self.clock.at_ms += duration_ms

@@ -6,10 +6,11 @@ harmless.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from redpacket.domain.checks import PacketFacts
 from redpacket.domain.claim import GrabOutcome, RecordStatus, ShareFate, ShareRef
 from redpacket.domain.ledger import Entry, Transfer
 from redpacket.domain.packet import Packet
@@ -32,6 +33,9 @@ class ClaimBoard(Protocol):
 
     def close(self, packet_id: str) -> None:
         """Answer "expired" from now on, except to those who have a share."""
+
+    def holders(self, packet_id: str) -> dict[str, int]:
+        """Return the share number of every user that the cache knows; none if it isn't loaded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +96,9 @@ class Packets(Protocol):
     def list_unsettled(self, until_ms: int, limit: int) -> list[ShareRef]:
         """Return claims that wait for settlement since before *until_ms*."""
 
+    def scan_packets(self, escrows_fen: Mapping[str, int]) -> Iterator[PacketFacts]:
+        """Yield every packet there is, with its fates and what *escrows_fen* says it holds."""
+
     def list_sent(self, user_id: str, year: int | None) -> list[ListItem]:
         """Return what a user sent, newest first; *year* is a UTC year."""
 
@@ -106,6 +113,14 @@ class Request:
     user_id: str
     key_hash: str
     body_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """What an account holds."""
+
+    account: str
+    balance_fen: int
 
 
 class Ledger(Protocol):
@@ -135,6 +150,9 @@ class Ledger(Protocol):
     def close(self, packet: Packet, now_ms: int) -> bool:
         """Turn a CLOSING packet to CLOSED; False while its escrow still holds money."""
 
+    def scan(self) -> Iterator[Balance | Entry]:
+        """Yield every balance and every entry there is, in no order and of no one moment."""
+
     def balance_fen(self, account: str) -> int:
         """Return an account's balance, read strongly; 0 for one that never moved."""
 
@@ -152,6 +170,13 @@ class PayoutQueue(Protocol):
 
     def put(self, refs: Iterable[ShareRef]) -> None:
         """Queue claims for settlement."""
+
+
+class DeadLetters(Protocol):
+    """Messages that were given up after all their receives."""
+
+    def count(self) -> int:
+        """Return about how many there are."""
 
 
 @dataclass(frozen=True, slots=True)

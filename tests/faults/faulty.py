@@ -114,6 +114,9 @@ class FaultyBoard:
     def close(self, packet_id: str) -> None:
         self._call(lambda: self._board.close(packet_id))
 
+    def holders(self, packet_id: str) -> dict[str, int]:
+        return self._call(lambda: self._board.holders(packet_id))
+
     def _call(self, do: Callable[[], Result]) -> Result:
         away = Unavailable("the cache does not answer")
         return self._wire.call(do, lost=away, in_doubt=away)

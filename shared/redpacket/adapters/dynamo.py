@@ -178,6 +178,17 @@ class Dynamo:
                 return
             query["ExclusiveStartKey"] = page["LastEvaluatedKey"]
 
+    def scan(self, table: str) -> Iterator[dict[str, Value]]:
+        """Yield all rows of a table; rows of one partition follow each other."""
+        position: dict[str, Any] = {}
+        while True:
+            with _translated():
+                page = self._open().scan(TableName=table, ConsistentRead=True, **position)
+            yield from (from_wire(item) for item in page["Items"])
+            if "LastEvaluatedKey" not in page:
+                return
+            position = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
+
     def query_some(self, table: str, limit: int, **query: Any) -> list[dict[str, Value]]:  # noqa: ANN401
         """Return the first *limit* rows of a query."""
         return list(islice(self.query(table, Limit=limit, **query), limit))

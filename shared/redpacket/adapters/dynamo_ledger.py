@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from redpacket.adapters import items, keys
@@ -37,7 +37,7 @@ from redpacket.domain.ledger import (
     may_go_below_zero,
 )
 from redpacket.domain.packet import Packet, PacketStatus
-from redpacket.ports import Request
+from redpacket.ports import Balance, Request
 
 # What the conditions of this module mean.
 HOLDS_ENOUGH = "balance_fen >= :needed"
@@ -96,6 +96,13 @@ class DynamoLedger:
             now_ms=now_ms,
         )
         return self._try([check(self._accounts, escrow, IS_EMPTY, zero=0), closed])
+
+    def scan(self) -> Iterator[Balance | Entry]:
+        for row in self._dynamo.scan(self._accounts):
+            if row["sk"] == keys.BALANCE:
+                yield Balance(str(row["pk"]), int(row["balance_fen"]))
+            elif str(row["sk"]).startswith(keys.ENTRY_PREFIX):
+                yield entry_of(row)
 
     def balance_fen(self, account: str) -> int:
         row = self._dynamo.get(self._accounts, keys.account(account))

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import groupby
 from typing import Any
 
 from redpacket.adapters import items, keys
 from redpacket.adapters.dynamo import Dynamo, TransactionCanceled, put, update, values
+from redpacket.domain.checks import PacketFacts
 from redpacket.domain.claim import (
     Fate,
     RecordStatus,
     ShareFate,
     ShareRef,
 )
+from redpacket.domain.ledger import escrow_account
 from redpacket.domain.packet import Packet, PacketStatus
 from redpacket.ports import ListItem
 
@@ -168,6 +171,15 @@ class DynamoPackets:
     def list_unsettled(self, until_ms: int, limit: int) -> list[ShareRef]:
         return [items.ref_of(row) for row in self._work("settle", until_ms, limit)]
 
+    def scan_packets(self, escrows_fen: Mapping[str, int]) -> Iterator[PacketFacts]:
+        rows = (row for row in self._dynamo.scan(self._table) if _is_of_packet(row))
+        for _, group in groupby(rows, key=lambda row: row["pk"]):
+            # Within a partition rows come by sort key: first the packet, then its shares.
+            packet_row, *share_rows = group
+            packet = items.packet_of(packet_row)
+            escrow_fen = escrows_fen.get(escrow_account(packet.packet_id), 0)
+            yield PacketFacts(packet, [items.share_of(row) for row in share_rows], escrow_fen)
+
     def list_sent(self, user_id: str, year: int | None) -> list[ListItem]:
         return [_list_item(row, "total_fen") for row in self._list(keys.sent_list(user_id), year)]
 
@@ -202,6 +214,10 @@ class DynamoPackets:
             ExpressionAttributeValues=values(**named),
             ScanIndexForward=False,
         )
+
+
+def _is_of_packet(row: dict[str, Any]) -> bool:
+    return row["sk"] == keys.PACKET or str(row["sk"]).startswith(keys.SHARE_PREFIX)
 
 
 def _year_start_ms(year: int) -> int:

@@ -15,7 +15,10 @@ def board(packet_id: str) -> str:
 
 def packet(packet_id: str) -> dict[str, str]:
     """PacketsTable: the packet row."""
-    return {"pk": f"packet#{packet_id}", "sk": "packet"}
+    return {"pk": f"packet#{packet_id}", "sk": PACKET}
+
+
+PACKET = "packet"
 
 
 def share(packet_id: str, share_no: int) -> dict[str, str]:
@@ -38,7 +41,10 @@ def request(user_id: str, route: str, key_hash: str) -> dict[str, str]:
 
 def account(name: str) -> dict[str, str]:
     """AccountsTable: an account's balance."""
-    return {"pk": name, "sk": "balance"}
+    return {"pk": name, "sk": BALANCE}
+
+
+BALANCE = "balance"
 
 
 ENTRY_PREFIX = "entry#"

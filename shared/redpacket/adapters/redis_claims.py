@@ -109,6 +109,11 @@ class RedisClaims:
         with self._translated():
             self._close(keys=[keys.board(packet_id)])
 
+    def holders(self, packet_id: str) -> dict[str, int]:
+        with self._translated():
+            fields = self._client.hscan_iter(keys.board(packet_id), count=1_000)
+            return {user: int(no) for user, no in fields if user not in {_STATE, _TERMS}}
+
     @contextmanager
     def _translated(self) -> Iterator[None]:
         try:

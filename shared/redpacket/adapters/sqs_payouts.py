@@ -1,4 +1,4 @@
-"""The payout queue on SQS."""
+"""The payout queue and its dead letters on SQS."""
 
 from __future__ import annotations
 
@@ -47,3 +47,23 @@ class SqsPayouts:
         if answer.get("Failed"):
             msg = f"the payout queue refused {len(answer['Failed'])} messages"
             raise Unavailable(msg)
+
+
+class SqsDeadLetters:
+    """Implements DeadLetters."""
+
+    def __init__(self, connect: Callable[[], Any], queue_url: str) -> None:
+        self._connect = connect
+        self._queue_url = queue_url
+
+    def count(self) -> int:
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        name = "ApproximateNumberOfMessages"
+        try:
+            answer = self._connect().get_queue_attributes(
+                QueueUrl=self._queue_url, AttributeNames=[name]
+            )
+        except (BotoCoreError, ClientError) as error:
+            raise Unavailable("the payout DLQ does not answer") from error
+        return int(answer["Attributes"][name])

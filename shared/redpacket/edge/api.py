@@ -97,6 +97,7 @@ class HttpAnswer:
 
 
 Route: TypeAlias = Callable[[HttpRequest], HttpAnswer]
+Schedule: TypeAlias = Callable[[int], dict[str, Any]]
 
 
 class Api:
@@ -104,6 +105,7 @@ class Api:
 
     def __init__(self) -> None:
         self._routes: dict[str, Route] = {}
+        self._on_schedule: Schedule | None = None
 
     def route(self, key: str) -> Callable[[Route], Route]:
         """Register a function for a route key of the template, like "GET /me"."""
@@ -114,13 +116,20 @@ class Api:
 
         return register
 
+    def schedule(self, function: Schedule) -> Schedule:
+        """Register what a schedule runs: it gets the time left in ms, and its errors fly."""
+        self._on_schedule = function
+        return function
+
     @property
     def route_keys(self) -> list[str]:
         """All routes of this door."""
         return list(self._routes)
 
-    def __call__(self, event: Event, _context: object) -> Answer:
-        """Answer one request; every error becomes a problem."""
+    def __call__(self, event: Event, context: Any) -> Answer:  # noqa: ANN401 - Lambda's form
+        """Answer one request, whose every error becomes a problem; or run the schedule."""
+        if self._on_schedule and "routeKey" not in event:
+            return self._on_schedule(context.get_remaining_time_in_millis())
         request_id = event["requestContext"]["requestId"]
         try:
             answer = self._routes[event["routeKey"]](_request_of(event))

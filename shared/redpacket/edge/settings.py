@@ -36,6 +36,11 @@ def payout_queue_url() -> str:
     return _required("PAYOUT_QUEUE_URL")
 
 
+def payout_dlq_url() -> str:
+    """Return PAYOUT_DLQ_URL."""
+    return _required("PAYOUT_DLQ_URL")
+
+
 def user_token_secret_arn() -> str:
     """Return USER_TOKEN_SECRET_ARN: where the key of the public user tokens is kept."""
     return _required("USER_TOKEN_SECRET_ARN")

@@ -10,6 +10,7 @@ from redpacket.domain.claim import Claim, ShareFate
 from redpacket.domain.ledger import DEPOSITS, Entry
 from redpacket.domain.packet import Packet, Person
 from redpacket.flows.read_records import PacketList, Record
+from redpacket.flows.reconcile import Reconciliation
 from redpacket.ports import Profile, PublicTokens
 
 
@@ -162,6 +163,17 @@ def audit_view(differences: Sequence[Difference]) -> dict[str, Any]:
             }
             for found in differences
         ],
+    }
+
+
+def reconciliation_view(found: Reconciliation) -> dict[str, Any]:
+    """Show an operator what was compared, and every difference."""
+    return {
+        **audit_view(found.differences),
+        "is_complete": found.is_complete,
+        "account_count": found.account_count,
+        "entry_count": found.entry_count,
+        "packet_count": found.packet_count,
     }
 
 

@@ -23,10 +23,11 @@ if TYPE_CHECKING:
     from redpacket.adapters.dynamo_profiles import DynamoProfiles
     from redpacket.adapters.public_tokens import KeyedTokens
     from redpacket.adapters.redis_claims import RedisClaims
-    from redpacket.adapters.sqs_payouts import SqsPayouts
+    from redpacket.adapters.sqs_payouts import SqsDeadLetters, SqsPayouts
     from redpacket.domain.checks import Difference
     from redpacket.domain.claim import Claim, ShareRef
     from redpacket.domain.packet import Packet, Person
+    from redpacket.flows.reconcile import Reconciliation
     from redpacket.flows.send_packet import SendOrder
     from redpacket.ports import Request
 
@@ -126,6 +127,14 @@ def payouts() -> SqsPayouts:
 
 
 @cache
+def dead_letters() -> SqsDeadLetters:
+    """Return the payout queue's dead letters."""
+    from redpacket.adapters.sqs_payouts import SqsDeadLetters
+
+    return SqsDeadLetters(lambda: _aws("sqs"), settings.payout_dlq_url())
+
+
+@cache
 def public_tokens() -> KeyedTokens:
     """Return the maker of public tokens; reads its key once."""
     from redpacket.adapters.public_tokens import load_tokens
@@ -214,6 +223,21 @@ def audit_packet(packet_id: str) -> list[Difference]:
     from redpacket.flows.audit_packet import audit_packet as flow
 
     return flow(packet_id, packets=packets(), ledger=ledger(), clock=clock)
+
+
+def reconcile(time_left_ms: int) -> Reconciliation:
+    """Bind flows/reconcile."""
+    from redpacket.flows.reconcile import reconcile as flow
+
+    return flow(
+        packets=packets(),
+        ledger=ledger(),
+        board=board(),
+        dead_letters=dead_letters(),
+        clock=clock,
+        journal=journal,
+        stop_at_ms=clock.now_ms() + time_left_ms,
+    )
 
 
 def balance_fen(user_id: str) -> int:

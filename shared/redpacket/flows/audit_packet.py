@@ -24,12 +24,12 @@ def audit_packet(
     packet_id: str, *, packets: Packets, ledger: Ledger, clock: Clock
 ) -> list[Difference]:
     """Return every broken rule; money that moves during the audit is read again, not reported."""
-    before = _read(packet_id, packets=packets, ledger=ledger)
-    differences = _check(*before, clock.now_ms())
+    now_ms = clock.now_ms()
+    differences = _check(*_read(packet_id, packets=packets, ledger=ledger), now_ms)
     if differences:
         # The three reads are not one moment: a settlement in between looks like a difference.
-        after = _read(packet_id, packets=packets, ledger=ledger)
-        differences = [found for found in _check(*after, clock.now_ms()) if found in differences]
+        again = _check(*_read(packet_id, packets=packets, ledger=ledger), now_ms)
+        differences = [found for found in again if found in differences]
     return differences
 
 
@@ -39,15 +39,20 @@ def _read(packet_id: str, *, packets: Packets, ledger: Ledger) -> tuple[PacketFa
         msg = "no such packet"
         raise PacketNotFound(msg)
     account = escrow_account(packet_id)
-    escrow_fen = ledger.balance_fen(account)
+    escrow_fen, book = read_account(account, ledger=ledger)
+    return PacketFacts(packet, packets.list_shares(packet_id), escrow_fen), book
+
+
+def read_account(account: str, *, ledger: Ledger) -> tuple[int, list[Entry]]:
+    """Return an account's balance and its whole book, both read strongly."""
+    balance_fen = ledger.balance_fen(account)
     book: list[Entry] = []
     cursor: str | None = None
     while True:
         page, cursor = ledger.list_entries(account, cursor, _ENTRIES_PER_PAGE)
         book += page
         if cursor is None:
-            break
-    return PacketFacts(packet, packets.list_shares(packet_id), escrow_fen), book
+            return balance_fen, book
 
 
 def _check(facts: PacketFacts, book: list[Entry], now_ms: int) -> list[Difference]:

@@ -1,0 +1,88 @@
+"""Reconciliation over HTTP and by its schedule, on the deployed system."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+
+from local.stack import Stack
+from redpacket.adapters import keys
+from redpacket.adapters.dynamo import to_wire
+from tests.integration.conftest import MakeUser, User
+
+Eventually = Callable[[Callable[[], Any]], Any]
+Invoke = Callable[[str, dict[str, Any]], dict[str, Any]]
+
+
+@contextmanager
+def _planted_fen(stack: Stack, user: User) -> Iterator[None]:
+    """Add a fen to a balance, as no transfer would; take it away again."""
+    dynamodb = stack.aws("dynamodb")
+    account = to_wire(keys.account(f"user:{user.user_id}"))
+
+    def add(fen: int) -> None:
+        dynamodb.update_item(
+            TableName=stack.outputs["AccountsTable"],
+            Key=account,
+            UpdateExpression="ADD balance_fen :fen",
+            ExpressionAttributeValues={":fen": {"N": str(fen)}},
+        )
+
+    add(1)
+    try:
+        yield
+    finally:
+        add(-1)
+
+
+def _reconciled(operator: User) -> dict[str, Any]:
+    answer = operator.http.post("/admin/reconcile")
+    assert answer.status_code == httpx.codes.OK, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def _about(found: dict[str, Any], subject: str) -> list[dict[str, Any]]:
+    # Other tests leave dead letters and flushed caches behind, which are differences, too.
+    return [one for one in found["differences"] if one["subject"] == subject]
+
+
+def test_a_planted_fen_is_found_and_named(
+    stack: Stack, a_user: MakeUser, operator: User, eventually: Eventually
+) -> None:
+    sender, taker = a_user(funds_fen=1000), a_user()
+    packet_id = sender.send(total_fen=1000, count=2).json()["packet_id"]
+    taker.grab(packet_id)
+    eventually(lambda: taker.balance_fen() > 0)
+    account = f"user:{taker.user_id}"
+    sound = _reconciled(operator)
+    assert sound["is_complete"]
+    assert sound["packet_count"] >= 1
+    assert _about(sound, account) == []
+
+    with _planted_fen(stack, taker):
+        found = _reconciled(operator)
+
+    assert not found["ok"]
+    (difference,) = _about(found, account)
+    assert difference["rule"] == "I1"
+    assert difference["actual"] - difference["expected"] == 1
+
+
+def test_the_nightly_schedule_reports_the_same(a_user: MakeUser, invoke: Invoke) -> None:
+    a_user(funds_fen=1000).send(total_fen=1000, count=2)
+
+    report = invoke("ReconcileFunction", {"source": "aws.events"})
+
+    assert report["is_complete"]
+    assert report["account_count"] >= 3
+    assert [one for one in report["differences"] if one["rule"].startswith("I")] == []
+
+
+def test_only_operators_reconcile(a_user: MakeUser) -> None:
+    answer = a_user().http.post("/admin/reconcile")
+
+    assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")
