@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -48,6 +49,20 @@ class Town:
     def adapters(client: Any) -> tuple[DynamoPackets, DynamoLedger]:
         dynamo = Dynamo(lambda: client)
         return DynamoPackets(dynamo, "packets"), DynamoLedger(dynamo, "accounts", "packets")
+
+    def before_each_transaction(self, do: Callable[[list[Any]], None]) -> None:
+        """Call *do* with the operations of every transaction before it is carried out."""
+        self.packets, self.ledger = self.adapters(_Interposed(self.dynamo, do))
+
+    def before_first_transaction(self, do: Callable[[list[Any]], None]) -> None:
+        """Call *do* once."""
+        waiting = [do]
+
+        def once(operations: list[Any]) -> None:
+            if waiting:
+                waiting.pop()(operations)
+
+        self.before_each_transaction(once)
 
     def deposit(self, user_id: str, amount_fen: int, key: str | None = None) -> None:
         request = Request("operator", key or f"deposit-{next(self._ids)}", str(amount_fen))
@@ -152,6 +167,21 @@ class Town:
 
     def balance_fen(self, user_id: str) -> int:
         return self.world().balances_fen.get(f"user:{user_id}", 0)
+
+
+class _Interposed:
+    """A DynamoDB client that lets somebody in before each transaction."""
+
+    def __init__(self, dynamo: FakeDynamo, do: Callable[[list[Any]], None]) -> None:
+        self._dynamo = dynamo
+        self._do = do
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._dynamo, name)
+
+    def transact_write_items(self, *, TransactItems: list[Any]) -> None:  # noqa: N803 - boto3's name
+        self._do(TransactItems)
+        self._dynamo.transact_write_items(TransactItems=TransactItems)
 
 
 def an_order(sender: str = "sender", key: str = "key", **changes: Any) -> SendOrder:

@@ -13,6 +13,7 @@ import redis
 from local.ports import HOST
 from redpacket.adapters import keys
 from redpacket.adapters.redis_claims import RedisClaims, connect
+from redpacket.adapters.scripts import read_script
 from redpacket.domain.errors import Unavailable
 from redpacket.domain.packet import Packet, PacketStatus
 from redpacket.domain.split import Split
@@ -51,6 +52,17 @@ def test_one_user_in_a_hundred_threads_gets_one_share(cache: redis.Redis) -> Non
 
     assert {outcome.share_no for outcome in outcomes} == {1}
     assert cache.hkeys(keys.board(packet.packet_id)) == ["=", "#", "ann"]
+
+
+def test_the_script_itself_gives_a_user_the_same_number(cache: redis.Redis) -> None:
+    board = RedisClaims(cache)
+    packet = _packet(10)
+    board.load(packet, [])
+    grab = cache.register_script(read_script("packet_grab"))
+    key = keys.board(packet.packet_id)
+
+    assert grab(keys=[key], args=["ann"]) == "claimed 1"
+    assert grab(keys=[key], args=["ann"]) == "already_claimed 1"
 
 
 def test_scripts_survive_a_script_flush(cache: redis.Redis) -> None:

@@ -282,7 +282,7 @@ MUTANTS = [
     Mutant(
         "a broken connection looks like an error of ours",
         BOARD,
-        "except redis.RedisError as error:",
+        "except (redis.RedisError, RedisClusterException) as error:",
         "except redis.AskError as error:",
     ),
 ]

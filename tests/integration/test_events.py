@@ -161,7 +161,7 @@ def test_sweep_refunds_what_is_due(desk: Desk, invoke: Invoke, a_user: MakeUser)
 
     report = invoke("ExpireFunction", _event("sweep"))
 
-    assert report["closed_count"] >= 1
+    assert report["closed_count"] >= 1, report
     record = a_user().record(packet.packet_id)
     assert (record["status"], record["refunded_fen"]) == ("closed", 1000)
     assert a_user(SENDER).balance_fen() >= before_fen + 1000

@@ -9,7 +9,8 @@ from redpacket.domain.claim import ShareFate
 from redpacket.domain.errors import Unavailable
 from redpacket.domain.packet import Packet
 from redpacket.flows.expire_packets import SHARES_PER_TRANSACTION
-from tests.fakes import FakeBoard
+from tests.builders import a_claim
+from tests.fakes import FakeBoard, FakeClock
 from tests.town import GRACE_MS, Town
 
 
@@ -156,6 +157,45 @@ def test_a_cache_that_is_away_delays_the_close_but_not_the_refund(town: Town) ->
     assert _status(town, packet) == "closing"
     town.board = town.memory
     assert town.expire().closed_count == 1
+
+
+def test_a_claim_that_cancels_a_refund_is_paid_and_not_counted_as_refunded(town: Town) -> None:
+    packet = town.send(total_fen=1000, count=3)
+    share = a_claim(packet, 2, "ann")
+    rival, _ = town.adapters(town.dynamo)
+    town.pass_time(61_000)
+
+    def claim_share(_operations: list[object]) -> None:
+        rival.record_claim(share)
+
+    town.before_first_transaction(claim_share)
+
+    report = town.expire()
+
+    assert report.refunded_fen == 1000 - share.amount_fen
+    town.settle([share.ref])
+    assert town.expire().closed_count == 1
+    assert town.balance_fen("ann") == share.amount_fen
+
+
+def test_nothing_is_handed_out_in_the_grace_even_where_the_clock_of_the_cache_is_late(
+    town: Town,
+) -> None:
+    late = FakeBoard(FakeClock())  # stands still at the moment of the send
+    town.board = town.memory = late
+    packet = town.send()
+    town.pass_time(61_000)
+    asked = []
+
+    class Asking(FakeClock):
+        def sleep_ms(self, duration_ms: int) -> None:
+            asked.append(late.grab(packet.packet_id, "ann").status.value)
+            super().sleep_ms(duration_ms)
+
+    town.clock = Asking(town.clock.now_ms())
+    town.expire()
+
+    assert asked == ["packet_expired"]
 
 
 def test_whoever_has_a_share_hears_so_after_the_close_even_if_the_cache_forgot(

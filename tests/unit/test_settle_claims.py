@@ -7,6 +7,7 @@ from redpacket.domain.claim import ShareRef
 from redpacket.domain.errors import PacketEmptied
 from redpacket.domain.packet import Kind
 from redpacket.domain.split import Split
+from redpacket.flows.settle_claims import settle_claims
 from tests.town import Town
 
 
@@ -100,20 +101,29 @@ def test_nobody_is_luckiest_among_equals(town: Town) -> None:
         town.grab(packet, "cat")
 
 
+def test_a_claim_that_is_paid_meanwhile_does_not_hold_up_its_batch(town: Town) -> None:
+    packet = town.send(count=3)
+    shares = [town.grab(packet, user).share for user in ("ann", "bob", "cat")]
+    rival = Town.adapters(town.dynamo)
+
+    def pay_bob_first(_operations: list[dict[str, object]]) -> None:
+        settle_claims(
+            [shares[1].ref],
+            ledger=rival[1],
+            packets=rival[0],
+            clock=town.clock,
+            journal=town.journal,
+        )
+
+    town.before_first_transaction(pay_bob_first)
+
+    assert town.settle() == set()
+
+    balances = [town.balance_fen(user) for user in ("ann", "bob", "cat")]
+    assert balances == [share.amount_fen for share in shares]
+
+
 def _count_transactions(town: Town) -> list[int]:
     sizes: list[int] = []
-    transact = town.dynamo.transact_write_items
-
-    class Counting:
-        exceptions = town.dynamo.exceptions
-        get_item = town.dynamo.get_item
-        batch_get_item = town.dynamo.batch_get_item
-        query = town.dynamo.query
-        update_item = town.dynamo.update_item
-
-        def transact_write_items(self, *, TransactItems: list[dict[str, object]]) -> None:  # noqa: N803
-            sizes.append(len(TransactItems))
-            transact(TransactItems=TransactItems)
-
-    town.packets, town.ledger = town.adapters(Counting())
+    town.before_each_transaction(lambda operations: sizes.append(len(operations)))
     return sizes

@@ -1,0 +1,10 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.faults.mutants import MUTANTS, ROOT, Mutant
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_a_mutant_finds_the_text_that_it_replaces(mutant: Mutant) -> None:
+    assert (ROOT / mutant.file).read_text().count(mutant.old) >= 1
