@@ -30,8 +30,8 @@ from redpacket.flows.send_packet import SendOrder
 from tests.faults.faulty import Faults, FaultyBoard, FaultyDynamo, FaultyQueue, Killed, Wire
 from tests.town import LIFE_MS, Town, an_order
 
-FAULT_RATE = 0.25
-"""Per I/O: with eight to twelve in a grab, most grabs meet a fault or are interleaved with one."""
+FAULT_RATES = (0.1, 0.2, 0.25)
+"""Per I/O, with six of them in a grab: some schedules get far, in others nearly nothing works."""
 
 _CHUNK = 250
 
@@ -54,7 +54,7 @@ class Schedule:
     def __post_init__(self) -> None:
         """Put wires between the flows and the stand-ins."""
         self.random = random.Random(self.seed)
-        self.faults = Faults(self.random, FAULT_RATE)
+        self.faults = Faults(self.random, self.random.choice(FAULT_RATES))
         self.wire = Wire(self.faults, self._let_others_run)
         town = self.town
         self.queue = FaultyQueue(town.queue, self.wire, self.faults)
@@ -82,12 +82,12 @@ class Schedule:
                 f"sender-{number}",
                 key="the key",
                 total_fen=self.random.randint(10, 1000),
-                count=self.random.randint(1, 8),
+                count=self.random.randint(2, 10),
                 # Some end in the middle of the rush.
-                life_ms=self.random.choice((6_000, LIFE_MS, LIFE_MS)),
+                life_ms=self.random.choice((10_000, LIFE_MS, LIFE_MS)),
             )
             self.orders.append(order)
-            if self.random.random() < 0.8:
+            if self.random.random() < 0.9:
                 self.packets.append(self.town.send_order(order))
 
     def _connect(self) -> None:
@@ -98,7 +98,7 @@ class Schedule:
         town.payouts = self.queue
 
     def _parts(self) -> list[Callable[[], None]]:
-        users = [f"user-{number}" for number in range(self.random.randint(6, 14))]
+        users = [f"user-{number}" for number in range(self.random.randint(8, 16))]
         parts: list[Callable[[], None]] = [self._sender(order) for order in self.orders]
         # Some people tap on two devices at once.
         parts += [self._taker(user) for user in users + self.random.sample(users, 2)]
@@ -117,12 +117,12 @@ class Schedule:
         grab = self._grab_naively if self.is_naive else self._grab
 
         def take() -> None:
-            for _ in range(self.random.randint(0, 30)):
+            for _ in range(self.random.randint(0, 12)):
                 self._wait()
             for packet in list(self.packets):
                 grab(packet, user_id)
 
-        return self._trying(take, times=self.random.randint(3, 8))
+        return self._trying(take, times=self.random.randint(5, 12))
 
     def _grab(self, packet: Packet, user_id: str) -> None:
         claim = self.town.grab(packet, user_id)
@@ -160,7 +160,7 @@ class Schedule:
                 failed = self.town.settle(batch)
             except RedPacketError:
                 continue
-            self.queue.delete(set(batch) - failed)
+            self.queue.delete(ref for ref in dict.fromkeys(batch) if ref not in failed)
 
     def _sweeper(self) -> None:
         for _ in range(self.random.randint(1, 4)):
@@ -173,13 +173,13 @@ class Schedule:
                 continue
 
     def _chaos(self) -> None:
-        for _ in range(self.random.randint(1, 8)):
+        for _ in range(self.random.randint(3, 10)):
             memory = self.town.memory
-            for _ in range(self.random.randint(1, 25)):
+            for _ in range(self.random.randint(1, 30)):
                 self._wait()
-                if self.random.random() < 0.15:
+                if self.random.random() < 0.04:
                     self._snapshot = memory.snapshot()
-            match self.random.choice(("rollback", "rollback", "flush", "clock")):
+            match self.random.choice(("rollback", "rollback", "rollback", "flush", "clock")):
                 case "rollback":
                     self.story.append("the cache fails over to an older replica")
                     memory.fail_over(self._snapshot)
@@ -188,7 +188,7 @@ class Schedule:
                     self.story.append("the cache is flushed")
                     memory.boards.clear()
                 case _:
-                    self.town.pass_time(self.random.randint(1, LIFE_MS))
+                    self.town.pass_time(self.random.randint(1, LIFE_MS // 3))
 
     def _trying(self, do: Callable[[], None], times: int) -> Callable[[], None]:
         """Return a client that asks again after every error, and has a new Lambda each time."""
@@ -220,7 +220,7 @@ class Schedule:
         self._let_others_run()
 
     def _tick(self) -> None:
-        self.town.pass_time(self.random.randint(0, 60))
+        self.town.pass_time(self.random.randint(0, 40))
 
     def _heal(self) -> None:
         """Stop the faults; the schedule's minutes and the queue's deliveries go on."""

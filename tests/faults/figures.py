@@ -1,0 +1,63 @@
+"""What the suites on real processes found, as a table."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+BEGIN, END = "<!-- faults-real:begin -->", "<!-- faults-real:end -->"
+
+INTRO = """# Evidence
+
+What was run to find a fen made or lost, and what came of it.
+
+## Faults of real processes
+
+"""
+
+
+@dataclass
+class Figures:
+    """The figures of one suite."""
+
+    suite: str
+    runs: int = 0
+    claims: int = 0
+    faults: int = 0
+    repairs: int = 0
+    violations: list[str] = field(default_factory=list)
+    naive_violations: int = 0
+    recovered_ms: list[int] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def cells(self) -> list[str]:
+        recovered = "-"
+        if self.recovered_ms:
+            middle = round(statistics.median(self.recovered_ms))
+            recovered = f"{middle:,} / {max(self.recovered_ms):,}"
+        numbers = [self.runs, self.claims, self.faults, self.repairs]
+        numbers += [len(self.violations), self.naive_violations]
+        return [self.suite, *(f"{n:,}" for n in numbers), recovered, f"{self.seconds:.0f}"]
+
+
+HEAD = ["Suite", "Runs", "Claims", "Faults", "Repairs", "Violations", "Naive", "Back after ms"]
+
+
+def table(figures: Sequence[Figures]) -> str:
+    """Return a Markdown table, one row a suite."""
+    rows = [[*HEAD, "Seconds"], ["---", *["--:"] * len(HEAD)]]
+    rows += [each.cells() for each in figures]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def write(document: Path, text: str) -> None:
+    """Put *text* between the markers of *document*, and touch nothing else."""
+    old = document.read_text(encoding="utf-8") if document.exists() else INTRO
+    if BEGIN not in old:
+        separator = "" if old == INTRO else "\n## Faults of real processes\n\n"
+        old = f"{old}{separator}{BEGIN}\n{END}\n"
+    before, _, rest = old.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    document.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")

@@ -1,0 +1,221 @@
+"""Suites with one cache: it fails over, freezes, forgets and is full, while a crowd grabs."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+
+from local.ports import HOST
+from redpacket.adapters import keys
+from redpacket.adapters.redis_claims import RedisClaims
+from tests.faults.figures import Figures
+from tests.faults.rush import Crowd, NaiveBoard, RealTown, close_quietly
+from tests.faults.servers import Address, Server, some_servers, wait_for
+
+KILL_AFTER_MS = (50, 200, 1_000)
+"""Between the replica's promotion and the primary's end: what is claimed then is lost."""
+
+REPAIRS = {"share_collision", "share_given_back"}
+"""Shares that the cache named wrongly, and the ledger knew better."""
+
+Harm = Callable[[Crowd, Figures], None]
+
+
+def failover(figures: Figures, *, is_quick: bool) -> None:
+    """Promote the replica, kill the primary a little later, and lead clients to the replica."""
+    runs = KILL_AFTER_MS * (1 if is_quick else 10)
+    for delay_ms in runs:
+        _fail_over(figures, delay_ms, is_naive=False)
+    for delay_ms in KILL_AFTER_MS[1:2] if is_quick else KILL_AFTER_MS:
+        _fail_over(figures, delay_ms, is_naive=True)
+
+
+def _fail_over(figures: Figures, delay_ms: int, *, is_naive: bool) -> None:
+    with some_servers() as start:
+        primary = start(repl_diskless_sync_delay=0)
+        replica = start()
+        replica.admin.replicaof(HOST, str(primary.port))
+        address = Address(primary)
+        wait_for(
+            lambda: replica.info("replication").get("master_link_status") == "up", "replication"
+        )
+
+        def harm(crowd: Crowd, figures: Figures) -> None:
+            crowd.wait_for_claims(100)
+            wait_for(lambda: _lag(primary, replica) < 20_000, "the replica's catching up")
+            replica.admin.replicaof("NO", "ONE")
+            time.sleep(delay_ms / 1000)
+            address.server = replica
+            primary.kill()
+            note_recovery(crowd, figures, time.monotonic())
+            crowd.wait_for_claims(200)
+
+        _rush(figures, address, harm, is_naive=is_naive)
+
+
+def _lag(primary: Server, replica: Server) -> int:
+    written = int(primary.info("replication")["master_repl_offset"])
+    return written - int(replica.info("replication")["master_repl_offset"])
+
+
+def freeze(figures: Figures, *, is_quick: bool) -> None:
+    """Stop the server, most often for less than a client's patience, and let it go on."""
+    for _ in range(1 if is_quick else 10):
+        _with_one_server(figures, _freezing(6 if is_quick else 10), is_naive=False)
+    _with_one_server(figures, _freezing(4), is_naive=True)
+
+
+def _freezing(times: int) -> Callable[[Server], Harm]:
+    def of(server: Server) -> Harm:
+        def harm(crowd: Crowd, figures: Figures) -> None:
+            for number in range(times):
+                crowd.wait_for_claims(20)
+                # A client gives up after 2 x 0.5 s: a few of the freezes are longer.
+                long = number % 5 == 2
+                server.freeze()
+                time.sleep(random.uniform(1.1, 1.3) if long else random.uniform(0.02, 0.3))
+                server.thaw()
+                note_recovery(crowd, figures, time.monotonic())
+            if times > 2 and not crowd.causes:
+                crowd.wrong.append("no freeze was long enough to be felt")
+
+        return harm
+
+    return of
+
+
+def flush(figures: Figures, *, is_quick: bool) -> None:
+    """Forget all data, or all scripts."""
+    for _ in range(1 if is_quick else 4):
+        _with_one_server(figures, _flushing(4 if is_quick else 10), is_naive=False)
+    _with_one_server(figures, _flushing(4), is_naive=True)
+
+
+def _flushing(times: int) -> Callable[[Server], Harm]:
+    def of(server: Server) -> Harm:
+        def harm(crowd: Crowd, figures: Figures) -> None:
+            for number in range(times):
+                crowd.wait_for_claims(60)
+                if number % 2:
+                    server.admin.script_flush()
+                else:
+                    server.admin.flushall()
+                note_recovery(crowd, figures, time.monotonic(), limit_ms=5_000)
+
+        return harm
+
+    return of
+
+
+def eviction(figures: Figures, *, is_quick: bool) -> None:
+    """Lose single keys, lose keys to a policy that must not be set, and be full."""
+    rounds = 1 if is_quick else 5
+    for _ in range(rounds):
+        _with_one_server(figures, _forgetting(10), is_naive=False)
+        _with_one_server(figures, _evicting, is_naive=False, maxmemory_policy="allkeys-random")
+        _with_one_server(figures, _filling, is_naive=False, maxmemory_policy="noeviction")
+    _with_one_server(figures, _forgetting(10), is_naive=True)
+
+
+def _forgetting(times: int) -> Callable[[Server], Harm]:
+    def of(server: Server) -> Harm:
+        def harm(crowd: Crowd, figures: Figures) -> None:
+            for _ in range(times):
+                crowd.wait_for_claims(20)
+                found = list(server.admin.scan_iter(count=1_000))
+                server.admin.delete(*random.sample(found, min(5, len(found))))
+                note_recovery(crowd, figures, time.monotonic())
+
+        return harm
+
+    return of
+
+
+def _evicting(server: Server) -> Harm:
+    def harm(crowd: Crowd, figures: Figures) -> None:
+        crowd.wait_for_claims(100)
+        used = int(server.info("memory")["used_memory"])
+        server.admin.config_set("maxmemory", used + 200_000)
+        began_at = time.monotonic()
+        for number in range(1_000):
+            server.admin.set(f"filler:{number}", "x" * 1_000)
+        crowd.wait_for_claims(200)
+        server.admin.config_set("maxmemory", 0)
+        note_recovery(crowd, figures, began_at)
+        evicted = int(server.info("stats")["evicted_keys"])
+        figures.faults += evicted
+        if not evicted:
+            crowd.wrong.append("nothing was evicted")
+
+    return harm
+
+
+def _filling(server: Server) -> Harm:
+    def harm(crowd: Crowd, figures: Figures) -> None:
+        for _ in range(3):
+            crowd.wait_for_claims(50)
+            server.admin.config_set("maxmemory", 1)
+            # Those who were past the cache already may still get theirs.
+            time.sleep(0.1)
+            before = len(crowd.claims), _handed_out(crowd, server)
+            time.sleep(0.2)
+            if (len(crowd.claims), _handed_out(crowd, server)) != before:
+                crowd.wrong.append("a full server hands out shares")
+            server.admin.config_set("maxmemory", 0)
+            note_recovery(crowd, figures, time.monotonic())
+        if not crowd.causes["OutOfMemoryError"]:
+            crowd.wrong.append(f"nobody felt the full server: {crowd.causes}")
+
+    return harm
+
+
+def _handed_out(crowd: Crowd, server: Server) -> int:
+    lengths = [server.admin.hlen(keys.board(packet.packet_id)) for packet in crowd.packets]
+    return sum(int(length) for length in lengths)
+
+
+def _with_one_server(
+    figures: Figures, harm_to: Callable[[Server], Harm], *, is_naive: bool, **options: str
+) -> None:
+    with some_servers() as start:
+        server = start(**options)
+        _rush(figures, Address(server), harm_to(server), is_naive=is_naive)
+
+
+def _rush(figures: Figures, address: Address, harm: Harm, *, is_naive: bool) -> None:
+    client = address.client()
+    try:
+        town = RealTown(RedisClaims(client))
+        packets = town.send_some(20, 200)
+        crowd = Crowd(town, packets, NaiveBoard(client) if is_naive else None)
+        run_crowd(figures, crowd, harm)
+    finally:
+        close_quietly(client)
+
+
+def run_crowd(figures: Figures, crowd: Crowd, harm: Harm) -> None:
+    """Let the crowd grab while *harm* is done; count what is wrong in the end."""
+    # The control's figures count for nothing but its violations.
+    own = Figures(figures.suite) if crowd.naive else figures
+    with crowd.grabbing():
+        harm(crowd, own)
+    differences = crowd.differences()
+    if crowd.naive:
+        figures.naive_violations += len(differences)
+        return
+    figures.runs += 1
+    figures.claims += len(crowd.claims)
+    figures.repairs += sum(event in REPAIRS for event in crowd.town.journal.events)
+    figures.violations += [str(found) for found in differences]
+
+
+def note_recovery(
+    crowd: Crowd, figures: Figures, since: float, limit_ms: int | None = None
+) -> None:
+    figures.faults += 1
+    took_ms = crowd.wait_until_served(since)
+    if took_ms is not None:
+        figures.recovered_ms.append(took_ms)
+        if limit_ms is not None and took_ms > limit_ms:
+            crowd.wrong.append(f"nobody was served for {took_ms} ms")

@@ -1,0 +1,327 @@
+"""A rush on packets: many threads, a real cache, the real flows, and all that users heard."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import random
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import redis
+from redis.exceptions import RedisClusterException
+
+from redpacket.domain.checks import Difference, Told
+from redpacket.domain.claim import Fate, ShareFate, ShareRef
+from redpacket.domain.errors import PacketEmptied, PacketExpired, RedPacketError, Unavailable
+from redpacket.domain.packet import Packet, PacketStatus, Person
+from redpacket.domain.split import share_amount_fen
+from redpacket.ports import ClaimBoard
+from tests.fakes import FakeClock, FakeDynamo, Item
+from tests.town import LIFE_MS, Town
+
+THREADS = 12
+LATE_MS = 20 * 60_000
+"""I8: within this time after the last fault all is settled and closed."""
+
+LEDGER_LATENCY_S = (0.0005, 0.003)
+"""There, and back again, while a rush is on: claims are in flight while the cache fails."""
+
+
+class WallClock(FakeClock):
+    """The real time, which can be put forward; *at_ms* is by how much."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+
+    def now_ms(self) -> int:
+        return time.time_ns() // 1_000_000 + self.at_ms
+
+
+class SharedDynamo(FakeDynamo):
+    """FakeDynamo for many threads: one call at a time, each as slow as the network makes it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_far = True
+        self._lock = threading.RLock()
+        self._partitions: dict[tuple[str, str], set[tuple[str, str]]] = {}
+
+    def get_item(self, **arguments: Any) -> Any:
+        return self._call(super().get_item, arguments)
+
+    def batch_get_item(self, **arguments: Any) -> Any:
+        return self._call(super().batch_get_item, arguments)
+
+    def put_item(self, **arguments: Any) -> None:
+        self._call(super().put_item, arguments)
+
+    def update_item(self, **arguments: Any) -> None:
+        self._call(super().update_item, arguments)
+
+    def transact_write_items(self, **arguments: Any) -> None:
+        self._call(super().transact_write_items, arguments)
+
+    def scan(self, **arguments: Any) -> Any:
+        return self._call(super().scan, arguments)
+
+    def query(self, *, TableName: str, **query: Any) -> Any:  # noqa: N803
+        if "IndexName" in query:
+            return self._call(super().query, {"TableName": TableName, **query})
+        # One partition, without a look at all the others.
+        bound = query["ExpressionAttributeValues"]
+        (partition,) = [bound[name]["S"] for name in (":pk", ":account") if name in bound]
+
+        def look() -> Item:
+            table = self._table(TableName)
+            part = FakeDynamo()
+            found = self._partitions.get((TableName, partition), set())
+            part.tables[TableName] = {key: table[key] for key in found}
+            return part.query(TableName=TableName, **query)
+
+        return self._call(look, {})
+
+    def _apply(self, operation: Item) -> None:
+        table, key = self._locate(operation)
+        self._partitions.setdefault((table, key[0]), set()).add(key)
+        super()._apply(operation)
+
+    def _call(self, do: Callable[..., Any], arguments: Item) -> Any:
+        self._travel()
+        with self._lock:
+            answer: Any = do(**arguments)
+        self._travel()
+        return answer
+
+    def _travel(self) -> None:
+        if self.is_far:
+            time.sleep(random.uniform(*LEDGER_LATENCY_S))
+
+
+class RealTown(Town):
+    """A town in real time whose cache is a real server."""
+
+    def __init__(self, board: ClaimBoard) -> None:
+        super().__init__()
+        self.clock: WallClock = WallClock()
+        self.dynamo: SharedDynamo = SharedDynamo()
+        self.packets, self.ledger = self.adapters(self.dynamo)
+        self.board = board
+
+    def send_some(self, number: int, count: int, **changes: Any) -> list[Packet]:
+        """Send *number* lucky packets of *count* shares."""
+        changes = {"total_fen": 100 * count, "count": count, "life_ms": 10 * LIFE_MS, **changes}
+        return [self.send(**changes) for _ in range(number)]
+
+    def settle_all(self) -> None:
+        while self.queue.refs:
+            self.queue.refs.extend(self.settle())
+
+
+class NaiveBoard:
+    """The usual design: look, take and note in separate commands, keys wherever they hash to."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def take(self, packet: Packet, user_id: str) -> int | None:
+        """Return the user's share number, or None where all are gone."""
+        packet_id = packet.packet_id
+        try:
+            owned = self._client.hget(f"owners:{packet_id}", user_id)
+            if owned:
+                return int(owned)
+            share_no = int(self._client.incr(f"next:{packet_id}"))
+            if share_no > packet.terms.count:
+                return None
+            self._client.hset(f"owners:{packet_id}", user_id, share_no)
+        except (redis.RedisError, RedisClusterException) as error:
+            raise Unavailable("the cache does not answer") from error
+        return share_no
+
+    def grab(self, town: Town, packet: Packet, user_id: str) -> bool:
+        """Tell after the cache alone; the durable write follows, if it does."""
+        share_no = self.take(packet, user_id)
+        if share_no is None:
+            raise PacketEmptied("every share is taken")
+        amount_fen = share_amount_fen(packet.terms, share_no)
+        town.told.append(Told(packet.packet_id, user_id, share_no, amount_fen))
+        share = ShareFate(
+            packet.packet_id,
+            share_no,
+            Fate.CLAIMED,
+            amount_fen,
+            town.clock.now_ms(),
+            Person(user_id),
+        )
+        town.packets.record_claim(share)
+        town.payouts.put([share.ref])
+        return True
+
+
+class Crowd:
+    """Users who tap twice, ask again after every 503, and come back later to ask once more."""
+
+    def __init__(
+        self,
+        town: RealTown,
+        packets: list[Packet],
+        naive: NaiveBoard | None = None,
+        *,
+        pause_s: float = 0.002,
+    ) -> None:
+        self.town = town
+        self.packets = packets
+        self.naive = naive
+        self.claims: list[tuple[float, float]] = []
+        self.causes: Counter[str] = Counter()
+        self.wrong: list[str] = []
+        self._pause_s = pause_s
+        self._taps = itertools.count()
+        self._is_over = threading.Event()
+        self._unanswered: list[tuple[Packet, str]] = []
+
+    @contextmanager
+    def grabbing(self) -> Iterator[Crowd]:
+        """Let everybody grab while the block runs."""
+        threads = [threading.Thread(target=self._grab_on, daemon=True) for _ in range(THREADS)]
+        for thread in threads:
+            thread.start()
+        try:
+            yield self
+        finally:
+            self._is_over.set()
+            for thread in threads:
+                thread.join()
+
+    def wait_for_claims(self, count: int, timeout_s: float = 20) -> None:
+        """Wait until so many more shares went to somebody."""
+        goal = len(self.claims) + count
+        give_up_at = time.monotonic() + timeout_s
+        while len(self.claims) < goal and time.monotonic() < give_up_at:
+            time.sleep(0.002)
+
+    def wait_until_served(self, since: float, timeout_s: float = 20) -> int | None:
+        """Wait for a new claim that was asked for after *since*; return the ms it took."""
+        give_up_at = time.monotonic() + timeout_s
+        seen = 0
+        while time.monotonic() < give_up_at:
+            for asked_at, told_at in self.claims[seen:]:
+                if asked_at >= since:
+                    return round((told_at - since) * 1000)
+                seen += 1
+            time.sleep(0.001)
+        self.wrong.append(f"nobody was served within {timeout_s} s")
+        return None
+
+    def differences(self) -> list[Difference | str]:
+        """Play the day to its end without faults; return everything that is wrong then."""
+        town = self.town
+        town.dynamo.is_far = False
+        found: list[Difference | str] = [*self.wrong]
+        if not self.naive:
+            self._everybody_asks(self._unanswered)
+            by_id = {packet.packet_id: packet for packet in self.packets}
+            told = {(answer.packet_id, answer.user_id) for answer in town.told}
+            everybody = [(by_id[packet_id], user_id) for packet_id, user_id in told]
+            self._everybody_asks(everybody)
+            found = [*self.wrong]
+        self._end_the_day()
+        if not self.naive:
+            # The packets are closed, and whoever has a share still hears so.
+            self._everybody_asks(random.sample(everybody, min(100, len(everybody))))
+            found = [*self.wrong]
+        town.pass_time(LATE_MS)
+        found += town.differences(LATE_MS)
+        return found
+
+    def _end_the_day(self) -> None:
+        town = self.town
+        last_ms = max(packet.expires_at_ms for packet in self.packets)
+        town.settle_all()
+        town.pass_time(max(0, last_ms - town.clock.now_ms()) + 60_000)
+        for _ in range(3):
+            town.expire()
+            town.repair()
+            town.settle_all()
+            town.pass_time(60_000)
+            if all(f.packet.status is PacketStatus.CLOSED for f in town.world().packets):
+                return
+
+    def _grab_on(self) -> None:
+        while not self._is_over.is_set():
+            # Two taps of one user follow each other at once, in two threads.
+            user_id = f"user-{next(self._taps) // 2}"
+            packet = self.packets[hash(user_id) % len(self.packets)]
+            self._ask(packet, user_id)
+            time.sleep(random.uniform(0, 2 * self._pause_s))
+
+    def _ask(self, packet: Packet, user_id: str) -> None:
+        """Ask until there is an answer, or the rush is over."""
+        while not self._try(packet, user_id):
+            if self._is_over.is_set():
+                self._unanswered.append((packet, user_id))
+                return
+            time.sleep(random.uniform(0.005, 0.02))
+
+    def _try(self, packet: Packet, user_id: str, *, is_owner: bool = False) -> bool:
+        asked_at = time.monotonic()
+        try:
+            if self.naive:
+                is_new = self.naive.grab(self.town, packet, user_id)
+            else:
+                is_new = self.town.grab(packet, user_id).is_new
+        except Unavailable as unavailable:
+            cause = unavailable.__cause__
+            self.causes[type(cause).__name__ if cause else str(unavailable)] += 1
+            return False
+        except (PacketEmptied, PacketExpired) as refusal:
+            if is_owner:
+                # They had been told an amount: this is a lie, and I5 finds it.
+                self.wrong.append(f"{user_id} has a share and is told {refusal.code}")
+            return True
+        except RedPacketError as refusal:
+            self.wrong.append(f"{user_id} met {refusal!r}")
+            return True
+        except Exception as error:  # noqa: BLE001 - would be a 500
+            self.wrong.append(f"{user_id} met {error!r}")
+            return True
+        if is_new:
+            self.claims.append((asked_at, time.monotonic()))
+        return True
+
+    def _everybody_asks(self, asking: list[tuple[Packet, str]]) -> None:
+        owners = {(answer.packet_id, answer.user_id) for answer in self.town.told}
+
+        def ask(who: tuple[Packet, str]) -> None:
+            packet, user_id = who
+            is_owner = (packet.packet_id, user_id) in owners
+            for _ in range(50):
+                if self._try(packet, user_id, is_owner=is_owner):
+                    return
+                time.sleep(0.05)
+            self.wrong.append(f"{user_id} never got an answer")
+
+        with ThreadPoolExecutor(THREADS) as pool:
+            list(pool.map(ask, asking))
+
+
+def refs_of(town: Town) -> list[ShareRef]:
+    """Return every claim that the ledger knows."""
+    return [
+        share.ref
+        for facts in town.world().packets
+        for share in facts.shares
+        if share.fate is Fate.CLAIMED
+    ]
+
+
+def close_quietly(*clients: Any) -> None:
+    for client in clients:
+        with contextlib.suppress(redis.RedisError):
+            client.close()

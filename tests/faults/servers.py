@@ -1,0 +1,127 @@
+"""Cache servers of our own: started, promoted, frozen and killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import redis
+
+from local import places
+from local.ports import HOST, Ports, is_open
+from local.processes import Process, stop_all
+from redpacket.adapters.redis_claims import connect
+
+CACHE_TIMEOUT_S = 0.5
+"""As in production."""
+
+START_TIMEOUT_S = 20.0
+
+
+class Server:
+    """One Valkey or Redis; *admin* is the operator's connection to it."""
+
+    def __init__(self, folder: Path, **options: str | int) -> None:
+        self.port = Ports.free().cache
+        home = folder / str(self.port)
+        home.mkdir()
+        given = {"bind": HOST, "port": self.port, "save": "", "appendonly": "no", **options}
+        words = [
+            word
+            for name, value in given.items()
+            for word in (f"--{name.replace('_', '-')}", str(value))
+        ]
+        self.process = Process(
+            f"cache {self.port}",
+            [places.cache_server(), *words],
+            log=home / "log",
+            env={"PATH": os.environ["PATH"]},
+            cwd=home,
+        )
+        try:
+            self.process.wait_until(lambda: is_open(self.port), timeout_s=START_TIMEOUT_S)
+            self.admin = redis.Redis(
+                host=HOST, port=self.port, decode_responses=True, socket_timeout=10
+            )
+            self.pid = int(self.info("server")["process_id"])
+        except BaseException:
+            self.process.stop()
+            raise
+
+    def info(self, section: str) -> dict[str, Any]:
+        found: Any = self.admin.info(section)
+        return dict(found)
+
+    def freeze(self) -> None:
+        os.kill(self.pid, signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        os.kill(self.pid, signal.SIGCONT)
+
+    def kill(self) -> None:
+        """End it as a lost machine ends: at once, without a word to anybody."""
+        self.admin.close()
+        os.kill(self.pid, signal.SIGKILL)
+        self.process.wait()
+
+
+@contextmanager
+def some_servers() -> Iterator[Callable[..., Server]]:
+    """Start servers with *options* of redis.conf; end whatever is left of them."""
+    servers: list[Server] = []
+
+    def start(**options: str | int) -> Server:
+        servers.append(Server(Path(folder), **options))
+        return servers[-1]
+
+    with tempfile.TemporaryDirectory(prefix="redpacket-") as folder:
+        try:
+            yield start
+        finally:
+            for server in servers:
+                server.admin.close()
+                if server.process.is_running():
+                    server.thaw()
+            stop_all(server.process for server in servers)
+
+
+class Address:
+    """The cache's host name: what it leads to may change, and who connects next notices."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+
+    def client(self) -> redis.Redis:
+        """Return a client as the Lambdas make it, which asks for the address at each connect."""
+        address = self
+
+        class Connection(redis.Connection):
+            def _connect(self) -> Any:
+                self.port = address.server.port
+                return super()._connect()  # type: ignore[no-untyped-call]
+
+        client = connect(
+            HOST,
+            self.server.port,
+            has_tls=False,
+            username="",
+            password="",
+            timeout_s=CACHE_TIMEOUT_S,
+        )
+        client.connection_pool.connection_class = Connection
+        return client
+
+
+def wait_for(is_true: Callable[[], bool], what: str, timeout_s: float = START_TIMEOUT_S) -> None:
+    give_up_at = time.monotonic() + timeout_s
+    while not is_true():
+        if time.monotonic() > give_up_at:
+            msg = f"{what} never came true"
+            raise TimeoutError(msg)
+        time.sleep(0.005)
