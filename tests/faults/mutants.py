@@ -192,7 +192,7 @@ MUTANTS = [
         "        if not ledger.settle([(share, transfer)], now_ms)\n",
         "",
     ),
-    Mutant("the cache is not closed", EXPIRE, "        board.close(packet_id)\n", "        pass\n"),
+    Mutant("the cache is not closed", EXPIRE, "        cache.close(packet_id)\n", "        pass\n"),
     Mutant("there is no grace", EXPIRE, "        clock.sleep_ms(grace_ms)\n", "        pass\n"),
     Mutant(
         "a cancelled refund is counted as done",
@@ -203,7 +203,7 @@ MUTANTS = [
     Mutant(
         "owners that the cache forgot stay forgotten after the close",
         EXPIRE,
-        "    board.load(packet, shares)\n    best",
+        "    cache.load(packet, shares)\n    best",
         "    best",
     ),
     Mutant(

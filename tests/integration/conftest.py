@@ -77,7 +77,7 @@ def a_user(stack: Stack, told: list[Told]) -> Iterator[MakeUser]:
     made.append(operator)
 
     def make(user_id: str | None = None, funds_fen: int = 0, **claims: Any) -> User:
-        user = User(stack, user_id or f"user-{next(_numbers)}", told, **claims)
+        user = User(stack, user_id or f"guest-{next(_numbers)}", told, **claims)
         made.append(user)
         if funds_fen:
             body = {"user": user.user_id, "amount_fen": funds_fen}

@@ -159,9 +159,11 @@ def test_sweep_refunds_what_is_due(desk: Desk, invoke: Invoke, a_user: MakeUser)
     packet = desk.send("event-sweep-0000000001", count=4, created_at_ms=now_ms - 121_000)
     before_fen = a_user(SENDER).balance_fen()
 
-    report = invoke("ExpireFunction", _event("sweep"))
+    # Nobody loaded it: the first sweep does, and then it is due.
+    reports = [invoke("ExpireFunction", _event("sweep")) for _ in range(2)]
 
-    assert report["closed_count"] >= 1, report
+    assert reports[0]["loaded_count"] >= 1
+    assert reports[1]["closed_count"] >= 1
     record = a_user().record(packet.packet_id)
     assert (record["status"], record["refunded_fen"]) == ("closed", 1000)
     assert a_user(SENDER).balance_fen() >= before_fen + 1000

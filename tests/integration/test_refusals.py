@@ -159,6 +159,7 @@ OUT_OF_RANGE = {
     "shares below nothing": {"share_fen_min": -1},
     "at most nothing": {"share_fen_max": 0},
     "a share over the cap": {"share_fen_max": FEN_MAX + 1},
+    "a share over the deployment's most": {"share_fen_max": 20_001},
     "units of two fen": {"unit_fen": 2},
     "units of nothing": {"unit_fen": 0},
     "no time": {"expires_in_s": 0},
@@ -233,11 +234,6 @@ IMPOSSIBLE = {
     "a largest share that is too little": {"total_fen": 100, "count": 10, "share_fen_max": 9},
     "a fen more than shares may hold": {"total_fen": 40_001, "count": 2},
     "an equal share above the largest": {"kind": "equal", "total_fen": 40_002, "count": 2},
-    "a largest share above the deployment's": {
-        "total_fen": 20_001,
-        "count": 1,
-        "share_fen_max": 30_000,
-    },
 }
 
 
@@ -317,6 +313,7 @@ NO_OBJECT: dict[str, bytes | str] = {
     "null": "null",
     "true": "true",
     "NaN": '{"kind": "lucky", "total_fen": NaN, "count": 2}',
+    "a name twice": '{"kind": "lucky", "total_fen": 1, "total_fen": 100, "count": 1}',
     "Infinity": '{"kind": "lucky", "total_fen": Infinity, "count": 2}',
     "5,000 digits": '{"kind": "lucky", "count": 2, "total_fen": ' + "9" * 5000 + "}",
     "4,000 brackets that never close": "[" * 4000,

@@ -159,6 +159,26 @@ def test_a_cache_that_is_away_delays_the_close_but_not_the_refund(town: Town) ->
     assert town.expire().closed_count == 1
 
 
+def test_a_cache_that_hangs_is_asked_once_in_a_sweep(town: Town) -> None:
+    asked = []
+
+    class Hanging(FakeBoard):
+        def close(self, packet_id: str) -> None:
+            asked.append(packet_id)
+            raise Unavailable(packet_id)
+
+    for _ in range(5):
+        town.send()
+    town.pass_time(61_000)
+    town.board = Hanging(town.clock)
+
+    report = town.expire()
+
+    assert len(asked) == 1
+    assert report.failed_count == 5
+    assert town.balance_fen("sender") == 5 * 1000
+
+
 def test_a_claim_that_cancels_a_refund_is_paid_and_not_counted_as_refunded(town: Town) -> None:
     packet = town.send(total_fen=1000, count=3)
     share = a_claim(packet, 2, "ann")

@@ -50,7 +50,9 @@ class HttpRequest:
         if not self.body.strip():
             return {}
         try:
-            parsed = json.loads(self.body, parse_constant=_refuse_constant)
+            parsed = json.loads(
+                self.body, parse_constant=_refuse_constant, object_pairs_hook=_unique
+            )
         except (ValueError, RecursionError) as error:
             raise InvalidRequest([{"field": "body", "message": "is not valid JSON"}]) from error
         if not isinstance(parsed, dict):
@@ -171,6 +173,15 @@ def _body_of(event: Event) -> bytes:
 def _answer(status: int, headers: Mapping[str, str], body: dict[str, Any] | None) -> Answer:
     text = "" if body is None else json.dumps(body, ensure_ascii=False, separators=(",", ":"))
     return {"statusCode": status, "headers": dict(headers), "body": text}
+
+
+def _unique(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse a name that comes twice: which value is meant, nobody can know."""
+    unique = dict(members)
+    if len(unique) != len(members):
+        msg = "a name comes twice"
+        raise ValueError(msg)
+    return unique
 
 
 def _refuse_constant(name: str) -> None:

@@ -57,6 +57,11 @@ def cache_has_tls() -> bool:
     return _required("CACHE_TLS") == "true"
 
 
+def cache_is_cluster() -> bool:
+    """Return CACHE_CLUSTER."""
+    return _required("CACHE_CLUSTER") == "true"
+
+
 def cache_user() -> tuple[str, str]:
     """Return CACHE_USER and CACHE_PASSWORD; empty for a cache without users."""
     return os.environ.get("CACHE_USER", ""), os.environ.get("CACHE_PASSWORD", "")

@@ -107,15 +107,17 @@ def board() -> RedisClaims:
 
     host, port = settings.cache_address()
     username, password = settings.cache_user()
-    client = connect(
-        host,
-        port,
-        has_tls=settings.cache_has_tls(),
-        username=username,
-        password=password,
-        timeout_s=_CACHE_TIMEOUT_S,
-    )
-    return RedisClaims(client)
+    options: dict[str, Any] = {
+        "has_tls": settings.cache_has_tls(),
+        "username": username,
+        "password": password,
+        "timeout_s": _CACHE_TIMEOUT_S,
+    }
+    if settings.cache_is_cluster():
+        from redpacket.adapters.redis_cluster import connect_cluster
+
+        return RedisClaims(connect_cluster(host, port, **options))
+    return RedisClaims(connect(host, port, **options))
 
 
 @cache

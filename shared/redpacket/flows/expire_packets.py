@@ -8,7 +8,7 @@ anew. May run twice, late, or be cut off anywhere.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from redpacket.domain.claim import Fate, ShareFate, luckiest
@@ -35,6 +35,31 @@ class ExpireReport:
     failed_count: int
 
 
+class ImpatientCache:
+    """The board until it fails once: a sweep has no time to wait for it with every packet."""
+
+    def __init__(self, board: ClaimBoard) -> None:
+        self._board = board
+        self._failure: Unavailable | None = None
+
+    def close(self, packet_id: str) -> None:
+        """Close a packet. Raises Unavailable."""
+        self._try(lambda: self._board.close(packet_id))
+
+    def load(self, packet: Packet, shares: Sequence[ShareFate]) -> None:
+        """Load a packet. Raises Unavailable."""
+        self._try(lambda: self._board.load(packet, shares))
+
+    def _try(self, do: Callable[[], None]) -> None:
+        if self._failure:
+            raise Unavailable("the cache did not answer before in this sweep")
+        try:
+            do()
+        except Unavailable as error:
+            self._failure = error
+            raise
+
+
 def expire_packets(
     *,
     packets: Packets,
@@ -46,17 +71,18 @@ def expire_packets(
     stop_at_ms: int,
 ) -> ExpireReport:
     """Close and refund what is due, the grace once for all of them; stop at *stop_at_ms*."""
+    cache = ImpatientCache(board)
 
     def begin(packet_id: str) -> Packet:
         return _begin_close(
-            packet_id, packets=packets, board=board, journal=journal, now_ms=clock.now_ms()
+            packet_id, packets=packets, cache=cache, journal=journal, now_ms=clock.now_ms()
         )
 
     def finish(packet: Packet) -> tuple[int, bool]:
         refunded_fen = _refund(
             packet,
             packets=packets,
-            board=board,
+            cache=cache,
             ledger=ledger,
             clock=clock,
             stop_at_ms=stop_at_ms,
@@ -86,7 +112,7 @@ def expire_packets(
 
 
 def _begin_close(
-    packet_id: str, *, packets: Packets, board: ClaimBoard, journal: Journal, now_ms: int
+    packet_id: str, *, packets: Packets, cache: ImpatientCache, journal: Journal, now_ms: int
 ) -> Packet:
     packet = packets.find_packet(packet_id)
     if packet is None:
@@ -94,7 +120,7 @@ def _begin_close(
         raise LookupError(msg)
     closing = packets.begin_close(packet, now_ms)
     try:
-        board.close(packet_id)
+        cache.close(packet_id)
     except Unavailable as error:
         # It refuses by its own clock; and what it hands out nevertheless meets a fate.
         journal.failure("cache_not_closed", error, packet_id=packet_id)
@@ -105,7 +131,7 @@ def _refund(
     packet: Packet,
     *,
     packets: Packets,
-    board: ClaimBoard,
+    cache: ImpatientCache,
     ledger: Ledger,
     clock: Clock,
     stop_at_ms: int,
@@ -132,7 +158,7 @@ def _refund(
             raise InvariantViolated(msg)
     # Whoever has a share hears so as long as the cache remembers, whatever it had forgotten. With
     # the cache away the money is back, and the packet stays closing until this has worked.
-    board.load(packet, shares)
+    cache.load(packet, shares)
     best = luckiest(shares)
     if best and packet.kind is Kind.LUCKY:
         packets.mark_luckiest(best)
