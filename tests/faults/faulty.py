@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from botocore.exceptions import ClientError, ReadTimeoutError
 
@@ -16,6 +16,10 @@ from redpacket.ports import ClaimBoard
 from tests.fakes import FakeDynamo, FakeQueue
 
 Result = TypeVar("Result")
+
+
+Failure: TypeAlias = Callable[[], Exception]
+"""Makes a new error each time: one that is raised again would keep every traceback it ever had."""
 
 
 class Killed(BaseException):
@@ -46,25 +50,34 @@ class Wire:
         self._let_others_run = let_others_run
         self.steps = 0
 
-    def call(self, do: Callable[[], Result], *, lost: Exception, in_doubt: Exception) -> Result:
+    def call(self, do: Callable[[], Result], *, lost: Failure, in_doubt: Failure) -> Result:
         """Carry out *do*, with luck; raise *lost* without its effect, *in_doubt* after it."""
         self.steps += 1
         self._let_others_run()
         fault = self._faults.strike()
         if fault == "lost":
-            raise lost
+            raise lost()
         if fault == "killed_before":
             raise Killed
         result = do()
         self._let_others_run()
         if fault == "in_doubt":
-            raise in_doubt
+            raise in_doubt()
         if fault == "killed_after":
             raise Killed
         return result
 
 
-_TIMEOUT = ReadTimeoutError(endpoint_url="dynamodb")
+def _timed_out() -> ReadTimeoutError:
+    return ReadTimeoutError(endpoint_url="dynamodb")
+
+
+def _cache_away() -> Unavailable:
+    return Unavailable("the cache does not answer")
+
+
+def _queue_away() -> Unavailable:
+    return Unavailable("the queue does not answer")
 
 
 def _throttled(operation: str) -> ClientError:
@@ -86,7 +99,9 @@ class FaultyDynamo:
 
         def call(**arguments: Any) -> Any:
             return self._wire.call(
-                lambda: method(**arguments), lost=_throttled(operation), in_doubt=_TIMEOUT
+                lambda: method(**arguments),
+                lost=lambda: _throttled(operation),
+                in_doubt=_timed_out,
             )
 
         return call
@@ -118,8 +133,7 @@ class FaultyBoard:
         return self._call(lambda: self._board.holders(packet_id))
 
     def _call(self, do: Callable[[], Result]) -> Result:
-        away = Unavailable("the cache does not answer")
-        return self._wire.call(do, lost=away, in_doubt=away)
+        return self._wire.call(do, lost=_cache_away, in_doubt=_cache_away)
 
 
 class FaultyQueue:
@@ -132,8 +146,7 @@ class FaultyQueue:
 
     def put(self, refs: Iterable[ShareRef]) -> None:
         waiting = list(refs)
-        away = Unavailable("the queue does not answer")
-        self._wire.call(lambda: self._queue.put(waiting), lost=away, in_doubt=away)
+        self._wire.call(lambda: self._queue.put(waiting), lost=_queue_away, in_doubt=_queue_away)
 
     def receive(self) -> list[ShareRef]:
         """Return some messages, one of them perhaps twice; they stay until they are deleted."""
