@@ -99,9 +99,12 @@ test: setup ## all tests; a part of them: make test TESTS=tests/integration
 check: lint types imports template test faults ## exactly what CI runs
 
 ##@ Prove it
-.PHONY: faults mutants
+.PHONY: faults faults-real mutants
 faults: $(VENV)/app.ready ## simulate heavy faults: make faults N=5000 SEED=1
 	@PYTHONPATH=shared $(APP)/python -m tests.faults.simulation --schedules $(or $(N),5000) --seed $(or $(SEED),1)
+
+faults-real: setup ## kill, freeze and flush real servers under load; figures into docs/evidence.md
+	@PYTHONPATH=shared $(APP)/python -m tests.faults.real --write
 
 mutants: $(VENV)/app.ready ## remove each safety condition, one at a time: every one must be noticed
 	@$(APP)/python -m tests.faults.mutants

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Protocol
 
 from tests.faults import figures as report
-from tests.faults import real_cache, real_cluster
+from tests.faults import real_cache, real_cluster, real_kill, real_money, real_queue
 from tests.faults.figures import Figures
 
 EVIDENCE = Path(__file__).parents[2] / "docs" / "evidence.md"
@@ -34,6 +34,10 @@ SUITES: dict[str, Suite] = {
     "flush": real_cache.flush,
     "eviction": real_cache.eviction,
     "cluster": real_cluster.cluster,
+    "kill": real_kill.kill,
+    "queue": real_queue.queue,
+    "refund": real_money.refund,
+    "send": real_money.send,
 }
 
 

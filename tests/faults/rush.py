@@ -18,11 +18,17 @@ from redis.exceptions import RedisClusterException
 
 from redpacket.domain.checks import Difference, Told
 from redpacket.domain.claim import Fate, ShareFate, ShareRef
-from redpacket.domain.errors import PacketEmptied, PacketExpired, RedPacketError, Unavailable
+from redpacket.domain.errors import (
+    InvariantViolated,
+    PacketEmptied,
+    PacketExpired,
+    RedPacketError,
+    Unavailable,
+)
 from redpacket.domain.packet import Packet, PacketStatus, Person
 from redpacket.domain.split import share_amount_fen
 from redpacket.ports import ClaimBoard
-from tests.fakes import FakeClock, FakeDynamo, Item
+from tests.fakes import FakeBoard, FakeClock, FakeDynamo, Item
 from tests.town import LIFE_MS, Town
 
 THREADS = 12
@@ -34,13 +40,20 @@ LEDGER_LATENCY_S = (0.0005, 0.003)
 
 
 class WallClock(FakeClock):
-    """The real time, which can be put forward; *at_ms* is by how much."""
+    """The real time, which can be put forward; *at_ms* is by how much, and grows by sleeping."""
 
     def __init__(self) -> None:
         super().__init__(0)
+        self.is_patient = False
 
     def now_ms(self) -> int:
         return time.time_ns() // 1_000_000 + self.at_ms
+
+    def sleep_ms(self, duration_ms: int) -> None:
+        if self.is_patient:
+            time.sleep(duration_ms / 1000)
+        else:
+            super().sleep_ms(duration_ms)
 
 
 class SharedDynamo(FakeDynamo):
@@ -104,14 +117,15 @@ class SharedDynamo(FakeDynamo):
 
 
 class RealTown(Town):
-    """A town in real time whose cache is a real server."""
+    """A town in real time, for many threads, and with a real cache where one is given."""
 
-    def __init__(self, board: ClaimBoard) -> None:
+    def __init__(self, board: ClaimBoard | None = None) -> None:
         super().__init__()
         self.clock: WallClock = WallClock()
         self.dynamo: SharedDynamo = SharedDynamo()
         self.packets, self.ledger = self.adapters(self.dynamo)
-        self.board = board
+        self.memory = FakeBoard(self.clock)
+        self.board = board or self.memory
 
     def send_some(self, number: int, count: int, **changes: Any) -> list[Packet]:
         """Send *number* lucky packets of *count* shares."""
@@ -119,8 +133,9 @@ class RealTown(Town):
         return [self.send(**changes) for _ in range(number)]
 
     def settle_all(self) -> None:
-        while self.queue.refs:
-            self.queue.refs.extend(self.settle())
+        for _ in range(5):
+            if self.queue.refs:
+                self.queue.refs.extend(self.settle())
 
 
 class NaiveBoard:
@@ -222,7 +237,7 @@ class Crowd:
     def differences(self) -> list[Difference | str]:
         """Play the day to its end without faults; return everything that is wrong then."""
         town = self.town
-        town.dynamo.is_far = False
+        town.dynamo.is_far = town.clock.is_patient = False
         found: list[Difference | str] = [*self.wrong]
         if not self.naive:
             self._everybody_asks(self._unanswered)
@@ -238,6 +253,11 @@ class Crowd:
             found = [*self.wrong]
         town.pass_time(LATE_MS)
         found += town.differences(LATE_MS)
+        found += [
+            f"{name}: {error}"
+            for name, error in town.journal.errors
+            if isinstance(error, InvariantViolated)
+        ]
         return found
 
     def _end_the_day(self) -> None:
