@@ -14,6 +14,8 @@ export __SAM_CLI_APP_DIR := $(CURDIR)/$(LOCAL)/sam
 # Whatever environment the caller works in must not leak into ours.
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME MAKEFLAGS
 export PYTHONPYCACHEPREFIX := $(CURDIR)/$(LOCAL)/cache/python
+# uv trusts what this machine trusts: a company's proxy has a certificate of its own.
+export UV_SYSTEM_CERTS := 1
 
 COMPILE := pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--no-config --custom-compile-command "make lock"
