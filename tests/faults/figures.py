@@ -9,6 +9,15 @@ from pathlib import Path
 
 BEGIN, END = "<!-- faults-real:begin -->", "<!-- faults-real:end -->"
 
+LEGEND = """\
+**Faults** are what was done to the processes, and to the queue's messages; for "send" they are the
+repeats. **Repairs** are shares that the cache named wrongly and the ledger knew better. **Naive**
+are the violations of the control, which answers after the cache alone, or looks and acts in
+separate steps. **Back after** is the time from the end of a fault until a new share was claimed,
+median and longest; for "failover" from the moment when the cache's name led to the replica. Written
+by `make faults-real`.
+"""
+
 INTRO = """# Evidence
 
 What was run to find a fen made or lost, and what came of it.
@@ -53,11 +62,11 @@ def table(figures: Sequence[Figures]) -> str:
 
 
 def write(document: Path, text: str) -> None:
-    """Put *text* between the markers of *document*, and touch nothing else."""
+    """Put *text* and what it means between the markers of *document*, and touch nothing else."""
     old = document.read_text(encoding="utf-8") if document.exists() else INTRO
     if BEGIN not in old:
         separator = "" if old == INTRO else "\n## Faults of real processes\n\n"
         old = f"{old}{separator}{BEGIN}\n{END}\n"
     before, _, rest = old.partition(BEGIN)
     _, _, after = rest.partition(END)
-    document.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")
+    document.write_text(f"{before}{BEGIN}\n{text}\n\n{LEGEND}{END}{after}", encoding="utf-8")

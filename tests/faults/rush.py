@@ -32,6 +32,7 @@ from tests.fakes import FakeBoard, FakeClock, FakeDynamo, Item
 from tests.town import LIFE_MS, Town
 
 THREADS = 12
+COMES_BACK = 0.15
 LATE_MS = 20 * 60_000
 """I8: within this time after the last fault all is settled and closed."""
 
@@ -196,6 +197,7 @@ class Crowd:
         self.claims: list[tuple[float, float]] = []
         self.causes: Counter[str] = Counter()
         self.wrong: list[str] = []
+        self._by_id = {packet.packet_id: packet for packet in packets}
         self._pause_s = pause_s
         self._taps = itertools.count()
         self._is_over = threading.Event()
@@ -241,9 +243,8 @@ class Crowd:
         found: list[Difference | str] = [*self.wrong]
         if not self.naive:
             self._everybody_asks(self._unanswered)
-            by_id = {packet.packet_id: packet for packet in self.packets}
             told = {(answer.packet_id, answer.user_id) for answer in town.told}
-            everybody = [(by_id[packet_id], user_id) for packet_id, user_id in told]
+            everybody = [(self._by_id[packet_id], user_id) for packet_id, user_id in told]
             self._everybody_asks(everybody)
             found = [*self.wrong]
         self._end_the_day()
@@ -279,7 +280,16 @@ class Crowd:
             user_id = f"user-{next(self._taps) // 2}"
             packet = self.packets[hash(user_id) % len(self.packets)]
             self._ask(packet, user_id)
+            if not self.naive and random.random() < COMES_BACK:
+                self._come_back()
             time.sleep(random.uniform(0, 2 * self._pause_s))
+
+    def _come_back(self) -> None:
+        """Let somebody who was told an amount ask again, while all goes wrong."""
+        if told := self.town.told:
+            answer = random.choice(told)
+            packet = self._by_id[answer.packet_id]
+            self._try(packet, answer.user_id, is_owner=True)
 
     def _ask(self, packet: Packet, user_id: str) -> None:
         """Ask until there is an answer, or the rush is over."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import textwrap
 import tomllib
 from enum import StrEnum
 from pathlib import Path
@@ -31,7 +33,8 @@ DECISIONS = sorted((ROOT / "docs" / "adr").glob("*.md"))
 LATER_INVARIANTS = {"I6", "I9"}
 
 # Whole words between back quotes; a code block is none.
-_BLOCK = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
+_BLOCK = re.compile(r"^ *```.*?^ *```", re.DOTALL | re.MULTILINE)
+_SHELL = re.compile(r"^ *```sh[ \w]*\n(.*?)^ *```$", re.DOTALL | re.MULTILINE)
 _QUOTED = re.compile(r"`([^`\n]+)`")
 _LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)[^)]*\)")
 _PATH = re.compile(r"[\w.*-]+(/[\w.*-]+)*(/|\.(py|lua|md|yaml|toml|json|svg|in|txt))")
@@ -162,6 +165,111 @@ def test_every_alarm_is_documented(template: dict[str, Any]) -> None:
         for row in _rows(ROOT / "docs" / "operations.md")
         if row[0].endswith("Alarm") and row[0] != "Alarm"
     }
+
+
+# The runbook.
+
+
+RUNBOOK = ROOT / "docs" / "operations.md"
+BAD_STATES = {
+    "Redis is lost or was flushed",
+    "Redis is full",
+    "Ledger throttled",
+    "DLQ filled",
+    "A clock is wrong",
+    "A packet is stuck in closing",
+    "A claim is refused",
+    "Reconciliation found a difference",
+    "The schedule is silent",
+}
+
+
+def _sections(document: Path) -> dict[str, str]:
+    """Return the text under each heading of the second level."""
+    sections = re.split(r"^## ", _text(document), flags=re.MULTILINE)[1:]
+    return {title: text for title, _, text in (section.partition("\n") for section in sections)}
+
+
+def test_every_bad_state_says_what_is_seen_what_rings_and_what_to_do() -> None:
+    sections = _sections(RUNBOOK)
+
+    assert set(sections) >= BAD_STATES
+    for title in BAD_STATES:
+        positions = [sections[title].find(f"**{word}**") for word in ("Users see", "Rings", "Do")]
+        assert positions == sorted(positions)
+        assert -1 not in positions, title
+        assert _SHELL.search(sections[title]), title
+
+
+def test_every_alarm_leads_to_a_bad_state_that_names_it(template: dict[str, Any]) -> None:
+    sections = _sections(RUNBOOK)
+    anchors = {re.sub(r"[^\w-]", "", title.lower().replace(" ", "-")): title for title in sections}
+    rows = {row[0]: row[2] for row in _rows(RUNBOOK) if row[0].endswith("Alarm")}
+
+    for alarm in _resources(template, "AWS::CloudWatch::Alarm"):
+        found = [anchors[anchor] for anchor in re.findall(r"\(#([\w-]+)\)", rows[alarm])]
+        assert found, alarm
+        assert set(found) <= BAD_STATES
+        assert any(alarm in sections[title] for title in found), alarm
+
+
+def test_every_resource_in_a_command_of_the_runbook_exists(template: dict[str, Any]) -> None:
+    resources = template["Resources"]
+    events = {
+        f"{name}{event}"
+        for name, resource in resources.items()
+        for event in resource.get("Properties", {}).get("Events", {})
+    }
+    commands = "".join(_SHELL.findall(_text(RUNBOOK)))
+
+    named = set(re.findall(r"\$\(resource (\w+)\)", commands))
+    named |= set(re.findall(r"logged (\w+Logs)", commands))
+    outputs = set(re.findall(r"\$\(output (\w+)\)", commands))
+
+    assert named <= set(resources) | events
+    assert outputs <= set(template["Outputs"])
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=_name)
+def test_every_command_can_be_pasted(document: Path) -> None:
+    commands = "".join(textwrap.dedent(block) for block in _SHELL.findall(_text(document)))
+
+    done = subprocess.run(
+        ["bash", "-n"],  # noqa: S607 - whatever bash there is
+        input=commands,
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+
+    assert done.stderr == ""
+
+
+# The evidence.
+
+
+EVIDENCE = ROOT / "docs" / "evidence.md"
+
+
+def test_the_evidence_says_how_to_repeat_it() -> None:
+    commands = {row[0] for row in _rows(EVIDENCE)}
+
+    assert {"`make faults`", "`make mutants`", "`make check`"} <= commands
+
+
+def test_the_evidence_has_its_place_for_the_faults_of_real_processes() -> None:
+    text = _text(EVIDENCE)
+
+    assert text.count("<!-- faults-real:begin -->") == text.count("<!-- faults-real:end -->") == 1
+    assert text.index("<!-- faults-real:begin -->") < text.index("<!-- faults-real:end -->")
+
+
+def test_every_bug_in_the_evidence_has_a_test_or_a_control() -> None:
+    text = _sections(EVIDENCE)["Bugs that the suites and reviews found"]
+    bugs = [line for line in text.splitlines() if line.startswith("| ")][1:]
+
+    assert len(bugs) > 1
+    assert [bug for bug in bugs if "`tests/" not in bug.rpartition(" | ")[2]] == []
 
 
 def test_every_counted_event_is_documented() -> None:

@@ -158,6 +158,20 @@ def test_after_a_failover_an_owner_keeps_their_share_and_the_new_one_is_given_on
     assert town.grab(packet, "cat").share.share_no == 3
 
 
+def test_an_owner_whom_a_failover_forgot_is_not_told_expired(town: Town) -> None:
+    packet = town.send()
+    before = town.memory.snapshot()
+    claim = town.grab(packet, "ann")
+    town.memory.fail_over(before)
+    town.pass_time(61_000)  # its life is over, and no sweep has come yet
+
+    again = town.grab(packet, "ann")
+
+    assert (again.share, again.is_new) == (claim.share, False)
+    with pytest.raises(PacketExpired):
+        town.grab(packet, "bob")
+
+
 def test_a_claim_in_flight_when_the_refund_came_is_told_expired(town: Town) -> None:
     packet = town.send(count=2)
     town.memory.grab(packet.packet_id, "ann")  # and her Lambda sleeps

@@ -49,7 +49,7 @@ IS_CLOSING = "#status = :closing"
 IS_EMPTY = "balance_fen = :zero"
 
 # The sort key of an entry. DynamoDB refuses a range that ends before it begins, and a long key.
-_CURSOR = re.compile(rf"{keys.ENTRY_PREFIX}[0-9]{{13}}#[!-~]{{1,200}}")
+ENTRY_CURSOR = re.compile(rf"{keys.ENTRY_PREFIX}[0-9]{{13}}#[!-~]{{1,200}}")
 
 
 class DynamoLedger:
@@ -113,7 +113,7 @@ class DynamoLedger:
     ) -> tuple[list[Entry], str | None]:
         # The cursor is the last sort key shown: only ever compared, so a forged one shows nothing
         # but another page of the same book.
-        if cursor is not None and not _CURSOR.fullmatch(cursor):
+        if cursor is not None and not ENTRY_CURSOR.fullmatch(cursor):
             raise InvalidRequest([{"field": "cursor", "message": "is no cursor of this list"}])
         last = cursor or f"{keys.ENTRY_PREFIX}~"
         rows = self._dynamo.query_some(

@@ -14,10 +14,10 @@ PACKET_ID_BYTES = 16
 
 # What `secrets.token_urlsafe(PACKET_ID_BYTES)` makes. Checked before an id enters a key: a brace
 # would move a Redis slot.
-_PACKET_ID = re.compile(r"[A-Za-z0-9_-]{22}")
+PACKET_ID = re.compile(r"[A-Za-z0-9_-]{22}")
 
 # Subjects of the issuers we know (UUIDs, e-mail addresses, employee numbers, provider|id).
-_USER_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@:|+=-]{0,127}")
+USER_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@:|+=-]{0,127}")
 
 
 class Kind(StrEnum):
@@ -72,7 +72,7 @@ class Packet:
 
 def check_packet_id(packet_id: str) -> str:
     """Return *packet_id*, or raise PacketNotFound where it can't be one."""
-    if not _PACKET_ID.fullmatch(packet_id):
+    if not PACKET_ID.fullmatch(packet_id):
         msg = "no such packet"
         raise PacketNotFound(msg)
     return packet_id
@@ -80,7 +80,7 @@ def check_packet_id(packet_id: str) -> str:
 
 def check_user_id(user_id: str) -> str:
     """Return *user_id*, or raise Forbidden where the token's subject can't be a user."""
-    if not _USER_ID.fullmatch(user_id):
+    if not USER_ID.fullmatch(user_id):
         msg = "the token's subject can't be a user id"
         raise Forbidden(msg)
     return user_id

@@ -31,7 +31,7 @@ Answer: TypeAlias = dict[str, Any]
 
 BODY_BYTES_MAX = 8 * 1024
 ADMIN_SCOPE = "hongbao/admin"
-_KEY_LENGTH_MAX = 255
+KEY_LENGTH_MAX = 255
 _NICKNAME_LENGTH_MAX = 64
 
 
@@ -83,7 +83,7 @@ class HttpRequest:
     def idempotency_key(self) -> str:
         """The client's key. Raises IdempotencyKeyMissing where there is none that will do."""
         key = self.headers.get("idempotency-key", "")
-        if not 1 <= len(key) <= _KEY_LENGTH_MAX:
+        if not 1 <= len(key) <= KEY_LENGTH_MAX:
             msg = "send a header Idempotency-Key of 1 to 255 characters"
             raise IdempotencyKeyMissing(msg)
         return key
@@ -127,6 +127,10 @@ class Api:
     def route_keys(self) -> list[str]:
         """All routes of this door."""
         return list(self._routes)
+
+    def summary_of(self, key: str) -> str:
+        """Say what a route does, in the words of its function."""
+        return (self._routes[key].__doc__ or "").strip()
 
     def __call__(self, event: Event, context: Any) -> Answer:  # noqa: ANN401 - Lambda's form
         """Answer one request, whose every error becomes a problem; or run the schedule."""

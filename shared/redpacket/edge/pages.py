@@ -15,16 +15,18 @@ from redpacket.edge.api import HttpAnswer, HttpRequest
 from redpacket.flows.read_records import page_of, read_record
 from redpacket.ports import ListItem
 
-_LIMIT_DEFAULT = 50
-_LIMIT_MAX = 100
-_YEAR_FIRST, _YEAR_LAST = 2020, 2200
+LIMIT_DEFAULT = 50
+LIMIT_MAX = 100
+YEAR_FIRST, YEAR_LAST = 2020, 2200
+CURSOR_MAX = 10**7
+"""Over any share number, which is what the cursor of a record page is."""
 
 
 def record_page(request: HttpRequest) -> HttpAnswer:
     """Show a packet with its claims by share number, *limit* of them after *cursor*."""
     viewer = request.user.user_id
-    limit = _integer(request, "limit", 1, _LIMIT_MAX) or _LIMIT_DEFAULT
-    after_no = _integer(request, "cursor", 0, 10**7) or 0
+    limit = _integer(request, "limit", 1, LIMIT_MAX) or LIMIT_DEFAULT
+    after_no = _integer(request, "cursor", 0, CURSOR_MAX) or 0
     record = read_record(request.packet_id, packets=wiring.packets())
     later = [share for share in record.claims if share.share_no > after_no]
     page = later[:limit]
@@ -50,7 +52,7 @@ def received_page(request: HttpRequest) -> HttpAnswer:
 def transfers_page(request: HttpRequest) -> HttpAnswer:
     """Show the caller's book, newest first."""
     account = user_account(request.user.user_id)
-    limit = _integer(request, "limit", 1, _LIMIT_MAX) or _LIMIT_DEFAULT
+    limit = _integer(request, "limit", 1, LIMIT_MAX) or LIMIT_DEFAULT
     cursor = request.query.get("cursor")
     entries, next_cursor = wiring.ledger().list_entries(account, cursor, limit)
     return HttpAnswer(views.transfers_view(entries, next_cursor))
@@ -64,7 +66,7 @@ def health(request: HttpRequest) -> HttpAnswer:  # noqa: ARG001 - a route takes 
 def _list_page(
     request: HttpRequest, find: Callable[[str, int | None], list[ListItem]], amount: str
 ) -> HttpAnswer:
-    year = _integer(request, "year", _YEAR_FIRST, _YEAR_LAST)
+    year = _integer(request, "year", YEAR_FIRST, YEAR_LAST)
     found = find(request.user.user_id, year)
     page = page_of(found, request.query.get("cursor"), packets=wiring.packets())
     return HttpAnswer(views.list_view(page, amount))

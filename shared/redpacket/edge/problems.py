@@ -26,7 +26,7 @@ STATUS_BY_CODE: Final = {
 RETRY_AFTER_S = 1
 """With 503 and with a key in use: by then the outcome is known."""
 
-_RETRIED = {"unavailable", "idempotency_key_in_use"}
+RETRIED = {"unavailable", "idempotency_key_in_use"}
 
 
 def problem_of(error: Exception, request_id: str) -> tuple[int, dict[str, str], dict[str, Any]]:
@@ -49,6 +49,6 @@ def problem_of(error: Exception, request_id: str) -> tuple[int, dict[str, str], 
     if isinstance(error, InvalidRequest):
         body["errors"] = error.errors
     headers = {"content-type": "application/problem+json"}
-    if code in _RETRIED:
+    if code in RETRIED:
         headers["retry-after"] = str(RETRY_AFTER_S)
     return status, headers, body

@@ -23,7 +23,7 @@ from pydantic import (
 
 from redpacket.domain.errors import Forbidden, InvalidRequest
 from redpacket.domain.ledger import FEN_MAX
-from redpacket.domain.packet import check_user_id
+from redpacket.domain.packet import USER_ID, check_user_id
 from redpacket.domain.text import composed, is_visible
 from redpacket.edge.api import HttpRequest
 from redpacket.ports import Request
@@ -32,6 +32,8 @@ DEFAULT_GREETING = "恭喜发财，大吉大利"
 GREETING_GRAPHEMES_MAX = 50
 NICKNAME_GRAPHEMES_MAX = 32
 _CODE_POINTS_PER_GRAPHEME_MAX = 8
+_VISIBLE_TEXT = {"format": "visible-text"}
+"""A format of our own in openapi.json, where no pattern says what `_text` checks."""
 
 LIFE_S_MAX = 7 * 24 * 3600
 """Money is not locked away for longer than a week."""
@@ -40,6 +42,10 @@ LIFE_S_DEFAULT = 24 * 3600
 COUNT_MAX = 1_000_000
 
 Model = TypeVar("Model", bound=BaseModel)
+
+
+def _length(graphemes_max: int) -> StringConstraints:
+    return StringConstraints(max_length=graphemes_max * _CODE_POINTS_PER_GRAPHEME_MAX)
 
 
 def _text(graphemes_max: int) -> AfterValidator:
@@ -90,7 +96,12 @@ class SendBody(_Body):
     share_fen_max: Fen | None = None
     unit_fen: Annotated[int, Field(ge=1, le=1)] = 1  # a Literal[1] takes true for 1
     opening: Literal["one_step"] = "one_step"
-    greeting: Annotated[str, _text(GREETING_GRAPHEMES_MAX)] = DEFAULT_GREETING
+    greeting: Annotated[
+        str,
+        _length(GREETING_GRAPHEMES_MAX),
+        _text(GREETING_GRAPHEMES_MAX),
+        Field(json_schema_extra=_VISIBLE_TEXT),
+    ] = DEFAULT_GREETING
     expires_in_s: Annotated[int, Field(ge=1, le=LIFE_S_MAX)] = LIFE_S_DEFAULT
 
     @model_validator(mode="after")
@@ -110,14 +121,24 @@ class GrabBody(_Body):
 class DepositBody(_Body):
     """POST /admin/deposits; *user* is the account owner's id, the subject of their token."""
 
-    user: Annotated[str, AfterValidator(_user_id)]
+    user: Annotated[
+        str,
+        AfterValidator(_user_id),
+        Field(json_schema_extra={"pattern": f"^{USER_ID.pattern}$"}),
+    ]
     amount_fen: Fen
 
 
 class ProfileBody(_Body):
     """PUT /me/profile."""
 
-    nickname: Annotated[str, _text(NICKNAME_GRAPHEMES_MAX), AfterValidator(_not_empty)]
+    nickname: Annotated[
+        str,
+        _length(NICKNAME_GRAPHEMES_MAX),
+        _text(NICKNAME_GRAPHEMES_MAX),
+        AfterValidator(_not_empty),
+        Field(json_schema_extra={**_VISIBLE_TEXT, "pattern": r"\S"}),
+    ]
     avatar_url: (
         Annotated[str, StringConstraints(pattern=r"^https://[!-~]+$", max_length=1024)] | None
     ) = None

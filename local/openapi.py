@@ -1,0 +1,584 @@
+"""Writes openapi.json: the HTTP contract, generated from the code that keeps it.
+
+Routes and their summaries come from the doors, request bodies from edge/schemas.py, problems from
+edge/problems.py. What the code says nowhere else is in two tables here: OPERATIONS has a row per
+route, ANSWERS the form of every success. `make openapi` writes the file anew, and
+tests/unit/test_openapi.py holds it to the code.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from dataclasses import dataclass
+from enum import StrEnum
+from http import HTTPStatus
+from typing import Any, TypeAlias
+
+from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema, models_json_schema
+
+import redpacket
+from local import places
+from redpacket.adapters.dynamo_ledger import ENTRY_CURSOR
+from redpacket.domain.ledger import FEN_MAX, TransferKind
+from redpacket.domain.packet import PACKET_ID, Kind, Opening, PacketStatus
+from redpacket.domain.split import Split
+from redpacket.edge import pages, schemas
+from redpacket.edge.api import ADMIN_SCOPE, BODY_BYTES_MAX, KEY_LENGTH_MAX, Api
+from redpacket.edge.problems import RETRIED, RETRY_AFTER_S, STATUS_BY_CODE
+
+Schema: TypeAlias = dict[str, Any]
+
+OPENAPI = places.ROOT / "openapi.json"
+JSON = "application/json"
+PROBLEM_JSON = "application/problem+json"
+
+# ---------------------------------------------------------------- forms
+
+
+def an_object(properties: Schema, **more: Any) -> Schema:  # noqa: ANN401 - any JSON schema
+    """Return the form of an object that has exactly *properties*, all of them."""
+    required = list(properties)
+    fixed = {"properties": properties, "required": required, "additionalProperties": False}
+    return {"type": "object", **fixed, **more}
+
+
+def or_null(form: Schema) -> Schema:
+    """Return a form that may also be null."""
+    return {"anyOf": [form, {"type": "null"}]}
+
+
+def a_list(form: Schema, **bounds: int) -> Schema:
+    """Return the form of a list."""
+    return {"type": "array", "items": form, **bounds}
+
+
+def an_integer(low: int, high: int, **more: Any) -> Schema:  # noqa: ANN401 - any JSON schema
+    """Return the form of an integer from *low* to *high*."""
+    return {"type": "integer", "minimum": low, "maximum": high, **more}
+
+
+def words(*enums: type[StrEnum]) -> Schema:
+    """Return the form of a word of *enums*."""
+    return {"type": "string", "enum": [word.value for enum in enums for word in enum]}
+
+
+def ref(name: str, kind: str = "schemas") -> Schema:
+    """Return a reference to a component."""
+    return {"$ref": f"#/components/{kind}/{name}"}
+
+
+TEXT: Schema = {"type": "string"}
+WORD: Schema = {"type": "string", "minLength": 1}
+YES_OR_NO: Schema = {"type": "boolean"}
+FEN = an_integer(0, FEN_MAX)
+SHARE_FEN = an_integer(1, FEN_MAX)
+# Sums over packets and deposits: a cap on each amount is none on these.
+SUM_FEN: Schema = {"type": "integer", "minimum": 0}
+COUNT: Schema = {"type": "integer", "minimum": 0}
+SHARE_NO = an_integer(1, schemas.COUNT_MAX)
+SHARE_COUNT = an_integer(0, schemas.COUNT_MAX)
+AT_MS: Schema = {"type": "integer", "minimum": 0, "description": "Milliseconds since 1970."}
+DURATION_MS: Schema = {"type": "integer", "minimum": 0}
+PACKET_ID_TEXT: Schema = {"type": "string", "pattern": f"^{PACKET_ID.pattern}$"}
+PAYOUT: Schema = {"type": "string", "enum": ["queued", "settled"]}
+CURSOR: Schema = {**or_null(WORD), "description": "The next page's `cursor`; null on the last."}
+PERSON: Schema = {
+    "user_token": {"type": "string", "pattern": "^[A-Za-z0-9_-]{40,}$"},
+    "nickname": WORD,
+    "avatar_url": or_null({"type": "string", "pattern": "^https://"}),
+}
+SHOWN_CLAIM = an_object(
+    {
+        **PERSON,
+        "amount_fen": SHARE_FEN,
+        "share_no": SHARE_NO,
+        "claimed_at_ms": AT_MS,
+        "is_luckiest": YES_OR_NO,
+        "payout": PAYOUT,
+    },
+    description="A claim as everybody may see it.",
+)
+AUDIT: Schema = {"ok": YES_OR_NO, "differences": a_list(ref("Difference"))}
+
+
+def _page_of_packets(amount: str, form: Schema) -> Schema:
+    item = {
+        "packet_id": PACKET_ID_TEXT,
+        amount: form,
+        "at_ms": AT_MS,
+        "status": words(PacketStatus),
+    }
+    return an_object(
+        {
+            "items": a_list(an_object(item)),
+            "total_fen": SUM_FEN,
+            "count": COUNT,
+            "luckiest_count": COUNT,
+            "next": CURSOR,
+        }
+    )
+
+
+ANSWERS: dict[str, Schema] = {
+    "Claim": an_object(
+        {
+            "outcome": {"type": "string", "enum": ["claimed", "already_claimed"]},
+            "packet_id": PACKET_ID_TEXT,
+            "share_no": SHARE_NO,
+            "amount_fen": SHARE_FEN,
+            "claimed_at_ms": AT_MS,
+            "payout": PAYOUT,
+        },
+        description="A taker's claim; the amount is durable.",
+    ),
+    "SentPacket": an_object(
+        {
+            "packet_id": PACKET_ID_TEXT,
+            "status": {"const": PacketStatus.OPEN.value},
+            "kind": words(Kind),
+            "split": words(Split),
+            "opening": words(Opening),
+            "total_fen": SHARE_FEN,
+            "count": SHARE_NO,
+            "greeting": TEXT,
+            "created_at_ms": AT_MS,
+            "expires_at_ms": AT_MS,
+            "commitment": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+            "share_url": {"type": "string", "pattern": "^https?://"},
+        },
+        description="A packet as it was sent: a repeat reads the same.",
+    ),
+    "Record": an_object(
+        {
+            "packet_id": PACKET_ID_TEXT,
+            "sender": an_object(PERSON),
+            "kind": words(Kind),
+            "split": words(Split),
+            "opening": words(Opening),
+            "greeting": TEXT,
+            "status": words(PacketStatus),
+            "total_fen": SHARE_FEN,
+            "count": SHARE_NO,
+            "claimed_count": SHARE_COUNT,
+            "claimed_fen": FEN,
+            "remaining_count": SHARE_COUNT,
+            "refunded_fen": FEN,
+            "refunded_at_ms": or_null(AT_MS),
+            "created_at_ms": AT_MS,
+            "expires_at_ms": AT_MS,
+            "emptied_in_ms": or_null(DURATION_MS),
+            "closed_at_ms": or_null(AT_MS),
+            "luckiest": or_null(ref("ShownClaim")),
+            "claims": a_list(ref("ShownClaim"), maxItems=pages.LIMIT_MAX),
+            "next": CURSOR,
+            "commitment": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+            "mine": or_null(ref("ShownClaim")),
+        },
+        description="A packet with a page of its claims, by share number.",
+    ),
+    "Me": an_object({**PERSON, "balance_fen": SUM_FEN}),
+    "Sent": _page_of_packets("total_fen", SHARE_FEN),
+    "Received": _page_of_packets("amount_fen", SHARE_FEN),
+    "Transfers": an_object(
+        {
+            "items": a_list(ref("Transfer"), maxItems=pages.LIMIT_MAX),
+            "next": CURSOR,
+        }
+    ),
+    "Deposit": an_object({"transfer_id": WORD, "balance_fen": SUM_FEN}),
+    "Audit": an_object(AUDIT),
+    "Reconciliation": an_object(
+        {
+            **AUDIT,
+            "is_complete": YES_OR_NO,
+            "account_count": COUNT,
+            "entry_count": COUNT,
+            "packet_count": COUNT,
+        }
+    ),
+    "Health": an_object({"status": {"const": "ok"}, "version": WORD}),
+}
+
+_PARTS: dict[str, Schema] = {
+    "ShownClaim": SHOWN_CLAIM,
+    "Transfer": an_object(
+        {
+            "transfer_id": WORD,
+            "kind": words(TransferKind),
+            "amount_fen": {
+                **an_integer(-FEN_MAX, FEN_MAX),
+                "description": "Positive where it came in, negative where it went out.",
+            },
+            "counterparty": WORD,
+            "at_ms": AT_MS,
+        }
+    ),
+    "Difference": an_object(
+        {
+            "rule": {**WORD, "description": "The invariant's number, or where it was found."},
+            "subject": WORD,
+            "what": WORD,
+            "expected": {"type": ["integer", "string"]},
+            "actual": {"type": ["integer", "string"]},
+        }
+    ),
+    "GatewayMessage": {
+        "type": "object",
+        "description": "The gateway's own answer, which an API on API Gateway can't shape.",
+        "properties": {"message": {"type": ["string", "null"]}},
+        "required": ["message"],
+        "additionalProperties": False,
+    },
+}
+
+# ---------------------------------------------------------------- parameters
+
+PARAMETERS: dict[str, Schema] = {
+    "PacketId": {"name": "packet_id", "in": "path", "required": True, "schema": PACKET_ID_TEXT},
+    "IdempotencyKey": {
+        "name": "Idempotency-Key",
+        "in": "header",
+        "required": True,
+        "description": "Of the client's making. A repeat with the same key and body has no second "
+        "effect and the same answer.",
+        "schema": {"type": "string", "minLength": 1, "maxLength": KEY_LENGTH_MAX},
+    },
+    "IfNoneMatch": {
+        "name": "If-None-Match",
+        "in": "header",
+        "description": "The `ETag` of the page that the client has.",
+        "schema": TEXT,
+    },
+    "ClaimCursor": {
+        "name": "cursor",
+        "in": "query",
+        "description": "`next` of the page before.",
+        "schema": an_integer(0, pages.CURSOR_MAX),
+    },
+    "PacketCursor": {
+        "name": "cursor",
+        "in": "query",
+        "description": "`next` of the page before; any other shows the first page.",
+        "schema": TEXT,
+    },
+    "TransferCursor": {
+        "name": "cursor",
+        "in": "query",
+        "description": "`next` of the page before.",
+        "schema": {"type": "string", "pattern": f"^{ENTRY_CURSOR.pattern}$"},
+    },
+    "Limit": {
+        "name": "limit",
+        "in": "query",
+        "schema": an_integer(1, pages.LIMIT_MAX, default=pages.LIMIT_DEFAULT),
+    },
+    "Year": {
+        "name": "year",
+        "in": "query",
+        "description": "All years where it is missing.",
+        "schema": an_integer(pages.YEAR_FIRST, pages.YEAR_LAST),
+    },
+}
+
+# ---------------------------------------------------------------- routes
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """What the code of a route doesn't say by itself.
+
+    *refusals* are the route's own; those that every route has are added. *is_cached* is for pages
+    with an entity tag, *scope* for operators.
+    """
+
+    name: str
+    answer: str
+    status: int = 200
+    body: type[BaseModel] | None = None
+    needs_body: bool = True
+    parameters: tuple[str, ...] = ()
+    refusals: tuple[str, ...] = ()
+    is_cached: bool = False
+    scope: str | None = None
+    is_public: bool = False
+
+
+_WRITE = (
+    "idempotency_key_missing",
+    "idempotency_key_in_use",
+    "idempotency_key_reused",
+    "invalid_request",
+    "unavailable",
+)
+_LIST = ("invalid_request", "unavailable")
+
+OPERATIONS: dict[str, Operation] = {
+    "POST /packets": Operation(
+        name="sendPacket",
+        answer="SentPacket",
+        status=201,
+        body=schemas.SendBody,
+        parameters=("IdempotencyKey",),
+        refusals=(*_WRITE, "insufficient_funds", "split_impossible"),
+    ),
+    "POST /packets/{packet_id}/grab": Operation(
+        name="grabPacket",
+        answer="Claim",
+        body=schemas.GrabBody,
+        needs_body=False,
+        parameters=("PacketId",),
+        refusals=(
+            "packet_not_found",
+            "packet_not_started",
+            "packet_emptied",
+            "packet_expired",
+            "invalid_request",
+            "unavailable",
+        ),
+    ),
+    "GET /packets/{packet_id}": Operation(
+        name="readPacket",
+        answer="Record",
+        parameters=("PacketId", "ClaimCursor", "Limit", "IfNoneMatch"),
+        refusals=("packet_not_found", *_LIST),
+        is_cached=True,
+    ),
+    "GET /me": Operation(name="readMe", answer="Me", refusals=("unavailable",)),
+    "PUT /me/profile": Operation(
+        name="editProfile",
+        answer="Me",
+        body=schemas.ProfileBody,
+        refusals=("invalid_request", "unavailable"),
+    ),
+    "GET /me/sent": Operation(
+        name="readSent", answer="Sent", parameters=("Year", "PacketCursor"), refusals=_LIST
+    ),
+    "GET /me/received": Operation(
+        name="readReceived", answer="Received", parameters=("Year", "PacketCursor"), refusals=_LIST
+    ),
+    "GET /me/transfers": Operation(
+        name="readTransfers",
+        answer="Transfers",
+        parameters=("TransferCursor", "Limit"),
+        refusals=_LIST,
+    ),
+    "POST /admin/deposits": Operation(
+        name="deposit",
+        answer="Deposit",
+        status=201,
+        body=schemas.DepositBody,
+        parameters=("IdempotencyKey",),
+        refusals=_WRITE,
+        scope=ADMIN_SCOPE,
+    ),
+    "GET /admin/packets/{packet_id}/audit": Operation(
+        name="auditPacket",
+        answer="Audit",
+        parameters=("PacketId",),
+        refusals=("packet_not_found", "unavailable"),
+        scope=ADMIN_SCOPE,
+    ),
+    "POST /admin/reconcile": Operation(
+        name="reconcile", answer="Reconciliation", refusals=("unavailable",), scope=ADMIN_SCOPE
+    ),
+    "GET /health": Operation(name="readHealth", answer="Health", is_public=True),
+}
+
+_EVERYWHERE = ("payload_too_large", "internal_error")
+_OF_USERS = ("forbidden",)
+
+_GATEWAY_ANSWERS = {
+    HTTPStatus.UNAUTHORIZED: "No token, or none that is valid here and now.",
+    HTTPStatus.NOT_FOUND: "A path parameter that makes another path: with a slash, or empty.",
+    HTTPStatus.TOO_MANY_REQUESTS: "More requests than the stage's throttle lets through.",
+}
+
+# ---------------------------------------------------------------- the document
+
+_DESCRIPTION = f"""\
+Money is in fen and time in milliseconds, both integers: `1.0` is none. Bodies are at most
+{BODY_BYTES_MAX} bytes. Clients switch on a problem's `code`.
+
+Text of the format `visible-text` holds no control, bidi, zero-width, private or unassigned
+character; a greeting has at most {schemas.GREETING_GRAPHEMES_MAX} graphemes, a nickname
+{schemas.NICKNAME_GRAPHEMES_MAX}. The split `equal` goes with the kind `equal`, the others with
+`lucky`.
+
+A deployment may set lower bounds for `count` and `share_fen_max` than are written here.
+"""
+
+
+def doors() -> dict[str, Api]:
+    """Return the doors that answer HTTP, by their routes; loaded by path, as Lambda does."""
+    found: dict[str, Api] = {}
+    for file in sorted((places.ROOT / "functions").glob("*/app.py")):
+        spec = importlib.util.spec_from_file_location(f"door_{file.parent.name}", file)
+        assert spec
+        assert spec.loader
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        if isinstance(module.handler, Api):
+            found |= dict.fromkeys(module.handler.route_keys, module.handler)
+    return found
+
+
+def document() -> Schema:
+    """Return the whole contract."""
+    paths: Schema = {}
+    handlers = doors()
+    for key, operation in OPERATIONS.items():
+        method, path = key.split()
+        summary = handlers[key].summary_of(key)
+        paths.setdefault(path, {})[method.lower()] = _operation(operation, summary)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "redpacket",
+            "version": redpacket.__version__,
+            "summary": "Red packets (红包) whose every share has one durable fate.",
+            "description": _DESCRIPTION,
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": "/"}],
+        "security": [{"user": []}],
+        "paths": paths,
+        "components": {
+            "schemas": {**ANSWERS, **_PARTS, **_bodies(), **_problems()},
+            "parameters": PARAMETERS,
+            "securitySchemes": {
+                "user": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"},
+            },
+        },
+    }
+
+
+def text() -> str:
+    """Return the document as the file holds it."""
+    return json.dumps(document(), ensure_ascii=False, indent=2) + "\n"
+
+
+def problem_name(code: str) -> str:
+    """Return the name of a problem's schema: packet_not_found's is PacketNotFoundProblem."""
+    return "".join(word.capitalize() for word in code.split("_")) + "Problem"
+
+
+class _Untitled(GenerateJsonSchema):
+    """Leaves out titles that only repeat a field's name."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ANN401, ARG002 - pydantic's form
+        return False
+
+
+def _bodies() -> Schema:
+    models = [row.body for row in OPERATIONS.values() if row.body]
+    _, found = models_json_schema(
+        [(model, "validation") for model in models],
+        ref_template="#/components/schemas/{model}",
+        schema_generator=_Untitled,
+    )
+    bodies: Schema = found["$defs"]
+    for body in bodies.values():
+        body.pop("title", None)
+    return bodies
+
+
+def _problems() -> Schema:
+    errors = a_list(an_object({"field": WORD, "message": WORD}), minItems=1)
+    return {
+        problem_name(code): an_object(
+            {
+                "type": {"const": f"/problems/{code.replace('_', '-')}"},
+                "title": {"const": code.replace("_", " ").capitalize()},
+                "status": {"const": status},
+                "detail": TEXT,
+                "code": {"const": code},
+                "instance": {**WORD, "description": "The request's id, for the operator."},
+                **({"errors": errors} if code == "invalid_request" else {}),
+            }
+        )
+        for code, status in STATUS_BY_CODE.items()
+    }
+
+
+def _operation(operation: Operation, summary: str) -> Schema:
+    described: Schema = {"operationId": operation.name, "summary": summary}
+    if operation.is_public:
+        described["security"] = []
+    elif operation.scope:
+        described["security"] = [{"user": [operation.scope]}]
+        described["description"] = f"For tokens with the scope `{operation.scope}`."
+    if operation.parameters:
+        described["parameters"] = [ref(name, "parameters") for name in operation.parameters]
+    if operation.body:
+        described["requestBody"] = {
+            "required": operation.needs_body,
+            "content": {JSON: {"schema": ref(operation.body.__name__)}},
+        }
+    described["responses"] = _responses(operation)
+    return described
+
+
+def _responses(operation: Operation) -> Schema:
+    success: Schema = {
+        "description": HTTPStatus(operation.status).phrase,
+        "content": {JSON: {"schema": ref(operation.answer)}},
+    }
+    answers: dict[int, Schema] = {operation.status: success}
+    if operation.is_cached:
+        success["headers"] = _cache_headers()
+        unchanged = "The client has this very page already."
+        answers[304] = {"description": unchanged, "headers": _cache_headers()}
+    codes = {*operation.refusals, *_EVERYWHERE, *(() if operation.is_public else _OF_USERS)}
+    for status in {STATUS_BY_CODE[code] for code in codes}:
+        here = [code for code, its in STATUS_BY_CODE.items() if its == status and code in codes]
+        answers[status] = _problem_answer(here)
+    for status, description in _gateway_answers(operation).items():
+        answer = answers.setdefault(status, {"description": "", "content": {}})
+        answer["description"] = " ".join(filter(None, (answer["description"], description)))
+        answer["content"][JSON] = {"schema": ref("GatewayMessage")}
+    return {str(status): answers[status] for status in sorted(answers)}
+
+
+def _problem_answer(codes: list[str]) -> Schema:
+    forms = [ref(problem_name(code)) for code in codes]
+    described: Schema = {
+        "description": f"{', '.join(f'`{code}`' for code in codes)}.",
+        "content": {PROBLEM_JSON: {"schema": forms[0] if len(forms) == 1 else {"oneOf": forms}}},
+    }
+    if RETRIED.intersection(codes):
+        described["headers"] = {
+            "Retry-After": {
+                "description": "Seconds; then asking again gives the one true answer.",
+                "required": RETRIED.issuperset(codes),
+                "schema": {"type": "integer", "const": RETRY_AFTER_S},
+            }
+        }
+    return described
+
+
+def _gateway_answers(operation: Operation) -> dict[int, str]:
+    answers = dict(_GATEWAY_ANSWERS)
+    if operation.is_public:
+        del answers[HTTPStatus.UNAUTHORIZED]
+    if "PacketId" not in operation.parameters:
+        del answers[HTTPStatus.NOT_FOUND]
+    return {status.value: description for status, description in answers.items()}
+
+
+def _cache_headers() -> Schema:
+    return {
+        "ETag": {"required": True, "schema": {"type": "string", "pattern": '^"[0-9a-f]{32}"$'}},
+        "Cache-Control": {"required": True, "schema": {"const": "private, no-cache"}},
+    }
+
+
+def main() -> None:
+    """Write the file."""
+    OPENAPI.write_text(text(), encoding="utf-8")
+    print(f"Wrote {OPENAPI.name}: {len(OPERATIONS)} routes")
+
+
+if __name__ == "__main__":
+    main()

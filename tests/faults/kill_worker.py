@@ -1,0 +1,166 @@
+"""A Lambda worker that dies: forks for each job, and the fork is killed wherever the job says.
+
+    python -m tests.faults.kill_worker CACHE_PORT QUEUE_URL
+
+Reads a job per line and answers each with one line of what its worker told before it died.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from typing import Any
+
+import botocore.session
+
+from local.ports import HOST
+from redpacket.adapters.redis_claims import RedisClaims, connect
+from redpacket.adapters.sqs_payouts import SqsPayouts
+from redpacket.domain.claim import ShareRef
+from redpacket.domain.errors import RedPacketError
+from tests.faults.rush import NaiveBoard, WallClock
+from tests.faults.servers import CACHE_TIMEOUT_S
+from tests.town import Town
+
+_MESSAGES = 5
+
+
+class Fuse:
+    """Burns down by one before and after each I/O; at its end the worker dies."""
+
+    def __init__(self, length: int | None) -> None:
+        self._left = length
+
+    def burn(self) -> None:
+        if self._left is None:
+            return
+        if self._left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        self._left -= 1
+
+
+class Fused:
+    """A client of something outside, each of whose calls burns the fuse."""
+
+    def __init__(self, client: Any, fuse: Fuse) -> None:
+        self._client = client
+        self._fuse = fuse
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._client, name)
+        if isinstance(found, type) or not callable(found):
+            return found
+
+        def call(*args: Any, **options: Any) -> Any:
+            self._fuse.burn()
+            answer = found(*args, **options)
+            self._fuse.burn()
+            return answer
+
+        return call
+
+
+class Worker:
+    """Does one job in a process of its own."""
+
+    def __init__(self, cache_port: int, queue_url: str) -> None:
+        self._queue_url = queue_url
+        # Made once, as in a warm worker; nothing connects before the fork.
+        self._cache = connect(
+            HOST, cache_port, has_tls=False, username="", password="", timeout_s=CACHE_TIMEOUT_S
+        )
+        session = botocore.session.get_session()
+        self._dynamodb = session.create_client("dynamodb")
+        self._sqs = session.create_client("sqs")
+
+    def run(self, job: dict[str, Any]) -> dict[str, Any]:
+        """Fork, let the child do *job*, kill it if and when the job says so."""
+        reading, writing = os.pipe()
+        child = os.fork()
+        if not child:
+            code = 1
+            try:
+                os.close(reading)
+                self._do(job, writing)
+                code = 0
+            finally:
+                os._exit(code)
+        os.close(writing)
+        if job.get("die_in_ms") is not None:
+            time.sleep(job["die_in_ms"] / 1000)
+            os.kill(child, signal.SIGKILL)
+        with os.fdopen(reading) as answers:
+            lines = answers.read().splitlines()
+        _, status = os.waitpid(child, 0)
+        # A job that was cut off in the middle of its answer told nothing.
+        told = json.loads(lines[0]) if lines and lines[0].endswith("}") else {}
+        return {
+            **told,
+            "is_killed": os.WIFSIGNALED(status),
+            "is_broken": os.WIFEXITED(status) and os.WEXITSTATUS(status) != 0,
+        }
+
+    def _do(self, job: dict[str, Any], writing: int) -> None:
+        fuse = Fuse(job.get("fuse"))
+        town = Town()
+        town.clock = WallClock()
+        town.clock.at_ms = job["ahead_ms"]
+        town.packets, town.ledger = town.adapters(Fused(self._dynamodb, fuse))
+        town.board = RedisClaims(Fused(self._cache, fuse))  # type: ignore[arg-type]
+        sqs = Fused(self._sqs, fuse)
+        town.payouts = SqsPayouts(lambda: sqs, self._queue_url, town.clock.now_ms)
+
+        def tell(**answer: Any) -> None:
+            os.write(writing, f"{json.dumps(answer)}\n".encode())
+
+        try:
+            if job["do"] == "grab":
+                self._grab(job, town, Fused(self._cache, fuse), tell)
+            elif job["do"] == "settle":
+                self._settle(town, sqs)
+            else:
+                town.expire()
+                town.repair()
+        except RedPacketError as error:
+            tell(refused=error.code)
+
+    @staticmethod
+    def _grab(job: dict[str, Any], town: Town, cache: Fused, tell: Any) -> None:
+        packet = town.packets.find_packet(job["packet_id"])
+        assert packet
+        if not job["is_naive"]:
+            share = town.grab(packet, job["user_id"]).share
+            tell(share_no=share.share_no, amount_fen=share.amount_fen)
+            return
+
+        class Telling(list[Any]):
+            def append(self, told: Any) -> None:
+                tell(share_no=told.share_no, amount_fen=told.amount_fen)
+
+        town.told = Telling()
+        NaiveBoard(cache).grab(town, packet, job["user_id"])
+
+    def _settle(self, town: Town, sqs: Fused) -> None:
+        answer = sqs.receive_message(QueueUrl=self._queue_url, MaxNumberOfMessages=_MESSAGES)
+        named = {}
+        for message in answer.get("Messages", []):
+            body = json.loads(message["Body"])["body"]
+            named[message["ReceiptHandle"]] = ShareRef(body["packet_id"], body["share_no"])
+        failed = town.settle(list(named.values())) if named else set()
+        for handle, ref in named.items():
+            if ref not in failed:
+                sqs.delete_message(QueueUrl=self._queue_url, ReceiptHandle=handle)
+
+
+def main() -> None:
+    """Serve jobs until nobody asks any more."""
+    worker = Worker(int(sys.argv[1]), sys.argv[2])
+    for line in sys.stdin:
+        print(json.dumps(worker.run(json.loads(line))), flush=True)
+
+
+if __name__ == "__main__":
+    main()

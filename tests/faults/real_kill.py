@@ -1,0 +1,198 @@
+"""Workers are killed between any two steps, and at any moment; then somebody asks again."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import random
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+from local.places import ROOT
+from redpacket.adapters.redis_claims import RedisClaims, connect
+from redpacket.adapters.sqs_payouts import SqsPayouts
+from redpacket.domain.checks import Told
+from redpacket.domain.packet import Packet, PacketStatus
+from tests.faults.cloud import Cloud, a_cloud
+from tests.faults.figures import Figures
+from tests.faults.rush import LATE_MS, WallClock, close_quietly
+from tests.town import LIFE_MS, Town
+from tests.world import read_world
+
+WORKERS = 3
+VISIBILITY_TIMEOUT_S = 1
+
+# How many times the fuse burns in a job that nobody cuts off: twice an I/O.
+STEPS = {"grab": 10, "settle": 18, "sweep": 60}
+# Of the control: around the moment when it has told an amount and the ledger knows nothing of it.
+NAIVE_STEPS = range(6, 10)
+JOB_MS = 25
+
+Job = dict[str, Any]
+
+
+class Workers:
+    """Processes that do jobs, each in a fork that may be killed."""
+
+    def __init__(self, processes: list[subprocess.Popen[str]]) -> None:
+        self._processes = processes
+        self._free = threading.Semaphore(len(processes))
+        self._idle = list(processes)
+        self.ahead_ms = 0
+
+    def run(self, **job: Any) -> Job:
+        with self._free:
+            process = self._idle.pop()
+            try:
+                assert process.stdin
+                assert process.stdout
+                process.stdin.write(json.dumps({"ahead_ms": self.ahead_ms, **job}) + "\n")
+                process.stdin.flush()
+                answer: Job = json.loads(process.stdout.readline())
+            finally:
+                self._idle.append(process)
+        return answer
+
+    def run_to_death(self, do: str, **job: Any) -> Job:
+        """Kill the worker after one of its steps, or after some milliseconds."""
+        if job.get("is_naive"):
+            return self.run(do=do, fuse=random.choice(NAIVE_STEPS), **job)
+        if random.random() < 0.7:
+            return self.run(do=do, fuse=random.randrange(STEPS[do]), **job)
+        return self.run(do=do, die_in_ms=random.uniform(0, JOB_MS), **job)
+
+
+@contextmanager
+def some_workers(cloud: Cloud, queue_url: str) -> Iterator[Workers]:
+    command = [sys.executable, "-m", "tests.faults.kill_worker"]
+    command += [str(cloud.redis_port), queue_url]
+    path = os.pathsep.join((str(ROOT / "shared"), str(ROOT)))
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": path, **cloud.environment()}
+    processes = [
+        subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env=environment,
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        for _ in range(WORKERS)
+    ]
+    try:
+        yield Workers(processes)
+    finally:
+        for process in processes:
+            # The end of its input ends it, between two jobs.
+            process.communicate()
+
+
+def kill(figures: Figures, *, is_quick: bool) -> None:
+    """Kill workers that grab, settle, close and refund; one truth must be left."""
+    with a_cloud() as cloud:
+        _run(cloud, figures, 20 if is_quick else 150, is_naive=False)
+        _run(cloud, figures, 25, is_naive=True)
+
+
+def _run(cloud: Cloud, figures: Figures, users: int, *, is_naive: bool) -> None:
+    queue_url, _ = cloud.make_queues(f"payouts-{is_naive}", VISIBILITY_TIMEOUT_S)
+    dynamodb: Any = cloud.aws("dynamodb")
+    cache = connect(
+        "127.0.0.1", cloud.redis_port, has_tls=False, username="", password="", timeout_s=2
+    )
+    town = Town()
+    town._ids = itertools.count(1_000 * (1 + is_naive))
+    town.clock = WallClock()
+    town.packets, town.ledger = town.adapters(dynamodb)
+    town.board = RedisClaims(cache)
+    sqs: Any = cloud.aws("sqs")
+    town.payouts = SqsPayouts(lambda: sqs, queue_url, town.clock.now_ms)
+    packets = [
+        town.send(count=users // 4 + 3, total_fen=10_000, life_ms=10 * LIFE_MS) for _ in range(5)
+    ]
+    wrong: list[str] = []
+    killed: list[Job] = []
+    try:
+        with some_workers(cloud, queue_url) as workers:
+            grab = _grabbing(workers, packets, town.told, wrong, killed, is_naive=is_naive)
+            with ThreadPoolExecutor(WORKERS) as pool:
+                list(pool.map(grab, range(users)))
+            if not is_naive:
+                _end_under_fire(workers, dynamodb, killed)
+    finally:
+        close_quietly(cache)
+    town.pass_time(LATE_MS)
+    world = read_world(dynamodb, "accounts", "packets")
+    found = [*wrong, *(str(difference) for difference in world.differences(town.told))]
+    if is_naive:
+        figures.naive_violations += len(found)
+        return
+    found += [
+        f"{facts.packet.packet_id} is {facts.packet.status}"
+        for facts in world.packets
+        if facts.packet.status is not PacketStatus.CLOSED
+    ]
+    figures.runs += 1
+    figures.claims += len({(told.packet_id, told.user_id) for told in town.told})
+    figures.faults += len(killed)
+    figures.violations += found
+
+
+def _grabbing(
+    workers: Workers,
+    packets: list[Packet],
+    told: list[Told],
+    wrong: list[str],
+    killed: list[Job],
+    *,
+    is_naive: bool,
+) -> Callable[[int], None]:
+    def grab(number: int) -> None:
+        user_id, packet = f"user-{number}", packets[number % len(packets)]
+        job = {"packet_id": packet.packet_id, "user_id": user_id, "is_naive": is_naive}
+        for attempt in range(8):
+            if attempt < 2:
+                answer = workers.run_to_death("grab", **job)
+            else:
+                answer = workers.run(do="grab", **job)
+            killed.extend([answer] * answer["is_killed"])
+            if "share_no" in answer:
+                told.append(
+                    Told(packet.packet_id, user_id, answer["share_no"], answer["amount_fen"])
+                )
+                # Whoever was told an amount is content; the real ones ask again nevertheless.
+                if is_naive or attempt >= 3:
+                    break
+            elif answer["is_broken"] or answer.get("refused") not in {None, "unavailable"}:
+                wrong.append(f"{user_id} met {answer}")
+        if not is_naive:
+            # Payouts and sweeps die as well, all the while.
+            answer = workers.run_to_death(random.choice(("settle", "sweep")))
+            killed.extend([answer] * answer["is_killed"])
+
+    return grab
+
+
+def _end_under_fire(workers: Workers, dynamodb: Any, killed: list[Job]) -> None:
+    """Close, refund and settle with workers that die, then with some that don't."""
+    ahead_ms = 11 * LIFE_MS
+    for round_no in range(24):
+        workers.ahead_ms = ahead_ms + round_no * 60_000
+        for do in ("sweep", "settle", "settle"):
+            answer = workers.run_to_death(do) if round_no < 12 else workers.run(do=do)
+            killed.extend([answer] * answer["is_killed"])
+    # What died with a message in its hands gets it back after the visibility timeout.
+    for round_no in range(24, 60):
+        workers.ahead_ms = ahead_ms + round_no * 60_000
+        for _ in range(20):
+            workers.run(do="settle")
+        workers.run(do="sweep")
+        world = read_world(dynamodb, "accounts", "packets")
+        if all(facts.packet.status is PacketStatus.CLOSED for facts in world.packets):
+            return

@@ -1,0 +1,194 @@
+"""Grabs while packets close, and one send that a thousand clients repeat at once."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+from redpacket.adapters import keys
+from redpacket.adapters.redis_claims import RedisClaims
+from redpacket.domain.claim import Fate
+from redpacket.domain.errors import Busy, Unavailable
+from redpacket.domain.ledger import Transfer, TransferKind, escrow_account, user_account
+from redpacket.domain.packet import Packet
+from redpacket.flows.expire_packets import expire_packets
+from redpacket.flows.send_packet import SendOrder
+from tests.faults.cloud import a_cloud
+from tests.faults.figures import Figures
+from tests.faults.real_cache import run_crowd
+from tests.faults.rush import Crowd, RealTown, close_quietly
+from tests.faults.servers import Address, some_servers
+from tests.town import Town, an_order
+
+PACKETS = 20
+LIFE_MS = 1_200
+EARLY_MS = 400
+"""By how much the ledger's clock is early: it closes what the cache still hands out."""
+
+GRACE_MS = 30
+"""Shorter than a claim may take here, so that many of them meet the refund."""
+
+CLOSING_S = 0.8
+CLIENTS = 64
+
+
+def refund(figures: Figures, *, is_quick: bool) -> None:
+    """Close packets while they are grabbed: paid + refunded = total."""
+    for _ in range(1 if is_quick else 10):
+        with _a_race() as (crowd, town):
+            run_crowd(figures, crowd, lambda crowd, figures: _close(town, crowd, figures))
+    with _a_race() as (crowd, town):
+        figures.naive_violations += _close_naively(town, crowd)
+
+
+@contextmanager
+def _a_race() -> Iterator[tuple[Crowd, RealTown]]:
+    with some_servers() as start:
+        client = Address(start()).client()
+        try:
+            town = RealTown(RedisClaims(client))
+            town.clock.is_patient = True
+            packets = town.send_some(PACKETS, 100, life_ms=LIFE_MS)
+            yield Crowd(town, packets, pause_s=0.001), town
+        finally:
+            close_quietly(client)
+
+
+def _wait_until_due(town: RealTown, crowd: Crowd) -> None:
+    first_ms = min(packet.expires_at_ms for packet in crowd.packets)
+    time.sleep(max(0, first_ms - town.clock.now_ms() - EARLY_MS) / 1000)
+    town.clock.at_ms = EARLY_MS
+
+
+def _close(town: RealTown, crowd: Crowd, figures: Figures) -> None:
+    """Sweep twice at the same time, again and again, and settle meanwhile."""
+    over_at = time.monotonic() + LIFE_MS / 1000 + CLOSING_S
+
+    def sweep() -> None:
+        while time.monotonic() < over_at:
+            expire_packets(
+                packets=town.packets,
+                board=town.board,
+                ledger=town.ledger,
+                clock=town.clock,
+                journal=town.journal,
+                grace_ms=GRACE_MS,
+                stop_at_ms=town.clock.now_ms() + 50_000,
+            )
+
+    def settle() -> None:
+        while time.monotonic() < over_at:
+            town.queue.refs.extend(town.settle())
+            time.sleep(0.01)
+
+    _wait_until_due(town, crowd)
+    with ThreadPoolExecutor(3) as pool:
+        for done in [pool.submit(sweep), pool.submit(sweep), pool.submit(settle)]:
+            done.result()
+    figures.faults += len(crowd.packets)
+
+
+def _close_naively(town: RealTown, crowd: Crowd) -> int:
+    """Refund what is left by a look at what is claimed; return how many packets paid too much."""
+    refunded_fen: dict[str, int] = {}
+    with crowd.grabbing():
+        _wait_until_due(town, crowd)
+        for packet in crowd.packets:
+            refunded_fen[packet.packet_id] = packet.terms.total_fen - _claimed_fen(town, packet)
+            town.clock.sleep_ms(GRACE_MS)
+            town.board.close(packet.packet_id)
+    return sum(
+        _claimed_fen(town, packet) + refunded_fen[packet.packet_id] > packet.terms.total_fen
+        for packet in crowd.packets
+    )
+
+
+def _claimed_fen(town: Town, packet: Packet) -> int:
+    shares = town.packets.list_shares(packet.packet_id)
+    return sum(share.amount_fen for share in shares if share.fate is Fate.CLAIMED)
+
+
+def send(figures: Figures, *, is_quick: bool) -> None:
+    """Send with one key from everywhere at once: one debit, one packet, one answer."""
+    _send_at_once(figures, RealTown(), 200 if is_quick else 1_000)
+    with a_cloud() as cloud:
+        town = RealTown()
+        # The emulator's own transactions, which conflict as DynamoDB's do.
+        town.dynamo = cloud.aws("dynamodb")
+        town.packets, town.ledger = town.adapters(town.dynamo)
+        _send_at_once(figures, town, 50)
+    figures.naive_violations += _debits_of_naive_sends()
+
+
+def _send_at_once(figures: Figures, town: RealTown, clients: int) -> None:
+    order = an_order()
+    town.deposit(order.sender.user_id, 10 * order.total_fen)
+    start = threading.Barrier(min(CLIENTS, clients))
+    packet_ids: list[str] = []
+    busy: list[str] = []
+
+    def ask() -> None:
+        while True:
+            try:
+                packet_ids.append(town.send_order(order).packet_id)
+            except (Busy, Unavailable) as error:
+                busy.append(error.code)
+                time.sleep(0.05)
+            else:
+                return
+
+    def client(asks: int) -> None:
+        start.wait()
+        for _ in range(asks):
+            ask()
+
+    with ThreadPoolExecutor(CLIENTS) as pool:
+        shares = [clients // start.parties] * start.parties
+        shares[0] += clients - sum(shares)
+        list(pool.map(client, shares))
+    figures.runs += 1
+    figures.faults += clients - 1 + len(busy)
+    figures.violations += [str(found) for found in town.differences()]
+    if len(packet_ids) != clients or len(set(packet_ids)) != 1:
+        figures.violations.append(f"{clients} clients were told {len(set(packet_ids))} packets")
+    if (debits := _debits(town)) != 1:
+        figures.violations.append(f"{debits} debits")
+
+
+def _debits(town: Town) -> int:
+    return sum(
+        entry.kind is TransferKind.SEND and entry.amount_fen < 0 for entry in town.world().entries
+    )
+
+
+def _debits_of_naive_sends() -> int:
+    """Look for the key, then debit, then note the key; return the debits that are too many."""
+    town = RealTown()
+    order = an_order()
+    town.deposit(order.sender.user_id, CLIENTS * order.total_fen)
+    with ThreadPoolExecutor(CLIENTS) as pool:
+        list(pool.map(lambda number: _send_naively(town, order, number), range(CLIENTS)))
+    return _debits(town) - 1
+
+
+def _send_naively(town: RealTown, order: SendOrder, number: int) -> None:
+    marker: dict[str, Any] = keys.request(order.sender.user_id, "send", order.request.key_hash)
+    dynamo = town.ledger._dynamo
+    if dynamo.get("packets", marker):
+        return
+    transfer = Transfer(
+        f"send:{number}",
+        TransferKind.SEND,
+        user_account(order.sender.user_id),
+        escrow_account(str(number)),
+        order.total_fen,
+        town.clock.now_ms(),
+    )
+    dynamo.transact(town.ledger._post([transfer]))
+    town.dynamo.put_item(
+        TableName="packets", Item={name: {"S": value} for name, value in marker.items()}
+    )

@@ -1,0 +1,241 @@
+"""A real queue that delivers twice, out of order and again, with messages that can't be settled."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import replace
+from io import StringIO
+from itertools import islice
+from typing import Any
+from unittest.mock import patch
+from uuid import uuid4
+
+from redpacket.adapters.dynamo import TransactionCanceled
+from redpacket.adapters.sqs_payouts import SqsPayouts
+from redpacket.domain.claim import ShareRef
+from redpacket.domain.errors import Unavailable
+from redpacket.domain.packet import Packet
+from redpacket.edge.queue import settle_batch
+from redpacket.edge.telemetry import logger
+from redpacket.flows.settle_claims import _transfer
+from tests.faults.cloud import RECEIVES_MAX, Cloud, a_cloud
+from tests.faults.figures import Figures
+from tests.faults.rush import LATE_MS, THREADS, RealTown, refs_of
+from tests.faults.servers import wait_for
+
+VISIBILITY_TIMEOUT_S = 1
+CONSUMERS = 4
+TIMEOUT_S = 90
+DUPLICATES = 0.2
+LOST_DELETES = 0.05
+SHARES_PER_PACKET = 50
+POISON = ("", "no json", "{}", "[]", '{"kind": "settle_claim", "version": 1}', "\U0001f9e7" * 100)
+
+Record = dict[str, Any]
+Settle = Callable[[Iterable[ShareRef]], set[ShareRef]]
+
+
+class Delivery:
+    """What stands between a queue and the payout function, and sometimes forgets a delete."""
+
+    def __init__(self, sqs: Any, queue_url: str, settle: Settle) -> None:
+        self._sqs = sqs
+        self._queue_url = queue_url
+        self._settle = settle
+        self._is_over = threading.Event()
+        self.receives: Counter[str] = Counter()
+        self.lost_deletes = 0
+
+    def run_until(self, is_done: Callable[[], bool]) -> None:
+        """Deliver until *is_done*, or for so long that it will never be."""
+        self._is_over.clear()
+        with ThreadPoolExecutor(CONSUMERS) as pool:
+            running = [pool.submit(self._deliver_on) for _ in range(CONSUMERS)]
+            with contextlib.suppress(TimeoutError):
+                wait_for(is_done, "the end of all deliveries", TIMEOUT_S)
+            self._is_over.set()
+            for each in running:
+                each.result()
+
+    def _deliver_on(self) -> None:
+        while not self._is_over.is_set():
+            answer = self._sqs.receive_message(QueueUrl=self._queue_url, MaxNumberOfMessages=10)
+            messages = answer.get("Messages", [])
+            if not messages:
+                time.sleep(0.05)
+                continue
+            random.shuffle(messages)
+            self.receives.update(message["MessageId"] for message in messages)
+            self._deliver(messages)
+
+    def _deliver(self, messages: list[Record]) -> None:
+        records = [{"messageId": m["MessageId"], "body": m["Body"]} for m in messages]
+        try:
+            answer = settle_batch(records, settle=self._settle)
+        except Unavailable:
+            return  # the whole batch comes again
+        failed = {failure["itemIdentifier"] for failure in answer["batchItemFailures"]}
+        for message in messages:
+            if message["MessageId"] in failed:
+                continue
+            if random.random() < LOST_DELETES:
+                self.lost_deletes += 1
+                continue
+            self._sqs.delete_message(
+                QueueUrl=self._queue_url, ReceiptHandle=message["ReceiptHandle"]
+            )
+
+
+def queue(figures: Figures, *, is_quick: bool) -> None:
+    """Deliver claims with duplicates, disorder, lost deletes and poison; then redrive the DLQ."""
+    with _quiet_journal(), a_cloud() as cloud:
+        _run(cloud, figures, 300 if is_quick else 10_000, is_quick=is_quick)
+        _run(cloud, figures, 100, is_naive=True)
+
+
+@contextmanager
+def _quiet_journal() -> Iterator[None]:
+    """Keep the thousands of refusals to itself; a function's environment has the namespace."""
+    names = {"POWERTOOLS_METRICS_NAMESPACE": "redpacket", "POWERTOOLS_METRICS_DISABLED": "true"}
+    before = logger.log_level
+    logger.setLevel("CRITICAL")
+    try:
+        with patch.dict(os.environ, names), redirect_stdout(StringIO()):
+            yield
+    finally:
+        logger.setLevel(before)
+
+
+def _run(
+    cloud: Cloud,
+    figures: Figures,
+    messages: int,
+    *,
+    is_naive: bool = False,
+    is_quick: bool = False,
+) -> None:
+    sqs: Any = cloud.aws("sqs")
+    queue_url, dlq_url = cloud.make_queues(f"payouts-{messages}", VISIBILITY_TIMEOUT_S)
+    claims = round(messages / (1 + DUPLICATES))
+    town, packets = _claimed(claims)
+    cursed = {packets[0].packet_id}
+    settle = _naively(town) if is_naive else _settling(town, cursed)
+    refs = refs_of(town)
+    duplicates = random.sample(refs, round(len(refs) * DUPLICATES))
+    poison = () if is_naive else POISON * max(1, messages // 1_000)
+    _send(sqs, queue_url, [*refs, *duplicates], poison, town)
+
+    delivery = Delivery(sqs, queue_url, settle)
+    wrong: list[str] = []
+    if is_naive:
+        delivery.run_until(lambda: _count(sqs, queue_url) == 0)
+    else:
+        expected = len(poison) + sum(ref.packet_id in cursed for ref in [*refs, *duplicates])
+        delivery.run_until(lambda: _count(sqs, dlq_url) == expected and _count(sqs, queue_url) == 0)
+        wrong += _check_dead(sqs, dlq_url, delivery, expected)
+        cursed.clear()
+        _redrive(sqs, dlq_url, queue_url)
+        # The poison dies once more, which takes another five seconds.
+        left = 0 if is_quick else len(poison)
+        delivery.run_until(
+            lambda: _count(sqs, dlq_url) == left and _count(sqs, queue_url) == len(poison) - left
+        )
+        wrong += _check_dead(sqs, dlq_url, delivery, left)
+    town.pass_time(LATE_MS)
+    found = [str(each) for each in town.differences()]
+    if is_naive:
+        figures.naive_violations += len(found)
+        return
+    shares = [share for facts in town.world().packets for share in facts.shares]
+    unpaid = sum(share.settled_at_ms is None for share in shares)
+    if unpaid:
+        wrong.append(f"{unpaid} of {len(shares)} claims are not credited")
+    figures.runs += 1
+    figures.claims += len(refs)
+    figures.faults += len(duplicates) + delivery.lost_deletes + expected
+    figures.violations += wrong + found
+
+
+def _claimed(claims: int) -> tuple[RealTown, list[Packet]]:
+    """Return a town where so many claims wait for their credit; the board is not at stake."""
+    town = RealTown()
+    town.dynamo.is_far = False
+    packets = town.send_some(-(-claims // SHARES_PER_PACKET), SHARES_PER_PACKET)
+    for number in range(claims):
+        town.grab(packets[number // SHARES_PER_PACKET], f"user-{number}")
+    return town, packets
+
+
+def _settling(town: RealTown, cursed: set[str]) -> Settle:
+    def settle(refs: Iterable[ShareRef]) -> set[ShareRef]:
+        """Settle, while the ledger refuses whatever concerns a cursed packet."""
+        asked = list(refs)
+        refused = {ref for ref in asked if ref.packet_id in cursed}
+        return refused | town.settle([ref for ref in asked if ref not in refused])
+
+    return settle
+
+
+def _naively(town: RealTown) -> Settle:
+    def settle(refs: Iterable[ShareRef]) -> set[ShareRef]:
+        """Credit what each message names, without asking whether it was credited before."""
+        now_ms = town.clock.now_ms()
+        for share in town.packets.list_refs(list(refs)):
+            transfer = replace(_transfer(share, now_ms), transfer_id=uuid4().hex)
+            unguarded = town.ledger._settle_share(share, now_ms)
+            del unguarded["Update"]["ConditionExpression"]
+            operations = [unguarded, *town.ledger._post([transfer])]
+            try:
+                town.ledger._dynamo.transact(operations)
+            except TransactionCanceled:
+                continue
+        return set()
+
+    return settle
+
+
+def _send(
+    sqs: Any, queue_url: str, refs: list[ShareRef], poison: Iterable[str], town: RealTown
+) -> None:
+    random.shuffle(refs)
+    waiting = iter(refs)
+    chunks = list(iter(lambda: list(islice(waiting, 100)), []))
+    payouts = SqsPayouts(lambda: sqs, queue_url, town.clock.now_ms)
+    payouts.put(chunks.pop())
+    with ThreadPoolExecutor(THREADS) as pool:
+        list(pool.map(payouts.put, chunks))
+    for body in poison:
+        sqs.send_message(QueueUrl=queue_url, MessageBody=body or " ")
+
+
+def _check_dead(sqs: Any, dlq_url: str, delivery: Delivery, expected: int) -> list[str]:
+    wrong = []
+    found = _count(sqs, dlq_url)
+    if found != expected:
+        wrong.append(f"the DLQ holds {found} messages instead of {expected}")
+    tried = sum(times >= RECEIVES_MAX for times in delivery.receives.values())
+    if tried < expected:
+        wrong.append(f"only {tried} of {expected} messages came {RECEIVES_MAX} times")
+    return wrong
+
+
+def _count(sqs: Any, queue_url: str) -> int:
+    names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
+    found = sqs.get_queue_attributes(QueueUrl=queue_url, AttributeNames=names)["Attributes"]
+    return sum(int(found[name]) for name in names)
+
+
+def _redrive(sqs: Any, dlq_url: str, queue_url: str) -> None:
+    """Do as StartMessageMoveTask does, which the emulator hasn't: send anew, then delete."""
+    while messages := sqs.receive_message(QueueUrl=dlq_url, MaxNumberOfMessages=10).get("Messages"):
+        for message in messages:
+            sqs.send_message(QueueUrl=queue_url, MessageBody=message["Body"])
+            sqs.delete_message(QueueUrl=dlq_url, ReceiptHandle=message["ReceiptHandle"])

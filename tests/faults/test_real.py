@@ -1,0 +1,15 @@
+"""A part of `make faults-real`: each suite on real processes, with its naive control."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.faults.real import SUITES, run_suite
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_no_fault_of_a_real_process_makes_or_loses_a_fen(suite: str) -> None:
+    figures = run_suite(suite, is_quick=True)
+
+    assert figures.violations == []
+    assert figures.naive_violations > 0, "the control holds: this suite proves nothing"

@@ -1,0 +1,405 @@
+"""Fuzz the deployed API from openapi.json: requests of the contract's form, and others.
+
+Schemathesis makes the cases, sends each over HTTP, and compares every answer with the contract. The
+bounds of every field come first, by its coverage rules, then random cases for the rest of the
+number. The same seed makes the same cases; ids and times of a stack are new every time.
+
+    python -m tests.fuzz --cases 10000 --seed 1
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import re
+import tempfile
+import time
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeAlias
+
+import hypothesis
+import requests
+import schemathesis
+from hypothesis import HealthCheck, Phase, Verbosity
+from hypothesis import strategies as st
+from schemathesis import Case, GenerationMode, Response
+from schemathesis.config import ChecksConfig, ProjectConfig, ProjectsConfig, SchemathesisConfig
+from schemathesis.core.failures import Failure, FailureGroup
+from schemathesis.core.parameters import ParameterLocation
+from schemathesis.generation.meta import CoverageScenario, coverage_scenario
+from schemathesis.schemas import APIOperation
+from schemathesis.specs.openapi.checks import (
+    ignored_auth,
+    positive_data_acceptance,
+    unsupported_method,
+)
+
+from local.openapi import OPENAPI, OPERATIONS
+from local.stack import Stack
+from redpacket.edge.api import ADMIN_SCOPE
+from tests.world import read_world
+
+AnyCase: TypeAlias = "Case[Any]"
+AnyOperation: TypeAlias = "APIOperation[Any, Any, Any, Any]"
+
+FUNDS_FEN = 10**9
+TIMEOUT_S = 30
+SHOWN_FAILURES = 20
+FAILURES_SHOWN_CHARACTERS = 1500
+
+FEW = {"GET /health": 5, "GET /me": 5, "POST /admin/reconcile": 10}
+"""Random cases of routes without a parameter: all of theirs are the same."""
+
+OF_STATE = {
+    "insufficient_funds",
+    "packet_not_found",
+    "packet_emptied",
+    "packet_expired",
+    "idempotency_key_reused",
+    "split_impossible",
+}
+"""Refusals that a request of the right form may meet: they are about money, packets and keys."""
+
+BEYOND_SCHEMA = (
+    # Bounds of the deployment, which may be lower than the contract's.
+    (re.compile("count|share_fen_max"), re.compile(r"is above \d+")),
+    # What no JSON schema says: graphemes, and fields that go together.
+    (re.compile("greeting|nickname"), re.compile(r"is longer than \d+ characters")),
+    (re.compile("body"), re.compile(r"split \w+ does not go with kind \w+")),
+)
+"""The rules of a field, and their messages, that a request of the schema's form may break."""
+
+# ---------------------------------------------------------------- checks
+
+
+def accepted_if_well_formed(_context: object, response: Response, case: AnyCase) -> bool | None:
+    """Check that a refusal of well-formed data is about the world, not about the form.
+
+    Stricter than the library's own check, which knows statuses only and takes any 404 or 409.
+    """
+    if _mode(case) is not GenerationMode.POSITIVE or response.status_code < HTTPStatus.BAD_REQUEST:
+        return None
+    problem = response.json()
+    code = problem.get("code")
+    if code in OF_STATE or (code == "invalid_request" and _is_beyond_schema(problem)):
+        return None
+    if code == "idempotency_key_missing" and not _sent_key(response).strip():
+        return None  # HTTP takes white space from both ends of a header
+    raise _Refused(operation=case.operation.label, message=f"Well formed, but refused: {problem}")
+
+
+class _Refused(Failure):
+    """Data of the contract's form was refused because of its form."""
+
+    kind_title = "Well-formed data refused"
+
+
+class _OtherMethod(Failure):
+    """A method without a route had another answer than the gateway's."""
+
+    kind_title = "Method without a route"
+
+
+def not_found_if_no_route(_context: object, response: Response, case: AnyCase) -> bool | None:
+    """Check that a method without a route is the gateway's 404.
+
+    The library wants 405 with Allow, which is right for servers; an HTTP API of API Gateway
+    knows routes only, and answers 404 whether the path or the method has none. To OPTIONS the
+    emulator answers 403 instead, as to a preflight that no CORS was configured for.
+    """
+    if coverage_scenario(case) is not CoverageScenario.UNSPECIFIED_HTTP_METHOD:
+        return None
+    expected = (HTTPStatus.NOT_FOUND, {"message": "Not Found"})
+    if case.method == "OPTIONS":
+        expected = (HTTPStatus.FORBIDDEN, {"message": "CORS not configured"})
+    if (response.status_code, response.json()) != expected:
+        message = f"{response.status_code} {response.text}"
+        raise _OtherMethod(operation=case.operation.label, message=message)
+    return None
+
+
+def _is_beyond_schema(problem: dict[str, Any]) -> bool:
+    return all(
+        any(
+            field_name.fullmatch(error["field"]) and message.fullmatch(error["message"])
+            for field_name, message in BEYOND_SCHEMA
+        )
+        for error in problem["errors"]
+    )
+
+
+def _sent_key(response: Response) -> str:
+    key = response.request.headers.get("Idempotency-Key", "")
+    return key.decode("latin-1") if isinstance(key, bytes) else key
+
+
+def _is_of_form(case: AnyCase, location: ParameterLocation) -> bool:
+    """Tell whether a part of the request was made to be of the contract's form."""
+    component = case.meta.components.get(location) if case.meta else None
+    return component is not None and component.mode.is_positive
+
+
+def _mode(case: AnyCase) -> GenerationMode | None:
+    return case.meta.generation.mode if case.meta else None
+
+
+# ---------------------------------------------------------------- cases
+
+
+def _visible_text() -> st.SearchStrategy[str]:
+    hidden: Any = ("C", "Zl", "Zp")
+    return st.text(st.characters(exclude_categories=hidden), max_size=32)
+
+
+def _contract(api: str) -> Any:
+    schemathesis.openapi.format("visible-text", _visible_text())
+    checks = ChecksConfig()
+    # Our one refusal that the library does not expect of bad data.
+    checks.negative_data_rejection.expected_statuses = [
+        *checks.negative_data_rejection.expected_statuses,
+        str(HTTPStatus.REQUEST_ENTITY_TOO_LARGE.value),
+    ]
+    project = ProjectConfig(base_url=api, checks=checks)
+    config = SchemathesisConfig(projects=ProjectsConfig(default=project))
+    return schemathesis.openapi.from_dict(json.loads(OPENAPI.read_text("utf-8")), config=config)
+
+
+def _coverage(operation: AnyOperation) -> Iterator[AnyCase]:
+    schema = operation.schema
+    generation = schema.config.generation_for(operation=operation, phase="coverage")
+    modes = list(GenerationMode)
+    yield from schema.iter_coverage_cases(
+        operation, generation_modes=modes, generation_config=generation
+    )
+
+
+def _whole(value: Any) -> Any:
+    """Spell whole floats as integers: JSON schema takes 2.0 for 2, and money does not."""
+    if isinstance(value, dict):
+        return {key: _whole(one) for key, one in value.items()}
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+# ---------------------------------------------------------------- the fuzz
+
+
+@dataclass
+class Report:
+    """What was sent, and what went wrong."""
+
+    case_count: int = 0
+    failure_count: int = 0
+    statuses: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, str] = field(default_factory=dict)
+
+    def add(self, case: AnyCase, failure: Failure) -> None:
+        """Count a failure, and keep the first of its kind with a command that repeats it."""
+        self.failure_count += 1
+        kind = f"{case.operation.label}: {failure.title}"
+        self.examples.setdefault(kind, f"{failure.message}\n{case.as_curl_command()}")
+
+    def __str__(self) -> str:
+        lines = [f"{status}: {count}" for status, count in sorted(self.statuses.items())]
+        for kind, example in list(self.examples.items())[:SHOWN_FAILURES]:
+            lines.append(f"FAILED {kind}\n{example[:FAILURES_SHOWN_CHARACTERS]}")
+        return "\n".join(lines)
+
+
+class Fuzz:
+    """Sends cases to one stack, as a user with money and as an operator."""
+
+    def __init__(self, stack: Stack, seed: int) -> None:
+        self.report = Report()
+        self._seed = seed
+        self._random = random.Random(seed)
+        self._api = stack.api
+        self._operator = {"Authorization": f"Bearer {stack.token('fuzz-op', scope=ADMIN_SCOPE)}"}
+        self._user = {"Authorization": f"Bearer {stack.token('fuzz-user', nickname='模糊')}"}
+        self._packet_ids: list[str] = []
+        self._is_auth_proven: set[str] = set()
+        self._session = requests.Session()
+        # No proxy or password file of whoever runs this.
+        self._session.trust_env = False
+
+    def __enter__(self) -> Self:
+        """Give the user money, and some packets to look at."""
+        self._post("/admin/deposits", {"user": "fuzz-user", "amount_fen": FUNDS_FEN})
+        for more in ({"count": 100}, {"count": 1}, {"count": 2, "expires_in_s": 1}):
+            body = {"kind": "lucky", "total_fen": 1000, **more}
+            sent = self._post("/packets", body)
+            self._packet_ids.append(sent["packet_id"])
+        self._post(f"/packets/{self._packet_ids[1]}/grab", {})
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the connections."""
+        self._session.close()
+
+    def run(self, case_count: int) -> Report:
+        """Send so many cases: at most half of them by the coverage rules, the rest random."""
+        operations = [found.ok() for found in _contract(self._api).get_all_operations()]
+        for operation in operations:
+            self._send_without_token(operation)
+        self._send_coverage(operations, case_count // 2)
+        turn = 0
+        while self.report.case_count < case_count:
+            turn += 1
+            missing = case_count - self.report.case_count
+            self._send_random(operations, missing, turn)
+        return self.report
+
+    def _send_without_token(self, operation: AnyOperation) -> None:
+        case = operation.Case(
+            path_parameters={"packet_id": self._packet_ids[0]},
+            headers={"Idempotency-Key": "none"},
+            body={},
+            media_type="application/json",
+        )
+        self._send(case, {})
+
+    def _send_coverage(self, operations: list[AnyOperation], limit: int) -> None:
+        cases = [case for operation in operations for case in _coverage(operation)]
+        self._random.shuffle(cases)
+        for case in cases[: max(0, limit - self.report.case_count)]:
+            self._send(case, self._token_for(case))
+
+    def _send_random(self, operations: list[AnyOperation], missing: int, turn: int) -> None:
+        kinds = [(operation, mode) for operation in operations for mode in GenerationMode]
+        for number, (operation, mode) in enumerate(kinds):
+            left = missing // len(kinds) + (number < missing % len(kinds))
+            few = FEW.get(operation.label)
+            if few is not None:
+                left = min(left, few) if turn == 1 else 0
+            if left:
+                self._send_some(operation, mode, left, f"{self._seed} {turn} {number}")
+
+    def _send_some(
+        self, operation: AnyOperation, mode: GenerationMode, count: int, seed: str
+    ) -> None:
+        @hypothesis.seed(random.Random(seed).getrandbits(64))
+        @hypothesis.settings(
+            max_examples=count,
+            database=None,
+            deadline=None,
+            phases=[Phase.generate],
+            verbosity=Verbosity.quiet,
+            suppress_health_check=list(HealthCheck),
+        )
+        @hypothesis.given(case=operation.as_strategy(generation_mode=mode), data=st.data())
+        def send(case: AnyCase, data: st.DataObject) -> None:
+            if self.report.case_count < limit:
+                self._make_real(case, data)
+                self._send(case, self._token_for(case))
+
+        limit = self.report.case_count + count
+        try:
+            send()
+        except hypothesis.errors.Unsatisfiable:
+            assert mode is GenerationMode.NEGATIVE  # nothing of this route can be wrong
+
+    def _make_real(self, case: AnyCase, data: st.DataObject) -> None:
+        """Let half of the cases meet packets that exist, and orders that can be carried out."""
+        is_sane = _mode(case) is GenerationMode.POSITIVE
+        names_packet = "{packet_id}" in case.path and _is_of_form(case, ParameterLocation.PATH)
+        if names_packet and data.draw(st.booleans()):
+            case.path_parameters = {"packet_id": data.draw(st.sampled_from(self._packet_ids[:50]))}
+        if is_sane and case.operation.label == "POST /packets" and data.draw(st.booleans()):
+            count = data.draw(st.integers(1, 10))
+            order = {"count": count, "total_fen": count * data.draw(st.integers(1, 20))}
+            kept = {"kind", "greeting", "expires_in_s", "opening", "unit_fen"}
+            body: Any = case.body
+            case.body = {key: body[key] for key in body if key in kept} | order
+
+    def _token_for(self, case: AnyCase) -> dict[str, str]:
+        data = case.meta.phase.data if case.meta else None
+        if coverage_scenario(case) is CoverageScenario.MISSING_PARAMETER and (
+            data and data.parameter == "Authorization"
+        ):
+            return {}
+        return self._operator if OPERATIONS[case.operation.label].scope else self._user
+
+    def _send(self, case: AnyCase, token: dict[str, str]) -> None:
+        """Send a case, and note what its answer breaks of the contract."""
+        label = case.operation.label
+        if _is_of_form(case, ParameterLocation.BODY):
+            case.body = _whole(case.body)
+        self.report.case_count += 1
+        excluded: list[Any] = [positive_data_acceptance, unsupported_method]
+        if label in self._is_auth_proven:
+            excluded.append(ignored_auth)
+        response = case.call(session=self._session, headers=token, timeout=TIMEOUT_S)
+        self.report.statuses[f"{label} {response.status_code}"] += 1
+        try:
+            case.validate_response(
+                response,
+                additional_checks=[accepted_if_well_formed, not_found_if_no_route],
+                excluded_checks=excluded,
+                headers=token,
+                transport_kwargs={"session": self._session, "timeout": TIMEOUT_S},
+            )
+        except FailureGroup as group:
+            for failure in group.exceptions:
+                self.report.add(case, failure)
+        if response.status_code < HTTPStatus.MULTIPLE_CHOICES:
+            # One success is sent again without a token, and with a wrong one.
+            self._is_auth_proven.add(label)
+            if label == "POST /packets":
+                self._packet_ids.append(response.json()["packet_id"])
+
+    def _post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        token = self._operator if "/admin/" in path else self._user
+        headers = {**token, "Idempotency-Key": uuid.uuid4().hex}
+        url = f"{self._api}{path}"
+        answer = self._session.post(url, json=body, headers=headers, timeout=TIMEOUT_S)
+        answer.raise_for_status()
+        content: dict[str, Any] = answer.json()
+        return content
+
+
+def broken_invariants(stack: Stack) -> list[str]:
+    """Return what the ledger breaks; a settlement under way is not one moment, so look twice."""
+    tables = stack.outputs["AccountsTable"], stack.outputs["PacketsTable"]
+    found = read_world(stack.aws("dynamodb"), *tables).differences()
+    if found:
+        time.sleep(2)
+        again = read_world(stack.aws("dynamodb"), *tables).differences()
+        found = [difference for difference in again if difference in found]
+    return [str(difference) for difference in found]
+
+
+def main(say: Callable[[str], None] = print) -> int:
+    """Fuzz a stack of its own; the last line is JSON."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--cases", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    say(f"seed {given.seed}")
+    with tempfile.TemporaryDirectory() as folder, Stack(Path(folder)) as stack:
+        began_at = time.monotonic()
+        with Fuzz(stack, given.seed) as fuzz:
+            report = fuzz.run(given.cases)
+        seconds = round(time.monotonic() - began_at, 1)
+        broken = broken_invariants(stack)
+    say(str(report))
+    for difference in broken:
+        say(f"FAILED {difference}")
+    failures = report.failure_count + len(broken)
+    figures = {"cases": report.case_count, "failures": failures}
+    say(json.dumps({**figures, "seed": given.seed, "seconds": seconds}))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

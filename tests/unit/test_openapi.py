@@ -1,0 +1,281 @@
+"""openapi.json is what the code does: the same bytes, routes, problems and answers."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import jsonschema_rs
+import pytest
+
+from local import openapi
+from redpacket.adapters.public_tokens import KeyedTokens
+from redpacket.domain.checks import Difference
+from redpacket.domain.claim import Claim
+from redpacket.domain.errors import InvalidRequest, RedPacketError, Rejected
+from redpacket.domain.ledger import DEPOSITS, Entry, TransferKind, entries, user_account
+from redpacket.domain.packet import PacketStatus, Person
+from redpacket.edge import schemas, views
+from redpacket.edge.api import HttpRequest
+from redpacket.edge.pages import health
+from redpacket.edge.problems import STATUS_BY_CODE, problem_of
+from redpacket.flows.read_records import PacketList, Record
+from redpacket.flows.reconcile import Reconciliation
+from redpacket.ports import ListItem, Profile
+from tests.builders import NOW_MS, a_claim, a_funding, a_packet
+
+CONTRACT = json.loads(openapi.OPENAPI.read_text(encoding="utf-8"))
+SCHEMAS = CONTRACT["components"]["schemas"]
+ROUTES = [
+    (f"{method.upper()} {path}", operation)
+    for path, operations in CONTRACT["paths"].items()
+    for method, operation in operations.items()
+]
+
+ME = Person("me", "小明")
+HER = Person("her")
+PEOPLE = views.People({"her": Profile("her", "她", "https://a.example/1")}, KeyedTokens("secret"))
+DIFFERENCES = [
+    Difference("I1", "user:1", "balance", 1, 2),
+    Difference("cache", "p", "held", "a", "b"),
+]
+
+
+def errors_in(name: str, value: Any) -> list[str]:
+    """Return what is wrong with *value* as the schema *name*."""
+    schema = {"$ref": f"#/components/schemas/{name}", "components": CONTRACT["components"]}
+    validator = jsonschema_rs.Draft202012Validator(schema)
+    return [error.message for error in validator.iter_errors(json.loads(json.dumps(value)))]
+
+
+# ---------------------------------------------------------------- the same as the code
+
+
+def test_the_file_is_what_the_code_generates() -> None:
+    written = openapi.OPENAPI.read_text(encoding="utf-8")
+
+    assert written == openapi.text(), "run `make openapi`"
+
+
+def test_the_file_has_exactly_the_routes_of_the_doors() -> None:
+    assert {key for key, _ in ROUTES} == set(openapi.doors())
+
+
+def test_every_problem_is_in_the_file_with_its_status() -> None:
+    documented = {
+        schema["properties"]["code"]["const"]: schema["properties"]["status"]["const"]
+        for name, schema in SCHEMAS.items()
+        if name.endswith("Problem")
+    }
+
+    assert documented == STATUS_BY_CODE
+
+
+def test_every_problem_is_the_answer_of_some_route() -> None:
+    answered = json.dumps(CONTRACT["paths"])
+
+    unanswered = [
+        code for code in STATUS_BY_CODE if f'schemas/{openapi.problem_name(code)}"' not in answered
+    ]
+
+    assert unanswered == []
+
+
+def test_every_schema_and_parameter_is_used_and_every_reference_leads_somewhere() -> None:
+    text = json.dumps(CONTRACT)
+    named = {
+        f"#/components/{kind}/{name}"
+        for kind in ("schemas", "parameters")
+        for name in CONTRACT["components"][kind]
+    }
+
+    assert named == {part.partition('"')[0] for part in text.split('"$ref": "')[1:]}
+
+
+@pytest.mark.parametrize("name", list(SCHEMAS))
+def test_every_object_is_strict(name: str) -> None:
+    def objects(schema: Any) -> list[Any]:
+        if isinstance(schema, list):
+            return [found for part in schema for found in objects(part)]
+        if not isinstance(schema, dict):
+            return []
+        here = [schema] if schema.get("type") == "object" else []
+        return here + [found for part in schema.values() for found in objects(part)]
+
+    assert all(found["additionalProperties"] is False for found in objects(SCHEMAS[name]))
+
+
+@pytest.mark.parametrize(("key", "operation"), ROUTES, ids=[key for key, _ in ROUTES])
+def test_a_route_says_who_may_ask(key: str, operation: dict[str, Any]) -> None:
+    expected: Any = None
+    if key == "GET /health":
+        expected = []
+    elif "/admin/" in key:
+        expected = [{"user": ["hongbao/admin"]}]
+
+    assert operation.get("security") == expected
+    assert ("401" in operation["responses"]) == (key != "GET /health")
+
+
+@pytest.mark.parametrize(("key", "operation"), ROUTES, ids=[key for key, _ in ROUTES])
+def test_a_route_names_the_parameters_of_its_path(key: str, operation: dict[str, Any]) -> None:
+    used = {ref["$ref"].rpartition("/")[2] for ref in operation.get("parameters", [])}
+    parameters = [openapi.PARAMETERS[name] for name in used]
+
+    named = {parameter["name"] for parameter in parameters if parameter["in"] == "path"}
+
+    assert named == {part[1:-1] for part in key.split("/") if part.startswith("{")}
+
+
+# ---------------------------------------------------------------- what the views show
+
+
+def _record(*, is_closed: bool) -> tuple[Record, list[Any]]:
+    packet = a_packet(count=3)
+    first = a_claim(packet, 1, "me")
+    second = replace(a_claim(packet, 2, "her"), settled_at_ms=NOW_MS + 9)
+    if is_closed:
+        packet = replace(
+            packet,
+            status=PacketStatus.CLOSED,
+            refunded_fen=1,
+            refunded_at_ms=NOW_MS + 5,
+            closed_at_ms=NOW_MS + 6,
+        )
+    record = Record(
+        packet=packet,
+        status=packet.status,
+        claims=[first, second],
+        claimed_fen=first.amount_fen + second.amount_fen,
+        emptied_in_ms=5 if is_closed else None,
+        luckiest=second if is_closed else None,
+    )
+    return record, [first, second]
+
+
+@pytest.mark.parametrize("is_closed", [False, True])
+@pytest.mark.parametrize("viewer", ["me", "somebody else"])
+def test_a_record_page_is_of_its_form(viewer: str, *, is_closed: bool) -> None:
+    record, claims = _record(is_closed=is_closed)
+
+    shown = views.record_view(record, claims, "2" if is_closed else None, PEOPLE, viewer)
+
+    assert errors_in("Record", shown) == []
+
+
+@pytest.mark.parametrize("is_new", [False, True])
+def test_a_claim_is_of_its_form(*, is_new: bool) -> None:
+    share = a_claim(a_packet(), 1, "me")
+    shown = views.claim_view(Claim(share, is_new=is_new))
+
+    assert errors_in("Claim", shown) == []
+
+
+def test_a_sent_packet_is_of_its_form() -> None:
+    assert errors_in("SentPacket", views.sent_view(a_packet(), "https://api.example")) == []
+
+
+@pytest.mark.parametrize("person", [ME, HER], ids=str)
+def test_a_users_own_page_is_of_its_form(person: Person) -> None:
+    assert errors_in("Me", {**PEOPLE.view(person), "balance_fen": 0}) == []
+
+
+@pytest.mark.parametrize(("name", "amount"), [("Sent", "total_fen"), ("Received", "amount_fen")])
+@pytest.mark.parametrize("status", list(PacketStatus))
+def test_a_list_is_of_its_form(name: str, amount: str, status: PacketStatus) -> None:
+    item = ListItem(a_packet().packet_id, 100, NOW_MS, is_luckiest=True)
+    page = PacketList([(item, status)], 100, 1, 1, item.packet_id)
+
+    assert errors_in(name, views.list_view(page, amount)) == []
+    assert errors_in(name, views.list_view(PacketList([], 0, 0, 0, None), amount)) == []
+
+
+def test_a_book_is_of_its_form() -> None:
+    funding = entries(a_funding(a_packet()))
+    deposit = Entry(user_account("me"), "deposit:1", TransferKind.DEPOSIT, 5, DEPOSITS, NOW_MS)
+
+    shown = views.transfers_view([*funding, deposit], "entry#1795000000000#deposit:1")
+
+    assert errors_in("Transfers", shown) == []
+
+
+@pytest.mark.parametrize("differences", [[], DIFFERENCES], ids=["none", "some"])
+def test_what_operators_see_is_of_its_form(differences: list[Difference]) -> None:
+    reconciled = views.reconciliation_view(Reconciliation(differences))
+
+    assert errors_in("Audit", views.audit_view(differences)) == []
+    assert errors_in("Reconciliation", reconciled) == []
+    assert errors_in("Deposit", {"transfer_id": "deposit:1", "balance_fen": 1}) == []
+
+
+def test_the_health_page_is_of_its_form() -> None:
+    shown = health(HttpRequest({}, {}, {}, {}, b"")).body
+
+    assert errors_in("Health", shown) == []
+
+
+def _errors() -> list[RedPacketError]:
+    kinds = [*Rejected.__subclasses__(), *RedPacketError.__subclasses__()]
+    refused = [kind for kind in kinds if kind not in {Rejected, InvalidRequest}]
+    invalid = InvalidRequest([{"field": "count", "message": "is above 100"}])
+    return [invalid, *(kind("no") for kind in refused)]
+
+
+@pytest.mark.parametrize("error", _errors(), ids=lambda error: error.code)
+def test_a_problem_is_of_its_form(error: RedPacketError) -> None:
+    status, _, body = problem_of(error, "a request's id")
+
+    assert body["status"] == status
+    assert errors_in(openapi.problem_name(error.code), body) == []
+
+
+def test_all_problems_are_tried() -> None:
+    assert {error.code for error in _errors()} == set(STATUS_BY_CODE)
+
+
+def test_a_field_that_the_contract_does_not_name_is_noticed() -> None:
+    assert errors_in("Health", {"status": "ok", "version": "1", "user_id": "me"})
+
+
+# ---------------------------------------------------------------- what the bodies take
+
+BODIES: list[tuple[str, type[Any], dict[str, Any]]] = [
+    ("SendBody", schemas.SendBody, {"kind": "lucky", "total_fen": 100, "count": 3}),
+    ("SendBody", schemas.SendBody, {"kind": "lucky", "total_fen": 1, "count": 1, "greeting": ""}),
+    ("SendBody", schemas.SendBody, {"kind": "lucky", "total_fen": 1, "count": 1, "split": None}),
+    ("GrabBody", schemas.GrabBody, {}),
+    ("GrabBody", schemas.GrabBody, {"passphrase": None}),
+    ("DepositBody", schemas.DepositBody, {"user": "a@b.example|1", "amount_fen": 1}),
+    ("ProfileBody", schemas.ProfileBody, {"nickname": " 名 ", "avatar_url": "https://a.example"}),
+]
+
+NO_BODIES: list[tuple[str, type[Any], dict[str, Any]]] = [
+    ("SendBody", schemas.SendBody, {"kind": "lucky", "total_fen": 100}),
+    ("SendBody", schemas.SendBody, {"kind": "lucky", "total_fen": 0, "count": 1}),
+    ("SendBody", schemas.SendBody, {"kind": "lucky", "total_fen": 1, "count": True}),
+    ("SendBody", schemas.SendBody, {"kind": "l", "total_fen": 1, "count": 1, "more": 1}),
+    (
+        "SendBody",
+        schemas.SendBody,
+        {"kind": "lucky", "total_fen": 1, "count": 1, "greeting": " " * 401},
+    ),
+    ("GrabBody", schemas.GrabBody, {"passphrase": "a" * 201}),
+    ("DepositBody", schemas.DepositBody, {"user": "-", "amount_fen": 1}),
+    ("DepositBody", schemas.DepositBody, {"user": "a\n", "amount_fen": 1}),
+    ("ProfileBody", schemas.ProfileBody, {"nickname": " \u3000"}),
+    ("ProfileBody", schemas.ProfileBody, {"nickname": "n", "avatar_url": "http://a.example"}),
+]
+
+
+@pytest.mark.parametrize(("name", "model", "body"), BODIES, ids=str)
+def test_the_contract_admits_what_the_door_takes(name: str, model: Any, body: Any) -> None:
+    assert errors_in(name, body) == []
+    schemas.parse(model, body)
+
+
+@pytest.mark.parametrize(("name", "model", "body"), NO_BODIES, ids=str)
+def test_the_contract_refuses_what_the_door_refuses(name: str, model: Any, body: Any) -> None:
+    assert errors_in(name, body)
+    with pytest.raises(InvalidRequest):
+        schemas.parse(model, body)
