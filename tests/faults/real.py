@@ -57,6 +57,8 @@ def main(say: Callable[[str], None] = print) -> int:
     parser.add_argument("--quick", action="store_true", help="as in CI: fewer of everything")
     parser.add_argument("--write", action="store_true", help=f"the table into {EVIDENCE.name}")
     arguments = parser.parse_args()
+    if arguments.write and (arguments.only or arguments.quick):
+        parser.error("only the whole goes into the evidence")
     done: list[Figures] = []
     for name in arguments.only or SUITES:
         done.append(run_suite(name, is_quick=arguments.quick))

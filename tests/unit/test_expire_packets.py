@@ -152,7 +152,9 @@ def test_a_cache_that_is_away_delays_the_close_but_not_the_refund(town: Town) ->
     town.pass_time(61_000)
     town.board = Away(town.clock)
 
-    assert town.expire().failed_count == 1
+    report = town.expire()
+
+    assert (report.refunded_fen, report.closed_count, report.failed_count) == (1000, 0, 0)
     assert town.balance_fen("sender") == 1000
     assert _status(town, packet) == "closing"
     town.board = town.memory
@@ -175,7 +177,7 @@ def test_a_cache_that_hangs_is_asked_once_in_a_sweep(town: Town) -> None:
     report = town.expire()
 
     assert len(asked) == 1
-    assert report.failed_count == 5
+    assert (report.refunded_fen, report.closed_count, report.failed_count) == (5000, 0, 0)
     assert town.balance_fen("sender") == 5 * 1000
 
 

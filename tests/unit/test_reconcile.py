@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from redpacket.adapters import keys
 from redpacket.domain.checks import Difference
+from redpacket.domain.errors import Unavailable
+from tests.fakes import FakeBoard
 from tests.town import Town
 
 
@@ -96,3 +98,29 @@ def test_a_cache_that_holds_nothing_is_no_difference() -> None:
 
 def test_dead_letters_are_found() -> None:
     assert _rules(_busy_town().reconcile(dead_count=3).differences) == {("queue", "payout DLQ")}
+
+
+def test_a_cache_that_is_away_does_not_hide_what_the_ledger_says() -> None:
+    class Away(FakeBoard):
+        def holders(self, packet_id: str) -> dict[str, int]:
+            raise Unavailable(packet_id)
+
+    town = _busy_town()
+    town.send()
+    town.board = Away(town.clock)
+    _row(town, "accounts", keys.account("user:ann"))["balance_fen"] = {"N": "1"}
+
+    found = town.reconcile()
+
+    assert _rules(found.differences) == {("I1", "user:ann")}
+    assert not found.is_complete
+    assert town.journal.events == ["difference_found"]
+
+
+def test_money_of_a_packet_that_does_not_exist_is_found() -> None:
+    town = _busy_town()
+    packet = town.send()
+    key = keys.packet(packet.packet_id)
+    del town.dynamo.tables["packets"][key["pk"], key["sk"]]
+
+    assert _rules(town.reconcile().differences) == {("I2", f"escrow:{packet.packet_id}")}

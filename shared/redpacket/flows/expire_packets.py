@@ -79,14 +79,14 @@ def expire_packets(
         )
 
     def finish(packet: Packet) -> tuple[int, bool]:
-        refunded_fen = _refund(
-            packet,
-            packets=packets,
-            cache=cache,
-            ledger=ledger,
-            clock=clock,
-            stop_at_ms=stop_at_ms,
+        refunded_fen, shares = _refund(
+            packet, packets=packets, ledger=ledger, clock=clock, stop_at_ms=stop_at_ms
         )
+        if len(shares) < packet.terms.count or not _tell_cache(packet, shares, cache, journal):
+            return refunded_fen, False
+        best = luckiest(shares)
+        if best and packet.kind is Kind.LUCKY:
+            packets.mark_luckiest(best)
         # Not closed while a claim waits for its settlement: the next sweep asks again.
         return refunded_fen, ledger.close(packet, clock.now_ms())
 
@@ -127,22 +127,34 @@ def _begin_close(
     return closing
 
 
+def _tell_cache(
+    packet: Packet, shares: Sequence[ShareFate], cache: ImpatientCache, journal: Journal
+) -> bool:
+    """Bring the cache up to the end: owners hear of their shares, whatever it had forgotten.
+
+    False where it is away; the money is back by then, and the packet stays closing for it.
+    """
+    try:
+        cache.load(packet, shares)
+    except Unavailable as error:
+        journal.failure("cache_not_closed", error, packet_id=packet.packet_id)
+        return False
+    return True
+
+
 def _refund(
-    packet: Packet,
-    *,
-    packets: Packets,
-    cache: ImpatientCache,
-    ledger: Ledger,
-    clock: Clock,
-    stop_at_ms: int,
-) -> int:
-    """Refund every share without a fate, in chunks; return the fen that went back."""
+    packet: Packet, *, packets: Packets, ledger: Ledger, clock: Clock, stop_at_ms: int
+) -> tuple[int, Sequence[ShareFate]]:
+    """Refund every share without a fate, in chunks, until the time is up.
+
+    Returns the fen that went back, and the shares that have a fate now.
+    """
     refunded_fen = 0
     shares = packets.list_shares(packet.packet_id)
     while missing := _without_fate(packet, shares):
         for start in range(0, len(missing), SHARES_PER_TRANSACTION):
             if clock.now_ms() >= stop_at_ms:
-                return refunded_fen
+                return refunded_fen, packets.list_shares(packet.packet_id)
             now_ms = clock.now_ms()
             fates = [
                 ShareFate(packet.packet_id, share_no, Fate.REFUNDED, amount_fen, now_ms)
@@ -156,13 +168,7 @@ def _refund(
         if len(shares) == len(before):
             msg = f"the ledger refuses to refund {packet.packet_id}, and no claim is the reason"
             raise InvariantViolated(msg)
-    # Whoever has a share hears so as long as the cache remembers, whatever it had forgotten. With
-    # the cache away the money is back, and the packet stays closing until this has worked.
-    cache.load(packet, shares)
-    best = luckiest(shares)
-    if best and packet.kind is Kind.LUCKY:
-        packets.mark_luckiest(best)
-    return refunded_fen
+    return refunded_fen, shares
 
 
 def _without_fate(packet: Packet, shares: Sequence[ShareFate]) -> list[tuple[int, int]]:

@@ -18,7 +18,8 @@ from redpacket.domain.checks import (
     check_packet,
     check_settled_in_time,
 )
-from redpacket.domain.ledger import Entry
+from redpacket.domain.errors import Unavailable
+from redpacket.domain.ledger import Entry, escrow_account
 from redpacket.domain.packet import PacketStatus
 from redpacket.flows.audit_packet import LATE_AFTER_MS, audit_packet, read_account
 from redpacket.ports import ClaimBoard, Clock, DeadLetters, Journal, Ledger, Packets
@@ -47,25 +48,43 @@ def reconcile(
 ) -> Reconciliation:
     """Compare all there is, until it is done or *stop_at_ms*; journal every difference."""
     result = Reconciliation()
+    holders = _Holders(board, journal)
     escrows_fen = _reconcile_accounts(result, ledger=ledger, clock=clock, stop_at_ms=stop_at_ms)
+    seen: set[str] = set()
     for facts in packets.scan_packets(escrows_fen):
         if clock.now_ms() >= stop_at_ms:
             result.is_complete = False
             break
         result.packet_count += 1
+        seen.add(escrow_account(facts.packet.packet_id))
         late = check_settled_in_time(facts, clock.now_ms(), LATE_AFTER_MS)
         if check_packet(facts) + late:
             packet_id = facts.packet.packet_id
             result.differences += audit_packet(
                 packet_id, packets=packets, ledger=ledger, clock=clock
             )
-        result.differences += _reconcile_cache(facts, board=board)
-    if dead_count := dead_letters.count():
-        result.differences.append(
-            Difference("queue", "payout DLQ", "claims that could not be settled", 0, dead_count)
-        )
+        result.differences += _reconcile_cache(facts, holders)
+    if result.is_complete:
+        result.differences += [
+            Difference("I2", account, "money of a packet that does not exist", 0, fen)
+            for account, fen in escrows_fen.items()
+            if account.startswith(escrow_account(""))
+            and fen
+            and account not in seen
+            # Sent after its page was scanned, perhaps.
+            and packets.find_packet(account.removeprefix(escrow_account(""))) is None
+        ]
+    result.is_complete &= not holders.is_away
+    result.differences += _reconcile_queue(result, dead_letters, journal)
     for found in result.differences:
-        journal.event("difference_found", rule=found.rule, subject=found.subject)
+        journal.event(
+            "difference_found",
+            rule=found.rule,
+            subject=found.subject,
+            what=found.what,
+            expected=found.expected,
+            actual=found.actual,
+        )
     return result
 
 
@@ -126,12 +145,45 @@ def _confirmed_half(sides: list[Entry], *, ledger: Ledger) -> list[Difference]:
     return [Difference("I1", transfer_id, "entries of a transfer", 0, total_fen)]
 
 
-def _reconcile_cache(facts: PacketFacts, *, board: ClaimBoard) -> Iterator[Difference]:
+class _Holders:
+    """Asks the cache who holds what until it fails once; the ledger is compared all the same."""
+
+    def __init__(self, board: ClaimBoard, journal: Journal) -> None:
+        self._board = board
+        self._journal = journal
+        self.is_away = False
+
+    def of(self, packet_id: str) -> dict[str, int]:
+        """Return the cache's holders, or none where it doesn't know the packet or is away."""
+        if self.is_away:
+            return {}
+        try:
+            return self._board.holders(packet_id)
+        except Unavailable as error:
+            self._journal.failure("cache_not_compared", error, packet_id=packet_id)
+            self.is_away = True
+            return {}
+
+
+def _reconcile_queue(
+    result: Reconciliation, dead_letters: DeadLetters, journal: Journal
+) -> Iterator[Difference]:
+    try:
+        dead_count = dead_letters.count()
+    except Unavailable as error:
+        journal.failure("queue_not_compared", error)
+        result.is_complete = False
+        return
+    if dead_count:
+        yield Difference("queue", "payout DLQ", "claims that could not be settled", 0, dead_count)
+
+
+def _reconcile_cache(facts: PacketFacts, cache: _Holders) -> Iterator[Difference]:
     """Compare what the cache tells takers of an open packet with what they own."""
     packet_id = facts.packet.packet_id
     if facts.packet.status is not PacketStatus.OPEN:
         return
-    holders = board.holders(packet_id)
+    holders = cache.of(packet_id)
     if not holders:
         return
     for share in facts.shares:
