@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-SCHEDULES = 150
+SCHEDULES = 200
 TIMEOUT_S = 240
 
 LEDGER = "shared/redpacket/adapters/dynamo_ledger.py"
