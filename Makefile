@@ -101,18 +101,24 @@ test: setup ## all tests; a part of them: make test TESTS=tests/integration
 check: lint types imports template test faults ## exactly what CI runs
 
 ##@ Prove it
-.PHONY: faults faults-real mutants
+.PHONY: faults faults-real fuzz mutants
 faults: $(VENV)/app.ready ## simulate heavy faults: make faults N=5000 SEED=1
 	@PYTHONPATH=shared $(APP)/python -m tests.faults.simulation --schedules $(or $(N),5000) --seed $(or $(SEED),1)
 
 faults-real: setup ## kill, freeze and flush real servers under load; figures into docs/evidence.md
 	@PYTHONPATH=shared $(APP)/python -m tests.faults.real --write
 
+fuzz: setup ## fuzz the deployed API from openapi.json: make fuzz N=10000 SEED=1
+	@PYTHONPATH=shared $(APP)/python -m tests.fuzz --cases $(or $(N),10000) --seed $(or $(SEED),1)
+
 mutants: $(VENV)/app.ready ## remove each safety condition, one at a time: every one must be noticed
 	@$(APP)/python -m tests.faults.mutants
 
 ##@ Keep it
-.PHONY: lock clean help
+.PHONY: openapi lock clean help
+openapi: $(VENV)/app.ready ## write openapi.json anew from the code
+	@PYTHONPATH=shared $(APP)/python -m local.openapi
+
 lock: $(UV) ## compile the pinned requirements again
 	@$(UV) $(COMPILE) shared/requirements.in --output-file shared/requirements.txt
 	@for name in uv dev aws sam; do \

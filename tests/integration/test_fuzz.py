@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from local.openapi import OPERATIONS
 from local.stack import Stack
-from tests.fuzz import Fuzz
+from tests.fuzz import Fuzz, the_contract
 
 CASES = 300
 SEED = 1
@@ -15,3 +16,17 @@ def test_every_answer_to_a_fuzzed_request_is_of_the_contract(stack: Stack) -> No
 
     assert report.case_count == CASES
     assert report.failure_count == 0, f"seed {SEED}\n{report}"
+
+
+def test_the_fuzz_notices_an_answer_that_is_not_of_the_contract(stack: Stack) -> None:
+    contract = the_contract()
+    del contract["paths"]["/me"]["get"]["responses"]["401"]
+    contract["components"]["schemas"]["GatewayMessage"]["properties"]["message"] = {"const": "No"}
+
+    # The first cases come without a token, one for each route.
+    with Fuzz(stack, SEED, contract) as fuzz:
+        report = fuzz.run(len(OPERATIONS))
+
+    assert "GET /me: Undocumented status code" in report.examples
+    assert "GET /me/sent: Response violates schema" in report.examples
+    assert report.failure_count == len(OPERATIONS) - 1  # health needs no token
