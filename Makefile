@@ -90,7 +90,7 @@ imports: $(VENV)/app.ready ## who may import whom (import-linter)
 
 template: build ## build, validate and lint template.yaml
 	@$(SAM) validate --lint
-	@$(APP)/cfn-lint
+	@$(APP)/cfn-lint --config-file .cfnlint.yaml
 
 test-unit: $(VENV)/app.ready ## the tests that need no server, in seconds
 	@$(APP)/python -m pytest --quiet tests/unit
