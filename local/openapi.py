@@ -26,7 +26,7 @@ from redpacket.domain.packet import PACKET_ID, Kind, Opening, PacketStatus
 from redpacket.domain.split import Split
 from redpacket.edge import pages, schemas
 from redpacket.edge.api import ADMIN_SCOPE, BODY_BYTES_MAX, KEY_LENGTH_MAX, Api
-from redpacket.edge.problems import RETRIED, RETRY_AFTER_S, STATUS_BY_CODE
+from redpacket.edge.problems import RETRIED, STATUS_BY_CODE
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -552,7 +552,7 @@ def _problem_answer(codes: list[str]) -> Schema:
             "Retry-After": {
                 "description": "Seconds; then asking again gives the one true answer.",
                 "required": RETRIED.issuperset(codes),
-                "schema": {"type": "integer", "const": RETRY_AFTER_S},
+                "schema": {"type": "integer", "minimum": 1},
             }
         }
     return described

@@ -7,7 +7,12 @@
     + SplitImpossible
     + IdempotencyKeyMissing  IdempotencyKeyReused
     + InsufficientFunds  Forbidden
-    + PacketNotFound  PacketNotStarted  PacketEmptied  PacketExpired
+    + PacketNotFound  PacketNotStarted  PacketEmptied  PacketExpired  ProofNotReady
+    + NotInvited  PassphraseMismatch  QuotaExhausted  GrabTokenInvalid
+    + CampaignNotFound  CampaignNotStarted  CampaignEnded  CampaignPaused  VersionConflict
+    + SwitchNotFound
+    + RateLimited         carries `retry_after_s`: the caller was too fast
+  x SwitchedOff           an operator turned this off for a while; nothing is lost
   x Busy                  another request with the same idempotency key is under way
   x Unavailable           a dependency failed or its answer is unknown; asking again gives the truth
   x InvariantViolated     a bug or corruption: that item stops, and an operator is alarmed
@@ -22,6 +27,9 @@ class RedPacketError(Exception):
     """Base of all errors of this system; clients switch on *code*."""
 
     code: ClassVar[str]
+
+    retry_after_s: int | None = None
+    """When asking again makes sense; None where it does not, unchanged."""
 
 
 class Rejected(RedPacketError):
@@ -98,16 +106,101 @@ class PacketExpired(Rejected):
     code = "packet_expired"
 
 
+class ProofNotReady(Rejected):
+    """Shares can still be taken: the seed stays secret until the packet has ended."""
+
+    code = "proof_not_ready"
+
+
+class NotInvited(Rejected):
+    """The packet is for other recipients (专属红包)."""
+
+    code = "not_invited"
+
+
+class PassphraseMismatch(Rejected):
+    """What was said is not the packet's passphrase (口令), by far."""
+
+    code = "passphrase_mismatch"
+
+
+class QuotaExhausted(Rejected):
+    """The user has taken as many shares of the campaign as one may."""
+
+    code = "quota_exhausted"
+
+
+class GrabTokenInvalid(Rejected):
+    """The token is not this user's for this packet, or too old: grab again."""
+
+    code = "grab_token_invalid"
+
+
+class CampaignNotFound(Rejected):
+    """No such campaign, or an id that can't be one."""
+
+    code = "campaign_not_found"
+
+
+class CampaignNotStarted(Rejected):
+    """The campaign opens later."""
+
+    code = "campaign_not_started"
+
+
+class CampaignEnded(Rejected):
+    """The campaign is over."""
+
+    code = "campaign_ended"
+
+
+class CampaignPaused(Rejected):
+    """An operator has turned the campaign off."""
+
+    code = "campaign_paused"
+
+
+class VersionConflict(Rejected):
+    """Somebody else edited it since the version that the request names."""
+
+    code = "version_conflict"
+
+
+class SwitchNotFound(Rejected):
+    """No switch has this name."""
+
+    code = "switch_not_found"
+
+
+class RateLimited(Rejected):
+    """The caller was too fast; *retry_after_s* says when they may ask again."""
+
+    code = "rate_limited"
+
+    def __init__(self, message: str, retry_after_s: int = 1) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
+class SwitchedOff(RedPacketError):
+    """An operator turned this off for a while; nothing is lost."""
+
+    code = "switched_off"
+    retry_after_s = 10
+
+
 class Busy(RedPacketError):
     """Another request with the same idempotency key is under way."""
 
     code = "idempotency_key_in_use"
+    retry_after_s = 1
 
 
 class Unavailable(RedPacketError):
     """A dependency failed or timed out: nothing is known, and asking again gives the truth."""
 
     code = "unavailable"
+    retry_after_s = 1
 
 
 class InvariantViolated(RedPacketError):

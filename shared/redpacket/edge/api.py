@@ -20,6 +20,7 @@ from redpacket.domain.errors import (
     PayloadTooLarge,
     RedPacketError,
     Rejected,
+    SwitchedOff,
 )
 from redpacket.domain.packet import Person, check_packet_id, check_user_id
 from redpacket.domain.text import composed, is_visible
@@ -139,7 +140,7 @@ class Api:
         request_id = event["requestContext"]["requestId"]
         try:
             answer = self._routes[event["routeKey"]](_request_of(event))
-        except Rejected as error:
+        except (Rejected, SwitchedOff) as error:
             return _answer(*problem_of(error, request_id))
         except Exception as error:  # noqa: BLE001 - the last resort, logged and answered
             # Known errors come with their cause; unknown ones must not leak theirs.

@@ -10,23 +10,34 @@ STATUS_BY_CODE: Final = {
     "idempotency_key_missing": 400,
     "insufficient_funds": 402,
     "forbidden": 403,
+    "grab_token_invalid": 403,
+    "not_invited": 403,
+    "passphrase_mismatch": 403,
+    "quota_exhausted": 403,
+    "campaign_not_found": 404,
     "packet_not_found": 404,
+    "switch_not_found": 404,
+    "campaign_ended": 409,
+    "campaign_not_started": 409,
+    "campaign_paused": 409,
     "idempotency_key_in_use": 409,
     "packet_not_started": 409,
+    "proof_not_ready": 409,
+    "version_conflict": 409,
     "packet_emptied": 410,
     "packet_expired": 410,
     "payload_too_large": 413,
     "idempotency_key_reused": 422,
     "invalid_request": 422,
     "split_impossible": 422,
+    "rate_limited": 429,
     "internal_error": 500,
+    "switched_off": 503,
     "unavailable": 503,
 }
 
-RETRY_AFTER_S = 1
-"""With 503 and with a key in use: by then the outcome is known."""
-
-RETRIED = {"unavailable", "idempotency_key_in_use"}
+RETRIED: Final = {"idempotency_key_in_use", "rate_limited", "switched_off", "unavailable"}
+"""Codes that say when to ask again, unchanged."""
 
 
 def problem_of(error: Exception, request_id: str) -> tuple[int, dict[str, str], dict[str, Any]]:
@@ -49,6 +60,6 @@ def problem_of(error: Exception, request_id: str) -> tuple[int, dict[str, str], 
     if isinstance(error, InvalidRequest):
         body["errors"] = error.errors
     headers = {"content-type": "application/problem+json"}
-    if code in RETRIED:
-        headers["retry-after"] = str(RETRY_AFTER_S)
+    if code in RETRIED and isinstance(error, RedPacketError):
+        headers["retry-after"] = str(error.retry_after_s)
     return status, headers, body
