@@ -11,16 +11,35 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from redpacket.domain.checks import PacketFacts
-from redpacket.domain.claim import GrabOutcome, RecordStatus, ShareFate, ShareRef
+from redpacket.domain.claim import (
+    AdmitOutcome,
+    GrabOutcome,
+    Quota,
+    QuotaStatus,
+    RecordStatus,
+    ShareFate,
+    ShareRef,
+)
 from redpacket.domain.ledger import Entry, Transfer
-from redpacket.domain.packet import Packet
+from redpacket.domain.packet import Packet, Rules
 
 
 class ClaimBoard(Protocol):
     """The cache that keeps the crowd away from the ledger; it never decides about money."""
 
     def grab(self, packet_id: str, user_id: str) -> GrabOutcome:
-        """Hand a share number to the user, the same one whenever they ask."""
+        """Hand a share number to the user, the same one whenever they ask.
+
+        A packet with rules answers PACKET_GATED, and hands out nothing.
+        """
+
+    def take(self, packet_id: str, user_id: str, terms: str) -> GrabOutcome:
+        """Hand out a share number whatever the packet's rules; *terms* are what `grab` answered."""
+
+    def admit(
+        self, packet_id: str, user_id: str, *, life_ms: int, admitted_max: int
+    ) -> AdmitOutcome:
+        """Let a user open within *life_ms*, unless *admitted_max* others may at this moment."""
 
     def load(self, packet: Packet, shares: Sequence[ShareFate]) -> None:
         """Bring the cache up to what the ledger knows; never takes anything back."""
@@ -31,11 +50,30 @@ class ClaimBoard(Protocol):
     def give_back(self, packet_id: str, user_id: str, share_no: int, *, owned_no: int) -> None:
         """Swap a number for the one that the user owned all along, and offer it again."""
 
+    def free(self, packet_id: str, user_id: str, share_no: int) -> None:
+        """Take a number from a user who may not have it, and offer it again."""
+
     def close(self, packet_id: str) -> None:
         """Answer "expired" from now on, except to those who have a share."""
 
     def holders(self, packet_id: str) -> dict[str, int]:
         """Return the share number of every user that the cache knows; none if it isn't loaded."""
+
+
+class Quotas(Protocol):
+    """The cache's memory of who takes how much of a campaign; the ledger decides.
+
+    It spares the ledger those who have had enough. What it forgets or keeps by mistake costs
+    nobody a share: a user who is FULL here is let through where the ledger knows of fewer claims.
+    """
+
+    def reserve(
+        self, quota: Quota, user_id: str, packet_id: str, *, claimed_count: int | None = None
+    ) -> QuotaStatus:
+        """Reserve one of the user's shares for this packet; *claimed_count* is the ledger's."""
+
+    def release(self, quota: Quota, user_id: str, packet_id: str) -> None:
+        """Give a reservation back that came to nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +92,9 @@ class Packets(Protocol):
     def find_packet(self, packet_id: str) -> Packet | None:
         """Return the packet, read strongly."""
 
+    def find_rules(self, packet_id: str) -> Rules | None:
+        """Return the packet's rules; they never change, and may be remembered."""
+
     def list_packets(self, packet_ids: Sequence[str]) -> list[Packet]:
         """Return those of at most 100 packets that exist, read strongly, in no order."""
 
@@ -66,8 +107,14 @@ class Packets(Protocol):
     def list_refs(self, refs: Sequence[ShareRef]) -> list[ShareFate]:
         """Return the fates of at most 100 shares that have one, read strongly, in no order."""
 
-    def record_claim(self, share: ShareFate) -> RecordStatus:
-        """Make a claim durable, unless its share or its user already has a fate here."""
+    def record_claim(self, share: ShareFate, quota: Quota | None = None) -> RecordStatus:
+        """Make a claim durable, unless its share or its user already has a fate here.
+
+        With a *quota* only if the user has claimed fewer shares of the campaign, all in one move.
+        """
+
+    def count_claims(self, campaign_id: str, user_id: str) -> int:
+        """Return how many shares of a campaign's packets a user owns, read strongly."""
 
     def mark_loaded(self, packet: Packet) -> None:
         """Take the packet from the sweep's list of packets to load."""
@@ -203,6 +250,9 @@ class PublicTokens(Protocol):
 
     def token_of(self, user_id: str) -> str:
         """Return the public token of a user: always the same, and telling nothing."""
+
+    def find_user(self, token: str) -> str | None:
+        """Return whose token this is; None for one that was not made here."""
 
 
 class Clock(Protocol):

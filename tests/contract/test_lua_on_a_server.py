@@ -12,7 +12,8 @@ import redis
 
 from local.ports import HOST
 from redpacket.adapters import keys
-from redpacket.adapters.redis_claims import RedisClaims, connect
+from redpacket.adapters.redis_cache import connect
+from redpacket.adapters.redis_claims import RedisClaims
 from redpacket.adapters.scripts import read_script
 from redpacket.domain.errors import Unavailable
 from redpacket.domain.packet import Packet, PacketStatus

@@ -7,7 +7,7 @@ from typing import Any
 from redpacket.adapters import keys
 from redpacket.adapters.dynamo import Value
 from redpacket.domain.claim import Fate, ShareFate, ShareRef
-from redpacket.domain.packet import Kind, Opening, Packet, PacketStatus, Person
+from redpacket.domain.packet import PASSPHRASE_THRESHOLD, Kind, Opening, Packet, PacketStatus, Person, Rules
 from redpacket.domain.split import Terms
 
 
@@ -18,7 +18,7 @@ def packet_row(packet: Packet) -> dict[str, Value]:
         "packet_id": packet.packet_id,
         "sender_id": packet.sender.user_id,
         "kind": packet.kind,
-        "opening": packet.opening,
+        "opening": packet.rules.opening,
         "greeting": packet.greeting,
         "terms": str(packet.terms),
         "total_fen": packet.terms.total_fen,
@@ -35,7 +35,26 @@ def packet_row(packet: Packet) -> dict[str, Value]:
     }
     if packet.sender.nickname:
         row["sender_nickname"] = packet.sender.nickname
+    if packet.rules.recipients:
+        # User ids hold no commas (domain/packet.USER_ID).
+        row["recipients"] = ",".join(sorted(packet.rules.recipients))
+    if packet.rules.passphrase:
+        row["passphrase"] = packet.rules.passphrase
+        row["passphrase_threshold"] = packet.rules.passphrase_threshold
+    if packet.rules.campaign_id:
+        row["campaign_id"] = packet.rules.campaign_id
     return row
+
+
+def rules_of(row: dict[str, Any]) -> Rules:
+    """Read a packet row's rules."""
+    return Rules(
+        opening=Opening(row["opening"]),
+        recipients=frozenset(row["recipients"].split(",") if "recipients" in row else ()),
+        passphrase=row.get("passphrase"),
+        passphrase_threshold=row.get("passphrase_threshold", PASSPHRASE_THRESHOLD),
+        campaign_id=row.get("campaign_id"),
+    )
 
 
 def packet_of(row: dict[str, Any]) -> Packet:
@@ -44,7 +63,7 @@ def packet_of(row: dict[str, Any]) -> Packet:
         packet_id=row["packet_id"],
         sender=Person(row["sender_id"], row.get("sender_nickname")),
         kind=Kind(row["kind"]),
-        opening=Opening(row["opening"]),
+        rules=rules_of(row),
         greeting=row["greeting"],
         terms=Terms.parse(row["terms"]),
         created_at_ms=row["created_at_ms"],

@@ -13,6 +13,16 @@ def board(packet_id: str) -> str:
     return f"rp:{{{packet_id}}}"
 
 
+def admitted(packet_id: str) -> str:
+    """Redis: who may open a packet of two steps at this moment, by the end of their admission."""
+    return f"rp:{{{packet_id}}}:admitted"
+
+
+def quota(campaign_id: str, user_id: str) -> str:
+    """Redis: the packets of a campaign that a user takes from; in a slot of its own."""
+    return f"rp:{{quota:{campaign_id}:{user_id}}}"
+
+
 def packet(packet_id: str) -> dict[str, str]:
     """PacketsTable: the packet row."""
     return {"pk": f"packet#{packet_id}", "sk": PACKET}
@@ -32,6 +42,11 @@ SHARE_PREFIX = "share#"
 def taker(packet_id: str, user_id: str) -> dict[str, str]:
     """PacketsTable: the one share of a packet that a user may have."""
     return {"pk": f"user#{user_id}", "sk": f"claim#{packet_id}"}
+
+
+def claim_count(campaign_id: str, user_id: str) -> dict[str, str]:
+    """PacketsTable: how many shares of a campaign a user owns."""
+    return {"pk": f"user#{user_id}", "sk": f"quota#{campaign_id}"}
 
 
 def request(user_id: str, route: str, key_hash: str) -> dict[str, str]:

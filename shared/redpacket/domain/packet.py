@@ -28,9 +28,10 @@ class Kind(StrEnum):
 
 
 class Opening(StrEnum):
-    """`one_step`: grab takes a share at once."""
+    """`one_step`: grab takes a share at once; `two_step`: grab (抢) admits, open (拆) takes it."""
 
     ONE_STEP = "one_step"
+    TWO_STEP = "two_step"
 
 
 class PacketStatus(StrEnum):
@@ -50,6 +51,31 @@ class Person:
     nickname: str | None = None
 
 
+PASSPHRASE_THRESHOLD = 80
+"""Out of 100: forgives a homophone or a swallowed syllable, not another phrase."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Who may take a share, and how; written at send and never changed.
+
+    No *recipients* means everybody with the link. *passphrase* is what they must say (口令), alike
+    by at least *passphrase_threshold* of 100. *campaign_id* names the campaign whose quota counts.
+    """
+
+    opening: Opening = Opening.ONE_STEP
+    recipients: frozenset[str] = frozenset()
+    passphrase: str | None = None
+    passphrase_threshold: int = PASSPHRASE_THRESHOLD
+    campaign_id: str | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Tell whether anybody may take a share at once: then a grab needs no rules."""
+        is_gated = self.recipients or self.passphrase or self.campaign_id
+        return self.opening is Opening.ONE_STEP and not is_gated
+
+
 @dataclass(frozen=True, slots=True)
 class Packet:
     """The packet row: written once at send; only the last five fields ever change."""
@@ -57,7 +83,7 @@ class Packet:
     packet_id: str
     sender: Person
     kind: Kind
-    opening: Opening
+    rules: Rules
     greeting: str
     terms: Terms
     created_at_ms: int

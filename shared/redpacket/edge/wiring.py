@@ -103,7 +103,8 @@ def profiles() -> DynamoProfiles:
 @cache
 def board() -> RedisClaims:
     """Return the claim board on the cache."""
-    from redpacket.adapters.redis_claims import RedisClaims, connect
+    from redpacket.adapters.redis_cache import connect
+from redpacket.adapters.redis_claims import RedisClaims
 
     host, port = settings.cache_address()
     username, password = settings.cache_user()
