@@ -205,6 +205,13 @@ class PublicTokens(Protocol):
         """Return the public token of a user: always the same, and telling nothing."""
 
 
+class Phrases(Protocol):
+    """Compares what was said with what should have been."""
+
+    def similarity(self, said: str, phrase: str) -> int:
+        """Return from 0 to 100 how alike two normalised phrases are, to the eye or to the ear."""
+
+
 class Clock(Protocol):
     """Time, as a parameter."""
 
