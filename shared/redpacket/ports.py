@@ -255,6 +255,13 @@ class PublicTokens(Protocol):
         """Return whose token this is; None for one that was not made here."""
 
 
+class Phrases(Protocol):
+    """Compares what was said with what should have been."""
+
+    def similarity(self, said: str, phrase: str) -> int:
+        """Return from 0 to 100 how alike two normalised phrases are, to the eye or to the ear."""
+
+
 class Clock(Protocol):
     """Time, as a parameter."""
 

@@ -332,6 +332,14 @@ def test_whoever_needs_the_cache_can_reach_it(function: str) -> None:
 # ---------------------------------------------------------------- what the doors import and read
 
 
+@each_function
+def test_only_a_grab_carries_what_compares_passphrases(function: str) -> None:
+    own = FUNCTIONS[function].get("Layers", [])
+
+    assert GLOBALS["Layers"] == [{"Ref": "SharedLayer"}]
+    assert own == ([{"Ref": "PassphraseLayer"}] if function == "GrabFunction" else [])
+
+
 @pytest.mark.parametrize("door", DOORS)
 def test_a_door_knows_only_the_edge(door: str) -> None:
     tree = ast.parse((ROOT / "functions" / door / "app.py").read_text())

@@ -21,6 +21,7 @@ from redpacket.ports import Profile
 if TYPE_CHECKING:
     from redpacket.adapters.dynamo_ledger import DynamoLedger
     from redpacket.adapters.dynamo_profiles import DynamoProfiles
+    from redpacket.adapters.pinyin import PinyinPhrases
     from redpacket.adapters.public_tokens import KeyedTokens
     from redpacket.adapters.redis_claims import RedisClaims
     from redpacket.adapters.sqs_payouts import SqsDeadLetters, SqsPayouts
@@ -143,6 +144,14 @@ def public_tokens() -> KeyedTokens:
     from redpacket.adapters.public_tokens import load_tokens
 
     return load_tokens(lambda: _aws("secretsmanager"), settings.user_token_secret_arn())
+
+
+@cache
+def phrases() -> PinyinPhrases:
+    """Return what compares passphrases; its libraries are in the grab function's second layer."""
+    from redpacket.adapters.pinyin import PinyinPhrases
+
+    return PinyinPhrases()
 
 
 def send_packet(order: SendOrder) -> Packet:
