@@ -133,6 +133,15 @@ ANSWERS: dict[str, Schema] = {
         },
         description="A taker's claim; the amount is durable.",
     ),
+    "Admission": an_object(
+        {
+            "outcome": {"const": "admitted"},
+            "grab_token": {"type": "string", "pattern": "^[A-Za-z0-9_-]+$"},
+            "expires_at_ms": AT_MS,
+        },
+        description="Step one of two: the token opens a share, if one is left by then.",
+    ),
+    "Grabbed": {"oneOf": [ref("Claim"), ref("Admission")]},
     "SentPacket": an_object(
         {
             "packet_id": PACKET_ID_TEXT,
@@ -157,6 +166,8 @@ ANSWERS: dict[str, Schema] = {
             "kind": words(Kind),
             "split": words(Split),
             "opening": words(Opening),
+            "is_exclusive": YES_OR_NO,
+            "needs_passphrase": YES_OR_NO,
             "greeting": TEXT,
             "status": words(PacketStatus),
             "total_fen": SHARE_FEN,
@@ -313,6 +324,14 @@ _WRITE = (
     "unavailable",
 )
 _LIST = ("invalid_request", "unavailable")
+_CLAIM = (
+    "packet_not_found",
+    "packet_not_started",
+    "packet_emptied",
+    "packet_expired",
+    "invalid_request",
+    "unavailable",
+)
 
 OPERATIONS: dict[str, Operation] = {
     "POST /packets": Operation(
@@ -325,18 +344,18 @@ OPERATIONS: dict[str, Operation] = {
     ),
     "POST /packets/{packet_id}/grab": Operation(
         name="grabPacket",
-        answer="Claim",
+        answer="Grabbed",
         body=schemas.GrabBody,
         needs_body=False,
         parameters=("PacketId",),
-        refusals=(
-            "packet_not_found",
-            "packet_not_started",
-            "packet_emptied",
-            "packet_expired",
-            "invalid_request",
-            "unavailable",
-        ),
+        refusals=(*_CLAIM, "not_invited", "passphrase_mismatch", "rate_limited"),
+    ),
+    "POST /packets/{packet_id}/open": Operation(
+        name="openShare",
+        answer="Claim",
+        body=schemas.OpenBody,
+        parameters=("PacketId",),
+        refusals=(*_CLAIM, "grab_token_invalid"),
     ),
     "GET /packets/{packet_id}": Operation(
         name="readPacket",

@@ -9,13 +9,13 @@ ARGV[2]  life_ms       how long an admission lasts
 ARGV[3]  admitted_max  how many may hold one at the same time
 
 Returns one string; the first status that applies wins:
-  already_claimed       the user has a share: grab tells which
-  packet_not_loaded     never loaded, or forgotten: load it and ask again
-  packet_emptied        every number is handed out
+  already_claimed <share_no>  the user has a share, and nothing to open
+  packet_not_loaded           never loaded, or forgotten: load it and ask again
+  packet_emptied              every number is handed out
   packet_expired
   packet_not_started
-  crowded <until_ms>    all places are taken, the first one until then
-  admitted <until_ms>   also again, with the same end
+  admitted <until_ms>         also again, with the same end
+  crowded <until_ms>          all places are taken, the first one until then
 
 Why a script: counting the admitted and adding one must not interleave.
 ]]
@@ -25,8 +25,9 @@ local user_id = ARGV[1]
 local life_ms = tonumber(ARGV[2])
 local admitted_max = tonumber(ARGV[3])
 
-if redis.call('HGET', packet_key, user_id) then
-  return 'already_claimed'
+local owned_no = redis.call('HGET', packet_key, user_id)
+if owned_no then
+  return 'already_claimed ' .. owned_no
 end
 local state = redis.call('HGET', packet_key, '#')
 if not state then

@@ -8,7 +8,7 @@ from typing import Any
 
 from redpacket.domain.claim import Fate, ShareFate
 from redpacket.domain.ledger import Transfer, TransferKind, escrow_account, user_account
-from redpacket.domain.packet import Kind, Opening, Packet, Person
+from redpacket.domain.packet import Kind, Packet, Person, Rules
 from redpacket.domain.split import Split, Terms, share_amount_fen
 
 NOW_MS = 1_795_000_000_000
@@ -30,7 +30,7 @@ def a_packet(total_fen: int = 1000, count: int = 10, **changes: Any) -> Packet:
         packet_id=a_packet_id(),
         sender=Person("sender"),
         kind=Kind.LUCKY,
-        opening=Opening.ONE_STEP,
+        rules=Rules(),
         greeting="恭喜发财",
         terms=some_terms(total_fen, count),
         created_at_ms=created_at_ms,

@@ -34,7 +34,7 @@ class ClaimBoard(Protocol):
         """
 
     def take(self, packet_id: str, user_id: str, terms: str) -> GrabOutcome:
-        """Hand out a share number whatever the packet's rules; *terms* are what `grab` answered."""
+        """Hand out a share number of a packet with rules; *terms* are what `grab` answered."""
 
     def admit(
         self, packet_id: str, user_id: str, *, life_ms: int, admitted_max: int

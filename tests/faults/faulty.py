@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from botocore.exceptions import ClientError, ReadTimeoutError
 
-from redpacket.domain.claim import GrabOutcome, ShareFate, ShareRef
+from redpacket.domain.claim import AdmitOutcome, GrabOutcome, ShareFate, ShareRef
 from redpacket.domain.errors import Unavailable
 from redpacket.domain.packet import Packet
 from redpacket.ports import ClaimBoard
@@ -116,6 +116,21 @@ class FaultyBoard:
 
     def grab(self, packet_id: str, user_id: str) -> GrabOutcome:
         return self._call(lambda: self._board.grab(packet_id, user_id))
+
+    def take(self, packet_id: str, user_id: str, terms: str) -> GrabOutcome:
+        return self._call(lambda: self._board.take(packet_id, user_id, terms))
+
+    def admit(
+        self, packet_id: str, user_id: str, *, life_ms: int, admitted_max: int
+    ) -> AdmitOutcome:
+        return self._call(
+            lambda: self._board.admit(
+                packet_id, user_id, life_ms=life_ms, admitted_max=admitted_max
+            )
+        )
+
+    def free(self, packet_id: str, user_id: str, share_no: int) -> None:
+        self._call(lambda: self._board.free(packet_id, user_id, share_no))
 
     def load(self, packet: Packet, shares: Sequence[ShareFate]) -> None:
         self._call(lambda: self._board.load(packet, shares))

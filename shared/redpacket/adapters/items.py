@@ -7,7 +7,8 @@ from typing import Any
 from redpacket.adapters import keys
 from redpacket.adapters.dynamo import Value
 from redpacket.domain.claim import Fate, ShareFate, ShareRef
-from redpacket.domain.packet import PASSPHRASE_THRESHOLD, Kind, Opening, Packet, PacketStatus, Person, Rules
+from redpacket.domain.packet import Kind, Opening, Packet, PacketStatus, Person, Rules
+from redpacket.domain.passphrase import THRESHOLD_DEFAULT
 from redpacket.domain.split import Terms
 
 
@@ -52,7 +53,7 @@ def rules_of(row: dict[str, Any]) -> Rules:
         opening=Opening(row["opening"]),
         recipients=frozenset(row["recipients"].split(",") if "recipients" in row else ()),
         passphrase=row.get("passphrase"),
-        passphrase_threshold=row.get("passphrase_threshold", PASSPHRASE_THRESHOLD),
+        passphrase_threshold=row.get("passphrase_threshold", THRESHOLD_DEFAULT),
         campaign_id=row.get("campaign_id"),
     )
 

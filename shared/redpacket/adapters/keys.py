@@ -45,8 +45,11 @@ def taker(packet_id: str, user_id: str) -> dict[str, str]:
 
 
 def claim_count(campaign_id: str, user_id: str) -> dict[str, str]:
-    """PacketsTable: how many shares of a campaign a user owns."""
-    return {"pk": f"user#{user_id}", "sk": f"quota#{campaign_id}"}
+    """PacketsTable: how many shares of a campaign a user owns.
+
+    The template lets a grab update rows under `quota#`, and no others.
+    """
+    return {"pk": f"quota#{campaign_id}#{user_id}", "sk": "claims"}
 
 
 def request(user_id: str, route: str, key_hash: str) -> dict[str, str]:

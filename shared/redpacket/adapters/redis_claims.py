@@ -45,24 +45,28 @@ class RedisClaims(Cache):
         key = keys.board(packet_id)
         with self.translated():
             # The crowd loses, and one native read is cheaper than any script: ADR 0002.
-            owned_no, state, terms = self.client.hmget(key, [user_id, _STATE, _TERMS])
-            if owned_no:
-                return GrabOutcome(GrabStatus.ALREADY_CLAIMED, int(owned_no), _canonical(terms))
-            if not state or not terms:
-                return GrabOutcome(GrabStatus.PACKET_NOT_LOADED)
-            if refused := _REFUSED_BY_LETTER.get(str(state)[0]):
-                return GrabOutcome(refused)
-        if str(terms).endswith(_GATED):
-            return GrabOutcome(GrabStatus.PACKET_GATED, terms=_canonical(terms))
-        return self.take(packet_id, user_id, str(terms))
+            owned_no, state, marked = self.client.hmget(key, [user_id, _STATE, _TERMS])
+        terms, is_gated = _unmarked(marked)
+        if owned_no:
+            return GrabOutcome(GrabStatus.ALREADY_CLAIMED, int(owned_no), terms, is_gated)
+        if not state:
+            return GrabOutcome(GrabStatus.PACKET_NOT_LOADED)
+        if refused := _REFUSED_BY_LETTER.get(str(state)[0]):
+            return GrabOutcome(refused)
+        if is_gated:
+            return GrabOutcome(GrabStatus.PACKET_GATED, None, terms, is_gated)
+        return self._take(packet_id, user_id, terms, is_gated=False)
 
     def take(self, packet_id: str, user_id: str, terms: str) -> GrabOutcome:
+        return self._take(packet_id, user_id, terms, is_gated=True)
+
+    def _take(self, packet_id: str, user_id: str, terms: str, *, is_gated: bool) -> GrabOutcome:
         with self.translated():
             answer = self.run(self._grab, keys.board(packet_id), user_id)
         status, _, share_no = answer.partition(" ")
         if not share_no:
             return GrabOutcome(GrabStatus(status))
-        return GrabOutcome(GrabStatus(status), int(share_no), terms)
+        return GrabOutcome(GrabStatus(status), int(share_no), terms, is_gated)
 
     def admit(
         self, packet_id: str, user_id: str, *, life_ms: int, admitted_max: int
@@ -70,8 +74,8 @@ class RedisClaims(Cache):
         script_keys = [keys.board(packet_id), keys.admitted(packet_id)]
         with self.translated():
             answer = self.run(self._admit, script_keys, user_id, life_ms, admitted_max)
-        status, _, until_ms = answer.partition(" ")
-        return AdmitOutcome(AdmitStatus(status), int(until_ms) if until_ms else None)
+        status, _, number = answer.partition(" ")
+        return AdmitOutcome(AdmitStatus(status), int(number or 0))
 
     def load(self, packet: Packet, shares: Sequence[ShareFate]) -> None:
         key = keys.board(packet.packet_id)
@@ -118,8 +122,9 @@ class RedisClaims(Cache):
             return {user: int(no) for user, no in fields if user not in {_STATE, _TERMS}}
 
 
-def _canonical(terms: object) -> str:
-    return str(terms or "").removesuffix(_GATED)
+def _unmarked(terms: object) -> tuple[str, bool]:
+    text = str(terms or "")
+    return text.removesuffix(_GATED), text.endswith(_GATED)
 
 
 def _letter(packet: Packet, shares: Sequence[ShareFate]) -> str:

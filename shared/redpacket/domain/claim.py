@@ -28,12 +28,14 @@ class GrabStatus(StrEnum):
 class GrabOutcome:
     """The cache's answer: *share_no* with CLAIMED and ALREADY_CLAIMED, else None.
 
-    *terms* are the packet's in their canonical form, with either of them and with PACKET_GATED.
+    *terms* are the packet's in their canonical form, with either of them and with PACKET_GATED;
+    *is_gated* tells that the packet has rules.
     """
 
     status: GrabStatus
     share_no: int | None = None
     terms: str = ""
+    is_gated: bool = False
 
 
 class AdmitStatus(StrEnum):
@@ -44,24 +46,25 @@ class AdmitStatus(StrEnum):
     PACKET_EMPTIED = "packet_emptied"
     PACKET_EXPIRED = "packet_expired"
     PACKET_NOT_STARTED = "packet_not_started"
-    CROWDED = "crowded"
     ADMITTED = "admitted"
+    CROWDED = "crowded"
 
 
 @dataclass(frozen=True, slots=True)
 class AdmitOutcome:
-    """The cache's answer to who wants to open: *until_ms* with ADMITTED, and with CROWDED.
+    """The cache's answer to who wants to open: *number* depends on the status.
 
-    With ADMITTED it is when the admission ends, with CROWDED when the first of the others' does.
+    With ADMITTED it is when the admission ends, in ms; with CROWDED when the first of the others'
+    does; with ALREADY_CLAIMED the share number; else 0.
     """
 
     status: AdmitStatus
-    until_ms: int | None = None
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """Step one of two is taken: *grab_token* opens a share until *expires_at_ms*, if one is left."""
+    """Step one of two: *grab_token* opens a share until *expires_at_ms*, if one is left."""
 
     grab_token: str
     expires_at_ms: int

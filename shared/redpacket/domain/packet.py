@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from redpacket.domain.errors import Forbidden, PacketNotFound
+from redpacket.domain.passphrase import THRESHOLD_DEFAULT
 from redpacket.domain.split import Terms
 
 PACKET_ID_BYTES = 16
@@ -51,10 +52,6 @@ class Person:
     nickname: str | None = None
 
 
-PASSPHRASE_THRESHOLD = 80
-"""Out of 100: forgives a homophone or a swallowed syllable, not another phrase."""
-
-
 @dataclass(frozen=True, slots=True)
 class Rules:
     """Who may take a share, and how; written at send and never changed.
@@ -66,7 +63,7 @@ class Rules:
     opening: Opening = Opening.ONE_STEP
     recipients: frozenset[str] = frozenset()
     passphrase: str | None = None
-    passphrase_threshold: int = PASSPHRASE_THRESHOLD
+    passphrase_threshold: int = THRESHOLD_DEFAULT
     campaign_id: str | None = None
 
     @property

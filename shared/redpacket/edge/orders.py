@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from redpacket.domain.errors import InvalidRequest
-from redpacket.domain.packet import Kind, Opening
+from redpacket.domain.packet import Kind, Opening, Rules
 from redpacket.domain.split import Split
-from redpacket.edge import settings
+from redpacket.edge import settings, wiring
 from redpacket.edge.api import HttpRequest
 from redpacket.edge.schemas import SendBody, idempotent_request, parse
 from redpacket.flows.send_packet import SendOrder
@@ -26,7 +26,7 @@ def send_order(request: HttpRequest) -> SendOrder:
         request=idempotent,
         kind=kind,
         split=Split(body.split) if body.split else default_split,
-        opening=Opening(body.opening),
+        rules=_rules(body),
         total_fen=body.total_fen,
         count=body.count,
         share_fen_min=body.share_fen_min,
@@ -35,6 +35,31 @@ def send_order(request: HttpRequest) -> SendOrder:
         greeting=body.greeting,
         life_ms=body.expires_in_s * 1000,
     )
+
+
+def _rules(body: SendBody) -> Rules:
+    return Rules(
+        opening=Opening(body.opening),
+        recipients=_recipients(body.recipients or []),
+        passphrase=body.passphrase,
+        passphrase_threshold=body.passphrase_threshold,
+    )
+
+
+def _recipients(user_tokens: list[str]) -> frozenset[str]:
+    """Return whose tokens these are. Raises InvalidRequest, which names those of nobody."""
+    if not user_tokens:
+        return frozenset()
+    tokens = wiring.public_tokens()
+    users = [tokens.find_user(user_token) for user_token in user_tokens]
+    unknown = [
+        {"field": f"recipients.{position}", "message": "is nobody's token"}
+        for position, user_id in enumerate(users)
+        if user_id is None
+    ]
+    if unknown:
+        raise InvalidRequest(unknown)
+    return frozenset(user_id for user_id in users if user_id)
 
 
 def _check_limit(name: str, value: int, limit: int) -> None:

@@ -24,6 +24,7 @@ from pydantic import (
 from redpacket.domain.errors import Forbidden, InvalidRequest
 from redpacket.domain.ledger import FEN_MAX
 from redpacket.domain.packet import USER_ID, check_user_id
+from redpacket.domain.passphrase import THRESHOLD_DEFAULT, can_be_said
 from redpacket.domain.text import composed, is_visible
 from redpacket.edge.api import HttpRequest
 from redpacket.ports import Request
@@ -31,6 +32,8 @@ from redpacket.ports import Request
 DEFAULT_GREETING = "恭喜发财，大吉大利"
 GREETING_GRAPHEMES_MAX = 50
 NICKNAME_GRAPHEMES_MAX = 32
+PASSPHRASE_GRAPHEMES_MAX = 20
+RECIPIENTS_MAX = 100
 _CODE_POINTS_PER_GRAPHEME_MAX = 8
 _VISIBLE_TEXT = {"format": "visible-text"}
 """A format of our own in openapi.json, where no pattern says what `_text` checks."""
@@ -70,6 +73,13 @@ def _not_empty(text: str) -> str:
     return text
 
 
+def _sayable(text: str) -> str:
+    if not can_be_said(text):
+        msg = "has no letter or digit that could be said"
+        raise ValueError(msg)
+    return text
+
+
 def _user_id(text: str) -> str:
     try:
         return check_user_id(text)
@@ -79,6 +89,18 @@ def _user_id(text: str) -> str:
 
 
 Fen = Annotated[int, Field(ge=1, le=FEN_MAX)]
+
+
+UserToken = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{40,200}$")]
+"""As GET /me shows it."""
+
+Passphrase = Annotated[
+    str,
+    _length(PASSPHRASE_GRAPHEMES_MAX),
+    _text(PASSPHRASE_GRAPHEMES_MAX),
+    AfterValidator(_sayable),
+    Field(json_schema_extra=_VISIBLE_TEXT),
+]
 
 
 class _Body(BaseModel):
@@ -95,7 +117,7 @@ class SendBody(_Body):
     share_fen_min: Fen = 1
     share_fen_max: Fen | None = None
     unit_fen: Annotated[int, Field(ge=1, le=1)] = 1  # a Literal[1] takes true for 1
-    opening: Literal["one_step"] = "one_step"
+    opening: Literal["one_step", "two_step"] = "one_step"
     greeting: Annotated[
         str,
         _length(GREETING_GRAPHEMES_MAX),
@@ -103,6 +125,11 @@ class SendBody(_Body):
         Field(json_schema_extra=_VISIBLE_TEXT),
     ] = DEFAULT_GREETING
     expires_in_s: Annotated[int, Field(ge=1, le=LIFE_S_MAX)] = LIFE_S_DEFAULT
+    recipients: (
+        Annotated[list[UserToken], Field(min_length=1, max_length=RECIPIENTS_MAX)] | None
+    ) = None
+    passphrase: Passphrase | None = None
+    passphrase_threshold: Annotated[int, Field(ge=1, le=100)] = THRESHOLD_DEFAULT
 
     @model_validator(mode="after")
     def _split_fits_kind(self) -> SendBody:
@@ -116,6 +143,12 @@ class GrabBody(_Body):
     """POST /packets/{packet_id}/grab; a passphrase is ignored where the packet has none."""
 
     passphrase: Annotated[str, StringConstraints(max_length=200)] | None = None
+
+
+class OpenBody(_Body):
+    """POST /packets/{packet_id}/open."""
+
+    grab_token: Annotated[str, StringConstraints(max_length=200)]
 
 
 class DepositBody(_Body):

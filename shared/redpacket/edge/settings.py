@@ -82,6 +82,11 @@ def packet_count_max() -> int:
     return int(_required("PACKET_COUNT_MAX"))
 
 
+def admission_factor() -> int:
+    """Return ADMISSION_FACTOR: how many users per share may be admitted to open, at one time."""
+    return int(_required("ADMISSION_FACTOR"))
+
+
 def close_grace_ms() -> int:
     """Return CLOSE_GRACE_S in ms: the time between closing a packet and refunding it."""
     return int(_required("CLOSE_GRACE_S")) * 1000

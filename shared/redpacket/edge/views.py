@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from redpacket.domain.checks import Difference
-from redpacket.domain.claim import Claim, ShareFate
+from redpacket.domain.claim import Admission, Claim, ShareFate
 from redpacket.domain.ledger import DEPOSITS, Entry
 from redpacket.domain.packet import Packet, Person
 from redpacket.flows.read_records import PacketList, Record
@@ -34,7 +34,7 @@ def sent_view(packet: Packet, share_base_url: str) -> dict[str, Any]:
         "status": "open",
         "kind": packet.kind,
         "split": packet.terms.split,
-        "opening": packet.opening,
+        "opening": packet.rules.opening,
         "total_fen": packet.terms.total_fen,
         "count": packet.terms.count,
         "greeting": packet.greeting,
@@ -42,6 +42,17 @@ def sent_view(packet: Packet, share_base_url: str) -> dict[str, Any]:
         "expires_at_ms": packet.expires_at_ms,
         "commitment": packet.terms.commitment,
         "share_url": f"{share_base_url}/packets/{packet.packet_id}",
+    }
+
+
+def grab_view(answer: Claim | Admission) -> dict[str, Any]:
+    """Show a taker their claim, or who was admitted how to open, and until when."""
+    if isinstance(answer, Claim):
+        return claim_view(answer)
+    return {
+        "outcome": "admitted",
+        "grab_token": answer.grab_token,
+        "expires_at_ms": answer.expires_at_ms,
     }
 
 
@@ -91,7 +102,9 @@ def record_view(
         "sender": people.view(packet.sender),
         "kind": packet.kind,
         "split": packet.terms.split,
-        "opening": packet.opening,
+        "opening": packet.rules.opening,
+        "is_exclusive": bool(packet.rules.recipients),
+        "needs_passphrase": packet.rules.passphrase is not None,
         "greeting": packet.greeting,
         "status": record.status,
         "total_fen": packet.terms.total_fen,

@@ -23,11 +23,14 @@ if TYPE_CHECKING:
     from redpacket.adapters.dynamo_profiles import DynamoProfiles
     from redpacket.adapters.pinyin import PinyinPhrases
     from redpacket.adapters.public_tokens import KeyedTokens
+    from redpacket.adapters.redis_cache import Client
     from redpacket.adapters.redis_claims import RedisClaims
+    from redpacket.adapters.redis_quotas import RedisQuotas
     from redpacket.adapters.sqs_payouts import SqsDeadLetters, SqsPayouts
     from redpacket.domain.checks import Difference
-    from redpacket.domain.claim import Claim, ShareRef
+    from redpacket.domain.claim import Admission, Claim, ShareRef
     from redpacket.domain.packet import Packet, Person
+    from redpacket.flows.claim_share import Desk
     from redpacket.flows.reconcile import Reconciliation
     from redpacket.flows.send_packet import SendOrder
     from redpacket.ports import Request
@@ -102,10 +105,8 @@ def profiles() -> DynamoProfiles:
 
 
 @cache
-def board() -> RedisClaims:
-    """Return the claim board on the cache."""
+def _cache_client() -> Client:
     from redpacket.adapters.redis_cache import connect
-from redpacket.adapters.redis_claims import RedisClaims
 
     host, port = settings.cache_address()
     username, password = settings.cache_user()
@@ -118,8 +119,24 @@ from redpacket.adapters.redis_claims import RedisClaims
     if settings.cache_is_cluster():
         from redpacket.adapters.redis_cluster import connect_cluster
 
-        return RedisClaims(connect_cluster(host, port, **options))
-    return RedisClaims(connect(host, port, **options))
+        return connect_cluster(host, port, **options)
+    return connect(host, port, **options)
+
+
+@cache
+def board() -> RedisClaims:
+    """Return the claim board on the cache."""
+    from redpacket.adapters.redis_claims import RedisClaims
+
+    return RedisClaims(_cache_client())
+
+
+@cache
+def quotas() -> RedisQuotas:
+    """Return the reservations of quotas in the cache."""
+    from redpacket.adapters.redis_quotas import RedisQuotas
+
+    return RedisQuotas(_cache_client())
 
 
 @cache
@@ -170,19 +187,31 @@ def send_packet(order: SendOrder) -> Packet:
     )
 
 
-def grab_packet(packet_id: str, taker: Person) -> Claim:
+def _desk() -> Desk:
+    from redpacket.flows.claim_share import Desk
+
+    return Desk(board=board(), packets=packets(), payouts=payouts(), clock=clock, journal=journal)
+
+
+def grab_packet(packet_id: str, taker: Person, said: str | None) -> Claim | Admission:
     """Bind flows/grab_packet."""
     from redpacket.flows.grab_packet import grab_packet as flow
 
     return flow(
         packet_id,
         taker,
-        board=board(),
-        packets=packets(),
-        payouts=payouts(),
-        clock=clock,
-        journal=journal,
+        said=said,
+        admission_factor=settings.admission_factor(),
+        phrases=phrases(),
+        desk=_desk(),
     )
+
+
+def open_packet(packet_id: str, taker: Person, grab_token: str) -> Claim:
+    """Bind flows/open_packet."""
+    from redpacket.flows.open_packet import open_packet as flow
+
+    return flow(packet_id, taker, grab_token=grab_token, desk=_desk())
 
 
 def settle_claims(refs: Iterable[ShareRef]) -> set[ShareRef]:

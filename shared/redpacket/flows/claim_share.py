@@ -6,8 +6,8 @@ cache lost its tail in a failover, the ledger is right and the cache is correcte
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from redpacket.domain.claim import (
     Admission,
@@ -55,35 +55,34 @@ class Desk:
     journal: Journal
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A packet's rules are met; the claim counts against *quota*, if there is one."""
+class Gate(Protocol):
+    """The rules of a packet that has some, for one taker."""
 
-    quota: Quota | None = None
+    def enter(self, terms: Terms) -> Admission | GrabOutcome | None:
+        """Let a taker who has no share take one, or raise their refusal.
+
+        An admission is their answer; an outcome is what the cache says instead of a share.
+        """
+
+    def quota(self) -> Quota | None:
+        """Return what the taker's claim counts against."""
 
 
-Enter = Callable[[Terms], Entry | Admission]
-"""Checks a packet's rules for a user who has no share of it; what it raises is their answer."""
-
-
-def claim_share(
-    packet_id: str, taker: Person, *, enter: Enter, desk: Desk
-) -> Claim | Admission:
+def claim_share(packet_id: str, taker: Person, *, gate: Gate, desk: Desk) -> Claim | Admission:
     """Return the taker's one share of the packet, the same one whenever they ask.
 
-    *enter* is asked once where the packet has rules; an admission is passed on as it is. Raises
-    PacketNotFound, PacketNotStarted, PacketEmptied, PacketExpired, QuotaExhausted; Unavailable
-    where the outcome is unknown, and asking again gives the one true answer.
+    *gate* is asked only where the packet has rules. Raises PacketNotFound, PacketNotStarted,
+    PacketEmptied, PacketExpired, QuotaExhausted; Unavailable where the outcome is unknown, and
+    asking again gives the one true answer.
     """
-    entry: Entry | Admission | None = None
     for _ in range(_TRIES):
         outcome = desk.board.grab(packet_id, taker.user_id)
         if outcome.status is GrabStatus.PACKET_GATED:
-            entry = entry or enter(Terms.parse(outcome.terms))
-            if isinstance(entry, Admission):
-                return entry
-            outcome = desk.board.take(packet_id, taker.user_id, outcome.terms)
-        claim = _claim_of(packet_id, taker, outcome, entry.quota if entry else None, desk)
+            entered = gate.enter(Terms.parse(outcome.terms))
+            if isinstance(entered, Admission):
+                return entered
+            outcome = entered or desk.board.take(packet_id, taker.user_id, outcome.terms)
+        claim = _claim_of(packet_id, taker, outcome, gate, desk)
         if claim:
             return claim
     msg = "the cache is being repaired"
@@ -91,7 +90,7 @@ def claim_share(
 
 
 def _claim_of(
-    packet_id: str, taker: Person, outcome: GrabOutcome, quota: Quota | None, desk: Desk
+    packet_id: str, taker: Person, outcome: GrabOutcome, gate: Gate, desk: Desk
 ) -> Claim | None:
     """Turn the cache's answer into the ledger's; None where the cache has been corrected."""
     if refusal := _REFUSALS.get(outcome.status):
@@ -111,6 +110,8 @@ def _claim_of(
         if owned and owned.share_no == outcome.share_no:
             return Claim(owned, is_new=False)
     share = _claimed_share(packet_id, taker, outcome, desk)
+    # Also of a claim that was cut off after its gate: what it counts against is not in the cache.
+    quota = gate.quota() if outcome.is_gated else None
     claim = _make_durable(share, taker, quota, desk)
     if claim and claim.is_new:
         _queue_payout(claim, desk)
@@ -147,9 +148,7 @@ def _terms(packet_id: str, outcome: GrabOutcome, packets: Packets) -> Terms:
     return packet.terms
 
 
-def _make_durable(
-    share: ShareFate, taker: Person, quota: Quota | None, desk: Desk
-) -> Claim | None:
+def _make_durable(share: ShareFate, taker: Person, quota: Quota | None, desk: Desk) -> Claim | None:
     """Write the share's fate; None where the cache was wrong about it and has been corrected."""
     recorded = desk.packets.record_claim(share, quota)
     if recorded is RecordStatus.RECORDED:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from redpacket.domain.errors import Unavailable
 from redpacket.domain.ledger import Transfer, TransferKind, escrow_account, user_account
-from redpacket.domain.packet import PACKET_ID_BYTES, Kind, Opening, Packet, Person
+from redpacket.domain.packet import PACKET_ID_BYTES, Kind, Packet, Person, Rules
 from redpacket.domain.split import SEED_BYTES, Split, Terms, check_possible
 from redpacket.ports import ClaimBoard, Clock, Journal, Ledger, Packets, Request
 
@@ -20,7 +20,7 @@ class SendOrder:
     request: Request
     kind: Kind
     split: Split
-    opening: Opening
+    rules: Rules
     total_fen: int
     count: int
     share_fen_min: int
@@ -82,7 +82,7 @@ def _packet_of(order: SendOrder, now_ms: int, packet_id: str, seed: bytes) -> Pa
         packet_id=packet_id,
         sender=order.sender,
         kind=order.kind,
-        opening=order.opening,
+        rules=order.rules,
         greeting=order.greeting,
         terms=terms,
         created_at_ms=now_ms,
