@@ -24,6 +24,7 @@ from redpacket.adapters.dynamo_ledger import ENTRY_CURSOR
 from redpacket.domain.ledger import FEN_MAX, TransferKind
 from redpacket.domain.packet import PACKET_ID, Kind, Opening, PacketStatus
 from redpacket.domain.split import Split
+from redpacket.domain.switches import Switch
 from redpacket.edge import pages, schemas
 from redpacket.edge.api import ADMIN_SCOPE, BODY_BYTES_MAX, KEY_LENGTH_MAX, Api
 from redpacket.edge.problems import RETRIED, STATUS_BY_CODE
@@ -209,6 +210,16 @@ ANSWERS: dict[str, Schema] = {
             "packet_count": COUNT,
         }
     ),
+    "Switches": an_object({"items": a_list(ref("Switch"), maxItems=len(Switch))}),
+    "Switch": an_object(
+        {
+            "name": words(Switch),
+            "on": YES_OR_NO,
+            "reason": TEXT,
+            "changed_at_ms": or_null(AT_MS),
+        },
+        description="How a switch stands; `changed_at_ms` is null for one that nobody ever turned.",
+    ),
     "Health": an_object({"status": {"const": "ok"}, "version": WORD}),
 }
 
@@ -248,6 +259,7 @@ _PARTS: dict[str, Schema] = {
 
 PARAMETERS: dict[str, Schema] = {
     "PacketId": {"name": "packet_id", "in": "path", "required": True, "schema": PACKET_ID_TEXT},
+    "SwitchName": {"name": "name", "in": "path", "required": True, "schema": words(Switch)},
     "IdempotencyKey": {
         "name": "Idempotency-Key",
         "in": "header",
@@ -330,6 +342,7 @@ _CLAIM = (
     "packet_emptied",
     "packet_expired",
     "invalid_request",
+    "switched_off",
     "unavailable",
 )
 
@@ -340,7 +353,13 @@ OPERATIONS: dict[str, Operation] = {
         status=201,
         body=schemas.SendBody,
         parameters=("IdempotencyKey",),
-        refusals=(*_WRITE, "insufficient_funds", "split_impossible"),
+        refusals=(
+            *_WRITE,
+            "insufficient_funds",
+            "split_impossible",
+            "rate_limited",
+            "switched_off",
+        ),
     ),
     "POST /packets/{packet_id}/grab": Operation(
         name="grabPacket",
@@ -397,6 +416,17 @@ OPERATIONS: dict[str, Operation] = {
         answer="Audit",
         parameters=("PacketId",),
         refusals=("packet_not_found", "unavailable"),
+        scope=ADMIN_SCOPE,
+    ),
+    "GET /admin/switches": Operation(
+        name="readSwitches", answer="Switches", refusals=("unavailable",), scope=ADMIN_SCOPE
+    ),
+    "PUT /admin/switches/{name}": Operation(
+        name="turnSwitch",
+        answer="Switch",
+        body=schemas.SwitchBody,
+        parameters=("SwitchName",),
+        refusals=("switch_not_found", "invalid_request", "unavailable"),
         scope=ADMIN_SCOPE,
     ),
     "POST /admin/reconcile": Operation(
@@ -557,6 +587,9 @@ def _responses(operation: Operation) -> Schema:
         answer = answers.setdefault(status, {"description": "", "content": {}})
         answer["description"] = " ".join(filter(None, (answer["description"], description)))
         answer["content"][JSON] = {"schema": ref("GatewayMessage")}
+        # The gateway's own answer has no header of ours.
+        for header in answer.get("headers", {}).values():
+            header["required"] = False
     return {str(status): answers[status] for status in sorted(answers)}
 
 
@@ -581,7 +614,7 @@ def _gateway_answers(operation: Operation) -> dict[int, str]:
     answers = dict(_GATEWAY_ANSWERS)
     if operation.is_public:
         del answers[HTTPStatus.UNAUTHORIZED]
-    if "PacketId" not in operation.parameters:
+    if not any(PARAMETERS[name]["in"] == "path" for name in operation.parameters):
         del answers[HTTPStatus.NOT_FOUND]
     return {status.value: description for status, description in answers.items()}
 

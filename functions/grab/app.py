@@ -1,6 +1,6 @@
 """The door of the crowd: grab (抢) a packet, and open (拆) one that takes two steps."""
 
-from redpacket.edge import views, wiring
+from redpacket.edge import guards, views, wiring
 from redpacket.edge.api import Api, HttpAnswer, HttpRequest
 
 handler = Api()
@@ -9,6 +9,7 @@ handler = Api()
 @handler.route("POST /packets/{packet_id}/grab")
 def grab(request: HttpRequest) -> HttpAnswer:
     """Claim one share for the caller, or admit them to open one."""
+    guards.guard_grab()
     said = None
     if body := request.json():
         # Most grabs have no body, and then the schemas are not worth their import.
@@ -21,6 +22,7 @@ def grab(request: HttpRequest) -> HttpAnswer:
 @handler.route("POST /packets/{packet_id}/open")
 def open_share(request: HttpRequest) -> HttpAnswer:
     """Claim one share for a caller who was admitted."""
+    guards.guard_grab()
     from redpacket.edge.schemas import OpenBody, parse
 
     body = parse(OpenBody, request.json())

@@ -21,7 +21,9 @@ from redpacket.domain.claim import (
     ShareRef,
 )
 from redpacket.domain.ledger import Entry, Transfer
+from redpacket.domain.limits import Limit
 from redpacket.domain.packet import Packet, Rules
+from redpacket.domain.switches import Switch, SwitchState
 
 
 class ClaimBoard(Protocol):
@@ -219,6 +221,13 @@ class PayoutQueue(Protocol):
         """Queue claims for settlement."""
 
 
+class PausedPayouts(Protocol):
+    """Takes back what the payout function was handed while payouts are off."""
+
+    def put_off(self, refs: Iterable[ShareRef]) -> None:
+        """Queue claims anew, to be delivered in a minute and with all their receives left."""
+
+
 class DeadLetters(Protocol):
     """Messages that were given up after all their receives."""
 
@@ -260,6 +269,48 @@ class Phrases(Protocol):
 
     def similarity(self, said: str, phrase: str) -> int:
         """Return from 0 to 100 how alike two normalised phrases are, to the eye or to the ear."""
+
+
+class Limits(Protocol):
+    """Counts what subjects do; forgets it all where the cache does."""
+
+    def take(self, limit: Limit, subject: str) -> int:
+        """Let *subject* do one more and return 0, or return in how many ms they may."""
+
+
+class SwitchStore(Protocol):
+    """How the switches stand, durably."""
+
+    def list_states(self) -> list[SwitchState]:
+        """Return every switch, read strongly."""
+
+    def put(self, state: SwitchState) -> None:
+        """Set one switch."""
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchesSeen:
+    """What somebody read of the store a moment ago; not *is_known*: it did not answer them."""
+
+    off: frozenset[Switch]
+    is_known: bool = True
+
+
+class SwitchCopy(Protocol):
+    """What was read of the store last, where it is cheap to ask; gone after some seconds."""
+
+    def find(self) -> SwitchesSeen | None:
+        """Return what somebody read, if it is not too old."""
+
+    def keep(self, seen: SwitchesSeen, for_ms: int) -> None:
+        """Tell the others for a while."""
+
+
+class Deliveries(Protocol):
+    """Whether the payout queue hands its messages to the payout function."""
+
+    def turn(self, *, is_on: bool) -> None:
+        """Let messages through, or let them wait; it takes effect some time later."""
 
 
 class Clock(Protocol):

@@ -115,8 +115,7 @@ def test_s2_a_company_gives_to_its_employees(
     assert not any(number in page for number in numbers)
 
     # The campaign ends; everybody is paid, and the rest goes back.
-    for packet in packets:
-        eventually(lambda packet=packet: _closed(operator, packet, invoke))
+    eventually(lambda: all(_closed(operator, packet, invoke) for packet in packets))
     assert [employee.balance_fen() for employee in employees] == [4_000] * 4 + [0] * 2
     assert operator.balance_fen() == before - 16_000
 
@@ -195,7 +194,10 @@ def _verify(*files: Path) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(command, check=False, capture_output=True)
 
 
-_RUN = "import runpy, sys; sys.path.insert(0, sys.argv.pop(1)); runpy.run_module('redpacket.verify', run_name='__main__')"
+_RUN = (
+    "import runpy, sys; sys.path.insert(0, sys.argv.pop(1));"
+    " runpy.run_module('redpacket.verify', run_name='__main__')"
+)
 
 
 @pytest.fixture(autouse=True)

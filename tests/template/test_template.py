@@ -57,6 +57,11 @@ def _of_type(kind: str) -> dict[str, dict[str, Any]]:
 
 
 FUNCTIONS = _of_type("AWS::Serverless::Function")
+MADE_BY_SAM = {
+    f"{function}{event}"
+    for function, properties in FUNCTIONS.items()
+    for event in properties.get("Events", {})
+}
 each_function = pytest.mark.parametrize("function", FUNCTIONS)
 
 
@@ -81,6 +86,8 @@ def _names(value: Any) -> Iterator[str]:
         ((function, argument),) = one.items()
         if function == "Fn::GetAtt":
             yield argument[0]
+        elif function == "Fn::Sub" and argument.startswith("arn:"):
+            yield argument.rpartition("${")[2].removesuffix("}")
         elif function == "Fn::Sub":
             yield argument.replace("${", "").replace(".Arn}", "").replace("}", "")
         else:
@@ -132,7 +139,7 @@ def test_a_role_says_exactly_what_it_may_and_on_what(function: str) -> None:
     for grant in _grants(function):
         assert not any("*" in action for action in grant.actions)
         assert not any("*" in name for name in grant.resources)
-        assert {name.split("/")[0] for name in grant.resources} <= RESOURCES.keys()
+        assert {name.split("/")[0] for name in grant.resources} <= RESOURCES.keys() | MADE_BY_SAM
 
 
 @each_function
@@ -186,6 +193,21 @@ def test_only_those_who_move_money_may_write_balances(function: str) -> None:
     assert (function in movers) == bool(writes)
 
 
+def test_only_an_operator_turns_switches_and_stops_nothing_but_payouts() -> None:
+    for function in FUNCTIONS:
+        writes = _actions_on(function, "SwitchesTable") - {"dynamodb:GetItem"}
+        assert writes == ({"dynamodb:UpdateItem"} if function == "AdminFunction" else set())
+    on_lambda = [
+        (function, grant.resources)
+        for function in FUNCTIONS
+        for grant in _grants(function)
+        if any(action.startswith("lambda:") for action in grant.actions)
+    ]
+    assert on_lambda == [("AdminFunction", ("PayoutFunctionClaims",))]
+    variables = FUNCTIONS["AdminFunction"]["Environment"]["Variables"]
+    assert variables["PAYOUT_MAPPING_ID"] == {"Ref": "PayoutFunctionClaims"}
+
+
 @each_function
 def test_only_reconciliation_scans_tables(function: str) -> None:
     scans = any("dynamodb:Scan" in grant.actions for grant in _grants(function))
@@ -205,7 +227,7 @@ def test_a_function_has_a_log_group_of_its_own_that_forgets(function: str) -> No
     assert _of_type("AWS::Logs::LogGroup")[log_group]["RetentionInDays"]
 
 
-@pytest.mark.parametrize("table", ["AccountsTable", "PacketsTable"])
+@pytest.mark.parametrize("table", ["AccountsTable", "PacketsTable", "SwitchesTable"])
 def test_the_ledger_outlives_its_stack_and_can_be_restored(table: str) -> None:
     resource = RESOURCES[table]
 
@@ -222,6 +244,15 @@ def test_a_full_cache_refuses_instead_of_forgetting() -> None:
     (parameters,) = _of_type("AWS::ElastiCache::ParameterGroup").values()
 
     assert parameters["Properties"]["maxmemory-policy"] == "noeviction"
+
+
+def test_the_caches_user_may_do_what_limits_and_switches_need_and_not_flush() -> None:
+    (user,) = _of_type("AWS::ElastiCache::User").values()
+    words = set(user["AccessString"].split())
+
+    # A script's commands are checked as well: GET is of @read, EVALSHA of @scripting.
+    assert {"~rp:*", "-@all", "+@read", "+@scripting", "+set", "+time"} <= words
+    assert not words & {"+@all", "+@write", "+@dangerous", "+flushall", "+flushdb", "+config"}
 
 
 # ---------------------------------------------------------------- the queue
@@ -333,6 +364,22 @@ def test_every_route_but_health_needs_a_token() -> None:
             continue
         assert route["AuthorizationType"] == "JWT", route["RouteKey"]
         assert route["AuthorizerId"] == {"Ref": "UserAuthorizer"}
+
+
+def test_every_route_is_throttled_and_those_that_cost_or_are_open_by_themselves() -> None:
+    (stage,) = _of_type("AWS::ApiGatewayV2::Stage").values()
+    (resource,) = [found for found in RESOURCES.values() if found.get("Properties") is stage]
+    throttles = stage["RouteSettings"]
+    routes = _of_type("AWS::ApiGatewayV2::Route")
+    keys = {route["RouteKey"]: name for name, route in routes.items()}
+    own = {key for key in keys if "/admin/" in key} | {"POST /packets", "GET /health"}
+
+    for settings in [stage["DefaultRouteSettings"], *throttles.values()]:
+        assert settings.keys() == {"ThrottlingBurstLimit", "ThrottlingRateLimit"}
+    assert own <= throttles.keys(), "an operators' route needs a line in the stage's RouteSettings"
+    assert throttles.keys() <= keys.keys()
+    # Or CloudFormation would look for them before they are there.
+    assert {keys[key] for key in throttles} <= set(resource["DependsOn"])
 
 
 @pytest.mark.parametrize("function", sorted(set(_routes().values())))

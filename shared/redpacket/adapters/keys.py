@@ -23,6 +23,20 @@ def quota(campaign_id: str, user_id: str) -> str:
     return f"rp:{{quota:{campaign_id}:{user_id}}}"
 
 
+def limit(name: str, subject: str) -> str:
+    """Redis: what a subject has done of a limited thing lately, in a slot of its own."""
+    return f"rp:limit:{{{name}:{subject}}}"
+
+
+SWITCH_COPY = "rp:switches"
+"""Redis: which switches are off, as somebody read it within the last seconds."""
+
+
+def switches() -> dict[str, str]:
+    """SwitchesTable: its one row."""
+    return {"pk": "switches"}
+
+
 def packet(packet_id: str) -> dict[str, str]:
     """PacketsTable: the packet row."""
     return {"pk": f"packet#{packet_id}", "sk": PACKET}

@@ -23,6 +23,7 @@ from redpacket.domain.errors import (
     SwitchedOff,
 )
 from redpacket.domain.packet import Person, check_packet_id, check_user_id
+from redpacket.domain.switches import Switch, switch_named
 from redpacket.domain.text import composed, is_visible
 from redpacket.edge.problems import problem_of
 from redpacket.edge.telemetry import logger
@@ -64,6 +65,11 @@ class HttpRequest:
     def packet_id(self) -> str:
         """The packet that the path names. Raises PacketNotFound where it can't be one."""
         return check_packet_id(self.path.get("packet_id", ""))
+
+    @property
+    def switch(self) -> Switch:
+        """The switch that the path names. Raises SwitchNotFound."""
+        return switch_named(self.path.get("name", ""))
 
     @property
     def user(self) -> Person:

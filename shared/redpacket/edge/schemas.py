@@ -34,6 +34,7 @@ GREETING_GRAPHEMES_MAX = 50
 NICKNAME_GRAPHEMES_MAX = 32
 PASSPHRASE_GRAPHEMES_MAX = 20
 RECIPIENTS_MAX = 100
+REASON_GRAPHEMES_MAX = 100
 _CODE_POINTS_PER_GRAPHEME_MAX = 8
 _VISIBLE_TEXT = {"format": "visible-text"}
 """A format of our own in openapi.json, where no pattern says what `_text` checks."""
@@ -160,6 +161,18 @@ class DepositBody(_Body):
         Field(json_schema_extra={"pattern": f"^{USER_ID.pattern}$"}),
     ]
     amount_fen: Fen
+
+
+class SwitchBody(_Body):
+    """PUT /admin/switches/{name}; *reason* is for whoever finds it off."""
+
+    on: bool
+    reason: Annotated[
+        str,
+        _length(REASON_GRAPHEMES_MAX),
+        _text(REASON_GRAPHEMES_MAX),
+        Field(json_schema_extra=_VISIBLE_TEXT),
+    ] = ""
 
 
 class ProfileBody(_Body):

@@ -87,6 +87,26 @@ def admission_factor() -> int:
     return int(_required("ADMISSION_FACTOR"))
 
 
+def sends_per_minute() -> int:
+    """Return SENDS_PER_MINUTE: how fast one user may send, in the long run."""
+    return int(_required("SENDS_PER_MINUTE"))
+
+
+def send_burst() -> int:
+    """Return SEND_BURST: how many packets one user may send at once."""
+    return int(_required("SEND_BURST"))
+
+
+def switches_table() -> str:
+    """Return SWITCHES_TABLE."""
+    return _required("SWITCHES_TABLE")
+
+
+def payout_mapping_id() -> str:
+    """Return PAYOUT_MAPPING_ID: what hands the payout queue's messages to its function."""
+    return _required("PAYOUT_MAPPING_ID")
+
+
 def close_grace_ms() -> int:
     """Return CLOSE_GRACE_S in ms: the time between closing a packet and refunding it."""
     return int(_required("CLOSE_GRACE_S")) * 1000

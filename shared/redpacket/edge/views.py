@@ -9,6 +9,7 @@ from redpacket.domain.checks import Difference
 from redpacket.domain.claim import Admission, Claim, ShareFate
 from redpacket.domain.ledger import DEPOSITS, Entry
 from redpacket.domain.packet import Packet, Person
+from redpacket.domain.switches import SwitchState
 from redpacket.flows.read_records import PacketList, Record
 from redpacket.flows.reconcile import Reconciliation
 from redpacket.ports import Profile, PublicTokens
@@ -188,6 +189,21 @@ def reconciliation_view(found: Reconciliation) -> dict[str, Any]:
         "entry_count": found.entry_count,
         "packet_count": found.packet_count,
     }
+
+
+def switch_view(state: SwitchState) -> dict[str, Any]:
+    """Show an operator a switch; who turned it is in the log."""
+    return {
+        "name": state.switch,
+        "on": state.is_on,
+        "reason": state.reason,
+        "changed_at_ms": state.changed_at_ms,
+    }
+
+
+def switches_view(states: Iterable[SwitchState]) -> dict[str, Any]:
+    """Show an operator all switches."""
+    return {"items": [switch_view(state) for state in states]}
 
 
 def _payout(share: ShareFate) -> str:
