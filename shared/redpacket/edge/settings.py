@@ -31,6 +31,11 @@ def profiles_table() -> str:
     return _required("PROFILES_TABLE")
 
 
+def campaigns_table() -> str:
+    """Return CAMPAIGNS_TABLE."""
+    return _required("CAMPAIGNS_TABLE")
+
+
 def payout_queue_url() -> str:
     """Return PAYOUT_QUEUE_URL."""
     return _required("PAYOUT_QUEUE_URL")
@@ -85,6 +90,11 @@ def packet_count_max() -> int:
 def admission_factor() -> int:
     """Return ADMISSION_FACTOR: how many users per share may be admitted to open, at one time."""
     return int(_required("ADMISSION_FACTOR"))
+
+
+def campaign_count_max() -> int:
+    """Return CAMPAIGN_COUNT_MAX: the most shares of a campaign's packet."""
+    return int(_required("CAMPAIGN_COUNT_MAX"))
 
 
 def close_grace_ms() -> int:
