@@ -21,6 +21,7 @@ from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 import redpacket
 from local import places
 from redpacket.adapters.dynamo_ledger import ENTRY_CURSOR
+from redpacket.domain.campaign import CAMPAIGN_ID, CampaignStatus, WhenSoldOut
 from redpacket.domain.ledger import FEN_MAX, TransferKind
 from redpacket.domain.packet import PACKET_ID, Kind, Opening, PacketStatus
 from redpacket.domain.split import Split
@@ -82,6 +83,8 @@ SHARE_NO = an_integer(1, schemas.COUNT_MAX)
 SHARE_COUNT = an_integer(0, schemas.COUNT_MAX)
 AT_MS: Schema = {"type": "integer", "minimum": 0, "description": "Milliseconds since 1970."}
 DURATION_MS: Schema = {"type": "integer", "minimum": 0}
+PER_USER = an_integer(0, schemas.PER_USER_MAX)
+CAMPAIGN_ID_TEXT: Schema = {"type": "string", "pattern": f"^{CAMPAIGN_ID.pattern}$"}
 PACKET_ID_TEXT: Schema = {"type": "string", "pattern": f"^{PACKET_ID.pattern}$"}
 PAYOUT: Schema = {"type": "string", "enum": ["queued", "settled"]}
 CURSOR: Schema = {**or_null(WORD), "description": "The next page's `cursor`; null on the last."}
@@ -122,6 +125,20 @@ def _page_of_packets(amount: str, form: Schema) -> Schema:
     )
 
 
+CAMPAIGN: Schema = {
+    "campaign_id": CAMPAIGN_ID_TEXT,
+    "title": WORD,
+    "description": TEXT,
+    "starts_at_ms": AT_MS,
+    "ends_at_ms": AT_MS,
+    "timezone": WORD,
+    "rules": an_object({"attempts_per_user_per_day": PER_USER, "wins_per_user_per_day": PER_USER}),
+    "when_sold_out": words(WhenSoldOut),
+    "quota_per_user": PER_USER,
+    "status": words(CampaignStatus),
+    "prizes": a_list(an_object({}), maxItems=0),
+}
+
 ANSWERS: dict[str, Schema] = {
     "Claim": an_object(
         {
@@ -154,7 +171,9 @@ ANSWERS: dict[str, Schema] = {
             "count": SHARE_NO,
             "greeting": TEXT,
             "created_at_ms": AT_MS,
+            "starts_at_ms": AT_MS,
             "expires_at_ms": AT_MS,
+            "campaign_id": or_null(CAMPAIGN_ID_TEXT),
             "commitment": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
             "share_url": {"type": "string", "pattern": "^https?://"},
         },
@@ -179,7 +198,9 @@ ANSWERS: dict[str, Schema] = {
             "refunded_fen": FEN,
             "refunded_at_ms": or_null(AT_MS),
             "created_at_ms": AT_MS,
+            "starts_at_ms": AT_MS,
             "expires_at_ms": AT_MS,
+            "campaign_id": or_null(CAMPAIGN_ID_TEXT),
             "emptied_in_ms": or_null(DURATION_MS),
             "closed_at_ms": or_null(AT_MS),
             "luckiest": or_null(ref("ShownClaim")),
@@ -198,6 +219,22 @@ ANSWERS: dict[str, Schema] = {
             "items": a_list(ref("Transfer"), maxItems=pages.LIMIT_MAX),
             "next": CURSOR,
         }
+    ),
+    "Campaign": an_object(CAMPAIGN, description="A campaign as its users may see it."),
+    "CampaignAdmin": an_object(
+        {
+            **CAMPAIGN,
+            "miss_weight": an_integer(0, schemas.WEIGHT_MAX),
+            "passphrase": or_null(WORD),
+            "budget_fen": FEN,
+            "budget_left_fen": FEN,
+            "version": an_integer(1, 2**53),
+        },
+        description="A campaign as operators see it, with its money.",
+    ),
+    "Preheated": an_object(
+        {"packet_count": COUNT, "loaded_count": COUNT, "next": CURSOR},
+        description="How many packets were found and loaded; closed ones are not counted.",
     ),
     "Deposit": an_object({"transfer_id": WORD, "balance_fen": SUM_FEN}),
     "Audit": an_object(AUDIT),
@@ -260,6 +297,18 @@ _PARTS: dict[str, Schema] = {
 PARAMETERS: dict[str, Schema] = {
     "PacketId": {"name": "packet_id", "in": "path", "required": True, "schema": PACKET_ID_TEXT},
     "SwitchName": {"name": "name", "in": "path", "required": True, "schema": words(Switch)},
+    "CampaignId": {
+        "name": "campaign_id",
+        "in": "path",
+        "required": True,
+        "schema": CAMPAIGN_ID_TEXT,
+    },
+    "PreheatCursor": {
+        "name": "cursor",
+        "in": "query",
+        "description": "`next` of the preheat before, which ran out of time.",
+        "schema": PACKET_ID_TEXT,
+    },
     "IdempotencyKey": {
         "name": "Idempotency-Key",
         "in": "header",
@@ -313,12 +362,13 @@ class Operation:
     """What the code of a route doesn't say by itself.
 
     *refusals* are the route's own; those that every route has are added. *is_cached* is for pages
-    with an entity tag, *scope* for operators.
+    with an entity tag, *scope* for operators, *also* another success of the same form.
     """
 
     name: str
     answer: str
     status: int = 200
+    also: HTTPStatus | None = None
     body: type[BaseModel] | None = None
     needs_body: bool = True
     parameters: tuple[str, ...] = ()
@@ -359,6 +409,9 @@ OPERATIONS: dict[str, Operation] = {
             "split_impossible",
             "rate_limited",
             "switched_off",
+            "campaign_not_found",
+            "campaign_ended",
+            "campaign_paused",
         ),
     ),
     "POST /packets/{packet_id}/grab": Operation(
@@ -401,6 +454,36 @@ OPERATIONS: dict[str, Operation] = {
         answer="Transfers",
         parameters=("TransferCursor", "Limit"),
         refusals=_LIST,
+    ),
+    "GET /campaigns/{campaign_id}": Operation(
+        name="readCampaign",
+        answer="Campaign",
+        parameters=("CampaignId",),
+        refusals=("campaign_not_found", "unavailable"),
+    ),
+    "GET /admin/campaigns/{campaign_id}": Operation(
+        name="watchCampaign",
+        answer="CampaignAdmin",
+        parameters=("CampaignId",),
+        refusals=("campaign_not_found", "unavailable"),
+        scope=ADMIN_SCOPE,
+    ),
+    "PUT /admin/campaigns/{campaign_id}": Operation(
+        name="editCampaign",
+        answer="CampaignAdmin",
+        also=HTTPStatus.CREATED,
+        body=schemas.CampaignBody,
+        parameters=("CampaignId",),
+        refusals=("campaign_not_found", "version_conflict", "invalid_request", "unavailable"),
+        scope=ADMIN_SCOPE,
+    ),
+    "POST /admin/campaigns/{campaign_id}/preheat": Operation(
+        name="preheatCampaign",
+        answer="Preheated",
+        status=202,
+        parameters=("CampaignId", "PreheatCursor"),
+        refusals=("campaign_not_found", "invalid_request", "unavailable"),
+        scope=ADMIN_SCOPE,
     ),
     "POST /admin/deposits": Operation(
         name="deposit",
@@ -575,6 +658,8 @@ def _responses(operation: Operation) -> Schema:
         "content": {JSON: {"schema": ref(operation.answer)}},
     }
     answers: dict[int, Schema] = {operation.status: success}
+    if operation.also:
+        answers[operation.also.value] = {**success, "description": operation.also.phrase}
     if operation.is_cached:
         success["headers"] = _cache_headers()
         unchanged = "The client has this very page already."

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from redpacket.domain.campaign import Campaign
 from redpacket.domain.checks import PacketFacts
 from redpacket.domain.claim import (
     AdmitOutcome,
@@ -155,6 +156,25 @@ class Packets(Protocol):
         """Return what a user took, newest first; *year* is a UTC year."""
 
 
+class Campaigns(Protocol):
+    """Campaigns and what they may still spend; a packet is put into one by Ledger.fund."""
+
+    def find_campaign(self, campaign_id: str) -> Campaign | None:
+        """Return the campaign, read strongly."""
+
+    def create(self, campaign: Campaign) -> bool:
+        """Put a campaign; False, without effect, if there is one of this id."""
+
+    def edit(self, campaign: Campaign, before: Campaign) -> bool:
+        """Replace *before*, and change what is left by what the budget changes.
+
+        False, without effect, if it has another version by now, or less left than is taken away.
+        """
+
+    def list_packet_ids(self, campaign_id: str, after: str | None, limit: int) -> list[str]:
+        """Return ids of the campaign's packets that come after the id *after*, read strongly."""
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """An idempotent request: who asked, and hashes of their key and of what they asked."""
@@ -178,7 +198,8 @@ class Ledger(Protocol):
     def fund(self, packet: Packet, transfer: Transfer, request: Request) -> str:
         """Move the total into escrow and put the packet, once per request.
 
-        Returns the id of the packet that this request made, now or the first time. Raises
+        A packet of a campaign takes its total from the budget, too. Returns the id of the packet
+        that this request made, now or the first time. Raises CampaignPaused, CampaignEnded,
         InsufficientFunds, IdempotencyKeyReused, Busy.
         """
 

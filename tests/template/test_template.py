@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -186,6 +187,18 @@ def test_whoever_edits_profiles_writes_nothing_else() -> None:
 
 
 @each_function
+def test_only_who_spends_or_edits_a_budget_may_write_campaigns(function: str) -> None:
+    writes = _actions_on(function, "CampaignsTable") - READS
+
+    assert (function in {"SendFunction", "CampaignFunction"}) == bool(writes)
+
+
+def test_whoever_edits_campaigns_puts_no_packet_and_moves_no_money() -> None:
+    assert _actions_on("CampaignFunction", "PacketsTable") - READS == {"dynamodb:UpdateItem"}
+    assert _actions_on("CampaignFunction", "AccountsTable") == set()
+
+
+@each_function
 def test_only_those_who_move_money_may_write_balances(function: str) -> None:
     movers = {"SendFunction", "PayoutFunction", "ExpireFunction", "AdminFunction"}
     writes = _actions_on(function, "AccountsTable") - READS
@@ -227,7 +240,9 @@ def test_a_function_has_a_log_group_of_its_own_that_forgets(function: str) -> No
     assert _of_type("AWS::Logs::LogGroup")[log_group]["RetentionInDays"]
 
 
-@pytest.mark.parametrize("table", ["AccountsTable", "PacketsTable", "SwitchesTable"])
+@pytest.mark.parametrize(
+    "table", ["AccountsTable", "PacketsTable", "CampaignsTable", "SwitchesTable"]
+)
 def test_the_ledger_outlives_its_stack_and_can_be_restored(table: str) -> None:
     resource = RESOURCES[table]
 
@@ -496,3 +511,33 @@ def test_a_function_gets_the_variables_that_its_door_reads_and_no_others(door: s
 
     assert needed <= _variables(function)
     assert own <= needed
+
+
+def test_a_grab_imports_no_library_of_passphrases_before_one_is_compared() -> None:
+    script = """
+import importlib.util, sys
+spec = importlib.util.spec_from_file_location("door", "functions/grab/app.py")
+module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+from redpacket.edge import wiring
+from tests.town import Town
+town = Town()
+packet = town.send()
+town.grab(packet, "ann")
+wiring.phrases()
+loaded = {name.partition(".")[0] for name in sys.modules}
+assert not loaded & {"pypinyin", "rapidfuzz"}, loaded
+wiring.phrases().similarity("a", "b")
+loaded = {name.partition(".")[0] for name in sys.modules}
+assert loaded >= {"pypinyin", "rapidfuzz"}
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=ROOT,
+        env={"PYTHONPATH": f"{ROOT / 'shared'}:{ROOT}", "PACKETS_TABLE": "packets"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr

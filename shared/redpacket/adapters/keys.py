@@ -87,6 +87,19 @@ def entry(name: str, at_ms: int, transfer_id: str) -> dict[str, str]:
     return {"pk": name, "sk": f"{ENTRY_PREFIX}{at_ms:013d}#{transfer_id}"}
 
 
+def campaign(campaign_id: str) -> dict[str, str]:
+    """CampaignsTable: a campaign with its budget."""
+    return {"pk": f"campaign#{campaign_id}", "sk": "campaign"}
+
+
+def campaign_packet(campaign_id: str, packet_id: str) -> dict[str, str]:
+    """CampaignsTable: that a packet is of a campaign."""
+    return {"pk": f"campaign#{campaign_id}", "sk": f"{CAMPAIGN_PACKET_PREFIX}{packet_id}"}
+
+
+CAMPAIGN_PACKET_PREFIX = "packet#"
+
+
 def work(kind: str, shard: int) -> str:
     """PacketsTable, index by_work: one partition of a work list."""
     return f"{kind}#{shard}"

@@ -6,21 +6,27 @@ from redpacket.domain.errors import InvalidRequest
 from redpacket.domain.packet import Kind, Opening, Rules
 from redpacket.domain.split import Split
 from redpacket.edge import settings, wiring
-from redpacket.edge.api import HttpRequest
+from redpacket.edge.api import ADMIN_SCOPE, HttpRequest
 from redpacket.edge.schemas import SendBody, idempotent_request, parse
 from redpacket.flows.send_packet import SendOrder
 
 
 def send_order(request: HttpRequest) -> SendOrder:
-    """Read an order. Raises InvalidRequest, IdempotencyKeyMissing, Forbidden."""
+    """Read an order. Raises InvalidRequest, IdempotencyKeyMissing, Forbidden, CampaignNotFound."""
     sender = request.user
     idempotent = idempotent_request(request)
     body = parse(SendBody, request.json())
     share_fen_max = settings.share_fen_max()
-    _check_limit("count", body.count, settings.packet_count_max())
+    is_of_campaign = body.campaign_id is not None
+    if is_of_campaign:
+        request.require_scope(ADMIN_SCOPE)
+    count_max = settings.campaign_count_max() if is_of_campaign else settings.packet_count_max()
+    _check_limit("count", body.count, count_max)
     _check_limit("share_fen_max", body.share_fen_max or share_fen_max, share_fen_max)
     kind = Kind(body.kind)
     default_split = Split.EQUAL if kind is Kind.EQUAL else Split.DOUBLE_MEAN
+    # A campaign's packet lives as long as the campaign where nothing else is asked for.
+    is_until_the_end = is_of_campaign and "expires_in_s" not in body.model_fields_set
     return SendOrder(
         sender=sender,
         request=idempotent,
@@ -33,7 +39,8 @@ def send_order(request: HttpRequest) -> SendOrder:
         share_fen_max=body.share_fen_max or share_fen_max,
         unit_fen=body.unit_fen,
         greeting=body.greeting,
-        life_ms=body.expires_in_s * 1000,
+        life_ms=None if is_until_the_end else body.expires_in_s * 1000,
+        campaign=wiring.get_campaign(body.campaign_id) if body.campaign_id else None,
     )
 
 

@@ -21,6 +21,17 @@ from pydantic import (
     model_validator,
 )
 
+from redpacket.domain.campaign import (
+    AT_MS_MAX,
+    CAMPAIGN_ID,
+    TIMEZONE,
+    TIMEZONE_DEFAULT,
+    CampaignPlan,
+    CampaignStatus,
+    DrawRules,
+    WhenSoldOut,
+    is_timezone,
+)
 from redpacket.domain.errors import Forbidden, InvalidRequest
 from redpacket.domain.ledger import FEN_MAX
 from redpacket.domain.packet import USER_ID, check_user_id
@@ -35,6 +46,10 @@ NICKNAME_GRAPHEMES_MAX = 32
 PASSPHRASE_GRAPHEMES_MAX = 20
 RECIPIENTS_MAX = 100
 REASON_GRAPHEMES_MAX = 100
+TITLE_GRAPHEMES_MAX = 50
+DESCRIPTION_GRAPHEMES_MAX = 500
+PER_USER_MAX = 1_000_000
+WEIGHT_MAX = 1_000_000_000
 _CODE_POINTS_PER_GRAPHEME_MAX = 8
 _VISIBLE_TEXT = {"format": "visible-text"}
 """A format of our own in openapi.json, where no pattern says what `_text` checks."""
@@ -89,7 +104,16 @@ def _user_id(text: str) -> str:
         raise ValueError(msg) from None
 
 
+def _timezone(name: str) -> str:
+    if not is_timezone(name):
+        msg = "is no time zone, like Asia/Shanghai"
+        raise ValueError(msg)
+    return name
+
+
 Fen = Annotated[int, Field(ge=1, le=FEN_MAX)]
+AtMs = Annotated[int, Field(ge=0, le=AT_MS_MAX)]
+PerUser = Annotated[int, Field(ge=0, le=PER_USER_MAX)]
 
 
 UserToken = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{40,200}$")]
@@ -131,6 +155,7 @@ class SendBody(_Body):
     ) = None
     passphrase: Passphrase | None = None
     passphrase_threshold: Annotated[int, Field(ge=1, le=100)] = THRESHOLD_DEFAULT
+    campaign_id: Annotated[str, StringConstraints(pattern=f"^{CAMPAIGN_ID.pattern}$")] | None = None
 
     @model_validator(mode="after")
     def _split_fits_kind(self) -> SendBody:
@@ -138,6 +163,74 @@ class SendBody(_Body):
             msg = f"split {self.split} does not go with kind {self.kind}"
             raise ValueError(msg)
         return self
+
+
+class RulesBody(_Body):
+    """What one user may do on one day; 0 is no limit."""
+
+    attempts_per_user_per_day: PerUser = 0
+    wins_per_user_per_day: PerUser = 0
+
+
+class CampaignBody(_Body):
+    """PUT /admin/campaigns/{campaign_id}.
+
+    Without *budget_fen* the budget stays as it is, and is 0 at first.
+    """
+
+    title: Annotated[
+        str,
+        _length(TITLE_GRAPHEMES_MAX),
+        _text(TITLE_GRAPHEMES_MAX),
+        AfterValidator(_not_empty),
+        Field(json_schema_extra={**_VISIBLE_TEXT, "pattern": r"\S"}),
+    ]
+    description: Annotated[
+        str,
+        _length(DESCRIPTION_GRAPHEMES_MAX),
+        _text(DESCRIPTION_GRAPHEMES_MAX),
+        Field(json_schema_extra=_VISIBLE_TEXT),
+    ] = ""
+    starts_at_ms: AtMs
+    ends_at_ms: AtMs
+    timezone: Annotated[
+        str,
+        StringConstraints(max_length=64),
+        AfterValidator(_timezone),
+        Field(json_schema_extra={"pattern": f"^({TIMEZONE.pattern})$"}),
+    ] = TIMEZONE_DEFAULT
+    miss_weight: Annotated[int, Field(ge=0, le=WEIGHT_MAX)] = 0
+    rules: RulesBody = RulesBody()
+    when_sold_out: Literal["redistribute", "miss"] = "redistribute"
+    passphrase: Passphrase | None = None
+    budget_fen: Annotated[int, Field(ge=0, le=FEN_MAX)] | None = None
+    quota_per_user: PerUser = 0
+    status: Literal["on", "off"]
+    version: Annotated[int, Field(ge=1)] | None = None
+
+    @model_validator(mode="after")
+    def _ends_after_its_start(self) -> CampaignBody:
+        if self.ends_at_ms <= self.starts_at_ms:
+            msg = "ends_at_ms is not after starts_at_ms"
+            raise ValueError(msg)
+        return self
+
+    def plan(self, campaign_id: str) -> CampaignPlan:
+        """Return what the operator decides, in the domain's words."""
+        return CampaignPlan(
+            campaign_id=campaign_id,
+            title=self.title,
+            description=self.description,
+            starts_at_ms=self.starts_at_ms,
+            ends_at_ms=self.ends_at_ms,
+            timezone=self.timezone,
+            miss_weight=self.miss_weight,
+            rules=DrawRules(self.rules.attempts_per_user_per_day, self.rules.wins_per_user_per_day),
+            when_sold_out=WhenSoldOut(self.when_sold_out),
+            passphrase=self.passphrase,
+            quota_per_user=self.quota_per_user,
+            status=CampaignStatus(self.status),
+        )
 
 
 class GrabBody(_Body):

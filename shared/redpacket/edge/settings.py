@@ -31,6 +31,11 @@ def profiles_table() -> str:
     return _required("PROFILES_TABLE")
 
 
+def campaigns_table() -> str:
+    """Return CAMPAIGNS_TABLE."""
+    return _required("CAMPAIGNS_TABLE")
+
+
 def payout_queue_url() -> str:
     """Return PAYOUT_QUEUE_URL."""
     return _required("PAYOUT_QUEUE_URL")
@@ -105,6 +110,11 @@ def switches_table() -> str:
 def payout_mapping_id() -> str:
     """Return PAYOUT_MAPPING_ID: what hands the payout queue's messages to its function."""
     return _required("PAYOUT_MAPPING_ID")
+
+
+def campaign_count_max() -> int:
+    """Return CAMPAIGN_COUNT_MAX: the most shares of a campaign's packet."""
+    return int(_required("CAMPAIGN_COUNT_MAX"))
 
 
 def close_grace_ms() -> int:

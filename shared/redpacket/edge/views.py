@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from redpacket.domain.campaign import Campaign
 from redpacket.domain.checks import Difference
 from redpacket.domain.claim import Admission, Claim, ShareFate
 from redpacket.domain.ledger import DEPOSITS, Entry
 from redpacket.domain.packet import Packet, Person
 from redpacket.domain.switches import SwitchState
+from redpacket.flows.preheat_campaign import Preheated
 from redpacket.flows.read_records import PacketList, Record
 from redpacket.flows.reconcile import Reconciliation
 from redpacket.ports import Profile, PublicTokens
@@ -40,7 +42,9 @@ def sent_view(packet: Packet, share_base_url: str) -> dict[str, Any]:
         "count": packet.terms.count,
         "greeting": packet.greeting,
         "created_at_ms": packet.created_at_ms,
+        "starts_at_ms": packet.starts_at_ms,
         "expires_at_ms": packet.expires_at_ms,
+        "campaign_id": packet.rules.campaign_id,
         "commitment": packet.terms.commitment,
         "share_url": f"{share_base_url}/packets/{packet.packet_id}",
     }
@@ -116,7 +120,9 @@ def record_view(
         "refunded_fen": packet.refunded_fen,
         "refunded_at_ms": packet.refunded_at_ms,
         "created_at_ms": packet.created_at_ms,
+        "starts_at_ms": packet.starts_at_ms,
         "expires_at_ms": packet.expires_at_ms,
+        "campaign_id": packet.rules.campaign_id,
         "emptied_in_ms": record.emptied_in_ms,
         "closed_at_ms": packet.closed_at_ms,
         "luckiest": claim(best) if best else None,
@@ -160,6 +166,47 @@ def transfers_view(entries: Iterable[Entry], next_cursor: str | None) -> dict[st
             for entry in entries
         ],
         "next": next_cursor,
+    }
+
+
+def campaign_view(campaign: Campaign) -> dict[str, Any]:
+    """Show a campaign to its users: neither its money nor its passphrase."""
+    return {
+        "campaign_id": campaign.campaign_id,
+        "title": campaign.title,
+        "description": campaign.description,
+        "starts_at_ms": campaign.starts_at_ms,
+        "ends_at_ms": campaign.ends_at_ms,
+        "timezone": campaign.timezone,
+        "rules": {
+            "attempts_per_user_per_day": campaign.rules.attempts_per_user_per_day,
+            "wins_per_user_per_day": campaign.rules.wins_per_user_per_day,
+        },
+        "when_sold_out": campaign.when_sold_out,
+        "quota_per_user": campaign.quota_per_user,
+        "status": campaign.status,
+        "prizes": [],
+    }
+
+
+def campaign_admin_view(campaign: Campaign) -> dict[str, Any]:
+    """Show a campaign to an operator: all of it."""
+    return {
+        **campaign_view(campaign),
+        "miss_weight": campaign.miss_weight,
+        "passphrase": campaign.passphrase,
+        "budget_fen": campaign.budget_fen,
+        "budget_left_fen": campaign.budget_left_fen,
+        "version": campaign.version,
+    }
+
+
+def preheated_view(preheated: Preheated) -> dict[str, Any]:
+    """Show an operator how far a preheat came."""
+    return {
+        "packet_count": preheated.packet_count,
+        "loaded_count": preheated.loaded_count,
+        "next": preheated.next_cursor,
     }
 
 

@@ -20,7 +20,7 @@ from redpacket.edge.telemetry import journal
 from redpacket.ports import Profile
 
 if TYPE_CHECKING:
-
+    from redpacket.adapters.dynamo_campaigns import DynamoCampaigns
     from redpacket.adapters.dynamo_ledger import DynamoLedger
     from redpacket.adapters.dynamo_profiles import DynamoProfiles
     from redpacket.adapters.dynamo_switches import DynamoSwitches
@@ -32,10 +32,12 @@ if TYPE_CHECKING:
     from redpacket.adapters.redis_limits import RedisLimits
     from redpacket.adapters.redis_quotas import RedisQuotas
     from redpacket.adapters.sqs_payouts import SqsDeadLetters, SqsPayouts
+    from redpacket.domain.campaign import Campaign, CampaignPlan
     from redpacket.domain.checks import Difference
     from redpacket.domain.claim import Admission, Claim, ShareRef
     from redpacket.domain.packet import Packet, Person
     from redpacket.flows.claim_share import Desk
+    from redpacket.flows.preheat_campaign import Preheated
     from redpacket.flows.read_switches import KnownSwitches
     from redpacket.flows.reconcile import Reconciliation
     from redpacket.flows.send_packet import SendOrder
@@ -101,6 +103,27 @@ def ledger() -> DynamoLedger:
     from redpacket.adapters.dynamo_ledger import DynamoLedger
 
     return DynamoLedger(_dynamo(), settings.accounts_table(), settings.packets_table())
+
+
+@cache
+def campaign_ledger() -> DynamoLedger:
+    """Return the ledger of AccountsTable that also takes from the budgets of CampaignsTable."""
+    from redpacket.adapters.dynamo_ledger import DynamoLedger
+
+    return DynamoLedger(
+        _dynamo(),
+        settings.accounts_table(),
+        settings.packets_table(),
+        settings.campaigns_table(),
+    )
+
+
+@cache
+def campaigns() -> DynamoCampaigns:
+    """Return the campaigns of CampaignsTable."""
+    from redpacket.adapters.dynamo_campaigns import DynamoCampaigns
+
+    return DynamoCampaigns(_dynamo(), settings.campaigns_table())
 
 
 @cache
@@ -261,7 +284,7 @@ def send_packet(order: SendOrder) -> Packet:
 
     return flow(
         order,
-        ledger=ledger(),
+        ledger=campaign_ledger(),
         packets=packets(),
         board=board(),
         clock=clock,
@@ -385,3 +408,35 @@ def keep_profile(user_id: str, nickname: str, avatar_url: str | None) -> dict[st
     profile = Profile(user_id, nickname, avatar_url)
     profiles().put(profile)
     return {user_id: profile}
+
+
+def get_campaign(campaign_id: str) -> Campaign:
+    """Bind flows/edit_campaign."""
+    from redpacket.flows.edit_campaign import get_campaign as flow
+
+    return flow(campaign_id, campaigns=campaigns())
+
+
+def edit_campaign(
+    plan: CampaignPlan, budget_fen: int | None, version: int | None
+) -> tuple[Campaign, bool]:
+    """Bind flows/edit_campaign."""
+    from redpacket.flows.edit_campaign import edit_campaign as flow
+
+    return flow(plan, budget_fen, version, campaigns=campaigns())
+
+
+def preheat_campaign(campaign_id: str, cursor: str | None, time_left_ms: int) -> Preheated:
+    """Bind flows/preheat_campaign."""
+    from redpacket.flows.preheat_campaign import preheat_campaign as flow
+
+    return flow(
+        campaign_id,
+        cursor,
+        campaigns=campaigns(),
+        packets=packets(),
+        board=board(),
+        clock=clock,
+        journal=journal,
+        stop_at_ms=clock.now_ms() + time_left_ms,
+    )

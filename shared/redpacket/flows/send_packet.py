@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from redpacket.domain.campaign import Campaign
 from redpacket.domain.errors import Unavailable
 from redpacket.domain.ledger import Transfer, TransferKind, escrow_account, user_account
 from redpacket.domain.packet import PACKET_ID_BYTES, Kind, Packet, Person, Rules
@@ -14,7 +15,10 @@ from redpacket.ports import ClaimBoard, Clock, Journal, Ledger, Packets, Request
 
 @dataclass(frozen=True, slots=True)
 class SendOrder:
-    """What a sender asks for, within the limits already."""
+    """What a sender asks for, within the limits already.
+
+    *life_ms* is None only with a *campaign*, whose end is then the packet's.
+    """
 
     sender: Person
     request: Request
@@ -27,7 +31,8 @@ class SendOrder:
     share_fen_max: int
     unit_fen: int
     greeting: str
-    life_ms: int
+    life_ms: int | None
+    campaign: Campaign | None = None
 
 
 def send_packet(
@@ -43,9 +48,12 @@ def send_packet(
 ) -> Packet:
     """Return the packet that this request made, now or the first time.
 
-    Raises SplitImpossible, InsufficientFunds, IdempotencyKeyReused, Busy, Unavailable; none of
-    them moves money, but after Unavailable only asking again tells whether it moved.
+    Raises SplitImpossible, CampaignPaused, CampaignEnded, InsufficientFunds, IdempotencyKeyReused,
+    Busy, Unavailable; none of them moves money, but after Unavailable only asking again tells
+    whether it moved.
     """
+    # Whether the campaign still gives is a condition of the funding: a repeat gets its first
+    # answer, whatever became of the campaign since.
     packet = _packet_of(order, clock.now_ms(), new_id(PACKET_ID_BYTES), new_seed(SEED_BYTES))
     check_possible(packet.terms)
     funding = Transfer(
@@ -78,17 +86,29 @@ def _packet_of(order: SendOrder, now_ms: int, packet_id: str, seed: bytes) -> Pa
         order.unit_fen,
         seed,
     )
+    campaign = order.campaign
+    starts_at_ms, expires_at_ms = _window(order, now_ms)
     return Packet(
         packet_id=packet_id,
         sender=order.sender,
         kind=order.kind,
-        rules=order.rules,
+        rules=replace(order.rules, campaign_id=campaign.campaign_id) if campaign else order.rules,
         greeting=order.greeting,
         terms=terms,
         created_at_ms=now_ms,
-        starts_at_ms=now_ms,
-        expires_at_ms=now_ms + order.life_ms,
+        starts_at_ms=starts_at_ms,
+        expires_at_ms=expires_at_ms,
     )
+
+
+def _window(order: SendOrder, now_ms: int) -> tuple[int, int]:
+    """Return when the packet starts and expires: within its campaign's window, if it has one."""
+    campaign = order.campaign
+    starts_at_ms = max(now_ms, campaign.starts_at_ms) if campaign else now_ms
+    ends_ms = [campaign.ends_at_ms] if campaign else []
+    if order.life_ms is not None:
+        ends_ms.append(starts_at_ms + order.life_ms)
+    return starts_at_ms, min(ends_ms)
 
 
 def _sent_before(packet_id: str, packets: Packets) -> Packet:
