@@ -387,10 +387,12 @@ _WRITE = (
 )
 _LIST = ("invalid_request", "unavailable")
 _CLAIM = (
+    "campaign_paused",
     "packet_not_found",
     "packet_not_started",
     "packet_emptied",
     "packet_expired",
+    "quota_exhausted",
     "invalid_request",
     "switched_off",
     "unavailable",
@@ -420,7 +422,12 @@ OPERATIONS: dict[str, Operation] = {
         body=schemas.GrabBody,
         needs_body=False,
         parameters=("PacketId",),
-        refusals=(*_CLAIM, "not_invited", "passphrase_mismatch", "rate_limited"),
+        refusals=(
+            *_CLAIM,
+            "not_invited",
+            "passphrase_mismatch",
+            "rate_limited",
+        ),
     ),
     "POST /packets/{packet_id}/open": Operation(
         name="openShare",

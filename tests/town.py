@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from redpacket.adapters.dynamo import Dynamo
+from redpacket.adapters.dynamo_campaigns import DynamoCampaigns
 from redpacket.adapters.dynamo_ledger import DynamoLedger
 from redpacket.adapters.dynamo_packets import DynamoPackets
 from redpacket.adapters.pinyin import PinyinPhrases
@@ -18,14 +19,24 @@ from redpacket.domain.split import Split
 from redpacket.flows.claim_share import Desk
 from redpacket.flows.deposit import deposit
 from redpacket.flows.expire_packets import ExpireReport, expire_packets
-from redpacket.flows.grab_packet import grab_packet
+from redpacket.flows.grab_packet import RuleBook, grab_packet
 from redpacket.flows.open_packet import open_packet
+from redpacket.flows.recall_campaign import RecalledCampaigns
 from redpacket.flows.reconcile import Reconciliation, reconcile
 from redpacket.flows.repair import load_packets, requeue_claims
 from redpacket.flows.send_packet import SendOrder, send_packet
 from redpacket.flows.settle_claims import settle_claims
-from redpacket.ports import ClaimBoard, PayoutQueue, Request
-from tests.fakes import FakeBoard, FakeClock, FakeDeadLetters, FakeDynamo, FakeJournal, FakeQueue
+from redpacket.ports import Campaigns, ClaimBoard, Limits, PayoutQueue, Quotas, Request
+from tests.fakes import (
+    FakeBoard,
+    FakeClock,
+    FakeDeadLetters,
+    FakeDynamo,
+    FakeJournal,
+    FakeLimits,
+    FakeQueue,
+    FakeQuotas,
+)
 from tests.world import World, read_world
 
 GRACE_MS = 5_000
@@ -46,13 +57,18 @@ class Town:
         self.board: ClaimBoard = self.memory
         self.payouts: PayoutQueue = self.queue
         self.packets, self.ledger = self.adapters(self.dynamo)
+        self.campaigns: Campaigns = DynamoCampaigns(Dynamo(lambda: self.dynamo), "campaigns")
+        self.quotas: Quotas = FakeQuotas()
+        self.limits: Limits = FakeLimits(self.clock)
         self.told: list[Told] = []
         self._ids = itertools.count(1)
 
     @staticmethod
     def adapters(client: Any) -> tuple[DynamoPackets, DynamoLedger]:
         dynamo = Dynamo(lambda: client)
-        return DynamoPackets(dynamo, "packets"), DynamoLedger(dynamo, "accounts", "packets")
+        return DynamoPackets(dynamo, "packets"), DynamoLedger(
+            dynamo, "accounts", "packets", "campaigns"
+        )
 
     def before_each_transaction(self, do: Callable[[list[Any]], None]) -> None:
         """Call *do* with the operations of every transaction before it is carried out."""
@@ -102,18 +118,27 @@ class Town:
         answer = grab_packet(
             packet.packet_id,
             Person(user_id),
-            said=said,
-            admission_factor=ADMISSION_FACTOR,
-            phrases=PinyinPhrases(),
+            said,
+            book=self._book(),
             desk=self._desk(),
         )
         return self._remember(answer, user_id) if isinstance(answer, Claim) else answer
 
     def open(self, packet: Packet, user_id: str, grab_token: str) -> Claim:
         claim = open_packet(
-            packet.packet_id, Person(user_id), grab_token=grab_token, desk=self._desk()
+            packet.packet_id, Person(user_id), grab_token, book=self._book(), desk=self._desk()
         )
         return self._remember(claim, user_id)
+
+    def _book(self) -> RuleBook:
+        return RuleBook(
+            phrases=PinyinPhrases(),
+            limits=self.limits,
+            # A process of its own for every grab: nothing is remembered.
+            campaigns=RecalledCampaigns(self.campaigns, clock=self.clock, journal=self.journal),
+            quotas=self.quotas,
+            admission_factor=ADMISSION_FACTOR,
+        )
 
     def _desk(self) -> Desk:
         return Desk(

@@ -12,6 +12,7 @@ from redpacket.domain.errors import (
     RateLimited,
 )
 from redpacket.domain.grab_token import LIFE_MS
+from redpacket.domain.limits import PASSPHRASE_TRIES
 from redpacket.domain.packet import Opening, Packet, Rules
 from tests.town import ADMISSION_FACTOR, Town
 
@@ -189,6 +190,29 @@ def test_whoever_says_something_else_gets_nothing(town: Town, said: str | None) 
         town.grab(packet, "ann", said)
 
     assert town.memory.holders(packet.packet_id) == {}
+
+
+def test_tries_are_limited_per_user_and_packet(town: Town) -> None:
+    packet, other = (town.send(rules=Rules(passphrase="芝麻开门")) for _ in range(2))
+    for _ in range(PASSPHRASE_TRIES.burst):
+        with pytest.raises(PassphraseMismatch):
+            town.grab(packet, "eve", "猜")
+
+    with pytest.raises(RateLimited) as refused:
+        town.grab(packet, "eve", "芝麻开门")
+
+    assert refused.value.retry_after_s == 60
+    assert town.grab(packet, "ann", "芝麻开门").is_new
+    assert town.grab(other, "eve", "芝麻开门").is_new
+
+
+def test_silence_is_no_try(town: Town) -> None:
+    packet = town.send(rules=Rules(passphrase="芝麻开门"))
+    for _ in range(2 * PASSPHRASE_TRIES.burst):
+        with pytest.raises(PassphraseMismatch):
+            town.grab(packet, "ann")
+
+    assert town.grab(packet, "ann", "芝麻开门").is_new
 
 
 def test_a_higher_threshold_forgives_less(town: Town) -> None:

@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from redpacket.adapters.redis_cache import Client
     from redpacket.adapters.redis_claims import RedisClaims
     from redpacket.adapters.redis_limits import RedisLimits
-    from redpacket.adapters.redis_quotas import RedisQuotas
     from redpacket.adapters.sqs_payouts import SqsDeadLetters, SqsPayouts
     from redpacket.domain.campaign import Campaign, CampaignPlan
     from redpacket.domain.checks import Difference
     from redpacket.domain.claim import Admission, Claim, ShareRef
     from redpacket.domain.packet import Packet, Person
     from redpacket.flows.claim_share import Desk
+    from redpacket.flows.grab_packet import RuleBook
     from redpacket.flows.preheat_campaign import Preheated
     from redpacket.flows.read_switches import KnownSwitches
     from redpacket.flows.reconcile import Reconciliation
@@ -162,14 +162,6 @@ def board() -> RedisClaims:
 
 
 @cache
-def quotas() -> RedisQuotas:
-    """Return the reservations of quotas in the cache."""
-    from redpacket.adapters.redis_quotas import RedisQuotas
-
-    return RedisQuotas(_cache_client())
-
-
-@cache
 def limits() -> RedisLimits:
     """Return the rate limits on the cache.
 
@@ -240,14 +232,6 @@ def public_tokens() -> KeyedTokens:
     return load_tokens(lambda: _aws("secretsmanager"), settings.user_token_secret_arn())
 
 
-@cache
-def phrases() -> PinyinPhrases:
-    """Return what compares passphrases; its libraries are in the grab function's second layer."""
-    from redpacket.adapters.pinyin import PinyinPhrases
-
-    return PinyinPhrases()
-
-
 def require_on(switch: Switch) -> None:
     """Raise SwitchedOff where an operator has turned *switch* off; ask it before anything else."""
     switches().require_on(switch)
@@ -300,25 +284,41 @@ def _desk() -> Desk:
     return Desk(board=board(), packets=packets(), payouts=payouts(), clock=clock, journal=journal)
 
 
+@cache
+def phrases() -> PinyinPhrases:
+    """Return what compares passphrases; its libraries are in the grab function's second layer."""
+    from redpacket.adapters.pinyin import PinyinPhrases
+
+    return PinyinPhrases()
+
+
+@cache
+def _rule_book() -> RuleBook:
+    from redpacket.adapters.redis_quotas import RedisQuotas
+    from redpacket.flows.grab_packet import RuleBook
+    from redpacket.flows.recall_campaign import RecalledCampaigns
+
+    return RuleBook(
+        phrases=phrases(),
+        limits=limits(),
+        campaigns=RecalledCampaigns(campaigns(), clock=clock, journal=journal),
+        quotas=RedisQuotas(_cache_client()),
+        admission_factor=settings.admission_factor(),
+    )
+
+
 def grab_packet(packet_id: str, taker: Person, said: str | None) -> Claim | Admission:
     """Bind flows/grab_packet."""
     from redpacket.flows.grab_packet import grab_packet as flow
 
-    return flow(
-        packet_id,
-        taker,
-        said=said,
-        admission_factor=settings.admission_factor(),
-        phrases=phrases(),
-        desk=_desk(),
-    )
+    return flow(packet_id, taker, said, book=_rule_book(), desk=_desk())
 
 
 def open_packet(packet_id: str, taker: Person, grab_token: str) -> Claim:
     """Bind flows/open_packet."""
     from redpacket.flows.open_packet import open_packet as flow
 
-    return flow(packet_id, taker, grab_token=grab_token, desk=_desk())
+    return flow(packet_id, taker, grab_token, book=_rule_book(), desk=_desk())
 
 
 def settle_claims(refs: Iterable[ShareRef]) -> set[ShareRef]:

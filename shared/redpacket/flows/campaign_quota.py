@@ -6,87 +6,73 @@ cache that forgets gives anybody more. The cache only spares it those who have h
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from redpacket.domain.campaign import Campaign, CampaignStatus
 from redpacket.domain.claim import Quota, QuotaStatus
-from redpacket.domain.errors import (
-    CampaignPaused,
-    InvariantViolated,
-    QuotaExhausted,
-    Rejected,
-    Unavailable,
-)
+from redpacket.domain.errors import CampaignPaused, QuotaExhausted, Rejected, Unavailable
 from redpacket.domain.packet import Rules
-from redpacket.ports import Campaigns, Journal, Packets, Quotas
+from redpacket.flows.recall_campaign import RecalledCampaigns
+from redpacket.ports import Journal, Packets, Quotas
 
 
+@dataclass(slots=True)
 class CampaignQuota:
     """One user's quota for one claim, if the packet is of a campaign that has one."""
 
-    def __init__(
-        self,
-        packet_id: str,
-        user_id: str,
-        *,
-        campaigns: Campaigns,
-        quotas: Quotas,
-        packets: Packets,
-        journal: Journal,
-    ) -> None:
-        self._packet_id = packet_id
-        self._user_id = user_id
-        self._campaigns = campaigns
-        self._quotas = quotas
-        self._packets = packets
-        self._journal = journal
-        self._reserved: Quota | None = None
+    packet_id: str
+    user_id: str
+    campaigns: RecalledCampaigns
+    quotas: Quotas
+    packets: Packets
+    journal: Journal
+    _reserved: Quota | None = None
 
     def find(self, rules: Rules) -> Quota | None:
         """Return what a claim counts against."""
-        campaign = self._campaign(rules)
-        if campaign is None or not campaign.quota_per_user:
-            return None
-        return Quota(campaign.campaign_id, campaign.quota_per_user)
+        return _quota_of(self._campaign(rules))
 
     def reserve(self, rules: Rules) -> None:
         """Reserve a share of the quota. Raises QuotaExhausted, CampaignPaused."""
         campaign = self._campaign(rules)
         if campaign and campaign.status is CampaignStatus.OFF:
-            raise CampaignPaused("the campaign is paused")
-        quota = self.find(rules)
+            raise CampaignPaused("an operator has turned the campaign off")
+        quota = _quota_of(campaign)
         if quota is None:
             return
-        status = self._quotas.reserve(quota, self._user_id, self._packet_id)
+        status = self.quotas.reserve(quota, self.user_id, self.packet_id)
         if status is QuotaStatus.FULL:
             # Some of what is reserved may have come to nothing, or is under way: the ledger knows.
-            claimed_count = self._packets.count_claims(quota.campaign_id, self._user_id)
-            status = self._quotas.reserve(
-                quota, self._user_id, self._packet_id, claimed_count=claimed_count
+            claimed_count = self.packets.count_claims(quota.campaign_id, self.user_id)
+            status = self.quotas.reserve(
+                quota, self.user_id, self.packet_id, claimed_count=claimed_count
             )
         if status is QuotaStatus.EXHAUSTED:
-            raise QuotaExhausted("you have taken as many shares of this campaign as one may")
+            raise QuotaExhausted(EXHAUSTED)
         self._reserved = quota
 
     def give_back(self, refusal: Rejected) -> None:
-        """Undo the reservation of a claim that was refused; what is left over costs nobody."""
-        if self._reserved is None:
+        """Undo the reservation of a claim that was refused; a leftover costs nobody a share."""
+        quota = self._reserved
+        if quota is None:
             return
         try:
-            self._quotas.release(self._reserved, self._user_id, self._packet_id)
+            self.quotas.release(quota, self.user_id, self.packet_id)
             if isinstance(refusal, QuotaExhausted):
-                self._quotas.reserve(
-                    self._reserved,
-                    self._user_id,
-                    self._packet_id,
-                    claimed_count=self._reserved.count_max,
+                self.quotas.reserve(
+                    quota, self.user_id, self.packet_id, claimed_count=quota.count_max
                 )
         except Unavailable as error:
-            self._journal.failure("quota_not_given_back", error, packet_id=self._packet_id)
+            self.journal.failure("quota_not_given_back", error, packet_id=self.packet_id)
 
     def _campaign(self, rules: Rules) -> Campaign | None:
-        if rules.campaign_id is None:
-            return None
-        campaign = self._campaigns.recall_campaign(rules.campaign_id)
-        if campaign is None:
-            msg = f"packet {self._packet_id} is of a campaign that does not exist"
-            raise InvariantViolated(msg)
-        return campaign
+        return self.campaigns.recall(rules.campaign_id) if rules.campaign_id else None
+
+
+EXHAUSTED = "you have taken as many shares of this campaign as one may"
+
+
+def _quota_of(campaign: Campaign | None) -> Quota | None:
+    if campaign is None or not campaign.quota_per_user:
+        return None
+    return Quota(campaign.campaign_id, campaign.quota_per_user)

@@ -31,6 +31,7 @@ from redpacket.domain.errors import (
 )
 from redpacket.domain.packet import Person
 from redpacket.domain.split import Terms, share_amount_fen
+from redpacket.flows.campaign_quota import EXHAUSTED
 from redpacket.flows.load_packet import load_packet
 from redpacket.ports import ClaimBoard, Clock, Journal, Packets, PayoutQueue
 
@@ -157,9 +158,9 @@ def _make_durable(share: ShareFate, taker: Person, quota: Quota | None, desk: De
         msg = "too late: the share went back to the sender"
         raise PacketExpired(msg)
     if recorded is RecordStatus.QUOTA_EXHAUSTED:
+        # The cache had forgotten what the taker has: the number is for somebody else.
         desk.board.free(share.packet_id, taker.user_id, share.share_no)
-        msg = "you have taken as many shares of this campaign as one may"
-        raise QuotaExhausted(msg)
+        raise QuotaExhausted(EXHAUSTED)
     if recorded is RecordStatus.SHARE_TAKEN:
         desk.journal.event("share_collision", packet_id=share.packet_id, share_no=share.share_no)
         desk.board.disown(share.packet_id, taker.user_id, share.share_no)

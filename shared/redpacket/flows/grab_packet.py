@@ -17,39 +17,79 @@ from redpacket.domain.errors import (
     PacketNotFound,
     PassphraseMismatch,
     RateLimited,
+    Rejected,
 )
 from redpacket.domain.grab_token import LIFE_MS, grab_token
+from redpacket.domain.limits import PASSPHRASE_TRIES, passphrase_subject
 from redpacket.domain.packet import Opening, Person, Rules
 from redpacket.domain.passphrase import is_match
 from redpacket.domain.split import Terms
-from redpacket.flows.claim_share import Desk, claim_share
-from redpacket.ports import Phrases
+from redpacket.flows.campaign_quota import CampaignQuota
+from redpacket.flows.claim_share import Desk, Gate, claim_share
+from redpacket.flows.limit_rate import limit_rate
+from redpacket.flows.recall_campaign import RecalledCampaigns
+from redpacket.ports import Limits, Phrases, Quotas
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleBook:
+    """What is asked of a packet with rules, besides the ports that every claim passes."""
+
+    phrases: Phrases
+    limits: Limits
+    campaigns: RecalledCampaigns
+    quotas: Quotas
+    admission_factor: int
 
 
 def grab_packet(
-    packet_id: str,
-    taker: Person,
-    *,
-    said: str | None,
-    admission_factor: int,
-    phrases: Phrases,
-    desk: Desk,
+    packet_id: str, taker: Person, said: str | None, *, book: RuleBook, desk: Desk
 ) -> Claim | Admission:
     """Return the taker's share, or their admission to open one; *said* is the passphrase, perhaps.
 
-    Raises what `claim_share` does, and NotInvited, PassphraseMismatch, RateLimited.
+    Raises what `claim_share` does, and NotInvited, PassphraseMismatch, RateLimited,
+    CampaignPaused.
     """
-    gate = _GrabGate(packet_id, taker, said, admission_factor, phrases, desk)
-    return claim_share(packet_id, taker, gate=gate, desk=desk)
+    quota = quota_for(packet_id, taker, book=book, desk=desk)
+    gate = _GrabGate(packet_id, taker, said, book, quota, desk)
+    return claim_within(quota, packet_id, taker, gate=gate, desk=desk)
+
+
+def claim_within(
+    quota: CampaignQuota, packet_id: str, taker: Person, *, gate: Gate, desk: Desk
+) -> Claim | Admission:
+    """Claim a share, and give back what was reserved for it where it is refused."""
+    try:
+        return claim_share(packet_id, taker, gate=gate, desk=desk)
+    except Rejected as refusal:
+        quota.give_back(refusal)
+        raise
+
+
+def quota_for(packet_id: str, taker: Person, *, book: RuleBook, desk: Desk) -> CampaignQuota:
+    """Return the taker's quota for one claim."""
+    return CampaignQuota(
+        packet_id, taker.user_id, book.campaigns, book.quotas, desk.packets, desk.journal
+    )
+
+
+def find_rules(packet_id: str, desk: Desk) -> Rules:
+    """Return a packet's rules. Raises PacketNotFound."""
+    rules = desk.packets.find_rules(packet_id)
+    if rules is None:
+        raise PacketNotFound("no such packet")
+    return rules
 
 
 @dataclass(frozen=True, slots=True)
 class _GrabGate:
+    """Asks whether the taker is invited, says the passphrase, and has not had enough."""
+
     packet_id: str
     taker: Person
     said: str | None
-    admission_factor: int
-    phrases: Phrases
+    book: RuleBook
+    campaign_quota: CampaignQuota
     desk: Desk
 
     def enter(self, terms: Terms) -> Admission | GrabOutcome | None:
@@ -58,10 +98,11 @@ class _GrabGate:
         self._check_passphrase(rules)
         if rules.opening is Opening.TWO_STEP:
             return self._admit(terms)
+        self.campaign_quota.reserve(rules)
         return None
 
     def quota(self) -> Quota | None:
-        return None
+        return self.campaign_quota.find(find_rules(self.packet_id, self.desk))
 
     def _check_invited(self, rules: Rules) -> None:
         if rules.recipients and self.taker.user_id not in rules.recipients:
@@ -70,11 +111,16 @@ class _GrabGate:
     def _check_passphrase(self, rules: Rules) -> None:
         if rules.passphrase is None:
             return
-        if self.said is None:
+        if not self.said:
             raise PassphraseMismatch("say the passphrase")
-        if not is_match(
-            self.said, rules.passphrase, rules.passphrase_threshold, self.phrases.similarity
-        ):
+        limit_rate(
+            PASSPHRASE_TRIES,
+            passphrase_subject(self.taker.user_id, self.packet_id),
+            limits=self.book.limits,
+            journal=self.desk.journal,
+        )
+        similarity = self.book.phrases.similarity
+        if not is_match(self.said, rules.passphrase, rules.passphrase_threshold, similarity):
             raise PassphraseMismatch("that is not the passphrase")
 
     def _admit(self, terms: Terms) -> Admission | GrabOutcome:
@@ -83,7 +129,7 @@ class _GrabGate:
             self.packet_id,
             user_id,
             life_ms=LIFE_MS,
-            admitted_max=terms.count * self.admission_factor,
+            admitted_max=terms.count * self.book.admission_factor,
         )
         if outcome.status is AdmitStatus.ADMITTED:
             token = grab_token(terms.seed, self.packet_id, user_id, outcome.number)
@@ -93,11 +139,3 @@ class _GrabGate:
             raise RateLimited("all places to open are taken: try again", -(-wait_ms // 1000))
         share_no = outcome.number or None
         return GrabOutcome(GrabStatus(outcome.status), share_no, str(terms), is_gated=True)
-
-
-def find_rules(packet_id: str, desk: Desk) -> Rules:
-    """Return a packet's rules. Raises PacketNotFound."""
-    rules = desk.packets.find_rules(packet_id)
-    if rules is None:
-        raise PacketNotFound("no such packet")
-    return rules
