@@ -61,11 +61,15 @@ class DynamoLedger:
         self._packets = packets_table
 
     def fund(self, packet: Packet, transfer: Transfer, request: Request) -> str:
-        marker = keys.request(request.user_id, "send", request.key_hash)
+        marker = _sent_by(request)
         packet_row = put(self._packets, items.packet_row(packet))
         return self._once(
             self._packets, marker, request, packet.packet_id, [transfer], [packet_row]
         )
+
+    def find_sent(self, request: Request) -> str | None:
+        before = self._dynamo.get(self._packets, _sent_by(request))
+        return _result_of(before, request) if before else None
 
     def deposit(self, transfer: Transfer, request: Request) -> None:
         marker = keys.request(request.user_id, "deposit", request.key_hash)
@@ -148,9 +152,7 @@ class DynamoLedger:
             before = canceled.found[0]
             if not before:
                 raise _refusal(operations, canceled) from canceled
-            if before["body_hash"] != request.body_hash:
-                raise IdempotencyKeyReused("this key came with another body before") from canceled
-            return str(before["result_id"])
+            return _result_of(before, request)
         except ConflictPersists as conflict:
             if 0 in conflict.positions:
                 raise Busy("a request with this key is under way") from conflict
@@ -207,6 +209,17 @@ class DynamoLedger:
         )
         operation["Update"]["ExpressionAttributeNames"] = {"#status": "status"}
         return operation
+
+
+def _sent_by(request: Request) -> dict[str, str]:
+    return keys.request(request.user_id, "send", request.key_hash)
+
+
+def _result_of(before: Row, request: Request) -> str:
+    """Return what the request made when it came for the first time, by its row of then."""
+    if before["body_hash"] != request.body_hash:
+        raise IdempotencyKeyReused("this key came with another body before")
+    return str(before["result_id"])
 
 
 def _refusal(operations: Sequence[Operation], canceled: TransactionCanceled) -> RedPacketError:

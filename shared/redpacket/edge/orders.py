@@ -1,4 +1,4 @@
-"""From the body of POST /packets to an order within this deployment's limits."""
+"""From the body of POST /packets to an order, and what of it is above this deployment's limits."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ def send_order(request: HttpRequest) -> SendOrder:
     idempotent = idempotent_request(request)
     body = parse(SendBody, request.json())
     share_fen_max = settings.share_fen_max()
-    _check_limit("count", body.count, settings.packet_count_max())
-    _check_limit("share_fen_max", body.share_fen_max or share_fen_max, share_fen_max)
+    limits = (
+        ("count", body.count, settings.packet_count_max()),
+        ("share_fen_max", body.share_fen_max or share_fen_max, share_fen_max),
+    )
     kind = Kind(body.kind)
     default_split = Split.EQUAL if kind is Kind.EQUAL else Split.DOUBLE_MEAN
     return SendOrder(
@@ -34,6 +36,10 @@ def send_order(request: HttpRequest) -> SendOrder:
         unit_fen=body.unit_fen,
         greeting=body.greeting,
         life_ms=body.expires_in_s * 1000,
+        # Not refused here: a repeat gets its first answer, although limits were lowered since.
+        above_limits=tuple(
+            (name, f"is above {limit}") for name, value, limit in limits if value > limit
+        ),
     )
 
 
@@ -60,8 +66,3 @@ def _recipients(user_tokens: list[str]) -> frozenset[str]:
     if unknown:
         raise InvalidRequest(unknown)
     return frozenset(user_id for user_id in users if user_id)
-
-
-def _check_limit(name: str, value: int, limit: int) -> None:
-    if value > limit:
-        raise InvalidRequest([{"field": name, "message": f"is above {limit}"}])
