@@ -378,6 +378,9 @@ class FakeDynamo:
     def put_item(self, *, TableName: str, Item: Item, **condition: Any) -> None:  # noqa: N803
         self._single(TableName, {"Put": {"Item": Item, **condition}})
 
+    def delete_item(self, *, TableName: str, Key: Item) -> None:  # noqa: N803
+        del self._table(TableName)[_key(Key)]
+
     def update_item(self, *, TableName: str, **update: Any) -> None:  # noqa: N803
         self._single(TableName, {"Update": update})
 

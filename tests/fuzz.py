@@ -159,8 +159,11 @@ def _is_of_form(case: AnyCase, location: ParameterLocation) -> bool:
 
 
 def _is_wrong_anywhere(case: AnyCase) -> bool:
-    components = case.meta.components.values() if case.meta else []
-    return any(component.mode.is_negative for component in components)
+    components = case.meta.components.items() if case.meta else []
+    wrong = {location for location, component in components if component.mode.is_negative}
+    if isinstance(case.body, bytes) and not case.body.strip():
+        wrong.discard(ParameterLocation.BODY)  # random bytes, but none: no body is sent
+    return bool(wrong)
 
 
 def _mode(case: AnyCase) -> GenerationMode | None:

@@ -20,6 +20,7 @@ from redpacket.domain.claim import (
     RecordStatus,
     ShareFate,
     ShareRef,
+    Taker,
 )
 from redpacket.domain.ledger import Entry, Transfer
 from redpacket.domain.limits import Limit
@@ -146,8 +147,16 @@ class Packets(Protocol):
     def list_unsettled(self, until_ms: int, limit: int) -> list[ShareRef]:
         """Return claims that wait for settlement since before *until_ms*."""
 
-    def scan_packets(self, escrows_fen: Mapping[str, int]) -> Iterator[PacketFacts]:
-        """Yield every packet there is, with its fates and what *escrows_fen* says it holds."""
+    def list_takers(self, packet_id: str, user_ids: Sequence[str]) -> list[Taker]:
+        """Return the takers' rows of those users who have one, read strongly, in no order."""
+
+    def scan_packets(
+        self, escrows_fen: Mapping[str, int]
+    ) -> Iterator[PacketFacts | Taker | ShareFate]:
+        """Yield every packet there is, with its fates and what *escrows_fen* says it holds.
+
+        And every taker's row, and by itself every share whose packet has no row; of no one moment.
+        """
 
     def list_sent(self, user_id: str, year: int | None) -> list[ListItem]:
         """Return what a user sent, newest first; *year* is a UTC year."""
@@ -201,6 +210,12 @@ class Ledger(Protocol):
         A packet of a campaign takes its total from the budget, too. Returns the id of the packet
         that this request made, now or the first time. Raises CampaignPaused, CampaignEnded,
         InsufficientFunds, IdempotencyKeyReused, Busy.
+        """
+
+    def find_sent(self, request: Request) -> str | None:
+        """Return the id of the packet that this request made before, read strongly.
+
+        Raises IdempotencyKeyReused.
         """
 
     def deposit(self, transfer: Transfer, request: Request) -> None:

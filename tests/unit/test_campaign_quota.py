@@ -104,17 +104,12 @@ def test_a_cache_that_forgot_everything_gives_nobody_more(town: Town, campaign: 
 def test_a_claim_that_comes_too_late_costs_no_quota(town: Town, campaign: Campaign) -> None:
     emptied, *others = _packets(town, campaign, 3, count=1)
     town.grab(emptied, "bob")
-    board_grab = town.memory.grab
-
-    def a_moment_ago(_: str, user_id: str) -> Any:
-        # It looked open when ann came.
-        seen = board_grab(others[0].packet_id, user_id)
-        town.memory.grab = board_grab  # type: ignore[method-assign]
-        return seen
-
-    town.memory.grab = a_moment_ago  # type: ignore[method-assign]
+    # It looked open when ann came.
+    open_yet = town.memory.grab(others[0].packet_id, "ann")
+    town.memory.grab = lambda *_: open_yet  # type: ignore[method-assign]
     with pytest.raises(PacketEmptied):
         town.grab(emptied, "ann")
+    del town.memory.grab
 
     for packet in others:
         assert town.grab(packet, "ann").is_new

@@ -179,6 +179,7 @@ BAD_STATES = {
     "A clock is wrong",
     "A packet is stuck in closing",
     "A claim is refused",
+    "Reconciliation did not finish",
     "Reconciliation found a difference",
     "The schedule is silent",
 }

@@ -70,13 +70,17 @@ class DynamoLedger:
         self._campaigns = campaigns_table
 
     def fund(self, packet: Packet, transfer: Transfer, request: Request) -> str:
-        marker = keys.request(request.user_id, "send", request.key_hash)
+        marker = _sent_by(request)
         rows = [put(self._packets, items.packet_row(packet))]
         if campaign_id := packet.rules.campaign_id:
             if self._campaigns is None:
                 raise InvariantViolated("this ledger knows no campaigns")
             rows += spend(self._campaigns, packet, campaign_id)
         return self._once(self._packets, marker, request, packet.packet_id, [transfer], rows)
+
+    def find_sent(self, request: Request) -> str | None:
+        before = self._dynamo.get(self._packets, _sent_by(request))
+        return _result_of(before, request) if before else None
 
     def deposit(self, transfer: Transfer, request: Request) -> None:
         marker = keys.request(request.user_id, "deposit", request.key_hash)
@@ -159,9 +163,7 @@ class DynamoLedger:
             before = canceled.found[0]
             if not before:
                 raise _refusal(operations, canceled) from canceled
-            if before["body_hash"] != request.body_hash:
-                raise IdempotencyKeyReused("this key came with another body before") from canceled
-            return str(before["result_id"])
+            return _result_of(before, request)
         except ConflictPersists as conflict:
             if 0 in conflict.positions:
                 raise Busy("a request with this key is under way") from conflict
@@ -218,6 +220,17 @@ class DynamoLedger:
         )
         operation["Update"]["ExpressionAttributeNames"] = {"#status": "status"}
         return operation
+
+
+def _sent_by(request: Request) -> dict[str, str]:
+    return keys.request(request.user_id, "send", request.key_hash)
+
+
+def _result_of(before: Row, request: Request) -> str:
+    """Return what the request made when it came for the first time, by its row of then."""
+    if before["body_hash"] != request.body_hash:
+        raise IdempotencyKeyReused("this key came with another body before")
+    return str(before["result_id"])
 
 
 def _refusal(operations: Sequence[Operation], canceled: TransactionCanceled) -> RedPacketError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any
@@ -23,6 +23,7 @@ from redpacket.domain.claim import (
     RecordStatus,
     ShareFate,
     ShareRef,
+    Taker,
 )
 from redpacket.domain.ledger import escrow_account
 from redpacket.domain.packet import Packet, PacketStatus, Rules
@@ -34,6 +35,9 @@ IS_UNSETTLED = "attribute_exists(work_pk)"
 IS_UNLOADED = "is_loaded = :no"
 IS_WITHIN_QUOTA = "attribute_not_exists(claim_count) OR claim_count < :count_max"
 NOT_EMPTIED_YET = "attribute_exists(pk) AND attribute_not_exists(emptied_at_ms)"
+
+_KEYS_PER_CALL = 100
+"""BatchGetItem's own limit."""
 
 
 _RULES_REMEMBERED_MAX = 1_000
@@ -202,14 +206,20 @@ class DynamoPackets:
     def list_unsettled(self, until_ms: int, limit: int) -> list[ShareRef]:
         return [items.ref_of(row) for row in self._work("settle", until_ms, limit)]
 
-    def scan_packets(self, escrows_fen: Mapping[str, int]) -> Iterator[PacketFacts]:
-        rows = (row for row in self._dynamo.scan(self._table) if _is_of_packet(row))
-        for _, group in groupby(rows, key=lambda row: row["pk"]):
-            # Within a partition rows come by sort key: first the packet, then its shares.
-            packet_row, *share_rows = group
-            packet = items.packet_of(packet_row)
-            escrow_fen = escrows_fen.get(escrow_account(packet.packet_id), 0)
-            yield PacketFacts(packet, [items.share_of(row) for row in share_rows], escrow_fen)
+    def list_takers(self, packet_id: str, user_ids: Sequence[str]) -> list[Taker]:
+        wanted = [keys.taker(packet_id, user_id) for user_id in dict.fromkeys(user_ids)]
+        rows: list[dict[str, Any]] = []
+        for start in range(0, len(wanted), _KEYS_PER_CALL):
+            chunk = wanted[start : start + _KEYS_PER_CALL]
+            rows += self._dynamo.get_many(self._table, chunk, is_strong=True)
+        return [items.taker_of(row) for row in rows]
+
+    def scan_packets(
+        self, escrows_fen: Mapping[str, int]
+    ) -> Iterator[PacketFacts | Taker | ShareFate]:
+        rows = self._dynamo.scan(self._table)
+        for _, partition in groupby(rows, key=lambda row: row["pk"]):
+            yield from _facts(partition, escrows_fen)
 
     def list_sent(self, user_id: str, year: int | None) -> list[ListItem]:
         return [_list_item(row, "total_fen") for row in self._list(keys.sent_list(user_id), year)]
@@ -257,8 +267,23 @@ class DynamoPackets:
         )
 
 
-def _is_of_packet(row: dict[str, Any]) -> bool:
-    return row["sk"] == keys.PACKET or str(row["sk"]).startswith(keys.SHARE_PREFIX)
+def _facts(
+    partition: Iterable[dict[str, Any]], escrows_fen: Mapping[str, int]
+) -> Iterator[PacketFacts | Taker | ShareFate]:
+    packet: Packet | None = None
+    shares: list[ShareFate] = []
+    for row in partition:
+        sort_key = str(row["sk"])
+        if sort_key == keys.PACKET:
+            packet = items.packet_of(row)
+        elif sort_key.startswith(keys.SHARE_PREFIX):
+            shares.append(items.share_of(row))
+        elif sort_key.startswith(keys.TAKER_PREFIX):
+            yield items.taker_of(row)
+    if packet is None:
+        yield from shares
+        return
+    yield PacketFacts(packet, shares, escrows_fen.get(escrow_account(packet.packet_id), 0))
 
 
 def _year_start_ms(year: int) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 
 from redpacket.adapters import keys
 from redpacket.adapters.dynamo import Value
-from redpacket.domain.claim import Fate, ShareFate, ShareRef
+from redpacket.domain.claim import Fate, ShareFate, ShareRef, Taker
 from redpacket.domain.packet import Kind, Opening, Packet, PacketStatus, Person, Rules
 from redpacket.domain.passphrase import THRESHOLD_DEFAULT
 from redpacket.domain.split import Terms
@@ -107,6 +107,16 @@ def taker_row(share: ShareFate, user_id: str) -> dict[str, Value]:
         "list_pk": keys.received_list(user_id),
         "list_sk": keys.list_position(share.decided_at_ms, share.packet_id),
     }
+
+
+def taker_of(row: dict[str, Any]) -> Taker:
+    """Read a taker's row."""
+    return Taker(
+        packet_id=row["packet_id"],
+        user_id=row["pk"].removeprefix(keys.USER_PREFIX),
+        share_no=row["share_no"],
+        amount_fen=row["amount_fen"],
+    )
 
 
 def share_of(row: dict[str, Any]) -> ShareFate:

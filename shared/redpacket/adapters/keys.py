@@ -55,7 +55,11 @@ SHARE_PREFIX = "share#"
 
 def taker(packet_id: str, user_id: str) -> dict[str, str]:
     """PacketsTable: the one share of a packet that a user may have."""
-    return {"pk": f"user#{user_id}", "sk": f"claim#{packet_id}"}
+    return {"pk": f"{USER_PREFIX}{user_id}", "sk": f"{TAKER_PREFIX}{packet_id}"}
+
+
+USER_PREFIX = "user#"
+TAKER_PREFIX = "claim#"
 
 
 def claim_count(campaign_id: str, user_id: str) -> dict[str, str]:

@@ -13,7 +13,7 @@ import hmac
 from collections.abc import Callable
 from typing import Any
 
-from redpacket.domain.errors import Unavailable
+from redpacket.adapters.aws_errors import translated
 
 _TAG_BYTES = 10
 """80 bits: guessing a token that is accepted takes 2^79 requests on average."""
@@ -55,10 +55,6 @@ class KeyedTokens:
 
 def load_tokens(connect: Callable[[], Any], secret_arn: str) -> KeyedTokens:
     """Return the maker of tokens with the key in Secrets Manager. Raises Unavailable."""
-    from botocore.exceptions import BotoCoreError, ClientError
-
-    try:
+    with translated("the store of the public tokens' key"):
         secret = connect().get_secret_value(SecretId=secret_arn)
-    except (BotoCoreError, ClientError) as error:
-        raise Unavailable("the key of the public tokens can't be read") from error
     return KeyedTokens(secret["SecretString"])

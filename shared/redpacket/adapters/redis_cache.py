@@ -14,7 +14,7 @@ from redis.exceptions import RedisClusterException
 from redis.retry import Retry
 
 from redpacket.adapters.scripts import read_script
-from redpacket.domain.errors import Unavailable
+from redpacket.domain.errors import CacheAway, Unavailable
 
 if TYPE_CHECKING:
     from redpacket.adapters.redis_cluster import ClusterClient
@@ -95,6 +95,11 @@ class Cache:
             # A primary that became a replica keeps its connections: find the new one.
             self.client.connection_pool.disconnect()
             raise Unavailable("the cache fails over") from error
-        # redis-py's errors about a cluster as a whole are no RedisError.
+        except (redis.ConnectionError, redis.TimeoutError) as error:
+            raise CacheAway("the cache does not answer") from error
         except (redis.RedisError, RedisClusterException) as error:
-            raise Unavailable("the cache does not answer") from error
+            # redis-py's errors about a cluster as a whole are no RedisError, nor does their type
+            # tell that no node at all was reached.
+            if isinstance(error.__cause__, (redis.ConnectionError, redis.TimeoutError)):
+                raise CacheAway("no node of the cache answers") from error
+            raise Unavailable("the cache refuses this key for now") from error

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Any
 
+from redpacket.adapters.aws_errors import translated
 from redpacket.adapters.messages import settle_message
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.errors import Unavailable
@@ -36,15 +37,11 @@ class SqsPayouts:
         self._put(refs, DelaySeconds=_PAUSE_S)
 
     def _put(self, refs: Iterable[ShareRef], **options: int) -> None:
-        from botocore.exceptions import BotoCoreError, ClientError
-
         waiting = iter(refs)
-        try:
+        with translated("the payout queue"):
             self._client = self._client or self._connect()
             while chunk := list(islice(waiting, _MESSAGES_PER_CALL)):
                 self._put_chunk(chunk, options)
-        except (BotoCoreError, ClientError) as error:
-            raise Unavailable("the payout queue does not answer") from error
 
     def _put_chunk(self, chunk: list[ShareRef], options: dict[str, int]) -> None:
         bodies = [json.dumps(settle_message(ref, self._now_ms())) for ref in chunk]
@@ -69,13 +66,9 @@ class SqsDeadLetters:
         self._queue_url = queue_url
 
     def count(self) -> int:
-        from botocore.exceptions import BotoCoreError, ClientError
-
         name = "ApproximateNumberOfMessages"
-        try:
+        with translated("the payout DLQ"):
             answer = self._connect().get_queue_attributes(
                 QueueUrl=self._queue_url, AttributeNames=[name]
             )
-        except (BotoCoreError, ClientError) as error:
-            raise Unavailable("the payout DLQ does not answer") from error
         return int(answer["Attributes"][name])

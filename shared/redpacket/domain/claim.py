@@ -124,6 +124,16 @@ class ShareFate:
         return ShareRef(self.packet_id, self.share_no)
 
 
+@dataclass(frozen=True, slots=True)
+class Taker:
+    """What keeps a user from a second share of a packet: a note of the first one (I4)."""
+
+    packet_id: str
+    user_id: str
+    share_no: int
+    amount_fen: int
+
+
 class RecordStatus(StrEnum):
     """What became of an attempt to make a claim durable, in order of precedence."""
 

@@ -1,4 +1,4 @@
-"""From the body of POST /packets to an order within this deployment's limits."""
+"""From the body of POST /packets to an order, and what of it is above this deployment's limits."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ def send_order(request: HttpRequest) -> SendOrder:
     if is_of_campaign:
         request.require_scope(ADMIN_SCOPE)
     count_max = settings.campaign_count_max() if is_of_campaign else settings.packet_count_max()
-    _check_limit("count", body.count, count_max)
-    _check_limit("share_fen_max", body.share_fen_max or share_fen_max, share_fen_max)
+    limits = (
+        ("count", body.count, count_max),
+        ("share_fen_max", body.share_fen_max or share_fen_max, share_fen_max),
+    )
     kind = Kind(body.kind)
     default_split = Split.EQUAL if kind is Kind.EQUAL else Split.DOUBLE_MEAN
     # A campaign's packet lives as long as the campaign where nothing else is asked for.
@@ -41,6 +43,10 @@ def send_order(request: HttpRequest) -> SendOrder:
         greeting=body.greeting,
         life_ms=None if is_until_the_end else body.expires_in_s * 1000,
         campaign=wiring.get_campaign(body.campaign_id) if body.campaign_id else None,
+        # Not refused here: a repeat gets its first answer, although limits were lowered since.
+        above_limits=tuple(
+            (name, f"is above {limit}") for name, value, limit in limits if value > limit
+        ),
     )
 
 
@@ -67,8 +73,3 @@ def _recipients(user_tokens: list[str]) -> frozenset[str]:
     if unknown:
         raise InvalidRequest(unknown)
     return frozenset(user_id for user_id in users if user_id)
-
-
-def _check_limit(name: str, value: int, limit: int) -> None:
-    if value > limit:
-        raise InvalidRequest([{"field": name, "message": f"is above {limit}"}])

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from redpacket.domain.claim import Fate, ShareFate, luckiest
-from redpacket.domain.errors import InvariantViolated, Unavailable
+from redpacket.domain.errors import CacheAway, InvariantViolated, Unavailable
 from redpacket.domain.ledger import Transfer, TransferKind, escrow_account, user_account
 from redpacket.domain.packet import Kind, Packet
 from redpacket.domain.split import amounts_fen
@@ -36,11 +36,15 @@ class ExpireReport:
 
 
 class ImpatientCache:
-    """The board until it fails once: a sweep has no time to wait for it with every packet."""
+    """The board until it is away: a sweep has no time to wait for it with every packet.
+
+    What fails for one packet, like a full memory or a slot that nobody serves, says nothing of the
+    next one.
+    """
 
     def __init__(self, board: ClaimBoard) -> None:
         self._board = board
-        self._failure: Unavailable | None = None
+        self._is_away = False
 
     def close(self, packet_id: str) -> None:
         """Close a packet. Raises Unavailable."""
@@ -51,12 +55,12 @@ class ImpatientCache:
         self._try(lambda: self._board.load(packet, shares))
 
     def _try(self, do: Callable[[], None]) -> None:
-        if self._failure:
-            raise Unavailable("the cache did not answer before in this sweep")
+        if self._is_away:
+            raise CacheAway("the cache did not answer before in this sweep")
         try:
             do()
-        except Unavailable as error:
-            self._failure = error
+        except CacheAway:
+            self._is_away = True
             raise
 
 

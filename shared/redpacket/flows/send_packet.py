@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from redpacket.domain.campaign import Campaign
-from redpacket.domain.errors import Unavailable
+from redpacket.domain.errors import InvalidRequest, Rejected, Unavailable
 from redpacket.domain.ledger import Transfer, TransferKind, escrow_account, user_account
 from redpacket.domain.packet import PACKET_ID_BYTES, Kind, Packet, Person, Rules
 from redpacket.domain.split import SEED_BYTES, Split, Terms, check_possible
@@ -15,9 +15,10 @@ from redpacket.ports import ClaimBoard, Clock, Journal, Ledger, Packets, Request
 
 @dataclass(frozen=True, slots=True)
 class SendOrder:
-    """What a sender asks for, within the limits already.
+    """What a sender asks for.
 
-    *life_ms* is None only with a *campaign*, whose end is then the packet's.
+    *life_ms* is None only with a *campaign*, whose end is then the packet's. *above_limits* names
+    fields, each with a message, that only a repeat may have: limits change.
     """
 
     sender: Person
@@ -33,6 +34,7 @@ class SendOrder:
     greeting: str
     life_ms: int | None
     campaign: Campaign | None = None
+    above_limits: tuple[tuple[str, str], ...] = ()
 
 
 def send_packet(
@@ -48,14 +50,20 @@ def send_packet(
 ) -> Packet:
     """Return the packet that this request made, now or the first time.
 
-    Raises SplitImpossible, CampaignPaused, CampaignEnded, InsufficientFunds, IdempotencyKeyReused,
-    Busy, Unavailable; none of them moves money, but after Unavailable only asking again tells
-    whether it moved.
+    Raises InvalidRequest, SplitImpossible, CampaignPaused, CampaignEnded, InsufficientFunds,
+    IdempotencyKeyReused, Busy, Unavailable; none of them moves money, but after Unavailable only
+    asking again tells whether it moved.
     """
     # Whether the campaign still gives is a condition of the funding: a repeat gets its first
     # answer, whatever became of the campaign since.
     packet = _packet_of(order, clock.now_ms(), new_id(PACKET_ID_BYTES), new_seed(SEED_BYTES))
-    check_possible(packet.terms)
+    try:
+        _check(order, packet.terms)
+    except Rejected:
+        # I10: what was within the limits at the first time keeps its answer.
+        if first_id := ledger.find_sent(order.request):
+            return _sent_before(first_id, packets)
+        raise
     funding = Transfer(
         transfer_id=f"send:{packet.packet_id}",
         kind=TransferKind.SEND,
@@ -74,6 +82,14 @@ def send_packet(
         # Funded is sent: the first grab loads it, or the sweep within two minutes.
         journal.failure("packet_not_loaded", error, packet_id=packet_id)
     return packet
+
+
+def _check(order: SendOrder, terms: Terms) -> None:
+    if order.above_limits:
+        raise InvalidRequest(
+            [{"field": field, "message": message} for field, message in order.above_limits]
+        )
+    check_possible(terms)
 
 
 def _packet_of(order: SendOrder, now_ms: int, packet_id: str, seed: bytes) -> Packet:
