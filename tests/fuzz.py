@@ -65,6 +65,7 @@ OF_STATE = {
     "packet_expired",
     "idempotency_key_reused",
     "split_impossible",
+    "proof_not_ready",
 }
 """Refusals that a request of the right form may meet: they are about money, packets and keys."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from redpacket.domain.errors import InvalidRequest
 from redpacket.domain.packet import Kind, Opening
-from redpacket.domain.split import Split
+from redpacket.domain.split import Split, default_share_fen_max
 from redpacket.edge import settings
 from redpacket.edge.api import HttpRequest
 from redpacket.edge.schemas import SendBody, idempotent_request, parse
@@ -16,21 +16,29 @@ def send_order(request: HttpRequest) -> SendOrder:
     sender = request.user
     idempotent = idempotent_request(request)
     body = parse(SendBody, request.json())
-    share_fen_max = settings.share_fen_max()
+    cap_fen = settings.share_fen_max()
     _check_limit("count", body.count, settings.packet_count_max())
-    _check_limit("share_fen_max", body.share_fen_max or share_fen_max, share_fen_max)
+    _check_limit("share_fen_max", body.share_fen_max or cap_fen, cap_fen)
     kind = Kind(body.kind)
     default_split = Split.EQUAL if kind is Kind.EQUAL else Split.DOUBLE_MEAN
+    split = Split(body.split) if body.split else default_split
+    share_fen_max = body.share_fen_max or default_share_fen_max(
+        split,
+        total_fen=body.total_fen,
+        count=body.count,
+        unit_fen=body.unit_fen,
+        cap_fen=cap_fen,
+    )
     return SendOrder(
         sender=sender,
         request=idempotent,
         kind=kind,
-        split=Split(body.split) if body.split else default_split,
+        split=split,
         opening=Opening(body.opening),
         total_fen=body.total_fen,
         count=body.count,
         share_fen_min=body.share_fen_min,
-        share_fen_max=body.share_fen_max or share_fen_max,
+        share_fen_max=share_fen_max,
         unit_fen=body.unit_fen,
         greeting=body.greeting,
         life_ms=body.expires_in_s * 1000,
