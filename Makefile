@@ -30,9 +30,11 @@ $(UV): requirements/uv.txt local/find-python
 $(VENV)/app.ready: REQUIREMENTS = requirements/dev.txt
 $(VENV)/aws.ready: REQUIREMENTS = requirements/aws.txt
 $(VENV)/sam.ready: REQUIREMENTS = requirements/sam.txt
+$(VENV)/plots.ready: REQUIREMENTS = requirements/plots.txt
 $(VENV)/app.ready: requirements/dev.txt
 $(VENV)/aws.ready: requirements/aws.txt
 $(VENV)/sam.ready: requirements/sam.txt
+$(VENV)/plots.ready: requirements/plots.txt
 
 $(VENV)/%.ready: $(UV)
 	@echo "Installing $(REQUIREMENTS)"
@@ -115,14 +117,17 @@ mutants: $(VENV)/app.ready ## remove each safety condition, one at a time: every
 	@$(APP)/python -m tests.faults.mutants
 
 ##@ Keep it
-.PHONY: openapi lock clean help
+.PHONY: openapi gallery lock clean help
 openapi: $(VENV)/app.ready ## write openapi.json anew from the code
 	@PYTHONPATH=shared $(APP)/python -m local.openapi
+
+gallery: $(VENV)/plots.ready ## draw docs/gallery.svg anew, and measure the figures of docs/fairness.md
+	@PYTHONPATH=shared $(VENV)/plots/bin/python -m tests.gallery
 
 lock: $(UV) ## compile the pinned requirements again
 	@for name in requirements passphrase; do \
 		$(UV) $(COMPILE) shared/$$name.in --output-file shared/$$name.txt || exit 1; done
-	@for name in uv dev aws sam; do \
+	@for name in uv dev aws sam plots; do \
 		$(UV) $(COMPILE) requirements/$$name.in --output-file requirements/$$name.txt || exit 1; done
 
 clean: down ## remove everything that was made here

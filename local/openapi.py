@@ -24,7 +24,7 @@ from redpacket.adapters.dynamo_ledger import ENTRY_CURSOR
 from redpacket.domain.campaign import CAMPAIGN_ID, CampaignStatus, WhenSoldOut
 from redpacket.domain.ledger import FEN_MAX, TransferKind
 from redpacket.domain.packet import PACKET_ID, Kind, Opening, PacketStatus
-from redpacket.domain.split import Split
+from redpacket.domain.split import UNIT_FEN_MAX, Split
 from redpacket.domain.switches import Switch
 from redpacket.edge import pages, schemas
 from redpacket.edge.api import ADMIN_SCOPE, BODY_BYTES_MAX, KEY_LENGTH_MAX, Api
@@ -211,6 +211,22 @@ ANSWERS: dict[str, Schema] = {
         },
         description="A packet with a page of its claims, by share number.",
     ),
+    "Proof": an_object(
+        {
+            "commitment": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+            "seed": {"type": "string", "pattern": "^[A-Za-z0-9_-]{22}$"},
+            "algorithm": words(Split),
+            "total_fen": SHARE_FEN,
+            "count": SHARE_NO,
+            "share_fen_min": SHARE_FEN,
+            "share_fen_max": SHARE_FEN,
+            "unit_fen": an_integer(1, UNIT_FEN_MAX),
+            "first_share_no": an_integer(1, pages.CURSOR_MAX + 1),
+            "amounts_fen": a_list(SHARE_FEN, maxItems=pages.PROOF_LIMIT_MAX),
+            "next": CURSOR,
+        },
+        description="What the commitment was made of, and a page of the amounts that follow.",
+    ),
     "Me": an_object({**PERSON, "balance_fen": SUM_FEN}),
     "Sent": _page_of_packets("total_fen", SHARE_FEN),
     "Received": _page_of_packets("amount_fen", SHARE_FEN),
@@ -346,6 +362,11 @@ PARAMETERS: dict[str, Schema] = {
         "in": "query",
         "schema": an_integer(1, pages.LIMIT_MAX, default=pages.LIMIT_DEFAULT),
     },
+    "ProofLimit": {
+        "name": "limit",
+        "in": "query",
+        "schema": an_integer(1, pages.PROOF_LIMIT_MAX, default=pages.PROOF_LIMIT_DEFAULT),
+    },
     "Year": {
         "name": "year",
         "in": "query",
@@ -442,6 +463,12 @@ OPERATIONS: dict[str, Operation] = {
         parameters=("PacketId", "ClaimCursor", "Limit", "IfNoneMatch"),
         refusals=("packet_not_found", *_LIST),
         is_cached=True,
+    ),
+    "GET /packets/{packet_id}/proof": Operation(
+        name="readProof",
+        answer="Proof",
+        parameters=("PacketId", "ClaimCursor", "ProofLimit"),
+        refusals=("packet_not_found", "proof_not_ready", *_LIST),
     ),
     "GET /me": Operation(name="readMe", answer="Me", refusals=("unavailable",)),
     "PUT /me/profile": Operation(

@@ -69,6 +69,7 @@ OF_STATE = {
     "campaign_ended",
     "campaign_paused",
     "version_conflict",
+    "proof_not_ready",
 }
 """Refusals that a request of the right form may meet: they are about money, packets and keys."""
 

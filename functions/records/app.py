@@ -12,6 +12,12 @@ def read_packet(request: HttpRequest) -> HttpAnswer:
     return pages.record_page(request)
 
 
+@handler.route("GET /packets/{packet_id}/proof")
+def read_proof(request: HttpRequest) -> HttpAnswer:
+    """Reveal the seed of a packet that has ended, and every amount."""
+    return pages.proof_page(request)
+
+
 @handler.route("GET /me/sent")
 def read_sent(request: HttpRequest) -> HttpAnswer:
     """Show what the caller sent."""

@@ -30,12 +30,14 @@ PACKETS = "shared/redpacket/adapters/dynamo_packets.py"
 GRAB = "shared/redpacket/flows/claim_share.py"
 SETTLE = "shared/redpacket/flows/settle_claims.py"
 EXPIRE = "shared/redpacket/flows/expire_packets.py"
+PROOF = "shared/redpacket/flows/read_proof.py"
+PRESPLIT = "shared/redpacket/domain/split/presplit.py"
 REPAIR = "shared/redpacket/flows/repair.py"
 BOARD = "shared/redpacket/adapters/redis_claims.py"
 CACHE = "shared/redpacket/adapters/redis_cache.py"
 
 # They look at the tree and not at what the code does: test_mutants would catch every mutant.
-_TESTS_OF_TEXTS = ("test_docs.py", "test_openapi.py", "test_mutants.py")
+_TESTS_OF_TEXTS = ("test_docs.py", "test_openapi.py", "test_mutants.py", "test_fairness_page.py")
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +195,7 @@ MUTANTS = [
     Mutant(
         "an amount that differs from the terms is paid",
         SETTLE,
-        "share.amount_fen != amounts[ref.share_no - 1]",
+        "share.amount_fen != share_amount_fen(terms, share_no)",
         "False",
     ),
     Mutant(
@@ -295,6 +297,26 @@ MUTANTS = [
         "except (redis.RedisError, RedisClusterException) as error:",
         "except redis.AskError as error:",
     ),
+    # Splits and proofs
+    Mutant(
+        "the seed is revealed while shares are free",
+        PROOF,
+        "if packet.status is not PacketStatus.CLOSED and not _is_emptied(packet, packets):",
+        "if packet is None:",
+    ),
+    Mutant(
+        "the last share alone reveals the seed",
+        PROOF,
+        "return sum(share.fate is Fate.CLAIMED for share in shares) == count",
+        "return True",
+    ),
+    Mutant(
+        "the sum of a bell is not repaired",
+        PRESPLIT,
+        "return _repaired(amounts, units)",
+        "return amounts",
+    ),
+    Mutant("a split is not shuffled", PRESPLIT, "    words.shuffle(amounts)\n", ""),
 ]
 
 

@@ -16,10 +16,12 @@ from redpacket.domain.claim import Claim
 from redpacket.domain.errors import InvalidRequest, RedPacketError, Rejected
 from redpacket.domain.ledger import DEPOSITS, Entry, TransferKind, entries, user_account
 from redpacket.domain.packet import PacketStatus, Person
+from redpacket.domain.split import Split, amounts_fen
 from redpacket.edge import schemas, views
 from redpacket.edge.api import HttpRequest
 from redpacket.edge.pages import health
 from redpacket.edge.problems import STATUS_BY_CODE, problem_of
+from redpacket.flows.read_proof import Proof
 from redpacket.flows.read_records import PacketList, Record
 from redpacket.flows.reconcile import Reconciliation
 from redpacket.ports import ListItem, Profile
@@ -200,6 +202,14 @@ def test_a_book_is_of_its_form() -> None:
     assert errors_in("Transfers", shown) == []
 
 
+def test_a_proof_is_of_its_form() -> None:
+    terms = a_packet(count=3).terms
+    whole = views.proof_view(Proof(terms, 1, list(amounts_fen(terms)), None))
+    page = views.proof_view(Proof(terms, 1, list(amounts_fen(terms))[:2], "2"))
+
+    assert errors_in("Proof", whole) == errors_in("Proof", page) == []
+
+
 @pytest.mark.parametrize("differences", [[], DIFFERENCES], ids=["none", "some"])
 def test_what_operators_see_is_of_its_form(differences: list[Difference]) -> None:
     reconciled = views.reconciliation_view(Reconciliation(differences))
@@ -244,6 +254,15 @@ BODIES: list[tuple[str, type[Any], dict[str, Any]]] = [
     ("SendBody", schemas.SendBody, {"kind": "lucky", "total_fen": 100, "count": 3}),
     ("SendBody", schemas.SendBody, {"kind": "lucky", "total_fen": 1, "count": 1, "greeting": ""}),
     ("SendBody", schemas.SendBody, {"kind": "lucky", "total_fen": 1, "count": 1, "split": None}),
+    *(
+        (
+            "SendBody",
+            schemas.SendBody,
+            {"kind": "lucky", "total_fen": 1, "count": 1, "split": split.value},
+        )
+        for split in Split
+        if split is not Split.EQUAL
+    ),
     ("GrabBody", schemas.GrabBody, {}),
     ("GrabBody", schemas.GrabBody, {"passphrase": None}),
     ("DepositBody", schemas.DepositBody, {"user": "a@b.example|1", "amount_fen": 1}),

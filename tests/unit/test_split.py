@@ -2,44 +2,208 @@ from __future__ import annotations
 
 import random
 import statistics
+import sys
+from array import array
 from collections import Counter
 from dataclasses import replace
+from threading import Thread
+from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from redpacket.domain.errors import SplitImpossible
-from redpacket.domain.split import RandomWords, Split, Terms, amounts_fen, share_amount_fen
+from redpacket.domain.ledger import FEN_MAX
+from redpacket.domain.split import (
+    SEED_BYTES,
+    UNIT_FEN_MAX,
+    RandomWords,
+    Split,
+    Terms,
+    amounts_fen,
+    check_possible,
+    default_share_fen_max,
+    live,
+    share_amount_fen,
+)
+from redpacket.domain.split.live import _draw_block, _Walk
+from redpacket.domain.split.terms import Units
 from tests.builders import some_terms
 
-# SPEC §2 asks for 60,000 packets; a tenth shows the same within the bounds below, in seconds.
-PACKETS = 6_000
+SPLITS = list(Split)
+LUCKY = [split for split in Split if split is not Split.EQUAL]
+
+seeds = st.binary(min_size=SEED_BYTES, max_size=SEED_BYTES)
+units_fen = st.one_of(st.just(1), st.just(100), st.integers(1, UNIT_FEN_MAX))
 
 
 @st.composite
-def legal_terms(draw: st.DrawFn) -> Terms:
-    count = draw(st.integers(1, 300))
-    low = draw(st.integers(1, 50))
-    high = draw(st.integers(low, 20_000))
-    total_fen = draw(st.integers(count * low, count * high))
-    return some_terms(
-        total_fen,
+def legal_terms(draw: st.DrawFn, splits: list[Split] = SPLITS) -> Terms:
+    """Any terms that have an outcome; the bounds need no multiples of the unit."""
+    split, unit = draw(st.sampled_from(splits)), draw(units_fen)
+    # Most mistakes are at the edges: few units to spare, or no difference between the bounds.
+    wide = st.one_of(st.integers(1, 3), st.integers(1, 50), st.integers(1, 10**9))
+    count, low = draw(st.integers(1, 300)), draw(wide)
+    high = low + draw(wide) - 1
+    spread = st.one_of(
+        st.just(count * low),
+        st.just(count * high),
+        st.integers(count * low, count * high),
+        st.integers(count * low, min(count * high, count * low + 2 * count)),
+    )
+    total = draw(spread)
+    if split is Split.EQUAL:
+        total -= total % count
+    return Terms(
+        split,
+        total * unit,
         count,
-        share_fen_min=low,
-        share_fen_max=high,
-        seed=draw(st.binary(min_size=16, max_size=16)),
+        low * unit - draw(st.integers(0, unit - 1)),
+        high * unit + draw(st.integers(0, unit - 1)),
+        unit,
+        draw(seeds),
     )
 
 
-@given(legal_terms())
-def test_shares_add_up_within_their_bounds(terms: Terms) -> None:
+@st.composite
+def any_terms(draw: st.DrawFn) -> Terms:
+    """Terms of any kind, most of them impossible."""
+    small = st.integers(-1, 40)
+    return Terms(
+        draw(st.sampled_from(SPLITS)),
+        draw(st.one_of(small, st.integers(-FEN_MAX, FEN_MAX))),
+        draw(st.integers(-1, 30)),
+        draw(st.one_of(small, st.just(1))),
+        draw(st.one_of(small, st.just(20_000))),
+        draw(st.integers(-1, 12)),
+        draw(seeds),
+    )
+
+
+def has_an_outcome(terms: Terms) -> bool:
+    """Say by itself whether amounts exist: the definition, not the rule."""
+    if min(terms.total_fen, terms.count, terms.share_fen_min, terms.unit_fen) < 1:
+        return False
+    multiples = [
+        fen
+        for fen in range(0, terms.share_fen_max + 1, terms.unit_fen)
+        if fen >= terms.share_fen_min
+    ]
+    if not multiples or terms.total_fen % terms.unit_fen:
+        return False
+    if terms.split is Split.EQUAL:
+        return terms.total_fen / terms.count in multiples
+    return terms.count * multiples[0] <= terms.total_fen <= terms.count * multiples[-1]
+
+
+def assert_legal(terms: Terms) -> None:
     amounts = amounts_fen(terms)
 
     assert len(amounts) == terms.count
     assert sum(amounts) == terms.total_fen
     assert terms.share_fen_min <= min(amounts)
     assert max(amounts) <= terms.share_fen_max
+    assert {amount % terms.unit_fen for amount in amounts} == {0}
+    assert all(type(amount) is int for amount in amounts)
+
+
+# ---------------------------------------------------------------- every split, any input
+
+
+@settings(max_examples=600)
+@given(legal_terms())
+# A plain random range throws on small totals; a floor of 0 gives empty shares; rounding to two
+# decimals gives negative last shares.
+@example(some_terms(1, 1, split=Split.DOUBLE_MEAN_LIVE))
+@example(some_terms(10, 10, split=Split.BASE_DOUBLE_MEAN))
+@example(some_terms(11, 10, split=Split.BELL, share_fen_max=2))
+@example(some_terms(10, 10, split=Split.CUT_POINTS))
+def test_shares_add_up_within_their_bounds(terms: Terms) -> None:
+    assert_legal(terms)
+
+
+@given(any_terms())
+def test_terms_are_refused_exactly_where_no_amounts_exist(terms: Terms) -> None:
+    if has_an_outcome(terms):
+        assert_legal(terms)
+    else:
+        with pytest.raises(SplitImpossible):
+            check_possible(terms)
+        with pytest.raises(SplitImpossible):
+            amounts_fen(terms)
+
+
+@given(legal_terms())
+def test_the_same_terms_make_the_same_shares(terms: Terms) -> None:
+    # A count of 300 leaves no split in the small memory of those that were computed.
+    first = list(amounts_fen(terms))
+    for other in range(20):
+        amounts_fen(replace(terms, seed=other.to_bytes(SEED_BYTES, "big")))
+
+    assert list(amounts_fen(Terms.parse(str(terms)))) == first
+
+
+@given(legal_terms())
+def test_the_share_of_a_number_is_its_place_in_the_split(terms: Terms) -> None:
+    amounts = list(amounts_fen(terms))
+
+    assert [share_amount_fen(terms, no + 1) for no in range(terms.count)] == amounts
+
+
+@pytest.mark.parametrize("split", LUCKY)
+def test_another_seed_makes_other_shares(split: Split) -> None:
+    splits = {
+        tuple(amounts_fen(some_terms(10_000, 10, split=split, seed=seed.to_bytes(16, "big"))))
+        for seed in range(100)
+    }
+
+    assert len(splits) == 100
+
+
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize("share_no", [0, -1, 11])
+def test_there_is_no_share_outside_the_count(split: Split, share_no: int) -> None:
+    with pytest.raises(IndexError):
+        share_amount_fen(some_terms(1000, 10, split=split), share_no)
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_one_share_is_the_whole(split: Split) -> None:
+    assert list(amounts_fen(some_terms(777, 1, split=split))) == [777]
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_small_totals_have_no_empty_shares(split: Split) -> None:
+    for count in (1, 2, 10, 100):
+        assert Counter(amounts_fen(some_terms(count, count, split=split))) == {1: count}
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"total_fen": 9}, "exceed the total"),
+        ({"total_fen": 10 * 20_000 + 1}, "can't reach the total"),
+        ({"share_fen_min": 101}, "exceed the total"),
+        ({"share_fen_min": 50, "share_fen_max": 49}, "above share_fen_max"),
+        ({"split": Split.EQUAL, "total_fen": 1001}, "not divisible by 10$"),
+        ({"split": Split.EQUAL, "total_fen": 1100, "unit_fen": 100}, "units of 100 fen$|by 10 in"),
+        ({"unit_fen": 3}, "not divisible by unit_fen, 3"),
+        ({"unit_fen": 20, "share_fen_min": 41, "share_fen_max": 59}, "no multiple of unit_fen, 20"),
+        ({"unit_fen": 200}, "10 shares of at least 200 fen exceed the total"),
+        ({"unit_fen": 100, "share_fen_max": 199, "total_fen": 1100}, "at most 100 fen can't reach"),
+        ({"total_fen": 0}, "at least 1"),
+        ({"count": 0}, "at least 1"),
+        ({"share_fen_min": 0}, "at least 1"),
+        ({"unit_fen": 0}, "at least 1"),
+    ],
+)
+def test_an_impossible_split_says_why(changes: dict[str, Any], reason: str) -> None:
+    with pytest.raises(SplitImpossible, match=reason):
+        amounts_fen(replace(some_terms(1000, 10), **changes))
+
+
+# ---------------------------------------------------------------- terms
 
 
 @given(legal_terms())
@@ -61,6 +225,21 @@ def test_a_form_of_another_version_is_refused() -> None:
         Terms.parse(str(some_terms()).replace("rp1", "rp9"))
 
 
+def test_terms_stay_short_enough_for_a_packed_hash() -> None:
+    longest = {
+        split: len(str(some_terms(total_fen, 100, split=split)))
+        for split in SPLITS
+        for total_fen in (2_000_000,)
+    }
+
+    assert max(longest.values()) == 65
+    assert {split for split, length in longest.items() if length > 64} == {
+        Split.DOUBLE_MEAN_LIVE,
+        Split.BASE_DOUBLE_MEAN,
+    }
+    assert max(len(str(some_terms(999_999, 100, split=split))) for split in SPLITS) == 64
+
+
 def test_words_are_drawn_from_shake_256() -> None:
     # The first 8 bytes of SHAKE-256 of nothing (NIST's example): 46 b9 dd 2b 0b a8 8d 13.
     word = 0x46B9DD2B0BA88D13
@@ -74,43 +253,102 @@ def test_a_changed_fen_changes_the_commitment() -> None:
     assert terms.commitment != replace(terms, total_fen=1001).commitment
 
 
-@pytest.mark.parametrize(
-    ("total_fen", "count"), [(10_000, 10), (20, 10)], ids=["100 yuan", "0.20 yuan"]
-)
-def test_every_position_is_equally_lucky(total_fen: int, count: int) -> None:
-    seeds = random.Random(20_260_217)
-    sums, luckiest = [0] * count, [0.0] * count
-    for _ in range(PACKETS):
-        amounts = amounts_fen(some_terms(total_fen, count, seed=seeds.randbytes(16)))
-        best = max(amounts)
-        winners = [position for position, amount in enumerate(amounts) if amount == best]
-        for position, amount in enumerate(amounts):
-            sums[position] += amount
-        for position in winners:
-            luckiest[position] += 1 / len(winners)
-
-    fair = total_fen / count
-    # 1% and 0.01 over 60,000 packets are 3.2 times as wide over 6,000.
-    assert all(abs(total / PACKETS / fair - 1) < 0.032 for total in sums)
-    assert all(abs(times / PACKETS - 1 / count) < 0.016 for times in luckiest)
+# ---------------------------------------------------------------- each split's own
 
 
-def test_a_lucky_split_spreads_up_to_twice_the_mean_and_more() -> None:
-    seeds = random.Random(1)
-    amounts = [
+def drawn(split: Split, total_fen: int = 10_000, count: int = 10, **changes: Any) -> list[int]:
+    """Return the amounts of a thousand packets."""
+    chance = random.Random(1)
+    return [
         amount
         for _ in range(1_000)
-        for amount in amounts_fen(some_terms(10_000, 10, seed=seeds.randbytes(16)))
+        for amount in amounts_fen(
+            some_terms(total_fen, count, split=split, seed=chance.randbytes(16), **changes)
+        )
     ]
+
+
+@pytest.mark.parametrize("split", [Split.DOUBLE_MEAN, Split.DOUBLE_MEAN_LIVE])
+def test_a_double_mean_spreads_up_to_twice_the_mean_and_more(split: Split) -> None:
+    amounts = drawn(split)
 
     assert min(amounts) < 50
     assert max(amounts) > 2_000
     assert 400 < statistics.stdev(amounts) < 1_000
 
 
-def test_small_totals_have_no_empty_shares() -> None:
-    for count in (1, 2, 10, 100):
-        assert Counter(amounts_fen(some_terms(count, count))) == {1: count}
+def test_a_base_makes_small_differences() -> None:
+    amounts = drawn(Split.BASE_DOUBLE_MEAN)
+
+    assert min(amounts) == 10_000 // 11
+    assert statistics.stdev(amounts) < 100
+
+
+def test_a_base_in_whole_yuan_gives_whole_yuan() -> None:
+    amounts = drawn(Split.BASE_DOUBLE_MEAN, 88_800, 10, unit_fen=100)
+
+    assert {amount % 100 for amount in amounts} == {0}
+    assert 8_000 == min(amounts) < max(amounts) < 14_000
+
+
+def test_a_bell_has_more_in_the_middle_than_at_either_end() -> None:
+    amounts = drawn(Split.BELL, share_fen_max=2_000)
+    thirds = Counter(min(2, amount * 3 // 2_000) for amount in amounts)
+
+    assert thirds[1] > 1.8 * thirds[0]
+    assert thirds[1] > 1.8 * thirds[2]
+    assert statistics.mean(amounts) == 1_000
+    assert min(amounts) < 100
+    assert max(amounts) > 1_900
+
+
+def test_a_bell_whose_mean_is_off_the_middle_leans_and_stays_within() -> None:
+    amounts = drawn(Split.BELL, 4_000, share_fen_max=2_000)
+
+    assert statistics.median(amounts) < 400
+    assert max(amounts) > 1_500
+
+
+def test_cut_points_spread_widest() -> None:
+    amounts = drawn(Split.CUT_POINTS)
+
+    assert statistics.stdev(amounts) == pytest.approx(900, rel=0.05)
+    assert max(amounts) > 5_000
+
+
+@pytest.mark.parametrize("split", LUCKY)
+def test_the_least_share_is_reached_and_kept(split: Split) -> None:
+    amounts = drawn(split, 200, 10, share_fen_min=15, share_fen_max=40)
+
+    assert min(amounts) >= 15
+    assert max(amounts) <= 40
+
+
+def test_a_bell_is_twice_as_wide_as_its_mean_unless_the_sender_says_otherwise() -> None:
+    def widest(split: Split, total_fen: int, count: int, unit_fen: int = 1) -> int:
+        return default_share_fen_max(
+            split, total_fen=total_fen, count=count, unit_fen=unit_fen, cap_fen=20_000
+        )
+
+    assert widest(Split.BELL, 10_000, 10) == 2_000
+    assert widest(Split.BELL, 10, 10) == 2
+    assert widest(Split.BELL, 11, 10) == 3
+    assert widest(Split.BELL, 1_500, 10, unit_fen=100) == 300
+    assert widest(Split.BELL, 150_000, 10) == 20_000
+    assert widest(Split.DOUBLE_MEAN, 10_000, 10) == 20_000
+
+
+@given(legal_terms([Split.BELL]))
+def test_the_default_width_of_a_bell_never_makes_a_packet_impossible(terms: Terms) -> None:
+    width = default_share_fen_max(
+        terms.split,
+        total_fen=terms.total_fen,
+        count=terms.count,
+        unit_fen=terms.unit_fen,
+        cap_fen=terms.share_fen_max,
+    )
+
+    assert_legal(replace(terms, share_fen_max=width))
 
 
 def test_equal_shares_are_equal() -> None:
@@ -120,32 +358,75 @@ def test_equal_shares_are_equal() -> None:
     assert share_amount_fen(terms, 5) == 200
 
 
-def test_one_share_is_the_whole() -> None:
-    assert list(amounts_fen(some_terms(777, 1))) == [777]
+# ---------------------------------------------------------------- the live split
 
 
-def test_the_share_of_a_number_is_its_place_in_the_split() -> None:
-    terms = some_terms(1000, 7)
-
-    assert [share_amount_fen(terms, no) for no in range(1, 8)] == list(amounts_fen(terms))
+def live_terms(count: int, **changes: Any) -> Terms:
+    return some_terms(300 * count, count, split=Split.DOUBLE_MEAN_LIVE, **changes)
 
 
-@pytest.mark.parametrize("share_no", [0, -1, 11])
-def test_there_is_no_share_outside_the_count(share_no: int) -> None:
-    with pytest.raises(IndexError):
-        share_amount_fen(some_terms(1000, 10), share_no)
+@given(st.lists(st.integers(1, 20_000), min_size=1, max_size=12), seeds)
+@settings(max_examples=20, deadline=None)
+def test_live_shares_are_the_same_in_whatever_order_they_are_claimed(
+    numbers: list[int], seed: bytes
+) -> None:
+    terms = live_terms(20_000, seed=seed)
+    amounts = amounts_fen(terms)
+
+    assert [share_amount_fen(terms, no) for no in numbers] == [amounts[no - 1] for no in numbers]
 
 
-@pytest.mark.parametrize(
-    ("changes", "reason"),
-    [
-        ({"total_fen": 9}, "exceed the total"),
-        ({"total_fen": 10 * 20_000 + 1}, "can't reach the total"),
-        ({"share_fen_min": 101}, "exceed the total"),
-        ({"share_fen_min": 50, "share_fen_max": 49}, "above share_fen_max"),
-        ({"split": Split.EQUAL, "total_fen": 1001}, "not divisible by 10"),
-    ],
-)
-def test_an_impossible_split_says_why(changes: dict[str, int], reason: str) -> None:
-    with pytest.raises(SplitImpossible, match=reason):
-        amounts_fen(replace(some_terms(1000, 10), **changes))  # type: ignore[arg-type]
+def test_a_live_share_does_not_depend_on_how_many_are_asked_for() -> None:
+    terms = live_terms(1_500)
+
+    assert share_amount_fen(terms, 1_001) == amounts_fen(terms)[1_000]
+
+
+def test_a_live_packet_takes_the_same_memory_whatever_its_count() -> None:
+    terms = live_terms(100_000)
+    walk = _Walk(terms)
+    for share_no in range(1, 100_001, 500):
+        walk.amount_fen(share_no)
+    amounts = amounts_fen(terms)
+    late = random.Random(1).sample(range(1, 100_001), 50)
+
+    assert [walk.amount_fen(no) for no in late] == [amounts[no - 1] for no in late]
+    assert len(walk._checkpoints) <= 64
+    assert len(walk._blocks) == 2
+    assert sum(sys.getsizeof(block) for block in walk._blocks.values()) < 20_000
+
+
+def test_claims_in_order_draw_every_block_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    walk = _Walk(live_terms(50_000))
+    drawn_blocks = []
+
+    def draw(units: Units, seed: bytes, block_no: int, left: int) -> array[int]:
+        drawn_blocks.append(block_no)
+        return _draw_block(units, seed, block_no, left)
+
+    monkeypatch.setattr(live, "_draw_block", draw)
+    # Two processes: each gets every other number, some of them late.
+    for share_no in range(1, 50_000 - 400, 70):
+        walk.amount_fen(share_no)
+        walk.amount_fen(share_no + 350)
+
+    assert drawn_blocks == list(range(50))
+
+
+def test_threads_read_the_same_live_shares() -> None:
+    terms = live_terms(30_000)
+    amounts = amounts_fen(terms)
+    wrong: list[int] = []
+
+    def read(seed: int) -> None:
+        chance = random.Random(seed)
+        numbers = [chance.randint(1, 30_000) for _ in range(100)]
+        wrong.extend(no for no in numbers if share_amount_fen(terms, no) != amounts[no - 1])
+
+    threads = [Thread(target=read, args=[seed]) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert wrong == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from redpacket.domain.errors import InvalidRequest
 from redpacket.domain.packet import Kind, Opening, Rules
-from redpacket.domain.split import Split
+from redpacket.domain.split import Split, default_share_fen_max
 from redpacket.edge import settings, wiring
 from redpacket.edge.api import ADMIN_SCOPE, HttpRequest
 from redpacket.edge.schemas import SendBody, idempotent_request, parse
@@ -16,29 +16,37 @@ def send_order(request: HttpRequest) -> SendOrder:
     sender = request.user
     idempotent = idempotent_request(request)
     body = parse(SendBody, request.json())
-    share_fen_max = settings.share_fen_max()
+    cap_fen = settings.share_fen_max()
     is_of_campaign = body.campaign_id is not None
     if is_of_campaign:
         request.require_scope(ADMIN_SCOPE)
     count_max = settings.campaign_count_max() if is_of_campaign else settings.packet_count_max()
     limits = (
         ("count", body.count, count_max),
-        ("share_fen_max", body.share_fen_max or share_fen_max, share_fen_max),
+        ("share_fen_max", body.share_fen_max or cap_fen, cap_fen),
     )
     kind = Kind(body.kind)
     default_split = Split.EQUAL if kind is Kind.EQUAL else Split.DOUBLE_MEAN
+    split = Split(body.split) if body.split else default_split
+    share_fen_max = body.share_fen_max or default_share_fen_max(
+        split,
+        total_fen=body.total_fen,
+        count=body.count,
+        unit_fen=body.unit_fen,
+        cap_fen=cap_fen,
+    )
     # A campaign's packet lives as long as the campaign where nothing else is asked for.
     is_until_the_end = is_of_campaign and "expires_in_s" not in body.model_fields_set
     return SendOrder(
         sender=sender,
         request=idempotent,
         kind=kind,
-        split=Split(body.split) if body.split else default_split,
+        split=split,
         rules=_rules(body),
         total_fen=body.total_fen,
         count=body.count,
         share_fen_min=body.share_fen_min,
-        share_fen_max=body.share_fen_max or share_fen_max,
+        share_fen_max=share_fen_max,
         unit_fen=body.unit_fen,
         greeting=body.greeting,
         life_ms=None if is_until_the_end else body.expires_in_s * 1000,

@@ -12,6 +12,7 @@ from redpacket.domain.errors import InvalidRequest
 from redpacket.domain.ledger import user_account
 from redpacket.edge import views, wiring
 from redpacket.edge.api import HttpAnswer, HttpRequest
+from redpacket.flows.read_proof import read_proof
 from redpacket.flows.read_records import page_of, read_record
 from redpacket.ports import ListItem
 
@@ -19,7 +20,11 @@ LIMIT_DEFAULT = 50
 LIMIT_MAX = 100
 YEAR_FIRST, YEAR_LAST = 2020, 2200
 CURSOR_MAX = 10**7
-"""Over any share number, which is what the cursor of a record page is."""
+"""Over any share number, which is what the cursor of a record page or a proof is."""
+
+PROOF_LIMIT_DEFAULT = 10_000
+PROOF_LIMIT_MAX = 100_000
+"""1.4 MB of the largest amounts; Lambda answers with 6 MB at most."""
 
 
 def record_page(request: HttpRequest) -> HttpAnswer:
@@ -37,6 +42,14 @@ def record_page(request: HttpRequest) -> HttpAnswer:
     profiles = wiring.profiles().list_profiles([person.user_id for person in shown])
     people = views.People(profiles, wiring.public_tokens())
     return _tagged(views.record_view(record, page, next_cursor, people, viewer), request)
+
+
+def proof_page(request: HttpRequest) -> HttpAnswer:
+    """Show a packet's seed and its amounts by share number, *limit* of them after *cursor*."""
+    limit = _integer(request, "limit", 1, PROOF_LIMIT_MAX) or PROOF_LIMIT_DEFAULT
+    after_no = _integer(request, "cursor", 0, CURSOR_MAX) or 0
+    proof = read_proof(request.packet_id, after_no=after_no, limit=limit, packets=wiring.packets())
+    return HttpAnswer(views.proof_view(proof))
 
 
 def sent_page(request: HttpRequest) -> HttpAnswer:

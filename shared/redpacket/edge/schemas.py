@@ -36,6 +36,7 @@ from redpacket.domain.errors import Forbidden, InvalidRequest
 from redpacket.domain.ledger import FEN_MAX
 from redpacket.domain.packet import USER_ID, check_user_id
 from redpacket.domain.passphrase import THRESHOLD_DEFAULT, can_be_said
+from redpacket.domain.split import UNIT_FEN_MAX
 from redpacket.domain.text import composed, is_visible
 from redpacket.edge.api import HttpRequest
 from redpacket.ports import Request
@@ -138,10 +139,15 @@ class SendBody(_Body):
     kind: Literal["equal", "lucky"]
     total_fen: Fen
     count: Annotated[int, Field(ge=1, le=COUNT_MAX)]
-    split: Literal["equal", "double_mean"] | None = None
+    split: (
+        Literal[
+            "equal", "double_mean", "double_mean_live", "base_double_mean", "bell", "cut_points"
+        ]
+        | None
+    ) = None
     share_fen_min: Fen = 1
     share_fen_max: Fen | None = None
-    unit_fen: Annotated[int, Field(ge=1, le=1)] = 1  # a Literal[1] takes true for 1
+    unit_fen: Annotated[int, Field(ge=1, le=UNIT_FEN_MAX)] = 1
     opening: Literal["one_step", "two_step"] = "one_step"
     greeting: Annotated[
         str,

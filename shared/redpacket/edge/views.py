@@ -12,6 +12,7 @@ from redpacket.domain.ledger import DEPOSITS, Entry
 from redpacket.domain.packet import Packet, Person
 from redpacket.domain.switches import SwitchState
 from redpacket.flows.preheat_campaign import Preheated
+from redpacket.flows.read_proof import Proof
 from redpacket.flows.read_records import PacketList, Record
 from redpacket.flows.reconcile import Reconciliation
 from redpacket.ports import Profile, PublicTokens
@@ -130,6 +131,24 @@ def record_view(
         "next": next_cursor,
         "commitment": packet.terms.commitment,
         "mine": claim(mine[0]) if mine else None,
+    }
+
+
+def proof_view(proof: Proof) -> dict[str, Any]:
+    """Show the seed and what it made: `python -m redpacket.verify` reads this."""
+    terms = proof.terms
+    return {
+        "commitment": terms.commitment,
+        "seed": terms.seed_text,
+        "algorithm": terms.split,
+        "total_fen": terms.total_fen,
+        "count": terms.count,
+        "share_fen_min": terms.share_fen_min,
+        "share_fen_max": terms.share_fen_max,
+        "unit_fen": terms.unit_fen,
+        "first_share_no": proof.first_share_no,
+        "amounts_fen": proof.amounts_fen,
+        "next": proof.next,
     }
 
 

@@ -8,7 +8,7 @@ from redpacket.domain.claim import Fate, ShareFate, ShareRef, luckiest
 from redpacket.domain.errors import InvariantViolated, RedPacketError
 from redpacket.domain.ledger import Transfer, TransferKind, escrow_account, user_account
 from redpacket.domain.packet import Kind, Packet
-from redpacket.domain.split import amounts_fen
+from redpacket.domain.split import share_amount_fen
 from redpacket.ports import Clock, Journal, Ledger, Packets
 
 CLAIMS_PER_TRANSACTION = 20
@@ -62,8 +62,9 @@ def _checked(ref: ShareRef, share: ShareFate | None, packet: Packet | None) -> S
     if share is None or packet is None or share.fate is not Fate.CLAIMED:
         msg = f"no claim of share {ref.share_no}"
         raise InvariantViolated(msg)
-    amounts = amounts_fen(packet.terms)
-    if not 1 <= ref.share_no <= len(amounts) or share.amount_fen != amounts[ref.share_no - 1]:
+    terms, share_no = packet.terms, ref.share_no
+    exists = 1 <= share_no <= terms.count
+    if not exists or share.amount_fen != share_amount_fen(terms, share_no):
         msg = f"share {ref.share_no} is not worth {share.amount_fen} fen by the packet's terms"
         raise InvariantViolated(msg)
     return share

@@ -51,7 +51,7 @@ OUT_OF_RANGE = {
     "at most nothing": {"share_fen_max": 0},
     "a share over the cap": {"share_fen_max": FEN_MAX + 1},
     "a share over the deployment's most": {"share_fen_max": 20_001},
-    "units of two fen": {"unit_fen": 2},
+    "units of more than a note": {"unit_fen": 10_001},
     "units of nothing": {"unit_fen": 0},
     "no time": {"expires_in_s": 0},
     "less than no time": {"expires_in_s": -1},
@@ -82,7 +82,9 @@ def test_words_that_the_contract_does_not_know_are_refused(
     assert_invalid(sender.send(**case), *case)
 
 
-@pytest.mark.parametrize(("kind", "split"), [("equal", "double_mean"), ("lucky", "equal")], ids=str)
+@pytest.mark.parametrize(
+    ("kind", "split"), [("equal", "double_mean"), ("equal", "bell"), ("lucky", "equal")], ids=str
+)
 def test_a_split_that_does_not_go_with_the_kind_is_refused(
     sender: User, kind: str, split: str
 ) -> None:
@@ -124,6 +126,8 @@ IMPOSSIBLE = {
     "a least share that is too much": {"total_fen": 100, "count": 10, "share_fen_min": 11},
     "a largest share that is too little": {"total_fen": 100, "count": 10, "share_fen_max": 9},
     "a fen more than shares may hold": {"total_fen": 40_001, "count": 2},
+    "a total in no whole units": {"total_fen": 1001, "unit_fen": 100},
+    "no unit within the bounds": {"unit_fen": 100, "share_fen_min": 101, "share_fen_max": 199},
     "an equal share above the largest": {"kind": "equal", "total_fen": 40_002, "count": 2},
 }
 

@@ -1,0 +1,29 @@
+"""How a packet's total becomes shares: a pure function of its terms and secret seed.
+
+docs/fairness.md says it in enough detail to write it anew in another language.
+"""
+
+from redpacket.domain.split.shares import amounts_fen, share_amount_fen
+from redpacket.domain.split.terms import (
+    SEED_BYTES,
+    UNIT_FEN_MAX,
+    Split,
+    Terms,
+    check_possible,
+    default_share_fen_max,
+    seed_of,
+)
+from redpacket.domain.split.words import RandomWords
+
+__all__ = [
+    "SEED_BYTES",
+    "UNIT_FEN_MAX",
+    "RandomWords",
+    "Split",
+    "Terms",
+    "amounts_fen",
+    "check_possible",
+    "default_share_fen_max",
+    "seed_of",
+    "share_amount_fen",
+]

@@ -1,0 +1,54 @@
+"""The proof of a packet's amounts: its seed, revealed once nobody can use it any more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from redpacket.domain.claim import Fate, ShareRef
+from redpacket.domain.errors import PacketNotFound, ProofNotReady
+from redpacket.domain.packet import Packet, PacketStatus
+from redpacket.domain.split import Terms, share_amount_fen
+from redpacket.ports import Packets
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """The terms with their seed, and a page of amounts from share *first_share_no* on."""
+
+    terms: Terms
+    first_share_no: int
+    amounts_fen: Sequence[int]
+    next: str | None
+
+
+def read_proof(packet_id: str, *, after_no: int, limit: int, packets: Packets) -> Proof:
+    """Return a page of a packet's proof. Raises PacketNotFound, ProofNotReady."""
+    packet = packets.find_packet(packet_id)
+    if packet is None:
+        msg = "no such packet"
+        raise PacketNotFound(msg)
+    if packet.status is not PacketStatus.CLOSED and not _is_emptied(packet, packets):
+        msg = "shares can still be taken: the seed is revealed once the packet has ended"
+        raise ProofNotReady(msg)
+    terms = packet.terms
+    last_no = min(after_no + limit, terms.count)
+    numbers = range(after_no + 1, last_no + 1)
+    return Proof(
+        terms=terms,
+        first_share_no=after_no + 1,
+        amounts_fen=[share_amount_fen(terms, share_no) for share_no in numbers],
+        next=str(last_no) if last_no < terms.count else None,
+    )
+
+
+def _is_emptied(packet: Packet, packets: Packets) -> bool:
+    """Tell whether every share is durably claimed: then the seed decides nothing any more."""
+    if packet.emptied_at_ms is not None:
+        return True
+    count = packet.terms.count
+    # Numbers go out in order: while the last one is free, a large packet needn't be read.
+    if not packets.list_refs([ShareRef(packet.packet_id, count)]):
+        return False
+    shares = packets.list_shares(packet.packet_id)
+    return sum(share.fate is Fate.CLAIMED for share in shares) == count

@@ -1,0 +1,209 @@
+"""Verifies, offline, that a packet's amounts are those that its commitment promised.
+
+    PYTHONPATH=shared python3 -m redpacket.verify PROOF_FILE [FILE...]
+
+Needs nothing but Python 3.11: not the server, nor any package. The files hold what the API
+answered about one packet: first `GET /packets/{packet_id}/proof`, then further pages of it, record
+pages, or the answer of `POST /packets`. Exits 0 where all of it is true, 1 where something is not,
+2 where a file can't be read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from redpacket.domain.errors import SplitImpossible
+from redpacket.domain.split import Split, Terms, amounts_fen, seed_of
+
+TRUE, FALSE, UNREADABLE = 0, 1, 2
+"""The exit codes."""
+
+_COUNT_MAX = 1_000_000
+"""No packet has more shares: a number above is no reason to compute for hours."""
+
+_SHOWN_MAX = 20
+"""Differences that are printed; a wrong seed makes one for every share."""
+
+Document: TypeAlias = dict[str, Any]
+
+
+class Unreadable(Exception):
+    """A file is not what the API answers."""
+
+
+@dataclass(slots=True)
+class Findings:
+    """What was compared, and what is not true."""
+
+    amount_count: int = 0
+    claim_count: int = 0
+    differences: list[str] = field(default_factory=list)
+
+    def compare(self, what: str, *, said: object, true: object) -> None:
+        """Note a difference between what a file says and what is true."""
+        if said != true:
+            self.differences.append(f"{what}: says {said}, is {true}")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Verify the files that *arguments* name; return the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="redpacket.verify", description=__doc__.partition("\n")[0]
+    )
+    parser.add_argument("proof", type=Path, help="answer of GET /packets/{packet_id}/proof")
+    parser.add_argument(
+        "more",
+        type=Path,
+        nargs="*",
+        help="further pages, record pages, the answer of POST /packets",
+    )
+    parser.add_argument("--commitment", help="what you noted when the packet was sent")
+    options = parser.parse_args(arguments)
+    try:
+        documents = [(str(path), _read(path)) for path in (options.proof, *options.more)]
+        terms = _terms_of(documents[0][1])
+        findings = verify(terms, documents, options.commitment)
+    except Unreadable as error:
+        print(f"UNREADABLE: {error}", file=sys.stderr)
+        return UNREADABLE
+    _print_verdict(terms, findings)
+    return FALSE if findings.differences else TRUE
+
+
+def verify(
+    terms: Terms, documents: Sequence[tuple[str, Document]], noted: str | None = None
+) -> Findings:
+    """Compare everything that named documents say of a packet with what its *terms* make of it.
+
+    Raises Unreadable.
+    """
+    findings = Findings()
+    if noted is not None:
+        findings.compare("the noted commitment", said=noted.lower(), true=terms.commitment)
+    try:
+        amounts = amounts_fen(terms)
+    except SplitImpossible as error:
+        findings.differences.append(f"no packet has such terms: {error}")
+        return findings
+    for name, document in documents:
+        said = _get(document, "commitment", str)
+        findings.compare(f"{name}: commitment", said=said, true=terms.commitment)
+        findings.compare(
+            f"{name}: total_fen", said=_get(document, "total_fen", int), true=terms.total_fen
+        )
+        findings.compare(f"{name}: count", said=_get(document, "count", int), true=terms.count)
+        if "seed" in document:
+            _compare_page(name, document, terms, amounts, findings)
+        else:
+            split = _get(document, "split", str)
+            findings.compare(f"{name}: split", said=split, true=str(terms.split))
+            _compare_claims(name, document, amounts, findings)
+    return findings
+
+
+def _compare_page(
+    name: str, page: Document, terms: Terms, amounts: Sequence[int], findings: Findings
+) -> None:
+    if _terms_of(page) != terms:
+        findings.differences.append(f"{name}: is a proof of other terms")
+    said, first_no = _get(page, "amounts_fen", list), _get(page, "first_share_no", int)
+    for share_no, amount_fen in enumerate(said, start=first_no):
+        _compare_share(name, share_no, amount_fen, amounts, findings)
+    findings.amount_count += len(said)
+    # Or a page without the last amounts would pass for a whole one.
+    last_no = first_no + len(said) - 1
+    true_next = str(last_no) if last_no < terms.count else None
+    findings.compare(f"{name}: next", said=page.get("next"), true=true_next)
+
+
+def _compare_claims(
+    name: str, record: Document, amounts: Sequence[int], findings: Findings
+) -> None:
+    for claim in _claims_of(record):
+        share_no, amount_fen = _get(claim, "share_no", int), _get(claim, "amount_fen", int)
+        _compare_share(name, share_no, amount_fen, amounts, findings)
+        findings.claim_count += 1
+
+
+def _claims_of(record: Document) -> Iterator[Document]:
+    claims = _get(record, "claims", list) if "claims" in record else []
+    for claim in (*claims, record.get("luckiest"), record.get("mine")):
+        if isinstance(claim, dict):
+            yield claim
+        elif claim is not None:
+            raise Unreadable("a claim is no JSON object")
+
+
+def _compare_share(
+    name: str, share_no: int, amount_fen: object, amounts: Sequence[int], findings: Findings
+) -> None:
+    # Not by ==, which takes true for 1.
+    if type(amount_fen) is not int:
+        msg = f"{name}: the amount of share {share_no} is no integer"
+        raise Unreadable(msg)
+    true = amounts[share_no - 1] if 1 <= share_no <= len(amounts) else "no share"
+    findings.compare(f"{name}: share {share_no}", said=amount_fen, true=true)
+
+
+def _print_verdict(terms: Terms, findings: Findings) -> None:
+    print(f"terms       {terms}")
+    print(f"commitment  {terms.commitment}")
+    print(f"compared    {findings.amount_count} amounts of {terms.count} shares", end="")
+    print(f", {findings.claim_count} claims of records")
+    for difference in findings.differences[:_SHOWN_MAX]:
+        print(f"WRONG       {difference}")
+    count = len(findings.differences)
+    if count > _SHOWN_MAX:
+        print(f"WRONG       and {count - _SHOWN_MAX} more")
+    print(f"NOT VERIFIED, differences: {count}" if count else "VERIFIED")
+
+
+def _read(path: Path) -> Document:
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        msg = f"{path}: {error}"
+        raise Unreadable(msg) from error
+    if not isinstance(document, dict):
+        msg = f"{path}: no JSON object"
+        raise Unreadable(msg)
+    return document
+
+
+def _terms_of(proof: Document) -> Terms:
+    seed_text = _get(proof, "seed", str)
+    try:
+        terms = Terms(
+            Split(_get(proof, "algorithm", str)),
+            _get(proof, "total_fen", int),
+            _get(proof, "count", int),
+            _get(proof, "share_fen_min", int),
+            _get(proof, "share_fen_max", int),
+            _get(proof, "unit_fen", int),
+            seed_of(seed_text),
+        )
+    except ValueError as error:
+        raise Unreadable(str(error)) from error
+    if terms.seed_text != seed_text:
+        raise Unreadable("seed is not in base64url without padding")
+    if terms.count > _COUNT_MAX:
+        raise Unreadable("count is above that of any packet")
+    return terms
+
+
+def _get(document: Document, name: str, kind: type) -> Any:  # noqa: ANN401 - of the given kind
+    value = document.get(name)
+    if type(value) is not kind:
+        msg = f"{name} is missing, or no {kind.__name__}"
+        raise Unreadable(msg)
+    return value
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,54 @@
+"""Measures what the positions of a split get: their means, and how often each is the luckiest."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from redpacket.domain.split import Split, Terms, amounts_fen, default_share_fen_max
+
+PACKETS = 60_000
+SEED = 20_260_217
+SIZES = {"100 yuan": (10_000, 10), "0.20 yuan": (20, 10)}
+"""SPEC §2 wants the same figures for both."""
+
+LUCKY = [split for split in Split if split is not Split.EQUAL]
+SHUFFLED = [split for split in LUCKY if split is not Split.DOUBLE_MEAN_LIVE]
+
+
+@dataclass(frozen=True, slots=True)
+class Fairness:
+    """By position: the mean over the fair share, and the chance to be the luckiest."""
+
+    means: Sequence[float]
+    luckiest: Sequence[float]
+
+
+def packets_of(split: Split, total_fen: int, count: int, packets: int) -> Iterator[Sequence[int]]:
+    """Split as a sender would who names neither bounds nor unit."""
+    seeds = random.Random(SEED)
+    share_fen_max = default_share_fen_max(
+        split, total_fen=total_fen, count=count, unit_fen=1, cap_fen=20_000
+    )
+    for _ in range(packets):
+        seed = seeds.randbytes(16)
+        yield amounts_fen(Terms(split, total_fen, count, 1, share_fen_max, 1, seed))
+
+
+def measure(packets: Iterable[Sequence[int]]) -> Fairness:
+    """Measure packets of one size; a tie is shared evenly among the luckiest."""
+    times = 0
+    sums: list[int] = []
+    luckiest: list[float] = []
+    for amounts in packets:
+        times += 1
+        if not sums:
+            sums, luckiest = [0] * len(amounts), [0.0] * len(amounts)
+        sums = list(map(int.__add__, sums, amounts))
+        best = max(amounts)
+        winners = [position for position, amount in enumerate(amounts) if amount == best]
+        for position in winners:
+            luckiest[position] += 1 / len(winners)
+    fair = sum(sums) / len(sums)
+    return Fairness([total / fair for total in sums], [won / times for won in luckiest])

@@ -1,0 +1,28 @@
+"""SPEC §2's figures, over as many packets as it asks for."""
+
+from __future__ import annotations
+
+import pytest
+
+from redpacket.domain.split import Split
+from tests.fairness import PACKETS, SHUFFLED, SIZES, measure, packets_of
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("split", SHUFFLED)
+def test_every_position_gets_as_much_and_is_as_lucky(split: Split, size: str) -> None:
+    found = measure(packets_of(split, *SIZES[size], PACKETS))
+
+    assert [mean for mean in found.means if abs(mean - 1) > 0.01] == []
+    assert [chance for chance in found.luckiest if abs(chance - 0.1) > 0.01] == []
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_live_split_gives_every_position_as_much_but_the_last_are_luckier(size: str) -> None:
+    found = measure(packets_of(Split.DOUBLE_MEAN_LIVE, *SIZES[size], PACKETS))
+
+    # Documented in docs/fairness.md, not hidden.
+    assert [mean for mean in found.means if abs(mean - 1) > 0.01] == []
+    assert min(found.luckiest[:8]) > 0.079
+    assert sum(found.luckiest[2:6]) / 4 == pytest.approx(0.092, abs=0.005)
+    assert found.luckiest[8:] == pytest.approx([0.12, 0.12], abs=0.005)

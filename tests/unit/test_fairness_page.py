@@ -1,0 +1,47 @@
+"""What docs/fairness.md says is so."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from redpacket.domain.split import Split, Terms, amounts_fen
+from redpacket.verify import TRUE, main
+
+ROOT = Path(__file__).parents[2]
+FAIRNESS = ROOT / "docs" / "fairness.md"
+
+
+def test_the_worked_example_is_verified_as_the_page_says(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = FAIRNESS.read_text()
+    (proof,) = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
+    (said,) = re.findall(r"says:\n\n```text\n(.*?)```", page, re.DOTALL)
+    file = tmp_path / "proof.json"
+    file.write_text(proof)
+
+    assert main([str(file)]) == TRUE
+    assert capsys.readouterr().out == said
+
+
+def test_the_examples_of_every_split_are_true() -> None:
+    # Computed from this page's text by another program too, in JavaScript.
+    page = FAIRNESS.read_text()
+    rows = re.findall(r"^\| `(rp1,[^`]+)` \| `(\w+)` \| ([\d, ]+) \|$", page, re.MULTILINE)
+
+    assert {Terms.parse(text).split for text, _, _ in rows} == set(Split)
+    for text, commitment, amounts in rows:
+        terms = Terms.parse(text)
+        assert terms.commitment.startswith(commitment)
+        assert ", ".join(map(str, amounts_fen(terms))) == amounts
+
+
+def test_the_figures_are_of_every_split() -> None:
+    page = FAIRNESS.read_text()
+    table = page[page.index("<!-- gallery:begin -->") : page.index("<!-- gallery:end -->")]
+
+    assert set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == set(Split) - {Split.EQUAL}
+    assert (ROOT / "docs" / "gallery.svg").stat().st_size < 300_000
