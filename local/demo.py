@@ -1,7 +1,9 @@
-"""`make demo`: the life of two packets, shown and checked on a stack of their own.
+"""`make demo`: packets of every kind, shown and checked on a stack of their own.
 
-Thirty users race for ten shares of the first packet. Of the second one share is taken, and the
-rest goes back when it expires. At the end every fen must be where it belongs.
+Thirty users race for ten shares of the first packet. Then comes one packet of each kind: for
+recipients only, for a passphrase, in two steps, of each other split, and of a campaign with a
+quota. Of the last one share is taken, and the rest goes back when it expires. At the end every fen
+must be where it belongs.
 """
 
 import json
@@ -24,7 +26,7 @@ from local.welcome import ADMIN_SCOPE
 
 RACERS = 30
 SHARES = 10
-DEPOSIT_FEN = 20_000
+DEPOSIT_FEN = 40_000
 RACED: dict[str, Any] = {
     "kind": "lucky",
     "total_fen": 8_888,
@@ -39,6 +41,9 @@ EXPIRING: dict[str, Any] = {
     "greeting": "手慢无",
     "expires_in_s": 5,
 }
+TAKERS = 4
+SPELL = "芝麻开门"
+CAMPAIGN_ID = "new-year"
 # Far above what settlement takes (about a second), far below a reader's patience.
 WAIT_S_MAX = 60.0
 # As EventBridge Scheduler calls it; the demonstration does not wait for the minute.
@@ -58,8 +63,8 @@ class _Demo:
         name = f"racer-{number:02}"
         return Client(self.stack.api, self.stack.token(name, nickname=f"抢手{number:02}"))
 
-    def send(self, packet: dict[str, Any]) -> str:
-        packet_id: str = self.sender.post("/packets", packet)["packet_id"]
+    def send(self, packet: dict[str, Any], sender: Client | None = None) -> str:
+        packet_id: str = (sender or self.sender).post("/packets", packet)["packet_id"]
         self.packet_ids.append(packet_id)
         return packet_id
 
@@ -85,8 +90,11 @@ def _show(stack: Stack) -> dict[str, Any]:
     sender = Client(stack.api, stack.token("lao-ban", nickname="老板"))
     with admin, sender:
         show = _Demo(stack, admin, sender)
-        admin.post("/admin/deposits", {"user": "lao-ban", "amount_fen": DEPOSIT_FEN})
+        for user in ("lao-ban", "operator"):
+            admin.post("/admin/deposits", {"user": user, "amount_fen": DEPOSIT_FEN})
         _race(show)
+        _show_kinds(show)
+        _rain(show)
         _expire(show)
         return _check(show)
 
@@ -102,6 +110,55 @@ def _race(show: _Demo) -> None:
         say(f"  {outcomes.count(outcome):3} {outcome}")
     _wait_for("settlement", lambda: _is_settled(show.page(packet_id), SHARES))
     say(_table(show.page(packet_id)))
+
+
+def _kinds(invited: list[str]) -> dict[str, dict[str, Any]]:
+    """Return packets by the words that introduce them."""
+    return {
+        "in whole yuan, with small differences": {"split": "base_double_mean", "unit_fen": 100},
+        "between 3 and 7 yuan, mostly near 5": {
+            "split": "bell",
+            "share_fen_min": 300,
+            "share_fen_max": 700,
+        },
+        "cut at random points": {"split": "cut_points"},
+        "computed when they are opened, in two steps": {
+            "split": "double_mean_live",
+            "opening": "two_step",
+        },
+        "for two recipients (专属红包)": {"recipients": invited},
+        f"for who says {SPELL} (口令红包)": {"passphrase": SPELL},
+    }
+
+
+def _show_kinds(show: _Demo) -> None:
+    invited = [_user_token(show.user(number)) for number in range(2)]
+    for words, kind in _kinds(invited).items():
+        packet = {"kind": "lucky", "total_fen": 2_000, "count": TAKERS, "greeting": "万事如意"}
+        packet_id = show.send({**packet, **kind})
+        # As it is, as it sounds, something else, and nothing.
+        said = (SPELL, "知麻开门", "开心", None) if "passphrase" in kind else (None,) * TAKERS
+        outcomes = [_grab(show.user(number), packet_id, said[number]) for number in range(TAKERS)]
+        page = show.page(packet_id)
+        amounts = " ".join(f"{claim['amount_fen'] / 100:.2f}" for claim in page["claims"])
+        say(f"\n{TAKERS} shares {words}: {', '.join(outcomes)}\n  {amounts} yuan")
+
+
+def _rain(show: _Demo) -> None:
+    now_ms = int(time.time() * 1000)
+    plan = {
+        "title": "新年红包雨",
+        "starts_at_ms": now_ms,
+        "ends_at_ms": now_ms + 3_600_000,
+        "budget_fen": 3_000,
+        "quota_per_user": 2,
+        "status": "on",
+    }
+    show.admin.put(f"/admin/campaigns/{CAMPAIGN_ID}", plan)
+    packet = {"kind": "equal", "total_fen": 1_000, "count": 5, "campaign_id": CAMPAIGN_ID}
+    packet_ids = [show.send(packet, show.admin) for _ in range(3)]
+    outcomes = [_grab(show.user(0), packet_id) for packet_id in packet_ids]
+    say(f"\nA campaign of three packets, two shares for each user: {', '.join(outcomes)}")
 
 
 def _expire(show: _Demo) -> None:
@@ -124,7 +181,8 @@ def _check(show: _Demo) -> dict[str, Any]:
     pages = [show.page(packet_id) for packet_id in show.packet_ids]
     audits = [show.admin.get(f"/admin/packets/{packet_id}/audit") for packet_id in show.packet_ids]
     for packet_id, audit in zip(show.packet_ids, audits, strict=True):
-        say(f"audit of {packet_id}: {json.dumps(audit, ensure_ascii=False)}")
+        if not audit["ok"]:
+            say(f"audit of {packet_id}: {json.dumps(audit, ensure_ascii=False)}")
     claims = [claim for page in pages for claim in page["claims"]]
     return {
         "packets": len(pages),
@@ -135,12 +193,20 @@ def _check(show: _Demo) -> dict[str, Any]:
     }
 
 
-def _grab(user: Client, packet_id: str) -> str:
-    """Grab once and return the outcome, or the code of the refusal."""
+def _grab(user: Client, packet_id: str, said: str | None = None) -> str:
+    """Grab once, and open where that is admission; return the outcome or the refusal's code."""
     with user:
-        answer = user.try_post(f"/packets/{packet_id}/grab", {})
+        answer = user.try_post(f"/packets/{packet_id}/grab", {"passphrase": said} if said else {})
+        if answer.is_success and "grab_token" in answer.json():
+            ticket = {"grab_token": answer.json()["grab_token"]}
+            answer = user.try_post(f"/packets/{packet_id}/open", ticket)
     content = answer.json()
     return str(content["outcome"] if answer.is_success else content.get("code", answer.status_code))
+
+
+def _user_token(user: Client) -> str:
+    with user:
+        return str(user.get("/me")["user_token"])
 
 
 def _is_settled(page: dict[str, Any], count: int) -> bool:

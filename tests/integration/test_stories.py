@@ -83,8 +83,9 @@ def test_s2_a_company_gives_to_its_employees(
         "status": "on",
     }
     assert operator.http.put("/admin/campaigns/party", json=plan).status_code == httpx.codes.CREATED
-    equal = {"kind": "equal", "total_fen": 10_000, "count": 5, "passphrase": "新年快乐"}
-    packets = [operator.send(**equal, campaign_id="party").json()["packet_id"] for _ in range(3)]
+    packet: dict[str, Any] = {"kind": "equal", "total_fen": 10_000, "count": 5}
+    packet |= {"passphrase": "新年快乐", "campaign_id": "party"}
+    packets = [operator.send(**packet).json()["packet_id"] for _ in range(3)]
     over_budget = operator.send(total_fen=1000, count=1, campaign_id="party")
     assert over_budget.json()["code"] == "insufficient_funds"
     preheated = operator.http.post("/admin/campaigns/party/preheat")
