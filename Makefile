@@ -60,7 +60,7 @@ up: setup ## start the whole stack in the background; the last line is JSON with
 down: ## stop what `make up` started
 	@test ! -x $(APP)/python || $(APP)/python -m local down
 
-demo: setup ## 30 users race for 10 shares on a stack of its own; a second packet is refunded
+demo: setup ## packets of every kind on a stack of its own, from the race to the refund
 	@$(APP)/python -m local demo
 
 ##@ Ship it
