@@ -35,6 +35,11 @@ PRESPLIT = "shared/redpacket/domain/split/presplit.py"
 REPAIR = "shared/redpacket/flows/repair.py"
 BOARD = "shared/redpacket/adapters/redis_claims.py"
 CACHE = "shared/redpacket/adapters/redis_cache.py"
+AWS = "shared/redpacket/adapters/aws_errors.py"
+DYNAMO = "shared/redpacket/adapters/dynamo.py"
+SEND = "shared/redpacket/flows/send_packet.py"
+RECONCILE = "shared/redpacket/flows/reconcile.py"
+AUDIT = "shared/redpacket/flows/audit_packet.py"
 
 # They look at the tree and not at what the code does: test_mutants would catch every mutant.
 _TESTS_OF_TEXTS = ("test_docs.py", "test_openapi.py", "test_mutants.py", "test_fairness_page.py")
@@ -236,6 +241,76 @@ MUTANTS = [
         "    except Unavailable as error:\n",
         "    except InvariantViolated as error:\n",
     ),
+    Mutant(
+        "a repeat is refused because limits were lowered since",
+        SEND,
+        "if first_id := ledger.find_sent(order.request):",
+        'if first_id := "":',
+    ),
+    Mutant(
+        "a cache that refuses one packet is taken for one that is away",
+        EXPIRE,
+        "        except CacheAway:\n",
+        "        except Unavailable:\n",
+    ),
+    Mutant(
+        "a cache that is away is waited for with every packet",
+        EXPIRE,
+        "            self._is_away = True\n",
+        "            pass\n",
+    ),
+    # Errors of AWS
+    Mutant(
+        "a missing permission is taken for an outage",
+        AWS,
+        "if code not in PASSING and status < _SERVER_ERROR:",
+        "if False:",
+    ),
+    Mutant(
+        "a transaction that meets another one is not tried again",
+        DYNAMO,
+        'if not set(codes) - {"None"} <= PASSING:',
+        "if True:",
+    ),
+    Mutant(
+        "a sender whose account is busy is told that the request is",
+        LEDGER,
+        "if 0 in conflict.positions:",
+        "if conflict.positions:",
+    ),
+    # Reconciliation
+    Mutant(
+        "claims without their taker's row are not looked for",
+        RECONCILE,
+        "pairs.add_claims(found.shares)",
+        "pairs.add_claims([])",
+    ),
+    Mutant(
+        "takers' rows without their claim are not looked for",
+        RECONCILE,
+        "            pairs.add_taker(found)\n",
+        "",
+    ),
+    Mutant(
+        "shares of no packet are not told",
+        RECONCILE,
+        "    result.differences += _confirmed_strays(strays, packets)\n",
+        "",
+    ),
+    Mutant(
+        "audits do not look at takers' rows",
+        AUDIT,
+        " + check_takers(facts.shares, takers)",
+        "",
+    ),
+    Mutant(
+        "what a scan saw of two moments is taken for a difference",
+        RECONCILE,
+        "        result.differences += [\n            found\n            for found in "
+        "_confirmed_takers(packet_id, user_ids, packets)\n            if found not in "
+        "result.differences\n        ]\n",
+        '        result.differences.append(Difference("I4", packet_id, "", "", ""))\n',
+    ),
     # The cache
     Mutant(
         "a packet that ended long ago is forgotten as soon as it is loaded",
@@ -294,8 +369,20 @@ MUTANTS = [
     Mutant(
         "a broken connection looks like an error of ours",
         CACHE,
+        "except (redis.ConnectionError, redis.TimeoutError) as error:",
+        "except redis.AskError as error:",
+    ),
+    Mutant(
+        "a full cache looks like an error of ours",
+        CACHE,
         "except (redis.RedisError, RedisClusterException) as error:",
         "except redis.AskError as error:",
+    ),
+    Mutant(
+        "a cluster of which no node answers is asked for every packet",
+        CACHE,
+        "if isinstance(error.__cause__, (redis.ConnectionError, redis.TimeoutError)):",
+        "if False:",
     ),
     # Splits and proofs
     Mutant(
@@ -324,7 +411,7 @@ def hunt(mutant: Mutant, say: Callable[[str], None]) -> bool:
     """Tell whether *mutant* is noticed."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder)
-        for part in ("shared/redpacket", "lua", "tests", "local"):
+        for part in ("shared/redpacket", "lua", "functions", "tests", "local"):
             shutil.copytree(
                 ROOT / part,
                 copy / part,
