@@ -15,6 +15,13 @@ from local.stack import Stack
 from redpacket.adapters.redis_cache import connect
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that need the whole system, so that others can be run by themselves."""
+    for item in items:
+        if "stack" in getattr(item, "fixturenames", ()):
+            item.add_marker("deployed")
+
+
 @pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """The whole system: the real template deployed to the emulator, with a real cache."""

@@ -70,6 +70,11 @@ OF_STATE = {
     "campaign_paused",
     "version_conflict",
     "proof_not_ready",
+    "grab_token_invalid",
+    "not_invited",
+    "passphrase_mismatch",
+    "quota_exhausted",
+    "rate_limited",
 }
 """Refusals that a request of the right form may meet: they are about money, packets and keys."""
 

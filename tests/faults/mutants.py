@@ -35,9 +35,17 @@ PRESPLIT = "shared/redpacket/domain/split/presplit.py"
 REPAIR = "shared/redpacket/flows/repair.py"
 BOARD = "shared/redpacket/adapters/redis_claims.py"
 CACHE = "shared/redpacket/adapters/redis_cache.py"
+AWS = "shared/redpacket/adapters/aws_errors.py"
+DYNAMO = "shared/redpacket/adapters/dynamo.py"
+SEND = "shared/redpacket/flows/send_packet.py"
+RECONCILE = "shared/redpacket/flows/reconcile.py"
+AUDIT = "shared/redpacket/flows/audit_packet.py"
 
 # They look at the tree and not at what the code does: test_mutants would catch every mutant.
 _TESTS_OF_TEXTS = ("test_docs.py", "test_openapi.py", "test_mutants.py", "test_fairness_page.py")
+
+_LEFT_OUT = (".git", ".local", ".aws-sam", "__pycache__", "integration")
+"""Of the copy that a mutant is; what needs the deployed system can't run there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +244,76 @@ MUTANTS = [
         "    except Unavailable as error:\n",
         "    except InvariantViolated as error:\n",
     ),
+    Mutant(
+        "a repeat is refused because limits were lowered since",
+        SEND,
+        "if first_id := ledger.find_sent(order.request):",
+        'if first_id := "":',
+    ),
+    Mutant(
+        "a cache that refuses one packet is taken for one that is away",
+        EXPIRE,
+        "        except CacheAway:\n",
+        "        except Unavailable:\n",
+    ),
+    Mutant(
+        "a cache that is away is waited for with every packet",
+        EXPIRE,
+        "            self._is_away = True\n",
+        "            pass\n",
+    ),
+    # Errors of AWS
+    Mutant(
+        "a missing permission is taken for an outage",
+        AWS,
+        "if code not in PASSING and status < _SERVER_ERROR:",
+        "if False:",
+    ),
+    Mutant(
+        "a transaction that meets another one is not tried again",
+        DYNAMO,
+        'if not set(codes) - {"None"} <= PASSING:',
+        "if True:",
+    ),
+    Mutant(
+        "a sender whose account is busy is told that the request is",
+        LEDGER,
+        "if 0 in conflict.positions:",
+        "if conflict.positions:",
+    ),
+    # Reconciliation
+    Mutant(
+        "claims without their taker's row are not looked for",
+        RECONCILE,
+        "pairs.add_claims(found.shares)",
+        "pairs.add_claims([])",
+    ),
+    Mutant(
+        "takers' rows without their claim are not looked for",
+        RECONCILE,
+        "            pairs.add_taker(found)\n",
+        "",
+    ),
+    Mutant(
+        "shares of no packet are not told",
+        RECONCILE,
+        "    result.differences += _confirmed_strays(strays, packets)\n",
+        "",
+    ),
+    Mutant(
+        "audits do not look at takers' rows",
+        AUDIT,
+        " + check_takers(facts.shares, takers)",
+        "",
+    ),
+    Mutant(
+        "what a scan saw of two moments is taken for a difference",
+        RECONCILE,
+        "        result.differences += [\n            found\n            for found in "
+        "_confirmed_takers(packet_id, user_ids, packets)\n            if found not in "
+        "result.differences\n        ]\n",
+        '        result.differences.append(Difference("I4", packet_id, "", "", ""))\n',
+    ),
     # The cache
     Mutant(
         "a packet that ended long ago is forgotten as soon as it is loaded",
@@ -294,8 +372,20 @@ MUTANTS = [
     Mutant(
         "a broken connection looks like an error of ours",
         CACHE,
+        "except (redis.ConnectionError, redis.TimeoutError) as error:",
+        "except redis.AskError as error:",
+    ),
+    Mutant(
+        "a full cache looks like an error of ours",
+        CACHE,
         "except (redis.RedisError, RedisClusterException) as error:",
         "except redis.AskError as error:",
+    ),
+    Mutant(
+        "a cluster of which no node answers is asked for every packet",
+        CACHE,
+        "if isinstance(error.__cause__, (redis.ConnectionError, redis.TimeoutError)):",
+        "if False:",
     ),
     # Splits and proofs
     Mutant(
@@ -324,14 +414,13 @@ def hunt(mutant: Mutant, say: Callable[[str], None]) -> bool:
     """Tell whether *mutant* is noticed."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder)
-        for part in ("shared/redpacket", "lua", "tests", "local"):
-            shutil.copytree(
-                ROOT / part,
-                copy / part,
-                symlinks=True,
-                ignore=shutil.ignore_patterns("__pycache__", "integration", *_TESTS_OF_TEXTS),
-            )
-        shutil.copy(ROOT / "pyproject.toml", copy)
+        shutil.copytree(
+            ROOT,
+            copy,
+            symlinks=True,
+            ignore=shutil.ignore_patterns(*_LEFT_OUT, *_TESTS_OF_TEXTS),
+            dirs_exist_ok=True,
+        )
         target = copy / mutant.file
         text = target.read_text()
         assert text.count(mutant.old) >= 1, f"{mutant.name}: its text is not in {mutant.file}"
@@ -347,7 +436,7 @@ def hunt(mutant: Mutant, say: Callable[[str], None]) -> bool:
 def _ways() -> list[tuple[str, list[str]]]:
     simulated = ["-m", "tests.faults.simulation", "--schedules", str(SCHEDULES)]
     tested = ["-m", "pytest", "-x", "-q", "tests/unit", "tests/contract"]
-    tested += ["-k", "not emulator and not moto"]
+    tested += ["-k", "not emulator and not moto", "-m", "not deployed"]
     return [("the simulation", simulated), ("a test", tested)]
 
 

@@ -312,6 +312,22 @@ def test_a_message_that_failed_five_times_waits_where_an_alarm_sees_it() -> None
     assert {"Fn::GetAtt": [dlq, "QueueName"]} in watched
 
 
+def test_a_night_without_a_whole_reconciliation_rings() -> None:
+    alarms = [
+        alarm for name, alarm in _of_type("AWS::CloudWatch::Alarm").items() if "Reconcile" in name
+    ]
+    by_metric = {alarm["MetricName"]: alarm for alarm in alarms}
+
+    assert set(by_metric) == {"Errors", "reconcile_incomplete", "reconcile_complete"}
+    silence = by_metric["reconcile_complete"]
+    assert silence["TreatMissingData"] == "breaching"
+    assert silence["ComparisonOperator"] == "LessThanThreshold"
+    watched_s = silence["Period"] * silence["EvaluationPeriods"]
+    # CloudWatch looks back for a week at most, and only for a day by periods below an hour.
+    assert 25 * 3600 < watched_s <= 7 * 24 * 3600
+    assert silence["Period"] >= 3600
+
+
 def test_the_sweep_ends_before_the_next_one_begins() -> None:
     (schedule,) = FUNCTIONS["ExpireFunction"]["Events"].values()
 
