@@ -65,7 +65,7 @@ demo: setup ## 30 users race for 10 shares on a stack of its own; a second packe
 
 ##@ Ship it
 .PHONY: build deploy
-build: setup ## build the layer and the template for AWS into .aws-sam/
+build: setup ## build the layers and the template for AWS into .aws-sam/
 	@UV="$(CURDIR)/$(UV)" LAYER_INTERPRETER="$$(local/find-python)" \
 		$(SAM) build > $(LOCAL)/build.log 2>&1 || { cat $(LOCAL)/build.log; exit 1; }
 	@grep "^No Python" $(LOCAL)/build.log || true
@@ -125,7 +125,8 @@ gallery: $(VENV)/plots.ready ## draw docs/gallery.svg anew, and measure the figu
 	@PYTHONPATH=shared $(VENV)/plots/bin/python -m tests.gallery
 
 lock: $(UV) ## compile the pinned requirements again
-	@$(UV) $(COMPILE) shared/requirements.in --output-file shared/requirements.txt
+	@for name in requirements passphrase; do \
+		$(UV) $(COMPILE) shared/$$name.in --output-file shared/$$name.txt || exit 1; done
 	@for name in uv dev aws sam plots; do \
 		$(UV) $(COMPILE) requirements/$$name.in --output-file requirements/$$name.txt || exit 1; done
 

@@ -21,9 +21,11 @@ from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 import redpacket
 from local import places
 from redpacket.adapters.dynamo_ledger import ENTRY_CURSOR
+from redpacket.domain.campaign import CAMPAIGN_ID, CampaignStatus, WhenSoldOut
 from redpacket.domain.ledger import FEN_MAX, TransferKind
 from redpacket.domain.packet import PACKET_ID, Kind, Opening, PacketStatus
 from redpacket.domain.split import UNIT_FEN_MAX, Split
+from redpacket.domain.switches import Switch
 from redpacket.edge import pages, schemas
 from redpacket.edge.api import ADMIN_SCOPE, BODY_BYTES_MAX, KEY_LENGTH_MAX, Api
 from redpacket.edge.problems import RETRIED, STATUS_BY_CODE
@@ -81,6 +83,8 @@ SHARE_NO = an_integer(1, schemas.COUNT_MAX)
 SHARE_COUNT = an_integer(0, schemas.COUNT_MAX)
 AT_MS: Schema = {"type": "integer", "minimum": 0, "description": "Milliseconds since 1970."}
 DURATION_MS: Schema = {"type": "integer", "minimum": 0}
+PER_USER = an_integer(0, schemas.PER_USER_MAX)
+CAMPAIGN_ID_TEXT: Schema = {"type": "string", "pattern": f"^{CAMPAIGN_ID.pattern}$"}
 PACKET_ID_TEXT: Schema = {"type": "string", "pattern": f"^{PACKET_ID.pattern}$"}
 PAYOUT: Schema = {"type": "string", "enum": ["queued", "settled"]}
 CURSOR: Schema = {**or_null(WORD), "description": "The next page's `cursor`; null on the last."}
@@ -121,6 +125,20 @@ def _page_of_packets(amount: str, form: Schema) -> Schema:
     )
 
 
+CAMPAIGN: Schema = {
+    "campaign_id": CAMPAIGN_ID_TEXT,
+    "title": WORD,
+    "description": TEXT,
+    "starts_at_ms": AT_MS,
+    "ends_at_ms": AT_MS,
+    "timezone": WORD,
+    "rules": an_object({"attempts_per_user_per_day": PER_USER, "wins_per_user_per_day": PER_USER}),
+    "when_sold_out": words(WhenSoldOut),
+    "quota_per_user": PER_USER,
+    "status": words(CampaignStatus),
+    "prizes": a_list(an_object({}), maxItems=0),
+}
+
 ANSWERS: dict[str, Schema] = {
     "Claim": an_object(
         {
@@ -133,6 +151,15 @@ ANSWERS: dict[str, Schema] = {
         },
         description="A taker's claim; the amount is durable.",
     ),
+    "Admission": an_object(
+        {
+            "outcome": {"const": "admitted"},
+            "grab_token": {"type": "string", "pattern": "^[A-Za-z0-9_-]+$"},
+            "expires_at_ms": AT_MS,
+        },
+        description="Step one of two: the token opens a share, if one is left by then.",
+    ),
+    "Grabbed": {"oneOf": [ref("Claim"), ref("Admission")]},
     "SentPacket": an_object(
         {
             "packet_id": PACKET_ID_TEXT,
@@ -144,7 +171,9 @@ ANSWERS: dict[str, Schema] = {
             "count": SHARE_NO,
             "greeting": TEXT,
             "created_at_ms": AT_MS,
+            "starts_at_ms": AT_MS,
             "expires_at_ms": AT_MS,
+            "campaign_id": or_null(CAMPAIGN_ID_TEXT),
             "commitment": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
             "share_url": {"type": "string", "pattern": "^https?://"},
         },
@@ -157,6 +186,8 @@ ANSWERS: dict[str, Schema] = {
             "kind": words(Kind),
             "split": words(Split),
             "opening": words(Opening),
+            "is_exclusive": YES_OR_NO,
+            "needs_passphrase": YES_OR_NO,
             "greeting": TEXT,
             "status": words(PacketStatus),
             "total_fen": SHARE_FEN,
@@ -167,7 +198,9 @@ ANSWERS: dict[str, Schema] = {
             "refunded_fen": FEN,
             "refunded_at_ms": or_null(AT_MS),
             "created_at_ms": AT_MS,
+            "starts_at_ms": AT_MS,
             "expires_at_ms": AT_MS,
+            "campaign_id": or_null(CAMPAIGN_ID_TEXT),
             "emptied_in_ms": or_null(DURATION_MS),
             "closed_at_ms": or_null(AT_MS),
             "luckiest": or_null(ref("ShownClaim")),
@@ -203,6 +236,22 @@ ANSWERS: dict[str, Schema] = {
             "next": CURSOR,
         }
     ),
+    "Campaign": an_object(CAMPAIGN, description="A campaign as its users may see it."),
+    "CampaignAdmin": an_object(
+        {
+            **CAMPAIGN,
+            "miss_weight": an_integer(0, schemas.WEIGHT_MAX),
+            "passphrase": or_null(WORD),
+            "budget_fen": FEN,
+            "budget_left_fen": FEN,
+            "version": an_integer(1, 2**53),
+        },
+        description="A campaign as operators see it, with its money.",
+    ),
+    "Preheated": an_object(
+        {"packet_count": COUNT, "loaded_count": COUNT, "next": CURSOR},
+        description="How many packets were found and loaded; closed ones are not counted.",
+    ),
     "Deposit": an_object({"transfer_id": WORD, "balance_fen": SUM_FEN}),
     "Audit": an_object(AUDIT),
     "Reconciliation": an_object(
@@ -213,6 +262,16 @@ ANSWERS: dict[str, Schema] = {
             "entry_count": COUNT,
             "packet_count": COUNT,
         }
+    ),
+    "Switches": an_object({"items": a_list(ref("Switch"), maxItems=len(Switch))}),
+    "Switch": an_object(
+        {
+            "name": words(Switch),
+            "on": YES_OR_NO,
+            "reason": TEXT,
+            "changed_at_ms": or_null(AT_MS),
+        },
+        description="How a switch stands; `changed_at_ms` is null for one that nobody ever turned.",
     ),
     "Health": an_object({"status": {"const": "ok"}, "version": WORD}),
 }
@@ -253,6 +312,19 @@ _PARTS: dict[str, Schema] = {
 
 PARAMETERS: dict[str, Schema] = {
     "PacketId": {"name": "packet_id", "in": "path", "required": True, "schema": PACKET_ID_TEXT},
+    "SwitchName": {"name": "name", "in": "path", "required": True, "schema": words(Switch)},
+    "CampaignId": {
+        "name": "campaign_id",
+        "in": "path",
+        "required": True,
+        "schema": CAMPAIGN_ID_TEXT,
+    },
+    "PreheatCursor": {
+        "name": "cursor",
+        "in": "query",
+        "description": "`next` of the preheat before, which ran out of time.",
+        "schema": PACKET_ID_TEXT,
+    },
     "IdempotencyKey": {
         "name": "Idempotency-Key",
         "in": "header",
@@ -311,12 +383,13 @@ class Operation:
     """What the code of a route doesn't say by itself.
 
     *refusals* are the route's own; those that every route has are added. *is_cached* is for pages
-    with an entity tag, *scope* for operators.
+    with an entity tag, *scope* for operators, *also* another success of the same form.
     """
 
     name: str
     answer: str
     status: int = 200
+    also: HTTPStatus | None = None
     body: type[BaseModel] | None = None
     needs_body: bool = True
     parameters: tuple[str, ...] = ()
@@ -334,6 +407,17 @@ _WRITE = (
     "unavailable",
 )
 _LIST = ("invalid_request", "unavailable")
+_CLAIM = (
+    "campaign_paused",
+    "packet_not_found",
+    "packet_not_started",
+    "packet_emptied",
+    "packet_expired",
+    "quota_exhausted",
+    "invalid_request",
+    "switched_off",
+    "unavailable",
+)
 
 OPERATIONS: dict[str, Operation] = {
     "POST /packets": Operation(
@@ -342,22 +426,36 @@ OPERATIONS: dict[str, Operation] = {
         status=201,
         body=schemas.SendBody,
         parameters=("IdempotencyKey",),
-        refusals=(*_WRITE, "insufficient_funds", "split_impossible"),
+        refusals=(
+            *_WRITE,
+            "insufficient_funds",
+            "split_impossible",
+            "rate_limited",
+            "switched_off",
+            "campaign_not_found",
+            "campaign_ended",
+            "campaign_paused",
+        ),
     ),
     "POST /packets/{packet_id}/grab": Operation(
         name="grabPacket",
-        answer="Claim",
+        answer="Grabbed",
         body=schemas.GrabBody,
         needs_body=False,
         parameters=("PacketId",),
         refusals=(
-            "packet_not_found",
-            "packet_not_started",
-            "packet_emptied",
-            "packet_expired",
-            "invalid_request",
-            "unavailable",
+            *_CLAIM,
+            "not_invited",
+            "passphrase_mismatch",
+            "rate_limited",
         ),
+    ),
+    "POST /packets/{packet_id}/open": Operation(
+        name="openShare",
+        answer="Claim",
+        body=schemas.OpenBody,
+        parameters=("PacketId",),
+        refusals=(*_CLAIM, "grab_token_invalid"),
     ),
     "GET /packets/{packet_id}": Operation(
         name="readPacket",
@@ -391,6 +489,36 @@ OPERATIONS: dict[str, Operation] = {
         parameters=("TransferCursor", "Limit"),
         refusals=_LIST,
     ),
+    "GET /campaigns/{campaign_id}": Operation(
+        name="readCampaign",
+        answer="Campaign",
+        parameters=("CampaignId",),
+        refusals=("campaign_not_found", "unavailable"),
+    ),
+    "GET /admin/campaigns/{campaign_id}": Operation(
+        name="watchCampaign",
+        answer="CampaignAdmin",
+        parameters=("CampaignId",),
+        refusals=("campaign_not_found", "unavailable"),
+        scope=ADMIN_SCOPE,
+    ),
+    "PUT /admin/campaigns/{campaign_id}": Operation(
+        name="editCampaign",
+        answer="CampaignAdmin",
+        also=HTTPStatus.CREATED,
+        body=schemas.CampaignBody,
+        parameters=("CampaignId",),
+        refusals=("campaign_not_found", "version_conflict", "invalid_request", "unavailable"),
+        scope=ADMIN_SCOPE,
+    ),
+    "POST /admin/campaigns/{campaign_id}/preheat": Operation(
+        name="preheatCampaign",
+        answer="Preheated",
+        status=202,
+        parameters=("CampaignId", "PreheatCursor"),
+        refusals=("campaign_not_found", "invalid_request", "unavailable"),
+        scope=ADMIN_SCOPE,
+    ),
     "POST /admin/deposits": Operation(
         name="deposit",
         answer="Deposit",
@@ -405,6 +533,17 @@ OPERATIONS: dict[str, Operation] = {
         answer="Audit",
         parameters=("PacketId",),
         refusals=("packet_not_found", "unavailable"),
+        scope=ADMIN_SCOPE,
+    ),
+    "GET /admin/switches": Operation(
+        name="readSwitches", answer="Switches", refusals=("unavailable",), scope=ADMIN_SCOPE
+    ),
+    "PUT /admin/switches/{name}": Operation(
+        name="turnSwitch",
+        answer="Switch",
+        body=schemas.SwitchBody,
+        parameters=("SwitchName",),
+        refusals=("switch_not_found", "invalid_request", "unavailable"),
         scope=ADMIN_SCOPE,
     ),
     "POST /admin/reconcile": Operation(
@@ -553,6 +692,8 @@ def _responses(operation: Operation) -> Schema:
         "content": {JSON: {"schema": ref(operation.answer)}},
     }
     answers: dict[int, Schema] = {operation.status: success}
+    if operation.also:
+        answers[operation.also.value] = {**success, "description": operation.also.phrase}
     if operation.is_cached:
         success["headers"] = _cache_headers()
         unchanged = "The client has this very page already."
@@ -565,6 +706,9 @@ def _responses(operation: Operation) -> Schema:
         answer = answers.setdefault(status, {"description": "", "content": {}})
         answer["description"] = " ".join(filter(None, (answer["description"], description)))
         answer["content"][JSON] = {"schema": ref("GatewayMessage")}
+        # The gateway's own answer has no header of ours.
+        for header in answer.get("headers", {}).values():
+            header["required"] = False
     return {str(status): answers[status] for status in sorted(answers)}
 
 
@@ -589,7 +733,7 @@ def _gateway_answers(operation: Operation) -> dict[int, str]:
     answers = dict(_GATEWAY_ANSWERS)
     if operation.is_public:
         del answers[HTTPStatus.UNAUTHORIZED]
-    if "PacketId" not in operation.parameters:
+    if not any(PARAMETERS[name]["in"] == "path" for name in operation.parameters):
         del answers[HTTPStatus.NOT_FOUND]
     return {status.value: description for status, description in answers.items()}
 

@@ -5,8 +5,8 @@ packet_amend.lua - correct one user's share number where the ledger says otherwi
 KEYS[1]  packet  HASH  "#" -> state (lib/state), "=" -> terms, user_id -> share_no  rp:{<packet_id>}
 ARGV[1]  user_id
 ARGV[2]  share_no   the number that the user holds here by mistake
-ARGV[3]  owned_no   the number that they durably own, to be set instead: *share_no* is then free
-                    again. "" if they own none: *share_no* is somebody else's, and stays taken
+ARGV[3]  owned_no   the number that they durably own, to be set instead, and "0" if they own none:
+                    *share_no* is then free again. "": it is somebody else's, and stays taken
 
 Returns; the first status that applies wins:
   unchanged  the user doesn't hold that number: a repeat, or the key is gone
@@ -27,7 +27,7 @@ end
 -- @include lib/state
 local state = redis.call('HGET', packet_key, '#')
 local packet = state and read_state(state, redis.call('HLEN', packet_key))
-if owned_no == '' then
+if owned_no == '' or owned_no == '0' then
   redis.call('HDEL', packet_key, user_id)
 else
   redis.call('HSET', packet_key, user_id, owned_no)

@@ -6,9 +6,10 @@ import itertools
 from dataclasses import replace
 from typing import Any
 
+from redpacket.domain.campaign import Campaign, CampaignStatus, DrawRules, WhenSoldOut
 from redpacket.domain.claim import Fate, ShareFate
 from redpacket.domain.ledger import Transfer, TransferKind, escrow_account, user_account
-from redpacket.domain.packet import Kind, Opening, Packet, Person
+from redpacket.domain.packet import Kind, Packet, Person, Rules
 from redpacket.domain.split import Split, Terms, share_amount_fen
 
 NOW_MS = 1_795_000_000_000
@@ -30,7 +31,7 @@ def a_packet(total_fen: int = 1000, count: int = 10, **changes: Any) -> Packet:
         packet_id=a_packet_id(),
         sender=Person("sender"),
         kind=Kind.LUCKY,
-        opening=Opening.ONE_STEP,
+        rules=Rules(),
         greeting="恭喜发财",
         terms=some_terms(total_fen, count),
         created_at_ms=created_at_ms,
@@ -38,6 +39,27 @@ def a_packet(total_fen: int = 1000, count: int = 10, **changes: Any) -> Packet:
         expires_at_ms=created_at_ms + 60_000,
     )
     return replace(packet, **changes)
+
+
+def a_campaign(**changes: Any) -> Campaign:
+    campaign = Campaign(
+        campaign_id=f"rain-{next(_numbers)}",
+        title="红包雨",
+        description="",
+        starts_at_ms=NOW_MS - 10_000,
+        ends_at_ms=NOW_MS + 3_600_000,
+        timezone="Asia/Shanghai",
+        miss_weight=0,
+        rules=DrawRules(),
+        when_sold_out=WhenSoldOut.REDISTRIBUTE,
+        passphrase=None,
+        quota_per_user=9,
+        status=CampaignStatus.ON,
+        budget_fen=10_000,
+        budget_left_fen=10_000,
+        version=1,
+    )
+    return replace(campaign, **changes)
 
 
 def a_claim(packet: Packet, share_no: int, user_id: str, **changes: Any) -> ShareFate:

@@ -12,7 +12,7 @@ import redis
 from local import places
 from local.ports import HOST, Ports, is_open
 from local.stack import Stack
-from redpacket.adapters.redis_claims import connect
+from redpacket.adapters.redis_cache import connect
 
 
 @pytest.fixture(scope="session")

@@ -9,8 +9,22 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from redpacket.domain.claim import Fate, GrabOutcome, GrabStatus, ShareFate, ShareRef
+from redpacket.domain.claim import (
+    AdmitOutcome,
+    AdmitStatus,
+    Fate,
+    GrabOutcome,
+    GrabStatus,
+    Quota,
+    QuotaStatus,
+    ShareFate,
+    ShareRef,
+)
+from redpacket.domain.errors import Unavailable
+from redpacket.domain.limits import Limit
 from redpacket.domain.packet import Packet, PacketStatus
+from redpacket.domain.switches import Switch, SwitchState
+from redpacket.ports import SwitchesSeen
 from tests.builders import NOW_MS
 
 Item = dict[str, Any]
@@ -57,6 +71,96 @@ class FakeQueue:
         return taken
 
 
+class FakePausedPayouts:
+    """Implements PausedPayouts with a list."""
+
+    def __init__(self) -> None:
+        self.put_off_refs: list[ShareRef] = []
+
+    def put_off(self, refs: Iterable[ShareRef]) -> None:
+        self.put_off_refs.extend(refs)
+
+
+class FakeLimits:
+    """Implements Limits as the script does, with a clock of its own."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        self._clock = clock
+        self._due_ms: dict[tuple[str, str], int] = {}
+        self.is_away = False
+
+    def take(self, limit: Limit, subject: str) -> int:
+        if self.is_away:
+            raise Unavailable("the cache does not answer")
+        now_ms = self._clock.now_ms()
+        key = limit.name, subject
+        due_ms = max(now_ms, self._due_ms.get(key, 0)) + limit.interval_ms
+        wait_ms = due_ms - now_ms - limit.burst * limit.interval_ms
+        if wait_ms <= 0:
+            self._due_ms[key] = due_ms
+        return max(0, wait_ms)
+
+
+class FakeSwitchStore:
+    """Implements SwitchStore with a dictionary, and counts how often it is read."""
+
+    def __init__(self) -> None:
+        self.states = {switch: SwitchState(switch) for switch in Switch}
+        self.read_count = 0
+        self.error: Exception | None = None
+
+    def list_states(self) -> list[SwitchState]:
+        self.read_count += 1
+        if self.error:
+            raise self.error
+        return list(self.states.values())
+
+    def put(self, state: SwitchState) -> None:
+        if self.error:
+            raise self.error
+        self.states[state.switch] = state
+
+    def turn(self, switch: Switch, *, is_on: bool) -> None:
+        self.states[switch] = SwitchState(switch, is_on=is_on)
+
+
+class FakeSwitchCopy:
+    """Implements SwitchCopy; forgets by the clock it is given."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        self._clock = clock
+        self._seen: SwitchesSeen | None = None
+        self._until_ms = 0
+        self.is_away = False
+
+    def find(self) -> SwitchesSeen | None:
+        self._check()
+        return self._seen if self._clock.now_ms() < self._until_ms else None
+
+    def keep(self, seen: SwitchesSeen, for_ms: int) -> None:
+        self._check()
+        self._seen, self._until_ms = seen, self._clock.now_ms() + for_ms
+
+    def _check(self) -> None:
+        if self.is_away:
+            raise Unavailable("the cache does not answer")
+
+
+class FakeDeliveries:
+    """Implements Deliveries."""
+
+    def __init__(self) -> None:
+        self.is_on = True
+        self.turned: list[bool] = []
+        self.is_away = False
+
+    def turn(self, *, is_on: bool) -> None:
+        if self.is_away:
+            raise Unavailable("the mapping can't be changed now")
+        self.turned.append(is_on)
+        self.is_on = is_on
+
+
 class FakeDeadLetters:
     """Implements DeadLetters with a number."""
 
@@ -65,6 +169,9 @@ class FakeDeadLetters:
 
     def count(self) -> int:
         return self._dead_count
+
+
+_DECIDED_BY_THE_CLOCK = {GrabStatus.PACKET_EXPIRED, GrabStatus.PACKET_NOT_STARTED}
 
 
 class FakeBoard:
@@ -81,6 +188,7 @@ class FakeBoard:
                 **board,
                 "users": dict(board["users"]),
                 "returned": list(board["returned"]),
+                "admitted": dict(board.get("admitted", {})),
             }
             for packet_id, board in self.boards.items()
         }
@@ -91,26 +199,62 @@ class FakeBoard:
         self.boards.update(snapshot)
 
     def grab(self, packet_id: str, user_id: str) -> GrabOutcome:
+        seen = self._look(packet_id, user_id)
+        board = self.boards.get(packet_id)
+        is_gated = board is not None and not board["packet"].rules.is_plain
+        if board and is_gated and (seen is None or seen.status in _DECIDED_BY_THE_CLOCK):
+            if board["letter"] == "C":
+                return GrabOutcome(GrabStatus.PACKET_EXPIRED)
+            terms = str(board["packet"].terms)
+            return GrabOutcome(GrabStatus.PACKET_GATED, None, terms, is_gated=True)
+        return seen or self._hand_out(packet_id, user_id)
+
+    def take(self, packet_id: str, user_id: str, terms: str) -> GrabOutcome:
+        return self._look(packet_id, user_id) or self._hand_out(packet_id, user_id)
+
+    def admit(
+        self, packet_id: str, user_id: str, *, life_ms: int, admitted_max: int
+    ) -> AdmitOutcome:
+        seen = self._look(packet_id, user_id)
+        if seen:
+            return AdmitOutcome(AdmitStatus(seen.status), seen.share_no or 0)
+        now_ms = self._clock.now_ms()
+        ends = self.boards[packet_id].setdefault("admitted", {})
+        for other in [user for user, end_ms in ends.items() if end_ms <= now_ms]:
+            del ends[other]
+        if user_id not in ends and len(ends) >= admitted_max:
+            return AdmitOutcome(AdmitStatus.CROWDED, min(ends.values()))
+        return AdmitOutcome(AdmitStatus.ADMITTED, ends.setdefault(user_id, now_ms + life_ms))
+
+    def _look(self, packet_id: str, user_id: str) -> GrabOutcome | None:
+        """Return the answer of a packet that hands out nothing to the user."""
         board = self.boards.get(packet_id)
         if board is None:
             return GrabOutcome(GrabStatus.PACKET_NOT_LOADED)
         packet: Packet = board["packet"]
-        terms = str(packet.terms)
         if user_id in board["users"]:
-            return GrabOutcome(GrabStatus.ALREADY_CLAIMED, board["users"][user_id], terms)
+            share_no, is_gated = board["users"][user_id], not packet.rules.is_plain
+            terms = str(packet.terms)
+            return GrabOutcome(GrabStatus.ALREADY_CLAIMED, share_no, terms, is_gated)
         if board["letter"] == "E":
             return GrabOutcome(GrabStatus.PACKET_EMPTIED)
         if board["letter"] == "C" or self._clock.now_ms() >= packet.expires_at_ms:
             return GrabOutcome(GrabStatus.PACKET_EXPIRED)
         if self._clock.now_ms() < packet.starts_at_ms:
             return GrabOutcome(GrabStatus.PACKET_NOT_STARTED)
+        return None
+
+    def _hand_out(self, packet_id: str, user_id: str) -> GrabOutcome:
+        board = self.boards[packet_id]
+        packet: Packet = board["packet"]
         if board["given_no"] < packet.terms.count:
             share_no = board["given_no"] = board["given_no"] + 1
         else:
             share_no = board["returned"].pop(0)
         board["users"][user_id] = share_no
         self._note_emptied(board)
-        return GrabOutcome(GrabStatus.CLAIMED, share_no, terms)
+        is_gated = not packet.rules.is_plain
+        return GrabOutcome(GrabStatus.CLAIMED, share_no, str(packet.terms), is_gated)
 
     def load(self, packet: Packet, shares: Sequence[ShareFate]) -> None:
         claimed_count = sum(share.fate is Fate.CLAIMED for share in shares)
@@ -144,6 +288,13 @@ class FakeBoard:
             board["returned"].append(share_no)
             self._note_emptied(board)
 
+    def free(self, packet_id: str, user_id: str, share_no: int) -> None:
+        board = self.boards.get(packet_id)
+        if board and board["users"].get(user_id) == share_no:
+            del board["users"][user_id]
+            board["returned"].append(share_no)
+            self._note_emptied(board)
+
     def close(self, packet_id: str) -> None:
         board = self.boards.get(packet_id)
         if board and board["letter"] == "O":
@@ -158,6 +309,36 @@ class FakeBoard:
         has_left = board["given_no"] < board["packet"].terms.count or board["returned"]
         if board["letter"] != "C":
             board["letter"] = "O" if has_left else "E"
+
+
+class FakeQuotas:
+    """Implements Quotas as the script does."""
+
+    def __init__(self) -> None:
+        self.reserved: dict[tuple[str, str], set[str]] = {}
+        self._known: dict[tuple[str, str], int] = {}
+
+    def reserve(
+        self, quota: Quota, user_id: str, packet_id: str, *, claimed_count: int | None = None
+    ) -> QuotaStatus:
+        key = quota.campaign_id, user_id
+        if claimed_count is not None:
+            self._known[key] = claimed_count
+        if self._known.get(key, 0) >= quota.count_max:
+            return QuotaStatus.EXHAUSTED
+        reserved = self.reserved.setdefault(key, set())
+        if packet_id not in reserved and len(reserved) >= quota.count_max:
+            return QuotaStatus.FULL
+        reserved.add(packet_id)
+        return QuotaStatus.RESERVED
+
+    def release(self, quota: Quota, user_id: str, packet_id: str) -> None:
+        self.reserved.get((quota.campaign_id, user_id), set()).discard(packet_id)
+
+    def forget(self) -> None:
+        """Lose everything."""
+        self.reserved.clear()
+        self._known.clear()
 
 
 def _error(operation: str, code: str) -> ClientError:
@@ -196,6 +377,9 @@ class FakeDynamo:
 
     def put_item(self, *, TableName: str, Item: Item, **condition: Any) -> None:  # noqa: N803
         self._single(TableName, {"Put": {"Item": Item, **condition}})
+
+    def delete_item(self, *, TableName: str, Key: Item) -> None:  # noqa: N803
+        del self._table(TableName)[_key(Key)]
 
     def update_item(self, *, TableName: str, **update: Any) -> None:  # noqa: N803
         self._single(TableName, {"Update": update})
@@ -288,7 +472,7 @@ _TERM = re.compile(
     r"(?P<check>attribute_(?:not_)?exists)\((?P<checked>\w+)\)"
     r"|begins_with\((?P<prefixed>\w+), (?P<prefix>:\w+)\)"
     r"|(?P<ranged>\w+) BETWEEN (?P<first>:\w+) AND (?P<last>:\w+)"
-    r"|(?P<left>#?\w+) (?P<operator>=|<>|<=|>=) (?P<right>:\w+)"
+    r"|(?P<left>#?\w+) (?P<operator>=|<>|<=|>=|<) (?P<right>:\w+)"
 )
 
 
@@ -300,7 +484,10 @@ def _terms(condition: str) -> list[dict[str, str | None]]:
 
 
 def _holds(condition: str, row: Item, bound: Item, names: Item) -> bool:
-    return all(_term_holds(term, row, bound, names) for term in _terms(condition))
+    return any(
+        all(_term_holds(term, row, bound, names) for term in _terms(alternative))
+        for alternative in condition.split(" OR ")
+    )
 
 
 def _term_holds(term: dict[str, Any], row: Item, bound: Item, names: Item) -> bool:
@@ -321,6 +508,7 @@ def _term_holds(term: dict[str, Any], row: Item, bound: Item, names: Item) -> bo
     compare: dict[str, Callable[[Any, Any], bool]] = {
         "=": lambda one, other: one == other,
         "<>": lambda one, other: one != other,
+        "<": lambda one, other: one < other,
         "<=": lambda one, other: one <= other,
         ">=": lambda one, other: one >= other,
     }

@@ -65,6 +65,10 @@ OF_STATE = {
     "packet_expired",
     "idempotency_key_reused",
     "split_impossible",
+    "campaign_not_found",
+    "campaign_ended",
+    "campaign_paused",
+    "version_conflict",
     "proof_not_ready",
 }
 """Refusals that a request of the right form may meet: they are about money, packets and keys."""
@@ -73,8 +77,15 @@ BEYOND_SCHEMA = (
     # Bounds of the deployment, which may be lower than the contract's.
     (re.compile("count|share_fen_max"), re.compile(r"is above \d+")),
     # What no JSON schema says: graphemes, and fields that go together.
-    (re.compile("greeting|nickname"), re.compile(r"is longer than \d+ characters")),
+    (
+        re.compile("greeting|nickname|title|description|passphrase"),
+        re.compile(r"is longer than \d+ characters"),
+    ),
     (re.compile("body"), re.compile(r"split \w+ does not go with kind \w+")),
+    (re.compile("body"), re.compile("ends_at_ms is not after starts_at_ms")),
+    (re.compile("timezone"), re.compile("is no time zone, like Asia/Shanghai")),
+    (re.compile("passphrase"), re.compile("has no letter or number that could be said")),
+    (re.compile("budget_fen"), re.compile(r"is below the \d+ fen that are in packets already")),
 )
 """The rules of a field, and their messages, that a request of the schema's form may break."""
 
@@ -149,8 +160,11 @@ def _is_of_form(case: AnyCase, location: ParameterLocation) -> bool:
 
 
 def _is_wrong_anywhere(case: AnyCase) -> bool:
-    components = case.meta.components.values() if case.meta else []
-    return any(component.mode.is_negative for component in components)
+    components = case.meta.components.items() if case.meta else []
+    wrong = {location for location, component in components if component.mode.is_negative}
+    if isinstance(case.body, bytes) and not case.body.strip():
+        wrong.discard(ParameterLocation.BODY)  # random bytes, but none: no body is sent
+    return bool(wrong)
 
 
 def _mode(case: AnyCase) -> GenerationMode | None:

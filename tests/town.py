@@ -8,25 +8,40 @@ from dataclasses import replace
 from typing import Any
 
 from redpacket.adapters.dynamo import Dynamo
+from redpacket.adapters.dynamo_campaigns import DynamoCampaigns
 from redpacket.adapters.dynamo_ledger import DynamoLedger
 from redpacket.adapters.dynamo_packets import DynamoPackets
+from redpacket.adapters.pinyin import PinyinPhrases
 from redpacket.domain.checks import Difference, Told, check_settled_in_time
-from redpacket.domain.claim import Claim, ShareRef
-from redpacket.domain.packet import Kind, Opening, Packet, Person
+from redpacket.domain.claim import Admission, Claim, ShareRef
+from redpacket.domain.packet import Kind, Packet, Person, Rules
 from redpacket.domain.split import Split
+from redpacket.flows.claim_share import Desk
 from redpacket.flows.deposit import deposit
 from redpacket.flows.expire_packets import ExpireReport, expire_packets
-from redpacket.flows.grab_packet import grab_packet
+from redpacket.flows.grab_packet import RuleBook, grab_packet
+from redpacket.flows.open_packet import open_packet
+from redpacket.flows.recall_campaign import RecalledCampaigns
 from redpacket.flows.reconcile import Reconciliation, reconcile
 from redpacket.flows.repair import load_packets, requeue_claims
 from redpacket.flows.send_packet import SendOrder, send_packet
 from redpacket.flows.settle_claims import settle_claims
-from redpacket.ports import ClaimBoard, PayoutQueue, Request
-from tests.fakes import FakeBoard, FakeClock, FakeDeadLetters, FakeDynamo, FakeJournal, FakeQueue
+from redpacket.ports import Campaigns, ClaimBoard, Limits, PayoutQueue, Quotas, Request
+from tests.fakes import (
+    FakeBoard,
+    FakeClock,
+    FakeDeadLetters,
+    FakeDynamo,
+    FakeJournal,
+    FakeLimits,
+    FakeQueue,
+    FakeQuotas,
+)
 from tests.world import World, read_world
 
 GRACE_MS = 5_000
 LIFE_MS = 60_000
+ADMISSION_FACTOR = 2
 
 
 class Town:
@@ -42,13 +57,18 @@ class Town:
         self.board: ClaimBoard = self.memory
         self.payouts: PayoutQueue = self.queue
         self.packets, self.ledger = self.adapters(self.dynamo)
+        self.campaigns: Campaigns = DynamoCampaigns(Dynamo(lambda: self.dynamo), "campaigns")
+        self.quotas: Quotas = FakeQuotas()
+        self.limits: Limits = FakeLimits(self.clock)
         self.told: list[Told] = []
         self._ids = itertools.count(1)
 
     @staticmethod
     def adapters(client: Any) -> tuple[DynamoPackets, DynamoLedger]:
         dynamo = Dynamo(lambda: client)
-        return DynamoPackets(dynamo, "packets"), DynamoLedger(dynamo, "accounts", "packets")
+        return DynamoPackets(dynamo, "packets"), DynamoLedger(
+            dynamo, "accounts", "packets", "campaigns"
+        )
 
     def before_each_transaction(self, do: Callable[[list[Any]], None]) -> None:
         """Call *do* with the operations of every transaction before it is carried out."""
@@ -86,18 +106,52 @@ class Town:
             new_seed=lambda size: f"{next(self._ids):0{size}d}".encode(),
         )
 
-    def grab(self, packet: Packet, user_id: str) -> Claim:
-        claim = grab_packet(
+    def grab(self, packet: Packet, user_id: str, said: str | None = None) -> Claim:
+        """Grab a share of a packet in one step."""
+        claim = self.grab_or_enter(packet, user_id, said)
+        assert isinstance(claim, Claim)
+        return claim
+
+    def grab_or_enter(
+        self, packet: Packet, user_id: str, said: str | None = None
+    ) -> Claim | Admission:
+        answer = grab_packet(
             packet.packet_id,
             Person(user_id),
+            said,
+            book=self._book(),
+            desk=self._desk(),
+        )
+        return self._remember(answer, user_id) if isinstance(answer, Claim) else answer
+
+    def open(self, packet: Packet, user_id: str, grab_token: str) -> Claim:
+        claim = open_packet(
+            packet.packet_id, Person(user_id), grab_token, book=self._book(), desk=self._desk()
+        )
+        return self._remember(claim, user_id)
+
+    def _book(self) -> RuleBook:
+        return RuleBook(
+            phrases=PinyinPhrases(),
+            limits=self.limits,
+            # A process of its own for every grab: nothing is remembered.
+            campaigns=RecalledCampaigns(self.campaigns, clock=self.clock, journal=self.journal),
+            quotas=self.quotas,
+            admission_factor=ADMISSION_FACTOR,
+        )
+
+    def _desk(self) -> Desk:
+        return Desk(
             board=self.board,
             packets=self.packets,
             payouts=self.payouts,
             clock=self.clock,
             journal=self.journal,
         )
+
+    def _remember(self, claim: Claim, user_id: str) -> Claim:
         share = claim.share
-        self.told.append(Told(packet.packet_id, user_id, share.share_no, share.amount_fen))
+        self.told.append(Told(share.packet_id, user_id, share.share_no, share.amount_fen))
         return claim
 
     def settle(self, refs: list[ShareRef] | None = None) -> set[ShareRef]:
@@ -190,7 +244,7 @@ def an_order(sender: str = "sender", key: str = "key", **changes: Any) -> SendOr
         request=Request(sender, key, "body"),
         kind=Kind.LUCKY,
         split=Split.DOUBLE_MEAN,
-        opening=Opening.ONE_STEP,
+        rules=Rules(),
         total_fen=1000,
         count=4,
         share_fen_min=1,

@@ -17,8 +17,11 @@ from redpacket.domain.checks import (
     check_conservation,
     check_entries,
     check_packet,
+    check_packet_exists,
+    check_takers,
     check_told,
 )
+from redpacket.domain.claim import ShareFate, Taker
 from redpacket.domain.ledger import Entry, escrow_account
 
 
@@ -29,6 +32,8 @@ class World:
     balances_fen: dict[str, int]
     entries: list[Entry]
     packets: list[PacketFacts]
+    shares: list[ShareFate]
+    takers: list[Taker]
 
     def differences(self, told: Iterable[Told] = ()) -> list[Difference]:
         """Return every broken invariant; *told* are the answers that users got."""
@@ -36,6 +41,10 @@ class World:
         found = check_conservation(self.balances_fen)
         found += check_entries(self.balances_fen, self.entries)
         found += check_bounds(self.balances_fen, self.entries)
+        found += check_packet_exists(
+            self.shares, {facts.packet.packet_id for facts in self.packets}
+        )
+        found += check_takers(self.shares, self.takers)
         for facts in self.packets:
             found += check_packet(facts) + check_told(facts, told)
         return found
@@ -51,20 +60,21 @@ def read_world(dynamodb: Any, accounts_table: str, packets_table: str) -> World:
         elif row["sk"].startswith(keys.ENTRY_PREFIX):
             entries.append(entry_of(row))
     rows = list(_scan(dynamodb, packets_table))
-    shares: dict[str, list[Any]] = {}
-    for row in rows:
-        if row["sk"].startswith(keys.SHARE_PREFIX):
-            shares.setdefault(row["packet_id"], []).append(items.share_of(row))
+    shares = [items.share_of(row) for row in rows if row["sk"].startswith(keys.SHARE_PREFIX)]
+    takers = [items.taker_of(row) for row in rows if row["sk"].startswith(keys.TAKER_PREFIX)]
+    by_packet: dict[str, list[ShareFate]] = {}
+    for share in shares:
+        by_packet.setdefault(share.packet_id, []).append(share)
     packets = [items.packet_of(row) for row in rows if row["sk"] == "packet"]
     facts = [
         PacketFacts(
             packet,
-            shares.get(packet.packet_id, []),
+            by_packet.get(packet.packet_id, []),
             balances.get(escrow_account(packet.packet_id), 0),
         )
         for packet in packets
     ]
-    return World(balances, entries, facts)
+    return World(balances, entries, facts, shares, takers)
 
 
 def _scan(dynamodb: Any, table: str) -> Iterator[dict[str, Any]]:

@@ -1,8 +1,8 @@
-"""The operators' door: deposits and audits, for tokens with the scope hongbao/admin."""
+"""The operators' door: deposits, audits, switches, for tokens with the scope hongbao/admin."""
 
 from redpacket.edge import views, wiring
 from redpacket.edge.api import ADMIN_SCOPE, Api, HttpAnswer, HttpRequest
-from redpacket.edge.schemas import DepositBody, idempotent_request, parse
+from redpacket.edge.schemas import DepositBody, SwitchBody, idempotent_request, parse
 
 handler = Api()
 
@@ -22,3 +22,22 @@ def audit_packet(request: HttpRequest) -> HttpAnswer:
     """Check the invariants of one packet."""
     request.require_scope(ADMIN_SCOPE)
     return HttpAnswer(views.audit_view(wiring.audit_packet(request.packet_id)))
+
+
+@handler.route("GET /admin/switches")
+def read_switches(request: HttpRequest) -> HttpAnswer:
+    """Show how every switch stands, since when and why."""
+    request.require_scope(ADMIN_SCOPE)
+    return HttpAnswer(views.switches_view(wiring.switch_store().list_states()))
+
+
+@handler.route("PUT /admin/switches/{name}")
+def turn_switch(request: HttpRequest) -> HttpAnswer:
+    """Turn one switch off or on; everywhere within ten seconds."""
+    request.require_scope(ADMIN_SCOPE)
+    switch = request.switch
+    body = parse(SwitchBody, request.json())
+    state = wiring.turn_switch(
+        switch, is_on=body.on, reason=body.reason, operator_id=request.user.user_id
+    )
+    return HttpAnswer(views.switch_view(state))

@@ -1,6 +1,6 @@
-"""The door of a grab: POST /packets/{packet_id}/grab. The crowd comes through here."""
+"""The door of the crowd: grab (抢) a packet, and open (拆) one that takes two steps."""
 
-from redpacket.edge import views, wiring
+from redpacket.edge import guards, views, wiring
 from redpacket.edge.api import Api, HttpAnswer, HttpRequest
 
 handler = Api()
@@ -8,10 +8,23 @@ handler = Api()
 
 @handler.route("POST /packets/{packet_id}/grab")
 def grab(request: HttpRequest) -> HttpAnswer:
-    """Claim one share for the caller."""
+    """Claim one share for the caller, or admit them to open one."""
+    guards.guard_grab()
+    said = None
     if body := request.json():
         # Most grabs have no body, and then the schemas are not worth their import.
         from redpacket.edge.schemas import GrabBody, parse
 
-        parse(GrabBody, body)
-    return HttpAnswer(views.claim_view(wiring.grab_packet(request.packet_id, request.user)))
+        said = parse(GrabBody, body).passphrase
+    return HttpAnswer(views.grab_view(wiring.grab_packet(request.packet_id, request.user, said)))
+
+
+@handler.route("POST /packets/{packet_id}/open")
+def open_share(request: HttpRequest) -> HttpAnswer:
+    """Claim one share for a caller who was admitted."""
+    guards.guard_grab()
+    from redpacket.edge.schemas import OpenBody, parse
+
+    body = parse(OpenBody, request.json())
+    claim = wiring.open_packet(request.packet_id, request.user, body.grab_token)
+    return HttpAnswer(views.claim_view(claim))

@@ -10,17 +10,40 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from redpacket.domain.campaign import Campaign
 from redpacket.domain.checks import PacketFacts
-from redpacket.domain.claim import GrabOutcome, RecordStatus, ShareFate, ShareRef
+from redpacket.domain.claim import (
+    AdmitOutcome,
+    GrabOutcome,
+    Quota,
+    QuotaStatus,
+    RecordStatus,
+    ShareFate,
+    ShareRef,
+    Taker,
+)
 from redpacket.domain.ledger import Entry, Transfer
-from redpacket.domain.packet import Packet
+from redpacket.domain.limits import Limit
+from redpacket.domain.packet import Packet, Rules
+from redpacket.domain.switches import Switch, SwitchState
 
 
 class ClaimBoard(Protocol):
     """The cache that keeps the crowd away from the ledger; it never decides about money."""
 
     def grab(self, packet_id: str, user_id: str) -> GrabOutcome:
-        """Hand a share number to the user, the same one whenever they ask."""
+        """Hand a share number to the user, the same one whenever they ask.
+
+        A packet with rules answers PACKET_GATED, and hands out nothing.
+        """
+
+    def take(self, packet_id: str, user_id: str, terms: str) -> GrabOutcome:
+        """Hand out a share number of a packet with rules; *terms* are what `grab` answered."""
+
+    def admit(
+        self, packet_id: str, user_id: str, *, life_ms: int, admitted_max: int
+    ) -> AdmitOutcome:
+        """Let a user open within *life_ms*, unless *admitted_max* others may at this moment."""
 
     def load(self, packet: Packet, shares: Sequence[ShareFate]) -> None:
         """Bring the cache up to what the ledger knows; never takes anything back."""
@@ -31,11 +54,30 @@ class ClaimBoard(Protocol):
     def give_back(self, packet_id: str, user_id: str, share_no: int, *, owned_no: int) -> None:
         """Swap a number for the one that the user owned all along, and offer it again."""
 
+    def free(self, packet_id: str, user_id: str, share_no: int) -> None:
+        """Take a number from a user who may not have it, and offer it again."""
+
     def close(self, packet_id: str) -> None:
         """Answer "expired" from now on, except to those who have a share."""
 
     def holders(self, packet_id: str) -> dict[str, int]:
         """Return the share number of every user that the cache knows; none if it isn't loaded."""
+
+
+class Quotas(Protocol):
+    """The cache's memory of who takes how much of a campaign; the ledger decides.
+
+    It spares the ledger those who have had enough. What it forgets or keeps by mistake costs
+    nobody a share: a user who is FULL here is let through where the ledger knows of fewer claims.
+    """
+
+    def reserve(
+        self, quota: Quota, user_id: str, packet_id: str, *, claimed_count: int | None = None
+    ) -> QuotaStatus:
+        """Reserve one of the user's shares for this packet; *claimed_count* is the ledger's."""
+
+    def release(self, quota: Quota, user_id: str, packet_id: str) -> None:
+        """Give a reservation back that came to nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +96,9 @@ class Packets(Protocol):
     def find_packet(self, packet_id: str) -> Packet | None:
         """Return the packet, read strongly."""
 
+    def find_rules(self, packet_id: str) -> Rules | None:
+        """Return the packet's rules; they never change, and may be remembered."""
+
     def list_packets(self, packet_ids: Sequence[str]) -> list[Packet]:
         """Return those of at most 100 packets that exist, read strongly, in no order."""
 
@@ -66,8 +111,14 @@ class Packets(Protocol):
     def list_refs(self, refs: Sequence[ShareRef]) -> list[ShareFate]:
         """Return the fates of at most 100 shares that have one, read strongly, in no order."""
 
-    def record_claim(self, share: ShareFate) -> RecordStatus:
-        """Make a claim durable, unless its share or its user already has a fate here."""
+    def record_claim(self, share: ShareFate, quota: Quota | None = None) -> RecordStatus:
+        """Make a claim durable, unless its share or its user already has a fate here.
+
+        With a *quota* only if the user has claimed fewer shares of the campaign, all in one move.
+        """
+
+    def count_claims(self, campaign_id: str, user_id: str) -> int:
+        """Return how many shares of a campaign's packets a user owns, read strongly."""
 
     def mark_loaded(self, packet: Packet) -> None:
         """Take the packet from the sweep's list of packets to load."""
@@ -96,14 +147,41 @@ class Packets(Protocol):
     def list_unsettled(self, until_ms: int, limit: int) -> list[ShareRef]:
         """Return claims that wait for settlement since before *until_ms*."""
 
-    def scan_packets(self, escrows_fen: Mapping[str, int]) -> Iterator[PacketFacts]:
-        """Yield every packet there is, with its fates and what *escrows_fen* says it holds."""
+    def list_takers(self, packet_id: str, user_ids: Sequence[str]) -> list[Taker]:
+        """Return the takers' rows of those users who have one, read strongly, in no order."""
+
+    def scan_packets(
+        self, escrows_fen: Mapping[str, int]
+    ) -> Iterator[PacketFacts | Taker | ShareFate]:
+        """Yield every packet there is, with its fates and what *escrows_fen* says it holds.
+
+        And every taker's row, and by itself every share whose packet has no row; of no one moment.
+        """
 
     def list_sent(self, user_id: str, year: int | None) -> list[ListItem]:
         """Return what a user sent, newest first; *year* is a UTC year."""
 
     def list_received(self, user_id: str, year: int | None) -> list[ListItem]:
         """Return what a user took, newest first; *year* is a UTC year."""
+
+
+class Campaigns(Protocol):
+    """Campaigns and what they may still spend; a packet is put into one by Ledger.fund."""
+
+    def find_campaign(self, campaign_id: str) -> Campaign | None:
+        """Return the campaign, read strongly."""
+
+    def create(self, campaign: Campaign) -> bool:
+        """Put a campaign; False, without effect, if there is one of this id."""
+
+    def edit(self, campaign: Campaign, before: Campaign) -> bool:
+        """Replace *before*, and change what is left by what the budget changes.
+
+        False, without effect, if it has another version by now, or less left than is taken away.
+        """
+
+    def list_packet_ids(self, campaign_id: str, after: str | None, limit: int) -> list[str]:
+        """Return ids of the campaign's packets that come after the id *after*, read strongly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +207,15 @@ class Ledger(Protocol):
     def fund(self, packet: Packet, transfer: Transfer, request: Request) -> str:
         """Move the total into escrow and put the packet, once per request.
 
-        Returns the id of the packet that this request made, now or the first time. Raises
+        A packet of a campaign takes its total from the budget, too. Returns the id of the packet
+        that this request made, now or the first time. Raises CampaignPaused, CampaignEnded,
         InsufficientFunds, IdempotencyKeyReused, Busy.
+        """
+
+    def find_sent(self, request: Request) -> str | None:
+        """Return the id of the packet that this request made before, read strongly.
+
+        Raises IdempotencyKeyReused.
         """
 
     def deposit(self, transfer: Transfer, request: Request) -> None:
@@ -172,6 +257,13 @@ class PayoutQueue(Protocol):
         """Queue claims for settlement."""
 
 
+class PausedPayouts(Protocol):
+    """Takes back what the payout function was handed while payouts are off."""
+
+    def put_off(self, refs: Iterable[ShareRef]) -> None:
+        """Queue claims anew, to be delivered in a minute and with all their receives left."""
+
+
 class DeadLetters(Protocol):
     """Messages that were given up after all their receives."""
 
@@ -203,6 +295,58 @@ class PublicTokens(Protocol):
 
     def token_of(self, user_id: str) -> str:
         """Return the public token of a user: always the same, and telling nothing."""
+
+    def find_user(self, token: str) -> str | None:
+        """Return whose token this is; None for one that was not made here."""
+
+
+class Phrases(Protocol):
+    """Compares what was said with what should have been."""
+
+    def similarity(self, said: str, phrase: str) -> int:
+        """Return from 0 to 100 how alike two normalised phrases are, to the eye or to the ear."""
+
+
+class Limits(Protocol):
+    """Counts what subjects do; forgets it all where the cache does."""
+
+    def take(self, limit: Limit, subject: str) -> int:
+        """Let *subject* do one more and return 0, or return in how many ms they may."""
+
+
+class SwitchStore(Protocol):
+    """How the switches stand, durably."""
+
+    def list_states(self) -> list[SwitchState]:
+        """Return every switch, read strongly."""
+
+    def put(self, state: SwitchState) -> None:
+        """Set one switch."""
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchesSeen:
+    """What somebody read of the store a moment ago; not *is_known*: it did not answer them."""
+
+    off: frozenset[Switch]
+    is_known: bool = True
+
+
+class SwitchCopy(Protocol):
+    """What was read of the store last, where it is cheap to ask; gone after some seconds."""
+
+    def find(self) -> SwitchesSeen | None:
+        """Return what somebody read, if it is not too old."""
+
+    def keep(self, seen: SwitchesSeen, for_ms: int) -> None:
+        """Tell the others for a while."""
+
+
+class Deliveries(Protocol):
+    """Whether the payout queue hands its messages to the payout function."""
+
+    def turn(self, *, is_on: bool) -> None:
+        """Let messages through, or let them wait; it takes effect some time later."""
 
 
 class Clock(Protocol):

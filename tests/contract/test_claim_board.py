@@ -11,7 +11,7 @@ import redis
 
 from redpacket.adapters.redis_claims import RedisClaims
 from redpacket.domain.claim import GrabStatus
-from redpacket.domain.packet import Packet, PacketStatus
+from redpacket.domain.packet import Opening, Packet, PacketStatus, Rules
 from redpacket.ports import ClaimBoard
 from tests.builders import a_claim, a_packet, a_refund
 from tests.fakes import FakeBoard, FakeClock
@@ -32,6 +32,19 @@ def _now_ms() -> int:
 
 def _packet(count: int = 3, **changes: int) -> Packet:
     return a_packet(100 * count, count, created_at_ms=_now_ms() - 1000, **changes)
+
+
+def _gated(board: ClaimBoard, count: int = 3, **changes: int) -> Packet:
+    packet = replace(_packet(count, **changes), rules=Rules(opening=Opening.TWO_STEP))
+    board.load(packet, [])
+    return packet
+
+
+def _admit(
+    board: ClaimBoard, packet: Packet, user_id: str, admitted_max: int = 2
+) -> tuple[str, int]:
+    outcome = board.admit(packet.packet_id, user_id, life_ms=60_000, admitted_max=admitted_max)
+    return outcome.status, outcome.number
 
 
 def _loaded(board: ClaimBoard, count: int = 3) -> Packet:
@@ -224,6 +237,111 @@ def test_a_packet_whose_shares_are_all_claimed_is_loaded_as_emptied(board: Claim
     board.load(packet, [a_claim(packet, 1, "ann"), a_claim(packet, 2, "bob")])
 
     assert _grab(board, packet, "cat") == ("packet_emptied", None)
+
+
+def test_a_packet_with_rules_hands_out_nothing_until_somebody_says_they_are_met(
+    board: ClaimBoard,
+) -> None:
+    packet = _gated(board)
+
+    asked = board.grab(packet.packet_id, "ann")
+    taken = board.take(packet.packet_id, "ann", asked.terms)
+    again = board.grab(packet.packet_id, "ann")
+
+    assert (asked.status, asked.share_no, asked.terms) == ("packet_gated", None, str(packet.terms))
+    assert (taken.status, taken.share_no, taken.terms) == ("claimed", 1, str(packet.terms))
+    assert (again.status, again.share_no, again.terms) == ("already_claimed", 1, str(packet.terms))
+    assert asked.is_gated
+    assert taken.is_gated
+    assert again.is_gated
+
+
+def test_a_packet_with_rules_that_is_emptied_or_closed_asks_for_nothing(board: ClaimBoard) -> None:
+    emptied, closed = _gated(board, count=1), _gated(board)
+    board.take(emptied.packet_id, "ann", str(emptied.terms))
+    board.close(closed.packet_id)
+
+    assert _grab(board, emptied, "bob") == ("packet_emptied", None)
+    assert _grab(board, closed, "bob") == ("packet_expired", None)
+
+
+def test_the_window_of_a_packet_with_rules_is_checked_when_a_share_is_taken(
+    board: ClaimBoard,
+) -> None:
+    early = _gated(board, starts_at_ms=_now_ms() + 60_000)
+    late = _gated(board, expires_at_ms=_now_ms() - 500)
+
+    assert board.take(early.packet_id, "ann", "").status == "packet_not_started"
+    assert board.take(late.packet_id, "ann", "").status == "packet_expired"
+
+
+def test_a_plain_packet_needs_no_rules_met(board: ClaimBoard) -> None:
+    packet = _loaded(board)
+
+    assert not board.grab(packet.packet_id, "ann").is_gated
+
+
+def test_as_many_are_admitted_as_may_be_at_one_time(board: ClaimBoard) -> None:
+    packet = _gated(board)
+
+    ann, bob = _admit(board, packet, "ann"), _admit(board, packet, "bob")
+    cat = _admit(board, packet, "cat")
+
+    assert [ann[0], bob[0], cat[0]] == ["admitted", "admitted", "crowded"]
+    assert cat[1] == ann[1]
+    assert abs(ann[1] - _now_ms() - 60_000) < 2_000
+
+
+def test_who_is_admitted_already_keeps_their_place_and_its_end(board: ClaimBoard) -> None:
+    packet = _gated(board)
+    first = _admit(board, packet, "ann", admitted_max=1)
+
+    assert _admit(board, packet, "ann", admitted_max=1) == first
+
+
+def test_an_admission_that_ends_makes_room(board: ClaimBoard) -> None:
+    packet = _gated(board)
+    board.admit(packet.packet_id, "ann", life_ms=0, admitted_max=1)
+
+    assert _admit(board, packet, "bob", admitted_max=1)[0] == "admitted"
+
+
+def test_nobody_is_admitted_where_there_is_nothing_to_open(board: ClaimBoard) -> None:
+    emptied, closed, unknown = _gated(board, count=1), _gated(board), _packet()
+    early = _gated(board, starts_at_ms=_now_ms() + 60_000)
+    late = _gated(board, expires_at_ms=_now_ms() - 500)
+    board.take(emptied.packet_id, "ann", str(emptied.terms))
+    board.close(closed.packet_id)
+
+    assert _admit(board, emptied, "ann") == ("already_claimed", 1)
+    assert _admit(board, emptied, "bob") == ("packet_emptied", 0)
+    assert _admit(board, closed, "bob") == ("packet_expired", 0)
+    assert _admit(board, late, "bob") == ("packet_expired", 0)
+    assert _admit(board, early, "bob") == ("packet_not_started", 0)
+    assert _admit(board, unknown, "bob") == ("packet_not_loaded", 0)
+
+
+def test_a_number_that_is_freed_is_handed_out_again(board: ClaimBoard) -> None:
+    packet = _loaded(board, count=2)
+    board.grab(packet.packet_id, "ann")
+
+    for _ in range(2):
+        board.free(packet.packet_id, "ann", 1)
+
+    assert [_grab(board, packet, user) for user in ("bob", "cat", "dan")] == [
+        ("claimed", 2),
+        ("claimed", 1),
+        ("packet_emptied", None),
+    ]
+
+
+def test_freeing_the_last_number_reopens_an_emptied_packet(board: ClaimBoard) -> None:
+    packet = _loaded(board, count=1)
+    board.grab(packet.packet_id, "ann")
+
+    board.free(packet.packet_id, "ann", 1)
+
+    assert _grab(board, packet, "ann") == ("claimed", 1)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])

@@ -12,7 +12,7 @@ from local.ports import HOST
 from redpacket.adapters import keys
 from redpacket.adapters.redis_claims import RedisClaims
 from redpacket.adapters.redis_cluster import ClusterClient, connect_cluster
-from redpacket.domain.errors import Unavailable
+from redpacket.domain.errors import CacheAway, Unavailable
 from redpacket.domain.packet import Packet
 from tests.builders import a_packet
 from tests.faults.real_cluster import Cluster
@@ -76,5 +76,19 @@ def test_scripts_are_brought_to_the_one_node_that_misses_them(
 
 
 def test_a_cluster_that_is_away_is_unavailable_and_not_an_error_of_redis() -> None:
-    with pytest.raises(Unavailable):
+    with pytest.raises(CacheAway):
         RedisClaims(_client(1)).grab("p" * 22, "ann")
+
+
+def test_a_slot_that_nobody_serves_is_not_taken_for_a_cluster_that_is_away(
+    cluster: Cluster, client: ClusterClient
+) -> None:
+    board = RedisClaims(client)
+    packet = _loaded(board)
+    slot = key_slot(keys.board(packet.packet_id).encode())
+
+    with cluster.unserved(slot), pytest.raises(Unavailable) as refused:
+        board.close(packet.packet_id)
+
+    assert not isinstance(refused.value, CacheAway)
+    board.close(packet.packet_id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,10 +13,12 @@ import pytest
 from moto import mock_aws
 
 from local.stack import Stack
-from redpacket.adapters.dynamo import Dynamo
+from redpacket.adapters import keys
+from redpacket.adapters.dynamo import Dynamo, to_wire
 from redpacket.adapters.dynamo_ledger import DynamoLedger
 from redpacket.adapters.dynamo_packets import DynamoPackets
-from redpacket.domain.claim import Fate, RecordStatus, ShareFate, ShareRef
+from redpacket.domain.checks import PacketFacts
+from redpacket.domain.claim import Fate, RecordStatus, ShareFate, ShareRef, Taker
 from redpacket.domain.errors import (
     IdempotencyKeyReused,
     InsufficientFunds,
@@ -193,6 +196,25 @@ def _refund(books: Books, packet: Packet, *share_nos: int) -> bool:
     return books.ledger.refund(packet, shares, transfer, NOW_MS + 9000)
 
 
+def _row_of(books: Books, key: dict[str, str]) -> dict[str, Any]:
+    found = books.client.get_item(
+        TableName=books.packets_table, Key=to_wire(key), ConsistentRead=True
+    )
+    row: dict[str, Any] = found["Item"]
+    return row
+
+
+@contextmanager
+def _without(books: Books, key: dict[str, str]) -> Iterator[None]:
+    """Take a row away, as nothing of ours may, and put it back."""
+    row = _row_of(books, key)
+    books.client.delete_item(TableName=books.packets_table, Key=to_wire(key))
+    try:
+        yield
+    finally:
+        books.client.put_item(TableName=books.packets_table, Item=row)
+
+
 # ---- accounts
 
 
@@ -258,6 +280,20 @@ def test_a_repeated_send_names_the_first_packet_and_moves_nothing(books: Books) 
     assert repeated == first.packet_id
     assert books.packets.find_packet(second.packet_id) is None
     assert books.ledger.balance_fen(user_account(sender.user_id)) == 4000
+
+
+def test_what_a_request_sent_before_is_found_by_its_key(books: Books) -> None:
+    sender = Person(_name("sender"))
+    books.deposited(sender.user_id, 1000)
+    packet, request = a_packet(sender=sender), _request(sender.user_id)
+    assert books.ledger.find_sent(request) is None
+
+    books.ledger.fund(packet, a_funding(packet), request)
+
+    assert books.ledger.find_sent(request) == packet.packet_id
+    assert books.ledger.find_sent(_request(sender.user_id)) is None
+    with pytest.raises(IdempotencyKeyReused):
+        books.ledger.find_sent(replace(request, body_hash="other"))
 
 
 def test_nobody_sends_more_than_they_have(books: Books) -> None:
@@ -342,6 +378,46 @@ def test_a_refunded_share_can_not_be_claimed(books: Books) -> None:
     assert _refund(books, packet, 1, 2)
 
     assert books.packets.record_claim(a_claim(packet, 2, "ann")) == "share_refunded"
+
+
+def test_takers_are_listed_with_what_they_have(books: Books) -> None:
+    packet = books.sent()
+    share = _claimed(books, packet, 2, "ann")
+
+    found = books.packets.list_takers(packet.packet_id, ["ann", "bob", "", "ann"])
+
+    assert found == [Taker(packet.packet_id, "ann", 2, share.amount_fen)]
+    assert books.packets.list_takers(packet.packet_id, []) == []
+
+
+def test_a_hundred_takers_and_more_are_read_in_calls_that_are_allowed(books: Books) -> None:
+    packet = books.sent()
+    _claimed(books, packet, 1, "user-250")
+    everybody = [f"user-{number}" for number in range(251)]
+
+    found = books.packets.list_takers(packet.packet_id, everybody)
+
+    assert [taker.user_id for taker in found] == ["user-250"]
+
+
+def test_a_scan_brings_packets_takers_and_shares_of_no_packet(books: Books) -> None:
+    packet, lost = books.sent(), books.sent()
+    share = _claimed(books, packet, 1, "ann")
+    stray = _claimed(books, lost, 2, "bob")
+
+    with _without(books, keys.packet(lost.packet_id)):
+        found = list(books.packets.scan_packets({escrow_account(packet.packet_id): 7}))
+
+    ours = {packet.packet_id, lost.packet_id}
+    facts = [one for one in found if isinstance(one, PacketFacts)]
+    assert [one for one in facts if one.packet.packet_id in ours] == [
+        PacketFacts(packet, [share], 7)
+    ]
+    assert {one for one in found if isinstance(one, Taker) and one.packet_id in ours} == {
+        Taker(packet.packet_id, "ann", 1, share.amount_fen),
+        Taker(lost.packet_id, "bob", 2, stray.amount_fen),
+    }
+    assert [one for one in found if isinstance(one, ShareFate)] == [stray]
 
 
 def test_fates_are_listed_in_order(books: Books) -> None:

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from redpacket.adapters.scripts import LUA_FOLDER, read_script
-from redpacket.domain.claim import GrabStatus
+from redpacket.domain.claim import AdmitStatus, GrabStatus, QuotaStatus
 
 SCRIPTS = sorted(path.stem for path in LUA_FOLDER.glob("*.lua"))
 
@@ -30,8 +30,13 @@ def test_documented_statuses_are_those_returned(name: str) -> None:
     assert _documented(name) == _returned(name)
 
 
-def test_grab_statuses_are_the_enum_in_order_of_precedence() -> None:
-    assert _documented("packet_grab") == list(GrabStatus)
+def test_statuses_are_the_enums_in_order_of_precedence() -> None:
+    of_the_board_itself = {GrabStatus.PACKET_GATED}
+    grabbed = [status for status in GrabStatus if status not in of_the_board_itself]
+
+    assert _documented("packet_grab") == grabbed
+    assert _documented("packet_admit") == list(AdmitStatus)
+    assert _documented("quota_reserve") == list(QuotaStatus)
 
 
 @pytest.mark.parametrize("name", SCRIPTS)

@@ -9,8 +9,8 @@ from typing import Any, TypeAlias, TypeVar
 
 from botocore.exceptions import ClientError, ReadTimeoutError
 
-from redpacket.domain.claim import GrabOutcome, ShareFate, ShareRef
-from redpacket.domain.errors import Unavailable
+from redpacket.domain.claim import AdmitOutcome, GrabOutcome, ShareFate, ShareRef
+from redpacket.domain.errors import CacheAway, Unavailable
 from redpacket.domain.packet import Packet
 from redpacket.ports import ClaimBoard
 from tests.fakes import FakeDynamo, FakeQueue
@@ -33,6 +33,7 @@ class Faults:
     random: random.Random
     rate: float
     count: int = 0
+    contended_count: int = 0
 
     def strike(self) -> str | None:
         """Return what happens to this call: None, or one of the kinds below."""
@@ -40,6 +41,13 @@ class Faults:
             return None
         self.count += 1
         return self.random.choice(("lost", "in_doubt", "killed_before", "killed_after"))
+
+    def contend(self) -> bool:
+        """Return whether a transaction meets another one; it tries again by itself."""
+        is_contended = self.random.random() < self.rate
+        self.count += is_contended
+        self.contended_count += is_contended
+        return is_contended
 
 
 class Wire:
@@ -49,6 +57,11 @@ class Wire:
         self._faults = faults
         self._let_others_run = let_others_run
         self.steps = 0
+
+    def is_contended(self) -> bool:
+        """Tell whether another one holds what this call is about to write."""
+        self._let_others_run()
+        return self._faults.contend()
 
     def call(self, do: Callable[[], Result], *, lost: Failure, in_doubt: Failure) -> Result:
         """Carry out *do*, with luck; raise *lost* without its effect, *in_doubt* after it."""
@@ -73,7 +86,7 @@ def _timed_out() -> ReadTimeoutError:
 
 
 def _cache_away() -> Unavailable:
-    return Unavailable("the cache does not answer")
+    return CacheAway("the cache does not answer")
 
 
 def _queue_away() -> Unavailable:
@@ -85,8 +98,18 @@ def _throttled(operation: str) -> ClientError:
     return ClientError(response, operation)
 
 
+def _conflicting(operations: Sequence[Any]) -> ClientError:
+    """Make the answer to a transaction whose first row another one holds."""
+    reasons = [{"Code": "TransactionConflict"}, *[{"Code": "None"}] * (len(operations) - 1)]
+    response: Any = {
+        "Error": {"Code": "TransactionCanceledException", "Message": "conflict"},
+        "CancellationReasons": reasons,
+    }
+    return FakeDynamo.exceptions.TransactionCanceledException(response, "TransactWriteItems")
+
+
 class FaultyDynamo:
-    """FakeDynamo behind a wire."""
+    """FakeDynamo behind a wire; transactions meet others that hold their first row, too."""
 
     exceptions = FakeDynamo.exceptions
 
@@ -98,6 +121,8 @@ class FaultyDynamo:
         method = getattr(self._dynamo, operation)
 
         def call(**arguments: Any) -> Any:
+            if operation == "transact_write_items" and self._wire.is_contended():
+                raise _conflicting(arguments["TransactItems"])
             return self._wire.call(
                 lambda: method(**arguments),
                 lost=lambda: _throttled(operation),
@@ -116,6 +141,21 @@ class FaultyBoard:
 
     def grab(self, packet_id: str, user_id: str) -> GrabOutcome:
         return self._call(lambda: self._board.grab(packet_id, user_id))
+
+    def take(self, packet_id: str, user_id: str, terms: str) -> GrabOutcome:
+        return self._call(lambda: self._board.take(packet_id, user_id, terms))
+
+    def admit(
+        self, packet_id: str, user_id: str, *, life_ms: int, admitted_max: int
+    ) -> AdmitOutcome:
+        return self._call(
+            lambda: self._board.admit(
+                packet_id, user_id, life_ms=life_ms, admitted_max=admitted_max
+            )
+        )
+
+    def free(self, packet_id: str, user_id: str, share_no: int) -> None:
+        self._call(lambda: self._board.free(packet_id, user_id, share_no))
 
     def load(self, packet: Packet, shares: Sequence[ShareFate]) -> None:
         self._call(lambda: self._board.load(packet, shares))

@@ -17,7 +17,8 @@ from typing import Any
 import botocore.session
 
 from local.ports import HOST
-from redpacket.adapters.redis_claims import RedisClaims, connect
+from redpacket.adapters.redis_cache import connect
+from redpacket.adapters.redis_claims import RedisClaims
 from redpacket.adapters.sqs_payouts import SqsPayouts
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.errors import RedPacketError

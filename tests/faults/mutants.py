@@ -27,13 +27,14 @@ TIMEOUT_S = 240
 
 LEDGER = "shared/redpacket/adapters/dynamo_ledger.py"
 PACKETS = "shared/redpacket/adapters/dynamo_packets.py"
-GRAB = "shared/redpacket/flows/grab_packet.py"
+GRAB = "shared/redpacket/flows/claim_share.py"
 SETTLE = "shared/redpacket/flows/settle_claims.py"
 EXPIRE = "shared/redpacket/flows/expire_packets.py"
 PROOF = "shared/redpacket/flows/read_proof.py"
 PRESPLIT = "shared/redpacket/domain/split/presplit.py"
 REPAIR = "shared/redpacket/flows/repair.py"
 BOARD = "shared/redpacket/adapters/redis_claims.py"
+CACHE = "shared/redpacket/adapters/redis_cache.py"
 
 # They look at the tree and not at what the code does: test_mutants would catch every mutant.
 _TESTS_OF_TEXTS = ("test_docs.py", "test_openapi.py", "test_mutants.py", "test_fairness_page.py")
@@ -69,6 +70,12 @@ MUTANTS = [
         LEDGER,
         "put(self._packets, items.share_row(share)) for",
         'put(self._packets, items.share_row(share), condition="attribute_not_exists(no)") for',
+    ),
+    Mutant(
+        "a user may take more than the quota",
+        PACKETS,
+        " OR claim_count < :count_max",
+        " OR claim_count >= :one",
     ),
     # Conditions of the ledger
     Mutant(
@@ -147,37 +154,37 @@ MUTANTS = [
     Mutant(
         "the amount is told before it is durable",
         GRAB,
-        "    recorded = packets.record_claim(share)\n",
-        "    try:\n        recorded = packets.record_claim(share)\n"
+        "    recorded = desk.packets.record_claim(share, quota)\n",
+        "    try:\n        recorded = desk.packets.record_claim(share, quota)\n"
         "    except Unavailable:\n        return Claim(share, is_new=True)\n",
     ),
     Mutant(
         "a repeat is believed without a look at the ledger",
         GRAB,
-        "share = packets.find_share_of(packet_id, taker.user_id)\n"
-        "            if share and share.share_no == outcome.share_no:",
-        "share = _claimed_share(\n"
-        "                packet_id, taker, outcome, packets=packets, now_ms=clock.now_ms()\n"
-        "            )\n"
-        "            if share.share_no == outcome.share_no:",
+        "        owned = desk.packets.find_share_of(packet_id, taker.user_id)\n"
+        "        if owned and",
+        "        owned = _claimed_share(packet_id, taker, outcome, desk)\n        if",
     ),
     Mutant(
         "a number that is somebody else's is not burnt",
         GRAB,
-        "        board.disown(share.packet_id, taker.user_id, share.share_no)\n",
+        "        desk.board.disown(share.packet_id, taker.user_id, share.share_no)\n",
         "",
     ),
     Mutant(
         "a number that is given back is lost",
         GRAB,
-        "        board.give_back(",
+        "        desk.board.give_back(",
         "        dict(a=",
     ),
     Mutant(
         "a claim in flight is paid after its refund", GRAB, "RecordStatus.SHARE_REFUNDED", "None"
     ),
     Mutant(
-        "a claim is not queued", GRAB, "        payouts.put([claim.share.ref])\n", "        pass\n"
+        "a claim is not queued",
+        GRAB,
+        "        desk.payouts.put([claim.share.ref])\n",
+        "        pass\n",
     ),
     Mutant(
         "a batch that names a claim twice is not deduplicated",
@@ -286,7 +293,7 @@ MUTANTS = [
     ),
     Mutant(
         "a broken connection looks like an error of ours",
-        BOARD,
+        CACHE,
         "except (redis.RedisError, RedisClusterException) as error:",
         "except redis.AskError as error:",
     ),

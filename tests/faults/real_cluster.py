@@ -75,6 +75,18 @@ class Cluster:
             self._ask(server, "SETSLOT", slot, "NODE", self._ids[to])
         self._owners[slot] = to
 
+    @contextmanager
+    def unserved(self, slot: int) -> Iterator[None]:
+        """Let nobody serve a slot; the others go on where full coverage is not asked for."""
+        owner = self.owner(slot)
+        owner.admin.config_set("cluster-require-full-coverage", "no")
+        self._ask(owner, "DELSLOTS", slot)
+        try:
+            yield
+        finally:
+            self._ask(owner, "ADDSLOTS", slot)
+            owner.admin.config_set("cluster-require-full-coverage", "yes")
+
     def _is_whole(self, server: Server) -> bool:
         info = server.admin.cluster("INFO")
         return info["cluster_state"] == "ok" and int(info["cluster_known_nodes"]) == 3

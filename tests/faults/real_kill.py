@@ -15,7 +15,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from local.places import ROOT
-from redpacket.adapters.redis_claims import RedisClaims, connect
+from redpacket.adapters.redis_cache import connect
+from redpacket.adapters.redis_claims import RedisClaims
 from redpacket.adapters.sqs_payouts import SqsPayouts
 from redpacket.domain.checks import Told
 from redpacket.domain.packet import Packet, PacketStatus

@@ -16,7 +16,7 @@ import redis
 from local import places
 from local.ports import HOST, Ports, is_open
 from local.processes import Process, stop_all
-from redpacket.adapters.redis_claims import connect
+from redpacket.adapters.redis_cache import connect
 
 CACHE_TIMEOUT_S = 0.5
 """As in production."""

@@ -20,6 +20,9 @@ from dataclasses import dataclass, field
 
 from greenlet import getcurrent, greenlet
 
+from redpacket.adapters.dynamo import Dynamo
+from redpacket.adapters.dynamo_ledger import DynamoLedger
+from redpacket.adapters.dynamo_packets import DynamoPackets
 from redpacket.domain.checks import Difference, Told
 from redpacket.domain.claim import Fate, ShareFate
 from redpacket.domain.errors import RedPacketError, Rejected, Unavailable
@@ -93,7 +96,10 @@ class Schedule:
     def _connect(self) -> None:
         town = self.town
         client = FaultyDynamo(town.dynamo, self.wire)
-        town.packets, town.ledger = town.adapters(client)
+        # Between two tries of a transaction that met another one, others run.
+        dynamo = Dynamo(lambda: client, pause_s=lambda _: self._let_others_run())
+        town.packets = DynamoPackets(dynamo, "packets")
+        town.ledger = DynamoLedger(dynamo, "accounts", "packets")
         town.board = FaultyBoard(town.memory, self.wire)
         town.payouts = self.queue
 

@@ -39,11 +39,19 @@ class User:
             trust_env=False,
         )
 
-    def grab(self, packet_id: str) -> httpx.Response:
-        answer = self.http.post(f"/packets/{packet_id}/grab")
-        if answer.status_code == httpx.codes.OK:
-            claim = answer.json()
-            self._told.append(Told(packet_id, self.user_id, claim["share_no"], claim["amount_fen"]))
+    def grab(self, packet_id: str, said: str | None = None) -> httpx.Response:
+        body = {"passphrase": said} if said is not None else None
+        return self._remember(self.http.post(f"/packets/{packet_id}/grab", json=body))
+
+    def open(self, packet_id: str, grab_token: str) -> httpx.Response:
+        body = {"grab_token": grab_token}
+        return self._remember(self.http.post(f"/packets/{packet_id}/open", json=body))
+
+    def _remember(self, answer: httpx.Response) -> httpx.Response:
+        told = answer.json()
+        if answer.status_code == httpx.codes.OK and "amount_fen" in told:
+            share_no, amount_fen = told["share_no"], told["amount_fen"]
+            self._told.append(Told(told["packet_id"], self.user_id, share_no, amount_fen))
         return answer
 
     def send(self, key: str | None = None, **body: Any) -> httpx.Response:
@@ -59,6 +67,9 @@ class User:
         assert answer.status_code == httpx.codes.OK, answer.text
         record: dict[str, Any] = answer.json()
         return record
+
+    def user_token(self) -> str:
+        return str(self.http.get("/me").json()["user_token"])
 
     def balance_fen(self) -> int:
         return int(self.http.get("/me").json()["balance_fen"])

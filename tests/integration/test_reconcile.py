@@ -38,6 +38,19 @@ def _planted_fen(stack: Stack, user: User) -> Iterator[None]:
         add(-1)
 
 
+@contextmanager
+def _without(stack: Stack, key: dict[str, str]) -> Iterator[None]:
+    """Take a row of the packets away, as nothing of ours may, and put it back."""
+    dynamodb = stack.aws("dynamodb")
+    table = stack.outputs["PacketsTable"]
+    row = dynamodb.get_item(TableName=table, Key=to_wire(key), ConsistentRead=True)["Item"]
+    dynamodb.delete_item(TableName=table, Key=to_wire(key))
+    try:
+        yield
+    finally:
+        dynamodb.put_item(TableName=table, Item=row)
+
+
 def _reconciled(operator: User) -> dict[str, Any]:
     answer = operator.http.post("/admin/reconcile")
     assert answer.status_code == httpx.codes.OK, answer.text
@@ -70,6 +83,26 @@ def test_a_planted_fen_is_found_and_named(
     (difference,) = _about(found, account)
     assert difference["rule"] == "I1"
     assert difference["actual"] - difference["expected"] == 1
+
+
+def test_a_claim_whose_takers_row_is_gone_is_found_and_named(
+    stack: Stack, a_user: MakeUser, operator: User, eventually: Eventually
+) -> None:
+    sender, taker = a_user(funds_fen=1000), a_user()
+    packet_id = sender.send(total_fen=1000, count=2).json()["packet_id"]
+    taker.grab(packet_id)
+    eventually(lambda: taker.balance_fen() > 0)
+    audit = f"/admin/packets/{packet_id}/audit"
+    assert operator.http.get(audit).json()["differences"] == []
+
+    with _without(stack, keys.taker(packet_id, taker.user_id)):
+        found = _reconciled(operator)
+        audited = operator.http.get(audit).json()["differences"]
+
+    (difference,) = _about(found, packet_id)
+    assert difference["rule"] == "I4"
+    assert taker.user_id in difference["what"]
+    assert audited == [difference]
 
 
 def test_the_nightly_schedule_reports_the_same(a_user: MakeUser, invoke: Invoke) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ from typing import Any
 
 import pytest
 import yaml
+
+from redpacket.adapters import keys
 
 ROOT = Path(__file__).parents[2]
 EDGE = ROOT / "shared" / "redpacket" / "edge"
@@ -55,6 +58,11 @@ def _of_type(kind: str) -> dict[str, dict[str, Any]]:
 
 
 FUNCTIONS = _of_type("AWS::Serverless::Function")
+MADE_BY_SAM = {
+    f"{function}{event}"
+    for function, properties in FUNCTIONS.items()
+    for event in properties.get("Events", {})
+}
 each_function = pytest.mark.parametrize("function", FUNCTIONS)
 
 
@@ -64,6 +72,7 @@ class Grant:
 
     actions: frozenset[str]
     resources: tuple[str, ...]
+    leading_keys: tuple[str, ...] = ()
 
     def is_on(self, resource: str) -> bool:
         return any(name.split(".")[0].split("/")[0] == resource for name in self.resources)
@@ -78,6 +87,8 @@ def _names(value: Any) -> Iterator[str]:
         ((function, argument),) = one.items()
         if function == "Fn::GetAtt":
             yield argument[0]
+        elif function == "Fn::Sub" and argument.startswith("arn:"):
+            yield argument.rpartition("${")[2].removesuffix("}")
         elif function == "Fn::Sub":
             yield argument.replace("${", "").replace(".Arn}", "").replace("}", "")
         else:
@@ -86,7 +97,15 @@ def _names(value: Any) -> Iterator[str]:
 
 def _grants(function: str) -> list[Grant]:
     return [
-        Grant(frozenset(statement["Action"]), tuple(_names(statement["Resource"])))
+        Grant(
+            frozenset(statement["Action"]),
+            tuple(_names(statement["Resource"])),
+            tuple(
+                key
+                for condition in statement.get("Condition", {}).values()
+                for key in condition.get("dynamodb:LeadingKeys", [])
+            ),
+        )
         for policy in FUNCTIONS[function]["Policies"]
         for statement in policy["Statement"]
     ]
@@ -121,7 +140,7 @@ def test_a_role_says_exactly_what_it_may_and_on_what(function: str) -> None:
     for grant in _grants(function):
         assert not any("*" in action for action in grant.actions)
         assert not any("*" in name for name in grant.resources)
-        assert {name.split("/")[0] for name in grant.resources} <= RESOURCES.keys()
+        assert {name.split("/")[0] for name in grant.resources} <= RESOURCES.keys() | MADE_BY_SAM
 
 
 @each_function
@@ -137,9 +156,16 @@ def test_a_grab_has_no_right_to_any_balance() -> None:
 
 
 def test_a_grab_writes_a_fate_once_and_changes_none() -> None:
-    writes = _actions_on("GrabFunction", "PacketsTable") - READS
+    writes = [
+        (action, grant.leading_keys)
+        for grant in _grants("GrabFunction")
+        for action in grant.actions - READS
+        if grant.is_on("PacketsTable")
+    ]
 
-    assert writes == {"dynamodb:PutItem"}
+    # What it may update are the counts of a campaign's quota.
+    assert sorted(writes) == [("dynamodb:PutItem", ()), ("dynamodb:UpdateItem", ("quota#*",))]
+    assert keys.claim_count("campaign", "user")["pk"].startswith("quota#")
 
 
 def test_payout_cannot_invent_a_claim() -> None:
@@ -161,11 +187,38 @@ def test_whoever_edits_profiles_writes_nothing_else() -> None:
 
 
 @each_function
+def test_only_who_spends_or_edits_a_budget_may_write_campaigns(function: str) -> None:
+    writes = _actions_on(function, "CampaignsTable") - READS
+
+    assert (function in {"SendFunction", "CampaignFunction"}) == bool(writes)
+
+
+def test_whoever_edits_campaigns_puts_no_packet_and_moves_no_money() -> None:
+    assert _actions_on("CampaignFunction", "PacketsTable") - READS == {"dynamodb:UpdateItem"}
+    assert _actions_on("CampaignFunction", "AccountsTable") == set()
+
+
+@each_function
 def test_only_those_who_move_money_may_write_balances(function: str) -> None:
     movers = {"SendFunction", "PayoutFunction", "ExpireFunction", "AdminFunction"}
     writes = _actions_on(function, "AccountsTable") - READS
 
     assert (function in movers) == bool(writes)
+
+
+def test_only_an_operator_turns_switches_and_stops_nothing_but_payouts() -> None:
+    for function in FUNCTIONS:
+        writes = _actions_on(function, "SwitchesTable") - {"dynamodb:GetItem"}
+        assert writes == ({"dynamodb:UpdateItem"} if function == "AdminFunction" else set())
+    on_lambda = [
+        (function, grant.resources)
+        for function in FUNCTIONS
+        for grant in _grants(function)
+        if any(action.startswith("lambda:") for action in grant.actions)
+    ]
+    assert on_lambda == [("AdminFunction", ("PayoutFunctionClaims",))]
+    variables = FUNCTIONS["AdminFunction"]["Environment"]["Variables"]
+    assert variables["PAYOUT_MAPPING_ID"] == {"Ref": "PayoutFunctionClaims"}
 
 
 @each_function
@@ -187,7 +240,9 @@ def test_a_function_has_a_log_group_of_its_own_that_forgets(function: str) -> No
     assert _of_type("AWS::Logs::LogGroup")[log_group]["RetentionInDays"]
 
 
-@pytest.mark.parametrize("table", ["AccountsTable", "PacketsTable"])
+@pytest.mark.parametrize(
+    "table", ["AccountsTable", "PacketsTable", "CampaignsTable", "SwitchesTable"]
+)
 def test_the_ledger_outlives_its_stack_and_can_be_restored(table: str) -> None:
     resource = RESOURCES[table]
 
@@ -204,6 +259,15 @@ def test_a_full_cache_refuses_instead_of_forgetting() -> None:
     (parameters,) = _of_type("AWS::ElastiCache::ParameterGroup").values()
 
     assert parameters["Properties"]["maxmemory-policy"] == "noeviction"
+
+
+def test_the_caches_user_may_do_what_limits_and_switches_need_and_not_flush() -> None:
+    (user,) = _of_type("AWS::ElastiCache::User").values()
+    words = set(user["AccessString"].split())
+
+    # A script's commands are checked as well: GET is of @read, EVALSHA of @scripting.
+    assert {"~rp:*", "-@all", "+@read", "+@scripting", "+set", "+time"} <= words
+    assert not words & {"+@all", "+@write", "+@dangerous", "+flushall", "+flushdb", "+config"}
 
 
 # ---------------------------------------------------------------- the queue
@@ -317,6 +381,22 @@ def test_every_route_but_health_needs_a_token() -> None:
         assert route["AuthorizerId"] == {"Ref": "UserAuthorizer"}
 
 
+def test_every_route_is_throttled_and_those_that_cost_or_are_open_by_themselves() -> None:
+    (stage,) = _of_type("AWS::ApiGatewayV2::Stage").values()
+    (resource,) = [found for found in RESOURCES.values() if found.get("Properties") is stage]
+    throttles = stage["RouteSettings"]
+    routes = _of_type("AWS::ApiGatewayV2::Route")
+    keys = {route["RouteKey"]: name for name, route in routes.items()}
+    own = {key for key in keys if "/admin/" in key} | {"POST /packets", "GET /health"}
+
+    for settings in [stage["DefaultRouteSettings"], *throttles.values()]:
+        assert settings.keys() == {"ThrottlingBurstLimit", "ThrottlingRateLimit"}
+    assert own <= throttles.keys(), "an operators' route needs a line in the stage's RouteSettings"
+    assert throttles.keys() <= keys.keys()
+    # Or CloudFormation would look for them before they are there.
+    assert {keys[key] for key in throttles} <= set(resource["DependsOn"])
+
+
 @pytest.mark.parametrize("function", sorted(set(_routes().values())))
 def test_a_function_gives_up_before_the_gateway_does(function: str) -> None:
     if function == "ReconcileFunction":
@@ -330,6 +410,14 @@ def test_whoever_needs_the_cache_can_reach_it(function: str) -> None:
 
 
 # ---------------------------------------------------------------- what the doors import and read
+
+
+@each_function
+def test_only_a_grab_carries_what_compares_passphrases(function: str) -> None:
+    own = FUNCTIONS[function].get("Layers", [])
+
+    assert GLOBALS["Layers"] == [{"Ref": "SharedLayer"}]
+    assert own == ([{"Ref": "PassphraseLayer"}] if function == "GrabFunction" else [])
 
 
 @pytest.mark.parametrize("door", DOORS)
@@ -423,3 +511,33 @@ def test_a_function_gets_the_variables_that_its_door_reads_and_no_others(door: s
 
     assert needed <= _variables(function)
     assert own <= needed
+
+
+def test_a_grab_imports_no_library_of_passphrases_before_one_is_compared() -> None:
+    script = """
+import importlib.util, sys
+spec = importlib.util.spec_from_file_location("door", "functions/grab/app.py")
+module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+from redpacket.edge import wiring
+from tests.town import Town
+town = Town()
+packet = town.send()
+town.grab(packet, "ann")
+wiring.phrases()
+loaded = {name.partition(".")[0] for name in sys.modules}
+assert not loaded & {"pypinyin", "rapidfuzz"}, loaded
+wiring.phrases().similarity("a", "b")
+loaded = {name.partition(".")[0] for name in sys.modules}
+assert loaded >= {"pypinyin", "rapidfuzz"}
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=ROOT,
+        env={"PYTHONPATH": f"{ROOT / 'shared'}:{ROOT}", "PACKETS_TABLE": "packets"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr

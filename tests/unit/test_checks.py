@@ -15,10 +15,13 @@ from redpacket.domain.checks import (
     check_fates,
     check_once_per_user,
     check_packet,
+    check_packet_exists,
     check_packet_total,
     check_settled_in_time,
+    check_takers,
     check_told,
 )
+from redpacket.domain.claim import ShareFate, Taker
 from redpacket.domain.ledger import DEPOSITS, Entry, TransferKind, entries
 from redpacket.domain.packet import PacketStatus
 from tests.builders import NOW_MS, a_claim, a_funding, a_packet, a_refund
@@ -108,6 +111,49 @@ def test_a_second_share_of_a_user_is_found() -> None:
     (found,) = check_once_per_user(replace(FACTS, shares=[*SHARES, a_claim(PACKET, 3, "ann")]))
 
     assert (found.rule, found.actual) == ("I4", 2)
+
+
+def _noted(share: ShareFate) -> Taker:
+    assert share.taker
+    return Taker(share.packet_id, share.taker.user_id, share.share_no, share.amount_fen)
+
+
+def test_a_claim_without_its_takers_row_is_found() -> None:
+    takers = [_noted(share) for share in SHARES]
+    assert check_takers([*SHARES, a_refund(PACKET, 3)], takers) == []
+
+    (found,) = check_takers(SHARES, takers[:1])
+
+    assert (found.rule, found.subject, found.actual) == ("I4", PACKET.packet_id, "None")
+
+
+def test_a_takers_row_without_its_claim_is_found() -> None:
+    (found,) = check_takers(SHARES[:1], [_noted(share) for share in SHARES])
+
+    assert (found.rule, found.subject, found.expected) == ("I4", PACKET.packet_id, "None")
+
+
+def test_a_takers_row_that_names_another_share_or_amount_is_found() -> None:
+    anns, bobs = (_noted(share) for share in SHARES)
+
+    another_share = check_takers(SHARES, [replace(anns, share_no=3), bobs])
+    another_amount = check_takers(SHARES, [anns, replace(bobs, amount_fen=1)])
+
+    assert [found.rule for found in another_share + another_amount] == ["I4", "I4"]
+
+
+def test_a_claim_that_names_nobody_is_found() -> None:
+    nobodys = replace(SHARES[0], taker=None)
+
+    assert [found.rule for found in check_takers([nobodys], [])] == ["I4"]
+
+
+def test_a_share_of_no_packet_is_found() -> None:
+    assert check_packet_exists(SHARES, {PACKET.packet_id}) == []
+
+    found = check_packet_exists(SHARES, set())
+
+    assert [one.rule for one in found] == ["I3", "I3"]
 
 
 @pytest.mark.parametrize(

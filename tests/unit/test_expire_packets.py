@@ -6,7 +6,7 @@ import pytest
 
 from redpacket.adapters import keys
 from redpacket.domain.claim import ShareFate
-from redpacket.domain.errors import Unavailable
+from redpacket.domain.errors import CacheAway, Unavailable
 from redpacket.domain.packet import Packet
 from redpacket.flows.expire_packets import SHARES_PER_TRANSACTION
 from tests.builders import a_claim
@@ -143,10 +143,10 @@ def test_an_escrow_that_lacks_money_stops_the_refund_and_is_reported() -> None:
 def test_a_cache_that_is_away_delays_the_close_but_not_the_refund(town: Town) -> None:
     class Away(FakeBoard):
         def close(self, packet_id: str) -> None:
-            raise Unavailable(packet_id)
+            raise CacheAway(packet_id)
 
         def load(self, packet: Packet, shares: Sequence[ShareFate]) -> None:
-            raise Unavailable(packet.packet_id)
+            raise CacheAway(packet.packet_id)
 
     packet = town.send()
     town.pass_time(61_000)
@@ -167,7 +167,7 @@ def test_a_cache_that_hangs_is_asked_once_in_a_sweep(town: Town) -> None:
     class Hanging(FakeBoard):
         def close(self, packet_id: str) -> None:
             asked.append(packet_id)
-            raise Unavailable(packet_id)
+            raise CacheAway(packet_id)
 
     for _ in range(5):
         town.send()
@@ -179,6 +179,43 @@ def test_a_cache_that_hangs_is_asked_once_in_a_sweep(town: Town) -> None:
     assert len(asked) == 1
     assert (report.refunded_fen, report.closed_count, report.failed_count) == (5000, 0, 0)
     assert town.balance_fen("sender") == 5 * 1000
+
+
+def test_a_packet_that_a_full_cache_refuses_does_not_hold_up_the_others(town: Town) -> None:
+    first, *others = [town.send() for _ in range(3)]
+
+    class Full(FakeBoard):
+        def load(self, packet: Packet, shares: Sequence[ShareFate]) -> None:
+            if packet.packet_id == first.packet_id:
+                raise Unavailable("OOM command not allowed")
+            super().load(packet, shares)
+
+    town.pass_time(61_000)
+    town.board = Full(town.clock)
+
+    report = town.expire()
+
+    assert (report.refunded_fen, report.closed_count, report.failed_count) == (3000, 2, 0)
+    assert _status(town, first) == "closing"
+    assert {_status(town, packet) for packet in others} == {"closed"}
+    town.board = town.memory
+    assert town.expire().closed_count == 1
+
+
+def test_a_slot_that_nobody_serves_does_not_hold_up_the_packets_of_others(town: Town) -> None:
+    first, *others = [town.send() for _ in range(3)]
+
+    class Gap(FakeBoard):
+        def close(self, packet_id: str) -> None:
+            if packet_id == first.packet_id:
+                raise Unavailable("CLUSTERDOWN Hash slot not served")
+            super().close(packet_id)
+
+    town.pass_time(61_000)
+    town.board = Gap(town.clock)
+
+    assert town.expire().closed_count == 3
+    assert {_status(town, packet) for packet in others} == {"closed"}
 
 
 def test_a_claim_that_cancels_a_refund_is_paid_and_not_counted_as_refunded(town: Town) -> None:

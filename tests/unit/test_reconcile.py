@@ -1,9 +1,19 @@
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
+import pytest
+
 from redpacket.adapters import keys
-from redpacket.domain.checks import Difference
-from redpacket.domain.errors import Unavailable
-from tests.fakes import FakeBoard
+from redpacket.adapters.dynamo import Dynamo
+from redpacket.adapters.dynamo_packets import DynamoPackets
+from redpacket.domain.checks import Difference, PacketFacts
+from redpacket.domain.claim import ShareFate, Taker
+from redpacket.domain.errors import CacheAway, Unavailable
+from redpacket.flows.audit_packet import audit_packet
+from redpacket.flows.reconcile import Reconciliation, reconcile
+from redpacket.ports import DeadLetters
+from tests.fakes import FakeBoard, FakeDeadLetters
 from tests.town import Town
 
 
@@ -15,6 +25,26 @@ def _busy_town() -> Town:
             town.grab(packet, user)
     town.settle()
     return town
+
+
+def _key(key: dict[str, str]) -> tuple[str, str]:
+    return key["pk"], key["sk"]
+
+
+def _reconcile(town: Town, dead_letters: DeadLetters, time_ms: int = 900_000) -> Reconciliation:
+    return reconcile(
+        packets=town.packets,
+        ledger=town.ledger,
+        board=town.board,
+        dead_letters=dead_letters,
+        clock=town.clock,
+        journal=town.journal,
+        stop_at_ms=town.clock.now_ms() + time_ms,
+    )
+
+
+def _audit(town: Town, packet_id: str) -> list[Difference]:
+    return audit_packet(packet_id, packets=town.packets, ledger=town.ledger, clock=town.clock)
 
 
 def _row(town: Town, table: str, key: dict[str, str]) -> dict[str, dict[str, str]]:
@@ -34,7 +64,7 @@ def test_a_town_in_order_has_no_differences() -> None:
     assert found.is_complete
     assert (found.packet_count, found.account_count) == (2, 6)
     assert found.entry_count == 2 * (2 + 2 + 4)
-    assert town.journal.events == []
+    assert town.journal.events == ["reconcile_complete"]
 
 
 def test_a_planted_fen_in_a_balance_is_found() -> None:
@@ -44,7 +74,7 @@ def test_a_planted_fen_in_a_balance_is_found() -> None:
     found = town.reconcile()
 
     assert _rules(found.differences) == {("I1", "user:ann")}
-    assert town.journal.events == ["difference_found"]
+    assert town.journal.events == ["difference_found", "reconcile_complete"]
 
 
 def test_a_transfer_with_one_side_is_found() -> None:
@@ -62,7 +92,11 @@ def test_a_changed_share_is_found_in_its_packet() -> None:
     packet_id = town.world().packets[0].packet.packet_id
     _row(town, "packets", keys.share(packet_id, 1))["amount_fen"] = {"N": "7777"}
 
-    assert _rules(town.reconcile().differences) == {("I2", packet_id), ("I3", packet_id)}
+    assert _rules(town.reconcile().differences) == {
+        ("I2", packet_id),
+        ("I3", packet_id),
+        ("I4", packet_id),
+    }
 
 
 def test_a_claim_that_is_not_settled_for_long_is_found() -> None:
@@ -103,7 +137,7 @@ def test_dead_letters_are_found() -> None:
 def test_a_cache_that_is_away_does_not_hide_what_the_ledger_says() -> None:
     class Away(FakeBoard):
         def holders(self, packet_id: str) -> dict[str, int]:
-            raise Unavailable(packet_id)
+            raise CacheAway(packet_id)
 
     town = _busy_town()
     town.send()
@@ -114,7 +148,7 @@ def test_a_cache_that_is_away_does_not_hide_what_the_ledger_says() -> None:
 
     assert _rules(found.differences) == {("I1", "user:ann")}
     assert not found.is_complete
-    assert town.journal.events == ["difference_found"]
+    assert town.journal.events == ["difference_found", "reconcile_incomplete"]
 
 
 def test_money_of_a_packet_that_does_not_exist_is_found() -> None:
@@ -124,3 +158,146 @@ def test_money_of_a_packet_that_does_not_exist_is_found() -> None:
     del town.dynamo.tables["packets"][key["pk"], key["sk"]]
 
     assert _rules(town.reconcile().differences) == {("I2", f"escrow:{packet.packet_id}")}
+
+
+def test_a_share_without_its_packet_is_found_and_hides_nothing_else() -> None:
+    town = _busy_town()
+    first, second = (facts.packet.packet_id for facts in town.world().packets)
+    del town.dynamo.tables["packets"][_key(keys.packet(first))]
+    _row(town, "packets", keys.share(second, 1))["amount_fen"] = {"N": "7777"}
+
+    found = town.reconcile()
+
+    strays = [one for one in found.differences if one.subject == first]
+    assert [one.rule for one in strays] == ["I3", "I3"]
+    assert ("I3", second) in _rules(found.differences)
+    assert found.is_complete
+    assert ("I3", first) in _rules(town.differences())
+
+
+def test_a_claim_without_its_takers_row_is_found() -> None:
+    town = _busy_town()
+    packet_id = town.world().packets[0].packet.packet_id
+    del town.dynamo.tables["packets"][_key(keys.taker(packet_id, "ann"))]
+
+    found = town.reconcile()
+
+    assert _rules(found.differences) == {("I4", packet_id)}
+    assert "ann" in found.differences[0].what
+    assert _rules(_audit(town, packet_id)) == {("I4", packet_id)}
+    assert _rules(town.differences()) == {("I4", packet_id)}
+
+
+def test_a_takers_row_without_its_claim_is_found() -> None:
+    town = _busy_town()
+    first, second = (facts.packet.packet_id for facts in town.world().packets)
+    stray = dict(_row(town, "packets", keys.taker(first, "ann")))
+    town.dynamo.tables["packets"]["user#eve", f"claim#{first}"] = {
+        **stray,
+        "pk": {"S": "user#eve"},
+    }
+    town.dynamo.tables["packets"]["user#eve", "claim#" + "x" * 22] = {
+        **stray,
+        "pk": {"S": "user#eve"},
+        "sk": {"S": "claim#" + "x" * 22},
+        "packet_id": {"S": "x" * 22},
+    }
+
+    found = town.reconcile()
+
+    assert _rules(found.differences) == {("I4", first), ("I4", "x" * 22)}
+    assert second not in {one.subject for one in found.differences}
+
+
+@pytest.mark.parametrize("field", ["share_no", "amount_fen"])
+def test_a_takers_row_that_names_another_share_or_amount_is_found(field: str) -> None:
+    town = _busy_town()
+    packet_id = town.world().packets[0].packet.packet_id
+    _row(town, "packets", keys.taker(packet_id, "bob"))[field] = {"N": "4000"}
+
+    (found,) = town.reconcile().differences
+
+    assert (found.rule, found.subject) == ("I4", packet_id)
+    assert "bob" in found.what
+
+
+def test_a_claim_that_comes_between_the_pages_of_the_scan_is_no_difference() -> None:
+    town = _busy_town()
+    packet = town.send(count=4)
+
+    class Moving(DynamoPackets):
+        """Lets somebody claim once the packets were scanned, and before the takers are."""
+
+        def scan_packets(
+            self, escrows_fen: Mapping[str, int]
+        ) -> Iterator[PacketFacts | Taker | ShareFate]:
+            found = list(super().scan_packets(escrows_fen))
+            yield from (one for one in found if not isinstance(one, Taker))
+            town.grab(packet, "eve")
+            yield from (one for one in super().scan_packets(escrows_fen) if isinstance(one, Taker))
+
+    town.packets = Moving(Dynamo(lambda: town.dynamo), "packets")
+
+    found = town.reconcile()
+
+    assert found.differences == []
+    assert found.is_complete
+
+
+def test_a_queue_that_may_not_be_asked_hides_nothing_of_the_ledger() -> None:
+    class Forbidden(FakeDeadLetters):
+        def count(self) -> int:
+            raise PermissionError("AccessDenied")
+
+    town = _busy_town()
+    _row(town, "accounts", keys.account("user:ann"))["balance_fen"] = {"N": "1"}
+
+    found = _reconcile(town, Forbidden(0))
+
+    assert _rules(found.differences) == {("I1", "user:ann")}
+    assert town.journal.events == ["difference_found", "reconcile_incomplete"]
+
+
+def test_what_was_found_is_told_although_the_scan_fails_later() -> None:
+    class Torn(DynamoPackets):
+        def scan_packets(
+            self, escrows_fen: Mapping[str, int]
+        ) -> Iterator[PacketFacts | Taker | ShareFate]:
+            yield from super().scan_packets(escrows_fen)
+            raise Unavailable("throttled")
+
+    town = _busy_town()
+    _row(town, "accounts", keys.account("user:ann"))["balance_fen"] = {"N": "1"}
+    town.packets = Torn(Dynamo(lambda: town.dynamo), "packets")
+
+    with pytest.raises(Unavailable):
+        town.reconcile()
+
+    assert town.journal.events == ["difference_found"]
+
+
+def test_a_reconciliation_that_runs_out_of_time_says_so() -> None:
+    town = _busy_town()
+
+    found = _reconcile(town, FakeDeadLetters(0), time_ms=0)
+
+    assert not found.is_complete
+    assert found.differences == []
+    assert town.journal.events == ["reconcile_incomplete"]
+
+
+def test_one_slot_that_nobody_serves_does_not_hide_the_other_packets() -> None:
+    asked: list[str] = []
+
+    class Gap(FakeBoard):
+        def holders(self, packet_id: str) -> dict[str, int]:
+            asked.append(packet_id)
+            raise Unavailable(packet_id)
+
+    town = _busy_town()
+    town.board = Gap(town.clock)
+
+    found = town.reconcile()
+
+    assert len(asked) == 2
+    assert not found.is_complete

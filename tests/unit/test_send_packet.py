@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -9,6 +10,7 @@ from redpacket.domain.claim import ShareFate
 from redpacket.domain.errors import (
     IdempotencyKeyReused,
     InsufficientFunds,
+    InvalidRequest,
     SplitImpossible,
     Unavailable,
 )
@@ -40,6 +42,46 @@ def test_the_same_key_sends_once_and_answers_the_same(town: Town) -> None:
 
     assert again == first
     assert town.balance_fen("sender") == 4000
+
+
+@pytest.mark.parametrize(
+    "lowered",
+    [
+        {"above_limits": (("count", "is above 3"),)},
+        # The bound that an order takes where it names none: 1000 fen in 4 shares, 249 at most.
+        {"share_fen_max": 249},
+    ],
+    ids=["a limit", "the default bound"],
+)
+def test_a_repeat_after_the_limits_were_lowered_gets_its_first_answer(
+    town: Town, lowered: dict[str, Any]
+) -> None:
+    town.deposit("sender", 5000)
+    first = town.send_order(an_order())
+
+    again = town.send_order(an_order(**lowered))
+
+    assert again == first
+    assert town.balance_fen("sender") == 4000
+
+
+def test_a_key_that_comes_with_another_body_is_refused_above_the_limits_too(town: Town) -> None:
+    town.deposit("sender", 5000)
+    town.send_order(an_order())
+    above = an_order(above_limits=(("count", "is above 3"),))
+
+    with pytest.raises(IdempotencyKeyReused):
+        town.send_order(replace(above, request=replace(above.request, body_hash="other")))
+
+
+def test_an_order_above_the_limits_is_refused_by_name_and_moves_nothing(town: Town) -> None:
+    town.deposit("sender", 5000)
+
+    with pytest.raises(InvalidRequest) as refused:
+        town.send_order(an_order(above_limits=(("count", "is above 3"),)))
+
+    assert refused.value.errors == [{"field": "count", "message": "is above 3"}]
+    assert town.world().packets == []
 
 
 def test_the_same_key_with_another_body_sends_nothing(town: Town) -> None:

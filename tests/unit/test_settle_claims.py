@@ -71,7 +71,7 @@ def test_an_amount_that_differs_from_the_terms_is_not_paid() -> None:
 
     assert town.balance_fen("ann") == 0
     assert [name for name, _ in town.journal.errors] == ["claim_refused"]
-    assert {found.rule for found in town.differences()} == {"I3", "I5"}
+    assert {found.rule for found in town.differences()} == {"I3", "I4", "I5"}
 
 
 def test_when_the_last_share_is_paid_the_luckiest_is_noted(town: Town) -> None:

@@ -1,14 +1,14 @@
-"""DynamoDB's wire forms, and the one place where its errors become ours."""
+"""DynamoDB's wire forms, its transactions and their conflicts."""
 
 from __future__ import annotations
 
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from itertools import islice
 from typing import Any, TypeAlias
 
+from redpacket.adapters.aws_errors import PASSING, translated
 from redpacket.domain.errors import InvariantViolated, Unavailable
 
 Value: TypeAlias = str | int | bool
@@ -22,24 +22,6 @@ Operation: TypeAlias = dict[str, Any]
 TRIES = 6
 _WAIT_S = 0.02
 """First wait of a doubling series with full jitter: 1.2 seconds at the most, half on average."""
-
-_PASSING = {
-    "InternalServerError",
-    "LimitExceededException",
-    "ProvisionedThroughputExceeded",
-    "ProvisionedThroughputExceededException",
-    "RequestLimitExceeded",
-    "ServiceUnavailable",
-    "ThrottlingError",
-    "ThrottlingException",
-    "TransactionConflict",
-    "TransactionConflictException",
-    "TransactionInProgressException",
-}
-"""Errors that pass by themselves; any other, like a missing permission, is a fault of ours."""
-
-
-_SERVER_ERROR = 500
 
 
 class TransactionCanceled(Exception):
@@ -138,7 +120,7 @@ class Dynamo:
             codes = [reason.get("Code", "None") for reason in reasons]
             if "ConditionalCheckFailed" in codes:
                 raise TransactionCanceled([_found(reason) for reason in reasons])
-            if not set(codes) - {"None"} <= _PASSING:
+            if not set(codes) - {"None"} <= PASSING:
                 msg = f"transaction canceled: {', '.join(sorted(set(codes)))}"
                 raise InvariantViolated(msg)
             conflicts = {position for position, code in enumerate(codes) if code != "None"}
@@ -147,7 +129,7 @@ class Dynamo:
 
     def get(self, table: str, key: Row) -> dict[str, Value] | None:
         """Read one row strongly."""
-        with _translated():
+        with translated("the ledger"):
             answer = self._open().get_item(TableName=table, Key=to_wire(key), ConsistentRead=True)
         return from_wire(answer["Item"]) if "Item" in answer else None
 
@@ -159,7 +141,7 @@ class Dynamo:
         rows: list[dict[str, Value]] = []
         for attempt in range(TRIES):
             asked = {table: {"Keys": wanted, "ConsistentRead": is_strong}}
-            with _translated():
+            with translated("the ledger"):
                 answer = self._open().batch_get_item(RequestItems=asked)
             rows += [from_wire(item) for item in answer["Responses"].get(table, [])]
             wanted = answer.get("UnprocessedKeys", {}).get(table, {}).get("Keys", [])
@@ -171,7 +153,7 @@ class Dynamo:
     def query(self, table: str, **query: Any) -> Iterator[dict[str, Value]]:  # noqa: ANN401
         """Yield all rows of a query, page by page; *query* is in boto3's words."""
         while True:
-            with _translated():
+            with translated("the ledger"):
                 page = self._open().query(TableName=table, **query)
             yield from (from_wire(item) for item in page["Items"])
             if "LastEvaluatedKey" not in page:
@@ -182,7 +164,7 @@ class Dynamo:
         """Yield all rows of a table; rows of one partition follow each other."""
         position: dict[str, Any] = {}
         while True:
-            with _translated():
+            with translated("the ledger"):
                 page = self._open().scan(TableName=table, ConsistentRead=True, **position)
             yield from (from_wire(item) for item in page["Items"])
             if "LastEvaluatedKey" not in page:
@@ -198,7 +180,7 @@ class Dynamo:
         ((verb, arguments),) = operation.items()
         client = self._open()
         call = client.put_item if verb == "Put" else client.update_item
-        with _translated():
+        with translated("the ledger"):
             try:
                 call(**arguments)
             except client.exceptions.ConditionalCheckFailedException:
@@ -215,7 +197,7 @@ class Dynamo:
 
     def _try_transact(self, operations: Sequence[Operation]) -> list[dict[str, Any]] | None:
         client = self._open()
-        with _translated():
+        with translated("the ledger"):
             try:
                 client.transact_write_items(TransactItems=list(operations))
             except client.exceptions.TransactionCanceledException as error:
@@ -230,21 +212,6 @@ def _found(reason: dict[str, Any]) -> dict[str, Value] | None:
     if reason.get("Code") != "ConditionalCheckFailed":
         return None
     return from_wire(reason.get("Item", {}))
-
-
-@contextmanager
-def _translated() -> Iterator[None]:
-    from botocore.exceptions import BotoCoreError, ClientError
-
-    try:
-        yield
-    except BotoCoreError as error:
-        raise Unavailable("the ledger does not answer") from error
-    except ClientError as error:
-        status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-        if error.response["Error"]["Code"] not in _PASSING and status < _SERVER_ERROR:
-            raise
-        raise Unavailable("the ledger is busy") from error
 
 
 def _wire_value(value: Value) -> dict[str, Any]:

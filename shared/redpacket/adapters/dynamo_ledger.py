@@ -19,6 +19,7 @@ from redpacket.adapters.dynamo import (
     update,
     values,
 )
+from redpacket.adapters.dynamo_campaigns import spend, spending_refusal
 from redpacket.domain.claim import ShareFate
 from redpacket.domain.errors import (
     Busy,
@@ -55,17 +56,31 @@ ENTRY_CURSOR = re.compile(rf"{keys.ENTRY_PREFIX}[0-9]{{13}}#[!-~]{{1,200}}")
 class DynamoLedger:
     """Implements Ledger."""
 
-    def __init__(self, dynamo: Dynamo, accounts_table: str, packets_table: str) -> None:
+    def __init__(
+        self,
+        dynamo: Dynamo,
+        accounts_table: str,
+        packets_table: str,
+        campaigns_table: str | None = None,
+    ) -> None:
         self._dynamo = dynamo
         self._accounts = accounts_table
         self._packets = packets_table
+        # Only who funds packets of campaigns has it.
+        self._campaigns = campaigns_table
 
     def fund(self, packet: Packet, transfer: Transfer, request: Request) -> str:
-        marker = keys.request(request.user_id, "send", request.key_hash)
-        packet_row = put(self._packets, items.packet_row(packet))
-        return self._once(
-            self._packets, marker, request, packet.packet_id, [transfer], [packet_row]
-        )
+        marker = _sent_by(request)
+        rows = [put(self._packets, items.packet_row(packet))]
+        if campaign_id := packet.rules.campaign_id:
+            if self._campaigns is None:
+                raise InvariantViolated("this ledger knows no campaigns")
+            rows += spend(self._campaigns, packet, campaign_id)
+        return self._once(self._packets, marker, request, packet.packet_id, [transfer], rows)
+
+    def find_sent(self, request: Request) -> str | None:
+        before = self._dynamo.get(self._packets, _sent_by(request))
+        return _result_of(before, request) if before else None
 
     def deposit(self, transfer: Transfer, request: Request) -> None:
         marker = keys.request(request.user_id, "deposit", request.key_hash)
@@ -148,9 +163,7 @@ class DynamoLedger:
             before = canceled.found[0]
             if not before:
                 raise _refusal(operations, canceled) from canceled
-            if before["body_hash"] != request.body_hash:
-                raise IdempotencyKeyReused("this key came with another body before") from canceled
-            return str(before["result_id"])
+            return _result_of(before, request)
         except ConflictPersists as conflict:
             if 0 in conflict.positions:
                 raise Busy("a request with this key is under way") from conflict
@@ -209,6 +222,17 @@ class DynamoLedger:
         return operation
 
 
+def _sent_by(request: Request) -> dict[str, str]:
+    return keys.request(request.user_id, "send", request.key_hash)
+
+
+def _result_of(before: Row, request: Request) -> str:
+    """Return what the request made when it came for the first time, by its row of then."""
+    if before["body_hash"] != request.body_hash:
+        raise IdempotencyKeyReused("this key came with another body before")
+    return str(before["result_id"])
+
+
 def _refusal(operations: Sequence[Operation], canceled: TransactionCanceled) -> RedPacketError:
     """Tell a debit that is not covered from an id that was used before, which is a bug."""
     failed = [
@@ -216,6 +240,9 @@ def _refusal(operations: Sequence[Operation], canceled: TransactionCanceled) -> 
         for operation, found in zip(operations, canceled.found, strict=True)
         if found is not None
     ]
+    for operation, found in zip(operations, canceled.found, strict=True):
+        if found is not None and (refusal := spending_refusal(operation, found)):
+            return refusal
     if all("Update" in operation for operation in failed):
         return InsufficientFunds("the account does not hold that much")
     return InvariantViolated("a packet or transfer of this id exists already")

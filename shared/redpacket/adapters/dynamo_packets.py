@@ -2,29 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any
 
 from redpacket.adapters import items, keys
-from redpacket.adapters.dynamo import Dynamo, TransactionCanceled, put, update, values
+from redpacket.adapters.dynamo import (
+    Dynamo,
+    Operation,
+    TransactionCanceled,
+    put,
+    update,
+    values,
+)
 from redpacket.domain.checks import PacketFacts
 from redpacket.domain.claim import (
     Fate,
+    Quota,
     RecordStatus,
     ShareFate,
     ShareRef,
+    Taker,
 )
 from redpacket.domain.ledger import escrow_account
-from redpacket.domain.packet import Packet, PacketStatus
+from redpacket.domain.packet import Packet, PacketStatus, Rules
 from redpacket.ports import ListItem
 
 # What the conditions of this module mean.
 IS_NOT_CLOSED = "#status <> :closed"
 IS_UNSETTLED = "attribute_exists(work_pk)"
 IS_UNLOADED = "is_loaded = :no"
+IS_WITHIN_QUOTA = "attribute_not_exists(claim_count) OR claim_count < :count_max"
 NOT_EMPTIED_YET = "attribute_exists(pk) AND attribute_not_exists(emptied_at_ms)"
+
+_KEYS_PER_CALL = 100
+"""BatchGetItem's own limit."""
+
+
+_RULES_REMEMBERED_MAX = 1_000
+"""Packets whose rules a process keeps: they never change, and a crowd asks for the same few."""
 
 
 class DynamoPackets:
@@ -33,10 +50,21 @@ class DynamoPackets:
     def __init__(self, dynamo: Dynamo, table: str) -> None:
         self._dynamo = dynamo
         self._table = table
+        self._rules: dict[str, Rules] = {}
 
     def find_packet(self, packet_id: str) -> Packet | None:
         row = self._dynamo.get(self._table, keys.packet(packet_id))
         return items.packet_of(row) if row else None
+
+    def find_rules(self, packet_id: str) -> Rules | None:
+        if packet_id not in self._rules:
+            packet = self.find_packet(packet_id)
+            if packet is None:
+                return None
+            if len(self._rules) >= _RULES_REMEMBERED_MAX:
+                self._rules.clear()
+            self._rules[packet_id] = packet.rules
+        return self._rules[packet_id]
 
     def list_packets(self, packet_ids: Sequence[str]) -> list[Packet]:
         if not packet_ids:
@@ -71,26 +99,33 @@ class DynamoPackets:
         rows = self._dynamo.get_many(self._table, row_keys, is_strong=True)
         return [items.share_of(row) for row in rows]
 
-    def record_claim(self, share: ShareFate) -> RecordStatus:
+    def record_claim(self, share: ShareFate, quota: Quota | None = None) -> RecordStatus:
         if share.taker is None or share.fate is not Fate.CLAIMED:
             msg = "only a claim has a taker to record"
             raise ValueError(msg)
         user_id = share.taker.user_id
+        operations = [
+            put(self._table, items.share_row(share)),  # I3: one fate
+            put(self._table, items.taker_row(share, user_id)),  # I4: one share
+        ]
+        if quota:
+            operations.append(self._count_claim(quota, user_id))  # I9: no more than the quota
         try:
-            self._dynamo.transact(
-                [
-                    put(self._table, items.share_row(share)),  # I3: one fate
-                    put(self._table, items.taker_row(share, user_id)),  # I4: one share
-                ]
-            )
+            self._dynamo.transact(operations)
         except TransactionCanceled as canceled:
-            share_found, taker_found = canceled.found
+            share_found, taker_found = canceled.found[:2]
             if taker_found:
                 return RecordStatus.USER_HAS_SHARE
             if share_found and share_found["fate"] == Fate.REFUNDED:
                 return RecordStatus.SHARE_REFUNDED
-            return RecordStatus.SHARE_TAKEN
+            if share_found:
+                return RecordStatus.SHARE_TAKEN
+            return RecordStatus.QUOTA_EXHAUSTED
         return RecordStatus.RECORDED
+
+    def count_claims(self, campaign_id: str, user_id: str) -> int:
+        row = self._dynamo.get(self._table, keys.claim_count(campaign_id, user_id))
+        return int(row["claim_count"]) if row else 0
 
     def mark_loaded(self, packet: Packet) -> None:
         self._dynamo.write(
@@ -171,14 +206,20 @@ class DynamoPackets:
     def list_unsettled(self, until_ms: int, limit: int) -> list[ShareRef]:
         return [items.ref_of(row) for row in self._work("settle", until_ms, limit)]
 
-    def scan_packets(self, escrows_fen: Mapping[str, int]) -> Iterator[PacketFacts]:
-        rows = (row for row in self._dynamo.scan(self._table) if _is_of_packet(row))
-        for _, group in groupby(rows, key=lambda row: row["pk"]):
-            # Within a partition rows come by sort key: first the packet, then its shares.
-            packet_row, *share_rows = group
-            packet = items.packet_of(packet_row)
-            escrow_fen = escrows_fen.get(escrow_account(packet.packet_id), 0)
-            yield PacketFacts(packet, [items.share_of(row) for row in share_rows], escrow_fen)
+    def list_takers(self, packet_id: str, user_ids: Sequence[str]) -> list[Taker]:
+        wanted = [keys.taker(packet_id, user_id) for user_id in dict.fromkeys(user_ids)]
+        rows: list[dict[str, Any]] = []
+        for start in range(0, len(wanted), _KEYS_PER_CALL):
+            chunk = wanted[start : start + _KEYS_PER_CALL]
+            rows += self._dynamo.get_many(self._table, chunk, is_strong=True)
+        return [items.taker_of(row) for row in rows]
+
+    def scan_packets(
+        self, escrows_fen: Mapping[str, int]
+    ) -> Iterator[PacketFacts | Taker | ShareFate]:
+        rows = self._dynamo.scan(self._table)
+        for _, partition in groupby(rows, key=lambda row: row["pk"]):
+            yield from _facts(partition, escrows_fen)
 
     def list_sent(self, user_id: str, year: int | None) -> list[ListItem]:
         return [_list_item(row, "total_fen") for row in self._list(keys.sent_list(user_id), year)]
@@ -186,6 +227,16 @@ class DynamoPackets:
     def list_received(self, user_id: str, year: int | None) -> list[ListItem]:
         rows = self._list(keys.received_list(user_id), year)
         return [_list_item(row, "amount_fen") for row in rows]
+
+    def _count_claim(self, quota: Quota, user_id: str) -> Operation:
+        return update(
+            self._table,
+            keys.claim_count(quota.campaign_id, user_id),
+            "ADD claim_count :one",
+            condition=IS_WITHIN_QUOTA,
+            one=1,
+            count_max=quota.count_max,
+        )
 
     def _work(self, kind: str, until_ms: int, limit: int) -> list[dict[str, Any]]:
         """Return the oldest rows of a work list, a fair share from each shard."""
@@ -216,8 +267,23 @@ class DynamoPackets:
         )
 
 
-def _is_of_packet(row: dict[str, Any]) -> bool:
-    return row["sk"] == keys.PACKET or str(row["sk"]).startswith(keys.SHARE_PREFIX)
+def _facts(
+    partition: Iterable[dict[str, Any]], escrows_fen: Mapping[str, int]
+) -> Iterator[PacketFacts | Taker | ShareFate]:
+    packet: Packet | None = None
+    shares: list[ShareFate] = []
+    for row in partition:
+        sort_key = str(row["sk"])
+        if sort_key == keys.PACKET:
+            packet = items.packet_of(row)
+        elif sort_key.startswith(keys.SHARE_PREFIX):
+            shares.append(items.share_of(row))
+        elif sort_key.startswith(keys.TAKER_PREFIX):
+            yield items.taker_of(row)
+    if packet is None:
+        yield from shares
+        return
+    yield PacketFacts(packet, shares, escrows_fen.get(escrow_account(packet.packet_id), 0))
 
 
 def _year_start_ms(year: int) -> int:

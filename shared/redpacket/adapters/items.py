@@ -6,8 +6,9 @@ from typing import Any
 
 from redpacket.adapters import keys
 from redpacket.adapters.dynamo import Value
-from redpacket.domain.claim import Fate, ShareFate, ShareRef
-from redpacket.domain.packet import Kind, Opening, Packet, PacketStatus, Person
+from redpacket.domain.claim import Fate, ShareFate, ShareRef, Taker
+from redpacket.domain.packet import Kind, Opening, Packet, PacketStatus, Person, Rules
+from redpacket.domain.passphrase import THRESHOLD_DEFAULT
 from redpacket.domain.split import Terms
 
 
@@ -18,7 +19,7 @@ def packet_row(packet: Packet) -> dict[str, Value]:
         "packet_id": packet.packet_id,
         "sender_id": packet.sender.user_id,
         "kind": packet.kind,
-        "opening": packet.opening,
+        "opening": packet.rules.opening,
         "greeting": packet.greeting,
         "terms": str(packet.terms),
         "total_fen": packet.terms.total_fen,
@@ -35,7 +36,26 @@ def packet_row(packet: Packet) -> dict[str, Value]:
     }
     if packet.sender.nickname:
         row["sender_nickname"] = packet.sender.nickname
+    if packet.rules.recipients:
+        # User ids hold no commas (domain/packet.USER_ID).
+        row["recipients"] = ",".join(sorted(packet.rules.recipients))
+    if packet.rules.passphrase:
+        row["passphrase"] = packet.rules.passphrase
+        row["passphrase_threshold"] = packet.rules.passphrase_threshold
+    if packet.rules.campaign_id:
+        row["campaign_id"] = packet.rules.campaign_id
     return row
+
+
+def rules_of(row: dict[str, Any]) -> Rules:
+    """Read a packet row's rules."""
+    return Rules(
+        opening=Opening(row["opening"]),
+        recipients=frozenset(row["recipients"].split(",") if "recipients" in row else ()),
+        passphrase=row.get("passphrase"),
+        passphrase_threshold=row.get("passphrase_threshold", THRESHOLD_DEFAULT),
+        campaign_id=row.get("campaign_id"),
+    )
 
 
 def packet_of(row: dict[str, Any]) -> Packet:
@@ -44,7 +64,7 @@ def packet_of(row: dict[str, Any]) -> Packet:
         packet_id=row["packet_id"],
         sender=Person(row["sender_id"], row.get("sender_nickname")),
         kind=Kind(row["kind"]),
-        opening=Opening(row["opening"]),
+        rules=rules_of(row),
         greeting=row["greeting"],
         terms=Terms.parse(row["terms"]),
         created_at_ms=row["created_at_ms"],
@@ -87,6 +107,16 @@ def taker_row(share: ShareFate, user_id: str) -> dict[str, Value]:
         "list_pk": keys.received_list(user_id),
         "list_sk": keys.list_position(share.decided_at_ms, share.packet_id),
     }
+
+
+def taker_of(row: dict[str, Any]) -> Taker:
+    """Read a taker's row."""
+    return Taker(
+        packet_id=row["packet_id"],
+        user_id=row["pk"].removeprefix(keys.USER_PREFIX),
+        share_no=row["share_no"],
+        amount_fen=row["amount_fen"],
+    )
 
 
 def share_of(row: dict[str, Any]) -> ShareFate:

@@ -13,6 +13,30 @@ def board(packet_id: str) -> str:
     return f"rp:{{{packet_id}}}"
 
 
+def admitted(packet_id: str) -> str:
+    """Redis: who may open a packet of two steps at this moment, by the end of their admission."""
+    return f"rp:{{{packet_id}}}:admitted"
+
+
+def quota(campaign_id: str, user_id: str) -> str:
+    """Redis: the packets of a campaign that a user takes from; in a slot of its own."""
+    return f"rp:{{quota:{campaign_id}:{user_id}}}"
+
+
+def limit(name: str, subject: str) -> str:
+    """Redis: what a subject has done of a limited thing lately, in a slot of its own."""
+    return f"rp:limit:{{{name}:{subject}}}"
+
+
+SWITCH_COPY = "rp:switches"
+"""Redis: which switches are off, as somebody read it within the last seconds."""
+
+
+def switches() -> dict[str, str]:
+    """SwitchesTable: its one row."""
+    return {"pk": "switches"}
+
+
 def packet(packet_id: str) -> dict[str, str]:
     """PacketsTable: the packet row."""
     return {"pk": f"packet#{packet_id}", "sk": PACKET}
@@ -31,7 +55,19 @@ SHARE_PREFIX = "share#"
 
 def taker(packet_id: str, user_id: str) -> dict[str, str]:
     """PacketsTable: the one share of a packet that a user may have."""
-    return {"pk": f"user#{user_id}", "sk": f"claim#{packet_id}"}
+    return {"pk": f"{USER_PREFIX}{user_id}", "sk": f"{TAKER_PREFIX}{packet_id}"}
+
+
+USER_PREFIX = "user#"
+TAKER_PREFIX = "claim#"
+
+
+def claim_count(campaign_id: str, user_id: str) -> dict[str, str]:
+    """PacketsTable: how many shares of a campaign a user owns.
+
+    The template lets a grab update rows under `quota#`, and no others.
+    """
+    return {"pk": f"quota#{campaign_id}#{user_id}", "sk": "claims"}
 
 
 def request(user_id: str, route: str, key_hash: str) -> dict[str, str]:
@@ -53,6 +89,19 @@ ENTRY_PREFIX = "entry#"
 def entry(name: str, at_ms: int, transfer_id: str) -> dict[str, str]:
     """AccountsTable: one side of a transfer in an account's book, in the order of time."""
     return {"pk": name, "sk": f"{ENTRY_PREFIX}{at_ms:013d}#{transfer_id}"}
+
+
+def campaign(campaign_id: str) -> dict[str, str]:
+    """CampaignsTable: a campaign with its budget."""
+    return {"pk": f"campaign#{campaign_id}", "sk": "campaign"}
+
+
+def campaign_packet(campaign_id: str, packet_id: str) -> dict[str, str]:
+    """CampaignsTable: that a packet is of a campaign."""
+    return {"pk": f"campaign#{campaign_id}", "sk": f"{CAMPAIGN_PACKET_PREFIX}{packet_id}"}
+
+
+CAMPAIGN_PACKET_PREFIX = "packet#"
 
 
 def work(kind: str, shard: int) -> str:

@@ -13,7 +13,7 @@ import hmac
 from collections.abc import Callable
 from typing import Any
 
-from redpacket.domain.errors import Unavailable
+from redpacket.adapters.aws_errors import translated
 
 _TAG_BYTES = 10
 """80 bits: guessing a token that is accepted takes 2^79 requests on average."""
@@ -35,6 +35,16 @@ class KeyedTokens:
         masked = self._mask(tag, plain)
         return base64.urlsafe_b64encode(tag + masked).rstrip(b"=").decode()
 
+    def find_user(self, token: str) -> str | None:
+        try:
+            data = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
+            tag, masked = data[:_TAG_BYTES], data[_TAG_BYTES:]
+            user_id = self._mask(tag, masked).rstrip(b"\0").decode()
+        except ValueError:
+            return None
+        # One form only: whatever decodes to the same bytes is not the token that was made.
+        return user_id if hmac.compare_digest(self.token_of(user_id), token) else None
+
     def _tag(self, plain: bytes) -> bytes:
         return hmac.digest(self._tag_key, plain, "sha256")[:_TAG_BYTES]
 
@@ -45,10 +55,6 @@ class KeyedTokens:
 
 def load_tokens(connect: Callable[[], Any], secret_arn: str) -> KeyedTokens:
     """Return the maker of tokens with the key in Secrets Manager. Raises Unavailable."""
-    from botocore.exceptions import BotoCoreError, ClientError
-
-    try:
+    with translated("the store of the public tokens' key"):
         secret = connect().get_secret_value(SecretId=secret_arn)
-    except (BotoCoreError, ClientError) as error:
-        raise Unavailable("the key of the public tokens can't be read") from error
     return KeyedTokens(secret["SecretString"])

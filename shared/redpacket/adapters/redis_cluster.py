@@ -7,7 +7,7 @@ from typing import Any
 
 from redis.cluster import PRIMARY, ClusterNode, RedisCluster
 
-from redpacket.adapters.redis_claims import connection_options, retry_once
+from redpacket.adapters.redis_cache import connection_options, retry_once
 
 
 def connect_cluster(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Any
 
+from redpacket.adapters.aws_errors import translated
 from redpacket.adapters.messages import settle_message
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.errors import Unavailable
@@ -14,9 +15,12 @@ from redpacket.domain.errors import Unavailable
 _MESSAGES_PER_CALL = 10
 """SQS' own limit of a batch."""
 
+_PAUSE_S = 60
+"""How long a claim waits that came while payouts are off: a message a minute costs little."""
+
 
 class SqsPayouts:
-    """Implements PayoutQueue; connects at the first winner."""
+    """Implements PayoutQueue and PausedPayouts; connects at the first winner."""
 
     def __init__(
         self, connect: Callable[[], Any], queue_url: str, now_ms: Callable[[], int]
@@ -27,22 +31,27 @@ class SqsPayouts:
         self._client: Any = None
 
     def put(self, refs: Iterable[ShareRef]) -> None:
-        from botocore.exceptions import BotoCoreError, ClientError
+        self._put(refs)
 
+    def put_off(self, refs: Iterable[ShareRef]) -> None:
+        self._put(refs, DelaySeconds=_PAUSE_S)
+
+    def _put(self, refs: Iterable[ShareRef], **options: int) -> None:
         waiting = iter(refs)
-        try:
+        with translated("the payout queue"):
             self._client = self._client or self._connect()
             while chunk := list(islice(waiting, _MESSAGES_PER_CALL)):
-                self._put_chunk(chunk)
-        except (BotoCoreError, ClientError) as error:
-            raise Unavailable("the payout queue does not answer") from error
+                self._put_chunk(chunk, options)
 
-    def _put_chunk(self, chunk: list[ShareRef]) -> None:
+    def _put_chunk(self, chunk: list[ShareRef], options: dict[str, int]) -> None:
         bodies = [json.dumps(settle_message(ref, self._now_ms())) for ref in chunk]
         if len(bodies) == 1:
-            self._client.send_message(QueueUrl=self._queue_url, MessageBody=bodies[0])
+            self._client.send_message(QueueUrl=self._queue_url, MessageBody=bodies[0], **options)
             return
-        batch = [{"Id": str(number), "MessageBody": body} for number, body in enumerate(bodies)]
+        batch = [
+            {"Id": str(number), "MessageBody": body, **options}
+            for number, body in enumerate(bodies)
+        ]
         answer = self._client.send_message_batch(QueueUrl=self._queue_url, Entries=batch)
         if answer.get("Failed"):
             msg = f"the payout queue refused {len(answer['Failed'])} messages"
@@ -57,13 +66,9 @@ class SqsDeadLetters:
         self._queue_url = queue_url
 
     def count(self) -> int:
-        from botocore.exceptions import BotoCoreError, ClientError
-
         name = "ApproximateNumberOfMessages"
-        try:
+        with translated("the payout DLQ"):
             answer = self._connect().get_queue_attributes(
                 QueueUrl=self._queue_url, AttributeNames=[name]
             )
-        except (BotoCoreError, ClientError) as error:
-            raise Unavailable("the payout DLQ does not answer") from error
         return int(answer["Attributes"][name])

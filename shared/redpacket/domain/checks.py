@@ -7,10 +7,10 @@ withdrawals and prizes, which this version does not have.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from redpacket.domain.claim import Fate, ShareFate
+from redpacket.domain.claim import Fate, ShareFate, Taker
 from redpacket.domain.ledger import DEPOSITS, FEN_MAX, Entry, may_go_below_zero
 from redpacket.domain.packet import Packet, PacketStatus
 from redpacket.domain.split import amounts_fen
@@ -145,6 +145,49 @@ def check_once_per_user(facts: PacketFacts) -> list[Difference]:
         Difference("I4", facts.packet.packet_id, f"shares of {user_id}", 1, times)
         for user_id, times in takers.items()
         if times > 1
+    ]
+
+
+def check_takers(shares: Iterable[ShareFate], takers: Iterable[Taker]) -> list[Difference]:
+    """I4: every claim has its taker's note, of that share and amount; no note lacks its claim."""
+    claimed = {
+        (share.packet_id, share.taker.user_id if share.taker else ""): (
+            share.share_no,
+            share.amount_fen,
+        )
+        for share in shares
+        if share.fate is Fate.CLAIMED
+    }
+    noted = {
+        (taker.packet_id, taker.user_id): (taker.share_no, taker.amount_fen) for taker in takers
+    }
+    return [
+        Difference(
+            "I4",
+            packet_id,
+            f"share that the taker's row of {user_id} names",
+            str(claimed.get((packet_id, user_id))),
+            str(noted.get((packet_id, user_id))),
+        )
+        for packet_id, user_id in sorted(claimed.keys() | noted.keys())
+        if claimed.get((packet_id, user_id)) != noted.get((packet_id, user_id))
+    ]
+
+
+def check_packet_exists(
+    shares: Iterable[ShareFate], packet_ids: Container[str]
+) -> list[Difference]:
+    """I3: a share with a fate belongs to a packet; without one nothing says what it is worth."""
+    return [
+        Difference(
+            "I3",
+            share.packet_id,
+            f"share {share.share_no} of a packet that does not exist",
+            0,
+            share.amount_fen,
+        )
+        for share in shares
+        if share.packet_id not in packet_ids
     ]
 
 

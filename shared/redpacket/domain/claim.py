@@ -10,11 +10,15 @@ from redpacket.domain.packet import Person
 
 
 class GrabStatus(StrEnum):
-    """What `lua/packet_grab.lua` answers, in order of precedence."""
+    """What `lua/packet_grab.lua` answers, in order of precedence.
+
+    PACKET_GATED is the board's own: the packet has rules, and nobody has said that they are met.
+    """
 
     ALREADY_CLAIMED = "already_claimed"
     PACKET_NOT_LOADED = "packet_not_loaded"
     PACKET_EMPTIED = "packet_emptied"
+    PACKET_GATED = "packet_gated"
     PACKET_EXPIRED = "packet_expired"
     PACKET_NOT_STARTED = "packet_not_started"
     CLAIMED = "claimed"
@@ -24,12 +28,62 @@ class GrabStatus(StrEnum):
 class GrabOutcome:
     """The cache's answer: *share_no* with CLAIMED and ALREADY_CLAIMED, else None.
 
-    *terms* are the packet's in their canonical form, with either of them.
+    *terms* are the packet's in their canonical form, with either of them and with PACKET_GATED;
+    *is_gated* tells that the packet has rules.
     """
 
     status: GrabStatus
     share_no: int | None = None
     terms: str = ""
+    is_gated: bool = False
+
+
+class AdmitStatus(StrEnum):
+    """What `lua/packet_admit.lua` answers, in order of precedence."""
+
+    ALREADY_CLAIMED = "already_claimed"
+    PACKET_NOT_LOADED = "packet_not_loaded"
+    PACKET_EMPTIED = "packet_emptied"
+    PACKET_EXPIRED = "packet_expired"
+    PACKET_NOT_STARTED = "packet_not_started"
+    ADMITTED = "admitted"
+    CROWDED = "crowded"
+
+
+@dataclass(frozen=True, slots=True)
+class AdmitOutcome:
+    """The cache's answer to who wants to open: *number* depends on the status.
+
+    With ADMITTED it is when the admission ends, in ms; with CROWDED when the first of the others'
+    does; with ALREADY_CLAIMED the share number; else 0.
+    """
+
+    status: AdmitStatus
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """Step one of two: *grab_token* opens a share until *expires_at_ms*, if one is left."""
+
+    grab_token: str
+    expires_at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """How many shares one user may take over all packets of a campaign."""
+
+    campaign_id: str
+    count_max: int
+
+
+class QuotaStatus(StrEnum):
+    """What `lua/quota_reserve.lua` answers, in order of precedence."""
+
+    EXHAUSTED = "exhausted"
+    FULL = "full"
+    RESERVED = "reserved"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +124,23 @@ class ShareFate:
         return ShareRef(self.packet_id, self.share_no)
 
 
+@dataclass(frozen=True, slots=True)
+class Taker:
+    """What keeps a user from a second share of a packet: a note of the first one (I4)."""
+
+    packet_id: str
+    user_id: str
+    share_no: int
+    amount_fen: int
+
+
 class RecordStatus(StrEnum):
     """What became of an attempt to make a claim durable, in order of precedence."""
 
     USER_HAS_SHARE = "user_has_share"
     SHARE_REFUNDED = "share_refunded"
     SHARE_TAKEN = "share_taken"
+    QUOTA_EXHAUSTED = "quota_exhausted"
     RECORDED = "recorded"
 
 

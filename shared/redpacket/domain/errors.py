@@ -15,6 +15,7 @@
   x SwitchedOff           an operator turned this off for a while; nothing is lost
   x Busy                  another request with the same idempotency key is under way
   x Unavailable           a dependency failed or its answer is unknown; asking again gives the truth
+    + CacheAway           nothing of the cache answers, not only what was asked for
   x InvariantViolated     a bug or corruption: that item stops, and an operator is alarmed
 """
 
@@ -201,6 +202,10 @@ class Unavailable(RedPacketError):
 
     code = "unavailable"
     retry_after_s = 1
+
+
+class CacheAway(Unavailable):
+    """The cache can't be reached: whoever has many packets need not ask it for the next one."""
 
 
 class InvariantViolated(RedPacketError):

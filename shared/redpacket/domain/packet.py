@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from redpacket.domain.errors import Forbidden, PacketNotFound
+from redpacket.domain.passphrase import THRESHOLD_DEFAULT
 from redpacket.domain.split import Terms
 
 PACKET_ID_BYTES = 16
@@ -28,9 +29,10 @@ class Kind(StrEnum):
 
 
 class Opening(StrEnum):
-    """`one_step`: grab takes a share at once."""
+    """`one_step`: grab takes a share at once; `two_step`: grab (抢) admits, open (拆) takes it."""
 
     ONE_STEP = "one_step"
+    TWO_STEP = "two_step"
 
 
 class PacketStatus(StrEnum):
@@ -51,13 +53,34 @@ class Person:
 
 
 @dataclass(frozen=True, slots=True)
+class Rules:
+    """Who may take a share, and how; written at send and never changed.
+
+    No *recipients* means everybody with the link. *passphrase* is what they must say (口令), alike
+    by at least *passphrase_threshold* of 100. *campaign_id* names the campaign whose quota counts.
+    """
+
+    opening: Opening = Opening.ONE_STEP
+    recipients: frozenset[str] = frozenset()
+    passphrase: str | None = None
+    passphrase_threshold: int = THRESHOLD_DEFAULT
+    campaign_id: str | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Tell whether anybody may take a share at once: then a grab needs no rules."""
+        is_gated = self.recipients or self.passphrase or self.campaign_id
+        return self.opening is Opening.ONE_STEP and not is_gated
+
+
+@dataclass(frozen=True, slots=True)
 class Packet:
     """The packet row: written once at send; only the last five fields ever change."""
 
     packet_id: str
     sender: Person
     kind: Kind
-    opening: Opening
+    rules: Rules
     greeting: str
     terms: Terms
     created_at_ms: int

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from redpacket.domain.campaign import check_campaign_id
 from redpacket.domain.errors import (
     Forbidden,
     IdempotencyKeyMissing,
@@ -22,7 +23,8 @@ from redpacket.domain.errors import (
     Rejected,
     SwitchedOff,
 )
-from redpacket.domain.packet import Person, check_packet_id, check_user_id
+from redpacket.domain.packet import PACKET_ID, Person, check_packet_id, check_user_id
+from redpacket.domain.switches import Switch, switch_named
 from redpacket.domain.text import composed, is_visible
 from redpacket.edge.problems import problem_of
 from redpacket.edge.telemetry import logger
@@ -64,6 +66,24 @@ class HttpRequest:
     def packet_id(self) -> str:
         """The packet that the path names. Raises PacketNotFound where it can't be one."""
         return check_packet_id(self.path.get("packet_id", ""))
+
+    @property
+    def switch(self) -> Switch:
+        """The switch that the path names. Raises SwitchNotFound."""
+        return switch_named(self.path.get("name", ""))
+
+    @property
+    def campaign_id(self) -> str:
+        """The campaign that the path names. Raises CampaignNotFound where it can't be one."""
+        return check_campaign_id(self.path.get("campaign_id", ""))
+
+    @property
+    def after_packet_id(self) -> str | None:
+        """The packet after which a page begins, by its cursor. Raises InvalidRequest."""
+        cursor = self.query.get("cursor")
+        if cursor is not None and not PACKET_ID.fullmatch(cursor):
+            raise InvalidRequest([{"field": "cursor", "message": "is no cursor of this list"}])
+        return cursor
 
     @property
     def user(self) -> Person:

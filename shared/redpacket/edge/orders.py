@@ -1,24 +1,30 @@
-"""From the body of POST /packets to an order within this deployment's limits."""
+"""From the body of POST /packets to an order, and what of it is above this deployment's limits."""
 
 from __future__ import annotations
 
 from redpacket.domain.errors import InvalidRequest
-from redpacket.domain.packet import Kind, Opening
+from redpacket.domain.packet import Kind, Opening, Rules
 from redpacket.domain.split import Split, default_share_fen_max
-from redpacket.edge import settings
-from redpacket.edge.api import HttpRequest
+from redpacket.edge import settings, wiring
+from redpacket.edge.api import ADMIN_SCOPE, HttpRequest
 from redpacket.edge.schemas import SendBody, idempotent_request, parse
 from redpacket.flows.send_packet import SendOrder
 
 
 def send_order(request: HttpRequest) -> SendOrder:
-    """Read an order. Raises InvalidRequest, IdempotencyKeyMissing, Forbidden."""
+    """Read an order. Raises InvalidRequest, IdempotencyKeyMissing, Forbidden, CampaignNotFound."""
     sender = request.user
     idempotent = idempotent_request(request)
     body = parse(SendBody, request.json())
     cap_fen = settings.share_fen_max()
-    _check_limit("count", body.count, settings.packet_count_max())
-    _check_limit("share_fen_max", body.share_fen_max or cap_fen, cap_fen)
+    is_of_campaign = body.campaign_id is not None
+    if is_of_campaign:
+        request.require_scope(ADMIN_SCOPE)
+    count_max = settings.campaign_count_max() if is_of_campaign else settings.packet_count_max()
+    limits = (
+        ("count", body.count, count_max),
+        ("share_fen_max", body.share_fen_max or cap_fen, cap_fen),
+    )
     kind = Kind(body.kind)
     default_split = Split.EQUAL if kind is Kind.EQUAL else Split.DOUBLE_MEAN
     split = Split(body.split) if body.split else default_split
@@ -29,22 +35,49 @@ def send_order(request: HttpRequest) -> SendOrder:
         unit_fen=body.unit_fen,
         cap_fen=cap_fen,
     )
+    # A campaign's packet lives as long as the campaign where nothing else is asked for.
+    is_until_the_end = is_of_campaign and "expires_in_s" not in body.model_fields_set
     return SendOrder(
         sender=sender,
         request=idempotent,
         kind=kind,
         split=split,
-        opening=Opening(body.opening),
+        rules=_rules(body),
         total_fen=body.total_fen,
         count=body.count,
         share_fen_min=body.share_fen_min,
         share_fen_max=share_fen_max,
         unit_fen=body.unit_fen,
         greeting=body.greeting,
-        life_ms=body.expires_in_s * 1000,
+        life_ms=None if is_until_the_end else body.expires_in_s * 1000,
+        campaign=wiring.get_campaign(body.campaign_id) if body.campaign_id else None,
+        # Not refused here: a repeat gets its first answer, although limits were lowered since.
+        above_limits=tuple(
+            (name, f"is above {limit}") for name, value, limit in limits if value > limit
+        ),
     )
 
 
-def _check_limit(name: str, value: int, limit: int) -> None:
-    if value > limit:
-        raise InvalidRequest([{"field": name, "message": f"is above {limit}"}])
+def _rules(body: SendBody) -> Rules:
+    return Rules(
+        opening=Opening(body.opening),
+        recipients=_recipients(body.recipients or []),
+        passphrase=body.passphrase,
+        passphrase_threshold=body.passphrase_threshold,
+    )
+
+
+def _recipients(user_tokens: list[str]) -> frozenset[str]:
+    """Return whose tokens these are. Raises InvalidRequest, which names those of nobody."""
+    if not user_tokens:
+        return frozenset()
+    tokens = wiring.public_tokens()
+    users = [tokens.find_user(user_token) for user_token in user_tokens]
+    unknown = [
+        {"field": f"recipients.{position}", "message": "is nobody's token"}
+        for position, user_id in enumerate(users)
+        if user_id is None
+    ]
+    if unknown:
+        raise InvalidRequest(unknown)
+    return frozenset(user_id for user_id in users if user_id)

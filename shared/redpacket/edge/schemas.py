@@ -21,9 +21,21 @@ from pydantic import (
     model_validator,
 )
 
+from redpacket.domain.campaign import (
+    AT_MS_MAX,
+    CAMPAIGN_ID,
+    TIMEZONE,
+    TIMEZONE_DEFAULT,
+    CampaignPlan,
+    CampaignStatus,
+    DrawRules,
+    WhenSoldOut,
+    is_timezone,
+)
 from redpacket.domain.errors import Forbidden, InvalidRequest
 from redpacket.domain.ledger import FEN_MAX
 from redpacket.domain.packet import USER_ID, check_user_id
+from redpacket.domain.passphrase import THRESHOLD_DEFAULT, can_be_said
 from redpacket.domain.split import UNIT_FEN_MAX
 from redpacket.domain.text import composed, is_visible
 from redpacket.edge.api import HttpRequest
@@ -32,6 +44,13 @@ from redpacket.ports import Request
 DEFAULT_GREETING = "恭喜发财，大吉大利"
 GREETING_GRAPHEMES_MAX = 50
 NICKNAME_GRAPHEMES_MAX = 32
+PASSPHRASE_GRAPHEMES_MAX = 20
+RECIPIENTS_MAX = 100
+REASON_GRAPHEMES_MAX = 100
+TITLE_GRAPHEMES_MAX = 50
+DESCRIPTION_GRAPHEMES_MAX = 500
+PER_USER_MAX = 1_000_000
+WEIGHT_MAX = 1_000_000_000
 _CODE_POINTS_PER_GRAPHEME_MAX = 8
 _VISIBLE_TEXT = {"format": "visible-text"}
 """A format of our own in openapi.json, where no pattern says what `_text` checks."""
@@ -71,6 +90,13 @@ def _not_empty(text: str) -> str:
     return text
 
 
+def _sayable(text: str) -> str:
+    if not can_be_said(text):
+        msg = "has no letter or digit that could be said"
+        raise ValueError(msg)
+    return text
+
+
 def _user_id(text: str) -> str:
     try:
         return check_user_id(text)
@@ -79,7 +105,28 @@ def _user_id(text: str) -> str:
         raise ValueError(msg) from None
 
 
+def _timezone(name: str) -> str:
+    if not is_timezone(name):
+        msg = "is no time zone, like Asia/Shanghai"
+        raise ValueError(msg)
+    return name
+
+
 Fen = Annotated[int, Field(ge=1, le=FEN_MAX)]
+AtMs = Annotated[int, Field(ge=0, le=AT_MS_MAX)]
+PerUser = Annotated[int, Field(ge=0, le=PER_USER_MAX)]
+
+
+UserToken = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{40,200}$")]
+"""As GET /me shows it."""
+
+Passphrase = Annotated[
+    str,
+    _length(PASSPHRASE_GRAPHEMES_MAX),
+    _text(PASSPHRASE_GRAPHEMES_MAX),
+    AfterValidator(_sayable),
+    Field(json_schema_extra=_VISIBLE_TEXT),
+]
 
 
 class _Body(BaseModel):
@@ -101,7 +148,7 @@ class SendBody(_Body):
     share_fen_min: Fen = 1
     share_fen_max: Fen | None = None
     unit_fen: Annotated[int, Field(ge=1, le=UNIT_FEN_MAX)] = 1
-    opening: Literal["one_step"] = "one_step"
+    opening: Literal["one_step", "two_step"] = "one_step"
     greeting: Annotated[
         str,
         _length(GREETING_GRAPHEMES_MAX),
@@ -109,6 +156,12 @@ class SendBody(_Body):
         Field(json_schema_extra=_VISIBLE_TEXT),
     ] = DEFAULT_GREETING
     expires_in_s: Annotated[int, Field(ge=1, le=LIFE_S_MAX)] = LIFE_S_DEFAULT
+    recipients: (
+        Annotated[list[UserToken], Field(min_length=1, max_length=RECIPIENTS_MAX)] | None
+    ) = None
+    passphrase: Passphrase | None = None
+    passphrase_threshold: Annotated[int, Field(ge=1, le=100)] = THRESHOLD_DEFAULT
+    campaign_id: Annotated[str, StringConstraints(pattern=f"^{CAMPAIGN_ID.pattern}$")] | None = None
 
     @model_validator(mode="after")
     def _split_fits_kind(self) -> SendBody:
@@ -118,10 +171,84 @@ class SendBody(_Body):
         return self
 
 
+class RulesBody(_Body):
+    """What one user may do on one day; 0 is no limit."""
+
+    attempts_per_user_per_day: PerUser = 0
+    wins_per_user_per_day: PerUser = 0
+
+
+class CampaignBody(_Body):
+    """PUT /admin/campaigns/{campaign_id}.
+
+    Without *budget_fen* the budget stays as it is, and is 0 at first.
+    """
+
+    title: Annotated[
+        str,
+        _length(TITLE_GRAPHEMES_MAX),
+        _text(TITLE_GRAPHEMES_MAX),
+        AfterValidator(_not_empty),
+        Field(json_schema_extra={**_VISIBLE_TEXT, "pattern": r"\S"}),
+    ]
+    description: Annotated[
+        str,
+        _length(DESCRIPTION_GRAPHEMES_MAX),
+        _text(DESCRIPTION_GRAPHEMES_MAX),
+        Field(json_schema_extra=_VISIBLE_TEXT),
+    ] = ""
+    starts_at_ms: AtMs
+    ends_at_ms: AtMs
+    timezone: Annotated[
+        str,
+        StringConstraints(max_length=64),
+        AfterValidator(_timezone),
+        Field(json_schema_extra={"pattern": f"^({TIMEZONE.pattern})$"}),
+    ] = TIMEZONE_DEFAULT
+    miss_weight: Annotated[int, Field(ge=0, le=WEIGHT_MAX)] = 0
+    rules: RulesBody = RulesBody()
+    when_sold_out: Literal["redistribute", "miss"] = "redistribute"
+    passphrase: Passphrase | None = None
+    budget_fen: Annotated[int, Field(ge=0, le=FEN_MAX)] | None = None
+    quota_per_user: PerUser = 0
+    status: Literal["on", "off"]
+    version: Annotated[int, Field(ge=1)] | None = None
+
+    @model_validator(mode="after")
+    def _ends_after_its_start(self) -> CampaignBody:
+        if self.ends_at_ms <= self.starts_at_ms:
+            msg = "ends_at_ms is not after starts_at_ms"
+            raise ValueError(msg)
+        return self
+
+    def plan(self, campaign_id: str) -> CampaignPlan:
+        """Return what the operator decides, in the domain's words."""
+        return CampaignPlan(
+            campaign_id=campaign_id,
+            title=self.title,
+            description=self.description,
+            starts_at_ms=self.starts_at_ms,
+            ends_at_ms=self.ends_at_ms,
+            timezone=self.timezone,
+            miss_weight=self.miss_weight,
+            rules=DrawRules(self.rules.attempts_per_user_per_day, self.rules.wins_per_user_per_day),
+            when_sold_out=WhenSoldOut(self.when_sold_out),
+            passphrase=self.passphrase,
+            quota_per_user=self.quota_per_user,
+            status=CampaignStatus(self.status),
+        )
+
+
 class GrabBody(_Body):
     """POST /packets/{packet_id}/grab; a passphrase is ignored where the packet has none."""
 
     passphrase: Annotated[str, StringConstraints(max_length=200)] | None = None
+
+
+class OpenBody(_Body):
+    """POST /packets/{packet_id}/open."""
+
+    grab_token: Annotated[str, StringConstraints(max_length=200)]
 
 
 class DepositBody(_Body):
@@ -133,6 +260,18 @@ class DepositBody(_Body):
         Field(json_schema_extra={"pattern": f"^{USER_ID.pattern}$"}),
     ]
     amount_fen: Fen
+
+
+class SwitchBody(_Body):
+    """PUT /admin/switches/{name}; *reason* is for whoever finds it off."""
+
+    on: bool
+    reason: Annotated[
+        str,
+        _length(REASON_GRAPHEMES_MAX),
+        _text(REASON_GRAPHEMES_MAX),
+        Field(json_schema_extra=_VISIBLE_TEXT),
+    ] = ""
 
 
 class ProfileBody(_Body):

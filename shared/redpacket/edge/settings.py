@@ -31,6 +31,11 @@ def profiles_table() -> str:
     return _required("PROFILES_TABLE")
 
 
+def campaigns_table() -> str:
+    """Return CAMPAIGNS_TABLE."""
+    return _required("CAMPAIGNS_TABLE")
+
+
 def payout_queue_url() -> str:
     """Return PAYOUT_QUEUE_URL."""
     return _required("PAYOUT_QUEUE_URL")
@@ -80,6 +85,36 @@ def share_fen_max() -> int:
 def packet_count_max() -> int:
     """Return PACKET_COUNT_MAX: the most shares of a chat packet."""
     return int(_required("PACKET_COUNT_MAX"))
+
+
+def admission_factor() -> int:
+    """Return ADMISSION_FACTOR: how many users per share may be admitted to open, at one time."""
+    return int(_required("ADMISSION_FACTOR"))
+
+
+def sends_per_minute() -> int:
+    """Return SENDS_PER_MINUTE: how fast one user may send, in the long run."""
+    return int(_required("SENDS_PER_MINUTE"))
+
+
+def send_burst() -> int:
+    """Return SEND_BURST: how many packets one user may send at once."""
+    return int(_required("SEND_BURST"))
+
+
+def switches_table() -> str:
+    """Return SWITCHES_TABLE."""
+    return _required("SWITCHES_TABLE")
+
+
+def payout_mapping_id() -> str:
+    """Return PAYOUT_MAPPING_ID: what hands the payout queue's messages to its function."""
+    return _required("PAYOUT_MAPPING_ID")
+
+
+def campaign_count_max() -> int:
+    """Return CAMPAIGN_COUNT_MAX: the most shares of a campaign's packet."""
+    return int(_required("CAMPAIGN_COUNT_MAX"))
 
 
 def close_grace_ms() -> int:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from redpacket.domain.campaign import Campaign
 from redpacket.domain.checks import Difference
-from redpacket.domain.claim import Claim, ShareFate
+from redpacket.domain.claim import Admission, Claim, ShareFate
 from redpacket.domain.ledger import DEPOSITS, Entry
 from redpacket.domain.packet import Packet, Person
+from redpacket.domain.switches import SwitchState
+from redpacket.flows.preheat_campaign import Preheated
 from redpacket.flows.read_proof import Proof
 from redpacket.flows.read_records import PacketList, Record
 from redpacket.flows.reconcile import Reconciliation
@@ -35,14 +38,27 @@ def sent_view(packet: Packet, share_base_url: str) -> dict[str, Any]:
         "status": "open",
         "kind": packet.kind,
         "split": packet.terms.split,
-        "opening": packet.opening,
+        "opening": packet.rules.opening,
         "total_fen": packet.terms.total_fen,
         "count": packet.terms.count,
         "greeting": packet.greeting,
         "created_at_ms": packet.created_at_ms,
+        "starts_at_ms": packet.starts_at_ms,
         "expires_at_ms": packet.expires_at_ms,
+        "campaign_id": packet.rules.campaign_id,
         "commitment": packet.terms.commitment,
         "share_url": f"{share_base_url}/packets/{packet.packet_id}",
+    }
+
+
+def grab_view(answer: Claim | Admission) -> dict[str, Any]:
+    """Show a taker their claim, or who was admitted how to open, and until when."""
+    if isinstance(answer, Claim):
+        return claim_view(answer)
+    return {
+        "outcome": "admitted",
+        "grab_token": answer.grab_token,
+        "expires_at_ms": answer.expires_at_ms,
     }
 
 
@@ -92,7 +108,9 @@ def record_view(
         "sender": people.view(packet.sender),
         "kind": packet.kind,
         "split": packet.terms.split,
-        "opening": packet.opening,
+        "opening": packet.rules.opening,
+        "is_exclusive": bool(packet.rules.recipients),
+        "needs_passphrase": packet.rules.passphrase is not None,
         "greeting": packet.greeting,
         "status": record.status,
         "total_fen": packet.terms.total_fen,
@@ -103,7 +121,9 @@ def record_view(
         "refunded_fen": packet.refunded_fen,
         "refunded_at_ms": packet.refunded_at_ms,
         "created_at_ms": packet.created_at_ms,
+        "starts_at_ms": packet.starts_at_ms,
         "expires_at_ms": packet.expires_at_ms,
+        "campaign_id": packet.rules.campaign_id,
         "emptied_in_ms": record.emptied_in_ms,
         "closed_at_ms": packet.closed_at_ms,
         "luckiest": claim(best) if best else None,
@@ -168,6 +188,47 @@ def transfers_view(entries: Iterable[Entry], next_cursor: str | None) -> dict[st
     }
 
 
+def campaign_view(campaign: Campaign) -> dict[str, Any]:
+    """Show a campaign to its users: neither its money nor its passphrase."""
+    return {
+        "campaign_id": campaign.campaign_id,
+        "title": campaign.title,
+        "description": campaign.description,
+        "starts_at_ms": campaign.starts_at_ms,
+        "ends_at_ms": campaign.ends_at_ms,
+        "timezone": campaign.timezone,
+        "rules": {
+            "attempts_per_user_per_day": campaign.rules.attempts_per_user_per_day,
+            "wins_per_user_per_day": campaign.rules.wins_per_user_per_day,
+        },
+        "when_sold_out": campaign.when_sold_out,
+        "quota_per_user": campaign.quota_per_user,
+        "status": campaign.status,
+        "prizes": [],
+    }
+
+
+def campaign_admin_view(campaign: Campaign) -> dict[str, Any]:
+    """Show a campaign to an operator: all of it."""
+    return {
+        **campaign_view(campaign),
+        "miss_weight": campaign.miss_weight,
+        "passphrase": campaign.passphrase,
+        "budget_fen": campaign.budget_fen,
+        "budget_left_fen": campaign.budget_left_fen,
+        "version": campaign.version,
+    }
+
+
+def preheated_view(preheated: Preheated) -> dict[str, Any]:
+    """Show an operator how far a preheat came."""
+    return {
+        "packet_count": preheated.packet_count,
+        "loaded_count": preheated.loaded_count,
+        "next": preheated.next_cursor,
+    }
+
+
 def audit_view(differences: Sequence[Difference]) -> dict[str, Any]:
     """Show an operator what an audit found."""
     return {
@@ -194,6 +255,21 @@ def reconciliation_view(found: Reconciliation) -> dict[str, Any]:
         "entry_count": found.entry_count,
         "packet_count": found.packet_count,
     }
+
+
+def switch_view(state: SwitchState) -> dict[str, Any]:
+    """Show an operator a switch; who turned it is in the log."""
+    return {
+        "name": state.switch,
+        "on": state.is_on,
+        "reason": state.reason,
+        "changed_at_ms": state.changed_at_ms,
+    }
+
+
+def switches_view(states: Iterable[SwitchState]) -> dict[str, Any]:
+    """Show an operator all switches."""
+    return {"items": [switch_view(state) for state in states]}
 
 
 def _payout(share: ShareFate) -> str:

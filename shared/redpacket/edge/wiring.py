@@ -14,19 +14,31 @@ from typing import TYPE_CHECKING, Any
 from redpacket.adapters.dynamo import Dynamo
 from redpacket.adapters.dynamo_packets import DynamoPackets
 from redpacket.domain.ledger import user_account
+from redpacket.domain.switches import Switch, SwitchState
 from redpacket.edge import settings
 from redpacket.edge.telemetry import journal
 from redpacket.ports import Profile
 
 if TYPE_CHECKING:
+    from redpacket.adapters.dynamo_campaigns import DynamoCampaigns
     from redpacket.adapters.dynamo_ledger import DynamoLedger
     from redpacket.adapters.dynamo_profiles import DynamoProfiles
+    from redpacket.adapters.dynamo_switches import DynamoSwitches
+    from redpacket.adapters.lambda_deliveries import LambdaDeliveries
+    from redpacket.adapters.pinyin import PinyinPhrases
     from redpacket.adapters.public_tokens import KeyedTokens
+    from redpacket.adapters.redis_cache import Client
     from redpacket.adapters.redis_claims import RedisClaims
+    from redpacket.adapters.redis_limits import RedisLimits
     from redpacket.adapters.sqs_payouts import SqsDeadLetters, SqsPayouts
+    from redpacket.domain.campaign import Campaign, CampaignPlan
     from redpacket.domain.checks import Difference
-    from redpacket.domain.claim import Claim, ShareRef
+    from redpacket.domain.claim import Admission, Claim, ShareRef
     from redpacket.domain.packet import Packet, Person
+    from redpacket.flows.claim_share import Desk
+    from redpacket.flows.grab_packet import RuleBook
+    from redpacket.flows.preheat_campaign import Preheated
+    from redpacket.flows.read_switches import KnownSwitches
     from redpacket.flows.reconcile import Reconciliation
     from redpacket.flows.send_packet import SendOrder
     from redpacket.ports import Request
@@ -36,7 +48,8 @@ _AWS_CONNECT_TIMEOUT_S = 1
 _AWS_READ_TIMEOUT_S = 2
 _AWS_TRIES = 2
 """A grab in the worst case: the cache 2 x 0.5 s, ledger and queue 2 x 3 s each, so that a user gets
-a 503 before the Lambda's 15 s are over, and not a 502."""
+a 503 before the Lambda's 15 s are over, and not a 502. Where the cache has no copy of the switches
+either, the ledger is asked for them first: 2 x 3 s more, but then it does not get to the queue."""
 
 _SWEEP_RESERVE_MS = 8_000
 """The last chunk must end before the Lambda does."""
@@ -93,6 +106,27 @@ def ledger() -> DynamoLedger:
 
 
 @cache
+def campaign_ledger() -> DynamoLedger:
+    """Return the ledger of AccountsTable that also takes from the budgets of CampaignsTable."""
+    from redpacket.adapters.dynamo_ledger import DynamoLedger
+
+    return DynamoLedger(
+        _dynamo(),
+        settings.accounts_table(),
+        settings.packets_table(),
+        settings.campaigns_table(),
+    )
+
+
+@cache
+def campaigns() -> DynamoCampaigns:
+    """Return the campaigns of CampaignsTable."""
+    from redpacket.adapters.dynamo_campaigns import DynamoCampaigns
+
+    return DynamoCampaigns(_dynamo(), settings.campaigns_table())
+
+
+@cache
 def profiles() -> DynamoProfiles:
     """Return the profiles of ProfilesTable."""
     from redpacket.adapters.dynamo_profiles import DynamoProfiles
@@ -101,9 +135,8 @@ def profiles() -> DynamoProfiles:
 
 
 @cache
-def board() -> RedisClaims:
-    """Return the claim board on the cache."""
-    from redpacket.adapters.redis_claims import RedisClaims, connect
+def _cache_client() -> Client:
+    from redpacket.adapters.redis_cache import connect
 
     host, port = settings.cache_address()
     username, password = settings.cache_user()
@@ -116,8 +149,63 @@ def board() -> RedisClaims:
     if settings.cache_is_cluster():
         from redpacket.adapters.redis_cluster import connect_cluster
 
-        return RedisClaims(connect_cluster(host, port, **options))
-    return RedisClaims(connect(host, port, **options))
+        return connect_cluster(host, port, **options)
+    return connect(host, port, **options)
+
+
+@cache
+def board() -> RedisClaims:
+    """Return the claim board on the cache."""
+    from redpacket.adapters.redis_claims import RedisClaims
+
+    return RedisClaims(_cache_client())
+
+
+@cache
+def limits() -> RedisLimits:
+    """Return the rate limits on the cache.
+
+    `flows/limit_rate.py::limit_rate` takes one of the limits of `domain/limits.py`: `send_limit`,
+    or `PASSPHRASE_TRIES` with a `passphrase_subject`.
+    """
+    from redpacket.adapters.redis_limits import RedisLimits
+
+    return RedisLimits(_cache_client())
+
+
+@cache
+def switch_store() -> DynamoSwitches:
+    """Return the switches of SwitchesTable."""
+    from redpacket.adapters.dynamo_switches import DynamoSwitches
+
+    return DynamoSwitches(_dynamo(), settings.switches_table())
+
+
+@cache
+def switches() -> KnownSwitches:
+    """Return the switches as this process knows them, by way of the cache."""
+    from redpacket.adapters.redis_switches import RedisSwitches
+    from redpacket.flows.read_switches import KnownSwitches
+
+    return KnownSwitches(
+        store=switch_store(), copy=RedisSwitches(_cache_client()), clock=clock, journal=journal
+    )
+
+
+@cache
+def _payout_switches() -> KnownSwitches:
+    from redpacket.flows.read_switches import KnownSwitches
+
+    # Payouts know no cache.
+    return KnownSwitches(store=switch_store(), copy=None, clock=clock, journal=journal)
+
+
+@cache
+def deliveries() -> LambdaDeliveries:
+    """Return what hands the payout queue's messages to the payout function."""
+    from redpacket.adapters.lambda_deliveries import LambdaDeliveries
+
+    return LambdaDeliveries(lambda: _aws("lambda"), settings.payout_mapping_id())
 
 
 @cache
@@ -144,13 +232,43 @@ def public_tokens() -> KeyedTokens:
     return load_tokens(lambda: _aws("secretsmanager"), settings.user_token_secret_arn())
 
 
+def require_on(switch: Switch) -> None:
+    """Raise SwitchedOff where an operator has turned *switch* off; ask it before anything else."""
+    switches().require_on(switch)
+
+
+def limit_sends(user_id: str) -> None:
+    """Bind flows/limit_rate to a user's sends."""
+    from redpacket.domain.limits import send_limit
+    from redpacket.flows.limit_rate import limit_rate
+
+    limit = send_limit(settings.sends_per_minute(), settings.send_burst())
+    limit_rate(limit, user_id, limits=limits(), journal=journal)
+
+
+def turn_switch(switch: Switch, *, is_on: bool, reason: str, operator_id: str) -> SwitchState:
+    """Bind flows/turn_switch."""
+    from redpacket.flows.turn_switch import turn_switch as flow
+
+    return flow(
+        switch,
+        is_on=is_on,
+        reason=reason,
+        operator_id=operator_id,
+        switches=switch_store(),
+        deliveries=deliveries(),
+        clock=clock,
+        journal=journal,
+    )
+
+
 def send_packet(order: SendOrder) -> Packet:
     """Bind flows/send_packet."""
     from redpacket.flows.send_packet import send_packet as flow
 
     return flow(
         order,
-        ledger=ledger(),
+        ledger=campaign_ledger(),
         packets=packets(),
         board=board(),
         clock=clock,
@@ -160,23 +278,55 @@ def send_packet(order: SendOrder) -> Packet:
     )
 
 
-def grab_packet(packet_id: str, taker: Person) -> Claim:
-    """Bind flows/grab_packet."""
-    from redpacket.flows.grab_packet import grab_packet as flow
+def _desk() -> Desk:
+    from redpacket.flows.claim_share import Desk
 
-    return flow(
-        packet_id,
-        taker,
-        board=board(),
-        packets=packets(),
-        payouts=payouts(),
-        clock=clock,
-        journal=journal,
+    return Desk(board=board(), packets=packets(), payouts=payouts(), clock=clock, journal=journal)
+
+
+@cache
+def phrases() -> PinyinPhrases:
+    """Return what compares passphrases; its libraries are in the grab function's second layer."""
+    from redpacket.adapters.pinyin import PinyinPhrases
+
+    return PinyinPhrases()
+
+
+@cache
+def _rule_book() -> RuleBook:
+    from redpacket.adapters.redis_quotas import RedisQuotas
+    from redpacket.flows.grab_packet import RuleBook
+    from redpacket.flows.recall_campaign import RecalledCampaigns
+
+    return RuleBook(
+        phrases=phrases(),
+        limits=limits(),
+        campaigns=RecalledCampaigns(campaigns(), clock=clock, journal=journal),
+        quotas=RedisQuotas(_cache_client()),
+        admission_factor=settings.admission_factor(),
     )
 
 
+def grab_packet(packet_id: str, taker: Person, said: str | None) -> Claim | Admission:
+    """Bind flows/grab_packet."""
+    from redpacket.flows.grab_packet import grab_packet as flow
+
+    return flow(packet_id, taker, said, book=_rule_book(), desk=_desk())
+
+
+def open_packet(packet_id: str, taker: Person, grab_token: str) -> Claim:
+    """Bind flows/open_packet."""
+    from redpacket.flows.open_packet import open_packet as flow
+
+    return flow(packet_id, taker, grab_token, book=_rule_book(), desk=_desk())
+
+
 def settle_claims(refs: Iterable[ShareRef]) -> set[ShareRef]:
-    """Bind flows/settle_claims."""
+    """Bind flows/settle_claims; while payouts are off, flows/put_off_claims."""
+    if not _payout_switches().is_on(Switch.PAYOUT):
+        from redpacket.flows.put_off_claims import put_off_claims
+
+        return put_off_claims(refs, payouts=payouts(), journal=journal)
     from redpacket.flows.settle_claims import settle_claims as flow
 
     return flow(refs, ledger=ledger(), packets=packets(), clock=clock, journal=journal)
@@ -197,9 +347,15 @@ def sweep(time_left_ms: int) -> dict[str, int]:
         journal=journal,
         grace_ms=settings.close_grace_ms(),
         stop_at_ms=stop_at_ms,
+        may_go_on=lambda: switches().is_on(Switch.REFUND),
     )
     requeued = requeue_claims(
-        packets=packets(), payouts=payouts(), clock=clock, journal=journal, stop_at_ms=stop_at_ms
+        packets=packets(),
+        payouts=payouts(),
+        clock=clock,
+        journal=journal,
+        stop_at_ms=stop_at_ms,
+        may_go_on=lambda: switches().is_on(Switch.PAYOUT),
     )
     loaded = load_packets(
         packets=packets(), board=board(), clock=clock, journal=journal, stop_at_ms=stop_at_ms
@@ -252,3 +408,35 @@ def keep_profile(user_id: str, nickname: str, avatar_url: str | None) -> dict[st
     profile = Profile(user_id, nickname, avatar_url)
     profiles().put(profile)
     return {user_id: profile}
+
+
+def get_campaign(campaign_id: str) -> Campaign:
+    """Bind flows/edit_campaign."""
+    from redpacket.flows.edit_campaign import get_campaign as flow
+
+    return flow(campaign_id, campaigns=campaigns())
+
+
+def edit_campaign(
+    plan: CampaignPlan, budget_fen: int | None, version: int | None
+) -> tuple[Campaign, bool]:
+    """Bind flows/edit_campaign."""
+    from redpacket.flows.edit_campaign import edit_campaign as flow
+
+    return flow(plan, budget_fen, version, campaigns=campaigns())
+
+
+def preheat_campaign(campaign_id: str, cursor: str | None, time_left_ms: int) -> Preheated:
+    """Bind flows/preheat_campaign."""
+    from redpacket.flows.preheat_campaign import preheat_campaign as flow
+
+    return flow(
+        campaign_id,
+        cursor,
+        campaigns=campaigns(),
+        packets=packets(),
+        board=board(),
+        clock=clock,
+        journal=journal,
+        stop_at_ms=clock.now_ms() + time_left_ms,
+    )

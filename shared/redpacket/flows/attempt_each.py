@@ -28,11 +28,17 @@ def attempt_each(
     clock: Clock,
     journal: Journal,
     stop_at_ms: int,
+    may_go_on: Callable[[], bool] = lambda: True,
 ) -> Attempts[Result]:
-    """Call *do* with every item; journal failures under *name* and go on."""
+    """Call *do* with every item; journal failures under *name* and go on.
+
+    The next sweep finds what is left where *may_go_on* says no: it was switched off.
+    """
     results: list[Result] = []
     failed_count = 0
     for item in items:
+        if not may_go_on():
+            break
         if clock.now_ms() >= stop_at_ms:
             journal.event("sweep_out_of_time", step=name)
             break

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from redpacket.domain.checks import (
     Difference,
     PacketFacts,
@@ -9,7 +11,9 @@ from redpacket.domain.checks import (
     check_entries,
     check_packet,
     check_settled_in_time,
+    check_takers,
 )
+from redpacket.domain.claim import Fate, ShareFate
 from redpacket.domain.errors import PacketNotFound
 from redpacket.domain.ledger import Entry, escrow_account
 from redpacket.ports import Clock, Ledger, Packets
@@ -25,12 +29,22 @@ def audit_packet(
 ) -> list[Difference]:
     """Return every broken rule; money that moves during the audit is read again, not reported."""
     now_ms = clock.now_ms()
-    differences = _check(*_read(packet_id, packets=packets, ledger=ledger), now_ms)
-    if differences:
-        # The three reads are not one moment: a settlement in between looks like a difference.
-        again = _check(*_read(packet_id, packets=packets, ledger=ledger), now_ms)
-        differences = [found for found in again if found in differences]
-    return differences
+
+    def differences() -> list[Difference]:
+        facts, book = _read(packet_id, packets=packets, ledger=ledger)
+        # A claim and its taker's row are one write, and never taken back: this is no race.
+        takers = packets.list_takers(packet_id, user_ids_of(facts.shares))
+        return _check(facts, book, now_ms) + check_takers(facts.shares, takers)
+
+    # The reads are not one moment: a settlement in between looks like a difference.
+    first = differences()
+    return [found for found in differences() if found in first] if first else []
+
+
+def user_ids_of(shares: Iterable[ShareFate]) -> list[str]:
+    """Return who has claimed these shares; "" for a claim that names nobody."""
+    claims = (share for share in shares if share.fate is Fate.CLAIMED)
+    return [share.taker.user_id if share.taker else "" for share in claims]
 
 
 def _read(packet_id: str, *, packets: Packets, ledger: Ledger) -> tuple[PacketFacts, list[Entry]]:

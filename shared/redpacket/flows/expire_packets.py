@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from redpacket.domain.claim import Fate, ShareFate, luckiest
-from redpacket.domain.errors import InvariantViolated, Unavailable
+from redpacket.domain.errors import CacheAway, InvariantViolated, Unavailable
 from redpacket.domain.ledger import Transfer, TransferKind, escrow_account, user_account
 from redpacket.domain.packet import Kind, Packet
 from redpacket.domain.split import amounts_fen
@@ -36,11 +36,15 @@ class ExpireReport:
 
 
 class ImpatientCache:
-    """The board until it fails once: a sweep has no time to wait for it with every packet."""
+    """The board until it is away: a sweep has no time to wait for it with every packet.
+
+    What fails for one packet, like a full memory or a slot that nobody serves, says nothing of the
+    next one.
+    """
 
     def __init__(self, board: ClaimBoard) -> None:
         self._board = board
-        self._failure: Unavailable | None = None
+        self._is_away = False
 
     def close(self, packet_id: str) -> None:
         """Close a packet. Raises Unavailable."""
@@ -51,12 +55,12 @@ class ImpatientCache:
         self._try(lambda: self._board.load(packet, shares))
 
     def _try(self, do: Callable[[], None]) -> None:
-        if self._failure:
-            raise Unavailable("the cache did not answer before in this sweep")
+        if self._is_away:
+            raise CacheAway("the cache did not answer before in this sweep")
         try:
             do()
-        except Unavailable as error:
-            self._failure = error
+        except CacheAway:
+            self._is_away = True
             raise
 
 
@@ -69,8 +73,12 @@ def expire_packets(
     journal: Journal,
     grace_ms: int,
     stop_at_ms: int,
+    may_go_on: Callable[[], bool] = lambda: True,
 ) -> ExpireReport:
-    """Close and refund what is due, the grace once for all of them; stop at *stop_at_ms*."""
+    """Close and refund what is due, the grace once for all of them; stop at *stop_at_ms*.
+
+    Stops as well where *may_go_on* says no: refunds were switched off, and what is due waits.
+    """
     cache = ImpatientCache(board)
 
     def begin(packet_id: str) -> Packet:
@@ -80,7 +88,12 @@ def expire_packets(
 
     def finish(packet: Packet) -> tuple[int, bool]:
         refunded_fen, shares = _refund(
-            packet, packets=packets, ledger=ledger, clock=clock, stop_at_ms=stop_at_ms
+            packet,
+            packets=packets,
+            ledger=ledger,
+            clock=clock,
+            stop_at_ms=stop_at_ms,
+            may_go_on=may_go_on,
         )
         if len(shares) < packet.terms.count or not _tell_cache(packet, shares, cache, journal):
             return refunded_fen, False
@@ -92,7 +105,13 @@ def expire_packets(
 
     due = packets.list_due(clock.now_ms(), PACKETS_PER_SWEEP)
     closing = attempt_each(
-        due, begin, name="close_failed", clock=clock, journal=journal, stop_at_ms=stop_at_ms
+        due,
+        begin,
+        name="close_failed",
+        clock=clock,
+        journal=journal,
+        stop_at_ms=stop_at_ms,
+        may_go_on=may_go_on,
     )
     if closing.results:
         clock.sleep_ms(grace_ms)
@@ -103,6 +122,7 @@ def expire_packets(
         clock=clock,
         journal=journal,
         stop_at_ms=stop_at_ms,
+        may_go_on=may_go_on,
     )
     return ExpireReport(
         closed_count=sum(is_closed for _, is_closed in refunds.results),
@@ -143,9 +163,15 @@ def _tell_cache(
 
 
 def _refund(
-    packet: Packet, *, packets: Packets, ledger: Ledger, clock: Clock, stop_at_ms: int
+    packet: Packet,
+    *,
+    packets: Packets,
+    ledger: Ledger,
+    clock: Clock,
+    stop_at_ms: int,
+    may_go_on: Callable[[], bool],
 ) -> tuple[int, Sequence[ShareFate]]:
-    """Refund every share without a fate, in chunks, until the time is up.
+    """Refund every share without a fate, in chunks, until the time is up or refunds are off.
 
     Returns the fen that went back, and the shares that have a fate now.
     """
@@ -153,7 +179,7 @@ def _refund(
     shares = packets.list_shares(packet.packet_id)
     while missing := _without_fate(packet, shares):
         for start in range(0, len(missing), SHARES_PER_TRANSACTION):
-            if clock.now_ms() >= stop_at_ms:
+            if clock.now_ms() >= stop_at_ms or not may_go_on():
                 return refunded_fen, packets.list_shares(packet.packet_id)
             now_ms = clock.now_ms()
             fates = [

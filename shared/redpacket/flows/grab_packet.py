@@ -1,151 +1,141 @@
-"""Grab (抢) and claim: the cache names a share, the ledger makes it the user's, then they hear it.
-
-An amount is told only once it is durable. Where the cache and the ledger disagree, because the
-cache lost its tail in a failover, the ledger is right and the cache is corrected.
-"""
+"""Grab (抢): take a share at once, or, of a packet in two steps, get admitted to open (拆) one."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from redpacket.domain.claim import (
+    Admission,
+    AdmitStatus,
     Claim,
-    Fate,
     GrabOutcome,
     GrabStatus,
-    RecordStatus,
-    ShareFate,
+    Quota,
 )
 from redpacket.domain.errors import (
-    InvariantViolated,
-    PacketEmptied,
-    PacketExpired,
+    NotInvited,
     PacketNotFound,
-    PacketNotStarted,
+    PassphraseMismatch,
+    RateLimited,
     Rejected,
-    Unavailable,
 )
-from redpacket.domain.packet import Person
-from redpacket.domain.split import Terms, share_amount_fen
-from redpacket.flows.load_packet import load_packet
-from redpacket.ports import ClaimBoard, Clock, Journal, Packets, PayoutQueue
+from redpacket.domain.grab_token import LIFE_MS, grab_token
+from redpacket.domain.limits import PASSPHRASE_TRIES, passphrase_subject
+from redpacket.domain.packet import Opening, Person, Rules
+from redpacket.domain.passphrase import is_match
+from redpacket.domain.split import Terms
+from redpacket.flows.campaign_quota import CampaignQuota
+from redpacket.flows.claim_share import Desk, Gate, claim_share
+from redpacket.flows.limit_rate import limit_rate
+from redpacket.flows.recall_campaign import RecalledCampaigns
+from redpacket.ports import Limits, Phrases, Quotas
 
-_TRIES = 4
-"""Each repair leaves the cache right for this user, so a second try is rare and a fourth unseen."""
 
-_REFUSALS: dict[GrabStatus, tuple[type[Rejected], str]] = {
-    GrabStatus.PACKET_EMPTIED: (PacketEmptied, "every share is taken"),
-    GrabStatus.PACKET_EXPIRED: (PacketExpired, "the packet's life is over"),
-    GrabStatus.PACKET_NOT_STARTED: (PacketNotStarted, "the packet opens later"),
-}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleBook:
+    """What is asked of a packet with rules, besides the ports that every claim passes."""
+
+    phrases: Phrases
+    limits: Limits
+    campaigns: RecalledCampaigns
+    quotas: Quotas
+    admission_factor: int
 
 
 def grab_packet(
-    packet_id: str,
-    taker: Person,
-    *,
-    board: ClaimBoard,
-    packets: Packets,
-    payouts: PayoutQueue,
-    clock: Clock,
-    journal: Journal,
-) -> Claim:
-    """Return the taker's one share of the packet, the same one whenever they ask.
+    packet_id: str, taker: Person, said: str | None, *, book: RuleBook, desk: Desk
+) -> Claim | Admission:
+    """Return the taker's share, or their admission to open one; *said* is the passphrase, perhaps.
 
-    Raises PacketNotFound, PacketNotStarted, PacketEmptied, PacketExpired; Unavailable where the
-    outcome is unknown, and asking again gives the one true answer.
+    Raises what `claim_share` does, and NotInvited, PassphraseMismatch, RateLimited,
+    CampaignPaused.
     """
-    for _ in range(_TRIES):
-        outcome = board.grab(packet_id, taker.user_id)
-        if refusal := _REFUSALS.get(outcome.status):
-            error, detail = refusal
-            # After a failover a cache in time for the end may not know an owner any more (I5). Whom
-            # an emptied packet refuses is not looked up: that is the crowd.
-            if error is PacketExpired and (
-                owned := packets.find_share_of(packet_id, taker.user_id)
-            ):
-                return Claim(owned, is_new=False)
-            raise error(detail)
-        if outcome.status is GrabStatus.PACKET_NOT_LOADED:
-            load_packet(packet_id, packets=packets, board=board)
-            continue
-        if outcome.status is GrabStatus.ALREADY_CLAIMED:
-            share = packets.find_share_of(packet_id, taker.user_id)
-            if share and share.share_no == outcome.share_no:
-                return Claim(share, is_new=False)
-        share = _claimed_share(packet_id, taker, outcome, packets=packets, now_ms=clock.now_ms())
-        claim = _make_durable(share, packets=packets, board=board, journal=journal)
-        if claim is None:
-            continue
-        if claim.is_new:
-            _queue_payout(claim, payouts=payouts, journal=journal)
-        return claim
-    msg = "the cache is being repaired"
-    raise Unavailable(msg)
+    quota = quota_for(packet_id, taker, book=book, desk=desk)
+    gate = _GrabGate(packet_id, taker, said, book, quota, desk)
+    return claim_within(quota, packet_id, taker, gate=gate, desk=desk)
 
 
-def _claimed_share(
-    packet_id: str, taker: Person, outcome: GrabOutcome, *, packets: Packets, now_ms: int
-) -> ShareFate:
-    """Return the share as it will be written; its amount follows from the packet's terms."""
-    if outcome.share_no is None:
-        msg = f"{outcome.status} without a share number"
-        raise InvariantViolated(msg)
-    return ShareFate(
-        packet_id=packet_id,
-        share_no=outcome.share_no,
-        fate=Fate.CLAIMED,
-        amount_fen=share_amount_fen(_terms(packet_id, outcome, packets), outcome.share_no),
-        decided_at_ms=now_ms,
-        taker=taker,
+def claim_within(
+    quota: CampaignQuota, packet_id: str, taker: Person, *, gate: Gate, desk: Desk
+) -> Claim | Admission:
+    """Claim a share, and give back what was reserved for it where it is refused."""
+    try:
+        return claim_share(packet_id, taker, gate=gate, desk=desk)
+    except Rejected as refusal:
+        quota.give_back(refusal)
+        raise
+
+
+def quota_for(packet_id: str, taker: Person, *, book: RuleBook, desk: Desk) -> CampaignQuota:
+    """Return the taker's quota for one claim."""
+    return CampaignQuota(
+        packet_id, taker.user_id, book.campaigns, book.quotas, desk.packets, desk.journal
     )
 
 
-def _terms(packet_id: str, outcome: GrabOutcome, packets: Packets) -> Terms:
-    """Read the terms from the cache's copy, which spares winners a read of the packet row.
-
-    Payout recomputes every amount from the packet row, and refuses one that differs.
-    """
-    if outcome.terms:
-        return Terms.parse(outcome.terms)
-    # A load was cut off between its first users and the state.
-    packet = packets.find_packet(packet_id)
-    if packet is None:
-        msg = "no such packet"
-        raise PacketNotFound(msg)
-    return packet.terms
+def find_rules(packet_id: str, desk: Desk) -> Rules:
+    """Return a packet's rules. Raises PacketNotFound."""
+    rules = desk.packets.find_rules(packet_id)
+    if rules is None:
+        raise PacketNotFound("no such packet")
+    return rules
 
 
-def _make_durable(
-    share: ShareFate, *, packets: Packets, board: ClaimBoard, journal: Journal
-) -> Claim | None:
-    """Write the share's fate; None where the cache was wrong about it and has been corrected."""
-    taker = share.taker
-    if taker is None:
-        msg = "a claim without a taker"
-        raise InvariantViolated(msg)
-    recorded = packets.record_claim(share)
-    if recorded is RecordStatus.RECORDED:
-        return Claim(share, is_new=True)
-    if recorded is RecordStatus.SHARE_REFUNDED:
-        msg = "too late: the share went back to the sender"
-        raise PacketExpired(msg)
-    if recorded is RecordStatus.SHARE_TAKEN:
-        journal.event("share_collision", packet_id=share.packet_id, share_no=share.share_no)
-        board.disown(share.packet_id, taker.user_id, share.share_no)
-        load_packet(share.packet_id, packets=packets, board=board)
+@dataclass(frozen=True, slots=True)
+class _GrabGate:
+    """Asks whether the taker is invited, says the passphrase, and has not had enough."""
+
+    packet_id: str
+    taker: Person
+    said: str | None
+    book: RuleBook
+    campaign_quota: CampaignQuota
+    desk: Desk
+
+    def enter(self, terms: Terms) -> Admission | GrabOutcome | None:
+        rules = find_rules(self.packet_id, self.desk)
+        self._check_invited(rules)
+        self._check_passphrase(rules)
+        if rules.opening is Opening.TWO_STEP:
+            return self._admit(terms)
+        self.campaign_quota.reserve(rules)
         return None
-    owned = packets.find_share_of(share.packet_id, taker.user_id)
-    if owned is None:
-        msg = f"{taker.user_id} has a share of {share.packet_id} that has no fate"
-        raise InvariantViolated(msg)
-    if owned.share_no != share.share_no:
-        journal.event("share_given_back", packet_id=share.packet_id, share_no=share.share_no)
-        board.give_back(share.packet_id, taker.user_id, share.share_no, owned_no=owned.share_no)
-    return Claim(owned, is_new=False)
 
+    def quota(self) -> Quota | None:
+        return self.campaign_quota.find(find_rules(self.packet_id, self.desk))
 
-def _queue_payout(claim: Claim, *, payouts: PayoutQueue, journal: Journal) -> None:
-    try:
-        payouts.put([claim.share.ref])
-    except Unavailable as error:
-        # The claim's row is the outbox: the sweep queues it again within two minutes.
-        journal.failure("payout_not_queued", error, packet_id=claim.share.packet_id)
+    def _check_invited(self, rules: Rules) -> None:
+        if rules.recipients and self.taker.user_id not in rules.recipients:
+            raise NotInvited("this packet is for others")
+
+    def _check_passphrase(self, rules: Rules) -> None:
+        if rules.passphrase is None:
+            return
+        if not self.said:
+            raise PassphraseMismatch("say the passphrase")
+        limit_rate(
+            PASSPHRASE_TRIES,
+            passphrase_subject(self.taker.user_id, self.packet_id),
+            limits=self.book.limits,
+            journal=self.desk.journal,
+        )
+        similarity = self.book.phrases.similarity
+        if not is_match(self.said, rules.passphrase, rules.passphrase_threshold, similarity):
+            raise PassphraseMismatch("that is not the passphrase")
+
+    def _admit(self, terms: Terms) -> Admission | GrabOutcome:
+        user_id = self.taker.user_id
+        outcome = self.desk.board.admit(
+            self.packet_id,
+            user_id,
+            life_ms=LIFE_MS,
+            admitted_max=terms.count * self.book.admission_factor,
+        )
+        if outcome.status is AdmitStatus.ADMITTED:
+            token = grab_token(terms.seed, self.packet_id, user_id, outcome.number)
+            return Admission(token, outcome.number)
+        if outcome.status is AdmitStatus.CROWDED:
+            wait_ms = max(1, outcome.number - self.desk.clock.now_ms())
+            raise RateLimited("all places to open are taken: try again", -(-wait_ms // 1000))
+        share_no = outcome.number or None
+        return GrabOutcome(GrabStatus(outcome.status), share_no, str(terms), is_gated=True)

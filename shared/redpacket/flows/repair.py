@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from redpacket.domain.claim import ShareRef
 from redpacket.flows.attempt_each import Attempts, attempt_each
 from redpacket.flows.load_packet import load_packet
@@ -18,9 +20,18 @@ ROWS_PER_SWEEP = 800
 
 
 def requeue_claims(
-    *, packets: Packets, payouts: PayoutQueue, clock: Clock, journal: Journal, stop_at_ms: int
+    *,
+    packets: Packets,
+    payouts: PayoutQueue,
+    clock: Clock,
+    journal: Journal,
+    stop_at_ms: int,
+    may_go_on: Callable[[], bool] = lambda: True,
 ) -> Attempts[ShareRef]:
-    """Queue claims again that are unsettled after a minute: after 1, 2, 4 ... minutes."""
+    """Queue claims again that are unsettled after a minute: after 1, 2, 4 ... minutes.
+
+    None while payouts are off (*may_go_on*): their messages wait, and are not lost.
+    """
 
     def requeue(ref: ShareRef) -> ShareRef:
         for share in packets.list_refs([ref]):
@@ -38,6 +49,7 @@ def requeue_claims(
         clock=clock,
         journal=journal,
         stop_at_ms=stop_at_ms,
+        may_go_on=may_go_on,
     )
 
 

@@ -3,31 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from redpacket.domain.errors import Unavailable
+from redpacket.domain.campaign import Campaign
+from redpacket.domain.errors import InvalidRequest, Rejected, Unavailable
 from redpacket.domain.ledger import Transfer, TransferKind, escrow_account, user_account
-from redpacket.domain.packet import PACKET_ID_BYTES, Kind, Opening, Packet, Person
+from redpacket.domain.packet import PACKET_ID_BYTES, Kind, Packet, Person, Rules
 from redpacket.domain.split import SEED_BYTES, Split, Terms, check_possible
 from redpacket.ports import ClaimBoard, Clock, Journal, Ledger, Packets, Request
 
 
 @dataclass(frozen=True, slots=True)
 class SendOrder:
-    """What a sender asks for, within the limits already."""
+    """What a sender asks for.
+
+    *life_ms* is None only with a *campaign*, whose end is then the packet's. *above_limits* names
+    fields, each with a message, that only a repeat may have: limits change.
+    """
 
     sender: Person
     request: Request
     kind: Kind
     split: Split
-    opening: Opening
+    rules: Rules
     total_fen: int
     count: int
     share_fen_min: int
     share_fen_max: int
     unit_fen: int
     greeting: str
-    life_ms: int
+    life_ms: int | None
+    campaign: Campaign | None = None
+    above_limits: tuple[tuple[str, str], ...] = ()
 
 
 def send_packet(
@@ -43,11 +50,20 @@ def send_packet(
 ) -> Packet:
     """Return the packet that this request made, now or the first time.
 
-    Raises SplitImpossible, InsufficientFunds, IdempotencyKeyReused, Busy, Unavailable; none of
-    them moves money, but after Unavailable only asking again tells whether it moved.
+    Raises InvalidRequest, SplitImpossible, CampaignPaused, CampaignEnded, InsufficientFunds,
+    IdempotencyKeyReused, Busy, Unavailable; none of them moves money, but after Unavailable only
+    asking again tells whether it moved.
     """
+    # Whether the campaign still gives is a condition of the funding: a repeat gets its first
+    # answer, whatever became of the campaign since.
     packet = _packet_of(order, clock.now_ms(), new_id(PACKET_ID_BYTES), new_seed(SEED_BYTES))
-    check_possible(packet.terms)
+    try:
+        _check(order, packet.terms)
+    except Rejected:
+        # I10: what was within the limits at the first time keeps its answer.
+        if first_id := ledger.find_sent(order.request):
+            return _sent_before(first_id, packets)
+        raise
     funding = Transfer(
         transfer_id=f"send:{packet.packet_id}",
         kind=TransferKind.SEND,
@@ -68,6 +84,14 @@ def send_packet(
     return packet
 
 
+def _check(order: SendOrder, terms: Terms) -> None:
+    if order.above_limits:
+        raise InvalidRequest(
+            [{"field": field, "message": message} for field, message in order.above_limits]
+        )
+    check_possible(terms)
+
+
 def _packet_of(order: SendOrder, now_ms: int, packet_id: str, seed: bytes) -> Packet:
     terms = Terms(
         order.split,
@@ -78,17 +102,29 @@ def _packet_of(order: SendOrder, now_ms: int, packet_id: str, seed: bytes) -> Pa
         order.unit_fen,
         seed,
     )
+    campaign = order.campaign
+    starts_at_ms, expires_at_ms = _window(order, now_ms)
     return Packet(
         packet_id=packet_id,
         sender=order.sender,
         kind=order.kind,
-        opening=order.opening,
+        rules=replace(order.rules, campaign_id=campaign.campaign_id) if campaign else order.rules,
         greeting=order.greeting,
         terms=terms,
         created_at_ms=now_ms,
-        starts_at_ms=now_ms,
-        expires_at_ms=now_ms + order.life_ms,
+        starts_at_ms=starts_at_ms,
+        expires_at_ms=expires_at_ms,
     )
+
+
+def _window(order: SendOrder, now_ms: int) -> tuple[int, int]:
+    """Return when the packet starts and expires: within its campaign's window, if it has one."""
+    campaign = order.campaign
+    starts_at_ms = max(now_ms, campaign.starts_at_ms) if campaign else now_ms
+    ends_ms = [campaign.ends_at_ms] if campaign else []
+    if order.life_ms is not None:
+        ends_ms.append(starts_at_ms + order.life_ms)
+    return starts_at_ms, min(ends_ms)
 
 
 def _sent_before(packet_id: str, packets: Packets) -> Packet:

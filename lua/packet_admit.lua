@@ -1,0 +1,63 @@
+#!lua
+--[[
+packet_admit.lua - step one of two: let one user open a share, for a while.
+
+KEYS[1]  packet    HASH  "#" -> state (lib/state), "=" -> terms, user_id -> share_no  rp:{<packet_id>}
+KEYS[2]  admitted  ZSET  user_id by the end of their admission              rp:{<packet_id>}:admitted
+ARGV[1]  user_id
+ARGV[2]  life_ms       how long an admission lasts
+ARGV[3]  admitted_max  how many may hold one at the same time
+
+Returns one string; the first status that applies wins:
+  already_claimed <share_no>  the user has a share, and nothing to open
+  packet_not_loaded           never loaded, or forgotten: load it and ask again
+  packet_emptied              every number is handed out
+  packet_expired
+  packet_not_started
+  admitted <until_ms>         also again, with the same end
+  crowded <until_ms>          all places are taken, the first one until then
+
+Why a script: counting the admitted and adding one must not interleave.
+]]
+local packet_key = KEYS[1]
+local admitted_key = KEYS[2]
+local user_id = ARGV[1]
+local life_ms = tonumber(ARGV[2])
+local admitted_max = tonumber(ARGV[3])
+
+local owned_no = redis.call('HGET', packet_key, user_id)
+if owned_no then
+  return 'already_claimed ' .. owned_no
+end
+local state = redis.call('HGET', packet_key, '#')
+if not state then
+  return 'packet_not_loaded'
+end
+local letter = string.sub(state, 1, 1)
+if letter == 'E' then
+  return 'packet_emptied'
+elseif letter == 'C' then
+  return 'packet_expired'
+end
+
+-- @include lib/now_ms
+local now = now_ms()
+if now >= tonumber(string.sub(state, 15, 27)) then
+  return 'packet_expired'
+elseif now < tonumber(string.sub(state, 2, 14)) then
+  return 'packet_not_started'
+end
+
+-- Fewer milliseconds than 2^53: a score is exact, and comes back as an integer.
+redis.call('ZREMRANGEBYSCORE', admitted_key, '-inf', now)
+local until_ms = redis.call('ZSCORE', admitted_key, user_id)
+if until_ms then
+  return 'admitted ' .. until_ms
+end
+if redis.call('ZCARD', admitted_key) >= admitted_max then
+  return 'crowded ' .. redis.call('ZRANGE', admitted_key, 0, 0, 'WITHSCORES')[2]
+end
+until_ms = string.format('%d', now + life_ms)
+redis.call('ZADD', admitted_key, until_ms, user_id)
+redis.call('PEXPIREAT', admitted_key, until_ms)
+return 'admitted ' .. until_ms

@@ -1,0 +1,41 @@
+#!lua
+--[[
+quota_reserve.lua - reserve one of the shares that a user may take of a campaign.
+
+KEYS[1]  quota  HASH  packet_id -> "", "*" -> claims that the ledger knew of  rp:{quota:<campaign_id>:<user_id>}
+ARGV[1]  packet_id      the packet that the share shall come from
+ARGV[2]  count_max      how many shares the user may take
+ARGV[3]  life_ms        how long all this is remembered
+ARGV[4]  claimed_count  what the ledger knows now; "" where it was not asked
+
+Returns; the first status that applies wins:
+  exhausted  the ledger knew of that many claims: they never become fewer
+  full       as many packets are reserved: some of them may have come to nothing
+  reserved   for this packet, now or before
+
+Why a script: counting the reservations and adding one must not interleave.
+]]
+local quota_key = KEYS[1]
+local packet_id = ARGV[1]
+local count_max = tonumber(ARGV[2])
+local life_ms = ARGV[3]
+local claimed_count = ARGV[4]
+
+if claimed_count ~= '' then
+  redis.call('HSET', quota_key, '*', claimed_count)
+  redis.call('PEXPIRE', quota_key, life_ms)
+end
+local known_count = redis.call('HGET', quota_key, '*')
+if known_count and tonumber(known_count) >= count_max then
+  return 'exhausted'
+end
+
+if redis.call('HEXISTS', quota_key, packet_id) == 0 then
+  local reserved_count = redis.call('HLEN', quota_key) - redis.call('HEXISTS', quota_key, '*')
+  if reserved_count >= count_max then
+    return 'full'
+  end
+  redis.call('HSET', quota_key, packet_id, '')
+  redis.call('PEXPIRE', quota_key, life_ms)
+end
+return 'reserved'

@@ -1,0 +1,91 @@
+"""A campaign: the window, budget and rules under which an operator gives to many users."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from redpacket.domain.errors import CampaignNotFound
+
+# An operator's slug. Checked before an id enters a key.
+CAMPAIGN_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
+
+TIMEZONE = re.compile(r"UTC|[A-Z][A-Za-z_]+(/[A-Za-z0-9_+-]+){1,2}")
+"""Names of the tz database with a place; `localtime` and the like depend on the machine."""
+
+TIMEZONE_DEFAULT = "Asia/Shanghai"
+
+AT_MS_MAX = 4_102_444_800_000
+"""The year 2100: 13 digits, which is what the cache keeps of a packet's window."""
+
+
+class CampaignStatus(StrEnum):
+    """Whether operators let the campaign give."""
+
+    ON = "on"
+    OFF = "off"
+
+
+class WhenSoldOut(StrEnum):
+    """Where the weight of a prize goes that is sold out: to the other prizes, or to a miss."""
+
+    REDISTRIBUTE = "redistribute"
+    MISS = "miss"
+
+
+@dataclass(frozen=True, slots=True)
+class DrawRules:
+    """What one user may do on one day in the campaign's time zone; 0 is no limit."""
+
+    attempts_per_user_per_day: int = 0
+    wins_per_user_per_day: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignPlan:
+    """What an operator decides about a campaign, but for its money."""
+
+    campaign_id: str
+    title: str
+    description: str
+    starts_at_ms: int
+    ends_at_ms: int
+    timezone: str
+    miss_weight: int
+    rules: DrawRules
+    when_sold_out: WhenSoldOut
+    passphrase: str | None
+    quota_per_user: int
+    status: CampaignStatus
+
+
+@dataclass(frozen=True, slots=True)
+class Campaign(CampaignPlan):
+    """A campaign row: *budget_left_fen* goes down by every packet, *version* up by every edit."""
+
+    budget_fen: int
+    budget_left_fen: int
+    version: int
+
+
+def check_campaign_id(campaign_id: str) -> str:
+    """Return *campaign_id*, or raise CampaignNotFound where it can't be one."""
+    if not CAMPAIGN_ID.fullmatch(campaign_id):
+        msg = "no such campaign"
+        raise CampaignNotFound(msg)
+    return campaign_id
+
+
+def is_timezone(name: str) -> bool:
+    """Tell whether *name* is a zone of the tz database."""
+    # Only whoever writes campaigns needs it, and grabs read them.
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+    if not TIMEZONE.fullmatch(name):
+        return False
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return False
+    return True

@@ -1,0 +1,19 @@
+"""What a request meets before anything is read or begun: switches, and limits per user."""
+
+from __future__ import annotations
+
+from redpacket.domain.switches import Switch
+from redpacket.edge import wiring
+from redpacket.edge.api import HttpRequest
+
+
+def guard_send(request: HttpRequest) -> None:
+    """Let a send begin. Raises Forbidden, SwitchedOff, RateLimited."""
+    sender = request.user
+    wiring.require_on(Switch.SEND)
+    wiring.limit_sends(sender.user_id)
+
+
+def guard_grab() -> None:
+    """Let a grab begin. Raises SwitchedOff."""
+    wiring.require_on(Switch.GRAB)

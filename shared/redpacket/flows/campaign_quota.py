@@ -1,0 +1,78 @@
+"""A campaign's quota: how many shares one user may take over all of its packets.
+
+The ledger counts, in the same transaction that makes a claim durable, so that neither a crash nor a
+cache that forgets gives anybody more. The cache only spares it those who have had enough.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from redpacket.domain.campaign import Campaign, CampaignStatus
+from redpacket.domain.claim import Quota, QuotaStatus
+from redpacket.domain.errors import CampaignPaused, QuotaExhausted, Rejected, Unavailable
+from redpacket.domain.packet import Rules
+from redpacket.flows.recall_campaign import RecalledCampaigns
+from redpacket.ports import Journal, Packets, Quotas
+
+
+@dataclass(slots=True)
+class CampaignQuota:
+    """One user's quota for one claim, if the packet is of a campaign that has one."""
+
+    packet_id: str
+    user_id: str
+    campaigns: RecalledCampaigns
+    quotas: Quotas
+    packets: Packets
+    journal: Journal
+    _reserved: Quota | None = None
+
+    def find(self, rules: Rules) -> Quota | None:
+        """Return what a claim counts against."""
+        return _quota_of(self._campaign(rules))
+
+    def reserve(self, rules: Rules) -> None:
+        """Reserve a share of the quota. Raises QuotaExhausted, CampaignPaused."""
+        campaign = self._campaign(rules)
+        if campaign and campaign.status is CampaignStatus.OFF:
+            raise CampaignPaused("an operator has turned the campaign off")
+        quota = _quota_of(campaign)
+        if quota is None:
+            return
+        status = self.quotas.reserve(quota, self.user_id, self.packet_id)
+        if status is QuotaStatus.FULL:
+            # Some of what is reserved may have come to nothing, or is under way: the ledger knows.
+            claimed_count = self.packets.count_claims(quota.campaign_id, self.user_id)
+            status = self.quotas.reserve(
+                quota, self.user_id, self.packet_id, claimed_count=claimed_count
+            )
+        if status is QuotaStatus.EXHAUSTED:
+            raise QuotaExhausted(EXHAUSTED)
+        self._reserved = quota
+
+    def give_back(self, refusal: Rejected) -> None:
+        """Undo the reservation of a claim that was refused; a leftover costs nobody a share."""
+        quota = self._reserved
+        if quota is None:
+            return
+        try:
+            self.quotas.release(quota, self.user_id, self.packet_id)
+            if isinstance(refusal, QuotaExhausted):
+                self.quotas.reserve(
+                    quota, self.user_id, self.packet_id, claimed_count=quota.count_max
+                )
+        except Unavailable as error:
+            self.journal.failure("quota_not_given_back", error, packet_id=self.packet_id)
+
+    def _campaign(self, rules: Rules) -> Campaign | None:
+        return self.campaigns.recall(rules.campaign_id) if rules.campaign_id else None
+
+
+EXHAUSTED = "you have taken as many shares of this campaign as one may"
+
+
+def _quota_of(campaign: Campaign | None) -> Quota | None:
+    if campaign is None or not campaign.quota_per_user:
+        return None
+    return Quota(campaign.campaign_id, campaign.quota_per_user)

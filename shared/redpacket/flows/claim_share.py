@@ -1,0 +1,186 @@
+"""Claim: the cache names a share, the ledger makes it the user's, then they hear of it.
+
+An amount is told only once it is durable. Where the cache and the ledger disagree, because the
+cache lost its tail in a failover, the ledger is right and the cache is corrected.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from redpacket.domain.claim import (
+    Admission,
+    Claim,
+    Fate,
+    GrabOutcome,
+    GrabStatus,
+    Quota,
+    RecordStatus,
+    ShareFate,
+)
+from redpacket.domain.errors import (
+    InvariantViolated,
+    PacketEmptied,
+    PacketExpired,
+    PacketNotFound,
+    PacketNotStarted,
+    QuotaExhausted,
+    Rejected,
+    Unavailable,
+)
+from redpacket.domain.packet import Person
+from redpacket.domain.split import Terms, share_amount_fen
+from redpacket.flows.campaign_quota import EXHAUSTED
+from redpacket.flows.load_packet import load_packet
+from redpacket.ports import ClaimBoard, Clock, Journal, Packets, PayoutQueue
+
+_TRIES = 4
+"""Each repair leaves the cache right for this user, so a second try is rare and a fourth unseen."""
+
+_REFUSALS: dict[GrabStatus, tuple[type[Rejected], str]] = {
+    GrabStatus.PACKET_EMPTIED: (PacketEmptied, "every share is taken"),
+    GrabStatus.PACKET_EXPIRED: (PacketExpired, "the packet's life is over"),
+    GrabStatus.PACKET_NOT_STARTED: (PacketNotStarted, "the packet opens later"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    """The ports that every claim passes."""
+
+    board: ClaimBoard
+    packets: Packets
+    payouts: PayoutQueue
+    clock: Clock
+    journal: Journal
+
+
+class Gate(Protocol):
+    """The rules of a packet that has some, for one taker."""
+
+    def enter(self, terms: Terms) -> Admission | GrabOutcome | None:
+        """Let a taker who has no share take one, or raise their refusal.
+
+        An admission is their answer; an outcome is what the cache says instead of a share.
+        """
+
+    def quota(self) -> Quota | None:
+        """Return what the taker's claim counts against."""
+
+
+def claim_share(packet_id: str, taker: Person, *, gate: Gate, desk: Desk) -> Claim | Admission:
+    """Return the taker's one share of the packet, the same one whenever they ask.
+
+    *gate* is asked only where the packet has rules. Raises PacketNotFound, PacketNotStarted,
+    PacketEmptied, PacketExpired, QuotaExhausted; Unavailable where the outcome is unknown, and
+    asking again gives the one true answer.
+    """
+    for _ in range(_TRIES):
+        outcome = desk.board.grab(packet_id, taker.user_id)
+        if outcome.status is GrabStatus.PACKET_GATED:
+            entered = gate.enter(Terms.parse(outcome.terms))
+            if isinstance(entered, Admission):
+                return entered
+            outcome = entered or desk.board.take(packet_id, taker.user_id, outcome.terms)
+        claim = _claim_of(packet_id, taker, outcome, gate, desk)
+        if claim:
+            return claim
+    msg = "the cache is being repaired"
+    raise Unavailable(msg)
+
+
+def _claim_of(
+    packet_id: str, taker: Person, outcome: GrabOutcome, gate: Gate, desk: Desk
+) -> Claim | None:
+    """Turn the cache's answer into the ledger's; None where the cache has been corrected."""
+    if refusal := _REFUSALS.get(outcome.status):
+        error, detail = refusal
+        # After a failover a cache in time for the end may not know an owner any more (I5). Whom
+        # an emptied packet refuses is not looked up: that is the crowd.
+        if error is PacketExpired and (
+            owned := desk.packets.find_share_of(packet_id, taker.user_id)
+        ):
+            return Claim(owned, is_new=False)
+        raise error(detail)
+    if outcome.status is GrabStatus.PACKET_NOT_LOADED:
+        load_packet(packet_id, packets=desk.packets, board=desk.board)
+        return None
+    if outcome.status is GrabStatus.ALREADY_CLAIMED:
+        owned = desk.packets.find_share_of(packet_id, taker.user_id)
+        if owned and owned.share_no == outcome.share_no:
+            return Claim(owned, is_new=False)
+    share = _claimed_share(packet_id, taker, outcome, desk)
+    # Also of a claim that was cut off after its gate: what it counts against is not in the cache.
+    quota = gate.quota() if outcome.is_gated else None
+    claim = _make_durable(share, taker, quota, desk)
+    if claim and claim.is_new:
+        _queue_payout(claim, desk)
+    return claim
+
+
+def _claimed_share(packet_id: str, taker: Person, outcome: GrabOutcome, desk: Desk) -> ShareFate:
+    """Return the share as it will be written; its amount follows from the packet's terms."""
+    if outcome.share_no is None:
+        msg = f"{outcome.status} without a share number"
+        raise InvariantViolated(msg)
+    return ShareFate(
+        packet_id=packet_id,
+        share_no=outcome.share_no,
+        fate=Fate.CLAIMED,
+        amount_fen=share_amount_fen(_terms(packet_id, outcome, desk.packets), outcome.share_no),
+        decided_at_ms=desk.clock.now_ms(),
+        taker=taker,
+    )
+
+
+def _terms(packet_id: str, outcome: GrabOutcome, packets: Packets) -> Terms:
+    """Read the terms from the cache's copy, which spares winners a read of the packet row.
+
+    Payout recomputes every amount from the packet row, and refuses one that differs.
+    """
+    if outcome.terms:
+        return Terms.parse(outcome.terms)
+    # A load was cut off between its first users and the state.
+    packet = packets.find_packet(packet_id)
+    if packet is None:
+        msg = "no such packet"
+        raise PacketNotFound(msg)
+    return packet.terms
+
+
+def _make_durable(share: ShareFate, taker: Person, quota: Quota | None, desk: Desk) -> Claim | None:
+    """Write the share's fate; None where the cache was wrong about it and has been corrected."""
+    recorded = desk.packets.record_claim(share, quota)
+    if recorded is RecordStatus.RECORDED:
+        return Claim(share, is_new=True)
+    if recorded is RecordStatus.SHARE_REFUNDED:
+        msg = "too late: the share went back to the sender"
+        raise PacketExpired(msg)
+    if recorded is RecordStatus.QUOTA_EXHAUSTED:
+        # The cache had forgotten what the taker has: the number is for somebody else.
+        desk.board.free(share.packet_id, taker.user_id, share.share_no)
+        raise QuotaExhausted(EXHAUSTED)
+    if recorded is RecordStatus.SHARE_TAKEN:
+        desk.journal.event("share_collision", packet_id=share.packet_id, share_no=share.share_no)
+        desk.board.disown(share.packet_id, taker.user_id, share.share_no)
+        load_packet(share.packet_id, packets=desk.packets, board=desk.board)
+        return None
+    owned = desk.packets.find_share_of(share.packet_id, taker.user_id)
+    if owned is None:
+        msg = f"{taker.user_id} has a share of {share.packet_id} that has no fate"
+        raise InvariantViolated(msg)
+    if owned.share_no != share.share_no:
+        desk.journal.event("share_given_back", packet_id=share.packet_id, share_no=share.share_no)
+        desk.board.give_back(
+            share.packet_id, taker.user_id, share.share_no, owned_no=owned.share_no
+        )
+    return Claim(owned, is_new=False)
+
+
+def _queue_payout(claim: Claim, desk: Desk) -> None:
+    try:
+        desk.payouts.put([claim.share.ref])
+    except Unavailable as error:
+        # The claim's row is the outbox: the sweep queues it again within two minutes.
+        desk.journal.failure("payout_not_queued", error, packet_id=claim.share.packet_id)

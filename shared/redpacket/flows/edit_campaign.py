@@ -1,0 +1,60 @@
+"""Create a campaign, or edit it while it runs, and find it."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+from redpacket.domain.campaign import Campaign, CampaignPlan
+from redpacket.domain.errors import (
+    CampaignNotFound,
+    InvalidRequest,
+    Unavailable,
+    VersionConflict,
+)
+from redpacket.ports import Campaigns
+
+_TRIES = 4
+"""Operators edit by hand: two at once are rare, and each try loses to somebody's success."""
+
+
+def edit_campaign(
+    plan: CampaignPlan, budget_fen: int | None, version: int | None, *, campaigns: Campaigns
+) -> tuple[Campaign, bool]:
+    """Write *plan*, and return the campaign and whether it is new.
+
+    *budget_fen* None leaves the budget as it is; it is 0 at first. *version* None edits whatever is
+    there. Raises VersionConflict; InvalidRequest where more than the new budget is in packets.
+    """
+    for _ in range(_TRIES):
+        before = campaigns.find_campaign(plan.campaign_id)
+        if version is not None and version != (before.version if before else None):
+            msg = f"it has version {before.version} by now" if before else "it does not exist"
+            raise VersionConflict(msg)
+        after = _edited(plan, budget_fen, before)
+        done = campaigns.edit(after, before) if before else campaigns.create(after)
+        if done:
+            return after, before is None
+    msg = "others edit it at the same time"
+    raise Unavailable(msg)
+
+
+def get_campaign(campaign_id: str, *, campaigns: Campaigns) -> Campaign:
+    """Return the campaign. Raises CampaignNotFound."""
+    campaign = campaigns.find_campaign(campaign_id)
+    if campaign is None:
+        msg = "no such campaign"
+        raise CampaignNotFound(msg)
+    return campaign
+
+
+def _edited(plan: CampaignPlan, budget_fen: int | None, before: Campaign | None) -> Campaign:
+    had_fen, left_fen, version = (
+        (before.budget_fen, before.budget_left_fen, before.version) if before else (0, 0, 0)
+    )
+    budget_fen = had_fen if budget_fen is None else budget_fen
+    left_fen += budget_fen - had_fen
+    if left_fen < 0:
+        spent = f"is below the {budget_fen - left_fen} fen that are in packets already"
+        raise InvalidRequest([{"field": "budget_fen", "message": spent}])
+    planned = {field.name: getattr(plan, field.name) for field in fields(CampaignPlan)}
+    return Campaign(**planned, budget_fen=budget_fen, budget_left_fen=left_fen, version=version + 1)

@@ -1,0 +1,22 @@
+"""Keep claims that arrive while payouts are off: queued anew, and so with all their receives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from redpacket.domain.claim import ShareRef
+from redpacket.ports import Journal, PausedPayouts
+
+
+def put_off_claims(
+    refs: Iterable[ShareRef], *, payouts: PausedPayouts, journal: Journal
+) -> set[ShareRef]:
+    """Queue *refs* for later and return the empty set: none of them failed.
+
+    They are queued before the old messages are acknowledged. Cut off in between, a claim is queued
+    twice and settled once.
+    """
+    waiting = list(dict.fromkeys(refs))
+    payouts.put_off(waiting)
+    journal.event("payouts_paused", claim_count=len(waiting))
+    return set()

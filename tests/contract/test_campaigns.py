@@ -1,0 +1,329 @@
+"""One suite for campaigns and their budgets on the fake, on moto, and on the AWS emulator."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from local.stack import Stack
+from redpacket.adapters.dynamo import Dynamo
+from redpacket.adapters.dynamo_campaigns import DynamoCampaigns
+from redpacket.adapters.dynamo_ledger import DynamoLedger
+from redpacket.adapters.dynamo_packets import DynamoPackets
+from redpacket.domain.campaign import Campaign, CampaignStatus, DrawRules, WhenSoldOut
+from redpacket.domain.errors import (
+    CampaignEnded,
+    CampaignNotFound,
+    CampaignPaused,
+    InsufficientFunds,
+    InvariantViolated,
+    RedPacketError,
+)
+from redpacket.domain.ledger import DEPOSITS, Transfer, TransferKind, user_account
+from redpacket.domain.packet import Packet, Person, Rules
+from redpacket.ports import Request
+from tests.builders import NOW_MS, a_campaign, a_funding, a_packet
+from tests.fakes import FakeDynamo
+
+_numbers = itertools.count(1)
+
+FUNDS_FEN = 50_000
+
+
+@dataclass
+class Office:
+    """The adapters under test, and an operator with money."""
+
+    campaigns: DynamoCampaigns
+    ledger: DynamoLedger
+    packets: DynamoPackets
+    operator: Person
+
+    def made(self, **changes: Any) -> Campaign:
+        campaign = a_campaign(**{"campaign_id": f"{self.operator.user_id}-rain", **changes})
+        assert self.campaigns.create(campaign)
+        return campaign
+
+    def packet_of(self, campaign: Campaign, total_fen: int = 4_000, **changes: Any) -> Packet:
+        rules = Rules(campaign_id=campaign.campaign_id)
+        changes = {"sender": self.operator, "rules": rules, **changes}
+        return a_packet(total_fen, 4, **changes)
+
+    def fund(self, packet: Packet, request: Request | None = None) -> str:
+        return self.ledger.fund(packet, a_funding(packet), request or self.request())
+
+    def request(self) -> Request:
+        return Request(self.operator.user_id, f"key-{next(_numbers)}", "body")
+
+    def balance_fen(self) -> int:
+        return self.ledger.balance_fen(user_account(self.operator.user_id))
+
+    def left_fen(self, campaign: Campaign) -> int:
+        found = self.campaigns.find_campaign(campaign.campaign_id)
+        assert found
+        return found.budget_left_fen
+
+
+def _office(client: Any, accounts: str, packets: str, campaigns: str) -> Office:
+    dynamo = Dynamo(lambda: client)
+    ledger = DynamoLedger(dynamo, accounts, packets, campaigns)
+    operator = Person(f"operator-{next(_numbers)}")
+    deposit = Transfer(
+        f"deposit-of-{operator.user_id}",
+        TransferKind.DEPOSIT,
+        DEPOSITS,
+        user_account(operator.user_id),
+        FUNDS_FEN,
+        NOW_MS,
+    )
+    ledger.deposit(deposit, Request("operator", f"funds-of-{operator.user_id}", "body"))
+    return Office(
+        DynamoCampaigns(dynamo, campaigns), ledger, DynamoPackets(dynamo, packets), operator
+    )
+
+
+@pytest.fixture(params=["fake", "moto", "emulator"])
+def office(request: pytest.FixtureRequest) -> Iterator[Office]:
+    if request.param == "fake":
+        yield _office(FakeDynamo(), "accounts", "packets", "campaigns")
+    elif request.param == "moto":
+        with mock_aws():
+            client = boto3.client(
+                "dynamodb",
+                region_name="us-east-1",
+                aws_access_key_id="test",
+                aws_secret_access_key="test",
+            )
+            for table in ("accounts", "packets", "campaigns"):
+                client.create_table(
+                    TableName=table,
+                    KeySchema=[
+                        {"AttributeName": "pk", "KeyType": "HASH"},
+                        {"AttributeName": "sk", "KeyType": "RANGE"},
+                    ],
+                    AttributeDefinitions=[
+                        {"AttributeName": "pk", "AttributeType": "S"},
+                        {"AttributeName": "sk", "AttributeType": "S"},
+                    ],
+                    BillingMode="PAY_PER_REQUEST",
+                )
+            yield _office(client, "accounts", "packets", "campaigns")
+    else:
+        stack: Stack = request.getfixturevalue("stack")
+        outputs = stack.outputs
+        yield _office(
+            stack.aws("dynamodb"),
+            outputs["AccountsTable"],
+            outputs["PacketsTable"],
+            outputs["CampaignsTable"],
+        )
+
+
+# ---- campaigns
+
+
+def test_a_campaign_is_found_as_it_was_put(office: Office) -> None:
+    campaign = office.made(
+        passphrase="恭喜发财",
+        rules=DrawRules(3, 1),
+        miss_weight=70,
+        when_sold_out=WhenSoldOut.MISS,
+        status=CampaignStatus.OFF,
+    )
+
+    assert office.campaigns.find_campaign(campaign.campaign_id) == campaign
+    assert office.campaigns.find_campaign("no-such-campaign") is None
+
+
+def test_a_campaign_is_created_once(office: Office) -> None:
+    campaign = office.made()
+
+    assert not office.campaigns.create(replace(campaign, title="other"))
+
+    assert office.campaigns.find_campaign(campaign.campaign_id) == campaign
+
+
+def test_an_edit_replaces_the_version_that_was_read(office: Office) -> None:
+    before = office.made(passphrase="恭喜发财")
+    after = replace(
+        before,
+        title="新年红包雨",
+        passphrase=None,
+        ends_at_ms=before.ends_at_ms + 1,
+        rules=DrawRules(1, 1),
+        budget_fen=12_000,
+        budget_left_fen=12_000,
+        version=2,
+    )
+
+    assert office.campaigns.edit(after, before)
+    assert not office.campaigns.edit(replace(after, title="too late"), before)
+
+    assert office.campaigns.find_campaign(before.campaign_id) == after
+
+
+def test_an_edit_of_the_budget_keeps_what_was_spent_meanwhile(office: Office) -> None:
+    before = office.made()
+    office.fund(office.packet_of(before, 4_000))
+
+    assert office.campaigns.edit(replace(before, budget_fen=7_000, version=2), before)
+
+    assert office.left_fen(before) == 3_000
+
+
+def test_a_budget_is_not_lowered_below_what_was_spent_meanwhile(office: Office) -> None:
+    before = office.made()
+    office.fund(office.packet_of(before, 4_000))
+
+    assert not office.campaigns.edit(replace(before, budget_fen=3_999, version=2), before)
+
+    assert office.left_fen(before) == 6_000
+    assert office.campaigns.edit(replace(before, budget_fen=4_000, version=2), before)
+    assert office.left_fen(before) == 0
+
+
+def test_there_is_no_campaign_to_edit_before_it_is_created(office: Office) -> None:
+    never = a_campaign(campaign_id=f"{office.operator.user_id}-never")
+
+    assert not office.campaigns.edit(replace(never, version=2), never)
+
+    assert office.campaigns.find_campaign(never.campaign_id) is None
+
+
+def test_the_packets_of_a_campaign_are_listed_page_by_page(office: Office) -> None:
+    campaign = office.made()
+    other = office.made(campaign_id=f"{office.operator.user_id}-other")
+    sent = sorted(office.fund(office.packet_of(campaign, 40)) for _ in range(5))
+    office.fund(office.packet_of(other, 40))
+
+    def listed(after: str | None, limit: int) -> list[str]:
+        return office.campaigns.list_packet_ids(campaign.campaign_id, after, limit)
+
+    assert listed(None, 500) == sent
+    assert listed(None, 2) == sent[:2]
+    assert listed(sent[1], 2) == sent[2:4]
+    assert listed(sent[3], 2) == sent[4:]
+    assert listed(sent[4], 2) == []
+
+
+# ---- budgets
+
+
+def test_a_packet_takes_its_total_from_the_budget(office: Office) -> None:
+    campaign = office.made()
+    packet = office.packet_of(campaign, 4_000)
+
+    office.fund(packet)
+
+    assert office.left_fen(campaign) == 6_000
+    assert office.balance_fen() == FUNDS_FEN - 4_000
+    assert office.packets.find_packet(packet.packet_id) == packet
+    found = office.campaigns.find_campaign(campaign.campaign_id)
+    assert found
+    assert found.version == campaign.version
+
+
+def test_the_last_fen_of_a_budget_can_be_spent_and_no_more(office: Office) -> None:
+    campaign = office.made()
+    office.fund(office.packet_of(campaign, 6_000))
+    office.fund(office.packet_of(campaign, 4_000))
+    late = office.packet_of(campaign, 4)
+
+    with pytest.raises(InsufficientFunds, match="budget has 0 fen left"):
+        office.fund(late)
+
+    assert office.left_fen(campaign) == 0
+    assert office.balance_fen() == FUNDS_FEN - 10_000
+    assert office.packets.find_packet(late.packet_id) is None
+    assert late.packet_id not in office.campaigns.list_packet_ids(campaign.campaign_id, None, 9)
+
+
+def test_a_budget_does_not_replace_the_operators_money(office: Office) -> None:
+    campaign = office.made(budget_fen=FUNDS_FEN * 2, budget_left_fen=FUNDS_FEN * 2)
+
+    with pytest.raises(InsufficientFunds, match="account"):
+        office.fund(office.packet_of(campaign, FUNDS_FEN + 1))
+
+    assert office.left_fen(campaign) == FUNDS_FEN * 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "refusal"),
+    [
+        ({"status": CampaignStatus.OFF}, CampaignPaused),
+        ({"ends_at_ms": NOW_MS}, CampaignEnded),
+        ({"ends_at_ms": NOW_MS, "status": CampaignStatus.OFF}, CampaignEnded),
+        ({"status": CampaignStatus.OFF, "budget_left_fen": 0}, CampaignPaused),
+    ],
+    ids=str,
+)
+def test_a_campaign_that_is_off_or_over_gives_nothing(
+    office: Office, changes: dict[str, Any], refusal: type[RedPacketError]
+) -> None:
+    campaign = office.made(**changes)
+    packet = office.packet_of(campaign)
+
+    with pytest.raises(refusal):
+        office.fund(packet)
+
+    assert office.left_fen(campaign) == campaign.budget_left_fen
+    assert office.balance_fen() == FUNDS_FEN
+    assert office.packets.find_packet(packet.packet_id) is None
+
+
+def test_a_campaign_gives_until_its_last_millisecond(office: Office) -> None:
+    campaign = office.made(ends_at_ms=NOW_MS + 1)
+
+    office.fund(office.packet_of(campaign))
+
+    assert office.left_fen(campaign) == 6_000
+
+
+def test_a_campaign_that_does_not_exist_gives_nothing(office: Office) -> None:
+    never = a_campaign(campaign_id=f"{office.operator.user_id}-never")
+
+    with pytest.raises(CampaignNotFound):
+        office.fund(office.packet_of(never))
+
+    assert office.balance_fen() == FUNDS_FEN
+    assert office.campaigns.find_campaign(never.campaign_id) is None
+
+
+def test_a_repeat_spends_nothing_and_hears_the_first_answer_whatever_came_since(
+    office: Office,
+) -> None:
+    campaign = office.made()
+    request = office.request()
+    first = office.packet_of(campaign, 10_000)
+    office.fund(first, request)
+    off = replace(campaign, status=CampaignStatus.OFF, ends_at_ms=NOW_MS, version=2)
+    assert office.campaigns.edit(off, campaign)
+
+    again = office.fund(office.packet_of(campaign, 10_000), request)
+
+    assert again == first.packet_id
+    assert office.left_fen(campaign) == 0
+    assert office.balance_fen() == FUNDS_FEN - 10_000
+    assert office.campaigns.list_packet_ids(campaign.campaign_id, None, 9) == [first.packet_id]
+
+
+def test_a_packet_without_a_campaign_touches_no_budget(office: Office) -> None:
+    campaign = office.made()
+
+    office.fund(office.packet_of(campaign, rules=Rules()))
+
+    assert office.left_fen(campaign) == 10_000
+
+
+def test_a_ledger_without_campaigns_funds_no_packet_of_one() -> None:
+    ledger = DynamoLedger(Dynamo(FakeDynamo), "accounts", "packets")
+    packet = a_packet(rules=Rules(campaign_id="rain"))
+
+    with pytest.raises(InvariantViolated):
+        ledger.fund(packet, a_funding(packet), Request("sender", "key", "body"))

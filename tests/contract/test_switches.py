@@ -1,0 +1,173 @@
+"""One suite for the store of the switches, and one for their copy: fakes beside the real things."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import boto3
+import pytest
+import redis
+from moto import mock_aws
+
+from local.ports import HOST
+from local.stack import Stack
+from redpacket.adapters import keys
+from redpacket.adapters.dynamo import Dynamo
+from redpacket.adapters.dynamo_switches import DynamoSwitches
+from redpacket.adapters.lambda_deliveries import LambdaDeliveries
+from redpacket.adapters.redis_cache import connect
+from redpacket.adapters.redis_switches import RedisSwitches
+from redpacket.domain.errors import Unavailable
+from redpacket.domain.switches import Switch, SwitchState
+from redpacket.ports import SwitchCopy, SwitchesSeen, SwitchStore
+from tests.builders import NOW_MS
+from tests.fakes import FakeClock, FakeDynamo, FakeSwitchCopy, FakeSwitchStore
+
+OFF = SwitchState(
+    Switch.SEND, is_on=False, reason="维护", changed_at_ms=NOW_MS, changed_by="operator"
+)
+
+
+@pytest.fixture(params=["fake", "adapter", "moto", "emulator"])
+def store(request: pytest.FixtureRequest) -> Iterator[SwitchStore]:
+    if request.param == "fake":
+        yield FakeSwitchStore()
+    elif request.param == "adapter":
+        client: Any = FakeDynamo()
+        yield DynamoSwitches(Dynamo(lambda: client), "switches")
+    elif request.param == "moto":
+        with mock_aws():
+            moto = boto3.client(
+                "dynamodb",
+                region_name="us-east-1",
+                aws_access_key_id="test",
+                aws_secret_access_key="test",
+            )
+            moto.create_table(
+                TableName="switches",
+                KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+                AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+                BillingMode="PAY_PER_REQUEST",
+            )
+            yield DynamoSwitches(Dynamo(lambda: moto), "switches")
+    else:
+        stack: Stack = request.getfixturevalue("stack")
+        client = stack.aws("dynamodb")
+        store = DynamoSwitches(Dynamo(lambda: client), stack.outputs["SwitchesTable"])
+        yield store
+        client.delete_item(TableName=stack.outputs["SwitchesTable"], Key={"pk": {"S": "switches"}})
+
+
+def _state(store: SwitchStore, switch: Switch) -> SwitchState:
+    (state,) = [found for found in store.list_states() if found.switch is switch]
+    return state
+
+
+def test_what_nobody_turned_is_on(store: SwitchStore) -> None:
+    assert store.list_states() == [SwitchState(switch, is_on=True) for switch in Switch]
+
+
+def test_a_switch_stands_as_it_was_put_and_the_others_as_they_were(store: SwitchStore) -> None:
+    store.put(OFF)
+    on_again = SwitchState(Switch.GRAB, changed_at_ms=NOW_MS + 1, changed_by="somebody")
+    store.put(on_again)
+
+    assert _state(store, Switch.SEND) == OFF
+    assert _state(store, Switch.GRAB) == on_again
+    assert _state(store, Switch.PAYOUT) == SwitchState(Switch.PAYOUT)
+
+
+def test_the_last_word_holds(store: SwitchStore) -> None:
+    store.put(OFF)
+    store.put(SwitchState(Switch.SEND, changed_at_ms=NOW_MS + 1, changed_by="operator"))
+
+    assert _state(store, Switch.SEND).is_on
+
+
+# ---------------------------------------------------------------- the copy
+
+
+@dataclass
+class Copy:
+    """The copy under test, and a way to let time pass."""
+
+    copy: SwitchCopy
+    sleep_ms: Callable[[int], None]
+
+
+@pytest.fixture(params=["fake", "redis"])
+def shared(request: pytest.FixtureRequest) -> Iterator[Copy]:
+    if request.param == "fake":
+        clock = FakeClock()
+        yield Copy(FakeSwitchCopy(clock), clock.sleep_ms)
+    else:
+        cache: redis.Redis = request.getfixturevalue("cache")
+        yield Copy(RedisSwitches(cache), lambda ms: time.sleep(ms / 1000))
+
+
+def test_a_copy_that_nobody_kept_is_none(shared: Copy) -> None:
+    assert shared.copy.find() is None
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        SwitchesSeen(frozenset()),
+        SwitchesSeen(frozenset({Switch.SEND})),
+        SwitchesSeen(frozenset(Switch)),
+        SwitchesSeen(frozenset(), is_known=False),
+    ],
+    ids=["all on", "one off", "all off", "unknown"],
+)
+def test_what_is_kept_is_found_and_forgotten(shared: Copy, seen: SwitchesSeen) -> None:
+    shared.copy.keep(seen, 60)
+
+    found = shared.copy.find()
+    shared.sleep_ms(80)
+
+    assert found == seen
+    assert shared.copy.find() is None
+
+
+def test_a_switch_that_this_version_does_not_know_is_passed_over(cache: redis.Redis) -> None:
+    cache.set(keys.SWITCH_COPY, "fly,grab")
+
+    assert RedisSwitches(cache).find() == SwitchesSeen(frozenset({Switch.GRAB}))
+
+
+def test_a_copy_on_a_cache_that_is_away_is_unavailable() -> None:
+    copy = RedisSwitches(connect(HOST, 1, has_tls=False, username="", password="", timeout_s=0.2))
+
+    with pytest.raises(Unavailable):
+        copy.find()
+    with pytest.raises(Unavailable):
+        copy.keep(SwitchesSeen(frozenset()), 1000)
+
+
+# ---------------------------------------------------------------- the deliveries (on the emulator)
+
+
+def test_deliveries_are_turned_off_and_on(stack: Stack) -> None:
+    client = stack.aws("lambda")
+    found = client.list_event_source_mappings(FunctionName=stack.outputs["PayoutFunction"])
+    mapping_id = found["EventSourceMappings"][0]["UUID"]
+    deliveries = LambdaDeliveries(lambda: client, mapping_id)
+
+    deliveries.turn(is_on=False)
+    off = client.get_event_source_mapping(UUID=mapping_id)["State"]
+    deliveries.turn(is_on=True)
+    on = client.get_event_source_mapping(UUID=mapping_id)["State"]
+
+    assert (off, on) == ("Disabled", "Enabled")
+
+
+def test_a_mapping_that_is_not_there_is_unavailable(stack: Stack) -> None:
+    deliveries = LambdaDeliveries(
+        lambda: stack.aws("lambda"), "00000000-0000-0000-0000-000000000000"
+    )
+
+    with pytest.raises(Unavailable):
+        deliveries.turn(is_on=False)

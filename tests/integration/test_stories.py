@@ -1,0 +1,206 @@
+"""The stories that people told of their systems, from beginning to end, over HTTP.
+
+S1 the classic packet, S2 a company's campaign, S3 WeChat's two steps, S4 shares split beforehand.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.integration.conftest import Eventually, Invoke, MakeUser, User
+
+ROOT = Path(__file__).parents[2]
+
+
+def _all_settled(reader: User, packet_id: str) -> bool:
+    return all(claim["payout"] == "settled" for claim in reader.record(packet_id)["claims"])
+
+
+def _until(at_ms: int) -> None:
+    time.sleep(max(0.0, at_ms / 1000 - time.time()) + 0.05)
+
+
+def _closed(reader: User, packet_id: str, invoke: Invoke) -> bool:
+    invoke("ExpireFunction", {"source": "aws.events"})
+    return bool(reader.record(packet_id)["status"] == "closed")
+
+
+def test_s1_a_packet_is_sent_grabbed_recorded_and_refunded(
+    a_user: MakeUser, invoke: Invoke, eventually: Eventually
+) -> None:
+    ann = a_user(funds_fen=20_000, nickname="Ann")
+    group = [a_user(nickname=f"Friend {number}") for number in range(15)]
+
+    # Ann sends ten lucky shares to a group of fifteen, who all press at once.
+    sent = ann.send(total_fen=10_000, count=10, greeting="新年快乐").json()
+    with ThreadPoolExecutor(max_workers=8) as pool:
+        answers = list(pool.map(lambda friend: friend.grab(sent["packet_id"]), group))
+    claims = [answer.json() for answer in answers if answer.status_code == httpx.codes.OK]
+    assert len(claims) == 10
+    assert sum(claim["amount_fen"] for claim in claims) == 10_000
+
+    # Everybody reads who took how much, and who was luckiest.
+    eventually(lambda: _all_settled(ann, sent["packet_id"]))
+    record = group[0].record(sent["packet_id"])
+    assert (record["claimed_count"], record["count"], record["status"]) == (10, 10, "emptied")
+    assert record["luckiest"]["amount_fen"] == max(claim["amount_fen"] for claim in claims)
+    assert record["emptied_in_ms"] >= 0
+
+    # Of the second packet most is left, and goes back to her when its time is over.
+    second = ann.send(total_fen=10_000, count=10, expires_in_s=2).json()
+    taken = group[0].grab(second["packet_id"]).json()["amount_fen"]
+    eventually(lambda: _closed(ann, second["packet_id"], invoke))
+    assert ann.record(second["packet_id"])["refunded_fen"] == 10_000 - taken
+    assert ann.balance_fen() == 10_000 - taken
+    assert sum(friend.balance_fen() for friend in group) == 10_000 + taken
+    year = time.gmtime().tm_year
+    sent_this_year = ann.http.get(f"/me/sent?year={year}").json()
+    assert (sent_this_year["total_fen"], sent_this_year["count"]) == (20_000, 2)
+
+
+def test_s2_a_company_gives_to_its_employees(
+    a_user: MakeUser, operator: User, invoke: Invoke, eventually: Eventually
+) -> None:
+    numbers = [str(100_230 + number) for number in range(6)]
+    employees = [a_user(number) for number in numbers]
+    operator.post("/admin/deposits", {"user": "operator", "amount_fen": 30_000})
+    before = operator.balance_fen()
+
+    # An operator plans a campaign of 300 yuan: two shares for each, from three packets.
+    starts_at_ms = int(time.time() * 1000) + 4_000
+    plan = {
+        "title": "年会",
+        "starts_at_ms": starts_at_ms,
+        "ends_at_ms": starts_at_ms + 14_000,
+        "budget_fen": 30_000,
+        "quota_per_user": 2,
+        "status": "on",
+    }
+    assert operator.http.put("/admin/campaigns/party", json=plan).status_code == httpx.codes.CREATED
+    packets = [
+        operator.send(
+            kind="equal", total_fen=10_000, count=5, campaign_id="party", passphrase="新年快乐"
+        ).json()["packet_id"]
+        for _ in range(3)
+    ]
+    over_budget = operator.send(total_fen=1000, count=1, campaign_id="party")
+    assert over_budget.json()["code"] == "insufficient_funds"
+    preheated = operator.http.post("/admin/campaigns/party/preheat")
+    assert preheated.status_code == httpx.codes.ACCEPTED
+    assert employees[0].grab(packets[0], "新年快乐").json()["code"] == "packet_not_started"
+
+    # It starts. Whoever says the phrase gets a share, two in all; payouts wait while they are off.
+    _until(starts_at_ms)
+    off = operator.http.put("/admin/switches/payout", json={"on": False, "reason": "drill"})
+    assert off.status_code == httpx.codes.OK
+    assert employees[0].grab(packets[0], "什么").json()["code"] == "passphrase_mismatch"
+    for employee in employees[:4]:
+        claims = [employee.grab(packet, "新年快乐") for packet in packets]
+        assert [answer.status_code for answer in claims] == [200, 200, 403]
+        assert claims[-1].json()["code"] == "quota_exhausted"
+    operator.http.put("/admin/switches/payout", json={"on": True})
+
+    # Nobody ever reads an employee's number.
+    page = employees[0].http.get(f"/packets/{packets[0]}").text
+    assert not any(number in page for number in numbers)
+
+    # The campaign ends; everybody is paid, and the rest goes back.
+    eventually(lambda: all(_closed(operator, packet, invoke) for packet in packets))
+    assert [employee.balance_fen() for employee in employees] == [4_000] * 4 + [0] * 2
+    assert operator.balance_fen() == before - 16_000
+
+
+def test_s3_wechat_grabs_and_opens_with_amounts_computed_live(
+    a_user: MakeUser, eventually: Eventually
+) -> None:
+    sender = a_user(funds_fen=20_000)
+    crowd = [a_user() for _ in range(20)]
+    sent = sender.send(
+        total_fen=20_000, count=10, split="double_mean_live", opening="two_step"
+    ).json()
+    packet_id = sent["packet_id"]
+
+    # Twice as many as there are shares press 抢, and are let in.
+    with ThreadPoolExecutor(max_workers=8) as pool:
+        admissions = list(pool.map(lambda user: user.grab(packet_id).json(), crowd))
+    assert {admission["outcome"] for admission in admissions} == {"admitted"}
+    assert sender.record(packet_id)["claimed_count"] == 0
+    not_ready = sender.http.get(f"/packets/{packet_id}/proof")
+    assert not_ready.json()["code"] == "proof_not_ready"
+
+    # They press 拆: the first ten get what is computed then, the others come too late.
+    with ThreadPoolExecutor(max_workers=8) as pool:
+        pairs = zip(crowd, admissions, strict=True)
+        opened = list(pool.map(lambda pair: pair[0].open(packet_id, pair[1]["grab_token"]), pairs))
+    won = [answer.json() for answer in opened if answer.status_code == httpx.codes.OK]
+    lost = [answer.json()["code"] for answer in opened if answer.status_code != httpx.codes.OK]
+    assert sorted(claim["share_no"] for claim in won) == list(range(1, 11))
+    assert sum(claim["amount_fen"] for claim in won) == 20_000
+    assert lost == ["packet_emptied"] * 10
+
+    # A replay from the seed that is revealed now gives the same amounts in the same order.
+    eventually(lambda: _all_settled(sender, packet_id))
+    proof = sender.http.get(f"/packets/{packet_id}/proof").json()
+    assert proof["commitment"] == sent["commitment"]
+    in_order = [claim["amount_fen"] for claim in sorted(won, key=lambda claim: claim["share_no"])]
+    assert proof["amounts_fen"] == in_order
+
+
+def test_s4_shares_of_a_bell_are_split_beforehand(
+    a_user: MakeUser, eventually: Eventually, tmp_path: Path
+) -> None:
+    sender = a_user(funds_fen=100_000)
+    takers = [a_user() for _ in range(40)]
+    sent = sender.send(
+        total_fen=40_000, count=40, split="bell", share_fen_min=500, share_fen_max=1_500
+    ).json()
+    packet_id = sent["packet_id"]
+
+    with ThreadPoolExecutor(max_workers=8) as pool:
+        answers = list(pool.map(lambda taker: taker.grab(packet_id).json(), takers))
+
+    # Exact to the fen, within the bounds, and more of them near the mean than at both ends.
+    amounts = [answer["amount_fen"] for answer in answers]
+    assert sum(amounts) == 40_000
+    assert all(500 <= amount <= 1_500 for amount in amounts)
+    near = sum(750 <= amount <= 1_250 for amount in amounts)
+    assert near > len(amounts) / 2
+    assert statistics.fmean(amounts) == 1_000
+
+    # Anybody can verify it with the proof and the record, and nothing but Python.
+    eventually(lambda: _all_settled(sender, packet_id))
+    proof, record = tmp_path / "proof.json", tmp_path / "record.json"
+    proof.write_text(sender.http.get(f"/packets/{packet_id}/proof").text)
+    record.write_text(sender.http.get(f"/packets/{packet_id}?limit=100").text)
+    assert _verify(proof, record).returncode == 0
+    planted = json.loads(record.read_text())
+    planted["claims"][7]["amount_fen"] += 1
+    record.write_text(json.dumps(planted))
+    assert _verify(proof, record).returncode == 1
+
+
+def _verify(*files: Path) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-I", "-c", _RUN, str(ROOT / "shared"), *map(str, files)]
+    return subprocess.run(command, check=False, capture_output=True)
+
+
+_RUN = (
+    "import runpy, sys; sys.path.insert(0, sys.argv.pop(1));"
+    " runpy.run_module('redpacket.verify', run_name='__main__')"
+)
+
+
+@pytest.fixture(autouse=True)
+def _payouts_on_again(operator: User) -> Any:
+    yield
+    operator.http.put("/admin/switches/payout", json={"on": True})

@@ -1,0 +1,93 @@
+"""What passes by itself is unavailable, what does not is a fault of ours, whatever the service."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError, ReadTimeoutError
+
+from redpacket.adapters.dynamo import Dynamo
+from redpacket.adapters.public_tokens import load_tokens
+from redpacket.adapters.sqs_payouts import SqsDeadLetters, SqsPayouts
+from redpacket.domain.claim import ShareRef
+from redpacket.domain.errors import Unavailable
+
+
+class _Failing:
+    """An AWS client whose every operation fails in the same way."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def __getattr__(self, operation: str) -> Callable[..., Any]:
+        def fail(**_arguments: Any) -> Any:
+            raise self._error
+
+        return fail
+
+
+def _refused(code: str, status: int = 400) -> ClientError:
+    response: Any = {"Error": {"Code": code}, "ResponseMetadata": {"HTTPStatusCode": status}}
+    return ClientError(response, "Operation")
+
+
+def _queue(error: Exception) -> object:
+    SqsPayouts(lambda: _Failing(error), "queue", lambda: 0).put([ShareRef("p", 1)])
+    return None
+
+
+def _dead_letters(error: Exception) -> object:
+    return SqsDeadLetters(lambda: _Failing(error), "queue").count()
+
+
+def _tokens(error: Exception) -> object:
+    return load_tokens(lambda: _Failing(error), "secret")
+
+
+def _ledger(error: Exception) -> object:
+    return Dynamo(lambda: _Failing(error)).get("table", {"pk": "a"})
+
+
+each_adapter = pytest.mark.parametrize("call", [_queue, _dead_letters, _tokens, _ledger])
+
+
+@each_adapter
+@pytest.mark.parametrize(
+    "passing",
+    [
+        _refused("ThrottlingException"),
+        _refused("RequestThrottled"),
+        _refused("AWS.SimpleQueueService.RequestThrottled"),
+        _refused("InternalFailure", 500),
+        _refused("InternalServiceError", 500),
+        _refused("ServiceUnavailable", 503),
+        ReadTimeoutError(endpoint_url="https://aws"),
+    ],
+    ids=str,
+)
+def test_what_passes_by_itself_is_unavailable(
+    call: Callable[[Exception], object], passing: Exception
+) -> None:
+    with pytest.raises(Unavailable):
+        call(passing)
+
+
+@each_adapter
+@pytest.mark.parametrize(
+    "code",
+    [
+        "AccessDenied",
+        "AccessDeniedException",
+        "AWS.SimpleQueueService.NonExistentQueue",
+        "QueueDoesNotExist",
+        "ResourceNotFoundException",
+        "ValidationException",
+    ],
+)
+def test_a_missing_permission_or_queue_is_not_taken_for_an_outage(
+    call: Callable[[Exception], object], code: str
+) -> None:
+    with pytest.raises(ClientError, match=code):
+        call(_refused(code))

@@ -1,0 +1,372 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from redpacket.adapters.dynamo import Dynamo
+from redpacket.adapters.dynamo_campaigns import DynamoCampaigns
+from redpacket.adapters.dynamo_ledger import DynamoLedger
+from redpacket.domain.campaign import (
+    Campaign,
+    CampaignPlan,
+    CampaignStatus,
+    check_campaign_id,
+    is_timezone,
+)
+from redpacket.domain.claim import ShareFate
+from redpacket.domain.errors import (
+    CampaignEnded,
+    CampaignNotFound,
+    CampaignPaused,
+    InsufficientFunds,
+    InvalidRequest,
+    InvariantViolated,
+    PacketNotStarted,
+    Unavailable,
+    VersionConflict,
+)
+from redpacket.domain.packet import Packet
+from redpacket.domain.split import Split
+from redpacket.flows.edit_campaign import edit_campaign, get_campaign
+from redpacket.flows.preheat_campaign import Preheated, preheat_campaign
+from tests.builders import NOW_MS, a_campaign
+from tests.fakes import FakeBoard
+from tests.town import LIFE_MS, Town, an_order
+
+DAY_MS = 24 * 3_600_000
+
+
+class Office:
+    """A town whose operator may spend the budgets of campaigns."""
+
+    def __init__(self, town: Town) -> None:
+        self.town = town
+        dynamo = Dynamo(lambda: town.dynamo)
+        self.campaigns = DynamoCampaigns(dynamo, "campaigns")
+        town.ledger = DynamoLedger(dynamo, "accounts", "packets", "campaigns")
+
+    def made(self, **changes: Any) -> Campaign:
+        campaign = a_campaign(**changes)
+        assert self.campaigns.create(campaign)
+        return campaign
+
+    def edit(
+        self, plan: CampaignPlan, budget_fen: int | None = None, version: int | None = None
+    ) -> tuple[Campaign, bool]:
+        return edit_campaign(plan, budget_fen, version, campaigns=self.campaigns)
+
+    def find(self, campaign: Campaign) -> Campaign:
+        return get_campaign(campaign.campaign_id, campaigns=self.campaigns)
+
+    def preheat(
+        self, campaign: Campaign, cursor: str | None = None, within_ms: int = 20_000
+    ) -> Preheated:
+        return preheat_campaign(
+            campaign.campaign_id,
+            cursor,
+            campaigns=self.campaigns,
+            packets=self.town.packets,
+            board=self.town.board,
+            clock=self.town.clock,
+            journal=self.town.journal,
+            stop_at_ms=self.town.clock.now_ms() + within_ms,
+        )
+
+
+@pytest.fixture
+def office(town: Town) -> Office:
+    return Office(town)
+
+
+# ---- ids and zones
+
+
+@pytest.mark.parametrize("campaign_id", ["rain", "spring-2027", "1", "a_b", "a" * 63])
+def test_a_slug_is_a_campaigns_id(campaign_id: str) -> None:
+    assert check_campaign_id(campaign_id) == campaign_id
+
+
+@pytest.mark.parametrize(
+    "campaign_id", ["", "Rain", "-rain", "a" * 64, "{rain}", "ra#in", "rain\n", "雨"]
+)
+def test_nothing_else_is_a_campaigns_id(campaign_id: str) -> None:
+    with pytest.raises(CampaignNotFound):
+        check_campaign_id(campaign_id)
+
+
+@pytest.mark.parametrize("name", ["Asia/Shanghai", "UTC", "America/Argentina/Ushuaia"])
+def test_places_have_a_time_zone(name: str) -> None:
+    assert is_timezone(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "Asia", "Asia/Atlantis", "localtime", "../etc/passwd", "Asia/../UTC", "CST8", "+08:00"],
+)
+def test_other_words_have_none(name: str) -> None:
+    assert not is_timezone(name)
+
+
+# ---- edits
+
+
+def test_the_first_edit_creates_and_the_next_one_edits(office: Office) -> None:
+    plan = a_campaign()
+
+    created, is_new = office.edit(plan, 500)
+    edited, is_new_again = office.edit(replace(plan, title="new"))
+
+    assert (is_new, is_new_again) == (True, False)
+    assert (created.version, created.budget_fen, created.budget_left_fen) == (1, 500, 500)
+    assert edited == replace(created, title="new", version=2)
+    assert office.find(created) == edited
+
+
+def test_a_campaign_has_no_budget_unless_it_is_given_one(office: Office) -> None:
+    created, _ = office.edit(a_campaign())
+
+    assert (created.budget_fen, created.budget_left_fen) == (0, 0)
+
+
+@pytest.mark.parametrize("version", [1, 3])
+def test_an_edit_of_another_version_than_it_names_is_refused(office: Office, version: int) -> None:
+    campaign = office.made(version=2)
+
+    with pytest.raises(VersionConflict):
+        office.edit(replace(campaign, title="new"), version=version)
+
+    assert office.find(campaign) == campaign
+    assert office.edit(replace(campaign, title="new"), version=2)[0].version == 3
+
+
+def test_a_campaign_that_does_not_exist_has_no_version(office: Office) -> None:
+    with pytest.raises(VersionConflict):
+        office.edit(a_campaign(), version=1)
+
+
+class RacingCampaigns(DynamoCampaigns):
+    """Lets somebody else edit first, the given number of times."""
+
+    races = 1
+
+    def edit(self, campaign: Campaign, before: Campaign) -> bool:
+        if self.races:
+            self.races -= 1
+            assert super().edit(replace(before, version=before.version + 1), before)
+        return super().edit(campaign, before)
+
+
+def test_an_edit_that_meets_another_is_done_upon_it(office: Office) -> None:
+    campaign = office.made()
+    office.campaigns = RacingCampaigns(Dynamo(lambda: office.town.dynamo), "campaigns")
+
+    edited, _ = office.edit(replace(campaign, title="new"))
+
+    assert (edited.title, edited.version) == ("new", 3)
+
+
+def test_an_edit_that_meets_another_is_refused_where_it_names_a_version(office: Office) -> None:
+    campaign = office.made()
+    office.campaigns = RacingCampaigns(Dynamo(lambda: office.town.dynamo), "campaigns")
+
+    with pytest.raises(VersionConflict):
+        office.edit(replace(campaign, title="new"), version=1)
+
+
+def test_an_edit_that_always_meets_another_gives_up(office: Office) -> None:
+    campaign = office.made()
+    office.campaigns = RacingCampaigns(Dynamo(lambda: office.town.dynamo), "campaigns")
+    office.campaigns.races = 99
+
+    with pytest.raises(Unavailable):
+        office.edit(replace(campaign, title="new"))
+
+
+def test_a_budget_can_not_be_lowered_below_what_is_in_packets(office: Office) -> None:
+    campaign = office.made()
+    office.town.send("operator", total_fen=4_000, campaign=campaign)
+
+    with pytest.raises(InvalidRequest) as refused:
+        office.edit(campaign, 3_999)
+
+    assert refused.value.errors == [
+        {"field": "budget_fen", "message": "is below the 4000 fen that are in packets already"}
+    ]
+    lowered, _ = office.edit(campaign, 4_000)
+    assert (lowered.budget_fen, lowered.budget_left_fen) == (4_000, 0)
+    raised, _ = office.edit(campaign, 9_000)
+    assert (raised.budget_fen, raised.budget_left_fen) == (9_000, 5_000)
+    kept, _ = office.edit(campaign)
+    assert (kept.budget_fen, kept.budget_left_fen) == (9_000, 5_000)
+
+
+# ---- packets of a campaign
+
+
+def test_a_packet_lives_as_long_as_its_campaign(office: Office) -> None:
+    campaign = office.made(starts_at_ms=NOW_MS + 1_000, ends_at_ms=NOW_MS + 30 * DAY_MS)
+
+    packet = office.town.send("operator", campaign=campaign, life_ms=None)
+
+    assert packet.rules.campaign_id == campaign.campaign_id
+    assert (packet.starts_at_ms, packet.expires_at_ms) == (
+        campaign.starts_at_ms,
+        campaign.ends_at_ms,
+    )
+    assert office.town.packets.find_packet(packet.packet_id) == packet
+
+
+def test_a_packet_of_a_campaign_under_way_starts_now_and_may_end_earlier(office: Office) -> None:
+    campaign = office.made()
+
+    short = office.town.send("operator", campaign=campaign)
+    long = office.town.send("operator", campaign=campaign, life_ms=9 * DAY_MS)
+
+    assert (short.starts_at_ms, short.expires_at_ms) == (NOW_MS, NOW_MS + LIFE_MS)
+    assert (long.starts_at_ms, long.expires_at_ms) == (NOW_MS, campaign.ends_at_ms)
+
+
+def test_nobody_takes_anything_before_the_start(office: Office) -> None:
+    campaign = office.made(starts_at_ms=NOW_MS + 1_000)
+    packet = office.town.send("operator", campaign=campaign, life_ms=None)
+
+    with pytest.raises(PacketNotStarted):
+        office.town.grab(packet, "ann")
+
+    office.town.pass_time(1_000)
+    assert office.town.grab(packet, "ann").is_new
+
+
+@pytest.mark.parametrize(
+    ("changes", "refusal"),
+    [
+        ({"status": CampaignStatus.OFF}, CampaignPaused),
+        ({"ends_at_ms": NOW_MS}, CampaignEnded),
+        ({"budget_left_fen": 999}, InsufficientFunds),
+    ],
+    ids=str,
+)
+def test_a_campaign_that_gives_nothing_refuses_a_new_packet_and_knows_an_old_one(
+    office: Office, changes: dict[str, Any], refusal: type[Exception]
+) -> None:
+    campaign = office.made()
+    office.town.deposit("operator", 5_000)
+    order = an_order("operator", campaign=campaign)
+    sent = office.town.send_order(order)
+    now = replace(campaign, version=2, **{"budget_left_fen": 9_000, **changes})
+    if "budget_left_fen" in changes:
+        now = replace(now, budget_fen=campaign.budget_fen - 8_001)
+    assert office.campaigns.edit(now, campaign)
+    later = replace(order, campaign=office.find(campaign))
+
+    with pytest.raises(refusal):
+        office.town.send_order(replace(later, request=replace(order.request, key_hash="new")))
+
+    assert office.town.send_order(later) == sent
+    assert office.town.balance_fen("operator") == 4_000
+    assert office.find(campaign).budget_left_fen == now.budget_left_fen
+
+
+def test_what_nobody_took_goes_back_to_the_operator_and_not_to_the_budget(office: Office) -> None:
+    campaign = office.made()
+    packet = office.town.send("operator", campaign=campaign)
+    taken_fen = office.town.grab(packet, "ann").share.amount_fen
+    office.town.settle()
+    office.town.pass_time(LIFE_MS)
+
+    office.town.expire()
+
+    assert office.town.balance_fen("operator") == 1_000 - taken_fen
+    found = office.find(campaign)
+    assert (found.budget_fen, found.budget_left_fen) == (10_000, 9_000)
+    assert office.town.differences() == []
+
+
+def test_the_first_share_of_a_million_is_taken(office: Office) -> None:
+    campaign = office.made(budget_fen=10**9, budget_left_fen=10**9)
+    packet = office.town.send(
+        "operator", campaign=campaign, total_fen=10**8, count=10**6, split=Split.EQUAL
+    )
+
+    assert office.town.grab(packet, "ann").share.amount_fen == 100
+
+
+# ---- preheat
+
+
+def test_a_preheat_brings_back_what_the_cache_has_lost(office: Office) -> None:
+    campaign = office.made()
+    packets = [office.town.send("operator", campaign=campaign) for _ in range(3)]
+    first = office.town.grab(packets[0], "ann").share
+    office.town.memory.boards.clear()
+
+    assert office.preheat(campaign) == Preheated(3, 3, None)
+
+    assert set(office.town.memory.boards) == {packet.packet_id for packet in packets}
+    assert office.town.grab(packets[0], "ann").share == first
+    assert office.town.grab(packets[0], "bob").share.share_no != first.share_no
+    assert office.preheat(campaign) == Preheated(3, 3, None)
+
+
+class BoardThatIsAway(FakeBoard):
+    def load(self, packet: Packet, shares: Sequence[ShareFate]) -> None:
+        raise Unavailable("the cache does not answer")
+
+
+def test_a_preheat_finishes_what_a_send_could_not_load(office: Office) -> None:
+    town = office.town
+    campaign = office.made()
+    town.board = BoardThatIsAway(town.clock)
+    packet = town.send("operator", campaign=campaign)
+
+    assert office.preheat(campaign) == Preheated(1, 0, None)
+    assert [name for name, _ in town.journal.errors] == ["packet_not_loaded", "preheat_failed"]
+    town.board = town.memory
+
+    assert office.preheat(campaign) == Preheated(1, 1, None)
+    assert packet.packet_id in town.memory.boards
+    assert town.packets.list_unloaded(town.clock.now_ms(), 800) == []
+
+
+def test_a_preheat_that_runs_out_of_time_says_where_to_go_on(office: Office) -> None:
+    campaign = office.made()
+    packets = [office.town.send("operator", campaign=campaign) for _ in range(3)]
+    office.town.memory.boards.clear()
+
+    first = office.preheat(campaign, within_ms=0)
+    second = office.preheat(campaign, first.next_cursor, within_ms=0)
+    third = office.preheat(campaign, second.next_cursor)
+
+    ids = sorted(packet.packet_id for packet in packets)
+    assert first == Preheated(1, 1, ids[0])
+    assert second == Preheated(1, 1, ids[1])
+    assert third == Preheated(1, 1, None)
+    assert set(office.town.memory.boards) == set(ids)
+
+
+def test_a_closed_packet_is_not_loaded_again(office: Office) -> None:
+    campaign = office.made()
+    office.town.send("operator", campaign=campaign)
+    office.town.pass_time(LIFE_MS)
+    office.town.expire()
+    office.town.memory.boards.clear()
+
+    assert office.preheat(campaign) == Preheated(0, 0, None)
+    assert office.town.memory.boards == {}
+
+
+def test_a_preheat_of_no_campaign_is_refused(office: Office) -> None:
+    with pytest.raises(CampaignNotFound):
+        office.preheat(a_campaign())
+
+
+def test_a_packet_that_vanished_stops_a_preheat_loudly(office: Office) -> None:
+    campaign = office.made()
+    packet = office.town.send("operator", campaign=campaign)
+    del office.town.dynamo.tables["packets"][f"packet#{packet.packet_id}", "packet"]
+
+    with pytest.raises(InvariantViolated):
+        office.preheat(campaign)

@@ -1,0 +1,173 @@
+"""How a transaction ends where others hold its rows, on the client's level."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from redpacket.adapters.dynamo import (
+    TRIES,
+    ConflictPersists,
+    Dynamo,
+    TransactionCanceled,
+    put,
+)
+from redpacket.adapters.dynamo_ledger import DynamoLedger
+from redpacket.domain.errors import Busy, IdempotencyKeyReused, InvariantViolated, Unavailable
+from redpacket.domain.ledger import DEPOSITS, Transfer, TransferKind
+from redpacket.ports import Request
+from tests.builders import NOW_MS, a_funding, a_packet
+from tests.fakes import FakeDynamo
+
+ROWS = [put("table", {"pk": name, "sk": "row"}) for name in ("one", "two")]
+
+
+def _canceled(codes: Sequence[str]) -> ClientError:
+    response: Any = {
+        "Error": {"Code": "TransactionCanceledException"},
+        "CancellationReasons": [{"Code": code} for code in codes],
+    }
+    return FakeDynamo.exceptions.TransactionCanceledException(response, "TransactWriteItems")
+
+
+def _in_progress() -> ClientError:
+    response: Any = {"Error": {"Code": "TransactionInProgressException"}}
+    return FakeDynamo.exceptions.TransactionInProgressException(response, "TransactWriteItems")
+
+
+class _Contended(FakeDynamo):
+    """Fails transactions with *errors*, one after the other; then all goes well."""
+
+    def __init__(self, errors: Sequence[Exception]) -> None:
+        super().__init__()
+        self._errors = list(errors)
+        self.transaction_count = 0
+
+    def transact_write_items(self, *, TransactItems: list[Any]) -> None:  # noqa: N803 - boto3's name
+        self.transaction_count += 1
+        if self._errors:
+            raise self._errors.pop(0)
+        super().transact_write_items(TransactItems=TransactItems)
+
+
+def _dynamo(client: FakeDynamo, pauses_s: list[float] | None = None) -> Dynamo:
+    kept: list[float] = [] if pauses_s is None else pauses_s
+    return Dynamo(lambda: client, pause_s=kept.append)
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"],
+)
+def test_a_transaction_that_meets_another_one_tries_again(code: str) -> None:
+    client = _Contended([_canceled(["None", code])] * 2)
+    pauses_s: list[float] = []
+
+    _dynamo(client, pauses_s).transact(ROWS)
+
+    assert set(client.tables["table"]) == {("one", "row"), ("two", "row")}
+    assert len(pauses_s) == 2
+
+
+def test_a_transaction_of_the_same_token_in_progress_is_tried_again() -> None:
+    client = _Contended([_in_progress()])
+
+    _dynamo(client).transact(ROWS)
+
+    assert len(client.tables["table"]) == 2
+
+
+def test_each_wait_may_be_twice_as_long_and_all_of_them_are_short() -> None:
+    pauses_s: list[float] = []
+    client = _Contended([_canceled(["TransactionConflict", "None"])] * TRIES)
+
+    with pytest.raises(ConflictPersists):
+        _dynamo(client, pauses_s).transact(ROWS)
+
+    assert client.transaction_count == TRIES
+    assert all(0 <= pause <= 0.02 * 2**number for number, pause in enumerate(pauses_s))
+
+
+def test_a_conflict_that_persists_names_the_rows_that_others_held() -> None:
+    client = _Contended([_canceled(["None", "TransactionConflict"])] * TRIES)
+
+    with pytest.raises(ConflictPersists) as conflict:
+        _dynamo(client).transact(ROWS)
+
+    assert conflict.value.positions == {1}
+    assert isinstance(conflict.value, Unavailable)
+    assert client.tables == {}
+
+
+def test_a_broken_condition_counts_more_than_a_conflict() -> None:
+    client = _Contended([_canceled(["TransactionConflict", "ConditionalCheckFailed"])])
+
+    with pytest.raises(TransactionCanceled) as canceled:
+        _dynamo(client).transact(ROWS)
+
+    assert canceled.value.found == [None, {}]
+
+
+def test_a_reason_that_does_not_pass_is_not_tried_again() -> None:
+    client = _Contended([_canceled(["ValidationError", "None"])])
+
+    with pytest.raises(InvariantViolated, match="ValidationError"):
+        _dynamo(client).transact(ROWS)
+
+    assert client.transaction_count == 1
+
+
+# ---- what a sender hears
+
+
+def _ledger(client: FakeDynamo) -> DynamoLedger:
+    return DynamoLedger(_dynamo(client), "accounts", "packets")
+
+
+def _deposit(client: FakeDynamo, key: str = "key", body_hash: str = "body") -> None:
+    transfer = Transfer(f"deposit:{key}", TransferKind.DEPOSIT, DEPOSITS, "user:ann", 1, NOW_MS)
+    _ledger(client).deposit(transfer, Request("operator", key, body_hash))
+
+
+def test_a_request_whose_own_row_is_held_is_busy() -> None:
+    held = ["TransactionConflict", "None", "None", "None", "None"]
+
+    with pytest.raises(Busy):
+        _deposit(_Contended([_canceled(held)] * TRIES))
+
+
+def test_a_request_whose_account_is_held_is_unavailable_and_not_busy() -> None:
+    held = ["None", "TransactionConflict", "None", "None", "None"]
+
+    with pytest.raises(ConflictPersists):
+        _deposit(_Contended([_canceled(held)] * TRIES))
+
+
+def test_a_request_that_was_held_for_a_moment_is_carried_out_once() -> None:
+    client = _Contended([_canceled(["TransactionConflict"] * 5)] * (TRIES - 1))
+
+    _deposit(client)
+    _deposit(client)
+
+    assert _ledger(client).balance_fen("user:ann") == 1
+
+
+def test_a_conflict_hides_no_reuse_of_a_key() -> None:
+    client = _Contended([])
+    _deposit(client)
+
+    with pytest.raises(IdempotencyKeyReused):
+        _deposit(client, body_hash="other")
+
+
+def test_a_packet_whose_sender_is_held_is_not_funded() -> None:
+    packet = a_packet()
+    client = _Contended([_canceled(["None", "None", "TransactionConflict", *["None"] * 3])] * TRIES)
+
+    with pytest.raises(ConflictPersists):
+        _ledger(client).fund(packet, a_funding(packet), Request("sender", "key", "body"))
+
+    assert client.tables == {}

@@ -1,0 +1,231 @@
+from __future__ import annotations
+
+import pytest
+
+from redpacket.domain.claim import Admission, Claim
+from redpacket.domain.errors import (
+    GrabTokenInvalid,
+    NotInvited,
+    PacketEmptied,
+    PacketExpired,
+    PassphraseMismatch,
+    RateLimited,
+)
+from redpacket.domain.grab_token import LIFE_MS
+from redpacket.domain.limits import PASSPHRASE_TRIES
+from redpacket.domain.packet import Opening, Packet, Rules
+from tests.town import ADMISSION_FACTOR, Town
+
+TWO_STEP = Rules(opening=Opening.TWO_STEP)
+
+
+def _admitted(town: Town, packet: Packet, user_id: str) -> Admission:
+    answer = town.grab_or_enter(packet, user_id)
+    assert isinstance(answer, Admission)
+    return answer
+
+
+# ---------------------------------------------------------------- two steps
+
+
+def test_grab_admits_and_open_takes_the_share(town: Town) -> None:
+    packet = town.send(rules=TWO_STEP, count=2)
+
+    admission = _admitted(town, packet, "ann")
+    claim = town.open(packet, "ann", admission.grab_token)
+
+    assert admission.expires_at_ms == town.clock.now_ms() + LIFE_MS
+    assert (claim.share.share_no, claim.is_new) == (1, True)
+    assert town.queue.refs == [claim.share.ref]
+
+
+def test_nobody_has_a_share_by_being_admitted(town: Town) -> None:
+    packet = town.send(rules=TWO_STEP)
+
+    _admitted(town, packet, "ann")
+
+    assert town.packets.list_shares(packet.packet_id) == []
+    assert town.queue.refs == []
+
+
+def test_a_packet_that_is_emptied_in_between_says_so(town: Town) -> None:
+    packet = town.send(rules=TWO_STEP, count=1)
+    tokens = {user: _admitted(town, packet, user).grab_token for user in ("ann", "bob")}
+    town.open(packet, "ann", tokens["ann"])
+
+    with pytest.raises(PacketEmptied):
+        town.open(packet, "bob", tokens["bob"])
+    with pytest.raises(PacketEmptied):
+        town.grab_or_enter(packet, "cat")
+
+
+def test_no_more_are_admitted_than_places(town: Town) -> None:
+    packet = town.send(rules=TWO_STEP, count=2)
+    for number in range(2 * ADMISSION_FACTOR):
+        _admitted(town, packet, f"user-{number}")
+
+    with pytest.raises(RateLimited) as refused:
+        town.grab_or_enter(packet, "late")
+
+    assert refused.value.retry_after_s == LIFE_MS // 1000
+    town.pass_time(LIFE_MS)
+    with pytest.raises(PacketExpired):
+        town.grab_or_enter(packet, "late")
+
+
+def test_a_place_that_nobody_used_goes_to_somebody_else(town: Town) -> None:
+    packet = town.send(rules=TWO_STEP, count=1, life_ms=10 * LIFE_MS)
+    for number in range(ADMISSION_FACTOR):
+        _admitted(town, packet, f"user-{number}")
+    town.pass_time(LIFE_MS)
+
+    _admitted(town, packet, "late")
+
+
+def test_opening_again_gives_the_same_share_whatever_the_token(town: Town) -> None:
+    packet = town.send(rules=TWO_STEP)
+    first = town.open(packet, "ann", _admitted(town, packet, "ann").grab_token)
+
+    for token in ("nonsense", _admitted(town, packet, "bob").grab_token):
+        again = town.open(packet, "ann", token)
+        assert (again.share, again.is_new) == (first.share, False)
+    assert isinstance(town.grab_or_enter(packet, "ann"), Claim)
+
+
+def test_a_token_opens_for_its_user_only(town: Town) -> None:
+    packet = town.send(rules=TWO_STEP)
+    token = _admitted(town, packet, "ann").grab_token
+
+    with pytest.raises(GrabTokenInvalid):
+        town.open(packet, "bob", token)
+
+
+def test_a_token_that_is_too_old_does_not_open(town: Town) -> None:
+    packet = town.send(rules=TWO_STEP, life_ms=10 * LIFE_MS)
+    token = _admitted(town, packet, "ann").grab_token
+    town.pass_time(LIFE_MS)
+
+    with pytest.raises(GrabTokenInvalid):
+        town.open(packet, "ann", token)
+
+
+def test_a_packet_in_one_step_is_not_opened(town: Town) -> None:
+    packet = town.send()
+    of_another = _admitted(town, town.send(rules=TWO_STEP), "ann")
+
+    with pytest.raises(GrabTokenInvalid):
+        town.open(packet, "ann", of_another.grab_token)
+
+
+def test_a_token_outlives_the_cache(town: Town) -> None:
+    packet = town.send(rules=TWO_STEP)
+    token = _admitted(town, packet, "ann").grab_token
+    town.memory.boards.clear()
+
+    assert town.open(packet, "ann", token).share.share_no == 1
+
+
+def test_a_cache_that_is_flushed_between_look_and_admission_gives_no_share_away(
+    town: Town,
+) -> None:
+    packet = town.send(rules=TWO_STEP)
+    admit = town.memory.admit
+
+    def flushed(*args: object, **named: object) -> object:
+        town.memory.boards.clear()
+        town.memory.admit = admit  # type: ignore[method-assign]
+        return admit(*args, **named)  # type: ignore[arg-type]
+
+    town.memory.admit = flushed  # type: ignore[method-assign, assignment]
+
+    _admitted(town, packet, "ann")
+
+    assert town.memory.holders(packet.packet_id) == {}
+
+
+# ---------------------------------------------------------------- recipients
+
+
+def test_an_exclusive_packet_is_for_its_recipients_only(town: Town) -> None:
+    packet = town.send(rules=Rules(recipients=frozenset({"ann", "bob"})), count=2)
+
+    with pytest.raises(NotInvited):
+        town.grab(packet, "eve")
+
+    assert town.grab(packet, "ann").share.share_no == 1
+    assert town.memory.holders(packet.packet_id) == {"ann": 1}
+
+
+def test_the_uninvited_do_not_read_the_ledger_again_and_again(town: Town) -> None:
+    packet = town.send(rules=Rules(recipients=frozenset({"ann"})))
+    with pytest.raises(NotInvited):
+        town.grab(packet, "eve")
+    packets, _ = town.adapters(None)  # anything asked of it would fail
+    packets._rules = town.packets._rules
+    real, town.packets = town.packets, packets
+
+    for user in ("eve", "mallory"):
+        with pytest.raises(NotInvited):
+            town.grab(packet, user)
+
+    town.packets = real
+
+
+# ---------------------------------------------------------------- passphrases
+
+
+def test_whoever_says_the_passphrase_gets_a_share(town: Town) -> None:
+    packet = town.send(rules=Rules(passphrase="恭喜发财"), count=3)
+
+    assert town.grab(packet, "ann", "恭喜发财！").share.share_no == 1
+    assert town.grab(packet, "bob", "恭禧发才").share.share_no == 2
+    assert town.grab(packet, "ann").share.share_no == 1
+
+
+@pytest.mark.parametrize("said", [None, "", "新年快乐", "！"])
+def test_whoever_says_something_else_gets_nothing(town: Town, said: str | None) -> None:
+    packet = town.send(rules=Rules(passphrase="恭喜发财"))
+
+    with pytest.raises(PassphraseMismatch):
+        town.grab(packet, "ann", said)
+
+    assert town.memory.holders(packet.packet_id) == {}
+
+
+def test_tries_are_limited_per_user_and_packet(town: Town) -> None:
+    packet, other = (town.send(rules=Rules(passphrase="芝麻开门")) for _ in range(2))
+    for _ in range(PASSPHRASE_TRIES.burst):
+        with pytest.raises(PassphraseMismatch):
+            town.grab(packet, "eve", "猜")
+
+    with pytest.raises(RateLimited) as refused:
+        town.grab(packet, "eve", "芝麻开门")
+
+    assert refused.value.retry_after_s == 60
+    assert town.grab(packet, "ann", "芝麻开门").is_new
+    assert town.grab(other, "eve", "芝麻开门").is_new
+
+
+def test_silence_is_no_try(town: Town) -> None:
+    packet = town.send(rules=Rules(passphrase="芝麻开门"))
+    for _ in range(2 * PASSPHRASE_TRIES.burst):
+        with pytest.raises(PassphraseMismatch):
+            town.grab(packet, "ann")
+
+    assert town.grab(packet, "ann", "芝麻开门").is_new
+
+
+def test_a_higher_threshold_forgives_less(town: Town) -> None:
+    packet = town.send(rules=Rules(passphrase="恭喜发财", passphrase_threshold=100))
+
+    with pytest.raises(PassphraseMismatch):
+        town.grab(packet, "ann", "恭喜发菜了")
+
+
+def test_rules_survive_the_ledger(town: Town) -> None:
+    rules = Rules(Opening.TWO_STEP, frozenset({"ann", "b|ob@x.y"}), "恭喜", 90)
+
+    packet = town.send(rules=rules)
+
+    assert town.packets.find_packet(packet.packet_id) == packet
+    assert packet.rules == rules

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import pytest
+
+from redpacket.domain.errors import GrabTokenInvalid
+from redpacket.domain.grab_token import check_grab_token, grab_token
+from tests.builders import NOW_MS
+
+SEED = b"a seed of 16 b.."
+TOKEN = grab_token(SEED, "packet", "ann", NOW_MS)
+
+
+def test_a_token_is_its_users_until_it_ends() -> None:
+    check_grab_token(TOKEN, SEED, "packet", "ann", NOW_MS - 1)
+
+    with pytest.raises(GrabTokenInvalid, match="too old"):
+        check_grab_token(TOKEN, SEED, "packet", "ann", NOW_MS)
+
+
+@pytest.mark.parametrize(
+    ("packet_id", "user_id", "seed"),
+    [("other", "ann", SEED), ("packet", "bob", SEED), ("packet", "ann", b"another seed....")],
+)
+def test_a_token_is_nobody_elses_and_of_no_other_packet(
+    packet_id: str, user_id: str, seed: bytes
+) -> None:
+    with pytest.raises(GrabTokenInvalid, match="not yours"):
+        check_grab_token(TOKEN, seed, packet_id, user_id, NOW_MS - 1)
+
+
+@pytest.mark.parametrize(
+    "token", ["", "x", "=", "é", "AAAA", TOKEN[:-4], TOKEN + "AAAA", "A" * 200]
+)
+def test_what_is_no_token_is_invalid(token: str) -> None:
+    with pytest.raises(GrabTokenInvalid):
+        check_grab_token(token, SEED, "packet", "ann", NOW_MS - 1)
+
+
+def test_a_later_end_can_not_be_written_into_a_token() -> None:
+    later = grab_token(SEED, "packet", "ann", NOW_MS + 60_000)
+
+    with pytest.raises(GrabTokenInvalid):
+        check_grab_token(later[:8] + TOKEN[8:], SEED, "packet", "ann", NOW_MS - 1)

@@ -1,0 +1,97 @@
+"""Rate limits: who is refused, for how long, and what happens while nobody counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from redpacket.domain.errors import RateLimited
+from redpacket.domain.limits import PASSPHRASE_TRIES, Limit, passphrase_subject, send_limit
+from redpacket.flows.limit_rate import limit_rate
+from tests.fakes import FakeClock, FakeJournal, FakeLimits
+
+
+@dataclass
+class Gate:
+    clock: FakeClock = field(default_factory=FakeClock)
+    journal: FakeJournal = field(default_factory=FakeJournal)
+
+    def __post_init__(self) -> None:
+        self.limits = FakeLimits(self.clock)
+
+    def passes(self, limit: Limit, subject: str = "ann") -> int:
+        """Return how many get through at once."""
+        count = 0
+        while self.retry_after_s(limit, subject) is None:
+            count += 1
+        return count
+
+    def retry_after_s(self, limit: Limit, subject: str = "ann") -> int | None:
+        try:
+            limit_rate(limit, subject, limits=self.limits, journal=self.journal)
+        except RateLimited as error:
+            return error.retry_after_s
+        return None
+
+
+@pytest.fixture
+def gate() -> Gate:
+    return Gate()
+
+
+@pytest.mark.parametrize(
+    "limit",
+    [send_limit(120, 300), send_limit(7, 2), send_limit(1000, 1), PASSPHRASE_TRIES],
+    ids=str,
+)
+def test_whoever_waits_for_retry_after_is_let_through(gate: Gate, limit: Limit) -> None:
+    assert gate.passes(limit) == limit.burst
+
+    for _ in range(10):
+        wait_s = gate.retry_after_s(limit)
+        if wait_s is not None:
+            gate.clock.sleep_ms(wait_s * 1000)
+            assert gate.retry_after_s(limit) is None
+
+
+def test_retry_after_is_no_longer_than_it_must_be(gate: Gate) -> None:
+    limit = send_limit(6, 1)  # one every ten seconds
+    gate.passes(limit)
+
+    assert gate.retry_after_s(limit) == 10
+    gate.clock.sleep_ms(8_999)
+    assert gate.retry_after_s(limit) == 2
+    gate.clock.sleep_ms(1)
+    assert gate.retry_after_s(limit) == 1
+    gate.clock.sleep_ms(1_000)
+    assert gate.retry_after_s(limit) is None
+
+
+def test_in_the_long_run_the_rate_holds(gate: Gate) -> None:
+    limit = send_limit(120, 300)
+    passed = 0
+
+    for _ in range(600):  # ten minutes of somebody who never rests
+        passed += gate.passes(limit)
+        gate.clock.sleep_ms(1_000)
+
+    assert passed == 300 + 599 * 2
+
+
+def test_five_wrong_words_at_once_and_then_one_a_minute(gate: Gate) -> None:
+    mine = passphrase_subject("ann", "p" * 22)
+
+    assert gate.passes(PASSPHRASE_TRIES, mine) == 5
+    assert gate.retry_after_s(PASSPHRASE_TRIES, mine) == 60
+    assert gate.retry_after_s(PASSPHRASE_TRIES, passphrase_subject("bob", "p" * 22)) is None
+    assert gate.retry_after_s(PASSPHRASE_TRIES, passphrase_subject("ann", "q" * 22)) is None
+
+
+def test_where_nobody_counts_everybody_is_let_through_and_it_is_journaled(gate: Gate) -> None:
+    limit = send_limit(1, 1)
+    gate.passes(limit)
+    gate.limits.is_away = True
+
+    assert [gate.retry_after_s(limit) for _ in range(3)] == [None] * 3
+    assert [name for name, _ in gate.journal.errors] == ["limit_not_checked"] * 3

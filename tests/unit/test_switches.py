@@ -1,0 +1,335 @@
+"""Switches: what a process knows of them, how they are turned, what waits while one is off."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from redpacket.domain.claim import ShareRef
+from redpacket.domain.errors import SwitchedOff, SwitchNotFound, Unavailable
+from redpacket.domain.switches import Switch, SwitchState, switch_named
+from redpacket.flows.expire_packets import expire_packets
+from redpacket.flows.put_off_claims import put_off_claims
+from redpacket.flows.read_switches import KEPT_MS, KnownSwitches
+from redpacket.flows.repair import requeue_claims
+from redpacket.flows.turn_switch import turn_switch
+from tests.builders import NOW_MS
+from tests.fakes import (
+    FakeClock,
+    FakeDeliveries,
+    FakeJournal,
+    FakePausedPayouts,
+    FakeSwitchCopy,
+    FakeSwitchStore,
+)
+from tests.town import GRACE_MS, LIFE_MS, Town
+
+
+@dataclass
+class Desk:
+    """A store, its copy, and processes that ask."""
+
+    clock: FakeClock = field(default_factory=FakeClock)
+    journal: FakeJournal = field(default_factory=FakeJournal)
+    store: FakeSwitchStore = field(default_factory=FakeSwitchStore)
+    deliveries: FakeDeliveries = field(default_factory=FakeDeliveries)
+
+    def __post_init__(self) -> None:
+        self.copy = FakeSwitchCopy(self.clock)
+
+    def process(self, *, has_cache: bool = True) -> KnownSwitches:
+        return KnownSwitches(
+            store=self.store,
+            copy=self.copy if has_cache else None,
+            clock=self.clock,
+            journal=self.journal,
+        )
+
+    def turn(self, switch: Switch, reason: str = "", *, is_on: bool) -> SwitchState:
+        return turn_switch(
+            switch,
+            is_on=is_on,
+            reason=reason,
+            operator_id="operator",
+            switches=self.store,
+            deliveries=self.deliveries,
+            clock=self.clock,
+            journal=self.journal,
+        )
+
+
+@pytest.fixture
+def desk() -> Desk:
+    return Desk()
+
+
+# ---------------------------------------------------------------- what a process knows
+
+
+def test_what_is_off_is_refused_and_says_when_to_ask_again(desk: Desk) -> None:
+    desk.store.turn(Switch.SEND, is_on=False)
+    process = desk.process()
+
+    process.require_on(Switch.GRAB)
+    with pytest.raises(SwitchedOff) as refused:
+        process.require_on(Switch.SEND)
+
+    assert refused.value.retry_after_s == 10
+
+
+@pytest.mark.parametrize("has_cache", [True, False], ids=["with a cache", "without"])
+@pytest.mark.parametrize("is_on", [True, False], ids=["on", "off"])
+def test_a_switch_takes_effect_within_ten_seconds_whoever_asked_when(
+    desk: Desk, *, has_cache: bool, is_on: bool
+) -> None:
+    desk.store.turn(Switch.GRAB, is_on=not is_on)
+    early, late = desk.process(has_cache=has_cache), desk.process(has_cache=has_cache)
+    early.is_on(Switch.GRAB)
+    desk.store.turn(Switch.GRAB, is_on=is_on)
+    desk.clock.sleep_ms(KEPT_MS - 1)
+    late.is_on(Switch.GRAB)  # by the copy, at its very end
+
+    desk.clock.sleep_ms(KEPT_MS)
+
+    assert early.is_on(Switch.GRAB) is is_on
+    assert late.is_on(Switch.GRAB) is is_on
+
+
+def test_a_crowd_asks_the_store_once_in_a_while(desk: Desk) -> None:
+    crowd = [desk.process() for _ in range(100)]
+
+    for _ in range(50):
+        for process in crowd:
+            process.is_on(Switch.GRAB)
+
+    assert desk.store.read_count == 1
+
+
+def test_a_slow_answer_is_not_kept_longer_for_it(desk: Desk) -> None:
+    process, other = desk.process(), desk.process()
+    list_states = desk.store.list_states
+
+    def slow() -> list[SwitchState]:
+        states = list_states()
+        desk.clock.sleep_ms(KEPT_MS - 500)
+        return states
+
+    desk.store.list_states = slow  # type: ignore[method-assign]
+    process.is_on(Switch.GRAB)
+    desk.store.turn(Switch.GRAB, is_on=False)
+    desk.clock.sleep_ms(501)
+
+    assert not other.is_on(Switch.GRAB)
+
+
+def test_everything_is_on_where_the_store_never_answered(desk: Desk) -> None:
+    desk.store.error = Unavailable("away")
+
+    assert all(desk.process().is_on(switch) for switch in Switch)
+
+
+@pytest.mark.parametrize("error", [Unavailable("away"), RuntimeError("no permission")], ids=repr)
+@pytest.mark.parametrize("has_cache", [True, False], ids=["with a cache", "without"])
+def test_the_last_that_was_known_holds_and_it_is_told_once_in_a_while(
+    desk: Desk, error: Exception, *, has_cache: bool
+) -> None:
+    desk.store.turn(Switch.GRAB, is_on=False)
+    process = desk.process(has_cache=has_cache)
+    process.is_on(Switch.GRAB)
+    desk.store.error = error
+    desk.store.turn(Switch.GRAB, is_on=True)
+    desk.clock.sleep_ms(KEPT_MS)
+
+    answers = {process.is_on(Switch.GRAB) for _ in range(100)}
+
+    assert answers == {False}
+    assert desk.journal.errors == [("switches_not_read", error)]
+
+
+def test_a_store_that_is_away_is_not_asked_by_every_process(desk: Desk) -> None:
+    desk.store.error = Unavailable("away")
+    crowd = [desk.process() for _ in range(100)]
+
+    for process in crowd:
+        process.is_on(Switch.GRAB)
+
+    assert desk.store.read_count == 1
+
+
+def test_without_the_copy_the_store_is_asked(desk: Desk) -> None:
+    desk.store.turn(Switch.SEND, is_on=False)
+    desk.copy.is_away = True
+    process = desk.process()
+
+    answers = {process.is_on(Switch.SEND) for _ in range(10)}
+
+    assert answers == {False}
+    assert desk.store.read_count == 1
+    # It was asked before, and told afterwards.
+    assert [name for name, _ in desk.journal.errors] == ["switches_not_read"] * 2
+
+
+def test_a_clock_that_was_put_back_does_not_freeze_what_is_known(desk: Desk) -> None:
+    process = desk.process(has_cache=False)
+    process.is_on(Switch.GRAB)
+    desk.store.turn(Switch.GRAB, is_on=False)
+
+    desk.clock.at_ms -= 3_600_000
+
+    assert not process.is_on(Switch.GRAB)
+
+
+# ---------------------------------------------------------------- turning
+
+
+def test_turning_says_who_when_and_why_and_is_journaled(desk: Desk) -> None:
+    state = desk.turn(Switch.SEND, "维护", is_on=False)
+
+    assert state == SwitchState(
+        Switch.SEND, is_on=False, reason="维护", changed_at_ms=NOW_MS, changed_by="operator"
+    )
+    assert desk.store.states[Switch.SEND] == state
+    assert desk.journal.events == ["switch_changed"]
+    assert desk.deliveries.turned == []
+
+
+def test_turning_again_changes_nothing(desk: Desk) -> None:
+    first = desk.turn(Switch.SEND, is_on=False)
+    desk.clock.sleep_ms(1000)
+
+    assert desk.turn(Switch.SEND, is_on=False) == first
+    assert desk.journal.events == ["switch_changed"]
+
+
+def test_turning_on_what_was_never_off_changes_nothing(desk: Desk) -> None:
+    assert desk.turn(Switch.GRAB, is_on=True).changed_at_ms is None
+    assert desk.journal.events == []
+
+
+def test_the_payout_switch_stops_the_deliveries(desk: Desk) -> None:
+    desk.turn(Switch.PAYOUT, is_on=False)
+    stopped = desk.deliveries.is_on
+    desk.turn(Switch.PAYOUT, is_on=True)
+
+    assert stopped is False
+    assert desk.deliveries.is_on is True
+
+
+def test_deliveries_that_could_not_be_stopped_are_stopped_by_a_repeat(desk: Desk) -> None:
+    desk.deliveries.is_away = True
+    with pytest.raises(Unavailable):
+        desk.turn(Switch.PAYOUT, is_on=False)
+    # The payout function asks the switch itself, and pays nothing meanwhile.
+    assert not desk.process(has_cache=False).is_on(Switch.PAYOUT)
+
+    desk.deliveries.is_away = False
+    desk.turn(Switch.PAYOUT, is_on=False)
+
+    assert desk.deliveries.is_on is False
+    assert desk.journal.events == ["switch_changed"]
+
+
+def test_of_two_operators_at_once_the_deliveries_follow_the_row(desk: Desk) -> None:
+    class Interrupted(FakeDeliveries):
+        def turn(self, *, is_on: bool) -> None:
+            super().turn(is_on=is_on)
+            if len(self.turned) == 1:
+                desk.store.turn(Switch.PAYOUT, is_on=True)
+
+    desk.deliveries = Interrupted()
+
+    desk.turn(Switch.PAYOUT, is_on=False)
+
+    assert desk.deliveries.turned == [False, True]
+
+
+def test_a_name_that_is_no_switch_is_not_found() -> None:
+    assert switch_named("payout") is Switch.PAYOUT
+    with pytest.raises(SwitchNotFound):
+        switch_named("everything")
+
+
+# ---------------------------------------------------------------- what waits
+
+
+def test_claims_that_arrive_while_payouts_are_off_are_queued_anew_once_each() -> None:
+    payouts, journal = FakePausedPayouts(), FakeJournal()
+    first, second = ShareRef("p" * 22, 1), ShareRef("p" * 22, 2)
+
+    failed = put_off_claims([first, second, first], payouts=payouts, journal=journal)
+
+    assert failed == set()
+    assert payouts.put_off_refs == [first, second]
+    assert journal.events == ["payouts_paused"]
+
+
+def test_claims_that_can_not_be_queued_anew_are_not_acknowledged() -> None:
+    class Broken:
+        def put_off(self, refs: object) -> None:
+            raise Unavailable("the payout queue does not answer")
+
+    with pytest.raises(Unavailable):
+        put_off_claims([ShareRef("p" * 22, 1)], payouts=Broken(), journal=FakeJournal())
+
+
+def test_while_payouts_are_off_the_sweep_queues_nothing_again(town: Town) -> None:
+    packet = town.send(count=1)
+    town.grab(packet, "ann")
+    town.queue.take_all()
+    town.pass_time(61_000)
+
+    def requeue(*, is_on: bool) -> list[ShareRef]:
+        return requeue_claims(
+            packets=town.packets,
+            payouts=town.queue,
+            clock=town.clock,
+            journal=town.journal,
+            stop_at_ms=town.clock.now_ms() + 50_000,
+            may_go_on=lambda: is_on,
+        ).results
+
+    assert requeue(is_on=False) == []
+    assert town.queue.refs == []
+    assert requeue(is_on=True) == [ShareRef(packet.packet_id, 1)]
+    town.settle()
+
+
+def _sweep(town: Town, answers: list[bool]) -> int:
+    return expire_packets(
+        packets=town.packets,
+        board=town.board,
+        ledger=town.ledger,
+        clock=town.clock,
+        journal=town.journal,
+        grace_ms=GRACE_MS,
+        stop_at_ms=town.clock.now_ms() + 50_000,
+        may_go_on=lambda: answers.pop(0) if answers else False,
+    ).refunded_fen
+
+
+def test_while_refunds_are_off_due_packets_stay_open_and_wait(town: Town) -> None:
+    packet = town.send()
+    town.pass_time(LIFE_MS + 1)
+
+    assert _sweep(town, [False]) == 0
+    found = town.packets.find_packet(packet.packet_id)
+
+    assert found
+    assert found.status == "open"
+    assert town.expire().closed_count == 1
+    assert town.balance_fen("sender") == 1000
+
+
+def test_refunds_that_are_switched_off_stop_between_two_chunks_and_go_on_later(town: Town) -> None:
+    town.send(total_fen=20_000, count=200)
+    town.pass_time(LIFE_MS + 1)
+
+    # Asked before the close, before the refund, and before each chunk of 90 shares.
+    refunded_fen = _sweep(town, [True, True, True, False])
+
+    assert 0 < refunded_fen < 20_000
+    assert town.balance_fen("sender") == refunded_fen
+    assert town.journal.errors == []
+    assert town.expire().closed_count == 1
+    assert town.balance_fen("sender") == 20_000
