@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from redpacket.adapters.public_tokens import KeyedTokens
 from redpacket.domain.claim import ShareFate
 from redpacket.domain.packet import Packet, Person
 from redpacket.domain.split import Split, Terms, amounts_fen
@@ -23,6 +22,16 @@ from tests.builders import a_claim, a_packet, some_terms
 ROOT = Path(__file__).parents[2]
 
 Write = Callable[[Any], str]
+
+
+class Tokens:
+    """A stand-in that shows users as they are."""
+
+    def token_of(self, user_id: str) -> str:
+        return user_id
+
+    def find_user(self, token: str) -> str | None:
+        return token
 
 
 @pytest.fixture
@@ -46,9 +55,7 @@ def a_proof(terms: Terms, first_no: int = 1, last_no: int | None = None) -> dict
 
 def a_record(packet: Packet, claims: list[ShareFate]) -> dict[str, Any]:
     record = Record(packet, status_of(packet, is_emptied=False), claims, 0, None, claims[0])
-    shown = views.record_view(
-        record, claims, None, views.People({}, KeyedTokens("secret")), "user-1"
-    )
+    shown = views.record_view(record, claims, None, views.People({}, Tokens()), "user-1")
     found: dict[str, Any] = json.loads(json.dumps(shown))
     return found
 

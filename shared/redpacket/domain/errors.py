@@ -9,7 +9,7 @@
     + InsufficientFunds  Forbidden
     + PacketNotFound  PacketNotStarted  PacketEmptied  PacketExpired  ProofNotReady
     + NotInvited  PassphraseMismatch  QuotaExhausted  GrabTokenInvalid
-    + CampaignNotFound  CampaignNotStarted  CampaignEnded  CampaignPaused  VersionConflict
+    + CampaignNotFound  CampaignEnded  CampaignPaused  VersionConflict
     + SwitchNotFound
     + RateLimited         carries `retry_after_s`: the caller was too fast
   x SwitchedOff           an operator turned this off for a while; nothing is lost
@@ -141,12 +141,6 @@ class CampaignNotFound(Rejected):
     """No such campaign, or an id that can't be one."""
 
     code = "campaign_not_found"
-
-
-class CampaignNotStarted(Rejected):
-    """The campaign opens later."""
-
-    code = "campaign_not_started"
 
 
 class CampaignEnded(Rejected):

@@ -18,7 +18,6 @@ STATUS_BY_CODE: Final = {
     "packet_not_found": 404,
     "switch_not_found": 404,
     "campaign_ended": 409,
-    "campaign_not_started": 409,
     "campaign_paused": 409,
     "idempotency_key_in_use": 409,
     "packet_not_started": 409,

@@ -1,0 +1,156 @@
+"""What a stranger can't read or do, and what nobody ever reads: every route, as somebody else."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from local.stack import Stack
+from redpacket.domain.checks import Told
+from tests.integration.conftest import MakeUser, User
+
+CONTRACT = json.loads((Path(__file__).parents[2] / "openapi.json").read_text())
+ROUTES = {f"{method.upper()} {path}" for path, item in CONTRACT["paths"].items() for method in item}
+
+# As no token, packet id or nickname ever looks.
+ANN, BOB, BOSS = "internal-id-of-ann", "internal-id-of-bob", "internal-id-of-boss"
+
+
+class Walk:
+    """Calls routes by their names, and keeps every answer."""
+
+    def __init__(self) -> None:
+        self.answers: dict[str, list[httpx.Response]] = {}
+
+    def call(
+        self, user: User, route: str, body: Any = None, query: str = "", **path: str
+    ) -> httpx.Response:
+        method, _, template = route.partition(" ")
+        headers = {"Idempotency-Key": f"{user.user_id} {time.time_ns()}"}
+        answer = user.http.request(
+            method, template.format(**path) + query, json=body, headers=headers
+        )
+        self.answers.setdefault(route, []).append(answer)
+        return answer
+
+
+@pytest.fixture(scope="module")
+def boss(stack: Stack, told: list[Told]) -> Iterator[User]:
+    user = User(stack, BOSS, told, scope="hongbao/admin")
+    yield user
+    user.http.put("/admin/switches/draw", json={"on": True})
+    user.http.close()
+
+
+def test_no_answer_of_any_route_holds_an_internal_id(a_user: MakeUser, boss: User) -> None:
+    ann, bob = a_user(ANN, nickname="Ann"), a_user(BOB)
+    walk = Walk()
+    call = walk.call
+    call(boss, "POST /admin/deposits", {"user": ANN, "amount_fen": 10_000})
+    call(boss, "POST /admin/deposits", {"user": BOSS, "amount_fen": 10_000})
+    call(ann, "PUT /me/profile", {"nickname": "安"})
+    token = call(bob, "GET /me").json()["user_token"]
+    order = {"kind": "lucky", "total_fen": 200, "count": 2, "recipients": [token]}
+    plain = call(ann, "POST /packets", {**order, "opening": "two_step"}).json()["packet_id"]
+    now_ms = int(time.time() * 1000)
+    plan = {"title": "walk", "starts_at_ms": now_ms, "ends_at_ms": now_ms + 60_000}
+    plan = {**plan, "status": "on", "budget_fen": 1_000}
+    call(boss, "PUT /admin/campaigns/{campaign_id}", plan, campaign_id="walk")
+    rain = {"kind": "equal", "total_fen": 100, "count": 1, "campaign_id": "walk"}
+    in_campaign = call(boss, "POST /packets", rain).json()["packet_id"]
+    call(boss, "POST /admin/campaigns/{campaign_id}/preheat", campaign_id="walk")
+
+    grab, opened = "POST /packets/{packet_id}/grab", "POST /packets/{packet_id}/open"
+    call(ann, grab, packet_id=plain)
+    ticket = call(bob, grab, packet_id=plain).json()["grab_token"]
+    call(ann, opened, {"grab_token": ticket}, packet_id=plain)
+    call(bob, opened, {"grab_token": ticket}, packet_id=plain)
+    call(bob, grab, packet_id=in_campaign)
+    call(ann, grab, packet_id=in_campaign)
+    for reader in (ann, bob, boss):
+        for packet_id in (plain, in_campaign):
+            call(reader, "GET /packets/{packet_id}", packet_id=packet_id)
+            call(reader, "GET /packets/{packet_id}/proof", packet_id=packet_id)
+        for route in ("GET /me", "GET /me/sent", "GET /me/received", "GET /me/transfers"):
+            call(reader, route)
+        call(reader, "GET /campaigns/{campaign_id}", campaign_id="walk")
+        call(reader, "GET /admin/campaigns/{campaign_id}", campaign_id="walk")
+        call(reader, "GET /admin/packets/{packet_id}/audit", packet_id=plain)
+        call(reader, "PUT /admin/switches/{name}", {"on": False, "reason": "walk"}, name="draw")
+        call(reader, "GET /admin/switches")
+        call(reader, "POST /admin/reconcile")
+        call(reader, "GET /health")
+
+    assert walk.answers.keys() == ROUTES, "a new route joins the walk"
+    for route, answers in walk.answers.items():
+        assert any(answer.is_success for answer in answers), (route, answers[0].text)
+        for answer in answers:
+            shown = answer.text + str(answer.headers)
+            assert "internal-id-of" not in shown, (route, shown)
+
+
+def test_a_stranger_reads_nothing_of_anothers_but_what_a_packet_shows(a_user: MakeUser) -> None:
+    owner, stranger = a_user(funds_fen=5_000), a_user()
+    packet_id = owner.send(total_fen=1_000, count=2).json()["packet_id"]
+    claim = owner.grab(packet_id).json()
+    pretending = f"?user={owner.user_id}&sub={owner.user_id}&user_id={owner.user_id}"
+    headers = {"X-User": owner.user_id, "X-User-Id": owner.user_id, "X-Forwarded-User": "root"}
+
+    for path in ("/me", "/me/sent", "/me/received", "/me/transfers"):
+        own, hers = stranger.http.get(path), owner.http.get(path)
+        assert stranger.http.get(path + pretending, headers=headers).text == own.text
+        assert own.text != hers.text
+    cursor = owner.http.get("/me/transfers?limit=1").json()["next"]
+    leafed = stranger.http.get("/me/transfers", params={"cursor": cursor}).json()
+    assert leafed == {"items": [], "next": None}
+    record = stranger.record(packet_id)
+    assert record["mine"] is None
+    assert owner.record(packet_id)["mine"]["share_no"] == claim["share_no"]
+
+
+def test_a_stranger_does_nothing_in_anothers_name(a_user: MakeUser) -> None:
+    owner, stranger = a_user(funds_fen=5_000), a_user(funds_fen=100)
+    before_fen = owner.balance_fen()
+    body: dict[str, Any] = {"kind": "lucky", "total_fen": 1_000, "count": 2}
+    for field in ("sender", "sender_id", "user", "user_id", "sub", "account"):
+        answer = stranger.post("/packets", {**body, field: owner.user_id})
+        assert answer.json()["code"] == "invalid_request"
+    assert stranger.post("/packets", body).json()["code"] == "insufficient_funds"
+    named = stranger.http.put("/me/profile", json={"nickname": "x", "user": owner.user_id})
+    assert named.json()["code"] == "invalid_request"
+
+    # A key that another has used is a key of one's own.
+    sent = owner.send(key="the same key", total_fen=50, count=1).json()
+    again = stranger.send(key="the same key", total_fen=50, count=1).json()
+    assert again["packet_id"] != sent["packet_id"]
+    assert owner.balance_fen() == before_fen - 50
+    assert stranger.balance_fen() == 50
+
+
+def test_a_stranger_takes_no_share_that_was_meant_for_another(a_user: MakeUser) -> None:
+    owner, friend, stranger = a_user(funds_fen=5_000), a_user(), a_user()
+    exclusive = owner.send(recipients=[friend.user_token()]).json()["packet_id"]
+    in_two_steps = owner.send(opening="two_step").json()["packet_id"]
+    ticket = friend.grab(in_two_steps).json()["grab_token"]
+
+    assert stranger.grab(exclusive).json()["code"] == "not_invited"
+    assert stranger.open(in_two_steps, ticket).json()["code"] == "grab_token_invalid"
+    for name in ("user", "user_id", "sub", "taker"):
+        answer = stranger.http.post(f"/packets/{exclusive}/grab", json={name: friend.user_id})
+        assert answer.json()["code"] == "invalid_request"
+    assert friend.open(in_two_steps, ticket).json()["outcome"] == "claimed"
+
+
+@pytest.mark.parametrize("route", sorted(route for route in ROUTES if "/admin/" in route))
+def test_an_operators_route_is_for_operators(a_user: MakeUser, route: str) -> None:
+    names = {"packet_id": "A" * 22, "campaign_id": "party", "name": "send"}
+
+    answer = Walk().call(a_user(), route, {}, **names)
+
+    assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")
