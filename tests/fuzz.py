@@ -301,7 +301,8 @@ class Fuzz:
 
     def _send_without_token(self, operation: AnyOperation) -> None:
         body: dict[str, Any] = {"body": {}, "media_type": JSON} if operation.body else {}
-        path = {"packet_id": self._packet_ids[0], "name": SAFE_SWITCH}
+        packet_id = self._packet_ids[0]
+        path = {"packet_id": packet_id, "campaign_id": "nothing", "name": SAFE_SWITCH}
         case = operation.Case(path_parameters=path, **body)
         self._send(case, {})
 

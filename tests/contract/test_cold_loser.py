@@ -48,6 +48,8 @@ def _grab(cache: redis.Redis, packet_id: str) -> tuple[dict[str, Any], bool]:
         "PACKETS_TABLE": "packets",
         "SWITCHES_TABLE": "switches",
         "PAYOUT_QUEUE_URL": "https://queue.example",
+        "ADMISSION_FACTOR": "5",
+        "CAMPAIGNS_TABLE": "campaigns",
         "POWERTOOLS_SERVICE_NAME": "grab",
     }
     done = subprocess.run(
