@@ -57,9 +57,10 @@ def store(request: pytest.FixtureRequest) -> Iterator[SwitchStore]:
     else:
         stack: Stack = request.getfixturevalue("stack")
         client = stack.aws("dynamodb")
-        store = DynamoSwitches(Dynamo(lambda: client), stack.outputs["SwitchesTable"])
-        yield store
-        client.delete_item(TableName=stack.outputs["SwitchesTable"], Key={"pk": {"S": "switches"}})
+        table = stack.outputs["SwitchesTable"]
+        client.delete_item(TableName=table, Key={"pk": {"S": "switches"}})
+        yield DynamoSwitches(Dynamo(lambda: client), table)
+        client.delete_item(TableName=table, Key={"pk": {"S": "switches"}})
 
 
 def _state(store: SwitchStore, switch: Switch) -> SwitchState:
