@@ -10,6 +10,7 @@ from typing import Any
 import boto3
 import pytest
 import redis
+from botocore.exceptions import ClientError
 from moto import mock_aws
 
 from local.ports import HOST
@@ -56,9 +57,10 @@ def store(request: pytest.FixtureRequest) -> Iterator[SwitchStore]:
     else:
         stack: Stack = request.getfixturevalue("stack")
         client = stack.aws("dynamodb")
-        store = DynamoSwitches(Dynamo(lambda: client), stack.outputs["SwitchesTable"])
-        yield store
-        client.delete_item(TableName=stack.outputs["SwitchesTable"], Key={"pk": {"S": "switches"}})
+        table = stack.outputs["SwitchesTable"]
+        client.delete_item(TableName=table, Key={"pk": {"S": "switches"}})
+        yield DynamoSwitches(Dynamo(lambda: client), table)
+        client.delete_item(TableName=table, Key={"pk": {"S": "switches"}})
 
 
 def _state(store: SwitchStore, switch: Switch) -> SwitchState:
@@ -150,7 +152,7 @@ def test_a_copy_on_a_cache_that_is_away_is_unavailable() -> None:
 # ---------------------------------------------------------------- the deliveries (on the emulator)
 
 
-def test_deliveries_are_turned_off_and_on(stack: Stack) -> None:
+def test_deliveries_are_turned_off_and_on_at_the_emulator(stack: Stack) -> None:
     client = stack.aws("lambda")
     found = client.list_event_source_mappings(FunctionName=stack.outputs["PayoutFunction"])
     mapping_id = found["EventSourceMappings"][0]["UUID"]
@@ -164,10 +166,19 @@ def test_deliveries_are_turned_off_and_on(stack: Stack) -> None:
     assert (off, on) == ("Disabled", "Enabled")
 
 
-def test_a_mapping_that_is_not_there_is_unavailable(stack: Stack) -> None:
-    deliveries = LambdaDeliveries(
-        lambda: stack.aws("lambda"), "00000000-0000-0000-0000-000000000000"
-    )
+def test_a_mapping_that_the_emulator_does_not_have_is_a_fault_of_ours(stack: Stack) -> None:
+    nowhere = "00000000-0000-0000-0000-000000000000"
+    deliveries = LambdaDeliveries(lambda: stack.aws("lambda"), nowhere)
+
+    with pytest.raises(ClientError):
+        deliveries.turn(is_on=False)
+
+
+def test_a_mapping_that_was_turned_a_moment_ago_is_unavailable() -> None:
+    class Busy:
+        def update_event_source_mapping(self, **_options: object) -> None:
+            error = {"Code": "ResourceInUseException", "Message": "is being updated"}
+            raise ClientError({"Error": error}, "UpdateEventSourceMapping")  # type: ignore[typeddict-item]
 
     with pytest.raises(Unavailable):
-        deliveries.turn(is_on=False)
+        LambdaDeliveries(Busy, "mapping").turn(is_on=False)

@@ -407,6 +407,37 @@ MUTANTS = [
         "return amounts",
     ),
     Mutant("a split is not shuffled", PRESPLIT, "    words.shuffle(amounts)\n", ""),
+    # Switches and limits
+    Mutant(
+        "the sweep queues claims while payouts are off",
+        REPAIR,
+        "        may_go_on=may_go_on,\n",
+        "",
+    ),
+    Mutant(
+        "refunds that are switched off go on with the next chunk",
+        EXPIRE,
+        " or not may_go_on()",
+        "",
+    ),
+    Mutant(
+        "a switch is forgotten while its table is away",
+        "shared/redpacket/flows/read_switches.py",
+        "            if seen.is_known:\n                self._off = seen.off",
+        "            self._off = seen.off",
+    ),
+    Mutant(
+        "claims that arrive while payouts are off are forgotten",
+        "shared/redpacket/flows/put_off_claims.py",
+        "    payouts.put_off(waiting)\n",
+        "",
+    ),
+    Mutant(
+        "one more than the burst is let through",
+        "lua/limit_take.lua",
+        "if wait_ms > 0 then",
+        "if wait_ms > interval_ms then",
+    ),
 ]
 
 

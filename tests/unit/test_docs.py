@@ -19,6 +19,7 @@ from redpacket.domain.claim import Fate, GrabStatus, RecordStatus
 from redpacket.domain.ledger import TransferKind
 from redpacket.domain.packet import Kind, Opening, PacketStatus
 from redpacket.domain.split import Split
+from redpacket.domain.switches import Switch
 from redpacket.edge.problems import STATUS_BY_CODE
 
 ROOT = Path(__file__).parents[2]
@@ -105,7 +106,8 @@ def words() -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "enum", [Kind, Opening, Split, PacketStatus, TransferKind, Fate, GrabStatus, RecordStatus]
+    "enum",
+    [Kind, Opening, Split, PacketStatus, TransferKind, Fate, GrabStatus, RecordStatus, Switch],
 )
 def test_every_status_word_is_documented(enum: type[StrEnum], words: set[str]) -> None:
     assert {member.value for member in enum} - {RecordStatus.RECORDED} <= words

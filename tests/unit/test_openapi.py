@@ -17,6 +17,7 @@ from redpacket.domain.errors import InvalidRequest, RedPacketError, Rejected
 from redpacket.domain.ledger import DEPOSITS, Entry, TransferKind, entries, user_account
 from redpacket.domain.packet import PacketStatus, Person
 from redpacket.domain.split import Split, amounts_fen
+from redpacket.domain.switches import Switch, SwitchState
 from redpacket.edge import schemas, views
 from redpacket.edge.api import HttpRequest
 from redpacket.edge.pages import health
@@ -219,6 +220,14 @@ def test_what_operators_see_is_of_its_form(differences: list[Difference]) -> Non
     assert errors_in("Deposit", {"transfer_id": "deposit:1", "balance_fen": 1}) == []
 
 
+def test_switches_are_of_their_form() -> None:
+    turned = SwitchState(Switch.SEND, is_on=False, reason="维护", changed_at_ms=NOW_MS)
+    states = [turned, SwitchState(Switch.GRAB)]
+
+    assert errors_in("Switches", views.switches_view(states)) == []
+    assert errors_in("Switch", views.switch_view(turned)) == []
+
+
 def test_the_health_page_is_of_its_form() -> None:
     shown = health(HttpRequest({}, {}, {}, {}, b"")).body
 
@@ -266,6 +275,8 @@ BODIES: list[tuple[str, type[Any], dict[str, Any]]] = [
     ("GrabBody", schemas.GrabBody, {}),
     ("GrabBody", schemas.GrabBody, {"passphrase": None}),
     ("DepositBody", schemas.DepositBody, {"user": "a@b.example|1", "amount_fen": 1}),
+    ("SwitchBody", schemas.SwitchBody, {"on": False, "reason": "维护"}),
+    ("SwitchBody", schemas.SwitchBody, {"on": True}),
     ("ProfileBody", schemas.ProfileBody, {"nickname": " 名 ", "avatar_url": "https://a.example"}),
 ]
 
@@ -282,6 +293,9 @@ NO_BODIES: list[tuple[str, type[Any], dict[str, Any]]] = [
     ("GrabBody", schemas.GrabBody, {"passphrase": "a" * 201}),
     ("DepositBody", schemas.DepositBody, {"user": "-", "amount_fen": 1}),
     ("DepositBody", schemas.DepositBody, {"user": "a\n", "amount_fen": 1}),
+    ("SwitchBody", schemas.SwitchBody, {}),
+    ("SwitchBody", schemas.SwitchBody, {"on": 1}),
+    ("SwitchBody", schemas.SwitchBody, {"on": True, "off": False}),
     ("ProfileBody", schemas.ProfileBody, {"nickname": " \u3000"}),
     ("ProfileBody", schemas.ProfileBody, {"nickname": "n", "avatar_url": "http://a.example"}),
 ]

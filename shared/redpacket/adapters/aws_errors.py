@@ -16,6 +16,8 @@ PASSING = {
     "ProvisionedThroughputExceededException",
     "RequestLimitExceeded",
     "RequestThrottled",
+    "ResourceConflictException",
+    "ResourceInUseException",
     "ServiceUnavailable",
     "Throttling",
     "ThrottlingError",

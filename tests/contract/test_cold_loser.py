@@ -1,0 +1,91 @@
+"""A loser's cold start costs no more than it must: the switches bring no AWS library with them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from typing import Any
+
+import pytest
+import redis
+
+from local.places import ROOT
+from local.ports import HOST
+from redpacket.adapters import keys
+from redpacket.adapters.redis_claims import RedisClaims
+from redpacket.adapters.redis_switches import RedisSwitches
+from redpacket.domain.switches import Switch
+from redpacket.ports import SwitchesSeen
+from tests.builders import a_packet
+
+GRAB = """
+import json, runpy, sys
+handler = runpy.run_path("functions/grab/app.py")["handler"]
+answer = handler(json.load(sys.stdin), None)
+print(json.dumps([answer, "botocore.client" in sys.modules]))
+"""
+
+
+def _grab(cache: redis.Redis, packet_id: str) -> tuple[dict[str, Any], bool]:
+    """Return the answer to a grab in a new process, and whether that has imported botocore."""
+    event = {
+        "routeKey": "POST /packets/{packet_id}/grab",
+        "pathParameters": {"packet_id": packet_id},
+        "requestContext": {
+            "requestId": "request",
+            "authorizer": {"jwt": {"claims": {"sub": "late"}}},
+        },
+    }
+    env = {
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": "shared",
+        "CACHE_ENDPOINT": f"{HOST}:{cache.connection_pool.connection_kwargs['port']}",
+        "CACHE_TLS": "false",
+        "CACHE_CLUSTER": "false",
+        "PACKETS_TABLE": "packets",
+        "SWITCHES_TABLE": "switches",
+        "PAYOUT_QUEUE_URL": "https://queue.example",
+        "ADMISSION_FACTOR": "5",
+        "CAMPAIGNS_TABLE": "campaigns",
+        "POWERTOOLS_SERVICE_NAME": "grab",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", GRAB],
+        input=json.dumps(event),
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+        env=env,
+    )
+    answer, has_imported = json.loads(done.stdout.splitlines()[-1])
+    return answer, has_imported
+
+
+@pytest.mark.parametrize(
+    ("off", "code"),
+    [
+        (frozenset[Switch](), "packet_emptied"),
+        (frozenset({Switch.SEND, Switch.PAYOUT}), "packet_emptied"),
+        (frozenset({Switch.GRAB}), "switched_off"),
+    ],
+    ids=["all on", "others off", "grabs off"],
+)
+def test_a_cold_loser_knows_the_switches_without_aws(
+    cache: redis.Redis, off: frozenset[Switch], code: str
+) -> None:
+    board = RedisClaims(cache)
+    packet = a_packet(100, 1, created_at_ms=int(time.time() * 1000) - 1000)
+    board.load(packet, [])
+    board.grab(packet.packet_id, "early")
+    RedisSwitches(cache).keep(SwitchesSeen(off), 60_000)
+
+    answer, has_imported = _grab(cache, packet.packet_id)
+
+    assert json.loads(answer["body"])["code"] == code
+    assert answer["headers"].get("retry-after") == ("10" if code == "switched_off" else None)
+    assert not has_imported
+    assert cache.exists(keys.SWITCH_COPY)
