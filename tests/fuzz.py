@@ -369,7 +369,9 @@ class Fuzz:
         data = case.meta.phase.data if case.meta else None
         if data and "Authorization" in {data.parameter, *(one.parameter for one in data.mutations)}:
             return {}
-        return self._operator if OPERATIONS[case.operation.label].scope else self._user
+        is_of_campaign = isinstance(case.body, dict) and "campaign_id" in case.body
+        needs_scope = OPERATIONS[case.operation.label].scope or is_of_campaign
+        return self._operator if needs_scope else self._user
 
     def _send(self, case: AnyCase, token: dict[str, str]) -> None:
         """Send a case, and note what its answer breaks of the contract."""
