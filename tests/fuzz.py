@@ -59,6 +59,9 @@ TIMEOUT_S = 30
 SHOWN_FAILURES = 20
 FAILURES_SHOWN_CHARACTERS = 1500
 
+CAMPAIGN_ID = "fuzz"
+A_CAMPAIGN = {"title": "模糊", "starts_at_ms": 1, "ends_at_ms": 2, "status": "on"}
+
 FEW = {"GET /health": 5, "GET /me": 5, "POST /admin/reconcile": 10}
 """Random cases of routes without a parameter: all of theirs are the same."""
 
@@ -92,8 +95,9 @@ BEYOND_SCHEMA = (
     ),
     (re.compile("body"), re.compile(r"split \w+ does not go with kind \w+")),
     (re.compile("body"), re.compile("ends_at_ms is not after starts_at_ms")),
+    (re.compile(r"recipients\.\d+"), re.compile("is nobody's token")),
     (re.compile("timezone"), re.compile("is no time zone, like Asia/Shanghai")),
-    (re.compile("passphrase"), re.compile("has no letter or number that could be said")),
+    (re.compile("passphrase"), re.compile("has no letter or digit that could be said")),
     (re.compile("budget_fen"), re.compile(r"is below the \d+ fen that are in packets already")),
 )
 """The rules of a field, and their messages, that a request of the schema's form may break."""
@@ -277,6 +281,7 @@ class Fuzz:
             sent = self._post("/packets", body)
             self._packet_ids.append(sent["packet_id"])
         self._post(f"/packets/{self._packet_ids[1]}/grab", {})
+        self._put(f"/admin/campaigns/{CAMPAIGN_ID}", A_CAMPAIGN)
         return self
 
     def __exit__(
@@ -306,9 +311,9 @@ class Fuzz:
 
     def _send_without_token(self, operation: AnyOperation) -> None:
         body: dict[str, Any] = {"body": {}, "media_type": JSON} if operation.body else {}
-        packet_id = self._packet_ids[0]
-        path = {"packet_id": packet_id, "campaign_id": "nothing", "name": SAFE_SWITCH}
-        case = operation.Case(path_parameters=path, **body)
+        path = {"packet_id": self._packet_ids[0], "campaign_id": CAMPAIGN_ID, "name": SAFE_SWITCH}
+        named = {name: path[name] for name in path if f"{{{name}}}" in operation.path}
+        case = operation.Case(path_parameters=named, **body)
         self._send(case, {})
 
     def _send_coverage(self, operations: list[AnyOperation], limit: int) -> None:
@@ -357,6 +362,9 @@ class Fuzz:
         names_packet = "{packet_id}" in case.path and _is_of_form(case, ParameterLocation.PATH)
         if names_packet and data.draw(st.booleans()):
             case.path_parameters = {"packet_id": data.draw(st.sampled_from(self._packet_ids[:50]))}
+        names_campaign = "{campaign_id}" in case.path and _is_of_form(case, ParameterLocation.PATH)
+        if names_campaign and data.draw(st.booleans()):
+            case.path_parameters = {"campaign_id": CAMPAIGN_ID}
         if is_sane and case.operation.label == "POST /packets" and data.draw(st.booleans()):
             count = data.draw(st.integers(1, 10))
             order = {"count": count, "total_fen": count * data.draw(st.integers(1, 20))}
@@ -369,7 +377,9 @@ class Fuzz:
         data = case.meta.phase.data if case.meta else None
         if data and "Authorization" in {data.parameter, *(one.parameter for one in data.mutations)}:
             return {}
-        return self._operator if OPERATIONS[case.operation.label].scope else self._user
+        is_of_campaign = isinstance(case.body, dict) and "campaign_id" in case.body
+        needs_scope = OPERATIONS[case.operation.label].scope or is_of_campaign
+        return self._operator if needs_scope else self._user
 
     def _send(self, case: AnyCase, token: dict[str, str]) -> None:
         """Send a case, and note what its answer breaks of the contract."""
@@ -406,6 +416,11 @@ class Fuzz:
             self._is_auth_proven.add(label)
             if label == "POST /packets":
                 self._packet_ids.append(response.json()["packet_id"])
+
+    def _put(self, path: str, body: dict[str, Any]) -> None:
+        url = f"{self._api}{path}"
+        answer = self._session.put(url, json=body, headers=self._operator, timeout=TIMEOUT_S)
+        answer.raise_for_status()
 
     def _post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         token = self._operator if "/admin/" in path else self._user

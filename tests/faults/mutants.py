@@ -33,6 +33,7 @@ EXPIRE = "shared/redpacket/flows/expire_packets.py"
 PROOF = "shared/redpacket/flows/read_proof.py"
 PRESPLIT = "shared/redpacket/domain/split/presplit.py"
 REPAIR = "shared/redpacket/flows/repair.py"
+CAMPAIGNS = "shared/redpacket/adapters/dynamo_campaigns.py"
 BOARD = "shared/redpacket/adapters/redis_claims.py"
 CACHE = "shared/redpacket/adapters/redis_cache.py"
 AWS = "shared/redpacket/adapters/aws_errors.py"
@@ -132,6 +133,34 @@ MUTANTS = [
         LEDGER,
         "check(self._accounts, escrow, IS_EMPTY, zero=0)",
         'check(self._accounts, escrow, "balance_fen >= :zero", zero=0)',
+    ),
+    # Conditions of campaigns
+    Mutant("a budget is overspent", CAMPAIGNS, " AND budget_left_fen >= :spent", ""),
+    Mutant("a campaign that is off gives", CAMPAIGNS, "#status = :on AND ", ""),
+    Mutant("a campaign that is over gives", CAMPAIGNS, "ends_at_ms >= :later_ms AND ", ""),
+    Mutant(
+        "a packet leaves the budget as it is",
+        CAMPAIGNS,
+        "change_fen=-spent_fen",
+        "change_fen=0",
+    ),
+    Mutant(
+        "a budget is lowered below what was spent",
+        CAMPAIGNS,
+        'condition=f"{IS_AS_READ} AND {CAN_GIVE_UP}"',
+        "condition=IS_AS_READ",
+    ),
+    Mutant(
+        "an edit undoes another",
+        CAMPAIGNS,
+        'IS_AS_READ = "version = :read_version"',
+        'IS_AS_READ = "version >= :read_version"',
+    ),
+    Mutant(
+        "an edit gives back what was spent meanwhile",
+        CAMPAIGNS,
+        "SET budget_left_fen = budget_left_fen + :change_fen,",
+        "SET budget_left_fen = :budget_fen,",
     ),
     # Conditions of the packet rows
     Mutant(

@@ -15,6 +15,7 @@ import yaml
 
 import redpacket
 from redpacket.domain import checks
+from redpacket.domain.campaign import CampaignStatus, WhenSoldOut
 from redpacket.domain.claim import Fate, GrabStatus, RecordStatus
 from redpacket.domain.ledger import TransferKind
 from redpacket.domain.packet import Kind, Opening, PacketStatus
@@ -107,7 +108,19 @@ def words() -> set[str]:
 
 @pytest.mark.parametrize(
     "enum",
-    [Kind, Opening, Split, PacketStatus, TransferKind, Fate, GrabStatus, RecordStatus, Switch],
+    [
+        Kind,
+        Opening,
+        Split,
+        PacketStatus,
+        TransferKind,
+        Fate,
+        GrabStatus,
+        RecordStatus,
+        CampaignStatus,
+        WhenSoldOut,
+        Switch,
+    ],
 )
 def test_every_status_word_is_documented(enum: type[StrEnum], words: set[str]) -> None:
     assert {member.value for member in enum} - {RecordStatus.RECORDED} <= words

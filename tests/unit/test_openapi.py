@@ -22,11 +22,12 @@ from redpacket.edge import schemas, views
 from redpacket.edge.api import HttpRequest
 from redpacket.edge.pages import health
 from redpacket.edge.problems import STATUS_BY_CODE, problem_of
+from redpacket.flows.preheat_campaign import Preheated
 from redpacket.flows.read_proof import Proof
 from redpacket.flows.read_records import PacketList, Record
 from redpacket.flows.reconcile import Reconciliation
 from redpacket.ports import ListItem, Profile
-from tests.builders import NOW_MS, a_claim, a_funding, a_packet
+from tests.builders import NOW_MS, a_campaign, a_claim, a_funding, a_packet
 
 CONTRACT = json.loads(openapi.OPENAPI.read_text(encoding="utf-8"))
 SCHEMAS = CONTRACT["components"]["schemas"]
@@ -228,6 +229,19 @@ def test_switches_are_of_their_form() -> None:
     assert errors_in("Switch", views.switch_view(turned)) == []
 
 
+@pytest.mark.parametrize("changes", [{}, {"passphrase": "恭喜发财", "budget_left_fen": 0}], ids=str)
+def test_a_campaign_is_of_its_form(changes: dict[str, Any]) -> None:
+    campaign = a_campaign(**changes)
+
+    assert errors_in("Campaign", views.campaign_view(campaign)) == []
+    assert errors_in("CampaignAdmin", views.campaign_admin_view(campaign)) == []
+
+
+@pytest.mark.parametrize("cursor", [None, a_packet().packet_id])
+def test_a_preheat_is_of_its_form(cursor: str | None) -> None:
+    assert errors_in("Preheated", views.preheated_view(Preheated(3, 2, cursor))) == []
+
+
 def test_the_health_page_is_of_its_form() -> None:
     shown = health(HttpRequest({}, {}, {}, {}, b"")).body
 
@@ -259,6 +273,8 @@ def test_a_field_that_the_contract_does_not_name_is_noticed() -> None:
 
 # ---------------------------------------------------------------- what the bodies take
 
+A_CAMPAIGN = {"title": "雨", "starts_at_ms": 1, "ends_at_ms": 2, "status": "on"}
+
 BODIES: list[tuple[str, type[Any], dict[str, Any]]] = [
     ("SendBody", schemas.SendBody, {"kind": "lucky", "total_fen": 100, "count": 3}),
     ("SendBody", schemas.SendBody, {"kind": "lucky", "total_fen": 1, "count": 1, "greeting": ""}),
@@ -271,6 +287,28 @@ BODIES: list[tuple[str, type[Any], dict[str, Any]]] = [
         )
         for split in Split
         if split is not Split.EQUAL
+    ),
+    (
+        "SendBody",
+        schemas.SendBody,
+        {"kind": "equal", "total_fen": 10**6, "count": 10**6, "campaign_id": "rain-1"},
+    ),
+    ("CampaignBody", schemas.CampaignBody, A_CAMPAIGN),
+    (
+        "CampaignBody",
+        schemas.CampaignBody,
+        {
+            **A_CAMPAIGN,
+            "description": "a",
+            "timezone": "UTC",
+            "miss_weight": 5,
+            "rules": {"attempts_per_user_per_day": 3, "wins_per_user_per_day": 1},
+            "when_sold_out": "miss",
+            "passphrase": "恭喜发财",
+            "budget_fen": 0,
+            "quota_per_user": 9,
+            "version": 1,
+        },
     ),
     ("GrabBody", schemas.GrabBody, {}),
     ("GrabBody", schemas.GrabBody, {"passphrase": None}),
@@ -290,6 +328,17 @@ NO_BODIES: list[tuple[str, type[Any], dict[str, Any]]] = [
         schemas.SendBody,
         {"kind": "lucky", "total_fen": 1, "count": 1, "greeting": " " * 401},
     ),
+    (
+        "SendBody",
+        schemas.SendBody,
+        {"kind": "lucky", "total_fen": 1, "count": 1, "campaign_id": "{rain}"},
+    ),
+    ("CampaignBody", schemas.CampaignBody, {**A_CAMPAIGN, "title": " "}),
+    ("CampaignBody", schemas.CampaignBody, {**A_CAMPAIGN, "timezone": "localtime"}),
+    ("CampaignBody", schemas.CampaignBody, {**A_CAMPAIGN, "ends_at_ms": 10**13}),
+    ("CampaignBody", schemas.CampaignBody, {**A_CAMPAIGN, "rules": {"more": 1}}),
+    ("CampaignBody", schemas.CampaignBody, {**A_CAMPAIGN, "budget_fen": 1.5}),
+    ("CampaignBody", schemas.CampaignBody, {**A_CAMPAIGN, "prizes": []}),
     ("GrabBody", schemas.GrabBody, {"passphrase": "a" * 201}),
     ("DepositBody", schemas.DepositBody, {"user": "-", "amount_fen": 1}),
     ("DepositBody", schemas.DepositBody, {"user": "a\n", "amount_fen": 1}),
