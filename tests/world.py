@@ -14,6 +14,7 @@ from redpacket.domain.checks import (
     PacketFacts,
     Told,
     check_bounds,
+    check_claim_counts,
     check_conservation,
     check_entries,
     check_packet,
@@ -34,6 +35,7 @@ class World:
     packets: list[PacketFacts]
     shares: list[ShareFate]
     takers: list[Taker]
+    claim_counts: dict[tuple[str, str], int]
 
     def differences(self, told: Iterable[Told] = ()) -> list[Difference]:
         """Return every broken invariant; *told* are the answers that users got."""
@@ -45,6 +47,7 @@ class World:
             self.shares, {facts.packet.packet_id for facts in self.packets}
         )
         found += check_takers(self.shares, self.takers)
+        found += check_claim_counts(self.packets, self.claim_counts)
         for facts in self.packets:
             found += check_packet(facts) + check_told(facts, told)
         return found
@@ -74,7 +77,12 @@ def read_world(dynamodb: Any, accounts_table: str, packets_table: str) -> World:
         )
         for packet in packets
     ]
-    return World(balances, entries, facts, shares, takers)
+    claim_counts = {}
+    for row in rows:
+        if row["pk"].startswith("quota#"):
+            _, campaign_id, user_id = row["pk"].split("#", 2)
+            claim_counts[campaign_id, user_id] = row["claim_count"]
+    return World(balances, entries, facts, shares, takers, claim_counts)
 
 
 def _scan(dynamodb: Any, table: str) -> Iterator[dict[str, Any]]:

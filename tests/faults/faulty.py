@@ -9,10 +9,17 @@ from typing import Any, TypeAlias, TypeVar
 
 from botocore.exceptions import ClientError, ReadTimeoutError
 
-from redpacket.domain.claim import AdmitOutcome, GrabOutcome, ShareFate, ShareRef
+from redpacket.domain.claim import (
+    AdmitOutcome,
+    GrabOutcome,
+    Quota,
+    QuotaStatus,
+    ShareFate,
+    ShareRef,
+)
 from redpacket.domain.errors import CacheAway, Unavailable
 from redpacket.domain.packet import Packet
-from redpacket.ports import ClaimBoard
+from redpacket.ports import ClaimBoard, Quotas
 from tests.fakes import FakeDynamo, FakeQueue
 
 Result = TypeVar("Result")
@@ -174,6 +181,30 @@ class FaultyBoard:
 
     def _call(self, do: Callable[[], Result]) -> Result:
         return self._wire.call(do, lost=_cache_away, in_doubt=_cache_away)
+
+
+class FaultyQuotas:
+    """FakeQuotas behind a wire."""
+
+    def __init__(self, quotas: Quotas, wire: Wire) -> None:
+        self._quotas = quotas
+        self._wire = wire
+
+    def reserve(
+        self, quota: Quota, user_id: str, packet_id: str, *, claimed_count: int | None = None
+    ) -> QuotaStatus:
+        return self._wire.call(
+            lambda: self._quotas.reserve(quota, user_id, packet_id, claimed_count=claimed_count),
+            lost=_cache_away,
+            in_doubt=_cache_away,
+        )
+
+    def release(self, quota: Quota, user_id: str, packet_id: str) -> None:
+        self._wire.call(
+            lambda: self._quotas.release(quota, user_id, packet_id),
+            lost=_cache_away,
+            in_doubt=_cache_away,
+        )
 
 
 class FaultyQueue:

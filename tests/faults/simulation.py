@@ -17,20 +17,32 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from typing import Any
 
 from greenlet import getcurrent, greenlet
 
 from redpacket.adapters.dynamo import Dynamo
+from redpacket.adapters.dynamo_campaigns import DynamoCampaigns
 from redpacket.adapters.dynamo_ledger import DynamoLedger
 from redpacket.adapters.dynamo_packets import DynamoPackets
 from redpacket.domain.checks import Difference, Told
-from redpacket.domain.claim import Fate, ShareFate
+from redpacket.domain.claim import Admission, Fate, ShareFate
 from redpacket.domain.errors import RedPacketError, Rejected, Unavailable
-from redpacket.domain.packet import Packet, PacketStatus, Person
+from redpacket.domain.packet import Opening, Packet, PacketStatus, Person, Rules
 from redpacket.domain.split import share_amount_fen
 from redpacket.flows.load_packet import load_packet
 from redpacket.flows.send_packet import SendOrder
-from tests.faults.faulty import Faults, FaultyBoard, FaultyDynamo, FaultyQueue, Killed, Wire
+from tests.builders import NOW_MS, a_campaign
+from tests.fakes import FakeQuotas
+from tests.faults.faulty import (
+    Faults,
+    FaultyBoard,
+    FaultyDynamo,
+    FaultyQueue,
+    FaultyQuotas,
+    Killed,
+    Wire,
+)
 from tests.town import LIFE_MS, Town, an_order
 
 FAULT_RATES = (0.1, 0.2, 0.25)
@@ -61,6 +73,7 @@ class Schedule:
         self.wire = Wire(self.faults, self._let_others_run)
         town = self.town
         self.queue = FaultyQueue(town.queue, self.wire, self.faults)
+        self._quotas = FakeQuotas()
         self._snapshot = town.memory.snapshot()
         self._running: list[greenlet] = []
 
@@ -75,7 +88,16 @@ class Schedule:
             self._running = [one for one in self._running if not one.dead]
         self.steps = self.wire.steps
         self._heal()
-        return self.town.differences(BOUND_MS)
+        return self.town.differences(BOUND_MS) + self._over_quota()
+
+    def _over_quota(self) -> list[Difference]:
+        """I9: nobody has more than one share of the campaign."""
+        counts = self.town.world().claim_counts
+        return [
+            Difference("I9", f"{campaign_id} {user_id}", "claims", 1, count)
+            for (campaign_id, user_id), count in counts.items()
+            if count > 1
+        ]
 
     def _prepare(self) -> None:
         """Fund senders; some packets are there from the start, some are sent under fire."""
@@ -88,10 +110,26 @@ class Schedule:
                 count=self.random.randint(2, 10),
                 # Some end in the middle of the rush.
                 life_ms=self.random.choice((10_000, LIFE_MS, LIFE_MS)),
+                **({} if self.is_naive else self._rules()),
             )
             self.orders.append(order)
             if self.random.random() < 0.9:
                 self.packets.append(self.town.send_order(order))
+
+    def _rules(self) -> dict[str, Any]:
+        """Return what makes a packet a plain one, one in two steps, or one of a campaign."""
+        opening = self.random.choice((Opening.ONE_STEP, Opening.ONE_STEP, Opening.TWO_STEP))
+        rules = {"rules": Rules(opening=opening)}
+        if self.random.random() < 0.6:
+            return rules
+        campaign = self.town.campaigns.find_campaign("rain")
+        if campaign is None:
+            # Two packets, and one share for each user.
+            campaign = a_campaign(
+                campaign_id="rain", quota_per_user=1, ends_at_ms=NOW_MS + 2 * LIFE_MS
+            )
+            self.town.campaigns.create(campaign)
+        return {**rules, "campaign": campaign}
 
     def _connect(self) -> None:
         town = self.town
@@ -99,7 +137,9 @@ class Schedule:
         # Between two tries of a transaction that met another one, others run.
         dynamo = Dynamo(lambda: client, pause_s=lambda _: self._let_others_run())
         town.packets = DynamoPackets(dynamo, "packets")
-        town.ledger = DynamoLedger(dynamo, "accounts", "packets")
+        town.ledger = DynamoLedger(dynamo, "accounts", "packets", "campaigns")
+        town.campaigns = DynamoCampaigns(dynamo, "campaigns")
+        town.quotas = FaultyQuotas(self._quotas, self.wire)
         town.board = FaultyBoard(town.memory, self.wire)
         town.payouts = self.queue
 
@@ -131,7 +171,9 @@ class Schedule:
         return self._trying(take, times=self.random.randint(5, 12))
 
     def _grab(self, packet: Packet, user_id: str) -> None:
-        claim = self.town.grab(packet, user_id)
+        claim = self.town.grab_or_enter(packet, user_id)
+        if isinstance(claim, Admission):
+            claim = self.town.open(packet, user_id, claim.grab_token)
         self.story.append(f"{user_id} was told share {claim.share.share_no}")
 
     def _grab_naively(self, packet: Packet, user_id: str) -> None:
@@ -193,6 +235,7 @@ class Schedule:
                 case "flush":
                     self.story.append("the cache is flushed")
                     memory.boards.clear()
+                    self._quotas.forget()
                 case _:
                     self.town.pass_time(self.random.randint(1, LIFE_MS // 3))
 

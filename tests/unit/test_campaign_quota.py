@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -37,14 +38,8 @@ def _packets(town: Town, campaign: Campaign, number: int, **changes: Any) -> lis
 @pytest.fixture(autouse=True)
 def _nobody_has_more_than_the_quota(town: Town, campaign: Campaign) -> Iterator[None]:
     yield
-    takers = {
-        share.taker.user_id
-        for facts in town.world().packets
-        for share in facts.shares
-        if share.taker
-    }
-    for taker in takers:
-        assert town.packets.count_claims(campaign.campaign_id, taker) <= 2
+    counts = town.world().claim_counts.items()
+    assert all(count <= 2 for (counted, _), count in counts if counted == campaign.campaign_id)
     assert town.differences() == []
 
 
@@ -155,6 +150,17 @@ def test_the_quota_counts_when_a_packet_is_opened(town: Town, campaign: Campaign
 def test_a_campaign_without_a_quota_limits_nobody(town: Town) -> None:
     for packet in _packets(town, _made(town, campaign_id="free", quota_per_user=0), 4):
         assert town.grab(packet, "ann").is_new
+
+
+def test_a_quota_that_is_set_later_counts_what_was_taken_before(town: Town) -> None:
+    before = _made(town, campaign_id="later", quota_per_user=0)
+    first, second = _packets(town, before, 2)
+    town.grab(first, "ann")
+    limited = replace(before, quota_per_user=1, version=before.version + 1)
+    assert town.campaigns.edit(limited, before)
+
+    with pytest.raises(QuotaExhausted):
+        town.grab(second, "ann")
 
 
 def test_a_campaign_that_is_off_gives_nothing_but_known_shares(town: Town) -> None:

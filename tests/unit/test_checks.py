@@ -10,6 +10,7 @@ from redpacket.domain.checks import (
     PacketFacts,
     Told,
     check_bounds,
+    check_claim_counts,
     check_conservation,
     check_entries,
     check_fates,
@@ -23,7 +24,7 @@ from redpacket.domain.checks import (
 )
 from redpacket.domain.claim import ShareFate, Taker
 from redpacket.domain.ledger import DEPOSITS, Entry, TransferKind, entries
-from redpacket.domain.packet import PacketStatus
+from redpacket.domain.packet import PacketStatus, Rules
 from tests.builders import NOW_MS, a_claim, a_funding, a_packet, a_refund
 
 PACKET = a_packet(1000, 4)
@@ -182,3 +183,16 @@ def test_what_is_late_is_found() -> None:
 
     assert in_time == []
     assert [found.what for found in late] == ["share 2 settled by", "closed by"]
+
+
+def test_a_claim_that_was_not_counted_is_found() -> None:
+    facts = replace(FACTS, packet=replace(PACKET, rules=Rules(campaign_id="party")))
+    counts = {("party", "ann"): 1, ("party", "bob"): 1}
+    assert check_claim_counts([facts], counts) == []
+    assert check_claim_counts([FACTS], {}) == []
+
+    (uncounted,) = check_claim_counts([facts], {("party", "ann"): 1})
+    (invented,) = check_claim_counts([facts], {**counts, ("party", "eve"): 1})
+
+    assert (uncounted.rule, uncounted.subject, uncounted.actual) == ("I9", "party bob", 0)
+    assert (invented.subject, invented.expected) == ("party eve", 0)

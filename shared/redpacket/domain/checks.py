@@ -1,7 +1,7 @@
 """The invariants of docs/invariants.md as code: run after every test, and by audits in production.
 
-Each check returns the differences it finds, and none where all is well. I6 and I9 speak of
-withdrawals and prizes, which this version does not have.
+Each check returns the differences it finds, and none where all is well. I6 speaks of withdrawals,
+and I9 of prizes beside quotas, which this version does not have.
 """
 
 from __future__ import annotations
@@ -250,6 +250,24 @@ def check_settled_in_time(facts: PacketFacts, now_ms: int, bound_ms: int) -> lis
             Difference("I8", packet.packet_id, "closed by", packet.expires_at_ms + bound_ms, now_ms)
         )
     return late
+
+
+def check_claim_counts(
+    packets: Iterable[PacketFacts], counts: Mapping[tuple[str, str], int]
+) -> list[Difference]:
+    """I9: what is counted against a quota, by campaign and user, are the claims that there are."""
+    claimed = Counter(
+        (facts.packet.rules.campaign_id, share.taker.user_id)
+        for facts in packets
+        for share in facts.shares
+        if facts.packet.rules.campaign_id and share.taker
+    )
+    return [
+        Difference("I9", f"{campaign_id} {user_id}", "claims counted", claimed[key], counted)
+        for key in sorted({*claimed, *counts})
+        for campaign_id, user_id in [key]
+        if (counted := counts.get((campaign_id or "", user_id), 0)) != claimed[key]
+    ]
 
 
 def check_packet(facts: PacketFacts) -> list[Difference]:

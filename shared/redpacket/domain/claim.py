@@ -70,6 +70,10 @@ class Admission:
     expires_at_ms: int
 
 
+NO_LIMIT = 10**9
+"""More shares than all packets of a campaign hold."""
+
+
 @dataclass(frozen=True, slots=True)
 class Quota:
     """How many shares one user may take over all packets of a campaign."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from redpacket.domain.campaign import Campaign, CampaignStatus
-from redpacket.domain.claim import Quota, QuotaStatus
+from redpacket.domain.claim import NO_LIMIT, Quota, QuotaStatus
 from redpacket.domain.errors import CampaignPaused, QuotaExhausted, Rejected, Unavailable
 from redpacket.domain.packet import Rules
 from redpacket.flows.recall_campaign import RecalledCampaigns
@@ -38,7 +38,7 @@ class CampaignQuota:
         if campaign and campaign.status is CampaignStatus.OFF:
             raise CampaignPaused("an operator has turned the campaign off")
         quota = _quota_of(campaign)
-        if quota is None:
+        if quota is None or quota.count_max == NO_LIMIT:
             return
         status = self.quotas.reserve(quota, self.user_id, self.packet_id)
         if status is QuotaStatus.FULL:
@@ -73,6 +73,7 @@ EXHAUSTED = "you have taken as many shares of this campaign as one may"
 
 
 def _quota_of(campaign: Campaign | None) -> Quota | None:
-    if campaign is None or not campaign.quota_per_user:
+    if campaign is None:
         return None
-    return Quota(campaign.campaign_id, campaign.quota_per_user)
+    # Counted without a limit, too: one may be set later.
+    return Quota(campaign.campaign_id, campaign.quota_per_user or NO_LIMIT)
