@@ -58,7 +58,8 @@ class Town:
         self.payouts: PayoutQueue = self.queue
         self.packets, self.ledger = self.adapters(self.dynamo)
         self.campaigns: Campaigns = DynamoCampaigns(Dynamo(lambda: self.dynamo), "campaigns")
-        self.quotas: Quotas = FakeQuotas()
+        self.reserved = FakeQuotas()
+        self.quotas: Quotas = self.reserved
         self.limits: Limits = FakeLimits(self.clock)
         self.told: list[Told] = []
         self._ids = itertools.count(1)

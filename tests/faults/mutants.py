@@ -28,6 +28,7 @@ TIMEOUT_S = 240
 LEDGER = "shared/redpacket/adapters/dynamo_ledger.py"
 PACKETS = "shared/redpacket/adapters/dynamo_packets.py"
 GRAB = "shared/redpacket/flows/claim_share.py"
+GATE = "shared/redpacket/flows/grab_packet.py"
 SETTLE = "shared/redpacket/flows/settle_claims.py"
 EXPIRE = "shared/redpacket/flows/expire_packets.py"
 PROOF = "shared/redpacket/flows/read_proof.py"
@@ -85,6 +86,51 @@ MUTANTS = [
         PACKETS,
         " OR claim_count < :count_max",
         " OR claim_count >= :one",
+    ),
+    # Rules of packets
+    Mutant(
+        "a claim is not counted against the quota",
+        GRAB,
+        "gate.quota() if outcome.is_gated else None",
+        "None",
+    ),
+    Mutant(
+        "a number over the quota stays taken",
+        GRAB,
+        "        desk.board.free(share.packet_id, taker.user_id, share.share_no)\n",
+        "",
+    ),
+    Mutant(
+        "anybody opens a packet in two steps",
+        "shared/redpacket/flows/open_packet.py",
+        "        check_grab_token(self.grab_token, terms.seed, ",
+        "        dict(a=(self.grab_token, terms.seed), b=",
+    ),
+    Mutant("the uninvited get a share", GATE, "        self._check_invited(rules)\n", ""),
+    Mutant("nobody has to say the passphrase", GATE, "        self._check_passphrase(rules)\n", ""),
+    Mutant(
+        "tries at a passphrase are not limited",
+        GATE,
+        "        limit_rate(\n",
+        "        dict(  # type: ignore\n",
+    ),
+    Mutant(
+        "a packet in two steps is taken in one",
+        GATE,
+        "rules.opening is Opening.TWO_STEP",
+        "False",
+    ),
+    Mutant(
+        "one more is admitted than there are places",
+        "lua/packet_admit.lua",
+        ">= admitted_max",
+        "> admitted_max",
+    ),
+    Mutant(
+        "a packet with rules hands out shares like a plain one",
+        BOARD,
+        "        if is_gated:\n",
+        "        if False:\n",
     ),
     # Conditions of the ledger
     Mutant(

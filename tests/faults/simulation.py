@@ -33,7 +33,6 @@ from redpacket.domain.split import share_amount_fen
 from redpacket.flows.load_packet import load_packet
 from redpacket.flows.send_packet import SendOrder
 from tests.builders import NOW_MS, a_campaign
-from tests.fakes import FakeQuotas
 from tests.faults.faulty import (
     Faults,
     FaultyBoard,
@@ -73,7 +72,6 @@ class Schedule:
         self.wire = Wire(self.faults, self._let_others_run)
         town = self.town
         self.queue = FaultyQueue(town.queue, self.wire, self.faults)
-        self._quotas = FakeQuotas()
         self._snapshot = town.memory.snapshot()
         self._running: list[greenlet] = []
 
@@ -139,7 +137,7 @@ class Schedule:
         town.packets = DynamoPackets(dynamo, "packets")
         town.ledger = DynamoLedger(dynamo, "accounts", "packets", "campaigns")
         town.campaigns = DynamoCampaigns(dynamo, "campaigns")
-        town.quotas = FaultyQuotas(self._quotas, self.wire)
+        town.quotas = FaultyQuotas(town.reserved, self.wire)
         town.board = FaultyBoard(town.memory, self.wire)
         town.payouts = self.queue
 
@@ -235,7 +233,7 @@ class Schedule:
                 case "flush":
                     self.story.append("the cache is flushed")
                     memory.boards.clear()
-                    self._quotas.forget()
+                    self.town.reserved.forget()
                 case _:
                     self.town.pass_time(self.random.randint(1, LIFE_MS // 3))
 

@@ -9,10 +9,14 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 
+from redpacket.domain.campaign import Campaign
+from redpacket.domain.claim import Admission
 from redpacket.domain.errors import Rejected
-from redpacket.domain.packet import Packet, PacketStatus
+from redpacket.domain.packet import Opening, Packet, PacketStatus, Rules
+from tests.builders import NOW_MS, a_campaign
 from tests.town import LIFE_MS, Town
 
+QUOTAS = {"limited": 2, "free": 0}
 USERS = st.sampled_from(["ann", "bob", "cat", "dan", "eve"])
 
 
@@ -26,14 +30,39 @@ class Story(RuleBasedStateMachine):
         self.town = Town()
         self.replica: dict[str, Any] = {}
 
-    @rule(target=packets, total_fen=st.integers(5, 500), count=st.integers(1, 5))
-    def somebody_sends(self, total_fen: int, count: int) -> Packet:
-        return self.town.send(total_fen=total_fen, count=count)
+    @rule(
+        target=packets,
+        total_fen=st.integers(5, 500),
+        count=st.integers(1, 5),
+        opening=st.sampled_from(Opening),
+        campaign_id=st.sampled_from([None, "limited", "free"]),
+    )
+    def somebody_sends(
+        self, total_fen: int, count: int, opening: Opening, campaign_id: str | None
+    ) -> Packet:
+        campaign = self._campaign(campaign_id) if campaign_id else None
+        rules = Rules(opening=opening)
+        return self.town.send(total_fen=total_fen, count=count, rules=rules, campaign=campaign)
+
+    def _campaign(self, campaign_id: str) -> Campaign:
+        campaign = self.town.campaigns.find_campaign(campaign_id)
+        if campaign is None:
+            campaign = a_campaign(
+                campaign_id=campaign_id,
+                quota_per_user=QUOTAS[campaign_id],
+                budget_fen=10**9,
+                budget_left_fen=10**9,
+                ends_at_ms=NOW_MS + 10**9,
+            )
+            self.town.campaigns.create(campaign)
+        return campaign
 
     @rule(packet=packets, user=USERS)
     def a_user_grabs(self, packet: Packet, user: str) -> None:
         try:
-            self.town.grab(packet, user)
+            answer = self.town.grab_or_enter(packet, user)
+            if isinstance(answer, Admission):
+                self.town.open(packet, user, answer.grab_token)
         except Rejected as refusal:
             # Whoever was told an amount is never refused: I5.
             told = [t for t in self.town.told if t.user_id == user]
@@ -41,7 +70,7 @@ class Story(RuleBasedStateMachine):
 
     @rule(packet=packets, user=USERS)
     def a_lambda_dies_between_cache_and_ledger(self, packet: Packet, user: str) -> None:
-        self.town.memory.grab(packet.packet_id, user)
+        self.town.memory.take(packet.packet_id, user, str(packet.terms))
 
     @rule()
     def the_queue_delivers(self) -> None:
@@ -79,9 +108,19 @@ class Story(RuleBasedStateMachine):
     def the_cache_is_flushed(self) -> None:
         self.town.memory.boards.clear()
 
+    @rule()
+    def the_cache_forgets_quotas(self) -> None:
+        self.town.reserved.forget()
+
     @invariant()
     def not_a_fen_is_made_or_lost(self) -> None:
         assert self.town.differences() == []
+
+    @invariant()
+    def nobody_has_more_than_the_quota(self) -> None:
+        counts = self.town.world().claim_counts
+        limited = [count for (campaign_id, _), count in counts.items() if campaign_id == "limited"]
+        assert all(count <= QUOTAS["limited"] for count in limited)
 
     def teardown(self) -> None:
         """I8: left to itself, everything is settled and closed."""

@@ -12,7 +12,6 @@ from redpacket.domain.errors import CampaignPaused, PacketEmptied, QuotaExhauste
 from redpacket.domain.packet import Opening, Packet, Rules
 from redpacket.flows.recall_campaign import KEPT_MS, RecalledCampaigns
 from tests.builders import a_campaign
-from tests.fakes import FakeQuotas
 from tests.town import Town
 
 
@@ -83,8 +82,7 @@ def test_a_cache_that_forgot_everything_gives_nobody_more(town: Town, campaign: 
     first, second, third, fourth = _packets(town, campaign, 4, count=1)
     for packet in (first, second):
         town.grab(packet, "ann")
-    assert isinstance(town.quotas, FakeQuotas)
-    town.quotas.forget()
+    town.reserved.forget()
 
     with pytest.raises(QuotaExhausted):
         town.grab(third, "ann")

@@ -1,0 +1,152 @@
+"""What went wrong in the systems that people described (RELIABILITY §3): none of it can, here.
+
+Where the bug is a race, the original's own way runs first, and must show it.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import redis
+
+from redpacket.adapters.redis_claims import RedisClaims
+from redpacket.adapters.scripts import LUA_FOLDER, read_script
+from redpacket.domain.campaign import Campaign
+from redpacket.domain.errors import PacketEmptied
+from redpacket.domain.packet import Packet, Rules
+from redpacket.domain.split import Split, amounts_fen
+from tests.builders import a_campaign, a_packet, some_terms
+from tests.town import LIFE_MS, Town
+
+
+@pytest.fixture
+def town() -> Town:
+    return Town()
+
+
+def _packet(count: int) -> Packet:
+    return a_packet(100 * count, count, created_at_ms=int(time.time() * 1000) - 1_000)
+
+
+def test_check_and_pop_in_separate_commands(cache: redis.Redis) -> None:
+    users = [f"user-{number % 20}" for number in range(400)]
+    random.Random(1).shuffle(users)
+    cache.rpush("naive:shares", *range(400))
+    board, packet = RedisClaims(cache), _packet(400)
+    board.load(packet, [])
+
+    def take_naively(user: str) -> str | None:
+        if cache.hexists("naive:claims", user) or not (share := cache.lpop("naive:shares")):
+            return None
+        cache.hset("naive:claims", user, str(share))
+        return user
+
+    def take(user: str) -> str | None:
+        return user if board.grab(packet.packet_id, user).status == "claimed" else None
+
+    with ThreadPoolExecutor(max_workers=40) as pool:
+        naive = Counter(user for user in pool.map(take_naively, users) if user)
+        ours = Counter(user for user in pool.map(take, users) if user)
+
+    assert max(naive.values()) > 1, "the control must fail"
+    assert set(ours.values()) == {1}
+    assert len(ours) == 20
+
+
+def test_expiry_that_silently_drops_the_money(town: Town) -> None:
+    packet = town.send(count=4)
+    town.grab(packet, "ann")
+    town.settle()
+    # The key expires, as the original's did: with all that was left.
+    town.memory.boards.clear()
+    town.pass_time(LIFE_MS)
+
+    town.expire()
+
+    assert town.balance_fen("ann") + town.balance_fen("sender") == packet.terms.total_fen
+    assert town.differences(bound_ms=0) == []
+
+
+@pytest.mark.parametrize("split", list(Split))
+def test_a_random_range_that_throws(split: Split) -> None:
+    for count in (1, 2, 3, 10, 100):
+        for total_fen in (count, 2 * count, 3 * count):
+            for seed in range(50):
+                terms = some_terms(total_fen, count, split=split, seed=seed.to_bytes(16))
+                amounts = amounts_fen(terms)
+                assert sum(amounts) == total_fen
+                assert min(amounts) >= 1
+
+
+def _campaign(town: Town) -> Campaign:
+    campaign = a_campaign(quota_per_user=1, ends_at_ms=town.clock.now_ms() + 10 * LIFE_MS)
+    assert town.campaigns.create(campaign)
+    return campaign
+
+
+def test_the_users_counter_consumed_before_the_sold_out_check(town: Town) -> None:
+    campaign = _campaign(town)
+    rules = Rules(campaign_id=campaign.campaign_id)
+    emptied, open_yet = (town.send(count=1, rules=rules, campaign=campaign) for _ in range(2))
+    town.grab(emptied, "bob")
+
+    with pytest.raises(PacketEmptied):
+        town.grab(emptied, "ann")
+
+    assert town.packets.count_claims(campaign.campaign_id, "ann") == 0
+    assert town.grab(open_yet, "ann").is_new
+
+
+def test_a_task_popped_and_then_lost(town: Town) -> None:
+    claim = town.grab(town.send(), "ann")
+    # The worker has taken it from the queue, and dies.
+    town.queue.take_all()
+    assert town.balance_fen("ann") == 0
+
+    town.pass_time(60_001)
+    town.repair()
+    town.settle()
+
+    assert town.balance_fen("ann") == claim.share.amount_fen
+
+
+SCRIPTS = sorted(path.stem for path in LUA_FOLDER.glob("*.lua"))
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_user_ids_among_keys(name: str) -> None:
+    header = (LUA_FOLDER / f"{name}.lua").read_text().partition("]]")[0]
+
+    for line in re.findall(r"^KEYS\[\d+\].*$", header, re.MULTILINE):
+        # A key of ours by name and type; a user is an argument.
+        assert re.search(r"  (HASH|ZSET|STRING)  .* rp:\S*\{.+\}", line), line
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_keys_built_inside_the_script(name: str) -> None:
+    script = read_script(name)
+    declared = set(re.findall(r"^local (\w+_key) = KEYS\[\d+\]$", script, re.MULTILINE))
+
+    called = re.findall(r"redis\.call\('(\w+)'(?:, ([^,)]+))?", script)
+
+    assert declared
+    assert {key for command, key in called if command != "TIME"} <= declared
+    assert "redis.pcall" not in script
+
+
+def test_a_stock_reload_that_overwrites(cache: redis.Redis) -> None:
+    board, packet = RedisClaims(cache), _packet(3)
+    board.load(packet, [])
+    for user in ("ann", "bob"):
+        board.grab(packet.packet_id, user)
+
+    board.load(packet, [])
+
+    assert board.grab(packet.packet_id, "ann").share_no == 1
+    assert board.grab(packet.packet_id, "cat").share_no == 3
+    assert board.grab(packet.packet_id, "dan").status == "packet_emptied"
