@@ -6,11 +6,11 @@ harmless.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from redpacket.domain.campaign import Campaign
+from redpacket.domain.campaign import Campaign, DrawRules
 from redpacket.domain.checks import PacketFacts
 from redpacket.domain.claim import (
     AdmitOutcome,
@@ -24,6 +24,18 @@ from redpacket.domain.claim import (
 )
 from redpacket.domain.ledger import Entry, Transfer
 from redpacket.domain.limits import Limit
+from redpacket.domain.lottery import (
+    Draw,
+    DrawAsk,
+    DrawDay,
+    DrawOutcome,
+    DrawTable,
+    HelpStatus,
+    Player,
+    Prize,
+    PrizeStock,
+    RecordDrawStatus,
+)
 from redpacket.domain.packet import Packet, Rules
 from redpacket.domain.switches import Switch, SwitchState
 
@@ -182,6 +194,76 @@ class Campaigns(Protocol):
 
     def list_packet_ids(self, campaign_id: str, after: str | None, limit: int) -> list[str]:
         """Return ids of the campaign's packets that come after the id *after*, read strongly."""
+
+
+class DrawBoard(Protocol):
+    """The cache's side of a lottery: chooses, counts and remembers; it never decides for good."""
+
+    def draw(self, ask: DrawAsk) -> DrawOutcome:
+        """Decide one attempt, the same way whenever it is asked on its day."""
+
+    def load(self, table: DrawTable, day: DrawDay, stock: Sequence[PrizeStock]) -> None:
+        """Bring the cache up to the ledger: an older table and lower counts change nothing."""
+
+    def undo(self, ask: DrawAsk) -> None:
+        """Forget an attempt that did not become durable; its unit's numbers stay taken."""
+
+    def set_player(self, ask: DrawAsk, player: Player) -> None:
+        """Bring a user's counts of the day to what the ledger knows."""
+
+    def mark_winner(self, ask: DrawAsk, prize_id: str) -> None:
+        """Note that the user has won a prize that nobody wins twice."""
+
+    def begin_load(self, campaign_id: str, life_ms: int) -> bool:
+        """Tell one of many callers to load a campaign that the cache has lost; the others wait."""
+
+
+class Draws(Protocol):
+    """Prizes, their units, draws, players and helps: durable, and none of them ever undone."""
+
+    def list_prizes(self, campaign_id: str) -> tuple[Prize, ...]:
+        """Return every prize of a campaign by id, on or off, read strongly."""
+
+    def find_table(self, campaign_id: str) -> DrawTable | None:
+        """Return the campaign with its prizes and the version of both, read strongly."""
+
+    def put_prize(self, prize: Prize, before: Prize | None) -> bool:
+        """Create or replace a prize, and raise its campaign's table version, all in one move.
+
+        False, without effect, if there is another version than *before* by now.
+        """
+
+    def list_stock(self, prizes: Sequence[Prize], day: str) -> list[PrizeStock]:
+        """Return what the units' rows say, read strongly."""
+
+    def find_draw(self, campaign_id: str, user_id: str, draw_id: str) -> Draw | None:
+        """Return a draw, read strongly."""
+
+    def record_draw(self, draw: Draw, rules: DrawRules) -> RecordDrawStatus:
+        """Make a draw durable with all that it uses up, or nothing of it.
+
+        A cash prize's unit is a share of one of its packets: claimed by the user, to be settled.
+        """
+
+    def find_player(self, campaign_id: str, user_id: str, day: str) -> Player:
+        """Return what a user did on a day, read strongly."""
+
+    def list_draws(self, campaign_id: str, user_id: str) -> list[Draw]:
+        """Return a user's draws, newest first."""
+
+    def day_seed(self, campaign_id: str, day: str, new_seed: Callable[[int], bytes]) -> bytes:
+        """Return the day's secret seed, made by whoever asks first."""
+
+    def record_help(
+        self,
+        campaign_id: str,
+        inviter_id: str,
+        helper_id: str,
+        day: str,
+        helps_max: int,
+        at_ms: int,
+    ) -> HelpStatus:
+        """Give the inviter one more attempt on *day*, once per pair for ever."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,10 +36,16 @@ class WhenSoldOut(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DrawRules:
-    """What one user may do on one day in the campaign's time zone; 0 is no limit."""
+    """What one user may do on one day in the campaign's time zone; 0 is no limit.
+
+    After *guaranteed_after_misses* misses in a row the next draw can't miss while a prize is left;
+    0 is never. *helps_per_user_per_day* caps the attempts that friends give to a sharer.
+    """
 
     attempts_per_user_per_day: int = 0
     wins_per_user_per_day: int = 0
+    guaranteed_after_misses: int = 0
+    helps_per_user_per_day: int = 3
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@
     + InsufficientFunds  Forbidden
     + PacketNotFound  PacketNotStarted  PacketEmptied  PacketExpired  ProofNotReady
     + NotInvited  PassphraseMismatch  QuotaExhausted  GrabTokenInvalid
-    + CampaignNotFound  CampaignEnded  CampaignPaused  VersionConflict
+    + CampaignNotFound  CampaignNotStarted  CampaignEnded  CampaignPaused  VersionConflict
+    + AttemptsExhausted  HelpQuotaExhausted  SelfHelp
     + SwitchNotFound
     + RateLimited         carries `retry_after_s`: the caller was too fast
   x SwitchedOff           an operator turned this off for a while; nothing is lost
@@ -143,6 +144,12 @@ class CampaignNotFound(Rejected):
     code = "campaign_not_found"
 
 
+class CampaignNotStarted(Rejected):
+    """The campaign opens later."""
+
+    code = "campaign_not_started"
+
+
 class CampaignEnded(Rejected):
     """The campaign is over."""
 
@@ -153,6 +160,24 @@ class CampaignPaused(Rejected):
     """An operator has turned the campaign off."""
 
     code = "campaign_paused"
+
+
+class AttemptsExhausted(Rejected):
+    """The user has drawn as often as one may on this day."""
+
+    code = "attempts_exhausted"
+
+
+class HelpQuotaExhausted(Rejected):
+    """Friends have given the sharer as many attempts as they may on this day."""
+
+    code = "help_quota_exhausted"
+
+
+class SelfHelp(Rejected):
+    """Nobody helps themselves."""
+
+    code = "self_help"
 
 
 class VersionConflict(Rejected):
