@@ -14,8 +14,9 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from zoneinfo import ZoneInfo
 
-from redpacket.domain.campaign import Campaign, CampaignStatus
-from redpacket.domain.errors import CampaignNotFound
+from redpacket.domain.campaign import Campaign, CampaignStatus, DrawRules
+from redpacket.domain.claim import ShareRef
+from redpacket.domain.errors import CampaignNotFound, InvariantViolated
 
 # As a campaign's id. Checked before an id enters a key or the script's table.
 PRIZE_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
@@ -205,6 +206,20 @@ def draw_day(campaign: Campaign, at_ms: int) -> DrawDay:
     )
 
 
+def find_day(campaign: Campaign, name: str) -> DrawDay | None:
+    """Return the day called *name* if the campaign's window has a part of it."""
+    try:
+        noon = datetime.strptime(name, "%Y%m%d").replace(
+            hour=12, tzinfo=ZoneInfo(campaign.timezone)
+        )
+        day = draw_day(campaign, int(noon.timestamp() * 1000))
+    except (ValueError, OverflowError):
+        return None
+    is_within = day.ends_at_ms > campaign.starts_at_ms and day.starts_at_ms < campaign.ends_at_ms
+    # "2027129" can be read as a date, too.
+    return day if is_within and day.name == name else None
+
+
 def draw_point(seed: bytes, draw_id: str) -> int:
     """Return an attempt's random number: 52 bits of SHAKE-256 of the day's secret seed and its id.
 
@@ -242,3 +257,32 @@ def draw_id_of(campaign_id: str, user_id: str, key_hash: str) -> str:
     """Return the name of an attempt: the same for a repeat with the same idempotency key."""
     named = f"{campaign_id}\n{user_id}\n{key_hash}".encode()
     return hashlib.sha256(named).hexdigest()[:32]
+
+
+def attempts_left(rules: DrawRules, player: Player) -> int | None:
+    """Return how often a user may still draw on a day; None where there is no limit."""
+    if not rules.attempts_per_user_per_day:
+        return None
+    return max(0, rules.attempts_per_user_per_day - player.attempt_count)
+
+
+def has_units_left(prize: Prize, stock: PrizeStock) -> bool:
+    """Tell whether a prize can still be won, today or later."""
+    return stock.durable_no - len(stock.free) < prize.total
+
+
+def unit_share(prize: Prize, unit_no: int) -> ShareRef:
+    """Return the share that a unit of a cash prize is."""
+    share_no = unit_no
+    for packet_id, count in prize.packets:
+        if share_no <= count:
+            return ShareRef(packet_id, share_no)
+        share_no -= count
+    msg = f"unit {unit_no} of {prize.campaign_id}/{prize.prize_id} has no packet"
+    raise InvariantViolated(msg)
+
+
+def is_sure_to_win(odds: str) -> bool:
+    """Tell whether *odds* hold a prize and no miss."""
+    prizes, _, miss = odds.partition("|")
+    return bool(prizes) and int(miss) == 0
