@@ -205,8 +205,12 @@ class DrawBoard(Protocol):
     def load(self, table: DrawTable, day: DrawDay, stock: Sequence[PrizeStock]) -> None:
         """Bring the cache up to the ledger: an older table and lower counts change nothing."""
 
-    def undo(self, ask: DrawAsk) -> None:
-        """Forget an attempt that did not become durable; its unit's numbers stay taken."""
+    def undo(self, ask: DrawAsk, *, is_unit_free: bool) -> None:
+        """Forget an attempt that did not become durable, and what it counted.
+
+        Its unit's numbers are offered again where *is_unit_free*, else they stay taken: somebody
+        else has the unit. Forgetting what is not known changes nothing.
+        """
 
     def set_player(self, ask: DrawAsk, player: Player) -> None:
         """Bring a user's counts of the day to what the ledger knows."""
