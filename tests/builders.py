@@ -9,6 +9,7 @@ from typing import Any
 from redpacket.domain.campaign import Campaign, CampaignStatus, DrawRules, WhenSoldOut
 from redpacket.domain.claim import Fate, ShareFate
 from redpacket.domain.ledger import Transfer, TransferKind, escrow_account, user_account
+from redpacket.domain.lottery import Prize, PrizeKind
 from redpacket.domain.packet import Kind, Packet, Person, Rules
 from redpacket.domain.split import Split, Terms, share_amount_fen
 
@@ -60,6 +61,11 @@ def a_campaign(**changes: Any) -> Campaign:
         version=1,
     )
     return replace(campaign, **changes)
+
+
+def a_prize(campaign_id: str, prize_id: str = "cup", **changes: Any) -> Prize:
+    prize = Prize(campaign_id, prize_id, "杯子", PrizeKind.GOODS, weight=10, total=5)
+    return replace(prize, **changes)
 
 
 def a_claim(packet: Packet, share_no: int, user_id: str, **changes: Any) -> ShareFate:

@@ -58,16 +58,19 @@ def values(**named: Value) -> WireItem:
     return {f":{name}": _wire_value(value) for name, value in named.items()}
 
 
-def put(table: str, row: Row, *, condition: str = "attribute_not_exists(pk)") -> Operation:
-    """Write a row where there is none."""
-    return {
-        "Put": {
-            "TableName": table,
-            "Item": to_wire(row),
-            "ConditionExpression": condition,
-            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-        }
+def put(
+    table: str, row: Row, *, condition: str = "attribute_not_exists(pk)", **named: Value
+) -> Operation:
+    """Write a row where there is none, or where *condition* holds; *named* bind its values."""
+    operation: dict[str, Any] = {
+        "TableName": table,
+        "Item": to_wire(row),
+        "ConditionExpression": condition,
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
     }
+    if named:
+        operation["ExpressionAttributeValues"] = values(**named)
+    return {"Put": operation}
 
 
 def update(
@@ -132,6 +135,24 @@ class Dynamo:
         with translated("the ledger"):
             answer = self._open().get_item(TableName=table, Key=to_wire(key), ConsistentRead=True)
         return from_wire(answer["Item"]) if "Item" in answer else None
+
+    def get_together(self, table: str, row_keys: Sequence[Row]) -> list[dict[str, Value] | None]:
+        """Read at most 100 rows as they stood at one moment, each in its place."""
+        asked = [{"Get": {"TableName": table, "Key": to_wire(key)}} for key in row_keys]
+        for attempt in range(TRIES):
+            client = self._open()
+            with translated("the ledger"):
+                try:
+                    answer = client.transact_get_items(TransactItems=asked)
+                except client.exceptions.TransactionCanceledException as error:
+                    codes = {reason.get("Code") for reason in error.response["CancellationReasons"]}
+                    if not codes - {"None", None} <= PASSING:
+                        raise
+                else:
+                    rows = (found.get("Item") for found in answer["Responses"])
+                    return [from_wire(row) if row else None for row in rows]
+            self._wait(attempt)
+        raise Unavailable("other transactions hold the same rows")
 
     def get_many(
         self, table: str, row_keys: Sequence[Row], *, is_strong: bool

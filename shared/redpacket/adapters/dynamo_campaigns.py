@@ -27,6 +27,8 @@ IS_AS_READ = "version = :read_version"
 CAN_GIVE_UP = "budget_left_fen >= :given_up"
 CAN_SPEND = "#status = :on AND ends_at_ms >= :later_ms AND budget_left_fen >= :spent"
 
+_NO_RULES = DrawRules()
+
 
 class DynamoCampaigns:
     """Implements Campaigns."""
@@ -45,6 +47,8 @@ class DynamoCampaigns:
             "budget_fen": campaign.budget_fen,
             "budget_left_fen": campaign.budget_left_fen,
             "version": campaign.version,
+            "table_version": 1,
+            "prize_count": 0,
         }
         return self._dynamo.write(put(self._table, {**key, **_plan_row(campaign), **money}))
 
@@ -56,7 +60,9 @@ class DynamoCampaigns:
             keys.campaign(campaign.campaign_id),
             # Packets take from the budget meanwhile: what is left changes by the difference.
             "SET budget_left_fen = budget_left_fen + :change_fen, budget_fen = :budget_fen,"
-            f" version = :version, {', '.join(f'#{name} = :{name}' for name in planned)}",
+            f" version = :version, {', '.join(f'#{name} = :{name}' for name in planned)}"
+            # The lottery's: a draw sees one table of a campaign and its prizes.
+            " ADD table_version :one",
             condition=f"{IS_AS_READ} AND {CAN_GIVE_UP}",
             **planned,
             change_fen=change_fen,
@@ -64,6 +70,7 @@ class DynamoCampaigns:
             budget_fen=campaign.budget_fen,
             version=campaign.version,
             read_version=before.version,
+            one=1,
         )
         # Some of them are words of DynamoDB's own.
         operation["Update"]["ExpressionAttributeNames"] = {f"#{name}": name for name in planned}
@@ -135,7 +142,13 @@ def campaign_of(row: dict[str, Any]) -> Campaign:
         ends_at_ms=row["ends_at_ms"],
         timezone=row["timezone"],
         miss_weight=row["miss_weight"],
-        rules=DrawRules(row["attempts_per_user_per_day"], row["wins_per_user_per_day"]),
+        rules=DrawRules(
+            row["attempts_per_user_per_day"],
+            row["wins_per_user_per_day"],
+            # Campaigns of before the lottery have neither.
+            row.get("guaranteed_after_misses", _NO_RULES.guaranteed_after_misses),
+            row.get("helps_per_user_per_day", _NO_RULES.helps_per_user_per_day),
+        ),
         when_sold_out=WhenSoldOut(row["when_sold_out"]),
         passphrase=row["passphrase"] or None,
         quota_per_user=row["quota_per_user"],
@@ -157,6 +170,8 @@ def _plan_row(plan: CampaignPlan) -> dict[str, Value]:
         "miss_weight": plan.miss_weight,
         "attempts_per_user_per_day": plan.rules.attempts_per_user_per_day,
         "wins_per_user_per_day": plan.rules.wins_per_user_per_day,
+        "guaranteed_after_misses": plan.rules.guaranteed_after_misses,
+        "helps_per_user_per_day": plan.rules.helps_per_user_per_day,
         "when_sold_out": plan.when_sold_out,
         "passphrase": plan.passphrase or "",
         "quota_per_user": plan.quota_per_user,

@@ -44,6 +44,12 @@ def packet_row(packet: Packet) -> dict[str, Value]:
         row["passphrase_threshold"] = packet.rules.passphrase_threshold
     if packet.rules.campaign_id:
         row["campaign_id"] = packet.rules.campaign_id
+    if packet.rules.prize_id:
+        row["prize_id"] = packet.rules.prize_id
+        # Nobody grabs it, so there is nothing to load.
+        row["is_loaded"] = True
+        row["work_pk"] = keys.work("due", keys.work_shard(packet.packet_id))
+        row["work_at_ms"] = packet.expires_at_ms
     return row
 
 
@@ -55,6 +61,7 @@ def rules_of(row: dict[str, Any]) -> Rules:
         passphrase=row.get("passphrase"),
         passphrase_threshold=row.get("passphrase_threshold", THRESHOLD_DEFAULT),
         campaign_id=row.get("campaign_id"),
+        prize_id=row.get("prize_id"),
     )
 
 
@@ -107,6 +114,12 @@ def taker_row(share: ShareFate, user_id: str) -> dict[str, Value]:
         "list_pk": keys.received_list(user_id),
         "list_sk": keys.list_position(share.decided_at_ms, share.packet_id),
     }
+
+
+def prize_taker_row(share: ShareFate, user_id: str) -> dict[str, Value]:
+    """Return the row that shows a won share to *user_id*, who may win several of one packet."""
+    key = keys.prize_taker(share.packet_id, user_id, share.share_no)
+    return {**taker_row(share, user_id), **key}
 
 
 def taker_of(row: dict[str, Any]) -> Taker:

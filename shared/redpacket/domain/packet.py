@@ -58,6 +58,8 @@ class Rules:
 
     No *recipients* means everybody with the link. *passphrase* is what they must say (口令), alike
     by at least *passphrase_threshold* of 100. *campaign_id* names the campaign whose quota counts.
+    *prize_id* names the prize of that campaign whose units the shares are: they are won, and nobody
+    grabs them.
     """
 
     opening: Opening = Opening.ONE_STEP
@@ -65,6 +67,7 @@ class Rules:
     passphrase: str | None = None
     passphrase_threshold: int = THRESHOLD_DEFAULT
     campaign_id: str | None = None
+    prize_id: str | None = None
 
     @property
     def is_plain(self) -> bool:

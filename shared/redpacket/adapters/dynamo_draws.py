@@ -1,0 +1,309 @@
+"""Prizes, their units, draws, players and helps in CampaignsTable; cash prizes in PacketsTable.
+
+As with shares, each unit of a prize and of a day's stock has one row, put where there is none, and
+each attempt moves a counter under a condition. All that one draw does is one transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from redpacket.adapters import items, keys
+from redpacket.adapters.draw_items import (
+    draw_of,
+    draw_row,
+    player_of,
+    prize_of,
+    prize_row,
+    share_won,
+    won_by,
+)
+from redpacket.adapters.dynamo import (
+    Dynamo,
+    Operation,
+    TransactionCanceled,
+    Value,
+    put,
+    update,
+    values,
+)
+from redpacket.adapters.dynamo_campaigns import campaign_of
+from redpacket.domain.campaign import DrawRules
+from redpacket.domain.claim import NO_LIMIT, Fate
+from redpacket.domain.errors import InvariantViolated, Unavailable
+from redpacket.domain.lottery import (
+    SEED_BYTES,
+    Draw,
+    DrawTable,
+    HelpStatus,
+    Player,
+    Prize,
+    PrizeKind,
+    PrizeStock,
+    RecordDrawStatus,
+)
+
+# What the conditions of this module mean.
+IS_ABSENT = "attribute_not_exists(pk)"
+IS_AS_READ = "version = :read_version"
+IS_THERE = "attribute_exists(pk)"
+MAY_DRAW = "attribute_not_exists(pk) OR attempt_count < :attempts_max"
+MAY_WIN = "attribute_not_exists(pk) OR attempt_count < :attempts_max AND win_count < :wins_max"
+MAY_BE_HELPED = "attribute_not_exists(help_count) OR help_count < :helps_max"
+
+_TABLE_TRIES = 6
+"""Edits are made by hand: hardly ever is one between the reads of a table, and never six."""
+
+_PRIZES_PER_READ = 99
+"""TransactGetItems takes 100: these and the campaign."""
+
+
+class DynamoDraws:
+    """Implements Draws."""
+
+    def __init__(self, dynamo: Dynamo, campaigns_table: str, packets_table: str) -> None:
+        self._dynamo = dynamo
+        self._campaigns = campaigns_table
+        self._packets = packets_table
+
+    # ---- prizes
+
+    def list_prizes(self, campaign_id: str) -> tuple[Prize, ...]:
+        rows = self._rows(keys.campaign(campaign_id)["pk"], keys.PRIZE_PREFIX)
+        return tuple(prize_of(row) for row in rows)
+
+    def find_table(self, campaign_id: str) -> DrawTable | None:
+        # A plain query may see one half of an edit: the version, and not yet the prize.
+        for _ in range(_TABLE_TRIES):
+            prize_ids = [prize.prize_id for prize in self.list_prizes(campaign_id)]
+            starts = range(0, max(1, len(prize_ids)), _PRIZES_PER_READ)
+            read = [
+                self._read_table(campaign_id, prize_ids[start : start + _PRIZES_PER_READ])
+                for start in starts
+            ]
+            first = read[0]
+            if first is None:
+                return None
+            table, prize_count = first
+            prizes = tuple(prize for part in read if part for prize in part[0].prizes)
+            is_one_version = {part[0].version for part in read if part} == {table.version}
+            if is_one_version and len(prizes) == prize_count:
+                return DrawTable(table.campaign, prizes, table.version)
+        raise Unavailable("others edit the campaign at the same time")
+
+    def put_prize(self, prize: Prize, before: Prize | None) -> bool:
+        if before is None:
+            written = put(self._campaigns, prize_row(prize), condition=IS_ABSENT)
+        else:
+            written = put(
+                self._campaigns,
+                prize_row(prize),
+                condition=IS_AS_READ,
+                read_version=before.version,
+            )
+        counted = update(
+            self._campaigns,
+            keys.campaign(prize.campaign_id),
+            "ADD table_version :one, prize_count :new_count",
+            condition=IS_THERE,
+            one=1,
+            new_count=int(before is None),
+        )
+        try:
+            self._dynamo.transact([written, counted])
+        except TransactionCanceled:
+            return False
+        return True
+
+    def list_stock(self, prizes: Sequence[Prize], day: str) -> list[PrizeStock]:
+        return [self._stock(prize, day) for prize in prizes]
+
+    # ---- draws
+
+    def find_draw(self, campaign_id: str, user_id: str, draw_id: str) -> Draw | None:
+        row = self._dynamo.get(self._campaigns, keys.draw(campaign_id, user_id, draw_id))
+        return draw_of(row) if row else None
+
+    def record_draw(self, draw: Draw, rules: DrawRules) -> RecordDrawStatus:
+        operations = [
+            put(self._campaigns, draw_row(draw)),  # I10: one outcome
+            self._count_draw(draw, rules),  # I9: no more than the rules
+        ]
+        if draw.prize:
+            operations += self._use_up(draw, draw.prize)  # I9: no more than there is
+        try:
+            self._dynamo.transact(operations)
+        except TransactionCanceled as canceled:
+            return _refusal(canceled, draw, rules)
+        return RecordDrawStatus.RECORDED
+
+    def find_player(self, campaign_id: str, user_id: str, day: str) -> Player:
+        return player_of(self._dynamo.get(self._campaigns, keys.player(campaign_id, user_id, day)))
+
+    def list_draws(self, campaign_id: str, user_id: str) -> list[Draw]:
+        rows = self._rows(keys.drawer(campaign_id, user_id)["pk"], keys.DRAW_PREFIX)
+        draws = [draw_of(row) for row in rows]
+        return sorted(draws, key=lambda draw: (draw.drawn_at_ms, draw.draw_id), reverse=True)
+
+    def day_seed(self, campaign_id: str, day: str, new_seed: Callable[[int], bytes]) -> bytes:
+        key = keys.day_seed(campaign_id, day)
+        row = self._dynamo.get(self._campaigns, key)
+        if row is None:
+            made = {**key, "seed": new_seed(SEED_BYTES).hex()}
+            # Whoever comes second reads what the first one made.
+            self._dynamo.write(put(self._campaigns, made))
+            row = self._dynamo.get(self._campaigns, key)
+        if row is None:
+            msg = f"the seed of {campaign_id} on {day} vanished"
+            raise InvariantViolated(msg)
+        return bytes.fromhex(str(row["seed"]))
+
+    def record_help(
+        self,
+        campaign_id: str,
+        inviter_id: str,
+        helper_id: str,
+        day: str,
+        helps_max: int,
+        at_ms: int,
+    ) -> HelpStatus:
+        given: dict[str, Value] = {
+            **keys.help_given(campaign_id, inviter_id, helper_id),
+            "day": day,
+            "helped_at_ms": at_ms,
+        }
+        one_more = update(
+            self._campaigns,
+            keys.player(campaign_id, inviter_id, day),
+            # All of a player's counts, so that a row has them whatever came first.
+            "ADD attempt_count :minus_one, help_count :one, win_count :zero, miss_streak :zero",
+            condition=MAY_BE_HELPED,
+            minus_one=-1,
+            one=1,
+            zero=0,
+            helps_max=helps_max or NO_LIMIT,
+        )
+        try:
+            self._dynamo.transact([put(self._campaigns, given), one_more])
+        except TransactionCanceled as canceled:
+            return HelpStatus.HELPED_BEFORE if canceled.found[0] else HelpStatus.HELPS_EXHAUSTED
+        return HelpStatus.HELPED
+
+    def _read_table(
+        self, campaign_id: str, prize_ids: Sequence[str]
+    ) -> tuple[DrawTable, int] | None:
+        """Return the campaign with some of its prizes, and how many it has in all."""
+        row_keys = [keys.prize(campaign_id, prize_id) for prize_id in prize_ids]
+        campaign, *rows = self._dynamo.get_together(
+            self._campaigns, [keys.campaign(campaign_id), *row_keys]
+        )
+        if campaign is None:
+            return None
+        # Campaigns of before the lottery have neither.
+        version, prize_count = campaign.get("table_version", 0), campaign.get("prize_count", 0)
+        prizes = tuple(prize_of(row) for row in rows if row)
+        return DrawTable(campaign_of(campaign), prizes, int(version)), int(prize_count)
+
+    def _stock(self, prize: Prize, day: str) -> PrizeStock:
+        units_pk = keys.units(prize.campaign_id, prize.prize_id)["pk"]
+        if prize.kind is PrizeKind.PACKET:
+            numbers = list(self._share_units(prize))
+        else:
+            numbers = [_number(row) for row in self._rows(units_pk, keys.UNIT_PREFIX)]
+        day_numbers = (
+            [_number(row) for row in self._rows(units_pk, keys.day_units(day))]
+            if prize.per_day
+            else []
+        )
+        durable_no, free = _highest_and_free(numbers)
+        day_durable_no, day_free = _highest_and_free(day_numbers)
+        return PrizeStock(prize.prize_id, durable_no, free, day_durable_no, day_free)
+
+    def _share_units(self, prize: Prize) -> Iterator[int]:
+        before = 0
+        for packet_id, count in prize.packets:
+            rows = self._rows(keys.packet(packet_id)["pk"], keys.SHARE_PREFIX, self._packets)
+            yield from (before + int(row["share_no"]) for row in rows)
+            before += count
+
+    def _count_draw(self, draw: Draw, rules: DrawRules) -> Operation:
+        key = keys.player(draw.campaign_id, draw.user_id, draw.day)
+        attempts_max = rules.attempts_per_user_per_day or NO_LIMIT
+        if draw.prize is None:
+            return update(
+                self._campaigns,
+                key,
+                "ADD attempt_count :one, win_count :zero, miss_streak :one"
+                " SET attempts_max = :attempts_max",
+                condition=MAY_DRAW,
+                one=1,
+                zero=0,
+                attempts_max=attempts_max,
+            )
+        return update(
+            self._campaigns,
+            key,
+            # The limits are kept for the audit (I9): they may be lowered later.
+            "ADD attempt_count :one, win_count :one"
+            " SET miss_streak = :zero, attempts_max = :attempts_max, wins_max = :wins_max",
+            condition=MAY_WIN,
+            one=1,
+            zero=0,
+            attempts_max=attempts_max,
+            wins_max=rules.wins_per_user_per_day or NO_LIMIT,
+        )
+
+    def _use_up(self, draw: Draw, prize: Prize) -> list[Operation]:
+        """Return the operations on what a win uses up: the unit's first, the winner's last."""
+        where = draw.campaign_id, prize.prize_id
+        operations = []
+        if prize.kind is PrizeKind.PACKET:
+            share = share_won(draw, prize)
+            operations += [
+                put(self._packets, items.share_row(share)),  # I3: one fate
+                put(self._packets, items.prize_taker_row(share, draw.user_id)),
+            ]
+        else:
+            unit = keys.unit(*where, draw.unit_no)
+            operations.append(put(self._campaigns, {**unit, **won_by(draw)}))
+        if draw.day_no:
+            day_unit = keys.day_unit(*where, draw.day, draw.day_no)
+            operations.append(put(self._campaigns, {**day_unit, **won_by(draw)}))
+        if prize.once_per_user:
+            winner = keys.winner(draw.campaign_id, draw.user_id, prize.prize_id)
+            operations.append(put(self._campaigns, {**winner, "draw_id": draw.draw_id}))
+        return operations
+
+    def _rows(self, pk: str, prefix: str, table: str | None = None) -> Iterator[dict[str, Any]]:
+        return self._dynamo.query(
+            table or self._campaigns,
+            KeyConditionExpression="pk = :pk AND begins_with(sk, :prefix)",
+            ExpressionAttributeValues=values(pk=pk, prefix=prefix),
+            ConsistentRead=True,
+        )
+
+
+def _refusal(canceled: TransactionCanceled, draw: Draw, rules: DrawRules) -> RecordDrawStatus:
+    """Say what stood in a draw's way, by the first of DynamoDB's reasons in our order."""
+    drawn_before, player, *used_up = canceled.found
+    if drawn_before:
+        return RecordDrawStatus.DRAWN_BEFORE
+    if player:
+        attempts_max = rules.attempts_per_user_per_day or NO_LIMIT
+        is_last = int(player["attempt_count"]) >= attempts_max
+        return RecordDrawStatus.ATTEMPTS_EXHAUSTED if is_last else RecordDrawStatus.WINS_EXHAUSTED
+    if draw.prize and draw.prize.once_per_user and used_up.pop():
+        return RecordDrawStatus.WON_BEFORE
+    taken = [found for found in used_up if found and found.get("fate") != Fate.REFUNDED]
+    return RecordDrawStatus.UNIT_TAKEN if taken else RecordDrawStatus.UNIT_REFUNDED
+
+
+def _highest_and_free(numbers: Sequence[int]) -> tuple[int, tuple[int, ...]]:
+    highest = max(numbers, default=0)
+    taken = set(numbers)
+    return highest, tuple(number for number in range(1, highest) if number not in taken)
+
+
+def _number(row: dict[str, Any]) -> int:
+    return int(str(row["sk"]).rpartition("#")[2])
