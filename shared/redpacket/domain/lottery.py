@@ -16,7 +16,13 @@ from zoneinfo import ZoneInfo
 
 from redpacket.domain.campaign import Campaign, CampaignStatus, DrawRules
 from redpacket.domain.claim import ShareRef
-from redpacket.domain.errors import CampaignNotFound, InvariantViolated
+from redpacket.domain.errors import (
+    CampaignEnded,
+    CampaignNotFound,
+    CampaignNotStarted,
+    CampaignPaused,
+    InvariantViolated,
+)
 
 # As a campaign's id. Checked before an id enters a key or the script's table.
 PRIZE_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
@@ -195,6 +201,16 @@ def check_prize_id(prize_id: str) -> str:
     return prize_id
 
 
+def check_is_giving(campaign: Campaign, now_ms: int) -> None:
+    """Raise CampaignEnded, CampaignNotStarted or CampaignPaused where it does not give now."""
+    if now_ms >= campaign.ends_at_ms:
+        raise CampaignEnded("the campaign is over")
+    if now_ms < campaign.starts_at_ms:
+        raise CampaignNotStarted("the campaign opens later")
+    if campaign.status is not CampaignStatus.ON:
+        raise CampaignPaused("the campaign is turned off for now")
+
+
 def draw_day(campaign: Campaign, at_ms: int) -> DrawDay:
     """Return the day of *at_ms* in the campaign's time zone; a day may have 23 or 25 hours."""
     zone = ZoneInfo(campaign.timezone)
@@ -282,7 +298,6 @@ def unit_share(prize: Prize, unit_no: int) -> ShareRef:
     raise InvariantViolated(msg)
 
 
-def is_sure_to_win(odds: str) -> bool:
-    """Tell whether *odds* hold a prize and no miss."""
-    prizes, _, miss = odds.partition("|")
-    return bool(prizes) and int(miss) == 0
+def has_prizes(odds: str) -> bool:
+    """Tell whether anything could be won by *odds*."""
+    return not odds.startswith("|")

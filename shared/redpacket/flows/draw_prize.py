@@ -28,10 +28,11 @@ from redpacket.domain.lottery import (
     PrizeKind,
     RecordDrawStatus,
     attempts_left,
+    choose,
     draw_day,
     draw_id_of,
     draw_point,
-    is_sure_to_win,
+    has_prizes,
     unit_share,
 )
 from redpacket.flows.load_campaign import load_campaign
@@ -78,4 +79,198 @@ def draw_prize(campaign_id: str, user_id: str, key_hash: str, *, desk: DrawDesk)
     Raises CampaignNotFound, CampaignNotStarted, CampaignEnded, CampaignPaused, AttemptsExhausted;
     Unavailable where the outcome is unknown, and asking again gives the one true answer.
     """
-    raise NotImplementedError
+    draw_id = draw_id_of(campaign_id, user_id, key_hash)
+    for _ in range(_TRIES):
+        # Anew with every try: the cache may be on the next day, or of a newer table.
+        table = desk.tables.recall(campaign_id)
+        ask = _ask(table, user_id, draw_id, desk)
+        outcome = desk.board.draw(ask)
+        draw = _draw_of(ask, outcome, table, desk)
+        if draw:
+            return Drawn(draw, _attempts_left(ask, table, desk))
+    if refusal := _REFUSALS.get(outcome.status):
+        error, detail = refusal
+        raise error(detail)
+    msg = "the cache is being repaired"
+    raise Unavailable(msg)
+
+
+def _ask(table: DrawTable, user_id: str, draw_id: str, desk: DrawDesk) -> DrawAsk:
+    campaign_id = table.campaign.campaign_id
+    day = draw_day(table.campaign, desk.clock.now_ms())
+    point = draw_point(desk.tables.seed(campaign_id, day.name), draw_id)
+    return DrawAsk(campaign_id, user_id, draw_id, day, point)
+
+
+def _draw_of(ask: DrawAsk, outcome: DrawOutcome, table: DrawTable, desk: DrawDesk) -> Draw | None:
+    """Turn the cache's answer into the ledger's; None where the cache has been corrected."""
+    if outcome.status in _REFUSALS:
+        return _refused(ask, outcome.status, table, desk)
+    if outcome.status is DrawStatus.CAMPAIGN_NOT_LOADED:
+        _load(ask.campaign_id, desk)
+        return None
+    if outcome.status is DrawStatus.WRONG_DAY:
+        return None
+    if outcome.is_repeat and (before := _find_draw(ask, desk)):
+        return before
+    table = _table_of(outcome, table, desk)
+    if _is_owed_a_prize(ask, outcome, table, desk):
+        return None
+    return _make_durable(ask, _decided(ask, outcome, table, desk), table, desk)
+
+
+def _refused(ask: DrawAsk, status: DrawStatus, table: DrawTable, desk: DrawDesk) -> Draw | None:
+    """Return what the cache has forgotten of this attempt, or raise its refusal.
+
+    None where the user has more attempts than the cache knows of. Before a campaign's start
+    nobody is looked up: that is the crowd, and nobody has drawn.
+    """
+    error, detail = _REFUSALS[status]
+    if status is not DrawStatus.CAMPAIGN_NOT_STARTED and (before := _find_draw(ask, desk)):
+        return before
+    if status is DrawStatus.ATTEMPTS_EXHAUSTED:
+        player = _correct_player(ask, desk)
+        # A help that the cache never heard of, or an attempt that died before it was durable.
+        if attempts_left(table.campaign.rules, player) != 0:
+            return None
+    raise error(detail)
+
+
+def _load(campaign_id: str, desk: DrawDesk) -> None:
+    """Load a campaign that the cache has lost, alone; the others wait."""
+    if not desk.board.begin_load(campaign_id, _LOAD_LIFE_MS):
+        msg = "the campaign is being loaded"
+        raise Unavailable(msg)
+    desk.journal.event("campaign_loaded", campaign_id=campaign_id)
+    load_campaign(campaign_id, draws=desk.draws, board=desk.board, clock=desk.clock)
+
+
+def _table_of(outcome: DrawOutcome, table: DrawTable, desk: DrawDesk) -> DrawTable:
+    """Return a table that is not older than the one the cache decided by; bring up the cache's."""
+    campaign_id = table.campaign.campaign_id
+    if outcome.table_version > table.version:
+        return desk.tables.recall(campaign_id, version_min=outcome.table_version)
+    if outcome.table_version < table.version:
+        # The cache was away while the campaign was edited. This draw is decided.
+        try:
+            _load(campaign_id, desk)
+        except Unavailable as error:
+            desk.journal.failure("campaign_not_loaded", error, campaign_id=campaign_id)
+    return table
+
+
+def _is_owed_a_prize(ask: DrawAsk, outcome: DrawOutcome, table: DrawTable, desk: DrawDesk) -> bool:
+    """Tell whether this miss is one too many in a row, and correct a cache that lost count."""
+    owed_after = table.campaign.rules.guaranteed_after_misses
+    if outcome.status is not DrawStatus.MISSED or not owed_after:
+        return False
+    if not has_prizes(outcome.odds) or outcome.table_version != table.version:
+        return False
+    if desk.draws.find_player(ask.campaign_id, ask.user_id, ask.day.name).miss_streak < owed_after:
+        return False
+    _undo(ask, desk, is_unit_free=True)
+    return True
+
+
+def _decided(ask: DrawAsk, outcome: DrawOutcome, table: DrawTable, desk: DrawDesk) -> Draw:
+    """Return the draw as it will be written. Whoever has the day's seed can compute it, too."""
+    if choose(outcome.odds, ask.point) != outcome.prize_id:
+        msg = f"draw {ask.draw_id} of {ask.campaign_id} is not what its odds and point make of it"
+        raise InvariantViolated(msg)
+    return Draw(
+        campaign_id=ask.campaign_id,
+        user_id=ask.user_id,
+        draw_id=ask.draw_id,
+        day=ask.day.name,
+        drawn_at_ms=desk.clock.now_ms(),
+        point=ask.point,
+        odds=outcome.odds,
+        table_version=outcome.table_version,
+        prize=_prize_of(outcome, table) if outcome.prize_id else None,
+        unit_no=outcome.unit_no,
+        day_no=outcome.day_no,
+    )
+
+
+def _prize_of(outcome: DrawOutcome, table: DrawTable) -> Prize:
+    for prize in table.prizes:
+        if prize.prize_id == outcome.prize_id:
+            return prize
+    msg = f"the cache has prize {outcome.prize_id}, and there is none in table {table.version}"
+    raise InvariantViolated(msg)
+
+
+def _make_durable(ask: DrawAsk, draw: Draw, table: DrawTable, desk: DrawDesk) -> Draw | None:
+    """Write the draw with all that it uses up; None where the cache has been corrected."""
+    recorded = desk.draws.record_draw(draw, table.campaign.rules)
+    if recorded is RecordDrawStatus.RECORDED:
+        _queue_payout(draw, desk)
+        return draw
+    if recorded is RecordDrawStatus.DRAWN_BEFORE:
+        return _drawn_before(ask, draw, desk)
+    desk.journal.event(
+        "draw_corrected", campaign_id=ask.campaign_id, draw_id=ask.draw_id, reason=str(recorded)
+    )
+    is_lost = recorded in {RecordDrawStatus.UNIT_TAKEN, RecordDrawStatus.UNIT_REFUNDED}
+    _undo(ask, desk, is_unit_free=not is_lost)
+    if recorded is RecordDrawStatus.UNIT_REFUNDED:
+        msg = "too late: what was left went back to the sender"
+        raise CampaignEnded(msg)
+    if recorded is RecordDrawStatus.ATTEMPTS_EXHAUSTED:
+        error, detail = _REFUSALS[DrawStatus.ATTEMPTS_EXHAUSTED]
+        raise error(detail)
+    if recorded is RecordDrawStatus.WON_BEFORE and draw.prize:
+        desk.board.mark_winner(ask, draw.prize.prize_id)
+    if recorded is RecordDrawStatus.UNIT_TAKEN:
+        load_campaign(ask.campaign_id, draws=desk.draws, board=desk.board, clock=desk.clock)
+    return None
+
+
+def _drawn_before(ask: DrawAsk, draw: Draw, desk: DrawDesk) -> Draw:
+    """Return the draw that the cache had forgotten, or that was made on another day."""
+    before = _find_draw(ask, desk)
+    if before is None:
+        msg = f"draw {ask.draw_id} of {ask.campaign_id} was recorded and is not there"
+        raise InvariantViolated(msg)
+    if _used_up(before) != _used_up(draw):
+        # Or every repeat would use up another unit.
+        _undo(ask, desk, is_unit_free=True)
+    return before
+
+
+def _used_up(draw: Draw) -> tuple[str, str | None, int, int]:
+    return draw.day, draw.prize.prize_id if draw.prize else None, draw.unit_no, draw.day_no
+
+
+def _undo(ask: DrawAsk, desk: DrawDesk, *, is_unit_free: bool) -> None:
+    desk.board.undo(ask, is_unit_free=is_unit_free)
+    _correct_player(ask, desk)
+
+
+def _correct_player(ask: DrawAsk, desk: DrawDesk) -> Player:
+    """Bring the cache's counts of the user to the ledger's."""
+    player = desk.draws.find_player(ask.campaign_id, ask.user_id, ask.day.name)
+    desk.board.set_player(ask, player)
+    return player
+
+
+def _find_draw(ask: DrawAsk, desk: DrawDesk) -> Draw | None:
+    return desk.draws.find_draw(ask.campaign_id, ask.user_id, ask.draw_id)
+
+
+def _attempts_left(ask: DrawAsk, table: DrawTable, desk: DrawDesk) -> int | None:
+    rules = table.campaign.rules
+    if not rules.attempts_per_user_per_day:
+        return None
+    return attempts_left(rules, desk.draws.find_player(ask.campaign_id, ask.user_id, ask.day.name))
+
+
+def _queue_payout(draw: Draw, desk: DrawDesk) -> None:
+    if not draw.prize or draw.prize.kind is not PrizeKind.PACKET:
+        return
+    ref = unit_share(draw.prize, draw.unit_no)
+    try:
+        desk.payouts.put([ref])
+    except Unavailable as error:
+        # The share's row is the outbox: the sweep queues it again within two minutes.
+        desk.journal.failure("payout_not_queued", error, packet_id=ref.packet_id)

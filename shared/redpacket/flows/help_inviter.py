@@ -4,7 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from redpacket.domain.lottery import HelpStatus
+from redpacket.domain.campaign import Campaign
+from redpacket.domain.errors import (
+    HelpQuotaExhausted,
+    InvalidRequest,
+    PassphraseMismatch,
+    SelfHelp,
+    Unavailable,
+)
+from redpacket.domain.limits import PASSPHRASE_TRIES, passphrase_subject
+from redpacket.domain.lottery import (
+    DrawAsk,
+    HelpStatus,
+    Player,
+    attempts_left,
+    check_is_giving,
+    draw_day,
+)
+from redpacket.domain.passphrase import THRESHOLD_DEFAULT, is_match
+from redpacket.flows.limit_rate import limit_rate
 from redpacket.flows.recall_table import RecalledTables
 from redpacket.ports import (
     Clock,
@@ -50,4 +68,42 @@ def help_inviter(
     Raises CampaignNotFound, CampaignNotStarted, CampaignEnded, CampaignPaused; InvalidRequest
     where the token is nobody's; SelfHelp, PassphraseMismatch, RateLimited, HelpQuotaExhausted.
     """
-    raise NotImplementedError
+    campaign = desk.tables.recall(campaign_id).campaign
+    now_ms = desk.clock.now_ms()
+    check_is_giving(campaign, now_ms)
+    inviter_id = desk.tokens.find_user(inviter_token)
+    if inviter_id is None:
+        raise InvalidRequest([{"field": "inviter_token", "message": "is nobody's"}])
+    if inviter_id == helper_id:
+        raise SelfHelp("nobody helps themselves")
+    _check_phrase(campaign, helper_id, said, desk)
+    day = draw_day(campaign, now_ms)
+    helps_max = campaign.rules.helps_per_user_per_day
+    status = desk.draws.record_help(campaign_id, inviter_id, helper_id, day.name, helps_max, now_ms)
+    if status is HelpStatus.HELPS_EXHAUSTED:
+        raise HelpQuotaExhausted("friends have helped this user as often as they may today")
+    # Also where it was done before: the first time may have died before the cache heard of it.
+    player = desk.draws.find_player(campaign_id, inviter_id, day.name)
+    _tell_cache(DrawAsk(campaign_id, inviter_id, "", day, 0), player, desk)
+    return Helped(status, attempts_left(campaign.rules, player))
+
+
+def _check_phrase(campaign: Campaign, helper_id: str, said: str, desk: HelpDesk) -> None:
+    if campaign.passphrase is None:
+        raise PassphraseMismatch("there is nothing to say")
+    limit_rate(
+        PASSPHRASE_TRIES,
+        passphrase_subject(helper_id, campaign.campaign_id),
+        limits=desk.limits,
+        journal=desk.journal,
+    )
+    if not is_match(said, campaign.passphrase, THRESHOLD_DEFAULT, desk.phrases.similarity):
+        raise PassphraseMismatch("that is not the campaign's phrase")
+
+
+def _tell_cache(ask: DrawAsk, player: Player, desk: HelpDesk) -> None:
+    try:
+        desk.board.set_player(ask, player)
+    except Unavailable as error:
+        # Whom the cache refuses is looked up in the ledger before they hear of it.
+        desk.journal.failure("player_not_corrected", error, campaign_id=ask.campaign_id)

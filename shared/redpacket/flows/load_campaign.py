@@ -1,4 +1,4 @@
-"""Bring a lottery into the cache: before its start, after an edit, and when the cache has lost it."""
+"""Bring a lottery into the cache: before its start, after an edit, when the cache has lost it."""
 
 from __future__ import annotations
 

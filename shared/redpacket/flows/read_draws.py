@@ -5,11 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from redpacket.domain.lottery import Draw, DrawTable, PrizeStock
+from redpacket.domain.errors import CampaignNotFound, ProofNotReady
+from redpacket.domain.lottery import (
+    Draw,
+    DrawTable,
+    PrizeStock,
+    day_commitment,
+    draw_day,
+    find_day,
+)
 from redpacket.flows.recall_table import RecalledTables
 from redpacket.ports import Clock, Draws
 
 PAGE_SIZE = 50
+
+REVEAL_AFTER_MS = 60_000
+"""The cache's clock decides when a day is over, and may be behind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +57,12 @@ class DrawProof:
 
 def read_lottery(campaign_id: str, *, tables: RecalledTables, clock: Clock) -> Lottery:
     """Return what users may know of a lottery. Raises CampaignNotFound."""
-    raise NotImplementedError
+    table = tables.recall(campaign_id)
+    day = draw_day(table.campaign, clock.now_ms())
+    if not table.prizes:
+        return Lottery(table, {}, day.name, None)
+    commitment = day_commitment(tables.seed(campaign_id, day.name), campaign_id, day.name)
+    return Lottery(table, tables.stock(table, day), day.name, commitment)
 
 
 def list_draws(
@@ -56,7 +72,13 @@ def list_draws(
 
     Raises CampaignNotFound.
     """
-    raise NotImplementedError
+    tables.recall(campaign_id)
+    found = draws.list_draws(campaign_id, user_id)
+    ids = [draw.draw_id for draw in found]
+    start = ids.index(cursor) + 1 if cursor in ids else 0
+    page = found[start : start + PAGE_SIZE]
+    has_more = start + PAGE_SIZE < len(found)
+    return DrawPage(page, page[-1].draw_id if has_more else None)
 
 
 def read_draw_proof(
@@ -66,4 +88,12 @@ def read_draw_proof(
 
     CampaignNotFound also where the campaign has no such day.
     """
-    raise NotImplementedError
+    found = find_day(tables.recall(campaign_id).campaign, day)
+    if found is None:
+        msg = "the campaign has no such day"
+        raise CampaignNotFound(msg)
+    if clock.now_ms() < found.ends_at_ms + REVEAL_AFTER_MS:
+        msg = "the day is not over: until then its seed stays secret"
+        raise ProofNotReady(msg)
+    seed = tables.seed(campaign_id, day)
+    return DrawProof(campaign_id, day, seed, day_commitment(seed, campaign_id, day))
