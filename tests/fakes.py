@@ -677,7 +677,7 @@ class FakeDrawBoard:
                 of_prize.day_durable_no, of_prize.day_free
             )
 
-    def undo(self, ask: DrawAsk, *, offers_unit: bool = False) -> None:
+    def undo(self, ask: DrawAsk, *, is_unit_free: bool) -> None:
         self._check()
         day = self._day(ask)
         if ask.draw_id not in day.draws:
@@ -692,7 +692,7 @@ class FakeDrawBoard:
         if outcome.prize_id is None:
             return
         self.winners.discard((ask.campaign_id, ask.user_id, outcome.prize_id))
-        if offers_unit:
+        if is_unit_free:
             self.stocks[ask.campaign_id, outcome.prize_id].offer(outcome.unit_no)
             if outcome.day_no:
                 day.stocks[outcome.prize_id].offer(outcome.day_no)
