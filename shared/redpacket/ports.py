@@ -205,10 +205,10 @@ class DrawBoard(Protocol):
     def load(self, table: DrawTable, day: DrawDay, stock: Sequence[PrizeStock]) -> None:
         """Bring the cache up to the ledger: an older table and lower counts change nothing."""
 
-    def undo(self, ask: DrawAsk, *, offers_unit: bool = False) -> None:
+    def undo(self, ask: DrawAsk, *, is_unit_free: bool) -> None:
         """Forget an attempt that did not become durable, and what it counted.
 
-        Its unit's numbers are offered again where *offers_unit*, else they stay taken: somebody
+        Its unit's numbers are offered again where *is_unit_free*, else they stay taken: somebody
         else has the unit. Forgetting what is not known changes nothing.
         """
 

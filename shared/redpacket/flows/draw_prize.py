@@ -168,7 +168,7 @@ def _is_owed_a_prize(ask: DrawAsk, outcome: DrawOutcome, table: DrawTable, desk:
         return False
     if desk.draws.find_player(ask.campaign_id, ask.user_id, ask.day.name).miss_streak < owed_after:
         return False
-    _undo(ask, desk, offers_unit=True)
+    _undo(ask, desk, is_unit_free=True)
     return True
 
 
@@ -212,7 +212,7 @@ def _make_durable(ask: DrawAsk, draw: Draw, table: DrawTable, desk: DrawDesk) ->
         "draw_corrected", campaign_id=ask.campaign_id, draw_id=ask.draw_id, reason=str(recorded)
     )
     is_lost = recorded in {RecordDrawStatus.UNIT_TAKEN, RecordDrawStatus.UNIT_REFUNDED}
-    _undo(ask, desk, offers_unit=not is_lost)
+    _undo(ask, desk, is_unit_free=not is_lost)
     if recorded is RecordDrawStatus.UNIT_REFUNDED:
         msg = "too late: what was left went back to the sender"
         raise CampaignEnded(msg)
@@ -234,7 +234,7 @@ def _drawn_before(ask: DrawAsk, draw: Draw, desk: DrawDesk) -> Draw:
         raise InvariantViolated(msg)
     if _used_up(before) != _used_up(draw):
         # Or every repeat would use up another unit.
-        _undo(ask, desk, offers_unit=True)
+        _undo(ask, desk, is_unit_free=True)
     return before
 
 
@@ -242,8 +242,8 @@ def _used_up(draw: Draw) -> tuple[str, str | None, int, int]:
     return draw.day, draw.prize.prize_id if draw.prize else None, draw.unit_no, draw.day_no
 
 
-def _undo(ask: DrawAsk, desk: DrawDesk, *, offers_unit: bool) -> None:
-    desk.board.undo(ask, offers_unit=offers_unit)
+def _undo(ask: DrawAsk, desk: DrawDesk, *, is_unit_free: bool) -> None:
+    desk.board.undo(ask, is_unit_free=is_unit_free)
     _correct_player(ask, desk)
 
 
