@@ -9,28 +9,44 @@ from typing import Any
 
 from redpacket.adapters.dynamo import Dynamo
 from redpacket.adapters.dynamo_campaigns import DynamoCampaigns
+from redpacket.adapters.dynamo_draws import DynamoDraws
 from redpacket.adapters.dynamo_ledger import DynamoLedger
 from redpacket.adapters.dynamo_packets import DynamoPackets
 from redpacket.adapters.pinyin import PinyinPhrases
+from redpacket.adapters.public_tokens import KeyedTokens
 from redpacket.domain.checks import Difference, Told, check_settled_in_time
 from redpacket.domain.claim import Admission, Claim, ShareRef
+from redpacket.domain.lottery import Draw, draw_id_of
 from redpacket.domain.packet import Kind, Packet, Person, Rules
 from redpacket.domain.split import Split
 from redpacket.flows.claim_share import Desk
 from redpacket.flows.deposit import deposit
+from redpacket.flows.draw_prize import DrawDesk, Drawn, draw_prize
 from redpacket.flows.expire_packets import ExpireReport, expire_packets
 from redpacket.flows.grab_packet import RuleBook, grab_packet
+from redpacket.flows.help_inviter import HelpDesk, Helped, help_inviter
 from redpacket.flows.open_packet import open_packet
 from redpacket.flows.recall_campaign import RecalledCampaigns
+from redpacket.flows.recall_table import RecalledTables
 from redpacket.flows.reconcile import Reconciliation, reconcile
 from redpacket.flows.repair import load_packets, requeue_claims
 from redpacket.flows.send_packet import SendOrder, send_packet
 from redpacket.flows.settle_claims import settle_claims
-from redpacket.ports import Campaigns, ClaimBoard, Limits, PayoutQueue, Quotas, Request
+from redpacket.ports import (
+    Campaigns,
+    ClaimBoard,
+    DrawBoard,
+    Draws,
+    Limits,
+    PayoutQueue,
+    Quotas,
+    Request,
+)
 from tests.fakes import (
     FakeBoard,
     FakeClock,
     FakeDeadLetters,
+    FakeDrawBoard,
     FakeDynamo,
     FakeJournal,
     FakeLimits,
@@ -61,7 +77,12 @@ class Town:
         self.reserved = FakeQuotas()
         self.quotas: Quotas = self.reserved
         self.limits: Limits = FakeLimits(self.clock)
+        self.lots = FakeDrawBoard(self.clock)
+        self.draw_board: DrawBoard = self.lots
+        self.draws: Draws = self.draw_adapter(self.dynamo)
+        self.tokens = KeyedTokens("a secret")
         self.told: list[Told] = []
+        self.told_draws: list[Draw] = []
         self._ids = itertools.count(1)
 
     @staticmethod
@@ -71,9 +92,15 @@ class Town:
             dynamo, "accounts", "packets", "campaigns"
         )
 
+    @staticmethod
+    def draw_adapter(client: Any) -> DynamoDraws:
+        return DynamoDraws(Dynamo(lambda: client), "campaigns", "packets")
+
     def before_each_transaction(self, do: Callable[[list[Any]], None]) -> None:
         """Call *do* with the operations of every transaction before it is carried out."""
-        self.packets, self.ledger = self.adapters(_Interposed(self.dynamo, do))
+        client = _Interposed(self.dynamo, do)
+        self.packets, self.ledger = self.adapters(client)
+        self.draws = self.draw_adapter(client)
 
     def before_first_transaction(self, do: Callable[[list[Any]], None]) -> None:
         """Call *do* once."""
@@ -104,7 +131,7 @@ class Town:
             clock=self.clock,
             journal=self.journal,
             new_id=lambda _: f"packet-{next(self._ids):015d}",
-            new_seed=lambda size: f"{next(self._ids):0{size}d}".encode(),
+            new_seed=self._new_seed,
         )
 
     def grab(self, packet: Packet, user_id: str, said: str | None = None) -> Claim:
@@ -154,6 +181,48 @@ class Town:
         share = claim.share
         self.told.append(Told(share.packet_id, user_id, share.share_no, share.amount_fen))
         return claim
+
+    def draw(
+        self, campaign_id: str, user_id: str, key: str, tables: RecalledTables | None = None
+    ) -> Drawn:
+        """Draw once; *tables* are what a process remembers, nothing without them."""
+        desk = DrawDesk(
+            board=self.draw_board,
+            draws=self.draws,
+            tables=tables or self.tables(),
+            payouts=self.payouts,
+            clock=self.clock,
+            journal=self.journal,
+        )
+        drawn = draw_prize(campaign_id, user_id, key, desk=desk)
+        self.told_draws.append(drawn.draw)
+        assert drawn.draw.draw_id == draw_id_of(campaign_id, user_id, key)
+        return drawn
+
+    def help(self, campaign_id: str, helper: str, inviter: str, said: str = "恭喜发财") -> Helped:
+        return self.help_by_token(campaign_id, helper, self.tokens.token_of(inviter), said)
+
+    def help_by_token(self, campaign_id: str, helper: str, token: str, said: str) -> Helped:
+        desk = HelpDesk(
+            board=self.draw_board,
+            draws=self.draws,
+            tables=self.tables(),
+            tokens=self.tokens,
+            phrases=PinyinPhrases(),
+            limits=self.limits,
+            clock=self.clock,
+            journal=self.journal,
+        )
+        return help_inviter(campaign_id, helper, token, said, desk=desk)
+
+    def tables(self) -> RecalledTables:
+        """Return a process that knows nothing yet."""
+        return RecalledTables(
+            self.draws, clock=self.clock, journal=self.journal, new_seed=self._new_seed
+        )
+
+    def _new_seed(self, size: int) -> bytes:
+        return f"{next(self._ids):0{size}d}".encode()
 
     def settle(self, refs: list[ShareRef] | None = None) -> set[ShareRef]:
         """Deliver *refs*, or all that is queued."""
@@ -216,8 +285,19 @@ class Town:
         """Run every check; with *bound_ms* also that nothing is late."""
         world = self.world()
         found = world.differences(self.told)
+        found += self._untrue_draws()
         for facts in world.packets if bound_ms is not None else []:
             found += check_settled_in_time(facts, self.clock.now_ms(), bound_ms or 0)
+        return found
+
+    def _untrue_draws(self) -> list[Difference]:
+        """I5 and I10: what a user was told of a draw is what the ledger says, for ever."""
+        ledger = self.draw_adapter(self.dynamo)
+        found = []
+        for told in self.told_draws:
+            kept = ledger.find_draw(told.campaign_id, told.user_id, told.draw_id)
+            if kept != told:
+                found.append(Difference("I5", told.draw_id, "draw", str(kept), str(told)))
         return found
 
     def balance_fen(self, user_id: str) -> int:
