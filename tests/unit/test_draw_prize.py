@@ -1,0 +1,474 @@
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from redpacket.domain.campaign import Campaign, CampaignStatus, DrawRules
+from redpacket.domain.errors import (
+    AttemptsExhausted,
+    CampaignEnded,
+    CampaignNotFound,
+    CampaignNotStarted,
+    CampaignPaused,
+    InvariantViolated,
+    Unavailable,
+)
+from redpacket.domain.lottery import (
+    DrawAsk,
+    DrawOutcome,
+    DrawStatus,
+    Player,
+    Prize,
+    choose,
+    draw_day,
+    draw_id_of,
+    draw_point,
+)
+from redpacket.flows.load_campaign import load_campaign
+from tests.builders import NOW_MS, a_campaign, a_prize
+from tests.fakes import FakeDrawBoard
+from tests.town import Town
+
+DAY_MS = 24 * 3_600_000
+
+
+def a_lottery(town: Town, *prizes: Prize, **changes: Any) -> Campaign:
+    """Put a campaign with its prizes into the ledger; the cache knows nothing of it."""
+    plan = {"campaign_id": "gala", "ends_at_ms": NOW_MS + 3 * DAY_MS, **changes}
+    campaign = a_campaign(**plan)
+    assert town.campaigns.create(campaign)
+    for prize in prizes or (a_prize("gala"),):
+        assert town.draws.put_prize(prize, None)
+    return campaign
+
+
+def edit(town: Town, campaign: Campaign, **changes: Any) -> Campaign:
+    after = replace(campaign, version=campaign.version + 1, **changes)
+    assert town.campaigns.edit(after, campaign)
+    return after
+
+
+def load(town: Town) -> None:
+    load_campaign("gala", draws=town.draws, board=town.draw_board, clock=town.clock)
+
+
+def an_ask(town: Town, user_id: str, key: str) -> DrawAsk:
+    table = town.tables().recall("gala")
+    day = draw_day(table.campaign, town.clock.now_ms())
+    draw_id = draw_id_of("gala", user_id, key)
+    seed = town.tables().seed("gala", day.name)
+    return DrawAsk("gala", user_id, draw_id, day, draw_point(seed, draw_id))
+
+
+def player(town: Town, user_id: str) -> Player:
+    return town.draws.find_player("gala", user_id, an_ask(town, user_id, "").day.name)
+
+
+class Meddled:
+    """A draw board that somebody has a hand in, before each draw."""
+
+    def __init__(self, board: FakeDrawBoard, before: Callable[[], None]) -> None:
+        self._board = board
+        self._before = before
+
+    def draw(self, ask: DrawAsk) -> DrawOutcome:
+        self._before()
+        return self._board.draw(ask)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._board, name)
+
+
+def test_a_win_is_durable_before_the_user_hears_of_it(town: Town) -> None:
+    a_lottery(town, a_prize("gala", "cup", title="金杯"))
+
+    drawn = town.draw("gala", "ann", "key")
+
+    assert drawn.draw.prize is not None
+    assert (drawn.draw.prize.title, drawn.draw.unit_no) == ("金杯", 1)
+    assert town.draws.find_draw("gala", "ann", drawn.draw.draw_id) == drawn.draw
+    assert town.draws.list_draws("gala", "ann") == [drawn.draw]
+    assert drawn.attempts_left is None
+
+
+def test_a_miss_is_recorded_like_a_win(town: Town) -> None:
+    a_lottery(town, a_prize("gala", weight=0), miss_weight=1)
+
+    drawn = town.draw("gala", "ann", "key")
+
+    assert (drawn.draw.prize, drawn.draw.odds) == (None, "|1")
+    assert town.draws.list_draws("gala", "ann") == [drawn.draw]
+
+
+def test_anybody_who_has_the_seed_can_compute_what_was_drawn(town: Town) -> None:
+    a_lottery(town, a_prize("gala", "cup", weight=3), a_prize("gala", "pen"), miss_weight=20)
+
+    draws = [town.draw("gala", f"user-{number}", "key").draw for number in range(40)]
+
+    seed = town.tables().seed("gala", draws[0].day)
+    for draw in draws:
+        assert draw.point == draw_point(seed, draw.draw_id)
+        assert choose(draw.odds, draw.point) == (draw.prize and draw.prize.prize_id)
+    assert len({draw.prize and draw.prize.prize_id for draw in draws}) == 3
+
+
+def test_the_same_key_hears_the_same_for_ever(town: Town) -> None:
+    a_lottery(town, rules=DrawRules(attempts_per_user_per_day=2))
+    first = town.draw("gala", "ann", "key")
+
+    again = town.draw("gala", "ann", "key")
+    town.lots.forget()
+    cold = town.draw("gala", "ann", "key")
+
+    assert again == cold == first
+    assert first.attempts_left == 1
+    assert player(town, "ann") == Player(1, 1, 0)
+
+
+def test_two_users_with_one_key_have_a_draw_each(town: Town) -> None:
+    a_lottery(town)
+
+    ann, bob = (town.draw("gala", user, "key").draw for user in ("ann", "bob"))
+
+    assert ann.draw_id != bob.draw_id
+    assert {ann.unit_no, bob.unit_no} == {1, 2}
+
+
+def test_no_more_is_won_than_there_is(town: Town) -> None:
+    a_lottery(town, a_prize("gala", total=3))
+
+    draws = [town.draw("gala", f"user-{number}", "key").draw for number in range(10)]
+
+    assert sorted(draw.unit_no for draw in draws if draw.prize) == [1, 2, 3]
+
+
+def test_no_more_is_won_on_one_day_than_its_stock(town: Town) -> None:
+    a_lottery(town, a_prize("gala", per_day=2))
+
+    won = Counter[str]()
+    for number in range(8):
+        draw = town.draw("gala", f"user-{number}", "key").draw
+        won[draw.day] += draw.prize is not None
+        if number == 3:
+            town.pass_time(DAY_MS)
+
+    assert list(won.values()) == [2, 2]
+
+
+def test_attempts_are_refused_beyond_the_rules_until_the_next_day(town: Town) -> None:
+    a_lottery(town, rules=DrawRules(attempts_per_user_per_day=2))
+    assert town.draw("gala", "ann", "one").attempts_left == 1
+    assert town.draw("gala", "ann", "two").attempts_left == 0
+
+    with pytest.raises(AttemptsExhausted):
+        town.draw("gala", "ann", "three")
+
+    assert player(town, "ann").attempt_count == 2
+    town.pass_time(DAY_MS)
+    assert town.draw("gala", "ann", "three").attempts_left == 1
+
+
+def test_who_has_won_enough_can_only_miss(town: Town) -> None:
+    a_lottery(town, rules=DrawRules(wins_per_user_per_day=1))
+
+    first, second = (town.draw("gala", "ann", key).draw for key in ("one", "two"))
+
+    assert first.prize
+    assert (second.prize, second.odds) == (None, "|0")
+
+
+@pytest.mark.parametrize(
+    ("changes", "refusal"),
+    [
+        ({"starts_at_ms": NOW_MS + 1}, CampaignNotStarted),
+        ({"ends_at_ms": NOW_MS}, CampaignEnded),
+        ({"status": CampaignStatus.OFF}, CampaignPaused),
+    ],
+)
+def test_a_campaign_that_does_not_give_refuses_and_uses_up_nothing(
+    town: Town, changes: dict[str, Any], refusal: type[Exception]
+) -> None:
+    a_lottery(town, **changes)
+
+    with pytest.raises(refusal):
+        town.draw("gala", "ann", "key")
+
+    assert player(town, "ann") == Player()
+
+
+def test_there_is_no_draw_of_no_campaign(town: Town) -> None:
+    with pytest.raises(CampaignNotFound):
+        town.draw("gala", "ann", "key")
+
+
+@pytest.mark.parametrize("changes", [{"ends_at_ms": NOW_MS + 1000}, {"status": CampaignStatus.OFF}])
+def test_who_has_drawn_is_told_so_after_the_end_though_the_cache_forgot(
+    town: Town, changes: dict[str, Any]
+) -> None:
+    campaign = a_lottery(town)
+    first = town.draw("gala", "ann", "key")
+    town.lots.forget()
+    edit(town, campaign, **changes)
+    town.pass_time(1000)
+
+    assert town.draw("gala", "ann", "key") == first
+
+
+def test_who_has_drawn_is_told_so_though_they_have_no_attempts_left(town: Town) -> None:
+    a_lottery(town, rules=DrawRules(attempts_per_user_per_day=1))
+    first = town.draw("gala", "ann", "key")
+    town.lots.forget()
+    load(town)
+    with pytest.raises(AttemptsExhausted):
+        town.draw("gala", "ann", "other")
+
+    assert town.draw("gala", "ann", "key") == first
+
+
+# ---------------------------------------------------------------- the cache is behind or gone
+
+
+def test_a_cold_cache_is_loaded_by_one_and_the_others_wait(town: Town) -> None:
+    a_lottery(town)
+    assert town.draw_board.begin_load("gala", 1000)
+
+    with pytest.raises(Unavailable):
+        town.draw("gala", "ann", "key")
+
+    town.pass_time(1000)
+    assert town.draw("gala", "ann", "key").draw.prize
+    assert town.journal.events == ["campaign_loaded"]
+
+
+def test_a_flushed_cache_gives_nothing_twice(town: Town) -> None:
+    a_lottery(town, a_prize("gala", total=4))
+    draws = [town.draw("gala", f"user-{number}", "key").draw for number in range(2)]
+    town.pass_time(5000)
+    town.lots.forget()
+
+    draws += [town.draw("gala", f"late-{number}", "key").draw for number in range(5)]
+
+    assert sorted(draw.unit_no for draw in draws if draw.prize) == [1, 2, 3, 4]
+    assert town.differences() == []
+
+
+def test_a_cache_that_lost_its_tail_is_corrected(town: Town) -> None:
+    a_lottery(town, a_prize("gala", total=4))
+    load(town)
+    replica = town.lots.snapshot()
+    draws = [town.draw("gala", f"user-{number}", "key").draw for number in range(3)]
+    town.lots.fail_over(replica)
+
+    draws += [town.draw("gala", f"late-{number}", "key").draw for number in range(5)]
+
+    assert sorted(draw.unit_no for draw in draws if draw.prize) == [1, 2, 3, 4]
+    assert town.journal.events == ["draw_corrected"]
+
+
+def test_a_cache_that_lost_its_tail_gives_no_second_attempt(town: Town) -> None:
+    a_lottery(town, rules=DrawRules(attempts_per_user_per_day=1))
+    load(town)
+    replica = town.lots.snapshot()
+    town.draw("gala", "ann", "one")
+    town.lots.fail_over(replica)
+
+    with pytest.raises(AttemptsExhausted):
+        town.draw("gala", "ann", "two")
+
+    # The unit is for others.
+    units = {town.draw("gala", f"user-{number}", "key").draw.unit_no for number in range(4)}
+    assert units == {2, 3, 4, 5}
+
+
+def test_a_cache_that_lost_its_tail_gives_no_second_win(town: Town) -> None:
+    a_lottery(town, a_prize("gala", total=2), rules=DrawRules(wins_per_user_per_day=1))
+    load(town)
+    replica = town.lots.snapshot()
+    town.draw("gala", "ann", "one")
+    town.lots.fail_over(replica)
+
+    second = town.draw("gala", "ann", "two").draw
+
+    assert second.prize is None
+    assert town.draw("gala", "bob", "key").draw.unit_no == 2
+
+
+def test_nobody_wins_twice_what_is_won_once(town: Town) -> None:
+    a_lottery(town, a_prize("gala", once_per_user=True), miss_weight=0)
+    load(town)
+    replica = town.lots.snapshot()
+    first = town.draw("gala", "ann", "one").draw
+
+    second = town.draw("gala", "ann", "two").draw
+    town.lots.fail_over(replica)
+    third = town.draw("gala", "ann", "three").draw
+
+    assert first.prize
+    assert (second.prize, third.prize) == (None, None)
+
+
+def test_a_miss_too_many_is_made_good_though_the_cache_lost_count(town: Town) -> None:
+    campaign = a_lottery(town, a_prize("gala", status=CampaignStatus.OFF), miss_weight=1)
+    for key in ("one", "two"):
+        assert town.draw("gala", "ann", key).draw.prize is None
+    rules = DrawRules(guaranteed_after_misses=2)
+    edit(town, campaign, rules=rules, miss_weight=10**9)
+    prize, *_ = town.draws.list_prizes("gala")
+    town.draws.put_prize(replace(prize, status=CampaignStatus.ON, version=2), prize)
+    town.pass_time(5000)
+    town.lots.forget()
+
+    draw = town.draw("gala", "ann", "three").draw
+
+    assert draw.prize
+    assert draw.odds == "cup:10|0"
+
+
+def test_a_promised_prize_that_is_gone_is_a_miss(town: Town) -> None:
+    rules = DrawRules(guaranteed_after_misses=1)
+    a_lottery(town, a_prize("gala", total=0), miss_weight=1, rules=rules)
+
+    assert [town.draw("gala", "ann", key).draw.prize for key in ("one", "two")] == [None, None]
+
+
+def test_an_attempt_that_died_half_way_is_taken_up_by_its_repeat(town: Town) -> None:
+    a_lottery(town)
+    load(town)
+    decided = town.draw_board.draw(an_ask(town, "ann", "key"))
+
+    draw = town.draw("gala", "ann", "key").draw
+
+    assert draw.unit_no == decided.unit_no == 1
+    assert player(town, "ann").attempt_count == 1
+
+
+def test_an_attempt_that_died_half_way_uses_up_nothing(town: Town) -> None:
+    a_lottery(town, rules=DrawRules(attempts_per_user_per_day=1))
+    load(town)
+    town.draw_board.draw(an_ask(town, "ann", "died"))
+
+    assert town.draw("gala", "ann", "other").attempts_left == 0
+    with pytest.raises(AttemptsExhausted):
+        town.draw("gala", "ann", "third")
+
+
+def test_an_answer_that_was_lost_is_heard_by_the_repeat(town: Town) -> None:
+    a_lottery(town)
+    calls = []
+
+    def die_after(operations: list[Any]) -> None:
+        calls.append(operations)
+        town.dynamo.transact_write_items(TransactItems=operations)
+        raise Unavailable("the answer was lost")
+
+    town.before_first_transaction(die_after)
+    with pytest.raises(Unavailable):
+        town.draw("gala", "ann", "key")
+
+    assert town.draw("gala", "ann", "key").draw.unit_no == 1
+    assert player(town, "ann").attempt_count == 1
+    assert len(calls) == 1
+
+
+def test_a_repeat_on_another_day_hears_the_same_and_uses_up_nothing(town: Town) -> None:
+    a_lottery(town, a_prize("gala", total=2), rules=DrawRules(attempts_per_user_per_day=1))
+    first = town.draw("gala", "ann", "key")
+    town.pass_time(DAY_MS)
+
+    for _ in range(3):
+        again = town.draw("gala", "ann", "key")
+        assert again.draw == first.draw
+        assert again.attempts_left == 1
+
+    assert town.draw("gala", "bob", "key").draw.unit_no == 2
+
+
+def test_midnight_between_the_clock_and_the_cache_is_asked_again(town: Town) -> None:
+    campaign = a_lottery(town)
+    load(town)
+    day = draw_day(campaign, town.clock.now_ms())
+    town.clock.at_ms = day.ends_at_ms - 1
+    waiting = [1]
+
+    def midnight_strikes() -> None:
+        town.pass_time(waiting.pop() if waiting else 0)
+
+    town.draw_board = Meddled(town.lots, midnight_strikes)
+
+    draw = town.draw("gala", "ann", "key").draw
+
+    assert draw.day == draw_day(campaign, day.ends_at_ms).name
+
+
+def test_a_clock_that_is_wrong_for_long_leaves_the_outcome_unknown(town: Town) -> None:
+    campaign = a_lottery(town)
+    load(town)
+    day = draw_day(campaign, town.clock.now_ms())
+    tables = town.tables()
+    ahead = Town()
+    ahead.clock.at_ms = day.ends_at_ms
+    ahead.draws, ahead.draw_board = town.draws, town.lots
+
+    with pytest.raises(Unavailable):
+        ahead.draw("gala", "ann", "key", tables)
+
+
+# ---------------------------------------------------------------- edits while it runs
+
+
+def test_a_draw_by_a_newer_table_reads_it_whatever_is_remembered(town: Town) -> None:
+    a_lottery(town)
+    tables = town.tables()
+    town.draw("gala", "ann", "key", tables)
+    town.draws.put_prize(a_prize("gala", "pen", title="钢笔", total=1000, weight=10**9), None)
+    load(town)
+
+    draw = town.draw("gala", "bob", "key", tables).draw
+
+    assert draw.prize
+    assert draw.prize.title == "钢笔"
+    assert draw.table_version == town.tables().recall("gala").version
+
+
+def test_a_cache_that_missed_an_edit_is_brought_up(town: Town) -> None:
+    a_lottery(town)
+    town.draw("gala", "ann", "key")
+    (prize,) = town.draws.list_prizes("gala")
+    town.draws.put_prize(replace(prize, status=CampaignStatus.OFF, version=2), prize)
+    town.pass_time(5000)
+
+    by_the_old, by_the_new = (town.draw("gala", "bob", key).draw for key in ("one", "two"))
+
+    assert by_the_old.odds == "cup:10|0"
+    assert by_the_new.odds == "|0"
+    assert by_the_new.table_version == by_the_old.table_version + 1
+
+
+def test_a_cache_that_cannot_be_brought_up_still_decides(town: Town) -> None:
+    a_lottery(town)
+    load(town)
+    town.draws.put_prize(a_prize("gala", "pen"), None)
+    assert town.draw_board.begin_load("gala", 1000)
+
+    assert town.draw("gala", "ann", "key").draw.prize
+
+    assert [name for name, _ in town.journal.errors] == ["campaign_not_loaded"]
+
+
+def test_what_the_cache_says_against_its_own_odds_is_believed_by_nobody(town: Town) -> None:
+    a_lottery(town)
+
+    class Lying:
+        def draw(self, ask: DrawAsk) -> DrawOutcome:
+            assert ask.draw_id
+            return DrawOutcome(DrawStatus.WON, "cup", 1, 0, 2, "pen:1|0")
+
+    town.draw_board = Lying()  # type: ignore[assignment]
+
+    with pytest.raises(InvariantViolated):
+        town.draw("gala", "ann", "key")
+    assert town.draws.list_draws("gala", "ann") == []
