@@ -23,12 +23,21 @@ from local import places
 from redpacket.adapters.dynamo_ledger import ENTRY_CURSOR
 from redpacket.domain.campaign import CAMPAIGN_ID, CampaignStatus, WhenSoldOut
 from redpacket.domain.ledger import FEN_MAX, TransferKind
+from redpacket.domain.lottery import (
+    POINT_BITS,
+    PRIZE_ID,
+    PRIZES_MAX,
+    SEED_BYTES,
+    UNITS_MAX,
+    PrizeKind,
+)
 from redpacket.domain.packet import PACKET_ID, Kind, Opening, PacketStatus
 from redpacket.domain.split import UNIT_FEN_MAX, Split
 from redpacket.domain.switches import Switch
 from redpacket.edge import pages, schemas
-from redpacket.edge.api import ADMIN_SCOPE, BODY_BYTES_MAX, KEY_LENGTH_MAX, Api
+from redpacket.edge.api import ADMIN_SCOPE, BODY_BYTES_MAX, DAY, KEY_LENGTH_MAX, Api
 from redpacket.edge.problems import RETRIED, STATUS_BY_CODE
+from redpacket.flows.read_draws import PAGE_SIZE as DRAWS_PAGE_SIZE
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -85,6 +94,13 @@ AT_MS: Schema = {"type": "integer", "minimum": 0, "description": "Milliseconds s
 DURATION_MS: Schema = {"type": "integer", "minimum": 0}
 PER_USER = an_integer(0, schemas.PER_USER_MAX)
 CAMPAIGN_ID_TEXT: Schema = {"type": "string", "pattern": f"^{CAMPAIGN_ID.pattern}$"}
+PRIZE_ID_TEXT: Schema = {"type": "string", "pattern": f"^{PRIZE_ID.pattern}$"}
+DAY_TEXT: Schema = {"type": "string", "pattern": f"^{DAY.pattern}$"}
+DRAW_ID_TEXT: Schema = {"type": "string", "pattern": "^[0-9a-f]{32}$"}
+COMMITMENT: Schema = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
+UNITS = an_integer(0, UNITS_MAX)
+WEIGHT = an_integer(0, schemas.WEIGHT_MAX)
+VERSION = an_integer(1, 2**53)
 PACKET_ID_TEXT: Schema = {"type": "string", "pattern": f"^{PACKET_ID.pattern}$"}
 PAYOUT: Schema = {"type": "string", "enum": ["queued", "settled"]}
 CURSOR: Schema = {**or_null(WORD), "description": "The next page's `cursor`; null on the last."}
@@ -132,11 +148,55 @@ CAMPAIGN: Schema = {
     "starts_at_ms": AT_MS,
     "ends_at_ms": AT_MS,
     "timezone": WORD,
-    "rules": an_object({"attempts_per_user_per_day": PER_USER, "wins_per_user_per_day": PER_USER}),
+    "rules": an_object(
+        {
+            "attempts_per_user_per_day": PER_USER,
+            "wins_per_user_per_day": PER_USER,
+            "guaranteed_after_misses": PER_USER,
+            "helps_per_user_per_day": PER_USER,
+        }
+    ),
     "when_sold_out": words(WhenSoldOut),
     "quota_per_user": PER_USER,
     "status": words(CampaignStatus),
-    "prizes": a_list(an_object({}), maxItems=0),
+    "prizes": a_list(ref("Prize"), maxItems=PRIZES_MAX),
+    "day": {**DAY_TEXT, "description": "Today in the campaign's time zone."},
+    "commitment": {
+        **or_null(COMMITMENT),
+        "description": "What `day`'s secret seed is held to; null where there are no prizes.",
+    },
+}
+WON_PRIZE: Schema = {
+    "prize_id": PRIZE_ID_TEXT,
+    "title": WORD,
+    "kind": words(PrizeKind),
+    "amount_fen": or_null(SHARE_FEN),
+    "image_url": or_null({"type": "string", "pattern": "^https://"}),
+}
+PRIZE: Schema = {
+    **WON_PRIZE,
+    "description": TEXT,
+    "attributes": {
+        "type": "object",
+        "patternProperties": {
+            schemas.ATTRIBUTE_NAME: {"type": ["string", "integer", "boolean"]},
+        },
+        "additionalProperties": False,
+    },
+    "once_per_user": YES_OR_NO,
+    "status": words(CampaignStatus),
+    "weight": {**or_null(WEIGHT), "description": "Null for a prize that is off."},
+    "is_sold_out": YES_OR_NO,
+}
+DRAWN: Schema = {
+    "draw_id": DRAW_ID_TEXT,
+    "outcome": {"type": "string", "enum": ["won", "missed"]},
+    "prize": or_null(an_object(WON_PRIZE)),
+    "drawn_at_ms": AT_MS,
+}
+ATTEMPTS_LEFT: Schema = {
+    **or_null(PER_USER),
+    "description": "Of today; null where there is no limit.",
 }
 
 ANSWERS: dict[str, Schema] = {
@@ -240,13 +300,65 @@ ANSWERS: dict[str, Schema] = {
     "CampaignAdmin": an_object(
         {
             **CAMPAIGN,
-            "miss_weight": an_integer(0, schemas.WEIGHT_MAX),
+            "prizes": a_list(ref("PrizeAdmin"), maxItems=PRIZES_MAX),
+            "miss_weight": WEIGHT,
             "passphrase": or_null(WORD),
             "budget_fen": FEN,
             "budget_left_fen": FEN,
-            "version": an_integer(1, 2**53),
+            "version": VERSION,
+            "table_version": VERSION,
         },
         description="A campaign as operators see it, with its money.",
+    ),
+    "PrizeAdmin": an_object(
+        {
+            **PRIZE,
+            "weight": WEIGHT,
+            "total": UNITS,
+            "per_day": UNITS,
+            "per_hour": UNITS,
+            "issued": UNITS,
+            "issued_today": UNITS,
+            "version": VERSION,
+        },
+        description="A prize as operators see it; `issued` is what was won of `total`.",
+    ),
+    "Drawn": an_object(
+        {**DRAWN, "attempts_left": ATTEMPTS_LEFT},
+        description="What became of an attempt; it is durable. `prize` is null for a miss.",
+    ),
+    "Draws": an_object(
+        {
+            "items": a_list(
+                an_object(
+                    {
+                        **DRAWN,
+                        "day": DAY_TEXT,
+                        "point": an_integer(0, 2**POINT_BITS - 1),
+                        "odds": WORD,
+                        "table_version": VERSION,
+                    }
+                ),
+                maxItems=DRAWS_PAGE_SIZE,
+            ),
+            "next": CURSOR,
+        },
+        description="The caller's draws, newest first, with what decided them.",
+    ),
+    "DrawProof": an_object(
+        {
+            "campaign_id": CAMPAIGN_ID_TEXT,
+            "day": DAY_TEXT,
+            "commitment": COMMITMENT,
+            "seed": {"type": "string", "pattern": f"^[0-9a-f]{{{2 * SEED_BYTES}}}$"},
+        },
+        description="What the day's commitment was made of.",
+    ),
+    "Helped": an_object(
+        {
+            "outcome": {"type": "string", "enum": ["helped", "already_helped"]},
+            "attempts_left_of_inviter": ATTEMPTS_LEFT,
+        }
     ),
     "Preheated": an_object(
         {"packet_count": COUNT, "loaded_count": COUNT, "next": CURSOR},
@@ -278,6 +390,7 @@ ANSWERS: dict[str, Schema] = {
 
 _PARTS: dict[str, Schema] = {
     "ShownClaim": SHOWN_CLAIM,
+    "Prize": an_object(PRIZE, description="A prize as users see it."),
     "Transfer": an_object(
         {
             "transfer_id": WORD,
@@ -318,6 +431,20 @@ PARAMETERS: dict[str, Schema] = {
         "in": "path",
         "required": True,
         "schema": CAMPAIGN_ID_TEXT,
+    },
+    "PrizeId": {"name": "prize_id", "in": "path", "required": True, "schema": PRIZE_ID_TEXT},
+    "Day": {
+        "name": "day",
+        "in": "query",
+        "required": True,
+        "description": "A day of the campaign, as its draws name it.",
+        "schema": DAY_TEXT,
+    },
+    "DrawCursor": {
+        "name": "cursor",
+        "in": "query",
+        "description": "`next` of the page before; any other shows the first page.",
+        "schema": TEXT,
     },
     "PreheatCursor": {
         "name": "cursor",
@@ -407,6 +534,25 @@ _WRITE = (
     "unavailable",
 )
 _LIST = ("invalid_request", "unavailable")
+_PRIZE = (
+    "campaign_not_found",
+    "campaign_ended",
+    "version_conflict",
+    "idempotency_key_in_use",
+    "insufficient_funds",
+    "invalid_request",
+    "unavailable",
+)
+_DRAW = (
+    "campaign_not_found",
+    "campaign_not_started",
+    "campaign_ended",
+    "campaign_paused",
+    "rate_limited",
+    "switched_off",
+    "invalid_request",
+    "unavailable",
+)
 _CLAIM = (
     "campaign_paused",
     "packet_not_found",
@@ -518,6 +664,50 @@ OPERATIONS: dict[str, Operation] = {
         parameters=("CampaignId", "PreheatCursor"),
         refusals=("campaign_not_found", "invalid_request", "unavailable"),
         scope=ADMIN_SCOPE,
+    ),
+    "PUT /admin/campaigns/{campaign_id}/prizes/{prize_id}": Operation(
+        name="putPrize",
+        answer="PrizeAdmin",
+        also=HTTPStatus.CREATED,
+        body=schemas.PrizeBody,
+        parameters=("CampaignId", "PrizeId"),
+        refusals=_PRIZE,
+        scope=ADMIN_SCOPE,
+    ),
+    "POST /admin/campaigns/{campaign_id}/prizes/{prize_id}/stock": Operation(
+        name="changeStock",
+        answer="PrizeAdmin",
+        body=schemas.StockBody,
+        parameters=("CampaignId", "PrizeId"),
+        refusals=_PRIZE,
+        scope=ADMIN_SCOPE,
+    ),
+    "POST /campaigns/{campaign_id}/draws": Operation(
+        name="draw",
+        answer="Drawn",
+        body=schemas.DrawBody,
+        needs_body=False,
+        parameters=("CampaignId", "IdempotencyKey"),
+        refusals=(*_DRAW, "idempotency_key_missing", "attempts_exhausted"),
+    ),
+    "GET /campaigns/{campaign_id}/draws": Operation(
+        name="readDraws",
+        answer="Draws",
+        parameters=("CampaignId", "DrawCursor"),
+        refusals=("campaign_not_found", "unavailable"),
+    ),
+    "POST /campaigns/{campaign_id}/helps": Operation(
+        name="helpFriend",
+        answer="Helped",
+        body=schemas.HelpBody,
+        parameters=("CampaignId",),
+        refusals=(*_DRAW, "passphrase_mismatch", "help_quota_exhausted", "self_help"),
+    ),
+    "GET /campaigns/{campaign_id}/proof": Operation(
+        name="readDrawProof",
+        answer="DrawProof",
+        parameters=("CampaignId", "Day"),
+        refusals=("campaign_not_found", "proof_not_ready", *_LIST),
     ),
     "POST /admin/deposits": Operation(
         name="deposit",

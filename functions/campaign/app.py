@@ -1,6 +1,6 @@
 """The door of campaigns: users read them; operators edit, watch and preheat them."""
 
-from redpacket.edge import views, wiring
+from redpacket.edge import lottery_views, views, wiring
 from redpacket.edge.api import ADMIN_SCOPE, Api, HttpAnswer, HttpRequest
 from redpacket.edge.schemas import CampaignBody, parse
 
@@ -12,15 +12,15 @@ handler = Api()
 
 @handler.route("GET /campaigns/{campaign_id}")
 def read_campaign(request: HttpRequest) -> HttpAnswer:
-    """Show a campaign to its users."""
-    return HttpAnswer(views.campaign_view(wiring.get_campaign(request.campaign_id)))
+    """Show a campaign and its prizes to its users."""
+    return HttpAnswer(lottery_views.campaign_view(wiring.read_lottery(request.campaign_id)))
 
 
 @handler.route("GET /admin/campaigns/{campaign_id}")
 def watch_campaign(request: HttpRequest) -> HttpAnswer:
-    """Show a campaign to an operator, with its budget and what is left of it."""
+    """Show a campaign to an operator, with its budget and stock and what is left of them."""
     request.require_scope(ADMIN_SCOPE)
-    return HttpAnswer(views.campaign_admin_view(wiring.get_campaign(request.campaign_id)))
+    return HttpAnswer(lottery_views.campaign_admin_view(wiring.watch_lottery(request.campaign_id)))
 
 
 @handler.route("PUT /admin/campaigns/{campaign_id}")
@@ -30,15 +30,16 @@ def edit_campaign(request: HttpRequest) -> HttpAnswer:
     campaign_id = request.campaign_id
     body = parse(CampaignBody, request.json())
     plan = body.plan(campaign_id)
-    campaign, is_new = wiring.edit_campaign(plan, body.budget_fen, body.version)
-    return HttpAnswer(views.campaign_admin_view(campaign), status=201 if is_new else 200)
+    edited, is_new = wiring.edit_campaign(plan, body.budget_fen, body.version)
+    shown = lottery_views.campaign_admin_view(edited)
+    return HttpAnswer(shown, status=201 if is_new else 200)
 
 
 @handler.route("POST /admin/campaigns/{campaign_id}/preheat")
 def preheat_campaign(request: HttpRequest) -> HttpAnswer:
-    """Load a campaign's packets into the cache."""
+    """Load a campaign's prizes and packets into the cache."""
     request.require_scope(ADMIN_SCOPE)
-    preheated = wiring.preheat_campaign(
-        request.campaign_id, request.after_packet_id, _PREHEAT_WITHIN_MS
-    )
+    campaign_id, cursor = request.campaign_id, request.after_packet_id
+    wiring.load_lottery(campaign_id)
+    preheated = wiring.preheat_campaign(campaign_id, cursor, _PREHEAT_WITHIN_MS)
     return HttpAnswer(views.preheated_view(preheated), status=202)

@@ -188,9 +188,43 @@ def test_whoever_edits_profiles_writes_nothing_else() -> None:
 
 @each_function
 def test_only_who_spends_or_edits_a_budget_may_write_campaigns(function: str) -> None:
-    writes = _actions_on(function, "CampaignsTable") - READS
+    writers = {"SendFunction", "CampaignFunction", "PrizeFunction"}
+    writes = {
+        action
+        for grant in _grants(function)
+        if grant.is_on("CampaignsTable") and not grant.leading_keys
+        for action in grant.actions - READS
+    }
 
-    assert (function in {"SendFunction", "CampaignFunction"}) == bool(writes)
+    assert (function in writers) == bool(writes)
+
+
+def test_a_draw_writes_what_was_drawn_and_changes_no_campaign_and_no_fate() -> None:
+    on_campaigns = [
+        (action, grant.leading_keys)
+        for grant in _grants("LotteryFunction")
+        for action in grant.actions - READS
+        if grant.is_on("CampaignsTable")
+    ]
+
+    assert sorted(on_campaigns) == [
+        ("dynamodb:PutItem", ("draw#*",)),
+        ("dynamodb:UpdateItem", ("draw#*",)),
+    ]
+    assert _actions_on("LotteryFunction", "PacketsTable") - READS == {"dynamodb:PutItem"}
+    assert _actions_on("LotteryFunction", "AccountsTable") == set()
+    for key in (
+        keys.unit("campaign", "prize", 1),
+        keys.day_unit("campaign", "prize", "20270129", 1),
+        keys.draw("campaign", "user", "draw"),
+        keys.player("campaign", "user", "20270129"),
+        keys.winner("campaign", "user", "prize"),
+        keys.help_given("campaign", "user", "friend"),
+        keys.day_seed("campaign", "20270129"),
+    ):
+        assert key["pk"].startswith("draw#")
+    for key in (keys.campaign("campaign"), keys.prize("campaign", "prize")):
+        assert not key["pk"].startswith("draw#")
 
 
 def test_whoever_edits_campaigns_puts_no_packet_and_moves_no_money() -> None:
@@ -201,6 +235,7 @@ def test_whoever_edits_campaigns_puts_no_packet_and_moves_no_money() -> None:
 @each_function
 def test_only_those_who_move_money_may_write_balances(function: str) -> None:
     movers = {"SendFunction", "PayoutFunction", "ExpireFunction", "AdminFunction"}
+    movers |= {"PrizeFunction"}  # an operator's account funds cash prizes
     writes = _actions_on(function, "AccountsTable") - READS
 
     assert (function in movers) == bool(writes)
@@ -429,11 +464,12 @@ def test_whoever_needs_the_cache_can_reach_it(function: str) -> None:
 
 
 @each_function
-def test_only_a_grab_carries_what_compares_passphrases(function: str) -> None:
+def test_only_who_hears_a_passphrase_carries_what_compares_it(function: str) -> None:
     own = FUNCTIONS[function].get("Layers", [])
+    hears = function in {"GrabFunction", "LotteryFunction"}
 
     assert GLOBALS["Layers"] == [{"Ref": "SharedLayer"}]
-    assert own == ([{"Ref": "PassphraseLayer"}] if function == "GrabFunction" else [])
+    assert own == ([{"Ref": "PassphraseLayer"}] if hears else [])
 
 
 @pytest.mark.parametrize("door", DOORS)

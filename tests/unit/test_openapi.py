@@ -11,18 +11,30 @@ import pytest
 
 from local import openapi
 from redpacket.adapters.public_tokens import KeyedTokens
+from redpacket.domain.campaign import CampaignStatus
 from redpacket.domain.checks import Difference
 from redpacket.domain.claim import Claim
 from redpacket.domain.errors import InvalidRequest, RedPacketError, Rejected
 from redpacket.domain.ledger import DEPOSITS, Entry, TransferKind, entries, user_account
+from redpacket.domain.lottery import (
+    Draw,
+    DrawTable,
+    HelpStatus,
+    Prize,
+    PrizeKind,
+    PrizeStock,
+)
 from redpacket.domain.packet import PacketStatus, Person
 from redpacket.domain.split import Split, amounts_fen
 from redpacket.domain.switches import Switch, SwitchState
-from redpacket.edge import schemas, views
+from redpacket.edge import lottery_views, schemas, views
 from redpacket.edge.api import HttpRequest
 from redpacket.edge.pages import health
 from redpacket.edge.problems import STATUS_BY_CODE, problem_of
+from redpacket.flows.draw_prize import Drawn
+from redpacket.flows.help_inviter import Helped
 from redpacket.flows.preheat_campaign import Preheated
+from redpacket.flows.read_draws import DrawPage, DrawProof, Lottery
 from redpacket.flows.read_proof import Proof
 from redpacket.flows.read_records import PacketList, Record
 from redpacket.flows.reconcile import Reconciliation
@@ -40,6 +52,11 @@ ROUTES = [
 ME = Person("me", "小明")
 HER = Person("her")
 PEOPLE = views.People({"her": Profile("her", "她", "https://a.example/1")}, KeyedTokens("secret"))
+PHONE = Prize(
+    "spring", "phone", "手机", PrizeKind.GOODS, 3, 2, attributes='{"colour":"red","gb":256}'
+)
+CASH = Prize("spring", "cash", "红包", PrizeKind.PACKET, 5, 10, per_day=2, amount_fen=88)
+A_DRAW = Draw("spring", "me", "0" * 32, "20270129", NOW_MS, 2**52 - 1, "cash:5,phone:3|92", 7)
 DIFFERENCES = [
     Difference("I1", "user:1", "balance", 1, 2),
     Difference("cache", "p", "held", "a", "b"),
@@ -232,9 +249,52 @@ def test_switches_are_of_their_form() -> None:
 @pytest.mark.parametrize("changes", [{}, {"passphrase": "恭喜发财", "budget_left_fen": 0}], ids=str)
 def test_a_campaign_is_of_its_form(changes: dict[str, Any]) -> None:
     campaign = a_campaign(**changes)
+    stock = PrizeStock("phone", durable_no=2, free=(1,), day_durable_no=1)
+    table = DrawTable(campaign, (PHONE, replace(CASH, status=CampaignStatus.OFF)), 7)
 
-    assert errors_in("Campaign", views.campaign_view(campaign)) == []
-    assert errors_in("CampaignAdmin", views.campaign_admin_view(campaign)) == []
+    for lottery in (
+        Lottery(DrawTable(campaign, (), 1), {}, "20270129", None),
+        Lottery(table, {"phone": stock}, "20270129", "0" * 64),
+    ):
+        assert errors_in("Campaign", lottery_views.campaign_view(lottery)) == []
+        assert errors_in("CampaignAdmin", lottery_views.campaign_admin_view(lottery)) == []
+
+
+def test_users_see_no_weight_of_a_prize_that_is_off_and_no_stock() -> None:
+    off = replace(CASH, status=CampaignStatus.OFF)
+    stock = {"phone": PrizeStock("phone", durable_no=2)}
+    lottery = Lottery(DrawTable(a_campaign(), (PHONE, off), 7), stock, "20270129", "0" * 64)
+
+    phone, cash = lottery_views.campaign_view(lottery)["prizes"]
+    seen = lottery_views.campaign_admin_view(lottery)["prizes"]
+
+    assert (phone["weight"], cash["weight"]) == (3, None)
+    assert (phone["is_sold_out"], cash["is_sold_out"]) == (True, False)
+    assert not {"total", "per_day", "per_hour", "issued", "version"} & {*phone, *cash}
+    assert [prize["weight"] for prize in seen] == [3, 5]
+    assert [prize["issued"] for prize in seen] == [2, 0]
+
+
+@pytest.mark.parametrize("prize", [None, PHONE, CASH], ids=["missed", "goods", "cash"])
+@pytest.mark.parametrize("attempts_left", [None, 0, 3])
+def test_a_draw_is_of_its_form(prize: Prize | None, attempts_left: int | None) -> None:
+    draw = replace(A_DRAW, prize=prize, unit_no=1 if prize else 0)
+
+    assert errors_in("Drawn", lottery_views.drawn_view(Drawn(draw, attempts_left))) == []
+    assert errors_in("Draws", lottery_views.draws_view(DrawPage([draw], draw.draw_id))) == []
+    assert errors_in("Draws", lottery_views.draws_view(DrawPage([], None))) == []
+
+
+def test_a_proof_of_a_day_is_of_its_form() -> None:
+    proof = DrawProof("spring", "20270129", b"a seed of 16 b..", "0" * 64)
+
+    assert errors_in("DrawProof", lottery_views.draw_proof_view(proof)) == []
+
+
+@pytest.mark.parametrize("attempts_left", [None, 3])
+@pytest.mark.parametrize("status", [HelpStatus.HELPED, HelpStatus.HELPED_BEFORE])
+def test_a_help_is_of_its_form(status: HelpStatus, attempts_left: int | None) -> None:
+    assert errors_in("Helped", lottery_views.helped_view(Helped(status, attempts_left))) == []
 
 
 @pytest.mark.parametrize("cursor", [None, a_packet().packet_id])
@@ -273,6 +333,9 @@ def test_a_field_that_the_contract_does_not_name_is_noticed() -> None:
 
 # ---------------------------------------------------------------- what the bodies take
 
+A_PRIZE = {"title": "手机", "kind": "goods", "weight": 3, "total": 2}
+CASH_PRIZE = {"title": "红包", "kind": "packet", "weight": 3, "total": 2, "amount_fen": 88}
+A_TOKEN = "t" * 43
 A_CAMPAIGN = {"title": "雨", "starts_at_ms": 1, "ends_at_ms": 2, "status": "on"}
 
 BODIES: list[tuple[str, type[Any], dict[str, Any]]] = [
@@ -310,6 +373,26 @@ BODIES: list[tuple[str, type[Any], dict[str, Any]]] = [
             "version": 1,
         },
     ),
+    ("PrizeBody", schemas.PrizeBody, A_PRIZE),
+    ("PrizeBody", schemas.PrizeBody, CASH_PRIZE),
+    (
+        "PrizeBody",
+        schemas.PrizeBody,
+        {
+            **A_PRIZE,
+            "per_day": 1,
+            "per_hour": 1,
+            "image_url": "https://a.example/1.png",
+            "description": "256 GB",
+            "attributes": {"colour": "red", "gb": 256, "new": True},
+            "once_per_user": True,
+            "status": "off",
+            "version": 1,
+        },
+    ),
+    ("StockBody", schemas.StockBody, {"delta": -5}),
+    ("DrawBody", schemas.DrawBody, {}),
+    ("HelpBody", schemas.HelpBody, {"inviter_token": A_TOKEN, "transcript": "恭喜发财"}),
     ("GrabBody", schemas.GrabBody, {}),
     ("GrabBody", schemas.GrabBody, {"passphrase": None}),
     ("DepositBody", schemas.DepositBody, {"user": "a@b.example|1", "amount_fen": 1}),
@@ -339,6 +422,19 @@ NO_BODIES: list[tuple[str, type[Any], dict[str, Any]]] = [
     ("CampaignBody", schemas.CampaignBody, {**A_CAMPAIGN, "rules": {"more": 1}}),
     ("CampaignBody", schemas.CampaignBody, {**A_CAMPAIGN, "budget_fen": 1.5}),
     ("CampaignBody", schemas.CampaignBody, {**A_CAMPAIGN, "prizes": []}),
+    ("PrizeBody", schemas.PrizeBody, {**A_PRIZE, "weight": 1.5}),
+    ("PrizeBody", schemas.PrizeBody, {**A_PRIZE, "total": -1}),
+    ("PrizeBody", schemas.PrizeBody, {**A_PRIZE, "issued": 0}),
+    ("PrizeBody", schemas.PrizeBody, {**A_PRIZE, "kind": "coupon"}),
+    ("PrizeBody", schemas.PrizeBody, {**A_PRIZE, "image_url": "http://a.example"}),
+    ("PrizeBody", schemas.PrizeBody, {**A_PRIZE, "attributes": {"a": [1]}}),
+    ("PrizeBody", schemas.PrizeBody, {**A_PRIZE, "attributes": {"a b": 1}}),
+    ("PrizeBody", schemas.PrizeBody, {**CASH_PRIZE, "amount_fen": 0}),
+    ("StockBody", schemas.StockBody, {"delta": "1"}),
+    ("StockBody", schemas.StockBody, {"total": 5}),
+    ("DrawBody", schemas.DrawBody, {"prize_id": "phone"}),
+    ("HelpBody", schemas.HelpBody, {"inviter_token": "short", "transcript": ""}),
+    ("HelpBody", schemas.HelpBody, {"inviter_token": A_TOKEN}),
     ("GrabBody", schemas.GrabBody, {"passphrase": "a" * 201}),
     ("DepositBody", schemas.DepositBody, {"user": "-", "amount_fen": 1}),
     ("DepositBody", schemas.DepositBody, {"user": "a\n", "amount_fen": 1}),

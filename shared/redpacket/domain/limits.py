@@ -31,6 +31,11 @@ def send_limit(per_minute: int, burst: int) -> Limit:
     return Limit("send", per_minute, burst)
 
 
+def draw_limit(per_minute: int, burst: int) -> Limit:
+    """Return the limit of one user's draws; the subject is the user's id."""
+    return Limit("draw", per_minute, burst)
+
+
 def passphrase_subject(user_id: str, packet_id: str) -> str:
     """Name who tries at what."""
     return f"{user_id}:{packet_id}"

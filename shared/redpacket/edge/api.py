@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -23,6 +25,7 @@ from redpacket.domain.errors import (
     Rejected,
     SwitchedOff,
 )
+from redpacket.domain.lottery import check_prize_id
 from redpacket.domain.packet import PACKET_ID, Person, check_packet_id, check_user_id
 from redpacket.domain.switches import Switch, switch_named
 from redpacket.domain.text import composed, is_visible
@@ -35,6 +38,7 @@ Answer: TypeAlias = dict[str, Any]
 BODY_BYTES_MAX = 8 * 1024
 ADMIN_SCOPE = "hongbao/admin"
 KEY_LENGTH_MAX = 255
+DAY = re.compile("[0-9]{8}")
 _NICKNAME_LENGTH_MAX = 64
 
 
@@ -78,6 +82,19 @@ class HttpRequest:
         return check_campaign_id(self.path.get("campaign_id", ""))
 
     @property
+    def prize_id(self) -> str:
+        """The prize that the path names. Raises CampaignNotFound where it can't be one."""
+        return check_prize_id(self.path.get("prize_id", ""))
+
+    @property
+    def day(self) -> str:
+        """The day of a lottery that the query names, like 20270129. Raises InvalidRequest."""
+        day = self.query.get("day", "")
+        if not DAY.fullmatch(day):
+            raise InvalidRequest([{"field": "day", "message": "is no day, like 20270129"}])
+        return day
+
+    @property
     def after_packet_id(self) -> str | None:
         """The packet after which a page begins, by its cursor. Raises InvalidRequest."""
         cursor = self.query.get("cursor")
@@ -108,6 +125,11 @@ class HttpRequest:
             msg = "send a header Idempotency-Key of 1 to 255 characters"
             raise IdempotencyKeyMissing(msg)
         return key
+
+    @property
+    def key_hash(self) -> str:
+        """The client's key as it is kept. Raises IdempotencyKeyMissing."""
+        return hashlib.sha256(self.idempotency_key.encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,18 @@ def guard_send(request: HttpRequest) -> None:
     wiring.limit_sends(sender.user_id)
 
 
+def guard_draw(request: HttpRequest) -> None:
+    """Let a draw begin. Raises Forbidden, SwitchedOff, RateLimited."""
+    user = request.user
+    wiring.require_on(Switch.DRAW)
+    wiring.limit_draws(user.user_id)
+
+
+def guard_help() -> None:
+    """Let a help begin: it gives a draw. Raises SwitchedOff."""
+    wiring.require_on(Switch.DRAW)
+
+
 def guard_grab() -> None:
     """Let a grab begin. Raises SwitchedOff."""
     wiring.require_on(Switch.GRAB)

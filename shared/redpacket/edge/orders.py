@@ -1,13 +1,14 @@
-"""From the body of POST /packets to an order, and what of it is above this deployment's limits."""
+"""From bodies to what is ordered, and what of it is above this deployment's limits."""
 
 from __future__ import annotations
 
 from redpacket.domain.errors import InvalidRequest
+from redpacket.domain.lottery import Prize
 from redpacket.domain.packet import Kind, Opening, Rules
 from redpacket.domain.split import Split, default_share_fen_max
 from redpacket.edge import settings, wiring
 from redpacket.edge.api import ADMIN_SCOPE, HttpRequest
-from redpacket.edge.schemas import SendBody, idempotent_request, parse
+from redpacket.edge.schemas import PrizeBody, SendBody, idempotent_request, parse
 from redpacket.flows.send_packet import SendOrder
 
 
@@ -56,6 +57,16 @@ def send_order(request: HttpRequest) -> SendOrder:
             (name, f"is above {limit}") for name, value, limit in limits if value > limit
         ),
     )
+
+
+def prize_plan(request: HttpRequest) -> tuple[Prize, int | None]:
+    """Read a prize, and the version that its operator has seen. Raises InvalidRequest."""
+    campaign_id, prize_id = request.campaign_id, request.prize_id
+    body = parse(PrizeBody, request.json())
+    cap_fen = settings.share_fen_max()
+    if (body.amount_fen or 0) > cap_fen:
+        raise InvalidRequest([{"field": "amount_fen", "message": f"is above {cap_fen}"}])
+    return body.prize(campaign_id, prize_id), body.version
 
 
 def _rules(body: SendBody) -> Rules:

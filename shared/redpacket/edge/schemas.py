@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeVar
 
 import regex
@@ -34,6 +35,7 @@ from redpacket.domain.campaign import (
 )
 from redpacket.domain.errors import Forbidden, InvalidRequest
 from redpacket.domain.ledger import FEN_MAX
+from redpacket.domain.lottery import UNITS_MAX, Prize, PrizeKind
 from redpacket.domain.packet import USER_ID, check_user_id
 from redpacket.domain.passphrase import THRESHOLD_DEFAULT, can_be_said
 from redpacket.domain.split import UNIT_FEN_MAX
@@ -51,9 +53,14 @@ TITLE_GRAPHEMES_MAX = 50
 DESCRIPTION_GRAPHEMES_MAX = 500
 PER_USER_MAX = 1_000_000
 WEIGHT_MAX = 1_000_000_000
+ATTRIBUTES_MAX = 20
+ATTRIBUTE_LENGTH_MAX = 200
+ATTRIBUTE_INTEGER_MAX = 2**53 - 1
 _CODE_POINTS_PER_GRAPHEME_MAX = 8
 _VISIBLE_TEXT = {"format": "visible-text"}
 """A format of our own in openapi.json, where no pattern says what `_text` checks."""
+
+HELPS_DEFAULT = DrawRules().helps_per_user_per_day
 
 LIFE_S_MAX = 7 * 24 * 3600
 """Money is not locked away for longer than a week."""
@@ -117,6 +124,8 @@ AtMs = Annotated[int, Field(ge=0, le=AT_MS_MAX)]
 PerUser = Annotated[int, Field(ge=0, le=PER_USER_MAX)]
 
 
+HttpsUrl = Annotated[str, StringConstraints(pattern=r"^https://[!-~]+$", max_length=1024)]
+
 UserToken = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{40,200}$")]
 """As GET /me shows it."""
 
@@ -176,6 +185,8 @@ class RulesBody(_Body):
 
     attempts_per_user_per_day: PerUser = 0
     wins_per_user_per_day: PerUser = 0
+    guaranteed_after_misses: PerUser = 0
+    helps_per_user_per_day: PerUser = HELPS_DEFAULT
 
 
 class CampaignBody(_Body):
@@ -231,12 +242,109 @@ class CampaignBody(_Body):
             ends_at_ms=self.ends_at_ms,
             timezone=self.timezone,
             miss_weight=self.miss_weight,
-            rules=DrawRules(self.rules.attempts_per_user_per_day, self.rules.wins_per_user_per_day),
+            rules=DrawRules(
+                self.rules.attempts_per_user_per_day,
+                self.rules.wins_per_user_per_day,
+                self.rules.guaranteed_after_misses,
+                self.rules.helps_per_user_per_day,
+            ),
             when_sold_out=WhenSoldOut(self.when_sold_out),
             passphrase=self.passphrase,
             quota_per_user=self.quota_per_user,
             status=CampaignStatus(self.status),
         )
+
+
+Units = Annotated[int, Field(ge=0, le=UNITS_MAX)]
+Attribute = (
+    Annotated[str, StringConstraints(max_length=ATTRIBUTE_LENGTH_MAX)]
+    | Annotated[int, Field(ge=-ATTRIBUTE_INTEGER_MAX, le=ATTRIBUTE_INTEGER_MAX)]
+    | bool
+)
+ATTRIBUTE_NAME = "^[A-Za-z0-9_-]{1,40}$"
+AttributeName = Annotated[str, StringConstraints(pattern=ATTRIBUTE_NAME)]
+
+
+class PrizeBody(_Body):
+    """PUT /admin/campaigns/{campaign_id}/prizes/{prize_id}.
+
+    *per_day* and *per_hour* are 0 where there is no limit; only cash has an *amount_fen*.
+    """
+
+    title: Annotated[
+        str,
+        _length(TITLE_GRAPHEMES_MAX),
+        _text(TITLE_GRAPHEMES_MAX),
+        AfterValidator(_not_empty),
+        Field(json_schema_extra={**_VISIBLE_TEXT, "pattern": r"\S"}),
+    ]
+    kind: Literal["goods", "packet"]
+    weight: Annotated[int, Field(ge=0, le=WEIGHT_MAX)]
+    total: Units
+    per_day: Units = 0
+    per_hour: Units = 0
+    amount_fen: Fen | None = None
+    image_url: HttpsUrl | None = None
+    description: Annotated[
+        str,
+        _length(DESCRIPTION_GRAPHEMES_MAX),
+        _text(DESCRIPTION_GRAPHEMES_MAX),
+        Field(json_schema_extra=_VISIBLE_TEXT),
+    ] = ""
+    attributes: Annotated[
+        dict[AttributeName, Attribute],
+        Field(max_length=ATTRIBUTES_MAX, json_schema_extra={"additionalProperties": False}),
+    ] = {}
+    once_per_user: bool = False
+    status: Literal["on", "off"] = "on"
+    version: Annotated[int, Field(ge=1)] | None = None
+
+    @model_validator(mode="after")
+    def _cash_has_an_amount(self) -> PrizeBody:
+        if (self.kind == "packet") != (self.amount_fen is not None):
+            msg = "amount_fen goes with kind packet, and with no other"
+            raise ValueError(msg)
+        if self.amount_fen and self.amount_fen * self.total > FEN_MAX:
+            msg = f"all units together are above {FEN_MAX} fen"
+            raise ValueError(msg)
+        return self
+
+    def prize(self, campaign_id: str, prize_id: str) -> Prize:
+        """Return what the operator decides, in the domain's words."""
+        return Prize(
+            campaign_id=campaign_id,
+            prize_id=prize_id,
+            title=self.title,
+            kind=PrizeKind(self.kind),
+            weight=self.weight,
+            total=self.total,
+            per_day=self.per_day,
+            per_hour=self.per_hour,
+            amount_fen=self.amount_fen,
+            image_url=self.image_url,
+            description=self.description,
+            attributes=_canonical(self.attributes),
+            once_per_user=self.once_per_user,
+            status=CampaignStatus(self.status),
+        )
+
+
+class StockBody(_Body):
+    """POST /admin/campaigns/{campaign_id}/prizes/{prize_id}/stock."""
+
+    delta: Annotated[int, Field(ge=-UNITS_MAX, le=UNITS_MAX)]
+    version: Annotated[int, Field(ge=1)] | None = None
+
+
+class DrawBody(_Body):
+    """POST /campaigns/{campaign_id}/draws: there is nothing to say."""
+
+
+class HelpBody(_Body):
+    """POST /campaigns/{campaign_id}/helps; *transcript* is what was typed or heard."""
+
+    inviter_token: UserToken
+    transcript: Annotated[str, StringConstraints(max_length=200)]
 
 
 class GrabBody(_Body):
@@ -284,9 +392,7 @@ class ProfileBody(_Body):
         AfterValidator(_not_empty),
         Field(json_schema_extra={**_VISIBLE_TEXT, "pattern": r"\S"}),
     ]
-    avatar_url: (
-        Annotated[str, StringConstraints(pattern=r"^https://[!-~]+$", max_length=1024)] | None
-    ) = None
+    avatar_url: HttpsUrl | None = None
 
 
 class ClaimName(_Body):
@@ -321,13 +427,16 @@ def parse(model: type[Model], body: dict[str, Any]) -> Model:
         raise InvalidRequest(errors) from None
 
 
+def _canonical(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
 def body_hash(body: dict[str, Any]) -> str:
     """Hash what was asked, whatever the order of its fields."""
-    canonical = json.dumps(body, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(canonical.encode()).hexdigest()
+    return hashlib.sha256(_canonical(body).encode()).hexdigest()
 
 
 def idempotent_request(request: HttpRequest) -> Request:
     """Return who asks under which key, and a hash of the body. Raises IdempotencyKeyMissing."""
-    key_hash = hashlib.sha256(request.idempotency_key.encode()).hexdigest()
+    key_hash = request.key_hash
     return Request(request.user.user_id, key_hash, body_hash(request.json()))

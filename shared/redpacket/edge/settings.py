@@ -102,6 +102,16 @@ def send_burst() -> int:
     return int(_required("SEND_BURST"))
 
 
+def draws_per_minute() -> int:
+    """Return DRAWS_PER_MINUTE: how fast one user may draw, in the long run."""
+    return int(_required("DRAWS_PER_MINUTE"))
+
+
+def draw_burst() -> int:
+    """Return DRAW_BURST: how often one user may draw at once."""
+    return int(_required("DRAW_BURST"))
+
+
 def switches_table() -> str:
     """Return SWITCHES_TABLE."""
     return _required("SWITCHES_TABLE")

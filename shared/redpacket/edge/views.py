@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from redpacket.domain.campaign import Campaign
 from redpacket.domain.checks import Difference
 from redpacket.domain.claim import Admission, Claim, ShareFate
 from redpacket.domain.ledger import DEPOSITS, Entry
@@ -185,38 +184,6 @@ def transfers_view(entries: Iterable[Entry], next_cursor: str | None) -> dict[st
             for entry in entries
         ],
         "next": next_cursor,
-    }
-
-
-def campaign_view(campaign: Campaign) -> dict[str, Any]:
-    """Show a campaign to its users: neither its money nor its passphrase."""
-    return {
-        "campaign_id": campaign.campaign_id,
-        "title": campaign.title,
-        "description": campaign.description,
-        "starts_at_ms": campaign.starts_at_ms,
-        "ends_at_ms": campaign.ends_at_ms,
-        "timezone": campaign.timezone,
-        "rules": {
-            "attempts_per_user_per_day": campaign.rules.attempts_per_user_per_day,
-            "wins_per_user_per_day": campaign.rules.wins_per_user_per_day,
-        },
-        "when_sold_out": campaign.when_sold_out,
-        "quota_per_user": campaign.quota_per_user,
-        "status": campaign.status,
-        "prizes": [],
-    }
-
-
-def campaign_admin_view(campaign: Campaign) -> dict[str, Any]:
-    """Show a campaign to an operator: all of it."""
-    return {
-        **campaign_view(campaign),
-        "miss_weight": campaign.miss_weight,
-        "passphrase": campaign.passphrase,
-        "budget_fen": campaign.budget_fen,
-        "budget_left_fen": campaign.budget_left_fen,
-        "version": campaign.version,
     }
 
 

@@ -21,6 +21,7 @@ from redpacket.ports import Profile
 
 if TYPE_CHECKING:
     from redpacket.adapters.dynamo_campaigns import DynamoCampaigns
+    from redpacket.adapters.dynamo_draws import DynamoDraws
     from redpacket.adapters.dynamo_ledger import DynamoLedger
     from redpacket.adapters.dynamo_profiles import DynamoProfiles
     from redpacket.adapters.dynamo_switches import DynamoSwitches
@@ -29,16 +30,23 @@ if TYPE_CHECKING:
     from redpacket.adapters.public_tokens import KeyedTokens
     from redpacket.adapters.redis_cache import Client
     from redpacket.adapters.redis_claims import RedisClaims
+    from redpacket.adapters.redis_draws import RedisDraws
     from redpacket.adapters.redis_limits import RedisLimits
     from redpacket.adapters.sqs_payouts import SqsDeadLetters, SqsPayouts
     from redpacket.domain.campaign import Campaign, CampaignPlan
     from redpacket.domain.checks import Difference
     from redpacket.domain.claim import Admission, Claim, ShareRef
+    from redpacket.domain.lottery import Prize, PrizeStock
     from redpacket.domain.packet import Packet, Person
     from redpacket.flows.claim_share import Desk
+    from redpacket.flows.draw_prize import Drawn
+    from redpacket.flows.edit_prize import PrizeDesk
     from redpacket.flows.grab_packet import RuleBook
+    from redpacket.flows.help_inviter import Helped
     from redpacket.flows.preheat_campaign import Preheated
+    from redpacket.flows.read_draws import DrawPage, DrawProof, Lottery
     from redpacket.flows.read_switches import KnownSwitches
+    from redpacket.flows.recall_table import RecalledTables
     from redpacket.flows.reconcile import Reconciliation
     from redpacket.flows.send_packet import SendOrder
     from redpacket.ports import Request
@@ -124,6 +132,29 @@ def campaigns() -> DynamoCampaigns:
     from redpacket.adapters.dynamo_campaigns import DynamoCampaigns
 
     return DynamoCampaigns(_dynamo(), settings.campaigns_table())
+
+
+@cache
+def draws() -> DynamoDraws:
+    """Return the lotteries of CampaignsTable; cash prizes are shares of PacketsTable."""
+    from redpacket.adapters.dynamo_draws import DynamoDraws
+
+    return DynamoDraws(_dynamo(), settings.campaigns_table(), settings.packets_table())
+
+
+@cache
+def draw_board() -> RedisDraws:
+    """Return the draw board on the cache."""
+    from redpacket.adapters.redis_draws import RedisDraws
+
+    return RedisDraws(_cache_client())
+
+
+@cache
+def _tables() -> RecalledTables:
+    from redpacket.flows.recall_table import RecalledTables
+
+    return RecalledTables(draws(), clock=clock, journal=journal, new_seed=secrets.token_bytes)
 
 
 @cache
@@ -243,6 +274,15 @@ def limit_sends(user_id: str) -> None:
     from redpacket.flows.limit_rate import limit_rate
 
     limit = send_limit(settings.sends_per_minute(), settings.send_burst())
+    limit_rate(limit, user_id, limits=limits(), journal=journal)
+
+
+def limit_draws(user_id: str) -> None:
+    """Bind flows/limit_rate to a user's draws."""
+    from redpacket.domain.limits import draw_limit
+    from redpacket.flows.limit_rate import limit_rate
+
+    limit = draw_limit(settings.draws_per_minute(), settings.draw_burst())
     limit_rate(limit, user_id, limits=limits(), journal=journal)
 
 
@@ -417,13 +457,138 @@ def get_campaign(campaign_id: str) -> Campaign:
     return flow(campaign_id, campaigns=campaigns())
 
 
+def read_lottery(campaign_id: str) -> Lottery:
+    """Bind flows/read_draws to a campaign as it is now, with stock some seconds old."""
+    from redpacket.flows.read_draws import read_lottery as flow
+
+    table = draws().find_table(campaign_id)
+    # Whoever has just edited sees the edit; only then the table is read again.
+    _tables().recall(campaign_id, table.version if table else 0)
+    return flow(campaign_id, tables=_tables(), clock=clock)
+
+
+def watch_lottery(campaign_id: str) -> Lottery:
+    """Bind flows/read_draws to a campaign as it is now, with its stock."""
+    from redpacket.flows.read_draws import read_lottery as flow
+    from redpacket.flows.recall_table import RecalledTables
+
+    fresh = RecalledTables(draws(), clock=clock, journal=journal, new_seed=secrets.token_bytes)
+    return flow(campaign_id, tables=fresh, clock=clock)
+
+
+def load_lottery(campaign_id: str) -> None:
+    """Bind flows/load_campaign: after an edit the ledger is right, and the cache learns of it."""
+    from redpacket.domain.errors import Unavailable
+    from redpacket.flows.load_campaign import load_campaign
+
+    try:
+        load_campaign(campaign_id, draws=draws(), board=draw_board(), clock=clock)
+    except Unavailable as error:
+        journal.failure("campaign_not_loaded", error, campaign_id=campaign_id)
+
+
+def _prize_desk() -> PrizeDesk:
+    from redpacket.flows.edit_prize import PrizeDesk
+
+    return PrizeDesk(
+        campaigns=campaigns(),
+        draws=draws(),
+        ledger=ledger(),
+        packets=packets(),
+        clock=clock,
+        new_id=secrets.token_urlsafe,
+        new_seed=secrets.token_bytes,
+    )
+
+
+def put_prize(plan: Prize, version: int | None, operator: Person) -> tuple[Prize, PrizeStock, bool]:
+    """Bind flows/edit_prize; draws go by the edit from then on."""
+    from redpacket.flows.edit_prize import put_prize as flow
+
+    prize, is_new = flow(plan, version, operator, desk=_prize_desk())
+    return prize, _load_prize(prize), is_new
+
+
+def change_stock(
+    campaign_id: str, prize_id: str, delta: int, version: int | None, operator: Person
+) -> tuple[Prize, PrizeStock]:
+    """Bind flows/edit_prize; draws go by the edit from then on."""
+    from redpacket.flows.edit_prize import change_stock as flow
+
+    prize = flow(campaign_id, prize_id, delta, version, operator, desk=_prize_desk())
+    return prize, _load_prize(prize)
+
+
+def _load_prize(prize: Prize) -> PrizeStock:
+    """Tell the cache of an edit that the ledger has, and return what is left of the prize."""
+    load_lottery(prize.campaign_id)
+    found = watch_lottery(prize.campaign_id)
+    return found.stock[prize.prize_id]
+
+
+def draw_prize(campaign_id: str, user_id: str, key_hash: str) -> Drawn:
+    """Bind flows/draw_prize."""
+    from redpacket.flows.draw_prize import DrawDesk
+    from redpacket.flows.draw_prize import draw_prize as flow
+
+    desk = DrawDesk(
+        board=draw_board(),
+        draws=draws(),
+        tables=_tables(),
+        payouts=payouts(),
+        clock=clock,
+        journal=journal,
+    )
+    return flow(campaign_id, user_id, key_hash, desk=desk)
+
+
+def help_inviter(campaign_id: str, helper_id: str, inviter_token: str, said: str) -> Helped:
+    """Bind flows/help_inviter."""
+    from redpacket.flows.help_inviter import HelpDesk
+    from redpacket.flows.help_inviter import help_inviter as flow
+
+    desk = HelpDesk(
+        board=draw_board(),
+        draws=draws(),
+        tables=_tables(),
+        tokens=public_tokens(),
+        phrases=phrases(),
+        limits=limits(),
+        clock=clock,
+        journal=journal,
+    )
+    return flow(campaign_id, helper_id, inviter_token, said, desk=desk)
+
+
+def list_draws(campaign_id: str, user_id: str, cursor: str | None) -> DrawPage:
+    """Bind flows/read_draws to a user's own."""
+    from redpacket.flows.read_draws import list_draws as flow
+
+    return flow(campaign_id, user_id, cursor, draws=draws(), tables=_tables())
+
+
+def read_draw_proof(campaign_id: str, day: str) -> DrawProof:
+    """Bind flows/read_draws to the proof of a day."""
+    from redpacket.flows.read_draws import read_draw_proof as flow
+
+    return flow(campaign_id, day, tables=_tables(), clock=clock)
+
+
 def edit_campaign(
     plan: CampaignPlan, budget_fen: int | None, version: int | None
-) -> tuple[Campaign, bool]:
-    """Bind flows/edit_campaign."""
+) -> tuple[Lottery, bool]:
+    """Bind flows/edit_campaign; a lottery's draws go by the edit from then on."""
+    from dataclasses import replace
+
     from redpacket.flows.edit_campaign import edit_campaign as flow
 
-    return flow(plan, budget_fen, version, campaigns=campaigns())
+    campaign, is_new = flow(
+        plan, budget_fen, version, campaigns=campaigns(), draws=draws(), packets=packets()
+    )
+    found = watch_lottery(plan.campaign_id)
+    if found.table.prizes:
+        load_lottery(plan.campaign_id)
+    return replace(found, table=replace(found.table, campaign=campaign)), is_new
 
 
 def preheat_campaign(campaign_id: str, cursor: str | None, time_left_ms: int) -> Preheated:

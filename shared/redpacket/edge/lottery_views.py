@@ -1,0 +1,151 @@
+"""What answers of campaigns and lotteries look like; apart, as a grab shows none of them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from redpacket.domain.campaign import Campaign, CampaignStatus
+from redpacket.domain.lottery import Draw, HelpStatus, Prize, PrizeStock, has_units_left
+from redpacket.flows.draw_prize import Drawn
+from redpacket.flows.help_inviter import Helped
+from redpacket.flows.read_draws import DrawPage, DrawProof, Lottery
+
+
+def campaign_view(lottery: Lottery) -> dict[str, Any]:
+    """Show a campaign to its users: neither its money nor its passphrase, nor what is planned.
+
+    A prize that is off has no weight here, and the miss has none: `odds` of a draw tell.
+    """
+    campaign = lottery.table.campaign
+    return {
+        **_plan(campaign),
+        "prizes": [
+            _shown_prize(prize, lottery.stock.get(prize.prize_id)) for prize in lottery.table.prizes
+        ],
+        "day": lottery.day,
+        "commitment": lottery.commitment,
+    }
+
+
+def campaign_admin_view(lottery: Lottery) -> dict[str, Any]:
+    """Show a campaign to an operator: all of it."""
+    campaign = lottery.table.campaign
+    return {
+        **campaign_view(lottery),
+        "prizes": [
+            prize_admin_view(prize, lottery.stock.get(prize.prize_id))
+            for prize in lottery.table.prizes
+        ],
+        "miss_weight": campaign.miss_weight,
+        "passphrase": campaign.passphrase,
+        "budget_fen": campaign.budget_fen,
+        "budget_left_fen": campaign.budget_left_fen,
+        "version": campaign.version,
+        "table_version": lottery.table.version,
+    }
+
+
+def _plan(campaign: Campaign) -> dict[str, Any]:
+    return {
+        "campaign_id": campaign.campaign_id,
+        "title": campaign.title,
+        "description": campaign.description,
+        "starts_at_ms": campaign.starts_at_ms,
+        "ends_at_ms": campaign.ends_at_ms,
+        "timezone": campaign.timezone,
+        "rules": {
+            "attempts_per_user_per_day": campaign.rules.attempts_per_user_per_day,
+            "wins_per_user_per_day": campaign.rules.wins_per_user_per_day,
+            "guaranteed_after_misses": campaign.rules.guaranteed_after_misses,
+            "helps_per_user_per_day": campaign.rules.helps_per_user_per_day,
+        },
+        "when_sold_out": campaign.when_sold_out,
+        "quota_per_user": campaign.quota_per_user,
+        "status": campaign.status,
+    }
+
+
+def prize_admin_view(prize: Prize, stock: PrizeStock | None) -> dict[str, Any]:
+    """Show an operator a prize, with how many of its units are won."""
+    return {
+        **_shown_prize(prize, stock),
+        "weight": prize.weight,
+        "total": prize.total,
+        "per_day": prize.per_day,
+        "per_hour": prize.per_hour,
+        "issued": stock.durable_no - len(stock.free) if stock else 0,
+        "issued_today": stock.day_durable_no - len(stock.day_free) if stock else 0,
+        "version": prize.version,
+    }
+
+
+def _shown_prize(prize: Prize, stock: PrizeStock | None) -> dict[str, Any]:
+    is_on = prize.status is CampaignStatus.ON
+    return {
+        **_won_prize(prize),
+        "description": prize.description,
+        "attributes": json.loads(prize.attributes),
+        "once_per_user": prize.once_per_user,
+        "status": prize.status,
+        "weight": prize.weight if is_on else None,
+        "is_sold_out": not has_units_left(prize, stock or PrizeStock(prize.prize_id)),
+    }
+
+
+def _won_prize(prize: Prize) -> dict[str, Any]:
+    return {
+        "prize_id": prize.prize_id,
+        "title": prize.title,
+        "kind": prize.kind,
+        "amount_fen": prize.amount_fen,
+        "image_url": prize.image_url,
+    }
+
+
+def drawn_view(drawn: Drawn) -> dict[str, Any]:
+    """Show a user what they drew."""
+    draw = drawn.draw
+    return {
+        "draw_id": draw.draw_id,
+        "outcome": "won" if draw.prize else "missed",
+        "prize": _won_prize(draw.prize) if draw.prize else None,
+        "drawn_at_ms": draw.drawn_at_ms,
+        "attempts_left": drawn.attempts_left,
+    }
+
+
+def draws_view(page: DrawPage) -> dict[str, Any]:
+    """Show a user their draws; `python -m redpacket.verify` reads this."""
+    return {"items": [_draw_view(draw) for draw in page.items], "next": page.next}
+
+
+def _draw_view(draw: Draw) -> dict[str, Any]:
+    return {
+        "draw_id": draw.draw_id,
+        "outcome": "won" if draw.prize else "missed",
+        "prize": _won_prize(draw.prize) if draw.prize else None,
+        "drawn_at_ms": draw.drawn_at_ms,
+        "day": draw.day,
+        "point": draw.point,
+        "odds": draw.odds,
+        "table_version": draw.table_version,
+    }
+
+
+def draw_proof_view(proof: DrawProof) -> dict[str, Any]:
+    """Show the seed of a day's draws: `python -m redpacket.verify` reads this."""
+    return {
+        "campaign_id": proof.campaign_id,
+        "day": proof.day,
+        "commitment": proof.commitment,
+        "seed": proof.seed.hex(),
+    }
+
+
+def helped_view(helped: Helped) -> dict[str, Any]:
+    """Tell a friend what came of their help."""
+    return {
+        "outcome": "helped" if helped.status is HelpStatus.HELPED else "already_helped",
+        "attempts_left_of_inviter": helped.attempts_left,
+    }
