@@ -150,6 +150,9 @@ class Packets(Protocol):
         It goes to the end of the sweep's list, so that one that can't be closed holds up no other.
         """
 
+    def reschedule(self, packet_id: str, expires_at_ms: int) -> None:
+        """Let an open packet, of a prize, expire at another time; any other stays as it is."""
+
     def list_unloaded(self, until_ms: int, limit: int) -> list[str]:
         """Return ids of packets sent before *until_ms* whose load is not known to have worked."""
 

@@ -8,6 +8,7 @@ import pytest
 
 from redpacket.adapters.dynamo import Dynamo
 from redpacket.adapters.dynamo_campaigns import DynamoCampaigns
+from redpacket.adapters.dynamo_draws import DynamoDraws
 from redpacket.adapters.dynamo_ledger import DynamoLedger
 from redpacket.domain.campaign import (
     Campaign,
@@ -56,7 +57,14 @@ class Office:
     def edit(
         self, plan: CampaignPlan, budget_fen: int | None = None, version: int | None = None
     ) -> tuple[Campaign, bool]:
-        return edit_campaign(plan, budget_fen, version, campaigns=self.campaigns)
+        return edit_campaign(
+            plan,
+            budget_fen,
+            version,
+            campaigns=self.campaigns,
+            draws=DynamoDraws(Dynamo(lambda: self.town.dynamo), "campaigns", "packets"),
+            packets=self.town.packets,
+        )
 
     def find(self, campaign: Campaign) -> Campaign:
         return get_campaign(campaign.campaign_id, campaigns=self.campaigns)

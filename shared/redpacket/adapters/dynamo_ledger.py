@@ -72,7 +72,9 @@ class DynamoLedger:
     def fund(self, packet: Packet, transfer: Transfer, request: Request) -> str:
         marker = _sent_by(request)
         rows = [put(self._packets, items.packet_row(packet))]
-        if campaign_id := packet.rules.campaign_id:
+        campaign_id = packet.rules.campaign_id
+        # Prizes are funded by themselves: a budget is for packets.
+        if campaign_id and not packet.rules.prize_id:
             if self._campaigns is None:
                 raise InvariantViolated("this ledger knows no campaigns")
             rows += spend(self._campaigns, packet, campaign_id)

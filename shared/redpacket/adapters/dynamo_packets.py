@@ -31,6 +31,7 @@ from redpacket.ports import ListItem
 
 # What the conditions of this module mean.
 IS_NOT_CLOSED = "#status <> :closed"
+IS_OPEN_AND_WON = "#status = :open AND attribute_exists(prize_id)"
 IS_UNSETTLED = "attribute_exists(work_pk)"
 IS_UNLOADED = "is_loaded = :no"
 IS_WITHIN_QUOTA = "attribute_not_exists(claim_count) OR claim_count < :count_max"
@@ -197,6 +198,19 @@ class DynamoPackets:
             raise LookupError(msg)
         return closing
 
+    def reschedule(self, packet_id: str, expires_at_ms: int) -> None:
+        operation = update(
+            self._table,
+            keys.packet(packet_id),
+            # Such a packet waits for nothing but its end.
+            "SET expires_at_ms = :at_ms, work_at_ms = :at_ms",
+            condition=IS_OPEN_AND_WON,
+            at_ms=expires_at_ms,
+            open=PacketStatus.OPEN,
+        )
+        operation["Update"]["ExpressionAttributeNames"] = {"#status": "status"}
+        self._dynamo.write(operation)
+
     def list_unloaded(self, until_ms: int, limit: int) -> list[str]:
         return [row["pk"].removeprefix("packet#") for row in self._work("load", until_ms, limit)]
 
@@ -207,6 +221,9 @@ class DynamoPackets:
         return [items.ref_of(row) for row in self._work("settle", until_ms, limit)]
 
     def list_takers(self, packet_id: str, user_ids: Sequence[str]) -> list[Taker]:
+        rules = self.find_rules(packet_id)
+        if rules and rules.prize_id:
+            return [taker for user_id in set(user_ids) for taker in self._won(packet_id, user_id)]
         wanted = [keys.taker(packet_id, user_id) for user_id in dict.fromkeys(user_ids)]
         rows: list[dict[str, Any]] = []
         for start in range(0, len(wanted), _KEYS_PER_CALL):
@@ -227,6 +244,17 @@ class DynamoPackets:
     def list_received(self, user_id: str, year: int | None) -> list[ListItem]:
         rows = self._list(keys.received_list(user_id), year)
         return [_list_item(row, "amount_fen") for row in rows]
+
+    def _won(self, packet_id: str, user_id: str) -> Iterator[Taker]:
+        """Yield a user's rows of a prize's packet, where one may have several."""
+        key = keys.taker(packet_id, user_id)
+        rows = self._dynamo.query(
+            self._table,
+            KeyConditionExpression="pk = :pk AND begins_with(sk, :taker)",
+            ExpressionAttributeValues=values(pk=key["pk"], taker=key["sk"]),
+            ConsistentRead=True,
+        )
+        return (items.taker_of(row) for row in rows)
 
     def _count_claim(self, quota: Quota, user_id: str) -> Operation:
         return update(

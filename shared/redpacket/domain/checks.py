@@ -139,7 +139,9 @@ def check_fates(facts: PacketFacts) -> list[Difference]:
 
 
 def check_once_per_user(facts: PacketFacts) -> list[Difference]:
-    """I4: a user takes at most one share of a packet."""
+    """I4: a user takes at most one share of a packet, but of a prize's, which are won."""
+    if facts.packet.rules.prize_id:
+        return []
     takers = Counter(share.taker.user_id for share in facts.shares if share.taker)
     return [
         Difference("I4", facts.packet.packet_id, f"shares of {user_id}", 1, times)
@@ -150,27 +152,25 @@ def check_once_per_user(facts: PacketFacts) -> list[Difference]:
 
 def check_takers(shares: Iterable[ShareFate], takers: Iterable[Taker]) -> list[Difference]:
     """I4: every claim has its taker's note, of that share and amount; no note lacks its claim."""
-    claimed = {
-        (share.packet_id, share.taker.user_id if share.taker else ""): (
-            share.share_no,
-            share.amount_fen,
-        )
-        for share in shares
-        if share.fate is Fate.CLAIMED
-    }
-    noted = {
-        (taker.packet_id, taker.user_id): (taker.share_no, taker.amount_fen) for taker in takers
-    }
+    claimed: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
+    noted: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
+    for share in shares:
+        if share.fate is Fate.CLAIMED:
+            user_id = share.taker.user_id if share.taker else ""
+            claimed[share.packet_id, user_id].append((share.share_no, share.amount_fen))
+    for taker in takers:
+        noted[taker.packet_id, taker.user_id].append((taker.share_no, taker.amount_fen))
     return [
         Difference(
             "I4",
             packet_id,
             f"share that the taker's row of {user_id} names",
-            str(claimed.get((packet_id, user_id))),
-            str(noted.get((packet_id, user_id))),
+            _numbers(claimed.get((packet_id, user_id), ())),
+            _numbers(noted.get((packet_id, user_id), ())),
         )
         for packet_id, user_id in sorted(claimed.keys() | noted.keys())
-        if claimed.get((packet_id, user_id)) != noted.get((packet_id, user_id))
+        if sorted(claimed.get((packet_id, user_id), ()))
+        != sorted(noted.get((packet_id, user_id), ()))
     ]
 
 
@@ -260,7 +260,8 @@ def check_claim_counts(
         (facts.packet.rules.campaign_id, share.taker.user_id)
         for facts in packets
         for share in facts.shares
-        if facts.packet.rules.campaign_id and share.taker
+        # Prizes have rules of their own.
+        if facts.packet.rules.campaign_id and not facts.packet.rules.prize_id and share.taker
     )
     return [
         Difference("I9", f"{campaign_id} {user_id}", "claims counted", claimed[key], counted)
@@ -273,6 +274,11 @@ def check_claim_counts(
 def check_packet(facts: PacketFacts) -> list[Difference]:
     """Run every check that one packet's facts allow at any moment of its life."""
     return check_packet_total(facts) + check_fates(facts) + check_once_per_user(facts)
+
+
+def _numbers(shares: Iterable[tuple[int, int]]) -> str:
+    """Name shares with their amounts; "None" where there are none."""
+    return ", ".join(str(share) for share in sorted(shares)) or "None"
 
 
 def _refunded_fen(shares: Iterable[ShareFate]) -> int:

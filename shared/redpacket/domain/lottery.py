@@ -32,6 +32,12 @@ POINT_BITS = 52
 
 SEED_BYTES = 16
 
+PRIZES_MAX = 100
+"""Prizes of one campaign: every draw weighs all of them."""
+
+UNITS_MAX = 1_000_000
+"""Units of one prize; their rows are in order by seven digits."""
+
 
 class PrizeKind(StrEnum):
     """`goods` are handed over outside; a `packet` is cash, which the payout queue settles."""

@@ -11,19 +11,26 @@ from redpacket.domain.errors import (
     Unavailable,
     VersionConflict,
 )
-from redpacket.ports import Campaigns
+from redpacket.ports import Campaigns, Draws, Packets
 
 _TRIES = 4
 """Operators edit by hand: two at once are rare, and each try loses to somebody's success."""
 
 
 def edit_campaign(
-    plan: CampaignPlan, budget_fen: int | None, version: int | None, *, campaigns: Campaigns
+    plan: CampaignPlan,
+    budget_fen: int | None,
+    version: int | None,
+    *,
+    campaigns: Campaigns,
+    draws: Draws,
+    packets: Packets,
 ) -> tuple[Campaign, bool]:
     """Write *plan*, and return the campaign and whether it is new.
 
     *budget_fen* None leaves the budget as it is; it is 0 at first. *version* None edits whatever is
-    there. Raises VersionConflict; InvalidRequest where more than the new budget is in packets.
+    there. Cash prizes then last until the campaign's end, wherever it is moved. Raises
+    VersionConflict; InvalidRequest where more than the new budget is in packets.
     """
     for _ in range(_TRIES):
         before = campaigns.find_campaign(plan.campaign_id)
@@ -33,6 +40,10 @@ def edit_campaign(
         after = _edited(plan, budget_fen, before)
         done = campaigns.edit(after, before) if before else campaigns.create(after)
         if done:
+            # With every edit: one that was cut off here is made good by its repeat.
+            for prize in draws.list_prizes(plan.campaign_id) if before else ():
+                for packet_id, _ in prize.packets:
+                    packets.reschedule(packet_id, after.ends_at_ms)
             return after, before is None
     msg = "others edit it at the same time"
     raise Unavailable(msg)

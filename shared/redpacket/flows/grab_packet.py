@@ -74,9 +74,9 @@ def quota_for(packet_id: str, taker: Person, *, book: RuleBook, desk: Desk) -> C
 
 
 def find_rules(packet_id: str, desk: Desk) -> Rules:
-    """Return a packet's rules. Raises PacketNotFound."""
+    """Return a packet's rules. Raises PacketNotFound, also of a prize's: nobody grabs it."""
     rules = desk.packets.find_rules(packet_id)
-    if rules is None:
+    if rules is None or rules.prize_id:
         raise PacketNotFound("no such packet")
     return rules
 

@@ -144,32 +144,34 @@ class _Pairs:
     """
 
     def __init__(self) -> None:
-        self._waiting: dict[tuple[str, str], tuple[bool, int, int]] = {}
-        self._unequal: set[tuple[str, str]] = set()
+        # By share, too: a user may have won several of a prize's packet.
+        self._waiting: dict[tuple[str, str, int], tuple[bool, int]] = {}
+        self._unequal: set[tuple[str, str, int]] = set()
 
     def add_claims(self, shares: Sequence[ShareFate]) -> None:
         """Take the claims among *shares*."""
         claims = (share for share in shares if share.fate is Fate.CLAIMED)
         for share, user_id in zip(claims, user_ids_of(shares), strict=True):
-            self._add((share.packet_id, user_id), (True, share.share_no, share.amount_fen))
+            self._add((share.packet_id, user_id, share.share_no), (True, share.amount_fen))
 
     def add_taker(self, taker: Taker) -> None:
         """Take a taker's row."""
-        self._add((taker.packet_id, taker.user_id), (False, taker.share_no, taker.amount_fen))
+        self._add((taker.packet_id, taker.user_id, taker.share_no), (False, taker.amount_fen))
 
     def unequal(self) -> dict[str, list[str]]:
         """Return by packet whose claim and row differ, or are alone."""
         found: dict[str, list[str]] = defaultdict(list)
-        for packet_id, user_id in sorted(self._unequal | self._waiting.keys()):
-            found[packet_id].append(user_id)
+        for packet_id, user_id, _ in sorted(self._unequal | self._waiting.keys()):
+            if user_id not in found[packet_id]:
+                found[packet_id].append(user_id)
         return found
 
-    def _add(self, key: tuple[str, str], half: tuple[bool, int, int]) -> None:
-        is_claim, share_no, amount_fen = half
+    def _add(self, key: tuple[str, str, int], half: tuple[bool, int]) -> None:
+        is_claim, amount_fen = half
         other = self._waiting.pop(key, None)
         if other is None:
             self._waiting[key] = half
-        elif other != (not is_claim, share_no, amount_fen):
+        elif other != (not is_claim, amount_fen):
             self._unequal.add(key)
 
 
