@@ -703,7 +703,8 @@ class FakeDrawBoard:
 
     def mark_winner(self, ask: DrawAsk, prize_id: str) -> None:
         self._check()
-        self.winners.add((ask.campaign_id, ask.user_id, prize_id))
+        if ask.campaign_id in self.tables:
+            self.winners.add((ask.campaign_id, ask.user_id, prize_id))
 
     def begin_load(self, campaign_id: str, life_ms: int) -> bool:
         self._check()

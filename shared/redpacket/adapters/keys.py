@@ -28,6 +28,26 @@ def limit(name: str, subject: str) -> str:
     return f"rp:limit:{{{name}:{subject}}}"
 
 
+def draw_board(campaign_id: str) -> str:
+    """Redis: a lottery's one hash; all keys of a lottery are in one slot."""
+    return f"rp:{{draw:{campaign_id}}}"
+
+
+def draw_day(campaign_id: str, day: str) -> str:
+    """Redis: what was drawn in a lottery on one day, and by whom."""
+    return f"{draw_board(campaign_id)}:{day}"
+
+
+def draw_winners(campaign_id: str) -> str:
+    """Redis: who has won what nobody wins twice."""
+    return f"{draw_board(campaign_id)}:winners"
+
+
+def draw_loading(campaign_id: str) -> str:
+    """Redis: that somebody loads a lottery at this moment."""
+    return f"{draw_board(campaign_id)}:loading"
+
+
 SWITCH_COPY = "rp:switches"
 """Redis: which switches are off, as somebody read it within the last seconds."""
 

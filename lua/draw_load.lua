@@ -1,0 +1,68 @@
+#!lua
+--[[
+draw_load.lua - bring a lottery up to what the ledger knows; repeating it is harmless.
+
+KEYS[1]  board    HASH  "#" -> rules (lib/rules), "=" -> ids of prizes, prize_id -> prize (lib/prize)  rp:{draw:<campaign_id>}
+KEYS[2]  day      HASH  "n:" prize -> its day's units (lib/stock), and more  rp:{draw:<campaign_id>}:<day>
+KEYS[3]  winners  HASH  user_id -> ",", then each prize that they won and nobody wins twice, and ","  rp:{draw:<campaign_id>}:winners
+ARGV[1]  keep_until_ms  when the board may be forgotten, but not within ten minutes from now
+ARGV[2]  day_keep_until_ms
+ARGV[3]  rules    (lib/rules) without the version and what follows
+ARGV[4]  version  of the campaign with its prizes
+ARGV[5]  prizes   ids of those that are on, with commas
+ARGV[6]  prize_id, terms (lib/prize), durable_no, free, day_durable_no, day_free, and so on in sixes:
+         the highest number that has a row, and the lower ones that have none, all in all and of the day
+
+Returns:
+  loaded
+
+Why a script: draws go on meanwhile, and each sees one table. What is older than the board's own table
+changes no rules and no terms; units that are issued stay issued.
+]]
+local board_key = KEYS[1]
+local day_key = KEYS[2]
+local winners_key = KEYS[3]
+local keep_until_ms = tonumber(ARGV[1])
+local day_keep_until_ms = ARGV[2]
+local rules = ARGV[3]
+local version = tonumber(ARGV[4])
+local prizes = ARGV[5]
+
+-- @include lib/now_ms
+-- @include lib/stock
+-- @include lib/rules
+local now = now_ms()
+local old = redis.call('HGET', board_key, '#')
+local known = old and read_rules(old) or { version = 0, revision = 0 }
+local is_newer = version >= known.version
+if is_newer then
+  redis.call('HSET', board_key, '=', prizes)
+else
+  rules = string.match(old, '^(.*),%d+,%d+$')
+  version = known.version
+end
+-- Two loads of one millisecond differ, and so does the first one after the board was forgotten.
+local revision = math.max(known.revision + 1, now)
+redis.call('HSET', board_key, '#', string.format('%s,%d,%.0f', rules, version, revision))
+
+for i = 6, #ARGV, 6 do
+  local prize_id = ARGV[i]
+  local terms, units = string.match(redis.call('HGET', board_key, prize_id) or '', '^(.*);(.*)$')
+  local stock = read_stock(units)
+  raise_stock(stock, tonumber(ARGV[i + 2]), ARGV[i + 3])
+  if is_newer or not terms then
+    terms = ARGV[i + 1]
+  end
+  redis.call('HSET', board_key, prize_id, terms .. ';' .. write_stock(stock))
+  local today = read_stock(redis.call('HGET', day_key, 'n:' .. prize_id))
+  raise_stock(today, tonumber(ARGV[i + 4]), ARGV[i + 5])
+  if today.issued_no > 0 then
+    redis.call('HSET', day_key, 'n:' .. prize_id, write_stock(today))
+    redis.call('PEXPIREAT', day_key, day_keep_until_ms)
+  end
+end
+-- A lottery that ended long ago must outlive this load, or nobody would hear that it ended.
+keep_until_ms = math.max(keep_until_ms, now + 600000)
+redis.call('PEXPIREAT', board_key, keep_until_ms)
+redis.call('PEXPIREAT', winners_key, keep_until_ms)
+return 'loaded'

@@ -1,0 +1,88 @@
+#!lua
+--[[
+draw_prize.lua - decide one attempt of one user in a lottery, the same way whenever it is asked.
+
+KEYS[1]  board    HASH  "#" -> rules (lib/rules), "=" -> ids of prizes, prize_id -> prize (lib/prize)  rp:{draw:<campaign_id>}
+KEYS[2]  day      HASH  "u:" user -> player (lib/player), "n:" prize -> its day's units (lib/stock), "d:" draw_id -> outcome, "=" -> standing odds, "o:" name -> odds (lib/odds)  rp:{draw:<campaign_id>}:<day>
+KEYS[3]  winners  HASH  user_id -> ",", then each prize that they won and nobody wins twice, and ","  rp:{draw:<campaign_id>}:winners
+ARGV[1]  user_id
+ARGV[2]  draw_id
+ARGV[3]  point          52 random bits
+ARGV[4]  day_starts_ms
+ARGV[5]  day_ends_ms
+
+Returns one string, where <outcome> is "<prize_id or -> <unit_no> <day_no> <version> <odds>"; the first status that applies wins:
+  campaign_not_loaded    never loaded, or forgotten: load it and ask again
+  campaign_ended
+  campaign_not_started
+  campaign_paused
+  wrong_day              the server's clock is not in that day
+  drawn_before <outcome>  the same attempt again
+  attempts_exhausted
+  missed <outcome>       nothing, and "-" for the prize
+  won <outcome>
+
+Why a script: what is counted, chosen and taken must be of one moment, and of one table.
+]]
+local board_key = KEYS[1]
+local day_key = KEYS[2]
+local winners_key = KEYS[3]
+local user_id = ARGV[1]
+local draw_id = ARGV[2]
+local point = tonumber(ARGV[3])
+local day_starts_ms = tonumber(ARGV[4])
+local day_ends_ms = tonumber(ARGV[5])
+
+-- @include lib/now_ms
+-- @include lib/rules
+-- @include lib/player
+-- @include lib/stock
+-- @include lib/prize
+-- @include lib/odds
+-- @include lib/win
+local state = redis.call('HGET', board_key, '#')
+if not state then
+  return 'campaign_not_loaded'
+end
+local rules = read_rules(state)
+local now = now_ms()
+if now >= rules.ends_at_ms then
+  return 'campaign_ended'
+elseif now < rules.starts_at_ms then
+  return 'campaign_not_started'
+elseif string.sub(state, 1, 1) == 'P' then
+  return 'campaign_paused'
+elseif now < day_starts_ms or now >= day_ends_ms then
+  return 'wrong_day'
+end
+local before = redis.call('HGET', day_key, 'd:' .. draw_id)
+if before then
+  local outcome, name = string.match(before, '^(.+) (%S+) %d+$')
+  return 'drawn_before ' .. outcome .. ' ' .. redis.call('HGET', day_key, name)
+end
+local player = read_player(redis.call('HGET', day_key, 'u:' .. user_id))
+if rules.attempts_max > 0 and player.attempt_count >= rules.attempts_max then
+  return 'attempts_exhausted'
+end
+
+local won = rules.has_once and redis.call('HGET', winners_key, user_id)
+local standing = standing_odds(board_key, day_key, day_ends_ms, rules, now)
+local odds = odds_of(player, won, standing, rules)
+local prize_id = choose(odds, point)
+local unit_no, day_no, is_once = 0, 0, false
+if prize_id then
+  unit_no, day_no, is_once = win(board_key, day_key, prize_id, rules, now)
+end
+if is_once then
+  redis.call('HSET', winners_key, user_id, (won or ',') .. prize_id .. ',')
+  redis.call('PEXPIREAT', winners_key, rules.ends_at_ms + 86400000)
+end
+local outcome = string.format('%s %d %d %d', prize_id or '-', unit_no, day_no, rules.version)
+local name = odds.name or name_odds(day_key, odds.text)
+redis.call('HSET', day_key, 'u:' .. user_id, count_draw(player, prize_id),
+  'd:' .. draw_id, outcome .. ' ' .. name .. ' ' .. player.miss_streak)
+outcome = outcome .. ' ' .. odds.text
+if not prize_id then
+  return 'missed ' .. outcome
+end
+return 'won ' .. outcome

@@ -1,0 +1,64 @@
+#!lua flags=allow-oom
+--[[
+draw_undo.lua - forget an attempt that did not become durable, and what it counted.
+
+KEYS[1]  board    HASH  "#" -> rules (lib/rules), "=" -> ids of prizes, prize_id -> prize (lib/prize)  rp:{draw:<campaign_id>}
+KEYS[2]  day      HASH  "u:" user -> player (lib/player), "n:" prize -> its day's units (lib/stock), "d:" draw_id -> outcome, "=" -> standing odds (lib/odds)  rp:{draw:<campaign_id>}:<day>
+KEYS[3]  winners  HASH  user_id -> ",", then each prize that they won and nobody wins twice, and ","  rp:{draw:<campaign_id>}:winners
+ARGV[1]  user_id
+ARGV[2]  draw_id
+ARGV[3]  is_unit_free  "1": its numbers are offered again; else they stay taken, somebody has the unit
+
+Returns; the first status that applies wins:
+  unchanged  no such attempt: a repeat, or the key is gone
+  undone
+
+Why a script: the user, the prize and the attempt must stay of one mind.
+Runs where memory is full, too: it adds a few bytes at the most.
+]]
+local board_key = KEYS[1]
+local day_key = KEYS[2]
+local winners_key = KEYS[3]
+local user_id = ARGV[1]
+local draw_id = ARGV[2]
+local is_unit_free = ARGV[3] == '1'
+
+local before = redis.call('HGET', day_key, 'd:' .. draw_id)
+if not before then
+  return 'unchanged'
+end
+
+-- @include lib/player
+-- @include lib/stock
+-- @include lib/prize
+local prize_id, unit_no, day_no, streak = string.match(before, '^(%S+) (%d+) (%d+) .* (%d+)$')
+local is_won = prize_id ~= '-'
+local player = read_player(redis.call('HGET', day_key, 'u:' .. user_id))
+player.attempt_count = player.attempt_count - 1
+player.win_count = math.max(0, player.win_count - (is_won and 1 or 0))
+player.miss_streak = streak
+redis.call('HSET', day_key, 'u:' .. user_id, write_player(player))
+redis.call('HDEL', day_key, 'd:' .. draw_id)
+
+local won = is_won and redis.call('HGET', winners_key, user_id)
+if won then
+  -- No pattern: a prize's id may have characters that mean something there.
+  local place = string.find(won, ',' .. prize_id .. ',', 1, true)
+  if place then
+    won = string.sub(won, 1, place) .. string.sub(won, place + #prize_id + 2)
+    redis.call('HSET', winners_key, user_id, won)
+  end
+end
+local prize = is_won and is_unit_free and redis.call('HGET', board_key, prize_id)
+if prize then
+  prize = read_prize(prize)
+  offer_no(prize.units, tonumber(unit_no))
+  redis.call('HSET', board_key, prize_id, write_prize(prize))
+  local today = read_stock(redis.call('HGET', day_key, 'n:' .. prize_id))
+  if tonumber(day_no) > 0 then
+    offer_no(today, tonumber(day_no))
+    redis.call('HSET', day_key, 'n:' .. prize_id, write_stock(today))
+  end
+  redis.call('HDEL', day_key, '=')
+end
+return 'undone'

@@ -1,0 +1,32 @@
+#!lua
+--[[
+draw_winner.lua - note that a user has won a prize that nobody wins twice.
+
+KEYS[1]  board    HASH  "#" -> rules (lib/rules), and more  rp:{draw:<campaign_id>}
+KEYS[2]  winners  HASH  user_id -> ",", then each prize that they won and nobody wins twice, and ","  rp:{draw:<campaign_id>}:winners
+ARGV[1]  user_id
+ARGV[2]  prize_id
+
+Returns; the first status that applies wins:
+  campaign_not_loaded  nothing to note: the ledger says it again where it matters
+  unchanged
+  noted
+
+Why a script: draws add to the same list meanwhile.
+]]
+local board_key = KEYS[1]
+local winners_key = KEYS[2]
+local user_id = ARGV[1]
+local prize_id = ARGV[2]
+
+local keep_until_ms = redis.call('PEXPIRETIME', board_key)
+if keep_until_ms < 0 then
+  return 'campaign_not_loaded'
+end
+local won = redis.call('HGET', winners_key, user_id) or ','
+if string.find(won, ',' .. prize_id .. ',', 1, true) then
+  return 'unchanged'
+end
+redis.call('HSET', winners_key, user_id, won .. prize_id .. ',')
+redis.call('PEXPIREAT', winners_key, keep_until_ms)
+return 'noted'

@@ -1,0 +1,98 @@
+-- Odds, canonical: "<prize_id>:<weight>,...|<miss_weight>", prizes by id, as domain/lottery.py reads
+-- them. Those that hold for everybody stand in the day's hash until a load, a prize's last unit or
+-- the next release of units changes them:
+--   <revision of the board> <until_ms> <weight of all prizes> <miss_weight> <name> <odds>
+-- Their name is a field of the day's hash that a draw's record refers to.
+local function name_odds(day_key, text)
+  local name = 'o:' .. string.sub(redis.sha1hex(text), 1, 16)
+  redis.call('HSETNX', day_key, name, text)
+  return name
+end
+
+local function weigh(board_key, day_key, day_ends_ms, rules, now)
+  local hour = hour_of(rules, now)
+  local odds = { prize_weight = 0, miss_weight = rules.miss_weight }
+  local until_ms = rules.ends_at_ms
+  local listed = {}
+  for prize_id in string.gmatch(redis.call('HGET', board_key, '='), '[^,]+') do
+    local prize = read_prize(redis.call('HGET', board_key, prize_id))
+    local today = read_stock(prize.per_day > 0 and redis.call('HGET', day_key, 'n:' .. prize_id))
+    if is_left(prize, today, hour) then
+      listed[#listed + 1] = prize_id .. ':' .. prize.weight
+      odds.prize_weight = odds.prize_weight + prize.weight
+    elseif rules.misses_take_weight then
+      odds.miss_weight = odds.miss_weight + prize.weight
+    end
+    if prize.per_hour > 0 then
+      until_ms = math.min(until_ms, rules.starts_at_ms + hour * 3600000)
+    end
+  end
+  odds.text = string.format('%s|%.0f', table.concat(listed, ','), odds.miss_weight)
+  odds.name = name_odds(day_key, odds.text)
+  redis.call('HSET', day_key, '=', string.format('%.0f %.0f %.0f %.0f %s %s', rules.revision,
+    until_ms, odds.prize_weight, odds.miss_weight, odds.name, odds.text))
+  redis.call('PEXPIREAT', day_key, day_ends_ms + 86400000)
+  return odds
+end
+
+local function standing_odds(board_key, day_key, day_ends_ms, rules, now)
+  local standing = redis.call('HGET', day_key, '=') or ''
+  local revision, until_ms, prize_weight, miss_weight, name, text =
+    string.match(standing, '^(%d+) (%d+) (%d+) (%d+) (%S+) (.*)$')
+  if tonumber(revision) ~= rules.revision or now >= tonumber(until_ms) then
+    return weigh(board_key, day_key, day_ends_ms, rules, now)
+  end
+  return {
+    prize_weight = tonumber(prize_weight),
+    miss_weight = tonumber(miss_weight),
+    name = name,
+    text = text,
+  }
+end
+
+local function leave_out(odds, rules, is_out)
+  local left = { prize_weight = odds.prize_weight, miss_weight = odds.miss_weight }
+  local listed = {}
+  for entry, prize_id, weight in string.gmatch(odds.text, '(([^,|:]+):(%d+))') do
+    if is_out(prize_id) then
+      left.prize_weight = left.prize_weight - tonumber(weight)
+      if rules.misses_take_weight then
+        left.miss_weight = left.miss_weight + tonumber(weight)
+      end
+    else
+      listed[#listed + 1] = entry
+    end
+  end
+  left.text = string.format('%s|%.0f', table.concat(listed, ','), left.miss_weight)
+  return left
+end
+
+local function odds_of(player, won, odds, rules)
+  if rules.wins_max > 0 and player.win_count >= rules.wins_max then
+    odds = leave_out(odds, rules, function() return true end)
+  elseif won then
+    odds = leave_out(odds, rules, function(prize_id)
+      return string.find(won, ',' .. prize_id .. ',', 1, true)
+    end)
+  end
+  local is_owed = rules.guaranteed_after > 0 and player.miss_streak >= rules.guaranteed_after
+  if is_owed and odds.prize_weight > 0 and odds.miss_weight > 0 then
+    local text = string.gsub(odds.text, '|%d+$', '|0')
+    odds = { prize_weight = odds.prize_weight, miss_weight = 0, text = text }
+  end
+  return odds
+end
+
+-- The same doubles as in `choose` of domain/lottery.py; nil is a miss.
+local function choose(odds, point)
+  local place = math.floor(point / 4503599627370496 * (odds.prize_weight + odds.miss_weight))
+  if place >= odds.prize_weight then
+    return nil
+  end
+  for prize_id, weight in string.gmatch(odds.text, '([^,|:]+):(%d+)') do
+    place = place - tonumber(weight)
+    if place < 0 then
+      return prize_id
+    end
+  end
+end

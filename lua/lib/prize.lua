@@ -1,0 +1,28 @@
+-- A prize in the board's hash, by its id:
+--   <weight>,<total>,<per_day>,<per_hour>,<1 if nobody wins it twice, else 0>;<units, lib/stock>
+local function read_prize(text)
+  local weight, total, per_day, per_hour, is_once, units =
+    string.match(text, '^(%d+),(%d+),(%d+),(%d+),(%d);(.*)$')
+  return {
+    weight = tonumber(weight),
+    total = tonumber(total),
+    per_day = tonumber(per_day),
+    per_hour = tonumber(per_hour),
+    is_once = is_once == '1',
+    terms = string.match(text, '^[^;]+'),
+    units = read_stock(units),
+  }
+end
+
+local function write_prize(prize)
+  return prize.terms .. ';' .. write_stock(prize.units)
+end
+
+-- Whether a unit may be won in the *hour* since the campaign's start, the first being 1; *today* is
+-- the day's stock.
+local function is_left(prize, today, hour)
+  local count = prize.units.count
+  return count < prize.total
+    and (prize.per_day == 0 or today.count < prize.per_day)
+    and (prize.per_hour == 0 or count < prize.per_hour * hour)
+end

@@ -1,0 +1,26 @@
+-- What decides a lottery, the field "#" of its board:
+--   <O open or P paused> <starts_at_ms:13> <ends_at_ms:13> "," <attempts_max> "," <wins_max> ","
+--   <guaranteed_after> "," <miss_weight> "," <M if a miss takes the weight of what is out, else R>
+--   "," <1 if some prize is won once by a user, else 0> "," <version> "," <revision>
+-- without the spaces; 0 is no limit. The version is the ledger's, the revision goes up by any load.
+local function read_rules(text)
+  local attempts_max, wins_max, guaranteed_after, miss_weight, letter, has_once, version, revision =
+    string.match(text, '^,(%d+),(%d+),(%d+),(%d+),(%a),(%d),(%d+),(%d+)$', 28)
+  return {
+    starts_at_ms = tonumber(string.sub(text, 2, 14)),
+    ends_at_ms = tonumber(string.sub(text, 15, 27)),
+    attempts_max = tonumber(attempts_max),
+    wins_max = tonumber(wins_max),
+    guaranteed_after = tonumber(guaranteed_after),
+    miss_weight = tonumber(miss_weight),
+    misses_take_weight = letter == 'M',
+    has_once = has_once == '1',
+    version = tonumber(version),
+    revision = tonumber(revision),
+  }
+end
+
+-- The hour since the campaign's start; the first is 1.
+local function hour_of(rules, now)
+  return math.floor((now - rules.starts_at_ms) / 3600000) + 1
+end

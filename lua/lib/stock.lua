@@ -1,0 +1,45 @@
+-- Numbered units of a prize, or of a day's stock of it: "<issued_no>" and then ",<no>" for each lower
+-- number that was given back. Whoever has a number is in the ledger's hands.
+local function read_stock(text)
+  local issued_no, returned = string.match(text or '0', '^(%d+)(.*)$')
+  local _, returned_count = string.gsub(returned, ',', ',')
+  return { issued_no = tonumber(issued_no), returned = returned, count = issued_no - returned_count }
+end
+
+local function write_stock(stock)
+  return stock.issued_no .. stock.returned
+end
+
+-- Fresh numbers first, then the lowest that was given back: with fewer than *total* units issued it
+-- is never above *total*, also where an operator has lowered that.
+local function take_no(stock, total)
+  stock.count = stock.count + 1
+  if stock.issued_no < total then
+    stock.issued_no = stock.issued_no + 1
+    return stock.issued_no
+  end
+  local lowest = math.huge
+  for number in string.gmatch(stock.returned, '%d+') do
+    lowest = math.min(lowest, tonumber(number))
+  end
+  local rest = string.gsub(stock.returned .. ',', ',' .. lowest .. ',', ',', 1)
+  stock.returned = string.sub(rest, 1, -2)
+  return lowest
+end
+
+local function offer_no(stock, number)
+  -- A higher one is fresh: the cache forgot that it was issued.
+  if number <= stock.issued_no then
+    stock.returned = stock.returned .. ',' .. number
+  end
+end
+
+local function raise_stock(stock, durable_no, free)
+  for number in string.gmatch(free, '%d+') do
+    -- A lower one is in somebody's hands, on its way to the ledger.
+    if tonumber(number) > stock.issued_no then
+      stock.returned = stock.returned .. ',' .. number
+    end
+  end
+  stock.issued_no = math.max(stock.issued_no, durable_no)
+end
