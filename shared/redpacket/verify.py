@@ -1,17 +1,20 @@
-"""Verifies, offline, that a packet's amounts are those that its commitment promised.
+"""Verifies, offline, that a packet's amounts or a day's draws are what a commitment promised.
 
     PYTHONPATH=shared python3 -m redpacket.verify PROOF_FILE [FILE...]
 
 Needs nothing but Python 3.11: not the server, nor any package. The files hold what the API
 answered about one packet: first `GET /packets/{packet_id}/proof`, then further pages of it, record
-pages, or the answer of `POST /packets`. Exits 0 where all of it is true, 1 where something is not,
-2 where a file can't be read.
+pages, or the answer of `POST /packets`. Or about one day of a lottery: first
+`GET /campaigns/{campaign_id}/proof?day=20270129`, then pages of
+`GET /campaigns/{campaign_id}/draws`, and `GET /campaigns/{campaign_id}` as it was on that day.
+Exits 0 where all of it is true, 1 where something is not, 2 where a file can't be read.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +22,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from redpacket.domain.errors import SplitImpossible
+from redpacket.domain.lottery import SEED_BYTES, choose, day_commitment, draw_point
 from redpacket.domain.split import Split, Terms, amounts_fen, seed_of
 
 TRUE, FALSE, UNREADABLE = 0, 1, 2
@@ -30,11 +34,29 @@ _COUNT_MAX = 1_000_000
 _SHOWN_MAX = 20
 """Differences that are printed; a wrong seed makes one for every share."""
 
+_PRIZE = r"[a-z0-9][a-z0-9_-]{0,62}:\d{1,15}"
+_ODDS = re.compile(rf"(?:{_PRIZE}(?:,{_PRIZE})*)?\|\d{{1,15}}")
+"""`prize_id:weight,...|miss_weight`; with no more digits than a double holds."""
+
 Document: TypeAlias = dict[str, Any]
 
 
 class Unreadable(Exception):
     """A file is not what the API answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """One day of a lottery, with its seed."""
+
+    campaign_id: str
+    name: str
+    seed: bytes
+
+    @property
+    def commitment(self) -> str:
+        """What was published on that day."""
+        return day_commitment(self.seed, self.campaign_id, self.name)
 
 
 @dataclass(slots=True)
@@ -43,6 +65,8 @@ class Findings:
 
     amount_count: int = 0
     claim_count: int = 0
+    draw_count: int = 0
+    other_day_count: int = 0
     differences: list[str] = field(default_factory=list)
 
     def compare(self, what: str, *, said: object, true: object) -> None:
@@ -56,23 +80,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="redpacket.verify", description=__doc__.partition("\n")[0]
     )
-    parser.add_argument("proof", type=Path, help="answer of GET /packets/{packet_id}/proof")
+    parser.add_argument(
+        "proof", type=Path, help="answer of GET /packets/{packet_id}/proof, or of a campaign's"
+    )
     parser.add_argument(
         "more",
         type=Path,
         nargs="*",
-        help="further pages, record pages, the answer of POST /packets",
+        help="further pages, record pages, the answer of POST /packets; pages of draws",
     )
-    parser.add_argument("--commitment", help="what you noted when the packet was sent")
+    parser.add_argument("--commitment", help="what you noted before")
     options = parser.parse_args(arguments)
     try:
         documents = [(str(path), _read(path)) for path in (options.proof, *options.more)]
-        terms = _terms_of(documents[0][1])
-        findings = verify(terms, documents, options.commitment)
+        proof = documents[0][1]
+        if "day" in proof:
+            day = _day_of(proof)
+            findings = verify_draws(day, documents, options.commitment)
+            compared = _draws_compared(day, findings)
+        else:
+            terms = _terms_of(proof)
+            findings = verify(terms, documents, options.commitment)
+            compared = _amounts_compared(terms, findings)
     except Unreadable as error:
         print(f"UNREADABLE: {error}", file=sys.stderr)
         return UNREADABLE
-    _print_verdict(terms, findings)
+    _print_verdict(compared, findings)
     return FALSE if findings.differences else TRUE
 
 
@@ -151,11 +184,72 @@ def _compare_share(
     findings.compare(f"{name}: share {share_no}", said=amount_fen, true=true)
 
 
-def _print_verdict(terms: Terms, findings: Findings) -> None:
-    print(f"terms       {terms}")
-    print(f"commitment  {terms.commitment}")
-    print(f"compared    {findings.amount_count} amounts of {terms.count} shares", end="")
-    print(f", {findings.claim_count} claims of records")
+def verify_draws(
+    day: Day, documents: Sequence[tuple[str, Document]], noted: str | None = None
+) -> Findings:
+    """Compare all that named documents say of one day's draws with what its seed makes of them.
+
+    Raises Unreadable.
+    """
+    findings = Findings()
+    if noted is not None:
+        findings.compare("the noted commitment", said=noted.lower(), true=day.commitment)
+    for name, document in documents:
+        if "items" in document:
+            for item in _get(document, "items", list):
+                if not isinstance(item, dict):
+                    raise Unreadable("a draw is no JSON object")
+                _compare_draw(name, item, day, findings)
+        else:
+            for what, true in (
+                ("campaign_id", day.campaign_id),
+                ("day", day.name),
+                ("commitment", day.commitment),
+            ):
+                findings.compare(f"{name}: {what}", said=_get(document, what, str), true=true)
+    return findings
+
+
+def _compare_draw(name: str, draw: Document, day: Day, findings: Findings) -> None:
+    if _get(draw, "day", str) != day.name:
+        findings.other_day_count += 1
+        return
+    draw_id, odds = _get(draw, "draw_id", str), _get(draw, "odds", str)
+    if not _ODDS.fullmatch(odds):
+        msg = f"the odds of draw {draw_id} are none"
+        raise Unreadable(msg)
+    point = draw_point(day.seed, draw_id)
+    prize_id = choose(odds, point)
+    what = f"{name}: draw {draw_id}"
+    findings.compare(f"{what}: point", said=_get(draw, "point", int), true=point)
+    said = draw.get("prize")
+    said_id = _get(said, "prize_id", str) if isinstance(said, dict) else said
+    findings.compare(f"{what}: prize", said=said_id, true=prize_id)
+    outcome = "won" if prize_id else "missed"
+    findings.compare(f"{what}: outcome", said=_get(draw, "outcome", str), true=outcome)
+    findings.draw_count += 1
+
+
+def _draws_compared(day: Day, findings: Findings) -> list[str]:
+    return [
+        f"day         {day.name} of {day.campaign_id}",
+        f"commitment  {day.commitment}",
+        f"compared    {findings.draw_count} draws, {findings.other_day_count} are of other days",
+    ]
+
+
+def _amounts_compared(terms: Terms, findings: Findings) -> list[str]:
+    shares = f"{findings.amount_count} amounts of {terms.count} shares"
+    return [
+        f"terms       {terms}",
+        f"commitment  {terms.commitment}",
+        f"compared    {shares}, {findings.claim_count} claims of records",
+    ]
+
+
+def _print_verdict(compared: Sequence[str], findings: Findings) -> None:
+    for line in compared:
+        print(line)
     for difference in findings.differences[:_SHOWN_MAX]:
         print(f"WRONG       {difference}")
     count = len(findings.differences)
@@ -195,6 +289,14 @@ def _terms_of(proof: Document) -> Terms:
     if terms.count > _COUNT_MAX:
         raise Unreadable("count is above that of any packet")
     return terms
+
+
+def _day_of(proof: Document) -> Day:
+    seed_text = _get(proof, "seed", str)
+    if not re.fullmatch(rf"[0-9a-f]{{{2 * SEED_BYTES}}}", seed_text):
+        msg = f"seed is not {SEED_BYTES} bytes in hex"
+        raise Unreadable(msg)
+    return Day(_get(proof, "campaign_id", str), _get(proof, "day", str), bytes.fromhex(seed_text))
 
 
 def _get(document: Document, name: str, kind: type) -> Any:  # noqa: ANN401 - of the given kind

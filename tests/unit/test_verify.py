@@ -13,11 +13,13 @@ import pytest
 from redpacket.domain.claim import ShareFate
 from redpacket.domain.packet import Packet, Person
 from redpacket.domain.split import Split, Terms, amounts_fen
-from redpacket.edge import views
+from redpacket.edge import lottery_views, views
+from redpacket.flows.read_draws import DrawPage, read_draw_proof, read_lottery
 from redpacket.flows.read_proof import Proof
 from redpacket.flows.read_records import Record, status_of
 from redpacket.verify import FALSE, TRUE, UNREADABLE, main
-from tests.builders import a_claim, a_packet, some_terms
+from tests.builders import a_campaign, a_claim, a_packet, a_prize, some_terms
+from tests.town import Town
 
 ROOT = Path(__file__).parents[2]
 
@@ -261,3 +263,120 @@ def test_the_command_needs_nothing_but_python(write: Write) -> None:
     assert good.stdout.endswith("VERIFIED\n")
     assert (wrong.returncode, unreadable.returncode) == (FALSE, UNREADABLE)
     assert run_bare().returncode == UNREADABLE
+
+
+# ---------------------------------------------------------------- draws of a day
+
+
+A_CAR = {"prize_id": "car", "title": "汽车", "kind": "goods"}
+
+
+def a_drawn_day(users: int = 12) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """Return what the API says of a day that is over: the campaign on it, its proof, its draws."""
+    town = Town()
+    town.campaigns.create(a_campaign(campaign_id="gala", miss_weight=10))
+    for prize_id in ("cup", "pen"):
+        town.draws.put_prize(a_prize("gala", prize_id), None)
+    shown = read_lottery("gala", tables=town.tables(), clock=town.clock)
+    draws = [town.draw("gala", f"user-{number}", "key").draw for number in range(users)]
+    town.pass_time(24 * 3_600_000)
+    proof = read_draw_proof("gala", shown.day, tables=town.tables(), clock=town.clock)
+    return (
+        _as_json(lottery_views.campaign_view(shown)),
+        _as_json(lottery_views.draw_proof_view(proof)),
+        _as_json(lottery_views.draws_view(DrawPage(draws, None))),
+    )
+
+
+def _as_json(shown: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(json.dumps(shown))
+    return found
+
+
+def test_what_the_api_says_of_draws_is_verified(
+    write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    campaign, proof, draws = a_drawn_day()
+    other = {**draws["items"][0], "day": "20270129"}
+    files = [write(proof), write(draws), write({"items": [other]}), write(campaign)]
+
+    assert main([*files, "--commitment", campaign["commitment"].upper()]) == TRUE
+
+    said = capsys.readouterr().out
+    assert f"day         {proof['day']} of gala" in said
+    assert "compared    12 draws, 1 are of other days" in said
+    assert said.endswith("VERIFIED\n")
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        lambda draw: {"prize": None, "outcome": "missed"} if draw["prize"] else {"prize": A_CAR},
+        lambda draw: {"outcome": "missed" if draw["prize"] else "won"},
+        lambda draw: {"point": draw["point"] + 1},
+        lambda draw: {"draw_id": draw["draw_id"][::-1]},
+        lambda _: {"odds": "car:1|0"},
+    ],
+)
+def test_a_draw_that_is_not_what_its_seed_makes_of_it_is_found(
+    lie: Callable[[dict[str, Any]], dict[str, Any]],
+    write: Write,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    _, proof, draws = a_drawn_day()
+    draws["items"][3] |= lie(draws["items"][3])
+
+    assert main([write(proof), write(draws)]) == FALSE
+
+    said = capsys.readouterr().out
+    assert draws["items"][3]["draw_id"] in said
+    assert "NOT VERIFIED" in said
+
+
+@pytest.mark.parametrize("name", ["campaign_id", "day", "seed", "commitment"])
+def test_a_proof_of_another_day_is_found(name: str, write: Write) -> None:
+    campaign, proof, draws = a_drawn_day()
+    proof[name] = {"campaign_id": "other", "day": "20270129"}.get(name, proof[name][::-1])
+
+    assert main([write(proof), write(draws), write(campaign)]) == FALSE
+
+
+def test_a_noted_commitment_of_a_day_must_be_kept(write: Write) -> None:
+    _, proof, _ = a_drawn_day(users=0)
+
+    assert main([write(proof), "--commitment", "00" * 32]) == FALSE
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"odds": "cup:10"},
+        {"odds": "cup:10,|1"},
+        {"odds": "|"},
+        {"odds": "cup:-1|1"},
+        {"odds": f"cup:{10**15}|1"},
+        {"odds": 7},
+        {"point": "7"},
+        {"prize": {}},
+        {"day": None},
+    ],
+)
+def test_what_is_no_draw_is_unreadable(changes: dict[str, Any], write: Write) -> None:
+    _, proof, draws = a_drawn_day(users=1)
+
+    unreadable = write({"items": [{**draws["items"][0], **changes}]})
+
+    assert main([write(proof), unreadable]) == UNREADABLE
+
+
+@pytest.mark.parametrize("seed", ["", "00" * 15, "AB" * 16, "zz" * 16, 7])
+def test_what_is_no_seed_of_a_day_is_unreadable(seed: object, write: Write) -> None:
+    _, proof, _ = a_drawn_day(users=0)
+
+    assert main([write({**proof, "seed": seed})]) == UNREADABLE
+
+
+def test_draws_that_are_none_are_unreadable(write: Write) -> None:
+    _, proof, _ = a_drawn_day(users=0)
+
+    assert main([write(proof), write({"items": ["won"]})]) == UNREADABLE
