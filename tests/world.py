@@ -7,23 +7,31 @@ from dataclasses import dataclass
 from typing import Any
 
 from redpacket.adapters import items, keys
+from redpacket.adapters.draw_items import draw_of, prize_of
 from redpacket.adapters.dynamo import from_wire
 from redpacket.adapters.dynamo_ledger import entry_of
 from redpacket.domain.checks import (
     Difference,
+    LotteryFacts,
     PacketFacts,
+    PlayerDay,
     Told,
+    Unit,
     check_bounds,
     check_claim_counts,
     check_conservation,
     check_entries,
+    check_lottery,
+    check_outcomes,
     check_packet,
     check_packet_exists,
     check_takers,
     check_told,
+    check_told_draws,
 )
 from redpacket.domain.claim import ShareFate, Taker
 from redpacket.domain.ledger import Entry, escrow_account
+from redpacket.domain.lottery import Draw
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +44,12 @@ class World:
     shares: list[ShareFate]
     takers: list[Taker]
     claim_counts: dict[tuple[str, str], int]
+    lotteries: list[LotteryFacts]
 
-    def differences(self, told: Iterable[Told] = ()) -> list[Difference]:
-        """Return every broken invariant; *told* are the answers that users got."""
+    def differences(
+        self, told: Iterable[Told] = (), told_draws: Iterable[Draw] = ()
+    ) -> list[Difference]:
+        """Return every broken invariant; *told* and *told_draws* are the answers that users got."""
         told = list(told)
         found = check_conservation(self.balances_fen)
         found += check_entries(self.balances_fen, self.entries)
@@ -50,11 +61,19 @@ class World:
         found += check_claim_counts(self.packets, self.claim_counts)
         for facts in self.packets:
             found += check_packet(facts) + check_told(facts, told)
-        return found
+        for lottery in self.lotteries:
+            found += check_lottery(lottery) + check_outcomes(lottery.draws)
+        draws = [draw for lottery in self.lotteries for draw in lottery.draws]
+        return found + check_told_draws(draws, told_draws)
 
 
-def read_world(dynamodb: Any, accounts_table: str, packets_table: str) -> World:
-    """Scan both tables with boto3's DynamoDB client, or a fake of it."""
+def read_world(
+    dynamodb: Any, accounts_table: str, packets_table: str, campaigns_table: str | None = None
+) -> World:
+    """Scan the tables with boto3's DynamoDB client, or a fake of it.
+
+    Without *campaigns_table* nobody has won anything.
+    """
     balances: dict[str, int] = {}
     entries: list[Entry] = []
     for row in _scan(dynamodb, accounts_table):
@@ -82,7 +101,47 @@ def read_world(dynamodb: Any, accounts_table: str, packets_table: str) -> World:
         if row["pk"].startswith("quota#"):
             _, campaign_id, user_id = row["pk"].split("#", 2)
             claim_counts[campaign_id, user_id] = row["claim_count"]
-    return World(balances, entries, facts, shares, takers, claim_counts)
+    lottery_rows = list(_scan(dynamodb, campaigns_table)) if campaigns_table else []
+    lotteries = _lotteries(lottery_rows, shares)
+    return World(balances, entries, facts, shares, takers, claim_counts, lotteries)
+
+
+def _lotteries(rows: list[dict[str, Any]], shares: list[ShareFate]) -> list[LotteryFacts]:
+    found: dict[str, LotteryFacts] = {}
+
+    def of(campaign_id: str) -> LotteryFacts:
+        return found.setdefault(campaign_id, LotteryFacts(campaign_id, [], [], [], [], shares))
+
+    for row in rows:
+        pk, sk = row["pk"], row["sk"]
+        _, _, where = pk.partition("#")
+        if pk.startswith("campaign#") and sk.startswith(keys.PRIZE_PREFIX):
+            of(where).prizes.append(prize_of(row))
+        elif pk.startswith(keys.UNITS_PREFIX):
+            _, campaign_id, prize_id = where.split("#")
+            day, number = "", sk.rpartition("#")[2]
+            if sk.startswith("day#"):
+                _, day, number = sk.split("#")
+            of(campaign_id).units.append(Unit(prize_id, int(number), row["draw_id"], day))
+        elif pk.startswith(keys.DRAWER_PREFIX):
+            _, campaign_id, user_id = where.split("#", 2)
+            if sk.startswith(keys.DRAW_PREFIX):
+                of(campaign_id).draws.append(draw_of(row))
+            elif sk.startswith(keys.PLAYER_PREFIX):
+                of(campaign_id).players.append(_player_day(user_id, row))
+    return list(found.values())
+
+
+def _player_day(user_id: str, row: dict[str, Any]) -> PlayerDay:
+    return PlayerDay(
+        user_id=user_id,
+        day=row["sk"].removeprefix(keys.PLAYER_PREFIX),
+        attempt_count=row["attempt_count"],
+        win_count=row["win_count"],
+        help_count=row.get("help_count", 0),
+        attempts_max=row.get("attempts_max", 0),
+        wins_max=row.get("wins_max", 0),
+    )
 
 
 def _scan(dynamodb: Any, table: str) -> Iterator[dict[str, Any]]:

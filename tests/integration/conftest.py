@@ -47,6 +47,14 @@ class User:
         body = {"grab_token": grab_token}
         return self._remember(self.http.post(f"/packets/{packet_id}/open", json=body))
 
+    def draw(self, campaign_id: str, key: str | None = None) -> httpx.Response:
+        headers = {"Idempotency-Key": key or uuid.uuid4().hex}
+        return self.http.post(f"/campaigns/{campaign_id}/draws", headers=headers)
+
+    def help(self, campaign_id: str, inviter_token: str, said: str) -> httpx.Response:
+        body = {"inviter_token": inviter_token, "transcript": said}
+        return self.http.post(f"/campaigns/{campaign_id}/helps", json=body)
+
     def _remember(self, answer: httpx.Response) -> httpx.Response:
         told = answer.json()
         if answer.status_code == httpx.codes.OK and "amount_fen" in told:
@@ -113,8 +121,8 @@ def dynamodb(stack: Stack) -> Any:
 @pytest.fixture
 def world(stack: Stack, dynamodb: Any) -> Callable[[], World]:
     """Read the whole ledger as it is now."""
-    outputs = stack.outputs
-    return lambda: read_world(dynamodb, outputs["AccountsTable"], outputs["PacketsTable"])
+    tables = [stack.outputs[f"{name}Table"] for name in ("Accounts", "Packets", "Campaigns")]
+    return lambda: read_world(dynamodb, *tables)
 
 
 @pytest.fixture(autouse=True)
