@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 STACK_NAME = "redpacket-local"
+TEMPLATE_KEY = "template.json"
 # The whole stack takes the emulator two seconds; a machine under load may need many times that.
 DEPLOY_TIMEOUT_S = 120.0
 
@@ -37,11 +38,14 @@ def _deploy(
     store.create_bucket(Bucket=ARTIFACT_BUCKET)
     for archive in build.archives:
         store.put_object(Bucket=ARTIFACT_BUCKET, Key=archive.name, Body=archive.read_bytes())
+    # Over the 51,200 bytes that a request may hold; sam deploy puts it into a bucket, too.
+    template = json.dumps(build.template, ensure_ascii=False, separators=(",", ":"))
+    store.put_object(Bucket=ARTIFACT_BUCKET, Key=TEMPLATE_KEY, Body=template.encode())
     cloud.create_change_set(
         StackName=STACK_NAME,
         ChangeSetName="create",
         ChangeSetType="CREATE",
-        TemplateBody=json.dumps(build.template, ensure_ascii=False, separators=(",", ":")),
+        TemplateURL=f"{store.meta.endpoint_url}/{ARTIFACT_BUCKET}/{TEMPLATE_KEY}",
         Capabilities=["CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND"],
         Parameters=[
             {"ParameterKey": name, "ParameterValue": value}

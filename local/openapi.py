@@ -318,7 +318,10 @@ ANSWERS: dict[str, Schema] = {
             "per_day": UNITS,
             "per_hour": UNITS,
             "issued": UNITS,
-            "issued_today": UNITS,
+            "issued_today": {
+                **or_null(UNITS),
+                "description": "Null for a prize without a limit per day.",
+            },
             "version": VERSION,
         },
         description="A prize as operators see it; `issued` is what was won of `total`.",

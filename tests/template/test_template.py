@@ -301,7 +301,16 @@ def test_the_caches_user_may_do_what_limits_and_switches_need_and_not_flush() ->
     words = set(user["AccessString"].split())
 
     # A script's commands are checked as well: GET is of @read, EVALSHA of @scripting.
-    assert {"~rp:*", "-@all", "+@read", "+@scripting", "+set", "+time"} <= words
+    assert {
+        "~rp:*",
+        "-@all",
+        "+@read",
+        "+@scripting",
+        "+set",
+        "+pexpire",
+        "+pexpireat",
+        "+time",
+    } <= words
     assert not words & {"+@all", "+@write", "+@dangerous", "+flushall", "+flushdb", "+config"}
 
 

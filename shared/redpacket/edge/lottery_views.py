@@ -75,7 +75,10 @@ def prize_admin_view(prize: Prize, stock: PrizeStock | None) -> dict[str, Any]:
         "per_day": prize.per_day,
         "per_hour": prize.per_hour,
         "issued": stock.durable_no - len(stock.free) if stock else 0,
-        "issued_today": stock.day_durable_no - len(stock.day_free) if stock else 0,
+        # Counted where there is a day's stock.
+        "issued_today": (
+            stock.day_durable_no - len(stock.day_free) if stock and prize.per_day else None
+        ),
         "version": prize.version,
     }
 
