@@ -16,15 +16,17 @@ from redpacket.adapters.pinyin import PinyinPhrases
 from redpacket.adapters.public_tokens import KeyedTokens
 from redpacket.domain.checks import Difference, Told, check_settled_in_time
 from redpacket.domain.claim import Admission, Claim, ShareRef
-from redpacket.domain.lottery import Draw, draw_id_of
+from redpacket.domain.lottery import Draw, Prize, draw_id_of
 from redpacket.domain.packet import Kind, Packet, Person, Rules
 from redpacket.domain.split import Split
 from redpacket.flows.claim_share import Desk
 from redpacket.flows.deposit import deposit
 from redpacket.flows.draw_prize import DrawDesk, Drawn, draw_prize
+from redpacket.flows.edit_prize import PrizeDesk, change_stock, put_prize
 from redpacket.flows.expire_packets import ExpireReport, expire_packets
 from redpacket.flows.grab_packet import RuleBook, grab_packet
 from redpacket.flows.help_inviter import HelpDesk, Helped, help_inviter
+from redpacket.flows.load_campaign import load_campaign
 from redpacket.flows.open_packet import open_packet
 from redpacket.flows.recall_campaign import RecalledCampaigns
 from redpacket.flows.recall_table import RecalledTables
@@ -130,7 +132,7 @@ class Town:
             board=self.board,
             clock=self.clock,
             journal=self.journal,
-            new_id=lambda _: f"packet-{next(self._ids):015d}",
+            new_id=self._new_id,
             new_seed=self._new_seed,
         )
 
@@ -182,6 +184,28 @@ class Town:
         self.told.append(Told(share.packet_id, user_id, share.share_no, share.amount_fen))
         return claim
 
+    def put_prize(self, plan: Prize) -> Prize:
+        """Put or edit a prize; cash is the operator's money."""
+        return put_prize(plan, None, Person("operator"), desk=self._prize_desk())[0]
+
+    def change_stock(self, prize: Prize, delta: int) -> Prize:
+        operator, desk = Person("operator"), self._prize_desk()
+        return change_stock(prize.campaign_id, prize.prize_id, delta, None, operator, desk=desk)
+
+    def load_campaign(self, campaign_id: str) -> None:
+        load_campaign(campaign_id, draws=self.draws, board=self.draw_board, clock=self.clock)
+
+    def _prize_desk(self) -> PrizeDesk:
+        return PrizeDesk(
+            campaigns=self.campaigns,
+            draws=self.draws,
+            ledger=self.ledger,
+            packets=self.packets,
+            clock=self.clock,
+            new_id=self._new_id,
+            new_seed=self._new_seed,
+        )
+
     def draw(
         self, campaign_id: str, user_id: str, key: str, tables: RecalledTables | None = None
     ) -> Drawn:
@@ -220,6 +244,9 @@ class Town:
         return RecalledTables(
             self.draws, clock=self.clock, journal=self.journal, new_seed=self._new_seed
         )
+
+    def _new_id(self, _size: int) -> str:
+        return f"packet-{next(self._ids):015d}"
 
     def _new_seed(self, size: int) -> bytes:
         return f"{next(self._ids):0{size}d}".encode()
@@ -279,7 +306,7 @@ class Town:
         self.clock.at_ms += duration_ms
 
     def world(self) -> World:
-        return read_world(self.dynamo, "accounts", "packets")
+        return read_world(self.dynamo, "accounts", "packets", "campaigns")
 
     def differences(self, bound_ms: int | None = None) -> list[Difference]:
         """Run every check; with *bound_ms* also that nothing is late."""

@@ -18,8 +18,16 @@ from redpacket.domain.claim import (
     ShareRef,
 )
 from redpacket.domain.errors import CacheAway, Unavailable
+from redpacket.domain.lottery import (
+    DrawAsk,
+    DrawDay,
+    DrawOutcome,
+    DrawTable,
+    Player,
+    PrizeStock,
+)
 from redpacket.domain.packet import Packet
-from redpacket.ports import ClaimBoard, Quotas
+from redpacket.ports import ClaimBoard, DrawBoard, Quotas
 from tests.fakes import FakeDynamo, FakeQueue
 
 Result = TypeVar("Result")
@@ -205,6 +213,35 @@ class FaultyQuotas:
             lost=_cache_away,
             in_doubt=_cache_away,
         )
+
+
+class FaultyDraws:
+    """FakeDrawBoard behind a wire."""
+
+    def __init__(self, board: DrawBoard, wire: Wire) -> None:
+        self._board = board
+        self._wire = wire
+
+    def draw(self, ask: DrawAsk) -> DrawOutcome:
+        return self._call(lambda: self._board.draw(ask))
+
+    def load(self, table: DrawTable, day: DrawDay, stock: Sequence[PrizeStock]) -> None:
+        self._call(lambda: self._board.load(table, day, stock))
+
+    def undo(self, ask: DrawAsk, *, is_unit_free: bool) -> None:
+        self._call(lambda: self._board.undo(ask, is_unit_free=is_unit_free))
+
+    def set_player(self, ask: DrawAsk, player: Player) -> None:
+        self._call(lambda: self._board.set_player(ask, player))
+
+    def mark_winner(self, ask: DrawAsk, prize_id: str) -> None:
+        self._call(lambda: self._board.mark_winner(ask, prize_id))
+
+    def begin_load(self, campaign_id: str, life_ms: int) -> bool:
+        return self._call(lambda: self._board.begin_load(campaign_id, life_ms))
+
+    def _call(self, do: Callable[[], Result]) -> Result:
+        return self._wire.call(do, lost=_cache_away, in_doubt=_cache_away)
 
 
 class FaultyQueue:

@@ -28,7 +28,6 @@ from redpacket.domain.lottery import (
     draw_id_of,
     draw_point,
 )
-from redpacket.flows.load_campaign import load_campaign
 from tests.builders import NOW_MS, a_campaign, a_prize
 from tests.fakes import FakeDrawBoard
 from tests.town import Town
@@ -50,10 +49,6 @@ def edit(town: Town, campaign: Campaign, **changes: Any) -> Campaign:
     after = replace(campaign, version=campaign.version + 1, **changes)
     assert town.campaigns.edit(after, campaign)
     return after
-
-
-def load(town: Town) -> None:
-    load_campaign("gala", draws=town.draws, board=town.draw_board, clock=town.clock)
 
 
 def an_ask(town: Town, user_id: str, key: str) -> DrawAsk:
@@ -222,7 +217,7 @@ def test_who_has_drawn_is_told_so_though_they_have_no_attempts_left(town: Town) 
     a_lottery(town, rules=DrawRules(attempts_per_user_per_day=1))
     first = town.draw("gala", "ann", "key")
     town.lots.forget()
-    load(town)
+    town.load_campaign("gala")
     with pytest.raises(AttemptsExhausted):
         town.draw("gala", "ann", "other")
 
@@ -258,7 +253,7 @@ def test_a_flushed_cache_gives_nothing_twice(town: Town) -> None:
 
 def test_a_cache_that_lost_its_tail_is_corrected(town: Town) -> None:
     a_lottery(town, a_prize("gala", total=4))
-    load(town)
+    town.load_campaign("gala")
     replica = town.lots.snapshot()
     draws = [town.draw("gala", f"user-{number}", "key").draw for number in range(3)]
     town.lots.fail_over(replica)
@@ -271,7 +266,7 @@ def test_a_cache_that_lost_its_tail_is_corrected(town: Town) -> None:
 
 def test_a_cache_that_lost_its_tail_gives_no_second_attempt(town: Town) -> None:
     a_lottery(town, rules=DrawRules(attempts_per_user_per_day=1))
-    load(town)
+    town.load_campaign("gala")
     replica = town.lots.snapshot()
     town.draw("gala", "ann", "one")
     town.lots.fail_over(replica)
@@ -286,7 +281,7 @@ def test_a_cache_that_lost_its_tail_gives_no_second_attempt(town: Town) -> None:
 
 def test_a_cache_that_lost_its_tail_gives_no_second_win(town: Town) -> None:
     a_lottery(town, a_prize("gala", total=2), rules=DrawRules(wins_per_user_per_day=1))
-    load(town)
+    town.load_campaign("gala")
     replica = town.lots.snapshot()
     town.draw("gala", "ann", "one")
     town.lots.fail_over(replica)
@@ -299,7 +294,7 @@ def test_a_cache_that_lost_its_tail_gives_no_second_win(town: Town) -> None:
 
 def test_nobody_wins_twice_what_is_won_once(town: Town) -> None:
     a_lottery(town, a_prize("gala", once_per_user=True), miss_weight=0)
-    load(town)
+    town.load_campaign("gala")
     replica = town.lots.snapshot()
     first = town.draw("gala", "ann", "one").draw
 
@@ -337,7 +332,7 @@ def test_a_promised_prize_that_is_gone_is_a_miss(town: Town) -> None:
 
 def test_an_attempt_that_died_half_way_is_taken_up_by_its_repeat(town: Town) -> None:
     a_lottery(town)
-    load(town)
+    town.load_campaign("gala")
     decided = town.draw_board.draw(an_ask(town, "ann", "key"))
 
     draw = town.draw("gala", "ann", "key").draw
@@ -348,7 +343,7 @@ def test_an_attempt_that_died_half_way_is_taken_up_by_its_repeat(town: Town) -> 
 
 def test_an_attempt_that_died_half_way_uses_up_nothing(town: Town) -> None:
     a_lottery(town, rules=DrawRules(attempts_per_user_per_day=1))
-    load(town)
+    town.load_campaign("gala")
     town.draw_board.draw(an_ask(town, "ann", "died"))
 
     assert town.draw("gala", "ann", "other").attempts_left == 0
@@ -389,7 +384,7 @@ def test_a_repeat_on_another_day_hears_the_same_and_uses_up_nothing(town: Town) 
 
 def test_midnight_between_the_clock_and_the_cache_is_asked_again(town: Town) -> None:
     campaign = a_lottery(town)
-    load(town)
+    town.load_campaign("gala")
     day = draw_day(campaign, town.clock.now_ms())
     town.clock.at_ms = day.ends_at_ms - 1
     waiting = [1]
@@ -406,7 +401,7 @@ def test_midnight_between_the_clock_and_the_cache_is_asked_again(town: Town) -> 
 
 def test_a_clock_that_is_wrong_for_long_leaves_the_outcome_unknown(town: Town) -> None:
     campaign = a_lottery(town)
-    load(town)
+    town.load_campaign("gala")
     day = draw_day(campaign, town.clock.now_ms())
     tables = town.tables()
     ahead = Town()
@@ -425,7 +420,7 @@ def test_a_draw_by_a_newer_table_reads_it_whatever_is_remembered(town: Town) -> 
     tables = town.tables()
     town.draw("gala", "ann", "key", tables)
     town.draws.put_prize(a_prize("gala", "pen", title="钢笔", total=1000, weight=10**9), None)
-    load(town)
+    town.load_campaign("gala")
 
     draw = town.draw("gala", "bob", "key", tables).draw
 
@@ -450,7 +445,7 @@ def test_a_cache_that_missed_an_edit_is_brought_up(town: Town) -> None:
 
 def test_a_cache_that_cannot_be_brought_up_still_decides(town: Town) -> None:
     a_lottery(town)
-    load(town)
+    town.load_campaign("gala")
     town.draws.put_prize(a_prize("gala", "pen"), None)
     assert town.draw_board.begin_load("gala", 1000)
 
