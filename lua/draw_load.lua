@@ -2,14 +2,14 @@
 --[[
 draw_load.lua - bring a lottery up to what the ledger knows; repeating it is harmless.
 
-KEYS[1]  board    HASH  "#" -> rules (lib/rules), "=" -> ids of prizes, prize_id -> prize (lib/prize)  rp:{draw:<campaign_id>}
+KEYS[1]  board    HASH  "#" -> rules (lib/rules), "=" -> prizes in the odds, prize_id -> prize (lib/prize)  rp:{draw:<campaign_id>}
 KEYS[2]  day      HASH  "n:" prize -> its day's units (lib/stock), and more  rp:{draw:<campaign_id>}:<day>
 KEYS[3]  winners  HASH  user_id -> ",", then each prize that they won and nobody wins twice, and ","  rp:{draw:<campaign_id>}:winners
 ARGV[1]  keep_until_ms  when the board may be forgotten, but not within ten minutes from now
 ARGV[2]  day_keep_until_ms
 ARGV[3]  rules    (lib/rules) without the version and what follows
 ARGV[4]  version  of the campaign with its prizes
-ARGV[5]  prizes   ids of those that are on, with commas
+ARGV[5]  prizes   ids of those that are on, with commas, and "!" after one that nobody wins twice
 ARGV[6]  prize_id, terms (lib/prize), durable_no, free, day_durable_no, day_free, and so on in sixes:
          the highest number that has a row, and the lower ones that have none, all in all and of the day
 

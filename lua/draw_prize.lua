@@ -2,7 +2,7 @@
 --[[
 draw_prize.lua - decide one attempt of one user in a lottery, the same way whenever it is asked.
 
-KEYS[1]  board    HASH  "#" -> rules (lib/rules), "=" -> ids of prizes, prize_id -> prize (lib/prize)  rp:{draw:<campaign_id>}
+KEYS[1]  board    HASH  "#" -> rules (lib/rules), "=" -> prizes in the odds, prize_id -> prize (lib/prize)  rp:{draw:<campaign_id>}
 KEYS[2]  day      HASH  "u:" user -> player (lib/player), "n:" prize -> its day's units (lib/stock), "d:" draw_id -> outcome, "=" -> standing odds, "o:" name -> odds (lib/odds)  rp:{draw:<campaign_id>}:<day>
 KEYS[3]  winners  HASH  user_id -> ",", then each prize that they won and nobody wins twice, and ","  rp:{draw:<campaign_id>}:winners
 ARGV[1]  user_id
@@ -67,7 +67,7 @@ end
 
 local won = rules.has_once and redis.call('HGET', winners_key, user_id)
 local standing = standing_odds(board_key, day_key, day_ends_ms, rules, now)
-local odds = odds_of(player, won, standing, rules)
+local odds = odds_of(board_key, player, won, standing, rules)
 local prize_id = choose(odds, point)
 local unit_no, day_no, is_once = 0, 0, false
 if prize_id then

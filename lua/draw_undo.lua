@@ -2,8 +2,8 @@
 --[[
 draw_undo.lua - forget an attempt that did not become durable, and what it counted.
 
-KEYS[1]  board    HASH  "#" -> rules (lib/rules), "=" -> ids of prizes, prize_id -> prize (lib/prize)  rp:{draw:<campaign_id>}
-KEYS[2]  day      HASH  "u:" user -> player (lib/player), "n:" prize -> its day's units (lib/stock), "d:" draw_id -> outcome, "=" -> standing odds (lib/odds)  rp:{draw:<campaign_id>}:<day>
+KEYS[1]  board    HASH  "#" -> rules (lib/rules), "=" -> prizes in the odds, prize_id -> prize (lib/prize)  rp:{draw:<campaign_id>}
+KEYS[2]  day      HASH  "u:" user -> player (lib/player), "n:" prize -> its day's units (lib/stock), "d:" draw_id -> outcome, and more  rp:{draw:<campaign_id>}:<day>
 KEYS[3]  winners  HASH  user_id -> ",", then each prize that they won and nobody wins twice, and ","  rp:{draw:<campaign_id>}:winners
 ARGV[1]  user_id
 ARGV[2]  draw_id
@@ -31,6 +31,7 @@ end
 -- @include lib/player
 -- @include lib/stock
 -- @include lib/prize
+-- @include lib/rules
 local prize_id, unit_no, day_no, streak = string.match(before, '^(%S+) (%d+) (%d+) .* (%d+)$')
 local is_won = prize_id ~= '-'
 local player = read_player(redis.call('HGET', day_key, 'u:' .. user_id))
@@ -59,6 +60,6 @@ if prize then
     offer_no(today, tonumber(day_no))
     redis.call('HSET', day_key, 'n:' .. prize_id, write_stock(today))
   end
-  redis.call('HDEL', day_key, '=')
+  raise_revision(board_key)
 end
 return 'undone'

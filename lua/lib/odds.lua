@@ -1,6 +1,6 @@
 -- Odds, canonical: "<prize_id>:<weight>,...|<miss_weight>", prizes by id, as domain/lottery.py reads
--- them. Those that hold for everybody stand in the day's hash until a load, a prize's last unit or
--- the next release of units changes them:
+-- them. Those that hold for everybody stand in the day's hash until the board's revision or the next
+-- release of units changes them:
 --   <revision of the board> <until_ms> <weight of all prizes> <miss_weight> <name> <odds>
 -- Their name is a field of the day's hash that a draw's record refers to.
 local function name_odds(day_key, text)
@@ -14,7 +14,7 @@ local function weigh(board_key, day_key, day_ends_ms, rules, now)
   local odds = { prize_weight = 0, miss_weight = rules.miss_weight }
   local until_ms = rules.ends_at_ms
   local listed = {}
-  for prize_id in string.gmatch(redis.call('HGET', board_key, '='), '[^,]+') do
+  for prize_id in string.gmatch(redis.call('HGET', board_key, '='), '[^,!]+') do
     local prize = read_prize(redis.call('HGET', board_key, prize_id))
     local today = read_stock(prize.per_day > 0 and redis.call('HGET', day_key, 'n:' .. prize_id))
     if is_left(prize, today, hour) then
@@ -67,12 +67,14 @@ local function leave_out(odds, rules, is_out)
   return left
 end
 
-local function odds_of(player, won, odds, rules)
+local function odds_of(board_key, player, won, odds, rules)
   if rules.wins_max > 0 and player.win_count >= rules.wins_max then
     odds = leave_out(odds, rules, function() return true end)
   elseif won then
+    local prizes = ',' .. redis.call('HGET', board_key, '=') .. ','
     odds = leave_out(odds, rules, function(prize_id)
       return string.find(won, ',' .. prize_id .. ',', 1, true)
+        and string.find(prizes, ',' .. prize_id .. '!,', 1, true)
     end)
   end
   local is_owed = rules.guaranteed_after > 0 and player.miss_streak >= rules.guaranteed_after

@@ -2,7 +2,8 @@
 --   <O open or P paused> <starts_at_ms:13> <ends_at_ms:13> "," <attempts_max> "," <wins_max> ","
 --   <guaranteed_after> "," <miss_weight> "," <M if a miss takes the weight of what is out, else R>
 --   "," <1 if some prize is won once by a user, else 0> "," <version> "," <revision>
--- without the spaces; 0 is no limit. The version is the ledger's, the revision goes up by any load.
+-- without the spaces; 0 is no limit. The version is the ledger's. The revision goes up with whatever
+-- changes the odds for everybody, so that no day goes by odds that no longer hold.
 local function read_rules(text)
   local attempts_max, wins_max, guaranteed_after, miss_weight, letter, has_once, version, revision =
     string.match(text, '^,(%d+),(%d+),(%d+),(%d+),(%a),(%d),(%d+),(%d+)$', 28)
@@ -18,6 +19,11 @@ local function read_rules(text)
     version = tonumber(version),
     revision = tonumber(revision),
   }
+end
+
+local function raise_revision(board_key)
+  local kept, revision = string.match(redis.call('HGET', board_key, '#'), '^(.*,)(%d+)$')
+  redis.call('HSET', board_key, '#', string.format('%s%.0f', kept, revision + 1))
 end
 
 -- The hour since the campaign's start; the first is 1.

@@ -10,7 +10,7 @@ local function win(board_key, day_key, prize_id, rules, now)
     redis.call('HSET', day_key, 'n:' .. prize_id, write_stock(today))
   end
   if not is_left(prize, today, hour_of(rules, now)) then
-    redis.call('HDEL', day_key, '=')
+    raise_revision(board_key)
   end
   return unit_no, day_no, prize.is_once
 end

@@ -24,6 +24,7 @@ _KEEP_AFTER_END_MS = 24 * 3600 * 1000
 _LETTERS = {CampaignStatus.ON: "O", CampaignStatus.OFF: "P"}
 _MISS_LETTERS = {WhenSoldOut.MISS: "M", WhenSoldOut.REDISTRIBUTE: "R"}
 _NO_PRIZE = "-"
+_ONCE = "!"
 
 
 class RedisDraws(Cache):
@@ -72,7 +73,7 @@ class RedisDraws(Cache):
             day.ends_at_ms + _KEEP_AFTER_END_MS,
             _rules(campaign, has_once=any(prize.once_per_user for prize in listed)),
             table.version,
-            ",".join(prize.prize_id for prize in listed),
+            ",".join(f"{prize.prize_id}{_ONCE * prize.once_per_user}" for prize in listed),
         ]
         stocks = {of_prize.prize_id: of_prize for of_prize in stock}
         for prize in prizes:

@@ -1,0 +1,596 @@
+"""One suite for the draw board in memory and the draw board on a real server."""
+
+from __future__ import annotations
+
+import random
+import time
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import Any
+
+import pytest
+import redis
+
+from redpacket.adapters.redis_draws import RedisDraws
+from redpacket.domain.campaign import Campaign, CampaignStatus, DrawRules, WhenSoldOut
+from redpacket.domain.lottery import (
+    DrawAsk,
+    DrawDay,
+    DrawOutcome,
+    DrawStatus,
+    DrawTable,
+    Player,
+    Prize,
+    PrizeKind,
+    PrizeStock,
+    choose,
+)
+from redpacket.ports import DrawBoard
+from tests.builders import a_campaign
+from tests.fakes import FakeClock, FakeDrawBoard
+
+HOUR_MS = 3_600_000
+LUCK = 2**51
+"""A point in the middle: what has more than half of the weight wins."""
+
+
+def _now_ms() -> int:
+    return int(time.time() * 1000)
+
+
+def a_prize(prize_id: str = "cup", *, weight: int = 1, total: int = 3, **changes: Any) -> Prize:
+    prize = Prize("spring", prize_id, "杯子", PrizeKind.GOODS, weight, total)
+    return replace(prize, **changes)
+
+
+def a_lottery(**changes: Any) -> Campaign:
+    now_ms = _now_ms()
+    window = {"starts_at_ms": now_ms - HOUR_MS // 2, "ends_at_ms": now_ms + 2 * HOUR_MS}
+    return a_campaign(**{"campaign_id": "spring", **window, **changes})
+
+
+def a_day(name: str = "20270129") -> DrawDay:
+    now_ms = _now_ms()
+    return DrawDay(name, now_ms - HOUR_MS, now_ms + HOUR_MS)
+
+
+@dataclass
+class Lottery:
+    """A board under test, and what is asked of it in a few words."""
+
+    board: DrawBoard
+    campaign: Campaign
+    day: DrawDay
+    numbers: count[int]
+
+    def load(self, *prizes: Prize, version: int = 1, stock: tuple[PrizeStock, ...] = ()) -> None:
+        self.board.load(DrawTable(self.campaign, prizes, version), self.day, stock)
+
+    def ask(self, user_id: str = "ann", point: int = LUCK, draw_id: str = "") -> DrawAsk:
+        name = draw_id or f"draw-{next(self.numbers)}"
+        return DrawAsk(self.campaign.campaign_id, user_id, name, self.day, point)
+
+    def draw(self, user_id: str = "ann", point: int = LUCK, draw_id: str = "") -> DrawOutcome:
+        return self.board.draw(self.ask(user_id, point, draw_id))
+
+    def units(self, times: int, user_id: str = "ann") -> list[int]:
+        """Draw some times; 0 is a miss."""
+        return [self.draw(user_id).unit_no for _ in range(times)]
+
+    def rule(self, **rules: int) -> None:
+        self.campaign = replace(self.campaign, rules=DrawRules(**rules))
+
+
+@pytest.fixture(params=["fake", "redis"])
+def lottery(request: pytest.FixtureRequest) -> Lottery:
+    board: DrawBoard
+    if request.param == "fake":
+        board = FakeDrawBoard(FakeClock(_now_ms()))
+    else:
+        cache: redis.Redis = request.getfixturevalue("cache")
+        board = RedisDraws(cache)
+    return Lottery(board, a_lottery(), a_day(), count(1))
+
+
+def test_a_lottery_that_was_never_loaded_says_so(lottery: Lottery) -> None:
+    assert lottery.draw() == DrawOutcome(DrawStatus.CAMPAIGN_NOT_LOADED)
+
+
+def test_a_winner_is_told_the_prize_its_unit_and_the_odds(lottery: Lottery) -> None:
+    lottery.campaign = replace(lottery.campaign, miss_weight=20)
+    lottery.load(a_prize("cup", weight=70, per_day=2), a_prize("pen", weight=30), version=7)
+
+    outcome = lottery.draw()
+
+    odds = "cup:70,pen:30|20"
+    assert outcome == DrawOutcome(DrawStatus.WON, "cup", 1, 1, 7, odds)
+    assert lottery.draw(point=2**52 * 99 // 120) == DrawOutcome(
+        DrawStatus.WON, "pen", 1, 0, 7, odds
+    )
+    assert lottery.draw(point=2**52 - 1) == DrawOutcome(DrawStatus.MISSED, None, 0, 0, 7, odds)
+
+
+def test_an_attempt_hears_the_same_whenever_it_is_asked(lottery: Lottery) -> None:
+    lottery.campaign = replace(lottery.campaign, miss_weight=1)
+    lottery.load(a_prize(total=1, per_day=1))
+    won = lottery.draw(point=0, draw_id="one")
+    missed = lottery.draw(point=2**52 - 1, draw_id="two")
+
+    lottery.load(a_prize("pen"), version=2)
+
+    assert lottery.draw(point=0, draw_id="one") == replace(won, is_repeat=True)
+    assert lottery.draw(point=0, draw_id="two") == replace(missed, is_repeat=True)
+    assert (won.status, missed.status) == (DrawStatus.WON, DrawStatus.MISSED)
+
+
+@pytest.mark.parametrize(
+    ("changes", "status"),
+    [
+        ({"starts_at_ms": 1, "ends_at_ms": 2}, DrawStatus.CAMPAIGN_ENDED),
+        ({"starts_at_ms": _now_ms() + HOUR_MS}, DrawStatus.CAMPAIGN_NOT_STARTED),
+        ({"status": CampaignStatus.OFF}, DrawStatus.CAMPAIGN_PAUSED),
+        (
+            {"starts_at_ms": 1, "ends_at_ms": 2, "status": CampaignStatus.OFF},
+            DrawStatus.CAMPAIGN_ENDED,
+        ),
+    ],
+    ids=["ended", "not started", "paused", "ended and paused"],
+)
+def test_a_lottery_that_gives_nothing_now_says_why(
+    lottery: Lottery, changes: dict[str, Any], status: DrawStatus
+) -> None:
+    lottery.campaign = a_lottery(**changes)
+    lottery.load(a_prize())
+
+    assert lottery.draw() == DrawOutcome(status)
+
+
+@pytest.mark.parametrize("shift_ms", [-3 * HOUR_MS, 3 * HOUR_MS], ids=["yesterday", "tomorrow"])
+def test_a_day_that_is_not_todays_is_refused(lottery: Lottery, shift_ms: int) -> None:
+    lottery.load(a_prize())
+    day = lottery.day
+    lottery.day = DrawDay("20270130", day.starts_at_ms + shift_ms, day.ends_at_ms + shift_ms)
+
+    assert lottery.draw() == DrawOutcome(DrawStatus.WRONG_DAY)
+
+
+def test_attempts_are_limited_per_user_and_day(lottery: Lottery) -> None:
+    lottery.rule(attempts_per_user_per_day=2)
+    lottery.load(a_prize(total=10))
+
+    assert lottery.units(2) == [1, 2]
+    assert lottery.draw() == DrawOutcome(DrawStatus.ATTEMPTS_EXHAUSTED)
+    assert lottery.draw("bob").unit_no == 3
+    lottery.day = a_day("20270130")
+    assert lottery.draw().unit_no == 4
+
+
+def test_a_refused_draw_uses_up_nothing(lottery: Lottery) -> None:
+    lottery.rule(attempts_per_user_per_day=1)
+    lottery.load(a_prize(total=2))
+    ask = lottery.ask()
+    lottery.draw()
+
+    assert lottery.board.draw(ask).status is DrawStatus.ATTEMPTS_EXHAUSTED
+
+    lottery.rule(attempts_per_user_per_day=2)
+    lottery.load(a_prize(total=2), version=2)
+    assert lottery.board.draw(ask) == DrawOutcome(DrawStatus.WON, "cup", 2, 0, 2, "cup:1|0")
+
+
+@pytest.mark.parametrize(
+    ("when_sold_out", "odds"), [(WhenSoldOut.REDISTRIBUTE, "|5"), (WhenSoldOut.MISS, "|15")]
+)
+def test_who_has_won_enough_can_only_miss(
+    lottery: Lottery, when_sold_out: WhenSoldOut, odds: str
+) -> None:
+    lottery.campaign = replace(lottery.campaign, miss_weight=5, when_sold_out=when_sold_out)
+    lottery.rule(wins_per_user_per_day=1, guaranteed_after_misses=1)
+    lottery.load(a_prize(weight=10))
+
+    assert lottery.draw(point=0).prize_id == "cup"
+    for _ in range(3):
+        assert lottery.draw(point=0) == DrawOutcome(DrawStatus.MISSED, None, 0, 0, 1, odds)
+    assert lottery.draw("bob", point=0).unit_no == 2
+
+
+def test_a_prize_that_is_sold_out_leaves_the_odds_to_the_others(lottery: Lottery) -> None:
+    lottery.campaign = replace(lottery.campaign, miss_weight=5)
+    lottery.load(a_prize("cup", weight=10, total=1), a_prize("pen", weight=20))
+
+    odds = [lottery.draw(point=0).odds for _ in range(5)]
+
+    assert odds == ["cup:10,pen:20|5", "pen:20|5", "pen:20|5", "pen:20|5", "|5"]
+
+
+def test_a_prize_that_is_sold_out_leaves_its_weight_to_the_miss(lottery: Lottery) -> None:
+    campaign = replace(lottery.campaign, miss_weight=5, when_sold_out=WhenSoldOut.MISS)
+    lottery.campaign = campaign
+    lottery.load(a_prize("cup", weight=10, total=1), a_prize("pen", weight=20))
+
+    odds = [lottery.draw(point=0).odds for _ in range(5)]
+
+    assert odds == ["cup:10,pen:20|5", "pen:20|15", "pen:20|15", "pen:20|15", "|35"]
+
+
+def test_nothing_left_and_no_miss_weight_is_a_miss(lottery: Lottery) -> None:
+    lottery.load(a_prize(total=1))
+
+    assert lottery.units(3) == [1, 0, 0]
+    assert lottery.draw().odds == "|0"
+
+
+def test_daily_stock_is_of_one_day(lottery: Lottery) -> None:
+    lottery.load(a_prize(total=5, per_day=2))
+
+    today = [lottery.draw() for _ in range(3)]
+    lottery.day = a_day("20270130")
+    tomorrow = [lottery.draw() for _ in range(3)]
+    lottery.day = a_day("20270131")
+    last = [lottery.draw() for _ in range(2)]
+
+    assert [(one.unit_no, one.day_no) for one in today] == [(1, 1), (2, 2), (0, 0)]
+    assert [(one.unit_no, one.day_no) for one in tomorrow] == [(3, 1), (4, 2), (0, 0)]
+    assert [(one.unit_no, one.day_no) for one in last] == [(5, 1), (0, 0)]
+
+
+@pytest.mark.parametrize(("started_ago_ms", "released"), [(HOUR_MS // 2, 2), (HOUR_MS * 3 // 2, 4)])
+def test_units_are_released_by_the_hour(
+    lottery: Lottery, started_ago_ms: int, released: int
+) -> None:
+    lottery.campaign = replace(lottery.campaign, starts_at_ms=_now_ms() - started_ago_ms)
+    lottery.load(a_prize(total=10, per_hour=2))
+
+    won = lottery.units(6)
+
+    assert [number for number in won if number] == list(range(1, released + 1))
+
+
+def test_the_next_hour_releases_more(lottery: Lottery) -> None:
+    now_ms = _now_ms()
+    # The first hour is over in half a second.
+    lottery.campaign = replace(lottery.campaign, starts_at_ms=now_ms - HOUR_MS + 500)
+    lottery.load(a_prize(total=10, per_hour=1))
+    before = lottery.units(2)
+
+    if isinstance(lottery.board, FakeDrawBoard):
+        lottery.board._clock.sleep_ms(600)
+    else:
+        time.sleep(0.6)
+
+    assert before == [1, 0]
+    assert lottery.units(2) == [2, 0]
+
+
+def test_a_prize_may_be_won_once_by_a_user(lottery: Lottery) -> None:
+    lottery.load(
+        a_prize("cup", weight=8, once_per_user=True),
+        a_prize("cup-2", weight=4, once_per_user=True),
+        a_prize("pen", weight=1, total=9),
+    )
+
+    won = [lottery.draw(point=0).prize_id for _ in range(3)]
+    lottery.day = a_day("20270130")
+
+    assert won == ["cup", "cup-2", "pen"]
+    assert lottery.draw(point=0).odds == "pen:1|0"
+    assert lottery.draw("bob", point=0).odds == "cup:8,cup-2:4,pen:1|0"
+
+
+def test_the_weight_of_what_a_user_has_won_goes_where_that_of_sold_out_goes(
+    lottery: Lottery,
+) -> None:
+    lottery.campaign = replace(lottery.campaign, when_sold_out=WhenSoldOut.MISS, miss_weight=2)
+    lottery.load(a_prize("cup", weight=8, once_per_user=True), a_prize("pen", weight=4))
+
+    lottery.draw(point=0)
+
+    assert lottery.draw(point=0).odds == "pen:4|10"
+
+
+def test_a_winner_that_the_ledger_knows_is_remembered(lottery: Lottery) -> None:
+    lottery.load(a_prize("cup", weight=8, once_per_user=True), a_prize("pen"))
+
+    for _ in range(2):
+        lottery.board.mark_winner(lottery.ask(), "cup")
+
+    assert lottery.draw(point=0).prize_id == "pen"
+    assert lottery.draw("bob", point=0).prize_id == "cup"
+
+
+def test_after_some_misses_in_a_row_a_draw_wins(lottery: Lottery) -> None:
+    lottery.campaign = replace(lottery.campaign, miss_weight=1_000_000)
+    lottery.rule(guaranteed_after_misses=2)
+    lottery.load(a_prize(total=2))
+
+    outcomes = [lottery.draw() for _ in range(8)]
+
+    # The last ones miss: nothing is left to win.
+    assert [outcome.unit_no for outcome in outcomes] == [0, 0, 1, 0, 0, 2, 0, 0]
+    assert [outcome.odds for outcome in outcomes[:3]] == ["cup:1|1000000"] * 2 + ["cup:1|0"]
+    assert outcomes[-1].odds == "|1000000"
+
+
+def test_the_guarantee_holds_where_misses_take_the_weight_of_what_is_out(lottery: Lottery) -> None:
+    lottery.campaign = replace(lottery.campaign, when_sold_out=WhenSoldOut.MISS)
+    lottery.rule(guaranteed_after_misses=1)
+    lottery.load(a_prize("cup", weight=999, total=0), a_prize("pen", weight=1))
+
+    outcomes = [lottery.draw() for _ in range(2)]
+
+    assert [outcome.odds for outcome in outcomes] == ["pen:1|999", "pen:1|0"]
+    assert outcomes[1].prize_id == "pen"
+
+
+def test_what_is_off_or_weighs_nothing_is_not_in_the_odds(lottery: Lottery) -> None:
+    lottery.campaign = replace(lottery.campaign, when_sold_out=WhenSoldOut.MISS)
+    lottery.load(
+        a_prize("cup", status=CampaignStatus.OFF), a_prize("pen"), a_prize("tea", weight=0)
+    )
+
+    assert lottery.draw().odds == "pen:1|0"
+
+
+def test_prizes_come_by_id_whatever_their_order(lottery: Lottery) -> None:
+    lottery.load(a_prize("pen", weight=2), a_prize("cup"))
+
+    assert lottery.draw().odds == "cup:1,pen:2|0"
+
+
+def test_a_lottery_without_prizes_misses(lottery: Lottery) -> None:
+    lottery.load()
+
+    assert lottery.draw() == DrawOutcome(DrawStatus.MISSED, None, 0, 0, 1, "|0")
+
+
+def test_an_edit_takes_effect_whole_and_keeps_what_is_issued(lottery: Lottery) -> None:
+    lottery.load(a_prize("cup", total=2), a_prize("pen"))
+    lottery.draw(point=0)
+
+    lottery.load(a_prize("cup", weight=5, total=3), a_prize("tea"), version=2)
+
+    outcome = lottery.draw(point=0)
+    assert (outcome.odds, outcome.unit_no, outcome.table_version) == ("cup:5,tea:1|0", 2, 2)
+
+
+def test_an_older_table_changes_nothing_but_what_is_issued(lottery: Lottery) -> None:
+    lottery.load(a_prize("cup", weight=5, total=9), version=2)
+
+    campaign = lottery.campaign
+    lottery.campaign = replace(campaign, status=CampaignStatus.OFF)
+    lottery.load(a_prize("cup", total=1), version=1, stock=(PrizeStock("cup", 4, (2,)),))
+
+    outcome = lottery.draw()
+    assert (outcome.odds, outcome.unit_no, outcome.table_version) == ("cup:5|0", 5, 2)
+
+
+def test_a_prize_that_comes_on_again_goes_on_with_its_numbers(lottery: Lottery) -> None:
+    lottery.load(a_prize("cup", total=2))
+    lottery.draw()
+    lottery.load(a_prize("cup", total=2, status=CampaignStatus.OFF), version=2)
+    assert lottery.draw().status is DrawStatus.MISSED
+
+    lottery.load(a_prize("cup", total=2), version=3)
+
+    assert lottery.units(2) == [2, 0]
+
+
+def test_a_lost_lottery_comes_back_with_its_stock_and_its_gaps(lottery: Lottery) -> None:
+    prize = a_prize(total=5, per_day=3)
+    lottery.load(prize, stock=(PrizeStock("cup", 4, (1, 3), 2, (1,)),))
+
+    outcomes = [lottery.draw() for _ in range(3)]
+
+    assert [(one.unit_no, one.day_no) for one in outcomes] == [(5, 3), (1, 1), (0, 0)]
+
+
+def test_loading_again_takes_nothing_back(lottery: Lottery) -> None:
+    lottery.load(a_prize(total=5))
+    lottery.units(3)
+
+    # Only 2 is durable by now; 1 and 3 are on their way.
+    lottery.load(a_prize(total=5), stock=(PrizeStock("cup", 2, (1,)),))
+
+    assert lottery.units(3) == [4, 5, 0]
+
+
+def test_a_load_raises_what_is_issued_and_the_odds_hear_of_it(lottery: Lottery) -> None:
+    lottery.load(a_prize("cup", weight=5, total=3), a_prize("pen", per_day=2, total=9))
+    lottery.draw(point=0)
+
+    lottery.load(
+        a_prize("cup", weight=5, total=3),
+        a_prize("pen", per_day=2, total=9),
+        stock=(PrizeStock("cup", 3), PrizeStock("pen", 2, (), 2)),
+    )
+
+    assert lottery.draw().odds == "|0"
+
+
+def test_a_total_that_is_lowered_and_raised_gives_no_number_twice(lottery: Lottery) -> None:
+    lottery.load(a_prize(total=9), stock=(PrizeStock("cup", 6, (2, 5, 6)),))
+    lottery.load(a_prize(total=5), version=2)
+
+    # Three are issued: 1, 3 and 4.
+    assert lottery.units(3) == [2, 5, 0]
+    lottery.load(a_prize(total=7), version=3)
+    assert lottery.units(3) == [7, 6, 0]
+
+
+def test_an_attempt_that_is_undone_may_be_decided_anew(lottery: Lottery) -> None:
+    lottery.rule(attempts_per_user_per_day=1, wins_per_user_per_day=1)
+    prize = a_prize(total=3, per_day=3, once_per_user=True)
+    lottery.load(prize)
+    ask = lottery.ask()
+    lottery.board.draw(ask)
+
+    for _ in range(2):
+        lottery.board.undo(ask, is_unit_free=False)
+
+    outcome = lottery.board.draw(ask)
+    # Somebody else has unit 1.
+    assert (outcome.unit_no, outcome.day_no, outcome.is_repeat) == (2, 2, False)
+    assert lottery.draw().status is DrawStatus.ATTEMPTS_EXHAUSTED
+
+
+def test_a_free_unit_is_offered_again(lottery: Lottery) -> None:
+    lottery.load(a_prize(total=2, per_day=2))
+    asks = [lottery.ask() for _ in range(2)]
+    for ask in asks:
+        lottery.board.draw(ask)
+    assert lottery.draw("bob").odds == "|0"
+
+    for _ in range(2):
+        lottery.board.undo(asks[0], is_unit_free=True)
+
+    outcomes = [lottery.draw("bob") for _ in range(2)]
+    assert [(one.unit_no, one.day_no) for one in outcomes] == [(1, 1), (0, 0)]
+
+
+def test_undoing_a_miss_gives_the_attempt_and_the_streak_back(lottery: Lottery) -> None:
+    lottery.campaign = replace(lottery.campaign, miss_weight=1_000_000)
+    lottery.rule(attempts_per_user_per_day=3, guaranteed_after_misses=2)
+    lottery.load(a_prize())
+    lottery.draw()
+    ask = lottery.ask()
+    lottery.board.draw(ask)
+
+    lottery.board.undo(ask, is_unit_free=True)
+
+    assert [lottery.draw().unit_no for _ in range(2)] == [0, 1]
+    assert lottery.draw().status is DrawStatus.ATTEMPTS_EXHAUSTED
+
+
+def test_undoing_a_guaranteed_win_keeps_the_guarantee(lottery: Lottery) -> None:
+    lottery.campaign = replace(lottery.campaign, miss_weight=1_000_000)
+    lottery.rule(guaranteed_after_misses=1)
+    lottery.load(a_prize())
+    lottery.draw()
+    ask = lottery.ask()
+
+    assert lottery.board.draw(ask).unit_no == 1
+    lottery.board.undo(ask, is_unit_free=False)
+    assert lottery.board.draw(ask).unit_no == 2
+
+
+def test_a_players_counts_are_the_ledgers(lottery: Lottery) -> None:
+    lottery.campaign = replace(lottery.campaign, miss_weight=1_000_000)
+    lottery.rule(attempts_per_user_per_day=2, wins_per_user_per_day=2, guaranteed_after_misses=3)
+    lottery.load(a_prize())
+    lottery.draw()
+
+    lottery.board.set_player(lottery.ask(), Player(-1, 0, 3))
+    outcomes = [lottery.draw() for _ in range(4)]
+    assert [outcome.unit_no for outcome in outcomes] == [1, 0, 0, 0]
+    assert outcomes[-1].status is DrawStatus.ATTEMPTS_EXHAUSTED
+
+    lottery.board.set_player(lottery.ask(), Player(0, 2, 9))
+    assert lottery.draw().odds == "|1000000"
+
+
+def test_what_a_player_did_may_be_known_before_the_lottery(lottery: Lottery) -> None:
+    lottery.rule(attempts_per_user_per_day=2)
+    lottery.board.set_player(lottery.ask(), Player(2))
+    lottery.board.undo(lottery.ask(), is_unit_free=True)
+    lottery.board.mark_winner(lottery.ask(), "cup")
+
+    lottery.load(a_prize())
+
+    assert lottery.draw().status is DrawStatus.ATTEMPTS_EXHAUSTED
+
+
+def test_one_of_many_loads(lottery: Lottery) -> None:
+    answers = [lottery.board.begin_load("spring", 300) for _ in range(3)]
+
+    assert answers == [True, False, False]
+    assert lottery.board.begin_load("autumn", 300)
+    if isinstance(lottery.board, FakeDrawBoard):
+        lottery.board._clock.sleep_ms(301)
+    else:
+        time.sleep(0.31)
+    assert lottery.board.begin_load("spring", 300)
+
+
+class _Story:
+    """Random moves, the same on the fake and on the server."""
+
+    def __init__(self, seed: int, boards: list[DrawBoard]) -> None:
+        self._random = random.Random(seed)
+        self._boards = boards
+        self._days = [a_day("20270129"), a_day("20270130")]
+        self._asks: list[DrawAsk] = []
+        self._version = 0
+
+    def edit(self) -> None:
+        pick = self._random
+        self._version += pick.choice([-1, 0, 1, 1, 1]) if self._version else 1
+        campaign = a_lottery(
+            miss_weight=pick.choice([0, 1, 10, 10**9]),
+            when_sold_out=pick.choice(list(WhenSoldOut)),
+            rules=DrawRules(*(pick.choice([0, 0, limit]) for limit in (6, 3, 2)), 3),
+            # Far from the change of an hour, or the two clocks might not agree.
+            starts_at_ms=_now_ms() - HOUR_MS * pick.choice([1, 3]) // 2,
+        )
+        prizes = [
+            a_prize(
+                f"p{number}",
+                weight=pick.choice([0, 1, 3, 1000, 10**6]),
+                total=pick.randint(0, 12),
+                per_day=pick.choice([0, 0, 2, 5]),
+                per_hour=pick.choice([0, 0, 3]),
+                once_per_user=pick.random() < 0.3,
+                status=CampaignStatus.OFF if pick.random() < 0.1 else CampaignStatus.ON,
+            )
+            for number in range(pick.randint(1, 12))
+        ]
+        pick.shuffle(prizes)
+        stock = [self._stock(prize) for prize in prizes if pick.random() < 0.3]
+        table, day = DrawTable(campaign, tuple(prizes), self._version), pick.choice(self._days)
+        for board in self._boards:
+            board.load(table, day, stock)
+
+    def _stock(self, prize: Prize) -> PrizeStock:
+        durable_no, day_no = self._random.randint(0, 6), self._random.randint(0, 2)
+        free = [no for no in range(1, durable_no) if self._random.random() < 0.3]
+        day_free = [no for no in range(1, day_no) if self._random.random() < 0.3]
+        return PrizeStock(prize.prize_id, durable_no, tuple(free), day_no, tuple(day_free))
+
+    def draw(self) -> None:
+        pick = self._random
+        if self._asks and pick.random() < 0.2:
+            ask = pick.choice(self._asks)
+        else:
+            user_id, day = pick.choice(["ann", "bob", "陈 =:#"]), pick.choice(self._days)
+            point = pick.choice([0, 2**52 - 1, pick.getrandbits(52), pick.getrandbits(52)])
+            ask = DrawAsk("spring", user_id, f"draw-{len(self._asks)}", day, point)
+            self._asks.append(ask)
+        fake, real = (board.draw(ask) for board in self._boards)
+        assert real == fake
+        if real.odds:
+            assert choose(real.odds, ask.point) == real.prize_id
+
+    def undo(self) -> None:
+        if self._asks:
+            ask, is_unit_free = self._random.choice(self._asks), self._random.random() < 0.5
+            for board in self._boards:
+                board.undo(ask, is_unit_free=is_unit_free)
+
+    def correct(self) -> None:
+        if self._asks:
+            ask = self._random.choice(self._asks)
+            player = Player(*(self._random.randint(low, 3) for low in (-2, 0, 0)))
+            prize_id = f"p{self._random.randint(0, 12)}"
+            for board in self._boards:
+                board.set_player(ask, player)
+                board.mark_winner(ask, prize_id)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_scripts_and_the_fake_tell_one_story(cache: redis.Redis, seed: int) -> None:
+    story = _Story(seed, [FakeDrawBoard(FakeClock(_now_ms())), RedisDraws(cache)])
+    moves = random.Random(seed)
+    story.edit()
+
+    for _ in range(150):
+        move = moves.choices([story.draw, story.edit, story.undo, story.correct], [20, 2, 3, 1])
+        move[0]()
