@@ -1,0 +1,717 @@
+"""One suite for the lottery's ledger on the fake, on moto, and on the AWS emulator."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from local.stack import Stack
+from redpacket.adapters.dynamo import Dynamo
+from redpacket.adapters.dynamo_campaigns import DynamoCampaigns
+from redpacket.adapters.dynamo_draws import DynamoDraws
+from redpacket.adapters.dynamo_ledger import DynamoLedger
+from redpacket.adapters.dynamo_packets import DynamoPackets
+from redpacket.domain.campaign import Campaign, CampaignStatus, DrawRules
+from redpacket.domain.claim import Fate, ShareFate
+from redpacket.domain.errors import Unavailable
+from redpacket.domain.ledger import (
+    DEPOSITS,
+    Transfer,
+    TransferKind,
+    escrow_account,
+    user_account,
+)
+from redpacket.domain.lottery import (
+    Draw,
+    DrawTable,
+    HelpStatus,
+    Player,
+    Prize,
+    PrizeKind,
+    PrizeStock,
+    RecordDrawStatus,
+)
+from redpacket.domain.packet import Kind, Packet, Person, Rules
+from redpacket.domain.split import Split, Terms
+from redpacket.ports import Request
+from tests.builders import NOW_MS, a_campaign, a_funding, a_packet, a_prize, a_refund
+from tests.fakes import FakeDynamo
+from tests.world import read_world
+
+_numbers = itertools.count(1)
+
+DAY = "20270129"
+NEXT_DAY = "20270130"
+NO_LIMITS = DrawRules()
+
+
+@dataclass
+class Fair:
+    """The adapters under test, and one campaign."""
+
+    draws: DynamoDraws
+    campaigns: DynamoCampaigns
+    ledger: DynamoLedger
+    packets: DynamoPackets
+    campaign: Campaign
+
+    def put(self, prize_id: str = "cup", **changes: Any) -> Prize:
+        prize = a_prize(self.campaign.campaign_id, prize_id, **changes)
+        assert self.draws.put_prize(prize, None)
+        return prize
+
+    def cash(self, *counts: int, amount_fen: int = 88, **changes: Any) -> Prize:
+        """Put a cash prize with a packet of so many shares each."""
+        packets = [self.funded("cash", count, amount_fen) for count in counts]
+        held = tuple((packet.packet_id, packet.terms.count) for packet in packets)
+        return self.put(
+            "cash",
+            kind=PrizeKind.PACKET,
+            total=sum(counts),
+            amount_fen=amount_fen,
+            packets=held,
+            **changes,
+        )
+
+    def funded(self, prize_id: str, count: int, amount_fen: int) -> Packet:
+        operator = Person(f"operator-{next(_numbers)}")
+        total_fen = count * amount_fen
+        deposit = Transfer(
+            f"deposit-of-{operator.user_id}-{self.campaign.campaign_id}",
+            TransferKind.DEPOSIT,
+            DEPOSITS,
+            user_account(operator.user_id),
+            total_fen,
+            NOW_MS,
+        )
+        self.ledger.deposit(deposit, Request("operator", deposit.transfer_id, "body"))
+        packet = a_packet(
+            total_fen,
+            count,
+            packet_id=_packet_id(),
+            sender=operator,
+            kind=Kind.EQUAL,
+            terms=Terms(
+                Split.EQUAL, total_fen, count, amount_fen, amount_fen, 1, b"0123456789abcdef"
+            ),
+            rules=Rules(campaign_id=self.campaign.campaign_id, prize_id=prize_id),
+        )
+        self.ledger.fund(packet, a_funding(packet), Request(operator.user_id, "key", "body"))
+        return packet
+
+    def missed(self, user_id: str = "ann", **changes: Any) -> Draw:
+        draw = Draw(
+            self.campaign.campaign_id, user_id, f"draw-{next(_numbers)}", DAY, NOW_MS, 7, "|1", 1
+        )
+        return replace(draw, **changes)
+
+    def won(self, prize: Prize, unit_no: int, user_id: str = "ann", **changes: Any) -> Draw:
+        odds = f"{prize.prize_id}:1|0"
+        return self.missed(user_id, prize=prize, unit_no=unit_no, odds=odds, **changes)
+
+    def record(self, draw: Draw, rules: DrawRules = NO_LIMITS) -> RecordDrawStatus:
+        return self.draws.record_draw(draw, rules)
+
+    def stock(self, prize: Prize, day: str = DAY) -> PrizeStock:
+        (stock,) = self.draws.list_stock([prize], day)
+        return stock
+
+    def player(self, user_id: str = "ann", day: str = DAY) -> Player:
+        return self.draws.find_player(self.campaign.campaign_id, user_id, day)
+
+    def find(self, draw: Draw) -> Draw | None:
+        return self.draws.find_draw(draw.campaign_id, draw.user_id, draw.draw_id)
+
+    def table(self) -> DrawTable:
+        table = self.draws.find_table(self.campaign.campaign_id)
+        assert table
+        return table
+
+    def help(
+        self, helper_id: str, *, inviter_id: str = "ann", day: str = DAY, helps_max: int = 3
+    ) -> HelpStatus:
+        return self.draws.record_help(
+            self.campaign.campaign_id, inviter_id, helper_id, day, helps_max, NOW_MS
+        )
+
+
+def _packet_id() -> str:
+    return f"lottery-{next(_numbers):014d}"
+
+
+def _fair(client: Any, accounts: str, packets: str, campaigns: str) -> Fair:
+    dynamo = Dynamo(lambda: client)
+    fair = Fair(
+        DynamoDraws(dynamo, campaigns, packets),
+        DynamoCampaigns(dynamo, campaigns),
+        DynamoLedger(dynamo, accounts, packets, campaigns),
+        DynamoPackets(dynamo, packets),
+        a_campaign(campaign_id=f"fair-{next(_numbers)}"),
+    )
+    assert fair.campaigns.create(fair.campaign)
+    return fair
+
+
+@pytest.fixture(params=["fake", "moto", "emulator"])
+def fair(request: pytest.FixtureRequest) -> Iterator[Fair]:
+    """A fair whose whole world is right after every test."""
+    tables = "accounts", "packets", "campaigns"
+    with ExitStack() as cleanup:
+        client: Any = FakeDynamo()
+        if request.param == "moto":
+            cleanup.enter_context(mock_aws())
+            client = boto3.client(
+                "dynamodb",
+                region_name="us-east-1",
+                aws_access_key_id="test",
+                aws_secret_access_key="test",
+            )
+            for table in tables:
+                _make_table(client, table)
+        elif request.param == "emulator":
+            stack: Stack = request.getfixturevalue("stack")
+            client, outputs = stack.aws("dynamodb"), stack.outputs
+            tables = (outputs["AccountsTable"], outputs["PacketsTable"], outputs["CampaignsTable"])
+        yield _fair(client, *tables)
+        assert not read_world(client, *tables).differences()
+
+
+def _make_table(client: Any, table: str) -> None:
+    client.create_table(
+        TableName=table,
+        KeySchema=[
+            {"AttributeName": "pk", "KeyType": "HASH"},
+            {"AttributeName": "sk", "KeyType": "RANGE"},
+        ],
+        AttributeDefinitions=[
+            {"AttributeName": "pk", "AttributeType": "S"},
+            {"AttributeName": "sk", "AttributeType": "S"},
+        ],
+        BillingMode="PAY_PER_REQUEST",
+    )
+
+
+# ---- prizes and their table
+
+
+def test_a_prize_is_found_as_it_was_put(fair: Fair) -> None:
+    prize = fair.put(
+        kind=PrizeKind.PACKET,
+        total=0,
+        per_day=2,
+        per_hour=1,
+        amount_fen=88,
+        image_url="https://example.com/cup.png",
+        description="a cup, 杯子",
+        attributes='{"color":"red"}',
+        once_per_user=True,
+        status=CampaignStatus.OFF,
+        packets=(("packet-1", 3), ("packet-2", 4)),
+    )
+
+    assert fair.draws.list_prizes(fair.campaign.campaign_id) == (prize,)
+    assert fair.draws.list_prizes("no-such-campaign") == ()
+
+
+def test_prizes_come_in_the_order_of_their_ids(fair: Fair) -> None:
+    for prize_id in ("b", "a", "c-1", "c"):
+        fair.put(prize_id)
+
+    assert [prize.prize_id for prize in fair.table().prizes] == ["a", "b", "c", "c-1"]
+
+
+def test_a_prize_is_created_once(fair: Fair) -> None:
+    prize = fair.put()
+
+    assert not fair.draws.put_prize(replace(prize, title="other"), None)
+
+    assert fair.draws.list_prizes(fair.campaign.campaign_id) == (prize,)
+
+
+def test_a_prize_is_replaced_where_it_is_as_it_was_read(fair: Fair) -> None:
+    before = fair.put()
+    after = replace(before, weight=3, image_url=None, version=2)
+
+    assert fair.draws.put_prize(after, before)
+    assert not fair.draws.put_prize(replace(before, weight=4, version=2), before)
+
+    assert fair.draws.list_prizes(fair.campaign.campaign_id) == (after,)
+
+
+def test_there_is_no_prize_without_a_campaign(fair: Fair) -> None:
+    nowhere = a_prize(f"{fair.campaign.campaign_id}-never")
+
+    assert not fair.draws.put_prize(nowhere, None)
+
+    assert fair.draws.find_table(nowhere.campaign_id) is None
+    assert fair.draws.list_prizes(nowhere.campaign_id) == ()
+
+
+def test_every_edit_of_a_campaign_or_a_prize_makes_a_new_table(fair: Fair) -> None:
+    first = fair.table()
+    assert (first.campaign, first.prizes) == (fair.campaign, ())
+
+    prize = fair.put()
+    second = fair.table()
+    edited = replace(fair.campaign, miss_weight=9, rules=DrawRules(3, 2, 5, 7), version=2)
+    assert fair.campaigns.edit(edited, fair.campaign)
+    third = fair.table()
+    heavier = replace(prize, weight=99, version=2)
+    assert fair.draws.put_prize(heavier, prize)
+
+    assert second.prizes == (prize,)
+    assert (third.campaign, third.prizes) == (edited, (prize,))
+    assert fair.table().prizes == (heavier,)
+    versions = [table.version for table in (first, second, third, fair.table())]
+    assert versions == sorted(set(versions))
+
+
+def test_a_refused_edit_leaves_the_table_as_it_is(fair: Fair) -> None:
+    prize = fair.put()
+    before = fair.table()
+
+    assert not fair.draws.put_prize(prize, None)
+    assert not fair.draws.put_prize(prize, replace(prize, version=5))
+
+    assert fair.table() == before
+
+
+# moto still takes the 25 rows of an older DynamoDB.
+@pytest.mark.parametrize("fair", ["fake", "emulator"], indirect=True)
+def test_a_table_may_have_more_prizes_than_one_read_takes(fair: Fair) -> None:
+    ids = [f"prize-{number:03d}" for number in range(100)]
+    for prize_id in ids:
+        fair.put(prize_id)
+
+    assert [prize.prize_id for prize in fair.table().prizes] == ids
+
+
+# ---- draws
+
+
+def test_a_draw_is_found_as_it_was_recorded(fair: Fair) -> None:
+    missed, won = fair.missed(point=2**52 - 1), fair.won(fair.put(), 1)
+
+    assert fair.record(missed) is RecordDrawStatus.RECORDED
+    assert fair.record(won) is RecordDrawStatus.RECORDED
+
+    assert fair.find(missed) == missed
+    assert fair.find(won) == won
+    assert fair.find(fair.missed()) is None
+
+
+def test_a_draw_keeps_the_prize_as_it_was_then(fair: Fair) -> None:
+    prize = fair.put()
+    won = fair.won(prize, 1)
+    fair.record(won)
+
+    assert fair.draws.put_prize(replace(prize, title="other", version=2), prize)
+
+    found = fair.find(won)
+    assert found
+    assert found.prize == prize
+
+
+def test_a_draw_is_recorded_once_and_uses_up_nothing_more(fair: Fair) -> None:
+    prize = fair.put(per_day=3, once_per_user=True)
+    won = fair.won(prize, 1, day_no=1)
+    fair.record(won, DrawRules(1, 1))
+
+    # The cache forgot it, and decides anew.
+    assert fair.record(won, DrawRules(1, 1)) is RecordDrawStatus.DRAWN_BEFORE
+    again = replace(won, unit_no=2, day_no=2)
+    assert fair.record(again) is RecordDrawStatus.DRAWN_BEFORE
+    missed = replace(won, prize=None, unit_no=0, day_no=0, day=NEXT_DAY)
+    assert fair.record(missed) is RecordDrawStatus.DRAWN_BEFORE
+
+    assert fair.find(won) == won
+    assert fair.player() == Player(1, 1, 0)
+    assert fair.player(day=NEXT_DAY) == Player()
+    assert fair.stock(prize) == PrizeStock("cup", 1, (), 1, ())
+
+
+def test_a_users_draws_are_listed_newest_first_and_nobody_elses(fair: Fair) -> None:
+    draws = [fair.missed(drawn_at_ms=NOW_MS + at, day=DAY) for at in (2, 9, 5)]
+    for draw in draws:
+        fair.record(draw)
+    fair.record(fair.missed("bob"))
+    fair.help("bob")
+
+    listed = fair.draws.list_draws(fair.campaign.campaign_id, "ann")
+
+    assert listed == [draws[1], draws[2], draws[0]]
+    assert fair.draws.list_draws(fair.campaign.campaign_id, "cat") == []
+
+
+# ---- attempts and wins
+
+
+def test_a_player_who_did_nothing_has_done_nothing(fair: Fair) -> None:
+    assert fair.player() == Player()
+
+
+def test_attempts_and_misses_in_a_row_are_counted_by_day(fair: Fair) -> None:
+    prize = fair.put()
+    for draw in (
+        fair.missed(),
+        fair.missed(),
+        fair.won(prize, 1),
+        fair.missed(),
+        fair.missed(day=NEXT_DAY),
+    ):
+        assert fair.record(draw) is RecordDrawStatus.RECORDED
+
+    assert fair.player() == Player(attempt_count=4, win_count=1, miss_streak=1)
+    assert fair.player(day=NEXT_DAY) == Player(attempt_count=1, miss_streak=1)
+
+
+def test_nobody_draws_more_often_on_a_day_than_one_may(fair: Fair) -> None:
+    prize, rules = fair.put(), DrawRules(attempts_per_user_per_day=2)
+    fair.record(fair.missed(), rules)
+    fair.record(fair.missed(), rules)
+    late = fair.won(prize, 1)
+
+    assert fair.record(late, rules) is RecordDrawStatus.ATTEMPTS_EXHAUSTED
+    assert fair.record(fair.missed(), rules) is RecordDrawStatus.ATTEMPTS_EXHAUSTED
+
+    assert fair.player() == Player(2, 0, 2)
+    assert fair.find(late) is None
+    assert fair.stock(prize) == PrizeStock("cup")
+    assert fair.record(fair.missed(day=NEXT_DAY), rules) is RecordDrawStatus.RECORDED
+    assert fair.record(fair.missed("bob"), rules) is RecordDrawStatus.RECORDED
+
+
+def test_nobody_wins_more_often_on_a_day_than_one_may(fair: Fair) -> None:
+    prize, rules = fair.put(), DrawRules(3, 1)
+    fair.record(fair.won(prize, 1), rules)
+    second = fair.won(prize, 2)
+
+    assert fair.record(second, rules) is RecordDrawStatus.WINS_EXHAUSTED
+
+    assert fair.stock(prize) == PrizeStock("cup", 1)
+    assert fair.record(fair.missed(), rules) is RecordDrawStatus.RECORDED
+    assert fair.player() == Player(2, 1, 1)
+    assert fair.record(replace(second, day=NEXT_DAY), rules) is RecordDrawStatus.RECORDED
+
+
+def test_the_first_to_be_said_of_both_limits_is_the_attempts(fair: Fair) -> None:
+    prize, rules = fair.put(), DrawRules(1, 1)
+    fair.record(fair.won(prize, 1), rules)
+
+    assert fair.record(fair.won(prize, 1), rules) is RecordDrawStatus.ATTEMPTS_EXHAUSTED
+
+
+def test_lowered_limits_hold_from_then_on(fair: Fair) -> None:
+    prize = fair.put()
+    fair.record(fair.won(prize, 1), DrawRules(5, 5))
+    fair.record(fair.won(prize, 2), DrawRules(5, 5))
+
+    lowered = fair.record(fair.won(prize, 3), DrawRules(5, 1))
+    assert lowered is RecordDrawStatus.WINS_EXHAUSTED
+    assert fair.record(fair.missed(), DrawRules(1, 1)) is RecordDrawStatus.ATTEMPTS_EXHAUSTED
+
+
+# ---- units
+
+
+def test_a_unit_is_won_once(fair: Fair) -> None:
+    prize = fair.put()
+    fair.record(fair.won(prize, 1, "ann"))
+    second = fair.won(prize, 1, "bob")
+
+    assert fair.record(second) is RecordDrawStatus.UNIT_TAKEN
+
+    assert fair.find(second) is None
+    assert fair.player("bob") == Player()
+    assert fair.record(replace(second, unit_no=2)) is RecordDrawStatus.RECORDED
+
+
+def test_a_unit_of_a_days_stock_is_won_once_a_day(fair: Fair) -> None:
+    prize = fair.put(per_day=1)
+    fair.record(fair.won(prize, 1, "ann", day_no=1))
+    second = fair.won(prize, 2, "bob", day_no=1)
+
+    assert fair.record(second) is RecordDrawStatus.UNIT_TAKEN
+    assert fair.stock(prize) == PrizeStock("cup", 1, (), 1, ())
+
+    tomorrow = replace(second, day=NEXT_DAY)
+    assert fair.record(tomorrow) is RecordDrawStatus.RECORDED
+    assert fair.stock(prize, NEXT_DAY) == PrizeStock("cup", 2, (), 1, ())
+
+
+def test_nobody_wins_twice_what_is_won_once_per_user(fair: Fair) -> None:
+    prize = fair.put(once_per_user=True, per_day=5)
+    fair.record(fair.won(prize, 1, day_no=1))
+    second = fair.won(prize, 2, day_no=1, day=NEXT_DAY)
+
+    assert fair.record(second) is RecordDrawStatus.WON_BEFORE
+    # It comes before what the unit says: another unit would not help.
+    assert fair.record(replace(second, unit_no=1)) is RecordDrawStatus.WON_BEFORE
+
+    assert fair.player(day=NEXT_DAY) == Player()
+    assert fair.record(replace(second, user_id="bob")) is RecordDrawStatus.RECORDED
+    other = fair.put("pen", once_per_user=True)
+    assert fair.record(fair.won(other, 1)) is RecordDrawStatus.RECORDED
+
+
+def test_a_prize_may_be_won_again_and_again_unless_it_says_no(fair: Fair) -> None:
+    prize = fair.put()
+
+    for unit_no in (1, 2, 3):
+        assert fair.record(fair.won(prize, unit_no)) is RecordDrawStatus.RECORDED
+
+
+def test_the_stock_tells_the_highest_unit_and_those_below_it_that_are_free(fair: Fair) -> None:
+    prize, other = fair.put(total=9, per_day=9), fair.put("pen")
+    for unit_no, day_no in ((2, 1), (3, 4), (7, 3)):
+        fair.record(fair.won(prize, unit_no, day_no=day_no))
+
+    assert fair.draws.list_stock([prize, other], DAY) == [
+        PrizeStock("cup", 7, (1, 4, 5, 6), 4, (2,)),
+        PrizeStock("pen"),
+    ]
+    assert fair.stock(prize, NEXT_DAY) == PrizeStock("cup", 7, (1, 4, 5, 6))
+
+
+# moto lets several transactions through at once, and the fake takes one at a time.
+@pytest.mark.parametrize("fair", ["emulator"], indirect=True)
+def test_ten_units_are_won_by_ten_of_many_who_race_for_them(fair: Fair) -> None:
+    prize = fair.put(total=10)
+    draws = [fair.won(prize, 1 + number % 10, f"user-{number}") for number in range(40)]
+
+    def record(draw: Draw) -> RecordDrawStatus:
+        while True:
+            with suppress(Unavailable):
+                return fair.record(draw)
+
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(record, draws))
+
+    assert found.count(RecordDrawStatus.RECORDED) == 10
+    assert found.count(RecordDrawStatus.UNIT_TAKEN) == 30
+
+
+# ---- cash
+
+
+def test_a_unit_of_cash_is_a_claim_that_waits_to_be_settled(fair: Fair) -> None:
+    prize = fair.cash(2, 3, per_day=5)
+    (first, _), (second, _) = prize.packets
+
+    assert fair.record(fair.won(prize, 2, day_no=1)) is RecordDrawStatus.RECORDED
+    assert fair.record(fair.won(prize, 4, day_no=2)) is RecordDrawStatus.RECORDED
+
+    claim = ShareFate(first, 2, Fate.CLAIMED, 88, NOW_MS, Person("ann"))
+    assert fair.packets.list_shares(first) == [claim]
+    assert fair.packets.list_shares(second) == [replace(claim, packet_id=second, share_no=2)]
+    assert fair.stock(prize) == PrizeStock("cash", 4, (1, 3), 2, ())
+
+
+def test_a_user_may_win_several_units_of_one_packet(fair: Fair) -> None:
+    prize = fair.cash(3)
+    ((packet_id, _),) = prize.packets
+
+    for unit_no in (1, 2):
+        assert fair.record(fair.won(prize, unit_no)) is RecordDrawStatus.RECORDED
+    fair.record(fair.won(prize, 3, "bob"))
+
+    takers = fair.packets.list_takers(packet_id, ["ann", "bob", "cat"])
+    assert sorted((taker.user_id, taker.share_no, taker.amount_fen) for taker in takers) == [
+        ("ann", 1, 88),
+        ("ann", 2, 88),
+        ("bob", 3, 88),
+    ]
+
+
+def test_a_unit_of_cash_is_won_once(fair: Fair) -> None:
+    prize = fair.cash(2)
+    fair.record(fair.won(prize, 1, "ann"))
+
+    assert fair.record(fair.won(prize, 1, "bob")) is RecordDrawStatus.UNIT_TAKEN
+    assert fair.record(fair.won(prize, 1, "ann")) is RecordDrawStatus.UNIT_TAKEN
+
+    assert fair.player("bob") == Player()
+
+
+def test_a_unit_that_went_back_to_the_operator_is_not_won(fair: Fair) -> None:
+    prize = fair.cash(2)
+    ((packet_id, _),) = prize.packets
+    packet = fair.packets.find_packet(packet_id)
+    assert packet
+    closing = fair.packets.begin_close(packet, NOW_MS)
+    refund = Transfer(
+        f"refund:{packet_id}:1",
+        TransferKind.REFUND,
+        escrow_account(packet_id),
+        user_account(packet.sender.user_id),
+        88,
+        NOW_MS,
+    )
+    assert fair.ledger.refund(closing, [a_refund(packet, 1)], refund, NOW_MS)
+    late = fair.won(prize, 1)
+
+    assert fair.record(late) is RecordDrawStatus.UNIT_REFUNDED
+
+    assert fair.find(late) is None
+    assert fair.player() == Player()
+    assert fair.stock(prize) == PrizeStock("cash", 1)
+    assert fair.record(replace(late, unit_no=2)) is RecordDrawStatus.RECORDED
+
+
+def test_a_won_share_is_settled_like_any_claim(fair: Fair) -> None:
+    winner = f"winner-{next(_numbers)}"
+    prize = fair.cash(1)
+    ((packet_id, _),) = prize.packets
+    fair.record(fair.won(prize, 1, winner))
+    (share,) = fair.packets.list_shares(packet_id)
+    payment = Transfer(
+        f"settle:{packet_id}:1",
+        TransferKind.SETTLE,
+        escrow_account(packet_id),
+        user_account(winner),
+        88,
+        NOW_MS,
+    )
+
+    assert fair.ledger.settle([(share, payment)], NOW_MS)
+    assert not fair.ledger.settle([(share, payment)], NOW_MS)
+
+    assert fair.ledger.balance_fen(user_account(winner)) == 88
+
+
+def test_a_prizes_packet_is_funded_without_the_campaigns_budget(fair: Fair) -> None:
+    ((packet_id, _),) = fair.cash(3).packets
+
+    found = fair.campaigns.find_campaign(fair.campaign.campaign_id)
+    assert found == fair.campaign
+    assert fair.campaigns.list_packet_ids(fair.campaign.campaign_id, None, 9) == []
+    packet = fair.packets.find_packet(packet_id)
+    assert packet
+    assert packet.rules == Rules(campaign_id=fair.campaign.campaign_id, prize_id="cash")
+
+
+@pytest.mark.parametrize("fair", ["fake", "emulator"], indirect=True)
+def test_a_prizes_packet_waits_for_nothing_but_its_end(fair: Fair) -> None:
+    ((packet_id, _),) = fair.cash(3).packets
+    packet = fair.packets.find_packet(packet_id)
+    assert packet
+    end_ms = packet.expires_at_ms
+    far_ms = end_ms + 86_400_000
+
+    assert packet_id not in fair.packets.list_unloaded(far_ms, 8_000)
+    assert packet_id not in fair.packets.list_due(end_ms - 1, 8_000)
+    assert packet_id in fair.packets.list_due(end_ms, 8_000)
+
+    fair.packets.reschedule(packet_id, far_ms)
+    assert packet_id not in fair.packets.list_due(end_ms, 8_000)
+    assert packet_id in fair.packets.list_due(far_ms, 8_000)
+    assert fair.packets.find_packet(packet_id) == replace(packet, expires_at_ms=far_ms)
+
+
+def test_only_an_open_packet_of_a_prize_is_rescheduled(fair: Fair) -> None:
+    ((packet_id, _),) = fair.cash(3).packets
+    packet = fair.packets.find_packet(packet_id)
+    assert packet
+    closing = fair.packets.begin_close(packet, NOW_MS)
+    fair.packets.reschedule(packet_id, NOW_MS + 1)
+    fair.packets.reschedule("no-such-packet", NOW_MS + 1)
+
+    assert fair.packets.find_packet(packet_id) == closing
+    assert fair.packets.find_packet("no-such-packet") is None
+
+
+# ---- seeds of days
+
+
+def test_a_days_seed_is_made_by_whoever_asks_first(fair: Fair) -> None:
+    campaign_id = fair.campaign.campaign_id
+
+    first = fair.draws.day_seed(campaign_id, DAY, lambda size: b"a" * size)
+    second = fair.draws.day_seed(campaign_id, DAY, lambda size: b"b" * size)
+    next_day = fair.draws.day_seed(campaign_id, NEXT_DAY, lambda size: b"c" * size)
+
+    assert (first, second, next_day) == (b"a" * 16, b"a" * 16, b"c" * 16)
+
+
+def test_two_who_make_a_days_seed_at_once_get_the_same_one(fair: Fair) -> None:
+    campaign_id = fair.campaign.campaign_id
+
+    def slow(size: int) -> bytes:
+        fair.draws.day_seed(campaign_id, DAY, lambda size: b"first of 16 byte"[:size])
+        return b"b" * size
+
+    assert fair.draws.day_seed(campaign_id, DAY, slow) == b"first of 16 byte"
+
+
+# ---- helps
+
+
+def test_a_help_gives_one_more_attempt_that_day(fair: Fair) -> None:
+    rules = DrawRules(attempts_per_user_per_day=1)
+    fair.record(fair.missed(), rules)
+
+    assert fair.help("bob") is HelpStatus.HELPED
+
+    assert fair.player() == Player(0, 0, 1)
+    assert fair.record(fair.missed(), rules) is RecordDrawStatus.RECORDED
+    assert fair.record(fair.missed(), rules) is RecordDrawStatus.ATTEMPTS_EXHAUSTED
+    assert fair.player(day=NEXT_DAY) == Player()
+
+
+def test_a_help_may_come_before_the_first_draw(fair: Fair) -> None:
+    prize, rules = fair.put(), DrawRules(1, 1)
+
+    assert fair.help("bob") is HelpStatus.HELPED
+    assert fair.player() == Player(-1, 0, 0)
+
+    assert fair.record(fair.won(prize, 1), rules) is RecordDrawStatus.RECORDED
+    assert fair.record(fair.won(prize, 2), rules) is RecordDrawStatus.WINS_EXHAUSTED
+    assert fair.record(fair.missed(), rules) is RecordDrawStatus.RECORDED
+    assert fair.record(fair.missed(), rules) is RecordDrawStatus.ATTEMPTS_EXHAUSTED
+
+
+def test_a_friend_helps_a_user_once_for_ever(fair: Fair) -> None:
+    fair.help("bob")
+
+    assert fair.help("bob") is HelpStatus.HELPED_BEFORE
+    assert fair.help("bob", day=NEXT_DAY) is HelpStatus.HELPED_BEFORE
+
+    assert fair.player() == Player(-1)
+    assert fair.player(day=NEXT_DAY) == Player()
+    # The other way round, and of somebody else, it is another pair.
+    assert fair.help("ann", inviter_id="bob") is HelpStatus.HELPED
+    assert fair.help("bob", inviter_id="cat") is HelpStatus.HELPED
+
+
+def test_friends_help_a_user_so_often_a_day_and_no_more(fair: Fair) -> None:
+    assert fair.help("bob", helps_max=2) is HelpStatus.HELPED
+    assert fair.help("cat", helps_max=2) is HelpStatus.HELPED
+
+    assert fair.help("dan", helps_max=2) is HelpStatus.HELPS_EXHAUSTED
+    assert fair.help("cat", helps_max=2) is HelpStatus.HELPED_BEFORE
+
+    assert fair.player() == Player(-2)
+    # Who was refused has not helped, and may on another day.
+    assert fair.help("dan", helps_max=2, day=NEXT_DAY) is HelpStatus.HELPED
+
+
+def test_helps_without_a_limit_are_not_limited(fair: Fair) -> None:
+    for number in range(9):
+        assert fair.help(f"friend-{number}", helps_max=0) is HelpStatus.HELPED
+
+
+def test_a_help_meets_draws_that_were_counted_before(fair: Fair) -> None:
+    fair.record(fair.missed())
+    fair.record(fair.missed())
+
+    fair.help("bob")
+
+    assert fair.player() == Player(1, 0, 2)
