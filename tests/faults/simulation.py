@@ -2,9 +2,10 @@
 
 One seed is one schedule: who runs next, what fails, when the cache forgets and the clock jumps.
 Then the faults stop, the sweep and the queue get their time, and every invariant must hold. The
-naive control answers after the cache alone, as the usual design does, and must fail.
+naive control answers after the cache alone, as the usual design does, and must fail. For every two
+schedules of packets there is one of a lottery (`draws`); --of runs those of one kind.
 
-    python -m tests.faults.simulation --schedules 5000 --seed 1
+    python -m tests.faults.simulation --schedules 5000 --seed 1 [--of draws]
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from greenlet import getcurrent, greenlet
@@ -307,11 +309,19 @@ class Result:
     first_differences: list[Difference] = field(default_factory=list)
 
 
-def run_schedules(count: int, seed: int, *, is_naive: bool = False) -> Result:
+PACKETS, DRAWS = "packets", "draws"
+
+_SUMMED = ("schedules", "steps", "faults", "violations", "seconds")
+
+
+def run_schedules(count: int, seed: int, *, of: str = PACKETS, is_naive: bool = False) -> Result:
     """Run *count* schedules from consecutive seeds."""
+    # It builds on this module.
+    from tests.faults.draws import DrawSchedule
+
     result = Result()
     for number in range(seed, seed + count):
-        schedule = Schedule(number, is_naive)
+        schedule = (DrawSchedule if of == DRAWS else Schedule)(number, is_naive)
         differences = schedule.run()
         result.schedules += 1
         result.steps += schedule.steps
@@ -325,13 +335,13 @@ def run_schedules(count: int, seed: int, *, is_naive: bool = False) -> Result:
     return result
 
 
-def run_on_all_cores(count: int, seed: int) -> Result:
+def run_on_all_cores(count: int, seed: int, of: str) -> Result:
     """Run *count* schedules in as many processes as there are cores; the result is the same."""
     total = Result()
     starts = range(seed, seed + count, _CHUNK)
     sizes = [min(_CHUNK, seed + count - start) for start in starts]
     with ProcessPoolExecutor() as pool:
-        for part in pool.map(run_schedules, sizes, starts):
+        for part in pool.map(partial(run_schedules, of=of), sizes, starts):
             total.schedules += part.schedules
             total.steps += part.steps
             total.faults += part.faults
@@ -348,31 +358,39 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--schedules", type=int, default=5_000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--of", choices=(PACKETS, DRAWS))
     arguments = parser.parse_args()
+    counts = {PACKETS: arguments.schedules, DRAWS: arguments.schedules // 2}
+    if arguments.of:
+        counts = {arguments.of: arguments.schedules}
+    figures = {of: _figures(of, count, arguments.seed) for of, count in counts.items() if count}
+    total = {name: sum(found[name] for found in figures.values()) for name in _SUMMED}
+    # Each kind's own control must fail.
+    naive_rate = min(found["naive_violation_rate"] for found in figures.values())
+    print(
+        json.dumps({**total, "naive_violation_rate": naive_rate, "seed": arguments.seed, **figures})
+    )
+    return 1 if total["violations"] or naive_rate <= 0.5 else 0
+
+
+def _figures(of: str, count: int, seed: int) -> dict[str, Any]:
     began_at = time.monotonic()
-    real = run_on_all_cores(arguments.schedules, arguments.seed)
-    naive_count = min(200, arguments.schedules)
-    naive = run_schedules(naive_count, arguments.seed, is_naive=True)
+    real = run_on_all_cores(count, seed, of)
+    naive_count = min(200, count)
+    naive = run_schedules(naive_count, seed, of=of, is_naive=True)
     if real.first_seed is not None:
-        print(f"first violation with --schedules 1 --seed {real.first_seed}:")
+        print(f"first violation with --of {of} --schedules 1 --seed {real.first_seed}:")
         for difference in real.first_differences:
             print(f"  {difference}")
-    print("what the flows met:", dict(real.events.most_common()))
-    naive_rate = naive.violations / naive_count
-    print(
-        json.dumps(
-            {
-                "schedules": real.schedules,
-                "steps": real.steps,
-                "faults": real.faults,
-                "violations": real.violations,
-                "naive_violation_rate": round(naive_rate, 3),
-                "seed": arguments.seed,
-                "seconds": round(time.monotonic() - began_at, 1),
-            }
-        )
-    )
-    return 1 if real.violations or naive_rate <= 0.5 else 0
+    print(f"what the flows met in schedules of {of}:", dict(real.events.most_common()))
+    return {
+        "schedules": real.schedules,
+        "steps": real.steps,
+        "faults": real.faults,
+        "violations": real.violations,
+        "naive_violation_rate": round(naive.violations / naive_count, 3),
+        "seconds": round(time.monotonic() - began_at, 1),
+    }
 
 
 if __name__ == "__main__":

@@ -6,18 +6,24 @@ import os
 import subprocess
 import sys
 
-from tests.faults.simulation import Schedule, run_schedules
+import pytest
+
+from redpacket.domain.lottery import PrizeKind
+from tests.faults.draws import DrawSchedule
+from tests.faults.simulation import DRAWS, PACKETS, Schedule, run_schedules
 
 
-def test_no_fault_makes_or_loses_a_fen() -> None:
-    result = run_schedules(300, seed=1)
+@pytest.mark.parametrize(("of", "count"), [(PACKETS, 300), (DRAWS, 150)])
+def test_no_fault_makes_or_loses_a_fen_or_a_prize(of: str, count: int) -> None:
+    result = run_schedules(count, seed=1, of=of)
 
     assert result.first_differences == []
-    assert result.faults > 300 * 20
+    assert result.faults > count * 20
 
 
-def test_transactions_meet_others_that_hold_their_rows() -> None:
-    schedules = [Schedule(seed) for seed in range(1, 21)]
+@pytest.mark.parametrize("kind", [Schedule, DrawSchedule])
+def test_transactions_meet_others_that_hold_their_rows(kind: type[Schedule]) -> None:
+    schedules = [kind(seed) for seed in range(1, 21)]
 
     for schedule in schedules:
         schedule.run()
@@ -25,14 +31,16 @@ def test_transactions_meet_others_that_hold_their_rows() -> None:
     assert sum(schedule.faults.contended_count for schedule in schedules) > 20
 
 
-def test_the_usual_design_does_not_survive() -> None:
-    assert run_schedules(100, seed=1, is_naive=True).violations > 50
+@pytest.mark.parametrize("of", [PACKETS, DRAWS])
+def test_the_usual_design_does_not_survive(of: str) -> None:
+    assert run_schedules(100, seed=1, of=of, is_naive=True).violations > 50
 
 
-def test_a_seed_is_one_story_whatever_the_hash_seed() -> None:
+@pytest.mark.parametrize("kind", [Schedule, DrawSchedule])
+def test_a_seed_is_one_story_whatever_the_hash_seed(kind: type[Schedule]) -> None:
     code = (
-        "from tests.faults.simulation import Schedule;"
-        "one = Schedule(11); one.run(); print(one.steps, one.faults.count, one.story)"
+        f"from {kind.__module__} import {kind.__name__} as Kind;"
+        "one = Kind(11); one.run(); print(one.steps, one.faults.count, one.story)"
     )
 
     told = {
@@ -55,3 +63,16 @@ def test_the_story_of_a_schedule_can_be_read() -> None:
     schedule.run()
 
     assert any("was told share" in line for line in schedule.story)
+
+
+def test_much_happens_in_schedules_of_draws() -> None:
+    schedules = [DrawSchedule(seed) for seed in range(1, 41)]
+    for schedule in schedules:
+        schedule.run()
+
+    told = [draw for schedule in schedules for draw in schedule.told_to.values()]
+    stories = "\n".join(line for schedule in schedules for line in schedule.story)
+    assert {draw.prize and draw.prize.kind for draw in told} == {None, *PrizeKind}
+    assert any(len({draw.day for draw in one.told_to.values()}) > 1 for one in schedules)
+    for line in ("is told attempts_exhausted", " helped user-", "a day passes", "is flushed"):
+        assert line in stories
