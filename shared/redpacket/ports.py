@@ -94,12 +94,21 @@ class Quotas(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ListItem:
-    """A line of what a user sent or received; *amount_fen* is the packet's total where sent."""
+    """A line of what a user sent or received; *amount_fen* is the packet's total where sent.
+
+    *won_no* is the share's number in a prize's packet, of which one may win several; else 0.
+    """
 
     packet_id: str
     amount_fen: int
     at_ms: int
     is_luckiest: bool
+    won_no: int = 0
+
+    @property
+    def cursor(self) -> str:
+        """What names this line, and no other of its list."""
+        return f"{self.packet_id}.{self.won_no}" if self.won_no else self.packet_id
 
 
 class Packets(Protocol):

@@ -324,4 +324,5 @@ def _list_item(row: dict[str, Any], amount: str) -> ListItem:
         amount_fen=row[amount],
         at_ms=int(row["list_sk"].partition("#")[0]),
         is_luckiest=row.get("is_luckiest", False),
+        won_no=keys.won_no(row["sk"]),
     )

@@ -84,6 +84,12 @@ def prize_taker(packet_id: str, user_id: str, share_no: int) -> dict[str, str]:
     return {**key, "sk": f"{key['sk']}#{share_no}"}
 
 
+def won_no(sort_key: str) -> int:
+    """Read the share's number from a key of `prize_taker`; 0 from any other."""
+    _, _, number = sort_key.removeprefix(TAKER_PREFIX).partition("#")
+    return int(number) if sort_key.startswith(TAKER_PREFIX) and number else 0
+
+
 USER_PREFIX = "user#"
 TAKER_PREFIX = "claim#"
 

@@ -70,12 +70,12 @@ PAGE_SIZE = 50
 
 
 def page_of(found: Sequence[ListItem], cursor: str | None, *, packets: Packets) -> PacketList:
-    """Cut the page after *cursor*, the id of the last packet shown, and look up its statuses.
+    """Cut the page after *cursor*, which names the last item shown, and look up its statuses.
 
     An unknown cursor shows the first page.
     """
-    ids = [item.packet_id for item in found]
-    start = ids.index(cursor) + 1 if cursor in ids else 0
+    cursors = [item.cursor for item in found]
+    start = cursors.index(cursor) + 1 if cursor in cursors else 0
     page = found[start : start + PAGE_SIZE]
     rows = {row.packet_id: row for row in packets.list_packets([item.packet_id for item in page])}
     has_more = start + PAGE_SIZE < len(found)
@@ -88,5 +88,5 @@ def page_of(found: Sequence[ListItem], cursor: str | None, *, packets: Packets) 
         total_fen=sum(item.amount_fen for item in found),
         count=len(found),
         luckiest_count=sum(item.is_luckiest for item in found),
-        next=page[-1].packet_id if has_more else None,
+        next=page[-1].cursor if has_more else None,
     )

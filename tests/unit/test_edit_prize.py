@@ -1,0 +1,530 @@
+"""Prizes are put and edited while people draw; cash is funded first, and never twice."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from redpacket.domain.campaign import Campaign
+from redpacket.domain.claim import GrabStatus
+from redpacket.domain.errors import (
+    CampaignEnded,
+    CampaignNotFound,
+    InsufficientFunds,
+    InvalidRequest,
+    PacketNotFound,
+    Unavailable,
+    VersionConflict,
+)
+from redpacket.domain.lottery import (
+    PRIZES_MAX,
+    UNITS_MAX,
+    Draw,
+    Prize,
+    PrizeKind,
+    RecordDrawStatus,
+)
+from redpacket.domain.packet import Kind, Packet, PacketStatus, Person, Rules
+from redpacket.flows.edit_campaign import edit_campaign
+from redpacket.flows.edit_prize import PrizeDesk, change_stock, put_prize
+from redpacket.flows.read_records import page_of
+from tests.builders import NOW_MS, a_campaign, a_prize
+from tests.town import Town
+
+OPERATOR = Person("operator")
+DAY = "20270129"
+
+
+class Office:
+    """A town with one campaign and an operator who has money."""
+
+    def __init__(self, town: Town) -> None:
+        self.town = town
+        self.campaign: Campaign = a_campaign(campaign_id="fair")
+        assert town.campaigns.create(self.campaign)
+        town.deposit("operator", 10_000)
+
+    def plan(self, prize_id: str = "cup", **changes: Any) -> Prize:
+        return a_prize("fair", prize_id, **changes)
+
+    def cash(self, total: int = 5, **changes: Any) -> Prize:
+        changes = {"kind": PrizeKind.PACKET, "amount_fen": 100, **changes}
+        return self.plan("cash", total=total, **changes)
+
+    def put(
+        self, plan: Prize, version: int | None = None, operator: Person = OPERATOR
+    ) -> tuple[Prize, bool]:
+        return put_prize(plan, version, operator, desk=self._desk())
+
+    def stock(self, prize: Prize, delta: int, version: int | None = None) -> Prize:
+        return change_stock("fair", prize.prize_id, delta, version, OPERATOR, desk=self._desk())
+
+    def _desk(self) -> PrizeDesk:
+        town = self.town
+        return PrizeDesk(
+            campaigns=town.campaigns,
+            draws=town.draws,
+            ledger=town.ledger,
+            packets=town.packets,
+            clock=town.clock,
+            new_id=lambda _: f"prizes-{next(town._ids):015d}",
+            new_seed=lambda size: b"s" * size,
+        )
+
+    def edit(self, **changes: Any) -> None:
+        edit_campaign(
+            replace(self.campaign, **changes),
+            None,
+            None,
+            campaigns=self.town.campaigns,
+            draws=self.town.draws,
+            packets=self.town.packets,
+        )
+
+    def found(self) -> tuple[Prize, ...]:
+        return self.town.draws.list_prizes("fair")
+
+    def packets_of(self, prize: Prize) -> list[Packet]:
+        found = [self.town.packets.find_packet(packet_id) for packet_id, _ in prize.packets]
+        return [packet for packet in found if packet]
+
+    def win(self, prize: Prize, unit_no: int, user_id: str = "ann") -> RecordDrawStatus:
+        draw = Draw(
+            campaign_id="fair",
+            user_id=user_id,
+            draw_id=f"draw-{prize.prize_id}-{unit_no}-{user_id}",
+            day=DAY,
+            drawn_at_ms=self.town.clock.now_ms(),
+            point=7,
+            odds=f"{prize.prize_id}:1|0",
+            table_version=1,
+            prize=prize,
+            unit_no=unit_no,
+        )
+        return self.town.draws.record_draw(draw, self.campaign.rules)
+
+    def balance_fen(self) -> int:
+        return self.town.balance_fen("operator")
+
+
+@pytest.fixture
+def office(town: Town) -> Office:
+    return Office(town)
+
+
+# ---- putting and editing
+
+
+def test_the_first_put_creates_and_the_next_one_edits(office: Office) -> None:
+    created, is_new = office.put(office.plan())
+    edited, is_new_again = office.put(office.plan(weight=3, title="other"))
+
+    assert (is_new, is_new_again) == (True, False)
+    assert (created.version, edited.version) == (1, 2)
+    assert office.found() == (edited,)
+    assert (edited.weight, edited.title) == (3, "other")
+
+
+def test_an_edit_of_another_version_than_it_names_is_refused(office: Office) -> None:
+    office.put(office.plan())
+    office.put(office.plan(weight=2), 1)
+
+    for version in (1, 3):
+        with pytest.raises(VersionConflict, match="version 2"):
+            office.put(office.plan(weight=3), version)
+
+    with pytest.raises(VersionConflict, match="does not exist"):
+        office.put(office.plan("pen"), 1)
+    assert [prize.weight for prize in office.found()] == [2]
+
+
+def test_there_are_no_prizes_of_no_campaign(office: Office) -> None:
+    with pytest.raises(CampaignNotFound):
+        office.put(a_prize("never"))
+
+
+@pytest.mark.parametrize("prize_id", ["", "Cup", "cup#1", "a" * 64, "cup,1"])
+def test_a_prizes_id_is_a_slug(office: Office, prize_id: str) -> None:
+    with pytest.raises(CampaignNotFound):
+        office.put(office.plan(prize_id))
+
+
+def test_a_put_that_meets_another_is_done_upon_it(office: Office) -> None:
+    office.put(office.plan())
+    _meet(office, lambda: office.put(office.plan(weight=2)))
+
+    edited, _ = office.put(office.plan(weight=3))
+
+    assert (edited.weight, edited.version) == (3, 3)
+
+
+def test_a_put_that_meets_another_is_refused_where_it_names_a_version(office: Office) -> None:
+    office.put(office.plan())
+    _meet(office, lambda: office.put(office.plan(weight=2)))
+
+    with pytest.raises(VersionConflict):
+        office.put(office.plan(weight=3), 1)
+
+    assert [prize.weight for prize in office.found()] == [2]
+
+
+@pytest.mark.parametrize(
+    ("field", "changes"),
+    [
+        ("kind", {"kind": PrizeKind.PACKET, "amount_fen": 100}),
+        ("amount_fen", {"amount_fen": 1}),
+        ("total", {"total": 4}),
+        ("total", {"total": 6}),
+    ],
+    ids=str,
+)
+def test_what_units_are_worth_never_changes_and_stock_is_not_overwritten(
+    office: Office, field: str, changes: dict[str, Any]
+) -> None:
+    prize, _ = office.put(office.plan())
+
+    with pytest.raises(InvalidRequest) as refused:
+        office.put(office.plan(**changes))
+
+    assert field in {error["field"] for error in refused.value.errors}
+    assert office.found() == (prize,)
+
+
+def test_a_campaign_has_so_many_prizes_and_no_more(office: Office) -> None:
+    for number in range(PRIZES_MAX):
+        office.put(office.plan(f"prize-{number}"))
+
+    with pytest.raises(InvalidRequest):
+        office.put(office.plan("one-more"))
+
+    office.put(office.plan("prize-7", weight=1))
+
+
+# ---- stock
+
+
+def test_stock_changes_by_deltas(office: Office) -> None:
+    prize, _ = office.put(office.plan(total=5))
+
+    more = office.stock(prize, 3)
+    less = office.stock(prize, -6)
+
+    assert (more.total, more.version) == (8, 2)
+    assert (less.total, less.version) == (2, 3)
+    assert office.found() == (less,)
+
+
+def test_two_deltas_at_once_add_up(office: Office) -> None:
+    prize, _ = office.put(office.plan(total=5))
+    _meet(office, lambda: office.stock(prize, 2))
+
+    assert office.stock(prize, 3).total == 10
+
+
+def test_a_delta_may_name_the_version_it_changes(office: Office) -> None:
+    prize, _ = office.put(office.plan(total=5))
+    office.stock(prize, 2, 1)
+
+    # A repeat, whose first answer was lost, does not add twice.
+    with pytest.raises(VersionConflict):
+        office.stock(prize, 2, 1)
+
+    assert office.found()[0].total == 7
+
+
+def test_stock_is_not_lowered_below_what_was_won(office: Office) -> None:
+    prize, _ = office.put(office.plan(total=5))
+    office.win(prize, 1)
+    office.win(prize, 3)
+
+    with pytest.raises(InvalidRequest, match="3 of 5"):
+        office.stock(prize, -3)
+
+    assert office.stock(prize, -2).total == 3
+
+
+def test_stock_is_not_lowered_below_nothing_nor_raised_above_all(office: Office) -> None:
+    prize, _ = office.put(office.plan(total=5))
+
+    with pytest.raises(InvalidRequest):
+        office.stock(prize, -6)
+    with pytest.raises(InvalidRequest):
+        office.stock(prize, UNITS_MAX)
+
+    assert office.stock(prize, -5).total == 0
+
+
+def test_there_is_no_stock_of_what_does_not_exist(office: Office) -> None:
+    with pytest.raises(CampaignNotFound, match="prize"):
+        office.stock(office.plan(), 1)
+
+
+# ---- cash
+
+
+def test_cash_is_funded_with_the_operators_money_and_not_the_campaigns_budget(
+    office: Office,
+) -> None:
+    prize, _ = office.put(office.cash(5))
+
+    (packet,) = office.packets_of(prize)
+    assert prize.packets == ((packet.packet_id, 5),)
+    assert (packet.kind, packet.terms.total_fen, packet.terms.count) == (Kind.EQUAL, 500, 5)
+    assert packet.rules == Rules(campaign_id="fair", prize_id="cash")
+    assert packet.expires_at_ms == office.campaign.ends_at_ms
+    assert office.balance_fen() == 9_500
+    assert office.town.campaigns.find_campaign("fair") == office.campaign
+
+
+def test_cash_without_units_is_not_funded(office: Office) -> None:
+    prize, _ = office.put(office.cash(0))
+
+    assert prize.packets == ()
+    assert [count for _, count in office.stock(prize, 2).packets] == [2]
+
+
+def test_more_cash_is_one_packet_more(office: Office) -> None:
+    prize, _ = office.put(office.cash(5))
+
+    more = office.stock(prize, 3)
+
+    assert more.packets[:1] == prize.packets
+    assert [packet.terms.total_fen for packet in office.packets_of(more)] == [500, 300]
+    assert office.balance_fen() == 9_200
+
+
+def test_less_cash_keeps_its_packet_which_pays_for_units_added_later(office: Office) -> None:
+    prize, _ = office.put(office.cash(5))
+
+    less = office.stock(prize, -3)
+    again = office.stock(less, 4)
+
+    assert (less.packets, less.total) == (prize.packets, 2)
+    assert [count for _, count in again.packets] == [5, 1]
+    assert office.balance_fen() == 9_400
+
+
+def test_editing_cash_moves_no_money(office: Office) -> None:
+    prize, _ = office.put(office.cash(5))
+
+    edited, _ = office.put(office.cash(5, weight=1, title="other"))
+
+    assert edited.packets == prize.packets
+    assert office.balance_fen() == 9_500
+
+
+def test_cash_that_the_operator_does_not_have_is_no_prize(office: Office) -> None:
+    with pytest.raises(InsufficientFunds):
+        office.put(office.cash(101))
+
+    assert office.found() == ()
+    assert office.balance_fen() == 10_000
+
+
+def test_cash_needs_an_amount_and_is_bounded(office: Office) -> None:
+    with pytest.raises(InvalidRequest):
+        office.put(office.cash(5, amount_fen=None))
+    with pytest.raises(InvalidRequest):
+        office.put(office.cash(UNITS_MAX, amount_fen=10**9))
+
+
+def test_a_campaign_that_is_over_funds_nothing(office: Office) -> None:
+    prize, _ = office.put(office.cash(5))
+    office.town.clock.at_ms = office.campaign.ends_at_ms
+
+    with pytest.raises(CampaignEnded):
+        office.stock(prize, 1)
+
+    assert office.balance_fen() == 9_500
+    assert office.stock(prize, -1).total == 4
+
+
+def test_who_is_cut_off_between_money_and_prize_pays_once(office: Office) -> None:
+    _lose_prize_writes(office)
+    with pytest.raises(Unavailable):
+        office.put(office.cash(5))
+    assert (office.found(), office.balance_fen()) == ((), 9_500)
+    office.town.before_each_transaction(lambda _: None)
+
+    prize, _ = office.put(office.cash(5, title="another title"))
+
+    assert len(prize.packets) == 1
+    assert office.balance_fen() == 9_500
+
+
+def test_who_is_cut_off_and_thinks_again_gets_the_first_money_back_at_the_end(
+    office: Office,
+) -> None:
+    _lose_prize_writes(office)
+    with pytest.raises(Unavailable):
+        office.put(office.cash(5))
+    office.town.before_each_transaction(lambda _: None)
+    prize, _ = office.put(office.cash(3))
+    assert office.balance_fen() == 9_200
+
+    office.town.clock.at_ms = office.campaign.ends_at_ms
+    office.town.expire()
+
+    assert office.balance_fen() == 10_000
+    assert [packet.status for packet in office.packets_of(prize)] == [PacketStatus.CLOSED]
+
+
+def test_two_deltas_of_cash_at_once_are_funded_each(office: Office) -> None:
+    prize, _ = office.put(office.cash(1))
+    _meet(office, lambda: office.stock(prize, 2))
+
+    more = office.stock(prize, 3)
+
+    assert more.total == sum(count for _, count in more.packets) == 6
+    # The loser's first packet is nobody's, and comes back at the end.
+    office.town.clock.at_ms = office.campaign.ends_at_ms
+    office.town.expire()
+    assert office.balance_fen() == 10_000
+
+
+# ---- what becomes of a prize's packet
+
+
+def test_nobody_grabs_a_prizes_packet(office: Office) -> None:
+    prize, _ = office.put(office.cash(5))
+    (packet,) = office.packets_of(prize)
+
+    with pytest.raises(PacketNotFound):
+        office.town.grab(packet, "ann")
+    with pytest.raises(PacketNotFound):
+        office.town.open(packet, "ann", "token")
+    # Not even where the cache should know it.
+    office.town.board.load(packet, [])
+    with pytest.raises(PacketNotFound):
+        office.town.grab(packet, "ann")
+
+    assert office.town.packets.list_shares(packet.packet_id) == []
+
+
+def test_the_sweep_never_loads_a_prizes_packet(office: Office) -> None:
+    prize, _ = office.put(office.cash(5))
+    (packet,) = office.packets_of(prize)
+    office.town.clock.at_ms = office.campaign.ends_at_ms - 1
+    office.town.repair()
+    office.town.expire()
+
+    status = office.town.board.grab(packet.packet_id, "ann").status
+    assert status is GrabStatus.PACKET_NOT_LOADED
+
+
+def test_what_was_won_is_paid_and_the_rest_comes_back_at_the_end(office: Office) -> None:
+    prize, _ = office.put(office.cash(5))
+    office.win(prize, 1, "ann")
+    office.win(prize, 2, "ann")
+    office.win(prize, 4, "bob")
+
+    # The draws' rows are the outbox, as with every claim.
+    office.town.pass_time(120_000)
+    assert office.town.repair() == (3, 0)
+    assert office.town.settle() == set()
+    office.town.clock.at_ms = office.campaign.ends_at_ms
+    office.town.expire()
+
+    assert office.town.balance_fen("ann") == 200
+    assert office.town.balance_fen("bob") == 100
+    assert office.balance_fen() == 9_700
+    assert [packet.status for packet in office.packets_of(prize)] == [PacketStatus.CLOSED]
+    assert office.win(prize, 3, "cat") is RecordDrawStatus.UNIT_REFUNDED
+    assert office.town.reconcile().differences == []
+    assert office.town.differences(bound_ms=120_000) == []
+
+
+def test_a_win_that_comes_with_the_refund_is_paid_or_refused_and_never_both(
+    office: Office,
+) -> None:
+    prize, _ = office.put(office.cash(3))
+    office.town.clock.at_ms = office.campaign.ends_at_ms
+    told: list[RecordDrawStatus] = []
+
+    def win_before_the_refund(operations: list[Any]) -> None:
+        if not told and any("share#" in str(operation) for operation in operations):
+            told.append(RecordDrawStatus.RECORDED)
+            assert office.win(prize, 2) is RecordDrawStatus.RECORDED
+
+    office.town.before_each_transaction(win_before_the_refund)
+    office.town.expire()
+    office.town.pass_time(120_000)
+    office.town.repair()
+    office.town.settle()
+    office.town.expire()
+
+    assert told
+    assert office.town.balance_fen("ann") == 100
+    assert office.balance_fen() == 9_900
+
+
+def test_what_was_won_is_listed_share_by_share_and_page_by_page(office: Office) -> None:
+    prize, _ = office.put(office.cash(60))
+    for unit_no in range(1, 61):
+        office.win(prize, unit_no)
+    found = office.town.packets.list_received("ann", None)
+
+    first = page_of(found, None, packets=office.town.packets)
+    second = page_of(found, first.next, packets=office.town.packets)
+
+    assert (first.count, first.total_fen, second.next) == (60, 6_000, None)
+    shown = [item.won_no for page in (first, second) for item, _ in page.items]
+    assert sorted(shown) == list(range(1, 61))
+
+
+def test_cash_lasts_until_the_campaigns_end_wherever_it_is_moved(office: Office) -> None:
+    prize, _ = office.put(office.cash(3))
+    office.stock(prize, 2)
+    ends_at_ms = office.campaign.ends_at_ms
+
+    for moved_ms in (ends_at_ms + 86_400_000, NOW_MS + 60_000):
+        office.edit(ends_at_ms=moved_ms)
+        packets = office.packets_of(office.found()[0])
+        assert [packet.expires_at_ms for packet in packets] == [moved_ms, moved_ms]
+
+    office.town.clock.at_ms = NOW_MS + 60_000
+    office.town.expire()
+    assert office.balance_fen() == 10_000
+
+
+def test_money_of_a_prize_that_was_cut_off_lasts_until_the_campaigns_new_end(
+    office: Office,
+) -> None:
+    _lose_prize_writes(office)
+    with pytest.raises(Unavailable):
+        office.put(office.cash(5))
+    office.town.before_each_transaction(lambda _: None)
+    later_ms = office.campaign.ends_at_ms + 1_000
+    office.edit(ends_at_ms=later_ms)
+
+    prize, _ = office.put(office.cash(5))
+
+    assert [packet.expires_at_ms for packet in office.packets_of(prize)] == [later_ms]
+
+
+def _meet(office: Office, do: Any) -> None:
+    """Let *do* happen right before the next edit of a prize is written."""
+    waiting = [do]
+
+    def meet(operations: list[Any]) -> None:
+        if waiting and _writes_prize(operations):
+            waiting.pop()()
+
+    office.town.before_each_transaction(meet)
+
+
+def _lose_prize_writes(office: Office) -> None:
+    def lose(operations: list[Any]) -> None:
+        if _writes_prize(operations):
+            raise Unavailable("cut off")
+
+    office.town.before_each_transaction(lose)
+
+
+def _writes_prize(operations: list[Any]) -> bool:
+    return any(
+        operation.get("Put", {}).get("Item", {}).get("sk", {}).get("S", "").startswith("prize#")
+        for operation in operations
+    )
