@@ -1,0 +1,199 @@
+"""Each check of the lottery finds what is planted, and nothing in a lottery in order."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from redpacket.domain.checks import (
+    Difference,
+    LotteryFacts,
+    PacketFacts,
+    PlayerDay,
+    Unit,
+    check_claim_counts,
+    check_lottery,
+    check_once_per_user,
+    check_outcomes,
+    check_takers,
+    check_told_draws,
+)
+from redpacket.domain.claim import Fate, ShareFate, Taker
+from redpacket.domain.lottery import Draw, PrizeKind
+from redpacket.domain.packet import Person, Rules
+from tests.builders import NOW_MS, a_claim, a_packet, a_prize
+
+DAY = "20270129"
+CUP = a_prize("fair", "cup", total=3, per_day=2, once_per_user=True)
+CASH = a_prize(
+    "fair",
+    "cash",
+    kind=PrizeKind.PACKET,
+    amount_fen=88,
+    total=3,
+    packets=(("packet-1", 2), ("packet-2", 1)),
+)
+MISSED = Draw("fair", "ann", "draw-1", DAY, NOW_MS, 2**51, "cup:10|90", 4)
+WON_CUP = replace(MISSED, draw_id="draw-2", point=0, prize=CUP, unit_no=2, day_no=1)
+WON_CASH = replace(MISSED, user_id="bob", draw_id="draw-3", odds="cash:1|0", prize=CASH, unit_no=3)
+FACTS = LotteryFacts(
+    campaign_id="fair",
+    prizes=[CUP, CASH],
+    draws=[MISSED, WON_CUP, WON_CASH],
+    units=[Unit("cup", 2, "draw-2"), Unit("cup", 1, "draw-2", DAY)],
+    players=[
+        PlayerDay("ann", DAY, 1, 1, 1, 1, 1),
+        PlayerDay("bob", DAY, 1, 1, 0, 1, 1),
+        PlayerDay("cat", DAY, -1, 0, 1, 0, 0),
+    ],
+    shares=[
+        ShareFate("packet-2", 1, Fate.CLAIMED, 88, NOW_MS, Person("bob")),
+        ShareFate("packet-1", 1, Fate.REFUNDED, 88, NOW_MS),
+        ShareFate("packet-of-others", 1, Fate.CLAIMED, 5, NOW_MS, Person("bob")),
+    ],
+)
+
+
+def _found(facts: LotteryFacts) -> list[Difference]:
+    found = check_lottery(facts)
+    assert {difference.rule for difference in found} <= {"I9"}
+    return found
+
+
+def _with_win(**changes: Any) -> LotteryFacts:
+    """Return the facts with a changed win of the cup, and the rows that go with it."""
+    won = replace(WON_CUP, **changes)
+    assert won.prize
+    units = [Unit("cup", won.unit_no, won.draw_id), Unit("cup", won.day_no, won.draw_id, DAY)]
+    return replace(FACTS, draws=[MISSED, won, WON_CASH], units=units)
+
+
+def test_a_lottery_in_order_has_no_differences() -> None:
+    assert check_lottery(FACTS) == []
+    assert check_outcomes(FACTS.draws) == []
+    assert check_told_draws(FACTS.draws, FACTS.draws) == []
+
+
+@pytest.mark.parametrize("unit_no", [0, 4])
+def test_a_unit_outside_the_stock_is_found(unit_no: int) -> None:
+    (found,) = _found(_with_win(unit_no=unit_no))
+    assert found.what == "unit within"
+
+
+def test_a_unit_of_stock_that_was_lowered_since_is_none() -> None:
+    assert check_lottery(replace(FACTS, prizes=[replace(CUP, total=1), CASH])) == []
+
+
+def test_a_unit_above_the_days_stock_is_found() -> None:
+    (found,) = _found(_with_win(day_no=3))
+    assert (found.expected, found.actual) == (2, 3)
+
+
+def test_a_unit_that_was_won_twice_is_found() -> None:
+    twice = replace(WON_CUP, draw_id="draw-9", user_id="cat", day_no=2)
+    players = [*FACTS.players[:2], PlayerDay("cat", DAY, 1, 1, 0, 1, 1)]
+    units = [*FACTS.units, Unit("cup", 2, "draw-9", DAY)]
+
+    (found,) = _found(replace(FACTS, draws=[*FACTS.draws, twice], units=units, players=players))
+
+    assert "unit 2" in found.what
+
+
+def test_a_unit_without_its_win_and_a_win_without_its_unit_are_found() -> None:
+    stray = Unit("cup", 3, "draw-8")
+    assert len(_found(replace(FACTS, units=[*FACTS.units, stray]))) == 1
+    assert len(_found(replace(FACTS, units=FACTS.units[:1]))) == 1
+    assert len(_found(replace(FACTS, units=FACTS.units[1:]))) == 1
+
+
+def test_a_prize_that_somebody_won_twice_though_nobody_may_is_found() -> None:
+    again = replace(WON_CUP, draw_id="draw-9", unit_no=1, day_no=2)
+    units = [*FACTS.units, Unit("cup", 1, "draw-9"), Unit("cup", 2, "draw-9", DAY)]
+    players = [PlayerDay("ann", DAY, 2, 2, 1, 9, 9), *FACTS.players[1:]]
+
+    (found,) = _found(replace(FACTS, draws=[*FACTS.draws, again], units=units, players=players))
+
+    assert (found.what, found.actual) == ("wins of ann", 2)
+
+
+@pytest.mark.parametrize(
+    "shares",
+    [
+        [],
+        [replace(FACTS.shares[0], taker=Person("cat"))],
+        [replace(FACTS.shares[0], amount_fen=89)],
+        [replace(FACTS.shares[0], share_no=2, packet_id="packet-1")],
+        [FACTS.shares[0], replace(FACTS.shares[0], share_no=2, packet_id="packet-1")],
+    ],
+    ids=["none", "another's", "another amount", "another share", "one more"],
+)
+def test_cash_that_is_not_its_winners_is_found(shares: list[ShareFate]) -> None:
+    assert _found(replace(FACTS, shares=shares))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"attempt_count": 2},
+        {"attempt_count": 0},
+        {"help_count": 0},
+        {"win_count": 0},
+        {"attempts_max": 0},
+        {"wins_max": 0},
+    ],
+    ids=str,
+)
+def test_a_count_that_is_not_that_of_the_draws_or_above_its_limit_is_found(
+    changes: dict[str, Any],
+) -> None:
+    anns, *others = FACTS.players
+    assert _found(replace(FACTS, players=[replace(anns, **changes), *others]))
+
+
+def test_a_player_without_a_row_is_found() -> None:
+    assert _found(replace(FACTS, players=FACTS.players[1:]))
+
+
+def test_an_outcome_that_its_point_does_not_mean_is_found() -> None:
+    (found,) = check_outcomes([replace(WON_CUP, point=2**51)])
+    assert (found.expected, found.actual) == ("None", "cup")
+    assert len(check_outcomes([replace(MISSED, point=0)])) == 1
+
+
+def test_a_draw_that_was_told_otherwise_is_found() -> None:
+    assert len(check_told_draws(FACTS.draws, [replace(WON_CUP, unit_no=1)])) == 1
+    assert len(check_told_draws([], [MISSED])) == 1
+
+
+# ---- what the checks of packets say of a prize's
+
+
+PACKET = a_packet(264, 3, rules=Rules(campaign_id="fair", prize_id="cash"))
+SHARES = [a_claim(PACKET, 1, "ann"), a_claim(PACKET, 2, "ann"), a_claim(PACKET, 3, "bob")]
+
+
+def test_a_user_may_have_several_shares_of_a_prizes_packet_and_of_no_other() -> None:
+    facts = PacketFacts(PACKET, SHARES, 264)
+
+    assert check_once_per_user(facts) == []
+    assert len(check_once_per_user(replace(facts, packet=replace(PACKET, rules=Rules())))) == 1
+
+
+def test_each_share_that_a_user_won_has_a_takers_row() -> None:
+    takers = [
+        Taker(share.packet_id, share.taker.user_id, share.share_no, share.amount_fen)
+        for share in SHARES
+        if share.taker
+    ]
+
+    assert check_takers(SHARES, reversed(takers)) == []
+    assert len(check_takers(SHARES, takers[1:])) == 1
+    assert len(check_takers(SHARES, [*takers, replace(takers[2], user_id="cat")])) == 1
+    assert len(check_takers(SHARES, [replace(takers[0], amount_fen=1), *takers[1:]])) == 1
+
+
+def test_what_was_won_counts_against_no_quota() -> None:
+    assert check_claim_counts([PacketFacts(PACKET, SHARES, 264)], {}) == []
+    assert len(check_claim_counts([PacketFacts(PACKET, SHARES, 264)], {("fair", "ann"): 2})) == 1
