@@ -19,7 +19,7 @@ Returns one string, where <outcome> is "<prize_id or -> <unit_no> <day_no> <vers
   wrong_day              the server's clock is not in that day
   drawn_before <outcome>  the same attempt again
   attempts_exhausted
-  missed <outcome>       nothing, and "-" for the prize
+  missed <outcome>
   won <outcome>
 
 Why a script: what is counted, chosen and taken must be of one moment, and of one table.
@@ -57,8 +57,7 @@ elseif now < day_starts_ms or now >= day_ends_ms then
 end
 local before = redis.call('HGET', day_key, 'd:' .. draw_id)
 if before then
-  local outcome, name = string.match(before, '^(.+) (%S+) %d+$')
-  return 'drawn_before ' .. outcome .. ' ' .. redis.call('HGET', day_key, name)
+  return 'drawn_before ' .. recall_draw(day_key, before)
 end
 local player = read_player(redis.call('HGET', day_key, 'u:' .. user_id))
 if rules.attempts_max > 0 and player.attempt_count >= rules.attempts_max then
@@ -74,15 +73,13 @@ if prize_id then
   unit_no, day_no, is_once = win(board_key, day_key, prize_id, rules, now)
 end
 if is_once then
-  redis.call('HSET', winners_key, user_id, (won or ',') .. prize_id .. ',')
-  redis.call('PEXPIREAT', winners_key, rules.ends_at_ms + 86400000)
+  note_winner(winners_key, user_id, won, prize_id, rules.ends_at_ms + 86400000)
 end
 local outcome = string.format('%s %d %d %d', prize_id or '-', unit_no, day_no, rules.version)
 local name = odds.name or name_odds(day_key, odds.text)
 redis.call('HSET', day_key, 'u:' .. user_id, count_draw(player, prize_id),
   'd:' .. draw_id, outcome .. ' ' .. name .. ' ' .. player.miss_streak)
-outcome = outcome .. ' ' .. odds.text
 if not prize_id then
-  return 'missed ' .. outcome
+  return 'missed ' .. outcome .. ' ' .. odds.text
 end
-return 'won ' .. outcome
+return 'won ' .. outcome .. ' ' .. odds.text

@@ -9,6 +9,12 @@ local function name_odds(day_key, text)
   return name
 end
 
+-- A draw's record is its outcome, the name of its odds, and the user's misses in a row before it.
+local function recall_draw(day_key, record)
+  local outcome, name = string.match(record, '^(.+) (%S+) %d+$')
+  return outcome .. ' ' .. redis.call('HGET', day_key, name)
+end
+
 local function weigh(board_key, day_key, day_ends_ms, rules, now)
   local hour = hour_of(rules, now)
   local odds = { prize_weight = 0, miss_weight = rules.miss_weight }

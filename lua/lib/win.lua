@@ -14,3 +14,8 @@ local function win(board_key, day_key, prize_id, rules, now)
   end
   return unit_no, day_no, prize.is_once
 end
+
+local function note_winner(winners_key, user_id, won, prize_id, keep_until_ms)
+  redis.call('HSET', winners_key, user_id, (won or ',') .. prize_id .. ',')
+  redis.call('PEXPIREAT', winners_key, keep_until_ms)
+end

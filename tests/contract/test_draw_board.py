@@ -527,7 +527,7 @@ class _Story:
         campaign = a_lottery(
             miss_weight=pick.choice([0, 1, 10, 10**9]),
             when_sold_out=pick.choice(list(WhenSoldOut)),
-            rules=DrawRules(*(pick.choice([0, 0, limit]) for limit in (6, 3, 2)), 3),
+            rules=DrawRules(*(pick.choice([0, 0, limit]) for limit in (6, 3, 2))),
             # Far from the change of an hour, or the two clocks might not agree.
             starts_at_ms=_now_ms() - HOUR_MS * pick.choice([1, 3]) // 2,
         )

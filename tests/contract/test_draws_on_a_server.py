@@ -1,0 +1,304 @@
+"""What only a real server can show of the lottery's scripts."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+import redis
+from redis.crc import key_slot
+
+from local.ports import HOST
+from redpacket.adapters import keys
+from redpacket.adapters.redis_cache import connect
+from redpacket.adapters.redis_draws import RedisDraws
+from redpacket.adapters.scripts import read_script
+from redpacket.domain.campaign import DrawRules, WhenSoldOut
+from redpacket.domain.errors import CacheAway, Unavailable
+from redpacket.domain.lottery import (
+    DrawAsk,
+    DrawDay,
+    DrawStatus,
+    DrawTable,
+    Player,
+    Prize,
+    PrizeKind,
+    PrizeStock,
+    choose,
+    draw_point,
+)
+from tests.builders import a_campaign
+
+HOUR_MS = 3_600_000
+DAY_MS = 24 * HOUR_MS
+SEED = b"a seed of 16 b.."
+
+
+def _now_ms() -> int:
+    return int(time.time() * 1000)
+
+
+def _day() -> DrawDay:
+    return DrawDay("20270129", _now_ms() - HOUR_MS, _now_ms() + HOUR_MS)
+
+
+def _table(*prizes: Prize, **changes: object) -> DrawTable:
+    now_ms = _now_ms()
+    window = {"starts_at_ms": now_ms - HOUR_MS // 2, "ends_at_ms": now_ms + 2 * HOUR_MS}
+    return DrawTable(a_campaign(campaign_id="spring", **{**window, **changes}), prizes, 1)
+
+
+def _prize(prize_id: str = "cup", weight: int = 1, total: int = 10, **changes: object) -> Prize:
+    prize = Prize("spring", prize_id, "杯子", PrizeKind.GOODS, weight, total)
+    return replace(prize, **changes)  # type: ignore[arg-type]
+
+
+def _ask(day: DrawDay, user_id: str, draw_id: str, point: int = 0) -> DrawAsk:
+    return DrawAsk("spring", user_id, draw_id, day, point)
+
+
+def _keys(cache: redis.Redis) -> list[str]:
+    return [str(key) for key in cache.scan_iter()]
+
+
+def test_a_hundred_threads_win_ten_units_once_each(cache: redis.Redis) -> None:
+    board, day = RedisDraws(cache), _day()
+    board.load(_table(_prize(per_day=10)), day, [])
+
+    with ThreadPoolExecutor(max_workers=100) as pool:
+        asks = [_ask(day, f"user-{number}", f"draw-{number}") for number in range(100)]
+        outcomes = list(pool.map(board.draw, asks))
+
+    won = [outcome for outcome in outcomes if outcome.status is DrawStatus.WON]
+    assert sorted(outcome.unit_no for outcome in won) == list(range(1, 11))
+    assert sorted(outcome.day_no for outcome in won) == list(range(1, 11))
+    assert Counter(outcome.status.value for outcome in outcomes) == {"won": 10, "missed": 90}
+
+
+def test_one_user_in_a_hundred_threads_makes_as_many_attempts_as_allowed(
+    cache: redis.Redis,
+) -> None:
+    board, day = RedisDraws(cache), _day()
+    rules = DrawRules(attempts_per_user_per_day=7, wins_per_user_per_day=3)
+    board.load(_table(_prize(total=100), rules=rules), day, [])
+
+    with ThreadPoolExecutor(max_workers=100) as pool:
+        asks = [_ask(day, "ann", f"draw-{number}") for number in range(100)]
+        outcomes = list(pool.map(board.draw, asks))
+
+    counted = Counter(outcome.status.value for outcome in outcomes)
+    assert counted == {"won": 3, "missed": 4, "attempts_exhausted": 93}
+
+
+def test_one_attempt_in_a_hundred_threads_is_decided_once(cache: redis.Redis) -> None:
+    board, day = RedisDraws(cache), _day()
+    board.load(_table(_prize()), day, [])
+
+    with ThreadPoolExecutor(max_workers=100) as pool:
+        outcomes = list(pool.map(lambda _: board.draw(_ask(day, "ann", "draw")), range(100)))
+
+    assert {(outcome.prize_id, outcome.unit_no) for outcome in outcomes} == {("cup", 1)}
+    assert Counter(outcome.is_repeat for outcome in outcomes) == {True: 99, False: 1}
+
+
+# Critical values of chi-square for p = 0.01, by degrees of freedom.
+CRITICAL = {1: 6.635, 3: 11.345, 10: 23.209}
+DRAWS = 100_000
+
+
+def _drawn(cache: redis.Redis, day: DrawDay) -> Iterator[tuple[int, str]]:
+    """Make draws of users who draw once each: their points, and the script's answers.
+
+    The script itself runs, a thousand times in a call: the client would take most of the time.
+    """
+    shebang, _, script = read_script("draw_prize").partition("\n")
+    many = f"""{shebang}
+    local keys, args, answers = KEYS, ARGV, {{}}
+    local function draw(KEYS, ARGV) {script} end
+    for i = 3, #args do
+      -- Of 52 random bits each: no two draws are of the same user.
+      answers[#answers + 1] = draw(keys, {{args[i], args[i], args[i], args[1], args[2]}})
+    end
+    return answers"""
+    names = [keys.draw_board("spring"), keys.draw_day("spring", day.name)]
+    names += [keys.draw_winners("spring")]
+    for start in range(0, DRAWS, 1_000):
+        points = [draw_point(SEED, f"draw-{number}") for number in range(start, start + 1_000)]
+        answers = cache.eval(many, 3, *names, day.starts_at_ms, day.ends_at_ms, *points)
+        yield from zip(points, answers, strict=True)
+
+
+@pytest.mark.parametrize(
+    ("weights", "miss_weight"),
+    [((1, 10, 100), 889), ((7, 3), 0), (tuple(range(1, 11)), 45)],
+    ids=["rare prizes", "no miss", "ten prizes"],
+)
+def test_prizes_fall_by_their_weights(
+    cache: redis.Redis, weights: tuple[int, ...], miss_weight: int
+) -> None:
+    prizes = [_prize(f"p{no:02d}", weight, DRAWS) for no, weight in enumerate(weights)]
+    # A prize that is out must not change what the others get.
+    prizes.append(_prize("out", 1_000, 0))
+    day = _day()
+    RedisDraws(cache).load(_table(*prizes, miss_weight=miss_weight), day, [])
+
+    counted: Counter[str | None] = Counter()
+    for point, answer in _drawn(cache, day):
+        status, prize_id, _, _, _, odds = answer.split(" ")
+        assert choose(odds, point) == (prize_id if status == "won" else None)
+        counted[prize_id] += 1
+
+    total = sum(weights) + miss_weight
+    expected: dict[str | None, float] = {
+        prize.prize_id: DRAWS * prize.weight / total for prize in prizes[:-1]
+    }
+    if miss_weight:
+        expected["-"] = DRAWS * miss_weight / total
+    square = sum((counted[name] - wanted) ** 2 / wanted for name, wanted in expected.items())
+    print(f"chi-square {square:.2f} of {len(expected) - 1} degrees of freedom")  # noqa: T201
+    assert set(counted) == set(expected)
+    assert square < CRITICAL[len(expected) - 1]
+
+
+def test_scripts_survive_a_script_flush(cache: redis.Redis) -> None:
+    board, day = RedisDraws(cache), _day()
+    ask = _ask(day, "ann", "draw")
+
+    cache.script_flush()
+    board.load(_table(_prize(once_per_user=True), _prize("pen")), day, [])
+    cache.script_flush()
+    assert board.draw(ask).prize_id == "cup"
+    cache.script_flush()
+    board.undo(ask, is_unit_free=True)
+    cache.script_flush()
+    board.set_player(ask, Player(1))
+    cache.script_flush()
+    board.mark_winner(ask, "cup")
+    assert board.draw(ask).prize_id == "pen"
+
+
+def test_every_key_has_an_end_and_a_slot_with_the_others(cache: redis.Redis) -> None:
+    board, day = RedisDraws(cache), _day()
+    table = _table(_prize(once_per_user=True))
+
+    board.load(table, day, [])
+    board.draw(_ask(day, "ann", "draw"))
+    board.begin_load("spring", 2_000)
+
+    ends = {key: cache.pexpiretime(key) for key in _keys(cache)}
+    assert 0 < ends.pop(keys.draw_loading("spring")) <= _now_ms() + 2_000
+    assert ends == {
+        keys.draw_board("spring"): table.campaign.ends_at_ms + DAY_MS,
+        keys.draw_winners("spring"): table.campaign.ends_at_ms + DAY_MS,
+        keys.draw_day("spring", "20270129"): day.ends_at_ms + DAY_MS,
+    }
+    assert len({key_slot(key.encode()) for key in _keys(cache)}) == 1
+
+
+@pytest.mark.parametrize("first", ["load", "set_player", "mark_winner", "undo"])
+def test_a_key_has_its_end_whatever_makes_it(cache: redis.Redis, first: str) -> None:
+    board, day = RedisDraws(cache), _day()
+    ask = _ask(day, "ann", "draw")
+    table = _table(_prize(per_day=3))
+    moves: dict[str, Callable[[], None]] = {
+        "load": lambda: board.load(table, day, [PrizeStock("cup", 1, (), 1)]),
+        "set_player": lambda: board.set_player(ask, Player(1)),
+        "mark_winner": lambda: board.mark_winner(ask, "cup"),
+        "undo": lambda: board.undo(ask, is_unit_free=True),
+    }
+
+    moves.pop(first)()
+    for move in moves.values():
+        move()
+
+    assert _keys(cache)
+    assert all(cache.pttl(key) > 0 for key in _keys(cache))
+
+
+def test_an_edit_that_ends_later_keeps_all_for_longer(cache: redis.Redis) -> None:
+    board, day = RedisDraws(cache), _day()
+    table = _table(_prize(once_per_user=True))
+    board.load(table, day, [])
+    board.draw(_ask(day, "ann", "draw"))
+
+    ends_at_ms = table.campaign.ends_at_ms + DAY_MS
+    board.load(replace(table, campaign=replace(table.campaign, ends_at_ms=ends_at_ms)), day, [])
+
+    for key in (keys.draw_board("spring"), keys.draw_winners("spring")):
+        assert cache.pexpiretime(key) == ends_at_ms + DAY_MS
+
+
+def test_a_lottery_that_ended_long_ago_is_loaded_for_a_while(cache: redis.Redis) -> None:
+    board, day = RedisDraws(cache), _day()
+
+    board.load(_table(_prize(), starts_at_ms=1, ends_at_ms=2), day, [])
+
+    assert board.draw(_ask(day, "ann", "draw")).status is DrawStatus.CAMPAIGN_ENDED
+    assert 0 < cache.pttl(keys.draw_board("spring")) <= 600_000
+
+
+def test_a_day_that_is_lost_alone_is_begun_anew(cache: redis.Redis) -> None:
+    board, day = RedisDraws(cache), _day()
+    board.load(_table(_prize(total=3)), day, [])
+    board.draw(_ask(day, "ann", "one"))
+
+    cache.delete(keys.draw_day("spring", day.name))
+
+    outcome = board.draw(_ask(day, "ann", "two"))
+    assert outcome.unit_no == 2
+    assert board.draw(_ask(day, "ann", "two")) == replace(outcome, is_repeat=True)
+    assert cache.pttl(keys.draw_day("spring", day.name)) > 0
+
+
+def test_a_board_that_is_lost_alone_goes_by_its_new_table(cache: redis.Redis) -> None:
+    board, day = RedisDraws(cache), _day()
+    board.load(_table(_prize("cup")), day, [])
+    assert board.draw(_ask(day, "ann", "one")).odds == "cup:1|0"
+
+    cache.delete(keys.draw_board("spring"))
+    time.sleep(0.002)
+    board.load(_table(_prize("pen")), day, [])
+
+    assert board.draw(_ask(day, "ann", "two")).odds == "pen:1|0"
+
+
+def test_a_full_server_refuses_a_draw_without_using_up_anything(cache: redis.Redis) -> None:
+    board, day = RedisDraws(cache), _day()
+    board.load(_table(_prize(total=1)), day, [])
+    asks = [_ask(day, "ann", name) for name in ("one", "two")]
+    board.draw(asks[0])
+
+    cache.config_set("maxmemory", "1")
+    try:
+        with pytest.raises(Unavailable) as refused:
+            board.draw(asks[1])
+        board.undo(asks[0], is_unit_free=True)
+    finally:
+        cache.config_set("maxmemory", "0")
+
+    assert not isinstance(refused.value, CacheAway)
+    assert board.draw(asks[1]).unit_no == 1
+
+
+def test_a_server_that_is_away_is_unavailable_and_not_an_error_of_redis() -> None:
+    board = RedisDraws(connect(HOST, 1, has_tls=False, username="", password="", timeout_s=0.1))
+
+    with pytest.raises(CacheAway):
+        board.draw(_ask(_day(), "ann", "draw"))
+
+
+def test_a_table_of_hundreds_of_prizes_is_drawn_from(cache: redis.Redis) -> None:
+    board, day = RedisDraws(cache), _day()
+    prizes = [_prize(f"prize-{number:03d}", 1_000_000, 1_000_000) for number in range(600)]
+    table = _table(*prizes, when_sold_out=WhenSoldOut.MISS, miss_weight=10**12)
+    board.load(table, day, [PrizeStock(prize.prize_id, 999_999) for prize in prizes])
+
+    outcome = board.draw(_ask(day, "ann", "draw", 0))
+
+    assert (outcome.prize_id, outcome.unit_no) == ("prize-000", 1_000_000)
+    assert board.draw(_ask(day, "bob", "next", 0)).prize_id == "prize-001"
+    assert board.draw(_ask(day, "cat", "last", 2**52 - 1)).status is DrawStatus.MISSED
