@@ -61,6 +61,10 @@ FAILURES_SHOWN_CHARACTERS = 1500
 
 CAMPAIGN_ID = "fuzz"
 A_CAMPAIGN = {"title": "模糊", "starts_at_ms": 1, "ends_at_ms": 2, "status": "on"}
+LOTTERY_ID = "fuzz-lottery"
+A_LOTTERY = {**A_CAMPAIGN, "ends_at_ms": 4 * 10**12, "passphrase": "模糊", "miss_weight": 1}
+PRIZE_ID = "fuzz-prize"
+A_PRIZE = {"title": "模糊", "kind": "goods", "weight": 1, "total": 1_000}
 
 FEW = {"GET /health": 5, "GET /me": 5, "POST /admin/reconcile": 10}
 """Random cases of routes without a parameter: all of theirs are the same."""
@@ -82,6 +86,10 @@ OF_STATE = {
     "passphrase_mismatch",
     "quota_exhausted",
     "rate_limited",
+    "campaign_not_started",
+    "attempts_exhausted",
+    "help_quota_exhausted",
+    "self_help",
 }
 """Refusals that a request of the right form may meet: they are about money, packets and keys."""
 
@@ -96,14 +104,26 @@ BEYOND_SCHEMA = (
     (re.compile("body"), re.compile(r"split \w+ does not go with kind \w+")),
     (re.compile("body"), re.compile("ends_at_ms is not after starts_at_ms")),
     (re.compile(r"recipients\.\d+"), re.compile("is nobody's token")),
+    (re.compile("inviter_token"), re.compile("is nobody's")),
+    # A prize: what it was first, and how much of it there may be.
+    (re.compile("body"), re.compile("amount_fen goes with kind packet, and with no other")),
+    (re.compile("body|total"), re.compile(r"(all|the) units together are above \d+ fen")),
+    (re.compile("kind|amount_fen"), re.compile("never changes: it is .*")),
+    (re.compile("total"), re.compile(r"changes by deltas: it is \d+")),
+    (re.compile("amount_fen"), re.compile(r"is above \d+")),
+    (re.compile("delta"), re.compile("a prize has at most .*|.* are given out already")),
+    (re.compile("prize_id"), re.compile("a campaign has at most .*")),
     (re.compile("timezone"), re.compile("is no time zone, like Asia/Shanghai")),
     (re.compile("passphrase"), re.compile("has no letter or digit that could be said")),
     (re.compile("budget_fen"), re.compile(r"is below the \d+ fen that are in packets already")),
 )
 """The rules of a field, and their messages, that a request of the schema's form may break."""
 
-SAFE_SWITCH = "draw"
-"""Turned in place of any other: with sends or grabs off there would be little to fuzz."""
+SAFE_SWITCH = "withdraw"
+"""Turned in place of any other: with sends, grabs or draws off there would be little to fuzz."""
+
+LIMITED = {"POST /packets": "send", "POST /campaigns/{campaign_id}/draws": "draw"}
+"""Limits of one user, by route."""
 
 # ---------------------------------------------------------------- checks
 
@@ -282,6 +302,8 @@ class Fuzz:
             self._packet_ids.append(sent["packet_id"])
         self._post(f"/packets/{self._packet_ids[1]}/grab", {})
         self._put(f"/admin/campaigns/{CAMPAIGN_ID}", A_CAMPAIGN)
+        self._put(f"/admin/campaigns/{LOTTERY_ID}", A_LOTTERY)
+        self._put(f"/admin/campaigns/{LOTTERY_ID}/prizes/{PRIZE_ID}", A_PRIZE)
         return self
 
     def __exit__(
@@ -312,6 +334,7 @@ class Fuzz:
     def _send_without_token(self, operation: AnyOperation) -> None:
         body: dict[str, Any] = {"body": {}, "media_type": JSON} if operation.body else {}
         path = {"packet_id": self._packet_ids[0], "campaign_id": CAMPAIGN_ID, "name": SAFE_SWITCH}
+        path["prize_id"] = PRIZE_ID
         named = {name: path[name] for name in path if f"{{{name}}}" in operation.path}
         case = operation.Case(path_parameters=named, **body)
         self._send(case, {})
@@ -364,7 +387,11 @@ class Fuzz:
             case.path_parameters = {"packet_id": data.draw(st.sampled_from(self._packet_ids[:50]))}
         names_campaign = "{campaign_id}" in case.path and _is_of_form(case, ParameterLocation.PATH)
         if names_campaign and data.draw(st.booleans()):
-            case.path_parameters = {"campaign_id": CAMPAIGN_ID}
+            # An edit of the lottery could end it; its prizes may be edited.
+            is_of_lottery = "/prizes/" in case.path or "/admin/" not in case.path
+            real = {"campaign_id": LOTTERY_ID if is_of_lottery else CAMPAIGN_ID}
+            named = {name: real.get(name, PRIZE_ID) for name in case.path_parameters}
+            case.path_parameters = named
         if is_sane and case.operation.label == "POST /packets" and data.draw(st.booleans()):
             count = data.draw(st.integers(1, 10))
             order = {"count": count, "total_fen": count * data.draw(st.integers(1, 20))}
@@ -388,9 +415,9 @@ class Fuzz:
             case.body = _whole(case.body)
         if (case.path_parameters or {}).get("name") in set(Switch):
             case.path_parameters["name"] = SAFE_SWITCH
-        if label == "POST /packets":
+        if limit := LIMITED.get(label):
             # One user in a hurry: what is refused for that would not be fuzzed.
-            self._cache.delete(keys.limit("send", "fuzz-user"))
+            self._cache.delete(keys.limit(limit, "fuzz-user"))
         self.report.case_count += 1
         excluded: list[Any] = [positive_data_acceptance, unsupported_method]
         if label in self._is_auth_proven:
@@ -434,7 +461,7 @@ class Fuzz:
 
 def broken_invariants(stack: Stack) -> list[str]:
     """Return what the ledger breaks; a settlement under way is not one moment, so look twice."""
-    tables = stack.outputs["AccountsTable"], stack.outputs["PacketsTable"]
+    tables = [stack.outputs[f"{name}Table"] for name in ("Accounts", "Packets", "Campaigns")]
     found = read_world(stack.aws("dynamodb"), *tables).differences()
     if found:
         time.sleep(2)

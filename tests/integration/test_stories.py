@@ -1,6 +1,7 @@
 """The stories that people told of their systems, from beginning to end, over HTTP.
 
-S1 the classic packet, S2 a company's campaign, S3 WeChat's two steps, S4 shares split beforehand.
+S1 the classic packet, S2 a company's campaign, S3 WeChat's two steps, S4 shares split beforehand,
+S5 a lottery with goods, cash and friends.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import statistics
 import subprocess
 import sys
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from typing import Any
 import httpx
 import pytest
 
+from local.stack import Stack
 from tests.integration.conftest import Eventually, Invoke, MakeUser, User
 
 ROOT = Path(__file__).parents[2]
@@ -178,6 +181,91 @@ def test_s4_shares_of_a_bell_are_split_beforehand(
     planted["claims"][7]["amount_fen"] += 1
     record.write_text(json.dumps(planted))
     assert _verify(proof, record).returncode == 1
+
+
+def test_s5_a_lottery_with_goods_cash_and_friends(
+    a_user: MakeUser,
+    invoke: Invoke,
+    eventually: Eventually,
+    dynamodb: Any,
+    stack: Stack,
+    tmp_path: Path,
+) -> None:
+    boss = a_user("lottery-boss", funds_fen=10_000, scope="hongbao/admin")
+    crowd = [a_user() for _ in range(12)]
+    now_ms = int(time.time() * 1000)
+    plan = {
+        "title": "双十一抽奖",
+        "starts_at_ms": now_ms,
+        "ends_at_ms": now_ms + 20_000,
+        "miss_weight": 10,
+        "rules": {"attempts_per_user_per_day": 2, "wins_per_user_per_day": 1},
+        "passphrase": "好运连连",
+        "status": "on",
+    }
+    path = "/admin/campaigns/double-eleven"
+
+    # An operator plans one phone, three pens a day, and ten times 5 yuan in cash.
+    assert boss.http.put(path, json=plan).status_code == httpx.codes.CREATED
+    phone = {"title": "手机", "kind": "goods", "weight": 1, "total": 1, "once_per_user": True}
+    pen = {"title": "笔", "kind": "goods", "weight": 20, "total": 100, "per_day": 3}
+    cash = {"title": "红包", "kind": "packet", "weight": 5, "total": 10, "amount_fen": 500}
+    for prize_id, prize in {"phone": phone, "pen": pen, "cash": cash}.items():
+        answer = boss.http.put(f"{path}/prizes/{prize_id}", json=prize)
+        assert answer.status_code == httpx.codes.CREATED, answer.text
+    assert boss.http.post(f"{path}/preheat").status_code == httpx.codes.ACCEPTED
+    assert boss.balance_fen() == 5_000
+    seen = crowd[0].http.get("/campaigns/double-eleven").json()
+
+    # Everybody draws twice, all at once.
+    with ThreadPoolExecutor(max_workers=8) as pool:
+        answers = list(pool.map(lambda user: user.draw("double-eleven"), crowd * 2))
+    assert {answer.status_code for answer in answers} == {200}
+    assert crowd[0].draw("double-eleven").json()["code"] == "attempts_exhausted"
+
+    # A friend says the phrase, nearly, and one of them draws once more.
+    token = crowd[0].user_token()
+    helped = crowd[1].help("double-eleven", token, "好运莲莲")
+    assert helped.json() == {"outcome": "helped", "attempts_left_of_inviter": 1}
+    answers.append(crowd[0].draw("double-eleven"))
+    assert answers[-1].json()["attempts_left"] == 0
+
+    # Nobody won twice, nothing was won that was not there, and the operator sees the same.
+    pages = [user.http.get("/campaigns/double-eleven/draws").json()["items"] for user in crowd]
+    wins = [[item["prize"]["prize_id"] for item in page if item["prize"]] for page in pages]
+    assert max(len(won) for won in wins) <= 1
+    won = Counter(prize_id for page in wins for prize_id in page)
+    assert sum(won.values()) == sum(answer.json()["outcome"] == "won" for answer in answers)
+    assert (won["phone"] <= 1, won["pen"] <= 3, won["cash"] <= 10) == (True, True, True)
+    prizes = boss.http.get(path).json()["prizes"]
+    assert {prize["prize_id"]: prize["issued"] for prize in prizes} == {
+        prize_id: won[prize_id] for prize_id in ("cash", "pen", "phone")
+    }
+
+    # The campaign ends; cash is paid, and what nobody won goes back.
+    def is_over() -> bool:
+        invoke("ExpireFunction", {"source": "aws.events"})
+        return boss.balance_fen() == 10_000 - 500 * won["cash"]
+
+    eventually(is_over)
+    balances = [user.balance_fen() for user in crowd]
+    assert balances == [500 * page.count("cash") for page in wins]
+    assert crowd[0].draw("double-eleven").json()["code"] == "campaign_ended"
+
+    # When the day is over everybody can verify their draws; the test does not wait for midnight.
+    row = dynamodb.get_item(
+        TableName=stack.outputs["CampaignsTable"],
+        Key={"pk": {"S": "draw#seeds#double-eleven"}, "sk": {"S": seen["day"]}},
+    )["Item"]
+    proof, draws = tmp_path / "proof.json", tmp_path / "draws.json"
+    revealed = {"campaign_id": "double-eleven", "day": seen["day"], "seed": row["seed"]["S"]}
+    proof.write_text(json.dumps({**revealed, "commitment": seen["commitment"]}))
+    draws.write_text(crowd[0].http.get("/campaigns/double-eleven/draws").text)
+    assert _verify(proof, draws).returncode == 0, _verify(proof, draws).stdout
+    planted = json.loads(draws.read_text())
+    planted["items"][0]["point"] ^= 1
+    draws.write_text(json.dumps(planted))
+    assert _verify(proof, draws).returncode == 1
 
 
 def _verify(*files: Path) -> subprocess.CompletedProcess[bytes]:

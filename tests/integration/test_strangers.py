@@ -18,6 +18,8 @@ from tests.integration.conftest import MakeUser, User
 CONTRACT = json.loads((Path(__file__).parents[2] / "openapi.json").read_text())
 ROUTES = {f"{method.upper()} {path}" for path, item in CONTRACT["paths"].items() for method in item}
 
+DAY_MS = 24 * 3_600_000
+
 # As no token, packet id or nickname ever looks.
 ANN, BOB, BOSS = "internal-id-of-ann", "internal-id-of-bob", "internal-id-of-boss"
 
@@ -59,12 +61,23 @@ def test_no_answer_of_any_route_holds_an_internal_id(a_user: MakeUser, boss: Use
     order = {"kind": "lucky", "total_fen": 200, "count": 2, "recipients": [token]}
     plain = call(ann, "POST /packets", {**order, "opening": "two_step"}).json()["packet_id"]
     now_ms = int(time.time() * 1000)
-    plan = {"title": "walk", "starts_at_ms": now_ms, "ends_at_ms": now_ms + 60_000}
-    plan = {**plan, "status": "on", "budget_fen": 1_000}
+    plan = {"title": "walk", "starts_at_ms": now_ms - 3 * DAY_MS, "ends_at_ms": now_ms + 60_000}
+    plan = {**plan, "status": "on", "budget_fen": 1_000, "passphrase": "walk"}
     call(boss, "PUT /admin/campaigns/{campaign_id}", plan, campaign_id="walk")
     rain = {"kind": "equal", "total_fen": 100, "count": 1, "campaign_id": "walk"}
     in_campaign = call(boss, "POST /packets", rain).json()["packet_id"]
+    prize = {"title": "cash", "kind": "packet", "weight": 1, "total": 3, "amount_fen": 1}
+    named = {"campaign_id": "walk", "prize_id": "cash"}
+    call(boss, "PUT /admin/campaigns/{campaign_id}/prizes/{prize_id}", prize, **named)
+    stock = "POST /admin/campaigns/{campaign_id}/prizes/{prize_id}/stock"
+    call(boss, stock, {"delta": 1}, **named)
     call(boss, "POST /admin/campaigns/{campaign_id}/preheat", campaign_id="walk")
+    for _ in range(2):
+        call(ann, "POST /campaigns/{campaign_id}/draws", campaign_id="walk")
+    help_ = {"inviter_token": token, "transcript": "walk"}
+    for friend in (ann, bob):
+        call(friend, "POST /campaigns/{campaign_id}/helps", help_, campaign_id="walk")
+    yesterday = time.strftime("%Y%m%d", time.gmtime((now_ms - DAY_MS) / 1000 - 12 * 3600))
 
     grab, opened = "POST /packets/{packet_id}/grab", "POST /packets/{packet_id}/open"
     call(ann, grab, packet_id=plain)
@@ -80,6 +93,10 @@ def test_no_answer_of_any_route_holds_an_internal_id(a_user: MakeUser, boss: Use
         for route in ("GET /me", "GET /me/sent", "GET /me/received", "GET /me/transfers"):
             call(reader, route)
         call(reader, "GET /campaigns/{campaign_id}", campaign_id="walk")
+        call(reader, "GET /campaigns/{campaign_id}/draws", campaign_id="walk")
+        for day in (yesterday, time.strftime("%Y%m%d")):
+            proof = "GET /campaigns/{campaign_id}/proof"
+            call(reader, proof, query=f"?day={day}", campaign_id="walk")
         call(reader, "GET /admin/campaigns/{campaign_id}", campaign_id="walk")
         call(reader, "GET /admin/packets/{packet_id}/audit", packet_id=plain)
         call(reader, "PUT /admin/switches/{name}", {"on": False, "reason": "walk"}, name="draw")
@@ -147,9 +164,40 @@ def test_a_stranger_takes_no_share_that_was_meant_for_another(a_user: MakeUser) 
     assert friend.open(in_two_steps, ticket).json()["outcome"] == "claimed"
 
 
+def test_a_stranger_draws_and_reads_for_themselves_alone(a_user: MakeUser, boss: User) -> None:
+    owner, stranger = a_user(), a_user()
+    now_ms = int(time.time() * 1000)
+    plan = {"title": "own", "starts_at_ms": now_ms, "ends_at_ms": now_ms + 60_000, "status": "on"}
+    assert boss.http.put("/admin/campaigns/own-draws", json=plan).is_success
+    boss.http.put("/admin/switches/draw", json={"on": True})
+    path = "/campaigns/own-draws/draws"
+
+    def draw(user: User) -> Any:
+        for _ in range(60):
+            answer = user.draw("own-draws", "the same key")
+            if answer.status_code != httpx.codes.SERVICE_UNAVAILABLE:
+                break
+            time.sleep(0.25)  # the switch was off in the walk
+        return answer.json()
+
+    first, second = draw(owner), draw(stranger)
+
+    # A key that another has used is a key of one's own.
+    assert first["draw_id"] != second["draw_id"]
+    for query in (
+        "",
+        f"?user={owner.user_id}&user_id={owner.user_id}",
+        f"?cursor={first['draw_id']}",
+    ):
+        mine = stranger.http.get(path + query).json()["items"]
+        assert [item["draw_id"] for item in mine] == [second["draw_id"]]
+    for name in ("user", "user_id", "draw_id", "prize_id"):
+        assert stranger.post(path, {name: owner.user_id}).json()["code"] == "invalid_request"
+
+
 @pytest.mark.parametrize("route", sorted(route for route in ROUTES if "/admin/" in route))
 def test_an_operators_route_is_for_operators(a_user: MakeUser, route: str) -> None:
-    names = {"packet_id": "A" * 22, "campaign_id": "party", "name": "send"}
+    names = {"packet_id": "A" * 22, "campaign_id": "party", "prize_id": "cash", "name": "send"}
 
     answer = Walk().call(a_user(), route, {}, **names)
 
