@@ -116,6 +116,11 @@ fuzz: setup ## fuzz the deployed API from openapi.json: make fuzz N=10000 SEED=1
 mutants: $(VENV)/app.ready ## remove each safety condition, one at a time: every one must be noticed
 	@$(APP)/python -m tests.faults.mutants
 
+##@ Measure it
+.PHONY: bench-draw
+bench-draw: $(VENV)/app.ready ## what a draw costs the cache, against an empty script; the last line is JSON
+	@PYTHONPATH=shared $(APP)/python -m bench.bench_draw
+
 ##@ Keep it
 .PHONY: openapi gallery lock clean help
 openapi: $(VENV)/app.ready ## write openapi.json anew from the code
