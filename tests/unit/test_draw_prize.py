@@ -429,29 +429,43 @@ def test_a_draw_by_a_newer_table_reads_it_whatever_is_remembered(town: Town) -> 
     assert draw.table_version == town.tables().recall("gala").version
 
 
-def test_a_cache_that_missed_an_edit_is_brought_up(town: Town) -> None:
+def test_a_cache_that_missed_an_edit_is_brought_up_and_decides_anew(town: Town) -> None:
     a_lottery(town)
     town.draw("gala", "ann", "key")
     (prize,) = town.draws.list_prizes("gala")
     town.draws.put_prize(replace(prize, status=CampaignStatus.OFF, version=2), prize)
     town.pass_time(5000)
 
-    by_the_old, by_the_new = (town.draw("gala", "bob", key).draw for key in ("one", "two"))
+    draw = town.draw("gala", "bob", "key").draw
 
-    assert by_the_old.odds == "cup:10|0"
-    assert by_the_new.odds == "|0"
-    assert by_the_new.table_version == by_the_old.table_version + 1
+    assert (draw.prize, draw.odds) == (None, "|0")
+    assert draw.table_version == town.tables().recall("gala").version
+    assert player(town, "bob") == Player(1, 0, 1)
 
 
-def test_a_cache_that_cannot_be_brought_up_still_decides(town: Town) -> None:
+def test_stock_that_was_taken_back_is_not_won_by_an_older_table(town: Town) -> None:
+    a_lottery(town, a_prize("gala", total=2))
+    town.draw("gala", "ann", "key")
+    (prize,) = town.draws.list_prizes("gala")
+    town.change_stock(prize, -1)
+    town.pass_time(5000)
+
+    assert town.draw("gala", "bob", "key").draw.prize is None
+    assert town.differences() == []
+
+
+def test_while_somebody_brings_up_the_cache_the_others_wait(town: Town) -> None:
     a_lottery(town)
     town.load_campaign("gala")
     town.draws.put_prize(a_prize("gala", "pen"), None)
     assert town.draw_board.begin_load("gala", 1000)
 
-    assert town.draw("gala", "ann", "key").draw.prize
+    with pytest.raises(Unavailable):
+        town.draw("gala", "ann", "key")
 
-    assert [name for name, _ in town.journal.errors] == ["campaign_not_loaded"]
+    assert player(town, "ann") == Player()
+    town.load_campaign("gala")
+    assert town.draw("gala", "ann", "key").draw.unit_no == 1
 
 
 def test_what_the_cache_says_against_its_own_odds_is_believed_by_nobody(town: Town) -> None:

@@ -113,10 +113,10 @@ def _draw_of(ask: DrawAsk, outcome: DrawOutcome, table: DrawTable, desk: DrawDes
         return None
     if outcome.is_repeat and (before := _find_draw(ask, desk)):
         return before
-    table = _table_of(outcome, table, desk)
-    if _is_owed_a_prize(ask, outcome, table, desk):
+    decided_by = _table_of(ask, outcome, table, desk)
+    if decided_by is None or _is_owed_a_prize(ask, outcome, decided_by, desk):
         return None
-    return _make_durable(ask, _decided(ask, outcome, table, desk), table, desk)
+    return _make_durable(ask, _decided(ask, outcome, decided_by, desk), decided_by, desk)
 
 
 def _refused(ask: DrawAsk, status: DrawStatus, table: DrawTable, desk: DrawDesk) -> Draw | None:
@@ -145,18 +145,19 @@ def _load(campaign_id: str, desk: DrawDesk) -> None:
     load_campaign(campaign_id, draws=desk.draws, board=desk.board, clock=desk.clock)
 
 
-def _table_of(outcome: DrawOutcome, table: DrawTable, desk: DrawDesk) -> DrawTable:
-    """Return a table that is not older than the one the cache decided by; bring up the cache's."""
-    campaign_id = table.campaign.campaign_id
+def _table_of(
+    ask: DrawAsk, outcome: DrawOutcome, table: DrawTable, desk: DrawDesk
+) -> DrawTable | None:
+    """Return the table that the cache decided by; None where that is not the ledger's any more."""
     if outcome.table_version > table.version:
-        return desk.tables.recall(campaign_id, version_min=outcome.table_version)
-    if outcome.table_version < table.version:
-        # The cache was away while the campaign was edited. This draw is decided.
-        try:
-            _load(campaign_id, desk)
-        except Unavailable as error:
-            desk.journal.failure("campaign_not_loaded", error, campaign_id=campaign_id)
-    return table
+        table = desk.tables.recall(ask.campaign_id, version_min=outcome.table_version)
+    if outcome.table_version >= table.version:
+        return table
+    # The cache missed an edit, or is about to hear of it. A draw is of one table, and its record
+    # has the prize as it is there: nobody has heard of this one, and it is decided anew.
+    desk.board.undo(ask, is_unit_free=True)
+    _load(ask.campaign_id, desk)
+    return None
 
 
 def _is_owed_a_prize(ask: DrawAsk, outcome: DrawOutcome, table: DrawTable, desk: DrawDesk) -> bool:
@@ -164,7 +165,7 @@ def _is_owed_a_prize(ask: DrawAsk, outcome: DrawOutcome, table: DrawTable, desk:
     owed_after = table.campaign.rules.guaranteed_after_misses
     if outcome.status is not DrawStatus.MISSED or not owed_after:
         return False
-    if not has_prizes(outcome.odds) or outcome.table_version != table.version:
+    if not has_prizes(outcome.odds):
         return False
     if desk.draws.find_player(ask.campaign_id, ask.user_id, ask.day.name).miss_streak < owed_after:
         return False

@@ -1,0 +1,217 @@
+"""Any story of draws, helps, edits, midnights, crashes and failovers keeps every invariant."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from redpacket.domain.campaign import CampaignStatus, DrawRules, WhenSoldOut
+from redpacket.domain.errors import InvalidRequest, Rejected, Unavailable
+from redpacket.domain.lottery import (
+    Draw,
+    DrawAsk,
+    Prize,
+    PrizeKind,
+    draw_day,
+    draw_id_of,
+    draw_point,
+)
+from redpacket.domain.packet import PacketStatus
+from tests.builders import NOW_MS, a_campaign, a_prize
+from tests.town import LIFE_MS, Town
+
+DAY_MS = 24 * 3_600_000
+ENDS_AT_MS = NOW_MS + 10 * DAY_MS
+USERS = st.sampled_from(["ann", "bob", "cat"])
+KEYS = st.sampled_from(["one", "two", "three", "four"])
+
+some_rules = st.builds(
+    DrawRules,
+    attempts_per_user_per_day=st.integers(0, 3),
+    wins_per_user_per_day=st.integers(0, 2),
+    guaranteed_after_misses=st.integers(0, 2),
+    helps_per_user_per_day=st.integers(0, 2),
+)
+
+
+@st.composite
+def some_prizes(draw: st.DrawFn) -> list[Prize]:
+    return [
+        a_prize(
+            "gala",
+            f"prize-{number}",
+            kind=kind,
+            amount_fen=7 if kind is PrizeKind.PACKET else None,
+            weight=draw(st.integers(0, 10)),
+            total=draw(st.integers(1, 4)),
+            per_day=draw(st.integers(0, 2)),
+            per_hour=draw(st.integers(0, 2)),
+            once_per_user=draw(st.booleans()),
+        )
+        for number, kind in enumerate(draw(st.lists(st.sampled_from(PrizeKind), max_size=3)))
+    ]
+
+
+class Story(RuleBasedStateMachine):
+    """What can happen, in any order; hypothesis shrinks a broken story to its shortest form."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.town = Town()
+        self.replica: dict[str, Any] = self.town.lots.snapshot()
+        self.told: dict[tuple[str, str], Draw] = {}
+        self.miss_streaks: Counter[tuple[str, str]] = Counter()
+
+    @initialize(
+        rules=some_rules,
+        prizes=some_prizes(),
+        miss_weight=st.integers(0, 20),
+        when_sold_out=st.sampled_from(WhenSoldOut),
+    )
+    def an_operator_plans(
+        self, rules: DrawRules, prizes: list[Prize], miss_weight: int, when_sold_out: WhenSoldOut
+    ) -> None:
+        self.draw_rules = rules
+        self.town.deposit("operator", 10_000)
+        campaign = a_campaign(
+            campaign_id="gala",
+            rules=rules,
+            miss_weight=miss_weight,
+            when_sold_out=when_sold_out,
+            passphrase="恭喜发财",
+            ends_at_ms=ENDS_AT_MS,
+        )
+        self.town.campaigns.create(campaign)
+        for prize in prizes:
+            self.town.put_prize(prize)
+
+    @rule(user=USERS, key=KEYS)
+    def a_user_draws(self, user: str, key: str) -> None:
+        known = self.told.get((user, key))
+        try:
+            draw = self.town.draw("gala", user, key).draw
+        except Rejected as refusal:
+            # I5: whoever was told an outcome is never refused.
+            assert known is None, refusal.code
+            return
+        except Unavailable:
+            self.town.pass_time(2_000)
+            return
+        assert known in {None, draw}
+        if known is None:
+            self._is_not_one_miss_too_many(draw)
+        self.told[user, key] = draw
+
+    def _is_not_one_miss_too_many(self, draw: Draw) -> None:
+        """A promised prize comes, whatever the cache forgets, while one is left."""
+        promised_after = self.draw_rules.guaranteed_after_misses
+        player = draw.user_id, draw.day
+        if draw.prize:
+            self.miss_streaks[player] = 0
+            return
+        is_promised = 0 < promised_after <= self.miss_streaks[player]
+        assert not is_promised or draw.odds.startswith("|")
+        self.miss_streaks[player] += 1
+
+    @rule(user=USERS, key=KEYS)
+    def a_lambda_dies_between_cache_and_ledger(self, user: str, key: str) -> None:
+        tables = self.town.tables()
+        day = draw_day(tables.recall("gala").campaign, self.town.clock.now_ms())
+        draw_id = draw_id_of("gala", user, key)
+        point = draw_point(tables.seed("gala", day.name), draw_id)
+        self.town.lots.draw(DrawAsk("gala", user, draw_id, day, point))
+
+    @rule(helper=USERS, inviter=USERS)
+    def a_friend_helps(self, helper: str, inviter: str) -> None:
+        try:
+            self.town.help("gala", helper, inviter)
+        except Rejected:
+            return
+
+    @rule(number=st.integers(0, 2), delta=st.integers(-2, 2))
+    def the_stock_changes(self, number: int, delta: int) -> None:
+        prizes = self.town.draws.list_prizes("gala")
+        if number >= len(prizes) or self._is_over():
+            return
+        try:
+            self.town.change_stock(prizes[number], delta)
+        except InvalidRequest:
+            return
+
+    @rule(
+        number=st.integers(0, 2), weight=st.integers(0, 10), status=st.sampled_from(CampaignStatus)
+    )
+    def a_prize_is_edited(self, number: int, weight: int, status: CampaignStatus) -> None:
+        prizes = self.town.draws.list_prizes("gala")
+        if number < len(prizes) and not self._is_over():
+            self.town.put_prize(replace(prizes[number], weight=weight, status=status))
+
+    def _is_over(self) -> bool:
+        return self.town.clock.now_ms() >= ENDS_AT_MS
+
+    @rule()
+    def the_cache_hears_of_edits(self) -> None:
+        self.town.load_campaign("gala")
+
+    @rule()
+    def the_schedule_runs(self) -> None:
+        self.town.repair()
+        assert self.town.expire().failed_count == 0
+        assert self.town.settle() == set()
+
+    @rule(duration_ms=st.sampled_from([1, 2_000, 3_600_000, DAY_MS, 3 * DAY_MS]))
+    def time_passes(self, duration_ms: int) -> None:
+        self.town.pass_time(duration_ms)
+
+    @rule()
+    def the_replica_catches_up(self) -> None:
+        self.replica = self.town.lots.snapshot()
+
+    @rule()
+    def the_cache_fails_over(self) -> None:
+        self.town.lots.fail_over(self.replica)
+        self.replica = self.town.lots.snapshot()
+
+    @rule()
+    def the_cache_is_flushed(self) -> None:
+        self.town.lots.forget()
+
+    @invariant()
+    def nothing_is_won_that_is_not_there(self) -> None:
+        assert self.town.differences() == []
+
+    def teardown(self) -> None:
+        """I8: in the end all that was won is paid, and the rest is the operator's again."""
+        self.town.clock.at_ms = max(self.town.clock.at_ms, ENDS_AT_MS)
+        for _ in range(10):
+            self.town.pass_time(LIFE_MS)
+            self.town.repair()
+            self.town.expire()
+            self.town.settle()
+        world = self.town.world()
+        assert self.town.differences(bound_ms=10 * LIFE_MS) == []
+        assert {facts.packet.status for facts in world.packets} <= {PacketStatus.CLOSED}
+        won_fen = sum(
+            draw.prize.amount_fen or 0
+            for facts in world.lotteries
+            for draw in facts.draws
+            if draw.prize
+        )
+        users_fen = sum(self.town.balance_fen(user) for user in ("ann", "bob", "cat"))
+        assert users_fen == won_fen
+        # Nothing was deposited where hypothesis gave up before the plan.
+        assert self.town.balance_fen("operator") in {10_000 - won_fen, 0}
+
+
+TestLottery = Story.TestCase
+TestLottery.settings = settings(
+    max_examples=int(os.environ.get("HYPOTHESIS_STORIES", "100")),
+    stateful_step_count=50,
+    deadline=None,
+)
