@@ -528,3 +528,13 @@ def _writes_prize(operations: list[Any]) -> bool:
         operation.get("Put", {}).get("Item", {}).get("sk", {}).get("S", "").startswith("prize#")
         for operation in operations
     )
+
+
+def test_the_days_of_a_lottery_do_not_move(office: Office) -> None:
+    office.edit(timezone="UTC")
+    office.put(office.plan())
+
+    with pytest.raises(InvalidRequest, match="it is UTC"):
+        office.edit(timezone="Asia/Shanghai")
+
+    office.edit(timezone="UTC", title="again")

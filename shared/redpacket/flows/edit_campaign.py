@@ -30,7 +30,8 @@ def edit_campaign(
 
     *budget_fen* None leaves the budget as it is; it is 0 at first. *version* None edits whatever is
     there. Cash prizes then last until the campaign's end, wherever it is moved. Raises
-    VersionConflict; InvalidRequest where more than the new budget is in packets.
+    VersionConflict; InvalidRequest where more than the new budget is in packets, or where the days
+    of a lottery would move.
     """
     for _ in range(_TRIES):
         before = campaigns.find_campaign(plan.campaign_id)
@@ -38,6 +39,10 @@ def edit_campaign(
             msg = f"it has version {before.version} by now" if before else "it does not exist"
             raise VersionConflict(msg)
         after = _edited(plan, budget_fen, before)
+        # Another zone may end a day early, whose seed would be shown while it is still drawn with.
+        if before and plan.timezone != before.timezone and draws.list_prizes(plan.campaign_id):
+            kept = f"never changes once there are prizes: it is {before.timezone}"
+            raise InvalidRequest([{"field": "timezone", "message": kept}])
         done = campaigns.edit(after, before) if before else campaigns.create(after)
         if done:
             # With every edit: one that was cut off here is made good by its repeat.
