@@ -2,8 +2,8 @@
 
 Thirty users race for ten shares of the first packet. Then comes one packet of each kind: for
 recipients only, for a passphrase, in two steps, of each other split, and of a campaign with a
-quota. Of the last one share is taken, and the rest goes back when it expires. At the end every fen
-must be where it belongs.
+quota. A lottery has goods and cash to win. Of the last packet one share is taken, and the rest goes
+back when it expires. At the end every fen must be where it belongs.
 """
 
 import json
@@ -44,6 +44,13 @@ EXPIRING: dict[str, Any] = {
 TAKERS = 4
 SPELL = "芝麻开门"
 CAMPAIGN_ID = "new-year"
+LOTTERY_ID = "lantern"
+DRAWERS = 6
+PRIZES: dict[str, dict[str, Any]] = {
+    "phone": {"title": "手机", "kind": "goods", "weight": 1, "total": 1},
+    "lantern": {"title": "灯笼", "kind": "goods", "weight": 4, "total": 3},
+    "cash": {"title": "现金", "kind": "packet", "weight": 3, "total": 5, "amount_fen": 200},
+}
 # Far above what settlement takes (about a second), far below a reader's patience.
 WAIT_S_MAX = 60.0
 # As EventBridge Scheduler calls it; the demonstration does not wait for the minute.
@@ -95,6 +102,7 @@ def _show(stack: Stack) -> dict[str, Any]:
         _race(show)
         _show_kinds(show)
         _rain(show)
+        _draw(show)
         _expire(show)
         return _check(show)
 
@@ -159,6 +167,44 @@ def _rain(show: _Demo) -> None:
     packet_ids = [show.send(packet, show.admin) for _ in range(3)]
     outcomes = [_grab(show.user(0), packet_id) for packet_id in packet_ids]
     say(f"\nA campaign of three packets, two shares for each user: {', '.join(outcomes)}")
+
+
+def _draw(show: _Demo) -> None:
+    now_ms = int(time.time() * 1000)
+    plan = {
+        "title": "元宵抽奖",
+        "starts_at_ms": now_ms,
+        "ends_at_ms": now_ms + 3_600_000,
+        "miss_weight": 4,
+        "rules": {"attempts_per_user_per_day": 2},
+        "passphrase": SPELL,
+        "status": "on",
+    }
+    path = f"/admin/campaigns/{LOTTERY_ID}"
+    show.admin.put(path, plan)
+    for prize_id, prize in PRIZES.items():
+        show.admin.put(f"{path}/prizes/{prize_id}", prize)
+    say(f"\nA lottery: {DRAWERS} users draw twice, and one once more for a friend's help")
+    for number in range(DRAWERS):
+        with show.user(number) as user:
+            titles = [_drawn(user) for _ in range(2)]
+            if number == 0:
+                token = user.get("/me")["user_token"]
+                with show.user(1) as friend:
+                    said = {"inviter_token": token, "transcript": SPELL}
+                    friend.post(f"/campaigns/{LOTTERY_ID}/helps", said)
+                titles.append(_drawn(user))
+        say(f"  抢手{number:02} {', '.join(titles)}")
+    won = [
+        f"{prize['issued']}/{prize['total']} {prize['title']}"
+        for prize in show.admin.get(path)["prizes"]
+    ]
+    say(f"  won: {', '.join(won)}")
+
+
+def _drawn(user: Client) -> str:
+    prize = user.post(f"/campaigns/{LOTTERY_ID}/draws", {})["prize"]
+    return str(prize["title"]) if prize else "谢谢参与"
 
 
 def _expire(show: _Demo) -> None:

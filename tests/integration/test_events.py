@@ -135,6 +135,21 @@ def test_grab_expired_gets_nothing(desk: Desk, invoke: Invoke) -> None:
     assert (status, problem["code"]) == (410, "packet_expired")
 
 
+def test_draw_wins_a_prize_once(operator: User, invoke: Invoke) -> None:
+    now_ms = int(time.time() * 1000)
+    plan = {"title": "抽奖", "starts_at_ms": now_ms, "ends_at_ms": now_ms + 60_000, "status": "on"}
+    prize = {"title": "手机", "kind": "goods", "weight": 1, "total": 1}
+    path = "/admin/campaigns/event-lottery"
+    assert operator.http.put(path, json=plan).is_success
+    assert operator.http.put(f"{path}/prizes/phone", json=prize).is_success
+
+    status, drawn = _answer(invoke("LotteryFunction", _event("draw")))
+    again = _answer(invoke("LotteryFunction", _event("draw")))
+
+    assert (status, drawn["outcome"], drawn["prize"]["prize_id"]) == (200, "won", "phone")
+    assert again == (status, drawn)
+
+
 def test_settle_batch_pays_two_claims_and_returns_the_poison(
     desk: Desk, invoke: Invoke, a_user: MakeUser
 ) -> None:
