@@ -1,8 +1,8 @@
 -- Odds, canonical: "<prize_id>:<weight>,...|<miss_weight>", prizes by id, as domain/lottery.py reads
 -- them. Those that hold for everybody stand in the day's hash until the board's revision or the next
--- release of units changes them:
---   <revision of the board> <until_ms> <weight of all prizes> <miss_weight> <name> <odds>
--- Their name is a field of the day's hash that a draw's record refers to.
+-- release of units changes them, at fixed places, since every draw reads them:
+--   <revision:13> <until_ms:13> <weight of all prizes:16> <miss_weight:16> <name:18> <odds>
+-- without the spaces. The name is a field of the day's hash, to which the records of draws refer.
 local function name_odds(day_key, text)
   local name = 'o:' .. string.sub(redis.sha1hex(text), 1, 16)
   redis.call('HSETNX', day_key, name, text)
@@ -35,7 +35,7 @@ local function weigh(board_key, day_key, day_ends_ms, rules, now)
   end
   odds.text = string.format('%s|%.0f', table.concat(listed, ','), odds.miss_weight)
   odds.name = name_odds(day_key, odds.text)
-  redis.call('HSET', day_key, '=', string.format('%.0f %.0f %.0f %.0f %s %s', rules.revision,
+  redis.call('HSET', day_key, '=', string.format('%s%013.0f%016.0f%016.0f%s%s', rules.revision,
     until_ms, odds.prize_weight, odds.miss_weight, odds.name, odds.text))
   redis.call('PEXPIREAT', day_key, day_ends_ms + 86400000)
   return odds
@@ -43,16 +43,15 @@ end
 
 local function standing_odds(board_key, day_key, day_ends_ms, rules, now)
   local standing = redis.call('HGET', day_key, '=') or ''
-  local revision, until_ms, prize_weight, miss_weight, name, text =
-    string.match(standing, '^(%d+) (%d+) (%d+) (%d+) (%S+) (.*)$')
-  if tonumber(revision) ~= rules.revision or now >= tonumber(until_ms) then
+  local revision, until_ms = string.sub(standing, 1, 13), string.sub(standing, 14, 26)
+  if revision ~= rules.revision or now >= tonumber(until_ms) then
     return weigh(board_key, day_key, day_ends_ms, rules, now)
   end
   return {
-    prize_weight = tonumber(prize_weight),
-    miss_weight = tonumber(miss_weight),
-    name = name,
-    text = text,
+    prize_weight = tonumber(string.sub(standing, 27, 42)),
+    miss_weight = tonumber(string.sub(standing, 43, 58)),
+    name = string.sub(standing, 59, 76),
+    text = string.sub(standing, 77),
   }
 end
 

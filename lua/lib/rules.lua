@@ -17,7 +17,7 @@ local function read_rules(text)
     misses_take_weight = letter == 'M',
     has_once = has_once == '1',
     version = tonumber(version),
-    revision = tonumber(revision),
+    revision = revision,
   }
 end
 
