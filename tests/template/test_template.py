@@ -270,6 +270,12 @@ def test_the_caches_user_may_do_what_limits_and_switches_need_and_not_flush() ->
     assert not words & {"+@all", "+@write", "+@dangerous", "+flushall", "+flushdb", "+config"}
 
 
+def test_nothing_is_depended_on_twice() -> None:
+    for name, resource in RESOURCES.items():
+        needed = resource.get("DependsOn", [])
+        assert isinstance(needed, str) or len(needed) == len(set(needed)), name
+
+
 # ---------------------------------------------------------------- the queue
 
 
