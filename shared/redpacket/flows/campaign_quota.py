@@ -1,7 +1,7 @@
 """A campaign's quota: how many shares one user may take over all of its packets.
 
 The ledger counts, in the same transaction that makes a claim durable, so that neither a crash nor a
-cache that forgets gives anybody more. The cache only spares it those who have had enough.
+cache that forgets gives anybody more. The cache only spares it claims of who has had enough.
 """
 
 from __future__ import annotations
