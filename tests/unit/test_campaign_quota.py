@@ -180,6 +180,7 @@ def test_a_quota_that_is_set_later_counts_what_was_taken_before(town: Town) -> N
 def test_a_campaign_that_is_off_gives_nothing_but_known_shares(town: Town) -> None:
     campaign = _made(town, campaign_id="paused")
     first, second = _packets(town, campaign, 2)
+    (in_two_steps,) = _packets(town, campaign, 1, opening=Opening.TWO_STEP)
     nobody_knows = town.memory.snapshot()
     claim = town.grab(first, "ann")
     off = a_campaign(
@@ -193,8 +194,9 @@ def test_a_campaign_that_is_off_gives_nothing_but_known_shares(town: Town) -> No
     assert before
     assert town.campaigns.edit(off, before)
 
-    with pytest.raises(CampaignPaused):
-        town.grab(second, "ann")
+    for packet in (second, in_two_steps):
+        with pytest.raises(CampaignPaused):
+            town.grab_or_enter(packet, "ann")
     assert town.grab(first, "ann").share == claim.share
     town.memory.fail_over(nobody_knows)
     assert town.grab(first, "ann").share == claim.share
