@@ -434,7 +434,8 @@ class Fuzz:
 
 def broken_invariants(stack: Stack) -> list[str]:
     """Return what the ledger breaks; a settlement under way is not one moment, so look twice."""
-    tables = stack.outputs["AccountsTable"], stack.outputs["PacketsTable"]
+    names = ("AccountsTable", "PacketsTable", "QuotasTable")
+    tables = [stack.outputs[name] for name in names]
     found = read_world(stack.aws("dynamodb"), *tables).differences()
     if found:
         time.sleep(2)

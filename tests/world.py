@@ -53,8 +53,10 @@ class World:
         return found
 
 
-def read_world(dynamodb: Any, accounts_table: str, packets_table: str) -> World:
-    """Scan both tables with boto3's DynamoDB client, or a fake of it."""
+def read_world(
+    dynamodb: Any, accounts_table: str, packets_table: str, quotas_table: str | None = None
+) -> World:
+    """Scan the tables with boto3's DynamoDB client, or a fake of it; no quotas, no campaigns."""
     balances: dict[str, int] = {}
     entries: list[Entry] = []
     for row in _scan(dynamodb, accounts_table):
@@ -78,10 +80,9 @@ def read_world(dynamodb: Any, accounts_table: str, packets_table: str) -> World:
         for packet in packets
     ]
     claim_counts = {}
-    for row in rows:
-        if row["pk"].startswith("quota#"):
-            _, campaign_id, user_id = row["pk"].split("#", 2)
-            claim_counts[campaign_id, user_id] = row["claim_count"]
+    for row in _scan(dynamodb, quotas_table) if quotas_table else ():
+        campaign_id, user_id = row["pk"].split("#", 1)
+        claim_counts[campaign_id, user_id] = row["claim_count"]
     return World(balances, entries, facts, shares, takers, claim_counts)
 
 

@@ -107,3 +107,10 @@ def test_it_may_copy_the_switches(functions: redis.Redis) -> None:
 def test_it_may_not_do_what_nobody_needs(functions: redis.Redis, command: tuple[str, ...]) -> None:
     with pytest.raises(redis.exceptions.NoPermissionError):
         functions.execute_command(*command)  # type: ignore[no-untyped-call]
+
+
+def test_what_it_may_not_run_is_a_fault_of_ours(cache: redis.Redis, functions: redis.Redis) -> None:
+    cache.execute_command("ACL", "SETUSER", "functions", "-hmget")  # type: ignore[no-untyped-call]
+
+    with pytest.raises(redis.exceptions.NoPermissionError):
+        RedisClaims(functions).grab("p" * 22, "ann")

@@ -114,7 +114,8 @@ def dynamodb(stack: Stack) -> Any:
 def world(stack: Stack, dynamodb: Any) -> Callable[[], World]:
     """Read the whole ledger as it is now."""
     outputs = stack.outputs
-    return lambda: read_world(dynamodb, outputs["AccountsTable"], outputs["PacketsTable"])
+    tables = [outputs[name] for name in ("AccountsTable", "PacketsTable", "QuotasTable")]
+    return lambda: read_world(dynamodb, *tables)
 
 
 @pytest.fixture(autouse=True)

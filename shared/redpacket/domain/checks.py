@@ -1,7 +1,7 @@
 """The invariants of docs/invariants.md as code: run after every test, and by audits in production.
 
 Each check returns the differences it finds, and none where all is well. I6 speaks of withdrawals,
-and I9 of prizes beside quotas, which this version does not have.
+which this version does not have, and I9 of a campaign's quotas.
 """
 
 from __future__ import annotations
