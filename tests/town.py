@@ -90,7 +90,7 @@ class Town:
     @staticmethod
     def adapters(client: Any) -> tuple[DynamoPackets, DynamoLedger]:
         dynamo = Dynamo(lambda: client)
-        return DynamoPackets(dynamo, "packets"), DynamoLedger(
+        return DynamoPackets(dynamo, "packets", "quotas"), DynamoLedger(
             dynamo, "accounts", "packets", "campaigns"
         )
 
@@ -306,7 +306,7 @@ class Town:
         self.clock.at_ms += duration_ms
 
     def world(self) -> World:
-        return read_world(self.dynamo, "accounts", "packets", "campaigns")
+        return read_world(self.dynamo, "accounts", "packets", "campaigns", "quotas")
 
     def differences(self, bound_ms: int | None = None) -> list[Difference]:
         """Run every check; with *bound_ms* also that nothing is late."""

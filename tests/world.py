@@ -68,11 +68,15 @@ class World:
 
 
 def read_world(
-    dynamodb: Any, accounts_table: str, packets_table: str, campaigns_table: str | None = None
+    dynamodb: Any,
+    accounts_table: str,
+    packets_table: str,
+    campaigns_table: str | None = None,
+    quotas_table: str | None = None,
 ) -> World:
     """Scan the tables with boto3's DynamoDB client, or a fake of it.
 
-    Without *campaigns_table* nobody has won anything.
+    Without *campaigns_table* nobody has won anything, without *quotas_table* nobody is counted.
     """
     balances: dict[str, int] = {}
     entries: list[Entry] = []
@@ -97,10 +101,9 @@ def read_world(
         for packet in packets
     ]
     claim_counts = {}
-    for row in rows:
-        if row["pk"].startswith("quota#"):
-            _, campaign_id, user_id = row["pk"].split("#", 2)
-            claim_counts[campaign_id, user_id] = row["claim_count"]
+    for row in _scan(dynamodb, quotas_table) if quotas_table else ():
+        campaign_id, user_id = row["pk"].split("#", 1)
+        claim_counts[campaign_id, user_id] = row["claim_count"]
     lottery_rows = list(_scan(dynamodb, campaigns_table)) if campaigns_table else []
     lotteries = _lotteries(lottery_rows, shares)
     return World(balances, entries, facts, shares, takers, claim_counts, lotteries)

@@ -17,6 +17,7 @@ from redpacket.adapters.dynamo_campaigns import DynamoCampaigns
 from redpacket.adapters.dynamo_ledger import DynamoLedger
 from redpacket.adapters.dynamo_packets import DynamoPackets
 from redpacket.domain.campaign import Campaign, CampaignStatus, DrawRules, WhenSoldOut
+from redpacket.domain.claim import Quota
 from redpacket.domain.errors import (
     CampaignEnded,
     CampaignNotFound,
@@ -28,7 +29,7 @@ from redpacket.domain.errors import (
 from redpacket.domain.ledger import DEPOSITS, Transfer, TransferKind, user_account
 from redpacket.domain.packet import Packet, Person, Rules
 from redpacket.ports import Request
-from tests.builders import NOW_MS, a_campaign, a_funding, a_packet
+from tests.builders import NOW_MS, a_campaign, a_claim, a_funding, a_packet
 from tests.fakes import FakeDynamo
 
 _numbers = itertools.count(1)
@@ -70,7 +71,7 @@ class Office:
         return found.budget_left_fen
 
 
-def _office(client: Any, accounts: str, packets: str, campaigns: str) -> Office:
+def _office(client: Any, accounts: str, packets: str, campaigns: str, quotas: str) -> Office:
     dynamo = Dynamo(lambda: client)
     ledger = DynamoLedger(dynamo, accounts, packets, campaigns)
     operator = Person(f"operator-{next(_numbers)}")
@@ -84,14 +85,17 @@ def _office(client: Any, accounts: str, packets: str, campaigns: str) -> Office:
     )
     ledger.deposit(deposit, Request("operator", f"funds-of-{operator.user_id}", "body"))
     return Office(
-        DynamoCampaigns(dynamo, campaigns), ledger, DynamoPackets(dynamo, packets), operator
+        DynamoCampaigns(dynamo, campaigns),
+        ledger,
+        DynamoPackets(dynamo, packets, quotas),
+        operator,
     )
 
 
 @pytest.fixture(params=["fake", "moto", "emulator"])
 def office(request: pytest.FixtureRequest) -> Iterator[Office]:
     if request.param == "fake":
-        yield _office(FakeDynamo(), "accounts", "packets", "campaigns")
+        yield _office(FakeDynamo(), "accounts", "packets", "campaigns", "quotas")
     elif request.param == "moto":
         with mock_aws():
             client = boto3.client(
@@ -113,7 +117,13 @@ def office(request: pytest.FixtureRequest) -> Iterator[Office]:
                     ],
                     BillingMode="PAY_PER_REQUEST",
                 )
-            yield _office(client, "accounts", "packets", "campaigns")
+            client.create_table(
+                TableName="quotas",
+                KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+                AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+                BillingMode="PAY_PER_REQUEST",
+            )
+            yield _office(client, "accounts", "packets", "campaigns", "quotas")
     else:
         stack: Stack = request.getfixturevalue("stack")
         outputs = stack.outputs
@@ -122,6 +132,7 @@ def office(request: pytest.FixtureRequest) -> Iterator[Office]:
             outputs["AccountsTable"],
             outputs["PacketsTable"],
             outputs["CampaignsTable"],
+            outputs["QuotasTable"],
         )
 
 
@@ -327,3 +338,27 @@ def test_a_ledger_without_campaigns_funds_no_packet_of_one() -> None:
 
     with pytest.raises(InvariantViolated):
         ledger.fund(packet, a_funding(packet), Request("sender", "key", "body"))
+
+
+# ---- quotas
+
+
+def test_a_claim_over_the_quota_has_no_effect_at_all(office: Office) -> None:
+    campaign = office.made()
+    quota = Quota(campaign.campaign_id, 1)
+    first, second = (office.packet_of(campaign) for _ in range(2))
+    for packet in (first, second):
+        office.fund(packet)
+    record = office.packets.record_claim
+
+    assert record(a_claim(first, 2, "ann"), quota) == "recorded"
+    assert record(a_claim(second, 1, "ann"), quota) == "quota_exhausted"
+
+    assert office.packets.list_shares(second.packet_id) == []
+    assert office.packets.find_share_of(second.packet_id, "ann") is None
+    assert office.packets.count_claims(campaign.campaign_id, "ann") == 1
+    # A repeat is no second claim, another user has a quota of their own, and it may be raised.
+    assert record(a_claim(first, 3, "ann"), quota) == "user_has_share"
+    assert record(a_claim(second, 1, "bob"), quota) == "recorded"
+    assert record(a_claim(second, 2, "ann"), replace(quota, count_max=2)) == "recorded"
+    assert office.packets.count_claims(campaign.campaign_id, "ann") == 2

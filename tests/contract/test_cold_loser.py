@@ -49,6 +49,7 @@ def _grab(cache: redis.Redis, packet_id: str) -> tuple[dict[str, Any], bool]:
         "SWITCHES_TABLE": "switches",
         "PAYOUT_QUEUE_URL": "https://queue.example",
         "ADMISSION_FACTOR": "5",
+        "QUOTAS_TABLE": "quotas",
         "CAMPAIGNS_TABLE": "campaigns",
         "POWERTOOLS_SERVICE_NAME": "grab",
     }

@@ -49,9 +49,12 @@ class Books:
     client: Any
     accounts_table: str
     packets_table: str
+    quotas_table: str
 
     def world(self) -> World:
-        return read_world(self.client, self.accounts_table, self.packets_table)
+        return read_world(
+            self.client, self.accounts_table, self.packets_table, quotas_table=self.quotas_table
+        )
 
     def deposited(self, user_id: str, amount_fen: int) -> None:
         self.ledger.deposit(_deposit(user_id, amount_fen), _request(user_id="operator"))
@@ -67,7 +70,7 @@ class Books:
 @pytest.fixture(params=["fake", "moto", "emulator"])
 def books(request: pytest.FixtureRequest) -> Iterator[Books]:
     if request.param == "fake":
-        yield _books(FakeDynamo(), "accounts", "packets")
+        yield _books(FakeDynamo(), "accounts", "packets", "quotas")
     elif request.param == "moto":
         with mock_aws():
             client = boto3.client(
@@ -77,11 +80,11 @@ def books(request: pytest.FixtureRequest) -> Iterator[Books]:
                 aws_secret_access_key="test",
             )
             _make_tables(client)
-            yield _books(client, "accounts", "packets")
+            yield _books(client, "accounts", "packets", "quotas")
     else:
         stack: Stack = request.getfixturevalue("stack")
-        outputs = stack.outputs
-        yield _books(stack.aws("dynamodb"), outputs["AccountsTable"], outputs["PacketsTable"])
+        names = ("AccountsTable", "PacketsTable", "QuotasTable")
+        yield _books(stack.aws("dynamodb"), *(stack.outputs[name] for name in names))
 
 
 @pytest.fixture(autouse=True)
@@ -90,14 +93,15 @@ def _invariants(books: Books) -> Iterator[None]:
     assert not books.world().differences()
 
 
-def _books(client: Any, accounts_table: str, packets_table: str) -> Books:
+def _books(client: Any, accounts_table: str, packets_table: str, quotas_table: str) -> Books:
     dynamo = Dynamo(lambda: client)
     return Books(
         DynamoLedger(dynamo, accounts_table, packets_table),
-        DynamoPackets(dynamo, packets_table),
+        DynamoPackets(dynamo, packets_table, quotas_table),
         client,
         accounts_table,
         packets_table,
+        quotas_table,
     )
 
 
@@ -128,6 +132,12 @@ def _make_tables(client: Any) -> None:
             "Projection": {"ProjectionType": "ALL"},
         }
 
+    client.create_table(
+        TableName="quotas",
+        KeySchema=key[:1],
+        AttributeDefinitions=defined({"pk": string}),
+        BillingMode="PAY_PER_REQUEST",
+    )
     client.create_table(
         TableName="accounts",
         KeySchema=key,

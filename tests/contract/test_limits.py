@@ -130,17 +130,3 @@ def test_a_cache_that_is_away_is_unavailable() -> None:
 
     with pytest.raises(Unavailable):
         RedisLimits(away).take(QUICK, "ann")
-
-
-def test_the_commands_are_those_that_the_caches_user_may_use(cache: redis.Redis) -> None:
-    # As in template.yaml; INFO needs no right of its own here.
-    rules = ["on", "nopass", "~rp:*", "resetchannels", "-@all", "+@connection", "+@hash", "+@read"]
-    rules += ["+@scripting", "+set", "+expireat", "+pexpireat", "+time"]
-    cache.execute_command("ACL", "SETUSER", "functions", *rules)  # type: ignore[no-untyped-call]
-    port = cache.connection_pool.connection_kwargs["port"]
-    client = connect(HOST, port, has_tls=False, username="functions", password="any", timeout_s=2)
-
-    assert RedisLimits(client).take(QUICK, "ann") == 0
-    assert RedisLimits(client).take(QUICK, "ann") == 0
-    client.close()
-    cache.execute_command("ACL", "DELUSER", "functions")  # type: ignore[no-untyped-call]

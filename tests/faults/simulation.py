@@ -136,7 +136,7 @@ class Schedule:
         client = FaultyDynamo(town.dynamo, self.wire)
         # Between two tries of a transaction that met another one, others run.
         dynamo = Dynamo(lambda: client, pause_s=lambda _: self._let_others_run())
-        town.packets = DynamoPackets(dynamo, "packets")
+        town.packets = DynamoPackets(dynamo, "packets", "quotas")
         town.ledger = DynamoLedger(dynamo, "accounts", "packets", "campaigns")
         town.campaigns = DynamoCampaigns(dynamo, "campaigns")
         town.quotas = FaultyQuotas(town.reserved, self.wire)

@@ -121,7 +121,8 @@ def dynamodb(stack: Stack) -> Any:
 @pytest.fixture
 def world(stack: Stack, dynamodb: Any) -> Callable[[], World]:
     """Read the whole ledger as it is now."""
-    tables = [stack.outputs[f"{name}Table"] for name in ("Accounts", "Packets", "Campaigns")]
+    names = ("Accounts", "Packets", "Campaigns", "Quotas")
+    tables = [stack.outputs[f"{name}Table"] for name in names]
     return lambda: read_world(dynamodb, *tables)
 
 

@@ -55,7 +55,7 @@ def test_a_user_takes_as_many_shares_as_the_quota(town: Town, campaign: Campaign
     assert town.packets.count_claims(campaign.campaign_id, "ann") == 2
 
 
-def test_who_has_had_enough_reads_the_ledger_once_and_takes_no_number(
+def test_the_claims_of_who_has_had_enough_are_counted_once_and_take_no_number(
     town: Town, campaign: Campaign
 ) -> None:
     first, second, third, fourth = _packets(town, campaign, 4)
@@ -92,6 +92,22 @@ def test_a_cache_that_forgot_everything_gives_nobody_more(town: Town, campaign: 
     # The number that she held for a moment is there for somebody else.
     assert town.grab(third, "bob").share.share_no == 1
     assert town.memory.holders(fourth.packet_id) == {}
+
+
+def test_who_has_had_enough_hears_of_a_share_that_the_cache_forgot(
+    town: Town, campaign: Campaign
+) -> None:
+    first, second, third = _packets(town, campaign, 3)
+    town.grab(first, "ann")
+    before = town.memory.snapshot()
+    claim = town.grab(second, "ann")
+    with pytest.raises(QuotaExhausted):
+        town.grab(third, "ann")
+    town.memory.fail_over(before)
+
+    again = town.grab(second, "ann")
+
+    assert (again.share, again.is_new) == (claim.share, False)
 
 
 def test_a_claim_that_comes_too_late_costs_no_quota(town: Town, campaign: Campaign) -> None:
@@ -164,6 +180,8 @@ def test_a_quota_that_is_set_later_counts_what_was_taken_before(town: Town) -> N
 def test_a_campaign_that_is_off_gives_nothing_but_known_shares(town: Town) -> None:
     campaign = _made(town, campaign_id="paused")
     first, second = _packets(town, campaign, 2)
+    (in_two_steps,) = _packets(town, campaign, 1, opening=Opening.TWO_STEP)
+    nobody_knows = town.memory.snapshot()
     claim = town.grab(first, "ann")
     off = a_campaign(
         campaign_id="paused",
@@ -176,8 +194,11 @@ def test_a_campaign_that_is_off_gives_nothing_but_known_shares(town: Town) -> No
     assert before
     assert town.campaigns.edit(off, before)
 
-    with pytest.raises(CampaignPaused):
-        town.grab(second, "ann")
+    for packet in (second, in_two_steps):
+        with pytest.raises(CampaignPaused):
+            town.grab_or_enter(packet, "ann")
+    assert town.grab(first, "ann").share == claim.share
+    town.memory.fail_over(nobody_knows)
     assert town.grab(first, "ann").share == claim.share
 
 

@@ -161,6 +161,27 @@ def test_a_cache_that_is_away_delays_the_close_but_not_the_refund(town: Town) ->
     assert town.expire().closed_count == 1
 
 
+def test_a_cache_that_hangs_is_asked_once_for_loads_in_a_sweep(town: Town) -> None:
+    asked = []
+
+    class Hanging(FakeBoard):
+        def load(self, packet: Packet, shares: Sequence[ShareFate]) -> None:
+            asked.append(packet.packet_id)
+            raise CacheAway(packet.packet_id)
+
+    town.board = Hanging(town.clock)
+    for _ in range(5):
+        town.send()
+    asked.clear()
+    town.pass_time(60_001)
+
+    assert town.repair() == (0, 0)
+
+    assert len(asked) == 1
+    town.board = town.memory
+    assert town.repair() == (0, 5)
+
+
 def test_a_cache_that_hangs_is_asked_once_in_a_sweep(town: Town) -> None:
     asked = []
 

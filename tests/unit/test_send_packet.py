@@ -47,7 +47,7 @@ def test_the_same_key_sends_once_and_answers_the_same(town: Town) -> None:
 @pytest.mark.parametrize(
     "lowered",
     [
-        {"above_limits": (("count", "is above 3"),)},
+        {"refused_fields": (("count", "is above 3"),)},
         # The bound that an order takes where it names none: 1000 fen in 4 shares, 249 at most.
         {"share_fen_max": 249},
     ],
@@ -68,7 +68,7 @@ def test_a_repeat_after_the_limits_were_lowered_gets_its_first_answer(
 def test_a_key_that_comes_with_another_body_is_refused_above_the_limits_too(town: Town) -> None:
     town.deposit("sender", 5000)
     town.send_order(an_order())
-    above = an_order(above_limits=(("count", "is above 3"),))
+    above = an_order(refused_fields=(("count", "is above 3"),))
 
     with pytest.raises(IdempotencyKeyReused):
         town.send_order(replace(above, request=replace(above.request, body_hash="other")))
@@ -78,7 +78,7 @@ def test_an_order_above_the_limits_is_refused_by_name_and_moves_nothing(town: To
     town.deposit("sender", 5000)
 
     with pytest.raises(InvalidRequest) as refused:
-        town.send_order(an_order(above_limits=(("count", "is above 3"),)))
+        town.send_order(an_order(refused_fields=(("count", "is above 3"),)))
 
     assert refused.value.errors == [{"field": "count", "message": "is above 3"}]
     assert town.world().packets == []

@@ -25,6 +25,7 @@ from redpacket.domain.claim import (
     ShareRef,
     Taker,
 )
+from redpacket.domain.errors import InvariantViolated
 from redpacket.domain.ledger import escrow_account
 from redpacket.domain.packet import Packet, PacketStatus, Rules
 from redpacket.ports import ListItem
@@ -48,9 +49,11 @@ _RULES_REMEMBERED_MAX = 1_000
 class DynamoPackets:
     """Implements Packets."""
 
-    def __init__(self, dynamo: Dynamo, table: str) -> None:
+    def __init__(self, dynamo: Dynamo, table: str, quotas_table: str | None = None) -> None:
         self._dynamo = dynamo
         self._table = table
+        # Only who records claims has it.
+        self._quotas = quotas_table
         self._rules: dict[str, Rules] = {}
 
     def find_packet(self, packet_id: str) -> Packet | None:
@@ -125,7 +128,7 @@ class DynamoPackets:
         return RecordStatus.RECORDED
 
     def count_claims(self, campaign_id: str, user_id: str) -> int:
-        row = self._dynamo.get(self._table, keys.claim_count(campaign_id, user_id))
+        row = self._dynamo.get(self._counts_table, keys.claim_count(campaign_id, user_id))
         return int(row["claim_count"]) if row else 0
 
     def mark_loaded(self, packet: Packet) -> None:
@@ -256,9 +259,15 @@ class DynamoPackets:
         )
         return (items.taker_of(row) for row in rows)
 
+    @property
+    def _counts_table(self) -> str:
+        if self._quotas is None:
+            raise InvariantViolated("these packets know no quotas")
+        return self._quotas
+
     def _count_claim(self, quota: Quota, user_id: str) -> Operation:
         return update(
-            self._table,
+            self._counts_table,
             keys.claim_count(quota.campaign_id, user_id),
             "ADD claim_count :one",
             condition=IS_WITHIN_QUOTA,

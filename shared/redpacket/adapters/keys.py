@@ -95,11 +95,8 @@ TAKER_PREFIX = "claim#"
 
 
 def claim_count(campaign_id: str, user_id: str) -> dict[str, str]:
-    """PacketsTable: how many shares of a campaign a user owns.
-
-    The template lets a grab update rows under `quota#`, and no others.
-    """
-    return {"pk": f"quota#{campaign_id}#{user_id}", "sk": "claims"}
+    """QuotasTable: how many shares of a campaign a user owns; no id of a campaign holds a "#"."""
+    return {"pk": f"{campaign_id}#{user_id}"}
 
 
 def request(user_id: str, route: str, key_hash: str) -> dict[str, str]:

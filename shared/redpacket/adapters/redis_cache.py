@@ -88,9 +88,12 @@ class Cache:
 
     @contextmanager
     def translated(self) -> Iterator[None]:
-        """Turn the client's errors into Unavailable."""
+        """Turn the client's errors into Unavailable, but for what doesn't pass by itself."""
         try:
             yield
+        except redis.exceptions.NoPermissionError:
+            # A command that the cache's user may not run is a fault of ours: 500, and an alarm.
+            raise
         except redis.ReadOnlyError as error:
             # A primary that became a replica keeps its connections: find the new one.
             self.client.connection_pool.disconnect()

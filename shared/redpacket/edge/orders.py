@@ -1,4 +1,4 @@
-"""From bodies to what is ordered, and what of it is above this deployment's limits."""
+"""From bodies to what is ordered, and what of it this deployment refuses by now."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ def send_order(request: HttpRequest) -> SendOrder:
         ("count", body.count, count_max),
         ("share_fen_max", body.share_fen_max or cap_fen, cap_fen),
     )
+    recipients = _recipients(body.recipients or [])
     kind = Kind(body.kind)
     default_split = Split.EQUAL if kind is Kind.EQUAL else Split.DOUBLE_MEAN
     split = Split(body.split) if body.split else default_split
@@ -43,7 +44,7 @@ def send_order(request: HttpRequest) -> SendOrder:
         request=idempotent,
         kind=kind,
         split=split,
-        rules=_rules(body),
+        rules=_rules(body, recipients),
         total_fen=body.total_fen,
         count=body.count,
         share_fen_min=body.share_fen_min,
@@ -52,9 +53,15 @@ def send_order(request: HttpRequest) -> SendOrder:
         greeting=body.greeting,
         life_ms=None if is_until_the_end else body.expires_in_s * 1000,
         campaign=wiring.get_campaign(body.campaign_id) if body.campaign_id else None,
-        # Not refused here: a repeat gets its first answer, although limits were lowered since.
-        above_limits=tuple(
-            (name, f"is above {limit}") for name, value, limit in limits if value > limit
+        # Not refused here: a repeat gets its first answer, although limits were lowered since, or
+        # the key of the tokens was replaced.
+        refused_fields=(
+            *((name, f"is above {limit}") for name, value, limit in limits if value > limit),
+            *(
+                (f"recipients.{position}", "is nobody's token")
+                for position, user_id in enumerate(recipients)
+                if user_id is None
+            ),
         ),
     )
 
@@ -69,26 +76,18 @@ def prize_plan(request: HttpRequest) -> tuple[Prize, int | None]:
     return body.prize(campaign_id, prize_id), body.version
 
 
-def _rules(body: SendBody) -> Rules:
+def _rules(body: SendBody, recipients: list[str | None]) -> Rules:
     return Rules(
         opening=Opening(body.opening),
-        recipients=_recipients(body.recipients or []),
+        recipients=frozenset(user_id for user_id in recipients if user_id),
         passphrase=body.passphrase,
         passphrase_threshold=body.passphrase_threshold,
     )
 
 
-def _recipients(user_tokens: list[str]) -> frozenset[str]:
-    """Return whose tokens these are. Raises InvalidRequest, which names those of nobody."""
+def _recipients(user_tokens: list[str]) -> list[str | None]:
+    """Return whose tokens these are, None for one of nobody."""
     if not user_tokens:
-        return frozenset()
+        return []
     tokens = wiring.public_tokens()
-    users = [tokens.find_user(user_token) for user_token in user_tokens]
-    unknown = [
-        {"field": f"recipients.{position}", "message": "is nobody's token"}
-        for position, user_id in enumerate(users)
-        if user_id is None
-    ]
-    if unknown:
-        raise InvalidRequest(unknown)
-    return frozenset(user_id for user_id in users if user_id)
+    return [tokens.find_user(user_token) for user_token in user_tokens]

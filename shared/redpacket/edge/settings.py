@@ -21,6 +21,11 @@ def packets_table() -> str:
     return _required("PACKETS_TABLE")
 
 
+def quotas_table() -> str:
+    """Return QUOTAS_TABLE."""
+    return _required("QUOTAS_TABLE")
+
+
 def accounts_table() -> str:
     """Return ACCOUNTS_TABLE."""
     return _required("ACCOUNTS_TABLE")

@@ -318,10 +318,17 @@ def send_packet(order: SendOrder) -> Packet:
     )
 
 
+@cache
 def _desk() -> Desk:
     from redpacket.flows.claim_share import Desk
 
-    return Desk(board=board(), packets=packets(), payouts=payouts(), clock=clock, journal=journal)
+    return Desk(
+        board=board(),
+        packets=DynamoPackets(_dynamo(), settings.packets_table(), settings.quotas_table()),
+        payouts=payouts(),
+        clock=clock,
+        journal=journal,
+    )
 
 
 @cache

@@ -32,7 +32,7 @@ def attempt_each(
 ) -> Attempts[Result]:
     """Call *do* with every item; journal failures under *name* and go on.
 
-    The next sweep finds what is left where *may_go_on* says no: it was switched off.
+    The next sweep finds what is left where *may_go_on* says no.
     """
     results: list[Result] = []
     failed_count = 0

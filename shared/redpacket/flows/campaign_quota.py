@@ -1,7 +1,7 @@
 """A campaign's quota: how many shares one user may take over all of its packets.
 
 The ledger counts, in the same transaction that makes a claim durable, so that neither a crash nor a
-cache that forgets gives anybody more. The cache only spares it those who have had enough.
+cache that forgets gives anybody more. The cache only spares it claims of who has had enough.
 """
 
 from __future__ import annotations
@@ -32,12 +32,16 @@ class CampaignQuota:
         """Return what a claim counts against."""
         return _quota_of(self._campaign(rules))
 
-    def reserve(self, rules: Rules) -> None:
-        """Reserve a share of the quota. Raises QuotaExhausted, CampaignPaused."""
+    def require_on(self, rules: Rules) -> None:
+        """Raise CampaignPaused where the campaign gives nothing for now."""
         campaign = self._campaign(rules)
         if campaign and campaign.status is CampaignStatus.OFF:
             raise CampaignPaused("an operator has turned the campaign off")
-        quota = _quota_of(campaign)
+
+    def reserve(self, rules: Rules) -> None:
+        """Reserve a share of the quota. Raises QuotaExhausted, CampaignPaused."""
+        self.require_on(rules)
+        quota = self.find(rules)
         if quota is None or quota.count_max == NO_LIMIT:
             return
         status = self.quotas.reserve(quota, self.user_id, self.packet_id)

@@ -83,7 +83,10 @@ def find_rules(packet_id: str, desk: Desk) -> Rules:
 
 @dataclass(frozen=True, slots=True)
 class _GrabGate:
-    """Asks whether the taker is invited, says the passphrase, and has not had enough."""
+    """Asks whether the taker is invited, says the passphrase, and has not had enough.
+
+    Of a packet in two steps the quota is asked for when it is opened.
+    """
 
     packet_id: str
     taker: Person
@@ -97,6 +100,7 @@ class _GrabGate:
         self._check_invited(rules)
         self._check_passphrase(rules)
         if rules.opening is Opening.TWO_STEP:
+            self.campaign_quota.require_on(rules)
             return self._admit(terms)
         self.campaign_quota.reserve(rules)
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from redpacket.domain.claim import ShareRef
+from redpacket.domain.errors import CacheAway
 from redpacket.flows.attempt_each import Attempts, attempt_each
 from redpacket.flows.load_packet import load_packet
 from redpacket.ports import ClaimBoard, Clock, Journal, Packets, PayoutQueue
@@ -58,11 +59,18 @@ def load_packets(
 ) -> Attempts[str]:
     """Load packets whose load is not known to have worked a minute after they were sent.
 
-    One that expired meanwhile is loaded too; that makes it due.
+    One that expired meanwhile is loaded too; that makes it due. A cache that is away is not waited
+    for with every packet.
     """
+    is_away = False
 
     def load(packet_id: str) -> str:
-        load_packet(packet_id, packets=packets, board=board)
+        nonlocal is_away
+        try:
+            load_packet(packet_id, packets=packets, board=board)
+        except CacheAway:
+            is_away = True
+            raise
         packet = packets.find_packet(packet_id)
         if packet:
             packets.mark_loaded(packet)
@@ -70,5 +78,11 @@ def load_packets(
 
     waiting = packets.list_unloaded(clock.now_ms() - REPAIR_AFTER_MS, ROWS_PER_SWEEP)
     return attempt_each(
-        waiting, load, name="load_failed", clock=clock, journal=journal, stop_at_ms=stop_at_ms
+        waiting,
+        load,
+        name="load_failed",
+        clock=clock,
+        journal=journal,
+        stop_at_ms=stop_at_ms,
+        may_go_on=lambda: not is_away,
     )

@@ -17,8 +17,8 @@ from redpacket.ports import ClaimBoard, Clock, Journal, Ledger, Packets, Request
 class SendOrder:
     """What a sender asks for.
 
-    *life_ms* is None only with a *campaign*, whose end is then the packet's. *above_limits* names
-    fields, each with a message, that only a repeat may have: limits change.
+    *life_ms* is None only with a *campaign*, whose end is then the packet's. *refused_fields*
+    are fields, each with a message, that only a repeat may have: limits and keys change.
     """
 
     sender: Person
@@ -34,7 +34,7 @@ class SendOrder:
     greeting: str
     life_ms: int | None
     campaign: Campaign | None = None
-    above_limits: tuple[tuple[str, str], ...] = ()
+    refused_fields: tuple[tuple[str, str], ...] = ()
 
 
 def send_packet(
@@ -85,9 +85,9 @@ def send_packet(
 
 
 def _check(order: SendOrder, terms: Terms) -> None:
-    if order.above_limits:
+    if order.refused_fields:
         raise InvalidRequest(
-            [{"field": field, "message": message} for field, message in order.above_limits]
+            [{"field": field, "message": message} for field, message in order.refused_fields]
         )
     check_possible(terms)
 

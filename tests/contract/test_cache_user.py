@@ -1,0 +1,116 @@
+"""Everything that is asked of the cache, as the user that the template makes for the functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+import yaml
+
+from local.ports import HOST
+from redpacket.adapters.redis_cache import connect
+from redpacket.adapters.redis_claims import RedisClaims
+from redpacket.adapters.redis_limits import RedisLimits
+from redpacket.adapters.redis_quotas import RedisQuotas
+from redpacket.adapters.redis_switches import RedisSwitches
+from redpacket.domain.claim import Quota
+from redpacket.domain.limits import Limit
+from redpacket.domain.packet import Opening, Packet, Rules
+from redpacket.domain.switches import Switch
+from redpacket.ports import SwitchesSeen
+from tests.builders import a_packet
+
+TEMPLATE = Path(__file__).parents[2] / "template.yaml"
+
+
+class _Loader(yaml.SafeLoader):
+    """Passes over CloudFormation's tags."""
+
+
+_Loader.add_multi_constructor("!", lambda *_: None)
+
+
+@pytest.fixture
+def functions(cache: redis.Redis) -> Iterator[redis.Redis]:
+    """Return a client with the rights of the functions, and no others."""
+    template: dict[str, Any] = yaml.load(TEMPLATE.read_text(), _Loader)  # noqa: S506 - a SafeLoader
+    rules = template["Resources"]["CacheUser"]["Properties"]["AccessString"].split()
+    cache.execute_command("ACL", "SETUSER", "functions", "nopass", *rules)  # type: ignore[no-untyped-call]
+    port = cache.connection_pool.connection_kwargs["port"]
+    client = connect(HOST, port, has_tls=False, username="functions", password="any", timeout_s=2)
+    yield client
+    client.close()
+    cache.execute_command("ACL", "DELUSER", "functions")  # type: ignore[no-untyped-call]
+
+
+def _packet(cache: redis.Redis, **changes: Any) -> Packet:
+    seconds, _ = cache.time()
+    return a_packet(300, 3, created_at_ms=seconds * 1000 - 1000, **changes)
+
+
+def test_it_may_do_all_that_a_packet_needs(cache: redis.Redis, functions: redis.Redis) -> None:
+    board = RedisClaims(functions)
+    packet = _packet(cache)
+    board.load(packet, [])
+    for user in ("ann", "bob"):
+        board.grab(packet.packet_id, user)
+
+    board.disown(packet.packet_id, "ann", 1)
+    board.free(packet.packet_id, "bob", 2)
+    board.give_back(packet.packet_id, "nobody", 1, owned_no=2)
+    assert board.grab(packet.packet_id, "cat").share_no
+    assert list(board.holders(packet.packet_id)) == ["cat"]
+    board.close(packet.packet_id)
+
+
+def test_it_may_admit_and_take(cache: redis.Redis, functions: redis.Redis) -> None:
+    board = RedisClaims(functions)
+    packet = _packet(cache, rules=Rules(opening=Opening.TWO_STEP))
+    board.load(packet, [])
+
+    admitted = [
+        board.admit(packet.packet_id, user, life_ms=1000, admitted_max=1).status
+        for user in ("ann", "ann", "bob")
+    ]
+
+    assert admitted == ["admitted", "admitted", "crowded"]
+    assert board.take(packet.packet_id, "ann", str(packet.terms)).share_no == 1
+
+
+def test_it_may_count_against_a_quota(functions: redis.Redis) -> None:
+    quotas = RedisQuotas(functions)
+    quota = Quota("newyear", 2)
+
+    assert quotas.reserve(quota, "ann", "one") == "reserved"
+    assert quotas.reserve(quota, "ann", "two", claimed_count=2) == "exhausted"
+    quotas.release(quota, "ann", "one")
+
+
+def test_it_may_limit_rates(functions: redis.Redis) -> None:
+    limits = RedisLimits(functions)
+
+    for _ in range(2):
+        assert limits.take(Limit("quick", per_minute=600, burst=3), "ann") == 0
+
+
+def test_it_may_copy_the_switches(functions: redis.Redis) -> None:
+    copy = RedisSwitches(functions)
+    copy.keep(SwitchesSeen(frozenset({Switch.GRAB})), 1000)
+
+    assert copy.find() == SwitchesSeen(frozenset({Switch.GRAB}))
+
+
+@pytest.mark.parametrize("command", [("FLUSHALL",), ("CONFIG", "GET", "*"), ("KEYS", "*")])
+def test_it_may_not_do_what_nobody_needs(functions: redis.Redis, command: tuple[str, ...]) -> None:
+    with pytest.raises(redis.exceptions.NoPermissionError):
+        functions.execute_command(*command)  # type: ignore[no-untyped-call]
+
+
+def test_what_it_may_not_run_is_a_fault_of_ours(cache: redis.Redis, functions: redis.Redis) -> None:
+    cache.execute_command("ACL", "SETUSER", "functions", "-hmget")  # type: ignore[no-untyped-call]
+
+    with pytest.raises(redis.exceptions.NoPermissionError):
+        RedisClaims(functions).grab("p" * 22, "ann")
