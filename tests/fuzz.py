@@ -489,7 +489,7 @@ class Fuzz:
 
 def broken_invariants(stack: Stack) -> list[str]:
     """Return what the ledger breaks; a settlement under way is not one moment, so look twice."""
-    names = ("Accounts", "Packets", "Campaigns", "Quotas")
+    names = ("Accounts", "Packets", "Campaigns", "Draws", "Quotas")
     tables = [stack.outputs[f"{name}Table"] for name in names]
     found = read_world(stack.aws("dynamodb"), *tables).differences()
     if found:

@@ -96,7 +96,7 @@ class Town:
 
     @staticmethod
     def draw_adapter(client: Any) -> DynamoDraws:
-        return DynamoDraws(Dynamo(lambda: client), "campaigns", "packets")
+        return DynamoDraws(Dynamo(lambda: client), "campaigns", "packets", "draws")
 
     def before_each_transaction(self, do: Callable[[list[Any]], None]) -> None:
         """Call *do* with the operations of every transaction before it is carried out."""
@@ -306,7 +306,7 @@ class Town:
         self.clock.at_ms += duration_ms
 
     def world(self) -> World:
-        return read_world(self.dynamo, "accounts", "packets", "campaigns", "quotas")
+        return read_world(self.dynamo, "accounts", "packets", "campaigns", "draws", "quotas")
 
     def differences(self, bound_ms: int | None = None) -> list[Difference]:
         """Run every check; with *bound_ms* also that nothing is late."""

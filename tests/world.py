@@ -72,6 +72,7 @@ def read_world(
     accounts_table: str,
     packets_table: str,
     campaigns_table: str | None = None,
+    draws_table: str | None = None,
     quotas_table: str | None = None,
 ) -> World:
     """Scan the tables with boto3's DynamoDB client, or a fake of it.
@@ -104,7 +105,9 @@ def read_world(
     for row in _scan(dynamodb, quotas_table) if quotas_table else ():
         campaign_id, user_id = row["pk"].split("#", 1)
         claim_counts[campaign_id, user_id] = row["claim_count"]
-    lottery_rows = list(_scan(dynamodb, campaigns_table)) if campaigns_table else []
+    lottery_rows = [
+        row for table in (campaigns_table, draws_table) if table for row in _scan(dynamodb, table)
+    ]
     lotteries = _lotteries(lottery_rows, shares)
     return World(balances, entries, facts, shares, takers, claim_counts, lotteries)
 
@@ -121,13 +124,13 @@ def _lotteries(rows: list[dict[str, Any]], shares: list[ShareFate]) -> list[Lott
         if pk.startswith("campaign#") and sk.startswith(keys.PRIZE_PREFIX):
             of(where).prizes.append(prize_of(row))
         elif pk.startswith(keys.UNITS_PREFIX):
-            _, campaign_id, prize_id = where.split("#")
+            campaign_id, prize_id = where.split("#")
             day, number = "", sk.rpartition("#")[2]
             if sk.startswith("day#"):
                 _, day, number = sk.split("#")
             of(campaign_id).units.append(Unit(prize_id, int(number), row["draw_id"], day))
         elif pk.startswith(keys.DRAWER_PREFIX):
-            _, campaign_id, user_id = where.split("#", 2)
+            campaign_id, user_id = where.split("#", 1)
             if sk.startswith(keys.DRAW_PREFIX):
                 of(campaign_id).draws.append(draw_of(row))
             elif sk.startswith(keys.PLAYER_PREFIX):

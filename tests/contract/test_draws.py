@@ -147,10 +147,10 @@ def _packet_id() -> str:
     return f"lottery-{next(_numbers):014d}"
 
 
-def _fair(client: Any, accounts: str, packets: str, campaigns: str) -> Fair:
+def _fair(client: Any, accounts: str, packets: str, campaigns: str, draws: str) -> Fair:
     dynamo = Dynamo(lambda: client)
     fair = Fair(
-        DynamoDraws(dynamo, campaigns, packets),
+        DynamoDraws(dynamo, campaigns, packets, draws),
         DynamoCampaigns(dynamo, campaigns),
         DynamoLedger(dynamo, accounts, packets, campaigns),
         DynamoPackets(dynamo, packets),
@@ -163,7 +163,7 @@ def _fair(client: Any, accounts: str, packets: str, campaigns: str) -> Fair:
 @pytest.fixture(params=["fake", "moto", "emulator"])
 def fair(request: pytest.FixtureRequest) -> Iterator[Fair]:
     """A fair whose whole world is right after every test."""
-    tables = "accounts", "packets", "campaigns"
+    tables: tuple[str, ...] = ("accounts", "packets", "campaigns", "draws")
     with ExitStack() as cleanup:
         client: Any = FakeDynamo()
         if request.param == "moto":
@@ -179,7 +179,8 @@ def fair(request: pytest.FixtureRequest) -> Iterator[Fair]:
         elif request.param == "emulator":
             stack: Stack = request.getfixturevalue("stack")
             client, outputs = stack.aws("dynamodb"), stack.outputs
-            tables = (outputs["AccountsTable"], outputs["PacketsTable"], outputs["CampaignsTable"])
+            names = ("Accounts", "Packets", "Campaigns", "Draws")
+            tables = tuple(outputs[f"{name}Table"] for name in names)
         yield _fair(client, *tables)
         assert not read_world(client, *tables).differences()
 

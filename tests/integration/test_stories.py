@@ -257,8 +257,8 @@ def test_s5_a_lottery_with_goods_cash_and_friends(
 
     # When the day is over everybody can verify their draws; the test does not wait for midnight.
     row = dynamodb.get_item(
-        TableName=stack.outputs["CampaignsTable"],
-        Key={"pk": {"S": "draw#seeds#double-eleven"}, "sk": {"S": seen["day"]}},
+        TableName=stack.outputs["DrawsTable"],
+        Key={"pk": {"S": "seeds#double-eleven"}, "sk": {"S": seen["day"]}},
     )["Item"]
     proof, draws = tmp_path / "proof.json", tmp_path / "draws.json"
     revealed = {"campaign_id": "double-eleven", "day": seen["day"], "seed": row["seed"]["S"]}

@@ -62,7 +62,7 @@ class Office:
             budget_fen,
             version,
             campaigns=self.campaigns,
-            draws=DynamoDraws(Dynamo(lambda: self.town.dynamo), "campaigns", "packets"),
+            draws=DynamoDraws(Dynamo(lambda: self.town.dynamo), "campaigns", "packets", "draws"),
             packets=self.town.packets,
         )
 

@@ -1,4 +1,4 @@
-"""Prizes, their units, draws, players and helps in CampaignsTable; cash prizes in PacketsTable.
+"""Prizes in CampaignsTable; units, draws, players and helps in DrawsTable; cash in PacketsTable.
 
 As with shares, each unit of a prize and of a day's stock has one row, put where there is none, and
 each attempt moves a counter under a condition. All that one draw does is one transaction.
@@ -62,15 +62,18 @@ _PRIZES_PER_READ = 99
 class DynamoDraws:
     """Implements Draws."""
 
-    def __init__(self, dynamo: Dynamo, campaigns_table: str, packets_table: str) -> None:
+    def __init__(
+        self, dynamo: Dynamo, campaigns_table: str, packets_table: str, draws_table: str
+    ) -> None:
         self._dynamo = dynamo
         self._campaigns = campaigns_table
         self._packets = packets_table
+        self._draws = draws_table
 
     # ---- prizes
 
     def list_prizes(self, campaign_id: str) -> tuple[Prize, ...]:
-        rows = self._rows(keys.campaign(campaign_id)["pk"], keys.PRIZE_PREFIX)
+        rows = self._rows(keys.campaign(campaign_id)["pk"], keys.PRIZE_PREFIX, self._campaigns)
         return tuple(prize_of(row) for row in rows)
 
     def find_table(self, campaign_id: str) -> DrawTable | None:
@@ -122,12 +125,12 @@ class DynamoDraws:
     # ---- draws
 
     def find_draw(self, campaign_id: str, user_id: str, draw_id: str) -> Draw | None:
-        row = self._dynamo.get(self._campaigns, keys.draw(campaign_id, user_id, draw_id))
+        row = self._dynamo.get(self._draws, keys.draw(campaign_id, user_id, draw_id))
         return draw_of(row) if row else None
 
     def record_draw(self, draw: Draw, rules: DrawRules) -> RecordDrawStatus:
         operations = [
-            put(self._campaigns, draw_row(draw)),  # I10: one outcome
+            put(self._draws, draw_row(draw)),  # I10: one outcome
             self._count_draw(draw, rules),  # I9: no more than the rules
         ]
         if draw.prize:
@@ -139,7 +142,7 @@ class DynamoDraws:
         return RecordDrawStatus.RECORDED
 
     def find_player(self, campaign_id: str, user_id: str, day: str) -> Player:
-        return player_of(self._dynamo.get(self._campaigns, keys.player(campaign_id, user_id, day)))
+        return player_of(self._dynamo.get(self._draws, keys.player(campaign_id, user_id, day)))
 
     def list_draws(self, campaign_id: str, user_id: str) -> list[Draw]:
         rows = self._rows(keys.drawer(campaign_id, user_id)["pk"], keys.DRAW_PREFIX)
@@ -148,12 +151,12 @@ class DynamoDraws:
 
     def day_seed(self, campaign_id: str, day: str, new_seed: Callable[[int], bytes]) -> bytes:
         key = keys.day_seed(campaign_id, day)
-        row = self._dynamo.get(self._campaigns, key)
+        row = self._dynamo.get(self._draws, key)
         if row is None:
             made = {**key, "seed": new_seed(SEED_BYTES).hex()}
             # Whoever comes second reads what the first one made.
-            self._dynamo.write(put(self._campaigns, made))
-            row = self._dynamo.get(self._campaigns, key)
+            self._dynamo.write(put(self._draws, made))
+            row = self._dynamo.get(self._draws, key)
         if row is None:
             msg = f"the seed of {campaign_id} on {day} vanished"
             raise InvariantViolated(msg)
@@ -174,7 +177,7 @@ class DynamoDraws:
             "helped_at_ms": at_ms,
         }
         one_more = update(
-            self._campaigns,
+            self._draws,
             keys.player(campaign_id, inviter_id, day),
             # All of a player's counts, so that a row has them whatever came first.
             "ADD attempt_count :minus_one, help_count :one, win_count :zero, miss_streak :zero",
@@ -185,7 +188,7 @@ class DynamoDraws:
             helps_max=helps_max or NO_LIMIT,
         )
         try:
-            self._dynamo.transact([put(self._campaigns, given), one_more])
+            self._dynamo.transact([put(self._draws, given), one_more])
         except TransactionCanceled as canceled:
             return HelpStatus.HELPED_BEFORE if canceled.found[0] else HelpStatus.HELPS_EXHAUSTED
         return HelpStatus.HELPED
@@ -232,7 +235,7 @@ class DynamoDraws:
         attempts_max = rules.attempts_per_user_per_day or NO_LIMIT
         if draw.prize is None:
             return update(
-                self._campaigns,
+                self._draws,
                 key,
                 "ADD attempt_count :one, win_count :zero, miss_streak :one"
                 " SET attempts_max = :attempts_max",
@@ -242,7 +245,7 @@ class DynamoDraws:
                 attempts_max=attempts_max,
             )
         return update(
-            self._campaigns,
+            self._draws,
             key,
             # The limits are kept for the audit (I9): they may be lowered later.
             "ADD attempt_count :one, win_count :one"
@@ -266,18 +269,18 @@ class DynamoDraws:
             ]
         else:
             unit = keys.unit(*where, draw.unit_no)
-            operations.append(put(self._campaigns, {**unit, **won_by(draw)}))
+            operations.append(put(self._draws, {**unit, **won_by(draw)}))
         if draw.day_no:
             day_unit = keys.day_unit(*where, draw.day, draw.day_no)
-            operations.append(put(self._campaigns, {**day_unit, **won_by(draw)}))
+            operations.append(put(self._draws, {**day_unit, **won_by(draw)}))
         if prize.once_per_user:
             winner = keys.winner(draw.campaign_id, draw.user_id, prize.prize_id)
-            operations.append(put(self._campaigns, {**winner, "draw_id": draw.draw_id}))
+            operations.append(put(self._draws, {**winner, "draw_id": draw.draw_id}))
         return operations
 
     def _rows(self, pk: str, prefix: str, table: str | None = None) -> Iterator[dict[str, Any]]:
         return self._dynamo.query(
-            table or self._campaigns,
+            table or self._draws,
             KeyConditionExpression="pk = :pk AND begins_with(sk, :prefix)",
             ExpressionAttributeValues=values(pk=pk, prefix=prefix),
             ConsistentRead=True,

@@ -141,60 +141,56 @@ def prize(campaign_id: str, prize_id: str) -> dict[str, str]:
     return {"pk": f"campaign#{campaign_id}", "sk": f"{PRIZE_PREFIX}{prize_id}"}
 
 
-# All that draws and helps write into CampaignsTable is under `draw#`: the template lets them put
-# and update nothing else there.
-
-
 def unit(campaign_id: str, prize_id: str, unit_no: int) -> dict[str, str]:
-    """CampaignsTable: that a unit of a prize is won (I9); seven digits keep them in order."""
+    """DrawsTable: that a unit of a prize is won (I9); seven digits keep them in order."""
     return {**units(campaign_id, prize_id), "sk": f"{UNIT_PREFIX}{unit_no:07d}"}
 
 
 def day_unit(campaign_id: str, prize_id: str, day: str, day_no: int) -> dict[str, str]:
-    """CampaignsTable: that a unit of a prize's stock of one day is won (I9)."""
+    """DrawsTable: that a unit of a prize's stock of one day is won (I9)."""
     return {**units(campaign_id, prize_id), "sk": f"{day_units(day)}{day_no:07d}"}
 
 
 def units(campaign_id: str, prize_id: str) -> dict[str, str]:
-    """CampaignsTable: the partition of a prize's units."""
+    """DrawsTable: the partition of a prize's units."""
     return {"pk": f"{UNITS_PREFIX}{campaign_id}#{prize_id}"}
 
 
 def day_units(day: str) -> str:
-    """CampaignsTable: how the sort keys of one day's units begin."""
+    """DrawsTable: how the sort keys of one day's units begin."""
     return f"day#{day}#"
 
 
-UNITS_PREFIX = "draw#units#"
+UNITS_PREFIX = "units#"
 UNIT_PREFIX = "unit#"
 
 
 def draw(campaign_id: str, user_id: str, draw_id: str) -> dict[str, str]:
-    """CampaignsTable: a draw, hit or miss."""
+    """DrawsTable: a draw, hit or miss."""
     return {**drawer(campaign_id, user_id), "sk": f"{DRAW_PREFIX}{draw_id}"}
 
 
 def player(campaign_id: str, user_id: str, day: str) -> dict[str, str]:
-    """CampaignsTable: what a user did on one day."""
+    """DrawsTable: what a user did on one day."""
     return {**drawer(campaign_id, user_id), "sk": f"{PLAYER_PREFIX}{day}"}
 
 
 def winner(campaign_id: str, user_id: str, prize_id: str) -> dict[str, str]:
-    """CampaignsTable: that a user has won what nobody wins twice."""
+    """DrawsTable: that a user has won what nobody wins twice."""
     return {**drawer(campaign_id, user_id), "sk": f"{WINNER_PREFIX}{prize_id}"}
 
 
 def help_given(campaign_id: str, inviter_id: str, helper_id: str) -> dict[str, str]:
-    """CampaignsTable: that a friend has helped a user, once for ever."""
+    """DrawsTable: that a friend has helped a user, once for ever."""
     return {**drawer(campaign_id, inviter_id), "sk": f"{HELP_PREFIX}{helper_id}"}
 
 
 def drawer(campaign_id: str, user_id: str) -> dict[str, str]:
-    """CampaignsTable: the partition of what a user did in a campaign."""
+    """DrawsTable: the partition of what a user did in a campaign."""
     return {"pk": f"{DRAWER_PREFIX}{campaign_id}#{user_id}"}
 
 
-DRAWER_PREFIX = "draw#user#"
+DRAWER_PREFIX = "user#"
 DRAW_PREFIX = "draw#"
 PLAYER_PREFIX = "day#"
 WINNER_PREFIX = "won#"
@@ -202,8 +198,8 @@ HELP_PREFIX = "help#"
 
 
 def day_seed(campaign_id: str, day: str) -> dict[str, str]:
-    """CampaignsTable: the secret seed of a day's draws."""
-    return {"pk": f"draw#seeds#{campaign_id}", "sk": day}
+    """DrawsTable: the secret seed of a day's draws."""
+    return {"pk": f"seeds#{campaign_id}", "sk": day}
 
 
 def work(kind: str, shard: int) -> str:

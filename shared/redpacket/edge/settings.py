@@ -21,6 +21,11 @@ def packets_table() -> str:
     return _required("PACKETS_TABLE")
 
 
+def draws_table() -> str:
+    """Return DRAWS_TABLE."""
+    return _required("DRAWS_TABLE")
+
+
 def quotas_table() -> str:
     """Return QUOTAS_TABLE."""
     return _required("QUOTAS_TABLE")

@@ -139,7 +139,12 @@ def draws() -> DynamoDraws:
     """Return the lotteries of CampaignsTable; cash prizes are shares of PacketsTable."""
     from redpacket.adapters.dynamo_draws import DynamoDraws
 
-    return DynamoDraws(_dynamo(), settings.campaigns_table(), settings.packets_table())
+    return DynamoDraws(
+        _dynamo(),
+        settings.campaigns_table(),
+        settings.packets_table(),
+        settings.draws_table(),
+    )
 
 
 @cache
