@@ -15,7 +15,12 @@ from local.places import ROOT
 from local.ports import is_open
 from local.stack import REGION, START_TIMEOUT_S, Stack
 
-TABLES = {"packets": "PacketsTable", "accounts": "AccountsTable"}
+TABLES = {
+    "accounts": "AccountsTable",
+    "packets": "PacketsTable",
+    "campaigns": "CampaignsTable",
+    "quotas": "QuotasTable",
+}
 SCHEMA = {"BillingMode", "AttributeDefinitions", "KeySchema", "GlobalSecondaryIndexes"}
 RECEIVES_MAX = 5
 """As the template says of the payout queue."""
