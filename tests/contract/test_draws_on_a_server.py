@@ -112,8 +112,8 @@ CRITICAL = {1: 6.635, 3: 11.345, 10: 23.209}
 DRAWS = 100_000
 
 
-def _drawn(cache: redis.Redis, day: DrawDay) -> Iterator[tuple[int, str]]:
-    """Make draws of users who draw once each: their points, and the script's answers.
+def _drawn(cache: redis.Redis, day: DrawDay) -> Iterator[str]:
+    """Make draws of users who draw once each, and yield the script's answers.
 
     The script itself runs, a thousand times in a call: the client would take most of the time.
     """
@@ -130,8 +130,7 @@ def _drawn(cache: redis.Redis, day: DrawDay) -> Iterator[tuple[int, str]]:
     names += [keys.draw_winners("spring")]
     for start in range(0, DRAWS, 1_000):
         points = [draw_point(SEED, f"draw-{number}") for number in range(start, start + 1_000)]
-        answers = cache.eval(many, 3, *names, day.starts_at_ms, day.ends_at_ms, *points)
-        yield from zip(points, answers, strict=True)
+        yield from cache.eval(many, 3, *names, day.starts_at_ms, day.ends_at_ms, *points)
 
 
 @pytest.mark.parametrize(
@@ -149,9 +148,8 @@ def test_prizes_fall_by_their_weights(
     RedisDraws(cache).load(_table(*prizes, miss_weight=miss_weight), day, [])
 
     counted: Counter[str | None] = Counter()
-    for point, answer in _drawn(cache, day):
-        status, prize_id, _, _, _, odds = answer.split(" ")
-        assert choose(odds, point) == (prize_id if status == "won" else None)
+    for answer in _drawn(cache, day):
+        _, prize_id, _ = answer.split(" ", 2)
         counted[prize_id] += 1
 
     total = sum(weights) + miss_weight
