@@ -521,10 +521,16 @@ MUTANTS = [
         'IS_AS_READ = "version >= :read_version"',
     ),
     _of_draws(
-        "a table is read in halves",
+        "a table lacks a prize that came while it was read",
         DRAWS,
         "if is_one_version and len(prizes) == prize_count:",
         "if is_one_version:",
+    ),
+    _of_draws(
+        "a table is of two versions",
+        DRAWS,
+        "if is_one_version and len(prizes) == prize_count:",
+        "if len(prizes) == prize_count:",
     ),
     _of_draws(
         "whoever has drawn is refused at the end",
