@@ -505,6 +505,17 @@ def test_cash_lasts_until_the_campaigns_end_wherever_it_is_moved(office: Office)
     assert office.balance_fen() == 10_000
 
 
+def test_cash_that_is_funded_while_the_end_is_moved_lasts_until_the_new_one(
+    office: Office,
+) -> None:
+    later_ms = office.campaign.ends_at_ms + 1_000
+    _meet(office, lambda: office.edit(ends_at_ms=later_ms))
+
+    prize, _ = office.put(office.cash(5))
+
+    assert [packet.expires_at_ms for packet in office.packets_of(prize)] == [later_ms]
+
+
 def test_money_of_a_prize_that_was_cut_off_lasts_until_the_campaigns_new_end(
     office: Office,
 ) -> None:
