@@ -24,7 +24,7 @@ local function weigh(board_key, day_key, day_ends_ms, rules, now)
     local prize = read_prize(redis.call('HGET', board_key, prize_id))
     local today = read_stock(prize.per_day > 0 and redis.call('HGET', day_key, 'n:' .. prize_id))
     if is_left(prize, today, hour) then
-      listed[#listed + 1] = prize_id .. ':' .. prize.weight
+      listed[#listed + 1] = string.format('%s:%.0f', prize_id, prize.weight)
       odds.prize_weight = odds.prize_weight + prize.weight
     elseif rules.misses_take_weight then
       odds.miss_weight = odds.miss_weight + prize.weight

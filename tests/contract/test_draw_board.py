@@ -514,9 +514,11 @@ def test_one_of_many_loads(lottery: Lottery) -> None:
 class _Story:
     """Random moves, the same on the fake and on the server."""
 
-    def __init__(self, seed: int, boards: list[DrawBoard]) -> None:
+    def __init__(self, seed: int, cache: redis.Redis) -> None:
         self._random = random.Random(seed)
-        self._boards = boards
+        self._cache = cache
+        self._fake = FakeDrawBoard(FakeClock(_now_ms()))
+        self._boards: list[DrawBoard] = [self._fake, RedisDraws(cache)]
         self._days = [a_day("20270129"), a_day("20270130")]
         self._asks: list[DrawAsk] = []
         self._version = 0
@@ -575,6 +577,12 @@ class _Story:
             for board in self._boards:
                 board.undo(ask, is_unit_free=is_unit_free)
 
+    def forget(self) -> None:
+        self._cache.flushall()
+        self._fake.forget()
+        if self._random.random() < 0.8:
+            self.edit()
+
     def correct(self) -> None:
         if self._asks:
             ask = self._random.choice(self._asks)
@@ -587,10 +595,12 @@ class _Story:
 
 @pytest.mark.parametrize("seed", range(30))
 def test_the_scripts_and_the_fake_tell_one_story(cache: redis.Redis, seed: int) -> None:
-    story = _Story(seed, [FakeDrawBoard(FakeClock(_now_ms())), RedisDraws(cache)])
+    story = _Story(seed, cache)
     moves = random.Random(seed)
     story.edit()
 
     for _ in range(150):
-        move = moves.choices([story.draw, story.edit, story.undo, story.correct], [20, 2, 3, 1])
-        move[0]()
+        (move,) = moves.choices(
+            [story.draw, story.undo, story.edit, story.correct, story.forget], [40, 6, 4, 2, 1]
+        )
+        move()

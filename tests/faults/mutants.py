@@ -3,7 +3,7 @@
 Each mutant is a copy of the tree with one text replaced. First it plays simulated schedules; what
 those don't notice, the unit and contract tests must (on the fakes and a real cache: no emulator).
 
-    python -m tests.faults.mutants [--only NAME]
+    python -m tests.faults.mutants [--only NAME] [--of packets|draws]
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-SCHEDULES = 200
+SCHEDULES = {"packets": 200, "draws": 100}
 TIMEOUT_S = 240
 
 LEDGER = "shared/redpacket/adapters/dynamo_ledger.py"
@@ -42,6 +42,11 @@ DYNAMO = "shared/redpacket/adapters/dynamo.py"
 SEND = "shared/redpacket/flows/send_packet.py"
 RECONCILE = "shared/redpacket/flows/reconcile.py"
 AUDIT = "shared/redpacket/flows/audit_packet.py"
+DRAWS = "shared/redpacket/adapters/dynamo_draws.py"
+DRAW = "shared/redpacket/flows/draw_prize.py"
+HELP = "shared/redpacket/flows/help_inviter.py"
+PRIZE = "shared/redpacket/flows/edit_prize.py"
+DRAWN = "shared/redpacket/flows/read_draws.py"
 
 # They look at the tree and not at what the code does: test_mutants would catch every mutant.
 _TESTS_OF_TEXTS = ("test_docs.py", "test_openapi.py", "test_mutants.py", "test_fairness_page.py")
@@ -58,6 +63,18 @@ class Mutant:
     file: str
     old: str
     new: str
+    of: str = "packets"
+    """The schedules that it plays."""
+
+
+def _of_draws(name: str, file: str, old: str, new: str) -> Mutant:
+    return Mutant(name, file, old, new, of="draws")
+
+
+def _overwritten(name: str, row: str) -> Mutant:
+    """Put a row of a draw whatever is there."""
+    anything = 'condition="attribute_not_exists(nothing)"'
+    return _of_draws(name, DRAWS, f"{row})", f"{row}, {anything})")
 
 
 MUTANTS = [
@@ -462,6 +479,194 @@ MUTANTS = [
         "if isinstance(error.__cause__, (redis.ConnectionError, redis.TimeoutError)):",
         "if False:",
     ),
+    # Conditions of draws
+    _overwritten("a draw may be written over", "put(self._campaigns, draw_row(draw)"),
+    _overwritten("a unit is won twice", "put(self._campaigns, {**unit, **won_by(draw)}"),
+    _overwritten(
+        "a unit of a day's stock is won twice", "put(self._campaigns, {**day_unit, **won_by(draw)}"
+    ),
+    _overwritten(
+        "a share of a cash prize is won twice", "put(self._packets, items.share_row(share)"
+    ),
+    _overwritten(
+        "a user wins twice what is won once",
+        'put(self._campaigns, {**winner, "draw_id": draw.draw_id}',
+    ),
+    _overwritten("a friend helps twice", "put(self._campaigns, given"),
+    _overwritten("a day has two seeds", "put(self._campaigns, made"),
+    _of_draws(
+        "attempts that miss are not limited",
+        DRAWS,
+        'MAY_DRAW = "attribute_not_exists(pk) OR attempt_count < :attempts_max"',
+        'MAY_DRAW = "attribute_not_exists(nothing)"',
+    ),
+    _of_draws(
+        "attempts that win are not limited",
+        DRAWS,
+        "attempt_count < :attempts_max AND win_count < :wins_max",
+        "win_count < :wins_max",
+    ),
+    _of_draws("wins are not limited", DRAWS, " AND win_count < :wins_max", ""),
+    _of_draws(
+        "helps are not limited",
+        DRAWS,
+        " OR help_count < :helps_max",
+        " OR help_count >= :zero",
+    ),
+    _of_draws("a help gives nothing", DRAWS, "minus_one=-1", "minus_one=0"),
+    _of_draws(
+        "an edit of a prize undoes another",
+        DRAWS,
+        'IS_AS_READ = "version = :read_version"',
+        'IS_AS_READ = "version >= :read_version"',
+    ),
+    _of_draws(
+        "a table lacks a prize that came while it was read",
+        DRAWS,
+        "if is_one_version and len(prizes) == prize_count:",
+        "if is_one_version:",
+    ),
+    _of_draws(
+        "a table is of two versions",
+        DRAWS,
+        "if is_one_version and len(prizes) == prize_count:",
+        "if len(prizes) == prize_count:",
+    ),
+    _of_draws(
+        "whoever has drawn is refused at the end",
+        DRAW,
+        "if status is not DrawStatus.CAMPAIGN_NOT_STARTED and (before := _find_draw(ask, desk)):",
+        "if (before := None):",
+    ),
+    _of_draws(
+        "an attempt that the ledger knows to be left is refused",
+        DRAW,
+        "if attempts_left(table.campaign.rules, player) != 0:",
+        "if False:",
+    ),
+    _of_draws(
+        "a repeat on another day uses up a unit",
+        DRAW,
+        "if _used_up(before) != _used_up(draw):",
+        "if False:",
+    ),
+    _of_draws(
+        "a draw goes by a table that was edited",
+        DRAW,
+        "if outcome.table_version >= table.version:",
+        "if True:",
+    ),
+    _of_draws(
+        "a draw goes by a table that nobody has read",
+        DRAW,
+        "if outcome.table_version > table.version:",
+        "if False:",
+    ),
+    _of_draws(
+        "a promised prize is forgotten with the cache",
+        DRAW,
+        "if decided_by is None or _is_owed_a_prize(ask, outcome, decided_by, desk):",
+        "if decided_by is None:",
+    ),
+    _of_draws(
+        "the cache is believed against its own odds",
+        DRAW,
+        "if choose(outcome.odds, ask.point) != outcome.prize_id:",
+        "if False:",
+    ),
+    _of_draws(
+        "a unit that nobody got is lost",
+        DRAW,
+        "is_unit_free=not is_lost",
+        "is_unit_free=False",
+    ),
+    _of_draws(
+        "a unit that is somebody's is offered again",
+        DRAW,
+        "is_unit_free=not is_lost",
+        "is_unit_free=True",
+    ),
+    _of_draws("a win of cash is not queued", DRAW, "        _queue_payout(draw, desk)\n", ""),
+    _of_draws(
+        "everybody loads a lottery that the cache lost",
+        DRAW,
+        "if not desk.board.begin_load(campaign_id, _LOAD_LIFE_MS):",
+        "if False:",
+    ),
+    _of_draws(
+        "a day's seed is revealed on that day",
+        DRAWN,
+        "if clock.now_ms() < found.ends_at_ms + REVEAL_AFTER_MS:",
+        "if clock.now_ms() < found.starts_at_ms:",
+    ),
+    _of_draws("users help themselves", HELP, "if inviter_id == helper_id:", "if False:"),
+    _of_draws(
+        "helpers need not say the phrase",
+        HELP,
+        "    _check_phrase(campaign, helper_id, said, desk)\n",
+        "",
+    ),
+    _of_draws(
+        "stock is lowered below what was won", PRIZE, "if total < stock.durable_no:", "if False:"
+    ),
+    _of_draws(
+        "an edit changes what a prize is",
+        PRIZE,
+        "        _check_unchanged(plan, before)\n",
+        "",
+    ),
+    _of_draws(
+        "prizes of cash can be grabbed",
+        GATE,
+        "if rules is None or rules.prize_id:",
+        "if rules is None:",
+    ),
+    # The scripts of draws
+    _of_draws(
+        "the cache lets users draw once too often",
+        "lua/draw_prize.lua",
+        "player.attempt_count >= rules.attempts_max",
+        "player.attempt_count > rules.attempts_max",
+    ),
+    _of_draws(
+        "the cache decides a repeat anew", "lua/draw_prize.lua", "if before then", "if false then"
+    ),
+    _of_draws(
+        "a draw counts for a day that is over",
+        "lua/draw_prize.lua",
+        "now < day_starts_ms or now >= day_ends_ms",
+        "now < day_starts_ms",
+    ),
+    _of_draws(
+        "the cache hands out a unit too many",
+        "lua/lib/prize.lua",
+        "return count < prize.total",
+        "return count <= prize.total",
+    ),
+    _of_draws(
+        "the cache hands out a unit too many of a day",
+        "lua/lib/prize.lua",
+        "today.count < prize.per_day",
+        "today.count <= prize.per_day",
+    ),
+    _of_draws(
+        "the cache releases an hour's units too early",
+        "lua/lib/prize.lua",
+        "count < prize.per_hour * hour",
+        "count < prize.per_hour * (hour + 1)",
+    ),
+    _of_draws(
+        "a load takes back units that were handed out since",
+        "lua/lib/stock.lua",
+        "stock.issued_no = math.max(stock.issued_no, durable_no)",
+        "stock.issued_no = durable_no",
+    ),
+    _of_draws(
+        "an older table overwrites a newer one",
+        "lua/draw_load.lua",
+        "version >= known.version",
+        "true",
+    ),
     # Splits and proofs
     Mutant(
         "the seed is revealed while shares are free",
@@ -531,7 +736,7 @@ def hunt(mutant: Mutant, say: Callable[[str], None]) -> bool:
         text = target.read_text()
         assert text.count(mutant.old) >= 1, f"{mutant.name}: its text is not in {mutant.file}"
         target.write_text(text.replace(mutant.old, mutant.new))
-        for way, command in _ways():
+        for way, command in _ways(mutant.of):
             if not _passes(command, copy):
                 say(f"caught by {way}: {mutant.name}")
                 return True
@@ -539,8 +744,8 @@ def hunt(mutant: Mutant, say: Callable[[str], None]) -> bool:
     return False
 
 
-def _ways() -> list[tuple[str, list[str]]]:
-    simulated = ["-m", "tests.faults.simulation", "--schedules", str(SCHEDULES)]
+def _ways(of: str) -> list[tuple[str, list[str]]]:
+    simulated = ["-m", "tests.faults.simulation", "--schedules", str(SCHEDULES[of]), "--of", of]
     tested = ["-m", "pytest", "-x", "-q", "tests/unit", "tests/contract"]
     tested += ["-k", "not emulator and not moto", "-m", "not deployed"]
     return [("the simulation", simulated), ("a test", tested)]
@@ -565,14 +770,20 @@ def _passes(command: list[str], folder: Path) -> bool:
 def main() -> int:
     """Hunt all mutants; print the figures as one line of JSON."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--only", default="")
-    only = parser.parse_args().only
-    chosen = [mutant for mutant in MUTANTS if only in mutant.name]
+    parser.add_argument("--only", default="", metavar="NAME")
+    parser.add_argument("--of", choices=SCHEDULES)
+    arguments = parser.parse_args()
+    chosen = [
+        mutant
+        for mutant in MUTANTS
+        if arguments.only in mutant.name and arguments.of in {None, mutant.of}
+    ]
     began_at = time.monotonic()
-    control = Mutant("nothing is changed", LEDGER, "IS_EMPTY", "IS_EMPTY")
-    if hunt(control, print):
-        print("an unchanged tree fails: this run proves nothing")
-        return 1
+    for of in {mutant.of for mutant in chosen}:
+        control = Mutant("nothing is changed", LEDGER, "IS_EMPTY", "IS_EMPTY", of)
+        if hunt(control, print):
+            print("an unchanged tree fails: this run proves nothing")
+            return 1
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         caught = list(pool.map(lambda mutant: hunt(mutant, print), chosen))
     seconds = round(time.monotonic() - began_at)

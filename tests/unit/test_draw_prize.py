@@ -23,10 +23,12 @@ from redpacket.domain.lottery import (
     DrawStatus,
     Player,
     Prize,
+    PrizeKind,
     choose,
     draw_day,
     draw_id_of,
     draw_point,
+    unit_share,
 )
 from tests.builders import NOW_MS, a_campaign, a_prize
 from tests.fakes import FakeDrawBoard
@@ -224,6 +226,97 @@ def test_who_has_drawn_is_told_so_though_they_have_no_attempts_left(town: Town) 
     assert town.draw("gala", "ann", "key") == first
 
 
+# ---------------------------------------------------------------- cash
+
+
+def some_cash(**changes: Any) -> Prize:
+    return a_prize("gala", "cash", kind=PrizeKind.PACKET, amount_fen=66, **changes)
+
+
+def a_cash_lottery(town: Town, total: int = 3, **changes: Any) -> None:
+    a_lottery(town, a_prize("gala", weight=0), **changes)
+    town.deposit("operator", 1000)
+    town.put_prize(some_cash(total=total))
+
+
+def test_cash_is_queued_for_payout_at_once_and_paid_once(town: Town) -> None:
+    a_cash_lottery(town)
+
+    drawn = town.draw("gala", "ann", "key").draw
+    assert town.draw("gala", "ann", "key").draw == drawn
+
+    assert drawn.prize
+    assert town.queue.refs == [unit_share(drawn.prize, 1)]
+    town.settle([*town.queue.refs, *town.queue.refs])
+    assert town.balance_fen("ann") == 66
+    assert town.differences() == []
+
+
+def test_one_user_may_win_cash_several_times(town: Town) -> None:
+    a_cash_lottery(town)
+
+    for key in ("one", "two"):
+        assert town.draw("gala", "ann", key).draw.prize
+
+    town.settle()
+    assert town.balance_fen("ann") == 132
+    assert town.differences() == []
+
+
+def test_cash_that_could_not_be_queued_is_queued_by_the_sweep(town: Town) -> None:
+    a_cash_lottery(town)
+
+    class Away:
+        def put(self, refs: object) -> None:
+            raise Unavailable(str(refs))
+
+    town.payouts = Away()
+    assert town.draw("gala", "ann", "key").draw.prize
+    town.payouts = town.queue
+    town.pass_time(120_000)
+
+    assert town.repair() == (1, 0)
+    town.settle()
+    assert town.balance_fen("ann") == 66
+
+
+def test_cash_that_nobody_won_goes_back_at_the_end_and_is_won_no_more(town: Town) -> None:
+    a_cash_lottery(town, ends_at_ms=NOW_MS + 1000)
+    town.draw("gala", "ann", "key")
+    late = an_ask(town, "bob", "key")
+    town.draw_board.draw(late)
+    town.pass_time(1000)
+    for _ in range(2):
+        town.expire()
+        town.settle()
+        town.pass_time(10_000)
+
+    assert town.balance_fen("operator") == 1000 - 66
+    # As if the cache had said so before the end, and the Lambda had slept since.
+    town.clock.at_ms = NOW_MS
+    with pytest.raises(CampaignEnded):
+        town.draw("gala", "bob", "key")
+    town.pass_time(20_000)
+    assert town.differences() == []
+
+
+def test_units_that_were_added_are_in_a_packet_of_their_own(town: Town) -> None:
+    a_cash_lottery(town, total=1)
+    first = town.draw("gala", "ann", "key").draw
+    town.change_stock(town.draws.list_prizes("gala")[0], 2)
+    town.pass_time(5000)
+
+    second = town.draw("gala", "bob", "key").draw
+
+    assert first.prize
+    assert second.prize
+    refs = [unit_share(second.prize, no) for no in (1, 2, 3)]
+    assert [ref.share_no for ref in refs] == [1, 1, 2]
+    assert town.queue.refs == refs[:2]
+    with pytest.raises(InvariantViolated):
+        unit_share(second.prize, 4)
+
+
 # ---------------------------------------------------------------- the cache is behind or gone
 
 
@@ -265,18 +358,19 @@ def test_a_cache_that_lost_its_tail_is_corrected(town: Town) -> None:
 
 
 def test_a_cache_that_lost_its_tail_gives_no_second_attempt(town: Town) -> None:
-    a_lottery(town, rules=DrawRules(attempts_per_user_per_day=1))
+    rules = DrawRules(attempts_per_user_per_day=1)
+    a_lottery(town, a_prize("gala", total=3), rules=rules)
     town.load_campaign("gala")
     replica = town.lots.snapshot()
-    town.draw("gala", "ann", "one")
+    assert town.draw("gala", "ann", "one").draw.unit_no == 1
     town.lots.fail_over(replica)
+    assert town.draw("gala", "bob", "key").draw.unit_no == 2
 
     with pytest.raises(AttemptsExhausted):
         town.draw("gala", "ann", "two")
 
-    # The unit is for others.
-    units = {town.draw("gala", f"user-{number}", "key").draw.unit_no for number in range(4)}
-    assert units == {2, 3, 4, 5}
+    # The unit that she did not get is for others.
+    assert town.draw("gala", "cat", "key").draw.unit_no == 3
 
 
 def test_a_cache_that_lost_its_tail_gives_no_second_win(town: Town) -> None:
@@ -413,6 +507,44 @@ def test_a_clock_that_is_wrong_for_long_leaves_the_outcome_unknown(town: Town) -
 
 
 # ---------------------------------------------------------------- edits while it runs
+
+
+class Interrupted:
+    """A DynamoDB client that lets somebody in before its last read of several rows at once."""
+
+    def __init__(self, town: Town, read_count: int, do: Callable[[], bool]) -> None:
+        self._town = town
+        self._reads_left = read_count
+        self._do = do
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "transact_get_items":
+            self._reads_left -= 1
+            if self._reads_left == 0:
+                self._do()
+        return getattr(self._town.dynamo, name)
+
+
+def test_a_table_that_gets_a_prize_while_it_is_read_is_whole(town: Town) -> None:
+    a_lottery(town)
+    client = Interrupted(town, 1, lambda: town.draws.put_prize(a_prize("gala", "pen"), None))
+
+    table = town.draw_adapter(client).find_table("gala")
+
+    assert table == town.draws.find_table("gala")
+    assert table
+    assert [prize.prize_id for prize in table.prizes] == ["cup", "pen"]
+
+
+def test_a_large_table_that_is_edited_while_it_is_read_is_of_one_version(town: Town) -> None:
+    prizes = [a_prize("gala", f"prize-{number:03d}") for number in range(100)]
+    a_lottery(town, *prizes)
+    after = replace(prizes[-1], title="新", version=2)
+    client = Interrupted(town, 2, lambda: town.draws.put_prize(after, prizes[-1]))
+
+    table = town.draw_adapter(client).find_table("gala")
+
+    assert table == town.draws.find_table("gala")
 
 
 def test_a_draw_by_a_newer_table_reads_it_whatever_is_remembered(town: Town) -> None:

@@ -105,6 +105,9 @@ class Office:
         )
         return self.town.draws.record_draw(draw, self.campaign.rules)
 
+    def cached(self, packet: Packet) -> GrabStatus:
+        return self.town.board.grab(packet.packet_id, "somebody").status
+
     def balance_fen(self) -> int:
         return self.town.balance_fen("operator")
 
@@ -295,6 +298,16 @@ def test_more_cash_is_one_packet_more(office: Office) -> None:
     assert office.balance_fen() == 9_200
 
 
+def test_the_same_delta_twice_is_two_packets(office: Office) -> None:
+    prize, _ = office.put(office.cash(5))
+
+    office.stock(prize, 2)
+    twice = office.stock(prize, 2)
+
+    assert len({packet_id for packet_id, _ in twice.packets}) == 3
+    assert office.balance_fen() == 9_100
+
+
 def test_less_cash_keeps_its_packet_which_pays_for_units_added_later(office: Office) -> None:
     prize, _ = office.put(office.cash(5))
 
@@ -395,6 +408,7 @@ def test_nobody_grabs_a_prizes_packet(office: Office) -> None:
         office.town.grab(packet, "ann")
     with pytest.raises(PacketNotFound):
         office.town.open(packet, "ann", "token")
+    assert office.cached(packet) is GrabStatus.PACKET_NOT_LOADED
     # Not even where the cache should know it.
     office.town.board.load(packet, [])
     with pytest.raises(PacketNotFound):
@@ -406,12 +420,14 @@ def test_nobody_grabs_a_prizes_packet(office: Office) -> None:
 def test_the_sweep_never_loads_a_prizes_packet(office: Office) -> None:
     prize, _ = office.put(office.cash(5))
     (packet,) = office.packets_of(prize)
-    office.town.clock.at_ms = office.campaign.ends_at_ms - 1
-    office.town.repair()
-    office.town.expire()
 
-    status = office.town.board.grab(packet.packet_id, "ann").status
-    assert status is GrabStatus.PACKET_NOT_LOADED
+    for at_ms in (office.campaign.ends_at_ms - 1, office.campaign.ends_at_ms):
+        office.town.clock.at_ms = at_ms
+        office.town.repair()
+        office.town.expire()
+        assert office.cached(packet) is GrabStatus.PACKET_NOT_LOADED
+
+    assert [packet.status for packet in office.packets_of(prize)] == [PacketStatus.CLOSED]
 
 
 def test_what_was_won_is_paid_and_the_rest_comes_back_at_the_end(office: Office) -> None:
@@ -487,6 +503,17 @@ def test_cash_lasts_until_the_campaigns_end_wherever_it_is_moved(office: Office)
     office.town.clock.at_ms = NOW_MS + 60_000
     office.town.expire()
     assert office.balance_fen() == 10_000
+
+
+def test_cash_that_is_funded_while_the_end_is_moved_lasts_until_the_new_one(
+    office: Office,
+) -> None:
+    later_ms = office.campaign.ends_at_ms + 1_000
+    _meet(office, lambda: office.edit(ends_at_ms=later_ms))
+
+    prize, _ = office.put(office.cash(5))
+
+    assert [packet.expires_at_ms for packet in office.packets_of(prize)] == [later_ms]
 
 
 def test_money_of_a_prize_that_was_cut_off_lasts_until_the_campaigns_new_end(

@@ -16,8 +16,7 @@ from redpacket.flows.read_draws import (
     read_draw_proof,
     read_lottery,
 )
-from redpacket.flows.recall_campaign import KEPT_MS
-from redpacket.flows.recall_table import RecalledTables
+from redpacket.flows.recall_table import KEPT_MS, RecalledTables
 from tests.builders import NOW_MS, a_campaign, a_prize
 from tests.town import Town
 
@@ -147,6 +146,14 @@ def test_a_day_that_the_campaign_does_not_have_is_not_found(town: Town, day: str
 
     with pytest.raises(CampaignNotFound):
         proof(town, day)
+
+
+def test_a_campaign_without_prizes_reveals_nothing(town: Town) -> None:
+    town.campaigns.create(a_campaign(campaign_id="gala"))
+    town.pass_time(3 * DAY_MS)
+
+    with pytest.raises(CampaignNotFound):
+        proof(town)
 
 
 def test_the_campaigns_first_and_last_day_are_found() -> None:

@@ -122,8 +122,20 @@ def _write(
         prizes = {prize.prize_id: prize for prize in desk.draws.list_prizes(campaign_id)}
         after, before = edited(campaign, prizes)
         if desk.draws.put_prize(after, before):
+            _last_until_the_end(after, desk)
             return after, before
     raise Unavailable("others edit it at the same time")
+
+
+def _last_until_the_end(prize: Prize, desk: PrizeDesk) -> None:
+    """Let a prize's money expire with the campaign, whose end may have been moved meanwhile.
+
+    Who moves it does the same for the prizes that are there by then, so that none is forgotten.
+    """
+    if prize.packets:
+        campaign = get_campaign(prize.campaign_id, campaigns=desk.campaigns)
+        for packet_id, _ in prize.packets:
+            desk.packets.reschedule(packet_id, campaign.ends_at_ms)
 
 
 def _funded(prize: Prize, campaign: Campaign, operator: Person, desk: PrizeDesk) -> Prize:
@@ -149,9 +161,6 @@ def _funded(prize: Prize, campaign: Campaign, operator: Person, desk: PrizeDesk)
     wanted = f"{prize.campaign_id}\n{prize.prize_id}\n{held_count}\n{count}\n{prize.amount_fen}"
     digest = hashlib.sha256(f"prize\n{wanted}".encode()).hexdigest()
     packet_id = desk.ledger.fund(packet, funding, Request(operator.user_id, digest, digest))
-    if packet_id != packet.packet_id:
-        # Funded before: the campaign's end may be another one by now.
-        desk.packets.reschedule(packet_id, campaign.ends_at_ms)
     return replace(prize, packets=(*prize.packets, (packet_id, count)))
 
 

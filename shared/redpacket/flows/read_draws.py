@@ -88,8 +88,10 @@ def read_draw_proof(
 
     CampaignNotFound also where the campaign has no such day.
     """
-    found = find_day(tables.recall(campaign_id).campaign, day)
-    if found is None:
+    table = tables.recall(campaign_id)
+    found = find_day(table.campaign, day)
+    # Before the first prize its days may still move to another time zone, and be today again.
+    if found is None or not table.prizes:
         msg = "the campaign has no such day"
         raise CampaignNotFound(msg)
     if clock.now_ms() < found.ends_at_ms + REVEAL_AFTER_MS:

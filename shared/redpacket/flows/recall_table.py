@@ -7,8 +7,13 @@ from typing import TypeVar
 
 from redpacket.domain.errors import CampaignNotFound, Unavailable
 from redpacket.domain.lottery import DrawDay, DrawTable, PrizeStock
-from redpacket.flows.recall_campaign import KEPT_MS
 from redpacket.ports import Clock, Draws, Journal
+
+KEPT_MS = 10_000
+"""A draw by a newer table reads it at once; so late is only what the cache has missed, too.
+
+All prizes are in one partition, and every process reads them that often.
+"""
 
 _REMEMBERED_MAX = 100
 
