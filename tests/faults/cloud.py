@@ -19,6 +19,7 @@ TABLES = {
     "accounts": "AccountsTable",
     "packets": "PacketsTable",
     "campaigns": "CampaignsTable",
+    "draws": "DrawsTable",
     "quotas": "QuotasTable",
 }
 SCHEMA = {"BillingMode", "AttributeDefinitions", "KeySchema", "GlobalSecondaryIndexes"}

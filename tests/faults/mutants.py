@@ -480,20 +480,20 @@ MUTANTS = [
         "if False:",
     ),
     # Conditions of draws
-    _overwritten("a draw may be written over", "put(self._campaigns, draw_row(draw)"),
-    _overwritten("a unit is won twice", "put(self._campaigns, {**unit, **won_by(draw)}"),
+    _overwritten("a draw may be written over", "put(self._draws, draw_row(draw)"),
+    _overwritten("a unit is won twice", "put(self._draws, {**unit, **won_by(draw)}"),
     _overwritten(
-        "a unit of a day's stock is won twice", "put(self._campaigns, {**day_unit, **won_by(draw)}"
+        "a unit of a day's stock is won twice", "put(self._draws, {**day_unit, **won_by(draw)}"
     ),
     _overwritten(
         "a share of a cash prize is won twice", "put(self._packets, items.share_row(share)"
     ),
     _overwritten(
         "a user wins twice what is won once",
-        'put(self._campaigns, {**winner, "draw_id": draw.draw_id}',
+        'put(self._draws, {**winner, "draw_id": draw.draw_id}',
     ),
-    _overwritten("a friend helps twice", "put(self._campaigns, given"),
-    _overwritten("a day has two seeds", "put(self._campaigns, made"),
+    _overwritten("a friend helps twice", "put(self._draws, given"),
+    _overwritten("a day has two seeds", "put(self._draws, made"),
     _of_draws(
         "attempts that miss are not limited",
         DRAWS,
