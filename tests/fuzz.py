@@ -32,6 +32,7 @@ from hypothesis import HealthCheck, Phase, Verbosity
 from hypothesis import strategies as st
 from schemathesis import Case, GenerationMode, Response
 from schemathesis.config import ChecksConfig, ProjectConfig, ProjectsConfig, SchemathesisConfig
+from schemathesis.core import NotSet
 from schemathesis.core.failures import Failure, FailureGroup
 from schemathesis.core.parameters import ParameterLocation
 from schemathesis.generation.meta import CoverageScenario, coverage_scenario
@@ -201,6 +202,8 @@ def _is_wrong_anywhere(case: AnyCase) -> bool:
     wrong = {location for location, component in components if component.mode.is_negative}
     if isinstance(case.body, bytes) and not case.body.strip():
         wrong.discard(ParameterLocation.BODY)  # random bytes, but none: no body is sent
+    if isinstance(case.body, NotSet) and not OPERATIONS[case.operation.label].needs_body:
+        wrong.discard(ParameterLocation.BODY)
     return bool(wrong)
 
 
@@ -242,6 +245,10 @@ def _coverage(operation: AnyOperation) -> Iterator[AnyCase]:
     yield from schema.iter_coverage_cases(
         operation, generation_modes=modes, generation_config=generation
     )
+
+
+def _only(named: dict[str, str], wanted: dict[str, Any]) -> dict[str, str]:
+    return {name: value for name, value in named.items() if name in wanted}
 
 
 def _whole(value: Any) -> Any:
@@ -391,8 +398,9 @@ class Fuzz:
             # An edit of the lottery could end it; its prizes may be edited.
             is_of_lottery = "/prizes/" in case.path or "/admin/" not in case.path
             real = {"campaign_id": LOTTERY_ID if is_of_lottery else CAMPAIGN_ID}
-            named = {name: real.get(name, PRIZE_ID) for name in case.path_parameters}
-            case.path_parameters = named
+            # A prize's total never changes: what is put is a new one, mostly.
+            real |= {} if case.method == "PUT" else {"prize_id": PRIZE_ID}
+            case.path_parameters = {**case.path_parameters, **_only(real, case.path_parameters)}
         if is_sane and case.operation.label == "POST /packets" and data.draw(st.booleans()):
             count = data.draw(st.integers(1, 10))
             order = {"count": count, "total_fen": count * data.draw(st.integers(1, 20))}
