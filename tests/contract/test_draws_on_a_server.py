@@ -231,12 +231,10 @@ def test_a_key_has_its_end_whatever_makes_it(cache: redis.Redis, first: str) -> 
         "undo": lambda: board.undo(ask, is_unit_free=True),
     }
 
-    moves.pop(first)()
-    for move in moves.values():
+    for move in (moves.pop(first), *moves.values()):
         move()
-
-    assert _keys(cache)
-    assert all(cache.pttl(key) > 0 for key in _keys(cache))
+        assert all(cache.pttl(key) > 0 for key in _keys(cache))
+    assert len(_keys(cache)) > 1
 
 
 def test_an_edit_that_ends_later_keeps_all_for_longer(cache: redis.Redis) -> None:
@@ -284,6 +282,21 @@ def test_a_board_that_is_lost_alone_goes_by_its_new_table(cache: redis.Redis) ->
     board.load(_table(_prize("pen")), day, [])
 
     assert board.draw(_ask(day, "ann", "two")).odds == "pen:1|0"
+
+
+def test_a_unit_that_a_lost_board_has_yet_to_issue_is_not_offered_too(cache: redis.Redis) -> None:
+    board, day = RedisDraws(cache), _day()
+    table = _table(_prize(total=2))
+    board.load(table, day, [])
+    ask = _ask(day, "ann", "one")
+    board.draw(ask)
+
+    cache.delete(keys.draw_board("spring"))
+    board.load(table, day, [])
+    board.undo(ask, is_unit_free=True)
+
+    units = [board.draw(_ask(day, "bob", name)).unit_no for name in ("two", "three", "four")]
+    assert units == [1, 2, 0]
 
 
 def test_a_full_server_refuses_a_draw_without_using_up_anything(cache: redis.Redis) -> None:
