@@ -10,9 +10,8 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 from enum import StrEnum
-from zoneinfo import ZoneInfo
 
 from redpacket.domain.campaign import Campaign, CampaignStatus, DrawRules
 from redpacket.domain.claim import ShareRef
@@ -219,7 +218,7 @@ def check_is_giving(campaign: Campaign, now_ms: int) -> None:
 
 def draw_day(campaign: Campaign, at_ms: int) -> DrawDay:
     """Return the day of *at_ms* in the campaign's time zone; a day may have 23 or 25 hours."""
-    zone = ZoneInfo(campaign.timezone)
+    zone = _zone(campaign)
     local = datetime.fromtimestamp(at_ms / 1000, zone)
     first = local.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
     after = (first + timedelta(days=1)).replace(tzinfo=zone)
@@ -231,9 +230,7 @@ def draw_day(campaign: Campaign, at_ms: int) -> DrawDay:
 def find_day(campaign: Campaign, name: str) -> DrawDay | None:
     """Return the day called *name* if the campaign's window has a part of it."""
     try:
-        noon = datetime.strptime(name, "%Y%m%d").replace(
-            hour=12, tzinfo=ZoneInfo(campaign.timezone)
-        )
+        noon = datetime.strptime(name, "%Y%m%d").replace(hour=12, tzinfo=_zone(campaign))
         day = draw_day(campaign, int(noon.timestamp() * 1000))
     except (ValueError, OverflowError):
         return None
@@ -307,3 +304,10 @@ def unit_share(prize: Prize, unit_no: int) -> ShareRef:
 def has_prizes(odds: str) -> bool:
     """Tell whether anything could be won by *odds*."""
     return not odds.startswith("|")
+
+
+def _zone(campaign: Campaign) -> tzinfo:
+    # Grabs import this module, too, and have no use for time zones.
+    from zoneinfo import ZoneInfo
+
+    return ZoneInfo(campaign.timezone)
