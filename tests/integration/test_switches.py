@@ -82,12 +82,7 @@ def test_all_switches_are_shown_with_since_when_and_why(operator: User) -> None:
     assert list(shown) == NAMES
     assert (shown["draw"]["on"], shown["draw"]["reason"]) == (False, "维护")
     assert abs(shown["draw"]["changed_at_ms"] - time.time() * 1000) < 60_000
-    assert shown["withdraw"] == {
-        "name": "withdraw",
-        "on": True,
-        "reason": "",
-        "changed_at_ms": None,
-    }
+    assert all(item.keys() == shown["draw"].keys() for item in shown.values())
 
 
 def test_turning_a_switch_again_answers_the_same(operator: User) -> None:
