@@ -174,7 +174,7 @@ def fair(request: pytest.FixtureRequest) -> Iterator[Fair]:
                 aws_access_key_id="test",
                 aws_secret_access_key="test",
             )
-            for table in tables:
+            for table in (*tables, "quotas"):
                 _make_table(client, table)
         elif request.param == "emulator":
             stack: Stack = request.getfixturevalue("stack")
@@ -182,7 +182,8 @@ def fair(request: pytest.FixtureRequest) -> Iterator[Fair]:
             names = ("Accounts", "Packets", "Campaigns", "Draws")
             tables = tuple(outputs[f"{name}Table"] for name in names)
         yield _fair(client, *tables)
-        assert not read_world(client, *tables).differences()
+        quotas = stack.outputs["QuotasTable"] if request.param == "emulator" else "quotas"
+        assert not read_world(client, *tables, quotas_table=quotas).differences()
 
 
 def _make_table(client: Any, table: str) -> None:
