@@ -183,7 +183,7 @@ def fair(request: pytest.FixtureRequest) -> Iterator[Fair]:
             tables = tuple(outputs[f"{name}Table"] for name in names)
         yield _fair(client, *tables)
         quotas = stack.outputs["QuotasTable"] if request.param == "emulator" else "quotas"
-        assert not read_world(client, *tables, quotas_table=quotas).differences()
+        assert not read_world(client, *(*tables, quotas)).differences()
 
 
 def _make_table(client: Any, table: str) -> None:
