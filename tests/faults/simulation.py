@@ -2,7 +2,7 @@
 
 One seed is one schedule: who runs next, what fails, when the cache forgets and the clock jumps.
 Then the faults stop, the sweep and the queue get their time, and every invariant must hold. The
-naive control answers after the cache alone, as the usual design does, and must fail. For every two
+naive control answers after the cache alone, as the usual design does, and must fail. For every five
 schedules of packets there is one of a lottery (`draws`); --of runs those of one kind.
 
     python -m tests.faults.simulation --schedules 5000 --seed 1 [--of draws]
@@ -360,7 +360,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--of", choices=(PACKETS, DRAWS))
     arguments = parser.parse_args()
-    counts = {PACKETS: arguments.schedules, DRAWS: arguments.schedules // 2}
+    counts = {PACKETS: arguments.schedules, DRAWS: arguments.schedules // 5}
     if arguments.of:
         counts = {arguments.of: arguments.schedules}
     figures = {of: _figures(of, count, arguments.seed) for of, count in counts.items() if count}
