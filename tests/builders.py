@@ -17,8 +17,9 @@ NOW_MS = 1_795_000_000_000
 _numbers = itertools.count(1)
 
 
-def a_packet_id() -> str:
-    return f"packet-{next(_numbers):015d}"
+def a_packet_id(parts: int = 1) -> str:
+    cut = f"~{parts}" if parts > 1 else ""
+    return f"packet-{next(_numbers):015d}{cut}"
 
 
 def some_terms(total_fen: int = 1000, count: int = 10, **changes: Any) -> Terms:

@@ -126,6 +126,9 @@ class Packets(Protocol):
     def list_shares(self, packet_id: str) -> list[ShareFate]:
         """Return every share that has a fate, by number, read strongly."""
 
+    def list_part_shares(self, packet_id: str, part: int) -> list[ShareFate]:
+        """Return the shares of one part that have a fate, by number, read strongly."""
+
     def find_share_of(self, packet_id: str, user_id: str) -> ShareFate | None:
         """Return the share that a user durably owns, read strongly."""
 

@@ -33,7 +33,7 @@ from redpacket.domain.ledger import (
 )
 from redpacket.domain.packet import Packet, PacketStatus, Person
 from redpacket.ports import Request
-from tests.builders import NOW_MS, a_claim, a_funding, a_packet, a_refund
+from tests.builders import NOW_MS, a_claim, a_funding, a_packet, a_packet_id, a_refund
 from tests.fakes import FakeDynamo
 from tests.world import World, read_world
 
@@ -59,10 +59,10 @@ class Books:
     def deposited(self, user_id: str, amount_fen: int) -> None:
         self.ledger.deposit(_deposit(user_id, amount_fen), _request(user_id="operator"))
 
-    def sent(self, total_fen: int = 1000, count: int = 4) -> Packet:
+    def sent(self, total_fen: int = 1000, count: int = 4, parts: int = 1) -> Packet:
         sender = Person(_name("sender"))
         self.deposited(sender.user_id, total_fen)
-        packet = a_packet(total_fen, count, sender=sender)
+        packet = a_packet(total_fen, count, sender=sender, packet_id=a_packet_id(parts))
         self.ledger.fund(packet, a_funding(packet), _request(sender.user_id))
         return packet
 
@@ -441,6 +441,22 @@ def test_fates_are_listed_in_order(books: Books) -> None:
     assert [share.share_no for share in listed] == [1, 3]
     assert {share.share_no for share in named} == {1, 3}
     assert books.packets.list_refs([]) == []
+
+
+def test_fates_of_a_packet_in_parts_are_listed_by_part_and_all_together(books: Books) -> None:
+    packet = books.sent(parts=2)
+    for share_no, user_id in ((4, "ann"), (1, "bob"), (2, "cem")):
+        _claimed(books, packet, share_no, user_id)
+
+    even, odd = (books.packets.list_part_shares(packet.packet_id, part) for part in (1, 0))
+    listed = books.packets.list_shares(packet.packet_id)
+    waiting = books.packets.list_unsettled(NOW_MS + 5000, 800)
+
+    assert [share.share_no for share in even] == [2, 4]
+    assert [share.share_no for share in odd] == [1]
+    assert [share.share_no for share in listed] == [1, 2, 4]
+    assert {ShareRef(packet.packet_id, number) for number in (1, 2, 4)} <= set(waiting)
+    assert books.packets.record_claim(a_claim(packet, 4, "dan")) == "share_taken"
 
 
 # ---- settle

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import groupby
+from itertools import chain, groupby
+from operator import attrgetter
 from typing import Any
 
 from redpacket.adapters import items, keys
@@ -27,7 +28,7 @@ from redpacket.domain.claim import (
 )
 from redpacket.domain.errors import InvariantViolated
 from redpacket.domain.ledger import escrow_account
-from redpacket.domain.packet import Packet, PacketStatus, Rules
+from redpacket.domain.packet import Packet, PacketStatus, Rules, part_count
 from redpacket.ports import ListItem
 
 # What the conditions of this module mean.
@@ -41,6 +42,7 @@ NOT_EMPTIED_YET = "attribute_exists(pk) AND attribute_not_exists(emptied_at_ms)"
 _KEYS_PER_CALL = 100
 """BatchGetItem's own limit."""
 
+_share_no = attrgetter("share_no")
 
 _RULES_REMEMBERED_MAX = 1_000
 """Packets whose rules a process keeps: they never change, and a crowd asks for the same few."""
@@ -78,11 +80,15 @@ class DynamoPackets:
         return [items.packet_of(row) for row in rows]
 
     def list_shares(self, packet_id: str) -> list[ShareFate]:
+        parts = [self.list_part_shares(packet_id, part) for part in range(part_count(packet_id))]
+        return parts[0] if len(parts) == 1 else sorted(chain(*parts), key=_share_no)
+
+    def list_part_shares(self, packet_id: str, part: int) -> list[ShareFate]:
         rows = self._dynamo.query(
             self._table,
             KeyConditionExpression="pk = :pk AND begins_with(sk, :share)",
             ExpressionAttributeValues=values(
-                pk=keys.packet(packet_id)["pk"], share=keys.SHARE_PREFIX
+                pk=keys.shares(packet_id, part)["pk"], share=keys.SHARE_PREFIX
             ),
             ConsistentRead=True,
         )

@@ -149,5 +149,5 @@ def share_of(row: dict[str, Any]) -> ShareFate:
 
 def ref_of(row: dict[str, Any]) -> ShareRef:
     """Read which share a row's key names."""
-    packet_id = row["pk"].removeprefix("packet#")
+    _, packet_id, *_ = row["pk"].split("#")
     return ShareRef(packet_id, int(row["sk"].removeprefix(keys.SHARE_PREFIX)))

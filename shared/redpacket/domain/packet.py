@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from zlib import crc32
 
 from redpacket.domain.errors import Forbidden, PacketNotFound
 from redpacket.domain.passphrase import THRESHOLD_DEFAULT
@@ -13,9 +14,13 @@ from redpacket.domain.split import Terms
 PACKET_ID_BYTES = 16
 """128 random bits, so that ids can't be guessed."""
 
-# What `secrets.token_urlsafe(PACKET_ID_BYTES)` makes. Checked before an id enters a key: a brace
-# would move a Redis slot.
-PACKET_ID = re.compile(r"[A-Za-z0-9_-]{22}")
+PARTS_MAX = 64
+"""Whoever finds every part of a packet empty has asked this many."""
+
+# What `secrets.token_urlsafe(PACKET_ID_BYTES)` makes; "~" and how many parts it is cut into follow,
+# so that every key is a function of the id. Checked before an id enters a key: a brace would move a
+# Redis slot.
+PACKET_ID = re.compile(r"[A-Za-z0-9_-]{22}(~([2-9]|[1-5][0-9]|6[0-4]))?")
 
 # Subjects of the issuers we know (UUIDs, e-mail addresses, employee numbers, provider|id).
 USER_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@:|+=-]{0,127}")
@@ -94,6 +99,22 @@ class Packet:
     refunded_fen: int = 0
     refunded_at_ms: int | None = None
     closed_at_ms: int | None = None
+
+
+def part_count(packet_id: str) -> int:
+    """Return how many parts a packet is cut into: 1 for nearly every packet (docs/adr/0009)."""
+    _, _, count = packet_id.partition("~")
+    return int(count or 1)
+
+
+def part_of_share(packet_id: str, share_no: int) -> int:
+    """Return which part a share is in; in turn, so that parts are emptied side by side."""
+    return (share_no - 1) % part_count(packet_id)
+
+
+def part_of_user(packet_id: str, user_id: str) -> int:
+    """Return the part where a user's claim begins; any stable hash will do."""
+    return crc32(user_id.encode()) % part_count(packet_id)
 
 
 def check_packet_id(packet_id: str) -> str:
