@@ -7,7 +7,7 @@ from zlib import crc32
 from redpacket.domain.packet import part_count, part_of_share
 
 WORK_SHARDS = 32
-"""Partitions of each work list: one takes about 1,000 writes a second, and a claim is two of them."""
+"""Partitions of each work list: one takes about 1,000 writes a second, and a claim is two."""
 
 
 def board(packet_id: str) -> str:
