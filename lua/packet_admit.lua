@@ -45,6 +45,10 @@ local now = now_ms()
 if now >= tonumber(string.sub(state, 15, 27)) then
   return 'packet_expired'
 elseif now < tonumber(string.sub(state, 2, 14)) then
+  if #state > 43 then
+    -- It was emptied and got a number back, which is offered in a second (packet_amend).
+    return 'packet_emptied'
+  end
   return 'packet_not_started'
 end
 

@@ -24,6 +24,7 @@ if redis.call('HGET', packet_key, user_id) ~= share_no then
   return 'unchanged'
 end
 
+-- @include lib/now_ms
 -- @include lib/state
 local state = redis.call('HGET', packet_key, '#')
 local packet = state and read_state(state, redis.call('HLEN', packet_key))
@@ -34,6 +35,12 @@ else
 end
 if packet then
   if owned_no ~= '' then
+    if packet.letter == 'E' then
+      -- Processes remember for a second who emptied a packet (flows/recall_emptied.py): whoever gets
+      -- the number must not meet such a memory.
+      packet.window_and_count =
+        string.format('%013.0f', now_ms() + 1000) .. string.sub(packet.window_and_count, 14)
+    end
     give_back(packet, share_no)
   end
   redis.call('HSET', packet_key, '#', write_state(packet, redis.call('HLEN', packet_key)))

@@ -39,6 +39,7 @@ from redpacket.domain.lottery import (
 )
 from redpacket.domain.packet import Packet, PacketStatus
 from redpacket.domain.switches import Switch, SwitchState
+from redpacket.flows.recall_emptied import KEPT_MS
 from redpacket.ports import SwitchesSeen
 from tests.builders import NOW_MS
 
@@ -189,11 +190,17 @@ class FakeDeadLetters:
 _DECIDED_BY_THE_CLOCK = {GrabStatus.PACKET_EXPIRED, GrabStatus.PACKET_NOT_STARTED}
 
 
+def _is_decided(board: Item, seen: GrabOutcome) -> bool:
+    """Tell whether the cache says so without its clock: reopening, too, is a matter of time."""
+    reopens = seen.status is GrabStatus.PACKET_EMPTIED and board["letter"] == "O"
+    return seen.status not in _DECIDED_BY_THE_CLOCK and not reopens
+
+
 class FakeBoard:
     """Implements ClaimBoard as the scripts do, with a clock of its own."""
 
     def __init__(self, clock: FakeClock) -> None:
-        self._clock = clock
+        self.clock = clock
         self.boards: dict[str, Item] = {}
 
     def snapshot(self) -> dict[str, Item]:
@@ -217,7 +224,7 @@ class FakeBoard:
         seen = self._look(packet_id, user_id)
         board = self.boards.get(packet_id)
         is_gated = board is not None and not board["packet"].rules.is_plain
-        if board and is_gated and (seen is None or seen.status in _DECIDED_BY_THE_CLOCK):
+        if board and is_gated and not (seen and _is_decided(board, seen)):
             if board["letter"] == "C":
                 return GrabOutcome(GrabStatus.PACKET_EXPIRED)
             terms = str(board["packet"].terms)
@@ -233,7 +240,7 @@ class FakeBoard:
         seen = self._look(packet_id, user_id)
         if seen:
             return AdmitOutcome(AdmitStatus(seen.status), seen.share_no or 0)
-        now_ms = self._clock.now_ms()
+        now_ms = self.clock.now_ms()
         ends = self.boards[packet_id].setdefault("admitted", {})
         for other in [user for user, end_ms in ends.items() if end_ms <= now_ms]:
             del ends[other]
@@ -252,11 +259,13 @@ class FakeBoard:
             terms = str(packet.terms)
             return GrabOutcome(GrabStatus.ALREADY_CLAIMED, share_no, terms, is_gated)
         if board["letter"] == "E":
-            return GrabOutcome(GrabStatus.PACKET_EMPTIED)
-        if board["letter"] == "C" or self._clock.now_ms() >= packet.expires_at_ms:
+            return GrabOutcome(GrabStatus.PACKET_EMPTIED, None, str(packet.terms))
+        if board["letter"] == "C" or self.clock.now_ms() >= packet.expires_at_ms:
             return GrabOutcome(GrabStatus.PACKET_EXPIRED)
-        if self._clock.now_ms() < packet.starts_at_ms:
-            return GrabOutcome(GrabStatus.PACKET_NOT_STARTED)
+        if self.clock.now_ms() < max(packet.starts_at_ms, board.get("reopens_at_ms", 0)):
+            was_emptied = "reopens_at_ms" in board
+            status = GrabStatus.PACKET_EMPTIED if was_emptied else GrabStatus.PACKET_NOT_STARTED
+            return GrabOutcome(status)
         return None
 
     def _hand_out(self, packet_id: str, user_id: str) -> GrabOutcome:
@@ -300,15 +309,13 @@ class FakeBoard:
         board = self.boards.get(packet_id)
         if board and board["users"].get(user_id) == share_no:
             board["users"][user_id] = owned_no
-            board["returned"].append(share_no)
-            self._note_emptied(board)
+            self._offer_again(board, share_no)
 
     def free(self, packet_id: str, user_id: str, share_no: int) -> None:
         board = self.boards.get(packet_id)
         if board and board["users"].get(user_id) == share_no:
             del board["users"][user_id]
-            board["returned"].append(share_no)
-            self._note_emptied(board)
+            self._offer_again(board, share_no)
 
     def close(self, packet_id: str) -> None:
         board = self.boards.get(packet_id)
@@ -318,6 +325,16 @@ class FakeBoard:
     def holders(self, packet_id: str) -> dict[str, int]:
         board = self.boards.get(packet_id)
         return dict(board["users"]) if board else {}
+
+    def emptied_by(self, packet_id: str) -> frozenset[str] | None:
+        board = self.boards.get(packet_id)
+        return frozenset(board["users"]) if board and board["letter"] == "E" else None
+
+    def _offer_again(self, board: Item, share_no: int) -> None:
+        if board["letter"] == "E":
+            board["reopens_at_ms"] = self.clock.now_ms() + KEPT_MS
+        board["returned"].append(share_no)
+        self._note_emptied(board)
 
     @staticmethod
     def _note_emptied(board: Item) -> None:

@@ -29,6 +29,7 @@ from redpacket.flows.help_inviter import HelpDesk, Helped, help_inviter
 from redpacket.flows.load_campaign import load_campaign
 from redpacket.flows.open_packet import open_packet
 from redpacket.flows.recall_campaign import RecalledCampaigns
+from redpacket.flows.recall_emptied import RecalledEmptied
 from redpacket.flows.recall_table import RecalledTables
 from redpacket.flows.reconcile import Reconciliation, reconcile
 from redpacket.flows.repair import load_packets, requeue_claims
@@ -83,6 +84,8 @@ class Town:
         self.draw_board: DrawBoard = self.lots
         self.draws: Draws = self.draw_adapter(self.dynamo)
         self.tokens = KeyedTokens("a secret")
+        # A process of its own for every grab, unless a test has some that live on.
+        self.recall = lambda: RecalledEmptied(self.board, clock=self.clock)
         self.told: list[Told] = []
         self.told_draws: list[Draw] = []
         self._ids = itertools.count(1)
@@ -173,6 +176,7 @@ class Town:
     def _desk(self) -> Desk:
         return Desk(
             board=self.board,
+            emptied=self.recall(),
             packets=self.packets,
             payouts=self.payouts,
             clock=self.clock,

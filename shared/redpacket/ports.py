@@ -75,6 +75,9 @@ class ClaimBoard(Protocol):
     def holders(self, packet_id: str) -> dict[str, int]:
         """Return the share number of every user that the cache knows; none if it isn't loaded."""
 
+    def emptied_by(self, packet_id: str) -> frozenset[str] | None:
+        """Return all users of a small packet that is emptied, in one read; None if it isn't."""
+
 
 class Quotas(Protocol):
     """The cache's memory of who takes how much of a campaign; the ledger decides.

@@ -12,6 +12,7 @@ import redis
 from redpacket.adapters.redis_claims import RedisClaims
 from redpacket.domain.claim import GrabStatus
 from redpacket.domain.packet import Opening, Packet, PacketStatus, Rules
+from redpacket.flows.recall_emptied import KEPT_MS
 from redpacket.ports import ClaimBoard
 from tests.builders import a_claim, a_packet, a_refund
 from tests.fakes import FakeBoard, FakeClock
@@ -28,6 +29,13 @@ def board(request: pytest.FixtureRequest) -> Iterator[ClaimBoard]:
 
 def _now_ms() -> int:
     return int(time.time() * 1000)
+
+
+def _pass_time(board: ClaimBoard, ms: int) -> None:
+    if isinstance(board, FakeBoard):
+        board.clock.sleep_ms(ms)
+    else:
+        time.sleep(ms / 1000)
 
 
 def _packet(count: int = 3, **changes: int) -> Packet:
@@ -207,8 +215,34 @@ def test_giving_back_the_last_number_reopens_an_emptied_packet(board: ClaimBoard
 
     board.give_back(packet.packet_id, "ann", 2, owned_no=1)
 
+    assert _grab(board, packet, "bob") == ("packet_emptied", None)
+    assert board.emptied_by(packet.packet_id) is None
+    _pass_time(board, KEPT_MS)
     assert _grab(board, packet, "bob") == ("claimed", 2)
     assert _grab(board, packet, "cat") == ("packet_emptied", None)
+
+
+def test_a_packet_in_two_steps_reopens_after_a_second_too(board: ClaimBoard) -> None:
+    packet = _gated(board, count=1)
+    board.take(packet.packet_id, "ann", str(packet.terms))
+
+    board.free(packet.packet_id, "ann", 1)
+
+    assert _admit(board, packet, "bob") == ("packet_emptied", 0)
+    _pass_time(board, KEPT_MS)
+    assert _admit(board, packet, "bob")[0] == "admitted"
+
+
+def test_who_emptied_a_packet_is_known_once_it_is(board: ClaimBoard) -> None:
+    packet = _loaded(board, count=2)
+    board.grab(packet.packet_id, "ann")
+    assert board.emptied_by(packet.packet_id) is None
+
+    board.grab(packet.packet_id, "bob")
+
+    assert board.emptied_by(packet.packet_id) == frozenset({"ann", "bob"})
+    assert board.grab(packet.packet_id, "cat").terms == str(packet.terms)
+    assert board.emptied_by(_packet().packet_id) is None
 
 
 def test_giving_back_does_not_reopen_a_closed_packet(board: ClaimBoard) -> None:
@@ -341,6 +375,7 @@ def test_freeing_the_last_number_reopens_an_emptied_packet(board: ClaimBoard) ->
 
     board.free(packet.packet_id, "ann", 1)
 
+    _pass_time(board, KEPT_MS)
     assert _grab(board, packet, "ann") == ("claimed", 1)
 
 

@@ -187,6 +187,9 @@ class FaultyBoard:
     def holders(self, packet_id: str) -> dict[str, int]:
         return self._call(lambda: self._board.holders(packet_id))
 
+    def emptied_by(self, packet_id: str) -> frozenset[str] | None:
+        return self._call(lambda: self._board.emptied_by(packet_id))
+
     def _call(self, do: Callable[[], Result]) -> Result:
         return self._wire.call(do, lost=_cache_away, in_doubt=_cache_away)
 

@@ -33,6 +33,7 @@ from redpacket.domain.errors import RedPacketError, Rejected, Unavailable
 from redpacket.domain.packet import Opening, Packet, PacketStatus, Person, Rules
 from redpacket.domain.split import share_amount_fen
 from redpacket.flows.load_packet import load_packet
+from redpacket.flows.recall_emptied import RecalledEmptied
 from redpacket.flows.send_packet import SendOrder
 from tests.builders import NOW_MS, a_campaign
 from tests.faults.faulty import (
@@ -141,6 +142,8 @@ class Schedule:
         town.campaigns = DynamoCampaigns(dynamo, "campaigns")
         town.quotas = FaultyQuotas(town.reserved, self.wire)
         town.board = FaultyBoard(town.memory, self.wire)
+        memories = [RecalledEmptied(town.board, clock=town.clock) for _ in range(3)]
+        town.recall = lambda: self.random.choice(memories)
         town.payouts = self.queue
 
     def _parts(self) -> list[Callable[[], None]]:

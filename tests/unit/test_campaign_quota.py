@@ -10,6 +10,7 @@ from redpacket.domain.campaign import Campaign, CampaignStatus
 from redpacket.domain.claim import Admission, Quota
 from redpacket.domain.errors import CampaignPaused, PacketEmptied, QuotaExhausted, Unavailable
 from redpacket.domain.packet import Opening, Packet, Rules
+from redpacket.flows import recall_emptied
 from redpacket.flows.recall_campaign import KEPT_MS, RecalledCampaigns
 from tests.builders import a_campaign
 from tests.town import Town
@@ -89,7 +90,8 @@ def test_a_cache_that_forgot_everything_gives_nobody_more(town: Town, campaign: 
     with pytest.raises(QuotaExhausted):
         town.grab(fourth, "ann")
 
-    # The number that she held for a moment is there for somebody else.
+    # The number that she held for a moment is there for somebody else, a second later.
+    town.pass_time(recall_emptied.KEPT_MS)
     assert town.grab(third, "bob").share.share_no == 1
     assert town.memory.holders(fourth.packet_id) == {}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from redpacket.adapters import keys
 from redpacket.adapters.redis_cache import Cache, Client, Script
@@ -52,7 +53,7 @@ class RedisClaims(Cache):
         if not state:
             return GrabOutcome(GrabStatus.PACKET_NOT_LOADED)
         if refused := _REFUSED_BY_LETTER.get(str(state)[0]):
-            return GrabOutcome(refused)
+            return GrabOutcome(refused, None, terms)
         if is_gated:
             return GrabOutcome(GrabStatus.PACKET_GATED, None, terms, is_gated)
         return self._take(packet_id, user_id, terms, is_gated=False)
@@ -120,6 +121,12 @@ class RedisClaims(Cache):
         with self.translated():
             fields = self.client.hscan_iter(keys.board(packet_id), count=1_000)
             return {user: int(no) for user, no in fields if user not in {_STATE, _TERMS}}
+
+    def emptied_by(self, packet_id: str) -> frozenset[str] | None:
+        with self.translated():
+            fields: dict[Any, Any] = self.client.hgetall(keys.board(packet_id))
+        is_emptied = str(fields.get(_STATE, "")).startswith("E")
+        return frozenset(fields.keys() - {_STATE, _TERMS}) if is_emptied else None
 
 
 def _unmarked(terms: object) -> tuple[str, bool]:

@@ -28,8 +28,8 @@ class GrabStatus(StrEnum):
 class GrabOutcome:
     """The cache's answer: *share_no* with CLAIMED and ALREADY_CLAIMED, else None.
 
-    *terms* are the packet's in their canonical form, with either of them and with PACKET_GATED;
-    *is_gated* tells that the packet has rules.
+    *terms* are the packet's in their canonical form, with either of them and with PACKET_GATED, and
+    with PACKET_EMPTIED if they were at hand; *is_gated* tells that the packet has rules.
     """
 
     status: GrabStatus

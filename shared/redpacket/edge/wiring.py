@@ -326,9 +326,11 @@ def send_packet(order: SendOrder) -> Packet:
 @cache
 def _desk() -> Desk:
     from redpacket.flows.claim_share import Desk
+    from redpacket.flows.recall_emptied import RecalledEmptied
 
     return Desk(
         board=board(),
+        emptied=RecalledEmptied(board(), clock=clock),
         packets=DynamoPackets(_dynamo(), settings.packets_table(), settings.quotas_table()),
         payouts=payouts(),
         clock=clock,

@@ -34,6 +34,7 @@ from redpacket.domain.packet import Person
 from redpacket.domain.split import Terms, share_amount_fen
 from redpacket.flows.campaign_quota import EXHAUSTED
 from redpacket.flows.load_packet import load_packet
+from redpacket.flows.recall_emptied import RecalledEmptied
 from redpacket.ports import ClaimBoard, Clock, Journal, Packets, PayoutQueue
 
 _TRIES = 4
@@ -51,6 +52,7 @@ class Desk:
     """The ports that every claim passes."""
 
     board: ClaimBoard
+    emptied: RecalledEmptied
     packets: Packets
     payouts: PayoutQueue
     clock: Clock
@@ -78,6 +80,8 @@ def claim_share(packet_id: str, taker: Person, *, gate: Gate, desk: Desk) -> Cla
     asking again gives the one true answer.
     """
     for _ in range(_TRIES):
+        if desk.emptied.refuses(packet_id, taker.user_id):
+            raise PacketEmptied(_REFUSALS[GrabStatus.PACKET_EMPTIED][1])
         outcome = desk.board.grab(packet_id, taker.user_id)
         if outcome.status is GrabStatus.PACKET_GATED:
             try:
@@ -110,6 +114,8 @@ def _claim_of(
             owned := desk.packets.find_share_of(packet_id, taker.user_id)
         ):
             return Claim(owned, is_new=False)
+        if error is PacketEmptied:
+            desk.emptied.remember(packet_id, outcome.terms)
         raise error(detail)
     if outcome.status is GrabStatus.PACKET_NOT_LOADED:
         load_packet(packet_id, packets=desk.packets, board=desk.board)
