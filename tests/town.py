@@ -85,7 +85,9 @@ class Town:
         self.draws: Draws = self.draw_adapter(self.dynamo)
         self.tokens = KeyedTokens("a secret")
         # A process of its own for every grab, unless a test has some that live on.
-        self.recall = lambda: RecalledEmptied(self.board, clock=self.clock)
+        self.recall: Callable[[], RecalledEmptied] = lambda: RecalledEmptied(
+            self.board, clock=self.clock
+        )
         self.told: list[Told] = []
         self.told_draws: list[Draw] = []
         self._ids = itertools.count(1)

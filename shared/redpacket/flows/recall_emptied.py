@@ -43,12 +43,12 @@ class RecalledEmptied:
             return False
         now_ms = self._clock.now_ms()
         if not 0 <= now_ms - known.seen_at_ms < KEPT_MS:
-            del self._known[packet_id]
+            self._known.pop(packet_id, None)
             return False
         if known.holders is None:
             holders = self._board.emptied_by(packet_id)
             if holders is None:
-                del self._known[packet_id]  # a number was given back
+                self._known.pop(packet_id, None)  # a number was given back
                 return False
             known = self._known[packet_id] = _Emptied(now_ms, holders)
         return user_id not in (known.holders or ())
