@@ -26,5 +26,5 @@ def reconcile(request: HttpRequest) -> HttpAnswer:
 def reconcile_nightly(time_left_ms: int) -> dict[str, Any]:
     """Compare everything, and tell in the log what was compared."""
     report = views.reconciliation_view(wiring.reconcile(time_left_ms - _RESERVE_MS))
-    logger.info("reconciled", extra=report)
+    logger().info("reconciled", extra=report)
     return report

@@ -6,38 +6,41 @@ harmless.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from redpacket.domain.campaign import Campaign, DrawRules
-from redpacket.domain.checks import PacketFacts
-from redpacket.domain.claim import (
-    AdmitOutcome,
-    GrabOutcome,
-    Quota,
-    QuotaStatus,
-    RecordStatus,
-    ShareFate,
-    ShareRef,
-    Taker,
-)
-from redpacket.domain.ledger import Entry, Transfer
-from redpacket.domain.limits import Limit
-from redpacket.domain.lottery import (
-    Draw,
-    DrawAsk,
-    DrawDay,
-    DrawOutcome,
-    DrawTable,
-    HelpStatus,
-    Player,
-    Prize,
-    PrizeStock,
-    RecordDrawStatus,
-)
-from redpacket.domain.packet import Packet, Rules
-from redpacket.domain.switches import Switch, SwitchState
+if TYPE_CHECKING:
+    # Each flow and adapter imports this page; none needs the words of all the others.
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from redpacket.domain.campaign import Campaign, DrawRules
+    from redpacket.domain.checks import PacketFacts
+    from redpacket.domain.claim import (
+        AdmitOutcome,
+        GrabOutcome,
+        Quota,
+        QuotaStatus,
+        RecordStatus,
+        ShareFate,
+        ShareRef,
+        Taker,
+    )
+    from redpacket.domain.ledger import Entry, Transfer
+    from redpacket.domain.limits import Limit
+    from redpacket.domain.lottery import (
+        Draw,
+        DrawAsk,
+        DrawDay,
+        DrawOutcome,
+        DrawTable,
+        HelpStatus,
+        Player,
+        Prize,
+        PrizeStock,
+        RecordDrawStatus,
+    )
+    from redpacket.domain.packet import Packet, Rules
+    from redpacket.domain.switches import Switch, SwitchState
 
 
 class ClaimBoard(Protocol):

@@ -105,13 +105,13 @@ def queue(figures: Figures, *, is_quick: bool) -> None:
 def _quiet_journal() -> Iterator[None]:
     """Keep the thousands of refusals to itself; a function's environment has the namespace."""
     names = {"POWERTOOLS_METRICS_NAMESPACE": "redpacket", "POWERTOOLS_METRICS_DISABLED": "true"}
-    before = logger.log_level
-    logger.setLevel("CRITICAL")
+    before = logger().log_level
+    logger().setLevel("CRITICAL")
     try:
         with patch.dict(os.environ, names), redirect_stdout(StringIO()):
             yield
     finally:
-        logger.setLevel(before)
+        logger().setLevel(before)
 
 
 def _run(

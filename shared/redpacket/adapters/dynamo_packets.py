@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import chain, groupby
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redpacket.adapters import items, keys
 from redpacket.adapters.dynamo import (
@@ -17,7 +17,6 @@ from redpacket.adapters.dynamo import (
     update,
     values,
 )
-from redpacket.domain.checks import PacketFacts
 from redpacket.domain.claim import (
     Fate,
     Quota,
@@ -27,9 +26,11 @@ from redpacket.domain.claim import (
     Taker,
 )
 from redpacket.domain.errors import InvariantViolated
-from redpacket.domain.ledger import escrow_account
 from redpacket.domain.packet import Packet, PacketStatus, Rules, part_count
 from redpacket.ports import ListItem
+
+if TYPE_CHECKING:
+    from redpacket.domain.checks import PacketFacts
 
 # What the conditions of this module mean.
 IS_NOT_CLOSED = "#status <> :closed"
@@ -313,6 +314,10 @@ class DynamoPackets:
 def _facts(
     partition: Iterable[dict[str, Any]], escrows_fen: Mapping[str, int]
 ) -> Iterator[PacketFacts | Taker | ShareFate]:
+    # Only reconciliation scans.
+    from redpacket.domain.checks import PacketFacts
+    from redpacket.domain.ledger import escrow_account
+
     packet: Packet | None = None
     shares: list[ShareFate] = []
     for row in partition:

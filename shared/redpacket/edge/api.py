@@ -25,7 +25,6 @@ from redpacket.domain.errors import (
     Rejected,
     SwitchedOff,
 )
-from redpacket.domain.lottery import check_prize_id
 from redpacket.domain.packet import PACKET_ID, Person, check_packet_id, check_user_id
 from redpacket.domain.switches import Switch, switch_named
 from redpacket.domain.text import composed, is_visible
@@ -84,6 +83,8 @@ class HttpRequest:
     @property
     def prize_id(self) -> str:
         """The prize that the path names. Raises CampaignNotFound where it can't be one."""
+        from redpacket.domain.lottery import check_prize_id
+
         return check_prize_id(self.path.get("prize_id", ""))
 
     @property
@@ -188,7 +189,7 @@ class Api:
             # Known errors come with their cause; unknown ones must not leak theirs.
             is_known = isinstance(error, RedPacketError)
             name = type(error).__name__ if is_known else "unexpected_error"
-            logger.exception(name, request_id=request_id, route=event["routeKey"])
+            logger().exception(name, request_id=request_id, route=event["routeKey"])
             return _answer(*problem_of(error, request_id))
         headers = {"content-type": "application/json", **answer.headers}
         return _answer(answer.status, headers, answer.body)

@@ -36,7 +36,7 @@ from redpacket.domain.campaign import (
 from redpacket.domain.errors import Forbidden, InvalidRequest
 from redpacket.domain.ledger import FEN_MAX
 from redpacket.domain.lottery import UNITS_MAX, Prize, PrizeKind
-from redpacket.domain.packet import PACKET_ID, USER_ID, check_user_id
+from redpacket.domain.packet import USER_ID, check_user_id
 from redpacket.domain.passphrase import THRESHOLD_DEFAULT, can_be_said
 from redpacket.domain.split import UNIT_FEN_MAX
 from redpacket.domain.text import composed, is_visible
@@ -393,23 +393,6 @@ class ProfileBody(_Body):
         Field(json_schema_extra={**_VISIBLE_TEXT, "pattern": r"\S"}),
     ]
     avatar_url: HttpsUrl | None = None
-
-
-class ClaimName(_Body):
-    """The body of a settle message."""
-
-    packet_id: Annotated[str, StringConstraints(pattern=f"^{PACKET_ID.pattern}$")]
-    share_no: Annotated[int, Field(ge=1, le=COUNT_MAX)]
-
-
-class SettleMessage(_Body):
-    """The envelope on the payout queue; fields may be added by a later version."""
-
-    model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
-
-    kind: Literal["settle_claim"]
-    version: Literal[1]
-    body: ClaimName
 
 
 def parse(model: type[Model], body: dict[str, Any]) -> Model:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from redpacket.domain.checks import Difference
 from redpacket.domain.claim import Admission, Claim, ShareFate
 from redpacket.domain.ledger import DEPOSITS, Entry
 from redpacket.domain.packet import Packet, Person
-from redpacket.domain.switches import SwitchState
-from redpacket.flows.preheat_campaign import Preheated
-from redpacket.flows.read_proof import Proof
-from redpacket.flows.read_records import PacketList, Record
-from redpacket.flows.reconcile import Reconciliation
 from redpacket.ports import Profile, PublicTokens
+
+if TYPE_CHECKING:
+    # Each door shows what its own flow made, and imports no other.
+    from redpacket.domain.checks import Difference
+    from redpacket.domain.switches import SwitchState
+    from redpacket.flows.preheat_campaign import Preheated
+    from redpacket.flows.read_proof import Proof
+    from redpacket.flows.read_records import PacketList, Record
+    from redpacket.flows.reconcile import Reconciliation
 
 
 def claim_view(claim: Claim) -> dict[str, Any]:

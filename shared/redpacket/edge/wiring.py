@@ -13,11 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from redpacket.adapters.dynamo import Dynamo
 from redpacket.adapters.dynamo_packets import DynamoPackets
-from redpacket.domain.ledger import user_account
 from redpacket.domain.switches import Switch, SwitchState
 from redpacket.edge import settings
 from redpacket.edge.telemetry import journal
-from redpacket.ports import Profile
 
 if TYPE_CHECKING:
     from redpacket.adapters.dynamo_campaigns import DynamoCampaigns
@@ -49,7 +47,7 @@ if TYPE_CHECKING:
     from redpacket.flows.recall_table import RecalledTables
     from redpacket.flows.reconcile import Reconciliation
     from redpacket.flows.send_packet import SendOrder
-    from redpacket.ports import Request
+    from redpacket.ports import Profile, Request
 
 _CACHE_TIMEOUT_S = 0.5
 _AWS_CONNECT_TIMEOUT_S = 1
@@ -78,12 +76,19 @@ class SystemClock:
 clock = SystemClock()
 
 
-def _aws(service: str) -> Any:  # noqa: ANN401 - boto3's clients have no type at run time
+@cache
+def _aws_session() -> Any:  # noqa: ANN401 - see _aws
     import botocore.session
+
+    # botocore alone: boto3 adds its import and nothing that is used here. One session, since the
+    # second client finds in it what both need to know of AWS.
+    return botocore.session.get_session()
+
+
+def _aws(service: str) -> Any:  # noqa: ANN401 - boto3's clients have no type at run time
     from botocore.config import Config
 
-    # botocore alone: boto3 adds its import and nothing that is used here.
-    return botocore.session.get_session().create_client(
+    return _aws_session().create_client(
         service,
         config=Config(
             connect_timeout=_AWS_CONNECT_TIMEOUT_S,
@@ -454,11 +459,15 @@ def reconcile(time_left_ms: int) -> Reconciliation:
 
 def balance_fen(user_id: str) -> int:
     """Return what a user has."""
+    from redpacket.domain.ledger import user_account
+
     return ledger().balance_fen(user_account(user_id))
 
 
 def keep_profile(user_id: str, nickname: str, avatar_url: str | None) -> dict[str, Profile]:
     """Keep a user's profile; return it as `list_profiles` would."""
+    from redpacket.ports import Profile
+
     profile = Profile(user_id, nickname, avatar_url)
     profiles().put(profile)
     return {user_id: profile}

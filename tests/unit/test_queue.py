@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from redpacket.domain.claim import ShareRef
+from redpacket.edge.queue import settle_batch
+
+PACKET_ID = "A" * 22
+CLAIM = {"packet_id": PACKET_ID, "share_no": 7}
+MESSAGE = {"message_id": "m", "kind": "settle_claim", "version": 1, "body": CLAIM}
+
+
+@pytest.fixture(autouse=True)
+def _quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POWERTOOLS_METRICS_NAMESPACE", "redpacket")
+
+
+def _settle(*bodies: Any) -> tuple[list[ShareRef], list[str]]:
+    """Return what was asked to be settled, and the messages that failed."""
+    asked: list[ShareRef] = []
+
+    def settle(refs: Iterable[ShareRef]) -> set[ShareRef]:
+        asked.extend(refs)
+        return set()
+
+    records = [
+        {"messageId": str(number), "body": body if isinstance(body, str) else json.dumps(body)}
+        for number, body in enumerate(bodies)
+    ]
+    answer = settle_batch(records, settle=settle)
+    return asked, [failed["itemIdentifier"] for failed in answer["batchItemFailures"]]
+
+
+def test_a_message_names_a_claim_whatever_a_later_version_adds_to_its_envelope() -> None:
+    later = {**MESSAGE, "trace": {"id": 1}}
+
+    assert _settle(MESSAGE, later) == ([ShareRef(PACKET_ID, 7)] * 2, [])
+
+
+@pytest.mark.parametrize(
+    "poison",
+    [
+        "poison",
+        "[" * 100_000,
+        [],
+        {},
+        {**MESSAGE, "kind": "pay_me"},
+        {**MESSAGE, "version": 2},
+        {**MESSAGE, "body": {}},
+        {**MESSAGE, "body": {**CLAIM, "amount_fen": 1_000_000}},
+        {**MESSAGE, "body": {**CLAIM, "packet_id": "A" * 21}},
+        {**MESSAGE, "body": {**CLAIM, "packet_id": 22}},
+        {**MESSAGE, "body": {**CLAIM, "share_no": "7"}},
+        {**MESSAGE, "body": {**CLAIM, "share_no": 7.0}},
+        {**MESSAGE, "body": {**CLAIM, "share_no": 0}},
+        {**MESSAGE, "body": {**CLAIM, "share_no": -1}},
+        {**MESSAGE, "body": {**CLAIM, "share_no": 10**4000}},
+    ],
+)
+def test_a_message_that_names_no_claim_fails_alone(poison: Any) -> None:
+    assert _settle(poison, MESSAGE) == ([ShareRef(PACKET_ID, 7)], ["0"])
