@@ -100,7 +100,7 @@ test-unit: $(VENV)/app.ready ## the tests that need no server, in seconds
 test: setup ## all tests; a part of them: make test TESTS=tests/integration
 	@$(APP)/python -m pytest $(TESTS)
 
-check: lint types imports template test faults ## exactly what CI runs
+check: lint types imports template test faults bench-cold ## exactly what CI runs
 
 ##@ Prove it
 .PHONY: faults faults-real fuzz mutants
@@ -117,9 +117,12 @@ mutants: $(VENV)/app.ready ## remove each safety condition, one at a time: every
 	@$(APP)/python -m tests.faults.mutants
 
 ##@ Measure it
-.PHONY: bench-draw
+.PHONY: bench-draw bench-cold
 bench-draw: $(VENV)/app.ready ## what a draw costs the cache, against an empty script; the last line is JSON
 	@PYTHONPATH=shared $(APP)/python -m bench.bench_draw
+
+bench-cold: setup ## what a cold start costs, against boto3 alone; fails on a regression
+	@PYTHONPATH=shared $(APP)/python -m bench.bench_cold
 
 ##@ Keep it
 .PHONY: openapi gallery lock clean help
