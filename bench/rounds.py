@@ -1,0 +1,91 @@
+"""What benches share: interleaved rounds, and a call's cost in the server's CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from statistics import median
+
+import redis
+
+from tests.faults.servers import Server
+
+ROUNDS = 9
+CALLS = 4_000
+"""Of each contender in each round: some ten milliseconds of the server's time."""
+
+PIPELINE = 200
+
+Call = tuple[str | int, ...]
+Figures = dict[str, list[float]]
+"""One figure for each round, by the contender's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """A call to the server under a name; every answer must begin with *expected*."""
+
+    name: str
+    next_call: Callable[[], Call]
+    expected: str
+
+
+def interleaved(runs: Mapping[str, Callable[[], float]], rounds: int = ROUNDS) -> Figures:
+    """Run all in turn, again and again: whatever slows the machine down slows all of them."""
+    figures: Figures = {name: [] for name in runs}
+    for _ in range(rounds):
+        for name, run in runs.items():
+            figures[name].append(run())
+    return figures
+
+
+def server_costs_us(
+    server: Server, contenders: list[Contender], *, rounds: int = ROUNDS, calls: int = CALLS
+) -> Figures:
+    """Measure what a call costs the server, so that neither the client nor other work counts."""
+
+    def run(contender: Contender) -> float:
+        before_s = _cpu_s(server)
+        for _ in range(0, calls, PIPELINE):
+            pipeline = server.admin.pipeline(transaction=False)
+            for _ in range(PIPELINE):
+                pipeline.execute_command(*contender.next_call())  # type: ignore[no-untyped-call]
+            for answer in pipeline.execute():
+                assert str(answer).startswith(contender.expected), (contender.name, answer)
+        return (_cpu_s(server) - before_s) / calls * 1e6
+
+    return interleaved({each.name: partial(run, each) for each in contenders}, rounds)
+
+
+def _cpu_s(server: Server) -> float:
+    spent = server.info("cpu")
+    return float(spent["used_cpu_user"]) + float(spent["used_cpu_sys"])
+
+
+def script_call(client: redis.Redis, source: str, *arguments: str | int) -> Call:
+    """Load a script, and return its call without the last arguments."""
+    return ("EVALSHA", str(client.script_load(source)), *arguments)
+
+
+def the_limit(client: redis.Redis) -> Contender:
+    """Return the fastest that a script can be: an empty one."""
+    call = script_call(client, "#!lua\nreturn 0", 0)
+    return Contender("limit", lambda: call, "0")
+
+
+def ratio(figures: Figures, of: str, to: str) -> float:
+    """Return how many times as fast *of* is as *to*: the median of the rounds, from costs."""
+    pairs = zip(figures[to], figures[of], strict=True)
+    return round(median(other / cost for other, cost in pairs), 3)
+
+
+def spread(values: list[float]) -> str:
+    """Say a median, and what it lies between."""
+    return f"{median(values):8.2f} ({min(values):.2f}-{max(values):.2f})"
+
+
+def report_costs(figures: Figures) -> None:
+    """Print what each call costs the server, and its speed relative to the limit."""
+    for name, costs_us in figures.items():
+        print(f"{name:24} {spread(costs_us)} us, {ratio(figures, name, 'limit'):.3f} of the limit")
