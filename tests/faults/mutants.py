@@ -683,10 +683,10 @@ MUTANTS = [
     Mutant(
         "the sum of a bell is not repaired",
         PRESPLIT,
-        "return _repaired(amounts, units)",
-        "return amounts",
+        "32) + 1 >> 1))\n    return _repaired(amounts, units)",
+        "32) + 1 >> 1))\n    return amounts",
     ),
-    Mutant("a split is not shuffled", PRESPLIT, "    words.shuffle(amounts)\n", ""),
+    Mutant("a split is not shuffled", PRESPLIT, "    _shuffle(amounts, words)\n", ""),
     # Switches and limits
     Mutant(
         "the sweep queues claims while payouts are off",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 
 import pytest
@@ -12,6 +13,15 @@ from tests.builders import some_terms
 from tests.fairness import LUCKY
 
 MILLION = 1_000_000
+
+DIGESTS = {
+    Split.DOUBLE_MEAN: "074f8480c7b5294d3d0463f650bdaf39ef83dd38886bc70566d38dae144f9a18",
+    Split.DOUBLE_MEAN_LIVE: "51005ab4e054b7e8549073695b9bd305691dac24ad67f4b48e3390e90cd5027e",
+    Split.BASE_DOUBLE_MEAN: "c4b336d47faea77421d810e895c6f7fe93e51364788ce7ab0ec240ce3156ea8b",
+    Split.BELL: "c312cfe106fbabe22e14a12c264c225e47b69982421d5e1625515b4a1b47d6e1",
+    Split.CUT_POINTS: "1c234e0eb4749ef08c4b50dc87756cacebd69bcf9476f2cc07a003dbb84a8895",
+}
+"""Of the amounts in decimal with commas, by the first release: they never change."""
 
 
 def assert_legal(terms: Terms) -> None:
@@ -24,8 +34,12 @@ def assert_legal(terms: Terms) -> None:
 
 
 @pytest.mark.parametrize("split", LUCKY)
-def test_a_million_shares_add_up_within_their_bounds(split: Split) -> None:
-    assert_legal(some_terms(300 * MILLION, MILLION, split=split))
+def test_a_million_shares_add_up_within_their_bounds_and_stay_as_they_were(split: Split) -> None:
+    terms = some_terms(300 * MILLION, MILLION, split=split)
+
+    assert_legal(terms)
+    listed = ",".join(map(str, amounts_fen(terms)))
+    assert hashlib.sha256(listed.encode()).hexdigest() == DIGESTS[split]
 
 
 @pytest.mark.parametrize("split", LUCKY)

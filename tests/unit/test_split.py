@@ -18,7 +18,6 @@ from redpacket.domain.ledger import FEN_MAX
 from redpacket.domain.split import (
     SEED_BYTES,
     UNIT_FEN_MAX,
-    RandomWords,
     Split,
     Terms,
     amounts_fen,
@@ -29,6 +28,7 @@ from redpacket.domain.split import (
 )
 from redpacket.domain.split.live import _draw_block, _Walk
 from redpacket.domain.split.terms import Units
+from redpacket.domain.split.words import seed_words
 from tests.builders import some_terms
 
 SPLITS = list(Split)
@@ -241,10 +241,8 @@ def test_terms_stay_short_enough_for_a_packed_hash() -> None:
 
 
 def test_words_are_drawn_from_shake_256() -> None:
-    # The first 8 bytes of SHAKE-256 of nothing (NIST's example): 46 b9 dd 2b 0b a8 8d 13.
-    word = 0x46B9DD2B0BA88D13
-
-    assert RandomWords(b"", 1).pick(1, 100) == 1 + (word * 100 >> 64)
+    # The first bytes of SHAKE-256 of nothing, NIST's example: 46 b9 dd 2b 0b a8 8d 13 23 ...
+    assert list(seed_words(b"", 2)) == [0x46B9DD2B0BA88D13, 0x233B3FEB743EEB24]
 
 
 def test_a_changed_fen_changes_the_commitment() -> None:

@@ -13,12 +13,10 @@ from redpacket.domain.split.terms import (
     default_share_fen_max,
     seed_of,
 )
-from redpacket.domain.split.words import RandomWords
 
 __all__ = [
     "SEED_BYTES",
     "UNIT_FEN_MAX",
-    "RandomWords",
     "Split",
     "Terms",
     "amounts_fen",

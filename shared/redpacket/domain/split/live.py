@@ -11,9 +11,8 @@ from functools import lru_cache
 from itertools import chain
 from threading import Lock
 
-from redpacket.domain.split.double_mean import bounds_of_next
 from redpacket.domain.split.terms import Terms, Units, units_of
-from redpacket.domain.split.words import WORD_BITS, WORD_MAX, WORDS_PER_BLOCK, scale, word_block
+from redpacket.domain.split.words import WORD_BITS, WORD_MAX, WORDS_PER_BLOCK, word_block
 
 _PACKETS_KEPT = 64
 """About 20 KB each; a packet that is forgotten is replayed."""
@@ -97,16 +96,27 @@ def _walk_of(terms: Terms) -> _Walk:
 
 def _draw_block(units: Units, seed: bytes, block_no: int, left: int) -> array[int]:
     left_count = units.count - block_no * WORDS_PER_BLOCK
+    words = word_block(seed, block_no, min(left_count, WORDS_PER_BLOCK))
+    # The rule of the double mean (presplit.py), but nothing is shuffled here, so nothing may be
+    # rounded away: twice the mean is rounded up as often as its fraction says, and the mean of
+    # each share is the fair one exactly.
+    low, high = units.low, units.high - units.low
+    left -= low * left_count
     amounts = array("Q")
-    for word in word_block(seed, block_no, min(left_count, WORDS_PER_BLOCK)):
-        # Nothing is shuffled here, so nothing may be rounded away: twice the mean is rounded up as
-        # often as its fraction says, and the mean of each share is the fair one exactly.
-        twice_mean, fraction = divmod(2 * left, left_count)
+    append = amounts.append
+    for word in words:
+        most, fraction = divmod(2 * left, left_count)
         drawn = word * left_count
-        twice_mean += drawn >> WORD_BITS < fraction
-        rest = drawn & WORD_MAX
-        amount = scale(rest, *bounds_of_next(units, left, left_count, twice_mean))
-        amounts.append(amount)
-        left -= amount
+        if drawn >> WORD_BITS < fraction:
+            most += 1
         left_count -= 1
+        least = left - high * left_count
+        if least > 0:
+            most = min(max(least, most), left)
+        else:
+            least = 0
+        most = min(most, high)
+        rest = least + ((drawn & WORD_MAX) * (most - least + 1) >> WORD_BITS)
+        append(low + rest)
+        left -= rest
     return amounts

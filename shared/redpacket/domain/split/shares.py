@@ -12,7 +12,7 @@ from redpacket.domain.split.terms import Split, Terms, check_possible
 
 _PACKETS_KEPT = 8
 """8 MB for the largest packet. Grab asks for one share, payout for a few. What was forgotten is
-split again: a chat packet within a millisecond, a packet of 1,000,000 shares in two seconds."""
+split again: a chat packet within a millisecond, a packet of 1,000,000 shares in a second."""
 
 
 def amounts_fen(terms: Terms) -> Sequence[int]:
@@ -43,4 +43,4 @@ def share_amount_fen(terms: Terms, share_no: int) -> int:
 
 @lru_cache(maxsize=_PACKETS_KEPT)
 def _kept_split(terms: Terms) -> array[int]:
-    return array("Q", presplit(terms))
+    return presplit(terms)
