@@ -117,12 +117,19 @@ mutants: $(VENV)/app.ready ## remove each safety condition, one at a time: every
 	@$(APP)/python -m tests.faults.mutants
 
 ##@ Measure it
-.PHONY: bench-draw bench-cold
+.PHONY: bench-draw bench-cold bench cost
 bench-draw: $(VENV)/app.ready ## what a draw costs the cache, against an empty script; the last line is JSON
 	@PYTHONPATH=shared $(APP)/python -m bench.bench_draw
 
 bench-cold: setup ## what a cold start costs, against boto3 alone; fails on a regression
 	@PYTHONPATH=shared $(APP)/python -m bench.bench_cold
+
+bench: setup $(VENV)/plots.ready ## all of them, into docs/performance.md: make bench ONLY="claim memory"
+	@PYTHONPATH=shared $(APP)/python -m bench.report --run $(ONLY)
+	@$(VENV)/plots/bin/python -m bench.plots
+
+cost: $(VENV)/app.ready ## USD for a million grabs, by the prices in bench/prices.toml; the last line is JSON
+	@PYTHONPATH=shared $(APP)/python -m bench.cost
 
 ##@ Keep it
 .PHONY: openapi gallery lock clean help
