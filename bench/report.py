@@ -1,0 +1,455 @@
+"""Runs the benches, keeps their last lines, and writes docs/performance.md from them.
+
+make bench                      all of them, then the page
+make bench ONLY="claim memory"  these; the others keep the lines that they have
+python -m bench.report --write  the page alone
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from local.places import ROOT, cache_server
+
+LINES = ROOT / "docs" / "performance.json"
+PAGE = ROOT / "docs" / "performance.md"
+PICTURE = ROOT / "docs" / "performance.svg"
+README = ROOT / "README.md"
+BEGIN, END = "<!-- speed:begin -->", "<!-- speed:end -->"
+
+Value: TypeAlias = float | bool | None
+"""None where a machine lacks what would be measured, such as PostgreSQL."""
+
+Line: TypeAlias = Mapping[str, Any]
+"""The last line of a bench."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a figure should be."""
+
+    says: str
+    is_reached: Callable[[Any], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One figure of a bench's line, by its *key* there."""
+
+    key: str
+    says: str
+    target: Target | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """A bench, `make bench-<name>`; *derive* adds figures that follow from others."""
+
+    name: str
+    title: str
+    says: str
+    figures: Sequence[Figure]
+    derive: Callable[[Line], dict[str, Value]] = lambda _: {}
+
+
+def at_least(bound: float) -> Target:
+    """Return the target of a figure that should be large."""
+    return Target(f"at least {bound:,}", lambda value: value >= bound)
+
+
+def at_most(bound: float) -> Target:
+    """Return the target of a figure that should be small."""
+    return Target(f"at most {bound:,}", lambda value: value <= bound)
+
+
+IS_SO = Target("yes", bool)
+BEHIND = Target("below 1", lambda value: value < 1)
+
+
+def _slowest_part(line: Line) -> dict[str, Value]:
+    if line.get("split_s") is None or line.get("load_s") is None:
+        return {}
+    return {"split_and_load_s": line["split_s"] + line["load_s"]}
+
+
+BENCHES = (
+    Bench(
+        "claim",
+        "A claim in the cache",
+        "CPU of the server, relative to an empty script in the same rounds (1.00): more is faster.",
+        (
+            Figure("limit_rps", "the limit: calls a second of an empty script"),
+            Figure("win", "a winner's script"),
+            Figure("win_over_seed003", "a winner, relative to seed 003's script", at_least(1.1)),
+            Figure("sold_out", "a loser of an emptied packet", at_least(0.5)),
+            Figure("repeat", "an owner who asks again", at_least(0.5)),
+            Figure("seed003", "peer: seed 003's script"),
+            Figure("seed001", "peer: seed 001's script"),
+        ),
+    ),
+    Bench(
+        "peers",
+        "Other ways to claim",
+        "Claims a second from Python, relative to one script (1.00) with as many workers.",
+        (
+            Figure("script", "one script"),
+            Figure("separate", "peer: three separate commands", BEHIND),
+            Figure("lock", "peer: a lock in Redis", BEHIND),
+            Figure("watch", "peer: WATCH and MULTI", BEHIND),
+            Figure("postgres", "peer: PostgreSQL, SKIP LOCKED", BEHIND),
+            Figure("claims_per_s_4_processes", "claims a second, 4 processes", at_least(25_000)),
+        ),
+    ),
+    Bench(
+        "memory",
+        "Memory of the cache",
+        "Bytes by MEMORY USAGE.",
+        (
+            Figure("bytes_per_claim", "a claim, of 100,000 shares", at_most(70)),
+            Figure("bytes_loaded_10", "a loaded packet of 10 shares", at_most(140)),
+        ),
+    ),
+    Bench(
+        "growth",
+        "A claim of a large packet",
+        "Server CPU of a winner's script, by the packet's shares.",
+        (
+            Figure("10000", "of 10,000 shares"),
+            Figure("100000", "of 100,000 shares"),
+            Figure("1000000", "of 1,000,000 shares"),
+            Figure("growth", "the largest relative to the smallest", at_most(1.1)),
+        ),
+    ),
+    Bench(
+        "send",
+        "A packet of 1,000,000 shares",
+        "From its terms to the cache.",
+        (
+            Figure("split_s", "seconds to split it"),
+            Figure("load_s", "seconds to load it"),
+            Figure("split_and_load_s", "seconds for both", at_most(1.0)),
+            Figure("live_s", "seconds for a share that is split when it is claimed"),
+            Figure("peak_mb", "megabytes at the most"),
+        ),
+        _slowest_part,
+    ),
+    Bench(
+        "refund",
+        "The refund of 100,000 shares",
+        "Of a packet that nobody took, in invocations that end early and go on.",
+        (
+            Figure("shares", "shares"),
+            Figure("invocations", "invocations"),
+            Figure("transactions_per_share", "transactions a share", at_most(0.05)),
+            Figure("refunded_per_s", "shares a second"),
+        ),
+    ),
+    Bench(
+        "cold",
+        "A cold start",
+        "Milliseconds to import a function and make its clients, in a new process.",
+        (
+            Figure("grab_ms", "grab", at_most(200)),
+            Figure("payout_ms", "payout"),
+            Figure("baseline_ms", "importing redis and botocore alone"),
+            Figure("ratio", "grab relative to that", at_most(1.3)),
+        ),
+    ),
+    Bench(
+        "flow",
+        "From HTTP to the ledger",
+        "On the local stack: the deployed template, with an emulator for AWS.",
+        (
+            Figure("grab_rps", "grabs a second"),
+            Figure("bare_rps", "a bare handler with one call to the cache, a second"),
+            Figure("ratio", "grab relative to that", at_least(0.8)),
+            Figure("p50_ms", "milliseconds of a grab, median"),
+            Figure("p99_ms", "milliseconds of a grab, 99 of 100"),
+            Figure("settled_per_s", "claims settled a second"),
+            Figure("transactions_per_claim", "transactions a settled claim", at_most(0.1)),
+        ),
+    ),
+    Bench(
+        "hot",
+        "A hot packet, cut into parts",
+        "On a cluster: claims for a second of the busiest node's CPU.",
+        (
+            Figure("nodes", "nodes"),
+            Figure("one_part_rps", "claims a second, not cut"),
+            Figure("parts_rps", "claims a second, cut"),
+            Figure("ratio", "cut relative to not cut"),
+            Figure("winners", "winners of a packet that was emptied"),
+            Figure("exact", "every share handed out once, nobody twice", IS_SO),
+        ),
+    ),
+    Bench(
+        "draw",
+        "A draw of a lottery",
+        "CPU of the server, relative to an empty script in the same rounds (1.00).",
+        (
+            Figure("limit_rps", "the limit: calls a second of an empty script"),
+            Figure("lose_10", "a miss, of 10 prizes"),
+            Figure("win_10", "a win, of 10 prizes"),
+            Figure("lose_100", "a miss, of 100 prizes"),
+            Figure("win_100", "a win, of 100 prizes"),
+        ),
+    ),
+)
+PICTURED = ("claim", "peers", "growth")
+
+# What README.md says of them.
+QUOTED = (
+    ("claim", "win_over_seed003"),
+    ("claim", "sold_out"),
+    ("peers", "claims_per_s_4_processes"),
+    ("memory", "bytes_per_claim"),
+    ("cold", "grab_ms"),
+    ("flow", "transactions_per_claim"),
+)
+
+Kept: TypeAlias = dict[str, dict[str, Any]]
+"""docs/performance.json: by bench, when and where it ran, and its line or how it failed."""
+
+
+def main(words: Sequence[str]) -> int:
+    """Run what is asked for, and write; 1 where a bench failed."""
+    names = [bench.name for bench in BENCHES]
+    asked = argparse.ArgumentParser(description=__doc__)
+    how = asked.add_mutually_exclusive_group(required=True)
+    how.add_argument("--run", nargs="*", choices=[[], *names], metavar="bench")
+    how.add_argument("--write", action="store_true")
+    given = asked.parse_args(words)
+    kept = read()
+    failed = []
+    for name in names if given.run == [] else given.run or ():
+        print(f"\n== bench-{name}", flush=True)
+        kept[name] = _run(name)
+        failed += [name] if "failed" in kept[name] else []
+        _keep(kept)
+    write(kept)
+    if failed:
+        print(f"failed: {', '.join(failed)}")
+    return 1 if failed else 0
+
+
+def read() -> Kept:
+    """Return the lines that are kept."""
+    found: Kept = json.loads(LINES.read_text(encoding="utf-8")) if LINES.exists() else {}
+    return found
+
+
+def write(kept: Kept) -> None:
+    """Write the page, and the figures that README.md quotes."""
+    PAGE.write_text(page(kept), encoding="utf-8")
+    before, _, rest = README.read_text(encoding="utf-8").partition(BEGIN)
+    after = rest.partition(END)[2]
+    README.write_text(f"{before}{BEGIN}\n{quotes(kept)}{END}{after}", encoding="utf-8")
+
+
+def _keep(kept: Kept) -> None:
+    ordered = {bench.name: kept[bench.name] for bench in BENCHES if bench.name in kept}
+    LINES.write_text(json.dumps(ordered, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _run(name: str) -> dict[str, Any]:
+    where = {"on": datetime.now(UTC).date().isoformat(), "machine": machine()}
+    last = ""
+    with subprocess.Popen(  # noqa: S603 - a target of our own
+        ["make", "--no-print-directory", f"bench-{name}"],  # noqa: S607 - whatever make there is
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as bench:
+        for line in bench.stdout or ():
+            print(line, end="", flush=True)
+            last = line if line.strip() else last
+    if bench.returncode:
+        return {**where, "failed": f"it ended with status {bench.returncode}"}
+    try:
+        figures = json.loads(last)
+    except ValueError:
+        return {**where, "failed": "its last line is no JSON"}
+    return {**where, "figures": figures}
+
+
+def machine() -> str:
+    """Describe this machine by what matters for speed; no names."""
+    memory_gb = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    parts = [
+        f"{os.cpu_count()} cores of {_processor()}",
+        f"{memory_gb:.0f} GB",
+        _system(),
+        f"Python {platform.python_version()}",
+        _cache(),
+    ]
+    return ", ".join(parts)
+
+
+def _processor() -> str:
+    info = Path("/proc/cpuinfo")
+    if not info.exists():
+        return platform.machine()
+    found = re.search(r"^model name\s*: (.*)$", info.read_text(encoding="utf-8"), re.MULTILINE)
+    return found[1] if found else platform.machine()
+
+
+def _system() -> str:
+    try:
+        return platform.freedesktop_os_release()["PRETTY_NAME"]
+    except OSError:
+        return f"{platform.system()} {platform.release()}"
+
+
+def _cache() -> str:
+    said = subprocess.run(  # noqa: S603 - the server that the benches start
+        [cache_server(), "--version"], capture_output=True, text=True, check=True
+    ).stdout
+    name, _, rest = said.partition(" ")
+    version = re.search(r"v=(\S+)", rest)
+    return f"{name} {version[1]}" if version else name
+
+
+# The page.
+
+
+def page(kept: Kept) -> str:
+    """Return docs/performance.md."""
+    sections = [_head(kept), *(_section(bench, kept.get(bench.name)) for bench in BENCHES)]
+    return "\n".join(sections)
+
+
+def _head(kept: Kept) -> str:
+    lines = [
+        "# Performance",
+        "",
+        "Written by `make bench`, from the last lines of the benches in `docs/performance.json`.",
+        "Ratios are of one run, in interleaved rounds; absolute figures are that machine's and no",
+        "other's. [capacity.md](capacity.md) says what they mean for a deployment, and `make cost`",
+        "what it costs.",
+        "",
+        *_places(kept),
+        *_verdict(kept),
+    ]
+    if is_pictured(kept):
+        lines += [
+            "![A claim's speed beside the limit, its peers and its growth](performance.svg)",
+            "",
+        ]
+    return "\n".join(lines)
+
+
+def _places(kept: Kept) -> Iterator[str]:
+    """Say where and when each was measured, once for all that share it."""
+    places: dict[tuple[str, str], list[str]] = {}
+    for bench in BENCHES:
+        if found := kept.get(bench.name):
+            places.setdefault((found["on"], found["machine"]), []).append(bench.name)
+    for (day, where), names in places.items():
+        yield f"- {', '.join(names)}: on {day}, on {where}."
+    if missing := [bench.name for bench in BENCHES if bench.name not in kept]:
+        yield f"- Not measured yet: {', '.join(missing)}."
+    yield ""
+
+
+def _verdict(kept: Kept) -> Iterator[str]:
+    judged = [
+        (figure.target.is_reached(value), f"{figure.says} (`bench-{bench.name}`)")
+        for bench in BENCHES
+        for figure, value in _values(bench, kept.get(bench.name))
+        if figure.target and value is not None
+    ]
+    if not judged:
+        return
+    missed = [says for is_reached, says in judged if not is_reached]
+    yield f"Of {len(judged)} targets that were measured {len(judged) - len(missed)} are reached."
+    if missed:
+        yield f"Missed: {'; '.join(missed)}."
+    yield ""
+
+
+def _section(bench: Bench, found: dict[str, Any] | None) -> str:
+    lines = [f"## {bench.title}", "", f"`make bench ONLY={bench.name}`. {bench.says}", ""]
+    if found is None:
+        return "\n".join([*lines, "Not measured yet.", ""])
+    if "failed" in found:
+        return "\n".join([*lines, f"Failed: {found['failed']}.", ""])
+    lines += ["| Figure | Measured | Target | Reached |", "| --- | --: | --: | :-: |"]
+    for figure, value in _values(bench, found):
+        target = figure.target
+        bound = target.says if target else ""
+        reached = _said(target.is_reached(value)) if target and value is not None else ""
+        lines.append(f"| {figure.says} | {_said(value)} | {bound} | {reached} |")
+    shown = {figure.key for figure in bench.figures}
+    others = {key: value for key, value in found["figures"].items() if key not in shown}
+    if others:
+        lines += ["", f"Also in its line: {', '.join(_others(others))}."]
+    return "\n".join([*lines, ""])
+
+
+def _others(others: Line) -> Iterator[str]:
+    for key, value in others.items():
+        if isinstance(value, Mapping):
+            yield from (f"{key} {text}" for text in _others(value))
+        elif not isinstance(value, list):
+            yield f"{key} {_said(value)}"
+
+
+def _values(bench: Bench, found: dict[str, Any] | None) -> list[tuple[Figure, Value]]:
+    if not found or "figures" not in found:
+        return []
+    line = {**found["figures"], **bench.derive(found["figures"])}
+    return [(figure, line.get(figure.key)) for figure in bench.figures]
+
+
+def _said(value: object) -> str:
+    if value is None:
+        return "not here"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"  # noqa: PLR2004 - digits
+    return str(value)
+
+
+def is_pictured(kept: Kept) -> bool:
+    """Tell whether there is anything to draw."""
+    return any("figures" in kept.get(name, {}) for name in PICTURED)
+
+
+def stamp(kept: Kept) -> str:
+    """Return what tells a picture of these figures from one of others."""
+    drawn = [kept.get(name, {}).get("figures") for name in PICTURED]
+    return hashlib.sha256(json.dumps(drawn, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def quotes(kept: Kept) -> str:
+    """Return what README.md says: a few figures of the page."""
+    by_name = {bench.name: bench for bench in BENCHES}
+    rows = []
+    for name, key in QUOTED:
+        bench = by_name[name]
+        for figure, value in _values(bench, kept.get(name)):
+            if figure.key == key and value is not None:
+                bound = figure.target.says if figure.target else ""
+                rows.append(f"| {bench.title}: {figure.says} | {_said(value)} | {bound} |")
+    if not rows:
+        return "Nothing is measured yet: `make bench`.\n"
+    return "\n".join(["| Figure | Measured | Target |", "|---|--:|--:|", *rows, ""])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
