@@ -266,7 +266,7 @@ def _keep(kept: Kept) -> None:
 def _run(name: str) -> dict[str, Any]:
     where = {"on": datetime.now(UTC).date().isoformat(), "machine": machine()}
     last = ""
-    with subprocess.Popen(  # noqa: S603 - a target of our own
+    with subprocess.Popen(
         ["make", "--no-print-directory", f"bench-{name}"],  # noqa: S607 - whatever make there is
         cwd=ROOT,
         stdout=subprocess.PIPE,
@@ -313,7 +313,7 @@ def _system() -> str:
 
 
 def _cache() -> str:
-    said = subprocess.run(  # noqa: S603 - the server that the benches start
+    said = subprocess.run(
         [cache_server(), "--version"], capture_output=True, text=True, check=True
     ).stdout
     name, _, rest = said.partition(" ")
