@@ -21,6 +21,7 @@ TABLES = {
     "campaigns": "CampaignsTable",
     "draws": "DrawsTable",
     "quotas": "QuotasTable",
+    "switches": "SwitchesTable",
 }
 SCHEMA = {"BillingMode", "AttributeDefinitions", "KeySchema", "GlobalSecondaryIndexes"}
 RECEIVES_MAX = 5

@@ -45,6 +45,7 @@ def connection_options(
         "username": username or None,
         "password": password or None,
         "protocol": 2,  # one round trip less at connect than RESP3, and nothing of it is used
+        "driver_info": None,  # two more: nobody asks the server which library we are
         "decode_responses": True,
         "socket_timeout": timeout_s,
         "socket_connect_timeout": timeout_s,

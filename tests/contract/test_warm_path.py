@@ -1,0 +1,228 @@
+"""What a request costs once its function is warm, counted where it arrives: cache, ledger, queue.
+
+The doors themselves run here, on a real Valkey and the emulator.
+"""
+
+from __future__ import annotations
+
+import json
+import runpy
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+import redis
+
+from local.places import ROOT
+from local.ports import HOST
+from redpacket.adapters import keys
+from redpacket.adapters.dynamo import Dynamo
+from redpacket.adapters.dynamo_ledger import DynamoLedger
+from redpacket.adapters.redis_cache import connect
+from redpacket.adapters.redis_claims import RedisClaims
+from redpacket.domain.ledger import Transfer, TransferKind, user_account
+from redpacket.domain.packet import Packet, Person
+from redpacket.edge import wiring
+from redpacket.ports import Request
+from tests.builders import a_funding, a_packet, a_packet_id
+from tests.faults.cloud import Cloud, a_cloud
+
+BATCH_MAX = 20
+
+
+@dataclass
+class Spent:
+    """Calls by name, as the cache and AWS saw them."""
+
+    cache: Counter[str] = field(default_factory=Counter)
+    aws: Counter[str] = field(default_factory=Counter)
+
+
+class Doors:
+    """The grab and the payout function, warm, and what they spend."""
+
+    def __init__(self, cloud: Cloud, cache: redis.Redis, queue_url: str) -> None:
+        self._cloud = cloud
+        self._cache = cache
+        self._queue_url = queue_url
+        self._grab = runpy.run_path(str(ROOT / "functions/grab/app.py"))["handler"]
+        self._payout = runpy.run_path(str(ROOT / "functions/payout/app.py"))["handler"]
+        self._calls: Counter[str] = Counter()
+        wiring._aws_session().register("before-send", self._count)
+        self._ledger = DynamoLedger(
+            Dynamo(lambda: cloud.aws("dynamodb")), "accounts", "packets", "campaigns"
+        )
+        warm = self.send(count=1)
+        self.grab(warm, "first")
+        self.settle(1)
+
+    def send(self, count: int) -> Packet:
+        sender, now_ms = Person("sender"), int(time.time() * 1000)
+        packet = a_packet(1000, count, packet_id=a_packet_id(), created_at_ms=now_ms)
+        funds = Transfer(
+            packet.packet_id,
+            TransferKind.DEPOSIT,
+            "deposits",
+            user_account(sender.user_id),
+            1000,
+            now_ms,
+        )
+        self._ledger.deposit(funds, Request("operator", packet.packet_id, "body"))
+        request = Request(sender.user_id, packet.packet_id, "body")
+        self._ledger.fund(packet, a_funding(packet), request)
+        RedisClaims(self._cache).load(packet, [])
+        return packet
+
+    def grab(self, packet: Packet, user_id: str) -> str:
+        """Return the answer's outcome or code."""
+        event = {
+            "routeKey": "POST /packets/{packet_id}/grab",
+            "pathParameters": {"packet_id": packet.packet_id},
+            "requestContext": {
+                "requestId": "request",
+                "authorizer": {"jwt": {"claims": {"sub": user_id}}},
+            },
+        }
+        body = json.loads(self._grab(event, None)["body"])
+        return str(body.get("outcome") or body["code"])
+
+    def settle(self, count: int) -> None:
+        """Hand the payout function *count* messages of the queue, as one batch."""
+        sqs = self._cloud.aws("sqs")
+        records: list[dict[str, str]] = []
+        while len(records) < count:
+            found = sqs.receive_message(QueueUrl=self._queue_url, MaxNumberOfMessages=10)
+            for message in found["Messages"]:
+                sqs.delete_message(QueueUrl=self._queue_url, ReceiptHandle=message["ReceiptHandle"])
+                records.append({"messageId": message["MessageId"], "body": message["Body"]})
+        assert self._payout({"Records": records}, None) == {"batchItemFailures": []}
+
+    @contextmanager
+    def counted(self) -> Iterator[Spent]:
+        spent = Spent()
+        self._calls.clear()
+        with self._cache.monitor() as seen:
+            yield spent
+            self._cache.echo("the end")  # type: ignore[no-untyped-call]
+            while (call := seen.next_command())["command"] != "ECHO the end":
+                # What a script does inside the cache is no round trip; the switches are read again
+                # every few seconds, whatever is asked.
+                if call["client_type"] != "lua" and keys.SWITCH_COPY not in call["command"]:
+                    spent.cache[call["command"].split()[0].upper()] += 1
+        spent.aws.update(self._calls)
+
+    def _count(self, event_name: str, **_: Any) -> None:
+        self._calls[event_name.removeprefix("before-send.")] += 1
+
+
+@pytest.fixture(scope="module")
+def cloud() -> Iterator[Cloud]:
+    with a_cloud() as running:
+        yield running
+
+
+@pytest.fixture
+def doors(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> Iterator[Doors]:
+    queue_url, _ = cloud.make_queues("payouts", visibility_timeout_s=30)
+    environment = {
+        **cloud.environment(),
+        "ACCOUNTS_TABLE": "accounts",
+        "PACKETS_TABLE": "packets",
+        "CAMPAIGNS_TABLE": "campaigns",
+        "QUOTAS_TABLE": "quotas",
+        "SWITCHES_TABLE": "switches",
+        "PAYOUT_QUEUE_URL": queue_url,
+        "CACHE_ENDPOINT": f"{HOST}:{cloud.ports.cache}",
+        "CACHE_TLS": "false",
+        "CACHE_CLUSTER": "false",
+        "ADMISSION_FACTOR": "5",
+    }
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    _forget_clients()
+    cache = connect(HOST, cloud.ports.cache, has_tls=False, username="", password="", timeout_s=10)
+    yield Doors(cloud, cache, queue_url)
+    cache.close()
+    _forget_clients()
+
+
+def _forget_clients() -> None:
+    """Let the wiring begin anew, as in a process that has just started."""
+    for made in vars(wiring).values():
+        if hasattr(made, "cache_clear"):
+            made.cache_clear()
+
+
+def test_a_winner_costs_two_calls_of_the_cache_one_transaction_and_one_message(
+    doors: Doors,
+) -> None:
+    packet = doors.send(count=2)
+
+    with doors.counted() as spent:
+        assert doors.grab(packet, "ann") == "claimed"
+
+    assert spent.cache == {"HMGET": 1, "EVALSHA": 1}
+    assert spent.aws == {"dynamodb.TransactWriteItems": 1, "sqs.SendMessage": 1}
+    doors.settle(1)
+
+
+def test_a_loser_costs_one_call_of_the_cache_at_the_most(doors: Doors) -> None:
+    packet = doors.send(count=1)
+    doors.grab(packet, "ann")
+    spent_by_loser = []
+
+    for user_id in ("bob", "cat", "dan", "eve"):
+        with doors.counted() as spent:
+            assert doors.grab(packet, user_id) == "packet_emptied"
+        spent_by_loser.append(spent)
+
+    assert spent_by_loser[0].cache == {"HMGET": 1}
+    assert all(spent.cache.total() <= 1 for spent in spent_by_loser)
+    assert not any(spent.aws for spent in spent_by_loser)
+    doors.settle(1)
+
+
+def test_a_repeat_reads_and_writes_nothing(doors: Doors) -> None:
+    packet = doors.send(count=2)
+    doors.grab(packet, "ann")
+    doors.settle(1)
+
+    with doors.counted() as spent:
+        assert doors.grab(packet, "ann") == "already_claimed"
+
+    assert spent.cache == {"HMGET": 1}
+    assert spent.aws == {"dynamodb.GetItem": 2}
+
+
+@pytest.mark.parametrize("packet_count", [1, 4])
+def test_a_full_batch_is_settled_in_one_transaction(doors: Doors, packet_count: int) -> None:
+    packets = [doors.send(count=BATCH_MAX + 1) for _ in range(packet_count)]
+    for number in range(BATCH_MAX):
+        doors.grab(packets[number % packet_count], f"user-{number}")
+
+    with doors.counted() as spent:
+        doors.settle(BATCH_MAX)
+
+    assert not spent.cache
+    assert spent.aws == {
+        "dynamodb.BatchGetItem": 2,
+        "dynamodb.TransactWriteItems": 1,
+        "dynamodb.GetItem": packet_count,
+    }
+
+
+def test_the_last_claim_of_a_packet_costs_a_look_at_all_of_them(doors: Doors) -> None:
+    packet = doors.send(count=2)
+    for user_id in ("ann", "bob"):
+        doors.grab(packet, user_id)
+
+    with doors.counted() as spent:
+        doors.settle(2)
+
+    # Who was luckiest, and when the last share went.
+    assert spent.aws["dynamodb.Query"] == 1
+    assert spent.aws["dynamodb.UpdateItem"] == 2
