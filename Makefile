@@ -117,12 +117,15 @@ mutants: $(VENV)/app.ready ## remove each safety condition, one at a time: every
 	@$(APP)/python -m tests.faults.mutants
 
 ##@ Measure it
-.PHONY: bench-draw bench-cold bench cost
+.PHONY: bench-draw bench-cold bench-flow bench cost
 bench-draw: $(VENV)/app.ready ## what a draw costs the cache, against an empty script; the last line is JSON
 	@PYTHONPATH=shared $(APP)/python -m bench.bench_draw
 
 bench-cold: setup ## what a cold start costs, against boto3 alone; fails on a regression
 	@PYTHONPATH=shared $(APP)/python -m bench.bench_cold
+
+bench-flow: setup ## claims over HTTP against a bare handler, and 10,000 settled; the last line is JSON
+	@PYTHONPATH=shared $(APP)/python -m bench.bench_flow
 
 bench: setup $(VENV)/plots.ready ## all of them, into docs/performance.md: make bench ONLY="claim memory"
 	@PYTHONPATH=shared $(APP)/python -m bench.report --run $(ONLY)

@@ -17,13 +17,14 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
 import boto3
 
+from bench.rounds import Figures, interleaved, ratio, spread
 from local import places
 from local.build import Building
 
@@ -73,9 +74,7 @@ def main() -> int:
     with TemporaryDirectory(prefix="redpacket-") as folder:
         costs_ms = _costs_ms(Path(folder))
     for name, costs in costs_ms.items():
-        low, middle, high = min(costs), median(costs), max(costs)
-        over = _ratio(costs_ms, name, "boto3")
-        print(f"{name:11}  {middle:6.1f} ms ({low:.1f}-{high:.1f})  {over:.2f} x boto3 alone")
+        print(f"{name:11} {spread(costs)} ms, {_ratio(costs_ms, name, 'boto3'):.2f} x boto3 alone")
     over_boto3 = {name: _ratio(costs_ms, name, "boto3") for name in (*BOUNDS, "heavy_grab")}
     print(
         json.dumps(
@@ -84,11 +83,15 @@ def main() -> int:
                 "ratio": _ratio(costs_ms, "grab", "baseline"),
                 "winner_ratio": _ratio(costs_ms, "grab_winner", "baseline"),
                 "winner_over_clients": _ratio(costs_ms, "grab_winner", "clients"),
-                **{f"{name}_over_boto3": ratio for name, ratio in over_boto3.items()},
+                **{f"{name}_over_boto3": found for name, found in over_boto3.items()},
             }
         )
     )
     return _judge(over_boto3)
+
+
+def _ratio(costs_ms: Figures, name: str, base: str) -> float:
+    return round(ratio(costs_ms, base, name), 2)
 
 
 def _judge(over_boto3: dict[str, float]) -> int:
@@ -104,26 +107,19 @@ def _judge(over_boto3: dict[str, float]) -> int:
     return int(bool(heavy) or is_blind)
 
 
-def _ratio(costs_ms: dict[str, list[float]], name: str, base: str) -> float:
-    pairs = zip(costs_ms[name], costs_ms[base], strict=True)
-    return round(median(cost / of for cost, of in pairs), 2)
-
-
-def _costs_ms(folder: Path) -> dict[str, list[float]]:
+def _costs_ms(folder: Path) -> Figures:
     _unpack(folder)
     _copy_runtime(folder / "runtime")
-    costs: dict[str, list[float]] = {name: [] for name in CONTENDERS}
-    for _ in range(ROUNDS + 1):
-        for name, start in CONTENDERS.items():
-            function = "PayoutFunction" if name == "payout" else "GrabFunction"
-            path = [folder / function, folder / "SharedLayer" / "python", folder / "runtime"]
-            costs[name].append(_start_ms(start, path))
-    # The first round reads the files from the disk, and leaves the runtime's .pyc.
-    return {name: found[1:] for name, found in costs.items()}
+    runs = {name: partial(_start_ms, name, folder) for name in CONTENDERS}
+    # Once before: that reads the files from the disk, and leaves the runtime's .pyc.
+    interleaved(runs, rounds=1)
+    return interleaved(runs, ROUNDS)
 
 
-def _start_ms(start: str, path: Iterable[Path]) -> float:
-    code = START.format(path=[str(folder) for folder in path], start=start)
+def _start_ms(name: str, folder: Path) -> float:
+    function = "PayoutFunction" if name == "payout" else "GrabFunction"
+    path = [folder / function, folder / "SharedLayer" / "python", folder / "runtime"]
+    code = START.format(path=[str(part) for part in path], start=CONTENDERS[name])
     # Isolated, and without the site-packages of the interpreter that made the .pyc.
     done = subprocess.run(
         [places.LAMBDA_PYTHON, "-I", "-S", "-c", code],

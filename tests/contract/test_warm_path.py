@@ -105,9 +105,9 @@ class Doors:
     def counted(self) -> Iterator[Spent]:
         spent = Spent()
         self._calls.clear()
-        with self._cache.monitor() as seen:
+        with self._cache.monitor() as seen:  # type: ignore[no-untyped-call]
             yield spent
-            self._cache.echo("the end")  # type: ignore[no-untyped-call]
+            self._cache.echo("the end")
             while (call := seen.next_command())["command"] != "ECHO the end":
                 # What a script does inside the cache is no round trip; the switches are read again
                 # every few seconds, whatever is asked.

@@ -1,0 +1,343 @@
+"""What the deployed system does: claims over HTTP, and how claims are settled.
+
+make bench-flow
+
+**Claims.** A bare handler is deployed beside ours, behind the same gateway and authorizer: one
+Redis call and an answer, as little as a claim could be. Both meet the same crowd in turns: WINNERS
+shares and CROWD users for each packet, so that 95 of 100 lose. Payouts are off meanwhile: on AWS
+they have machines of their own. The ratio is the median of the rounds' ratios.
+
+**Settling.** Claims are made by the real flow, against the deployed tables and cache, several
+packets at once. Then the queue's mapping is turned on, and the deployed payout function settles
+them. Claims that one transaction settled have the same time in the ledger; that is how the
+transactions are counted. At the end every invariant is checked over the whole ledger.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import time
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from statistics import median, quantiles
+from tempfile import TemporaryDirectory
+
+import httpx
+
+from bench.rounds import Figures, interleaved, ratio, spread
+from local.client import Client
+from local.ports import HOST
+from local.stack import Stack
+from redpacket.adapters.dynamo import Dynamo
+from redpacket.adapters.dynamo_ledger import DynamoLedger
+from redpacket.adapters.dynamo_packets import DynamoPackets
+from redpacket.adapters.redis_cache import connect
+from redpacket.adapters.redis_claims import RedisClaims
+from redpacket.adapters.sqs_payouts import SqsPayouts
+from redpacket.domain.claim import Claim, ShareRef
+from redpacket.domain.ledger import Transfer, TransferKind, user_account
+from redpacket.domain.packet import Packet, Person
+from redpacket.edge.wiring import SystemClock
+from redpacket.flows.claim_share import Desk, claim_share
+from redpacket.flows.recall_emptied import RecalledEmptied
+from redpacket.ports import Request
+from tests.builders import a_funding, a_packet, a_packet_id
+from tests.world import World, read_world
+
+ROUNDS = 5
+PACKETS_PER_ROUND = 3
+WINNERS = 5
+CROWD = 100
+CALLERS = 4
+
+CLAIMS = 10_000
+SHARES = 100
+PACKETS_AT_ONCE = 10
+CLAIMERS = 2
+CLAIMS_PER_TRANSACTION = 20
+SETTLE_TIMEOUT_S = 300
+
+BARE = """
+import json, os, redis
+host, port = os.environ["CACHE_ENDPOINT"].split(":")
+client = redis.Redis(host=host, port=int(port), protocol=2, decode_responses=True)
+def handler(event, context):
+    user_id = event["requestContext"]["authorizer"]["jwt"]["claims"]["sub"]
+    client.hget("bare:" + event["pathParameters"]["packet_id"], user_id)
+    body = json.dumps({"status": 410, "code": "packet_emptied"})
+    headers = {"content-type": "application/problem+json"}
+    return {"statusCode": 410, "headers": headers, "body": body}
+"""
+
+
+def main() -> None:
+    """Measure, and print; the last line is JSON."""
+    with TemporaryDirectory(prefix="redpacket-") as folder, Stack(Path(folder), say=print) as stack:
+        _deploy_bare(stack)
+        with _payouts_off(stack):
+            began_s = time.monotonic()
+            figures, latencies_ms = _claim_over_http(stack)
+            print(f"claimed over HTTP for {time.monotonic() - began_s:.1f} s")
+            refs = _claim_in_process(stack)
+            began_s = time.monotonic()
+        world = _wait_until_settled(stack)
+        settled_s = time.monotonic() - began_s
+    assert not world.differences()
+    settled = [share for share in world.shares if share.ref in refs]
+    assert len(settled) == CLAIMS
+    together = Counter(share.settled_at_ms for share in settled)
+    transactions = sum(-(-count // CLAIMS_PER_TRANSACTION) for count in together.values())
+    for name, found in figures.items():
+        print(f"{name} {spread(found)} ms a request, {CALLERS} at a time")
+    print(f"settled {CLAIMS} claims in {settled_s:.1f} s, {transactions} transactions")
+    cuts = quantiles(latencies_ms, n=100)
+    print(
+        json.dumps(
+            {
+                "grab_rps": round(1000 / median(figures["grab"]), 1),
+                "bare_rps": round(1000 / median(figures["bare"]), 1),
+                "ratio": ratio(figures, "grab", "bare"),
+                "p50_ms": round(cuts[49], 1),
+                "p99_ms": round(cuts[98], 1),
+                "settled_per_s": round(CLAIMS / settled_s, 1),
+                "transactions_per_claim": round(transactions / CLAIMS, 4),
+                "winners_of_100": WINNERS,
+            }
+        )
+    )
+
+
+# ---------------------------------------------------------------- claims over HTTP
+
+
+def _claim_over_http(stack: Stack) -> tuple[Figures, list[float]]:
+    """Return ms per request, by round; and the latency of each of our claims."""
+    tokens = [stack.token(f"guest-{number}") for number in range(CROWD)]
+    packet_ids = _send(stack, (ROUNDS + 1) * PACKETS_PER_ROUND)
+    chances = {"": WINNERS * PACKETS_PER_ROUND, "/bare": 0}
+    unused = {prefix: iter(packet_ids) for prefix in chances}
+    latencies_ms: list[float] = []
+    with _callers(stack) as call:
+
+        def run(prefix: str) -> float:
+            chosen = list(islice(unused[prefix], PACKETS_PER_ROUND))
+            asked = [
+                (f"{prefix}/packets/{packet_id}/grab", token)
+                for packet_id in chosen
+                for token in tokens
+            ]
+            ms, answers = call(asked)
+            won = chances[prefix]
+            statuses = Counter(status for _, status in answers)
+            assert statuses == Counter({200: won, 410: len(asked) - won}), statuses
+            if not prefix:
+                latencies_ms.extend(latency_ms for latency_ms, _ in answers)
+            return ms
+
+        runs = {"grab": partial(run, ""), "bare": partial(run, "/bare")}
+        # Once before, for cold functions.
+        interleaved(runs, rounds=1)
+        latencies_ms.clear()
+        return interleaved(runs, ROUNDS), latencies_ms
+
+
+def _send(stack: Stack, count: int) -> list[str]:
+    """Send packets, each from a sender of its own: one user may not send so many at once."""
+    packet_ids = []
+    with Client(stack.api, stack.token("operator", scope="hongbao/admin")) as operator:
+        for number in range(count):
+            sender_id = f"sender-{number}"
+            operator.post("/admin/deposits", {"user": sender_id, "amount_fen": 1_000})
+            with Client(stack.api, stack.token(sender_id)) as sender:
+                order = {"kind": "lucky", "total_fen": 1_000, "count": WINNERS}
+                packet_ids.append(sender.post("/packets", order)["packet_id"])
+    return packet_ids
+
+
+Call = Callable[[list[tuple[str, str]]], tuple[float, list[tuple[float, int]]]]
+
+
+@contextmanager
+def _callers(stack: Stack) -> Iterator[Call]:
+    """Yield what makes requests, path and token, CALLERS at a time.
+
+    It returns how many ms went by for each of them, and the latency and status of each.
+    """
+    http = httpx.Client(base_url=stack.api, timeout=30, trust_env=False)
+
+    def ask(request: tuple[str, str]) -> tuple[float, int]:
+        path, token = request
+        began_s = time.perf_counter()
+        answer = http.post(path, headers={"Authorization": f"Bearer {token}"})
+        return (time.perf_counter() - began_s) * 1000, answer.status_code
+
+    with http, ThreadPoolExecutor(CALLERS) as pool:
+
+        def call(requests: list[tuple[str, str]]) -> tuple[float, list[tuple[float, int]]]:
+            began_s = time.perf_counter()
+            answers = list(pool.map(ask, requests))
+            return (time.perf_counter() - began_s) * 1000 / len(requests), answers
+
+        yield call
+
+
+def _deploy_bare(stack: Stack) -> None:
+    """Put the bare handler beside ours: same layers, same role, same gateway and authorizer."""
+    functions, gateway = stack.aws("lambda"), stack.aws("apigatewayv2")
+    ours = functions.get_function_configuration(FunctionName=stack.outputs["GrabFunction"])
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("app.py", BARE)
+    bare = functions.create_function(
+        FunctionName="bare",
+        Runtime=ours["Runtime"],
+        Role=ours["Role"],
+        Handler="app.handler",
+        Code={"ZipFile": packed.getvalue()},
+        Layers=[layer["Arn"] for layer in ours["Layers"]],
+        MemorySize=ours["MemorySize"],
+        Timeout=ours["Timeout"],
+        Environment=ours["Environment"],
+    )
+    api_id = stack.outputs["ApiId"]
+    routes = gateway.get_routes(ApiId=api_id)["Items"]
+    grab = next(route for route in routes if route["RouteKey"].endswith("/grab"))
+    made = gateway.create_integration(
+        ApiId=api_id,
+        IntegrationType="AWS_PROXY",
+        IntegrationUri=bare["FunctionArn"],
+        PayloadFormatVersion="2.0",
+    )
+    gateway.create_route(
+        ApiId=api_id,
+        RouteKey="POST /bare/packets/{packet_id}/grab",
+        Target=f"integrations/{made['IntegrationId']}",
+        AuthorizationType=grab["AuthorizationType"],
+        AuthorizerId=grab["AuthorizerId"],
+    )
+    functions.add_permission(
+        FunctionName="bare",
+        StatementId="gateway",
+        Action="lambda:InvokeFunction",
+        Principal="apigateway.amazonaws.com",
+    )
+
+
+# ---------------------------------------------------------------- settling
+
+
+@contextmanager
+def _payouts_off(stack: Stack) -> Iterator[None]:
+    """Keep the queue from reaching the payout function."""
+    functions = stack.aws("lambda")
+    found = functions.list_event_source_mappings(FunctionName=stack.outputs["PayoutFunction"])
+    (mapping,) = found["EventSourceMappings"]
+    functions.update_event_source_mapping(UUID=mapping["UUID"], Enabled=False)
+    yield
+    functions.update_event_source_mapping(UUID=mapping["UUID"], Enabled=True)
+
+
+class _Collected:
+    """A payout queue that keeps what it is given, so that it can be sent in batches."""
+
+    def __init__(self) -> None:
+        self.refs: list[ShareRef] = []
+
+    def put(self, refs: Iterable[ShareRef]) -> None:
+        self.refs += refs
+
+
+class _Silent:
+    def event(self, name: str, **details: str | int) -> None:
+        """Say nothing."""
+
+    def failure(self, name: str, error: Exception, **details: str | int) -> None:
+        """Fail: nothing may go wrong here."""
+        raise AssertionError(name, details) from error
+
+
+def _claim_in_process(stack: Stack) -> set[ShareRef]:
+    """Make CLAIMS claims by the real flow, and queue them in the order in which they were made."""
+    dynamodb, sqs, clock = stack.aws("dynamodb"), stack.aws("sqs"), SystemClock()
+    dynamo = Dynamo(lambda: dynamodb)
+    outputs = stack.outputs
+    ledger = DynamoLedger(
+        dynamo, outputs["AccountsTable"], outputs["PacketsTable"], outputs["CampaignsTable"]
+    )
+    cache = connect(HOST, stack.redis_port, has_tls=False, username="", password="", timeout_s=5)
+    board, queued = RedisClaims(cache), _Collected()
+    desk = Desk(
+        board=board,
+        emptied=RecalledEmptied(board, clock=clock),
+        packets=DynamoPackets(dynamo, outputs["PacketsTable"], outputs["QuotasTable"]),
+        payouts=queued,
+        clock=clock,
+        journal=_Silent(),
+    )
+    packets = [_fund(ledger, clock.now_ms()) for _ in range(CLAIMS // SHARES)]
+    for packet in packets:
+        board.load(packet, [])
+    began_s = time.monotonic()
+    with ThreadPoolExecutor(CLAIMERS) as pool:
+        list(pool.map(lambda asked: _claim(asked[0], asked[1], desk), _crowds(packets)))
+    print(f"made {CLAIMS} claims in {time.monotonic() - began_s:.1f} s")
+    SqsPayouts(lambda: sqs, outputs["PayoutQueueUrl"], clock.now_ms).put(queued.refs)
+    return set(queued.refs)
+
+
+def _crowds(packets: list[Packet]) -> Iterator[tuple[Packet, str]]:
+    """Yield who grabs what: some packets at once, and their users in turns."""
+    for start in range(0, len(packets), PACKETS_AT_ONCE):
+        for number in range(SHARES):
+            for packet in packets[start : start + PACKETS_AT_ONCE]:
+                yield packet, f"{packet.packet_id}-{number}"
+
+
+def _claim(packet: Packet, user_id: str, desk: Desk) -> None:
+    # A plain packet has no gate.
+    claim = claim_share(packet.packet_id, Person(user_id), gate=None, desk=desk)  # type: ignore[arg-type]
+    assert isinstance(claim, Claim)
+    assert claim.is_new
+
+
+def _fund(ledger: DynamoLedger, now_ms: int) -> Packet:
+    total_fen = 10 * SHARES
+    packet = a_packet(
+        total_fen,
+        SHARES,
+        packet_id=a_packet_id(),
+        created_at_ms=now_ms,
+        expires_at_ms=now_ms + 10**7,
+    )
+    sender_id, name = packet.sender.user_id, packet.packet_id
+    to_sender = user_account(sender_id)
+    deposit = Transfer(name, TransferKind.DEPOSIT, "deposits", to_sender, total_fen, now_ms)
+    ledger.deposit(deposit, Request("operator", name, "body"))
+    ledger.fund(packet, a_funding(packet), Request(sender_id, name, "body"))
+    return packet
+
+
+def _wait_until_settled(stack: Stack) -> World:
+    sqs, url = stack.aws("sqs"), stack.outputs["PayoutQueueUrl"]
+    counted = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
+    give_up_s = time.monotonic() + SETTLE_TIMEOUT_S
+    while True:
+        found = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=counted)["Attributes"]
+        if not any(int(found[name]) for name in counted):
+            break
+        assert time.monotonic() < give_up_s, found
+        time.sleep(0.2)
+    names = ("Accounts", "Packets", "Campaigns", "Draws", "Quotas")
+    tables = [stack.outputs[f"{name}Table"] for name in names]
+    return read_world(stack.aws("dynamodb"), *tables)
+
+
+if __name__ == "__main__":
+    main()
