@@ -275,13 +275,14 @@ def _run(name: str) -> dict[str, Any]:
         for line in bench.stdout or ():
             print(line, end="", flush=True)
             last = line if line.strip() else last
+    found: dict[str, Any] = dict(where)
     if bench.returncode:
-        return {**where, "failed": f"it ended with status {bench.returncode}"}
+        found["failed"] = f"it ended with status {bench.returncode}"
     try:
-        figures = json.loads(last)
+        found["figures"] = json.loads(last)
     except ValueError:
-        return {**where, "failed": "its last line is no JSON"}
-    return {**where, "figures": figures}
+        found.setdefault("failed", "its last line is no JSON")
+    return found
 
 
 def machine() -> str:
@@ -384,7 +385,9 @@ def _section(bench: Bench, found: dict[str, Any] | None) -> str:
     if found is None:
         return "\n".join([*lines, "Not measured yet.", ""])
     if "failed" in found:
-        return "\n".join([*lines, f"Failed: {found['failed']}.", ""])
+        lines += [f"Failed: {found['failed']}.", ""]
+    if "figures" not in found:
+        return "\n".join(lines)
     lines += ["| Figure | Measured | Target | Reached |", "| --- | --: | --: | :-: |"]
     for figure, value in _values(bench, found):
         target = figure.target

@@ -86,6 +86,16 @@ def test_a_bench_that_failed_says_so_and_hides_no_other() -> None:
     assert _row(page, "a winner's script")[0] == "0.29"
 
 
+def test_a_bench_whose_own_bound_fails_shows_its_figures_all_the_same() -> None:
+    kept = _kept(cold={"grab_ms": 170.0})
+    kept["cold"]["failed"] = "it ended with status 1"
+
+    page = report.page(kept)
+
+    assert "Failed: it ended with status 1." in page
+    assert _row(page, "grab") == ["170", "at most 200", "yes"]
+
+
 def test_what_is_not_measured_is_said() -> None:
     page = report.page({})
 
