@@ -117,7 +117,8 @@ mutants: $(VENV)/app.ready ## remove each safety condition, one at a time: every
 	@$(APP)/python -m tests.faults.mutants
 
 ##@ Measure it
-.PHONY: bench-draw bench-cold bench-flow bench cost
+.PHONY: bench-draw bench-cold bench-flow bench cost capacity
+
 bench-draw: $(VENV)/app.ready ## what a draw costs the cache, against an empty script; the last line is JSON
 	@PYTHONPATH=shared $(APP)/python -m bench.bench_draw
 
@@ -128,11 +129,14 @@ bench-flow: setup ## claims over HTTP against a bare handler, and 10,000 settled
 	@PYTHONPATH=shared $(APP)/python -m bench.bench_flow
 
 bench: setup $(VENV)/plots.ready ## all of them, into docs/performance.md: make bench ONLY="claim memory"
-	@PYTHONPATH=shared $(APP)/python -m bench.report --run $(ONLY)
-	@$(VENV)/plots/bin/python -m bench.plots
+	@PYTHONPATH=shared $(APP)/python -m bench.report --run $(ONLY); status=$$?; \
+		$(VENV)/plots/bin/python -m bench.plots && exit $$status
 
 cost: $(VENV)/app.ready ## USD for a million grabs, by the prices in bench/prices.toml; the last line is JSON
 	@PYTHONPATH=shared $(APP)/python -m bench.cost
+
+capacity: $(VENV)/app.ready ## write the table of docs/capacity.md anew
+	@PYTHONPATH=shared $(APP)/python -m bench.capacity
 
 ##@ Keep it
 .PHONY: openapi gallery lock clean help

@@ -194,6 +194,15 @@ def poll_bill(book: Mapping[str, Any], deployment: Deployment, pace: Pace) -> Bi
     }
 
 
+def usd_of(grabs: int, claims: int) -> float:
+    """Return the price of so many grabs, by the prices and the template as they are."""
+    book = tomllib.loads(PRICES.read_text(encoding="utf-8"))
+    pace = pace_of(_measured_flow(), book["assumed"])
+    counted = count_claims(indexes_of(template()), pace.claims_per_transaction)
+    bill = grabs_bill(book, deployment_of(template()), pace, counted, claims / grabs)
+    return grabs * total(bill) / MILLION
+
+
 def campaign_usd(book: Mapping[str, Any], deployment: Deployment, pace: Pace) -> float:
     """Return the price of a packet rain, where every claim counts against a quota, too."""
     rain = book["campaign"]
@@ -257,6 +266,26 @@ def count_operations(size: int, quota: Quota | None) -> tuple[list[Operation], l
 def units(operations: Iterable[Operation], indexes: Mapping[str, Sequence[str]]) -> float:
     """Return the write units of a transaction, with those of the *indexes* that it touches."""
     return sum(_operation_units(operation, indexes) for operation in operations)
+
+
+def on_table(table: str, operations: Iterable[Operation]) -> list[Operation]:
+    """Return those of the *operations* that write to a table."""
+    return [
+        operation
+        for operation in operations
+        if any(arguments["TableName"] == table for arguments in operation.values())
+    ]
+
+
+def in_partition(start: str, operations: Iterable[Operation]) -> list[Operation]:
+    """Return those of the *operations* whose partition key begins so."""
+    return [operation for operation in operations if _partition(operation).startswith(start)]
+
+
+def _partition(operation: Operation) -> str:
+    ((_, arguments),) = operation.items()
+    key = arguments.get("Item") or arguments["Key"]
+    return str(key["pk"]["S"])
 
 
 def _operation_units(operation: Operation, indexes: Mapping[str, Sequence[str]]) -> int:

@@ -251,11 +251,14 @@ def read() -> Kept:
 
 
 def write(kept: Kept) -> None:
-    """Write the page, and the figures that README.md quotes."""
+    """Write the page, the figures that README.md quotes, and the prices in docs/capacity.md."""
+    from bench import capacity  # not where plots are drawn: it needs the package
+
     PAGE.write_text(page(kept), encoding="utf-8")
     before, _, rest = README.read_text(encoding="utf-8").partition(BEGIN)
     after = rest.partition(END)[2]
     README.write_text(f"{before}{BEGIN}\n{quotes(kept)}{END}{after}", encoding="utf-8")
+    capacity.main()
 
 
 def _keep(kept: Kept) -> None:

@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 import redpacket
+from redpacket.adapters import keys
 from redpacket.domain import checks
 from redpacket.domain.campaign import CampaignStatus, WhenSoldOut
 from redpacket.domain.claim import Fate, GrabStatus, RecordStatus
@@ -250,6 +251,10 @@ def test_every_resource_in_a_command_of_the_runbook_exists(template: dict[str, A
 
     assert named <= set(resources) | events
     assert outputs <= set(template["Outputs"])
+
+
+def test_the_runbook_asks_every_partition_of_a_work_list() -> None:
+    assert f"for shard in $(seq 0 {keys.WORK_SHARDS - 1}); do" in _text(RUNBOOK)
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=_name)
