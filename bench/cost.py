@@ -12,7 +12,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +131,9 @@ def main() -> None:
     for share in (0.01, 0.05, 0.1, 0.5):
         usd = total(grabs_bill(book, deployment, pace, claims, share))
         print(f"  with {share:4.0%} winners {usd:7.3f}")
+    quiet = replace(deployment, log_bytes_per_request=log_bytes(access_format(template()), "WARN"))
+    without = total(grabs_bill(book, quiet, pace, claims, crowd["winners_share"]))
+    print(f"  without Lambda's own log lines (SystemLogLevel: WARN) {without:7.3f}")
     print(f"\nWith {asked} polls of the record page per grab    {with_polls:7.3f}")
     print(f"with {crowd['polls_cached_share']:.0%} of them answered by a cache {with_cached:7.3f}")
     print("  (without what the cache itself costs)")
@@ -376,7 +379,6 @@ def deployment_of(template: Mapping[str, Any]) -> Deployment:
         return int(own) / 1024
 
     payouts = resources["PayoutFunction"]["Properties"]["Events"]["Claims"]["Properties"]
-    access = resources["ApiStage"]["Properties"]["AccessLogSettings"]["Format"]
     logging = resources["GrabFunction"]["Properties"]["LoggingConfig"]
     return Deployment(
         architecture=template["Parameters"]["Architecture"]["Default"],
@@ -384,13 +386,20 @@ def deployment_of(template: Mapping[str, Any]) -> Deployment:
         payout_gb=gigabytes("PayoutFunction"),
         records_gb=gigabytes("RecordsFunction"),
         batch_size=payouts["BatchSize"],
-        log_bytes_per_request=log_bytes(access, logging.get("SystemLogLevel", "INFO")),
+        log_bytes_per_request=log_bytes(
+            access_format(template), logging.get("SystemLogLevel", "INFO")
+        ),
     )
 
 
-def log_bytes(access_format: str, system_level: str) -> int:
+def access_format(template: Mapping[str, Any]) -> str:
+    """Return the line that the API logs of each request."""
+    stage = template["Resources"]["ApiStage"]["Properties"]
+    return str(stage["AccessLogSettings"]["Format"])
+
+
+def log_bytes(access: str, system_level: str) -> int:
     """Return the bytes that a request leaves in logs; a grab that goes well says nothing."""
-    access = access_format
     for name, value in ACCESS_VALUES.items():
         access = access.replace(name, value)
     lines = [access, *(PLATFORM_LINES if system_level in {"DEBUG", "INFO"} else ())]

@@ -134,8 +134,7 @@ def test_logs_are_the_lines_that_the_template_asks_for() -> None:
 
 
 def test_every_name_of_the_access_log_has_a_value() -> None:
-    resources = cost.template()["Resources"]
-    access = resources["ApiStage"]["Properties"]["AccessLogSettings"]["Format"]
+    access = cost.access_format(cost.template())
 
     for name in cost.ACCESS_VALUES:
         assert name in access
