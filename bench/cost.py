@@ -107,7 +107,8 @@ def main() -> None:
     """Print what grabs cost; the last line is JSON."""
     book = tomllib.loads(PRICES.read_text(encoding="utf-8"))
     deployment = deployment_of(template())
-    pace = pace_of(_measured_flow(), book["assumed"])
+    flow = _measured_flow()
+    pace = pace_of(flow, book["assumed"])
     crowd = book["crowd"]
     claims = count_claims(indexes_of(template()), pace.claims_per_transaction)
 
@@ -119,7 +120,9 @@ def main() -> None:
     with_cached = per_million + asked * (1 - crowd["polls_cached_share"]) * poll
     campaign = campaign_usd(book, deployment, pace)
 
-    print(f"List prices of {book['region']}, {book['as_of']}; a grab takes {pace.grab_ms:g} ms.")
+    whence = "the median of bench-flow, gateway and emulator included" if flow else "assumed"
+    print(f"List prices of {book['region']}, {book['as_of']}.")
+    print(f"A grab takes {pace.grab_ms:g} ms ({whence}).")
     print(
         f"A claim costs {claims.claim_write_units:g} write units, and {claims.settle_write_units:g}"
         f" to settle; a request writes {deployment.log_bytes_per_request} bytes of logs."

@@ -15,6 +15,7 @@ from matplotlib.axes import Axes
 from bench.report import PICTURE, PICTURED, Kept, is_pictured, read, stamp
 
 OURS, THEIRS, LIMIT = "#c4392f", "#33658a", "#444444"
+BY_COUNT = {"1": "#9db4c0", "4": "#33658a", "20": "#16324f"}
 STYLE = {
     "svg.fonttype": "none",
     "svg.hashsalt": "redpacket",
@@ -69,7 +70,21 @@ def _peers(axes: Axes, line: Mapping[str, Any]) -> None:
         "lock": "lock",
         "watch": "WATCH",
     }
-    _bars(axes, {says: line.get(key) for key, says in names.items()}, ours=1)
+    # The line is of 4 processes; those of 1 and 20 are in it.
+    by_count = {"1": line.get("with_1", {}), "4": line, "20": line.get("with_20", {})}
+    drawn = {count: found for count, found in by_count.items() if found}
+    says = [text for key, text in names.items() if line.get(key) is not None]
+    height = 0.8 / len(drawn)
+    for place, (count, found) in enumerate(drawn.items()):
+        values = [found.get(key) or 0 for key in names if line.get(key) is not None]
+        rows = [row + (place - (len(drawn) - 1) / 2) * height for row in range(len(says))]
+        bars = axes.barh(rows, values, height=height * 0.9, color=BY_COUNT[count], label=count)
+        axes.bar_label(bars, fmt="%.2f", padding=2, fontsize=6)
+    axes.set_yticks(range(len(says)), says)
+    axes.invert_yaxis()
+    axes.margins(x=0.15)
+    if len(drawn) > 1:
+        axes.legend(title="processes", frameon=False, fontsize=7, title_fontsize=7)
     axes.set_title("claims a second relative to one script")
 
 
@@ -91,7 +106,7 @@ def _growth(axes: Axes, line: Mapping[str, Any]) -> None:
     axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
     axes.minorticks_off()
     axes.set_ylim(0, 1.3 * max(values))
-    axes.set_title("server CPU of a claim, by shares")
+    axes.set_title("server CPU of a claim in µs, by shares")
 
 
 if __name__ == "__main__":
