@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from bench import cost
+from bench import cost, counts
+from bench.deployment import indexes_of, template
 from local.places import ROOT
 from redpacket.adapters import keys
 from redpacket.domain.packet import PARTS_MAX
@@ -83,18 +84,18 @@ class Ledger:
 def ledger() -> Ledger:
     """Count write units a claim, in the operations that the adapters make."""
     size = 20
-    template = cost.template()
-    indexes = cost.indexes_of(template)
-    claiming, settling = cost.count_operations(size, None)
-    packets = cost.units(cost.on_table("packets", claiming + settling), indexes)
-    payouts = template["Resources"]["PayoutFunction"]["Properties"]["Events"]["Claims"]
+    resources = template()["Resources"]
+    indexes = indexes_of(template())
+    claiming, settling = counts.count_operations(size, None)
+    packets = counts.units(counts.on_table("packets", claiming + settling), indexes)
+    payouts = resources["PayoutFunction"]["Properties"]["Events"]["Claims"]
     batches = payouts["Properties"]["ScalingConfig"]["MaximumConcurrency"]
     return Ledger(
-        fates=cost.units(cost.in_partition("packet#", claiming), {}) / size,
+        fates=counts.units(counts.in_partition("packet#", claiming), {}) / size,
         packets=packets / size,
         # Alone: those of small packets share no escrow with the others of their batch.
-        accounts=cost.units(cost.on_table("accounts", cost.count_operations(1, None)[1]), {}),
-        escrow=cost.units(cost.in_partition("escrow:", settling), {}) / size,
+        accounts=counts.units(counts.on_table("accounts", counts.count_operations(1, None)[1]), {}),
+        escrow=counts.units(counts.in_partition("escrow:", settling), {}) / size,
         payouts_per_s=batches * payouts["Properties"]["BatchSize"] / PAYOUT_S,
     )
 

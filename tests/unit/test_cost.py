@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 
-from bench import cost
-from bench.cost import Claims, Deployment, Pace
+from bench import cost, counts, deployment
+from bench.cost import Pace
+from bench.counts import Claims
+from bench.deployment import Deployment
 from redpacket.adapters.dynamo import Operation, check, put, update
 from redpacket.domain.claim import Quota
 
-INDEXES = cost.indexes_of(cost.template())
+INDEXES = deployment.indexes_of(deployment.template())
 BOOK: dict[str, Any] = tomllib.loads(cost.PRICES.read_text(encoding="utf-8"))
 DEPLOYMENT = Deployment("arm64", 1.0, 0.5, 0.5, batch_size=20, log_bytes_per_request=500)
 PACE = Pace(grab_ms=10, payout_ms=100, record_ms=20, claims_per_transaction=20)
@@ -26,27 +28,27 @@ def _verbs(operations: list[Operation]) -> list[str]:
 
 
 def test_a_claim_puts_its_fate_and_its_taker() -> None:
-    claiming, _ = cost.count_operations(1, None)
+    claiming, _ = counts.count_operations(1, None)
 
     assert _verbs(claiming) == ["Put", "Put"]
     assert [operation["Put"]["TableName"] for operation in claiming] == ["packets", "packets"]
 
 
 def test_a_claim_of_a_campaign_counts_against_the_quota_as_well() -> None:
-    claiming, _ = cost.count_operations(1, Quota("rain", 3))
+    claiming, _ = counts.count_operations(1, Quota("rain", 3))
 
     assert _verbs(claiming) == ["Put", "Put", "Update"]
 
 
 def test_a_transaction_settles_twenty_claims_and_touches_the_escrow_once() -> None:
-    _, settling = cost.count_operations(20, None)
+    _, settling = counts.count_operations(20, None)
 
     # A share, a balance and two entries each, and the escrow's balance.
     assert len(settling) == 20 * 4 + 1 <= 100
 
 
 def test_a_claim_costs_six_write_units_and_nine_to_settle() -> None:
-    claims = cost.count_claims(INDEXES, 20)
+    claims = counts.count_claims(INDEXES, 20)
 
     # Two rows, twice, with an index each; four rows, twice, one index, and a part of the escrow.
     assert claims.claim_write_units == 2 * 2 + 2
@@ -54,13 +56,13 @@ def test_a_claim_costs_six_write_units_and_nine_to_settle() -> None:
 
 
 def test_a_quota_costs_two_write_units_more() -> None:
-    claims = cost.count_claims(INDEXES, 20, has_quota=True)
+    claims = counts.count_claims(INDEXES, 20, has_quota=True)
 
     assert claims.claim_write_units == 8
 
 
 def test_settling_one_by_one_costs_the_escrow_each_time() -> None:
-    assert cost.count_claims(INDEXES, 1).settle_write_units == 11
+    assert counts.count_claims(INDEXES, 1).settle_write_units == 11
 
 
 def test_an_index_costs_what_a_row_does_to_it() -> None:
@@ -73,7 +75,7 @@ def test_an_index_costs_what_a_row_does_to_it() -> None:
     checked = check("table", key, "settled = :yes", yes=True)
 
     each = [
-        cost.units([operation], indexes)
+        counts.units([operation], indexes)
         for operation in (outside, inside, leaving, moving, checked)
     ]
 
@@ -81,7 +83,7 @@ def test_an_index_costs_what_a_row_does_to_it() -> None:
 
 
 def test_a_row_over_one_kilobyte_costs_another_unit_twice() -> None:
-    assert cost.units([put("table", {"pk": "x" * 1_100})], {}) == 4
+    assert counts.units([put("table", {"pk": "x" * 1_100})], {}) == 4
 
 
 def test_a_bill_adds_up_by_hand() -> None:
@@ -125,25 +127,27 @@ def test_more_winners_cost_more() -> None:
 
 
 def test_logs_are_the_lines_that_the_template_asks_for() -> None:
-    platform = sum(len(line) + cost.LOG_EVENT_BYTES for line in cost.PLATFORM_LINES)
-    for line in cost.PLATFORM_LINES:
+    platform = sum(len(line) + deployment.LOG_EVENT_BYTES for line in deployment.PLATFORM_LINES)
+    for line in deployment.PLATFORM_LINES:
         assert json.loads(line)["type"].startswith("platform.")
 
-    assert cost.log_bytes("$context.status", "WARN") == 3 + cost.LOG_EVENT_BYTES
-    assert cost.log_bytes("$context.status", "INFO") == 3 + cost.LOG_EVENT_BYTES + platform
+    assert deployment.log_bytes("$context.status", "WARN") == 3 + deployment.LOG_EVENT_BYTES
+    assert (
+        deployment.log_bytes("$context.status", "INFO") == 3 + deployment.LOG_EVENT_BYTES + platform
+    )
 
 
 def test_every_name_of_the_access_log_has_a_value() -> None:
-    access = cost.access_format(cost.template())
+    access = deployment.access_format(deployment.template())
 
-    for name in cost.ACCESS_VALUES:
+    for name in deployment.ACCESS_VALUES:
         assert name in access
         access = access.replace(name, "")
     assert "$" not in access
 
 
 def test_the_template_says_how_large_the_functions_are() -> None:
-    found = cost.deployment_of(cost.template())
+    found = deployment.deployment_of(deployment.template())
 
     assert (found.architecture, found.grab_gb, found.payout_gb) == ("arm64", 1.0, 0.5)
     assert found.batch_size == 20
@@ -161,7 +165,7 @@ def test_measured_times_replace_assumed_ones() -> None:
 
 def test_a_record_page_reads_the_packet_its_fates_and_the_profiles() -> None:
     # The packet, ten fates within one unit of 4 KB, and ten profiles read weakly.
-    assert cost.record_read_units(10) == 1 + 1 + 5
+    assert counts.record_read_units(10) == 1 + 1 + 5
 
 
 def test_every_price_has_a_page() -> None:
@@ -174,7 +178,7 @@ def test_every_price_has_a_page() -> None:
 def test_a_rain_costs_its_grabs_its_claims_and_its_polls() -> None:
     rain = {"users": 1_000, "grabs_per_user": 2, "shares": 100, "polls_per_user": 0}
     once = cost.campaign_usd({**BOOK, "campaign": rain}, DEPLOYMENT, PACE)
-    claims = cost.count_claims(INDEXES, 20, has_quota=True)
+    claims = counts.count_claims(INDEXES, 20, has_quota=True)
     grabs = cost.grabs_bill(BOOK, DEPLOYMENT, PACE, claims, 0.05)
     polled = cost.campaign_usd(
         {**BOOK, "campaign": {**rain, "polls_per_user": 5}}, DEPLOYMENT, PACE

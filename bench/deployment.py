@@ -1,0 +1,115 @@
+"""What template.yaml says that costs something, or bounds it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from local.places import ROOT
+
+LOG_EVENT_BYTES = 26
+"""CloudWatch counts these for each line, beside its text."""
+
+# The lines that Lambda writes for each call, by its schema, unless SystemLogLevel is above INFO.
+PLATFORM_LINES = (
+    (
+        '{"time":"2027-01-29T12:00:00.000Z","type":"platform.start","record":'
+        '{"requestId":"8b133862-5331-4ded-ac5d-1ad5da5aee81","version":"$LATEST"}}'
+    ),
+    (
+        '{"time":"2027-01-29T12:00:00.015Z","type":"platform.report","record":'
+        '{"requestId":"8b133862-5331-4ded-ac5d-1ad5da5aee81","metrics":{"durationMs":14.412,'
+        '"billedDurationMs":15,"memorySizeMB":1024,"maxMemoryUsedMB":96},"status":"success"}}'
+    ),
+)
+# What stands in an access log for the names that the template's format has.
+ACCESS_VALUES = {
+    "$context.requestId": "JKJaXmPLvHcESHA=",
+    "$context.routeKey": "POST /packets/{packet_id}/grab",
+    "$context.status": "410",
+    "$context.responseLatency": "17",
+    "$context.integrationErrorMessage": "-",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """What the template says about the functions and their logs."""
+
+    architecture: str
+    grab_gb: float
+    payout_gb: float
+    records_gb: float
+    batch_size: int
+    log_bytes_per_request: int
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads CloudFormation's short forms as the values under them."""
+
+
+def _plain(loader: yaml.SafeLoader, _tag: str, node: yaml.Node) -> object:
+    if isinstance(node, yaml.MappingNode):
+        return loader.construct_mapping(node, deep=True)
+    if isinstance(node, yaml.SequenceNode):
+        return loader.construct_sequence(node, deep=True)
+    assert isinstance(node, yaml.ScalarNode)
+    return loader.construct_scalar(node)
+
+
+_Loader.add_multi_constructor("!", _plain)
+
+
+def template() -> dict[str, Any]:
+    """Read template.yaml."""
+    text = (ROOT / "template.yaml").read_text(encoding="utf-8")
+    loaded: dict[str, Any] = yaml.load(text, Loader=_Loader)  # noqa: S506 - a SafeLoader
+    return loaded
+
+
+def deployment_of(template: Mapping[str, Any]) -> Deployment:
+    """Read what the template says about cost."""
+    common = template["Globals"]["Function"]
+    resources = template["Resources"]
+
+    def gigabytes(name: str) -> float:
+        own = resources[name]["Properties"].get("MemorySize", common["MemorySize"])
+        return int(own) / 1024
+
+    payouts = resources["PayoutFunction"]["Properties"]["Events"]["Claims"]["Properties"]
+    logging = resources["GrabFunction"]["Properties"]["LoggingConfig"]
+    return Deployment(
+        architecture=template["Parameters"]["Architecture"]["Default"],
+        grab_gb=gigabytes("GrabFunction"),
+        payout_gb=gigabytes("PayoutFunction"),
+        records_gb=gigabytes("RecordsFunction"),
+        batch_size=payouts["BatchSize"],
+        log_bytes_per_request=log_bytes(
+            access_format(template), logging.get("SystemLogLevel", "INFO")
+        ),
+    )
+
+
+def access_format(template: Mapping[str, Any]) -> str:
+    """Return the line that the API logs of each request."""
+    stage = template["Resources"]["ApiStage"]["Properties"]
+    return str(stage["AccessLogSettings"]["Format"])
+
+
+def log_bytes(access: str, system_level: str) -> int:
+    """Return the bytes that a request leaves in logs; a grab that goes well says nothing."""
+    for name, value in ACCESS_VALUES.items():
+        access = access.replace(name, value)
+    lines = [access, *(PLATFORM_LINES if system_level in {"DEBUG", "INFO"} else ())]
+    return sum(len(line.encode()) + LOG_EVENT_BYTES for line in lines)
+
+
+def indexes_of(template: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return the key attributes of each index of PacketsTable."""
+    found = template["Resources"]["PacketsTable"]["Properties"]["GlobalSecondaryIndexes"]
+    return {
+        index["IndexName"]: [key["AttributeName"] for key in index["KeySchema"]] for index in found
+    }

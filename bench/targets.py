@@ -1,0 +1,201 @@
+"""Every bench, the figures of its last line, and what they should be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+Value: TypeAlias = float | bool | None
+"""None where a machine lacks what would be measured, such as PostgreSQL."""
+
+Line: TypeAlias = Mapping[str, Any]
+"""The last line of a bench."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a figure should be."""
+
+    says: str
+    is_reached: Callable[[Any], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One figure of a bench's line, by its *key* there."""
+
+    key: str
+    says: str
+    target: Target | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """A bench, `make bench-<name>`; *derive* adds figures that follow from others."""
+
+    name: str
+    title: str
+    says: str
+    figures: Sequence[Figure]
+    derive: Callable[[Line], dict[str, Value]] = lambda _: {}
+
+
+def at_least(bound: float) -> Target:
+    """Return the target of a figure that should be large."""
+    return Target(f"at least {bound:,}", lambda value: value >= bound)
+
+
+def at_most(bound: float) -> Target:
+    """Return the target of a figure that should be small."""
+    return Target(f"at most {bound:,}", lambda value: value <= bound)
+
+
+IS_SO = Target("yes", bool)
+BEHIND = Target("below 1", lambda value: value < 1)
+
+
+def _slowest_part(line: Line) -> dict[str, Value]:
+    if line.get("split_s") is None or line.get("load_s") is None:
+        return {}
+    return {"split_and_load_s": line["split_s"] + line["load_s"]}
+
+
+BENCHES = (
+    Bench(
+        "claim",
+        "A claim in the cache",
+        "CPU of the server, relative to an empty script in the same rounds (1.00): more is faster.",
+        (
+            Figure("limit_rps", "the limit: calls a second of an empty script"),
+            Figure("win", "a winner's script"),
+            Figure("ask_and_win", "all that a winner asks"),
+            Figure("win_over_seed003", "a winner, relative to seed 003's script", at_least(1.1)),
+            Figure("sold_out", "a loser of an emptied packet", at_least(0.5)),
+            Figure("repeat", "an owner who asks again", at_least(0.5)),
+            Figure("seed003", "peer: seed 003's script"),
+            Figure("seed001", "peer: seed 001's script"),
+        ),
+    ),
+    Bench(
+        "peers",
+        "Other ways to claim",
+        "Claims a second from Python, relative to one script (1.00) with as many workers.",
+        (
+            Figure("script", "one script"),
+            Figure("separate", "peer: three separate commands", BEHIND),
+            Figure("lock", "peer: a lock in Redis", BEHIND),
+            Figure("watch", "peer: WATCH and MULTI", BEHIND),
+            Figure("postgres", "peer: PostgreSQL, SKIP LOCKED", BEHIND),
+            Figure("claims_per_s_4_processes", "claims a second, 4 processes", at_least(25_000)),
+            Figure("adapter_claims_per_s_4_processes", "the same through the adapter"),
+        ),
+    ),
+    Bench(
+        "memory",
+        "Memory of the cache",
+        "Bytes by which the server grows for 100,000 claims, and MEMORY USAGE of a packet.",
+        (
+            Figure("bytes_per_claim", "a claim", at_most(70)),
+            Figure("bytes_per_claim_uuid", "a claim by a user id of 36 characters"),
+            Figure("bytes_per_claim_seed003", "peer: seed 003's"),
+            Figure("bytes_per_claim_seed001", "peer: seed 001's"),
+            Figure("bytes_loaded_10", "a loaded packet of 10 shares", at_most(140)),
+        ),
+    ),
+    Bench(
+        "growth",
+        "A claim of a large packet",
+        "Server CPU of a winner's script, by the packet's shares.",
+        (
+            Figure("10000", "microseconds, of 10,000 shares"),
+            Figure("100000", "microseconds, of 100,000 shares"),
+            Figure("1000000", "microseconds, of 1,000,000 shares"),
+            Figure("growth", "the largest relative to the smallest", at_most(1.1)),
+        ),
+    ),
+    Bench(
+        "send",
+        "A packet of 1,000,000 shares",
+        "From its terms to the cache.",
+        (
+            Figure("split_s", "seconds to split it"),
+            Figure("load_s", "seconds to load it"),
+            Figure("split_and_load_s", "seconds for both", at_most(1.0)),
+            Figure("live_s", "seconds for a share that is split when it is claimed"),
+            Figure("peak_mb", "megabytes at the most"),
+        ),
+        _slowest_part,
+    ),
+    Bench(
+        "refund",
+        "The refund of 100,000 shares",
+        "Of a packet that nobody took, in invocations that end early and go on.",
+        (
+            Figure("shares", "shares"),
+            Figure("invocations", "invocations"),
+            Figure("transactions_per_share", "transactions a share", at_most(0.05)),
+            Figure("refunded_per_s", "shares a second"),
+        ),
+    ),
+    Bench(
+        "cold",
+        "A cold start",
+        "Milliseconds to import a function and make its clients, in a new process.",
+        (
+            Figure("grab_ms", "grab", at_most(200)),
+            Figure("payout_ms", "payout"),
+            Figure("baseline_ms", "importing redis and botocore alone"),
+            Figure("ratio", "grab relative to that", at_most(1.3)),
+        ),
+    ),
+    Bench(
+        "flow",
+        "From HTTP to the ledger",
+        "On the local stack: the deployed template, with an emulator for AWS.",
+        (
+            Figure("grab_rps", "grabs a second"),
+            Figure("bare_rps", "a bare handler with one call to the cache, a second"),
+            Figure("ratio", "grab relative to that", at_least(0.8)),
+            Figure("p50_ms", "milliseconds of a grab, median"),
+            Figure("p99_ms", "milliseconds of a grab, 99 of 100"),
+            Figure("settled_per_s", "claims settled a second"),
+            Figure("transactions_per_claim", "transactions a settled claim", at_most(0.1)),
+        ),
+    ),
+    Bench(
+        "hot",
+        "A hot packet, cut into parts",
+        "On a cluster: claims for a second of the busiest node's CPU.",
+        (
+            Figure("nodes", "nodes"),
+            Figure("one_part_rps", "claims a second, not cut"),
+            Figure("parts_rps", "claims a second, cut"),
+            Figure("ratio", "cut relative to not cut"),
+            Figure("winners", "winners of a packet that was emptied"),
+            Figure("exact", "every share handed out once, nobody twice", IS_SO),
+        ),
+    ),
+    Bench(
+        "draw",
+        "A draw of a lottery",
+        "CPU of the server, relative to an empty script in the same rounds (1.00).",
+        (
+            Figure("limit_rps", "the limit: calls a second of an empty script"),
+            Figure("lose_10", "a miss, of 10 prizes"),
+            Figure("win_10", "a win, of 10 prizes"),
+            Figure("lose_100", "a miss, of 100 prizes"),
+            Figure("win_100", "a win, of 100 prizes"),
+        ),
+    ),
+)
+
+# What README.md says of them.
+QUOTED = (
+    ("claim", "win_over_seed003"),
+    ("claim", "sold_out"),
+    ("peers", "claims_per_s_4_processes"),
+    ("memory", "bytes_per_claim"),
+    ("cold", "grab_ms"),
+    ("flow", "transactions_per_claim"),
+)
