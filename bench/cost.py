@@ -65,7 +65,8 @@ def main() -> None:
     with_cached = per_million + asked * (1 - crowd["polls_cached_share"]) * poll
     campaign = campaign_usd(book, deployment, pace)
 
-    whence = "the median of bench-flow, gateway and emulator included" if flow else "assumed"
+    is_measured = pace.grab_ms < book["assumed"]["grab_ms"]
+    whence = "the median of bench-flow, which has more in it" if is_measured else "assumed"
     print(f"List prices of {book['region']}, {book['as_of']}.")
     print(f"A grab takes {pace.grab_ms:g} ms ({whence}).")
     print(
@@ -166,10 +167,14 @@ def campaign_usd(book: Mapping[str, Any], deployment: Deployment, pace: Pace) ->
 
 
 def pace_of(flow: Mapping[str, float], assumed: Mapping[str, float]) -> Pace:
-    """Take what bench-flow measured; its times are whole requests', so none is too short."""
+    """Take what bench-flow measured, where that says more than what is assumed.
+
+    A grab there shares a machine with the gateway, the emulator and other callers, so its median is
+    only a bound from above.
+    """
     transactions = flow.get("transactions_per_claim") or 1 / CLAIMS_PER_TRANSACTION
     return Pace(
-        grab_ms=flow.get("p50_ms") or assumed["grab_ms"],
+        grab_ms=min(flow.get("p50_ms") or assumed["grab_ms"], assumed["grab_ms"]),
         payout_ms=assumed["payout_ms"],
         record_ms=assumed["record_ms"],
         claims_per_transaction=1 / transactions,

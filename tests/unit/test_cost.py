@@ -153,7 +153,7 @@ def test_the_template_says_how_large_the_functions_are() -> None:
     assert found.batch_size == 20
 
 
-def test_measured_times_replace_assumed_ones() -> None:
+def test_measured_times_replace_longer_ones_that_were_assumed() -> None:
     assumed = BOOK["assumed"]
 
     assert cost.pace_of({}, assumed).grab_ms == assumed["grab_ms"]
@@ -161,6 +161,7 @@ def test_measured_times_replace_assumed_ones() -> None:
     measured = cost.pace_of({"p50_ms": 7.5, "transactions_per_claim": 0.1}, assumed)
     assert measured.grab_ms == 7.5
     assert measured.claims_per_transaction == pytest.approx(10)
+    assert cost.pace_of({"p50_ms": 60}, assumed).grab_ms == assumed["grab_ms"]
 
 
 def test_a_record_page_reads_the_packet_its_fates_and_the_profiles() -> None:
