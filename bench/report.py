@@ -176,6 +176,8 @@ def _places(kept: Kept) -> Iterator[str]:
         yield f"- {', '.join(names)}: on {day}, on {where}."
     if missing := [bench.name for bench in BENCHES if bench.name not in kept]:
         yield f"- Not measured yet: {', '.join(missing)}."
+    if failed := [bench.name for bench in BENCHES if "failed" in kept.get(bench.name, {})]:
+        yield f"- Failed: {', '.join(failed)}."
     yield ""
 
 

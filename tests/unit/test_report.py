@@ -83,6 +83,7 @@ def test_a_bench_that_failed_says_so_and_hides_no_other() -> None:
 
     page = report.page(kept)
 
+    assert "\n- Failed: peers.\n" in page
     assert "Failed: it ended with status 2." in page
     assert _row(page, "a winner's script")[0] == "0.29"
 
