@@ -348,6 +348,9 @@ class Ledger(Protocol):
     def balance_fen(self, account: str) -> int:
         """Return an account's balance, read strongly; 0 for one that never moved."""
 
+    def list_empty(self, accounts: Sequence[str]) -> set[str]:
+        """Return those of at most 100 accounts that hold nothing, read strongly."""
+
     def list_entries(
         self, account: str, cursor: str | None, limit: int
     ) -> tuple[list[Entry], str | None]:

@@ -251,6 +251,16 @@ def test_an_account_that_never_moved_holds_nothing(books: Books) -> None:
     assert books.ledger.balance_fen(user_account(_name("user"))) == 0
 
 
+def test_an_account_is_empty_that_holds_nothing_or_never_moved(books: Books) -> None:
+    spent, held = books.sent(), books.sent()
+    escrow = escrow_account(held.packet_id)
+    never_moved = user_account(_name("user"))
+    sender = user_account(spent.sender.user_id)
+
+    assert books.ledger.list_empty([]) == set()
+    assert books.ledger.list_empty([sender, escrow, never_moved, sender]) == {sender, never_moved}
+
+
 def test_a_book_is_paged_newest_first(books: Books) -> None:
     user_id = _name("user")
     for number in range(5):

@@ -3,7 +3,9 @@ from __future__ import annotations
 import pytest
 
 from redpacket.adapters import keys
-from redpacket.domain.claim import ShareRef
+from redpacket.adapters.dynamo import Dynamo
+from redpacket.adapters.dynamo_packets import DynamoPackets
+from redpacket.domain.claim import Claim, ShareFate, ShareRef
 from redpacket.domain.errors import PacketEmptied
 from redpacket.domain.packet import Kind
 from redpacket.domain.split import Split
@@ -90,6 +92,31 @@ def test_when_the_last_share_is_paid_the_luckiest_is_noted(town: Town) -> None:
     assert row.emptied_at_ms == claims[-1].share.decided_at_ms
 
 
+def test_a_large_packet_is_noted_as_emptied_without_a_look_at_all_its_shares(town: Town) -> None:
+    packet = town.send(count=3)
+    claims = [town.grab(packet, user) for user in ("ann", "bob", "cat")]
+
+    assert _settle_as_large(town, claims) == set()
+
+    row = town.packets.find_packet(packet.packet_id)
+    assert row
+    assert row.emptied_at_ms == claims[-1].share.decided_at_ms
+
+
+def test_a_large_packet_of_which_a_share_went_back_is_not_emptied(town: Town) -> None:
+    packet = town.send(count=3)
+    claim = town.grab(packet, "ann")
+    town.pass_time(61_000)
+    town.expire()
+
+    assert _settle_as_large(town, [claim]) == set()
+
+    row = town.packets.find_packet(packet.packet_id)
+    assert row
+    assert row.refunded_fen
+    assert row.emptied_at_ms is None
+
+
 def test_nobody_is_luckiest_among_equals(town: Town) -> None:
     packet = town.send(kind=Kind.EQUAL, split=Split.EQUAL, count=2)
     for user in ("ann", "bob"):
@@ -127,3 +154,19 @@ def _count_transactions(town: Town) -> list[int]:
     sizes: list[int] = []
     town.before_each_transaction(lambda operations: sizes.append(len(operations)))
     return sizes
+
+
+class _Unlisted(DynamoPackets):
+    def list_shares(self, packet_id: str) -> list[ShareFate]:
+        raise AssertionError(packet_id)
+
+
+def _settle_as_large(town: Town, claims: list[Claim]) -> set[ShareRef]:
+    return settle_claims(
+        [claim.share.ref for claim in claims],
+        ledger=town.ledger,
+        packets=_Unlisted(Dynamo(lambda: town.dynamo), "packets"),
+        clock=town.clock,
+        journal=town.journal,
+        looked_through_max=2,
+    )

@@ -125,6 +125,13 @@ class DynamoLedger:
         row = self._dynamo.get(self._accounts, keys.account(account))
         return int(row["balance_fen"]) if row else 0
 
+    def list_empty(self, accounts: Sequence[str]) -> set[str]:
+        row_keys = [keys.account(account) for account in dict.fromkeys(accounts)]
+        if not row_keys:
+            return set()
+        rows = self._dynamo.get_many(self._accounts, row_keys, is_strong=True)
+        return set(accounts) - {str(row["pk"]) for row in rows if row["balance_fen"]}
+
     def list_entries(
         self, account: str, cursor: str | None, limit: int
     ) -> tuple[list[Entry], str | None]:

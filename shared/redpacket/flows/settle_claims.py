@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from redpacket.domain.claim import Fate, ShareFate, ShareRef, luckiest
 from redpacket.domain.errors import InvariantViolated, RedPacketError
@@ -14,9 +14,18 @@ from redpacket.ports import Clock, Journal, Ledger, Packets
 CLAIMS_PER_TRANSACTION = 20
 """DynamoDB takes 100 operations: a claim is a share, a balance, two entries, perhaps an escrow."""
 
+LOOKED_THROUGH_MAX = 20_000
+"""Shares that are read at once: some seconds. A million would outlast the function, each time."""
+
 
 def settle_claims(
-    refs: Iterable[ShareRef], *, ledger: Ledger, packets: Packets, clock: Clock, journal: Journal
+    refs: Iterable[ShareRef],
+    *,
+    ledger: Ledger,
+    packets: Packets,
+    clock: Clock,
+    journal: Journal,
+    looked_through_max: int = LOOKED_THROUGH_MAX,
 ) -> set[ShareRef]:
     """Credit every claim that is not credited yet; return those that could not be settled.
 
@@ -26,15 +35,25 @@ def settle_claims(
     failed: set[ShareRef] = set()
     for start in range(0, len(waiting), CLAIMS_PER_TRANSACTION):
         chunk = waiting[start : start + CLAIMS_PER_TRANSACTION]
-        failed |= _settle_chunk(chunk, ledger=ledger, packets=packets, clock=clock, journal=journal)
+        shares = {share.ref: share for share in packets.list_refs(chunk)}
+        sent = {packet.packet_id: packet for packet in _packets_of(shares.values(), packets)}
+        payable, refused = _checked_all(chunk, shares, sent, journal)
+        failed |= refused | _post(payable, ledger=ledger, packets=packets, now_ms=clock.now_ms())
+        for packet in _emptied(sent.values(), ledger):
+            if packet.terms.count <= looked_through_max:
+                _note_emptied(packet, packets)
+            else:
+                _note_large_emptied(packet, shares.values(), packets)
     return failed
 
 
-def _settle_chunk(
-    refs: Sequence[ShareRef], *, ledger: Ledger, packets: Packets, clock: Clock, journal: Journal
-) -> set[ShareRef]:
-    shares = {share.ref: share for share in packets.list_refs(refs)}
-    sent = {packet.packet_id: packet for packet in _packets_of(shares.values(), packets)}
+def _checked_all(
+    refs: Sequence[ShareRef],
+    shares: Mapping[ShareRef, ShareFate],
+    sent: Mapping[str, Packet],
+    journal: Journal,
+) -> tuple[list[ShareFate], set[ShareRef]]:
+    """Return the shares that are still to pay, and the claims that are none."""
     failed: set[ShareRef] = set()
     payable: list[ShareFate] = []
     for ref in refs:
@@ -46,11 +65,7 @@ def _settle_chunk(
             continue
         if share.settled_at_ms is None:
             payable.append(share)
-    failed |= _post(payable, ledger=ledger, packets=packets, now_ms=clock.now_ms())
-    for packet in sent.values():
-        if ledger.balance_fen(escrow_account(packet.packet_id)) == 0:
-            _note_emptied(packet, packets)
-    return failed
+    return payable, failed
 
 
 def _packets_of(shares: Iterable[ShareFate], packets: Packets) -> list[Packet]:
@@ -100,10 +115,17 @@ def _transfer(share: ShareFate, now_ms: int) -> Transfer:
     )
 
 
+def _emptied(sent: Iterable[Packet], ledger: Ledger) -> list[Packet]:
+    """Return the packets whose escrow is empty, but for those of which that is known."""
+    asked = {
+        escrow_account(packet.packet_id): packet for packet in sent if packet.emptied_at_ms is None
+    }
+    empty = ledger.list_empty(list(asked))
+    return [packet for escrow, packet in asked.items() if escrow in empty]
+
+
 def _note_emptied(packet: Packet, packets: Packets) -> None:
     """Note who was luckiest and when the last share went, once all are taken and paid."""
-    if packet.emptied_at_ms is not None:
-        return
     shares = packets.list_shares(packet.packet_id)
     claims = [share for share in shares if share.fate is Fate.CLAIMED]
     if len(claims) != packet.terms.count:
@@ -112,3 +134,12 @@ def _note_emptied(packet: Packet, packets: Packets) -> None:
     if best and packet.kind is Kind.LUCKY:
         packets.mark_luckiest(best)
     packets.mark_emptied(packet.packet_id, max(share.decided_at_ms for share in claims))
+
+
+def _note_large_emptied(packet: Packet, latest: Iterable[ShareFate], packets: Packets) -> None:
+    """Note that all are taken, as of the *latest* ones paid; the sweep finds the luckiest."""
+    # The escrow was empty before this is read: what was not refunded by now never will be.
+    for now in packets.list_packets([packet.packet_id]):
+        if now.refunded_fen == 0:
+            at_ms = max(share.decided_at_ms for share in latest if share.packet_id == now.packet_id)
+            packets.mark_emptied(now.packet_id, at_ms)
