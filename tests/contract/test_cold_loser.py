@@ -31,7 +31,7 @@ answer = handler(json.load(sys.stdin), None)
 print(json.dumps([answer, sorted(sys.modules)]))
 """
 
-# redis imports asyncio and its own asynchronous half by itself: docs/adr/0005.
+# redis imports asyncio and its own asynchronous half by itself: docs/adr/0009.
 HEAVY = (
     *("boto3", "botocore", "pydantic", "aws_lambda_powertools", "typing_extensions", "zoneinfo"),
     *("regex", "pypinyin", "rapidfuzz"),
