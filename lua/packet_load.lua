@@ -52,6 +52,9 @@ if packet then
   end
   redis.call('HSET', packet_key, '#', write_state(packet, redis.call('HLEN', packet_key)))
 end
--- A packet that ended long ago must outlive this load, or its owners would never get an answer.
-redis.call('PEXPIREAT', packet_key, math.max(keep_until_ms, now_ms() + 600000))
+-- A packet that ended long ago must outlive this load, or its owners would never get an answer. And
+-- whoever brings a user to a part doesn't know until when it is kept already.
+local until_ms = math.max(keep_until_ms, now_ms() + 600000)
+redis.call('PEXPIREAT', packet_key, until_ms, 'NX')
+redis.call('PEXPIREAT', packet_key, until_ms, 'GT')
 return 'loaded'

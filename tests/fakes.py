@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from functools import cache
@@ -37,7 +37,7 @@ from redpacket.domain.lottery import (
     PrizeStock,
     choose,
 )
-from redpacket.domain.packet import Packet, PacketStatus
+from redpacket.domain.packet import Packet, PacketStatus, part_id, part_size
 from redpacket.domain.switches import Switch, SwitchState
 from redpacket.flows.recall_emptied import KEPT_MS
 from redpacket.ports import SwitchesSeen
@@ -197,7 +197,7 @@ def _is_decided(board: Item, seen: GrabOutcome) -> bool:
 
 
 class FakeBoard:
-    """Implements ClaimBoard as the scripts do, with a clock of its own."""
+    """Implements PartBoard as the scripts do, with a clock of its own."""
 
     def __init__(self, clock: FakeClock) -> None:
         self.clock = clock
@@ -215,21 +215,24 @@ class FakeBoard:
             for packet_id, board in self.boards.items()
         }
 
-    def fail_over(self, snapshot: dict[str, Item]) -> None:
-        """Become what *snapshot* remembers."""
-        self.boards.clear()
-        self.boards.update(snapshot)
+    def fail_over(self, snapshot: dict[str, Item], slots: Collection[str] | None = None) -> None:
+        """Become what *snapshot* remembers, or only in *slots*: one node of several is lost."""
+        for packet_id in list(self.boards) if slots is None else slots:
+            self.boards.pop(packet_id, None)
+        for packet_id in snapshot if slots is None else set(slots) & snapshot.keys():
+            self.boards[packet_id] = snapshot[packet_id]
 
     def grab(self, packet_id: str, user_id: str) -> GrabOutcome:
         seen = self._look(packet_id, user_id)
-        board = self.boards.get(packet_id)
-        is_gated = board is not None and not board["packet"].rules.is_plain
-        if board and is_gated and not (seen and _is_decided(board, seen)):
+        board = self.boards.get(packet_id, {"terms": ""})
+        if board["terms"] and board["is_gated"] and not (seen and _is_decided(board, seen)):
             if board["letter"] == "C":
-                return GrabOutcome(GrabStatus.PACKET_EXPIRED)
-            terms = str(board["packet"].terms)
-            return GrabOutcome(GrabStatus.PACKET_GATED, None, terms, is_gated=True)
-        return seen or self._hand_out(packet_id, user_id)
+                seen = GrabOutcome(GrabStatus.PACKET_EXPIRED)
+            else:
+                terms = board["terms"]
+                seen = GrabOutcome(GrabStatus.PACKET_GATED, None, terms, is_gated=True)
+        outcome = seen or self._hand_out(packet_id, user_id)
+        return replace(outcome, is_certain=board.get("is_whole", True))
 
     def take(self, packet_id: str, user_id: str, terms: str) -> GrabOutcome:
         return self._look(packet_id, user_id) or self._hand_out(packet_id, user_id)
@@ -250,19 +253,18 @@ class FakeBoard:
 
     def _look(self, packet_id: str, user_id: str) -> GrabOutcome | None:
         """Return the answer of a packet that hands out nothing to the user."""
-        board = self.boards.get(packet_id)
-        if board is None:
-            return GrabOutcome(GrabStatus.PACKET_NOT_LOADED)
-        packet: Packet = board["packet"]
+        board = self.boards.get(packet_id) or self._a_board()
+        terms, now_ms = board["terms"], self.clock.now_ms()
         if user_id in board["users"]:
-            share_no, is_gated = board["users"][user_id], not packet.rules.is_plain
-            terms = str(packet.terms)
-            return GrabOutcome(GrabStatus.ALREADY_CLAIMED, share_no, terms, is_gated)
+            share_no = board["users"][user_id]
+            return GrabOutcome(GrabStatus.ALREADY_CLAIMED, share_no, terms, board["is_gated"])
+        if not terms:
+            return GrabOutcome(GrabStatus.PACKET_NOT_LOADED)
         if board["letter"] == "E":
-            return GrabOutcome(GrabStatus.PACKET_EMPTIED, None, str(packet.terms))
-        if board["letter"] == "C" or self.clock.now_ms() >= packet.expires_at_ms:
+            return GrabOutcome(GrabStatus.PACKET_EMPTIED, None, terms)
+        if board["letter"] == "C" or now_ms >= board["expires_at_ms"]:
             return GrabOutcome(GrabStatus.PACKET_EXPIRED)
-        if self.clock.now_ms() < max(packet.starts_at_ms, board.get("reopens_at_ms", 0)):
+        if now_ms < max(board["starts_at_ms"], board.get("reopens_at_ms", 0)):
             was_emptied = "reopens_at_ms" in board
             status = GrabStatus.PACKET_EMPTIED if was_emptied else GrabStatus.PACKET_NOT_STARTED
             return GrabOutcome(status)
@@ -270,23 +272,49 @@ class FakeBoard:
 
     def _hand_out(self, packet_id: str, user_id: str) -> GrabOutcome:
         board = self.boards[packet_id]
-        packet: Packet = board["packet"]
-        if board["given_no"] < packet.terms.count:
+        if board["given_no"] < board["count"]:
             share_no = board["given_no"] = board["given_no"] + 1
         else:
             share_no = board["returned"].pop(0)
         board["users"][user_id] = share_no
         self._note_emptied(board)
-        is_gated = not packet.rules.is_plain
-        return GrabOutcome(GrabStatus.CLAIMED, share_no, str(packet.terms), is_gated)
+        return GrabOutcome(GrabStatus.CLAIMED, share_no, board["terms"], board["is_gated"])
 
-    def load(self, packet: Packet, shares: Sequence[ShareFate]) -> None:
+    def load(self, packet: Packet, shares: Sequence[ShareFate], part: int | None = None) -> None:
+        self._bring(packet.packet_id, packet, packet.terms.count, shares, is_whole=True)
+
+    def load_part(
+        self, packet: Packet, part: int, shares: Sequence[ShareFate], *, is_whole: bool
+    ) -> None:
+        board_id, count = part_id(packet.packet_id, part), part_size(packet, part)
+        self._bring(board_id, packet, count, shares, is_whole=is_whole)
+
+    def note(self, board_id: str, numbers: Mapping[str, int]) -> None:
+        board = self.boards.setdefault(board_id, self._a_board())
+        for user_id, number in numbers.items():
+            board["users"].setdefault(user_id, number)
+
+    def _bring(
+        self,
+        board_id: str,
+        packet: Packet,
+        count: int,
+        shares: Sequence[ShareFate],
+        *,
+        is_whole: bool,
+    ) -> None:
         claimed_count = sum(share.fate is Fate.CLAIMED for share in shares)
-        is_open = packet.status is PacketStatus.OPEN or claimed_count == packet.terms.count
-        board = self.boards.setdefault(
-            packet.packet_id,
-            {"letter": "O", "users": {}, "given_no": 0, "returned": [], "packet": packet},
-        )
+        is_open = packet.status is PacketStatus.OPEN or claimed_count == count
+        board = self.boards.setdefault(board_id, self._a_board())
+        if not board["terms"]:
+            board |= {
+                "terms": str(packet.terms),
+                "is_gated": not packet.rules.is_plain,
+                "is_whole": is_whole,
+                "count": count,
+                "starts_at_ms": packet.starts_at_ms,
+                "expires_at_ms": packet.expires_at_ms,
+            }
         for share in shares:
             if share.taker:
                 board["users"].setdefault(share.taker.user_id, share.share_no)
@@ -331,14 +359,28 @@ class FakeBoard:
         return frozenset(board["users"]) if board and board["letter"] == "E" else None
 
     def _offer_again(self, board: Item, share_no: int) -> None:
+        if not board["terms"]:
+            return  # only users: the ledger's fates say what is free, once it is loaded
         if board["letter"] == "E":
             board["reopens_at_ms"] = self.clock.now_ms() + KEPT_MS
         board["returned"].append(share_no)
         self._note_emptied(board)
 
     @staticmethod
+    def _a_board() -> Item:
+        """Return what a note leaves where nothing is loaded."""
+        return {
+            "letter": "",
+            "terms": "",
+            "is_gated": False,
+            "users": {},
+            "given_no": 0,
+            "returned": [],
+        }
+
+    @staticmethod
     def _note_emptied(board: Item) -> None:
-        has_left = board["given_no"] < board["packet"].terms.count or board["returned"]
+        has_left = board["given_no"] < board["count"] or board["returned"]
         if board["letter"] != "C":
             board["letter"] = "O" if has_left else "E"
 

@@ -35,6 +35,7 @@ from redpacket.flows.reconcile import Reconciliation, reconcile
 from redpacket.flows.repair import load_packets, requeue_claims
 from redpacket.flows.send_packet import SendOrder, send_packet
 from redpacket.flows.settle_claims import settle_claims
+from redpacket.flows.try_parts import PartedBoard
 from redpacket.ports import (
     Campaigns,
     ClaimBoard,
@@ -61,6 +62,7 @@ from tests.world import World, read_world
 GRACE_MS = 5_000
 LIFE_MS = 60_000
 ADMISSION_FACTOR = 2
+PART_SHARE_COUNT = 20_000
 
 
 class Town:
@@ -73,7 +75,7 @@ class Town:
         self.queue = FakeQueue()
         self.memory = FakeBoard(self.clock)
         # What the flows use; a test may put something in between.
-        self.board: ClaimBoard = self.memory
+        self.board: ClaimBoard = PartedBoard(self.memory, clock=self.clock)
         self.payouts: PayoutQueue = self.queue
         self.packets, self.ledger = self.adapters(self.dynamo)
         self.campaigns: Campaigns = DynamoCampaigns(Dynamo(lambda: self.dynamo), "campaigns")
@@ -90,6 +92,7 @@ class Town:
         )
         self.told: list[Told] = []
         self.told_draws: list[Draw] = []
+        self.part_share_count = PART_SHARE_COUNT
         self._ids = itertools.count(1)
 
     @staticmethod
@@ -139,6 +142,7 @@ class Town:
             journal=self.journal,
             new_id=self._new_id,
             new_seed=self._new_seed,
+            part_share_count=self.part_share_count,
         )
 
     def grab(self, packet: Packet, user_id: str, said: str | None = None) -> Claim:

@@ -60,8 +60,12 @@ class ClaimBoard(Protocol):
     ) -> AdmitOutcome:
         """Let a user open within *life_ms*, unless *admitted_max* others may at this moment."""
 
-    def load(self, packet: Packet, shares: Sequence[ShareFate]) -> None:
-        """Bring the cache up to what the ledger knows; never takes anything back."""
+    def load(self, packet: Packet, shares: Sequence[ShareFate], part: int | None = None) -> None:
+        """Bring the cache up to what the ledger knows; never takes anything back.
+
+        *shares* are those of one *part*. Without it they are the whole packet's; if that is cut,
+        nobody can claim from it at this moment.
+        """
 
     def disown(self, packet_id: str, user_id: str, share_no: int) -> None:
         """Take a number from a user who turned out not to own it: it is somebody else's."""
@@ -80,6 +84,24 @@ class ClaimBoard(Protocol):
 
     def emptied_by(self, packet_id: str) -> frozenset[str] | None:
         """Return all users of a small packet that is emptied, in one read; None if it isn't."""
+
+
+class PartBoard(ClaimBoard, Protocol):
+    """A board to which a part is like a packet, under the id that `domain/packet.part_id` gives it.
+
+    It hands out the part's own numbers, from 1 on. A number below 0 is what `note` brought.
+    """
+
+    def load_part(
+        self, packet: Packet, part: int, shares: Sequence[ShareFate], *, is_whole: bool
+    ) -> None:
+        """Bring a part up to *shares*, which have its own numbers.
+
+        Not *is_whole*: notes may be missing. No refusal is certain then, for as long as it lives.
+        """
+
+    def note(self, board_id: str, numbers: Mapping[str, int]) -> None:
+        """Note numbers of users who have none here, also where the part isn't loaded yet."""
 
 
 class Quotas(Protocol):

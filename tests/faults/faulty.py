@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
@@ -27,7 +27,7 @@ from redpacket.domain.lottery import (
     PrizeStock,
 )
 from redpacket.domain.packet import Packet
-from redpacket.ports import ClaimBoard, DrawBoard, Quotas
+from redpacket.ports import DrawBoard, PartBoard, Quotas
 from tests.fakes import FakeDynamo, FakeQueue
 
 Result = TypeVar("Result")
@@ -150,7 +150,7 @@ class FaultyDynamo:
 class FaultyBoard:
     """FakeBoard behind a wire."""
 
-    def __init__(self, board: ClaimBoard, wire: Wire) -> None:
+    def __init__(self, board: PartBoard, wire: Wire) -> None:
         self._board = board
         self._wire = wire
 
@@ -172,8 +172,16 @@ class FaultyBoard:
     def free(self, packet_id: str, user_id: str, share_no: int) -> None:
         self._call(lambda: self._board.free(packet_id, user_id, share_no))
 
-    def load(self, packet: Packet, shares: Sequence[ShareFate]) -> None:
-        self._call(lambda: self._board.load(packet, shares))
+    def load(self, packet: Packet, shares: Sequence[ShareFate], part: int | None = None) -> None:
+        self._call(lambda: self._board.load(packet, shares, part))
+
+    def load_part(
+        self, packet: Packet, part: int, shares: Sequence[ShareFate], *, is_whole: bool
+    ) -> None:
+        self._call(lambda: self._board.load_part(packet, part, shares, is_whole=is_whole))
+
+    def note(self, board_id: str, numbers: Mapping[str, int]) -> None:
+        self._call(lambda: self._board.note(board_id, numbers))
 
     def disown(self, packet_id: str, user_id: str, share_no: int) -> None:
         self._call(lambda: self._board.disown(packet_id, user_id, share_no))

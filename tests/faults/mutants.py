@@ -452,7 +452,7 @@ MUTANTS = [
     Mutant(
         "a key lives for ever",
         "lua/packet_load.lua",
-        "redis.call('PEXPIREAT', packet_key, math.max(keep_until_ms, now_ms() + 600000))\n",
+        "redis.call('PEXPIREAT', packet_key, until_ms, 'NX')\n",
         "",
     ),
     Mutant(

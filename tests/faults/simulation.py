@@ -35,6 +35,7 @@ from redpacket.domain.split import share_amount_fen
 from redpacket.flows.load_packet import load_packet
 from redpacket.flows.recall_emptied import RecalledEmptied
 from redpacket.flows.send_packet import SendOrder
+from redpacket.flows.try_parts import PartedBoard
 from tests.builders import NOW_MS, a_campaign
 from tests.faults.faulty import (
     Faults,
@@ -141,7 +142,7 @@ class Schedule:
         town.ledger = DynamoLedger(dynamo, "accounts", "packets", "campaigns")
         town.campaigns = DynamoCampaigns(dynamo, "campaigns")
         town.quotas = FaultyQuotas(town.reserved, self.wire)
-        town.board = FaultyBoard(town.memory, self.wire)
+        town.board = PartedBoard(FaultyBoard(town.memory, self.wire), clock=town.clock)
         memories = [RecalledEmptied(town.board, clock=town.clock) for _ in range(3)]
         town.recall = lambda: self.random.choice(memories)
         town.payouts = self.queue

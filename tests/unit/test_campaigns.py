@@ -320,7 +320,7 @@ def test_a_preheat_brings_back_what_the_cache_has_lost(office: Office) -> None:
 
 
 class BoardThatIsAway(FakeBoard):
-    def load(self, packet: Packet, shares: Sequence[ShareFate]) -> None:
+    def load(self, packet: Packet, shares: Sequence[ShareFate], part: int | None = None) -> None:
         raise Unavailable("the cache does not answer")
 
 

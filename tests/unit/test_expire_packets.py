@@ -145,7 +145,9 @@ def test_a_cache_that_is_away_delays_the_close_but_not_the_refund(town: Town) ->
         def close(self, packet_id: str) -> None:
             raise CacheAway(packet_id)
 
-        def load(self, packet: Packet, shares: Sequence[ShareFate]) -> None:
+        def load(
+            self, packet: Packet, shares: Sequence[ShareFate], part: int | None = None
+        ) -> None:
             raise CacheAway(packet.packet_id)
 
     packet = town.send()
@@ -165,7 +167,9 @@ def test_a_cache_that_hangs_is_asked_once_for_loads_in_a_sweep(town: Town) -> No
     asked = []
 
     class Hanging(FakeBoard):
-        def load(self, packet: Packet, shares: Sequence[ShareFate]) -> None:
+        def load(
+            self, packet: Packet, shares: Sequence[ShareFate], part: int | None = None
+        ) -> None:
             asked.append(packet.packet_id)
             raise CacheAway(packet.packet_id)
 
@@ -206,10 +210,12 @@ def test_a_packet_that_a_full_cache_refuses_does_not_hold_up_the_others(town: To
     first, *others = [town.send() for _ in range(3)]
 
     class Full(FakeBoard):
-        def load(self, packet: Packet, shares: Sequence[ShareFate]) -> None:
+        def load(
+            self, packet: Packet, shares: Sequence[ShareFate], part: int | None = None
+        ) -> None:
             if packet.packet_id == first.packet_id:
                 raise Unavailable("OOM command not allowed")
-            super().load(packet, shares)
+            super().load(packet, shares, part)
 
     town.pass_time(61_000)
     town.board = Full(town.clock)

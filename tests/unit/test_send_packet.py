@@ -20,7 +20,7 @@ from tests.town import Town, an_order
 
 
 class BoardThatIsAway(FakeBoard):
-    def load(self, packet: Packet, shares: Sequence[ShareFate]) -> None:
+    def load(self, packet: Packet, shares: Sequence[ShareFate], part: int | None = None) -> None:
         raise Unavailable("the cache does not answer")
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from redpacket.adapters import keys
@@ -15,12 +17,14 @@ from redpacket.domain.claim import (
     GrabStatus,
     ShareFate,
 )
-from redpacket.domain.packet import Packet, PacketStatus
+from redpacket.domain.packet import Packet, PacketStatus, part_id, part_size
 
 # The fields of a packet's hash that are no users (lua/lib/state.lua).
 _STATE, _TERMS = "#", "="
 _GATED = "!"
 """Follows the terms of a packet that has rules."""
+_FORGETFUL = "?"
+"""Follows the terms, and that, of a part whose notes may be lost."""
 
 _REFUSED_BY_LETTER = {"E": GrabStatus.PACKET_EMPTIED, "C": GrabStatus.PACKET_EXPIRED}
 
@@ -32,7 +36,7 @@ _PAIRS_PER_LOAD = 1_000
 
 
 class RedisClaims(Cache):
-    """Implements ClaimBoard."""
+    """Implements PartBoard."""
 
     def __init__(self, client: Client) -> None:
         super().__init__(client)
@@ -47,16 +51,18 @@ class RedisClaims(Cache):
         with self.translated():
             # The crowd loses, and one native read is cheaper than any script: ADR 0002.
             owned_no, state, marked = self.client.hmget(key, [user_id, _STATE, _TERMS])
-        terms, is_gated = _unmarked(marked)
+        terms, is_gated, is_certain = _unmarked(marked)
         if owned_no:
             return GrabOutcome(GrabStatus.ALREADY_CLAIMED, int(owned_no), terms, is_gated)
         if not state:
             return GrabOutcome(GrabStatus.PACKET_NOT_LOADED)
         if refused := _REFUSED_BY_LETTER.get(str(state)[0]):
-            return GrabOutcome(refused, None, terms)
+            return GrabOutcome(refused, None, terms, is_certain=is_certain)
         if is_gated:
-            return GrabOutcome(GrabStatus.PACKET_GATED, None, terms, is_gated)
-        return self._take(packet_id, user_id, terms, is_gated=False)
+            gated = GrabStatus.PACKET_GATED
+            return GrabOutcome(gated, None, terms, is_gated, is_certain=is_certain)
+        outcome = self._take(packet_id, user_id, terms, is_gated=False)
+        return outcome if is_certain else replace(outcome, is_certain=False)
 
     def take(self, packet_id: str, user_id: str, terms: str) -> GrabOutcome:
         return self._take(packet_id, user_id, terms, is_gated=True)
@@ -78,11 +84,41 @@ class RedisClaims(Cache):
         status, _, number = answer.partition(" ")
         return AdmitOutcome(AdmitStatus(status), int(number or 0))
 
-    def load(self, packet: Packet, shares: Sequence[ShareFate]) -> None:
-        key = keys.board(packet.packet_id)
-        terms = packet.terms
+    def load(
+        self,
+        packet: Packet,
+        shares: Sequence[ShareFate],
+        part: int | None = None,  # noqa: ARG002 - a packet that isn't cut is one part
+    ) -> None:
+        marks = "" if packet.rules.is_plain else _GATED
+        self._bring(packet.packet_id, packet, packet.terms.count, shares, marks)
+
+    def load_part(
+        self, packet: Packet, part: int, shares: Sequence[ShareFate], *, is_whole: bool
+    ) -> None:
+        marks = ("" if packet.rules.is_plain else _GATED) + ("" if is_whole else _FORGETFUL)
+        count = part_size(packet, part)
+        self._bring(part_id(packet.packet_id, part), packet, count, shares, marks)
+
+    def note(self, board_id: str, numbers: Mapping[str, int]) -> None:
+        pairs = list(numbers.items())
+        with self.translated():
+            for start in range(0, len(pairs), _PAIRS_PER_LOAD):
+                args: list[str | int] = [0, "", "", "", 0, ""]
+                args += chain.from_iterable(pairs[start : start + _PAIRS_PER_LOAD])
+                self.run(self._load, keys.board(board_id), *args)
+
+    def _bring(
+        self,
+        board_id: str,
+        packet: Packet,
+        count: int,
+        shares: Sequence[ShareFate],
+        marks: str,
+    ) -> None:
+        key = keys.board(board_id)
         keep_until_ms = packet.expires_at_ms + _KEEP_AFTER_EXPIRY_MS
-        window_and_count = f"{packet.starts_at_ms:013d}{packet.expires_at_ms:013d}{terms.count:07d}"
+        window_and_count = f"{packet.starts_at_ms:013d}{packet.expires_at_ms:013d}{count:07d}"
         numbers = {share.share_no for share in shares}
         durable_no = max(numbers, default=0)
         free = ",".join(str(no) for no in range(1, durable_no) if no not in numbers)
@@ -91,12 +127,11 @@ class RedisClaims(Cache):
             (share.taker.user_id, share.share_no) for share in shares if share.taker
         ]
         last_start = max(0, (len(pairs) - 1) // _PAIRS_PER_LOAD * _PAIRS_PER_LOAD)
-        marked_terms = str(terms) if packet.rules.is_plain else f"{terms}{_GATED}"
         with self.translated():
             for start in range(0, last_start + 1, _PAIRS_PER_LOAD):
-                letter = _letter(packet, shares) if start == last_start else ""
-                args: list[str | int] = [keep_until_ms, letter, window_and_count, marked_terms]
-                args += [durable_no, free]
+                letter = _letter(packet, count, shares) if start == last_start else ""
+                args: list[str | int] = [keep_until_ms, letter, window_and_count]
+                args += [f"{packet.terms}{marks}", durable_no, free]
                 for user_id, share_no in pairs[start : start + _PAIRS_PER_LOAD]:
                     args += [user_id, share_no]
                 self.run(self._load, key, *args)
@@ -129,13 +164,15 @@ class RedisClaims(Cache):
         return frozenset(fields.keys() - {_STATE, _TERMS}) if is_emptied else None
 
 
-def _unmarked(terms: object) -> tuple[str, bool]:
-    text = str(terms or "")
-    return text.removesuffix(_GATED), text.endswith(_GATED)
+def _unmarked(marked: object) -> tuple[str, bool, bool]:
+    """Return the terms, whether there are rules, and whether a refusal is certain."""
+    text = str(marked or "")
+    terms = text.rstrip(_GATED + _FORGETFUL)
+    marks = text[len(terms) :]
+    return terms, _GATED in marks, _FORGETFUL not in marks
 
 
-def _letter(packet: Packet, shares: Sequence[ShareFate]) -> str:
+def _letter(packet: Packet, count: int, shares: Sequence[ShareFate]) -> str:
     # The script itself sees that all is handed out; to latecomers that is "emptied", not "expired".
     claimed_count = sum(share.fate is Fate.CLAIMED for share in shares)
-    is_open = packet.status is PacketStatus.OPEN or claimed_count == packet.terms.count
-    return "O" if is_open else "C"
+    return "O" if packet.status is PacketStatus.OPEN or claimed_count == count else "C"

@@ -29,13 +29,17 @@ class GrabOutcome:
     """The cache's answer: *share_no* with CLAIMED and ALREADY_CLAIMED, else None.
 
     *terms* are the packet's in their canonical form, with either of them and with PACKET_GATED, and
-    with PACKET_EMPTIED if they were at hand; *is_gated* tells that the packet has rules.
+    with PACKET_EMPTIED if they were at hand; *is_gated* tells that the packet has rules. *part* is
+    the one to load with PACKET_NOT_LOADED. Not *is_certain*: the cache may have forgotten that this
+    user has a share, and only the ledger can refuse them.
     """
 
     status: GrabStatus
     share_no: int | None = None
     terms: str = ""
     is_gated: bool = False
+    part: int = 0
+    is_certain: bool = True
 
 
 class AdmitStatus(StrEnum):
@@ -55,11 +59,12 @@ class AdmitOutcome:
     """The cache's answer to who wants to open: *number* depends on the status.
 
     With ADMITTED it is when the admission ends, in ms; with CROWDED when the first of the others'
-    does; with ALREADY_CLAIMED the share number; else 0.
+    does; with ALREADY_CLAIMED the share number; else 0. *part* is as in GrabOutcome.
     """
 
     status: AdmitStatus
     number: int = 0
+    part: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,8 @@ PACKET_ID_BYTES = 16
 PARTS_MAX = 64
 """Whoever finds every part of a packet empty has asked this many."""
 
+_CUT = "~"
+
 # What `secrets.token_urlsafe(PACKET_ID_BYTES)` makes; "~" and how many parts it is cut into follow,
 # so that every key is a function of the id. Checked before an id enters a key: a brace would move a
 # Redis slot.
@@ -103,7 +105,7 @@ class Packet:
 
 def part_count(packet_id: str) -> int:
     """Return how many parts a packet is cut into: 1 for nearly every packet (docs/adr/0009)."""
-    _, _, count = packet_id.partition("~")
+    _, _, count = packet_id.partition(_CUT)
     return int(count or 1)
 
 
@@ -115,6 +117,48 @@ def part_of_share(packet_id: str, share_no: int) -> int:
 def part_of_user(packet_id: str, user_id: str) -> int:
     """Return the part where a user's claim begins; any stable hash will do."""
     return crc32(user_id.encode()) % part_count(packet_id)
+
+
+def other_parts(packet_id: str, user_id: str) -> list[int]:
+    """Return the parts that a user tries where their own is emptied, always in the same order.
+
+    Neighbours in one part begin at different others, so that no single one gets all of them.
+    """
+    parts = part_count(packet_id)
+    home = part_of_user(packet_id, user_id)
+    first = crc32(user_id.encode()) // parts % (parts - 1)
+    return [(home + 1 + (first + step) % (parts - 1)) % parts for step in range(parts - 1)]
+
+
+def part_id(packet_id: str, part: int) -> str:
+    """Return the id under which a part is a packet of its own in the cache."""
+    return f"{packet_id}.{part}"
+
+
+def part_size(packet: Packet, part: int) -> int:
+    """Return how many shares a part has."""
+    return len(range(part, packet.terms.count, part_count(packet.packet_id)))
+
+
+def local_no(packet_id: str, share_no: int) -> int:
+    """Return a share's number within its part, where they are counted from 1."""
+    return (share_no - 1) // part_count(packet_id) + 1
+
+
+def share_no_of(packet_id: str, part: int, number: int) -> int:
+    """Return the share that has a number within a part."""
+    return (number - 1) * part_count(packet_id) + part + 1
+
+
+def cut_id(packet_id: str, count: int, part_share_count: int) -> str:
+    """Return the id of a packet that is cut into parts of about *part_share_count* shares."""
+    parts = min(-(-count // part_share_count), PARTS_MAX)
+    return f"{packet_id}{_CUT}{parts}" if parts > 1 else packet_id
+
+
+def is_cut(packet_id: str) -> bool:
+    """Tell whether a packet has parts."""
+    return _CUT in packet_id
 
 
 def check_packet_id(packet_id: str) -> str:

@@ -137,6 +137,11 @@ def campaign_count_max() -> int:
     return int(_required("CAMPAIGN_COUNT_MAX"))
 
 
+def part_share_count() -> int:
+    """Return PART_SHARE_COUNT: a campaign's packet of more shares is cut into parts."""
+    return int(_required("PART_SHARE_COUNT"))
+
+
 def close_grace_ms() -> int:
     """Return CLOSE_GRACE_S in ms: the time between closing a packet and refunding it."""
     return int(_required("CLOSE_GRACE_S")) * 1000

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from redpacket.adapters.pinyin import PinyinPhrases
     from redpacket.adapters.public_tokens import KeyedTokens
     from redpacket.adapters.redis_cache import Client
-    from redpacket.adapters.redis_claims import RedisClaims
     from redpacket.adapters.redis_draws import RedisDraws
     from redpacket.adapters.redis_limits import RedisLimits
     from redpacket.adapters.sqs_payouts import SqsDeadLetters, SqsPayouts
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from redpacket.flows.recall_table import RecalledTables
     from redpacket.flows.reconcile import Reconciliation
     from redpacket.flows.send_packet import SendOrder
+    from redpacket.flows.try_parts import PartedBoard
     from redpacket.ports import Profile, Request
 
 _CACHE_TIMEOUT_S = 0.5
@@ -195,11 +195,12 @@ def _cache_client() -> Client:
 
 
 @cache
-def board() -> RedisClaims:
+def board() -> PartedBoard:
     """Return the claim board on the cache."""
     from redpacket.adapters.redis_claims import RedisClaims
+    from redpacket.flows.try_parts import PartedBoard
 
-    return RedisClaims(_cache_client())
+    return PartedBoard(RedisClaims(_cache_client()), clock=clock)
 
 
 @cache
@@ -325,6 +326,7 @@ def send_packet(order: SendOrder) -> Packet:
         journal=journal,
         new_id=secrets.token_urlsafe,
         new_seed=secrets.token_bytes,
+        part_share_count=settings.part_share_count(),
     )
 
 

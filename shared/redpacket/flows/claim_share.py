@@ -6,7 +6,7 @@ cache lost its tail in a failover, the ledger is right and the cache is correcte
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from redpacket.domain.claim import (
@@ -30,7 +30,7 @@ from redpacket.domain.errors import (
     Rejected,
     Unavailable,
 )
-from redpacket.domain.packet import Person
+from redpacket.domain.packet import Person, part_of_share
 from redpacket.domain.split import Terms, share_amount_fen
 from redpacket.flows.campaign_quota import EXHAUSTED
 from redpacket.flows.load_packet import load_packet
@@ -82,10 +82,10 @@ def claim_share(packet_id: str, taker: Person, *, gate: Gate, desk: Desk) -> Cla
     for _ in range(_TRIES):
         if desk.emptied.refuses(packet_id, taker.user_id):
             raise PacketEmptied(_REFUSALS[GrabStatus.PACKET_EMPTIED][1])
-        outcome = desk.board.grab(packet_id, taker.user_id)
-        if outcome.status is GrabStatus.PACKET_GATED:
+        outcome = asked = desk.board.grab(packet_id, taker.user_id)
+        if asked.status is GrabStatus.PACKET_GATED:
             try:
-                entered = gate.enter(Terms.parse(outcome.terms))
+                entered = gate.enter(Terms.parse(asked.terms))
             except (CampaignPaused, QuotaExhausted):
                 # After a failover the cache may not know an owner any more (I5). Whoever is refused
                 # for want of a passphrase or a token can give it again, and then hears of it.
@@ -94,7 +94,8 @@ def claim_share(packet_id: str, taker: Person, *, gate: Gate, desk: Desk) -> Cla
                 raise
             if isinstance(entered, Admission):
                 return entered
-            outcome = entered or desk.board.take(packet_id, taker.user_id, outcome.terms)
+            outcome = entered or desk.board.take(packet_id, taker.user_id, asked.terms)
+            outcome = replace(outcome, is_certain=asked.is_certain)
         claim = _claim_of(packet_id, taker, outcome, gate, desk)
         if claim:
             return claim
@@ -108,9 +109,10 @@ def _claim_of(
     """Turn the cache's answer into the ledger's; None where the cache has been corrected."""
     if refusal := _REFUSALS.get(outcome.status):
         error, detail = refusal
-        # After a failover a cache in time for the end may not know an owner any more (I5). Whom
-        # an emptied packet refuses is not looked up: that is the crowd.
-        if error is PacketExpired and (
+        # After a failover a cache in time for the end may not know an owner any more, nor does a
+        # part that lost its notes (I5). Whom else an emptied packet refuses is not looked up: that
+        # is the crowd.
+        if (error is PacketExpired or not outcome.is_certain) and (
             owned := desk.packets.find_share_of(packet_id, taker.user_id)
         ):
             return Claim(owned, is_new=False)
@@ -118,7 +120,7 @@ def _claim_of(
             desk.emptied.remember(packet_id, outcome.terms)
         raise error(detail)
     if outcome.status is GrabStatus.PACKET_NOT_LOADED:
-        load_packet(packet_id, packets=desk.packets, board=desk.board)
+        load_packet(packet_id, outcome.part, packets=desk.packets, board=desk.board)
         return None
     if outcome.status is GrabStatus.ALREADY_CLAIMED:
         owned = desk.packets.find_share_of(packet_id, taker.user_id)
@@ -178,7 +180,8 @@ def _make_durable(share: ShareFate, taker: Person, quota: Quota | None, desk: De
     if recorded is RecordStatus.SHARE_TAKEN:
         desk.journal.event("share_collision", packet_id=share.packet_id, share_no=share.share_no)
         desk.board.disown(share.packet_id, taker.user_id, share.share_no)
-        load_packet(share.packet_id, packets=desk.packets, board=desk.board)
+        part = part_of_share(share.packet_id, share.share_no)
+        load_packet(share.packet_id, part, packets=desk.packets, board=desk.board)
         return None
     owned = desk.packets.find_share_of(share.packet_id, taker.user_id)
     if owned is None:

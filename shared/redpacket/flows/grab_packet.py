@@ -142,4 +142,5 @@ class _GrabGate:
             wait_ms = max(1, outcome.number - self.desk.clock.now_ms())
             raise RateLimited("all places to open are taken: try again", -(-wait_ms // 1000))
         share_no = outcome.number or None
-        return GrabOutcome(GrabStatus(outcome.status), share_no, str(terms), is_gated=True)
+        status = GrabStatus(outcome.status)
+        return GrabOutcome(status, share_no, str(terms), is_gated=True, part=outcome.part)

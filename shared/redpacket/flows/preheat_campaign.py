@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from redpacket.domain.errors import InvariantViolated, Unavailable
-from redpacket.domain.packet import PacketStatus
+from redpacket.domain.packet import PacketStatus, part_count
 from redpacket.flows.edit_campaign import get_campaign
 from redpacket.ports import Campaigns, ClaimBoard, Clock, Journal, Packets
 
@@ -64,6 +64,7 @@ def _load(packet_id: str, *, packets: Packets, board: ClaimBoard) -> bool | None
         raise InvariantViolated(msg)
     if packet.status is PacketStatus.CLOSED:
         return None
-    board.load(packet, packets.list_shares(packet_id))
+    for part in range(part_count(packet_id)):
+        board.load(packet, packets.list_part_shares(packet_id, part), part)
     packets.mark_loaded(packet)
     return True

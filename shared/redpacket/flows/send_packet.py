@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from redpacket.domain.campaign import Campaign
 from redpacket.domain.errors import InvalidRequest, Rejected, Unavailable
 from redpacket.domain.ledger import Transfer, TransferKind, escrow_account, user_account
-from redpacket.domain.packet import PACKET_ID_BYTES, Kind, Packet, Person, Rules
+from redpacket.domain.packet import PACKET_ID_BYTES, Kind, Packet, Person, Rules, cut_id
 from redpacket.domain.split import SEED_BYTES, Split, Terms, check_possible
 from redpacket.ports import ClaimBoard, Clock, Journal, Ledger, Packets, Request
 
@@ -47,8 +47,11 @@ def send_packet(
     journal: Journal,
     new_id: Callable[[int], str],
     new_seed: Callable[[int], bytes],
+    part_share_count: int,
 ) -> Packet:
     """Return the packet that this request made, now or the first time.
+
+    A campaign's packet of more shares than *part_share_count* is cut into parts.
 
     Raises InvalidRequest, SplitImpossible, CampaignPaused, CampaignEnded, InsufficientFunds,
     IdempotencyKeyReused, Busy, Unavailable; none of them moves money, but after Unavailable only
@@ -56,7 +59,10 @@ def send_packet(
     """
     # Whether the campaign still gives is a condition of the funding: a repeat gets its first
     # answer, whatever became of the campaign since.
-    packet = _packet_of(order, clock.now_ms(), new_id(PACKET_ID_BYTES), new_seed(SEED_BYTES))
+    packet_id = new_id(PACKET_ID_BYTES)
+    if order.campaign:
+        packet_id = cut_id(packet_id, order.count, part_share_count)
+    packet = _packet_of(order, clock.now_ms(), packet_id, new_seed(SEED_BYTES))
     try:
         _check(order, packet.terms)
     except Rejected:

@@ -1,0 +1,254 @@
+"""A hot packet in parts: each user begins at one of them, and tries the others once it is emptied.
+
+To the cache each part is a packet by itself, in a slot of its own; money, terms and the numbers
+that users hear of stay one packet's. What somebody takes elsewhere is noted where they begin,
+before it becomes durable: whoever asks again is answered by the first read, and so is the crowd
+that comes too late.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from redpacket.domain.claim import (
+    AdmitOutcome,
+    AdmitStatus,
+    GrabOutcome,
+    GrabStatus,
+    ShareFate,
+)
+from redpacket.domain.packet import (
+    Packet,
+    is_cut,
+    local_no,
+    other_parts,
+    part_count,
+    part_id,
+    part_of_share,
+    part_of_user,
+    share_no_of,
+)
+from redpacket.flows.recall_emptied import KEPT_MS
+from redpacket.ports import Clock, PartBoard
+
+_REMEMBERED_MAX = 10_000
+"""Parts that a process remembers as emptied: about 1 MB."""
+
+Outcome = TypeVar("Outcome", GrabOutcome, AdmitOutcome)
+
+
+class PartedBoard:
+    """Implements ClaimBoard; a packet that isn't cut goes straight through."""
+
+    def __init__(self, board: PartBoard, *, clock: Clock) -> None:
+        self._board = board
+        self._clock = clock
+        self._emptied = _EmptiedParts(clock)
+
+    def grab(self, packet_id: str, user_id: str) -> GrabOutcome:
+        """Read where the user begins, and elsewhere only once that is emptied."""
+        if not is_cut(packet_id):
+            return self._board.grab(packet_id, user_id)
+
+        def ask(part: str) -> GrabOutcome:
+            return self._board.grab(part, user_id)
+
+        # Read whatever is remembered: only here is everything known of this user.
+        home = part_of_user(packet_id, user_id)
+        at_home = ask(part_id(packet_id, home))
+        self._emptied.learn(part_id(packet_id, home), at_home)
+        if at_home.status is not GrabStatus.PACKET_EMPTIED:
+            return self._told(packet_id, user_id, home, at_home)
+        found = self._first_left(packet_id, other_parts(packet_id, user_id), ask)
+        outcome = self._told(packet_id, user_id, *found) if found else GrabOutcome(at_home.status)
+        return replace(outcome, is_certain=at_home.is_certain)
+
+    def take(self, packet_id: str, user_id: str, terms: str) -> GrabOutcome:
+        """Take a number of the first part that has one left."""
+        if not is_cut(packet_id):
+            return self._board.take(packet_id, user_id, terms)
+
+        def ask(part: str) -> GrabOutcome:
+            return self._board.take(part, user_id, terms)
+
+        found = self._first_left(packet_id, _all_parts(packet_id, user_id), ask)
+        if found is None:
+            return GrabOutcome(GrabStatus.PACKET_EMPTIED)
+        return self._told(packet_id, user_id, *found)
+
+    def admit(
+        self, packet_id: str, user_id: str, *, life_ms: int, admitted_max: int
+    ) -> AdmitOutcome:
+        """Admit to the first part that has something left; each has its share of the places."""
+        if not is_cut(packet_id):
+            return self._board.admit(packet_id, user_id, life_ms=life_ms, admitted_max=admitted_max)
+        places = -(-admitted_max // part_count(packet_id))
+
+        def ask(part: str) -> AdmitOutcome:
+            return self._board.admit(part, user_id, life_ms=life_ms, admitted_max=places)
+
+        found = self._first_left(packet_id, _all_parts(packet_id, user_id), ask)
+        if found is None:
+            return AdmitOutcome(AdmitStatus.PACKET_EMPTIED)
+        part, outcome = found
+        if outcome.status is AdmitStatus.ALREADY_CLAIMED:
+            outcome = replace(outcome, number=_share_no(packet_id, part, outcome.number))
+        return replace(outcome, part=part)
+
+    def load(self, packet: Packet, shares: Sequence[ShareFate], part: int | None = None) -> None:
+        """Bring parts up to the ledger, and their users' numbers to where those begin."""
+        packet_id = packet.packet_id
+        if not is_cut(packet_id):
+            self._board.load(packet, shares)
+            return
+        own: dict[int, list[ShareFate]] = defaultdict(list)
+        notes: dict[int, dict[str, int]] = defaultdict(dict)
+        for share in shares:
+            of_share = part_of_share(packet_id, share.share_no)
+            own[of_share].append(replace(share, share_no=local_no(packet_id, share.share_no)))
+            if share.taker:
+                home = part_of_user(packet_id, share.taker.user_id)
+                if home != of_share:
+                    notes[home][share.taker.user_id] = -share.share_no
+        # One part's fates don't tell who begins there and has a share of another one. Before the
+        # start nobody has.
+        is_whole = part is None or self._clock.now_ms() < packet.starts_at_ms
+        for number in range(part_count(packet_id)) if part is None else (part,):
+            self._board.load_part(packet, number, own[number], is_whole=is_whole)
+            self._emptied.forget(part_id(packet_id, number))
+        for home, numbers in notes.items():
+            self._board.note(part_id(packet_id, home), numbers)
+
+    def disown(self, packet_id: str, user_id: str, share_no: int) -> None:
+        """Take a number from a user who does not own it, and its note."""
+        if not is_cut(packet_id):
+            self._board.disown(packet_id, user_id, share_no)
+            return
+        of_share, home = part_of_share(packet_id, share_no), part_of_user(packet_id, user_id)
+        for part in dict.fromkeys((of_share, home)):
+            number = _number(packet_id, part, share_no)
+            self._board.disown(part_id(packet_id, part), user_id, number)
+
+    def give_back(self, packet_id: str, user_id: str, share_no: int, *, owned_no: int) -> None:
+        """Swap a number for the one that the user owns, wherever either is."""
+        if not is_cut(packet_id):
+            self._board.give_back(packet_id, user_id, share_no, owned_no=owned_no)
+            return
+        home = part_of_user(packet_id, user_id)
+        owned = _number(packet_id, home, owned_no)
+        if part_of_share(packet_id, share_no) == home:
+            number = local_no(packet_id, share_no)
+            self._board.give_back(part_id(packet_id, home), user_id, number, owned_no=owned)
+        else:
+            self.free(packet_id, user_id, share_no)
+            self._board.note(part_id(packet_id, home), {user_id: owned})
+
+    def free(self, packet_id: str, user_id: str, share_no: int) -> None:
+        """Offer a number again in its part."""
+        if not is_cut(packet_id):
+            self._board.free(packet_id, user_id, share_no)
+            return
+        of_share, home = part_of_share(packet_id, share_no), part_of_user(packet_id, user_id)
+        # First where the number is: a note that is left leads here again.
+        self._board.free(part_id(packet_id, of_share), user_id, local_no(packet_id, share_no))
+        if of_share != home:
+            self._board.disown(part_id(packet_id, home), user_id, -share_no)
+
+    def close(self, packet_id: str) -> None:
+        """Close every part."""
+        for board_id in _board_ids(packet_id):
+            self._board.close(board_id)
+
+    def holders(self, packet_id: str) -> dict[str, int]:
+        """Return what every user would be told; none unless all parts are loaded."""
+        if not is_cut(packet_id):
+            return self._board.holders(packet_id)
+        found: dict[str, int] = {}
+        for part, board_id in enumerate(_board_ids(packet_id)):
+            numbers = self._board.holders(board_id)
+            if not numbers:
+                return {}  # not loaded, or nobody's yet: nothing to compare with
+            for user_id, number in numbers.items():
+                # What they would be told stands where they begin.
+                if part_of_user(packet_id, user_id) == part or user_id not in found:
+                    found[user_id] = _share_no(packet_id, part, number)
+        return found
+
+    def emptied_by(self, packet_id: str) -> frozenset[str] | None:
+        """Return who emptied a packet that isn't cut: others are not small."""
+        return None if is_cut(packet_id) else self._board.emptied_by(packet_id)
+
+    def _first_left(
+        self, packet_id: str, parts: Iterable[int], ask: Callable[[str], Outcome]
+    ) -> tuple[int, Outcome] | None:
+        """Ask part after part until one is not emptied; None where all are."""
+        for part in parts:
+            board_id = part_id(packet_id, part)
+            if self._emptied.has(board_id):
+                continue
+            outcome = ask(board_id)
+            if not self._emptied.learn(board_id, outcome):
+                return part, outcome
+        return None
+
+    def _told(self, packet_id: str, user_id: str, part: int, outcome: GrabOutcome) -> GrabOutcome:
+        """Return a part's answer as the packet's, and note a number where the user begins."""
+        if outcome.share_no is None:
+            return replace(outcome, part=part)
+        if not outcome.terms:
+            # A note that came before the rest: what the claim counts against isn't known yet.
+            return GrabOutcome(GrabStatus.PACKET_NOT_LOADED, part=part)
+        share_no = _share_no(packet_id, part, outcome.share_no)
+        home = part_of_user(packet_id, user_id)
+        if part != home:
+            self._board.note(part_id(packet_id, home), {user_id: -share_no})
+        return replace(outcome, share_no=share_no, part=part)
+
+
+class _EmptiedParts:
+    """Which parts were emptied within the last second, as one process knows them."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._seen_at_ms: dict[str, int] = {}
+
+    def has(self, board_id: str) -> bool:
+        seen_at_ms = self._seen_at_ms.get(board_id)
+        # A number that comes back is offered when this is over (lua/packet_amend.lua).
+        return seen_at_ms is not None and 0 <= self._clock.now_ms() - seen_at_ms < KEPT_MS
+
+    def learn(self, board_id: str, outcome: GrabOutcome | AdmitOutcome) -> bool:
+        """Remember a part's answer; return whether it is emptied."""
+        if outcome.status.value != GrabStatus.PACKET_EMPTIED.value:
+            self.forget(board_id)
+            return False
+        if len(self._seen_at_ms) >= _REMEMBERED_MAX:
+            self._seen_at_ms.clear()
+        self._seen_at_ms[board_id] = self._clock.now_ms()
+        return True
+
+    def forget(self, board_id: str) -> None:
+        self._seen_at_ms.pop(board_id, None)
+
+
+def _all_parts(packet_id: str, user_id: str) -> list[int]:
+    return [part_of_user(packet_id, user_id), *other_parts(packet_id, user_id)]
+
+
+def _board_ids(packet_id: str) -> list[str]:
+    if not is_cut(packet_id):
+        return [packet_id]
+    return [part_id(packet_id, part) for part in range(part_count(packet_id))]
+
+
+def _number(packet_id: str, part: int, share_no: int) -> int:
+    """Return how a part writes a share: its own by their number in it, others' below 0."""
+    is_own = part_of_share(packet_id, share_no) == part
+    return local_no(packet_id, share_no) if is_own else -share_no
+
+
+def _share_no(packet_id: str, part: int, number: int) -> int:
+    return share_no_of(packet_id, part, number) if number > 0 else -number
