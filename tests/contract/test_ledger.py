@@ -420,8 +420,9 @@ def test_a_hundred_takers_and_more_are_read_in_calls_that_are_allowed(books: Boo
     assert [taker.user_id for taker in found] == ["user-250"]
 
 
-def test_a_scan_brings_packets_takers_and_shares_of_no_packet(books: Books) -> None:
-    packet, lost = books.sent(), books.sent()
+@pytest.mark.parametrize("parts", [1, 3])
+def test_a_scan_brings_packets_takers_and_shares_of_no_packet(books: Books, parts: int) -> None:
+    packet, lost = books.sent(parts=parts), books.sent(parts=parts)
     share = _claimed(books, packet, 1, "ann")
     stray = _claimed(books, lost, 2, "bob")
 

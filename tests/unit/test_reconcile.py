@@ -10,9 +10,11 @@ from redpacket.adapters.dynamo_packets import DynamoPackets
 from redpacket.domain.checks import Difference, PacketFacts
 from redpacket.domain.claim import ShareFate, Taker
 from redpacket.domain.errors import CacheAway, Unavailable
+from redpacket.domain.packet import Packet, part_count
 from redpacket.flows.audit_packet import audit_packet
 from redpacket.flows.reconcile import Reconciliation, reconcile
 from redpacket.ports import DeadLetters
+from tests.builders import a_campaign
 from tests.fakes import FakeBoard, FakeDeadLetters
 from tests.town import Town
 
@@ -53,6 +55,58 @@ def _row(town: Town, table: str, key: dict[str, str]) -> dict[str, dict[str, str
 
 def _rules(found: list[Difference]) -> set[tuple[str, str]]:
     return {(difference.rule, difference.subject) for difference in found}
+
+
+def _town_with_a_cut_packet() -> tuple[Town, Packet]:
+    town = Town()
+    town.part_share_count = 3
+    campaign = a_campaign()
+    town.campaigns.create(campaign)
+    packet = town.send(campaign=campaign, count=9)
+    assert part_count(packet.packet_id) == 3
+    for number in range(7):
+        town.grab(packet, f"user-{number}")
+    town.settle()
+    return town, packet
+
+
+def test_a_packet_in_parts_in_order_has_no_differences() -> None:
+    town, _ = _town_with_a_cut_packet()
+
+    result = town.reconcile()
+
+    assert (result.differences, result.is_complete, result.packet_count) == ([], True, 1)
+
+
+def test_a_lost_share_of_a_packet_in_parts_is_found() -> None:
+    town, packet = _town_with_a_cut_packet()
+    share = town.packets.list_shares(packet.packet_id)[4]
+    town.dynamo.tables["packets"].pop(_key(keys.share(packet.packet_id, share.share_no)))
+
+    found = {difference.rule for difference in town.reconcile().differences}
+
+    assert found == {"I2", "I4"}
+
+
+def test_parts_of_a_packet_that_does_not_exist_are_found() -> None:
+    town, packet = _town_with_a_cut_packet()
+    town.dynamo.tables["packets"].pop(_key(keys.packet(packet.packet_id)))
+
+    found = [difference.rule for difference in town.reconcile().differences]
+
+    assert found.count("I3") == 7
+    assert set(found) == {"I2", "I3"}
+
+
+def test_a_cache_that_lost_a_tail_of_one_part_is_told_of() -> None:
+    town, packet = _town_with_a_cut_packet()
+    share = next(s for s in town.packets.list_shares(packet.packet_id) if s.taker)
+    assert share.taker
+    town.board.disown(packet.packet_id, share.taker.user_id, share.share_no)
+
+    (difference,) = town.reconcile().differences
+
+    assert (difference.rule, difference.expected, difference.actual) == ("cache", share.share_no, 0)
 
 
 def test_a_town_in_order_has_no_differences() -> None:

@@ -26,7 +26,7 @@ from redpacket.domain.claim import (
     Taker,
 )
 from redpacket.domain.errors import InvariantViolated
-from redpacket.domain.packet import Packet, PacketStatus, Rules, part_count
+from redpacket.domain.packet import Packet, PacketStatus, Rules, is_cut, part_count
 from redpacket.ports import ListItem
 
 if TYPE_CHECKING:
@@ -245,8 +245,12 @@ class DynamoPackets:
         self, escrows_fen: Mapping[str, int]
     ) -> Iterator[PacketFacts | Taker | ShareFate]:
         rows = self._dynamo.scan(self._table)
-        for _, partition in groupby(rows, key=lambda row: row["pk"]):
-            yield from _facts(partition, escrows_fen)
+        for pk, partition in groupby(rows, key=lambda row: str(row["pk"])):
+            packet_id = keys.packet_of_part(pk)
+            if packet_id is None:
+                yield from self._facts(partition, escrows_fen)
+            elif self.find_packet(packet_id) is None:
+                yield from map(items.share_of, partition)
 
     def list_sent(self, user_id: str, year: int | None) -> list[ListItem]:
         return [_list_item(row, "total_fen") for row in self._list(keys.sent_list(user_id), year)]
@@ -254,6 +258,31 @@ class DynamoPackets:
     def list_received(self, user_id: str, year: int | None) -> list[ListItem]:
         rows = self._list(keys.received_list(user_id), year)
         return [_list_item(row, "amount_fen") for row in rows]
+
+    def _facts(
+        self, partition: Iterable[dict[str, Any]], escrows_fen: Mapping[str, int]
+    ) -> Iterator[PacketFacts | Taker | ShareFate]:
+        # Only reconciliation scans.
+        from redpacket.domain.checks import PacketFacts
+        from redpacket.domain.ledger import escrow_account
+
+        packet: Packet | None = None
+        shares: list[ShareFate] = []
+        for row in partition:
+            sort_key = str(row["sk"])
+            if sort_key == keys.PACKET:
+                packet = items.packet_of(row)
+            elif sort_key.startswith(keys.SHARE_PREFIX):
+                shares.append(items.share_of(row))
+            elif sort_key.startswith(keys.TAKER_PREFIX):
+                yield items.taker_of(row)
+        if packet is None:
+            yield from shares
+            return
+        if is_cut(packet.packet_id):
+            # Read again rather than kept: a scan comes by its parts in any order, far apart.
+            shares = self.list_shares(packet.packet_id)
+        yield PacketFacts(packet, shares, escrows_fen.get(escrow_account(packet.packet_id), 0))
 
     def _won(self, packet_id: str, user_id: str) -> Iterator[Taker]:
         """Yield a user's rows of a prize's packet, where one may have several."""
@@ -309,29 +338,6 @@ class DynamoPackets:
             ExpressionAttributeValues=values(**named),
             ScanIndexForward=False,
         )
-
-
-def _facts(
-    partition: Iterable[dict[str, Any]], escrows_fen: Mapping[str, int]
-) -> Iterator[PacketFacts | Taker | ShareFate]:
-    # Only reconciliation scans.
-    from redpacket.domain.checks import PacketFacts
-    from redpacket.domain.ledger import escrow_account
-
-    packet: Packet | None = None
-    shares: list[ShareFate] = []
-    for row in partition:
-        sort_key = str(row["sk"])
-        if sort_key == keys.PACKET:
-            packet = items.packet_of(row)
-        elif sort_key.startswith(keys.SHARE_PREFIX):
-            shares.append(items.share_of(row))
-        elif sort_key.startswith(keys.TAKER_PREFIX):
-            yield items.taker_of(row)
-    if packet is None:
-        yield from shares
-        return
-    yield PacketFacts(packet, shares, escrows_fen.get(escrow_account(packet.packet_id), 0))
 
 
 def _year_start_ms(year: int) -> int:

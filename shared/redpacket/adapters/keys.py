@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from zlib import crc32
 
 from redpacket.domain.packet import part_count, part_of_share
@@ -82,6 +83,13 @@ def shares(packet_id: str, part: int) -> dict[str, str]:
     return {"pk": row_key["pk"] if part_count(packet_id) == 1 else f"{row_key['pk']}#{part}"}
 
 
+def packet_of_part(pk: str) -> str | None:
+    """PacketsTable: whose shares are in a partition that holds nothing but those of a part."""
+    found = _PART.fullmatch(pk)
+    return found[1] if found else None
+
+
+_PART = re.compile(r"packet#([^#]+)#\d+")
 SHARE_PREFIX = "share#"
 
 

@@ -1,0 +1,473 @@
+"""A packet in parts, on the board in memory and on a real server."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+import redis
+
+from redpacket.adapters import keys
+from redpacket.adapters.redis_claims import RedisClaims
+from redpacket.domain.packet import (
+    Opening,
+    Packet,
+    PacketStatus,
+    Rules,
+    part_id,
+    part_of_share,
+    part_of_user,
+)
+from redpacket.flows.recall_emptied import KEPT_MS
+from redpacket.flows.try_parts import PartedBoard
+from redpacket.ports import PartBoard
+from tests.builders import a_claim, a_packet, a_packet_id, a_refund
+from tests.fakes import FakeBoard, FakeClock
+
+PARTS = 3
+
+
+class CountedBoard:
+    """A board that counts what it is asked."""
+
+    def __init__(self, board: PartBoard) -> None:
+        self._board = board
+        self.calls: Counter[str] = Counter()
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        method = getattr(self._board, name)
+
+        def call(*args: Any, **options: Any) -> Any:
+            self.calls[name] += 1
+            return method(*args, **options)
+
+        return call
+
+
+@dataclass
+class Boards:
+    """A parted board, what is below it, and the clock of its memory."""
+
+    inner: PartBoard
+    forget: Callable[[str], object]
+    clock: FakeClock = field(default_factory=lambda: FakeClock(_now_ms()))
+    asked: Any = None
+
+    def __post_init__(self) -> None:
+        self.asked = CountedBoard(self.inner)
+        self.board = PartedBoard(self.asked, clock=self.clock)
+
+    def grab(self, packet: Packet, user_id: str) -> tuple[str, int | None]:
+        outcome = self.board.grab(packet.packet_id, user_id)
+        return outcome.status, outcome.share_no
+
+    def lose(self, packet: Packet, *parts: int) -> None:
+        for part in parts:
+            self.forget(part_id(packet.packet_id, part))
+
+    def pass_time(self, duration_ms: int) -> None:
+        self.clock.sleep_ms(duration_ms)
+        if isinstance(self.inner, RedisClaims):
+            time.sleep(duration_ms / 1000)
+
+
+@pytest.fixture(params=["fake", "redis"])
+def boards(request: pytest.FixtureRequest) -> Iterator[Boards]:
+    if request.param == "fake":
+        clock = FakeClock(_now_ms())
+        memory = FakeBoard(clock)
+        yield Boards(memory, lambda board_id: memory.boards.pop(board_id, None), clock)
+    else:
+        cache: redis.Redis = request.getfixturevalue("cache")
+        yield Boards(RedisClaims(cache), lambda board_id: cache.delete(keys.board(board_id)))
+
+
+def _now_ms() -> int:
+    return int(time.time() * 1000)
+
+
+def _packet(count: int = 8, **changes: Any) -> Packet:
+    changes = {
+        "packet_id": a_packet_id(PARTS),
+        "created_at_ms": _now_ms() - 1000,
+        "expires_at_ms": _now_ms() + 60_000,
+        **changes,
+    }
+    return a_packet(100 * count, count, **changes)
+
+
+def _loaded(boards: Boards, count: int = 8, **changes: Any) -> Packet:
+    packet = _packet(count, **changes)
+    boards.board.load(packet, [])
+    return packet
+
+
+def _users_of(packet: Packet, part: int) -> Iterator[str]:
+    number = 0
+    while True:
+        user_id = f"user-{number}"
+        if part_of_user(packet.packet_id, user_id) == part:
+            yield user_id
+        number += 1
+
+
+def _some(packet: Packet, part: int, number: int) -> list[str]:
+    users = _users_of(packet, part)
+    return [next(users) for _ in range(number)]
+
+
+def _emptied_by_one_part(boards: Boards, **changes: Any) -> tuple[Packet, dict[str, int]]:
+    """Return a packet whose every share went to users of its first part, by user."""
+    packet = _loaded(boards, **changes)
+    owned = {}
+    for user_id in _some(packet, 0, packet.terms.count):
+        status, share_no = boards.grab(packet, user_id)
+        assert status == "claimed"
+        owned[user_id] = share_no or 0
+    return packet, owned
+
+
+def _claims(packet: Packet, owned: dict[str, int]) -> list[Any]:
+    return [a_claim(packet, share_no, user_id) for user_id, share_no in owned.items()]
+
+
+def test_every_share_is_handed_out_once_over_all_parts(boards: Boards) -> None:
+    packet = _loaded(boards, count=20)
+
+    told = [boards.grab(packet, f"user-{number}") for number in range(30)]
+
+    numbers = [share_no for status, share_no in told if status == "claimed"]
+    assert sorted(number or 0 for number in numbers) == list(range(1, 21))
+    assert Counter(status for status, _ in told) == {"claimed": 20, "packet_emptied": 10}
+
+
+def test_a_user_begins_at_a_part_of_their_own(boards: Boards) -> None:
+    packet = _loaded(boards)
+
+    for part in range(PARTS):
+        (user_id,) = _some(packet, part, 1)
+        assert boards.grab(packet, user_id) == ("claimed", part + 1)
+
+
+def test_who_finds_their_part_emptied_takes_a_share_of_another(boards: Boards) -> None:
+    packet, owned = _emptied_by_one_part(boards)
+
+    assert sorted(owned.values()) == list(range(1, 9))
+    for user_id, share_no in owned.items():
+        assert boards.grab(packet, user_id) == ("already_claimed", share_no)
+
+
+def test_a_repeat_is_one_read_wherever_the_share_is(boards: Boards) -> None:
+    packet, owned = _emptied_by_one_part(boards)
+
+    for user_id, share_no in owned.items():
+        boards.asked.calls.clear()
+        assert boards.grab(packet, user_id)[1] == share_no
+        assert boards.asked.calls == {"grab": 1}
+
+
+def test_losers_of_an_emptied_packet_cost_one_read_each(boards: Boards) -> None:
+    packet, owned = _emptied_by_one_part(boards)
+    latecomers = [f"late-{number}" for number in range(50)]
+    assert boards.grab(packet, latecomers[0])[0] == "packet_emptied"
+    boards.asked.calls.clear()
+
+    assert {boards.grab(packet, user_id)[0] for user_id in latecomers} == {"packet_emptied"}
+    assert boards.asked.calls == {"grab": 50}
+    boards.clock.sleep_ms(KEPT_MS)
+    boards.grab(packet, latecomers[0])
+    assert boards.asked.calls == {"grab": 50 + PARTS}
+    assert set(owned.values()) == set(range(1, 9))
+
+
+def test_an_emptied_packet_is_not_taken_for_a_small_one(boards: Boards) -> None:
+    packet, _ = _emptied_by_one_part(boards)
+
+    assert not boards.board.grab(packet.packet_id, "late").terms
+    assert boards.board.emptied_by(packet.packet_id) is None
+
+
+@pytest.mark.parametrize("share_no", [1, 2])
+def test_a_number_that_comes_back_to_any_part_is_handed_out_again(
+    boards: Boards, share_no: int
+) -> None:
+    packet, owned = _emptied_by_one_part(boards)
+    user_id = next(user for user, number in owned.items() if number == share_no)
+
+    for _ in range(2):
+        boards.board.free(packet.packet_id, user_id, share_no)
+
+    assert boards.grab(packet, "late")[0] == "packet_emptied"
+    boards.pass_time(KEPT_MS)
+    assert boards.grab(packet, "late") == ("claimed", share_no)
+    assert boards.grab(packet, user_id) == ("packet_emptied", None)
+
+
+@pytest.mark.parametrize("share_no", [1, 2])
+def test_whoever_does_not_own_a_number_loses_it_everywhere(boards: Boards, share_no: int) -> None:
+    packet, owned = _emptied_by_one_part(boards)
+    user_id = next(user for user, number in owned.items() if number == share_no)
+
+    for _ in range(2):
+        boards.board.disown(packet.packet_id, user_id, share_no)
+
+    assert boards.grab(packet, user_id) == ("packet_emptied", None)
+    assert boards.grab(packet, "late") == ("packet_emptied", None)
+    assert user_id not in boards.board.holders(packet.packet_id)
+
+
+@pytest.mark.parametrize(("share_no", "owned_no"), [(1, 4), (1, 2), (2, 1), (2, 5), (2, 3)])
+def test_a_number_is_swapped_for_the_one_that_the_user_owns(
+    boards: Boards, share_no: int, owned_no: int
+) -> None:
+    packet, owned = _emptied_by_one_part(boards)
+    user_id = next(user for user, number in owned.items() if number == share_no)
+    board = boards.board
+
+    for _ in range(2):
+        board.give_back(packet.packet_id, user_id, share_no, owned_no=owned_no)
+
+    assert boards.grab(packet, user_id) == ("already_claimed", owned_no)
+    boards.pass_time(KEPT_MS)
+    assert boards.grab(packet, "late") == ("claimed", share_no)
+    assert boards.grab(packet, "later") == ("packet_emptied", None)
+
+
+def test_closing_ends_all_parts_but_not_what_was_claimed(boards: Boards) -> None:
+    packet = _loaded(boards)
+    owners = {
+        user_id: boards.grab(packet, user_id)[1]
+        for user_id in _some(packet, 1, 5)  # two of them elsewhere
+    }
+
+    for _ in range(2):
+        boards.board.close(packet.packet_id)
+
+    for user_id, share_no in owners.items():
+        assert boards.grab(packet, user_id) == ("already_claimed", share_no)
+    # Also where their own part was emptied, and the others were not.
+    for part in range(PARTS):
+        *_, late = _some(packet, part, 6)
+        assert boards.grab(packet, late) == ("packet_expired", None)
+
+
+def test_a_part_that_was_lost_names_itself(boards: Boards) -> None:
+    packet = _loaded(boards)
+    boards.lose(packet, 1)
+    first, second = _some(packet, 0, 1)[0], _some(packet, 1, 1)[0]
+
+    assert boards.grab(packet, first) == ("claimed", 1)
+    outcome = boards.board.grab(packet.packet_id, second)
+    assert (outcome.status, outcome.part) == ("packet_not_loaded", 1)
+    boards.board.load(packet, [], 1)
+    assert boards.grab(packet, second) == ("claimed", 2)
+
+
+def test_a_part_that_was_lost_elsewhere_names_itself(boards: Boards) -> None:
+    packet = _loaded(boards, count=PARTS)
+    first, second, third = _some(packet, 0, 3)
+    boards.grab(packet, first)
+    boards.lose(packet, 1, 2)
+
+    parts = []
+    while (outcome := boards.board.grab(packet.packet_id, second)).status != "claimed":
+        parts.append(outcome.part)
+        boards.board.load(packet, [], outcome.part)
+
+    assert outcome.share_no == parts[0] + 1
+    assert set(parts) < {1, 2}
+    assert boards.board.grab(packet.packet_id, third).part == 3 - parts[0]
+
+
+def test_a_part_that_comes_back_alone_refuses_nobody_for_certain(boards: Boards) -> None:
+    packet, owned = _emptied_by_one_part(boards)
+    claims = _claims(packet, owned)
+    elsewhere = next(user for user, number in owned.items() if number == 2)
+    assert boards.board.grab(packet.packet_id, "late").is_certain
+    boards.lose(packet, 0)
+
+    boards.board.load(
+        packet, [c for c in claims if part_of_share(packet.packet_id, c.share_no) == 0], 0
+    )
+
+    of_part = next(user for user, number in owned.items() if number == 4)
+    assert boards.grab(packet, of_part) == ("already_claimed", 4)
+    refused = boards.board.grab(packet.packet_id, elsewhere)
+    assert not refused.is_certain or refused.share_no == 2
+    other = _some(packet, 1, 1)[0]
+    assert boards.board.grab(packet.packet_id, other).is_certain
+
+
+def test_all_parts_bring_back_everybody(boards: Boards) -> None:
+    packet, owned = _emptied_by_one_part(boards)
+    claims = _claims(packet, owned)
+    boards.lose(packet, *range(PARTS))
+
+    for part in range(PARTS):
+        own = [c for c in claims if part_of_share(packet.packet_id, c.share_no) == part]
+        boards.board.load(packet, own, part)
+
+    for user_id, share_no in owned.items():
+        assert boards.grab(packet, user_id) == ("already_claimed", share_no)
+    assert boards.grab(packet, "late") == ("packet_emptied", None)
+    assert boards.board.holders(packet.packet_id) == owned
+
+
+def test_what_is_loaded_before_the_start_misses_nobody(boards: Boards) -> None:
+    packet = _packet(starts_at_ms=_now_ms() + 60_000)
+
+    for part in range(PARTS):
+        boards.board.load(packet, [], part)
+
+    assert boards.board.grab(packet.packet_id, "ann").is_certain
+    assert boards.grab(packet, "ann") == ("packet_not_started", None)
+
+
+def test_a_whole_packet_is_loaded_with_everybody(boards: Boards) -> None:
+    packet, owned = _emptied_by_one_part(boards)
+    closed = replace(packet, status=PacketStatus.CLOSED)
+    boards.lose(packet, *range(PARTS))
+    claims = _claims(packet, owned)
+
+    boards.board.load(closed, [*claims[:-1], a_refund(packet, claims[-1].share_no)])
+
+    for user_id, share_no in list(owned.items())[:-1]:
+        assert boards.grab(packet, user_id) == ("already_claimed", share_no)
+    assert boards.grab(packet, "late") == ("packet_expired", None)
+    assert boards.board.grab(packet.packet_id, "late").is_certain
+
+
+def test_a_note_that_comes_before_its_part_waits_for_it(boards: Boards) -> None:
+    packet = _loaded(boards, rules=Rules(campaign_id="rain"))
+    user_id = _some(packet, 0, 1)[0]
+    boards.lose(packet, 0)
+    boards.inner.note(part_id(packet.packet_id, 0), {user_id: -2})
+
+    # What it counts against is not known before the terms are.
+    outcome = boards.board.grab(packet.packet_id, user_id)
+    assert (outcome.status, outcome.part) == ("packet_not_loaded", 0)
+    boards.board.load(packet, [], 0)
+
+    outcome = boards.board.grab(packet.packet_id, user_id)
+    assert (outcome.status, outcome.share_no, outcome.is_gated) == ("already_claimed", 2, True)
+    others = [user for user in _some(packet, 0, 4) if user != user_id]
+    taken = [
+        boards.board.take(packet.packet_id, user, str(packet.terms)).share_no for user in others
+    ]
+    assert taken == [1, 4, 7]
+
+
+def test_rules_are_asked_before_a_share_of_another_part_is_taken(boards: Boards) -> None:
+    packet = _loaded(boards, rules=Rules(campaign_id="rain"))
+    terms, board = str(packet.terms), boards.board
+    *first, last = _some(packet, 0, 4)
+    for user_id in first:
+        board.take(packet.packet_id, user_id, terms)
+
+    asked = board.grab(packet.packet_id, last)
+    held = board.holders(packet.packet_id)
+    taken = board.take(packet.packet_id, last, asked.terms)
+
+    assert (asked.status, asked.terms) == ("packet_gated", terms)
+    assert held == {}
+    assert (taken.status, taken.terms, taken.is_gated) == ("claimed", terms, True)
+    assert part_of_share(packet.packet_id, taken.share_no or 0) != 0
+    assert boards.grab(packet, last) == ("already_claimed", taken.share_no)
+
+
+def test_each_part_admits_its_share_of_the_crowd(boards: Boards) -> None:
+    packet = _loaded(boards, count=6, rules=Rules(opening=Opening.TWO_STEP))
+
+    def admit(user_id: str) -> str:
+        outcome = boards.board.admit(
+            packet.packet_id, user_id, life_ms=60_000, admitted_max=2 * PARTS
+        )
+        return outcome.status
+
+    for part in range(PARTS):
+        assert [admit(user) for user in _some(packet, part, 3)] == [
+            "admitted",
+            "admitted",
+            "crowded",
+        ]
+
+
+def test_who_is_admitted_where_a_part_is_emptied_comes_to_another(boards: Boards) -> None:
+    packet = _loaded(boards, count=PARTS, rules=Rules(opening=Opening.TWO_STEP))
+    board, terms = boards.board, str(packet.terms)
+    first, second, third, fourth = _some(packet, 0, 4)
+    board.take(packet.packet_id, first, terms)
+
+    def admit(user_id: str) -> tuple[str, int]:
+        outcome = board.admit(packet.packet_id, user_id, life_ms=60_000, admitted_max=9)
+        return outcome.status, outcome.number if outcome.status != "admitted" else 0
+
+    assert admit(first) == ("already_claimed", 1)
+    assert admit(second) == ("admitted", 0)
+    taken = board.take(packet.packet_id, second, terms).share_no
+    assert admit(second) == ("already_claimed", taken)
+    board.take(packet.packet_id, third, terms)
+    assert admit(fourth) == ("packet_emptied", 0)
+    boards.lose(packet, 0)
+    boards.clock.sleep_ms(KEPT_MS)
+    assert admit(fourth) == ("packet_not_loaded", 0)
+
+
+def test_what_a_part_that_is_lost_holds_is_not_compared(boards: Boards) -> None:
+    packet, owned = _emptied_by_one_part(boards)
+    assert boards.board.holders(packet.packet_id) == owned
+
+    boards.lose(packet, 2)
+
+    assert boards.board.holders(packet.packet_id) == {}
+
+
+def test_a_packet_that_is_not_cut_costs_no_call_more(boards: Boards) -> None:
+    packet = _loaded(boards, count=2, packet_id=a_packet_id())
+    packet_id, board = packet.packet_id, boards.board
+
+    numbers = [boards.grab(packet, user_id)[1] for user_id in ("ann", "bob", "ann", "cem")]
+    board.free(packet_id, "bob", 2)
+    board.disown(packet_id, "ann", 1)
+    board.give_back(packet_id, "ann", 1, owned_no=2)
+    board.close(packet_id)
+
+    assert numbers == [1, 2, 1, None]
+    assert board.holders(packet_id) == {}
+    assert boards.asked.calls == {
+        "load": 1,
+        "grab": 4,
+        "free": 1,
+        "disown": 1,
+        "give_back": 1,
+        "close": 1,
+        "holders": 1,
+    }
+
+
+def test_a_note_does_not_shorten_a_parts_life(cache: redis.Redis) -> None:
+    board = PartedBoard(RedisClaims(cache), clock=FakeClock(_now_ms()))
+    packet = _packet()
+    board.load(packet, [])
+    home = keys.board(part_id(packet.packet_id, 0))
+    before: Any = cache.pexpiretime(home)
+
+    RedisClaims(cache).note(part_id(packet.packet_id, 0), {"ann": -2})
+
+    assert cache.pexpiretime(home) == before
+    cache.delete(home)
+    RedisClaims(cache).note(part_id(packet.packet_id, 0), {"ann": -2})
+    assert 0 < int(str(cache.pttl(home))) <= 600_000
+
+
+def test_the_parts_of_a_packet_are_in_slots_of_their_own(cache: redis.Redis) -> None:
+    packet = _packet(packet_id=a_packet_id(20), count=40)
+    PartedBoard(RedisClaims(cache), clock=FakeClock()).load(packet, [])
+
+    names: Any = cache.keys("*")
+
+    assert len({name[name.index("{") : name.index("}")] for name in names}) == 20
