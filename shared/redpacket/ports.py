@@ -190,6 +190,9 @@ class Packets(Protocol):
         It goes to the end of the sweep's list, so that one that can't be closed holds up no other.
         """
 
+    def mark_step(self, packet: Packet) -> None:
+        """Note on the packet row how far it is on its way from CLOSING to CLOSED."""
+
     def reschedule(self, packet_id: str, expires_at_ms: int) -> None:
         """Let an open packet, of a prize, expire at another time; any other stays as it is."""
 

@@ -313,10 +313,16 @@ MUTANTS = [
         "if ledger.refund(packet, fates, transfer, now_ms) is None:",
     ),
     Mutant(
+        "a part that was cut off is taken for done",
+        EXPIRE,
+        "if self._is_over() or not do(step % parts):",
+        "if self._is_over() or do(step % parts) is None:",
+    ),
+    Mutant(
         "owners that the cache forgot stay forgotten after the close",
         EXPIRE,
-        "        cache.load(packet, shares)\n",
-        "        pass\n",
+        "            cache.load(packet, shares, part)\n",
+        "            pass\n",
     ),
     Mutant(
         "claims that were cut off are not queued again",

@@ -5,13 +5,40 @@ from collections.abc import Sequence
 import pytest
 
 from redpacket.adapters import keys
+from redpacket.adapters.dynamo import Dynamo
+from redpacket.adapters.dynamo_packets import DynamoPackets
 from redpacket.domain.claim import ShareFate
 from redpacket.domain.errors import CacheAway, Unavailable
-from redpacket.domain.packet import Packet
+from redpacket.domain.packet import Packet, Rules, part_count
 from redpacket.flows.expire_packets import SHARES_PER_TRANSACTION
-from tests.builders import a_claim
+from redpacket.flows.try_parts import PartedBoard
+from tests.builders import a_campaign, a_claim
 from tests.fakes import FakeBoard, FakeClock
 from tests.town import GRACE_MS, Town
+
+
+class _Reading(DynamoPackets):
+    """Notes which parts were read."""
+
+    def __init__(self, dynamo: Dynamo, *tables: str) -> None:
+        super().__init__(dynamo, *tables)
+        self.listed: list[int] = []
+
+    def list_part_shares(self, packet_id: str, part: int) -> list[ShareFate]:
+        self.listed.append(part)
+        return super().list_part_shares(packet_id, part)
+
+
+def _cut(town: Town, parts: int, count: int) -> Packet:
+    """Send a packet of several parts."""
+    town.part_share_count = -(-count // parts)
+    now_ms = town.clock.now_ms()
+    campaign = a_campaign(starts_at_ms=now_ms, ends_at_ms=now_ms + 60_000, budget_left_fen=10**6)
+    assert town.campaigns.create(campaign)
+    rules = Rules(campaign_id=campaign.campaign_id)
+    packet = town.send(rules=rules, campaign=campaign, total_fen=1000 * parts, count=count)
+    assert part_count(packet.packet_id) == parts
+    return packet
 
 
 def _status(town: Town, packet: Packet) -> str:
@@ -109,6 +136,52 @@ def test_a_sweep_that_runs_out_of_time_is_taken_up_by_the_next(town: Town) -> No
     assert (report.closed_count, report.refunded_fen) == (0, 0)
     assert _status(town, packet) == "closing"
     assert town.expire().refunded_fen == 1000
+
+
+def test_a_sweep_goes_on_with_the_part_where_the_last_one_stopped(town: Town) -> None:
+    packet = _cut(town, parts=4, count=400)
+    claims = [town.grab(packet, f"user-{number}").share for number in range(40)]
+    town.settle()
+    town.pass_time(61_000)
+    town.before_each_transaction(lambda _operations: town.pass_time(1_000))
+    town.packets = reading = _Reading(Dynamo(lambda: town.dynamo), "packets", "quotas")
+
+    reports = []
+    while _status(town, packet) != "closed":
+        reports.append(town.expire(stop_in_ms=GRACE_MS + 2_000))
+        assert len(reports) < 20
+
+    # Each part twice, to refund it and to tell the cache, and once more where the time was up.
+    assert len(reports) > 3
+    assert len(reading.listed) <= 2 * 4 + len(reports)
+    assert sum(report.refunded_fen for report in reports) == town.balance_fen("sender")
+    assert town.balance_fen("sender") == 4000 - sum(share.amount_fen for share in claims)
+    best = max(claims, key=lambda share: (share.amount_fen, -share.decided_at_ms, -share.share_no))
+    (row,) = town.packets.list_received(best.taker.user_id if best.taker else "", None)
+    assert row.is_luckiest
+    assert town.differences() == []
+
+
+def test_a_cache_that_is_away_does_not_keep_any_part_from_its_refund(town: Town) -> None:
+    packet = _cut(town, parts=3, count=300)
+    town.pass_time(61_000)
+
+    class Away(FakeBoard):
+        def close(self, packet_id: str) -> None:
+            raise CacheAway(packet_id)
+
+        def load_part(self, *_args: object, **_kwargs: object) -> None:
+            raise CacheAway("load_part")
+
+    known = town.board
+    town.board = PartedBoard(Away(town.clock), clock=town.clock)
+
+    report = town.expire()
+
+    assert (report.refunded_fen, report.closed_count, report.failed_count) == (3000, 0, 0)
+    assert _status(town, packet) == "closing"
+    town.board = known
+    assert town.expire().closed_count == 1
 
 
 def test_one_broken_packet_does_not_keep_others_from_their_refund() -> None:

@@ -325,8 +325,8 @@ def test_refunds_that_are_switched_off_stop_between_two_chunks_and_go_on_later(t
     town.send(total_fen=20_000, count=200)
     town.pass_time(LIFE_MS + 1)
 
-    # Asked before the close, before the refund, and before each chunk of 90 shares.
-    refunded_fen = _sweep(town, [True, True, True, False])
+    # Asked before the close, the refund, its part, and each chunk of 90 shares.
+    refunded_fen = _sweep(town, [True, True, True, True, False])
 
     assert 0 < refunded_fen < 20_000
     assert town.balance_fen("sender") == refunded_fen

@@ -208,6 +208,18 @@ class DynamoPackets:
             raise LookupError(msg)
         return closing
 
+    def mark_step(self, packet: Packet) -> None:
+        self._dynamo.write(
+            update(
+                self._table,
+                keys.packet(packet.packet_id),
+                "SET closing_step = :step, luckiest_no = :luckiest_no",
+                condition="attribute_exists(pk)",
+                step=packet.closing_step,
+                luckiest_no=packet.luckiest_no,
+            )
+        )
+
     def reschedule(self, packet_id: str, expires_at_ms: int) -> None:
         operation = update(
             self._table,

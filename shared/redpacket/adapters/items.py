@@ -82,6 +82,8 @@ def packet_of(row: dict[str, Any]) -> Packet:
         refunded_fen=row["refunded_fen"],
         refunded_at_ms=row.get("refunded_at_ms"),
         closed_at_ms=row.get("closed_at_ms"),
+        closing_step=row.get("closing_step", 0),
+        luckiest_no=row.get("luckiest_no", 0),
     )
 
 

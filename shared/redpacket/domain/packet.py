@@ -85,7 +85,11 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Packet:
-    """The packet row: written once at send; only the last five fields ever change."""
+    """The packet row: written once at send; only the fields with a default ever change.
+
+    *closing_step* counts what is done of a packet that is closing: of n parts, 1..n are refunded,
+    n+1..2n told to the cache. *luckiest_no* is the luckiest share of those told, or 0.
+    """
 
     packet_id: str
     sender: Person
@@ -101,6 +105,8 @@ class Packet:
     refunded_fen: int = 0
     refunded_at_ms: int | None = None
     closed_at_ms: int | None = None
+    closing_step: int = 0
+    luckiest_no: int = 0
 
 
 def part_count(packet_id: str) -> int:
@@ -135,9 +141,14 @@ def part_id(packet_id: str, part: int) -> str:
     return f"{packet_id}.{part}"
 
 
+def share_numbers(packet: Packet, part: int) -> range:
+    """Return the shares of a part."""
+    return range(part + 1, packet.terms.count + 1, part_count(packet.packet_id))
+
+
 def part_size(packet: Packet, part: int) -> int:
     """Return how many shares a part has."""
-    return len(range(part, packet.terms.count, part_count(packet.packet_id)))
+    return len(share_numbers(packet, part))
 
 
 def local_no(packet_id: str, share_no: int) -> int:

@@ -4,17 +4,22 @@ The order makes it safe at any moment: the ledger says "closing", the cache stop
 shares, claims in flight get a grace, then every share without a fate becomes "refunded" together
 with the sender's credit. A share that is claimed meanwhile cancels its chunk, which is then read
 anew. May run twice, late, or be cut off anywhere.
+
+It goes part by part, and no more than one is in memory. A fate is for ever, so a part that has all
+of them needs no second look: the packet row knows how far a packet of several parts has come, and
+the next sweep goes on there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
-from redpacket.domain.claim import Fate, ShareFate, luckiest
+from redpacket.domain.claim import Fate, ShareFate, ShareRef, luckiest
 from redpacket.domain.errors import CacheAway, InvariantViolated, Unavailable
 from redpacket.domain.ledger import Transfer, TransferKind, escrow_account, user_account
-from redpacket.domain.packet import Kind, Packet
+from redpacket.domain.packet import Kind, Packet, part_count, share_numbers
 from redpacket.domain.split import amounts_fen
 from redpacket.flows.attempt_each import attempt_each
 from redpacket.ports import ClaimBoard, Clock, Journal, Ledger, Packets
@@ -50,9 +55,9 @@ class ImpatientCache:
         """Close a packet. Raises Unavailable."""
         self._try(lambda: self._board.close(packet_id))
 
-    def load(self, packet: Packet, shares: Sequence[ShareFate]) -> None:
-        """Load a packet. Raises Unavailable."""
-        self._try(lambda: self._board.load(packet, shares))
+    def load(self, packet: Packet, shares: Sequence[ShareFate], part: int) -> None:
+        """Load a part of a packet. Raises Unavailable."""
+        self._try(lambda: self._board.load(packet, shares, part))
 
     def _try(self, do: Callable[[], None]) -> None:
         if self._is_away:
@@ -87,21 +92,17 @@ def expire_packets(
         )
 
     def finish(packet: Packet) -> tuple[int, bool]:
-        refunded_fen, shares = _refund(
+        closing = _Closing(
             packet,
             packets=packets,
+            cache=cache,
             ledger=ledger,
             clock=clock,
-            stop_at_ms=stop_at_ms,
-            may_go_on=may_go_on,
+            journal=journal,
+            is_over=lambda: clock.now_ms() >= stop_at_ms or not may_go_on(),
         )
-        if len(shares) < packet.terms.count or not _tell_cache(packet, shares, cache, journal):
-            return refunded_fen, False
-        best = luckiest(shares)
-        if best and packet.kind is Kind.LUCKY:
-            packets.mark_luckiest(best)
-        # Not closed while a claim waits for its settlement: the next sweep asks again.
-        return refunded_fen, ledger.close(packet, clock.now_ms())
+        is_closed = closing.go_on()
+        return closing.refunded_fen, is_closed
 
     due = packets.list_due(clock.now_ms(), PACKETS_PER_SWEEP)
     closing = attempt_each(
@@ -149,64 +150,100 @@ def _begin_close(
     return closing
 
 
-def _tell_cache(
-    packet: Packet, shares: Sequence[ShareFate], cache: ImpatientCache, journal: Journal
-) -> bool:
-    """Bring the cache up to the end: owners hear of their shares, whatever it had forgotten.
+class _Closing:
+    """A packet on its way to its end: first every part is refunded, then every part is told."""
 
-    False where it is away; the money is back by then, and the packet stays closing for it.
-    """
-    if packet.rules.prize_id:
-        return True  # draws know by the units' fates
-    try:
-        cache.load(packet, shares)
-    except Unavailable as error:
-        journal.failure("cache_not_closed", error, packet_id=packet.packet_id)
-        return False
-    return True
+    def __init__(
+        self,
+        packet: Packet,
+        *,
+        packets: Packets,
+        cache: ImpatientCache,
+        ledger: Ledger,
+        clock: Clock,
+        journal: Journal,
+        is_over: Callable[[], bool],
+    ) -> None:
+        self.refunded_fen = 0
+        self._packet = packet
+        self._packets = packets
+        self._cache = cache
+        self._ledger = ledger
+        self._clock = clock
+        self._journal = journal
+        self._is_over = is_over
+        known = [ShareRef(packet.packet_id, packet.luckiest_no)] if packet.luckiest_no else []
+        self._best = luckiest(packets.list_refs(known))
 
+    def go_on(self) -> bool:
+        """Go on until the packet is closed or the time is up; tell whether it is closed."""
+        parts = part_count(self._packet.packet_id)
+        while (step := self._packet.closing_step) < 2 * parts:
+            do = self._refund if step < parts else self._tell
+            if self._is_over() or not do(step % parts):
+                return False
+            self._packet = replace(
+                self._packet,
+                closing_step=step + 1,
+                luckiest_no=self._best.share_no if self._best else 0,
+            )
+            if parts > 1:
+                self._packets.mark_step(self._packet)
+        if self._best and self._packet.kind is Kind.LUCKY:
+            self._packets.mark_luckiest(self._best)
+        # Not closed while a claim waits for its settlement: the next sweep asks again.
+        return self._ledger.close(self._packet, self._clock.now_ms())
 
-def _refund(
-    packet: Packet,
-    *,
-    packets: Packets,
-    ledger: Ledger,
-    clock: Clock,
-    stop_at_ms: int,
-    may_go_on: Callable[[], bool],
-) -> tuple[int, Sequence[ShareFate]]:
-    """Refund every share without a fate, in chunks, until the time is up or refunds are off.
+    def _refund(self, part: int) -> bool:
+        """Refund every share of a part that has no fate, in chunks; False where the time is up."""
+        packet, ledger = self._packet, self._ledger
+        taken = self._taken(part)
+        while missing := [no for no in share_numbers(packet, part) if no not in taken]:
+            for start in range(0, len(missing), SHARES_PER_TRANSACTION):
+                if self._is_over():
+                    return False
+                now_ms = self._clock.now_ms()
+                fates = [
+                    ShareFate(packet.packet_id, no, Fate.REFUNDED, self._amounts[no - 1], now_ms)
+                    for no in missing[start : start + SHARES_PER_TRANSACTION]
+                ]
+                transfer = _transfer(packet, fates, now_ms)
+                if not ledger.refund(packet, fates, transfer, now_ms):
+                    break  # a claim came in between: read again
+                self.refunded_fen += transfer.amount_fen
+            else:
+                break
+            before, taken = taken, self._taken(part)
+            if len(taken) == len(before):
+                msg = f"the ledger refuses to refund {packet.packet_id}, and no claim is the reason"
+                raise InvariantViolated(msg)
+        return True
 
-    Returns the fen that went back, and the shares that have a fate now.
-    """
-    refunded_fen = 0
-    shares = packets.list_shares(packet.packet_id)
-    while missing := _without_fate(packet, shares):
-        for start in range(0, len(missing), SHARES_PER_TRANSACTION):
-            if clock.now_ms() >= stop_at_ms or not may_go_on():
-                return refunded_fen, packets.list_shares(packet.packet_id)
-            now_ms = clock.now_ms()
-            fates = [
-                ShareFate(packet.packet_id, share_no, Fate.REFUNDED, amount_fen, now_ms)
-                for share_no, amount_fen in missing[start : start + SHARES_PER_TRANSACTION]
-            ]
-            transfer = _transfer(packet, fates, now_ms)
-            if not ledger.refund(packet, fates, transfer, now_ms):
-                break  # a claim came in between: read again
-            refunded_fen += transfer.amount_fen
-        before, shares = shares, packets.list_shares(packet.packet_id)
-        if len(shares) == len(before):
-            msg = f"the ledger refuses to refund {packet.packet_id}, and no claim is the reason"
-            raise InvariantViolated(msg)
-    return refunded_fen, shares
+    def _tell(self, part: int) -> bool:
+        """Bring the cache up to the end: owners hear of their shares, whatever it had forgotten.
 
+        False where it is away; the money is back by then, and the packet stays closing for it.
+        """
+        packet, cache = self._packet, self._cache
+        if packet.rules.prize_id:
+            return True  # draws know by the units' fates
+        shares = self._packets.list_part_shares(packet.packet_id, part)
+        try:
+            cache.load(packet, shares, part)
+        except Unavailable as error:
+            self._journal.failure("cache_not_closed", error, packet_id=packet.packet_id)
+            return False
+        self._best = luckiest([*shares, *([self._best] if self._best else [])])
+        return True
 
-def _without_fate(packet: Packet, shares: Sequence[ShareFate]) -> list[tuple[int, int]]:
-    taken = {share.share_no for share in shares}
-    if len(taken) == packet.terms.count:
-        return []
-    numbered = enumerate(amounts_fen(packet.terms), start=1)
-    return [(share_no, amount) for share_no, amount in numbered if share_no not in taken]
+    def _taken(self, part: int) -> set[int]:
+        shares = self._packets.list_part_shares(self._packet.packet_id, part)
+        return {share.share_no for share in shares}
+
+    @cached_property
+    def _amounts(self) -> Sequence[int]:
+        # Of all parts at once, and only where something is left.
+        return amounts_fen(self._packet.terms)
 
 
 def _transfer(packet: Packet, fates: Sequence[ShareFate], now_ms: int) -> Transfer:
