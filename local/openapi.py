@@ -37,6 +37,7 @@ from redpacket.domain.switches import Switch
 from redpacket.edge import pages, schemas
 from redpacket.edge.api import ADMIN_SCOPE, BODY_BYTES_MAX, DAY, KEY_LENGTH_MAX, Api
 from redpacket.edge.problems import RETRIED, STATUS_BY_CODE
+from redpacket.flows.preheat_campaign import CURSOR as PREHEAT_CURSOR
 from redpacket.flows.read_draws import PAGE_SIZE as DRAWS_PAGE_SIZE
 
 Schema: TypeAlias = dict[str, Any]
@@ -453,7 +454,7 @@ PARAMETERS: dict[str, Schema] = {
         "name": "cursor",
         "in": "query",
         "description": "`next` of the preheat before, which ran out of time.",
-        "schema": PACKET_ID_TEXT,
+        "schema": {"type": "string", "pattern": f"^{PREHEAT_CURSOR.pattern}$"},
     },
     "IdempotencyKey": {
         "name": "Idempotency-Key",

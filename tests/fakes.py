@@ -202,6 +202,7 @@ class FakeBoard:
     def __init__(self, clock: FakeClock) -> None:
         self.clock = clock
         self.boards: dict[str, Item] = {}
+        self._loading_until_ms: dict[tuple[str, int], int] = {}
 
     def snapshot(self) -> dict[str, Item]:
         """Return a copy that later claims don't change: what a replica has seen so far."""
@@ -327,6 +328,13 @@ class FakeBoard:
         if not is_open:
             board["letter"] = "C"
         self._note_emptied(board)
+
+    def begin_load(self, packet_id: str, part: int, life_ms: int) -> bool:
+        now_ms = self.clock.now_ms()
+        if self._loading_until_ms.get((packet_id, part), 0) > now_ms:
+            return False
+        self._loading_until_ms[packet_id, part] = now_ms + life_ms
+        return True
 
     def disown(self, packet_id: str, user_id: str, share_no: int) -> None:
         board = self.boards.get(packet_id)

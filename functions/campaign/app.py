@@ -39,7 +39,7 @@ def edit_campaign(request: HttpRequest) -> HttpAnswer:
 def preheat_campaign(request: HttpRequest) -> HttpAnswer:
     """Load a campaign's prizes and packets into the cache."""
     request.require_scope(ADMIN_SCOPE)
-    campaign_id, cursor = request.campaign_id, request.after_packet_id
+    campaign_id, cursor = request.campaign_id, request.preheat_cursor
     wiring.load_lottery(campaign_id)
     preheated = wiring.preheat_campaign(campaign_id, cursor, _PREHEAT_WITHIN_MS)
     return HttpAnswer(views.preheated_view(preheated), status=202)

@@ -67,6 +67,9 @@ class ClaimBoard(Protocol):
         nobody can claim from it at this moment.
         """
 
+    def begin_load(self, packet_id: str, part: int, life_ms: int) -> bool:
+        """Tell one of many callers to load a part that the cache has lost; the others wait."""
+
     def disown(self, packet_id: str, user_id: str, share_no: int) -> None:
         """Take a number from a user who turned out not to own it: it is somebody else's."""
 

@@ -81,6 +81,17 @@ def test_numbers_are_handed_out_in_order_and_once_per_user(board: ClaimBoard) ->
     assert _grab(board, packet, "bob") == ("already_claimed", 2)
 
 
+def test_one_of_many_is_told_to_load_a_part(board: ClaimBoard) -> None:
+    packet_id = _packet().packet_id
+
+    answers = [board.begin_load(packet_id, 0, 300) for _ in range(3)]
+
+    assert answers == [True, False, False]
+    assert board.begin_load(packet_id, 1, 300)
+    _pass_time(board, 310)
+    assert board.begin_load(packet_id, 0, 300)
+
+
 def test_winners_are_told_the_terms(board: ClaimBoard) -> None:
     packet = _loaded(board)
 

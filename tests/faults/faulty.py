@@ -180,6 +180,9 @@ class FaultyBoard:
     ) -> None:
         self._call(lambda: self._board.load_part(packet, part, shares, is_whole=is_whole))
 
+    def begin_load(self, packet_id: str, part: int, life_ms: int) -> bool:
+        return self._call(lambda: self._board.begin_load(packet_id, part, life_ms))
+
     def note(self, board_id: str, numbers: Mapping[str, int]) -> None:
         self._call(lambda: self._board.note(board_id, numbers))
 

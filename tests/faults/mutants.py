@@ -272,6 +272,12 @@ MUTANTS = [
         "",
     ),
     Mutant(
+        "all of a crowd load a large packet that the cache has lost",
+        "shared/redpacket/flows/load_packet.py",
+        "if is_large and not board.begin_load(",
+        "if is_large and board is None and not board.begin_load(",
+    ),
+    Mutant(
         "a number that is given back is lost",
         GRAB,
         "        desk.board.give_back(",

@@ -355,6 +355,34 @@ def test_a_preheat_that_runs_out_of_time_says_where_to_go_on(office: Office) -> 
     assert set(office.town.memory.boards) == set(ids)
 
 
+def test_a_preheat_goes_on_within_a_packet_of_several_parts(office: Office) -> None:
+    town, campaign = office.town, office.made()
+    town.part_share_count = 4
+    packet = town.send("operator", campaign=campaign, count=12)
+    packet_id = packet.packet_id
+    town.memory.boards.clear()
+
+    first = office.preheat(campaign, within_ms=0)
+    second = office.preheat(campaign, first.next_cursor, within_ms=0)
+    third = office.preheat(campaign, second.next_cursor)
+
+    assert first == Preheated(0, 0, f"{packet_id}.0")
+    assert second == Preheated(0, 0, f"{packet_id}.1")
+    assert third == Preheated(1, 1, None)
+    assert set(town.memory.boards) == {f"{packet_id}.{part}" for part in range(3)}
+
+
+def test_a_cursor_of_another_campaign_is_of_no_use(office: Office) -> None:
+    town = office.town
+    town.part_share_count = 4
+    packet = town.send("operator", campaign=office.made(), count=12)
+    town.memory.boards.clear()
+
+    assert office.preheat(office.made(), f"{packet.packet_id}.0") == Preheated(0, 0, None)
+    assert office.preheat(office.made(), "AbCdEfGhIjKlMnOpQrStUv~3.0") == Preheated(0, 0, None)
+    assert town.memory.boards == {}
+
+
 def test_a_closed_packet_is_not_loaded_again(office: Office) -> None:
     campaign = office.made()
     office.town.send("operator", campaign=campaign)

@@ -91,6 +91,32 @@ def test_a_packet_that_the_cache_lost_is_loaded_with_its_claims(town: Town) -> N
     assert town.grab(packet, "ann").share == first.share
 
 
+def test_a_large_packet_that_the_cache_lost_is_loaded_by_one_of_the_crowd(town: Town) -> None:
+    packet = town.send(total_fen=5_000, count=1_001)
+    share = town.grab(packet, "ann").share
+    town.memory.boards.clear()
+    assert town.board.begin_load(packet.packet_id, 0, 3_000)  # the first of them
+
+    with pytest.raises(Unavailable, match="being loaded"):
+        town.grab(packet, "bob")
+
+    assert town.memory.boards == {}
+    town.pass_time(3_000)  # the first has died
+    assert town.grab(packet, "ann").share == share
+    assert town.grab(packet, "bob").is_new
+
+
+def test_a_collision_in_a_large_packet_does_not_wait_for_whoever_loads_it(town: Town) -> None:
+    packet = town.send(total_fen=5_000, count=1_001)
+    snapshot = town.memory.snapshot()
+    town.grab(packet, "ann")
+    town.memory.fail_over(snapshot)
+    assert town.board.begin_load(packet.packet_id, 0, 3_000)
+
+    assert town.grab(packet, "bob").share.share_no == 2
+    assert town.journal.events == ["share_collision"]
+
+
 def test_a_claim_whose_durable_write_was_cut_off_is_completed_by_the_retry(town: Town) -> None:
     packet = town.send()
     # The Lambda died between the cache and the ledger.

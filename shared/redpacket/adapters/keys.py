@@ -21,6 +21,11 @@ def admitted(packet_id: str) -> str:
     return f"rp:{{{packet_id}}}:admitted"
 
 
+def loading(packet_id: str, part: int) -> str:
+    """Redis: that somebody loads a part of a packet at this moment."""
+    return f"{board(packet_id)}:loading:{part}"
+
+
 def quota(campaign_id: str, user_id: str) -> str:
     """Redis: the packets of a campaign that a user takes from; in a slot of its own."""
     return f"rp:{{quota:{campaign_id}:{user_id}}}"

@@ -100,6 +100,10 @@ class RedisClaims(Cache):
         count = part_size(packet, part)
         self._bring(part_id(packet.packet_id, part), packet, count, shares, marks)
 
+    def begin_load(self, packet_id: str, part: int, life_ms: int) -> bool:
+        with self.translated():
+            return bool(self.client.set(keys.loading(packet_id, part), "", nx=True, px=life_ms))
+
     def note(self, board_id: str, numbers: Mapping[str, int]) -> None:
         pairs = list(numbers.items())
         with self.translated():

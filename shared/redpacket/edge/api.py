@@ -25,7 +25,7 @@ from redpacket.domain.errors import (
     Rejected,
     SwitchedOff,
 )
-from redpacket.domain.packet import PACKET_ID, Person, check_packet_id, check_user_id
+from redpacket.domain.packet import Person, check_packet_id, check_user_id
 from redpacket.domain.switches import Switch, switch_named
 from redpacket.domain.text import composed, is_visible
 from redpacket.edge.problems import problem_of
@@ -96,10 +96,12 @@ class HttpRequest:
         return day
 
     @property
-    def after_packet_id(self) -> str | None:
-        """The packet after which a page begins, by its cursor. Raises InvalidRequest."""
+    def preheat_cursor(self) -> str | None:
+        """Where a preheat goes on. Raises InvalidRequest."""
+        from redpacket.flows.preheat_campaign import CURSOR
+
         cursor = self.query.get("cursor")
-        if cursor is not None and not PACKET_ID.fullmatch(cursor):
+        if cursor is not None and not CURSOR.fullmatch(cursor):
             raise InvalidRequest([{"field": "cursor", "message": "is no cursor of this list"}])
         return cursor
 

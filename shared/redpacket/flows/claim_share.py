@@ -33,7 +33,7 @@ from redpacket.domain.errors import (
 from redpacket.domain.packet import Person, part_of_share
 from redpacket.domain.split import Terms, share_amount_fen
 from redpacket.flows.campaign_quota import EXHAUSTED
-from redpacket.flows.load_packet import load_packet
+from redpacket.flows.load_packet import load_among_many
 from redpacket.flows.recall_emptied import RecalledEmptied
 from redpacket.ports import ClaimBoard, Clock, Journal, Packets, PayoutQueue
 
@@ -120,7 +120,10 @@ def _claim_of(
             desk.emptied.remember(packet_id, outcome.terms)
         raise error(detail)
     if outcome.status is GrabStatus.PACKET_NOT_LOADED:
-        load_packet(packet_id, outcome.part, packets=desk.packets, board=desk.board)
+        part, board = outcome.part, desk.board
+        if not load_among_many(packet_id, part, packets=desk.packets, board=board):
+            msg = "the packet is being loaded"
+            raise Unavailable(msg)
         return None
     if outcome.status is GrabStatus.ALREADY_CLAIMED:
         owned = desk.packets.find_share_of(packet_id, taker.user_id)
@@ -181,7 +184,8 @@ def _make_durable(share: ShareFate, taker: Person, quota: Quota | None, desk: De
         desk.journal.event("share_collision", packet_id=share.packet_id, share_no=share.share_no)
         desk.board.disown(share.packet_id, taker.user_id, share.share_no)
         part = part_of_share(share.packet_id, share.share_no)
-        load_packet(share.packet_id, part, packets=desk.packets, board=desk.board)
+        # Where another one loads, the next number may collide as well, until that is done.
+        load_among_many(share.packet_id, part, packets=desk.packets, board=desk.board)
         return None
     owned = desk.packets.find_share_of(share.packet_id, taker.user_id)
     if owned is None:

@@ -122,6 +122,10 @@ class PartedBoard:
         for home, numbers in notes.items():
             self._board.note(part_id(packet_id, home), numbers)
 
+    def begin_load(self, packet_id: str, part: int, life_ms: int) -> bool:
+        """Tell one of many callers to load a part."""
+        return self._board.begin_load(packet_id, part, life_ms)
+
     def disown(self, packet_id: str, user_id: str, share_no: int) -> None:
         """Take a number from a user who does not own it, and its note."""
         if not is_cut(packet_id):
