@@ -124,6 +124,8 @@ class Schedule:
         rules = {"rules": Rules(opening=opening)}
         if self.random.random() < 0.6:
             return rules
+        # Its packets are cut: into as many parts as shares, or fewer.
+        self.town.part_share_count = self.random.choice((1, 2, 4))
         campaign = self.town.campaigns.find_campaign("rain")
         if campaign is None:
             # Two packets, and one share for each user.
@@ -142,7 +144,8 @@ class Schedule:
         town.ledger = DynamoLedger(dynamo, "accounts", "packets", "campaigns")
         town.campaigns = DynamoCampaigns(dynamo, "campaigns")
         town.quotas = FaultyQuotas(town.reserved, self.wire)
-        town.board = PartedBoard(FaultyBoard(town.memory, self.wire), clock=town.clock)
+        board = FaultyBoard(town.memory, self.wire)
+        town.board = PartedBoard(board, clock=town.clock)
         memories = [RecalledEmptied(town.board, clock=town.clock) for _ in range(3)]
         town.recall = lambda: self.random.choice(memories)
         town.payouts = self.queue
@@ -231,10 +234,16 @@ class Schedule:
                 self._wait()
                 if self.random.random() < 0.04:
                     self._snapshot = memory.snapshot()
-            match self.random.choice(("rollback", "rollback", "rollback", "flush", "clock")):
+            kinds = ("rollback", "rollback", "rollback", "node", "flush", "clock")
+            match self.random.choice(kinds):
                 case "rollback":
                     self.story.append("the cache fails over to an older replica")
                     memory.fail_over(self._snapshot)
+                    self._snapshot = memory.snapshot()
+                case "node":
+                    self.story.append("a node of the cache fails over, or is flushed")
+                    lost = [board_id for board_id in memory.boards if self.random.random() < 0.4]
+                    memory.fail_over(self.random.choice((self._snapshot, {})), lost)
                     self._snapshot = memory.snapshot()
                 case "flush":
                     self.story.append("the cache is flushed")

@@ -9,9 +9,9 @@ that comes too late.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
-from typing import TypeVar
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
 
 from redpacket.domain.claim import (
     AdmitOutcome,
@@ -40,6 +40,15 @@ _REMEMBERED_MAX = 10_000
 Outcome = TypeVar("Outcome", GrabOutcome, AdmitOutcome)
 
 
+@dataclass(frozen=True, slots=True)
+class _Found(Generic[Outcome]):
+    """The first part that has something left, or where the user begins if none has."""
+
+    part: int
+    outcome: Outcome
+    at_home: Outcome
+
+
 class PartedBoard:
     """Implements ClaimBoard; a packet that isn't cut goes straight through."""
 
@@ -52,32 +61,20 @@ class PartedBoard:
         """Read where the user begins, and elsewhere only once that is emptied."""
         if not is_cut(packet_id):
             return self._board.grab(packet_id, user_id)
-
-        def ask(part: str) -> GrabOutcome:
-            return self._board.grab(part, user_id)
-
-        # Read whatever is remembered: only here is everything known of this user.
-        home = part_of_user(packet_id, user_id)
-        at_home = ask(part_id(packet_id, home))
-        self._emptied.learn(part_id(packet_id, home), at_home)
-        if at_home.status is not GrabStatus.PACKET_EMPTIED:
-            return self._told(packet_id, user_id, home, at_home)
-        found = self._first_left(packet_id, other_parts(packet_id, user_id), ask)
-        outcome = self._told(packet_id, user_id, *found) if found else GrabOutcome(at_home.status)
-        return replace(outcome, is_certain=at_home.is_certain)
+        found = self._first_left(
+            packet_id, user_id, lambda board_id: self._board.grab(board_id, user_id)
+        )
+        outcome = self._told(packet_id, user_id, found.part, found.outcome)
+        return replace(outcome, is_certain=found.at_home.is_certain)
 
     def take(self, packet_id: str, user_id: str, terms: str) -> GrabOutcome:
         """Take a number of the first part that has one left."""
         if not is_cut(packet_id):
             return self._board.take(packet_id, user_id, terms)
-
-        def ask(part: str) -> GrabOutcome:
-            return self._board.take(part, user_id, terms)
-
-        found = self._first_left(packet_id, _all_parts(packet_id, user_id), ask)
-        if found is None:
-            return GrabOutcome(GrabStatus.PACKET_EMPTIED)
-        return self._told(packet_id, user_id, *found)
+        found = self._first_left(
+            packet_id, user_id, lambda board_id: self._board.take(board_id, user_id, terms)
+        )
+        return self._told(packet_id, user_id, found.part, found.outcome)
 
     def admit(
         self, packet_id: str, user_id: str, *, life_ms: int, admitted_max: int
@@ -86,14 +83,14 @@ class PartedBoard:
         if not is_cut(packet_id):
             return self._board.admit(packet_id, user_id, life_ms=life_ms, admitted_max=admitted_max)
         places = -(-admitted_max // part_count(packet_id))
-
-        def ask(part: str) -> AdmitOutcome:
-            return self._board.admit(part, user_id, life_ms=life_ms, admitted_max=places)
-
-        found = self._first_left(packet_id, _all_parts(packet_id, user_id), ask)
-        if found is None:
-            return AdmitOutcome(AdmitStatus.PACKET_EMPTIED)
-        part, outcome = found
+        found = self._first_left(
+            packet_id,
+            user_id,
+            lambda board_id: self._board.admit(
+                board_id, user_id, life_ms=life_ms, admitted_max=places
+            ),
+        )
+        outcome, part = found.outcome, found.part
         if outcome.status is AdmitStatus.ALREADY_CLAIMED:
             outcome = replace(outcome, number=_share_no(packet_id, part, outcome.number))
         return replace(outcome, part=part)
@@ -186,20 +183,27 @@ class PartedBoard:
         return None if is_cut(packet_id) else self._board.emptied_by(packet_id)
 
     def _first_left(
-        self, packet_id: str, parts: Iterable[int], ask: Callable[[str], Outcome]
-    ) -> tuple[int, Outcome] | None:
-        """Ask part after part until one is not emptied; None where all are."""
-        for part in parts:
-            board_id = part_id(packet_id, part)
-            if self._emptied.has(board_id):
-                continue
-            outcome = ask(board_id)
-            if not self._emptied.learn(board_id, outcome):
-                return part, outcome
-        return None
+        self, packet_id: str, user_id: str, ask: Callable[[str], Outcome]
+    ) -> _Found[Outcome]:
+        """Ask where the user begins, and then other parts until one is not emptied."""
+        home = part_of_user(packet_id, user_id)
+        # Asked whatever is remembered: only there is everything known of this user.
+        at_home = ask(part_id(packet_id, home))
+        if self._emptied.learn(part_id(packet_id, home), at_home):
+            for part in other_parts(packet_id, user_id):
+                board_id = part_id(packet_id, part)
+                if self._emptied.has(board_id):
+                    continue
+                outcome = ask(board_id)
+                if not self._emptied.learn(board_id, outcome):
+                    return _Found(part, outcome, at_home)
+        return _Found(home, at_home, at_home)
 
     def _told(self, packet_id: str, user_id: str, part: int, outcome: GrabOutcome) -> GrabOutcome:
         """Return a part's answer as the packet's, and note a number where the user begins."""
+        if outcome.status is GrabStatus.PACKET_EMPTIED:
+            # Without the terms: the flow would take them for those of a small packet.
+            return GrabOutcome(outcome.status)
         if outcome.share_no is None:
             return replace(outcome, part=part)
         if not outcome.terms:
@@ -236,10 +240,6 @@ class _EmptiedParts:
 
     def forget(self, board_id: str) -> None:
         self._seen_at_ms.pop(board_id, None)
-
-
-def _all_parts(packet_id: str, user_id: str) -> list[int]:
-    return [part_of_user(packet_id, user_id), *other_parts(packet_id, user_id)]
 
 
 def _board_ids(packet_id: str) -> list[str]:

@@ -1,0 +1,151 @@
+"""Any story of a packet in parts: every share once, and nobody is refused what they own."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from redpacket.domain.claim import Admission
+from redpacket.domain.errors import PacketEmptied, Rejected, Unavailable
+from redpacket.domain.packet import (
+    Opening,
+    Rules,
+    other_parts,
+    part_count,
+    part_id,
+    part_of_user,
+)
+from redpacket.flows.load_packet import load_packet
+from redpacket.flows.recall_emptied import KEPT_MS
+from redpacket.flows.try_parts import PartedBoard
+from tests.builders import a_campaign
+from tests.town import LIFE_MS, Town
+
+USERS = [f"user-{number}" for number in range(14)]
+TRIES = 5
+"""Each of them repairs three of nine parts."""
+
+
+class PartsStory(RuleBasedStateMachine):
+    """Nodes of the cache lose their data in any order; two processes remember what they saw."""
+
+    @initialize(
+        count=st.integers(2, 9),
+        part_share_count=st.integers(1, 5),
+        opening=st.sampled_from(Opening),
+    )
+    def an_operator_sends(self, count: int, part_share_count: int, opening: Opening) -> None:
+        self.town = Town()
+        self.town.part_share_count = part_share_count
+        campaign = a_campaign(quota_per_user=1)
+        self.town.campaigns.create(campaign)
+        self.packet = self.town.send(
+            total_fen=1000, count=count, rules=Rules(opening=opening), campaign=campaign
+        )
+        self.parts = part_count(self.packet.packet_id)
+        # Users with a number that nobody else gets; without a note they may not get it, either.
+        self.stranded: set[str] = set()
+        self.processes = [PartedBoard(self.town.memory, clock=self.town.clock) for _ in range(2)]
+
+    @rule(user=st.sampled_from(USERS), process=st.integers(0, 1))
+    def a_user_grabs(self, user: str, process: int) -> None:
+        self.town.board = self.processes[process]
+        told = {t.user_id: t for t in self.town.told}
+        try:
+            self._grab(user)
+        except Rejected as refusal:
+            # I5, although the cache forgets.
+            assert user not in told, refusal.code
+            assert isinstance(refusal, PacketEmptied) or self._is_over()
+
+    def _grab(self, user: str) -> None:
+        for _ in range(TRIES):
+            try:
+                answer = self.town.grab_or_enter(self.packet, user)
+                if isinstance(answer, Admission):
+                    self.town.open(self.packet, user, answer.grab_token)
+            except Unavailable:
+                continue  # one try repairs a few parts at most
+            return
+        msg = "nobody is served"
+        raise AssertionError(msg)
+
+    @rule(user=st.sampled_from(USERS), process=st.integers(0, 1))
+    def a_lambda_dies_between_cache_and_ledger(self, user: str, process: int) -> None:
+        self.processes[process].take(self.packet.packet_id, user, str(self.packet.terms))
+        self.stranded.add(user)
+
+    @rule(user=st.sampled_from(USERS))
+    def a_lambda_dies_between_two_parts(self, user: str) -> None:
+        """It took a number and could not note it where the user begins."""
+        packet_id = self.packet.packet_id
+        others = other_parts(packet_id, user) if self.parts > 1 else []
+        for part in (part_of_user(packet_id, user), *others):
+            board_id = part_id(packet_id, part) if self.parts > 1 else packet_id
+            outcome = self.town.memory.take(board_id, user, str(self.packet.terms))
+            if outcome.status != "packet_emptied":
+                self.stranded.add(user)
+                return
+
+    @precondition(lambda self: self.parts > 1)
+    @rule(parts=st.sets(st.integers(0, 8), min_size=1))
+    def nodes_lose_their_data(self, parts: set[int]) -> None:
+        for part in parts:
+            self.town.memory.boards.pop(part_id(self.packet.packet_id, part), None)
+
+    @rule()
+    def an_operator_preheats(self) -> None:
+        load_packet(self.packet.packet_id, packets=self.town.packets, board=self.town.board)
+
+    @rule(duration_ms=st.sampled_from([1, KEPT_MS, LIFE_MS // 3]))
+    def time_passes(self, duration_ms: int) -> None:
+        self.town.pass_time(duration_ms)
+
+    @rule()
+    def the_schedule_runs(self) -> None:
+        self.town.settle()
+        assert self.town.expire().failed_count == 0
+
+    @invariant()
+    def not_a_fen_is_made_or_lost(self) -> None:
+        if hasattr(self, "packet"):
+            assert self.town.differences() == []
+
+    def teardown(self) -> None:
+        """Whoever comes while there is something left gets it, and the rest goes back."""
+        if not hasattr(self, "packet"):
+            return
+        if not self._is_over():
+            self._everybody_comes()
+        for _ in range(5):
+            self.town.pass_time(LIFE_MS)
+            self.town.repair()
+            self.town.expire()
+            self.town.settle()
+        assert self.town.differences(bound_ms=10 * LIFE_MS) == []
+        for user in {t.user_id for t in self.town.told}:
+            assert not self.town.grab(self.packet, user).is_new
+
+    def _everybody_comes(self) -> None:
+        everybody = [*USERS, *[f"late-{number}" for number in range(9)]]
+        for _ in range(3):
+            for user in everybody:
+                self.a_user_grabs(user, 0)
+            self.town.pass_time(KEPT_MS)
+        owners = {t.user_id for t in self.town.told}
+        left = self.packet.terms.count - len(owners)
+        assert left <= len(self.stranded) or self._is_over()
+
+    def _is_over(self) -> bool:
+        return self.town.clock.now_ms() >= self.packet.expires_at_ms
+
+
+TestParts = PartsStory.TestCase
+TestParts.settings = settings(
+    max_examples=int(os.environ.get("HYPOTHESIS_STORIES", "100")),
+    stateful_step_count=40,
+    deadline=None,
+)
