@@ -128,8 +128,14 @@ def settling_s(rush: Rush, ledger: Ledger) -> float:
 
 
 def closing_minutes(rush: Rush) -> int:
-    """Return how many sweeps it takes to close all packets, one a minute."""
-    return ceil(rush.packets / PACKETS_PER_SWEEP)
+    """Return how many minutes the sweeps take to close all packets."""
+    return ceil(rush.packets / closed_per_minute())
+
+
+def closed_per_minute() -> int:
+    """Return how many packets the sweeps close that the template starts every minute."""
+    rule = template()["Resources"]["ExpireFunctionEveryMinute"]
+    return PACKETS_PER_SWEEP * len(rule["Properties"]["Targets"])
 
 
 def usd(rush: Rush) -> float:
@@ -178,7 +184,7 @@ def table(rushes: Sequence[Rush] = RUSHES) -> str:
             f"shares / min({found.payouts_per_s:,.0f}, packets x {found.settled_per_packet:,.0f})",
             lambda rush: settling_s(rush, found),
         ),
-        ("Minutes to close its packets", f"packets / {PACKETS_PER_SWEEP}", closing_minutes),
+        ("Minutes to close its packets", f"packets / {closed_per_minute():,}", closing_minutes),
         ("USD of the rush", "`make cost`", usd),
     ]
     lines = [

@@ -6,8 +6,12 @@ from redpacket.edge import wiring
 from redpacket.edge.telemetry import logger
 
 
-def handler(event: dict[str, Any], context: Any) -> dict[str, int]:  # noqa: ANN401, ARG001 - Lambda's form
-    """Sweep once; the answer says what was done, for whoever invokes it by hand."""
-    report = wiring.sweep(context.get_remaining_time_in_millis())
+def handler(event: dict[str, Any], context: Any) -> dict[str, int]:  # noqa: ANN401 - Lambda's form
+    """Sweep once; the answer says what was done, for whoever invokes it by hand.
+
+    The schedule starts several at once, each for a group of packets; else there is one for all.
+    """
+    group, groups = event.get("group", 0), event.get("groups", 1)
+    report = wiring.sweep(context.get_remaining_time_in_millis(), group, groups)
     logger().info("sweep", extra=report)
     return report

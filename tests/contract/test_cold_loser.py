@@ -41,7 +41,7 @@ FLOWS = {
     "redpacket.flows." + name
     for name in (
         *("campaign_quota", "claim_share", "grab_packet", "limit_rate", "load_packet"),
-        *("read_switches", "recall_campaign", "recall_emptied"),
+        *("read_switches", "recall_campaign", "recall_emptied", "try_parts"),
     )
 }
 """What a grab may come to; the other doors' flows are theirs."""

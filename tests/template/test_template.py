@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+
+from redpacket.adapters.keys import WORK_SHARDS
 
 ROOT = Path(__file__).parents[2]
 EDGE = ROOT / "shared" / "redpacket" / "edge"
@@ -343,10 +347,19 @@ def test_a_night_without_a_whole_reconciliation_rings() -> None:
 
 
 def test_the_sweep_ends_before_the_next_one_begins() -> None:
-    (schedule,) = FUNCTIONS["ExpireFunction"]["Events"].values()
+    rule = RESOURCES["ExpireFunctionEveryMinute"]["Properties"]
 
-    assert schedule["Properties"]["Schedule"] == "rate(1 minute)"
+    assert rule["ScheduleExpression"] == "rate(1 minute)"
     assert FUNCTIONS["ExpireFunction"]["Timeout"] < 60
+
+
+def test_the_sweeps_of_a_minute_share_all_work() -> None:
+    targets = RESOURCES["ExpireFunctionEveryMinute"]["Properties"]["Targets"]
+    inputs = [json.loads(target["Input"]) for target in targets]
+    shards = [range(asked["group"], WORK_SHARDS, asked["groups"]) for asked in inputs]
+
+    assert sorted(chain(*shards)) == list(range(WORK_SHARDS))
+    assert all(target["Arn"] == {"Fn::GetAtt": ["ExpireFunction", "Arn"]} for target in targets)
 
 
 # ---------------------------------------------------------------- routes and doors

@@ -20,8 +20,8 @@ from tests.town import GRACE_MS, Town
 class _Reading(DynamoPackets):
     """Notes which parts were read."""
 
-    def __init__(self, dynamo: Dynamo, *tables: str) -> None:
-        super().__init__(dynamo, *tables)
+    def __init__(self, dynamo: Dynamo, table: str) -> None:
+        super().__init__(dynamo, table)
         self.listed: list[int] = []
 
     def list_part_shares(self, packet_id: str, part: int) -> list[ShareFate]:

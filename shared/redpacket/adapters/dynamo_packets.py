@@ -52,9 +52,17 @@ _RULES_REMEMBERED_MAX = 1_000
 class DynamoPackets:
     """Implements Packets."""
 
-    def __init__(self, dynamo: Dynamo, table: str, quotas_table: str | None = None) -> None:
+    def __init__(
+        self,
+        dynamo: Dynamo,
+        table: str,
+        quotas_table: str | None = None,
+        work_shards: Sequence[int] = range(keys.WORK_SHARDS),
+    ) -> None:
         self._dynamo = dynamo
         self._table = table
+        # The part of the work lists that this sweep takes.
+        self._work_shards = work_shards
         # Only who records claims has it.
         self._quotas = quotas_table
         self._rules: dict[str, Rules] = {}
@@ -326,10 +334,10 @@ class DynamoPackets:
     def _work(self, kind: str, until_ms: int, limit: int) -> list[dict[str, Any]]:
         """Return the oldest rows of a work list, a fair share from each shard."""
         rows: list[dict[str, Any]] = []
-        for shard in range(keys.WORK_SHARDS):
+        for shard in self._work_shards:
             rows += self._dynamo.query_some(
                 self._table,
-                limit // keys.WORK_SHARDS,
+                limit // len(self._work_shards),
                 IndexName="by_work",
                 KeyConditionExpression="work_pk = :work AND work_at_ms <= :until_ms",
                 ExpressionAttributeValues=values(work=keys.work(kind, shard), until_ms=until_ms),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from redpacket.adapters.dynamo import Dynamo
 from redpacket.adapters.dynamo_packets import DynamoPackets
+from redpacket.adapters.keys import WORK_SHARDS
 from redpacket.domain.switches import Switch, SwitchState
 from redpacket.edge import settings
 from redpacket.edge.telemetry import journal
@@ -393,15 +394,20 @@ def settle_claims(refs: Iterable[ShareRef]) -> set[ShareRef]:
     return flow(refs, ledger=ledger(), packets=packets(), clock=clock, journal=journal)
 
 
-def sweep(time_left_ms: int) -> dict[str, int]:
-    """Bind what the schedule runs: flows/expire_packets, then flows/repair; tell what was done."""
+def sweep(time_left_ms: int, group: int, groups: int) -> dict[str, int]:
+    """Bind what the schedule runs: flows/expire_packets, then flows/repair; tell what was done.
+
+    This sweep is the *group*-th, from 0, of *groups* that share the work.
+    """
     from redpacket.flows.expire_packets import expire_packets
     from redpacket.flows.repair import load_packets, requeue_claims
 
+    shards = range(group, WORK_SHARDS, groups)
+    packets = DynamoPackets(_dynamo(), settings.packets_table(), work_shards=shards)
     stop_at_ms = clock.now_ms() + time_left_ms - _SWEEP_RESERVE_MS
     # Refunds first: they must not wait where a queue or a cache hangs.
     expired = expire_packets(
-        packets=packets(),
+        packets=packets,
         board=board(),
         ledger=ledger(),
         clock=clock,
@@ -411,7 +417,7 @@ def sweep(time_left_ms: int) -> dict[str, int]:
         may_go_on=lambda: switches().is_on(Switch.REFUND),
     )
     requeued = requeue_claims(
-        packets=packets(),
+        packets=packets,
         payouts=payouts(),
         clock=clock,
         journal=journal,
@@ -419,7 +425,7 @@ def sweep(time_left_ms: int) -> dict[str, int]:
         may_go_on=lambda: switches().is_on(Switch.PAYOUT),
     )
     loaded = load_packets(
-        packets=packets(), board=board(), clock=clock, journal=journal, stop_at_ms=stop_at_ms
+        packets=packets, board=board(), clock=clock, journal=journal, stop_at_ms=stop_at_ms
     )
     return {
         "requeued_count": len(requeued.results),
