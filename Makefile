@@ -117,7 +117,7 @@ mutants: $(VENV)/app.ready ## remove each safety condition, one at a time: every
 	@$(APP)/python -m tests.faults.mutants
 
 ##@ Measure it
-.PHONY: bench-draw bench-cold bench-flow bench-send bench cost capacity
+.PHONY: bench-draw bench-cold bench-flow bench-send bench-refund bench cost capacity
 bench-draw: $(VENV)/app.ready ## what a draw costs the cache, against an empty script; the last line is JSON
 	@PYTHONPATH=shared $(APP)/python -m bench.bench_draw
 
@@ -129,6 +129,9 @@ bench-flow: setup ## claims over HTTP against a bare handler, and 10,000 settled
 
 bench-send: $(VENV)/app.ready ## a packet of 1,000,000 shares: split, load and live shares; the last line is JSON
 	@PYTHONPATH=shared $(APP)/python -m bench.bench_send
+
+bench-refund: setup ## 100,000 shares refunded over many invocations, one of them killed; the last line is JSON
+	@PYTHONPATH=shared $(APP)/python -m bench.bench_refund
 
 bench: setup $(VENV)/plots.ready ## all of them, into docs/performance.md: make bench ONLY="claim memory"
 	@PYTHONPATH=shared $(APP)/python -m bench.report --run $(ONLY); status=$$?; \
