@@ -117,9 +117,13 @@ mutants: $(VENV)/app.ready ## remove each safety condition, one at a time: every
 	@$(APP)/python -m tests.faults.mutants
 
 ##@ Measure it
-.PHONY: bench-draw bench-cold bench-flow bench-send bench-refund bench cost capacity
+.PHONY: bench-draw bench-cold bench-flow bench-send bench-refund bench cost capacity bench-hot
+
 bench-draw: $(VENV)/app.ready ## what a draw costs the cache, against an empty script; the last line is JSON
 	@PYTHONPATH=shared $(APP)/python -m bench.bench_draw
+
+bench-hot: $(VENV)/app.ready ## a packet of 1,000,000 shares in parts on a cluster of three; the last line is JSON
+	@PYTHONPATH=shared $(APP)/python -m bench.bench_hot
 
 bench-cold: setup ## what a cold start costs, against boto3 alone; fails on a regression
 	@PYTHONPATH=shared $(APP)/python -m bench.bench_cold

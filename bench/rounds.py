@@ -46,19 +46,20 @@ def server_costs_us(
     """Measure what a call costs the server, so that neither the client nor other work counts."""
 
     def run(contender: Contender) -> float:
-        before_s = _cpu_s(server)
+        before_s = cpu_s(server)
         for _ in range(0, calls, PIPELINE):
             pipeline = server.admin.pipeline(transaction=False)
             for _ in range(PIPELINE):
                 pipeline.execute_command(*contender.next_call())  # type: ignore[no-untyped-call]
             for answer in pipeline.execute():
                 assert str(answer).startswith(contender.expected), (contender.name, answer)
-        return (_cpu_s(server) - before_s) / calls * 1e6
+        return (cpu_s(server) - before_s) / calls * 1e6
 
     return interleaved({each.name: partial(run, each) for each in contenders}, rounds)
 
 
-def _cpu_s(server: Server) -> float:
+def cpu_s(server: Server) -> float:
+    """Return what a server has spent since it began."""
     spent = server.info("cpu")
     return float(spent["used_cpu_user"]) + float(spent["used_cpu_sys"])
 

@@ -26,9 +26,9 @@ HANG_S = 2.5
 
 
 class Cluster:
-    """Three primaries; the third has no slots until the first are moved to it."""
+    """Three primaries; only the first *holders* have slots until some are moved to the others."""
 
-    def __init__(self, start: Callable[..., Server]) -> None:
+    def __init__(self, start: Callable[..., Server], holders: int = 2) -> None:
         self.servers = [
             start(
                 cluster_enabled="yes",
@@ -42,10 +42,10 @@ class Cluster:
         for server in others:
             bus = str(server.admin.config_get("cluster-port")["cluster-port"])
             self._ask(first, "MEET", HOST, server.port, bus)
-        half = SLOTS // 2
-        self._ask(first, "ADDSLOTSRANGE", 0, half - 1)
-        self._ask(others[0], "ADDSLOTSRANGE", half, SLOTS - 1)
-        self._owners = {slot: int(slot >= half) for slot in range(SLOTS)}
+        self._owners = {slot: slot * holders // SLOTS for slot in range(SLOTS)}
+        for number, server in enumerate(self.servers[:holders]):
+            slots = [slot for slot, owner in self._owners.items() if owner == number]
+            self._ask(server, "ADDSLOTSRANGE", slots[0], slots[-1])
         wait_for(self.is_up, "the cluster")
 
     def is_up(self) -> bool:
