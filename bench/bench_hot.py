@@ -113,7 +113,7 @@ def _loaded(board: PartedBoard, count: int, part_share_count: int) -> Packet:
 
 
 def _busiest_us(cluster: Cluster, board: RedisClaims, part_share_count: int) -> float:
-    """Claim from a new packet as winners do; return the busiest node's CPU for one of all claims."""
+    """Claim from a new packet as winners do; return the busiest node's CPU by all claims."""
     packet = _loaded(PartedBoard(board, clock=WallClock()), SHARES, part_share_count)
     calls: dict[Server, list[Call]] = defaultdict(list)
     sha = {s: str(s.admin.script_load(read_script("packet_grab"))) for s in cluster.servers}

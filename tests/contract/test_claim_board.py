@@ -13,18 +13,20 @@ from redpacket.adapters.redis_claims import RedisClaims
 from redpacket.domain.claim import GrabStatus
 from redpacket.domain.packet import Opening, Packet, PacketStatus, Rules
 from redpacket.flows.recall_emptied import KEPT_MS
+from redpacket.flows.try_parts import PartedBoard
 from redpacket.ports import ClaimBoard
 from tests.builders import a_claim, a_packet, a_refund
 from tests.fakes import FakeBoard, FakeClock
 
 
-@pytest.fixture(params=["fake", "redis"])
+@pytest.fixture(params=["fake", "redis", "parted"])
 def board(request: pytest.FixtureRequest) -> Iterator[ClaimBoard]:
     if request.param == "fake":
         yield FakeBoard(FakeClock(_now_ms()))
     else:
         cache: redis.Redis = request.getfixturevalue("cache")
-        yield RedisClaims(cache)
+        board = RedisClaims(cache)
+        yield board if request.param == "redis" else PartedBoard(board, clock=FakeClock())
 
 
 def _now_ms() -> int:

@@ -14,7 +14,8 @@ from redpacket.domain.errors import (
     SplitImpossible,
     Unavailable,
 )
-from redpacket.domain.packet import Packet
+from redpacket.domain.packet import PARTS_MAX, Packet, part_count
+from tests.builders import a_campaign
 from tests.fakes import FakeBoard
 from tests.town import Town, an_order
 
@@ -31,6 +32,25 @@ def test_a_sent_packet_is_funded_and_loaded(town: Town) -> None:
     assert town.world().balances_fen[f"escrow:{packet.packet_id}"] == 1000
     assert town.memory.grab(packet.packet_id, "ann").share_no == 1
     assert town.packets.list_unloaded(town.clock.now_ms(), 800) == []
+
+
+@pytest.mark.parametrize(
+    ("count", "part_share_count", "parts"), [(4, 4, 1), (5, 4, 2), (9, 3, 3), (130, 1, PARTS_MAX)]
+)
+def test_a_large_packet_of_a_campaign_is_cut_into_parts(
+    town: Town, count: int, part_share_count: int, parts: int
+) -> None:
+    town.part_share_count = part_share_count
+    campaign = a_campaign()
+    town.campaigns.create(campaign)
+
+    packet = town.send(campaign=campaign, count=count)
+    chat = town.send(count=count)
+
+    assert part_count(packet.packet_id) == parts
+    assert len(town.memory.boards) == parts + 1
+    assert part_count(chat.packet_id) == 1
+    assert town.packets.find_packet(packet.packet_id) == packet
 
 
 def test_the_same_key_sends_once_and_answers_the_same(town: Town) -> None:
