@@ -144,7 +144,7 @@ def test_a_sweep_goes_on_with_the_part_where_the_last_one_stopped(town: Town) ->
     town.settle()
     town.pass_time(61_000)
     town.before_each_transaction(lambda _operations: town.pass_time(1_000))
-    town.packets = reading = _Reading(Dynamo(lambda: town.dynamo), "packets", "quotas")
+    town.packets = reading = _Reading(Dynamo(lambda: town.dynamo), "packets")
 
     reports = []
     while _status(town, packet) != "closed":
