@@ -20,7 +20,7 @@ from local.welcome import welcome
 UP = places.STATES / "up"
 # A first build downloads the layer's packages; afterwards a start takes under ten seconds.
 UP_TIMEOUT_S = 300.0
-DOWN_TIMEOUT_S = 30.0
+DOWN_TIMEOUT_S = 90.0
 
 
 def say(message: str) -> None:
