@@ -1,4 +1,4 @@
-"""What parts bring to a hot packet: on a cluster of three, against the packet in one piece.
+"""What it brings to cut a hot packet into parts: on a cluster of three, against one in one piece.
 
 make bench-hot
 
