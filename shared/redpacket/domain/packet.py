@@ -110,7 +110,7 @@ class Packet:
 
 
 def part_count(packet_id: str) -> int:
-    """Return how many parts a packet is cut into: 1 for nearly every packet (docs/adr/0009)."""
+    """Return how many parts a packet is cut into: 1 for nearly every packet (docs/adr/0010)."""
     _, _, count = packet_id.partition(_CUT)
     return int(count or 1)
 
