@@ -253,7 +253,11 @@ ANSWERS: dict[str, Schema] = {
             "status": words(PacketStatus),
             "total_fen": SHARE_FEN,
             "count": SHARE_NO,
-            "claimed_count": SHARE_COUNT,
+            "claimed_count": {
+                **SHARE_COUNT,
+                "description": "Of a packet in parts (its id ends with ~ and their number) only "
+                "what is settled; so are `claimed_fen` and `remaining_count`.",
+            },
             "claimed_fen": FEN,
             "remaining_count": SHARE_COUNT,
             "refunded_fen": FEN,

@@ -17,7 +17,7 @@ from redpacket.adapters.public_tokens import KeyedTokens
 from redpacket.domain.checks import Difference, Told, check_settled_in_time
 from redpacket.domain.claim import Admission, Claim, ShareRef
 from redpacket.domain.lottery import Draw, Prize, draw_id_of
-from redpacket.domain.packet import Kind, Packet, Person, Rules
+from redpacket.domain.packet import Kind, Packet, Person, Rules, part_count
 from redpacket.domain.split import Split
 from redpacket.flows.claim_share import Desk
 from redpacket.flows.deposit import deposit
@@ -46,6 +46,7 @@ from redpacket.ports import (
     Quotas,
     Request,
 )
+from tests.builders import a_campaign
 from tests.fakes import (
     FakeBoard,
     FakeClock,
@@ -131,6 +132,19 @@ class Town:
         order = an_order(sender, key=f"send-{next(self._ids)}", **changes)
         self.deposit(sender, order.total_fen)
         return self.send_order(order)
+
+    def send_in_parts(self, parts: int, count: int, total_fen: int = 6000) -> Packet:
+        """Send a campaign's packet that is cut into *parts*."""
+        self.part_share_count = -(-count // parts)
+        now_ms = self.clock.now_ms()
+        campaign = a_campaign(
+            starts_at_ms=now_ms, ends_at_ms=now_ms + LIFE_MS, budget_left_fen=total_fen
+        )
+        assert self.campaigns.create(campaign)
+        rules = Rules(campaign_id=campaign.campaign_id)
+        packet = self.send(rules=rules, campaign=campaign, total_fen=total_fen, count=count)
+        assert part_count(packet.packet_id) == parts
+        return packet
 
     def send_order(self, order: SendOrder) -> Packet:
         return send_packet(

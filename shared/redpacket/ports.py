@@ -336,6 +336,14 @@ class Balance:
     balance_fen: int
 
 
+@dataclass(frozen=True, slots=True)
+class Paid:
+    """What a packet's escrow has paid to takers."""
+
+    count: int
+    fen: int
+
+
 class Ledger(Protocol):
     """Accounts and entries; each method is one transaction, or a few that can be resumed."""
 
@@ -375,6 +383,9 @@ class Ledger(Protocol):
 
     def balance_fen(self, account: str) -> int:
         """Return an account's balance, read strongly; 0 for one that never moved."""
+
+    def find_paid(self, packet_id: str) -> Paid:
+        """Return how many of a packet's claims are settled and what they sum up to, as of now."""
 
     def list_empty(self, accounts: Sequence[str]) -> set[str]:
         """Return those of at most 100 accounts that hold nothing, read strongly."""

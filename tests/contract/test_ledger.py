@@ -32,7 +32,7 @@ from redpacket.domain.ledger import (
     user_account,
 )
 from redpacket.domain.packet import Packet, PacketStatus, Person
-from redpacket.ports import Request
+from redpacket.ports import Paid, Request
 from tests.builders import NOW_MS, a_claim, a_funding, a_packet, a_packet_id, a_refund
 from tests.fakes import FakeDynamo
 from tests.world import World, read_world
@@ -485,6 +485,23 @@ def test_settling_credits_each_taker_once(books: Books) -> None:
     assert balances == [share.amount_fen for share in shares]
     settled = books.packets.list_shares(packet.packet_id)
     assert {share.settled_at_ms for share in settled} == {NOW_MS + 5000}
+
+
+def test_an_escrow_counts_what_it_has_paid_and_nothing_else(books: Books) -> None:
+    packet, other = books.sent(), books.sent()
+    shares = [_claimed(books, packet, no, _name("taker")) for no in (1, 2, 3)]
+    strange = _claimed(books, other, 1, _name("taker"))
+
+    assert books.ledger.find_paid(packet.packet_id) == Paid(0, 0)
+    books.ledger.settle([_settlement(share) for share in (shares[0], strange)], NOW_MS + 5000)
+    books.ledger.settle([_settlement(share) for share in shares], NOW_MS + 5000)  # refused
+    books.ledger.settle([_settlement(shares[1])], NOW_MS + 5000)
+    books.packets.begin_close(packet, NOW_MS)
+    assert _refund(books, packet, 4)
+
+    paid_fen = shares[0].amount_fen + shares[1].amount_fen
+    assert books.ledger.find_paid(packet.packet_id) == Paid(2, paid_fen)
+    assert books.ledger.find_paid("nobody-sent-this-one-x") == Paid(0, 0)
 
 
 def test_one_settled_claim_cancels_the_whole_group(books: Books) -> None:

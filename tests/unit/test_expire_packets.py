@@ -9,10 +9,10 @@ from redpacket.adapters.dynamo import Dynamo
 from redpacket.adapters.dynamo_packets import DynamoPackets
 from redpacket.domain.claim import ShareFate
 from redpacket.domain.errors import CacheAway, Unavailable
-from redpacket.domain.packet import Packet, Rules, part_count
+from redpacket.domain.packet import Packet
 from redpacket.flows.expire_packets import SHARES_PER_TRANSACTION
 from redpacket.flows.try_parts import PartedBoard
-from tests.builders import a_campaign, a_claim
+from tests.builders import a_claim
 from tests.fakes import FakeBoard, FakeClock
 from tests.town import GRACE_MS, Town
 
@@ -27,18 +27,6 @@ class _Reading(DynamoPackets):
     def list_part_shares(self, packet_id: str, part: int) -> list[ShareFate]:
         self.listed.append(part)
         return super().list_part_shares(packet_id, part)
-
-
-def _cut(town: Town, parts: int, count: int) -> Packet:
-    """Send a packet of several parts."""
-    town.part_share_count = -(-count // parts)
-    now_ms = town.clock.now_ms()
-    campaign = a_campaign(starts_at_ms=now_ms, ends_at_ms=now_ms + 60_000, budget_left_fen=10**6)
-    assert town.campaigns.create(campaign)
-    rules = Rules(campaign_id=campaign.campaign_id)
-    packet = town.send(rules=rules, campaign=campaign, total_fen=1000 * parts, count=count)
-    assert part_count(packet.packet_id) == parts
-    return packet
 
 
 def _status(town: Town, packet: Packet) -> str:
@@ -139,7 +127,7 @@ def test_a_sweep_that_runs_out_of_time_is_taken_up_by_the_next(town: Town) -> No
 
 
 def test_a_sweep_goes_on_with_the_part_where_the_last_one_stopped(town: Town) -> None:
-    packet = _cut(town, parts=4, count=400)
+    packet = town.send_in_parts(4, count=400, total_fen=4000)
     claims = [town.grab(packet, f"user-{number}").share for number in range(40)]
     town.settle()
     town.pass_time(61_000)
@@ -163,7 +151,7 @@ def test_a_sweep_goes_on_with_the_part_where_the_last_one_stopped(town: Town) ->
 
 
 def test_a_cache_that_is_away_does_not_keep_any_part_from_its_refund(town: Town) -> None:
-    packet = _cut(town, parts=3, count=300)
+    packet = town.send_in_parts(3, count=300, total_fen=3000)
     town.pass_time(61_000)
 
     class Away(FakeBoard):

@@ -152,7 +152,7 @@ def test_a_route_names_the_parameters_of_its_path(key: str, operation: dict[str,
 # ---------------------------------------------------------------- what the views show
 
 
-def _record(*, is_closed: bool) -> tuple[Record, list[Any]]:
+def _record(*, is_closed: bool, is_mine: bool) -> Record:
     packet = a_packet(count=3)
     first = a_claim(packet, 1, "me")
     second = replace(a_claim(packet, 2, "her"), settled_at_ms=NOW_MS + 9)
@@ -164,23 +164,23 @@ def _record(*, is_closed: bool) -> tuple[Record, list[Any]]:
             refunded_at_ms=NOW_MS + 5,
             closed_at_ms=NOW_MS + 6,
         )
-    record = Record(
+    return Record(
         packet=packet,
         status=packet.status,
         claims=[first, second],
+        next_no=2 if is_closed else None,
+        claimed_count=2,
         claimed_fen=first.amount_fen + second.amount_fen,
         emptied_in_ms=5 if is_closed else None,
         luckiest=second if is_closed else None,
+        mine=first if is_mine else None,
     )
-    return record, [first, second]
 
 
 @pytest.mark.parametrize("is_closed", [False, True])
-@pytest.mark.parametrize("viewer", ["me", "somebody else"])
-def test_a_record_page_is_of_its_form(viewer: str, *, is_closed: bool) -> None:
-    record, claims = _record(is_closed=is_closed)
-
-    shown = views.record_view(record, claims, "2" if is_closed else None, PEOPLE, viewer)
+@pytest.mark.parametrize("is_mine", [False, True])
+def test_a_record_page_is_of_its_form(*, is_closed: bool, is_mine: bool) -> None:
+    shown = views.record_view(_record(is_closed=is_closed, is_mine=is_mine), PEOPLE)
 
     assert errors_in("Record", shown) == []
 

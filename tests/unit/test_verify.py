@@ -56,8 +56,18 @@ def a_proof(terms: Terms, first_no: int = 1, last_no: int | None = None) -> dict
 
 
 def a_record(packet: Packet, claims: list[ShareFate]) -> dict[str, Any]:
-    record = Record(packet, status_of(packet, is_emptied=False), claims, 0, None, claims[0])
-    shown = views.record_view(record, claims, None, views.People({}, Tokens()), "user-1")
+    record = Record(
+        packet=packet,
+        status=status_of(packet, is_emptied=False),
+        claims=claims,
+        next_no=None,
+        claimed_count=len(claims),
+        claimed_fen=0,
+        emptied_in_ms=None,
+        luckiest=claims[0],
+        mine=claims[0],
+    )
+    shown = views.record_view(record, views.People({}, Tokens()))
     found: dict[str, Any] = json.loads(json.dumps(shown))
     return found
 

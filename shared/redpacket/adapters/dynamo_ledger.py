@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from redpacket.adapters import items, keys
@@ -38,7 +39,7 @@ from redpacket.domain.ledger import (
     may_go_below_zero,
 )
 from redpacket.domain.packet import Packet, PacketStatus
-from redpacket.ports import Balance, Request
+from redpacket.ports import Balance, Paid, Request
 
 # What the conditions of this module mean.
 HOLDS_ENOUGH = "balance_fen >= :needed"
@@ -90,7 +91,10 @@ class DynamoLedger:
 
     def settle(self, settlements: Sequence[tuple[ShareFate, Transfer]], now_ms: int) -> bool:
         guards = [self._settle_share(share, now_ms) for share, _ in settlements]
-        return self._try(guards + self._post([transfer for _, transfer in settlements]))
+        transfers = [transfer for _, transfer in settlements]
+        return self._try(
+            guards + self._post(transfers, paid=Counter(transfer.debit for transfer in transfers))
+        )
 
     def refund(
         self, packet: Packet, shares: Sequence[ShareFate], transfer: Transfer, now_ms: int
@@ -124,6 +128,10 @@ class DynamoLedger:
     def balance_fen(self, account: str) -> int:
         row = self._dynamo.get(self._accounts, keys.account(account))
         return int(row["balance_fen"]) if row else 0
+
+    def find_paid(self, packet_id: str) -> Paid:
+        row = self._dynamo.get(self._accounts, keys.account(escrow_account(packet_id))) or {}
+        return Paid(int(row.get("paid_count", 0)), int(row.get("paid_fen", 0)))
 
     def list_empty(self, accounts: Sequence[str]) -> set[str]:
         row_keys = [keys.account(account) for account in dict.fromkeys(accounts)]
@@ -186,24 +194,37 @@ class DynamoLedger:
             return False
         return True
 
-    def _post(self, transfers: Sequence[Transfer]) -> list[Operation]:
-        """Return the operations that post *transfers*: entries, and one change per account."""
+    def _post(
+        self, transfers: Sequence[Transfer], paid: Mapping[str, int] = MappingProxyType({})
+    ) -> list[Operation]:
+        """Return the operations that post *transfers*: entries, and one change per account.
+
+        *paid* counts, by escrow, the claims that they pay.
+        """
         change_fen: dict[str, int] = defaultdict(int)
         book: list[Operation] = []
         for transfer in transfers:
             for entry in entries(transfer):
                 change_fen[entry.account] += entry.amount_fen
                 book.append(put(self._accounts, entry_row(entry)))
-        return [self._change_balance(*change) for change in change_fen.items()] + book
+        changes = [
+            self._change_balance(account, fen, paid.get(account, 0))
+            for account, fen in change_fen.items()
+        ]
+        return changes + book
 
-    def _change_balance(self, account: str, fen: int) -> Operation:
+    def _change_balance(self, account: str, fen: int, paid_count: int) -> Operation:
         needs_cover = fen < 0 and not may_go_below_zero(account)
+        expression, named = "ADD balance_fen :fen", {"fen": fen}
+        if paid_count:
+            expression += ", paid_count :count, paid_fen :paid"
+            named |= {"count": paid_count, "paid": -fen}
         return update(
             self._accounts,
             keys.account(account),
-            "ADD balance_fen :fen",
+            expression,
             condition=HOLDS_ENOUGH if needs_cover else None,
-            fen=fen,
+            **named,
             **({"needed": -fen} if needs_cover else {}),
         )
 

@@ -32,16 +32,20 @@ def record_page(request: HttpRequest) -> HttpAnswer:
     viewer = request.user.user_id
     limit = _integer(request, "limit", 1, LIMIT_MAX) or LIMIT_DEFAULT
     after_no = _integer(request, "cursor", 0, CURSOR_MAX) or 0
-    record = read_record(request.packet_id, packets=wiring.packets())
-    later = [share for share in record.claims if share.share_no > after_no]
-    page = later[:limit]
-    next_cursor = str(page[-1].share_no) if len(later) > limit else None
-    shown = [record.packet.sender, *(share.taker for share in page if share.taker)]
+    record = read_record(
+        request.packet_id,
+        viewer,
+        after_no=after_no,
+        limit=limit,
+        packets=wiring.packets(),
+        ledger=wiring.ledger(),
+    )
+    shown = [record.packet.sender, *(share.taker for share in record.claims if share.taker)]
     shown += [record.luckiest.taker] if record.luckiest and record.luckiest.taker else []
     shown += [request.user]
     profiles = wiring.profiles().list_profiles([person.user_id for person in shown])
     people = views.People(profiles, wiring.public_tokens())
-    return _tagged(views.record_view(record, page, next_cursor, people, viewer), request)
+    return _tagged(views.record_view(record, people), request)
 
 
 def proof_page(request: HttpRequest) -> HttpAnswer:

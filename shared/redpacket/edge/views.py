@@ -87,10 +87,8 @@ class People:
         }
 
 
-def record_view(
-    record: Record, page: Sequence[ShareFate], next_cursor: str | None, people: People, viewer: str
-) -> dict[str, Any]:
-    """Show a record page with the claims of *page*; *mine* is the viewer's own claim."""
+def record_view(record: Record, people: People) -> dict[str, Any]:
+    """Show a record page; *mine* is the viewer's own claim."""
     packet = record.packet
     best = record.luckiest
 
@@ -104,7 +102,6 @@ def record_view(
             "payout": _payout(share),
         }
 
-    mine = [share for share in record.claims if share.taker and share.taker.user_id == viewer]
     return {
         "packet_id": packet.packet_id,
         "sender": people.view(packet.sender),
@@ -117,9 +114,9 @@ def record_view(
         "status": record.status,
         "total_fen": packet.terms.total_fen,
         "count": packet.terms.count,
-        "claimed_count": len(record.claims),
+        "claimed_count": record.claimed_count,
         "claimed_fen": record.claimed_fen,
-        "remaining_count": packet.terms.count - len(record.claims),
+        "remaining_count": packet.terms.count - record.claimed_count,
         "refunded_fen": packet.refunded_fen,
         "refunded_at_ms": packet.refunded_at_ms,
         "created_at_ms": packet.created_at_ms,
@@ -129,10 +126,10 @@ def record_view(
         "emptied_in_ms": record.emptied_in_ms,
         "closed_at_ms": packet.closed_at_ms,
         "luckiest": claim(best) if best else None,
-        "claims": [claim(share) for share in page],
-        "next": next_cursor,
+        "claims": [claim(share) for share in record.claims],
+        "next": None if record.next_no is None else str(record.next_no),
         "commitment": packet.terms.commitment,
-        "mine": claim(mine[0]) if mine else None,
+        "mine": claim(record.mine) if record.mine else None,
     }
 
 

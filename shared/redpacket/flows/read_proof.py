@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from redpacket.domain.claim import Fate, ShareRef
 from redpacket.domain.errors import PacketNotFound, ProofNotReady
-from redpacket.domain.packet import Packet, PacketStatus
+from redpacket.domain.packet import Packet, PacketStatus, part_count, part_size, share_numbers
 from redpacket.domain.split import Terms, share_amount_fen
 from redpacket.ports import Packets
 
@@ -46,9 +46,14 @@ def _is_emptied(packet: Packet, packets: Packets) -> bool:
     """Tell whether every share is durably claimed: then the seed decides nothing any more."""
     if packet.emptied_at_ms is not None:
         return True
-    count = packet.terms.count
-    # Numbers go out in order: while the last one is free, a large packet needn't be read.
-    if not packets.list_refs([ShareRef(packet.packet_id, count)]):
+    packet_id, parts = packet.packet_id, range(part_count(packet.packet_id))
+    # Numbers go out in order: while a part's last one is free, a large packet needn't be read.
+    last = [ShareRef(packet_id, share_numbers(packet, part)[-1]) for part in parts]
+    if len(packets.list_refs(last)) < len(last):
         return False
-    shares = packets.list_shares(packet.packet_id)
-    return sum(share.fate is Fate.CLAIMED for share in shares) == count
+    return all(_is_taken(packet, part, packets) for part in parts)
+
+
+def _is_taken(packet: Packet, part: int, packets: Packets) -> bool:
+    shares = packets.list_part_shares(packet.packet_id, part)
+    return sum(share.fate is Fate.CLAIMED for share in shares) == part_size(packet, part)
