@@ -21,6 +21,7 @@ class _Emptied:
     """What was seen at *seen_at_ms*; *holders* is None until a second loser comes."""
 
     seen_at_ms: int
+    is_small: bool
     holders: frozenset[str] | None = None
 
 
@@ -45,18 +46,21 @@ class RecalledEmptied:
         if not 0 <= now_ms - known.seen_at_ms < KEPT_MS:
             self._known.pop(packet_id, None)
             return False
+        if not known.is_small:
+            return False
         if known.holders is None:
             holders = self._board.emptied_by(packet_id)
             if holders is None:
                 self._known.pop(packet_id, None)  # a number was given back
                 return False
-            known = self._known[packet_id] = _Emptied(now_ms, holders)
+            known = self._known[packet_id] = _Emptied(now_ms, is_small=True, holders=holders)
         return user_id not in (known.holders or ())
 
     def remember(self, packet_id: str, terms: str) -> None:
         """Note that the cache has just refused somebody, because every share is taken."""
-        if packet_id in self._known or not terms or Terms.parse(terms).count > HOLDERS_MAX:
+        if packet_id in self._known or not terms:
             return
         if len(self._known) >= _REMEMBERED_MAX:
             self._known.clear()
-        self._known[packet_id] = _Emptied(self._clock.now_ms())
+        is_small = Terms.parse(terms).count <= HOLDERS_MAX
+        self._known[packet_id] = _Emptied(self._clock.now_ms(), is_small)
