@@ -2,7 +2,7 @@
 --[[
 packet_admit.lua - step one of two: let one user open a share, for a while.
 
-KEYS[1]  packet    HASH  "#" -> state (lib/state), "=" -> terms, user_id -> share_no  rp:{<packet_id>}
+KEYS[1]  packet    HASH  "#" -> state (lib/state), user_id -> share_no       rp:{<packet_id>}
 KEYS[2]  admitted  ZSET  user_id by the end of their admission              rp:{<packet_id>}:admitted
 ARGV[1]  user_id
 ARGV[2]  life_ms       how long an admission lasts
@@ -25,33 +25,14 @@ local user_id = ARGV[1]
 local life_ms = tonumber(ARGV[2])
 local admitted_max = tonumber(ARGV[3])
 
-local owned_no = redis.call('HGET', packet_key, user_id)
-if owned_no then
-  return 'already_claimed ' .. owned_no
-end
-local state = redis.call('HGET', packet_key, '#')
-if not state then
-  return 'packet_not_loaded'
-end
-local letter = string.sub(state, 1, 1)
-if letter == 'E' then
-  return 'packet_emptied'
-elseif letter == 'C' then
-  return 'packet_expired'
+-- @include lib/open
+local owned = or_owned()
+if owned then
+  return owned
 end
 
 -- @include lib/now_ms
 local now = now_ms()
-if now >= tonumber(string.sub(state, 15, 27)) then
-  return 'packet_expired'
-elseif now < tonumber(string.sub(state, 2, 14)) then
-  if #state > 43 then
-    -- It was emptied and got a number back, which is offered in a second (packet_amend).
-    return 'packet_emptied'
-  end
-  return 'packet_not_started'
-end
-
 -- Fewer milliseconds than 2^53: a score is exact, and comes back as an integer.
 redis.call('ZREMRANGEBYSCORE', admitted_key, '-inf', now)
 local until_ms = redis.call('ZSCORE', admitted_key, user_id)

@@ -2,7 +2,7 @@
 --[[
 packet_amend.lua - correct one user's share number where the ledger says otherwise.
 
-KEYS[1]  packet  HASH  "#" -> state (lib/state), "=" -> terms, user_id -> share_no  rp:{<packet_id>}
+KEYS[1]  packet  HASH  "#" -> state (lib/state), user_id -> share_no  rp:{<packet_id>}
 ARGV[1]  user_id
 ARGV[2]  share_no   the number that the user holds here by mistake
 ARGV[3]  owned_no   the number that they durably own, to be set instead, and "0" if they own none:
@@ -24,7 +24,6 @@ if redis.call('HGET', packet_key, user_id) ~= share_no then
   return 'unchanged'
 end
 
--- @include lib/now_ms
 -- @include lib/state
 local state = redis.call('HGET', packet_key, '#')
 local packet = state and read_state(state, redis.call('HLEN', packet_key))
@@ -38,8 +37,7 @@ if packet then
     if packet.letter == 'E' then
       -- Processes remember for a second who emptied a packet (flows/recall_emptied.py): whoever gets
       -- the number must not meet such a memory.
-      packet.window_and_count =
-        string.format('%013.0f', now_ms() + 1000) .. string.sub(packet.window_and_count, 14)
+      packet.offered_ms = redis.call('PTTL', packet_key) - 1000
     end
     give_back(packet, share_no)
   end

@@ -2,7 +2,7 @@
 --[[
 packet_close.lua - end a packet: from now on only those who have a share get an answer.
 
-KEYS[1]  packet  HASH  "#" -> state (lib/state), "=" -> terms, user_id -> share_no  rp:{<packet_id>}
+KEYS[1]  packet  HASH  "#" -> state (lib/state), user_id -> share_no  rp:{<packet_id>}
 
 Returns; the first status that applies wins:
   packet_not_loaded  nothing to close; a later load reads "closing" from the ledger
@@ -17,7 +17,7 @@ local packet_key = KEYS[1]
 local state = redis.call('HGET', packet_key, '#')
 if not state then
   return 'packet_not_loaded'
-elseif string.sub(state, 1, 1) ~= 'O' then
+elseif string.match(state, '^[EC]') then
   return 'already_closed'
 end
 redis.call('HSET', packet_key, '#', 'C' .. string.sub(state, 2))

@@ -2,14 +2,13 @@
 --[[
 packet_load.lua - bring one packet's hash up to what the ledger knows; repeating it is harmless.
 
-KEYS[1]  packet  HASH  "#" -> state (lib/state), "=" -> terms, user_id -> share_no  rp:{<packet_id>}
+KEYS[1]  packet  HASH  "#" -> state (lib/state), user_id -> share_no  rp:{<packet_id>}
 ARGV[1]  keep_until_ms  when the key may be forgotten, but not within ten minutes from now
 ARGV[2]  letter         of the state (lib/state); "" brings users only, more to follow
-ARGV[3]  window_and_count  starts_at_ms, expires_at_ms, count: 13, 13 and 7 digits
-ARGV[4]  terms          canonical form, for the winners' amounts
-ARGV[5]  durable_no     highest share number that has a fate
-ARGV[6]  free           numbers below it that have none, with commas
-ARGV[7]  user_id, share_no, and so on in pairs: claims that are durable
+ARGV[3]  head           of the state: when it opens, the count, the terms for the winners' amounts
+ARGV[4]  durable_no     highest share number that has a fate
+ARGV[5]  free           numbers below it that have none, with commas
+ARGV[6]  user_id, share_no, and so on in pairs: claims that are durable
 
 Returns:
   loaded
@@ -20,10 +19,9 @@ is handed out stays handed out, a closed packet stays closed.
 local packet_key = KEYS[1]
 local keep_until_ms = tonumber(ARGV[1])
 local letter = ARGV[2]
-local window_and_count = ARGV[3]
-local terms = ARGV[4]
-local durable_no = tonumber(ARGV[5])
-local free = ARGV[6]
+local head = ARGV[3]
+local durable_no = tonumber(ARGV[4])
+local free = ARGV[5]
 
 -- @include lib/now_ms
 -- @include lib/state
@@ -32,10 +30,15 @@ local packet
 if old then
   packet = read_state(old, redis.call('HLEN', packet_key))
 elseif letter ~= '' then
-  redis.call('HSET', packet_key, '=', terms, '#', '')
-  packet = read_state(letter .. window_and_count .. '+0000000|', 1)
+  redis.call('HSET', packet_key, '#', '')
+  packet = read_state(letter .. head, 1)
+  if packet.count > 128 then
+    -- A packed hash is searched from end to end. One long value unpacks it for good.
+    redis.call('HSET', packet_key, '-', string.rep('-', 65))
+    redis.call('HDEL', packet_key, '-')
+  end
 end
-for i = 7, #ARGV, 2 do
+for i = 6, #ARGV, 2 do
   redis.call('HSETNX', packet_key, ARGV[i], ARGV[i + 1])
 end
 

@@ -1,31 +1,39 @@
--- A packet's hash has two fields of its own beside its users, "=" the terms and "#" the state:
---   <letter> <starts_at_ms:13> <expires_at_ms:13> <count:7> <offset:8> "|" <returned>
--- without the spaces. The letter is O open, E emptied (every number is handed out) or C closed. The
--- next share number is HLEN + offset: handing one out is one HSET and no counter, and whoever adds or
--- removes a user in another way corrects the offset. <returned> lists numbers that were given back,
--- with commas.
+-- A packet's hash has one field of its own beside its users, "#" the state:
+--   <letter> <opens_ms:8> <count:4> <terms> [ "|" <offset> "," <offered_ms> <returned> ]
+-- without the spaces; the numbers of fixed width are in base 36. The letter is O open, R open and
+-- repaired, E emptied (every number is handed out) or C closed. Times are told by what is left of the
+-- key's life, which ends a day after the packet: one integer of the server, where its clock is two
+-- strings. The next share number is HLEN + offset: handing one out is one HSETNX and no counter, and
+-- whoever adds or removes a user in another way corrects the offset. <returned> lists numbers that
+-- were given back, each after a comma; they are offered once <offered_ms> are left. A packet without
+-- any of this has no tail.
 local function read_state(state, field_count)
-  local count = tonumber(string.sub(state, 28, 34))
-  local offset = tonumber(string.sub(state, 35, 42))
+  local head, tail = string.match(state, '^.([^|]*)|?(.*)$')
+  local offset, offered_ms, returned = string.match(tail, '^([^,]*),([^,]*)(.*)$')
+  local count = tonumber(string.sub(head, 9, 12), 36)
   return {
     letter = string.sub(state, 1, 1),
-    window_and_count = string.sub(state, 2, 34),
+    head = head,
     count = count,
     -- The highest number handed out.
-    given_no = math.min(count, field_count - 1 + offset),
-    returned = string.sub(state, 44),
+    given_no = math.min(count, field_count - 1 + (tonumber(offset) or 0)),
+    offered_ms = offered_ms or '',
+    returned = returned or '',
   }
 end
 
 local function write_state(packet, field_count)
+  local offset = packet.given_no - field_count + 1
+  local has_tail = offset ~= 0 or packet.returned ~= ''
   local letter = packet.letter
   if letter ~= 'C' then
-    letter = packet.given_no >= packet.count and packet.returned == '' and 'E' or 'O'
+    local is_emptied = packet.given_no >= packet.count and packet.returned == ''
+    letter = is_emptied and 'E' or has_tail and 'R' or 'O'
   end
-  return string.format('%s%s%+08d|%s', letter, packet.window_and_count,
-    packet.given_no - field_count + 1, packet.returned)
+  local tail = string.format('|%d,%s%s', offset, packet.offered_ms, packet.returned)
+  return letter .. packet.head .. (has_tail and tail or '')
 end
 
 local function give_back(packet, share_no)
-  packet.returned = packet.returned == '' and share_no or (packet.returned .. ',' .. share_no)
+  packet.returned = packet.returned .. ',' .. share_no
 end

@@ -22,7 +22,7 @@ def _documented(name: str) -> list[str]:
 
 def _returned(name: str) -> list[str]:
     # One letter is a state of lib/state, not a status.
-    found = re.findall(r"return '(\w{2,})", read_script(name))
+    found = re.findall(r"return (?:or_owned\()?'(\w{2,})", read_script(name))
     return list(dict.fromkeys(found))
 
 

@@ -526,14 +526,38 @@ MUTANTS = [
     Mutant(
         "a user gets a new number each time",
         "lua/packet_grab.lua",
+        "if redis.call('HSETNX', packet_key, user_id, share_no) == 0 then",
+        "if redis.call('HSET', packet_key, user_id, share_no) == 2 then",
+    ),
+    Mutant(
+        "an expired packet hands out shares",
+        "lua/lib/open.lua",
+        "if left_ms <= 86400000 then",
+        "if left_ms == 0 then",
+    ),
+    Mutant(
+        "a packet hands out shares before its start",
+        "lua/lib/open.lua",
+        "elseif left_ms > tonumber(string.sub(state, 2, 9), 36) then",
+        "elseif left_ms == 0 then",
+    ),
+    Mutant(
+        "an owner who asks the script is refused like everybody",
+        "lua/lib/open.lua",
         "if owned_no then",
         "if owned_no == '' then",
     ),
     Mutant(
-        "an expired packet hands out shares",
+        "a number is offered while processes remember that none is left",
+        "lua/lib/open.lua",
+        "offered_ms ~= '' and left_ms > tonumber(offered_ms)",
+        "offered_ms == ' '",
+    ),
+    Mutant(
+        "the last number does not empty the packet",
         "lua/packet_grab.lua",
-        "if now >= tonumber(string.sub(state, 15, 27)) then",
-        "if now < 0 then",
+        "share_no == count and",
+        "share_no > count and",
     ),
     Mutant(
         "more numbers than shares are handed out",

@@ -225,21 +225,6 @@ def test_a_form_of_another_version_is_refused() -> None:
         Terms.parse(str(some_terms()).replace("rp1", "rp9"))
 
 
-def test_terms_stay_short_enough_for_a_packed_hash() -> None:
-    longest = {
-        split: len(str(some_terms(total_fen, 100, split=split)))
-        for split in SPLITS
-        for total_fen in (2_000_000,)
-    }
-
-    assert max(longest.values()) == 65
-    assert {split for split, length in longest.items() if length > 64} == {
-        Split.DOUBLE_MEAN_LIVE,
-        Split.BASE_DOUBLE_MEAN,
-    }
-    assert max(len(str(some_terms(999_999, 100, split=split))) for split in SPLITS) == 64
-
-
 def test_words_are_drawn_from_shake_256() -> None:
     # The first bytes of SHAKE-256 of nothing, NIST's example: 46 b9 dd 2b 0b a8 8d 13 23 ...
     assert list(seed_words(b"", 2)) == [0x46B9DD2B0BA88D13, 0x233B3FEB743EEB24]

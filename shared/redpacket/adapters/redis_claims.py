@@ -8,6 +8,7 @@ from itertools import chain
 from typing import Any
 
 from redpacket.adapters import keys
+from redpacket.adapters.packet_state import read_terms, write_head
 from redpacket.adapters.redis_cache import Cache, Client, Script
 from redpacket.domain.claim import (
     AdmitOutcome,
@@ -19,8 +20,9 @@ from redpacket.domain.claim import (
 )
 from redpacket.domain.packet import Packet, PacketStatus, part_id, part_size
 
-# The fields of a packet's hash that are no users (lua/lib/state.lua).
-_STATE, _TERMS = "#", "="
+STATE = "#"
+"""The field of a packet's hash that is no user (lua/lib/state.lua)."""
+
 _GATED = "!"
 """Follows the terms of a packet that has rules."""
 _FORGETFUL = "?"
@@ -29,7 +31,10 @@ _FORGETFUL = "?"
 _REFUSED_BY_LETTER = {"E": GrabStatus.PACKET_EMPTIED, "C": GrabStatus.PACKET_EXPIRED}
 
 _KEEP_AFTER_EXPIRY_MS = 24 * 3600 * 1000
-"""Latecomers of a day are answered without the ledger; then the key goes, and a load brings it."""
+"""Latecomers of a day are answered without the ledger; then the key goes, and a load brings it.
+
+The scripts tell by what is left of the key's life whether the packet has ended (lua/lib/open.lua).
+"""
 
 _PAIRS_PER_LOAD = 1_000
 """ElastiCache Serverless takes 3,999 arguments a script."""
@@ -50,8 +55,9 @@ class RedisClaims(Cache):
         key = keys.board(packet_id)
         with self.translated():
             # The crowd loses, and one native read is cheaper than any script: ADR 0002.
-            owned_no, state, marked = self.client.hmget(key, [user_id, _STATE, _TERMS])
-        terms, is_gated, is_certain = _unmarked(marked)
+            state, owned_no = self.client.hmget(key, [STATE, user_id])
+        terms, marks = read_terms(str(state)) if state else ("", "")
+        is_gated, is_certain = _GATED in marks, _FORGETFUL not in marks
         if owned_no:
             return GrabOutcome(GrabStatus.ALREADY_CLAIMED, int(owned_no), terms, is_gated)
         if not state:
@@ -108,7 +114,7 @@ class RedisClaims(Cache):
         pairs = list(numbers.items())
         with self.translated():
             for start in range(0, len(pairs), _PAIRS_PER_LOAD):
-                args: list[str | int] = [0, "", "", "", 0, ""]
+                args: list[str | int] = [0, "", "", 0, ""]
                 args += chain.from_iterable(pairs[start : start + _PAIRS_PER_LOAD])
                 self.run(self._load, keys.board(board_id), *args)
 
@@ -122,7 +128,8 @@ class RedisClaims(Cache):
     ) -> None:
         key = keys.board(board_id)
         keep_until_ms = packet.expires_at_ms + _KEEP_AFTER_EXPIRY_MS
-        window_and_count = f"{packet.starts_at_ms:013d}{packet.expires_at_ms:013d}{count:07d}"
+        opens_ms = keep_until_ms - packet.starts_at_ms
+        head = write_head(packet.terms, count, opens_ms, marks)
         numbers = {share.share_no for share in shares}
         durable_no = max(numbers, default=0)
         free = ",".join(str(no) for no in range(1, durable_no) if no not in numbers)
@@ -134,8 +141,7 @@ class RedisClaims(Cache):
         with self.translated():
             for start in range(0, last_start + 1, _PAIRS_PER_LOAD):
                 letter = _letter(packet, count, shares) if start == last_start else ""
-                args: list[str | int] = [keep_until_ms, letter, window_and_count]
-                args += [f"{packet.terms}{marks}", durable_no, free]
+                args: list[str | int] = [keep_until_ms, letter, head, durable_no, free]
                 for user_id, share_no in pairs[start : start + _PAIRS_PER_LOAD]:
                     args += [user_id, share_no]
                 self.run(self._load, key, *args)
@@ -159,21 +165,13 @@ class RedisClaims(Cache):
     def holders(self, packet_id: str) -> dict[str, int]:
         with self.translated():
             fields = self.client.hscan_iter(keys.board(packet_id), count=1_000)
-            return {user: int(no) for user, no in fields if user not in {_STATE, _TERMS}}
+            return {user: int(no) for user, no in fields if user != STATE}
 
     def emptied_by(self, packet_id: str) -> frozenset[str] | None:
         with self.translated():
             fields: dict[Any, Any] = self.client.hgetall(keys.board(packet_id))
-        is_emptied = str(fields.get(_STATE, "")).startswith("E")
-        return frozenset(fields.keys() - {_STATE, _TERMS}) if is_emptied else None
-
-
-def _unmarked(marked: object) -> tuple[str, bool, bool]:
-    """Return the terms, whether there are rules, and whether a refusal is certain."""
-    text = str(marked or "")
-    terms = text.rstrip(_GATED + _FORGETFUL)
-    marks = text[len(terms) :]
-    return terms, _GATED in marks, _FORGETFUL not in marks
+        is_emptied = str(fields.get(STATE, "")).startswith("E")
+        return frozenset(fields.keys() - {STATE}) if is_emptied else None
 
 
 def _letter(packet: Packet, count: int, shares: Sequence[ShareFate]) -> str:

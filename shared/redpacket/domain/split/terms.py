@@ -34,10 +34,7 @@ class Terms:
     """All that decides a packet's amounts; immutable once the packet is funded.
 
     *seed* is secret until the packet has ended. `str(terms)` is the canonical form: the commitment
-    hashes it, the packet row and the cache hold it, a verifier reads it back. It is short, because
-    a hash of Redis stays packed only while no field is over 64 bytes (ADR 0002). That holds for
-    the default limits and bounds, but for the two longest names with a total of 10,000 yuan or
-    more (65 bytes); larger bounds or units may exceed it. It costs memory, nothing else.
+    hashes it, the packet row holds it, a verifier reads it back.
     """
 
     split: Split
