@@ -31,10 +31,12 @@ $(VENV)/app.ready: REQUIREMENTS = requirements/dev.txt
 $(VENV)/aws.ready: REQUIREMENTS = requirements/aws.txt
 $(VENV)/sam.ready: REQUIREMENTS = requirements/sam.txt
 $(VENV)/plots.ready: REQUIREMENTS = requirements/plots.txt
+$(VENV)/peers.ready: REQUIREMENTS = requirements/peers.txt
 $(VENV)/app.ready: requirements/dev.txt
 $(VENV)/aws.ready: requirements/aws.txt
 $(VENV)/sam.ready: requirements/sam.txt
 $(VENV)/plots.ready: requirements/plots.txt
+$(VENV)/peers.ready: requirements/peers.txt
 
 $(VENV)/%.ready: $(UV)
 	@echo "Installing $(REQUIREMENTS)"
@@ -118,6 +120,18 @@ mutants: $(VENV)/app.ready ## remove each safety condition, one at a time: every
 
 ##@ Measure it
 .PHONY: bench-draw bench-cold bench-flow bench-send bench-refund bench cost capacity bench-hot
+.PHONY: bench-claim bench-peers bench-memory bench-growth
+bench-claim: $(VENV)/app.ready ## what a claim costs the cache, against an empty script and the originals' scripts
+	@PYTHONPATH=shared $(APP)/python -m bench.bench_claim
+
+bench-peers: $(VENV)/peers.ready ## claims from many processes, beside locks, WATCH and PostgreSQL (apt install postgresql)
+	@PYTHONPATH=shared $(VENV)/peers/bin/python -m bench.bench_peers
+
+bench-memory: $(VENV)/app.ready ## what claims take of the cache's memory
+	@PYTHONPATH=shared $(APP)/python -m bench.bench_memory
+
+bench-growth: $(VENV)/app.ready ## whether a claim costs more in a larger packet
+	@PYTHONPATH=shared $(APP)/python -m bench.bench_growth
 
 bench-draw: $(VENV)/app.ready ## what a draw costs the cache, against an empty script; the last line is JSON
 	@PYTHONPATH=shared $(APP)/python -m bench.bench_draw
@@ -158,7 +172,7 @@ gallery: $(VENV)/plots.ready ## draw docs/gallery.svg anew, and measure the figu
 lock: $(UV) ## compile the pinned requirements again
 	@for name in requirements passphrase; do \
 		$(UV) $(COMPILE) shared/$$name.in --output-file shared/$$name.txt || exit 1; done
-	@for name in uv dev aws sam plots; do \
+	@for name in uv dev aws sam plots peers; do \
 		$(UV) $(COMPILE) requirements/$$name.in --output-file requirements/$$name.txt || exit 1; done
 
 clean: down ## remove everything that was made here

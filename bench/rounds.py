@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import count
 from statistics import median
 
 import redis
 
+from redpacket.adapters import keys
+from redpacket.adapters.redis_claims import RedisClaims
+from tests.builders import a_packet
 from tests.faults.servers import Server
 
 ROUNDS = 9
@@ -16,6 +21,7 @@ CALLS = 4_000
 """Of each contender in each round: some ten milliseconds of the server's time."""
 
 PIPELINE = 200
+DAY_MS = 24 * 3600 * 1000
 
 Call = tuple[str | int, ...]
 Figures = dict[str, list[float]]
@@ -72,7 +78,7 @@ def script_call(client: redis.Redis, source: str, *arguments: str | int) -> Call
 def the_limit(client: redis.Redis) -> Contender:
     """Return the fastest that a script can be: an empty one."""
     call = script_call(client, "#!lua\nreturn 0", 0)
-    return Contender("limit", lambda: call, "0")
+    return Contender("limit", always(*call), "0")
 
 
 def ratio(figures: Figures, of: str, to: str) -> float:
@@ -90,3 +96,23 @@ def report_costs(figures: Figures) -> None:
     """Print what each call costs the server, and its speed relative to the limit."""
     for name, costs_us in figures.items():
         print(f"{name:24} {spread(costs_us)} us, {ratio(figures, name, 'limit'):.3f} of the limit")
+
+
+def loaded(client: redis.Redis, share_count: int) -> str:
+    """Load a packet that opens at once, and return the key of its hash."""
+    now_ms = int(time.time() * 1000)
+    packet = a_packet(100 * share_count, share_count, created_at_ms=now_ms)
+    packet = replace(packet, expires_at_ms=now_ms + DAY_MS)
+    RedisClaims(client).load(packet, [])
+    return keys.board(packet.packet_id)
+
+
+def always(*call: str | int) -> Callable[[], Call]:
+    """Return what says the same each time."""
+    return lambda: call
+
+
+def of_new_users(*call: str | int, ids: str = "user-{:08d}") -> Callable[[], Call]:
+    """Return what says *call* for another user each time."""
+    numbers = count(1)
+    return lambda: (*call, ids.format(next(numbers)))

@@ -1,0 +1,70 @@
+"""Whether a claim costs more in a larger packet.
+
+make bench-growth
+
+The cost is the server's CPU for claims of the second half of packets, whose first half is filled
+beforehand.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import partial
+from statistics import median
+
+import redis
+
+from bench.rounds import (
+    CALLS,
+    ROUNDS,
+    Call,
+    Contender,
+    loaded,
+    report_costs,
+    script_call,
+    server_costs_us,
+    the_limit,
+)
+from redpacket.adapters.scripts import read_script
+from tests.faults.servers import some_servers
+
+SIZES = (10_000, 100_000, 1_000_000)
+FIELDS_PER_CALL = 1_000
+
+
+def main() -> None:
+    """Measure, and print; the last line is JSON."""
+    with some_servers() as start:
+        server = start()
+        contenders = [_claims(server.admin, size) for size in SIZES]
+        costs_us = server_costs_us(server, [the_limit(server.admin), *contenders])
+    report_costs(costs_us)
+    small, *_, large = (costs_us[str(size)] for size in SIZES)
+    growth = median(after / before for before, after in zip(small, large, strict=True))
+    in_us = {str(size): round(median(costs_us[str(size)]), 2) for size in SIZES}
+    print(json.dumps({**in_us, "growth": round(growth, 3)}))
+
+
+def _claims(client: redis.Redis, size: int) -> Contender:
+    packets = [_half_claimed(client, size) for _ in range(0, ROUNDS * CALLS, size // 2)]
+    grab = script_call(client, read_script("packet_grab"), 1)
+    return Contender(str(size), partial(next, _calls(grab, packets, size)), "claimed")
+
+
+def _calls(grab: Call, packets: list[str], size: int) -> Iterator[Call]:
+    for key in packets:
+        for number in range(size // 2, size):
+            yield (*grab, key, f"user-{number:08d}")
+
+
+def _half_claimed(client: redis.Redis, size: int) -> str:
+    key = loaded(client, size)
+    for start in range(0, size // 2, FIELDS_PER_CALL):
+        numbers = range(start, min(start + FIELDS_PER_CALL, size // 2))
+        client.hset(key, mapping={f"user-{number:08d}": number + 1 for number in numbers})
+    return key
+
+
+if __name__ == "__main__":
+    main()

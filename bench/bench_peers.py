@@ -1,0 +1,241 @@
+"""Claims a second from Python, beside what else hands out each share once.
+
+make bench-peers
+
+Processes claim as fast as they can for a moment, and contenders take turns; 1.00 is our script in
+the same round, "adapter" all that a winner asks of the cache. PostgreSQL is Debian's (apt install
+postgresql); where it is missing its figure is null. At the end the same users ask in all processes
+at once: each may have one share, and separate commands give more.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing as mp
+import os
+import time
+from collections.abc import Callable, Iterator
+from functools import cache, partial
+from itertools import count
+from multiprocessing.pool import Pool
+from multiprocessing.synchronize import Barrier
+from statistics import median
+from typing import Any, NamedTuple
+
+import psycopg
+import redis
+
+from bench.postgres import CLAIM, a_postgres
+from bench.rounds import Figures, interleaved, loaded, spread
+from local.ports import HOST
+from redpacket.adapters.redis_cache import Cache, Script, connect
+from redpacket.adapters.redis_claims import RedisClaims
+from tests.faults.servers import some_servers
+
+WORKERS = (1, 4, 20)
+OF_THE_JSON = 4
+ROUNDS = 5
+SECONDS = 0.5
+SHARES = 200_000
+"""More than are claimed in any one way."""
+
+CROWD = 2_000
+LOCK_SLEEP_S = 0.001
+"""redis-py's own 0.1 would leave the lock free most of the time."""
+
+Claim = Callable[[str], object]
+
+
+class Place(NamedTuple):
+    """Where the shares are."""
+
+    port: int
+    board_key: str
+    postgres: str | None
+
+
+def main() -> None:
+    """Measure, and print; the last line is JSON."""
+    with some_servers() as start, a_postgres(SHARES) as postgres:
+        if postgres is None:
+            print("no PostgreSQL on this machine (apt install postgresql): its figure is null")
+        client = start().admin
+        for name in ("separate", "lock", "watch"):
+            client.rpush(f"{name}:left", *([100] * SHARES))
+        port = client.connection_pool.connection_kwargs["port"]
+        place = Place(port, loaded(client, 1_000_000), postgres)
+        rates = {workers: _rates(place, workers) for workers in WORKERS}
+        taken = {name: _taken_by_the_same(place, client, name) for name in ("script", "separate")}
+    for workers, figures in rates.items():
+        for name, values in figures.items():
+            print(f"{workers:2} processes  {name:8} {spread(values)} claims/s")
+    for name, shares in taken.items():
+        print(f"{CROWD} users in {OF_THE_JSON} processes at once: {shares} shares by {name}")
+    print(json.dumps(_summary(rates, taken)))
+
+
+def _summary(rates: dict[int, Figures], taken: dict[str, int]) -> dict[str, Any]:
+    of_the_json = rates.pop(OF_THE_JSON)
+    return {
+        **_ratios(of_the_json),
+        "claims_per_s_4_processes": round(median(of_the_json["script"])),
+        "adapter_claims_per_s_4_processes": round(median(of_the_json["adapter"])),
+        "processes": OF_THE_JSON,
+        **{f"with_{workers}": _ratios(figures) for workers, figures in rates.items()},
+        "users": CROWD,
+        **{f"shares_by_{name}": shares for name, shares in taken.items()},
+    }
+
+
+def _ratios(figures: Figures) -> dict[str, float | None]:
+    def ratio(rates: list[float]) -> float:
+        return round(median(rate / of for rate, of in zip(rates, script, strict=True)), 3)
+
+    script = figures["script"]
+    return {name: ratio(figures[name]) if name in figures else None for name in _WAYS}
+
+
+def _rates(place: Place, workers: int) -> Figures:
+    names = [name for name in _WAYS if place.postgres or name != "postgres"]
+    with _pool(place, workers) as pool:
+        return interleaved({name: partial(_rate, pool, workers, name) for name in names}, ROUNDS)
+
+
+def _rate(pool: Pool, workers: int, name: str) -> float:
+    return sum(pool.map(_claim_for_a_moment, [name] * workers, chunksize=1))
+
+
+def _taken_by_the_same(place: Place, client: redis.Redis, name: str) -> int:
+    """Return how many shares the same users got, whom all processes ask for in the same order."""
+
+    def left() -> int:
+        if name == "script":
+            return -int(client.hlen(place.board_key))
+        return int(client.llen(f"{name}:left"))
+
+    before = left()
+    with _pool(place, OF_THE_JSON) as pool:
+        pool.map(_claim_for_the_crowd, [name] * OF_THE_JSON, chunksize=1)
+    return before - left()
+
+
+# What a worker does. All wait for each other before they begin, so that each has one task.
+
+
+def _pool(place: Place, workers: int) -> Pool:
+    context = mp.get_context("fork")
+    return context.Pool(workers, _begin, (place, context.Barrier(workers)))
+
+
+def _begin(place: Place, barrier: Barrier) -> None:
+    global _PLACE, _BARRIER
+    _PLACE, _BARRIER = place, barrier
+
+
+def _claim_for_a_moment(name: str) -> float:
+    claim, users = _way(name), _users()
+    _BARRIER.wait()
+    began_at = time.perf_counter()
+    claims = 0
+    while time.perf_counter() - began_at < SECONDS:
+        claim(next(users))
+        claims += 1
+    return claims / (time.perf_counter() - began_at)
+
+
+def _claim_for_the_crowd(name: str) -> None:
+    claim = _way(name)
+    _BARRIER.wait()
+    for number in range(CROWD):
+        claim(f"same-{number:08d}")
+
+
+@cache
+def _users() -> Iterator[str]:
+    pid = os.getpid()
+    return (f"{pid}-{number:08d}" for number in count())
+
+
+@cache
+def _way(name: str) -> Claim:
+    return _WAYS[name]()
+
+
+@cache
+def _client() -> redis.Redis:
+    return connect(HOST, _PLACE.port, has_tls=False, username="", password="", timeout_s=30)
+
+
+def _script() -> Claim:
+    cache_of_all, script = Cache(_client()), Script.read("packet_grab")
+    return lambda user_id: cache_of_all.run(script, _PLACE.board_key, user_id)
+
+
+def _adapter() -> Claim:
+    board = RedisClaims(_client())
+    packet_id = _PLACE.board_key[4:-1]
+    return lambda user_id: board.grab(packet_id, user_id)
+
+
+def _take(name: str, user_id: str) -> None:
+    client = _client()
+    if client.hexists(f"{name}:taken", user_id):
+        return
+    amount = client.lpop(f"{name}:left")
+    client.hset(f"{name}:taken", user_id, str(amount))
+
+
+def _separate() -> Claim:
+    return partial(_take, "separate")
+
+
+def _lock() -> Claim:
+    def claim(user_id: str) -> None:
+        with _client().lock("lock", timeout=30, sleep=LOCK_SLEEP_S):
+            _take("lock", user_id)
+
+    return claim
+
+
+def _watch() -> Claim:
+    def attempt(user_id: str) -> bool:
+        with _client().pipeline() as pipeline:
+            pipeline.watch("watch:left", "watch:taken")  # type: ignore[no-untyped-call]
+            if pipeline.hexists("watch:taken", user_id):
+                return True
+            amount = pipeline.lindex("watch:left", 0)
+            pipeline.multi()
+            pipeline.lpop("watch:left")
+            pipeline.hset("watch:taken", user_id, str(amount))
+            try:
+                pipeline.execute()
+            except redis.WatchError:
+                return False
+            return True
+
+    def claim(user_id: str) -> None:
+        while not attempt(user_id):
+            pass
+
+    return claim
+
+
+def _postgres() -> Claim:
+    connection = psycopg.connect(_PLACE.postgres or "", autocommit=True)
+    return lambda user_id: connection.execute(CLAIM, (user_id,))
+
+
+_WAYS: dict[str, Callable[[], Claim]] = {
+    "script": _script,
+    "adapter": _adapter,
+    "separate": _separate,
+    "lock": _lock,
+    "watch": _watch,
+    "postgres": _postgres,
+}
+
+_PLACE: Place
+_BARRIER: Barrier
+
+if __name__ == "__main__":
+    main()

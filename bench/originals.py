@@ -1,0 +1,63 @@
+"""The claims of the originals, written anew from their description, to measure ours against.
+
+Both keep shares as text in a list, and answer less: there is no window, no end, and no repeat.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import partial
+from itertools import count
+
+import redis
+
+from bench.rounds import Call, Contender, of_new_users, script_call
+
+SEED_003 = """
+if redis.call('HEXISTS', KEYS[3], ARGV[1]) ~= 0 then
+  return nil
+end
+local packed = redis.call('RPOP', KEYS[1])
+if not packed then
+  return nil
+end
+local share = cjson.decode(packed)
+share['userId'] = ARGV[1]
+local taken = cjson.encode(share)
+redis.call('HSET', KEYS[3], ARGV[1], ARGV[1])
+redis.call('LPUSH', KEYS[2], taken)
+return taken
+"""
+
+SEED_001 = """
+if redis.call('HEXISTS', KEYS[3], ARGV[1]) ~= 0 then
+  return nil
+end
+redis.call('INCR', KEYS[4])
+local amount = redis.call('RPOP', KEYS[1])
+if not amount then
+  return nil
+end
+redis.call('HSET', KEYS[3], ARGV[1], cjson.encode({amount = amount}))
+local taken = cjson.encode({amount = amount, user = ARGV[1]})
+redis.call('RPUSH', KEYS[2], taken)
+return taken
+"""
+
+
+def originals(client: redis.Redis, share_count: int) -> Iterator[Contender]:
+    """Fill their lists, and return the calls of new users who get a share each."""
+    shares = (json.dumps({"id": number, "money": 100}) for number in range(share_count))
+    client.rpush("003:left", *shares)
+    seed003 = script_call(client, SEED_003, 3, "003:left", "003:taken", "003:takers")
+    yield Contender("seed003", of_new_users(*seed003), '{"')
+    client.rpush("001:left", *([100] * share_count))
+    seed001 = script_call(client, SEED_001, 4, "001:left", "001:taken", "001:takers")
+    yield Contender("seed001", partial(next, _of_triers(seed001)), '{"')
+
+
+def _of_triers(call: Call) -> Iterator[Call]:
+    for number in count(1):
+        user_id = f"user-{number:08d}"
+        yield (*call, f"001:tries:{user_id}", user_id)
