@@ -55,6 +55,52 @@ def test_one_user_in_a_hundred_threads_gets_one_share(cache: redis.Redis) -> Non
     assert cache.hkeys(keys.board(packet.packet_id)) == ["#", "ann"]
 
 
+def _calls(cache: redis.Redis) -> dict[str, int]:
+    """Return what the server was asked since the last time."""
+    stats = cache.info("commandstats")
+    cache.config_resetstat()
+    return {name: stats.get(f"cmdstat_{name}", {"calls": 0})["calls"] for name in CALLS}
+
+
+CALLS = ("hmget", "evalsha")
+
+
+def test_a_process_that_sees_winners_asks_once_for_each_and_losers_are_read(
+    cache: redis.Redis,
+) -> None:
+    board = RedisClaims(cache)
+    packet = _packet(3)
+    board.load(packet, [])
+    board.grab(packet.packet_id, "ann")
+    _calls(cache)
+
+    second, third = (board.grab(packet.packet_id, user) for user in ("bob", "cat"))
+    of_winners = _calls(cache)
+    again = board.grab(packet.packet_id, "ann")
+    of_an_owner = _calls(cache)
+    first_loser = board.grab(packet.packet_id, "dan")
+    of_the_first_loser = _calls(cache)
+    board.grab(packet.packet_id, "eve")
+
+    assert [second.share_no, third.share_no, again.share_no] == [2, 3, 1]
+    assert {third.terms, again.terms, first_loser.terms} == {str(packet.terms)}
+    assert of_winners == {"hmget": 0, "evalsha": 2}
+    assert of_an_owner == {"hmget": 0, "evalsha": 1}
+    assert of_the_first_loser == {"hmget": 1, "evalsha": 1}
+    assert _calls(cache) == {"hmget": 1, "evalsha": 0}
+
+
+def test_a_process_that_saw_winners_notices_that_the_cache_was_flushed(cache: redis.Redis) -> None:
+    board = RedisClaims(cache)
+    packet = _packet(3)
+    board.load(packet, [])
+    board.grab(packet.packet_id, "ann")
+
+    cache.flushall()
+
+    assert board.grab(packet.packet_id, "bob").status == "packet_not_loaded"
+
+
 def test_the_script_itself_gives_a_user_the_same_number(cache: redis.Redis) -> None:
     board = RedisClaims(cache)
     packet = _packet(10)
