@@ -56,7 +56,7 @@ class RedisClaims(Cache):
         self._terms_of_open: dict[str, str] = {}
 
     def grab(self, packet_id: str, user_id: str) -> GrabOutcome:
-        # While a process sees winners, each costs one call instead of two. A refusal is always read.
+        # While a process sees winners, each costs one call instead of two; refusals are read.
         if terms := self._terms_of_open.get(packet_id):
             outcome = self._take(packet_id, user_id, terms, is_gated=False)
             if outcome.share_no:
