@@ -172,11 +172,11 @@ def test_a_cache_that_lost_the_last_claims_gives_nothing_twice(
     packet_id = sender.send(count=4).json()["packet_id"]
     early[0].grab(packet_id)
     key = keys.board(packet_id)
-    copy = cache.dump(key) or b""
+    copy, ends_at_ms = cache.dump(key) or b"", cache.pexpiretime(key)
     told = [user.grab(packet_id).json() for user in early]
 
     # A replica takes over that had not heard of the last two claims.
-    cache.restore(key, 0, copy, replace=True)
+    cache.restore(key, ends_at_ms, copy, replace=True, absttl=True)
     last = _grab_until_known(late, packet_id)
     again = [_grab_until_known(user, packet_id) for user in early]
 
