@@ -65,34 +65,32 @@ def _calls(cache: redis.Redis) -> dict[str, int]:
 CALLS = ("hmget", "evalsha")
 
 
-def test_a_process_that_sees_winners_asks_once_for_each_and_losers_are_read(
-    cache: redis.Redis,
-) -> None:
+def test_winners_of_a_large_packet_are_not_read_first_and_losers_are(cache: redis.Redis) -> None:
     board = RedisClaims(cache)
-    packet = _packet(3)
+    packet = _packet(500)
     board.load(packet, [])
     board.grab(packet.packet_id, "ann")
     _calls(cache)
 
-    second, third = (board.grab(packet.packet_id, user) for user in ("bob", "cat"))
+    winners = [board.grab(packet.packet_id, user) for user in ("bob", "cat")]
     of_winners = _calls(cache)
     again = board.grab(packet.packet_id, "ann")
     of_an_owner = _calls(cache)
-    first_loser = board.grab(packet.packet_id, "dan")
-    of_the_first_loser = _calls(cache)
-    board.grab(packet.packet_id, "eve")
+    board.close(packet.packet_id)
+    _calls(cache)
+    losers = [board.grab(packet.packet_id, user) for user in ("dan", "eve")]
 
-    assert [second.share_no, third.share_no, again.share_no] == [2, 3, 1]
-    assert {third.terms, again.terms, first_loser.terms} == {str(packet.terms)}
+    assert [winner.share_no for winner in [*winners, again]] == [2, 3, 1]
+    assert {outcome.terms for outcome in [*winners, again, *losers]} == {str(packet.terms)}
     assert of_winners == {"hmget": 0, "evalsha": 2}
     assert of_an_owner == {"hmget": 0, "evalsha": 1}
-    assert of_the_first_loser == {"hmget": 1, "evalsha": 1}
-    assert _calls(cache) == {"hmget": 1, "evalsha": 0}
+    # Once for each process, the script is asked in vain.
+    assert _calls(cache) == {"hmget": 2, "evalsha": 1}
 
 
 def test_a_process_that_saw_winners_notices_that_the_cache_was_flushed(cache: redis.Redis) -> None:
     board = RedisClaims(cache)
-    packet = _packet(3)
+    packet = _packet(500)
     board.load(packet, [])
     board.grab(packet.packet_id, "ann")
 
