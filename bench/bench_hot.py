@@ -124,7 +124,7 @@ def _busiest_us(cluster: Cluster, board: RedisClaims, part_share_count: int) -> 
             board_id = part_id(board_id, part_of_user(board_id, user_id))
         key = keys.board(board_id)
         node = cluster.owner(key_slot(key.encode()))
-        calls[node] += [("HMGET", key, user_id, "#", "="), ("EVALSHA", sha[node], 1, key, user_id)]
+        calls[node] += [("HMGET", key, "#", user_id), ("EVALSHA", sha[node], 1, key, user_id)]
     before_s = {server: cpu_s(server) for server in cluster.servers}
     for server, theirs in calls.items():
         for start in range(0, len(theirs), PIPELINE):
