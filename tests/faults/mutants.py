@@ -881,7 +881,7 @@ def hunt(mutant: Mutant, say: Callable[[str], None]) -> bool:
 def _ways(of: str) -> list[tuple[str, list[str]]]:
     simulated = ["-m", "tests.faults.simulation", "--schedules", str(SCHEDULES[of]), "--of", of]
     tested = ["-m", "pytest", "-x", "-q", "tests/unit", "tests/contract"]
-    tested += ["-k", "not emulator and not moto", "-m", "not deployed"]
+    tested += ["-k", "not emulator and not moto and not warm_path", "-m", "not deployed"]
     return [("the simulation", simulated), ("a test", tested)]
 
 
