@@ -15,6 +15,7 @@ import redis
 from local.ports import HOST
 from local.stack import Stack
 from redpacket.adapters import keys
+from redpacket.domain.packet import part_id
 from tests.integration.conftest import Eventually, Invoke, MakeUser, User
 
 _numbers = itertools.count(1)
@@ -336,6 +337,31 @@ def test_a_packet_of_a_million_shares_is_sent_and_its_first_grab_answered(
     assert _refusal(chat) == (422, "invalid_request")
     assert claim.json()["amount_fen"] == 100
     eventually(lambda: taker.balance_fen() == 100)
+
+
+def test_a_packet_in_parts_gives_each_user_one_share_also_where_a_part_is_lost(
+    sponsor: User, made: Make, a_user: MakeUser, cache: redis.Redis, eventually: Eventually
+) -> None:
+    campaign_id = made(budget_fen=200_000_000)["campaign_id"]
+    pool: dict[str, Any] = {"kind": "equal", "total_fen": 4_000_200, "count": 40_002}
+    packet_id = sponsor.send(campaign_id=campaign_id, **pool).json()["packet_id"]
+    takers = [a_user() for _ in range(12)]
+
+    with ThreadPoolExecutor(4) as pool_of_threads:
+        claims = list(pool_of_threads.map(lambda taker: taker.grab(packet_id).json(), takers))
+    cache.delete(*(keys.board(part_id(packet_id, part)) for part in (0, 2)))
+    again = [taker.grab(packet_id).json() for taker in takers]
+    newcomer = a_user().grab(packet_id).json()
+
+    assert packet_id.endswith("~3")
+    numbers = {claim["share_no"] for claim in claims}
+    assert len(numbers) == 12
+    assert newcomer["share_no"] not in numbers
+    assert [claim["share_no"] for claim in again] == [claim["share_no"] for claim in claims]
+    eventually(lambda: all(taker.balance_fen() == 100 for taker in takers))
+    assert sponsor.record(packet_id)["claimed_count"] == 13
+    audit = sponsor.http.get(f"/admin/packets/{packet_id}/audit").json()
+    assert audit["differences"] == []
 
 
 def test_what_nobody_took_goes_back_to_the_operator_and_not_to_the_budget(
