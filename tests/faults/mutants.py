@@ -256,7 +256,7 @@ MUTANTS = [
         "in parts: what is taken elsewhere is not noted where the user begins",
         PARTS,
         "            self._board.note(part_id(packet_id, home), {user_id: -share_no})\n",
-        "",
+        "            pass\n",
     ),
     Mutant(
         "in parts: a part that came back alone is taken for a whole one",
