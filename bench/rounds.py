@@ -16,7 +16,7 @@ from redpacket.adapters.redis_claims import RedisClaims
 from tests.builders import a_packet
 from tests.faults.servers import Server
 
-ROUNDS = 9
+ROUNDS = 15
 CALLS = 4_000
 """Of each contender in each round: some ten milliseconds of the server's time."""
 
