@@ -52,7 +52,7 @@ PARTS = "shared/redpacket/flows/try_parts.py"
 # They look at the tree and not at what the code does: test_mutants would catch every mutant.
 _TESTS_OF_TEXTS = ("test_docs.py", "test_openapi.py", "test_mutants.py", "test_fairness_page.py")
 
-_LEFT_OUT = (".git", ".local", ".aws-sam", "__pycache__", "integration", "test_warm_path.py")
+_LEFT_OUT = (".git", ".local", ".aws-sam", "__pycache__", "integration")
 """Of the copy that a mutant is; what needs the deployed system can't run there."""
 
 
