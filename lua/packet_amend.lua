@@ -2,7 +2,7 @@
 --[[
 packet_amend.lua - correct one user's share number where the ledger says otherwise.
 
-KEYS[1]  packet  HASH  "#" -> state (lib/state), user_id -> share_no  rp:{<packet_id>}
+KEYS[1]  packet  HASH  "#" -> state (lib/state), user_id -> share_no  rp:2{<packet_id>}
 ARGV[1]  user_id
 ARGV[2]  share_no   the number that the user holds here by mistake
 ARGV[3]  owned_no   the number that they durably own, to be set instead, and "0" if they own none:

@@ -2,7 +2,7 @@
 --[[
 packet_grab.lua - hand one share number of a packet to one user, the same one whenever they ask.
 
-KEYS[1]  packet  HASH  "#" -> state (lib/state), user_id -> share_no  rp:{<packet_id>}
+KEYS[1]  packet  HASH  "#" -> state (lib/state), user_id -> share_no  rp:2{<packet_id>}
 ARGV[1]  user_id
 
 Returns one string; the first status that applies wins:

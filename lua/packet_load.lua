@@ -2,7 +2,7 @@
 --[[
 packet_load.lua - bring one packet's hash up to what the ledger knows; repeating it is harmless.
 
-KEYS[1]  packet  HASH  "#" -> state (lib/state), user_id -> share_no  rp:{<packet_id>}
+KEYS[1]  packet  HASH  "#" -> state (lib/state), user_id -> share_no  rp:2{<packet_id>}
 ARGV[1]  keep_until_ms  when the key may be forgotten, but not within ten minutes from now
 ARGV[2]  letter         of the state (lib/state); "" brings users only, more to follow
 ARGV[3]  head           of the state: when it opens, the count, the terms for the winners' amounts

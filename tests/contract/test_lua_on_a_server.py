@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import redis
@@ -211,6 +212,21 @@ def test_a_packet_that_ended_long_ago_is_loaded_for_its_owners(cache: redis.Redi
     assert board.grab(packet.packet_id, "ann").share_no == 1
     assert board.grab(packet.packet_id, "bob").status == "packet_expired"
     assert 0 < cache.pttl(keys.board(packet.packet_id)) <= 600_000
+
+
+def test_a_packet_in_the_layout_of_an_earlier_version_is_loaded_anew(cache: redis.Redis) -> None:
+    board = RedisClaims(cache)
+    packet = _packet(2)
+    window = f"{packet.starts_at_ms:013d}{packet.expires_at_ms:013d}0000002"
+    earlier: Any = {"#": f"O{window}-0000001|", "=": str(packet.terms), "ann": "1"}
+    cache.hset(f"rp:{{{packet.packet_id}}}", mapping=earlier)
+
+    assert board.grab(packet.packet_id, "bob").status == "packet_not_loaded"
+    board.load(packet, [a_claim(packet, 1, "ann")])
+
+    assert board.grab(packet.packet_id, "ann").share_no == 1
+    assert board.grab(packet.packet_id, "bob").share_no == 2
+    assert board.holders(packet.packet_id) == {"ann": 1, "bob": 2}
 
 
 def test_a_small_packet_stays_packed(cache: redis.Redis) -> None:

@@ -12,13 +12,17 @@ WORK_SHARDS = 32
 
 
 def board(packet_id: str) -> str:
-    """Redis: the packet's one hash; the braces keep all keys of a packet in one slot."""
-    return f"rp:{{{packet_id}}}"
+    """Redis: the packet's one hash; the braces keep all keys of a packet in one slot.
+
+    The 2 is of the hash's layout (lua/lib/state.lua): what another version loaded is not read, and
+    the ledger brings the packet again. Raise it with each change of the layout.
+    """
+    return f"rp:2{{{packet_id}}}"
 
 
 def admitted(packet_id: str) -> str:
     """Redis: who may open a packet of two steps at this moment, by the end of their admission."""
-    return f"rp:{{{packet_id}}}:admitted"
+    return f"{board(packet_id)}:admitted"
 
 
 def loading(packet_id: str, part: int) -> str:
