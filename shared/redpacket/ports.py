@@ -194,7 +194,7 @@ class Packets(Protocol):
         """
 
     def mark_step(self, packet: Packet) -> None:
-        """Note on the packet row how far it is on its way from CLOSING to CLOSED."""
+        """Note on the row of a packet that is CLOSING how far it is on its way to CLOSED."""
 
     def reschedule(self, packet_id: str, expires_at_ms: int) -> None:
         """Let an open packet, of a prize, expire at another time; any other stays as it is."""

@@ -234,6 +234,18 @@ MUTANTS = [
         'condition="attribute_exists(pk)"',
     ),
     Mutant(
+        "a sweep that is behind another one changes a closed packet",
+        PACKETS,
+        "condition=IS_CLOSING",
+        'condition="attribute_exists(pk)"',
+    ),
+    Mutant(
+        "a refund waits for a cache that never knew the packet",
+        REPAIR,
+        "if clock.now_ms() < packet.expires_at_ms:",
+        "if True:",
+    ),
+    Mutant(
         "a load that ends late puts a closed packet back to work",
         PACKETS,
         "condition=IS_UNLOADED",
@@ -437,8 +449,8 @@ MUTANTS = [
     Mutant(
         "packets whose load was cut off wait for ever",
         REPAIR,
-        "            packets.mark_loaded(packet)\n",
-        "            pass\n",
+        "        packets.mark_loaded(packet)\n",
+        "        pass\n",
     ),
     Mutant(
         "a refund waits for the cache",

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -14,7 +15,7 @@ from redpacket.flows.expire_packets import SHARES_PER_TRANSACTION
 from redpacket.flows.try_parts import PartedBoard
 from tests.builders import a_claim
 from tests.fakes import FakeBoard, FakeClock
-from tests.town import GRACE_MS, Town
+from tests.town import GRACE_MS, LIFE_MS, Town
 
 
 class _Reading(DynamoPackets):
@@ -27,6 +28,19 @@ class _Reading(DynamoPackets):
     def list_part_shares(self, packet_id: str, part: int) -> list[ShareFate]:
         self.listed.append(part)
         return super().list_part_shares(packet_id, part)
+
+
+class _Away(FakeBoard):
+    """A cache that can't be reached."""
+
+    def close(self, packet_id: str) -> None:
+        raise CacheAway(packet_id)
+
+    def load(self, packet: Packet, shares: Sequence[ShareFate], part: int | None = None) -> None:
+        raise CacheAway(packet.packet_id)
+
+    def load_part(self, *_args: object, **_kwargs: object) -> None:
+        raise CacheAway("load_part")
 
 
 def _status(town: Town, packet: Packet) -> str:
@@ -154,15 +168,8 @@ def test_a_cache_that_is_away_does_not_keep_any_part_from_its_refund(town: Town)
     packet = town.send_in_parts(3, count=300, total_fen=3000)
     town.pass_time(61_000)
 
-    class Away(FakeBoard):
-        def close(self, packet_id: str) -> None:
-            raise CacheAway(packet_id)
-
-        def load_part(self, *_args: object, **_kwargs: object) -> None:
-            raise CacheAway("load_part")
-
     known = town.board
-    town.board = PartedBoard(Away(town.clock), clock=town.clock)
+    town.board = PartedBoard(_Away(town.clock), clock=town.clock)
 
     report = town.expire()
 
@@ -202,18 +209,9 @@ def test_an_escrow_that_lacks_money_stops_the_refund_and_is_reported() -> None:
 
 
 def test_a_cache_that_is_away_delays_the_close_but_not_the_refund(town: Town) -> None:
-    class Away(FakeBoard):
-        def close(self, packet_id: str) -> None:
-            raise CacheAway(packet_id)
-
-        def load(
-            self, packet: Packet, shares: Sequence[ShareFate], part: int | None = None
-        ) -> None:
-            raise CacheAway(packet.packet_id)
-
     packet = town.send()
     town.pass_time(61_000)
-    town.board = Away(town.clock)
+    town.board = _Away(town.clock)
 
     report = town.expire()
 
@@ -222,6 +220,39 @@ def test_a_cache_that_is_away_delays_the_close_but_not_the_refund(town: Town) ->
     assert _status(town, packet) == "closing"
     town.board = town.memory
     assert town.expire().closed_count == 1
+
+
+@pytest.mark.parametrize("parts", [1, 3])
+def test_a_packet_that_no_cache_ever_knew_is_refunded_without_one(town: Town, parts: int) -> None:
+    known = town.board
+    town.board = PartedBoard(_Away(town.clock), clock=town.clock)
+    packet = town.send_in_parts(parts, 6) if parts > 1 else town.send(total_fen=6000, count=6)
+    town.pass_time(61_000)
+
+    town.expire()
+    town.repair()
+    report = town.expire()
+
+    assert (report.refunded_fen, report.closed_count) == (6000, 0)
+    assert town.balance_fen("sender") == 6000
+    town.board = known
+    assert town.expire().closed_count == 1
+    assert _status(town, packet) == "closed"
+
+
+def test_a_sweep_that_is_behind_another_one_leaves_a_closed_packet_alone(town: Town) -> None:
+    packet = town.send_in_parts(3, 9)
+    for number in range(5):
+        town.grab(packet, f"user-{number}")
+    town.settle()
+    town.pass_time(61_000)
+    closing = town.packets.begin_close(packet, town.clock.now_ms())
+    town.expire()
+    closed = town.packets.find_packet(packet.packet_id)
+
+    town.packets.mark_step(replace(closing, closing_step=1))
+
+    assert town.packets.find_packet(packet.packet_id) == closed
 
 
 def test_a_cache_that_hangs_is_asked_once_for_loads_in_a_sweep(town: Town) -> None:
@@ -236,7 +267,7 @@ def test_a_cache_that_hangs_is_asked_once_for_loads_in_a_sweep(town: Town) -> No
 
     town.board = Hanging(town.clock)
     for _ in range(5):
-        town.send()
+        town.send(life_ms=2 * LIFE_MS)
     asked.clear()
     town.pass_time(60_001)
 

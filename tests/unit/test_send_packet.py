@@ -17,7 +17,7 @@ from redpacket.domain.errors import (
 from redpacket.domain.packet import PARTS_MAX, Packet, part_count
 from tests.builders import a_campaign
 from tests.fakes import FakeBoard
-from tests.town import Town, an_order
+from tests.town import LIFE_MS, Town, an_order
 
 
 class BoardThatIsAway(FakeBoard):
@@ -136,7 +136,7 @@ def test_an_impossible_split_never_reaches_the_ledger(town: Town) -> None:
 def test_a_packet_is_sent_even_where_the_cache_is_away(town: Town) -> None:
     town.board = BoardThatIsAway(town.clock)
 
-    packet = town.send()
+    packet = town.send(life_ms=2 * LIFE_MS)
 
     assert [name for name, _ in town.journal.errors] == ["packet_not_loaded"]
     town.board = town.memory

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 # What the conditions of this module mean.
 IS_NOT_CLOSED = "#status <> :closed"
+IS_CLOSING = "#status = :closing"
 IS_OPEN_AND_WON = "#status = :open AND attribute_exists(prize_id)"
 IS_UNSETTLED = "attribute_exists(work_pk)"
 IS_UNLOADED = "is_loaded = :no"
@@ -217,16 +218,18 @@ class DynamoPackets:
         return closing
 
     def mark_step(self, packet: Packet) -> None:
-        self._dynamo.write(
-            update(
-                self._table,
-                keys.packet(packet.packet_id),
-                "SET closing_step = :step, luckiest_no = :luckiest_no",
-                condition="attribute_exists(pk)",
-                step=packet.closing_step,
-                luckiest_no=packet.luckiest_no,
-            )
+        operation = update(
+            self._table,
+            keys.packet(packet.packet_id),
+            "SET closing_step = :step, luckiest_no = :luckiest_no",
+            # Not where another sweep has closed it meanwhile: nobody would come to finish the step.
+            condition=IS_CLOSING,
+            step=packet.closing_step,
+            luckiest_no=packet.luckiest_no,
+            closing=PacketStatus.CLOSING,
         )
+        operation["Update"]["ExpressionAttributeNames"] = {"#status": "status"}
+        self._dynamo.write(operation)
 
     def reschedule(self, packet_id: str, expires_at_ms: int) -> None:
         operation = update(

@@ -59,21 +59,27 @@ def load_packets(
 ) -> Attempts[str]:
     """Load packets whose load is not known to have worked a minute after they were sent.
 
-    One that expired meanwhile is loaded too; that makes it due. A cache that is away is not waited
-    for with every packet.
+    One that expired meanwhile is only made due: its refund waits for no cache. A cache that is away
+    is not waited for with every packet.
     """
     is_away = False
 
     def load(packet_id: str) -> str:
         nonlocal is_away
-        try:
-            load_packet(packet_id, packets=packets, board=board)
-        except CacheAway:
-            is_away = True
-            raise
         packet = packets.find_packet(packet_id)
-        if packet:
-            packets.mark_loaded(packet)
+        if packet is None:
+            msg = f"packet {packet_id} is to be loaded and does not exist"
+            raise LookupError(msg)
+        if clock.now_ms() < packet.expires_at_ms:
+            if is_away:
+                msg = "the cache did not answer before in this sweep"
+                raise CacheAway(msg)
+            try:
+                load_packet(packet_id, packets=packets, board=board)
+            except CacheAway:
+                is_away = True
+                raise
+        packets.mark_loaded(packet)
         return packet_id
 
     waiting = packets.list_unloaded(clock.now_ms() - REPAIR_AFTER_MS, ROWS_PER_SWEEP)
@@ -84,5 +90,4 @@ def load_packets(
         clock=clock,
         journal=journal,
         stop_at_ms=stop_at_ms,
-        may_go_on=lambda: not is_away,
     )
