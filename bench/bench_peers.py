@@ -65,6 +65,8 @@ def main() -> None:
         port = client.connection_pool.connection_kwargs["port"]
         place = Place(port, loaded(client, 1_000_000), postgres)
         rates = {workers: _rates(place, workers) for workers in WORKERS}
+        # A list that ran out would be quick to ask.
+        assert all(client.llen(f"{name}:left") for name in ("separate", "lock", "watch"))
         taken = {name: _taken_by_the_same(place, client, name) for name in ("script", "separate")}
     for workers, figures in rates.items():
         for name, values in figures.items():
@@ -173,8 +175,12 @@ def _script() -> Claim:
 
 def _adapter() -> Claim:
     board = RedisClaims(_client())
-    packet_id = _PLACE.board_key[4:-1]
-    return lambda user_id: board.grab(packet_id, user_id)
+    packet_id = _PLACE.board_key.partition("{")[2].removesuffix("}")
+
+    def claim(user_id: str) -> None:
+        assert board.grab(packet_id, user_id).share_no
+
+    return claim
 
 
 def _take(name: str, user_id: str) -> None:

@@ -184,7 +184,11 @@ def table(rushes: Sequence[Rush] = RUSHES) -> str:
             f"shares / min({found.payouts_per_s:,.0f}, packets x {found.settled_per_packet:,.0f})",
             lambda rush: settling_s(rush, found),
         ),
-        ("Minutes to close its packets", f"packets / {closed_per_minute():,}", closing_minutes),
+        (
+            "Minutes to close its packets, at best",
+            f"packets / {closed_per_minute():,}",
+            closing_minutes,
+        ),
         ("USD of the rush", "`make cost`", usd),
     ]
     lines = [

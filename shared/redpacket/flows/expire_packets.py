@@ -28,7 +28,7 @@ SHARES_PER_TRANSACTION = 90
 """DynamoDB takes 100 operations: these, the packet row, two balances and two entries."""
 
 PACKETS_PER_SWEEP = 800
-"""More than a sweep of 55 s gets done; the oldest come first, the rest wait a minute."""
+"""About what a sweep of 55 s gets done; the oldest come first, the rest wait a minute."""
 
 
 @dataclass(frozen=True, slots=True)
