@@ -11,16 +11,14 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from bench.counts import Claims, count_claims, record_read_units
 from bench.deployment import (
     Deployment,
-    access_format,
     deployment_of,
     indexes_of,
-    log_bytes,
     template,
 )
 from local.places import ROOT
@@ -71,7 +69,7 @@ def main() -> None:
     print(f"A grab takes {pace.grab_ms:g} ms ({whence}).")
     print(
         f"A claim costs {claims.claim_write_units:g} write units, and {claims.settle_write_units:g}"
-        f" to settle; a request writes {deployment.log_bytes_per_request} bytes of logs."
+        f" to settle; a request writes {deployment.grab_log_bytes} bytes of logs."
     )
     print(f"\nUSD per million grabs, {crowd['winners_share']:.0%} of them winners")
     for service, usd in grabs.items():
@@ -80,9 +78,6 @@ def main() -> None:
     for share in (0.01, 0.05, 0.1, 0.5):
         usd = total(grabs_bill(book, deployment, pace, claims, share))
         print(f"  with {share:4.0%} winners {usd:7.3f}")
-    quiet = replace(deployment, log_bytes_per_request=log_bytes(access_format(template()), "WARN"))
-    without = total(grabs_bill(book, quiet, pace, claims, crowd["winners_share"]))
-    print(f"  without Lambda's own log lines (SystemLogLevel: WARN) {without:7.3f}")
     print(f"\nWith {asked} polls of the record page per grab    {with_polls:7.3f}")
     print(f"with {crowd['polls_cached_share']:.0%} of them answered by a cache {with_cached:7.3f}")
     print("  (without what the cache itself costs)")
@@ -112,7 +107,6 @@ def grabs_bill(
 ) -> Bill:
     """Return the price of a million grabs, settling included."""
     usd, payouts = book["usd"], winners_share / deployment.batch_size
-    log_bytes = deployment.log_bytes_per_request
     gb_s = deployment.grab_gb * pace.grab_ms / 1000
     gb_s += payouts * deployment.payout_gb * pace.payout_ms / 1000
     write_units = winners_share * (claims.claim_write_units + claims.settle_write_units)
@@ -122,7 +116,7 @@ def grabs_bill(
         "http_api": usd["http_api_per_million_requests"],
         "lambda": (1 + payouts) * usd["lambda_per_million_requests"]
         + MILLION * gb_s * usd[f"lambda_{deployment.architecture}_per_gb_s"],
-        "logs": MILLION * log_bytes / 1e9 * usd["logs_per_gb"],
+        "logs": MILLION * deployment.grab_log_bytes / 1e9 * usd["logs_per_gb"],
         "dynamodb": write_units * usd["dynamodb_per_million_write_units"]
         + winners_share * claims.settle_read_units * usd["dynamodb_per_million_read_units"],
         "sqs": queue_requests * usd["sqs_per_million_requests"],
@@ -140,7 +134,7 @@ def poll_bill(book: Mapping[str, Any], deployment: Deployment, pace: Pace) -> Bi
         "http_api": usd["http_api_per_million_requests"],
         "lambda": usd["lambda_per_million_requests"]
         + MILLION * gb_s * usd[f"lambda_{deployment.architecture}_per_gb_s"],
-        "logs": MILLION * deployment.log_bytes_per_request / 1e9 * usd["logs_per_gb"],
+        "logs": MILLION * deployment.record_log_bytes / 1e9 * usd["logs_per_gb"],
         "dynamodb": record_read_units(book["crowd"]["shares_per_packet"])
         * usd["dynamodb_per_million_read_units"],
     }

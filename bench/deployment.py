@@ -44,7 +44,8 @@ class Deployment:
     payout_gb: float
     records_gb: float
     batch_size: int
-    log_bytes_per_request: int
+    grab_log_bytes: int
+    record_log_bytes: int
 
 
 class _Loader(yaml.SafeLoader):
@@ -80,16 +81,20 @@ def deployment_of(template: Mapping[str, Any]) -> Deployment:
         return int(own) / 1024
 
     payouts = resources["PayoutFunction"]["Properties"]["Events"]["Claims"]["Properties"]
-    logging = resources["GrabFunction"]["Properties"]["LoggingConfig"]
+    access = access_format(template)
+
+    def logged(name: str) -> int:
+        logging = resources[name]["Properties"]["LoggingConfig"]
+        return log_bytes(access, logging.get("SystemLogLevel", "INFO"))
+
     return Deployment(
         architecture=template["Parameters"]["Architecture"]["Default"],
         grab_gb=gigabytes("GrabFunction"),
         payout_gb=gigabytes("PayoutFunction"),
         records_gb=gigabytes("RecordsFunction"),
         batch_size=payouts["BatchSize"],
-        log_bytes_per_request=log_bytes(
-            access_format(template), logging.get("SystemLogLevel", "INFO")
-        ),
+        grab_log_bytes=logged("GrabFunction"),
+        record_log_bytes=logged("RecordsFunction"),
     )
 
 

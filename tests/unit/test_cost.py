@@ -18,7 +18,9 @@ from redpacket.domain.claim import Quota
 
 INDEXES = deployment.indexes_of(deployment.template())
 BOOK: dict[str, Any] = tomllib.loads(cost.PRICES.read_text(encoding="utf-8"))
-DEPLOYMENT = Deployment("arm64", 1.0, 0.5, 0.5, batch_size=20, log_bytes_per_request=500)
+DEPLOYMENT = Deployment(
+    "arm64", 1.0, 0.5, 0.5, batch_size=20, grab_log_bytes=500, record_log_bytes=500
+)
 PACE = Pace(grab_ms=10, payout_ms=100, record_ms=20, claims_per_transaction=20)
 CLAIMS = Claims(claim_write_units=6, settle_write_units=9, settle_read_units=1)
 
@@ -205,3 +207,13 @@ def test_a_small_architecture_has_a_price_too() -> None:
 
     dearer = cost.grabs_bill(BOOK, other, PACE, CLAIMS, 0.1)["lambda"]
     assert dearer > cost.grabs_bill(BOOK, DEPLOYMENT, PACE, CLAIMS, 0.1)["lambda"]
+
+
+def test_a_poll_pays_for_the_lines_that_lambda_writes_of_it() -> None:
+    found = deployment.deployment_of(deployment.template())
+
+    # The grab function has them off.
+    assert found.grab_log_bytes == deployment.log_bytes(
+        deployment.access_format(deployment.template()), "WARN"
+    )
+    assert found.record_log_bytes > 2 * found.grab_log_bytes
