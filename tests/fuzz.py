@@ -52,7 +52,7 @@ from redpacket.adapters import keys
 from redpacket.domain.switches import Switch
 from redpacket.domain.text import is_visible
 from redpacket.edge.api import ADMIN_SCOPE
-from tests.world import read_world
+from tests.world import lasting, read_world
 
 AnyCase: TypeAlias = "Case[Any]"
 AnyOperation: TypeAlias = "APIOperation[Any, Any, Any, Any]"
@@ -492,14 +492,10 @@ class Fuzz:
 
 
 def broken_invariants(stack: Stack) -> list[str]:
-    """Return what the ledger breaks; a settlement under way is not one moment, so look twice."""
+    """Return what the ledger breaks"""
     names = ("Accounts", "Packets", "Campaigns", "Draws", "Quotas")
     tables = [stack.outputs[f"{name}Table"] for name in names]
-    found = read_world(stack.aws("dynamodb"), *tables).differences()
-    if found:
-        time.sleep(2)
-        again = read_world(stack.aws("dynamodb"), *tables).differences()
-        found = [difference for difference in again if difference in found]
+    found = lasting(lambda: read_world(stack.aws("dynamodb"), *tables).differences())
     return [str(difference) for difference in found]
 
 

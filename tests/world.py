@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,6 +66,14 @@ class World:
             found += check_lottery(lottery) + check_outcomes(lottery.draws)
         draws = [draw for lottery in self.lotteries for draw in lottery.draws]
         return found + check_told_draws(draws, told_draws)
+
+
+def lasting(read: Callable[[], list[Difference]]) -> list[Difference]:
+    """Return what two reads find: tables are scanned while sweeps and payouts move money."""
+    first = read()
+    if first:
+        time.sleep(2)
+    return [found for found in read() if found in first] if first else []
 
 
 def read_world(

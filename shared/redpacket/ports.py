@@ -148,6 +148,9 @@ class Packets(Protocol):
     def find_packet(self, packet_id: str) -> Packet | None:
         """Return the packet, read strongly."""
 
+    def find_known(self, packet_id: str) -> Packet | None:
+        """Return the packet as it was at some time: what never changes of it is right."""
+
     def find_rules(self, packet_id: str) -> Rules | None:
         """Return the packet's rules; they never change, and may be remembered."""
 

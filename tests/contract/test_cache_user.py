@@ -63,6 +63,8 @@ def test_it_may_do_all_that_a_packet_needs(cache: redis.Redis, functions: redis.
     board.give_back(packet.packet_id, "nobody", 1, owned_no=2)
     assert board.grab(packet.packet_id, "cat").share_no
     assert list(board.holders(packet.packet_id)) == ["cat"]
+    assert board.emptied_by(packet.packet_id) is None
+    assert board.begin_load(packet.packet_id, 0, 1000)
     board.close(packet.packet_id)
 
 

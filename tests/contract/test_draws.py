@@ -44,7 +44,7 @@ from redpacket.domain.split import Split, Terms
 from redpacket.ports import Request
 from tests.builders import NOW_MS, a_campaign, a_funding, a_packet, a_prize, a_refund
 from tests.fakes import FakeDynamo
-from tests.world import read_world
+from tests.world import lasting, read_world
 
 _numbers = itertools.count(1)
 
@@ -183,7 +183,7 @@ def fair(request: pytest.FixtureRequest) -> Iterator[Fair]:
             tables = tuple(outputs[f"{name}Table"] for name in names)
         yield _fair(client, *tables)
         quotas = stack.outputs["QuotasTable"] if request.param == "emulator" else "quotas"
-        assert not read_world(client, *(*tables, quotas)).differences()
+        assert not lasting(lambda: read_world(client, *(*tables, quotas)).differences())
 
 
 def _make_table(client: Any, table: str) -> None:

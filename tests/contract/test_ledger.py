@@ -35,7 +35,7 @@ from redpacket.domain.packet import Packet, PacketStatus, Person
 from redpacket.ports import Paid, Request
 from tests.builders import NOW_MS, a_claim, a_funding, a_packet, a_packet_id, a_refund
 from tests.fakes import FakeDynamo
-from tests.world import World, read_world
+from tests.world import World, lasting, read_world
 
 _numbers = itertools.count(1)
 
@@ -90,7 +90,7 @@ def books(request: pytest.FixtureRequest) -> Iterator[Books]:
 @pytest.fixture(autouse=True)
 def _invariants(books: Books) -> Iterator[None]:
     yield
-    assert not books.world().differences()
+    assert not lasting(lambda: books.world().differences())
 
 
 def _books(client: Any, accounts_table: str, packets_table: str, quotas_table: str) -> Books:

@@ -56,48 +56,7 @@ def test_one_user_in_a_hundred_threads_gets_one_share(cache: redis.Redis) -> Non
     assert cache.hkeys(keys.board(packet.packet_id)) == ["#", "ann"]
 
 
-def _calls(cache: redis.Redis) -> dict[str, int]:
-    """Return what the server was asked since the last time."""
-    stats = cache.info("commandstats")
-    cache.config_resetstat()
-    return {name: stats.get(f"cmdstat_{name}", {"calls": 0})["calls"] for name in CALLS}
-
-
 CALLS = ("hmget", "evalsha")
-
-
-def test_winners_of_a_large_packet_are_not_read_first_and_losers_are(cache: redis.Redis) -> None:
-    board = RedisClaims(cache)
-    packet = _packet(500)
-    board.load(packet, [])
-    board.grab(packet.packet_id, "ann")
-    _calls(cache)
-
-    winners = [board.grab(packet.packet_id, user) for user in ("bob", "cat")]
-    of_winners = _calls(cache)
-    again = board.grab(packet.packet_id, "ann")
-    of_an_owner = _calls(cache)
-    board.close(packet.packet_id)
-    _calls(cache)
-    losers = [board.grab(packet.packet_id, user) for user in ("dan", "eve")]
-
-    assert [winner.share_no for winner in [*winners, again]] == [2, 3, 1]
-    assert {outcome.terms for outcome in [*winners, again, *losers]} == {str(packet.terms)}
-    assert of_winners == {"hmget": 0, "evalsha": 2}
-    assert of_an_owner == {"hmget": 0, "evalsha": 1}
-    # Once for each process, the script is asked in vain.
-    assert _calls(cache) == {"hmget": 2, "evalsha": 1}
-
-
-def test_a_process_that_saw_winners_notices_that_the_cache_was_flushed(cache: redis.Redis) -> None:
-    board = RedisClaims(cache)
-    packet = _packet(500)
-    board.load(packet, [])
-    board.grab(packet.packet_id, "ann")
-
-    cache.flushall()
-
-    assert board.grab(packet.packet_id, "bob").status == "packet_not_loaded"
 
 
 def test_the_script_itself_gives_a_user_the_same_number(cache: redis.Redis) -> None:

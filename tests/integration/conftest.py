@@ -14,7 +14,7 @@ import pytest
 
 from local.stack import Stack
 from redpacket.domain.checks import Told
-from tests.world import World, read_world
+from tests.world import World, lasting, read_world
 
 _numbers = itertools.count(1)
 
@@ -128,16 +128,9 @@ def world(stack: Stack, dynamodb: Any) -> Callable[[], World]:
 
 @pytest.fixture(autouse=True)
 def _invariants(world: Callable[[], World], told: list[Told]) -> Iterator[None]:
-    """After every test here: not a fen made or lost, and everybody was told the truth.
-
-    A settlement that is under way is not one moment, so what looks wrong gets a second look.
-    """
+    """After every test here: not a fen made or lost, and everybody was told the truth."""
     yield
-    differences = world().differences(told)
-    if differences:
-        time.sleep(1)
-        differences = [found for found in world().differences(told) if found in differences]
-    assert not differences
+    assert not lasting(lambda: world().differences(told))
 
 
 @pytest.fixture(scope="module")

@@ -17,6 +17,7 @@ from local.ports import HOST
 from local.stack import Stack
 from redpacket.domain.lottery import choose
 from tests.integration.conftest import Eventually, Invoke, MakeUser, User
+from tests.world import lasting
 
 _numbers = itertools.count(1)
 
@@ -537,7 +538,7 @@ def test_cash_is_paid_and_what_nobody_won_goes_back(
     eventually(is_back)
     audit = sponsor.http.get(f"/admin/packets/{packet_id}/audit").json()
     assert (audit["ok"], audit["differences"]) == (True, [])
-    assert world().differences() == []
+    assert lasting(lambda: world().differences()) == []
 
 
 def test_the_seed_of_a_day_is_a_secret_until_the_day_is_over(made: Make, a_user: MakeUser) -> None:

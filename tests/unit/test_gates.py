@@ -161,7 +161,7 @@ def test_the_uninvited_do_not_read_the_ledger_again_and_again(town: Town) -> Non
     with pytest.raises(NotInvited):
         town.grab(packet, "eve")
     packets, _ = town.adapters(None)  # anything asked of it would fail
-    packets._rules = town.packets._rules
+    packets._known = town.packets._known
     real, town.packets = town.packets, packets
 
     for user in ("eve", "mallory"):

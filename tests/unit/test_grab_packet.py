@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from unittest.mock import Mock
 
 import pytest
 
@@ -104,6 +105,22 @@ def test_a_large_packet_that_the_cache_lost_is_loaded_by_one_of_the_crowd(town: 
     town.pass_time(3_000)  # the first has died
     assert town.grab(packet, "ann").share == share
     assert town.grab(packet, "bob").is_new
+
+
+def test_a_crowd_that_waits_for_a_load_reads_the_packets_row_once(
+    town: Town, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packet = town.send(count=1001, total_fen=1001)
+    town.memory.boards.clear()
+    assert town.board.begin_load(packet.packet_id, 0, 3_000)
+    reads = Mock(wraps=town.dynamo.get_item)
+    monkeypatch.setattr(town.dynamo, "get_item", reads)
+
+    for number in range(50):
+        with pytest.raises(Unavailable, match="being loaded"):
+            town.grab(packet, f"user-{number}")
+
+    assert reads.call_count == 1
 
 
 def test_a_collision_in_a_large_packet_does_not_wait_for_whoever_loads_it(town: Town) -> None:

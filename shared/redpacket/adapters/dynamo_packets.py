@@ -46,8 +46,8 @@ _KEYS_PER_CALL = 100
 
 _share_no = attrgetter("share_no")
 
-_RULES_REMEMBERED_MAX = 1_000
-"""Packets whose rules a process keeps: they never change, and a crowd asks for the same few."""
+_KNOWN_MAX = 1_000
+"""Packets that a process keeps for what never changes of them: a crowd asks for the same few."""
 
 
 class DynamoPackets:
@@ -66,21 +66,25 @@ class DynamoPackets:
         self._work_shards = work_shards
         # Only who records claims has it.
         self._quotas = quotas_table
-        self._rules: dict[str, Rules] = {}
+        self._known: dict[str, Packet] = {}
 
     def find_packet(self, packet_id: str) -> Packet | None:
         row = self._dynamo.get(self._table, keys.packet(packet_id))
         return items.packet_of(row) if row else None
 
-    def find_rules(self, packet_id: str) -> Rules | None:
-        if packet_id not in self._rules:
+    def find_known(self, packet_id: str) -> Packet | None:
+        if packet_id not in self._known:
             packet = self.find_packet(packet_id)
             if packet is None:
                 return None
-            if len(self._rules) >= _RULES_REMEMBERED_MAX:
-                self._rules.clear()
-            self._rules[packet_id] = packet.rules
-        return self._rules[packet_id]
+            if len(self._known) >= _KNOWN_MAX:
+                self._known.clear()
+            self._known[packet_id] = packet
+        return self._known[packet_id]
+
+    def find_rules(self, packet_id: str) -> Rules | None:
+        packet = self.find_known(packet_id)
+        return packet.rules if packet else None
 
     def list_packets(self, packet_ids: Sequence[str]) -> list[Packet]:
         if not packet_ids:

@@ -19,7 +19,6 @@ from redpacket.domain.claim import (
     ShareFate,
 )
 from redpacket.domain.packet import Packet, PacketStatus, part_id, part_size
-from redpacket.domain.split import Terms
 
 STATE = "#"
 """The field of a packet's hash that is no user (lua/lib/state.lua)."""
@@ -37,12 +36,6 @@ _KEEP_AFTER_EXPIRY_MS = 24 * 3600 * 1000
 The scripts tell by what is left of the key's life whether the packet has ended (lua/lib/open.lua).
 """
 
-_LARGE_COUNT = 500
-"""Each process asks once in vain when a packet ends: too much for the winners of a smaller one."""
-
-_OPEN_MAX = 1_000
-"""Large packets that a process knows as open, about 200 bytes each."""
-
 _PAIRS_PER_LOAD = 1_000
 """ElastiCache Serverless takes 3,999 arguments a script."""
 
@@ -57,25 +50,8 @@ class RedisClaims(Cache):
         self._amend = Script.read("packet_amend")
         self._close = Script.read("packet_close")
         self._admit = Script.read("packet_admit")
-        self._terms_of_open: dict[str, str] = {}
 
     def grab(self, packet_id: str, user_id: str) -> GrabOutcome:
-        # While a process sees a large packet's winners, each costs one call; refusals are read.
-        if terms := self._terms_of_open.get(packet_id):
-            outcome = self._take(packet_id, user_id, terms, is_gated=False)
-            if outcome.share_no:
-                return outcome
-            # It has ended, or is lost: one call too many, once.
-            self._terms_of_open.pop(packet_id, None)
-        outcome = self._look_and_take(packet_id, user_id)
-        is_claimed = outcome.status is GrabStatus.CLAIMED
-        if is_claimed and Terms.parse(outcome.terms).count >= _LARGE_COUNT:
-            if len(self._terms_of_open) >= _OPEN_MAX:
-                self._terms_of_open.clear()
-            self._terms_of_open[packet_id] = outcome.terms
-        return outcome
-
-    def _look_and_take(self, packet_id: str, user_id: str) -> GrabOutcome:
         key = keys.board(packet_id)
         with self.translated():
             # The crowd loses, and one native read is cheaper than any script: ADR 0002.

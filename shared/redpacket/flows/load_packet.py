@@ -27,10 +27,12 @@ def load_among_many(packet_id: str, part: int, *, packets: Packets, board: Claim
 
     Raises PacketNotFound.
     """
-    packet = _get(packet_id, packets)
-    is_large = part_size(packet, part) > _LARGE
+    # The crowd that waits for a load must not read the row that is being loaded from.
+    known = packets.find_known(packet_id)
+    is_large = known is not None and part_size(known, part) > _LARGE
     if is_large and not board.begin_load(packet_id, part, _LOAD_LIFE_MS):
         return False
+    packet = _get(packet_id, packets)
     board.load(packet, packets.list_part_shares(packet_id, part), part)
     return True
 
