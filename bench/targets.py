@@ -96,11 +96,11 @@ BENCHES = (
         "Memory of the cache",
         "Bytes by which the server grows for 100,000 claims, and MEMORY USAGE of a packet.",
         (
-            Figure("bytes_per_claim", "a claim", at_most(70)),
-            Figure("bytes_per_claim_uuid", "a claim by a user id of 36 characters"),
+            Figure("bytes_per_claim", "bytes of a claim", at_most(70)),
+            Figure("bytes_per_claim_uuid", "bytes of a claim by a user id of 36 characters"),
             Figure("bytes_per_claim_seed003", "peer: seed 003's"),
             Figure("bytes_per_claim_seed001", "peer: seed 001's"),
-            Figure("bytes_loaded_10", "a loaded packet of 10 shares", at_most(140)),
+            Figure("bytes_loaded_10", "bytes of a loaded packet of 10 shares", at_most(140)),
         ),
     ),
     Bench(
@@ -143,9 +143,15 @@ BENCHES = (
         "A cold start",
         "Milliseconds of CPU until a function's first command to a server, in a new process.",
         (
-            Figure("grab_ms", "grab, of a loser: the cache's client", at_most(200)),
-            Figure("grab_winner_ms", "grab, of a first winner: AWS' clients, too", at_most(200)),
-            Figure("payout_ms", "payout"),
+            Figure(
+                "grab_ms", "milliseconds of CPU, grab of a loser: the cache's client", at_most(200)
+            ),
+            Figure(
+                "grab_winner_ms",
+                "milliseconds of CPU, grab of a first winner: AWS' clients, too",
+                at_most(200),
+            ),
+            Figure("payout_ms", "milliseconds of CPU, payout"),
             Figure("baseline_ms", "importing redis and botocore alone"),
             Figure("ratio", "a loser's grab relative to that", at_most(1.3)),
             Figure("winner_ratio", "a first winner's grab relative to that"),

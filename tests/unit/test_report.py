@@ -95,7 +95,11 @@ def test_a_bench_whose_own_bound_fails_shows_its_figures_all_the_same() -> None:
     page = report.page(kept)
 
     assert "Failed: it ended with status 1." in page
-    assert _row(page, "grab, of a loser: the cache's client") == ["170", "at most 200", "yes"]
+    assert _row(page, "milliseconds of CPU, grab of a loser: the cache's client") == [
+        "170",
+        "at most 200",
+        "yes",
+    ]
 
 
 def test_what_is_not_measured_is_said() -> None:
