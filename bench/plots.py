@@ -54,8 +54,8 @@ def _claim(axes: Axes, line: Mapping[str, Any]) -> None:
         "repeat": "owner asks again",
         "sold_out": "loser",
         "win": "winner",
-        "seed003": "seed 003",
-        "seed001": "seed 001",
+        "seed003": "script 003",
+        "seed001": "script 001",
     }
     _bars(axes, {says: line.get(key) for key, says in names.items()}, ours=3)
     axes.axvline(1, color=LIMIT, linewidth=0.8, linestyle=":")

@@ -58,7 +58,11 @@ def test_every_bench_is_in_the_report_and_in_the_tables() -> None:
 def test_a_figure_stands_beside_its_target() -> None:
     page = report.page(_kept(claim=CLAIM))
 
-    assert _row(page, "a winner, relative to seed 003's script") == ["1.2", "at least 1.1", "yes"]
+    assert _row(page, "a winner, relative to a usual script (003)") == [
+        "1.2",
+        "at least 1.1",
+        "yes",
+    ]
     assert _row(page, "a loser of an emptied packet") == ["0.45", "at least 0.5", "no"]
     assert _row(page, "a winner's script") == ["0.29", "", ""]
 
