@@ -67,7 +67,8 @@ BENCHES = (
         "A claim in the cache",
         (
             "CPU of the server, relative to an empty script in the same rounds (1.00): more is "
-            "faster. Scripts 003 and 001 (`bench/originals.py`) are of systems that keep shares as text."
+            "faster. Scripts 003 and 001 (`bench/originals.py`) are those of two systems that keep "
+            "shares as text."
         ),
         (
             Figure("limit_rps", "the limit: calls a second of an empty script"),
