@@ -75,7 +75,11 @@ def main() -> int:
         costs_ms = _costs_ms(Path(folder))
     for name, costs in costs_ms.items():
         print(f"{name:11} {spread(costs)} ms, {_ratio(costs_ms, name, 'boto3'):.2f} x boto3 alone")
-    over_boto3 = {name: _ratio(costs_ms, name, "boto3") for name in (*BOUNDS, "heavy_grab")}
+    # The least that it took: what a bound is held to must not depend on other work.
+    least_ms = {name: min(costs) for name, costs in costs_ms.items()}
+    over_boto3 = {
+        name: round(least_ms[name] / least_ms["boto3"], 2) for name in (*BOUNDS, "heavy_grab")
+    }
     print(
         json.dumps(
             {
