@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 import redpacket
+from bench import deployment
 from redpacket.adapters import keys
 from redpacket.domain import checks
 from redpacket.domain.campaign import CampaignStatus, WhenSoldOut
@@ -67,26 +67,9 @@ def _found(path: str) -> list[Path]:
     return [found for folder in (ROOT, PACKAGE) for found in folder.glob(path.rstrip("/"))]
 
 
-class _Template(yaml.SafeLoader):
-    """Reads CloudFormation's short forms as plain values."""
-
-
-def _plain(loader: yaml.SafeLoader, _tag: str, node: yaml.Node) -> Any:
-    if isinstance(node, yaml.MappingNode):
-        return loader.construct_mapping(node, deep=True)
-    if isinstance(node, yaml.SequenceNode):
-        return loader.construct_sequence(node, deep=True)
-    assert isinstance(node, yaml.ScalarNode)
-    return loader.construct_scalar(node)
-
-
-_Template.add_multi_constructor("!", _plain)
-
-
 @pytest.fixture(scope="module")
 def template() -> dict[str, Any]:
-    loaded: dict[str, Any] = yaml.load(_text(ROOT / "template.yaml"), Loader=_Template)  # noqa: S506 - a SafeLoader
-    return loaded
+    return deployment.template()
 
 
 def _resources(template: dict[str, Any], kind: str) -> dict[str, Any]:
