@@ -383,6 +383,19 @@ def test_a_cursor_of_another_campaign_is_of_no_use(office: Office) -> None:
     assert town.memory.boards == {}
 
 
+@pytest.mark.parametrize("part", [2, 99])
+def test_a_cursor_behind_the_last_part_does_not_count_as_a_load(office: Office, part: int) -> None:
+    town, campaign = office.town, office.made()
+    town.part_share_count = 4
+    packet = town.send("operator", campaign=campaign, count=12)
+    town.memory.boards.clear()
+
+    found = office.preheat(campaign, f"{packet.packet_id}.{part}")
+
+    assert found == Preheated(0, 0, None)
+    assert town.memory.boards == {}
+
+
 def test_a_closed_packet_is_not_loaded_again(office: Office) -> None:
     campaign = office.made()
     office.town.send("operator", campaign=campaign)

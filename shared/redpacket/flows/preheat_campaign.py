@@ -72,7 +72,9 @@ def _packets_after(
     last_id, _, last_part = cursor.partition(".")
     last = packets.find_packet(last_id) if last_part else None
     if last and last.rules.campaign_id == campaign_id:
-        yield last_id, int(last_part) + 1
+        next_part = int(last_part) + 1
+        if next_part < part_count(last_id):
+            yield last_id, next_part
     while ids := campaigns.list_packet_ids(campaign_id, last_id or None, _IDS_PER_READ):
         yield from ((packet_id, 0) for packet_id in ids)
         last_id = ids[-1]
