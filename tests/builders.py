@@ -8,10 +8,11 @@ from typing import Any
 
 from redpacket.domain.campaign import Campaign, CampaignStatus, DrawRules, WhenSoldOut
 from redpacket.domain.claim import Fate, ShareFate
-from redpacket.domain.ledger import Transfer, TransferKind, escrow_account, user_account
+from redpacket.domain.ledger import Transfer
 from redpacket.domain.lottery import Prize, PrizeKind
 from redpacket.domain.packet import Kind, Packet, Person, Rules
 from redpacket.domain.split import Split, Terms, share_amount_fen
+from redpacket.flows.send_packet import funding_of
 
 NOW_MS = 1_795_000_000_000
 _numbers = itertools.count(1)
@@ -79,15 +80,10 @@ def a_claim(packet: Packet, share_no: int, user_id: str, **changes: Any) -> Shar
 
 def a_refund(packet: Packet, share_no: int) -> ShareFate:
     amount_fen = share_amount_fen(packet.terms, share_no)
-    return ShareFate(packet.packet_id, share_no, Fate.REFUNDED, amount_fen, NOW_MS)
+    return ShareFate(
+        packet.packet_id, share_no, Fate.REFUNDED, amount_fen, NOW_MS, refund_no=share_no
+    )
 
 
 def a_funding(packet: Packet) -> Transfer:
-    return Transfer(
-        f"send:{packet.packet_id}",
-        TransferKind.SEND,
-        user_account(packet.sender.user_id),
-        escrow_account(packet.packet_id),
-        packet.terms.total_fen,
-        packet.created_at_ms,
-    )
+    return funding_of(packet)

@@ -74,27 +74,20 @@ class FakeJournal:
 
 
 class FakeQueue:
-    """Implements PayoutQueue with a list."""
+    """Implements PayoutQueue with a list; *delays_s* has the delay of every message so far."""
 
     def __init__(self) -> None:
         self.refs: list[ShareRef] = []
+        self.delays_s: list[int] = []
 
-    def put(self, refs: Iterable[ShareRef]) -> None:
-        self.refs.extend(refs)
+    def put(self, refs: Iterable[ShareRef], *, delay_s: int = 0) -> None:
+        waiting = list(refs)
+        self.refs.extend(waiting)
+        self.delays_s.extend([delay_s] * len(waiting))
 
     def take_all(self) -> list[ShareRef]:
         taken, self.refs = self.refs, []
         return taken
-
-
-class FakePausedPayouts:
-    """Implements PausedPayouts with a list."""
-
-    def __init__(self) -> None:
-        self.put_off_refs: list[ShareRef] = []
-
-    def put_off(self, refs: Iterable[ShareRef]) -> None:
-        self.put_off_refs.extend(refs)
 
 
 class FakeLimits:
@@ -258,7 +251,13 @@ class FakeBoard:
         terms, now_ms = board["terms"], self.clock.now_ms()
         if user_id in board["users"]:
             share_no = board["users"][user_id]
-            return GrabOutcome(GrabStatus.ALREADY_CLAIMED, share_no, terms, board["is_gated"])
+            return GrabOutcome(
+                GrabStatus.ALREADY_CLAIMED,
+                share_no,
+                terms,
+                board["is_gated"],
+                is_last=board["letter"] == "E",
+            )
         if not terms:
             return GrabOutcome(GrabStatus.PACKET_NOT_LOADED)
         if board["letter"] == "E":
@@ -279,7 +278,13 @@ class FakeBoard:
             share_no = board["returned"].pop(0)
         board["users"][user_id] = share_no
         self._note_emptied(board)
-        return GrabOutcome(GrabStatus.CLAIMED, share_no, board["terms"], board["is_gated"])
+        return GrabOutcome(
+            GrabStatus.CLAIMED,
+            share_no,
+            board["terms"],
+            board["is_gated"],
+            is_last=board["letter"] == "E",
+        )
 
     def load(self, packet: Packet, shares: Sequence[ShareFate], part: int | None = None) -> None:
         self._bring(packet.packet_id, packet, packet.terms.count, shares, is_whole=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from redpacket.adapters.dynamo_campaigns import DynamoCampaigns
 from redpacket.adapters.dynamo_draws import DynamoDraws
 from redpacket.adapters.dynamo_ledger import DynamoLedger
 from redpacket.adapters.dynamo_packets import DynamoPackets
+from redpacket.adapters.dynamo_pages import DynamoPages
 from redpacket.adapters.pinyin import PinyinPhrases
 from redpacket.adapters.public_tokens import KeyedTokens
 from redpacket.domain.checks import Difference, Told, check_settled_in_time
@@ -42,6 +43,7 @@ from redpacket.ports import (
     DrawBoard,
     Draws,
     Limits,
+    Pages,
     PayoutQueue,
     Quotas,
     Request,
@@ -79,6 +81,7 @@ class Town:
         self.board: ClaimBoard = PartedBoard(self.memory, clock=self.clock)
         self.payouts: PayoutQueue = self.queue
         self.packets, self.ledger = self.adapters(self.dynamo)
+        self.pages: Pages = DynamoPages(Dynamo(lambda: self.dynamo), "packets")
         self.campaigns: Campaigns = DynamoCampaigns(Dynamo(lambda: self.dynamo), "campaigns")
         self.reserved = FakeQuotas()
         self.quotas: Quotas = self.reserved
@@ -99,13 +102,13 @@ class Town:
     @staticmethod
     def adapters(client: Any) -> tuple[DynamoPackets, DynamoLedger]:
         dynamo = Dynamo(lambda: client)
-        return DynamoPackets(dynamo, "packets", "quotas"), DynamoLedger(
-            dynamo, "accounts", "packets", "campaigns"
+        return DynamoPackets(dynamo, "packets", "shares", "quotas"), DynamoLedger(
+            dynamo, "accounts", "packets", "shares", "campaigns"
         )
 
     @staticmethod
     def draw_adapter(client: Any) -> DynamoDraws:
-        return DynamoDraws(Dynamo(lambda: client), "campaigns", "packets", "draws")
+        return DynamoDraws(Dynamo(lambda: client), "campaigns", "shares", "draws")
 
     def before_each_transaction(self, do: Callable[[list[Any]], None]) -> None:
         """Call *do* with the operations of every transaction before it is carried out."""
@@ -281,13 +284,17 @@ class Town:
             self.queue.take_all() if refs is None else refs,
             ledger=self.ledger,
             packets=self.packets,
+            pages=self.pages,
+            payouts=self.payouts,
             clock=self.clock,
             journal=self.journal,
+            in_parallel=one_by_one,
         )
 
     def expire(self, stop_in_ms: int = 50_000) -> ExpireReport:
         return expire_packets(
             packets=self.packets,
+            pages=self.pages,
             board=self.board,
             ledger=self.ledger,
             clock=self.clock,
@@ -330,7 +337,9 @@ class Town:
         self.clock.at_ms += duration_ms
 
     def world(self) -> World:
-        return read_world(self.dynamo, "accounts", "packets", "campaigns", "draws", "quotas")
+        return read_world(
+            self.dynamo, "accounts", "packets", "shares", "campaigns", "draws", "quotas"
+        )
 
     def differences(self, bound_ms: int | None = None) -> list[Difference]:
         """Run every check; with *bound_ms* also that nothing is late."""
@@ -342,6 +351,11 @@ class Town:
 
     def balance_fen(self, user_id: str) -> int:
         return self.world().balances_fen.get(f"user:{user_id}", 0)
+
+
+def one_by_one(do: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+    """Do everything in turn: `in_parallel` where no thread is wanted."""
+    return [do(item) for item in items]
 
 
 class _Interposed:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from redpacket.adapters import items, keys
+from redpacket.adapters.books import entry_of, receipt_of, sums_of
 from redpacket.adapters.draw_items import draw_of, prize_of
 from redpacket.adapters.dynamo import from_wire
-from redpacket.adapters.dynamo_ledger import entry_of
 from redpacket.domain.checks import (
     Difference,
     LotteryFacts,
@@ -31,8 +32,14 @@ from redpacket.domain.checks import (
     check_told_draws,
 )
 from redpacket.domain.claim import ShareFate, Taker
-from redpacket.domain.ledger import Entry, escrow_account
+from redpacket.domain.ledger import Entry, Receipt, YearSums, packet_account
 from redpacket.domain.lottery import Draw
+from redpacket.domain.postings import (
+    check_known_packets,
+    check_postings,
+    check_receipts,
+    check_year_sums,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +47,9 @@ class World:
     """The whole ledger at one moment of rest."""
 
     balances_fen: dict[str, int]
+    year_sums: dict[str, YearSums]
     entries: list[Entry]
+    receipts: list[Receipt]
     packets: list[PacketFacts]
     shares: list[ShareFate]
     takers: list[Taker]
@@ -52,16 +61,26 @@ class World:
     ) -> list[Difference]:
         """Return every broken invariant; *told* and *told_draws* are the answers that users got."""
         told = list(told)
-        found = check_conservation(self.balances_fen)
+        packet_ids = {facts.packet.packet_id for facts in self.packets}
+        found = check_conservation(self.balances_fen, sum(facts.held_fen for facts in self.packets))
         found += check_entries(self.balances_fen, self.entries)
         found += check_bounds(self.balances_fen, self.entries)
-        found += check_packet_exists(
-            self.shares, {facts.packet.packet_id for facts in self.packets}
-        )
+        found += check_packet_exists(self.shares, packet_ids)
+        found += check_known_packets(self.entries, packet_ids)
+        found += check_year_sums(self.year_sums, self.entries, self.packets)
         found += check_takers(self.shares, self.takers)
         found += check_claim_counts(self.packets, self.claim_counts)
+        books: dict[str, list[Entry]] = defaultdict(list)
+        for entry in self.entries:
+            books[entry.counterparty].append(entry)
+        receipts: dict[str, list[Receipt]] = defaultdict(list)
+        for receipt in self.receipts:
+            receipts[receipt.packet_id].append(receipt)
         for facts in self.packets:
+            packet_id = facts.packet.packet_id
             found += check_packet(facts) + check_told(facts, told)
+            found += check_postings(facts, books[packet_account(packet_id)])
+            found += check_receipts(facts, receipts[packet_id])
         for lottery in self.lotteries:
             found += check_lottery(lottery) + check_outcomes(lottery.draws)
         draws = [draw for lottery in self.lotteries for draw in lottery.draws]
@@ -80,6 +99,7 @@ def read_world(
     dynamodb: Any,
     accounts_table: str,
     packets_table: str,
+    shares_table: str,
     campaigns_table: str | None = None,
     draws_table: str | None = None,
     quotas_table: str | None = None,
@@ -89,26 +109,27 @@ def read_world(
     Without *campaigns_table* nobody has won anything, without *quotas_table* nobody is counted.
     """
     balances: dict[str, int] = {}
+    sums: dict[str, YearSums] = {}
     entries: list[Entry] = []
+    receipts: list[Receipt] = []
     for row in _scan(dynamodb, accounts_table):
-        if row["sk"] == "balance":
-            balances[row["pk"]] = row["balance_fen"]
-        elif row["sk"].startswith(keys.ENTRY_PREFIX):
+        if row["sk"] == keys.BALANCE:
+            balances[row["pk"]] = row.get("balance_fen", 0)
+            sums[row["pk"]] = sums_of(row, None)
+        elif row["sk"] == keys.RECEIPT:
+            receipts.append(receipt_of(row))
+        elif row["sk"].startswith((keys.ENTRY_PREFIX, keys.CLAIM_PREFIX)):
             entries.append(entry_of(row))
-    rows = list(_scan(dynamodb, packets_table))
+    rows = list(_scan(dynamodb, shares_table))
     shares = [items.share_of(row) for row in rows if row["sk"].startswith(keys.SHARE_PREFIX)]
     takers = [items.taker_of(row) for row in rows if row["sk"].startswith(keys.TAKER_PREFIX)]
     by_packet: dict[str, list[ShareFate]] = {}
     for share in shares:
         by_packet.setdefault(share.packet_id, []).append(share)
-    packets = [items.packet_of(row) for row in rows if row["sk"] == "packet"]
     facts = [
-        PacketFacts(
-            packet,
-            by_packet.get(packet.packet_id, []),
-            balances.get(escrow_account(packet.packet_id), 0),
-        )
-        for packet in packets
+        PacketFacts(items.packet_of(row), by_packet.get(row["packet_id"], []))
+        for row in _scan(dynamodb, packets_table)
+        if row["sk"] == keys.PACKET
     ]
     claim_counts = {}
     for row in _scan(dynamodb, quotas_table) if quotas_table else ():
@@ -118,7 +139,7 @@ def read_world(
         row for table in (campaigns_table, draws_table) if table for row in _scan(dynamodb, table)
     ]
     lotteries = _lotteries(lottery_rows, shares)
-    return World(balances, entries, facts, shares, takers, claim_counts, lotteries)
+    return World(balances, sums, entries, receipts, facts, shares, takers, claim_counts, lotteries)
 
 
 def _lotteries(rows: list[dict[str, Any]], shares: list[ShareFate]) -> list[LotteryFacts]:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from redpacket.domain.campaign import Campaign, DrawRules
-    from redpacket.domain.checks import PacketFacts
     from redpacket.domain.claim import (
         AdmitOutcome,
         GrabOutcome,
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
         ShareRef,
         Taker,
     )
-    from redpacket.domain.ledger import Entry, Transfer
+    from redpacket.domain.ledger import Entry, Receipt, Transfer, YearSums
     from redpacket.domain.limits import Limit
     from redpacket.domain.lottery import (
         Draw,
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
         PrizeStock,
         RecordDrawStatus,
     )
-    from redpacket.domain.packet import Packet, Rules
+    from redpacket.domain.packet import Packet, PacketEnd, Rules
     from redpacket.domain.switches import Switch, SwitchState
 
 
@@ -124,22 +123,22 @@ class Quotas(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class ListItem:
-    """A line of what a user sent or received; *amount_fen* is the packet's total where sent.
-
-    *won_no* is the share's number in a prize's packet, of which one may win several; else 0.
-    """
+class SentItem:
+    """A line of what a user sent."""
 
     packet_id: str
+    total_fen: int
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedItem:
+    """A line of what a user was paid: a share of a packet, and when it was claimed."""
+
+    packet_id: str
+    share_no: int
     amount_fen: int
     at_ms: int
-    is_luckiest: bool
-    won_no: int = 0
-
-    @property
-    def cursor(self) -> str:
-        """What names this line, and no other of its list."""
-        return f"{self.packet_id}.{self.won_no}" if self.won_no else self.packet_id
 
 
 class Packets(Protocol):
@@ -166,6 +165,9 @@ class Packets(Protocol):
     def find_share_of(self, packet_id: str, user_id: str) -> ShareFate | None:
         """Return the share that a user durably owns, read strongly."""
 
+    def find_taker(self, packet_id: str, user_id: str) -> Taker | None:
+        """Return the note of a user's share, read strongly."""
+
     def list_refs(self, refs: Sequence[ShareRef]) -> list[ShareFate]:
         """Return the fates of at most 100 shares that have one, read strongly, in no order."""
 
@@ -181,23 +183,26 @@ class Packets(Protocol):
     def mark_loaded(self, packet: Packet) -> None:
         """Take the packet from the sweep's list of packets to load."""
 
-    def mark_emptied(self, packet_id: str, emptied_at_ms: int) -> None:
-        """Note on the packet row when the last share went; the first note holds."""
-
-    def mark_luckiest(self, share: ShareFate) -> None:
-        """Note on its taker's row that this claim was the luckiest."""
-
     def mark_requeued(self, share: ShareFate, again_at_ms: int) -> None:
-        """Hide an unsettled claim from the sweep until *again_at_ms*."""
+        """Hide a claim that waits for settlement, or for its packet's end, until *again_at_ms*."""
+
+    def mark_done(self, share: ShareFate) -> None:
+        """Take a settled claim, the last one of its packet, from the sweep's list."""
 
     def begin_close(self, packet: Packet, now_ms: int) -> Packet:
-        """Turn a packet to CLOSING unless it is CLOSED, and return it as it is then.
+        """Turn a packet that has expired to CLOSING unless it is CLOSED; return it as it is then.
 
         It goes to the end of the sweep's list, so that one that can't be closed holds up no other.
         """
 
     def mark_step(self, packet: Packet) -> None:
         """Note on the row of a packet that is CLOSING how far it is on its way to CLOSED."""
+
+    def put_part_end(self, packet_id: str, part: int, end: PacketEnd) -> None:
+        """Write the final sums of a part; repeating it changes nothing."""
+
+    def list_part_ends(self, packet_id: str) -> list[PacketEnd]:
+        """Return the final sums of the parts that have them, read strongly."""
 
     def reschedule(self, packet_id: str, expires_at_ms: int) -> None:
         """Let an open packet, of a prize, expire at another time; any other stays as it is."""
@@ -209,24 +214,72 @@ class Packets(Protocol):
         """Return ids of packets that expired before *until_ms* and are not closed."""
 
     def list_unsettled(self, until_ms: int, limit: int) -> list[ShareRef]:
-        """Return claims that wait for settlement since before *until_ms*."""
+        """Return claims that wait since before *until_ms* for settlement, or for a packet's end."""
 
     def list_takers(self, packet_id: str, user_ids: Sequence[str]) -> list[Taker]:
         """Return the takers' rows of those users who have one, read strongly, in no order."""
 
-    def scan_packets(
-        self, escrows_fen: Mapping[str, int]
-    ) -> Iterator[PacketFacts | Taker | ShareFate]:
-        """Yield every packet there is, with its fates and what *escrows_fen* says it holds.
+    def list_winners(self, packet_id: str, user_ids: Sequence[str]) -> list[Taker]:
+        """Return the takers' rows of a prize's packet, of which a user may win several shares."""
 
-        And every taker's row, and by itself every share whose packet has no row; of no one moment.
+    def list_some_shares(
+        self, packet_id: str, after_no: int, limit: int
+    ) -> tuple[list[ShareFate], int | None]:
+        """Return a page of fates, not read strongly, and where the next one begins.
+
+        They come by number; those of a packet in parts by partition, and by number within it.
+        *after_no* 0 is the beginning, and a number below 0 is one that this method returned. A page
+        may be short, or empty, and not be the last.
         """
 
-    def list_sent(self, user_id: str, year: int | None) -> list[ListItem]:
-        """Return what a user sent, newest first; *year* is a UTC year."""
+    def scan_packets(self) -> Iterator[Packet]:
+        """Yield every packet there is, of no one moment."""
 
-    def list_received(self, user_id: str, year: int | None) -> list[ListItem]:
-        """Return what a user took, newest first; *year* is a UTC year."""
+    def scan_shares(self) -> Iterator[ShareFate | Taker]:
+        """Yield every fate and every taker's row there is, of no one moment."""
+
+    def list_sent(
+        self, user_id: str, year: int | None, cursor: str | None, limit: int
+    ) -> tuple[list[SentItem], str | None]:
+        """Return a page of what a user sent, newest first, and the next page's cursor.
+
+        *year* is a UTC year. Raises InvalidRequest where *cursor* is not one of this list.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """How many claims of a packet are settled, and what they sum up to."""
+
+    count: int
+    fen: int
+
+
+class Pages(Protocol):
+    """What record pages read: never all fates of a packet, and no row strongly without need."""
+
+    def find_seen(self, packet_id: str) -> Packet | None:
+        """Return the packet as it is, or was a moment ago."""
+
+    def list_seen(self, packet_ids: Sequence[str]) -> list[Packet]:
+        """Return those of at most 100 packets that exist, as they are or were, in no order."""
+
+    def put_final(self, packet_id: str, shares: Sequence[ShareFate]) -> None:
+        """Write pages of the claims among *shares*, all fates of a part, by number."""
+
+    def list_final(
+        self, packet_id: str, after_no: int, limit: int
+    ) -> tuple[list[ShareFate], int | None]:
+        """Return a page of a closed packet's claims, and where the next one begins.
+
+        In the order and with the numbers of `Packets.list_some_shares`.
+        """
+
+    def add_settled(self, packet_id: str, settled: Settled) -> None:
+        """Add to the sums of a large packet; what is cut off before is missing until its end."""
+
+    def find_settled(self, packet_id: str) -> Settled:
+        """Return the sums of a large packet, perhaps as they were a moment ago."""
 
 
 class Campaigns(Protocol):
@@ -339,19 +392,11 @@ class Balance:
     balance_fen: int
 
 
-@dataclass(frozen=True, slots=True)
-class Paid:
-    """What a packet's escrow has paid to takers."""
-
-    count: int
-    fen: int
-
-
 class Ledger(Protocol):
     """Accounts and entries; each method is one transaction, or a few that can be resumed."""
 
     def fund(self, packet: Packet, transfer: Transfer, request: Request) -> str:
-        """Move the total into escrow and put the packet, once per request.
+        """Take the total from the sender and put the packet, once per request.
 
         A packet of a campaign takes its total from the budget, too. Returns the id of the packet
         that this request made, now or the first time. Raises CampaignPaused, CampaignEnded,
@@ -367,8 +412,13 @@ class Ledger(Protocol):
     def deposit(self, transfer: Transfer, request: Request) -> None:
         """Post a deposit, once per request. Raises IdempotencyKeyReused, Busy."""
 
-    def settle(self, settlements: Sequence[tuple[ShareFate, Transfer]], now_ms: int) -> bool:
-        """Credit claims in one transaction; False, without effect, if one of them has changed."""
+    def settle(
+        self, settlements: Sequence[tuple[ShareFate, Transfer]], now_ms: int
+    ) -> set[ShareRef]:
+        """Credit claims in one transaction; return those that stood in its way, if any.
+
+        Then none is credited: they have changed, or others hold a row of theirs all the time.
+        """
 
     def refund(
         self, packet: Packet, shares: Sequence[ShareFate], transfer: Transfer, now_ms: int
@@ -378,20 +428,31 @@ class Ledger(Protocol):
         False, without effect, if one of them has a fate by now.
         """
 
-    def close(self, packet: Packet, now_ms: int) -> bool:
-        """Turn a CLOSING packet to CLOSED; False while its escrow still holds money."""
+    def close(self, packet: Packet, end: PacketEnd, now_ms: int) -> bool:
+        """Turn a packet to CLOSED with its final sums; False, without effect, if it was before."""
 
-    def scan(self) -> Iterator[Balance | Entry]:
-        """Yield every balance and every entry there is, in no order and of no one moment."""
+    def scan(self) -> Iterator[Balance | Entry | Receipt]:
+        """Yield every balance, entry and receipt there is, in no order and of no one moment."""
 
     def balance_fen(self, account: str) -> int:
         """Return an account's balance, read strongly; 0 for one that never moved."""
 
-    def find_paid(self, packet_id: str) -> Paid:
-        """Return how many of a packet's claims are settled and what they sum up to, as of now."""
+    def year_sums(self, user_id: str, year: int | None) -> YearSums:
+        """Return what a user sent and received in a UTC year, or ever, read strongly."""
 
-    def list_empty(self, accounts: Sequence[str]) -> set[str]:
-        """Return those of at most 100 accounts that hold nothing, read strongly."""
+    def list_received(
+        self, user_id: str, year: int | None, cursor: str | None, limit: int
+    ) -> tuple[list[ReceivedItem], str | None]:
+        """Return a page of what a user was paid, newest first, and the next page's cursor.
+
+        Raises InvalidRequest where *cursor* is not one of the user's book.
+        """
+
+    def list_postings(self, wanted: Sequence[Entry]) -> list[Entry]:
+        """Return the entries that stand where these should, read strongly."""
+
+    def list_receipts(self, refs: Sequence[ShareRef]) -> list[Receipt] | None:
+        """Return the receipts of shares, read strongly; None where none are kept."""
 
     def list_entries(
         self, account: str, cursor: str | None, limit: int
@@ -405,15 +466,8 @@ class Ledger(Protocol):
 class PayoutQueue(Protocol):
     """Carries the names of claims to the payout function, at least once."""
 
-    def put(self, refs: Iterable[ShareRef]) -> None:
-        """Queue claims for settlement."""
-
-
-class PausedPayouts(Protocol):
-    """Takes back what the payout function was handed while payouts are off."""
-
-    def put_off(self, refs: Iterable[ShareRef]) -> None:
-        """Queue claims anew, to be delivered in a minute and with all their receives left."""
+    def put(self, refs: Iterable[ShareRef], *, delay_s: int = 0) -> None:
+        """Queue claims for settlement, to be delivered after *delay_s* seconds, 900 at most."""
 
 
 class DeadLetters(Protocol):

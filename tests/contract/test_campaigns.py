@@ -95,7 +95,7 @@ def _office(client: Any, accounts: str, packets: str, campaigns: str, quotas: st
 @pytest.fixture(params=["fake", "moto", "emulator"])
 def office(request: pytest.FixtureRequest) -> Iterator[Office]:
     if request.param == "fake":
-        yield _office(FakeDynamo(), "accounts", "packets", "campaigns", "quotas")
+        yield _office(FakeDynamo(), "accounts", "packets", "shares", "campaigns", "quotas")
     elif request.param == "moto":
         with mock_aws():
             client = boto3.client(

@@ -54,7 +54,7 @@ class Doors:
         self._calls: Counter[str] = Counter()
         wiring._aws_session().register("before-send", self._count)
         self._ledger = DynamoLedger(
-            Dynamo(lambda: cloud.aws("dynamodb")), "accounts", "packets", "campaigns"
+            Dynamo(lambda: cloud.aws("dynamodb")), "accounts", "packets", "shares", "campaigns"
         )
         warm = self.send(count=1)
         self.grab(warm, "first")

@@ -18,6 +18,7 @@ from local.stack import REGION, START_TIMEOUT_S, Stack
 TABLES = {
     "accounts": "AccountsTable",
     "packets": "PacketsTable",
+    "shares": "SharesTable",
     "campaigns": "CampaignsTable",
     "draws": "DrawsTable",
     "quotas": "QuotasTable",

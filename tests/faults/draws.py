@@ -109,7 +109,7 @@ class DrawSchedule(Schedule):
         town = self.town
         client = FaultyDynamo(town.dynamo, self.wire)
         dynamo = Dynamo(lambda: client, pause_s=lambda _: self._let_others_run())
-        town.draws = DynamoDraws(dynamo, "campaigns", "packets", "draws")
+        town.draws = DynamoDraws(dynamo, "campaigns", "shares", "draws")
         town.draw_board = FaultyDraws(town.lots, self.wire)
         self._snapshot = town.lots.snapshot()
         # Two Lambdas that live long; what they remember may be old.

@@ -266,9 +266,13 @@ class FaultyQueue:
         self._wire = wire
         self._random = faults.random
 
-    def put(self, refs: Iterable[ShareRef]) -> None:
+    def put(self, refs: Iterable[ShareRef], *, delay_s: int = 0) -> None:
         waiting = list(refs)
-        self._wire.call(lambda: self._queue.put(waiting), lost=_queue_away, in_doubt=_queue_away)
+        self._wire.call(
+            lambda: self._queue.put(waiting, delay_s=delay_s),
+            lost=_queue_away,
+            in_doubt=_queue_away,
+        )
 
     def receive(self) -> list[ShareRef]:
         """Return some messages, one of them perhaps twice; they stay until they are deleted."""

@@ -129,7 +129,7 @@ def _run(cloud: Cloud, figures: Figures, users: int, *, is_naive: bool) -> None:
     finally:
         close_quietly(cache)
     town.pass_time(LATE_MS)
-    world = read_world(dynamodb, "accounts", "packets")
+    world = read_world(dynamodb, "accounts", "packets", "shares")
     found = [*wrong, *(str(difference) for difference in world.differences(town.told))]
     if is_naive:
         figures.naive_violations += len(found)
@@ -194,6 +194,6 @@ def _end_under_fire(workers: Workers, dynamodb: Any, killed: list[Job]) -> None:
         for _ in range(20):
             workers.run(do="settle")
         workers.run(do="sweep")
-        world = read_world(dynamodb, "accounts", "packets")
+        world = read_world(dynamodb, "accounts", "packets", "shares")
         if all(facts.packet.status is PacketStatus.CLOSED for facts in world.packets):
             return

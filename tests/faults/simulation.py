@@ -27,6 +27,7 @@ from redpacket.adapters.dynamo import Dynamo
 from redpacket.adapters.dynamo_campaigns import DynamoCampaigns
 from redpacket.adapters.dynamo_ledger import DynamoLedger
 from redpacket.adapters.dynamo_packets import DynamoPackets
+from redpacket.adapters.dynamo_pages import DynamoPages
 from redpacket.domain.checks import Difference, Told
 from redpacket.domain.claim import Admission, Fate, ShareFate
 from redpacket.domain.errors import RedPacketError, Rejected, Unavailable
@@ -140,8 +141,9 @@ class Schedule:
         client = FaultyDynamo(town.dynamo, self.wire)
         # Between two tries of a transaction that met another one, others run.
         dynamo = Dynamo(lambda: client, pause_s=lambda _: self._let_others_run())
-        town.packets = DynamoPackets(dynamo, "packets", "quotas")
-        town.ledger = DynamoLedger(dynamo, "accounts", "packets", "campaigns")
+        town.packets = DynamoPackets(dynamo, "packets", "shares", "quotas")
+        town.ledger = DynamoLedger(dynamo, "accounts", "packets", "shares", "campaigns")
+        town.pages = DynamoPages(dynamo, "packets")
         town.campaigns = DynamoCampaigns(dynamo, "campaigns")
         town.quotas = FaultyQuotas(town.reserved, self.wire)
         board = FaultyBoard(town.memory, self.wire)

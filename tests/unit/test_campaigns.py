@@ -47,7 +47,7 @@ class Office:
         self.town = town
         dynamo = Dynamo(lambda: town.dynamo)
         self.campaigns = DynamoCampaigns(dynamo, "campaigns")
-        town.ledger = DynamoLedger(dynamo, "accounts", "packets", "campaigns")
+        town.ledger = DynamoLedger(dynamo, "accounts", "packets", "shares", "campaigns")
 
     def made(self, **changes: Any) -> Campaign:
         campaign = a_campaign(**changes)
@@ -62,7 +62,7 @@ class Office:
             budget_fen,
             version,
             campaigns=self.campaigns,
-            draws=DynamoDraws(Dynamo(lambda: self.town.dynamo), "campaigns", "packets", "draws"),
+            draws=DynamoDraws(Dynamo(lambda: self.town.dynamo), "campaigns", "shares", "draws"),
             packets=self.town.packets,
         )
 

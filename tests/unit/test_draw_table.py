@@ -42,7 +42,7 @@ def draws(client: MeddledDynamo) -> DynamoDraws:
     dynamo = Dynamo(lambda: client, pause_s=lambda _: None)
     campaigns = DynamoCampaigns(dynamo, "campaigns")
     assert campaigns.create(a_campaign(campaign_id="fair"))
-    return DynamoDraws(dynamo, "campaigns", "packets", "draws")
+    return DynamoDraws(dynamo, "campaigns", "shares", "draws")
 
 
 def _put(draws: DynamoDraws, number: int) -> Prize:

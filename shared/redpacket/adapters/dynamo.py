@@ -19,6 +19,9 @@ WireItem: TypeAlias = dict[str, Any]
 Operation: TypeAlias = dict[str, Any]
 """One element of TransactItems: {"Put": {...}} and the like."""
 
+KEYS_PER_READ = 100
+"""BatchGetItem's own limit."""
+
 TRIES = 6
 _WAIT_S = 0.02
 """First wait of a doubling series with full jitter: 1.2 seconds at the most, half on average."""
@@ -90,6 +93,18 @@ def update(
     return {"Update": operation}
 
 
+def create(table: str, row: Row) -> Operation:
+    """Write a row where there is none by an update, for roles that may not replace rows."""
+    key = {name: row[name] for name in ("pk", "sk") if name in row}
+    rest = {name: value for name, value in row.items() if name not in key}
+    expression = ", ".join(f"#{name} = :{name}" for name in rest)
+    operation = update(
+        table, key, f"SET {expression}", condition="attribute_not_exists(pk)", **rest
+    )
+    operation["Update"]["ExpressionAttributeNames"] = {f"#{name}": name for name in rest}
+    return operation
+
+
 def check(table: str, key: Row, condition: str, **named: Value) -> Operation:
     """Demand that *condition* holds for a row, without changing it."""
     return {
@@ -134,6 +149,12 @@ class Dynamo:
         """Read one row strongly."""
         with translated("the ledger"):
             answer = self._open().get_item(TableName=table, Key=to_wire(key), ConsistentRead=True)
+        return from_wire(answer["Item"]) if "Item" in answer else None
+
+    def get_seen(self, table: str, key: Row) -> dict[str, Value] | None:
+        """Read one row for half the price, perhaps as it was a moment ago."""
+        with translated("the ledger"):
+            answer = self._open().get_item(TableName=table, Key=to_wire(key), ConsistentRead=False)
         return from_wire(answer["Item"]) if "Item" in answer else None
 
     def get_together(self, table: str, row_keys: Sequence[Row]) -> list[dict[str, Value] | None]:

@@ -1,4 +1,4 @@
-"""Prizes in CampaignsTable; units, draws, players and helps in DrawsTable; cash in PacketsTable.
+"""Prizes in CampaignsTable; units, draws, players and helps in DrawsTable; cash in SharesTable.
 
 As with shares, each unit of a prize and of a day's stock has one row, put where there is none, and
 each attempt moves a counter under a condition. All that one draw does is one transaction.
@@ -24,6 +24,7 @@ from redpacket.adapters.dynamo import (
     Operation,
     TransactionCanceled,
     Value,
+    create,
     put,
     update,
     values,
@@ -63,11 +64,11 @@ class DynamoDraws:
     """Implements Draws."""
 
     def __init__(
-        self, dynamo: Dynamo, campaigns_table: str, packets_table: str, draws_table: str
+        self, dynamo: Dynamo, campaigns_table: str, shares_table: str, draws_table: str
     ) -> None:
         self._dynamo = dynamo
         self._campaigns = campaigns_table
-        self._packets = packets_table
+        self._shares = shares_table
         self._draws = draws_table
 
     # ---- prizes
@@ -226,8 +227,8 @@ class DynamoDraws:
     def _share_units(self, prize: Prize) -> Iterator[int]:
         before = 0
         for packet_id, count in prize.packets:
-            rows = self._rows(keys.packet(packet_id)["pk"], keys.SHARE_PREFIX, self._packets)
-            yield from (before + int(row["share_no"]) for row in rows)
+            rows = self._rows(keys.shares(packet_id, 0)["pk"], keys.SHARE_PREFIX, self._shares)
+            yield from (before + _number(row) for row in rows)
             before += count
 
     def _count_draw(self, draw: Draw, rules: DrawRules) -> Operation:
@@ -264,8 +265,8 @@ class DynamoDraws:
         if prize.kind is PrizeKind.PACKET:
             share = share_won(draw, prize)
             operations += [
-                put(self._packets, items.share_row(share)),  # I3: one fate
-                put(self._packets, items.prize_taker_row(share, draw.user_id)),
+                create(self._shares, items.share_row(share)),  # I3: one fate
+                create(self._shares, items.prize_taker_row(share, draw.user_id)),
             ]
         else:
             unit = keys.unit(*where, draw.unit_no)

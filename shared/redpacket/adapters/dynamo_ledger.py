@@ -1,45 +1,53 @@
-"""Accounts and entries in AccountsTable, and the transactions that tie them to packets."""
+"""Accounts, entries and receipts in AccountsTable, and the transactions that tie them to packets."""
 
 from __future__ import annotations
 
-import re
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from redpacket.adapters import items, keys
+from redpacket.adapters.books import (
+    BookPages,
+    entry_of,
+    entry_row,
+    receipt_of,
+    receipt_row,
+    sums_of,
+)
 from redpacket.adapters.dynamo import (
     ConflictPersists,
     Dynamo,
     Operation,
     Row,
     TransactionCanceled,
-    check,
+    create,
     put,
     update,
-    values,
 )
 from redpacket.adapters.dynamo_campaigns import spend, spending_refusal
-from redpacket.domain.claim import ShareFate
+from redpacket.domain.claim import ShareFate, ShareRef
 from redpacket.domain.errors import (
     Busy,
     IdempotencyKeyReused,
     InsufficientFunds,
-    InvalidRequest,
     InvariantViolated,
     RedPacketError,
 )
 from redpacket.domain.ledger import (
     Entry,
+    Receipt,
     Transfer,
     TransferKind,
+    YearSums,
     entries,
-    escrow_account,
     may_go_below_zero,
+    user_account,
+    user_of,
+    year_of,
 )
-from redpacket.domain.packet import Packet, PacketStatus
-from redpacket.ports import Balance, Paid, Request
+from redpacket.domain.packet import Packet, PacketEnd, PacketStatus
+from redpacket.ports import Balance, ReceivedItem, Request
 
 # What the conditions of this module mean.
 HOLDS_ENOUGH = "balance_fen >= :needed"
@@ -47,11 +55,7 @@ IS_CLAIMED_AND_UNSETTLED = (
     # A refunded share has no user.
     "user_id = :user_id AND amount_fen = :amount_fen AND attribute_not_exists(settled_at_ms)"
 )
-IS_CLOSING = "#status = :closing"
-IS_EMPTY = "balance_fen = :zero"
-
-# The sort key of an entry. DynamoDB refuses a range that ends before it begins, and a long key.
-ENTRY_CURSOR = re.compile(rf"{keys.ENTRY_PREFIX}[0-9]{{13}}#[!-~]{{1,200}}")
+IS_NOT_CLOSED = "attribute_exists(pk) AND #status <> :closed"
 
 
 class DynamoLedger:
@@ -62,13 +66,19 @@ class DynamoLedger:
         dynamo: Dynamo,
         accounts_table: str,
         packets_table: str,
+        shares_table: str,
         campaigns_table: str | None = None,
+        *,
+        has_receipts: bool = True,
     ) -> None:
         self._dynamo = dynamo
         self._accounts = accounts_table
         self._packets = packets_table
+        self._shares = shares_table
         # Only who funds packets of campaigns has it.
         self._campaigns = campaigns_table
+        self._has_receipts = has_receipts
+        self._books = BookPages(dynamo, accounts_table)
 
     def fund(self, packet: Packet, transfer: Transfer, request: Request) -> str:
         marker = _sent_by(request)
@@ -89,77 +99,97 @@ class DynamoLedger:
         marker = keys.request(request.user_id, "deposit", request.key_hash)
         self._once(self._accounts, marker, request, transfer.transfer_id, [transfer], [])
 
-    def settle(self, settlements: Sequence[tuple[ShareFate, Transfer]], now_ms: int) -> bool:
-        guards = [self._settle_share(share, now_ms) for share, _ in settlements]
-        transfers = [transfer for _, transfer in settlements]
-        return self._try(
-            guards + self._post(transfers, paid=Counter(transfer.debit for transfer in transfers))
-        )
+    def settle(
+        self, settlements: Sequence[tuple[ShareFate, Transfer]], now_ms: int
+    ) -> set[ShareRef]:
+        operations: list[Operation] = []
+        # Which claims an operation is of: a balance is of all claims of its user.
+        owners: list[set[ShareRef]] = []
+        change_fen: dict[str, list[Transfer]] = defaultdict(list)
+        for share, transfer in settlements:
+            own = [self._settle_share(share, now_ms)]
+            own += [put(self._accounts, entry_row(entry)) for entry in entries(transfer)]
+            own += self._receipts([share], transfer.credit, now_ms)
+            operations += own
+            owners += [{share.ref}] * len(own)
+            change_fen[transfer.credit].append(transfer)
+        for account, transfers in change_fen.items():
+            operations.append(self._change_balance(account, transfers))
+            owners.append({share.ref for share, transfer in settlements if transfer in transfers})
+        try:
+            self._dynamo.transact(operations)
+        except TransactionCanceled as canceled:
+            stood = zip(owners, canceled.found, strict=True)
+            return set().union(*(refs for refs, found in stood if found is not None))
+        except ConflictPersists as conflict:
+            return set().union(*(owners[position] for position in conflict.positions))
+        return set()
 
     def refund(
         self, packet: Packet, shares: Sequence[ShareFate], transfer: Transfer, now_ms: int
     ) -> bool:
-        fates = [put(self._packets, items.share_row(share)) for share in shares]  # I3
-        total = self._change_packet(
-            packet,
-            "SET refunded_fen = refunded_fen + :fen, refunded_at_ms = :now_ms",
-            fen=transfer.amount_fen,
-            now_ms=now_ms,
-        )
-        return self._try([*fates, total, *self._post([transfer])])
+        fates = [create(self._shares, items.share_row(share)) for share in shares]  # I3
+        receipts = self._receipts(shares, transfer.credit, now_ms)
+        return self._try([*fates, *receipts, *self._post([transfer])])
 
-    def close(self, packet: Packet, now_ms: int) -> bool:
-        escrow = keys.account(escrow_account(packet.packet_id))
-        closed = self._change_packet(
-            packet,
-            "SET #status = :closed, closed_at_ms = :now_ms REMOVE work_pk, work_at_ms",
+    def close(self, packet: Packet, end: PacketEnd, now_ms: int) -> bool:
+        row = items.end_row(end)
+        expression = ", ".join(f"{name} = :{name}" for name in row)
+        closed = update(
+            self._packets,
+            keys.packet(packet.packet_id),
+            f"SET #status = :closed, closed_at_ms = :now_ms, {expression} REMOVE work_pk, work_at_ms",
+            condition=IS_NOT_CLOSED,
             closed=PacketStatus.CLOSED,
             now_ms=now_ms,
+            **row,
         )
-        return self._try([check(self._accounts, escrow, IS_EMPTY, zero=0), closed])
+        closed["Update"]["ExpressionAttributeNames"] = {"#status": "status"}
+        operations = [closed]
+        if end.luckiest and packet.has_luckiest:
+            operations.append(
+                update(
+                    self._accounts,
+                    keys.account(user_account(end.luckiest.user_id)),
+                    f"ADD luckiest_count_{year_of(end.luckiest_at_ms)} :one",
+                    one=1,
+                )
+            )
+        return self._try(operations)
 
-    def scan(self) -> Iterator[Balance | Entry]:
+    def scan(self) -> Iterator[Balance | Entry | Receipt]:
         for row in self._dynamo.scan(self._accounts):
-            if row["sk"] == keys.BALANCE:
+            sort_key = str(row["sk"])
+            if sort_key == keys.BALANCE:
                 yield Balance(str(row["pk"]), int(row["balance_fen"]))
-            elif str(row["sk"]).startswith(keys.ENTRY_PREFIX):
+            elif sort_key == keys.RECEIPT:
+                yield receipt_of(row)
+            elif sort_key.startswith((keys.ENTRY_PREFIX, keys.CLAIM_PREFIX)):
                 yield entry_of(row)
 
     def balance_fen(self, account: str) -> int:
         row = self._dynamo.get(self._accounts, keys.account(account))
         return int(row["balance_fen"]) if row else 0
 
-    def find_paid(self, packet_id: str) -> Paid:
-        row = self._dynamo.get(self._accounts, keys.account(escrow_account(packet_id))) or {}
-        return Paid(int(row.get("paid_count", 0)), int(row.get("paid_fen", 0)))
-
-    def list_empty(self, accounts: Sequence[str]) -> set[str]:
-        row_keys = [keys.account(account) for account in dict.fromkeys(accounts)]
-        if not row_keys:
-            return set()
-        rows = self._dynamo.get_many(self._accounts, row_keys, is_strong=True)
-        return set(accounts) - {str(row["pk"]) for row in rows if row["balance_fen"]}
+    def year_sums(self, user_id: str, year: int | None) -> YearSums:
+        row = self._dynamo.get(self._accounts, keys.account(user_account(user_id)))
+        return sums_of(row or {}, year)
 
     def list_entries(
         self, account: str, cursor: str | None, limit: int
     ) -> tuple[list[Entry], str | None]:
-        # The cursor is the last sort key shown: only ever compared, so a forged one shows nothing
-        # but another page of the same book.
-        if cursor is not None and not ENTRY_CURSOR.fullmatch(cursor):
-            raise InvalidRequest([{"field": "cursor", "message": "is no cursor of this list"}])
-        last = cursor or f"{keys.ENTRY_PREFIX}~"
-        rows = self._dynamo.query_some(
-            self._accounts,
-            limit + 2,
-            KeyConditionExpression="pk = :account AND sk BETWEEN :first AND :last",
-            ExpressionAttributeValues=values(account=account, first=keys.ENTRY_PREFIX, last=last),
-            ConsistentRead=True,
-            ScanIndexForward=False,
-        )
-        rows = [row for row in rows if row["sk"] != cursor]
-        page = rows[:limit]
-        next_cursor = str(page[-1]["sk"]) if len(rows) > limit else None
-        return [entry_of(row) for row in page], next_cursor
+        return self._books.list_entries(account, cursor, limit)
+
+    def list_received(
+        self, user_id: str, year: int | None, cursor: str | None, limit: int
+    ) -> tuple[list[ReceivedItem], str | None]:
+        return self._books.list_received(user_account(user_id), year, cursor, limit)
+
+    def list_postings(self, wanted: Sequence[Entry]) -> list[Entry]:
+        return self._books.list_postings(wanted)
+
+    def list_receipts(self, refs: Sequence[ShareRef]) -> list[Receipt] | None:
+        return self._books.list_receipts(refs) if self._has_receipts else None
 
     def _once(
         self,
@@ -194,62 +224,61 @@ class DynamoLedger:
             return False
         return True
 
-    def _post(
-        self, transfers: Sequence[Transfer], paid: Mapping[str, int] = MappingProxyType({})
-    ) -> list[Operation]:
-        """Return the operations that post *transfers*: entries, and one change per account.
-
-        *paid* counts, by escrow, the claims that they pay.
-        """
-        change_fen: dict[str, int] = defaultdict(int)
+    def _post(self, transfers: Sequence[Transfer]) -> list[Operation]:
+        """Return the operations that post *transfers*: entries, and one change per account."""
+        moved: dict[str, list[Transfer]] = defaultdict(list)
         book: list[Operation] = []
         for transfer in transfers:
             for entry in entries(transfer):
-                change_fen[entry.account] += entry.amount_fen
+                moved[entry.account].append(transfer)
                 book.append(put(self._accounts, entry_row(entry)))
-        changes = [
-            self._change_balance(account, fen, paid.get(account, 0))
-            for account, fen in change_fen.items()
-        ]
+        changes = [self._change_balance(account, changes) for account, changes in moved.items()]
         return changes + book
 
-    def _change_balance(self, account: str, fen: int, paid_count: int) -> Operation:
+    def _change_balance(self, account: str, transfers: Sequence[Transfer]) -> Operation:
+        fen = sum(
+            transfer.amount_fen if transfer.credit == account else -transfer.amount_fen
+            for transfer in transfers
+        )
+        sums = _kept_sums(account, transfers)
         needs_cover = fen < 0 and not may_go_below_zero(account)
-        expression, named = "ADD balance_fen :fen", {"fen": fen}
-        if paid_count:
-            expression += ", paid_count :count, paid_fen :paid"
-            named |= {"count": paid_count, "paid": -fen}
+        expression = ", ".join(["ADD balance_fen :fen", *(f"{name} :{name}" for name in sums)])
         return update(
             self._accounts,
             keys.account(account),
             expression,
             condition=HOLDS_ENOUGH if needs_cover else None,
-            **named,
+            fen=fen,
+            **sums,
             **({"needed": -fen} if needs_cover else {}),
         )
 
+    def _receipts(self, shares: Sequence[ShareFate], account: str, now_ms: int) -> list[Operation]:
+        """Return what writes that these shares' money left, once, if receipts are kept."""
+        if not self._has_receipts:
+            return []
+        return [
+            put(
+                self._accounts,
+                receipt_row(
+                    Receipt(share.packet_id, share.share_no, account, share.amount_fen, now_ms)
+                ),
+            )
+            for share in shares
+        ]
+
     def _settle_share(self, share: ShareFate, now_ms: int) -> Operation:
+        # The last claim stays in the work list until its packet is closed.
+        removed = "" if share.is_last else " REMOVE work_pk, work_at_ms"
         return update(
-            self._packets,
+            self._shares,
             keys.share(share.packet_id, share.share_no),
-            "SET settled_at_ms = :now_ms REMOVE work_pk, work_at_ms",
+            f"SET settled_at_ms = :now_ms{removed}",
             condition=IS_CLAIMED_AND_UNSETTLED,
             user_id=share.taker.user_id if share.taker else "",
             amount_fen=share.amount_fen,
             now_ms=now_ms,
         )
-
-    def _change_packet(self, packet: Packet, expression: str, **named: str | int) -> Operation:
-        operation = update(
-            self._packets,
-            keys.packet(packet.packet_id),
-            expression,
-            condition=IS_CLOSING,
-            closing=PacketStatus.CLOSING,
-            **named,
-        )
-        operation["Update"]["ExpressionAttributeNames"] = {"#status": "status"}
-        return operation
 
 
 def _sent_by(request: Request) -> dict[str, str]:
@@ -278,25 +307,15 @@ def _refusal(operations: Sequence[Operation], canceled: TransactionCanceled) -> 
     return InvariantViolated("a packet or transfer of this id exists already")
 
 
-def entry_row(entry: Entry) -> dict[str, str | int | bool]:
-    """Return the row of one side of a transfer."""
-    return {
-        **keys.entry(entry.account, entry.at_ms, entry.transfer_id),
-        "transfer_id": entry.transfer_id,
-        "kind": entry.kind,
-        "amount_fen": entry.amount_fen,
-        "counterparty": entry.counterparty,
-        "at_ms": entry.at_ms,
-    }
-
-
-def entry_of(row: dict[str, Any]) -> Entry:
-    """Read an entry's row."""
-    return Entry(
-        account=row["pk"],
-        transfer_id=row["transfer_id"],
-        kind=TransferKind(row["kind"]),
-        amount_fen=row["amount_fen"],
-        counterparty=row["counterparty"],
-        at_ms=row["at_ms"],
-    )
+def _kept_sums(account: str, transfers: Sequence[Transfer]) -> dict[str, int]:
+    """Return what is added to the sums that a user's balance keeps by year."""
+    sums: dict[str, int] = defaultdict(int)
+    for transfer in transfers if user_of(account) else ():
+        year = year_of(transfer.placed_at_ms or transfer.at_ms)
+        if transfer.kind is TransferKind.SETTLE:
+            sums[f"received_fen_{year}"] += transfer.amount_fen
+            sums[f"received_count_{year}"] += 1
+        elif transfer.kind is TransferKind.SEND:
+            sums[f"sent_fen_{year}"] += transfer.amount_fen
+            sums[f"sent_count_{year}"] += 1
+    return dict(sums)

@@ -1,4 +1,4 @@
-"""The one mapper between domain values and the rows of PacketsTable (docs/adr/0003)."""
+"""The one mapper between domain values and the rows of PacketsTable and SharesTable."""
 
 from __future__ import annotations
 
@@ -7,7 +7,15 @@ from typing import Any
 from redpacket.adapters import keys
 from redpacket.adapters.dynamo import Value
 from redpacket.domain.claim import Fate, ShareFate, ShareRef, Taker
-from redpacket.domain.packet import Kind, Opening, Packet, PacketStatus, Person, Rules
+from redpacket.domain.packet import (
+    Kind,
+    Opening,
+    Packet,
+    PacketEnd,
+    PacketStatus,
+    Person,
+    Rules,
+)
 from redpacket.domain.passphrase import THRESHOLD_DEFAULT
 from redpacket.domain.split import Terms
 
@@ -28,7 +36,6 @@ def packet_row(packet: Packet) -> dict[str, Value]:
         "expires_at_ms": packet.expires_at_ms,
         "status": packet.status,
         "is_loaded": False,
-        "refunded_fen": 0,
         "work_pk": keys.work("load", keys.work_shard(packet.packet_id)),
         "work_at_ms": packet.created_at_ms,
         "list_pk": keys.sent_list(packet.sender.user_id),
@@ -48,9 +55,14 @@ def packet_row(packet: Packet) -> dict[str, Value]:
         row["prize_id"] = packet.rules.prize_id
         # Nobody grabs it, so there is nothing to load.
         row["is_loaded"] = True
-        row["work_pk"] = keys.work("due", keys.work_shard(packet.packet_id))
+        row["work_pk"] = due_list(packet)
         row["work_at_ms"] = packet.expires_at_ms
     return row
+
+
+def due_list(packet: Packet) -> str:
+    """Return the partition of the work list in which a packet waits for its end."""
+    return keys.work("due", keys.work_shard(packet.sender.user_id))
 
 
 def rules_of(row: dict[str, Any]) -> Rules:
@@ -78,12 +90,47 @@ def packet_of(row: dict[str, Any]) -> Packet:
         starts_at_ms=row["starts_at_ms"],
         expires_at_ms=row["expires_at_ms"],
         status=PacketStatus(row["status"]),
-        emptied_at_ms=row.get("emptied_at_ms"),
+        closing_step=row.get("closing_step", 0),
+        closed_at_ms=row.get("closed_at_ms"),
+        end=end_of(row) if "claimed_count" in row else None,
+    )
+
+
+def end_row(end: PacketEnd) -> dict[str, Value]:
+    """Return the attributes of a packet's end, or of a part's."""
+    row: dict[str, Value] = {
+        "claimed_count": end.claimed_count,
+        "claimed_fen": end.claimed_fen,
+        "refunded_count": end.refunded_count,
+        "refunded_fen": end.refunded_fen,
+        "last_claimed_at_ms": end.last_claimed_at_ms,
+        "luckiest_no": end.luckiest_no,
+        "luckiest_fen": end.luckiest_fen,
+        "luckiest_at_ms": end.luckiest_at_ms,
+    }
+    if end.refunded_at_ms is not None:
+        row["refunded_at_ms"] = end.refunded_at_ms
+    if end.luckiest:
+        row["luckiest_user_id"] = end.luckiest.user_id
+        if end.luckiest.nickname:
+            row["luckiest_nickname"] = end.luckiest.nickname
+    return row
+
+
+def end_of(row: dict[str, Any]) -> PacketEnd:
+    """Read a packet's end, or a part's."""
+    user_id = row.get("luckiest_user_id")
+    return PacketEnd(
+        claimed_count=row["claimed_count"],
+        claimed_fen=row["claimed_fen"],
+        refunded_count=row["refunded_count"],
         refunded_fen=row["refunded_fen"],
         refunded_at_ms=row.get("refunded_at_ms"),
-        closed_at_ms=row.get("closed_at_ms"),
-        closing_step=row.get("closing_step", 0),
-        luckiest_no=row.get("luckiest_no", 0),
+        last_claimed_at_ms=row["last_claimed_at_ms"],
+        luckiest_no=row["luckiest_no"],
+        luckiest_fen=row["luckiest_fen"],
+        luckiest_at_ms=row["luckiest_at_ms"],
+        luckiest=Person(user_id, row.get("luckiest_nickname")) if user_id else None,
     )
 
 
@@ -91,12 +138,14 @@ def share_row(share: ShareFate) -> dict[str, Value]:
     """Return the row of a share's fate; a claimed one waits in the sweep's list."""
     row: dict[str, Value] = {
         **keys.share(share.packet_id, share.share_no),
-        "packet_id": share.packet_id,
-        "share_no": share.share_no,
         "fate": share.fate,
         "amount_fen": share.amount_fen,
         "decided_at_ms": share.decided_at_ms,
     }
+    if share.refund_no:
+        row["refund_no"] = share.refund_no
+    if share.is_last:
+        row["is_last"] = True
     if share.taker:
         row["user_id"] = share.taker.user_id
         row["work_pk"] = keys.work("settle", keys.work_shard(f"{share.packet_id}{share.share_no}"))
@@ -110,11 +159,9 @@ def taker_row(share: ShareFate, user_id: str) -> dict[str, Value]:
     """Return the row that keeps *user_id* from taking a second share."""
     return {
         **keys.taker(share.packet_id, user_id),
-        "packet_id": share.packet_id,
         "share_no": share.share_no,
         "amount_fen": share.amount_fen,
-        "list_pk": keys.received_list(user_id),
-        "list_sk": keys.list_position(share.decided_at_ms, share.packet_id),
+        "claimed_at_ms": share.decided_at_ms,
     }
 
 
@@ -126,26 +173,31 @@ def prize_taker_row(share: ShareFate, user_id: str) -> dict[str, Value]:
 
 def taker_of(row: dict[str, Any]) -> Taker:
     """Read a taker's row."""
+    packet_id, _, _ = row["sk"].removeprefix(keys.TAKER_PREFIX).partition("#")
     return Taker(
-        packet_id=row["packet_id"],
+        packet_id=packet_id,
         user_id=row["pk"].removeprefix(keys.USER_PREFIX),
         share_no=row["share_no"],
         amount_fen=row["amount_fen"],
+        claimed_at_ms=row["claimed_at_ms"],
     )
 
 
 def share_of(row: dict[str, Any]) -> ShareFate:
     """Read a share's fate."""
+    ref = ref_of(row)
     taker = Person(row["user_id"], row.get("nickname")) if "user_id" in row else None
     return ShareFate(
-        packet_id=row["packet_id"],
-        share_no=row["share_no"],
+        packet_id=ref.packet_id,
+        share_no=ref.share_no,
         fate=Fate(row["fate"]),
         amount_fen=row["amount_fen"],
         decided_at_ms=row["decided_at_ms"],
         taker=taker,
         settled_at_ms=row.get("settled_at_ms"),
         requeued_count=row.get("requeued_count", 0),
+        is_last=row.get("is_last", False),
+        refund_no=row.get("refund_no", 0),
     )
 
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from zlib import crc32
 
-from redpacket.domain.packet import part_count, part_of_share
+from redpacket.domain.packet import fate_partitions, part_count
 
 WORK_SHARDS = 32
-"""Partitions of each work list: one takes about 1,000 writes a second, and a claim is two."""
+"""Partitions of each work list: one takes about 1,000 writes a second, and a claim is two.
+
+A packet that is due is in its sender's: one sweep at a time writes a sender's balance.
+"""
 
 
 def board(packet_id: str) -> str:
@@ -77,46 +80,56 @@ def packet(packet_id: str) -> dict[str, str]:
 PACKET = "packet"
 
 
+def part_end(packet_id: str, part: int) -> dict[str, str]:
+    """PacketsTable: the final sums of one of a packet's parts."""
+    return {"pk": f"packet#{packet_id}", "sk": f"{PART_END_PREFIX}{part:02d}"}
+
+
+PART_END_PREFIX = "end#"
+
+
+def final_page(packet_id: str, partition: int, last_no: int) -> dict[str, str]:
+    """PacketsTable: a page of claims of a packet that is closed, by its last share."""
+    return {"pk": f"final#{packet_id}#{partition}", "sk": f"{FINAL_PREFIX}{last_no:07d}"}
+
+
+FINAL_PREFIX = "page#"
+
+
+def settled_sums(packet_id: str) -> dict[str, str]:
+    """PacketsTable: how many claims of a large packet are settled, for its record page."""
+    return {"pk": f"settled#{packet_id}", "sk": "sums"}
+
+
 def share(packet_id: str, share_no: int) -> dict[str, str]:
-    """PacketsTable: a share's fate; seven digits keep 1,000,000 shares in order."""
-    partition = shares(packet_id, part_of_share(packet_id, share_no))
-    return {**partition, "sk": f"{SHARE_PREFIX}{share_no:07d}"}
+    """SharesTable: a share's fate; seven digits keep 1,000,000 shares in order."""
+    partition = (share_no - 1) % fate_partitions(packet_id)
+    return {**shares(packet_id, partition), "sk": f"{SHARE_PREFIX}{share_no:07d}"}
 
 
-def shares(packet_id: str, part: int) -> dict[str, str]:
-    """PacketsTable: the partition of a part's fates; a packet of one part has its row there, too.
-
-    One partition takes about 1,000 writes a second, and a claim in a transaction is two.
-    """
-    row_key = packet(packet_id)
-    return {"pk": row_key["pk"] if part_count(packet_id) == 1 else f"{row_key['pk']}#{part}"}
+def shares(packet_id: str, partition: int) -> dict[str, str]:
+    """SharesTable: one partition of a packet's fates."""
+    return {"pk": f"{SHARES_PREFIX}{packet_id}#{partition}"}
 
 
-def packet_of_part(pk: str) -> str | None:
-    """PacketsTable: whose shares are in a partition that holds nothing but those of a part."""
-    found = _PART.fullmatch(pk)
-    return found[1] if found else None
+def share_partitions(packet_id: str, part: int) -> range:
+    """SharesTable: the partitions that hold the fates of a part."""
+    return range(part, fate_partitions(packet_id), part_count(packet_id))
 
 
-_PART = re.compile(r"packet#([^#]+)#\d+")
+SHARES_PREFIX = "shares#"
 SHARE_PREFIX = "share#"
 
 
 def taker(packet_id: str, user_id: str) -> dict[str, str]:
-    """PacketsTable: the one share of a packet that a user may have."""
+    """SharesTable: the one share of a packet that a user may have."""
     return {"pk": f"{USER_PREFIX}{user_id}", "sk": f"{TAKER_PREFIX}{packet_id}"}
 
 
 def prize_taker(packet_id: str, user_id: str, share_no: int) -> dict[str, str]:
-    """PacketsTable: one of the shares of a prize's packet that a user has won."""
+    """SharesTable: one of the shares of a prize's packet that a user has won."""
     key = taker(packet_id, user_id)
     return {**key, "sk": f"{key['sk']}#{share_no}"}
-
-
-def won_no(sort_key: str) -> int:
-    """Read the share's number from a key of `prize_taker`; 0 from any other."""
-    _, _, number = sort_key.removeprefix(TAKER_PREFIX).partition("#")
-    return int(number) if sort_key.startswith(TAKER_PREFIX) and number else 0
 
 
 USER_PREFIX = "user#"
@@ -142,11 +155,26 @@ BALANCE = "balance"
 
 
 ENTRY_PREFIX = "entry#"
+CLAIM_PREFIX = "claim#"
 
 
-def entry(name: str, at_ms: int, transfer_id: str) -> dict[str, str]:
+def entry(name: str, position_ms: int, transfer_id: str) -> dict[str, str]:
     """AccountsTable: one side of a transfer in an account's book, in the order of time."""
-    return {"pk": name, "sk": f"{ENTRY_PREFIX}{at_ms:013d}#{transfer_id}"}
+    return {"pk": name, "sk": f"{ENTRY_PREFIX}{position_ms:013d}#{transfer_id}"}
+
+
+def claim_entry(name: str, position_ms: int, packet_id: str, share_no: int) -> dict[str, str]:
+    """AccountsTable: the entry of a settled claim; apart, so that they are a list of their own."""
+    return {"pk": name, "sk": f"{CLAIM_PREFIX}{position_ms:013d}#{packet_id}#{share_no}"}
+
+
+def receipt(packet_id: str, share_no: int) -> dict[str, str]:
+    """AccountsTable: that a share's money left its packet; in a partition of its own."""
+    return {"pk": f"{RECEIPT_PREFIX}{packet_id}#{share_no}", "sk": RECEIPT}
+
+
+RECEIPT_PREFIX = "paid#"
+RECEIPT = "receipt"
 
 
 def campaign(campaign_id: str) -> dict[str, str]:
@@ -232,7 +260,7 @@ def day_seed(campaign_id: str, day: str) -> dict[str, str]:
 
 
 def work(kind: str, shard: int) -> str:
-    """PacketsTable, index by_work: one partition of a work list."""
+    """PacketsTable and SharesTable, index by_work: one partition of a work list."""
     return f"{kind}#{shard}"
 
 
@@ -244,11 +272,6 @@ def work_shard(subject: str) -> int:
 def sent_list(user_id: str) -> str:
     """PacketsTable, index by_list: what a user sent."""
     return f"sent#{user_id}"
-
-
-def received_list(user_id: str) -> str:
-    """PacketsTable, index by_list: what a user took."""
-    return f"received#{user_id}"
 
 
 def list_position(at_ms: int, packet_id: str) -> str:

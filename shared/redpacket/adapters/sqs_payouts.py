@@ -15,12 +15,9 @@ from redpacket.domain.errors import Unavailable
 _MESSAGES_PER_CALL = 10
 """SQS' own limit of a batch."""
 
-_PAUSE_S = 60
-"""How long a claim waits that came while payouts are off: a message a minute costs little."""
-
 
 class SqsPayouts:
-    """Implements PayoutQueue and PausedPayouts; connects at the first winner."""
+    """Implements PayoutQueue; connects at the first winner."""
 
     def __init__(
         self, connect: Callable[[], Any], queue_url: str, now_ms: Callable[[], int]
@@ -30,13 +27,8 @@ class SqsPayouts:
         self._now_ms = now_ms
         self._client: Any = None
 
-    def put(self, refs: Iterable[ShareRef]) -> None:
-        self._put(refs)
-
-    def put_off(self, refs: Iterable[ShareRef]) -> None:
-        self._put(refs, DelaySeconds=_PAUSE_S)
-
-    def _put(self, refs: Iterable[ShareRef], **options: int) -> None:
+    def put(self, refs: Iterable[ShareRef], *, delay_s: int = 0) -> None:
+        options = {"DelaySeconds": delay_s} if delay_s else {}
         waiting = iter(refs)
         with translated("the payout queue"):
             self._client = self._client or self._connect()

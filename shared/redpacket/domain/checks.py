@@ -11,9 +11,9 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from redpacket.domain.claim import Fate, ShareFate, ShareRef, Taker
-from redpacket.domain.ledger import DEPOSITS, FEN_MAX, Entry, may_go_below_zero
+from redpacket.domain.ledger import DEPOSITS, FEN_MAX, Entry, may_go_below_zero, packet_of
 from redpacket.domain.lottery import Draw, Prize, PrizeKind, choose, unit_share
-from redpacket.domain.packet import Packet, PacketStatus
+from redpacket.domain.packet import Packet, PacketEnd, PacketStatus
 from redpacket.domain.split import amounts_fen
 
 
@@ -34,7 +34,11 @@ class PacketFacts:
 
     packet: Packet
     shares: Sequence[ShareFate]
-    escrow_fen: int
+
+    @property
+    def held_fen(self) -> int:
+        """What the packet still holds: its total less what was settled and refunded."""
+        return self.packet.terms.total_fen - _settled_fen(self.shares) - _refunded_fen(self.shares)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,23 +86,28 @@ class LotteryFacts:
     shares: list[ShareFate]
 
 
-def check_conservation(balances_fen: Mapping[str, int]) -> list[Difference]:
-    """I1: wallets + escrows + outside = deposits."""
-    held = sum(fen for account, fen in balances_fen.items() if account != DEPOSITS)
+def check_conservation(balances_fen: Mapping[str, int], held_fen: int) -> list[Difference]:
+    """I1: wallets + outside + *held_fen*, what all packets hold, = deposits."""
+    held = held_fen + sum(fen for account, fen in balances_fen.items() if account != DEPOSITS)
     deposited = -balances_fen.get(DEPOSITS, 0)
     if held == deposited:
         return []
-    return [Difference("I1", "all accounts", "wallets + escrows vs deposits", deposited, held)]
+    return [Difference("I1", "all accounts", "wallets + packets vs deposits", deposited, held)]
 
 
 def check_entries(
     balances_fen: Mapping[str, int], ledger_entries: Iterable[Entry]
 ) -> list[Difference]:
-    """I1: every transfer sums to zero, and every balance is the sum of its account's entries."""
+    """I1: every balance is the sum of its account's entries, and transfers sum to zero.
+
+    The other side of a packet's transfer is the packet's fates: domain/postings.py compares them.
+    """
     by_account: dict[str, int] = defaultdict(int)
     by_transfer: dict[str, int] = defaultdict(int)
     for entry in ledger_entries:
         by_account[entry.account] += entry.amount_fen
+        if packet_of(entry.counterparty):
+            continue
         by_transfer[entry.transfer_id] += entry.amount_fen
     unbalanced = [
         Difference("I1", transfer_id, "entries of a transfer", 0, total)
@@ -114,47 +123,29 @@ def check_entries(
 
 
 def check_packet_total(facts: PacketFacts) -> list[Difference]:
-    """I2: settled + refunded + escrow = total; nothing is over, and nothing left once closed."""
+    """I2: settled + refunded are never over the total, and are the total once closed."""
     packet = facts.packet
-    settled = sum(share.amount_fen for share in facts.shares if share.settled_at_ms is not None)
-    refunded = _refunded_fen(facts.shares)
-    expected = packet.terms.total_fen
-    differences = []
-    if settled + refunded + facts.escrow_fen != expected:
-        differences.append(
-            Difference(
-                "I2",
-                packet.packet_id,
-                "settled + refunded + escrow",
-                expected,
-                settled + refunded + facts.escrow_fen,
-            )
-        )
-    if packet.refunded_fen != refunded:
-        differences.append(
-            Difference(
-                "I2",
-                packet.packet_id,
-                "refund on the packet row vs refunded shares",
-                refunded,
-                packet.refunded_fen,
-            )
-        )
-    if packet.status is PacketStatus.CLOSED and facts.escrow_fen:
-        differences.append(
-            Difference("I2", packet.packet_id, "escrow once closed", 0, facts.escrow_fen)
-        )
-    if packet.status is PacketStatus.CLOSED and len(facts.shares) != packet.terms.count:
-        differences.append(
-            Difference(
-                "I2",
-                packet.packet_id,
-                "shares with a fate once closed",
-                packet.terms.count,
-                len(facts.shares),
-            )
-        )
-    return differences
+    settled, refunded = _settled_fen(facts.shares), _refunded_fen(facts.shares)
+    total = packet.terms.total_fen
+    if packet.status is not PacketStatus.CLOSED:
+        if settled + refunded <= total:
+            return []
+        what = "settled + refunded at most"
+        return [Difference("I2", packet.packet_id, what, total, settled + refunded)]
+    end = packet.end or PacketEnd()
+    unsettled = [
+        share
+        for share in facts.shares
+        if share.fate is Fate.CLAIMED and share.settled_at_ms is None
+    ]
+    pairs = (
+        ("settled + refunded once closed", total, settled + refunded),
+        ("refund on the packet row vs refunded shares", refunded, end.refunded_fen),
+        ("claims on the packet row vs settled shares", settled, end.claimed_fen),
+        ("shares with a fate once closed", packet.terms.count, len(facts.shares)),
+        ("unsettled claims once closed", 0, len(unsettled)),
+    )
+    return [Difference("I2", packet.packet_id, *pair) for pair in pairs if pair[1] != pair[2]]
 
 
 def check_fates(facts: PacketFacts) -> list[Difference]:
@@ -438,6 +429,14 @@ def _check_players(facts: LotteryFacts) -> list[Difference]:
 def _numbers(shares: Iterable[tuple[int, int]]) -> str:
     """Name shares with their amounts; "None" where there are none."""
     return ", ".join(str(share) for share in sorted(shares)) or "None"
+
+
+def _settled_fen(shares: Iterable[ShareFate]) -> int:
+    return sum(
+        share.amount_fen
+        for share in shares
+        if share.fate is Fate.CLAIMED and share.settled_at_ms is not None
+    )
 
 
 def _refunded_fen(shares: Iterable[ShareFate]) -> int:

@@ -31,7 +31,8 @@ class GrabOutcome:
     *terms* are the packet's in their canonical form, with either of them and with PACKET_GATED, and
     with PACKET_EMPTIED if they were at hand; *is_gated* tells that the packet has rules. *part* is
     the one to load with PACKET_NOT_LOADED. Not *is_certain*: the cache may have forgotten that this
-    user has a share, and only the ledger can refuse them.
+    user has a share, and only the ledger can refuse them. *is_last* with a share number: no
+    other share of the packet, or of its part, is left.
     """
 
     status: GrabStatus
@@ -40,6 +41,7 @@ class GrabOutcome:
     is_gated: bool = False
     part: int = 0
     is_certain: bool = True
+    is_last: bool = False
 
 
 class AdmitStatus(StrEnum):
@@ -115,7 +117,8 @@ class ShareFate:
     """The durable fate of one share; *taker* is None for a refunded one.
 
     *decided_at_ms* is when it was claimed or refunded, *settled_at_ms* when the taker was
-    credited.
+    credited. *is_last*: the cache had no other share left when it was claimed, so its settlement
+    tries to close the packet. *refund_no* is the first share of the chunk that it was refunded with.
     """
 
     packet_id: str
@@ -126,6 +129,8 @@ class ShareFate:
     taker: Person | None = None
     settled_at_ms: int | None = None
     requeued_count: int = 0
+    is_last: bool = False
+    refund_no: int = 0
 
     @property
     def ref(self) -> ShareRef:
@@ -141,6 +146,7 @@ class Taker:
     user_id: str
     share_no: int
     amount_fen: int
+    claimed_at_ms: int
 
 
 class RecordStatus(StrEnum):
@@ -159,6 +165,12 @@ class Claim:
 
     share: ShareFate
     is_new: bool
+
+
+def taker_of(share: ShareFate) -> Taker:
+    """Return the note that a claim's taker has; of a user "" where the claim names none."""
+    user_id = share.taker.user_id if share.taker else ""
+    return Taker(share.packet_id, user_id, share.share_no, share.amount_fen, share.decided_at_ms)
 
 
 def luckiest(shares: Iterable[ShareFate]) -> ShareFate | None:

@@ -1,8 +1,13 @@
-"""Double entry: every transfer debits one account and credits another by the same fen."""
+"""Double entry: every transfer debits one side and credits another by the same fen.
+
+A packet is its own escrow: its balance is its total less what its fates settled and refunded, so its
+fates are its book (docs/adr/0017). The other accounts have a balance and entries.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from enum import StrEnum
 
 FEN_MAX = 10**12
@@ -23,7 +28,11 @@ class TransferKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """One movement of money; *transfer_id* is deterministic, so that a repeat has no effect."""
+    """One movement of money; *transfer_id* is deterministic, so that a repeat has no effect.
+
+    *placed_at_ms* is where its entries stand in their books, *at_ms* where it is 0: a settled claim
+    stands where it was claimed. *commitment* is kept with a send.
+    """
 
     transfer_id: str
     kind: TransferKind
@@ -31,6 +40,8 @@ class Transfer:
     credit: str
     amount_fen: int
     at_ms: int
+    placed_at_ms: int = 0
+    commitment: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +54,39 @@ class Entry:
     amount_fen: int
     counterparty: str
     at_ms: int
+    placed_at_ms: int = 0
+    commitment: str = ""
+
+    @property
+    def position_ms(self) -> int:
+        """Where the entry stands in its book."""
+        return self.placed_at_ms or self.at_ms
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """Proof that a share's money left its packet, once, whatever becomes of the share's row.
+
+    It is written with the settlement or the refund, to a table that no function of the crowd writes.
+    *account* got the money.
+    """
+
+    packet_id: str
+    share_no: int
+    account: str
+    amount_fen: int
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class YearSums:
+    """What a user sent and received in a UTC year, kept with their balance."""
+
+    sent_fen: int = 0
+    sent_count: int = 0
+    received_fen: int = 0
+    received_count: int = 0
+    luckiest_count: int = 0
 
 
 def user_account(user_id: str) -> str:
@@ -50,30 +94,65 @@ def user_account(user_id: str) -> str:
     return f"user:{user_id}"
 
 
-def escrow_account(packet_id: str) -> str:
-    """Name the account that holds a packet's money until it is settled or refunded."""
-    return f"escrow:{packet_id}"
+def user_of(account: str) -> str | None:
+    """Return whose account this is; None where it is no user's."""
+    kind, _, user_id = account.partition(":")
+    return user_id if kind == "user" else None
 
 
-def entries(transfer: Transfer) -> tuple[Entry, Entry]:
-    """Return the debit and the credit entry of *transfer*; they sum to zero."""
-    debit = Entry(
-        transfer.debit,
-        transfer.transfer_id,
-        transfer.kind,
-        -transfer.amount_fen,
-        transfer.credit,
-        transfer.at_ms,
+def packet_account(packet_id: str) -> str:
+    """Name a packet as one side of a transfer."""
+    return f"{_PACKET}{packet_id}"
+
+
+def packet_of(account: str) -> str | None:
+    """Return the packet that is this side of a transfer; None for an account with a book."""
+    return account.removeprefix(_PACKET) if account.startswith(_PACKET) else None
+
+
+_PACKET = "packet:"
+
+
+def send_id(packet_id: str) -> str:
+    """Name the transfer that funds a packet."""
+    return f"send:{packet_id}"
+
+
+def settle_id(packet_id: str, share_no: int) -> str:
+    """Name the transfer that pays a claim."""
+    return f"settle:{packet_id}:{share_no}"
+
+
+def refund_id(packet_id: str, first_no: int) -> str:
+    """Name the transfer that gives a chunk of shares back; *first_no* is the chunk's first."""
+    return f"refund:{packet_id}:{first_no}"
+
+
+def entries(transfer: Transfer) -> list[Entry]:
+    """Return an entry for each side of *transfer* that has a book: a packet has none."""
+    sides = (
+        (transfer.debit, -transfer.amount_fen, transfer.credit),
+        (transfer.credit, transfer.amount_fen, transfer.debit),
     )
-    credit = Entry(
-        transfer.credit,
-        transfer.transfer_id,
-        transfer.kind,
-        transfer.amount_fen,
-        transfer.debit,
-        transfer.at_ms,
-    )
-    return debit, credit
+    return [
+        Entry(
+            account=account,
+            transfer_id=transfer.transfer_id,
+            kind=transfer.kind,
+            amount_fen=amount_fen,
+            counterparty=counterparty,
+            at_ms=transfer.at_ms,
+            placed_at_ms=transfer.placed_at_ms,
+            commitment=transfer.commitment,
+        )
+        for account, amount_fen, counterparty in sides
+        if packet_of(account) is None
+    ]
+
+
+def year_of(at_ms: int) -> int:
+    """Return the UTC year of a time."""
+    return datetime.fromtimestamp(at_ms / 1000, tz=UTC).year
 
 
 def may_go_below_zero(account: str) -> bool:

@@ -17,6 +17,9 @@ PACKET_ID_BYTES = 16
 PARTS_MAX = 64
 """Whoever finds every part of a packet empty has asked this many."""
 
+SMALL_MAX = 100
+"""Shares of a packet whose fates are all read for a record page: at most about 25 KB."""
+
 _CUT = "~"
 
 # What `secrets.token_urlsafe(PACKET_ID_BYTES)` makes; "~" and how many parts it is cut into follow,
@@ -43,7 +46,11 @@ class Opening(StrEnum):
 
 
 class PacketStatus(StrEnum):
-    """Where a packet stands; EMPTIED is derived, the others are stored."""
+    """Where a packet stands; EMPTIED is derived, the others are stored.
+
+    CLOSED is final: every share has a fate, and every claim is settled. To users a closed packet
+    whose shares were all taken is EMPTIED.
+    """
 
     OPEN = "open"
     EMPTIED = "emptied"
@@ -84,11 +91,31 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True)
+class PacketEnd:
+    """The final sums of a packet, or of a part: every share has a fate, every claim is settled.
+
+    *last_claimed_at_ms* is when the last share was taken, 0 where none was. *luckiest_no* is the
+    share of the largest amount, with its time and taker; 0 where none was taken.
+    """
+
+    claimed_count: int = 0
+    claimed_fen: int = 0
+    refunded_count: int = 0
+    refunded_fen: int = 0
+    refunded_at_ms: int | None = None
+    last_claimed_at_ms: int = 0
+    luckiest_no: int = 0
+    luckiest_fen: int = 0
+    luckiest_at_ms: int = 0
+    luckiest: Person | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Packet:
     """The packet row: written once at send; only the fields with a default ever change.
 
     *closing_step* counts what is done of a packet that is closing: of n parts, 1..n are refunded,
-    n+1..2n told to the cache. *luckiest_no* is the luckiest share of those told, or 0.
+    n+1..2n told to the cache. *end* is what became of it, once it is CLOSED.
     """
 
     packet_id: str
@@ -101,12 +128,19 @@ class Packet:
     starts_at_ms: int
     expires_at_ms: int
     status: PacketStatus = PacketStatus.OPEN
-    emptied_at_ms: int | None = None
-    refunded_fen: int = 0
-    refunded_at_ms: int | None = None
-    closed_at_ms: int | None = None
     closing_step: int = 0
-    luckiest_no: int = 0
+    closed_at_ms: int | None = None
+    end: PacketEnd | None = None
+
+    @property
+    def has_luckiest(self) -> bool:
+        """Tell whether one of its takers is the luckiest (手气最佳): equal shares have none."""
+        return self.kind is Kind.LUCKY
+
+    @property
+    def is_emptied(self) -> bool:
+        """Tell whether the packet is closed and every share was taken."""
+        return self.end is not None and self.end.claimed_count == self.terms.count
 
 
 def part_count(packet_id: str) -> int:
@@ -144,6 +178,16 @@ def part_id(packet_id: str, part: int) -> str:
 def share_numbers(packet: Packet, part: int) -> range:
     """Return the shares of a part."""
     return range(part + 1, packet.terms.count + 1, part_count(packet.packet_id))
+
+
+def fate_partitions(packet_id: str) -> int:
+    """Return over how many partitions of the ledger a packet's fates are spread.
+
+    A multiple of its parts, so that a part is a set of whole partitions. A partition takes about
+    1,000 write units a second, and settling a claim is two in its fate's (docs/adr/0017).
+    """
+    parts = part_count(packet_id)
+    return parts if parts == 1 else parts * max(1, min(4, PARTS_MAX // parts))
 
 
 def part_size(packet: Packet, part: int) -> int:

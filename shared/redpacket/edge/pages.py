@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
 from typing import Any
 
 import redpacket
@@ -13,8 +12,7 @@ from redpacket.domain.ledger import user_account
 from redpacket.edge import views, wiring
 from redpacket.edge.api import HttpAnswer, HttpRequest
 from redpacket.flows.read_proof import read_proof
-from redpacket.flows.read_records import page_of, read_record
-from redpacket.ports import ListItem
+from redpacket.flows.read_records import list_received, list_sent, read_record
 
 LIMIT_DEFAULT = 50
 LIMIT_MAX = 100
@@ -29,16 +27,14 @@ PROOF_LIMIT_MAX = 100_000
 
 def record_page(request: HttpRequest) -> HttpAnswer:
     """Show a packet with its claims by share number, *limit* of them after *cursor*."""
-    viewer = request.user.user_id
     limit = _integer(request, "limit", 1, LIMIT_MAX) or LIMIT_DEFAULT
-    after_no = _integer(request, "cursor", 0, CURSOR_MAX) or 0
     record = read_record(
         request.packet_id,
-        viewer,
-        after_no=after_no,
+        request.user,
+        after_no=_place(request),
         limit=limit,
         packets=wiring.packets(),
-        ledger=wiring.ledger(),
+        pages=wiring.pages(),
     )
     shown = [record.packet.sender, *(share.taker for share in record.claims if share.taker)]
     shown += [record.luckiest.taker] if record.luckiest and record.luckiest.taker else []
@@ -58,12 +54,23 @@ def proof_page(request: HttpRequest) -> HttpAnswer:
 
 def sent_page(request: HttpRequest) -> HttpAnswer:
     """Show what the caller sent, newest first, with the year's totals."""
-    return _list_page(request, wiring.packets().list_sent, "total_fen")
+    user_id, year, cursor = _list_query(request)
+    page = list_sent(
+        user_id,
+        year,
+        cursor,
+        packets=wiring.packets(),
+        pages=wiring.pages(),
+        ledger=wiring.ledger(),
+    )
+    return HttpAnswer(views.list_view(page, "total_fen"))
 
 
 def received_page(request: HttpRequest) -> HttpAnswer:
-    """Show what the caller took, newest first, with the year's totals."""
-    return _list_page(request, wiring.packets().list_received, "amount_fen")
+    """Show what the caller was paid, newest first, with the year's totals."""
+    user_id, year, cursor = _list_query(request)
+    page = list_received(user_id, year, cursor, pages=wiring.pages(), ledger=wiring.ledger())
+    return HttpAnswer(views.list_view(page, "amount_fen"))
 
 
 def transfers_page(request: HttpRequest) -> HttpAnswer:
@@ -80,13 +87,20 @@ def health(request: HttpRequest) -> HttpAnswer:  # noqa: ARG001 - a route takes 
     return HttpAnswer({"status": "ok", "version": redpacket.__version__})
 
 
-def _list_page(
-    request: HttpRequest, find: Callable[[str, int | None], list[ListItem]], amount: str
-) -> HttpAnswer:
+def _list_query(request: HttpRequest) -> tuple[str, int | None, str | None]:
     year = _integer(request, "year", YEAR_FIRST, YEAR_LAST)
-    found = find(request.user.user_id, year)
-    page = page_of(found, request.query.get("cursor"), packets=wiring.packets())
-    return HttpAnswer(views.list_view(page, amount))
+    return request.user.user_id, year, request.query.get("cursor")
+
+
+def _place(request: HttpRequest) -> int:
+    """Read the cursor of a page of claims: a share number, or "p" and a partition's."""
+    text = request.query.get("cursor", "")
+    if not text.startswith("p"):
+        return _integer(request, "cursor", 0, CURSOR_MAX) or 0
+    digits = text[1:]
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= 2):  # noqa: PLR2004 - PARTS_MAX
+        raise InvalidRequest([{"field": "cursor", "message": "is not a valid cursor of this list"}])
+    return -int(digits)
 
 
 def _integer(request: HttpRequest, name: str, low: int, high: int) -> int | None:
@@ -94,7 +108,7 @@ def _integer(request: HttpRequest, name: str, low: int, high: int) -> int | None
     if text is None:
         return None
     if not (text.isascii() and text.isdigit() and len(text) < 10 and low <= int(text) <= high):  # noqa: PLR2004 - digits of a sane integer
-        raise InvalidRequest([{"field": name, "message": f"is no integer in {low}..{high}"}])
+        raise InvalidRequest([{"field": name, "message": f"is not an integer in {low}..{high}"}])
     return int(text)
 
 

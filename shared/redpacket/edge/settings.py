@@ -21,6 +21,16 @@ def packets_table() -> str:
     return _required("PACKETS_TABLE")
 
 
+def shares_table() -> str:
+    """Return SHARES_TABLE."""
+    return _required("SHARES_TABLE")
+
+
+def has_receipts() -> bool:
+    """Return SETTLEMENT_RECEIPTS: whether each payment also leaves a receipt of its share."""
+    return _required("SETTLEMENT_RECEIPTS") == "true"
+
+
 def draws_table() -> str:
     """Return DRAWS_TABLE."""
     return _required("DRAWS_TABLE")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from redpacket.domain.claim import Admission, Claim, ShareFate
-from redpacket.domain.ledger import DEPOSITS, Entry
+from redpacket.domain.ledger import DEPOSITS, Entry, packet_of
 from redpacket.domain.packet import Packet, Person
 from redpacket.ports import Profile, PublicTokens
 
@@ -117,17 +117,18 @@ def record_view(record: Record, people: People) -> dict[str, Any]:
         "claimed_count": record.claimed_count,
         "claimed_fen": record.claimed_fen,
         "remaining_count": packet.terms.count - record.claimed_count,
-        "refunded_fen": packet.refunded_fen,
-        "refunded_at_ms": packet.refunded_at_ms,
+        "refunded_fen": packet.end.refunded_fen if packet.end else 0,
+        "refunded_at_ms": packet.end.refunded_at_ms if packet.end else None,
         "created_at_ms": packet.created_at_ms,
         "starts_at_ms": packet.starts_at_ms,
         "expires_at_ms": packet.expires_at_ms,
         "campaign_id": packet.rules.campaign_id,
         "emptied_in_ms": record.emptied_in_ms,
-        "closed_at_ms": packet.closed_at_ms,
+        # To users an emptied packet has ended when its last share was taken.
+        "closed_at_ms": None if packet.is_emptied else packet.closed_at_ms,
         "luckiest": claim(best) if best else None,
         "claims": [claim(share) for share in record.claims],
-        "next": None if record.next_no is None else str(record.next_no),
+        "next": _place(record.next_no),
         "commitment": packet.terms.commitment,
         "mine": claim(record.mine) if record.mine else None,
     }
@@ -155,13 +156,8 @@ def list_view(page: PacketList, amount: str) -> dict[str, Any]:
     """Show a page of what a user sent or received; *amount* names the field of an item."""
     return {
         "items": [
-            {
-                "packet_id": item.packet_id,
-                amount: item.amount_fen,
-                "at_ms": item.at_ms,
-                "status": status,
-            }
-            for item, status in page.items
+            {"packet_id": packet_id, amount: amount_fen, "at_ms": at_ms, "status": status}
+            for packet_id, amount_fen, at_ms, status in page.items
         ],
         "total_fen": page.total_fen,
         "count": page.count,
@@ -239,11 +235,19 @@ def switches_view(states: Iterable[SwitchState]) -> dict[str, Any]:
     return {"items": [switch_view(state) for state in states]}
 
 
+def _place(next_no: int | None) -> str | None:
+    """Write where a page of claims goes on; below 0 it is where a partition begins."""
+    if next_no is None:
+        return None
+    return str(next_no) if next_no > 0 else f"p{-next_no}"
+
+
 def _payout(share: ShareFate) -> str:
     return "queued" if share.settled_at_ms is None else "settled"
 
 
 def _counterparty(account: str) -> str:
     """Name the other side without an internal id: a packet is public, a user is not."""
-    kind, _, name = account.partition(":")
-    return "deposit" if account == DEPOSITS else f"packet:{name}" if kind == "escrow" else kind
+    if account == DEPOSITS:
+        return "deposit"
+    return account if packet_of(account) else account.partition(":")[0]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from redpacket.adapters.dynamo_campaigns import DynamoCampaigns
     from redpacket.adapters.dynamo_draws import DynamoDraws
     from redpacket.adapters.dynamo_ledger import DynamoLedger
+    from redpacket.adapters.dynamo_pages import DynamoPages
     from redpacket.adapters.dynamo_profiles import DynamoProfiles
     from redpacket.adapters.dynamo_switches import DynamoSwitches
     from redpacket.adapters.lambda_deliveries import LambdaDeliveries
@@ -107,8 +108,16 @@ def _dynamo() -> Dynamo:
 
 @cache
 def packets() -> DynamoPackets:
-    """Return the packets of PacketsTable."""
-    return DynamoPackets(_dynamo(), settings.packets_table())
+    """Return the packets of PacketsTable and the shares of SharesTable."""
+    return DynamoPackets(_dynamo(), settings.packets_table(), settings.shares_table())
+
+
+@cache
+def pages() -> DynamoPages:
+    """Return what record pages read, in PacketsTable."""
+    from redpacket.adapters.dynamo_pages import DynamoPages
+
+    return DynamoPages(_dynamo(), settings.packets_table())
 
 
 @cache
@@ -116,7 +125,13 @@ def ledger() -> DynamoLedger:
     """Return the ledger of AccountsTable."""
     from redpacket.adapters.dynamo_ledger import DynamoLedger
 
-    return DynamoLedger(_dynamo(), settings.accounts_table(), settings.packets_table())
+    return DynamoLedger(
+        _dynamo(),
+        settings.accounts_table(),
+        settings.packets_table(),
+        settings.shares_table(),
+        has_receipts=settings.has_receipts(),
+    )
 
 
 @cache
@@ -128,7 +143,9 @@ def campaign_ledger() -> DynamoLedger:
         _dynamo(),
         settings.accounts_table(),
         settings.packets_table(),
+        settings.shares_table(),
         settings.campaigns_table(),
+        has_receipts=settings.has_receipts(),
     )
 
 
@@ -148,7 +165,7 @@ def draws() -> DynamoDraws:
     return DynamoDraws(
         _dynamo(),
         settings.campaigns_table(),
-        settings.packets_table(),
+        settings.shares_table(),
         settings.draws_table(),
     )
 
@@ -339,7 +356,12 @@ def _desk() -> Desk:
     return Desk(
         board=board(),
         emptied=RecalledEmptied(board(), clock=clock),
-        packets=DynamoPackets(_dynamo(), settings.packets_table(), settings.quotas_table()),
+        packets=DynamoPackets(
+            _dynamo(),
+            settings.packets_table(),
+            settings.shares_table(),
+            settings.quotas_table(),
+        ),
         payouts=payouts(),
         clock=clock,
         journal=journal,
@@ -384,14 +406,24 @@ def open_packet(packet_id: str, taker: Person, grab_token: str) -> Claim:
 
 
 def settle_claims(refs: Iterable[ShareRef]) -> set[ShareRef]:
-    """Bind flows/settle_claims; while payouts are off, flows/put_off_claims."""
+    """Bind flows/settle_claims; while payouts are off, flows/delay_claims."""
     if not _payout_switches().is_on(Switch.PAYOUT):
-        from redpacket.flows.put_off_claims import put_off_claims
+        from redpacket.flows.delay_claims import delay_claims
 
-        return put_off_claims(refs, payouts=payouts(), journal=journal)
+        return delay_claims(refs, payouts=payouts(), journal=journal)
+    from redpacket.adapters.threads import in_threads
     from redpacket.flows.settle_claims import settle_claims as flow
 
-    return flow(refs, ledger=ledger(), packets=packets(), clock=clock, journal=journal)
+    return flow(
+        refs,
+        ledger=ledger(),
+        packets=packets(),
+        pages=pages(),
+        payouts=payouts(),
+        clock=clock,
+        journal=journal,
+        in_parallel=in_threads,
+    )
 
 
 def sweep(time_left_ms: int, group: int, groups: int) -> dict[str, int]:
@@ -403,11 +435,14 @@ def sweep(time_left_ms: int, group: int, groups: int) -> dict[str, int]:
     from redpacket.flows.repair import load_packets, requeue_claims
 
     shards = range(group, WORK_SHARDS, groups)
-    packets = DynamoPackets(_dynamo(), settings.packets_table(), work_shards=shards)
+    packets = DynamoPackets(
+        _dynamo(), settings.packets_table(), settings.shares_table(), work_shards=shards
+    )
     stop_at_ms = clock.now_ms() + time_left_ms - _SWEEP_RESERVE_MS
     # Refunds first: they must not wait where a queue or a cache hangs.
     expired = expire_packets(
         packets=packets,
+        pages=pages(),
         board=board(),
         ledger=ledger(),
         clock=clock,

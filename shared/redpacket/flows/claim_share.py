@@ -150,6 +150,7 @@ def _claimed_share(packet_id: str, taker: Person, outcome: GrabOutcome, desk: De
         amount_fen=share_amount_fen(_terms(packet_id, outcome, desk.packets), outcome.share_no),
         decided_at_ms=desk.clock.now_ms(),
         taker=taker,
+        is_last=outcome.is_last,
     )
 
 

@@ -20,17 +20,12 @@ from redpacket.domain.errors import (
     Unavailable,
     VersionConflict,
 )
-from redpacket.domain.ledger import (
-    FEN_MAX,
-    Transfer,
-    TransferKind,
-    escrow_account,
-    user_account,
-)
+from redpacket.domain.ledger import FEN_MAX
 from redpacket.domain.lottery import PRIZES_MAX, UNITS_MAX, Prize, PrizeKind, check_prize_id
 from redpacket.domain.packet import PACKET_ID_BYTES, Kind, Packet, Person, Rules
 from redpacket.domain.split import SEED_BYTES, Split, Terms
 from redpacket.flows.edit_campaign import get_campaign
+from redpacket.flows.send_packet import funding_of
 from redpacket.ports import Campaigns, Clock, Draws, Ledger, Packets, Request
 
 _TRIES = 4
@@ -149,18 +144,12 @@ def _funded(prize: Prize, campaign: Campaign, operator: Person, desk: PrizeDesk)
         raise _invalid("total", f"the units together are above {FEN_MAX} fen")
     if campaign.ends_at_ms <= packet.created_at_ms:
         raise CampaignEnded("the campaign is over")
-    funding = Transfer(
-        transfer_id=f"send:{packet.packet_id}",
-        kind=TransferKind.SEND,
-        debit=user_account(operator.user_id),
-        credit=escrow_account(packet.packet_id),
-        amount_fen=packet.terms.total_fen,
-        at_ms=packet.created_at_ms,
-    )
     # The same units of the same prize are one request, whoever repeats it after whatever crash.
     wanted = f"{prize.campaign_id}\n{prize.prize_id}\n{held_count}\n{count}\n{prize.amount_fen}"
     digest = hashlib.sha256(f"prize\n{wanted}".encode()).hexdigest()
-    packet_id = desk.ledger.fund(packet, funding, Request(operator.user_id, digest, digest))
+    packet_id = desk.ledger.fund(
+        packet, funding_of(packet), Request(operator.user_id, digest, digest)
+    )
     return replace(prize, packets=(*prize.packets, (packet_id, count)))
 
 

@@ -16,16 +16,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from redpacket.domain.claim import Fate, ShareFate, ShareRef, luckiest
+from redpacket.domain.claim import Fate, ShareFate
 from redpacket.domain.errors import CacheAway, InvariantViolated, Unavailable
-from redpacket.domain.ledger import Transfer, TransferKind, escrow_account, user_account
-from redpacket.domain.packet import Kind, Packet, part_count, share_numbers
+from redpacket.domain.ledger import (
+    Transfer,
+    TransferKind,
+    packet_account,
+    refund_id,
+    user_account,
+)
+from redpacket.domain.packet import Packet, PacketEnd, PacketStatus, part_count, share_numbers
 from redpacket.domain.split import amounts_fen
 from redpacket.flows.attempt_each import attempt_each
-from redpacket.ports import ClaimBoard, Clock, Journal, Ledger, Packets
+from redpacket.flows.close_packet import close_if_ended, end_part
+from redpacket.ports import ClaimBoard, Clock, Journal, Ledger, Packets, Pages
 
-SHARES_PER_TRANSACTION = 90
-"""DynamoDB takes 100 operations: these, the packet row, two balances and two entries."""
+SHARES_PER_TRANSACTION = 45
+"""DynamoDB takes 100 operations: a fate and a receipt of each, the sender's balance and entry."""
 
 PACKETS_PER_SWEEP = 800
 """About what a sweep of 55 s gets done; the oldest come first, the rest wait a minute."""
@@ -72,6 +79,7 @@ class ImpatientCache:
 def expire_packets(
     *,
     packets: Packets,
+    pages: Pages,
     board: ClaimBoard,
     ledger: Ledger,
     clock: Clock,
@@ -92,9 +100,12 @@ def expire_packets(
         )
 
     def finish(packet: Packet) -> tuple[int, bool]:
+        if packet.status is not PacketStatus.CLOSING:
+            return 0, packet.status is PacketStatus.CLOSED
         closing = _Closing(
             packet,
             packets=packets,
+            pages=pages,
             cache=cache,
             ledger=ledger,
             clock=clock,
@@ -140,8 +151,9 @@ def _begin_close(
         msg = f"packet {packet_id} is due and does not exist"
         raise LookupError(msg)
     closing = packets.begin_close(packet, now_ms)
-    if packet.rules.prize_id:
-        return closing  # the cache has never heard of it
+    if packet.rules.prize_id or closing.status is not PacketStatus.CLOSING:
+        # The cache doesn't have a prize's packet. Others were closed, or got a later end meanwhile.
+        return closing
     try:
         cache.close(packet_id)
     except Unavailable as error:
@@ -158,6 +170,7 @@ class _Closing:
         packet: Packet,
         *,
         packets: Packets,
+        pages: Pages,
         cache: ImpatientCache,
         ledger: Ledger,
         clock: Clock,
@@ -167,13 +180,13 @@ class _Closing:
         self.refunded_fen = 0
         self._packet = packet
         self._packets = packets
+        self._pages = pages
         self._cache = cache
         self._ledger = ledger
         self._clock = clock
         self._journal = journal
         self._is_over = is_over
-        known = [ShareRef(packet.packet_id, packet.luckiest_no)] if packet.luckiest_no else []
-        self._best = luckiest(packets.list_refs(known))
+        self._end = PacketEnd()
 
     def go_on(self) -> bool:
         """Go on until the packet is closed or the time is up; tell whether it is closed."""
@@ -182,17 +195,16 @@ class _Closing:
             do = self._refund if step < parts else self._tell
             if self._is_over() or not do(step % parts):
                 return False
-            self._packet = replace(
-                self._packet,
-                closing_step=step + 1,
-                luckiest_no=self._best.share_no if self._best else 0,
-            )
+            self._packet = replace(self._packet, closing_step=step + 1)
             if parts > 1:
                 self._packets.mark_step(self._packet)
-        if self._best and self._packet.kind is Kind.LUCKY:
-            self._packets.mark_luckiest(self._best)
-        # Not closed while a claim waits for its settlement: the next sweep asks again.
-        return self._ledger.close(self._packet, self._clock.now_ms())
+        return close_if_ended(
+            self._packet,
+            self._end,
+            ledger=self._ledger,
+            packets=self._packets,
+            clock=self._clock,
+        )
 
     def _refund(self, part: int) -> bool:
         """Refund every share of a part that has no fate, in chunks; False where the time is up."""
@@ -203,9 +215,17 @@ class _Closing:
                 if self._is_over():
                     return False
                 now_ms = self._clock.now_ms()
+                chunk = missing[start : start + SHARES_PER_TRANSACTION]
                 fates = [
-                    ShareFate(packet.packet_id, no, Fate.REFUNDED, self._amounts[no - 1], now_ms)
-                    for no in missing[start : start + SHARES_PER_TRANSACTION]
+                    ShareFate(
+                        packet.packet_id,
+                        no,
+                        Fate.REFUNDED,
+                        self._amounts[no - 1],
+                        now_ms,
+                        refund_no=chunk[0],
+                    )
+                    for no in chunk
                 ]
                 transfer = _transfer(packet, fates, now_ms)
                 if not ledger.refund(packet, fates, transfer, now_ms):
@@ -220,21 +240,23 @@ class _Closing:
         return True
 
     def _tell(self, part: int) -> bool:
-        """Bring the cache up to the end: owners hear of their shares, whatever it had forgotten.
+        """Bring the cache up to the end, and write the part's sums.
 
-        False where it is away; the money is back by then, and the packet stays closing for it.
+        Owners hear of their shares, whatever the cache had forgotten. False where the cache is away
+        or a claim waits for its settlement: the money is back by then, and the next sweep goes on.
         """
-        packet, cache = self._packet, self._cache
-        if packet.rules.prize_id:
-            return True  # draws know by the units' fates
+        packet = self._packet
         shares = self._packets.list_part_shares(packet.packet_id, part)
-        try:
-            cache.load(packet, shares, part)
-        except Unavailable as error:
-            self._journal.failure("cache_not_closed", error, packet_id=packet.packet_id)
-            return False
-        self._best = luckiest([*shares, *([self._best] if self._best else [])])
-        return True
+        # Draws know what is won by the units' fates.
+        if not packet.rules.prize_id:
+            try:
+                self._cache.load(packet, shares, part)
+            except Unavailable as error:
+                self._journal.failure("cache_not_closed", error, packet_id=packet.packet_id)
+                return False
+        end = end_part(packet, part, shares, packets=self._packets, pages=self._pages)
+        self._end = end or self._end
+        return end is not None
 
     def _taken(self, part: int) -> set[int]:
         shares = self._packets.list_part_shares(self._packet.packet_id, part)
@@ -248,9 +270,9 @@ class _Closing:
 
 def _transfer(packet: Packet, fates: Sequence[ShareFate], now_ms: int) -> Transfer:
     return Transfer(
-        transfer_id=f"refund:{packet.packet_id}:{fates[0].share_no}",
+        transfer_id=refund_id(packet.packet_id, fates[0].share_no),
         kind=TransferKind.REFUND,
-        debit=escrow_account(packet.packet_id),
+        debit=packet_account(packet.packet_id),
         credit=user_account(packet.sender.user_id),
         amount_fen=sum(fate.amount_fen for fate in fates),
         at_ms=now_ms,

@@ -44,8 +44,6 @@ def read_proof(packet_id: str, *, after_no: int, limit: int, packets: Packets) -
 
 def _is_emptied(packet: Packet, packets: Packets) -> bool:
     """Tell whether every share is durably claimed: then the seed decides nothing any more."""
-    if packet.emptied_at_ms is not None:
-        return True
     packet_id, parts = packet.packet_id, range(part_count(packet.packet_id))
     # Numbers go out in order: while a part's last one is free, a large packet needn't be read.
     last = [ShareRef(packet_id, share_numbers(packet, part)[-1]) for part in parts]

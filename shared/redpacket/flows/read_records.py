@@ -1,26 +1,26 @@
-"""The record page (红包详情), and what a user sent and received; all from the durable store."""
+"""The record page (红包详情) and the feed, and what a user sent and received.
+
+All from the durable store, by a few rows whatever the size: a closed packet has final pages and sums,
+a small one few fates, and a large one kept sums and a range of fates.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from redpacket.domain.claim import Fate, ShareFate, ShareRef, luckiest
+from redpacket.domain.claim import Fate, ShareFate, Taker, luckiest
 from redpacket.domain.errors import PacketNotFound
-from redpacket.domain.packet import Kind, Packet, PacketStatus, is_cut
-from redpacket.ports import Ledger, ListItem, Packets
-
-_REFS_PER_READ = 100
-_REFS_PER_PAGE = 1_000
-"""Share numbers that a page of a packet in parts looks at; those without a claim show nothing."""
+from redpacket.domain.packet import SMALL_MAX, Packet, PacketEnd, PacketStatus, Person
+from redpacket.ports import Ledger, Packets, Pages
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A packet with a page of its claims, by share number, and the viewer's own.
+    """A packet with a page of its claims, and the viewer's own.
 
-    *luckiest* only once no claim can follow. The totals of a packet in parts are of its settled
-    claims: nobody counts a million rows for a page. Its luckiest is known once it is closed.
+    *luckiest* only once no claim can follow. While a large packet is open, its totals are of the
+    claims that are settled.
     """
 
     packet: Packet
@@ -35,65 +35,143 @@ class Record:
 
 
 def read_record(
-    packet_id: str, viewer_id: str, *, after_no: int, limit: int, packets: Packets, ledger: Ledger
+    packet_id: str,
+    viewer: Person | None,
+    *,
+    after_no: int,
+    limit: int,
+    packets: Packets,
+    pages: Pages,
 ) -> Record:
-    """Return a packet's record, with at most *limit* claims. Raises PacketNotFound."""
-    packet = packets.find_packet(packet_id)
+    """Return a packet's record, with at most *limit* claims; *after_no* is a `next_no`, or 0.
+
+    Raises PacketNotFound.
+    """
+    packet = pages.find_seen(packet_id)
     if packet is None:
         msg = "no such packet"
         raise PacketNotFound(msg)
-    if is_cut(packet_id):
-        return _read_large(packet, viewer_id, after_no, limit, packets, ledger)
-    claims = [share for share in packets.list_shares(packet_id) if share.fate is Fate.CLAIMED]
+    if packet.end:
+        return _read_closed(packet, packet.end, viewer, after_no, limit, packets, pages)
+    if packet.terms.count <= SMALL_MAX:
+        return _read_small(packet, viewer, after_no, limit, packets)
+    return _read_large(packet, viewer, after_no, limit, packets, pages)
+
+
+def _read_closed(
+    packet: Packet,
+    end: PacketEnd,
+    viewer: Person | None,
+    after_no: int,
+    limit: int,
+    packets: Packets,
+    pages: Pages,
+) -> Record:
+    """Read a final page; the sums are on the packet's row."""
+    claims, next_no = pages.list_final(packet.packet_id, after_no, limit)
+    if len(claims) == end.claimed_count:
+        next_no = None
+    mine = _own_of(claims, viewer)
+    if viewer and mine is None and len(claims) < end.claimed_count:
+        taker = packets.find_taker(packet.packet_id, viewer.user_id)
+        mine = _claim_of(taker, viewer, end.last_claimed_at_ms) if taker else None
+    best = None
+    if end.luckiest and packet.has_luckiest:
+        best = ShareFate(
+            packet.packet_id,
+            end.luckiest_no,
+            Fate.CLAIMED,
+            end.luckiest_fen,
+            end.luckiest_at_ms,
+            end.luckiest,
+            settled_at_ms=end.luckiest_at_ms,
+        )
+    emptied_at_ms = end.last_claimed_at_ms if packet.is_emptied else None
+    return Record(
+        packet=packet,
+        status=status_of(packet),
+        claims=claims,
+        next_no=next_no,
+        claimed_count=end.claimed_count,
+        claimed_fen=end.claimed_fen,
+        emptied_in_ms=_emptied_in_ms(packet, emptied_at_ms),
+        luckiest=best,
+        mine=mine,
+    )
+
+
+def _read_small(
+    packet: Packet, viewer: Person | None, after_no: int, limit: int, packets: Packets
+) -> Record:
+    """Read all fates of a small packet: they also tell its sums, and whether it is emptied."""
+    shares, _ = packets.list_some_shares(packet.packet_id, 0, SMALL_MAX)
+    claims = [share for share in shares if share.fate is Fate.CLAIMED]
+    mine = _own_of(claims, viewer)
+    if viewer and mine is None and (own := packets.find_share_of(packet.packet_id, viewer.user_id)):
+        # Claimed a moment ago: the list is not read strongly.
+        mine = own
+        claims = sorted([*claims, own], key=lambda share: share.share_no)
     later = [share for share in claims if share.share_no > after_no]
     page = later[:limit]
-    mine = [share for share in claims if share.taker and share.taker.user_id == viewer_id]
     is_emptied = len(claims) == packet.terms.count
-    status = status_of(packet, is_emptied=is_emptied)
-    has_ended = is_emptied or status is PacketStatus.CLOSED
     emptied_at_ms = max(share.decided_at_ms for share in claims) if is_emptied else None
     return Record(
         packet=packet,
-        status=status,
+        status=status_of(packet, has_all_claims=is_emptied),
         claims=page,
         next_no=page[-1].share_no if len(later) > limit else None,
         claimed_count=len(claims),
         claimed_fen=sum(share.amount_fen for share in claims),
         emptied_in_ms=_emptied_in_ms(packet, emptied_at_ms),
-        luckiest=luckiest(claims) if has_ended and packet.kind is Kind.LUCKY else None,
-        mine=mine[0] if mine else None,
+        luckiest=luckiest(claims) if is_emptied and packet.has_luckiest else None,
+        mine=mine,
     )
 
 
 def _read_large(
-    packet: Packet, viewer_id: str, after_no: int, limit: int, packets: Packets, ledger: Ledger
+    packet: Packet,
+    viewer: Person | None,
+    after_no: int,
+    limit: int,
+    packets: Packets,
+    pages: Pages,
 ) -> Record:
-    """Read what a page shows by its numbers, and the totals where they are kept."""
-    packet_id, count = packet.packet_id, packet.terms.count
-    paid = ledger.find_paid(packet_id)
-    page: list[ShareFate] = []
-    last_no = after_no
-    while len(page) < limit and last_no < min(count, after_no + _REFS_PER_PAGE):
-        numbers = range(last_no + 1, min(last_no + _REFS_PER_READ, count) + 1)
-        found = packets.list_refs([ShareRef(packet_id, number) for number in numbers])
-        page += [share for share in found if share.fate is Fate.CLAIMED]
-        last_no = numbers[-1]
-    page.sort(key=lambda share: share.share_no)
-    if len(page) > limit:
-        page = page[:limit]
-        last_no = page[-1].share_no
-    is_closed = packet.status is PacketStatus.CLOSED
-    known = [ShareRef(packet_id, packet.luckiest_no)] if is_closed and packet.luckiest_no else []
+    """Read a range of fates, and the sums that settlements keep."""
+    packet_id = packet.packet_id
+    settled = pages.find_settled(packet_id)
+    shares, next_no = packets.list_some_shares(packet_id, after_no, limit)
+    claims = [share for share in shares if share.fate is Fate.CLAIMED]
+    mine = _own_of(claims, viewer)
+    if viewer and mine is None:
+        mine = packets.find_share_of(packet_id, viewer.user_id)
     return Record(
         packet=packet,
-        status=status_of(packet, is_emptied=packet.emptied_at_ms is not None),
-        claims=page,
-        next_no=last_no if last_no < count else None,
-        claimed_count=paid.count,
-        claimed_fen=paid.fen,
-        emptied_in_ms=_emptied_in_ms(packet, packet.emptied_at_ms),
-        luckiest=luckiest(packets.list_refs(known)) if packet.kind is Kind.LUCKY else None,
-        mine=packets.find_share_of(packet_id, viewer_id),
+        status=status_of(packet, has_all_claims=settled.count == packet.terms.count),
+        claims=claims,
+        next_no=next_no,
+        claimed_count=settled.count,
+        claimed_fen=settled.fen,
+        emptied_in_ms=None,
+        luckiest=None,
+        mine=mine,
+    )
+
+
+def _own_of(claims: Sequence[ShareFate], viewer: Person | None) -> ShareFate | None:
+    own = (s for s in claims if viewer and s.taker and s.taker.user_id == viewer.user_id)
+    return next(own, None)
+
+
+def _claim_of(taker: Taker, viewer: Person, settled_at_ms: int) -> ShareFate:
+    """Return a claim of a closed packet from its taker's note: it is settled."""
+    return ShareFate(
+        taker.packet_id,
+        taker.share_no,
+        Fate.CLAIMED,
+        taker.amount_fen,
+        taker.claimed_at_ms,
+        viewer,
+        settled_at_ms=settled_at_ms,
     )
 
 
@@ -102,45 +180,65 @@ def _emptied_in_ms(packet: Packet, emptied_at_ms: int | None) -> int | None:
     return None if emptied_at_ms is None else max(0, emptied_at_ms - packet.created_at_ms)
 
 
-def status_of(packet: Packet, *, is_emptied: bool) -> PacketStatus:
-    """Return the status that users see: an open packet whose shares are gone is "emptied"."""
-    if packet.status is PacketStatus.OPEN and is_emptied:
-        return PacketStatus.EMPTIED
-    return packet.status
+def status_of(packet: Packet, *, has_all_claims: bool = False) -> PacketStatus:
+    """Return the status that users see: a packet whose shares are all taken stays "emptied"."""
+    return PacketStatus.EMPTIED if has_all_claims or packet.is_emptied else packet.status
 
 
 @dataclass(frozen=True, slots=True)
 class PacketList:
-    """A page of what a user sent or received, with the totals of all pages."""
+    """A page of what a user sent or received, with the totals of all pages.
 
-    items: Sequence[tuple[ListItem, PacketStatus]]
+    Each item is a packet's id, the amount, the time, and the packet's status.
+    """
+
+    items: Sequence[tuple[str, int, int, PacketStatus]]
     total_fen: int
     count: int
     luckiest_count: int
     next: str | None
 
 
-PAGE_SIZE = 50
+PAGE_SIZE = 20
+"""Each item costs a read of its packet's row, for its status."""
 
 
-def page_of(found: Sequence[ListItem], cursor: str | None, *, packets: Packets) -> PacketList:
-    """Cut the page after *cursor*, which names the last item shown, and look up its statuses.
+def list_sent(
+    user_id: str,
+    year: int | None,
+    cursor: str | None,
+    *,
+    packets: Packets,
+    pages: Pages,
+    ledger: Ledger,
+) -> PacketList:
+    """Return a page of what a user sent, newest first. Raises InvalidRequest."""
+    found, next_cursor = packets.list_sent(user_id, year, cursor, PAGE_SIZE)
+    sums = ledger.year_sums(user_id, year)
+    lines = [(item.packet_id, item.total_fen, item.at_ms) for item in found]
+    rows = _with_status(lines, pages)
+    return PacketList(rows, sums.sent_fen, sums.sent_count, 0, next_cursor)
 
-    An unknown cursor shows the first page.
-    """
-    cursors = [item.cursor for item in found]
-    start = cursors.index(cursor) + 1 if cursor in cursors else 0
-    page = found[start : start + PAGE_SIZE]
-    rows = {row.packet_id: row for row in packets.list_packets([item.packet_id for item in page])}
-    has_more = start + PAGE_SIZE < len(found)
+
+def list_received(
+    user_id: str, year: int | None, cursor: str | None, *, pages: Pages, ledger: Ledger
+) -> PacketList:
+    """Return a page of what a user was paid, newest first. Raises InvalidRequest."""
+    found, next_cursor = ledger.list_received(user_id, year, cursor, PAGE_SIZE)
+    sums = ledger.year_sums(user_id, year)
+    lines = [(item.packet_id, item.amount_fen, item.at_ms) for item in found]
+    rows = _with_status(lines, pages)
     return PacketList(
-        items=[
-            (item, status_of(row, is_emptied=row.emptied_at_ms is not None))
-            for item in page
-            if (row := rows.get(item.packet_id))
-        ],
-        total_fen=sum(item.amount_fen for item in found),
-        count=len(found),
-        luckiest_count=sum(item.is_luckiest for item in found),
-        next=page[-1].cursor if has_more else None,
+        rows, sums.received_fen, sums.received_count, sums.luckiest_count, next_cursor
     )
+
+
+def _with_status(
+    lines: Sequence[tuple[str, int, int]], pages: Pages
+) -> list[tuple[str, int, int, PacketStatus]]:
+    rows = {row.packet_id: row for row in pages.list_seen([line[0] for line in lines])}
+    return [
+        (packet_id, amount_fen, at_ms, status_of(row))
+        for packet_id, amount_fen, at_ms in lines
+        if (row := rows.get(packet_id))
+    ]

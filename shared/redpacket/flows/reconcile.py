@@ -2,35 +2,36 @@
 
 Scans are no snapshot, since money moves meanwhile; so they only find candidates, and strong reads
 of the single account, transfer or packet decide. Nothing is changed here.
+
+Fates and books are compared by sums (flows/compare_books.py), so that memory does not grow with the
+claims that there are.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from redpacket.domain.checks import (
     Difference,
     PacketFacts,
-    check_bounds,
-    check_entries,
     check_packet,
     check_packet_exists,
     check_settled_in_time,
     check_takers,
 )
-from redpacket.domain.claim import Fate, ShareFate, Taker
-from redpacket.domain.errors import CacheAway, Unavailable
-from redpacket.domain.ledger import Entry, escrow_account
+from redpacket.domain.claim import ShareFate, Taker
+from redpacket.domain.errors import CacheAway, PacketNotFound, Unavailable
+from redpacket.domain.ledger import Entry, Receipt, packet_of
 from redpacket.domain.packet import PacketStatus
-from redpacket.flows.audit_packet import (
-    LATE_AFTER_MS,
-    audit_packet,
-    read_account,
-    user_ids_of,
-)
+from redpacket.domain.postings import expected_entries
+from redpacket.flows.audit_packet import LATE_AFTER_MS, audit_packet
+from redpacket.flows.compare_books import Comparison
+from redpacket.flows.reconcile_accounts import Accounts
 from redpacket.ports import ClaimBoard, Clock, DeadLetters, Journal, Ledger, Packets
+
+MOVING_MS = LATE_AFTER_MS
+"""What was posted later than this before the start may still be on its way into the other table."""
 
 
 @dataclass(slots=True)
@@ -55,19 +56,14 @@ def reconcile(
     stop_at_ms: int,
 ) -> Reconciliation:
     """Compare all there is, until it is done or *stop_at_ms*; journal every difference."""
-    result = Reconciliation()
+    run = _Run(packets, ledger, clock, stop_at_ms)
+    result = run.result
     holders = _Holders(board, journal)
     try:
-        escrows_fen = _reconcile_accounts(result, ledger=ledger, clock=clock, stop_at_ms=stop_at_ms)
-        _reconcile_packets(
-            result,
-            escrows_fen,
-            holders,
-            packets=packets,
-            ledger=ledger,
-            clock=clock,
-            stop_at_ms=stop_at_ms,
-        )
+        run.scan_books()
+        run.scan_packets(holders)
+        run.scan_shares()
+        run.confirm()
         result.is_complete &= holders.has_answered
         result.differences += _reconcile_queue(result, dead_letters, journal)
     finally:
@@ -88,189 +84,134 @@ def reconcile(
     return result
 
 
-def _reconcile_packets(
-    result: Reconciliation,
-    escrows_fen: Mapping[str, int],
-    holders: _Holders,
-    *,
-    packets: Packets,
-    ledger: Ledger,
-    clock: Clock,
-    stop_at_ms: int,
-) -> None:
-    """Check every packet, every claim against its taker's row, and what belongs to no packet."""
-    seen: set[str] = set()
-    strays: list[ShareFate] = []
-    pairs = _Pairs()
-    for found in packets.scan_packets(escrows_fen):
-        if clock.now_ms() >= stop_at_ms:
-            result.is_complete = False
+class _Run:
+    """One run over all tables; it looks at no more of them once the time is up."""
+
+    def __init__(self, packets: Packets, ledger: Ledger, clock: Clock, stop_at_ms: int) -> None:
+        self.result = Reconciliation()
+        self._packets = packets
+        self._ledger = ledger
+        self._clock = clock
+        self._stop_at_ms = stop_at_ms
+        self._until_ms = clock.now_ms() - MOVING_MS
+        self._accounts = Accounts(ledger)
+        self._comparison = Comparison(self._until_ms)
+
+    def scan_books(self) -> None:
+        """Check balances against entries; add the entries of packets to the comparison."""
+        result = self.result
+        for row in self._ledger.scan():
+            if self._is_over():
+                return
+            if isinstance(row, Receipt):
+                self._comparison.add_receipt(row)
+                continue
+            result.differences += self._accounts.add(row)
+            if isinstance(row, Entry):
+                result.entry_count += 1
+                self._comparison.add_entry(row)
+        result.account_count = self._accounts.count
+        result.differences += self._accounts.confirm()
+
+    def scan_packets(self, holders: _Holders) -> None:
+        """Check every packet by itself, and what the cache tells its takers."""
+        for packet in self._packets.scan_packets():
+            if self._is_over():
+                return
+            self.result.packet_count += 1
+            facts = PacketFacts(packet, self._packets.list_shares(packet.packet_id))
+            self._comparison.add_fates(facts)
+            late = check_settled_in_time(facts, self._clock.now_ms(), LATE_AFTER_MS)
+            if check_packet(facts) or late:
+                self.result.differences += self._audited(packet.packet_id)
+            self.result.differences += _reconcile_cache(facts, holders)
+
+    def scan_shares(self) -> None:
+        """Compare what is in the table of shares with what the packets have of it."""
+        for row in self._packets.scan_shares():
+            if self._is_over():
+                return
+            self._comparison.add_row(row)
+
+    def confirm(self) -> None:
+        """Look again at what is not equal, by strong reads of its packet."""
+        if not self.result.is_complete:
             return  # what was not scanned yet would look missing
-        if isinstance(found, Taker):
-            pairs.add_taker(found)
-            continue
-        if isinstance(found, ShareFate):
-            strays.append(found)
-            pairs.add_claims([found])
-            continue
-        packet_id = found.packet.packet_id
-        result.packet_count += 1
-        seen.add(escrow_account(packet_id))
-        pairs.add_claims(found.shares)
-        if check_packet(found) + check_settled_in_time(found, clock.now_ms(), LATE_AFTER_MS):
-            result.differences += audit_packet(
-                packet_id, packets=packets, ledger=ledger, clock=clock
-            )
-        result.differences += _reconcile_cache(found, holders)
-    if result.is_complete:
-        result.differences += _confirmed_ownerless(escrows_fen, seen, packets)
-    result.differences += _confirmed_strays(strays, packets)
-    for packet_id, user_ids in pairs.unequal().items():
-        if clock.now_ms() >= stop_at_ms:
-            result.is_complete = False
+        suspects = self._comparison.suspects()
+        if not suspects:
             return
-        # An audit of its packet may have told it already.
-        result.differences += [
-            found
-            for found in _confirmed_takers(packet_id, user_ids, packets)
-            if found not in result.differences
+        candidates: set[str] = set()
+        books: dict[str, list[Entry]] = {}
+        strays: list[ShareFate | Taker] = []
+        for entry in self._ledger.scan():
+            packet_id = packet_of(entry.counterparty) if isinstance(entry, Entry) else None
+            if isinstance(entry, Entry) and packet_id and suspects.has(packet_id):
+                books.setdefault(packet_id, []).append(entry)
+            elif isinstance(entry, Receipt) and suspects.has(entry.packet_id):
+                candidates.add(entry.packet_id)
+        for row in self._packets.scan_shares():
+            if suspects.has(row.packet_id):
+                candidates.add(row.packet_id)
+                strays.append(row)
+        candidates |= books.keys()
+        for packet_id in sorted(candidates):
+            if self._is_over():
+                return
+            self._tell(packet_id, books.get(packet_id, []), strays)
+
+    def _tell(self, packet_id: str, book: list[Entry], rows: list[ShareFate | Taker]) -> None:
+        """Add what an audit finds, and what an audit of the packet alone can't see."""
+        own = [row for row in rows if row.packet_id == packet_id]
+        fates = [row for row in own if isinstance(row, ShareFate)]
+        if self._packets.find_packet(packet_id) is None:
+            found = check_packet_exists(fates, ())
+            found += check_takers(fates, [row for row in own if isinstance(row, Taker)])
+            found += [
+                Difference(
+                    "I1", packet_id, f"entry {entry.transfer_id} of no packet", 0, entry.amount_fen
+                )
+                for entry in book
+            ]
+        else:
+            found = self._audited(packet_id) + self._strangers(packet_id, book, own)
+        self.result.differences += [one for one in found if one not in self.result.differences]
+
+    def _strangers(
+        self, packet_id: str, book: list[Entry], rows: list[ShareFate | Taker]
+    ) -> list[Difference]:
+        """Return entries and takers' rows that no fate of the packet asks for."""
+        packet = self._packets.find_packet(packet_id)
+        if packet is None:
+            return []
+        facts = PacketFacts(packet, self._packets.list_shares(packet_id))
+        wanted = {(entry.transfer_id, entry.account) for entry in expected_entries(facts)}
+        found = [
+            Difference(
+                "I1",
+                packet_id,
+                f"entry {entry.transfer_id} of {entry.account}",
+                0,
+                entry.amount_fen,
+            )
+            for entry in book
+            if (entry.transfer_id, entry.account) not in wanted
         ]
+        takers = [row for row in rows if isinstance(row, Taker)]
+        return found + check_takers(facts.shares, takers)
 
+    def _audited(self, packet_id: str) -> list[Difference]:
+        try:
+            return audit_packet(
+                packet_id, packets=self._packets, ledger=self._ledger, clock=self._clock
+            )
+        except PacketNotFound:
+            return []
 
-class _Pairs:
-    """Pairs claims with their takers' rows, which a scan brings in any order.
-
-    Keeps only what has not met its other half yet.
-    """
-
-    def __init__(self) -> None:
-        # By share, too: a user may have won several of a prize's packet.
-        self._waiting: dict[tuple[str, str, int], tuple[bool, int]] = {}
-        self._unequal: set[tuple[str, str, int]] = set()
-
-    def add_claims(self, shares: Sequence[ShareFate]) -> None:
-        """Take the claims among *shares*."""
-        claims = (share for share in shares if share.fate is Fate.CLAIMED)
-        for share, user_id in zip(claims, user_ids_of(shares), strict=True):
-            self._add((share.packet_id, user_id, share.share_no), (True, share.amount_fen))
-
-    def add_taker(self, taker: Taker) -> None:
-        """Take a taker's row."""
-        self._add((taker.packet_id, taker.user_id, taker.share_no), (False, taker.amount_fen))
-
-    def unequal(self) -> dict[str, list[str]]:
-        """Return by packet whose claim and row differ, or are alone."""
-        found: dict[str, list[str]] = defaultdict(list)
-        for packet_id, user_id, _ in sorted(self._unequal | self._waiting.keys()):
-            if user_id not in found[packet_id]:
-                found[packet_id].append(user_id)
-        return found
-
-    def _add(self, key: tuple[str, str, int], half: tuple[bool, int]) -> None:
-        is_claim, amount_fen = half
-        other = self._waiting.pop(key, None)
-        if other is None:
-            self._waiting[key] = half
-        elif other != (not is_claim, amount_fen):
-            self._unequal.add(key)
-
-
-def _confirmed_ownerless(
-    escrows_fen: Mapping[str, int], seen: Container[str], packets: Packets
-) -> list[Difference]:
-    return [
-        Difference("I2", account, "money of a packet that does not exist", 0, fen)
-        for account, fen in escrows_fen.items()
-        if account.startswith(escrow_account(""))
-        and fen
-        and account not in seen
-        # Sent after its page was scanned, perhaps.
-        and packets.find_packet(account.removeprefix(escrow_account(""))) is None
-    ]
-
-
-def _confirmed_strays(strays: Sequence[ShareFate], packets: Packets) -> list[Difference]:
-    found = {
-        packet_id
-        for packet_id in {share.packet_id for share in strays}
-        if packets.find_packet(packet_id)
-    }
-    return check_packet_exists(strays, found)
-
-
-def _confirmed_takers(
-    packet_id: str, user_ids: Sequence[str], packets: Packets
-) -> list[Difference]:
-    """Read both halves twice: a claim between two reads would look like a difference."""
-    wanted = set(user_ids)
-
-    def differences() -> list[Difference]:
-        theirs = [
-            share
-            for share in packets.list_shares(packet_id)
-            if (share.taker.user_id if share.taker else "") in wanted
-        ]
-        return check_takers(theirs, packets.list_takers(packet_id, user_ids))
-
-    first = differences()
-    return [found for found in differences() if found in first] if first else []
-
-
-def _reconcile_accounts(
-    result: Reconciliation, *, ledger: Ledger, clock: Clock, stop_at_ms: int
-) -> dict[str, int]:
-    """Check balances against entries and entries against each other; return what escrows hold."""
-    balances_fen: dict[str, int] = {}
-    booked_fen: dict[str, int] = defaultdict(int)
-    half_posted: dict[str, list[Entry]] = {}
-    for row in ledger.scan():
-        if clock.now_ms() >= stop_at_ms:
-            result.is_complete = False
-            break
-        if not isinstance(row, Entry):
-            balances_fen[row.account] = row.balance_fen
-            continue
-        result.entry_count += 1
-        booked_fen[row.account] += row.amount_fen
-        result.differences += check_bounds({}, [row])
-        # Only transfers of which one side was seen are kept.
-        sides = [*half_posted.pop(row.transfer_id, []), row]
-        if sum(side.amount_fen for side in sides):
-            half_posted[row.transfer_id] = sides
-    result.account_count = len(balances_fen)
-    if result.is_complete:
-        for account in balances_fen.keys() | booked_fen.keys():
-            if balances_fen.get(account, 0) != booked_fen.get(account, 0):
-                result.differences += _confirmed_drift(account, ledger=ledger)
-        for sides in half_posted.values():
-            result.differences += _confirmed_half(sides, ledger=ledger)
-        result.differences += check_bounds(balances_fen, [])
-    return balances_fen
-
-
-def _confirmed_drift(account: str, *, ledger: Ledger) -> list[Difference]:
-    balance_fen, book = read_account(account, ledger=ledger)
-    again_fen = ledger.balance_fen(account)
-    if balance_fen != again_fen:
-        return []  # it moves right now; the next run looks again
-    found = check_entries({account: balance_fen}, book)
-    return [difference for difference in found if difference.subject == account]
-
-
-def _confirmed_half(sides: list[Entry], *, ledger: Ledger) -> list[Difference]:
-    """Read both books again: the other side may have been written after its page was scanned."""
-    transfer_id = sides[0].transfer_id
-    accounts = {account for side in sides for account in (side.account, side.counterparty)}
-    posted = [
-        entry
-        for account in accounts
-        for entry in read_account(account, ledger=ledger)[1]
-        if entry.transfer_id == transfer_id
-    ]
-    total_fen = sum(entry.amount_fen for entry in posted)
-    if total_fen == 0:
-        return []
-    return [Difference("I1", transfer_id, "entries of a transfer", 0, total_fen)]
+    def _is_over(self) -> bool:
+        is_over = self._clock.now_ms() >= self._stop_at_ms
+        if is_over:
+            self.result.is_complete = False
+        return is_over
 
 
 class _Holders:

@@ -29,14 +29,16 @@ def requeue_claims(
     stop_at_ms: int,
     may_go_on: Callable[[], bool] = lambda: True,
 ) -> Attempts[ShareRef]:
-    """Queue claims again that are unsettled after a minute: after 1, 2, 4 ... minutes.
+    """Queue claims again that wait after a minute: after 1, 2, 4 ... minutes.
+
+    They wait for their settlement, or are the last ones of packets that are not closed yet.
 
     None while payouts are off (*may_go_on*): their messages wait, and are not lost.
     """
 
     def requeue(ref: ShareRef) -> ShareRef:
         for share in packets.list_refs([ref]):
-            if share.settled_at_ms is None:
+            if share.settled_at_ms is None or share.is_last:
                 payouts.put([ref])
                 pause_ms = min(REPAIR_AFTER_MS << share.requeued_count, REQUEUE_PAUSE_MS_MAX)
                 packets.mark_requeued(share, clock.now_ms() + pause_ms - REPAIR_AFTER_MS)

@@ -7,7 +7,13 @@ from dataclasses import dataclass, replace
 
 from redpacket.domain.campaign import Campaign
 from redpacket.domain.errors import InvalidRequest, Rejected, Unavailable
-from redpacket.domain.ledger import Transfer, TransferKind, escrow_account, user_account
+from redpacket.domain.ledger import (
+    Transfer,
+    TransferKind,
+    packet_account,
+    send_id,
+    user_account,
+)
 from redpacket.domain.packet import PACKET_ID_BYTES, Kind, Packet, Person, Rules, cut_id
 from redpacket.domain.split import SEED_BYTES, Split, Terms, check_possible
 from redpacket.ports import ClaimBoard, Clock, Journal, Ledger, Packets, Request
@@ -70,15 +76,7 @@ def send_packet(
         if first_id := ledger.find_sent(order.request):
             return _sent_before(first_id, packets)
         raise
-    funding = Transfer(
-        transfer_id=f"send:{packet.packet_id}",
-        kind=TransferKind.SEND,
-        debit=user_account(order.sender.user_id),
-        credit=escrow_account(packet.packet_id),
-        amount_fen=order.total_fen,
-        at_ms=packet.created_at_ms,
-    )
-    packet_id = ledger.fund(packet, funding, order.request)
+    packet_id = ledger.fund(packet, funding_of(packet), order.request)
     if packet_id != packet.packet_id:
         return _sent_before(packet_id, packets)
     try:
@@ -88,6 +86,19 @@ def send_packet(
         # Funded is sent: the first grab loads it, or the sweep within two minutes.
         journal.failure("packet_not_loaded", error, packet_id=packet_id)
     return packet
+
+
+def funding_of(packet: Packet) -> Transfer:
+    """Return the transfer that funds a packet; the sender's entry keeps the commitment."""
+    return Transfer(
+        transfer_id=send_id(packet.packet_id),
+        kind=TransferKind.SEND,
+        debit=user_account(packet.sender.user_id),
+        credit=packet_account(packet.packet_id),
+        amount_fen=packet.terms.total_fen,
+        at_ms=packet.created_at_ms,
+        commitment=packet.terms.commitment,
+    )
 
 
 def _check(order: SendOrder, terms: Terms) -> None:

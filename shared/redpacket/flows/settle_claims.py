@@ -1,21 +1,45 @@
-"""Settle (入账): move claims from escrow to their takers, a batch in one transaction."""
+"""Settle (入账): credit claims to their takers, several transactions side by side.
+
+A claim's transaction holds nothing that other takers share: its fate, its taker's balance and entry.
+The settlement of a packet's last claim closes the packet (flows/close_packet.py).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol
 
-from redpacket.domain.claim import Fate, ShareFate, ShareRef, luckiest
-from redpacket.domain.errors import InvariantViolated, RedPacketError
-from redpacket.domain.ledger import Transfer, TransferKind, escrow_account, user_account
-from redpacket.domain.packet import Kind, Packet
+from redpacket.domain.claim import Fate, ShareFate, ShareRef
+from redpacket.domain.errors import InvariantViolated, RedPacketError, Unavailable
+from redpacket.domain.ledger import (
+    Transfer,
+    TransferKind,
+    packet_account,
+    settle_id,
+    user_account,
+)
+from redpacket.domain.packet import SMALL_MAX, Packet, PacketStatus
 from redpacket.domain.split import share_amount_fen
-from redpacket.ports import Clock, Journal, Ledger, Packets
+from redpacket.flows.close_packet import close_emptied
+from redpacket.ports import Clock, Journal, Ledger, Packets, Pages, PayoutQueue, Settled
 
-CLAIMS_PER_TRANSACTION = 20
-"""DynamoDB takes 100 operations: a claim is a share, a balance, two entries, perhaps an escrow."""
+CLAIMS_PER_TRANSACTION = 10
+"""Larger transactions meet others more often, and all of their claims wait for the slowest."""
 
-LOOKED_THROUGH_MAX = 20_000
-"""Shares that are read at once: some seconds. A million would outlast the function, each time."""
+CLAIMS_PER_READ = 100
+
+ASK_AGAIN_S = 2
+"""A packet's last claim may settle before others that are under way: then it is asked again."""
+ASKED_AGAIN_MS = 30_000
+"""After this time the sweep asks: claims under way settle within seconds."""
+
+
+class InParallel(Protocol):
+    """Runs a function on items side by side; returns the results in order, or raises an error."""
+
+    def __call__(self, do: Callable[[Any], Any], items: Sequence[Any], /) -> list[Any]:
+        """Return `do(item)` of every item."""
 
 
 def settle_claims(
@@ -23,9 +47,11 @@ def settle_claims(
     *,
     ledger: Ledger,
     packets: Packets,
+    pages: Pages,
+    payouts: PayoutQueue,
     clock: Clock,
     journal: Journal,
-    looked_through_max: int = LOOKED_THROUGH_MAX,
+    in_parallel: InParallel,
 ) -> set[ShareRef]:
     """Credit every claim that is not credited yet; return those that could not be settled.
 
@@ -33,17 +59,32 @@ def settle_claims(
     """
     waiting = list(dict.fromkeys(refs))
     failed: set[ShareRef] = set()
-    for start in range(0, len(waiting), CLAIMS_PER_TRANSACTION):
-        chunk = waiting[start : start + CLAIMS_PER_TRANSACTION]
+    for start in range(0, len(waiting), CLAIMS_PER_READ):
+        chunk = waiting[start : start + CLAIMS_PER_READ]
         shares = {share.ref: share for share in packets.list_refs(chunk)}
-        sent = {packet.packet_id: packet for packet in _packets_of(shares.values(), packets)}
+        sent = {packet.packet_id: packet for packet in _packets_of(chunk, packets)}
         payable, refused = _checked_all(chunk, shares, sent, journal)
-        failed |= refused | _post(payable, ledger=ledger, packets=packets, now_ms=clock.now_ms())
-        for packet in _emptied(sent.values(), ledger):
-            if packet.terms.count <= looked_through_max:
-                _note_emptied(packet, packets)
-            else:
-                _note_large_emptied(packet, shares.values(), packets)
+
+        def pay(batch: Sequence[ShareFate]) -> set[ShareRef]:
+            return _pay(batch, ledger=ledger, now_ms=clock.now_ms())
+
+        unpaid = set[ShareRef]().union(*in_parallel(pay, _batches(payable)))
+        _add_settled([share for share in payable if share.ref not in unpaid], sent, pages, journal)
+        failed |= refused | _still_unsettled(unpaid, packets)
+        last = [
+            share for ref, share in shares.items() if share.is_last and ref not in failed | refused
+        ]
+        for share in last:
+            _end_packet(
+                share,
+                sent[share.packet_id],
+                ledger=ledger,
+                packets=packets,
+                pages=pages,
+                payouts=payouts,
+                clock=clock,
+                journal=journal,
+            )
     return failed
 
 
@@ -53,7 +94,7 @@ def _checked_all(
     sent: Mapping[str, Packet],
     journal: Journal,
 ) -> tuple[list[ShareFate], set[ShareRef]]:
-    """Return the shares that are still to pay, and the claims that are none."""
+    """Return the shares that are still to pay, and the refs that are not claims."""
     failed: set[ShareRef] = set()
     payable: list[ShareFate] = []
     for ref in refs:
@@ -68,37 +109,69 @@ def _checked_all(
     return payable, failed
 
 
-def _packets_of(shares: Iterable[ShareFate], packets: Packets) -> list[Packet]:
-    return packets.list_packets(sorted({share.packet_id for share in shares}))
+def _packets_of(refs: Iterable[ShareRef], packets: Packets) -> list[Packet]:
+    return packets.list_packets(sorted({ref.packet_id for ref in refs}))
 
 
 def _checked(ref: ShareRef, share: ShareFate | None, packet: Packet | None) -> ShareFate:
-    """Return the share to pay, or raise InvariantViolated where there is none or it is wrong."""
+    """Return the share to pay, or raise InvariantViolated where it is not a claim or is wrong."""
     if share is None or packet is None or share.fate is not Fate.CLAIMED:
-        msg = f"no claim of share {ref.share_no}"
+        msg = f"share {ref.share_no} is not claimed"
         raise InvariantViolated(msg)
     terms, share_no = packet.terms, ref.share_no
     exists = 1 <= share_no <= terms.count
     if not exists or share.amount_fen != share_amount_fen(terms, share_no):
         msg = f"share {ref.share_no} is not worth {share.amount_fen} fen by the packet's terms"
         raise InvariantViolated(msg)
+    if share.settled_at_ms is None and packet.status is PacketStatus.CLOSED:
+        # All claims of a closed packet are settled: this one was written by a forger.
+        msg = f"share {ref.share_no} was claimed after its packet was closed"
+        raise InvariantViolated(msg)
     return share
 
 
-def _post(
-    payable: Sequence[ShareFate], *, ledger: Ledger, packets: Packets, now_ms: int
-) -> set[ShareRef]:
-    """Credit all at once; where one of them has changed meanwhile, each by itself."""
-    settlements = [(share, _transfer(share, now_ms)) for share in payable]
-    if not settlements or ledger.settle(settlements, now_ms):
-        return set()
-    refused = [
-        share.ref
-        for share, transfer in settlements
-        if not ledger.settle([(share, transfer)], now_ms)
-    ]
-    # A duplicate delivery may have paid them: then all is well.
-    return {share.ref for share in packets.list_refs(refused) if share.settled_at_ms is None}
+def _batches(payable: Sequence[ShareFate]) -> list[Sequence[ShareFate]]:
+    starts = range(0, len(payable), CLAIMS_PER_TRANSACTION)
+    return [payable[start : start + CLAIMS_PER_TRANSACTION] for start in starts]
+
+
+def _pay(batch: Sequence[ShareFate], *, ledger: Ledger, now_ms: int) -> set[ShareRef]:
+    """Credit a batch; where some stand in its way, the others at once and those each by itself."""
+    unpaid: set[ShareRef] = set()
+    left = [(share, _transfer(share, now_ms)) for share in batch]
+    while left:
+        in_the_way = ledger.settle(left, now_ms)
+        if not in_the_way:
+            break
+        apart = [one for one in left if one[0].ref in in_the_way]
+        if len(left) == 1 or not apart:
+            return unpaid | {share.ref for share, _ in left}
+        left = [one for one in left if one[0].ref not in in_the_way]
+        for one in apart:
+            unpaid |= ledger.settle([one], now_ms)
+    return unpaid
+
+
+def _add_settled(
+    paid: Iterable[ShareFate], sent: Mapping[str, Packet], pages: Pages, journal: Journal
+) -> None:
+    """Add to the sums of large packets, whose record pages don't read all fates."""
+    amounts: dict[str, list[int]] = defaultdict(list)
+    for share in paid:
+        if sent[share.packet_id].terms.count > SMALL_MAX:
+            amounts[share.packet_id].append(share.amount_fen)
+    for packet_id, amounts_fen in amounts.items():
+        try:
+            pages.add_settled(packet_id, Settled(len(amounts_fen), sum(amounts_fen)))
+        except Unavailable as error:
+            # The page shows less than there is until the packet has ended.
+            journal.failure("sums_not_kept", error, packet_id=packet_id)
+
+
+def _still_unsettled(refs: set[ShareRef], packets: Packets) -> set[ShareRef]:
+    """Return those of *refs* that a duplicate delivery has not paid meanwhile."""
+    shares = packets.list_refs(sorted(refs, key=lambda ref: (ref.packet_id, ref.share_no)))
+    return {share.ref for share in shares if share.settled_at_ms is None}
 
 
 def _transfer(share: ShareFate, now_ms: int) -> Transfer:
@@ -106,40 +179,35 @@ def _transfer(share: ShareFate, now_ms: int) -> Transfer:
         msg = f"claimed share {share.share_no} of {share.packet_id} has no taker"
         raise InvariantViolated(msg)
     return Transfer(
-        transfer_id=f"settle:{share.packet_id}:{share.share_no}",
+        transfer_id=settle_id(share.packet_id, share.share_no),
         kind=TransferKind.SETTLE,
-        debit=escrow_account(share.packet_id),
+        debit=packet_account(share.packet_id),
         credit=user_account(share.taker.user_id),
         amount_fen=share.amount_fen,
         at_ms=now_ms,
+        placed_at_ms=share.decided_at_ms,
     )
 
 
-def _emptied(sent: Iterable[Packet], ledger: Ledger) -> list[Packet]:
-    """Return the packets whose escrow is empty, but for those of which that is known."""
-    asked = {
-        escrow_account(packet.packet_id): packet for packet in sent if packet.emptied_at_ms is None
-    }
-    empty = ledger.list_empty(list(asked))
-    return [packet for escrow, packet in asked.items() if escrow in empty]
-
-
-def _note_emptied(packet: Packet, packets: Packets) -> None:
-    """Note who was luckiest and when the last share went, once all are taken and paid."""
-    shares = packets.list_shares(packet.packet_id)
-    claims = [share for share in shares if share.fate is Fate.CLAIMED]
-    if len(claims) != packet.terms.count:
-        return
-    best = luckiest(claims)
-    if best and packet.kind is Kind.LUCKY:
-        packets.mark_luckiest(best)
-    packets.mark_emptied(packet.packet_id, max(share.decided_at_ms for share in claims))
-
-
-def _note_large_emptied(packet: Packet, latest: Iterable[ShareFate], packets: Packets) -> None:
-    """Note that all are taken, as of the *latest* ones paid; the sweep finds the luckiest."""
-    # The escrow was empty before this is read: what was not refunded by now never will be.
-    for now in packets.list_packets([packet.packet_id]):
-        if now.refunded_fen == 0:
-            at_ms = max(share.decided_at_ms for share in latest if share.packet_id == now.packet_id)
-            packets.mark_emptied(now.packet_id, at_ms)
+def _end_packet(
+    share: ShareFate,
+    packet: Packet,
+    *,
+    ledger: Ledger,
+    packets: Packets,
+    pages: Pages,
+    payouts: PayoutQueue,
+    clock: Clock,
+    journal: Journal,
+) -> None:
+    """Close the packet whose last claim is settled, or ask again soon; the claim itself is paid."""
+    try:
+        if close_emptied(
+            packet, share.share_no, ledger=ledger, packets=packets, pages=pages, clock=clock
+        ):
+            packets.mark_done(share)
+        elif clock.now_ms() - share.decided_at_ms < ASKED_AGAIN_MS:
+            payouts.put([share.ref], delay_s=ASK_AGAIN_S)
+    except RedPacketError as error:
+        # The claim stays in the sweep's list until the packet is closed.
+        journal.failure("packet_not_closed", error, packet_id=share.packet_id)

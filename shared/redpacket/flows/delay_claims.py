@@ -1,15 +1,18 @@
-"""Keep claims that arrive while payouts are off: queued anew, and so with all their receives."""
+"""Delay claims that arrive while payouts are off: queued anew, and so with all their receives."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from redpacket.domain.claim import ShareRef
-from redpacket.ports import Journal, PausedPayouts
+from redpacket.ports import Journal, PayoutQueue
+
+_DELAY_S = 60
+"""How long a claim waits that came while payouts are off: a message a minute costs little."""
 
 
-def put_off_claims(
-    refs: Iterable[ShareRef], *, payouts: PausedPayouts, journal: Journal
+def delay_claims(
+    refs: Iterable[ShareRef], *, payouts: PayoutQueue, journal: Journal
 ) -> set[ShareRef]:
     """Queue *refs* for later and return the empty set: none of them failed.
 
@@ -17,6 +20,6 @@ def put_off_claims(
     twice and settled once.
     """
     waiting = list(dict.fromkeys(refs))
-    payouts.put_off(waiting)
+    payouts.put(waiting, delay_s=_DELAY_S)
     journal.event("payouts_paused", claim_count=len(waiting))
     return set()

@@ -1,0 +1,175 @@
+"""I1 between fates and books: each fate that moved money has its entry, and each entry its fate.
+
+The sender's entry is the record of a packet that the functions of the crowd can't write: it names
+the total and the commitment. The same holds for a taker's entry, and for receipts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from redpacket.domain.checks import Difference, PacketFacts
+from redpacket.domain.claim import Fate, ShareFate
+from redpacket.domain.ledger import (
+    Entry,
+    Receipt,
+    TransferKind,
+    YearSums,
+    packet_account,
+    refund_id,
+    send_id,
+    settle_id,
+    user_account,
+)
+from redpacket.domain.packet import Packet
+
+
+def expected_entries(facts: PacketFacts) -> list[Entry]:
+    """Return the entries that a packet's row and fates say there are."""
+    return [_sent(facts.packet), *_settled(facts.shares), *_refunded(facts)]
+
+
+def expected_receipts(facts: PacketFacts) -> list[Receipt]:
+    """Return the receipts that a packet's fates say there are."""
+    sender = user_account(facts.packet.sender.user_id)
+    return [
+        Receipt(share.packet_id, share.share_no, account, share.amount_fen, at_ms)
+        for share in facts.shares
+        for account, at_ms in [_receiver(share, sender)]
+        if at_ms
+    ]
+
+
+def check_postings(facts: PacketFacts, posted: Iterable[Entry]) -> list[Difference]:
+    """I1: *posted*, all entries whose other side is the packet, are those that it should have."""
+    wanted = {_name(entry): entry for entry in expected_entries(facts)}
+    found = Counter(posted)
+    by_name = {_name(entry): entry for entry in found}
+    differences = [
+        Difference(
+            "I1", facts.packet.packet_id, f"entry {name} of {account}", _text(one), _text(other)
+        )
+        for name, account in sorted(wanted.keys() | by_name.keys())
+        if (one := wanted.get((name, account))) != (other := by_name.get((name, account)))
+    ]
+    twice = [entry for entry, times in found.items() if times > 1]
+    return differences + [
+        Difference("I1", facts.packet.packet_id, f"entries {entry.transfer_id}", 1, found[entry])
+        for entry in twice
+    ]
+
+
+def check_receipts(facts: PacketFacts, receipts: Sequence[Receipt]) -> list[Difference]:
+    """I2: every share that was paid or refunded has its receipt, and no other share has one."""
+    wanted = {receipt.share_no: receipt for receipt in expected_receipts(facts)}
+    found = {receipt.share_no: receipt for receipt in receipts}
+    return [
+        Difference(
+            "I2",
+            facts.packet.packet_id,
+            f"receipt of share {share_no}",
+            str(wanted.get(share_no)),
+            str(found.get(share_no)),
+        )
+        for share_no in sorted(wanted.keys() | found.keys())
+        if wanted.get(share_no) != found.get(share_no)
+    ]
+
+
+def check_known_packets(entries: Iterable[Entry], packet_ids: Iterable[str]) -> list[Difference]:
+    """I1: an entry whose other side is a packet names one that exists."""
+    known = {packet_account(packet_id) for packet_id in packet_ids}
+    return [
+        Difference(
+            "I1", entry.counterparty, "entry of a packet that does not exist", 0, entry.amount_fen
+        )
+        for entry in entries
+        if entry.counterparty.startswith(packet_account("")) and entry.counterparty not in known
+    ]
+
+
+def check_year_sums(
+    sums: Mapping[str, YearSums], entries: Iterable[Entry], packets: Iterable[PacketFacts]
+) -> list[Difference]:
+    """I1: the sums that are kept with a balance, over all years, are those of its entries."""
+    wanted: dict[str, Counter[str]] = defaultdict(Counter)
+    for entry in entries:
+        if entry.kind is TransferKind.SEND:
+            wanted[entry.account].update(sent_fen=-entry.amount_fen, sent_count=1)
+        elif entry.kind is TransferKind.SETTLE:
+            wanted[entry.account].update(received_fen=entry.amount_fen, received_count=1)
+    for facts in packets:
+        end = facts.packet.end
+        if end and end.luckiest and facts.packet.has_luckiest:
+            wanted[user_account(end.luckiest.user_id)].update(luckiest_count=1)
+    return [
+        Difference("I1", account, "sums of the years", str(expected), str(kept))
+        for account in sorted(wanted.keys() | sums.keys())
+        for expected in [YearSums(**wanted[account])]
+        if (kept := sums.get(account, YearSums())) != expected
+    ]
+
+
+def _sent(packet: Packet) -> Entry:
+    return Entry(
+        account=user_account(packet.sender.user_id),
+        transfer_id=send_id(packet.packet_id),
+        kind=TransferKind.SEND,
+        amount_fen=-packet.terms.total_fen,
+        counterparty=packet_account(packet.packet_id),
+        at_ms=packet.created_at_ms,
+        commitment=packet.terms.commitment,
+    )
+
+
+def _settled(shares: Iterable[ShareFate]) -> list[Entry]:
+    return [
+        Entry(
+            account=user_account(share.taker.user_id if share.taker else ""),
+            transfer_id=settle_id(share.packet_id, share.share_no),
+            kind=TransferKind.SETTLE,
+            amount_fen=share.amount_fen,
+            counterparty=packet_account(share.packet_id),
+            at_ms=share.settled_at_ms,
+            placed_at_ms=share.decided_at_ms,
+        )
+        for share in shares
+        if share.fate is Fate.CLAIMED and share.settled_at_ms is not None
+    ]
+
+
+def _refunded(facts: PacketFacts) -> list[Entry]:
+    packet = facts.packet
+    chunk_fen: Counter[tuple[int, int]] = Counter()
+    for share in facts.shares:
+        if share.fate is Fate.REFUNDED:
+            chunk_fen[share.refund_no, share.decided_at_ms] += share.amount_fen
+    return [
+        Entry(
+            account=user_account(packet.sender.user_id),
+            transfer_id=refund_id(packet.packet_id, first_no),
+            kind=TransferKind.REFUND,
+            amount_fen=fen,
+            counterparty=packet_account(packet.packet_id),
+            at_ms=at_ms,
+        )
+        for (first_no, at_ms), fen in sorted(chunk_fen.items())
+    ]
+
+
+def _receiver(share: ShareFate, sender: str) -> tuple[str, int]:
+    """Return who got the money, and when; 0 where it has not moved."""
+    if share.fate is Fate.REFUNDED:
+        return sender, share.decided_at_ms
+    return user_account(share.taker.user_id if share.taker else ""), share.settled_at_ms or 0
+
+
+def _name(entry: Entry) -> tuple[str, str]:
+    return entry.transfer_id, entry.account
+
+
+def _text(entry: Entry | None) -> str:
+    if entry is None:
+        return "none"
+    return f"{entry.amount_fen} fen at {entry.at_ms} {entry.commitment}".rstrip()
