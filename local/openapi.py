@@ -20,7 +20,8 @@ from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
 import redpacket
 from local import places
-from redpacket.adapters.dynamo_ledger import ENTRY_CURSOR
+from redpacket.adapters.books import ENTRY_CURSOR
+from redpacket.adapters.dynamo_packets import SENT_CURSOR
 from redpacket.domain.campaign import CAMPAIGN_ID, CampaignStatus, WhenSoldOut
 from redpacket.domain.ledger import FEN_MAX, TransferKind
 from redpacket.domain.lottery import (
@@ -110,6 +111,7 @@ PERSON: Schema = {
     "nickname": WORD,
     "avatar_url": or_null({"type": "string", "pattern": "^https://"}),
 }
+PUBLIC_PERSON: Schema = {name: PERSON[name] for name in ("nickname", "avatar_url")}
 SHOWN_CLAIM = an_object(
     {
         **PERSON,
@@ -255,8 +257,8 @@ ANSWERS: dict[str, Schema] = {
             "count": SHARE_NO,
             "claimed_count": {
                 **SHARE_COUNT,
-                "description": "Of a packet in parts (its id ends with ~ and their number) only "
-                "what is settled; so are `claimed_fen` and `remaining_count`.",
+                "description": "While a packet of more than 100 shares is open, only what is "
+                "settled; so are `claimed_fen` and `remaining_count`.",
             },
             "claimed_fen": FEN,
             "remaining_count": SHARE_COUNT,
@@ -274,7 +276,36 @@ ANSWERS: dict[str, Schema] = {
             "commitment": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
             "mine": or_null(ref("ShownClaim")),
         },
-        description="A packet with a page of its claims, by share number.",
+        description="A packet with a page of its claims, by share number; of a packet in parts "
+        "by part. A page may have fewer claims than `limit`, and not be the last.",
+    ),
+    "Feed": an_object(
+        {
+            "packet_id": PACKET_ID_TEXT,
+            "status": words(PacketStatus),
+            "kind": words(Kind),
+            "greeting": TEXT,
+            "sender": an_object(PUBLIC_PERSON),
+            "count": SHARE_NO,
+            "claimed_count": SHARE_COUNT,
+            "remaining_count": SHARE_COUNT,
+            "total_fen": SHARE_FEN,
+            "claimed_fen": FEN,
+            "claims": a_list(
+                an_object(
+                    {
+                        **PUBLIC_PERSON,
+                        "amount_fen": SHARE_FEN,
+                        "claimed_at_ms": AT_MS,
+                        "is_luckiest": YES_OR_NO,
+                    }
+                ),
+                maxItems=pages.LIMIT_MAX,
+            ),
+            "emptied_in_ms": or_null(DURATION_MS),
+            "next": CURSOR,
+        },
+        description="A packet as everybody who has its id may see it.",
     ),
     "Proof": an_object(
         {
@@ -478,13 +509,19 @@ PARAMETERS: dict[str, Schema] = {
         "name": "cursor",
         "in": "query",
         "description": "`next` of the page before.",
-        "schema": an_integer(0, pages.CURSOR_MAX),
+        "schema": {"type": "string", "pattern": pages.CLAIM_CURSOR},
     },
-    "PacketCursor": {
+    "ProofCursor": {
         "name": "cursor",
         "in": "query",
-        "description": "`next` of the page before; any other shows the first page.",
-        "schema": TEXT,
+        "description": "`next` of the page before.",
+        "schema": an_integer(0, pages.CURSOR_MAX),
+    },
+    "SentCursor": {
+        "name": "cursor",
+        "in": "query",
+        "description": "`next` of the page before.",
+        "schema": {"type": "string", "pattern": f"^{SENT_CURSOR.pattern}$"},
     },
     "TransferCursor": {
         "name": "cursor",
@@ -618,10 +655,18 @@ OPERATIONS: dict[str, Operation] = {
         refusals=("packet_not_found", *_LIST),
         is_cached=True,
     ),
+    "GET /packets/{packet_id}/feed": Operation(
+        name="readFeed",
+        answer="Feed",
+        parameters=("PacketId", "ClaimCursor", "Limit", "IfNoneMatch"),
+        refusals=("packet_not_found", *_LIST),
+        is_cached=True,
+        is_public=True,
+    ),
     "GET /packets/{packet_id}/proof": Operation(
         name="readProof",
         answer="Proof",
-        parameters=("PacketId", "ClaimCursor", "ProofLimit"),
+        parameters=("PacketId", "ProofCursor", "ProofLimit"),
         refusals=("packet_not_found", "proof_not_ready", *_LIST),
     ),
     "GET /me": Operation(name="readMe", answer="Me", refusals=("unavailable",)),
@@ -632,10 +677,13 @@ OPERATIONS: dict[str, Operation] = {
         refusals=("invalid_request", "unavailable"),
     ),
     "GET /me/sent": Operation(
-        name="readSent", answer="Sent", parameters=("Year", "PacketCursor"), refusals=_LIST
+        name="readSent", answer="Sent", parameters=("Year", "SentCursor"), refusals=_LIST
     ),
     "GET /me/received": Operation(
-        name="readReceived", answer="Received", parameters=("Year", "PacketCursor"), refusals=_LIST
+        name="readReceived",
+        answer="Received",
+        parameters=("Year", "TransferCursor"),
+        refusals=_LIST,
     ),
     "GET /me/transfers": Operation(
         name="readTransfers",

@@ -12,6 +12,12 @@ def read_packet(request: HttpRequest) -> HttpAnswer:
     return pages.record_page(request)
 
 
+@handler.route("GET /packets/{packet_id}/feed")
+def read_feed(request: HttpRequest) -> HttpAnswer:
+    """Show a packet to everybody who has its id."""
+    return pages.feed_page(request)
+
+
 @handler.route("GET /packets/{packet_id}/proof")
 def read_proof(request: HttpRequest) -> HttpAnswer:
     """Reveal the seed of a packet that has ended, and every amount."""

@@ -420,9 +420,7 @@ class Ledger(Protocol):
         Then none is credited: they have changed, or others hold a row of theirs all the time.
         """
 
-    def refund(
-        self, packet: Packet, shares: Sequence[ShareFate], transfer: Transfer, now_ms: int
-    ) -> bool:
+    def refund(self, shares: Sequence[ShareFate], transfer: Transfer, now_ms: int) -> bool:
         """Give shares the fate "refunded" and their sum to the sender, in one transaction.
 
         False, without effect, if one of them has a fate by now.

@@ -415,7 +415,10 @@ def test_a_preheat_of_no_campaign_is_refused(office: Office) -> None:
 def test_a_packet_that_vanished_stops_a_preheat_loudly(office: Office) -> None:
     campaign = office.made()
     packet = office.town.send("operator", campaign=campaign)
-    del office.town.dynamo.tables["packets"][f"packet#{packet.packet_id}", "packet"]
+    key = f"packet#{packet.packet_id}", "packet"
+    row = office.town.dynamo.tables["packets"].pop(key)
 
     with pytest.raises(InvariantViolated):
         office.preheat(campaign)
+
+    office.town.dynamo.tables["packets"][key] = row

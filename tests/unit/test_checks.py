@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -22,8 +23,9 @@ from redpacket.domain.checks import (
     check_takers,
     check_told,
 )
-from redpacket.domain.claim import ShareFate, Taker
-from redpacket.domain.ledger import DEPOSITS, Entry, TransferKind, entries
+from redpacket.domain.claim import ShareFate, Taker, taker_of
+from redpacket.domain.closing import find_end
+from redpacket.domain.ledger import DEPOSITS, Entry, Transfer, TransferKind, entries
 from redpacket.domain.packet import PacketStatus, Rules
 from tests.builders import NOW_MS, a_claim, a_funding, a_packet, a_refund
 
@@ -32,8 +34,7 @@ SHARES = [
     a_claim(PACKET, 1, "ann", settled_at_ms=NOW_MS + 900),
     a_claim(PACKET, 2, "bob"),
 ]
-ESCROW_FEN = 1000 - SHARES[0].amount_fen
-FACTS = PacketFacts(PACKET, SHARES, ESCROW_FEN)
+FACTS = PacketFacts(PACKET, SHARES)
 
 
 def _closed() -> PacketFacts:
@@ -42,9 +43,8 @@ def _closed() -> PacketFacts:
         a_refund(PACKET, 3),
         a_refund(PACKET, 4),
     ]
-    refunded = sum(share.amount_fen for share in shares[2:])
-    packet = replace(PACKET, status=PacketStatus.CLOSED, refunded_fen=refunded)
-    return PacketFacts(packet, shares, 0)
+    end = find_end(shares, 4)
+    return PacketFacts(replace(PACKET, status=PacketStatus.CLOSED, end=end), shares)
 
 
 def test_a_packet_in_order_has_no_differences() -> None:
@@ -53,16 +53,17 @@ def test_a_packet_in_order_has_no_differences() -> None:
 
 
 def test_conservation_finds_a_planted_fen() -> None:
-    balances = {DEPOSITS: -1000, "user:ann": 400, "escrow:p": 600}
-    assert check_conservation(balances) == []
+    balances = {DEPOSITS: -1000, "user:ann": 400}
+    assert check_conservation(balances, 600) == []
 
-    (found,) = check_conservation({**balances, "user:ann": 401})
+    (found,) = check_conservation({**balances, "user:ann": 401}, 600)
 
     assert (found.rule, found.expected, found.actual) == ("I1", 1000, 1001)
 
 
 def test_entries_find_a_balance_that_drifted_and_a_transfer_with_one_side() -> None:
-    debit, credit = entries(a_funding(PACKET))
+    deposit = Transfer("deposit:1", TransferKind.DEPOSIT, DEPOSITS, "user:ann", 1000, NOW_MS)
+    debit, credit = entries(deposit)
     balances = {debit.account: -1000, credit.account: 1000}
     assert check_entries(balances, [debit, credit]) == []
 
@@ -73,29 +74,46 @@ def test_entries_find_a_balance_that_drifted_and_a_transfer_with_one_side() -> N
     assert [found.subject for found in one_sided] == [debit.transfer_id]
 
 
-@pytest.mark.parametrize("planted_fen", [-1, 1])
-def test_the_packet_total_finds_a_planted_fen(planted_fen: int) -> None:
-    (found,) = check_packet_total(replace(FACTS, escrow_fen=ESCROW_FEN + planted_fen))
+def test_a_packet_has_one_side_of_its_transfers_in_books() -> None:
+    (sent,) = entries(a_funding(PACKET))
 
-    assert (found.rule, found.expected, found.actual) == ("I2", 1000, 1000 + planted_fen)
+    assert (sent.account, sent.amount_fen, sent.commitment) == (
+        "user:sender",
+        -1000,
+        PACKET.terms.commitment,
+    )
+    assert check_entries({"user:sender": -1000}, [sent]) == []
 
 
-def test_a_closed_packet_has_no_escrow_and_every_fate() -> None:
+def test_more_than_the_total_that_left_a_packet_is_found() -> None:
+    over = replace(SHARES[0], amount_fen=1001)
+
+    (found,) = check_packet_total(replace(FACTS, shares=[over]))
+
+    assert (found.rule, found.expected, found.actual) == ("I2", 1000, 1001)
+
+
+def test_a_closed_packet_has_every_fate_and_every_claim_settled() -> None:
     closed = _closed()
 
-    leftover = check_packet_total(replace(closed, escrow_fen=1))
     missing = check_packet_total(replace(closed, shares=closed.shares[:3]))
+    unsettled = replace(closed.shares[0], settled_at_ms=None)
+    late = check_packet_total(replace(closed, shares=[unsettled, *closed.shares[1:]]))
 
-    assert "escrow once closed" in [found.what for found in leftover]
     assert "shares with a fate once closed" in [found.what for found in missing]
+    assert "unsettled claims once closed" in [found.what for found in late]
 
 
-def test_a_refund_that_the_packet_row_does_not_know_is_found() -> None:
+@pytest.mark.parametrize("field", ["refunded_fen", "claimed_fen"])
+def test_sums_that_the_packet_row_does_not_have_are_found(field: str) -> None:
     closed = _closed()
+    assert closed.packet.end
+    changes: Any = {field: 1}
+    end = replace(closed.packet.end, **changes)
 
-    (found,) = check_packet_total(replace(closed, packet=replace(closed.packet, refunded_fen=1)))
+    (found,) = check_packet_total(replace(closed, packet=replace(closed.packet, end=end)))
 
-    assert found.what == "refund on the packet row vs refunded shares"
+    assert "on the packet row" in found.what
 
 
 def test_a_second_fate_and_a_wrong_amount_are_found() -> None:
@@ -116,7 +134,7 @@ def test_a_second_share_of_a_user_is_found() -> None:
 
 def _noted(share: ShareFate) -> Taker:
     assert share.taker
-    return Taker(share.packet_id, share.taker.user_id, share.share_no, share.amount_fen)
+    return taker_of(share)
 
 
 def test_a_claim_without_its_takers_row_is_found() -> None:

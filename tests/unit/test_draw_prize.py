@@ -267,7 +267,7 @@ def test_cash_that_could_not_be_queued_is_queued_by_the_sweep(town: Town) -> Non
     a_cash_lottery(town)
 
     class Away:
-        def put(self, refs: object) -> None:
+        def put(self, refs: object, *, delay_s: int = 0) -> None:
             raise Unavailable(str(refs))
 
     town.payouts = Away()

@@ -124,7 +124,7 @@ def test_a_reason_that_does_not_pass_is_not_tried_again() -> None:
 
 
 def _ledger(client: FakeDynamo) -> DynamoLedger:
-    return DynamoLedger(_dynamo(client), "accounts", "packets")
+    return DynamoLedger(_dynamo(client), "accounts", "packets", "shares")
 
 
 def _deposit(client: FakeDynamo, key: str = "key", body_hash: str = "body") -> None:

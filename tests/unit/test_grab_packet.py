@@ -19,7 +19,7 @@ from tests.town import Town
 
 
 class QueueThatIsAway(FakeQueue):
-    def put(self, refs: Iterable[ShareRef]) -> None:
+    def put(self, refs: Iterable[ShareRef], *, delay_s: int = 0) -> None:
         raise Unavailable("the payout queue does not answer")
 
 

@@ -20,7 +20,7 @@ from redpacket.domain.checks import (
     check_takers,
     check_told_draws,
 )
-from redpacket.domain.claim import Fate, ShareFate, Taker
+from redpacket.domain.claim import Fate, ShareFate, taker_of
 from redpacket.domain.lottery import Draw, PrizeKind
 from redpacket.domain.packet import Person, Rules
 from tests.builders import NOW_MS, a_claim, a_packet, a_prize
@@ -175,18 +175,14 @@ SHARES = [a_claim(PACKET, 1, "ann"), a_claim(PACKET, 2, "ann"), a_claim(PACKET, 
 
 
 def test_a_user_may_have_several_shares_of_a_prizes_packet_and_of_no_other() -> None:
-    facts = PacketFacts(PACKET, SHARES, 264)
+    facts = PacketFacts(PACKET, SHARES)
 
     assert check_once_per_user(facts) == []
     assert len(check_once_per_user(replace(facts, packet=replace(PACKET, rules=Rules())))) == 1
 
 
 def test_each_share_that_a_user_won_has_a_takers_row() -> None:
-    takers = [
-        Taker(share.packet_id, share.taker.user_id, share.share_no, share.amount_fen)
-        for share in SHARES
-        if share.taker
-    ]
+    takers = [taker_of(share) for share in SHARES]
 
     assert check_takers(SHARES, reversed(takers)) == []
     assert len(check_takers(SHARES, takers[1:])) == 1
@@ -195,5 +191,5 @@ def test_each_share_that_a_user_won_has_a_takers_row() -> None:
 
 
 def test_what_was_won_counts_against_no_quota() -> None:
-    assert check_claim_counts([PacketFacts(PACKET, SHARES, 264)], {}) == []
-    assert len(check_claim_counts([PacketFacts(PACKET, SHARES, 264)], {("fair", "ann"): 2})) == 1
+    assert check_claim_counts([PacketFacts(PACKET, SHARES)], {}) == []
+    assert len(check_claim_counts([PacketFacts(PACKET, SHARES)], {("fair", "ann"): 2})) == 1

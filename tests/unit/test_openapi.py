@@ -24,7 +24,7 @@ from redpacket.domain.lottery import (
     PrizeKind,
     PrizeStock,
 )
-from redpacket.domain.packet import PacketStatus, Person
+from redpacket.domain.packet import PacketEnd, PacketStatus, Person
 from redpacket.domain.split import Split, amounts_fen
 from redpacket.domain.switches import Switch, SwitchState
 from redpacket.edge import lottery_views, schemas, views
@@ -38,7 +38,7 @@ from redpacket.flows.read_draws import DrawPage, DrawProof, Lottery
 from redpacket.flows.read_proof import Proof
 from redpacket.flows.read_records import PacketList, Record
 from redpacket.flows.reconcile import Reconciliation
-from redpacket.ports import ListItem, Profile
+from redpacket.ports import Profile
 from tests.builders import NOW_MS, a_campaign, a_claim, a_funding, a_packet
 
 CONTRACT = json.loads(openapi.OPENAPI.read_text(encoding="utf-8"))
@@ -130,7 +130,7 @@ def test_every_object_is_strict(name: str) -> None:
 @pytest.mark.parametrize(("key", "operation"), ROUTES, ids=[key for key, _ in ROUTES])
 def test_a_route_says_who_may_ask(key: str, operation: dict[str, Any]) -> None:
     expected: Any = None
-    if key == "GET /health":
+    if key in {"GET /health", "GET /packets/{packet_id}/feed"}:
         expected = []
     elif "/admin/" in key:
         expected = [{"user": ["hongbao/admin"]}]
@@ -157,13 +157,8 @@ def _record(*, is_closed: bool, is_mine: bool) -> Record:
     first = a_claim(packet, 1, "me")
     second = replace(a_claim(packet, 2, "her"), settled_at_ms=NOW_MS + 9)
     if is_closed:
-        packet = replace(
-            packet,
-            status=PacketStatus.CLOSED,
-            refunded_fen=1,
-            refunded_at_ms=NOW_MS + 5,
-            closed_at_ms=NOW_MS + 6,
-        )
+        end = PacketEnd(claimed_count=2, refunded_count=1, refunded_fen=1, refunded_at_ms=NOW_MS)
+        packet = replace(packet, status=PacketStatus.CLOSED, closed_at_ms=NOW_MS + 6, end=end)
     return Record(
         packet=packet,
         status=packet.status,
@@ -183,6 +178,14 @@ def test_a_record_page_is_of_its_form(*, is_closed: bool, is_mine: bool) -> None
     shown = views.record_view(_record(is_closed=is_closed, is_mine=is_mine), PEOPLE)
 
     assert errors_in("Record", shown) == []
+
+
+@pytest.mark.parametrize("is_closed", [False, True])
+def test_a_feed_is_of_its_form(*, is_closed: bool) -> None:
+    shown = views.feed_view(_record(is_closed=is_closed, is_mine=True), PEOPLE)
+
+    assert errors_in("Feed", shown) == []
+    assert "user_token" not in str(shown)
 
 
 @pytest.mark.parametrize("is_new", [False, True])
@@ -205,8 +208,7 @@ def test_a_users_own_page_is_of_its_form(person: Person) -> None:
 @pytest.mark.parametrize(("name", "amount"), [("Sent", "total_fen"), ("Received", "amount_fen")])
 @pytest.mark.parametrize("status", list(PacketStatus))
 def test_a_list_is_of_its_form(name: str, amount: str, status: PacketStatus) -> None:
-    item = ListItem(a_packet().packet_id, 100, NOW_MS, is_luckiest=True)
-    page = PacketList([(item, status)], 100, 1, 1, item.packet_id)
+    page = PacketList([(a_packet().packet_id, 100, NOW_MS, status)], 100, 1, 1, "a cursor")
 
     assert errors_in(name, views.list_view(page, amount)) == []
     assert errors_in(name, views.list_view(PacketList([], 0, 0, 0, None), amount)) == []

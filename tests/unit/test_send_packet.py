@@ -29,7 +29,7 @@ def test_a_sent_packet_is_funded_and_loaded(town: Town) -> None:
     packet = town.send(total_fen=1000)
 
     assert town.balance_fen("sender") == 0
-    assert town.world().balances_fen[f"escrow:{packet.packet_id}"] == 1000
+    assert [facts.held_fen for facts in town.world().packets] == [1000]
     assert town.memory.grab(packet.packet_id, "ann").share_no == 1
     assert town.packets.list_unloaded(town.clock.now_ms(), 800) == []
 

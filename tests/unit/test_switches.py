@@ -9,8 +9,8 @@ import pytest
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.errors import SwitchedOff, SwitchNotFound, Unavailable
 from redpacket.domain.switches import Switch, SwitchState, switch_named
+from redpacket.flows.delay_claims import delay_claims
 from redpacket.flows.expire_packets import expire_packets
-from redpacket.flows.put_off_claims import put_off_claims
 from redpacket.flows.read_switches import KEPT_MS, KnownSwitches
 from redpacket.flows.repair import requeue_claims
 from redpacket.flows.turn_switch import turn_switch
@@ -19,7 +19,7 @@ from tests.fakes import (
     FakeClock,
     FakeDeliveries,
     FakeJournal,
-    FakePausedPayouts,
+    FakeQueue,
     FakeSwitchCopy,
     FakeSwitchStore,
 )
@@ -254,23 +254,23 @@ def test_a_name_that_is_no_switch_is_not_found() -> None:
 
 
 def test_claims_that_arrive_while_payouts_are_off_are_queued_anew_once_each() -> None:
-    payouts, journal = FakePausedPayouts(), FakeJournal()
+    payouts, journal = FakeQueue(), FakeJournal()
     first, second = ShareRef("p" * 22, 1), ShareRef("p" * 22, 2)
 
-    failed = put_off_claims([first, second, first], payouts=payouts, journal=journal)
+    failed = delay_claims([first, second, first], payouts=payouts, journal=journal)
 
     assert failed == set()
-    assert payouts.put_off_refs == [first, second]
+    assert (payouts.refs, payouts.delays_s) == ([first, second], [60, 60])
     assert journal.events == ["payouts_paused"]
 
 
 def test_claims_that_can_not_be_queued_anew_are_not_acknowledged() -> None:
     class Broken:
-        def put_off(self, refs: object) -> None:
+        def put(self, refs: object, *, delay_s: int = 0) -> None:
             raise Unavailable("the payout queue does not answer")
 
     with pytest.raises(Unavailable):
-        put_off_claims([ShareRef("p" * 22, 1)], payouts=Broken(), journal=FakeJournal())
+        delay_claims([ShareRef("p" * 22, 1)], payouts=Broken(), journal=FakeJournal())
 
 
 def test_while_payouts_are_off_the_sweep_queues_nothing_again(town: Town) -> None:
@@ -298,6 +298,7 @@ def test_while_payouts_are_off_the_sweep_queues_nothing_again(town: Town) -> Non
 def _sweep(town: Town, answers: list[bool]) -> int:
     return expire_packets(
         packets=town.packets,
+        pages=town.pages,
         board=town.board,
         ledger=town.ledger,
         clock=town.clock,
@@ -325,7 +326,7 @@ def test_refunds_that_are_switched_off_stop_between_two_chunks_and_go_on_later(t
     town.send(total_fen=20_000, count=200)
     town.pass_time(LIFE_MS + 1)
 
-    # Asked before the close, the refund, its part, and each chunk of 90 shares.
+    # Asked before the close, the refund, its part, and each chunk of 45 shares.
     refunded_fen = _sweep(town, [True, True, True, True, False])
 
     assert 0 < refunded_fen < 20_000

@@ -58,7 +58,7 @@ def a_proof(terms: Terms, first_no: int = 1, last_no: int | None = None) -> dict
 def a_record(packet: Packet, claims: list[ShareFate]) -> dict[str, Any]:
     record = Record(
         packet=packet,
-        status=status_of(packet, is_emptied=False),
+        status=status_of(packet),
         claims=claims,
         next_no=None,
         claimed_count=len(claims),

@@ -18,7 +18,7 @@ _YEAR_SUMS = ("sent_fen", "sent_count", "received_fen", "received_count", "lucki
 """Attributes of a balance, each with "_" and a year: what `YearSums` adds up."""
 
 # The sort keys of entries. DynamoDB refuses a range that ends before it begins, and a long key.
-_CURSOR = re.compile(r"(entry|claim)#([0-9]{13})#[!-~]{1,200}")
+ENTRY_CURSOR = re.compile(r"(entry|claim)#([0-9]{13})#[!-~]{1,200}")
 _LANES = (keys.ENTRY_PREFIX, keys.CLAIM_PREFIX)
 
 
@@ -69,7 +69,7 @@ class BookPages:
         """Return the newest rows of one range of a book that come after *cursor*."""
         first, last = f"{lane}{_start_ms(year):013d}", f"{lane}{_end_ms(year):013d}"
         if cursor is not None:
-            found = _CURSOR.fullmatch(cursor)
+            found = ENTRY_CURSOR.fullmatch(cursor)
             if not found:
                 raise InvalidRequest(
                     [{"field": "cursor", "message": "is not a valid cursor of this list"}]

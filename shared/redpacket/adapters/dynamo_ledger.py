@@ -1,10 +1,9 @@
-"""Accounts, entries and receipts in AccountsTable, and the transactions that tie them to packets."""
+"""Accounts, entries and receipts, and the transactions that tie them to packets and shares."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from redpacket.adapters import items, keys
 from redpacket.adapters.books import (
@@ -125,20 +124,18 @@ class DynamoLedger:
             return set().union(*(owners[position] for position in conflict.positions))
         return set()
 
-    def refund(
-        self, packet: Packet, shares: Sequence[ShareFate], transfer: Transfer, now_ms: int
-    ) -> bool:
+    def refund(self, shares: Sequence[ShareFate], transfer: Transfer, now_ms: int) -> bool:
         fates = [create(self._shares, items.share_row(share)) for share in shares]  # I3
         receipts = self._receipts(shares, transfer.credit, now_ms)
         return self._try([*fates, *receipts, *self._post([transfer])])
 
     def close(self, packet: Packet, end: PacketEnd, now_ms: int) -> bool:
         row = items.end_row(end)
-        expression = ", ".join(f"{name} = :{name}" for name in row)
+        sums = ", ".join(f"{name} = :{name}" for name in row)
         closed = update(
             self._packets,
             keys.packet(packet.packet_id),
-            f"SET #status = :closed, closed_at_ms = :now_ms, {expression} REMOVE work_pk, work_at_ms",
+            f"SET #status = :closed, closed_at_ms = :now_ms, {sums} REMOVE work_pk, work_at_ms",
             condition=IS_NOT_CLOSED,
             closed=PacketStatus.CLOSED,
             now_ms=now_ms,

@@ -23,7 +23,7 @@ IS_UNLOADED = "is_loaded = :no"
 _KNOWN_MAX = 1_000
 """Packets that a process keeps for what never changes of them: a crowd asks for the same few."""
 
-_SENT_CURSOR = re.compile(r"[0-9]{13}#[!-~]{1,100}")
+SENT_CURSOR = re.compile(r"[0-9]{13}#[!-~]{1,100}")
 
 
 class DynamoPackets(DynamoShares):
@@ -167,7 +167,7 @@ class DynamoPackets(DynamoShares):
             _bound(9999 if year is None else year + 1),
         )
         if cursor is not None:
-            if not _SENT_CURSOR.fullmatch(cursor):
+            if not SENT_CURSOR.fullmatch(cursor):
                 raise InvalidRequest(
                     [{"field": "cursor", "message": "is not a valid cursor of this list"}]
                 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from zlib import crc32
 
 from redpacket.domain.packet import fate_partitions, part_count

@@ -118,7 +118,7 @@ class ShareFate:
 
     *decided_at_ms* is when it was claimed or refunded, *settled_at_ms* when the taker was
     credited. *is_last*: the cache had no other share left when it was claimed, so its settlement
-    tries to close the packet. *refund_no* is the first share of the chunk that it was refunded with.
+    tries to close the packet. *refund_no* is the first share of the chunk of a refunded one.
     """
 
     packet_id: str

@@ -1,4 +1,4 @@
-"""The end of a packet: the sums of its parts once every share has a fate and every claim is paid."""
+"""The end of a packet: its final sums, once every share has a fate and every claim is paid."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Double entry: every transfer debits one side and credits another by the same fen.
 
-A packet is its own escrow: its balance is its total less what its fates settled and refunded, so its
-fates are its book (docs/adr/0017). The other accounts have a balance and entries.
+A packet is its own escrow: its balance is its total less what its fates settled and refunded, so
+its fates are its book (docs/adr/0017). The other accounts have a balance and entries.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ class Entry:
 class Receipt:
     """Proof that a share's money left its packet, once, whatever becomes of the share's row.
 
-    It is written with the settlement or the refund, to a table that no function of the crowd writes.
-    *account* got the money.
+    It is written with the settlement or the refund, to a table that no function of the crowd
+    writes. *account* got the money.
     """
 
     packet_id: str

@@ -133,6 +133,11 @@ class Packet:
     end: PacketEnd | None = None
 
     @property
+    def is_small(self) -> bool:
+        """Tell whether a record page reads all fates of the packet."""
+        return self.terms.count <= SMALL_MAX and not is_cut(self.packet_id)
+
+    @property
     def has_luckiest(self) -> bool:
         """Tell whether one of its takers is the luckiest (手气最佳): equal shares have none."""
         return self.kind is Kind.LUCKY

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import redpacket
-from redpacket.domain.errors import InvalidRequest
+from redpacket.domain.errors import InvalidRequest, PacketNotFound
 from redpacket.domain.ledger import user_account
+from redpacket.domain.packet import Person
 from redpacket.edge import views, wiring
 from redpacket.edge.api import HttpAnswer, HttpRequest
 from redpacket.flows.read_proof import read_proof
-from redpacket.flows.read_records import list_received, list_sent, read_record
+from redpacket.flows.read_records import Record, list_received, list_sent, read_record
 
 LIMIT_DEFAULT = 50
 LIMIT_MAX = 100
 YEAR_FIRST, YEAR_LAST = 2020, 2200
 CURSOR_MAX = 10**7
-"""Over any share number, which is what the cursor of a record page or a proof is."""
+"""Over any share number, which is what the cursor of a proof is."""
+
+CLAIM_CURSOR = "^(p[0-9]{1,2}|[0-9]{1,8})$"
+"""A share number; "p" and a number where a packet in parts goes on with the next partition."""
 
 PROOF_LIMIT_DEFAULT = 10_000
 PROOF_LIMIT_MAX = 100_000
@@ -26,22 +32,48 @@ PROOF_LIMIT_MAX = 100_000
 
 
 def record_page(request: HttpRequest) -> HttpAnswer:
-    """Show a packet with its claims by share number, *limit* of them after *cursor*."""
-    limit = _integer(request, "limit", 1, LIMIT_MAX) or LIMIT_DEFAULT
-    record = read_record(
+    """Show a packet with a page of its claims, *limit* of them after *cursor*."""
+    record = _read(request, request.user)
+    shown = [*_shown(record), request.user]
+    headers = {"cache-control": "private, no-cache"}
+    return _tagged(views.record_view(record, _people(shown)), request, headers)
+
+
+def feed_page(request: HttpRequest) -> HttpAnswer:
+    """Show the same to everybody, without a token: caches at the edge may keep it for a second.
+
+    Raises PacketNotFound, also of packets for some recipients, and of prizes.
+    """
+    record = _read(request, None)
+    rules = record.packet.rules
+    if rules.recipients or rules.prize_id:
+        raise PacketNotFound("no such packet")
+    # A closed packet never changes, but a nickname may have to go.
+    max_age_s = 3600 if record.packet.end else 1
+    headers = {"cache-control": f"public, max-age={max_age_s}"}
+    return _tagged(views.feed_view(record, _people(_shown(record))), request, headers)
+
+
+def _read(request: HttpRequest, viewer: Person | None) -> Record:
+    return read_record(
         request.packet_id,
-        request.user,
+        viewer,
         after_no=_place(request),
-        limit=limit,
+        limit=_integer(request, "limit", 1, LIMIT_MAX) or LIMIT_DEFAULT,
         packets=wiring.packets(),
         pages=wiring.pages(),
     )
-    shown = [record.packet.sender, *(share.taker for share in record.claims if share.taker)]
-    shown += [record.luckiest.taker] if record.luckiest and record.luckiest.taker else []
-    shown += [request.user]
-    profiles = wiring.profiles().list_profiles([person.user_id for person in shown])
-    people = views.People(profiles, wiring.public_tokens())
-    return _tagged(views.record_view(record, people), request)
+
+
+def _shown(record: Record) -> list[Person]:
+    best = record.luckiest
+    takers = [share.taker for share in (*record.claims, *([best] if best else []))]
+    return [record.packet.sender, *(taker for taker in takers if taker)]
+
+
+def _people(shown: Sequence[Person]) -> views.People:
+    profiles = wiring.shown_profiles().list_profiles([person.user_id for person in shown])
+    return views.People(profiles, wiring.public_tokens())
 
 
 def proof_page(request: HttpRequest) -> HttpAnswer:
@@ -93,14 +125,11 @@ def _list_query(request: HttpRequest) -> tuple[str, int | None, str | None]:
 
 
 def _place(request: HttpRequest) -> int:
-    """Read the cursor of a page of claims: a share number, or "p" and a partition's."""
-    text = request.query.get("cursor", "")
-    if not text.startswith("p"):
-        return _integer(request, "cursor", 0, CURSOR_MAX) or 0
-    digits = text[1:]
-    if not (digits.isascii() and digits.isdigit() and len(digits) <= 2):  # noqa: PLR2004 - PARTS_MAX
+    """Read where a page of claims begins: after a share, or, below 0, at a partition."""
+    text = request.query.get("cursor", "0")
+    if not re.fullmatch(CLAIM_CURSOR, text, re.ASCII) or text.endswith("\n"):
         raise InvalidRequest([{"field": "cursor", "message": "is not a valid cursor of this list"}])
-    return -int(digits)
+    return -int(text[1:]) if text.startswith("p") else int(text)
 
 
 def _integer(request: HttpRequest, name: str, low: int, high: int) -> int | None:
@@ -112,10 +141,10 @@ def _integer(request: HttpRequest, name: str, low: int, high: int) -> int | None
     return int(text)
 
 
-def _tagged(body: dict[str, Any], request: HttpRequest) -> HttpAnswer:
+def _tagged(body: dict[str, Any], request: HttpRequest, headers: Mapping[str, str]) -> HttpAnswer:
     """Answer 304 where the caller has this very page already."""
     digest = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:32]
-    headers = {"etag": f'"{digest}"', "cache-control": "private, no-cache"}
+    headers = {"etag": f'"{digest}"', **headers}
     if headers["etag"] in request.headers.get("if-none-match", ""):
         return HttpAnswer(None, status=304, headers=headers)
     return HttpAnswer(body, headers=headers)

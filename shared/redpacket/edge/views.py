@@ -86,6 +86,11 @@ class People:
             "avatar_url": profile.avatar_url if profile else None,
         }
 
+    def public_view(self, person: Person) -> dict[str, Any]:
+        """Show one person to anybody who has a link: without the token that names them."""
+        shown = self.view(person)
+        return {"nickname": shown["nickname"], "avatar_url": shown["avatar_url"]}
+
 
 def record_view(record: Record, people: People) -> dict[str, Any]:
     """Show a record page; *mine* is the viewer's own claim."""
@@ -131,6 +136,35 @@ def record_view(record: Record, people: People) -> dict[str, Any]:
         "next": _place(record.next_no),
         "commitment": packet.terms.commitment,
         "mine": claim(record.mine) if record.mine else None,
+    }
+
+
+def feed_view(record: Record, people: People) -> dict[str, Any]:
+    """Show a packet to everybody: no token of a user, and nothing of a viewer."""
+    packet = record.packet
+    best_no = record.luckiest.share_no if record.luckiest else 0
+    return {
+        "packet_id": packet.packet_id,
+        "status": record.status,
+        "kind": packet.kind,
+        "greeting": packet.greeting,
+        "sender": people.public_view(packet.sender),
+        "count": packet.terms.count,
+        "claimed_count": record.claimed_count,
+        "remaining_count": packet.terms.count - record.claimed_count,
+        "total_fen": packet.terms.total_fen,
+        "claimed_fen": record.claimed_fen,
+        "claims": [
+            {
+                **(people.public_view(share.taker) if share.taker else {}),
+                "amount_fen": share.amount_fen,
+                "claimed_at_ms": share.decided_at_ms,
+                "is_luckiest": share.share_no == best_no,
+            }
+            for share in record.claims
+        ],
+        "emptied_in_ms": record.emptied_in_ms,
+        "next": _place(record.next_no),
     }
 
 

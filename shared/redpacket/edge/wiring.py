@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from redpacket.flows.preheat_campaign import Preheated
     from redpacket.flows.read_draws import DrawPage, DrawProof, Lottery
     from redpacket.flows.read_switches import KnownSwitches
+    from redpacket.flows.recall_profiles import RecalledProfiles
     from redpacket.flows.recall_table import RecalledTables
     from redpacket.flows.reconcile import Reconciliation
     from redpacket.flows.send_packet import SendOrder
@@ -191,6 +192,14 @@ def profiles() -> DynamoProfiles:
     from redpacket.adapters.dynamo_profiles import DynamoProfiles
 
     return DynamoProfiles(_dynamo(), settings.profiles_table())
+
+
+@cache
+def shown_profiles() -> RecalledProfiles:
+    """Return the profiles as this process remembers them, for pages that many people look at."""
+    from redpacket.flows.recall_profiles import RecalledProfiles
+
+    return RecalledProfiles(profiles(), clock=clock)
 
 
 @cache

@@ -1,8 +1,8 @@
 """Audit one packet: the invariants of domain/checks and domain/postings, on strong reads.
 
 Shares are written by the functions of the crowd. So every settled or refunded one is compared with
-the entry and the receipt of its money, which those functions can't write, and the packet row with its
-sender's entry.
+the entry and the receipt of its money, which those functions can't write, and the packet row with
+its sender's entry.
 """
 
 from __future__ import annotations

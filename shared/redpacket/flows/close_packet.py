@@ -26,7 +26,7 @@ from redpacket.ports import Clock, Ledger, Packets, Pages
 def close_emptied(
     packet: Packet, last_no: int, *, ledger: Ledger, packets: Packets, pages: Pages, clock: Clock
 ) -> bool:
-    """Close a packet, or end the part of it, whose last share *last_no* was; tell if that is done."""
+    """Close a packet, or end its part that share *last_no* emptied; tell whether that is done."""
     if packet.status is PacketStatus.CLOSED:
         return True
     part = part_of_share(packet.packet_id, last_no)

@@ -1,8 +1,8 @@
 """Compare fates with books, receipts and takers' rows by keyed sums in buckets.
 
-Each fact adds a number that only itself makes, and the fact that must stand against it takes the same
-number away. A bucket that is not zero at the end holds a difference; its packets are read again. A
-thief who may write shares can't balance a bucket: the key is new in each run.
+Each fact adds a number that only itself makes, and the fact that must stand against it takes the
+same number away. A bucket that is not zero at the end holds a difference; its packets are read
+again. A thief who may write shares can't balance a bucket: the key is new in each run.
 """
 
 from __future__ import annotations

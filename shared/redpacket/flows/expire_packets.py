@@ -228,7 +228,7 @@ class _Closing:
                     for no in chunk
                 ]
                 transfer = _transfer(packet, fates, now_ms)
-                if not ledger.refund(packet, fates, transfer, now_ms):
+                if not ledger.refund(fates, transfer, now_ms):
                     break  # a claim came in between: read again
                 self.refunded_fen += transfer.amount_fen
             else:

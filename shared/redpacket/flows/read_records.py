@@ -1,7 +1,7 @@
 """The record page (红包详情) and the feed, and what a user sent and received.
 
-All from the durable store, by a few rows whatever the size: a closed packet has final pages and sums,
-a small one few fates, and a large one kept sums and a range of fates.
+All from the durable store, by a few rows whatever the size: a closed packet has final pages and
+sums, a small one few fates, and a large one kept sums and a range of fates.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def read_record(
         raise PacketNotFound(msg)
     if packet.end:
         return _read_closed(packet, packet.end, viewer, after_no, limit, packets, pages)
-    if packet.terms.count <= SMALL_MAX:
+    if packet.is_small:
         return _read_small(packet, viewer, after_no, limit, packets)
     return _read_large(packet, viewer, after_no, limit, packets, pages)
 

@@ -174,7 +174,9 @@ class _Run:
             ]
         else:
             found = self._audited(packet_id) + self._strangers(packet_id, book, own)
-        self.result.differences += [one for one in found if one not in self.result.differences]
+        self.result.differences += [
+            one for one in dict.fromkeys(found) if one not in self.result.differences
+        ]
 
     def _strangers(
         self, packet_id: str, book: list[Entry], rows: list[ShareFate | Taker]

@@ -59,7 +59,7 @@ class Accounts:
         return [difference for difference in found if difference.subject == account]
 
     def _half(self, sides: list[Entry]) -> list[Difference]:
-        """Read both books again: the other side may have been written after its page was scanned."""
+        """Read both books again: a side may have been written after its page was scanned."""
         transfer_id = sides[0].transfer_id
         accounts = {account for side in sides for account in (side.account, side.counterparty)}
         total_fen = sum(

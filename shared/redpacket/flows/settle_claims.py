@@ -1,7 +1,7 @@
 """Settle (入账): credit claims to their takers, several transactions side by side.
 
-A claim's transaction holds nothing that other takers share: its fate, its taker's balance and entry.
-The settlement of a packet's last claim closes the packet (flows/close_packet.py).
+A claim's transaction holds nothing that other takers share: its fate, its taker's balance and
+entry. The settlement of a packet's last claim closes the packet (flows/close_packet.py).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from redpacket.domain.ledger import (
     settle_id,
     user_account,
 )
-from redpacket.domain.packet import SMALL_MAX, Packet, PacketStatus
+from redpacket.domain.packet import Packet, PacketStatus
 from redpacket.domain.split import share_amount_fen
 from redpacket.flows.close_packet import close_emptied
 from redpacket.ports import Clock, Journal, Ledger, Packets, Pages, PayoutQueue, Settled
@@ -158,7 +158,7 @@ def _add_settled(
     """Add to the sums of large packets, whose record pages don't read all fates."""
     amounts: dict[str, list[int]] = defaultdict(list)
     for share in paid:
-        if sent[share.packet_id].terms.count > SMALL_MAX:
+        if not sent[share.packet_id].is_small:
             amounts[share.packet_id].append(share.amount_fen)
     for packet_id, amounts_fen in amounts.items():
         try:

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from redpacket.flows.recall_profiles import KEPT_MS, RecalledProfiles
+from redpacket.ports import Profile
+from tests.fakes import FakeClock
+
+
+class _Profiles:
+    """Has a profile of everybody whose id begins with "n", and notes what was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[list[str]] = []
+
+    def list_profiles(self, user_ids: Sequence[str]) -> dict[str, Profile]:
+        self.asked.append(list(user_ids))
+        return {user: Profile(user, user.upper()) for user in user_ids if user.startswith("n")}
+
+    def put(self, profile: Profile) -> None:
+        raise AssertionError(profile)
+
+
+def test_profiles_are_read_once_in_their_time_missing_ones_too() -> None:
+    clock, store = FakeClock(), _Profiles()
+    profiles = RecalledProfiles(store, clock=clock)
+
+    first = profiles.list_profiles(["ned", "ann", "ned"])
+    clock.at_ms += KEPT_MS - 1
+    second = profiles.list_profiles(["ann", "ned", "nan"])
+
+    assert set(first) == {"ned"}
+    assert set(second) == {"ned", "nan"}
+    assert store.asked == [["ned", "ann"], ["nan"]]
+
+
+def test_a_new_nickname_is_shown_after_some_seconds() -> None:
+    clock, store = FakeClock(), _Profiles()
+    profiles = RecalledProfiles(store, clock=clock)
+    profiles.list_profiles(["ned"])
+
+    clock.at_ms += KEPT_MS
+    profiles.list_profiles(["ned"])
+
+    assert store.asked == [["ned"], ["ned"]]
