@@ -121,7 +121,7 @@ def dynamodb(stack: Stack) -> Any:
 @pytest.fixture
 def world(stack: Stack, dynamodb: Any) -> Callable[[], World]:
     """Read the whole ledger as it is now."""
-    names = ("Accounts", "Packets", "Campaigns", "Draws", "Quotas")
+    names = ("Accounts", "Packets", "Shares", "Campaigns", "Draws", "Quotas")
     tables = [stack.outputs[f"{name}Table"] for name in names]
     return lambda: read_world(dynamodb, *tables)
 
