@@ -12,8 +12,6 @@ import json
 from collections.abc import Iterator
 from statistics import median
 
-import redis
-
 from bench.originals import originals
 from bench.rounds import (
     CALLS,
@@ -30,7 +28,7 @@ from bench.rounds import (
 )
 from redpacket.adapters.redis_claims import STATE
 from redpacket.adapters.scripts import read_script
-from tests.faults.servers import some_servers
+from tests.faults.servers import OperatorCache, some_servers
 
 SIZES = (10, 128, 500, 10_000)
 """Of emptied packets. The first two are packed: to find that a user has no share takes a search."""
@@ -60,7 +58,7 @@ def main() -> None:
     print(json.dumps(figures))
 
 
-def _ours(client: redis.Redis) -> Iterator[Contender]:
+def _ours(client: OperatorCache) -> Iterator[Contender]:
     grab = script_call(client, read_script("packet_grab"), 1)
     open_key = loaded(client, 1_000_000)
     yield Contender("ask", of_new_users("HMGET", open_key, STATE), "['O")

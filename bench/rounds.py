@@ -13,6 +13,7 @@ import redis
 
 from redpacket.adapters import keys
 from redpacket.adapters.redis_claims import RedisClaims
+from redpacket.adapters.redis_client import Client
 from tests.builders import a_packet
 from tests.faults.servers import Server
 
@@ -98,7 +99,7 @@ def report_costs(figures: Figures) -> None:
         print(f"{name:24} {spread(costs_us)} us, {ratio(figures, name, 'limit'):.3f} of the limit")
 
 
-def loaded(client: redis.Redis, share_count: int) -> str:
+def loaded(client: Client, share_count: int) -> str:
     """Load a packet that opens at once, and return the key of its hash."""
     now_ms = int(time.time() * 1000)
     packet = a_packet(100 * share_count, share_count, created_at_ms=now_ms)

@@ -33,7 +33,7 @@ def cluster() -> Iterator[Cluster]:
 def client(cluster: Cluster) -> Iterator[ClusterClient]:
     client = _client(cluster.servers[0].port)
     yield client
-    client.disconnect()
+    client.close()
 
 
 def _loaded(board: RedisClaims) -> Packet:
