@@ -35,11 +35,17 @@ class _Loader(yaml.SafeLoader):
 _Loader.add_multi_constructor("!", lambda *_: None)
 
 
+def access_rules() -> list[str]:
+    """Return the rights of the functions' user, as the template gives them."""
+    template: dict[str, Any] = yaml.load(TEMPLATE.read_text(), _Loader)  # noqa: S506 - a SafeLoader
+    rules: list[str] = template["Resources"]["CacheUser"]["Properties"]["AccessString"].split()
+    return rules
+
+
 @pytest.fixture
 def functions(cache: OperatorCache) -> Iterator[ServerClient]:
     """Return a client with the rights of the functions, and no others."""
-    template: dict[str, Any] = yaml.load(TEMPLATE.read_text(), _Loader)  # noqa: S506 - a SafeLoader
-    rules = template["Resources"]["CacheUser"]["Properties"]["AccessString"].split()
+    rules = access_rules()
     cache.execute_command("ACL", "SETUSER", "functions", "nopass", *rules)  # type: ignore[no-untyped-call]
     port = cache.connection_pool.connection_kwargs["port"]
     client = connect(HOST, port, has_tls=False, username="functions", password="any", timeout_s=2)
