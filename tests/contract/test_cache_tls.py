@@ -217,8 +217,10 @@ def test_the_machines_roots_are_read_only_where_amazons_do_not_do(
     monkeypatch.setenv("SSL_CERT_FILE", str(authority.path))
     trust = Trust()
     assert trust.context.cert_store_stats()["x509_ca"] == len(ROOTS_SHA256)
+    usual = ssl.create_default_context()
     assert trust.context.check_hostname
     assert trust.context.verify_mode is ssl.CERT_REQUIRED
+    assert trust.context.verify_flags == usual.verify_flags
 
     widened = [trust.widen(), trust.widen()]
 

@@ -637,8 +637,8 @@ MUTANTS = [
     Mutant(
         "a server of any name is trusted",
         TLS,
-        "ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)",
-        "ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)\n        self.context.check_hostname = False",
+        "(cafile=AMAZON_ROOTS)\n",
+        "(cafile=AMAZON_ROOTS)\n        self.context.check_hostname = False\n",
     ),
     Mutant(
         "a slot that moves is looked for where it was",

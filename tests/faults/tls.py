@@ -49,6 +49,9 @@ class Authority:
             self._unsigned(self._name, self._key)
             .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
             .add_extension(usage, critical=True)
+            .add_extension(
+                x509.SubjectKeyIdentifier.from_public_key(self._key.public_key()), critical=False
+            )
             .sign(self._key, hashes.SHA256())
         )
         self.path = folder / f"{name}.pem"
@@ -63,6 +66,10 @@ class Authority:
         signed = (
             self._unsigned(_name("server"), key)
             .add_extension(x509.SubjectAlternativeName(called), critical=False)
+            .add_extension(
+                x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()),
+                critical=False,
+            )
             .sign(self._key, hashes.SHA256())
         )
         path = self._folder / f"server-{self._serial}.pem"

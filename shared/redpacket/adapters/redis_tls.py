@@ -24,8 +24,8 @@ class Trust:
     """
 
     def __init__(self) -> None:
-        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        self.context.load_verify_locations(AMAZON_ROOTS)
+        # Python's own defaults, strict as they are, but for the roots.
+        self.context = ssl.create_default_context(cafile=AMAZON_ROOTS)
         self._is_wide = False
 
     def widen(self) -> bool:
