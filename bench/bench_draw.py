@@ -14,8 +14,6 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from statistics import median
 
-import redis
-
 from bench.rounds import (
     Call,
     Contender,
@@ -30,7 +28,7 @@ from redpacket.adapters.redis_draws import RedisDraws
 from redpacket.adapters.scripts import read_script
 from redpacket.domain.lottery import POINT_BITS, DrawDay, DrawTable, Prize, PrizeKind
 from tests.builders import a_campaign
-from tests.faults.servers import some_servers
+from tests.faults.servers import OperatorCache, some_servers
 
 HOUR_MS = 3_600_000
 DAY = "20270129"
@@ -53,7 +51,7 @@ def main() -> None:
     print(json.dumps({"limit_rps": round(1e6 / median(costs_us["limit"])), **ratios}))
 
 
-def _draws(client: redis.Redis) -> Iterator[Contender]:
+def _draws(client: OperatorCache) -> Iterator[Contender]:
     source = read_script("draw_prize")
     now_ms = int(time.time() * 1000)
     day = DrawDay(DAY, now_ms - HOUR_MS, now_ms + HOUR_MS)
@@ -83,7 +81,7 @@ def _next_draw(call: Call, point: int, day: DrawDay) -> Callable[[], Call]:
     return next_call
 
 
-def _load(client: redis.Redis, campaign_id: str, size: int, day: DrawDay) -> None:
+def _load(client: OperatorCache, campaign_id: str, size: int, day: DrawDay) -> None:
     campaign = a_campaign(
         campaign_id=campaign_id,
         starts_at_ms=day.starts_at_ms,

@@ -13,8 +13,6 @@ from collections.abc import Iterator
 from functools import partial
 from statistics import median
 
-import redis
-
 from bench.rounds import (
     CALLS,
     ROUNDS,
@@ -27,7 +25,7 @@ from bench.rounds import (
     the_limit,
 )
 from redpacket.adapters.scripts import read_script
-from tests.faults.servers import some_servers
+from tests.faults.servers import OperatorCache, some_servers
 
 SIZES = (10_000, 100_000, 1_000_000)
 FIELDS_PER_CALL = 1_000
@@ -46,7 +44,7 @@ def main() -> None:
     print(json.dumps({**in_us, "growth": round(growth, 3)}))
 
 
-def _claims(client: redis.Redis, size: int) -> Contender:
+def _claims(client: OperatorCache, size: int) -> Contender:
     packets = [_half_claimed(client, size) for _ in range(0, ROUNDS * CALLS, size // 2)]
     grab = script_call(client, read_script("packet_grab"), 1)
     return Contender(str(size), partial(next, _calls(grab, packets, size)), "claimed")
@@ -58,7 +56,7 @@ def _calls(grab: Call, packets: list[str], size: int) -> Iterator[Call]:
             yield (*grab, key, f"user-{number:08d}")
 
 
-def _half_claimed(client: redis.Redis, size: int) -> str:
+def _half_claimed(client: OperatorCache, size: int) -> str:
     key = loaded(client, size)
     for start in range(0, size // 2, FIELDS_PER_CALL):
         numbers = range(start, min(start + FIELDS_PER_CALL, size // 2))

@@ -19,13 +19,11 @@ from functools import partial
 from itertools import count
 from statistics import median
 
-import redis
-
 from bench.rounds import Figures, interleaved, ratio
 from redpacket.adapters.redis_claims import RedisClaims
 from redpacket.domain.split import SEED_BYTES, Split, Terms, amounts_fen, share_amount_fen
 from tests.builders import a_packet, some_terms
-from tests.faults.servers import some_servers
+from tests.faults.servers import OperatorCache, some_servers
 
 ROUNDS = 3
 COUNT = 1_000_000
@@ -126,7 +124,7 @@ def _peak_mb(split: Split) -> float:
     return round(peak / 1e6, 1)
 
 
-def _load(cache: redis.Redis, share_count: int) -> float:
+def _load(cache: OperatorCache, share_count: int) -> float:
     board = RedisClaims(cache)
     packets = [a_packet(terms=_terms(Split.DOUBLE_MEAN, share_count)) for _ in range(LOADS)]
 
@@ -137,7 +135,7 @@ def _load(cache: redis.Redis, share_count: int) -> float:
     return _seconds(load) / LOADS
 
 
-def _push(cache: redis.Redis, amounts: Sequence[int], size: int) -> float:
+def _push(cache: OperatorCache, amounts: Sequence[int], size: int) -> float:
     def push() -> None:
         for some in _cut(amounts, CHUNK):
             pipeline = cache.pipeline(transaction=False)
@@ -149,7 +147,7 @@ def _push(cache: redis.Redis, amounts: Sequence[int], size: int) -> float:
     return _seconds(push)
 
 
-def _pack(cache: redis.Redis, amounts: Sequence[int]) -> float:
+def _pack(cache: OperatorCache, amounts: Sequence[int]) -> float:
     return _seconds(lambda: cache.set("packed", array("I", amounts).tobytes()))
 
 

@@ -48,13 +48,17 @@ return taken
 
 def originals(client: redis.Redis, share_count: int) -> Iterator[Contender]:
     """Fill their lists, and return the calls of new users who get a share each."""
-    shares = (json.dumps({"id": number, "money": 100}) for number in range(share_count))
-    client.rpush("003:left", *shares)
-    seed003 = script_call(client, SEED_003, 3, "003:left", "003:taken", "003:takers")
-    yield Contender("seed003", of_new_users(*seed003), '{"')
+    yield Contender("seed003", of_new_users(*seed_003(client, "003", share_count)), '{"')
     client.rpush("001:left", *([100] * share_count))
     seed001 = script_call(client, SEED_001, 4, "001:left", "001:taken", "001:takers")
     yield Contender("seed001", partial(next, _of_triers(seed001)), '{"')
+
+
+def seed_003(client: redis.Redis, name: str, share_count: int) -> Call:
+    """Fill a list of 003's, and return the call of its script without the user."""
+    shares = (json.dumps({"id": number, "money": 100}) for number in range(share_count))
+    client.rpush(f"{name}:left", *shares)
+    return script_call(client, SEED_003, 3, f"{name}:left", f"{name}:taken", f"{name}:takers")
 
 
 def _of_triers(call: Call) -> Iterator[Call]:

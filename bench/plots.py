@@ -65,8 +65,10 @@ def _claim(axes: Axes, line: Mapping[str, Any]) -> None:
 def _peers(axes: Axes, line: Mapping[str, Any]) -> None:
     names = {
         "script": "one script",
+        "adapter": "adapter",
         "separate": "three commands",
-        "postgres": "PostgreSQL",
+        "postgres_async": "PostgreSQL, async",
+        "postgres": "PostgreSQL, durable",
         "lock": "lock",
         "watch": "WATCH",
     }

@@ -17,26 +17,29 @@ import psycopg
 _CLUSTERS = Path("/usr/lib/postgresql")
 """Debian keeps the server's programs off the PATH, a folder for each version."""
 
+TABLES = {"postgres": "on", "postgres_async": "off"}
+"""A packet each, and whether a claim of it is durable once it is told: synchronous_commit."""
+
 _TABLE = """
-CREATE TABLE shares (share_no int PRIMARY KEY, amount_fen int NOT NULL, user_id text UNIQUE);
-CREATE INDEX shares_left ON shares (share_no) WHERE user_id IS NULL;
-INSERT INTO shares SELECT share_no, 100 FROM generate_series(1, {count}) AS share_no;
-ANALYZE shares;
+CREATE TABLE {table} (share_no int PRIMARY KEY, amount_fen int NOT NULL, user_id text UNIQUE);
+CREATE INDEX {table}_left ON {table} (share_no) WHERE user_id IS NULL;
+INSERT INTO {table} SELECT share_no, 100 FROM generate_series(1, {count}) AS share_no;
+ANALYZE {table};
 """
 
 CLAIM = """
 WITH share AS (
-  SELECT share_no FROM shares WHERE user_id IS NULL
+  SELECT share_no FROM {table} WHERE user_id IS NULL
   ORDER BY share_no LIMIT 1 FOR UPDATE SKIP LOCKED
 )
-UPDATE shares SET user_id = %s FROM share WHERE shares.share_no = share.share_no
+UPDATE {table} SET user_id = %s FROM share WHERE {table}.share_no = share.share_no
 RETURNING amount_fen
 """
 
 
 @contextmanager
 def a_postgres(share_count: int) -> Iterator[str | None]:
-    """Start a server with a packet of as many shares, durable as it comes; yield how to connect.
+    """Start a server with a packet of as many shares in each table; yield how to connect.
 
     None where there is no PostgreSQL.
     """
@@ -58,7 +61,8 @@ def a_postgres(share_count: int) -> Iterator[str | None]:
             try:
                 address = f"host={folder} user=bench dbname=postgres"
                 with _connected(address) as connection:
-                    connection.execute(_TABLE.format(count=share_count))
+                    for table in TABLES:
+                        connection.execute(_TABLE.format(table=table, count=share_count))
                 yield address
             finally:
                 server.send_signal(signal.SIGINT)  # without waiting for those who are connected

@@ -13,6 +13,7 @@ import redis
 
 from redpacket.adapters import keys
 from redpacket.adapters.redis_claims import RedisClaims
+from redpacket.adapters.redis_client import Client
 from tests.builders import a_packet
 from tests.faults.servers import Server
 
@@ -64,6 +65,25 @@ def server_costs_us(
     return interleaved({each.name: partial(run, each) for each in contenders}, rounds)
 
 
+def whole_costs_us(
+    server: Server, runs: Mapping[str, Callable[[str], object]], *, calls: int
+) -> Figures:
+    """Measure all that a user asks of the server, by one call after the other.
+
+    Each call is read and answered by itself, as from a Lambda function: that costs the server more
+    than most commands do.
+    """
+    numbers = count(1)
+
+    def run(ask: Callable[[str], object]) -> float:
+        before_s = cpu_s(server)
+        for _ in range(calls):
+            ask(f"user-{next(numbers):08d}")
+        return (cpu_s(server) - before_s) / calls * 1e6
+
+    return interleaved({name: partial(run, ask) for name, ask in runs.items()})
+
+
 def cpu_s(server: Server) -> float:
     """Return what a server has spent since it began."""
     spent = server.info("cpu")
@@ -98,7 +118,7 @@ def report_costs(figures: Figures) -> None:
         print(f"{name:24} {spread(costs_us)} us, {ratio(figures, name, 'limit'):.3f} of the limit")
 
 
-def loaded(client: redis.Redis, share_count: int) -> str:
+def loaded(client: Client, share_count: int) -> str:
     """Load a packet that opens at once, and return the key of its hash."""
     now_ms = int(time.time() * 1000)
     packet = a_packet(100 * share_count, share_count, created_at_ms=now_ms)

@@ -9,13 +9,14 @@ ARGV[2]  life_ms       how long an admission lasts
 ARGV[3]  admitted_max  how many may hold one at the same time
 
 Returns one string; the first status that applies wins:
-  already_claimed <share_no>  the user has a share, and nothing to open
-  packet_not_loaded           never loaded, or forgotten: load it and ask again
-  packet_emptied              every number is handed out
+  already_claimed <share_no> [last]  the user has a share, and nothing to open
+  packet_not_loaded                  never loaded, or forgotten: load it and ask again
+  packet_emptied                     every number is handed out
   packet_expired
   packet_not_started
-  admitted <until_ms>         also again, with the same end
-  crowded <until_ms>          all places are taken, the first one until then
+  admitted <until_ms>                also again, with the same end
+  crowded <until_ms>                 all places are taken, the first one until then
+"last" follows where the packet is emptied.
 
 Why a script: counting the admitted and adding one must not interleave.
 ]]

@@ -6,12 +6,13 @@ KEYS[1]  packet  HASH  "#" -> state (lib/state), user_id -> share_no  rp:2{<pack
 ARGV[1]  user_id
 
 Returns one string; the first status that applies wins:
-  already_claimed <share_no>  same user again, same number
-  packet_not_loaded           never loaded, or forgotten: load it and ask again
-  packet_emptied              every number is handed out
+  already_claimed <share_no> [last]  same user again, same number
+  packet_not_loaded                  never loaded, or forgotten: load it and ask again
+  packet_emptied                     every number is handed out
   packet_expired
   packet_not_started
-  claimed <share_no>
+  claimed <share_no> [last]
+"last" follows where the packet is emptied.
 
 Why a script: the check for the user and the next number must not interleave.
 What it costs is counted in calls (docs/adr/0002-one-hash-per-packet.md): a winner four, a loser two.
@@ -35,6 +36,7 @@ if redis.call('HSETNX', packet_key, user_id, share_no) == 0 then
 end
 if is_last then
   redis.call('HSET', packet_key, '#', 'E' .. string.sub(state, 2))
+  return 'claimed ' .. share_no .. ' last'
 elseif rest then
   redis.call('HSET', packet_key, '#', state)
 end

@@ -7,12 +7,11 @@ import time
 from collections.abc import Iterator
 
 import pytest
-import redis
 
 from local import places
 from local.ports import HOST, Ports, is_open
 from local.stack import Stack
-from redpacket.adapters.redis_cache import connect
+from tests.faults.servers import OperatorCache
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -43,9 +42,9 @@ def redis_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
 
 
 @pytest.fixture
-def cache(redis_port: int) -> Iterator[redis.Redis]:
-    """A client of an empty cache, as the Lambdas make it."""
-    client = connect(HOST, redis_port, has_tls=False, username="", password="", timeout_s=2)
+def cache(redis_port: int) -> Iterator[OperatorCache]:
+    """A client of an empty cache, for operators and adapters."""
+    client = OperatorCache(redis_port, timeout_s=2)
     client.flushall()
     yield client
     client.close()

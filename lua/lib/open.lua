@@ -1,9 +1,9 @@
 -- Goes on only where the packet is open (lib/state), for *user_id* who may have a share of it already:
--- that is looked up where it matters, since most who come this far have none.
-local function or_owned(refusal)
+-- that is looked up where it matters, since most who come this far have none. *note* follows their number.
+local function or_owned(refusal, note)
   local owned_no = redis.call('HGET', packet_key, user_id)
   if owned_no then
-    return 'already_claimed ' .. owned_no
+    return 'already_claimed ' .. owned_no .. (note or '')
   end
   return refusal
 end
@@ -14,7 +14,7 @@ if not state then
 end
 local letter = string.sub(state, 1, 1)
 if letter == 'E' then
-  return or_owned('packet_emptied')
+  return or_owned('packet_emptied', ' last')
 elseif letter == 'C' then
   return or_owned('packet_expired')
 end

@@ -12,7 +12,6 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-import redis
 
 from redpacket.adapters.redis_claims import RedisClaims
 from redpacket.adapters.scripts import LUA_FOLDER, read_script
@@ -21,6 +20,7 @@ from redpacket.domain.errors import PacketEmptied
 from redpacket.domain.packet import Packet, Rules
 from redpacket.domain.split import Split, amounts_fen
 from tests.builders import a_campaign, a_packet, some_terms
+from tests.faults.servers import OperatorCache
 from tests.town import LIFE_MS, Town
 
 
@@ -33,7 +33,7 @@ def _packet(count: int) -> Packet:
     return a_packet(100 * count, count, created_at_ms=int(time.time() * 1000) - 1_000)
 
 
-def test_check_and_pop_in_separate_commands(cache: redis.Redis) -> None:
+def test_check_and_pop_in_separate_commands(cache: OperatorCache) -> None:
     # The original's way: two taps of one user, both checked before either has written.
     cache.rpush("naive:shares", *range(4))
     taps = [cache.hexists("naive:claims", "ann") for _ in range(2)]
@@ -135,7 +135,7 @@ def test_keys_built_inside_the_script(name: str) -> None:
     assert "redis.pcall" not in script
 
 
-def test_a_stock_reload_that_overwrites(cache: redis.Redis) -> None:
+def test_a_stock_reload_that_overwrites(cache: OperatorCache) -> None:
     board, packet = RedisClaims(cache), _packet(3)
     board.load(packet, [])
     for user in ("ann", "bob"):

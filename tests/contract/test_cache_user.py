@@ -13,6 +13,7 @@ import yaml
 from local.ports import HOST
 from redpacket.adapters.redis_cache import connect
 from redpacket.adapters.redis_claims import RedisClaims
+from redpacket.adapters.redis_client import ServerClient
 from redpacket.adapters.redis_limits import RedisLimits
 from redpacket.adapters.redis_quotas import RedisQuotas
 from redpacket.adapters.redis_switches import RedisSwitches
@@ -22,6 +23,7 @@ from redpacket.domain.packet import Opening, Packet, Rules
 from redpacket.domain.switches import Switch
 from redpacket.ports import SwitchesSeen
 from tests.builders import a_packet
+from tests.faults.servers import OperatorCache
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 
@@ -33,11 +35,17 @@ class _Loader(yaml.SafeLoader):
 _Loader.add_multi_constructor("!", lambda *_: None)
 
 
-@pytest.fixture
-def functions(cache: redis.Redis) -> Iterator[redis.Redis]:
-    """Return a client with the rights of the functions, and no others."""
+def access_rules() -> list[str]:
+    """Return the rights of the functions' user, as the template gives them."""
     template: dict[str, Any] = yaml.load(TEMPLATE.read_text(), _Loader)  # noqa: S506 - a SafeLoader
-    rules = template["Resources"]["CacheUser"]["Properties"]["AccessString"].split()
+    rules: list[str] = template["Resources"]["CacheUser"]["Properties"]["AccessString"].split()
+    return rules
+
+
+@pytest.fixture
+def functions(cache: OperatorCache) -> Iterator[ServerClient]:
+    """Return a client with the rights of the functions, and no others."""
+    rules = access_rules()
     cache.execute_command("ACL", "SETUSER", "functions", "nopass", *rules)  # type: ignore[no-untyped-call]
     port = cache.connection_pool.connection_kwargs["port"]
     client = connect(HOST, port, has_tls=False, username="functions", password="any", timeout_s=2)
@@ -46,12 +54,12 @@ def functions(cache: redis.Redis) -> Iterator[redis.Redis]:
     cache.execute_command("ACL", "DELUSER", "functions")  # type: ignore[no-untyped-call]
 
 
-def _packet(cache: redis.Redis, **changes: Any) -> Packet:
+def _packet(cache: OperatorCache, **changes: Any) -> Packet:
     seconds, _ = cache.time()
     return a_packet(300, 3, created_at_ms=seconds * 1000 - 1000, **changes)
 
 
-def test_it_may_do_all_that_a_packet_needs(cache: redis.Redis, functions: redis.Redis) -> None:
+def test_it_may_do_all_that_a_packet_needs(cache: OperatorCache, functions: ServerClient) -> None:
     board = RedisClaims(functions)
     packet = _packet(cache)
     board.load(packet, [])
@@ -68,7 +76,7 @@ def test_it_may_do_all_that_a_packet_needs(cache: redis.Redis, functions: redis.
     board.close(packet.packet_id)
 
 
-def test_it_may_admit_and_take(cache: redis.Redis, functions: redis.Redis) -> None:
+def test_it_may_admit_and_take(cache: OperatorCache, functions: ServerClient) -> None:
     board = RedisClaims(functions)
     packet = _packet(cache, rules=Rules(opening=Opening.TWO_STEP))
     board.load(packet, [])
@@ -82,7 +90,7 @@ def test_it_may_admit_and_take(cache: redis.Redis, functions: redis.Redis) -> No
     assert board.take(packet.packet_id, "ann", str(packet.terms)).share_no == 1
 
 
-def test_it_may_count_against_a_quota(functions: redis.Redis) -> None:
+def test_it_may_count_against_a_quota(functions: ServerClient) -> None:
     quotas = RedisQuotas(functions)
     quota = Quota("newyear", 2)
 
@@ -91,14 +99,14 @@ def test_it_may_count_against_a_quota(functions: redis.Redis) -> None:
     quotas.release(quota, "ann", "one")
 
 
-def test_it_may_limit_rates(functions: redis.Redis) -> None:
+def test_it_may_limit_rates(functions: ServerClient) -> None:
     limits = RedisLimits(functions)
 
     for _ in range(2):
         assert limits.take(Limit("quick", per_minute=600, burst=3), "ann") == 0
 
 
-def test_it_may_copy_the_switches(functions: redis.Redis) -> None:
+def test_it_may_copy_the_switches(functions: ServerClient) -> None:
     copy = RedisSwitches(functions)
     copy.keep(SwitchesSeen(frozenset({Switch.GRAB})), 1000)
 
@@ -106,12 +114,14 @@ def test_it_may_copy_the_switches(functions: redis.Redis) -> None:
 
 
 @pytest.mark.parametrize("command", [("FLUSHALL",), ("CONFIG", "GET", "*"), ("KEYS", "*")])
-def test_it_may_not_do_what_nobody_needs(functions: redis.Redis, command: tuple[str, ...]) -> None:
+def test_it_may_not_do_what_nobody_needs(functions: ServerClient, command: tuple[str, ...]) -> None:
     with pytest.raises(redis.exceptions.NoPermissionError):
-        functions.execute_command(*command)  # type: ignore[no-untyped-call]
+        functions.ask(*command)
 
 
-def test_what_it_may_not_run_is_a_fault_of_ours(cache: redis.Redis, functions: redis.Redis) -> None:
+def test_what_it_may_not_run_is_a_fault_of_ours(
+    cache: OperatorCache, functions: ServerClient
+) -> None:
     cache.execute_command("ACL", "SETUSER", "functions", "-hmget")  # type: ignore[no-untyped-call]
 
     with pytest.raises(redis.exceptions.NoPermissionError):

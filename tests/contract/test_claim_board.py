@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-import redis
 
 from redpacket.adapters.redis_claims import RedisClaims
 from redpacket.domain.claim import GrabStatus
@@ -17,6 +16,7 @@ from redpacket.flows.try_parts import PartedBoard
 from redpacket.ports import ClaimBoard
 from tests.builders import a_claim, a_packet, a_refund
 from tests.fakes import FakeBoard, FakeClock
+from tests.faults.servers import OperatorCache
 
 
 @pytest.fixture(params=["fake", "redis", "parted"])
@@ -24,7 +24,7 @@ def board(request: pytest.FixtureRequest) -> Iterator[ClaimBoard]:
     if request.param == "fake":
         yield FakeBoard(FakeClock(_now_ms()))
     else:
-        cache: redis.Redis = request.getfixturevalue("cache")
+        cache: OperatorCache = request.getfixturevalue("cache")
         board = RedisClaims(cache)
         yield board if request.param == "redis" else PartedBoard(board, clock=FakeClock())
 
@@ -390,6 +390,48 @@ def test_freeing_the_last_number_reopens_an_emptied_packet(board: ClaimBoard) ->
 
     _pass_time(board, KEPT_MS)
     assert _grab(board, packet, "ann") == ("claimed", 1)
+
+
+def _is_last(board: ClaimBoard, packet: Packet, user_id: str) -> bool:
+    return board.grab(packet.packet_id, user_id).is_last
+
+
+def test_who_has_a_share_of_an_emptied_packet_is_known_to(board: ClaimBoard) -> None:
+    packet = _loaded(board)
+
+    assert [_is_last(board, packet, user) for user in ("ann", "bob", "ann", "cat")] == [
+        *(False, False, False),
+        True,
+    ]
+    assert [_is_last(board, packet, user) for user in ("ann", "cat", "dan")] == [True, True, False]
+
+
+def test_a_closed_packet_is_not_taken_for_an_emptied_one(board: ClaimBoard) -> None:
+    packet = _loaded(board)
+    board.grab(packet.packet_id, "ann")
+    board.close(packet.packet_id)
+
+    assert not _is_last(board, packet, "ann")
+
+
+def test_a_number_that_came_back_is_the_last_one_again(board: ClaimBoard) -> None:
+    packet = _loaded(board, count=1)
+    assert _is_last(board, packet, "ann")
+
+    board.free(packet.packet_id, "ann", 1)
+
+    _pass_time(board, KEPT_MS)
+    assert _is_last(board, packet, "bob")
+
+
+def test_the_last_share_of_a_packet_with_rules_says_so(board: ClaimBoard) -> None:
+    packet = _gated(board, count=2)
+
+    taken = [board.take(packet.packet_id, user, "") for user in ("ann", "bob", "bob", "ann")]
+
+    assert [outcome.is_last for outcome in taken] == [False, True, True, True]
+    assert [outcome.share_no for outcome in taken] == [1, 2, 2, 1]
+    assert _is_last(board, packet, "ann")
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from redis.crc import key_slot
+from redis.exceptions import AskError, MovedError
 
 from local.ports import HOST
 from redpacket.adapters import keys
@@ -16,7 +17,7 @@ from redpacket.domain.errors import CacheAway, Unavailable
 from redpacket.domain.packet import Packet
 from tests.builders import a_packet
 from tests.faults.real_cluster import Cluster
-from tests.faults.servers import some_servers
+from tests.faults.servers import Server, some_servers, wait_for
 
 
 def _client(port: int) -> ClusterClient:
@@ -33,7 +34,7 @@ def cluster() -> Iterator[Cluster]:
 def client(cluster: Cluster) -> Iterator[ClusterClient]:
     client = _client(cluster.servers[0].port)
     yield client
-    client.disconnect()
+    client.close()
 
 
 def _loaded(board: RedisClaims) -> Packet:
@@ -92,3 +93,103 @@ def test_a_slot_that_nobody_serves_is_not_taken_for_a_cluster_that_is_away(
 
     assert not isinstance(refused.value, CacheAway)
     board.close(packet.packet_id)
+
+
+def _a_packet_of_each(cluster: Cluster, board: RedisClaims) -> dict[int, Packet]:
+    """Return a loaded packet for each port that has slots."""
+    found: dict[int, Packet] = {}
+    while len(found) < 2:
+        packet = _loaded(board)
+        slot = key_slot(keys.board(packet.packet_id).encode())
+        found[cluster.owner(slot).port] = packet
+    return found
+
+
+def test_a_client_that_slept_has_lost_every_connection(
+    cluster: Cluster, client: ClusterClient
+) -> None:
+    board = RedisClaims(client)
+    packets = _a_packet_of_each(cluster, board)
+
+    for user_id, packet in zip(("ann", "bob"), packets.values(), strict=True):
+        for server in cluster.servers:
+            server.admin.client_kill_filter(_type="normal", skipme=True)
+        assert board.grab(packet.packet_id, user_id).share_no == 1
+
+
+def test_a_server_that_hangs_is_tried_twice_and_the_others_go_on(
+    cluster: Cluster, client: ClusterClient
+) -> None:
+    board = RedisClaims(client)
+    packets = _a_packet_of_each(cluster, board)
+    hanging = cluster.servers[1]
+    hanging.freeze()
+
+    try:
+        with pytest.raises(CacheAway):
+            board.grab(packets[hanging.port].packet_id, "ann")
+        others = packets[cluster.servers[0].port]
+        assert board.grab(others.packet_id, "ann").share_no == 1
+    finally:
+        hanging.thaw()
+    wait_for(cluster.is_up, "the cluster")
+    assert board.grab(packets[hanging.port].packet_id, "ann").share_no == 1
+
+
+def test_a_replica_that_took_over_is_found_while_its_primary_lives_and_after() -> None:
+    with some_servers() as start:
+        cluster = Cluster(start)
+        primary, _, replica = cluster.servers
+        client = _client(cluster.servers[1].port)
+        board = RedisClaims(client)
+        packet = _a_packet_of_each(cluster, board)[primary.port]
+        board.grab(packet.packet_id, "ann")
+        _ask(replica, "CLUSTER", "REPLICATE", _ask(primary, "CLUSTER", "MYID"))
+        wait_for(lambda: replica.admin.dbsize() == primary.admin.dbsize(), "the replication")
+
+        _ask(replica, "CLUSTER", "FAILOVER", "TAKEOVER")
+        wait_for(lambda: primary.info("replication")["role"] == "slave", "the takeover")
+        assert board.grab(packet.packet_id, "bob").share_no == 2
+        # One that knows only of the primary.
+        late = RedisClaims(_client(cluster.servers[1].port))
+        late.grab(packet.packet_id, "cat")
+        primary.kill()
+
+        assert board.grab(packet.packet_id, "cat").share_no == 3
+        assert late.grab(packet.packet_id, "ann").share_no == 1
+
+
+def _ask(server: Server, *words: str) -> str:
+    return str(server.admin.execute_command(*words))  # type: ignore[no-untyped-call]
+
+
+class _Moving:
+    """A server that sends everybody on, to a port of the same host."""
+
+    def __init__(self) -> None:
+        self.asked: list[bool] = []
+
+    def ask(self, words: tuple[str | int, ...], *, is_asking: bool = False) -> None:
+        self.asked.append(is_asking)
+        raise (AskError if len(self.asked) % 2 else MovedError)("1 :6380")
+
+
+def test_a_cluster_that_sends_everybody_on_is_given_up(
+    client: ClusterClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    board = RedisClaims(client)
+    board.grab("p" * 22, "ann")
+    moving, addresses = _Moving(), []
+
+    def server(address: tuple[str, int]) -> _Moving:
+        addresses.append(address)
+        return moving
+
+    monkeypatch.setattr(client, "_server", server)
+
+    with pytest.raises(Unavailable) as refused:
+        board.grab("p" * 22, "ann")
+
+    assert not isinstance(refused.value, CacheAway)
+    assert moving.asked == [False, True] * 4
+    assert set(addresses[1:]) == {(HOST, 6380)}

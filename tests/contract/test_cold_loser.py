@@ -13,7 +13,6 @@ import time
 from typing import Any
 
 import pytest
-import redis
 
 from local.places import ROOT
 from local.ports import HOST
@@ -23,6 +22,7 @@ from redpacket.adapters.redis_switches import RedisSwitches
 from redpacket.domain.switches import Switch
 from redpacket.ports import SwitchesSeen
 from tests.builders import a_packet
+from tests.faults.servers import OperatorCache
 
 GRAB = """
 import json, runpy, sys
@@ -47,7 +47,7 @@ FLOWS = {
 """What a grab may come to; the other doors' flows are theirs."""
 
 
-def _grab(cache: redis.Redis, packet_id: str) -> tuple[dict[str, Any], list[str]]:
+def _grab(cache: OperatorCache, packet_id: str) -> tuple[dict[str, Any], list[str]]:
     """Return the answer to a grab in a new process, and the modules that it has imported."""
     event = {
         "routeKey": "POST /packets/{packet_id}/grab",
@@ -94,7 +94,7 @@ def _grab(cache: redis.Redis, packet_id: str) -> tuple[dict[str, Any], list[str]
     ids=["all on", "others off", "grabs off"],
 )
 def test_a_cold_loser_imports_nothing_that_losing_does_not_need(
-    cache: redis.Redis, off: frozenset[Switch], code: str
+    cache: OperatorCache, off: frozenset[Switch], code: str
 ) -> None:
     board = RedisClaims(cache)
     packet = a_packet(100, 1, created_at_ms=int(time.time() * 1000) - 1000)

@@ -9,7 +9,6 @@ from itertools import count
 from typing import Any
 
 import pytest
-import redis
 
 from redpacket.adapters.redis_draws import RedisDraws
 from redpacket.domain.campaign import Campaign, CampaignStatus, DrawRules, WhenSoldOut
@@ -28,6 +27,7 @@ from redpacket.domain.lottery import (
 from redpacket.ports import DrawBoard
 from tests.builders import a_campaign
 from tests.fakes import FakeClock, FakeDrawBoard
+from tests.faults.servers import OperatorCache
 
 HOUR_MS = 3_600_000
 LUCK = 2**51
@@ -87,7 +87,7 @@ def lottery(request: pytest.FixtureRequest) -> Lottery:
     if request.param == "fake":
         board = FakeDrawBoard(FakeClock(_now_ms()))
     else:
-        cache: redis.Redis = request.getfixturevalue("cache")
+        cache: OperatorCache = request.getfixturevalue("cache")
         board = RedisDraws(cache)
     return Lottery(board, a_lottery(), a_day(), count(1))
 
@@ -514,7 +514,7 @@ def test_one_of_many_loads(lottery: Lottery) -> None:
 class _Story:
     """Random moves, the same on the fake and on the server."""
 
-    def __init__(self, seed: int, cache: redis.Redis) -> None:
+    def __init__(self, seed: int, cache: OperatorCache) -> None:
         self._random = random.Random(seed)
         self._cache = cache
         self._fake = FakeDrawBoard(FakeClock(_now_ms()))
@@ -594,7 +594,7 @@ class _Story:
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_the_scripts_and_the_fake_tell_one_story(cache: redis.Redis, seed: int) -> None:
+def test_the_scripts_and_the_fake_tell_one_story(cache: OperatorCache, seed: int) -> None:
     story = _Story(seed, cache)
     moves = random.Random(seed)
     story.edit()

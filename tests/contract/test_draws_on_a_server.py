@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
-import redis
 from redis.crc import key_slot
 
 from local.ports import HOST
@@ -34,6 +33,7 @@ from redpacket.domain.lottery import (
     draw_point,
 )
 from tests.builders import a_campaign
+from tests.faults.servers import OperatorCache
 
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
@@ -63,11 +63,11 @@ def _ask(day: DrawDay, user_id: str, draw_id: str, point: int = 0) -> DrawAsk:
     return DrawAsk("spring", user_id, draw_id, day, point)
 
 
-def _keys(cache: redis.Redis) -> list[str]:
+def _keys(cache: OperatorCache) -> list[str]:
     return [str(key) for key in cache.scan_iter()]
 
 
-def test_a_hundred_threads_win_ten_units_once_each(cache: redis.Redis) -> None:
+def test_a_hundred_threads_win_ten_units_once_each(cache: OperatorCache) -> None:
     board, day = RedisDraws(cache), _day()
     board.load(_table(_prize(per_day=10)), day, [])
 
@@ -82,7 +82,7 @@ def test_a_hundred_threads_win_ten_units_once_each(cache: redis.Redis) -> None:
 
 
 def test_one_user_in_a_hundred_threads_makes_as_many_attempts_as_allowed(
-    cache: redis.Redis,
+    cache: OperatorCache,
 ) -> None:
     board, day = RedisDraws(cache), _day()
     rules = DrawRules(attempts_per_user_per_day=7, wins_per_user_per_day=3)
@@ -96,7 +96,7 @@ def test_one_user_in_a_hundred_threads_makes_as_many_attempts_as_allowed(
     assert counted == {"won": 3, "missed": 4, "attempts_exhausted": 93}
 
 
-def test_one_attempt_in_a_hundred_threads_is_decided_once(cache: redis.Redis) -> None:
+def test_one_attempt_in_a_hundred_threads_is_decided_once(cache: OperatorCache) -> None:
     board, day = RedisDraws(cache), _day()
     board.load(_table(_prize()), day, [])
 
@@ -112,7 +112,7 @@ CRITICAL = {1: 6.635, 3: 11.345, 10: 23.209}
 DRAWS = 100_000
 
 
-def _drawn(cache: redis.Redis, day: DrawDay) -> Iterator[str]:
+def _drawn(cache: OperatorCache, day: DrawDay) -> Iterator[str]:
     """Make draws of users who draw once each, and yield the script's answers.
 
     The script itself runs, a thousand times in a call: the client would take most of the time.
@@ -139,7 +139,7 @@ def _drawn(cache: redis.Redis, day: DrawDay) -> Iterator[str]:
     ids=["rare prizes", "no miss", "ten prizes"],
 )
 def test_prizes_fall_by_their_weights(
-    cache: redis.Redis, weights: tuple[int, ...], miss_weight: int
+    cache: OperatorCache, weights: tuple[int, ...], miss_weight: int
 ) -> None:
     prizes = [_prize(f"p{no:02d}", weight, DRAWS) for no, weight in enumerate(weights)]
     # A prize that is out must not change what the others get.
@@ -165,7 +165,7 @@ def test_prizes_fall_by_their_weights(
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_the_script_chooses_as_python_does_to_the_last_bit(cache: redis.Redis, seed: int) -> None:
+def test_the_script_chooses_as_python_does_to_the_last_bit(cache: OperatorCache, seed: int) -> None:
     board, day, pick = RedisDraws(cache), _day(), random.Random(seed)
     largest = pick.choice([3, 1_000, 10**9, 10**14])
     prizes = [_prize(f"p{no:02d}", pick.randint(1, largest), 10**6) for no in range(12)]
@@ -184,7 +184,7 @@ def test_the_script_chooses_as_python_does_to_the_last_bit(cache: redis.Redis, s
     assert set(filter(None, chosen)) == {prize.prize_id for prize in prizes}
 
 
-def test_scripts_survive_a_script_flush(cache: redis.Redis) -> None:
+def test_scripts_survive_a_script_flush(cache: OperatorCache) -> None:
     board, day = RedisDraws(cache), _day()
     ask = _ask(day, "ann", "draw")
 
@@ -201,7 +201,7 @@ def test_scripts_survive_a_script_flush(cache: redis.Redis) -> None:
     assert board.draw(ask).prize_id == "pen"
 
 
-def test_every_key_has_an_end_and_a_slot_with_the_others(cache: redis.Redis) -> None:
+def test_every_key_has_an_end_and_a_slot_with_the_others(cache: OperatorCache) -> None:
     board, day = RedisDraws(cache), _day()
     table = _table(_prize(once_per_user=True))
 
@@ -220,7 +220,7 @@ def test_every_key_has_an_end_and_a_slot_with_the_others(cache: redis.Redis) -> 
 
 
 @pytest.mark.parametrize("first", ["load", "set_player", "mark_winner", "undo"])
-def test_a_key_has_its_end_whatever_makes_it(cache: redis.Redis, first: str) -> None:
+def test_a_key_has_its_end_whatever_makes_it(cache: OperatorCache, first: str) -> None:
     board, day = RedisDraws(cache), _day()
     ask = _ask(day, "ann", "draw")
     table = _table(_prize(per_day=3))
@@ -237,7 +237,7 @@ def test_a_key_has_its_end_whatever_makes_it(cache: redis.Redis, first: str) -> 
     assert len(_keys(cache)) > 1
 
 
-def test_an_edit_that_ends_later_keeps_all_for_longer(cache: redis.Redis) -> None:
+def test_an_edit_that_ends_later_keeps_all_for_longer(cache: OperatorCache) -> None:
     board, day = RedisDraws(cache), _day()
     table = _table(_prize(once_per_user=True))
     board.load(table, day, [])
@@ -250,7 +250,7 @@ def test_an_edit_that_ends_later_keeps_all_for_longer(cache: redis.Redis) -> Non
         assert cache.pexpiretime(key) == ends_at_ms + DAY_MS
 
 
-def test_a_lottery_that_ended_long_ago_is_loaded_for_a_while(cache: redis.Redis) -> None:
+def test_a_lottery_that_ended_long_ago_is_loaded_for_a_while(cache: OperatorCache) -> None:
     board, day = RedisDraws(cache), _day()
 
     board.load(_table(_prize(), starts_at_ms=1, ends_at_ms=2), day, [])
@@ -259,7 +259,7 @@ def test_a_lottery_that_ended_long_ago_is_loaded_for_a_while(cache: redis.Redis)
     assert 0 < cache.pttl(keys.draw_board("spring")) <= 600_000
 
 
-def test_a_day_that_is_lost_alone_is_begun_anew(cache: redis.Redis) -> None:
+def test_a_day_that_is_lost_alone_is_begun_anew(cache: OperatorCache) -> None:
     board, day = RedisDraws(cache), _day()
     board.load(_table(_prize(total=3)), day, [])
     board.draw(_ask(day, "ann", "one"))
@@ -272,7 +272,7 @@ def test_a_day_that_is_lost_alone_is_begun_anew(cache: redis.Redis) -> None:
     assert cache.pttl(keys.draw_day("spring", day.name)) > 0
 
 
-def test_a_board_that_is_lost_alone_goes_by_its_new_table(cache: redis.Redis) -> None:
+def test_a_board_that_is_lost_alone_goes_by_its_new_table(cache: OperatorCache) -> None:
     board, day = RedisDraws(cache), _day()
     board.load(_table(_prize("cup")), day, [])
     assert board.draw(_ask(day, "ann", "one")).odds == "cup:1|0"
@@ -284,7 +284,7 @@ def test_a_board_that_is_lost_alone_goes_by_its_new_table(cache: redis.Redis) ->
     assert board.draw(_ask(day, "ann", "two")).odds == "pen:1|0"
 
 
-def test_a_unit_that_a_lost_board_has_yet_to_issue_is_not_offered_too(cache: redis.Redis) -> None:
+def test_a_unit_that_a_lost_board_has_yet_to_issue_is_not_offered_too(cache: OperatorCache) -> None:
     board, day = RedisDraws(cache), _day()
     table = _table(_prize(total=2))
     board.load(table, day, [])
@@ -299,7 +299,7 @@ def test_a_unit_that_a_lost_board_has_yet_to_issue_is_not_offered_too(cache: red
     assert units == [1, 2, 0]
 
 
-def test_a_full_server_refuses_a_draw_without_using_up_anything(cache: redis.Redis) -> None:
+def test_a_full_server_refuses_a_draw_without_using_up_anything(cache: OperatorCache) -> None:
     board, day = RedisDraws(cache), _day()
     board.load(_table(_prize(total=1)), day, [])
     asks = [_ask(day, "ann", name) for name in ("one", "two")]
@@ -324,7 +324,7 @@ def test_a_server_that_is_away_is_unavailable_and_not_an_error_of_redis() -> Non
         board.draw(_ask(_day(), "ann", "draw"))
 
 
-def test_a_table_of_hundreds_of_prizes_is_drawn_from(cache: redis.Redis) -> None:
+def test_a_table_of_hundreds_of_prizes_is_drawn_from(cache: OperatorCache) -> None:
     board, day = RedisDraws(cache), _day()
     prizes = [_prize(f"prize-{number:03d}", 1_000_000, 1_000_000) for number in range(600)]
     table = _table(*prizes, when_sold_out=WhenSoldOut.MISS, miss_weight=10**12)

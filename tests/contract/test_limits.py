@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import pytest
-import redis
 
 from local.ports import HOST
 from redpacket.adapters import keys
@@ -18,6 +17,7 @@ from redpacket.domain.errors import Unavailable
 from redpacket.domain.limits import Limit
 from redpacket.ports import Clock, Limits
 from tests.fakes import FakeClock, FakeLimits
+from tests.faults.servers import OperatorCache
 
 QUICK = Limit("quick", per_minute=600, burst=3)
 
@@ -47,7 +47,7 @@ def counter(request: pytest.FixtureRequest) -> Iterator[Counter]:
         clock = FakeClock()
         yield Counter(FakeLimits(clock), clock)
     else:
-        cache: redis.Redis = request.getfixturevalue("cache")
+        cache: OperatorCache = request.getfixturevalue("cache")
         yield Counter(RedisLimits(cache), _RealClock())
 
 
@@ -100,7 +100,7 @@ def test_a_rate_that_does_not_divide_a_minute_lets_no_more_through() -> None:
 # ---------------------------------------------------------------- what only a real server shows
 
 
-def test_fifty_at_once_get_no_more_than_the_burst(cache: redis.Redis) -> None:
+def test_fifty_at_once_get_no_more_than_the_burst(cache: OperatorCache) -> None:
     limit = Limit("send", per_minute=1, burst=10)
     limits = RedisLimits(cache)
 
@@ -110,14 +110,14 @@ def test_fifty_at_once_get_no_more_than_the_burst(cache: redis.Redis) -> None:
     assert waits_ms.count(0) == 10
 
 
-def test_a_key_goes_when_it_is_of_no_more_use(cache: redis.Redis) -> None:
+def test_a_key_goes_when_it_is_of_no_more_use(cache: OperatorCache) -> None:
     RedisLimits(cache).take(QUICK, "ann")
 
     assert 0 < cache.pttl(keys.limit("quick", "ann")) <= 100
     assert str(cache.get(keys.limit("quick", "ann"))).isdigit()
 
 
-def test_a_script_that_the_cache_forgot_is_brought_again(cache: redis.Redis) -> None:
+def test_a_script_that_the_cache_forgot_is_brought_again(cache: OperatorCache) -> None:
     limits = RedisLimits(cache)
     limits.take(QUICK, "ann")
     cache.script_flush("SYNC")

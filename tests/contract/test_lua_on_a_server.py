@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-import redis
 
 from local.ports import HOST
 from redpacket.adapters import keys
@@ -20,13 +19,14 @@ from redpacket.domain.errors import CacheAway, Unavailable
 from redpacket.domain.packet import Packet, PacketStatus
 from redpacket.domain.split import Split
 from tests.builders import a_claim, a_packet, some_terms
+from tests.faults.servers import OperatorCache
 
 
 def _packet(count: int) -> Packet:
     return a_packet(100 * count, count, created_at_ms=int(time.time() * 1000) - 1000)
 
 
-def test_a_hundred_threads_share_ten_shares(cache: redis.Redis) -> None:
+def test_a_hundred_threads_share_ten_shares(cache: OperatorCache) -> None:
     board = RedisClaims(cache)
     packet = _packet(10)
     board.load(packet, [])
@@ -44,7 +44,7 @@ def test_a_hundred_threads_share_ten_shares(cache: redis.Redis) -> None:
     }
 
 
-def test_one_user_in_a_hundred_threads_gets_one_share(cache: redis.Redis) -> None:
+def test_one_user_in_a_hundred_threads_gets_one_share(cache: OperatorCache) -> None:
     board = RedisClaims(cache)
     packet = _packet(10)
     board.load(packet, [])
@@ -59,7 +59,7 @@ def test_one_user_in_a_hundred_threads_gets_one_share(cache: redis.Redis) -> Non
 CALLS = ("hmget", "evalsha")
 
 
-def test_the_script_itself_gives_a_user_the_same_number(cache: redis.Redis) -> None:
+def test_the_script_itself_gives_a_user_the_same_number(cache: OperatorCache) -> None:
     board = RedisClaims(cache)
     packet = _packet(10)
     board.load(packet, [])
@@ -70,7 +70,7 @@ def test_the_script_itself_gives_a_user_the_same_number(cache: redis.Redis) -> N
     assert grab(keys=[key], args=["ann"]) == "already_claimed 1"
 
 
-def test_scripts_survive_a_script_flush(cache: redis.Redis) -> None:
+def test_scripts_survive_a_script_flush(cache: OperatorCache) -> None:
     board = RedisClaims(cache)
     packet = _packet(3)
     board.load(packet, [])
@@ -88,7 +88,7 @@ def test_scripts_survive_a_script_flush(cache: redis.Redis) -> None:
     assert board.grab(packet.packet_id, "cat").status == "packet_expired"
 
 
-def test_every_key_has_an_end_a_day_after_the_packets(cache: redis.Redis) -> None:
+def test_every_key_has_an_end_a_day_after_the_packets(cache: OperatorCache) -> None:
     board = RedisClaims(cache)
     packet = _packet(3)
 
@@ -102,7 +102,7 @@ def test_every_key_has_an_end_a_day_after_the_packets(cache: redis.Redis) -> Non
     assert cache.pexpiretime(key) == packet.expires_at_ms + 24 * 3600 * 1000
 
 
-def test_a_load_of_thousands_goes_in_chunks(cache: redis.Redis) -> None:
+def test_a_load_of_thousands_goes_in_chunks(cache: OperatorCache) -> None:
     board = RedisClaims(cache)
     equal = some_terms(500_000, 5_000, split=Split.EQUAL)
     packet = replace(_packet(5_000), terms=equal)
@@ -114,7 +114,7 @@ def test_a_load_of_thousands_goes_in_chunks(cache: redis.Redis) -> None:
     assert board.grab(packet.packet_id, "new").share_no == 2502
 
 
-def test_a_half_done_load_of_thousands_counts_as_not_loaded(cache: redis.Redis) -> None:
+def test_a_half_done_load_of_thousands_counts_as_not_loaded(cache: OperatorCache) -> None:
     board = RedisClaims(cache)
     packet = _packet(5_000)
     # What the first chunk of a load leaves: users, and no state yet.
@@ -124,7 +124,7 @@ def test_a_half_done_load_of_thousands_counts_as_not_loaded(cache: redis.Redis) 
     assert board.grab(packet.packet_id, "user-2").share_no == 2
 
 
-def test_a_full_server_refuses_without_taking_a_share(cache: redis.Redis) -> None:
+def test_a_full_server_refuses_without_taking_a_share(cache: OperatorCache) -> None:
     board = RedisClaims(cache)
     packet = _packet(3)
     board.load(packet, [])
@@ -144,7 +144,7 @@ def test_a_full_server_refuses_without_taking_a_share(cache: redis.Redis) -> Non
     assert board.grab(packet.packet_id, "bob").share_no == 2
 
 
-def test_a_full_server_still_closes_and_corrects(cache: redis.Redis) -> None:
+def test_a_full_server_still_closes_and_corrects(cache: OperatorCache) -> None:
     board = RedisClaims(cache)
     packet = _packet(3)
     board.load(packet, [])
@@ -160,7 +160,7 @@ def test_a_full_server_still_closes_and_corrects(cache: redis.Redis) -> None:
     assert board.grab(packet.packet_id, "bob").status == "packet_expired"
 
 
-def test_a_packet_that_ended_long_ago_is_loaded_for_its_owners(cache: redis.Redis) -> None:
+def test_a_packet_that_ended_long_ago_is_loaded_for_its_owners(cache: OperatorCache) -> None:
     board = RedisClaims(cache)
     week_ms = 7 * 24 * 3600 * 1000
     packet = a_packet(created_at_ms=int(time.time() * 1000) - week_ms)
@@ -173,7 +173,7 @@ def test_a_packet_that_ended_long_ago_is_loaded_for_its_owners(cache: redis.Redi
     assert 0 < cache.pttl(keys.board(packet.packet_id)) <= 600_000
 
 
-def test_a_packet_in_the_layout_of_an_earlier_version_is_loaded_anew(cache: redis.Redis) -> None:
+def test_a_packet_in_the_layout_of_an_earlier_version_is_loaded_anew(cache: OperatorCache) -> None:
     board = RedisClaims(cache)
     packet = _packet(2)
     window = f"{packet.starts_at_ms:013d}{packet.expires_at_ms:013d}0000002"
@@ -188,7 +188,7 @@ def test_a_packet_in_the_layout_of_an_earlier_version_is_loaded_anew(cache: redi
     assert board.holders(packet.packet_id) == {"ann": 1, "bob": 2}
 
 
-def test_a_small_packet_stays_packed(cache: redis.Redis) -> None:
+def test_a_small_packet_stays_packed(cache: OperatorCache) -> None:
     board = RedisClaims(cache)
     packet = _packet(100)
     board.load(packet, [])
@@ -198,7 +198,7 @@ def test_a_small_packet_stays_packed(cache: redis.Redis) -> None:
     assert cache.object("ENCODING", keys.board(packet.packet_id)) == "listpack"
 
 
-def test_a_larger_packet_is_not_searched_for_every_loser(cache: redis.Redis) -> None:
+def test_a_larger_packet_is_not_searched_for_every_loser(cache: OperatorCache) -> None:
     board = RedisClaims(cache)
     packet = _packet(129)
 
@@ -208,7 +208,7 @@ def test_a_larger_packet_is_not_searched_for_every_loser(cache: redis.Redis) -> 
     assert cache.hkeys(keys.board(packet.packet_id)) == ["#", "ann"]
 
 
-def test_a_loaded_packet_takes_little_memory(cache: redis.Redis) -> None:
+def test_a_loaded_packet_takes_little_memory(cache: OperatorCache) -> None:
     board = RedisClaims(cache)
     packet = _packet(10)
 
@@ -218,7 +218,7 @@ def test_a_loaded_packet_takes_little_memory(cache: redis.Redis) -> None:
     assert int(cache.memory_usage(keys.board(packet.packet_id)) or 0) <= 128
 
 
-def test_a_packet_whose_key_has_no_end_hands_out_nothing(cache: redis.Redis) -> None:
+def test_a_packet_whose_key_has_no_end_hands_out_nothing(cache: OperatorCache) -> None:
     board = RedisClaims(cache)
     packet = _packet(10)
     board.load(packet, [])

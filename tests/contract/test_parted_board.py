@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
-import redis
 
 from redpacket.adapters import keys
 from redpacket.adapters.redis_claims import RedisClaims
@@ -27,6 +26,7 @@ from redpacket.flows.try_parts import PartedBoard
 from redpacket.ports import PartBoard
 from tests.builders import a_claim, a_packet, a_packet_id, a_refund
 from tests.fakes import FakeBoard, FakeClock
+from tests.faults.servers import OperatorCache
 
 PARTS = 3
 
@@ -82,7 +82,7 @@ def boards(request: pytest.FixtureRequest) -> Iterator[Boards]:
         memory = FakeBoard(clock)
         yield Boards(memory, lambda board_id: memory.boards.pop(board_id, None), clock)
     else:
-        cache: redis.Redis = request.getfixturevalue("cache")
+        cache: OperatorCache = request.getfixturevalue("cache")
         yield Boards(RedisClaims(cache), lambda board_id: cache.delete(keys.board(board_id)))
 
 
@@ -168,6 +168,21 @@ def test_a_repeat_is_one_read_wherever_the_share_is(boards: Boards) -> None:
         boards.asked.calls.clear()
         assert boards.grab(packet, user_id)[1] == share_no
         assert boards.asked.calls == {"grab": 1}
+
+
+def test_the_last_share_of_each_part_says_so(boards: Boards) -> None:
+    packet = _loaded(boards, count=2 * PARTS)
+    users = [user for part in range(PARTS) for user in _some(packet, part, 2)]
+
+    is_last = [boards.board.grab(packet.packet_id, user).is_last for user in users]
+
+    assert is_last == [False, True] * PARTS
+
+
+def test_who_has_a_share_of_an_emptied_packet_is_known_to_wherever_it_is(boards: Boards) -> None:
+    packet, owned = _emptied_by_one_part(boards)
+
+    assert all(boards.board.grab(packet.packet_id, user_id).is_last for user_id in owned)
 
 
 def test_losers_of_an_emptied_packet_cost_one_read_each(boards: Boards) -> None:
@@ -450,7 +465,7 @@ def test_a_packet_that_is_not_cut_costs_no_call_more(boards: Boards) -> None:
     }
 
 
-def test_a_note_does_not_shorten_a_parts_life(cache: redis.Redis) -> None:
+def test_a_note_does_not_shorten_a_parts_life(cache: OperatorCache) -> None:
     board = PartedBoard(RedisClaims(cache), clock=FakeClock(_now_ms()))
     packet = _packet()
     board.load(packet, [])
@@ -465,7 +480,7 @@ def test_a_note_does_not_shorten_a_parts_life(cache: redis.Redis) -> None:
     assert 0 < int(str(cache.pttl(home))) <= 600_000
 
 
-def test_the_parts_of_a_packet_are_in_slots_of_their_own(cache: redis.Redis) -> None:
+def test_the_parts_of_a_packet_are_in_slots_of_their_own(cache: OperatorCache) -> None:
     packet = _packet(packet_id=a_packet_id(20), count=40)
     PartedBoard(RedisClaims(cache), clock=FakeClock()).load(packet, [])
 

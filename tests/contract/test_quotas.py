@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-import redis
 
 from redpacket.adapters import keys
 from redpacket.adapters.redis_quotas import RedisQuotas
 from redpacket.domain.claim import Quota
 from redpacket.ports import Quotas
 from tests.fakes import FakeQuotas
+from tests.faults.servers import OperatorCache
 
 QUOTA = Quota("newyear", 2)
 
@@ -59,7 +59,7 @@ def test_what_the_ledger_knows_does_not_count_as_a_reservation(quotas: Quotas) -
     assert answers == ["reserved", "reserved", "full"]
 
 
-def test_it_is_forgotten_after_a_day(cache: redis.Redis) -> None:
+def test_it_is_forgotten_after_a_day(cache: OperatorCache) -> None:
     quotas = RedisQuotas(cache)
     quotas.reserve(QUOTA, "ann", "one")
     quotas.reserve(QUOTA, "bob", "one", claimed_count=2)

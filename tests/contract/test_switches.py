@@ -9,7 +9,6 @@ from typing import Any
 
 import boto3
 import pytest
-import redis
 from botocore.exceptions import ClientError
 from moto import mock_aws
 
@@ -26,6 +25,7 @@ from redpacket.domain.switches import Switch, SwitchState
 from redpacket.ports import SwitchCopy, SwitchesSeen, SwitchStore
 from tests.builders import NOW_MS
 from tests.fakes import FakeClock, FakeDynamo, FakeSwitchCopy, FakeSwitchStore
+from tests.faults.servers import OperatorCache
 
 OFF = SwitchState(
     Switch.SEND, is_on=False, reason="维护", changed_at_ms=NOW_MS, changed_by="operator"
@@ -106,7 +106,7 @@ def shared(request: pytest.FixtureRequest) -> Iterator[Copy]:
         clock = FakeClock()
         yield Copy(FakeSwitchCopy(clock), clock.sleep_ms)
     else:
-        cache: redis.Redis = request.getfixturevalue("cache")
+        cache: OperatorCache = request.getfixturevalue("cache")
         yield Copy(RedisSwitches(cache), lambda ms: time.sleep(ms / 1000))
 
 
@@ -134,7 +134,7 @@ def test_what_is_kept_is_found_and_forgotten(shared: Copy, seen: SwitchesSeen) -
     assert shared.copy.find() is None
 
 
-def test_a_switch_that_this_version_does_not_know_is_passed_over(cache: redis.Redis) -> None:
+def test_a_switch_that_this_version_does_not_know_is_passed_over(cache: OperatorCache) -> None:
     cache.set(keys.SWITCH_COPY, "fly,grab")
 
     assert RedisSwitches(cache).find() == SwitchesSeen(frozenset({Switch.GRAB}))

@@ -15,6 +15,7 @@ import time
 from typing import Any
 
 import botocore.session
+import redis
 
 from local.ports import HOST
 from redpacket.adapters.redis_cache import connect
@@ -73,6 +74,7 @@ class Worker:
         self._cache = connect(
             HOST, cache_port, has_tls=False, username="", password="", timeout_s=CACHE_TIMEOUT_S
         )
+        self._usual = redis.Redis(host=HOST, port=cache_port, decode_responses=True)
         session = botocore.session.get_session()
         self._dynamodb = session.create_client("dynamodb")
         self._sqs = session.create_client("sqs")
@@ -110,7 +112,7 @@ class Worker:
         town.clock = WallClock()
         town.clock.at_ms = job["ahead_ms"]
         town.packets, town.ledger = town.adapters(Fused(self._dynamodb, fuse))
-        town.board = RedisClaims(Fused(self._cache, fuse))  # type: ignore[arg-type]
+        town.board = RedisClaims(Fused(self._cache, fuse))
         sqs = Fused(self._sqs, fuse)
         town.payouts = SqsPayouts(lambda: sqs, self._queue_url, town.clock.now_ms)
 
@@ -119,7 +121,7 @@ class Worker:
 
         try:
             if job["do"] == "grab":
-                self._grab(job, town, Fused(self._cache, fuse), tell)
+                self._grab(job, town, Fused(self._usual, fuse), tell)
             elif job["do"] == "settle":
                 self._settle(town, sqs)
             else:

@@ -36,6 +36,9 @@ PRESPLIT = "shared/redpacket/domain/split/presplit.py"
 REPAIR = "shared/redpacket/flows/repair.py"
 CAMPAIGNS = "shared/redpacket/adapters/dynamo_campaigns.py"
 BOARD = "shared/redpacket/adapters/redis_claims.py"
+CLIENT = "shared/redpacket/adapters/redis_client.py"
+CLUSTER = "shared/redpacket/adapters/redis_cluster.py"
+TLS = "shared/redpacket/adapters/redis_tls.py"
 CACHE = "shared/redpacket/adapters/redis_cache.py"
 AWS = "shared/redpacket/adapters/aws_errors.py"
 DYNAMO = "shared/redpacket/adapters/dynamo.py"
@@ -610,20 +613,75 @@ MUTANTS = [
     Mutant(
         "a broken connection looks like an error of ours",
         CACHE,
-        "except (redis.ConnectionError, redis.TimeoutError) as error:",
-        "except redis.AskError as error:",
+        "if isinstance(error, (NoConnection, NoAnswer)):\n",
+        "if isinstance(error, (NoConnection, NoAnswer)):\n        raise error\n    if False:\n",
     ),
     Mutant(
         "a full cache looks like an error of ours",
         CACHE,
-        "except (redis.RedisError, RedisClusterException) as error:",
-        "except redis.AskError as error:",
+        'raise Unavailable("the cache refuses this key for now") from error',
+        "raise error",
     ),
     Mutant(
-        "a cluster of which no node answers is asked for every packet",
-        CACHE,
-        "if isinstance(error.__cause__, (redis.ConnectionError, redis.TimeoutError)):",
-        "if False:",
+        "an answer that comes late is taken for another one",
+        CLIENT,
+        "            connection.disconnect()",
+        "            idle.append(connection)",
+    ),
+    Mutant(
+        "a connection that broke leads to another one that broke",
+        CLIENT,
+        "        self._idle = []\n\n\nclass",
+        "        pass\n\n\nclass",
+    ),
+    Mutant(
+        "a server of any name is trusted",
+        TLS,
+        "(cafile=AMAZON_ROOTS)\n",
+        "(cafile=AMAZON_ROOTS)\n        self.context.check_hostname = False\n",
+    ),
+    Mutant(
+        "a slot that moves is looked for where it was",
+        CLUSTER,
+        "address, is_asking = (moved.host or address[0], moved.port), False",
+        "is_asking = False",
+    ),
+    Mutant(
+        "a slot that is on its way is asked for without saying so",
+        CLUSTER,
+        "(ask.host or address[0], ask.port), True",
+        "(ask.host or address[0], ask.port), False",
+    ),
+    # What a process remembers of an open packet
+    Mutant(
+        "a packet counts as open for a minute",
+        BOARD,
+        "_SEEN_OPEN_S = 0.1",
+        "_SEEN_OPEN_S = 60.0",
+    ),
+    Mutant(
+        "a refusal is told without the marks of the state",
+        BOARD,
+        "            if outcome.share_no is not None:\n",
+        "            if outcome:\n",
+    ),
+    Mutant(
+        "the last share is not known for it",
+        "lua/packet_grab.lua",
+        " .. ' last'",
+        "",
+    ),
+    Mutant(
+        "the owner of a share of an emptied packet is not known for it",
+        BOARD,
+        "is_last=letter == _EMPTIED",
+        "is_last=False",
+    ),
+    Mutant(
+        "who took the last share with the rules met is not known for it",
+        "lua/lib/open.lua",
+        "return or_owned('packet_emptied', ' last')\nelseif",
+        "return or_owned('packet_emptied')\nelseif",
     ),
     # Conditions of draws
     _overwritten("a draw may be written over", "put(self._draws, draw_row(draw)"),

@@ -223,14 +223,14 @@ def _rush(
     *,
     is_naive: bool,
 ) -> None:
-    client = address.client()
+    client, usual = address.client(), address.usual_client()
     try:
         town = RealTown(RedisClaims(client))
         packets = town.send_some(*sizes)
-        crowd = Crowd(town, packets, NaiveBoard(client) if is_naive else None)
+        crowd = Crowd(town, packets, NaiveBoard(usual) if is_naive else None)
         run_crowd(figures, crowd, harm)
     finally:
-        close_quietly(client)
+        close_quietly(client, usual)
 
 
 def run_crowd(figures: Figures, crowd: Crowd, harm: Harm) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import redis
 from redis.crc import key_slot
 
 from local.ports import HOST, Ports
@@ -120,14 +121,21 @@ def _run(figures: Figures, nodes: Cluster, moves: int, *, is_naive: bool) -> Non
         password="",
         timeout_s=CACHE_TIMEOUT_S,
     )
+    usual = redis.RedisCluster(
+        host=HOST,
+        port=nodes.servers[0].port,
+        decode_responses=True,
+        require_full_coverage=False,
+        socket_timeout=CACHE_TIMEOUT_S,
+    )
     try:
         town = RealTown(RedisClaims(client))
         packets = town.send_some(20, 200)
-        crowd = Crowd(town, packets, NaiveBoard(client) if is_naive else None)
+        crowd = Crowd(town, packets, NaiveBoard(usual) if is_naive else None)
         slots = [key_slot(keys.board(packet.packet_id).encode()) for packet in packets]
         run_crowd(figures, crowd, _moving(nodes, slots, moves))
     finally:
-        close_quietly(client)
+        close_quietly(client, usual)
 
 
 def _moving(servers: Cluster, slots: Sequence[int], moves: int) -> Callable[[Crowd, Figures], None]:

@@ -16,7 +16,8 @@ import redis
 from local import places
 from local.ports import HOST, Ports, is_open
 from local.processes import Process, stop_all
-from redpacket.adapters.redis_cache import connect
+from redpacket.adapters.redis_cache import connect, connection_maker
+from redpacket.adapters.redis_client import ServerClient, Word
 
 CACHE_TIMEOUT_S = 0.5
 """As in production."""
@@ -46,9 +47,7 @@ class Server:
         )
         try:
             self.process.wait_until(lambda: is_open(self.port), timeout_s=START_TIMEOUT_S)
-            self.admin = redis.Redis(
-                host=HOST, port=self.port, decode_responses=True, socket_timeout=10
-            )
+            self.admin = OperatorCache(self.port, timeout_s=10)
             self.pid = int(self.info("server")["process_id"])
         except BaseException:
             self.process.stop()
@@ -97,8 +96,15 @@ class Address:
     def __init__(self, server: Server) -> None:
         self.server = server
 
-    def client(self) -> redis.Redis:
+    def client(self) -> ServerClient:
         """Return a client as the Lambdas make it, which asks for the address at each connect."""
+        connect_to = connection_maker(
+            has_tls=False, username="", password="", timeout_s=CACHE_TIMEOUT_S
+        )
+        return ServerClient(lambda: connect_to(HOST, self.server.port))
+
+    def usual_client(self) -> redis.Redis:
+        """Return redis-py's own, for the controls; it asks for the address as well."""
         address = self
 
         class Connection(redis.Connection):
@@ -106,16 +112,34 @@ class Address:
                 self.port = address.server.port
                 return super()._connect()  # type: ignore[no-untyped-call]
 
-        client = connect(
-            HOST,
-            self.server.port,
-            has_tls=False,
-            username="",
-            password="",
-            timeout_s=CACHE_TIMEOUT_S,
-        )
+        client = redis.Redis(host=HOST, decode_responses=True, socket_timeout=CACHE_TIMEOUT_S)
         client.connection_pool.connection_class = Connection
         return client
+
+
+class OperatorCache(redis.Redis):
+    """An operator's client, which may also stand for that of the functions: `ask` is theirs."""
+
+    def __init__(self, port: int, timeout_s: float) -> None:
+        super().__init__(
+            host=HOST,
+            port=port,
+            decode_responses=True,
+            socket_timeout=timeout_s,
+            # Nothing is asked at a connect, so that tests can count what is asked.
+            protocol=2,
+            driver_info=None,
+        )
+        self._functions = connect(
+            HOST, port, has_tls=False, username="", password="", timeout_s=timeout_s
+        )
+
+    def ask(self, *words: Word) -> Any:
+        return self._functions.ask(*words)
+
+    def close(self) -> None:
+        self._functions.close()
+        super().close()
 
 
 def wait_for(is_true: Callable[[], bool], what: str, timeout_s: float = START_TIMEOUT_S) -> None:

@@ -77,8 +77,21 @@ def test_a_missed_target_is_said_at_the_top() -> None:
 def test_what_a_machine_lacks_is_neither_reached_nor_missed() -> None:
     page = report.page(_kept(peers={"script": 1.0, "separate": 0.3, "postgres": None}))
 
-    assert _row(page, "peer: PostgreSQL, SKIP LOCKED") == ["not here", "below 1", ""]
+    assert _row(page, "peer: PostgreSQL, SKIP LOCKED; durable") == ["not here", "below 1", ""]
     assert "Of 1 targets" in page
+
+
+def test_the_best_peer_is_compared_with_the_adapter() -> None:
+    line = {"script": 1.0, "adapter": 0.5, "separate": 0.25, "lock": 0.1, "postgres": None}
+
+    page = report.page(_kept(peers=line))
+
+    assert _row(page, "the fastest of these peers, relative to the adapter") == [
+        "0.5",
+        "below 1",
+        "yes",
+    ]
+    assert _row(page, "the adapter, all that a claim asks; not durable")[-1] == "no"
 
 
 def test_a_bench_that_failed_says_so_and_hides_no_other() -> None:
@@ -143,7 +156,7 @@ def test_every_quoted_figure_is_one_of_its_bench() -> None:
 
 
 def test_the_readme_quotes_only_what_was_measured() -> None:
-    quoted = report.quotes(_kept(claim=CLAIM))
+    quoted = report.quotes(_kept(claim={**CLAIM, "whole_win_over_003": 1.1}))
 
     assert "| A claim in the cache: a loser of an emptied packet | 0.45 | at least 0.5 |" in quoted
     assert quoted.count("\n") == 4

@@ -1,47 +1,36 @@
-"""The connection to Redis or Valkey, how scripts run there, and how its errors become ours."""
+"""What all adapters of the cache share: how they connect, run scripts, and tell of failures."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from functools import partial
+from typing import Any, NoReturn
 
-import redis
-from redis.backoff import ExponentialWithJitterBackoff
-from redis.exceptions import RedisClusterException
-from redis.retry import Retry
+from redis.connection import Connection
+from redis.exceptions import ConnectionError as NoConnection
+from redis.exceptions import NoPermissionError, NoScriptError, ReadOnlyError, RedisError
+from redis.exceptions import TimeoutError as NoAnswer
 
+from redpacket.adapters.redis_client import Client, ConnectTo, ServerClient, Word
 from redpacket.adapters.scripts import read_script
 from redpacket.domain.errors import CacheAway, Unavailable
-
-if TYPE_CHECKING:
-    from redpacket.adapters.redis_cluster import ClusterClient
-
-Client: TypeAlias = "redis.Redis | ClusterClient"
 
 
 def connect(
     host: str, port: int, *, has_tls: bool, username: str, password: str, timeout_s: float
-) -> redis.Redis:
-    """Return a client that has not connected yet.
-
-    Every script may be repeated (the same user gets the same share), so a timeout is retried too,
-    but only once: the user's own retry is as good.
-    """
-    options = connection_options(
+) -> ServerClient:
+    """Return a client that has not connected yet."""
+    connect_to = connection_maker(
         has_tls=has_tls, username=username, password=password, timeout_s=timeout_s
     )
-    return redis.Redis(host=host, port=port, retry=retry_once(), **options)
+    return ServerClient(partial(connect_to, host, port))
 
 
-def connection_options(
-    *, has_tls: bool, username: str, password: str, timeout_s: float
-) -> dict[str, Any]:
-    """Return what a connection to a server is made with, in redis-py's words."""
-    return {
-        "ssl": has_tls,
+def connection_maker(*, has_tls: bool, username: str, password: str, timeout_s: float) -> ConnectTo:
+    """Return what connects to any server in the same way."""
+    options: dict[str, Any] = {
         "username": username or None,
         "password": password or None,
         "protocol": 2,  # one round trip less at connect than RESP3, and nothing of it is used
@@ -51,11 +40,11 @@ def connection_options(
         "socket_connect_timeout": timeout_s,
         "socket_keepalive": True,
     }
+    if has_tls:
+        from redpacket.adapters.redis_tls import TlsConnection, Trust
 
-
-def retry_once() -> Retry:
-    """Return the retry policy; redis-py's own repeats a command ten times."""
-    return Retry(ExponentialWithJitterBackoff(base=0.02, cap=0.1), retries=1)
+        return partial(TlsConnection, trust=Trust(), **options)
+    return partial(Connection, **options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,38 +61,37 @@ class Script:
 
 
 class Cache:
-    """What all adapters of the cache share: one client, scripts by their hash, our errors."""
+    """One client, scripts by their hash, our errors."""
 
     def __init__(self, client: Client) -> None:
-        self.client = client
+        self._client = client
 
-    def run(self, script: Script, key: str | Sequence[str], *args: str | int) -> str:
-        """Run a script on its key or keys; inside `translated`."""
-        keys = [key] if isinstance(key, str) else key
+    def ask(self, *words: Word) -> Any:  # noqa: ANN401 - each command has its own answer
+        """Return the answer to a command. Raises Unavailable."""
         try:
-            answer = self.client.evalsha(script.sha, len(keys), *keys, *args)
-        except redis.exceptions.NoScriptError:
-            # Not SCRIPT LOAD: a cluster's client sends that to all nodes, and one may be away.
-            answer = self.client.eval(script.source, len(keys), *keys, *args)
-        return str(answer)
+            return self._client.ask(*words)
+        except RedisError as error:
+            _raise_ours(error)
 
-    @contextmanager
-    def translated(self) -> Iterator[None]:
-        """Turn the client's errors into Unavailable, but for what doesn't pass by itself."""
+    def run(self, script: Script, key: str | Sequence[str], *args: Word) -> str:
+        """Run a script on its key or keys. Raises Unavailable."""
+        keys = (key,) if isinstance(key, str) else key
         try:
-            yield
-        except redis.exceptions.NoPermissionError:
-            # A command that the cache's user may not run is a fault of ours: 500, and an alarm.
-            raise
-        except redis.ReadOnlyError as error:
-            # A primary that became a replica keeps its connections: find the new one.
-            self.client.connection_pool.disconnect()
-            raise Unavailable("the cache fails over") from error
-        except (redis.ConnectionError, redis.TimeoutError) as error:
-            raise CacheAway("the cache does not answer") from error
-        except (redis.RedisError, RedisClusterException) as error:
-            # redis-py's errors about a cluster as a whole are no RedisError, nor does their type
-            # tell that no node at all was reached.
-            if isinstance(error.__cause__, (redis.ConnectionError, redis.TimeoutError)):
-                raise CacheAway("no node of the cache answers") from error
-            raise Unavailable("the cache refuses this key for now") from error
+            return str(self._client.ask("EVALSHA", script.sha, len(keys), *keys, *args))
+        except NoScriptError:
+            # Not SCRIPT LOAD: that would have to go to the one server which misses it.
+            return str(self.ask("EVAL", script.source, len(keys), *keys, *args))
+        except RedisError as error:
+            _raise_ours(error)
+
+
+def _raise_ours(error: RedisError) -> NoReturn:
+    """Turn redis-py's error into Unavailable, except what doesn't pass by itself."""
+    if isinstance(error, NoPermissionError):
+        # A command that the cache's user may not run is a fault of ours: 500, and an alarm.
+        raise error
+    if isinstance(error, ReadOnlyError):
+        raise Unavailable("the cache fails over") from error
+    if isinstance(error, (NoConnection, NoAnswer)):
+        raise CacheAway("the cache does not answer") from error
+    raise Unavailable("the cache refuses this key for now") from error

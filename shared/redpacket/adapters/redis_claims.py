@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any
+from typing import NamedTuple
 
 from redpacket.adapters import keys
 from redpacket.adapters.packet_state import read_terms, write_head
-from redpacket.adapters.redis_cache import Cache, Client, Script
+from redpacket.adapters.redis_cache import Cache, Script
+from redpacket.adapters.redis_client import Client
 from redpacket.domain.claim import (
     AdmitOutcome,
     AdmitStatus,
@@ -28,7 +29,8 @@ _GATED = "!"
 _FORGETFUL = "?"
 """Follows the terms, and that, of a part whose notes may be lost."""
 
-_REFUSED_BY_LETTER = {"E": GrabStatus.PACKET_EMPTIED, "C": GrabStatus.PACKET_EXPIRED}
+_EMPTIED = "E"
+_REFUSED_BY_LETTER = {_EMPTIED: GrabStatus.PACKET_EMPTIED, "C": GrabStatus.PACKET_EXPIRED}
 
 _KEEP_AFTER_EXPIRY_MS = 24 * 3600 * 1000
 """Latecomers of a day are answered without the ledger; then the key goes, and a load brings it.
@@ -38,6 +40,21 @@ The scripts tell by what is left of the key's life whether the packet has ended 
 
 _PAIRS_PER_LOAD = 1_000
 """ElastiCache Serverless takes 3,999 arguments a script."""
+
+_SEEN_OPEN_S = 0.1
+"""So long after a claim the next one goes to the script at once, which checks everything."""
+
+_SEEN_MAX = 1_000
+"""Packets that a process remembers as open: about 300 KB."""
+
+
+class _Head(NamedTuple):
+    """What a claim's outcome says of its packet; *at_s* is when it handed out a share."""
+
+    terms: str
+    is_gated: bool = False
+    is_certain: bool = True
+    at_s: float = 0.0
 
 
 class RedisClaims(Cache):
@@ -50,45 +67,72 @@ class RedisClaims(Cache):
         self._amend = Script.read("packet_amend")
         self._close = Script.read("packet_close")
         self._admit = Script.read("packet_admit")
+        self._seen_open: dict[str, _Head] = {}
 
     def grab(self, packet_id: str, user_id: str) -> GrabOutcome:
-        key = keys.board(packet_id)
-        with self.translated():
-            # The crowd loses, and one native read is cheaper than any script: ADR 0002.
-            state, owned_no = self.client.hmget(key, [STATE, user_id])
+        now_s = time.monotonic()
+        seen = self._seen_open.get(packet_id)
+        if seen and now_s - seen.at_s < _SEEN_OPEN_S:
+            outcome = self._take(packet_id, user_id, seen)
+            if outcome.share_no is not None:
+                self._note_open(packet_id, seen, outcome, now_s)
+                return outcome
+            # A refusal is told from the state as it is, with its marks.
+            self._seen_open.pop(packet_id, None)
+        # The crowd loses, and one native read is cheaper than any script: ADR 0002.
+        state, owned_no = self.ask("HMGET", keys.board(packet_id), STATE, user_id)
+        letter = str(state)[0] if state else ""
         terms, marks = read_terms(str(state)) if state else ("", "")
         is_gated, is_certain = _GATED in marks, _FORGETFUL not in marks
         if owned_no:
-            return GrabOutcome(GrabStatus.ALREADY_CLAIMED, int(owned_no), terms, is_gated)
+            owned = GrabStatus.ALREADY_CLAIMED
+            return GrabOutcome(owned, int(owned_no), terms, is_gated, is_last=letter == _EMPTIED)
         if not state:
             return GrabOutcome(GrabStatus.PACKET_NOT_LOADED)
-        if refused := _REFUSED_BY_LETTER.get(str(state)[0]):
+        if refused := _REFUSED_BY_LETTER.get(letter):
             return GrabOutcome(refused, None, terms, is_certain=is_certain)
         if is_gated:
             gated = GrabStatus.PACKET_GATED
             return GrabOutcome(gated, None, terms, is_gated, is_certain=is_certain)
-        outcome = self._take(packet_id, user_id, terms, is_gated=False)
-        return outcome if is_certain else replace(outcome, is_certain=False)
+        head = _Head(terms, is_certain=is_certain)
+        outcome = self._take(packet_id, user_id, head)
+        self._note_open(packet_id, head, outcome, now_s)
+        return outcome
 
     def take(self, packet_id: str, user_id: str, terms: str) -> GrabOutcome:
-        return self._take(packet_id, user_id, terms, is_gated=True)
+        return self._take(packet_id, user_id, _Head(terms, is_gated=True))
 
-    def _take(self, packet_id: str, user_id: str, terms: str, *, is_gated: bool) -> GrabOutcome:
-        with self.translated():
-            answer = self.run(self._grab, keys.board(packet_id), user_id)
-        status, _, share_no = answer.partition(" ")
-        if not share_no:
-            return GrabOutcome(GrabStatus(status))
-        return GrabOutcome(GrabStatus(status), int(share_no), terms, is_gated)
+    def _take(self, packet_id: str, user_id: str, head: _Head) -> GrabOutcome:
+        answer = self.run(self._grab, keys.board(packet_id), user_id)
+        status, _, number = answer.partition(" ")
+        if not number:
+            return GrabOutcome(GrabStatus(status), is_certain=head.is_certain)
+        share_no, _, last = number.partition(" ")
+        return GrabOutcome(
+            GrabStatus(status),
+            int(share_no),
+            head.terms,
+            head.is_gated,
+            is_certain=head.is_certain,
+            is_last=bool(last),
+        )
+
+    def _note_open(self, packet_id: str, head: _Head, outcome: GrabOutcome, now_s: float) -> None:
+        """Remember that a packet has just handed out a share, and has more of them."""
+        if outcome.is_last:
+            self._seen_open.pop(packet_id, None)
+        elif outcome.status is GrabStatus.CLAIMED:
+            if len(self._seen_open) >= _SEEN_MAX:
+                self._seen_open.clear()
+            self._seen_open[packet_id] = head._replace(at_s=now_s)
 
     def admit(
         self, packet_id: str, user_id: str, *, life_ms: int, admitted_max: int
     ) -> AdmitOutcome:
         script_keys = [keys.board(packet_id), keys.admitted(packet_id)]
-        with self.translated():
-            answer = self.run(self._admit, script_keys, user_id, life_ms, admitted_max)
+        answer = self.run(self._admit, script_keys, user_id, life_ms, admitted_max)
         status, _, number = answer.partition(" ")
-        return AdmitOutcome(AdmitStatus(status), int(number or 0))
+        return AdmitOutcome(AdmitStatus(status), int(number.partition(" ")[0] or 0))
 
     def load(
         self,
@@ -107,16 +151,14 @@ class RedisClaims(Cache):
         self._bring(part_id(packet.packet_id, part), packet, count, shares, marks)
 
     def begin_load(self, packet_id: str, part: int, life_ms: int) -> bool:
-        with self.translated():
-            return bool(self.client.set(keys.loading(packet_id, part), "", nx=True, px=life_ms))
+        return bool(self.ask("SET", keys.loading(packet_id, part), "", "NX", "PX", life_ms))
 
     def note(self, board_id: str, numbers: Mapping[str, int]) -> None:
         pairs = list(numbers.items())
-        with self.translated():
-            for start in range(0, len(pairs), _PAIRS_PER_LOAD):
-                args: list[str | int] = [0, "", "", 0, ""]
-                args += chain.from_iterable(pairs[start : start + _PAIRS_PER_LOAD])
-                self.run(self._load, keys.board(board_id), *args)
+        for start in range(0, len(pairs), _PAIRS_PER_LOAD):
+            args: list[str | int] = [0, "", "", 0, ""]
+            args += chain.from_iterable(pairs[start : start + _PAIRS_PER_LOAD])
+            self.run(self._load, keys.board(board_id), *args)
 
     def _bring(
         self,
@@ -138,40 +180,42 @@ class RedisClaims(Cache):
             (share.taker.user_id, share.share_no) for share in shares if share.taker
         ]
         last_start = max(0, (len(pairs) - 1) // _PAIRS_PER_LOAD * _PAIRS_PER_LOAD)
-        with self.translated():
-            for start in range(0, last_start + 1, _PAIRS_PER_LOAD):
-                letter = _letter(packet, count, shares) if start == last_start else ""
-                args: list[str | int] = [keep_until_ms, letter, head, durable_no, free]
-                for user_id, share_no in pairs[start : start + _PAIRS_PER_LOAD]:
-                    args += [user_id, share_no]
-                self.run(self._load, key, *args)
+        for start in range(0, last_start + 1, _PAIRS_PER_LOAD):
+            letter = _letter(packet, count, shares) if start == last_start else ""
+            args: list[str | int] = [keep_until_ms, letter, head, durable_no, free]
+            for user_id, share_no in pairs[start : start + _PAIRS_PER_LOAD]:
+                args += [user_id, share_no]
+            self.run(self._load, key, *args)
 
     def disown(self, packet_id: str, user_id: str, share_no: int) -> None:
-        with self.translated():
-            self.run(self._amend, keys.board(packet_id), user_id, share_no, "")
+        self.run(self._amend, keys.board(packet_id), user_id, share_no, "")
 
     def give_back(self, packet_id: str, user_id: str, share_no: int, *, owned_no: int) -> None:
-        with self.translated():
-            self.run(self._amend, keys.board(packet_id), user_id, share_no, owned_no)
+        self.run(self._amend, keys.board(packet_id), user_id, share_no, owned_no)
 
     def free(self, packet_id: str, user_id: str, share_no: int) -> None:
-        with self.translated():
-            self.run(self._amend, keys.board(packet_id), user_id, share_no, 0)
+        self.run(self._amend, keys.board(packet_id), user_id, share_no, 0)
 
     def close(self, packet_id: str) -> None:
-        with self.translated():
-            self.run(self._close, keys.board(packet_id))
+        self.run(self._close, keys.board(packet_id))
 
     def holders(self, packet_id: str) -> dict[str, int]:
-        with self.translated():
-            fields = self.client.hscan_iter(keys.board(packet_id), count=1_000)
-            return {user: int(no) for user, no in fields if user != STATE}
+        key, cursor, found = keys.board(packet_id), "0", dict[str, int]()
+        while True:
+            cursor, fields = self.ask("HSCAN", key, cursor, "COUNT", 1_000)
+            found |= {user: int(no) for user, no in _pairs(fields) if user != STATE}
+            if cursor == "0":
+                return found
 
     def emptied_by(self, packet_id: str) -> frozenset[str] | None:
-        with self.translated():
-            fields: dict[Any, Any] = self.client.hgetall(keys.board(packet_id))
-        is_emptied = str(fields.get(STATE, "")).startswith("E")
+        fields = dict(_pairs(self.ask("HGETALL", keys.board(packet_id))))
+        is_emptied = fields.get(STATE, "").startswith(_EMPTIED)
         return frozenset(fields.keys() - {STATE}) if is_emptied else None
+
+
+def _pairs(fields: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Return an answer's fields and values, which come one after the other."""
+    return zip(fields[::2], fields[1::2], strict=True)
 
 
 def _letter(packet: Packet, count: int, shares: Sequence[ShareFate]) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from redpacket.adapters import keys
-from redpacket.adapters.redis_cache import Cache, Client, Script
+from redpacket.adapters.redis_cache import Cache, Script
+from redpacket.adapters.redis_client import Client
 from redpacket.domain.campaign import Campaign, CampaignStatus, WhenSoldOut
 from redpacket.domain.lottery import (
     DrawAsk,
@@ -40,10 +41,9 @@ class RedisDraws(Cache):
 
     def draw(self, ask: DrawAsk) -> DrawOutcome:
         bounds = ask.day.starts_at_ms, ask.day.ends_at_ms
-        with self.translated():
-            answer = self.run(
-                self._draw, _script_keys(ask), ask.user_id, ask.draw_id, ask.point, *bounds
-            )
+        answer = self.run(
+            self._draw, _script_keys(ask), ask.user_id, ask.draw_id, ask.point, *bounds
+        )
         status, _, outcome = answer.partition(" ")
         if not outcome:
             return DrawOutcome(DrawStatus(status))
@@ -81,28 +81,23 @@ class RedisDraws(Cache):
             args += [prize.prize_id, _terms(prize)]
             args += [known.durable_no, _numbers(known.free)]
             args += [known.day_durable_no, _numbers(known.day_free)]
-        with self.translated():
-            self.run(self._load, script_keys, *args)
+        self.run(self._load, script_keys, *args)
 
     def undo(self, ask: DrawAsk, *, is_unit_free: bool) -> None:
-        with self.translated():
-            self.run(self._undo, _script_keys(ask), ask.user_id, ask.draw_id, int(is_unit_free))
+        self.run(self._undo, _script_keys(ask), ask.user_id, ask.draw_id, int(is_unit_free))
 
     def set_player(self, ask: DrawAsk, player: Player) -> None:
         key = keys.draw_day(ask.campaign_id, ask.day.name)
         counts = f"{player.attempt_count},{player.win_count},{player.miss_streak}"
         keep_until_ms = ask.day.ends_at_ms + _KEEP_AFTER_END_MS
-        with self.translated():
-            self.run(self._player, key, ask.user_id, counts, keep_until_ms)
+        self.run(self._player, key, ask.user_id, counts, keep_until_ms)
 
     def mark_winner(self, ask: DrawAsk, prize_id: str) -> None:
         script_keys = [keys.draw_board(ask.campaign_id), keys.draw_winners(ask.campaign_id)]
-        with self.translated():
-            self.run(self._winner, script_keys, ask.user_id, prize_id)
+        self.run(self._winner, script_keys, ask.user_id, prize_id)
 
     def begin_load(self, campaign_id: str, life_ms: int) -> bool:
-        with self.translated():
-            return bool(self.client.set(keys.draw_loading(campaign_id), "", nx=True, px=life_ms))
+        return bool(self.ask("SET", keys.draw_loading(campaign_id), "", "NX", "PX", life_ms))
 
 
 def _script_keys(ask: DrawAsk) -> list[str]:

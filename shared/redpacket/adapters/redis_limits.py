@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from redpacket.adapters import keys
-from redpacket.adapters.redis_cache import Cache, Client, Script
+from redpacket.adapters.redis_cache import Cache, Script
+from redpacket.adapters.redis_client import Client
 from redpacket.domain.limits import Limit
 
 
@@ -16,7 +17,6 @@ class RedisLimits(Cache):
 
     def take(self, limit: Limit, subject: str) -> int:
         key = keys.limit(limit.name, subject)
-        with self.translated():
-            answer = self.run(self._take, key, limit.interval_ms, limit.burst)
+        answer = self.run(self._take, key, limit.interval_ms, limit.burst)
         _, _, retry_after_ms = answer.partition(" ")
         return int(retry_after_ms or 0)

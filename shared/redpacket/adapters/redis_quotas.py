@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from redpacket.adapters import keys
-from redpacket.adapters.redis_cache import Cache, Client, Script
+from redpacket.adapters.redis_cache import Cache, Script
+from redpacket.adapters.redis_client import Client
 from redpacket.domain.claim import Quota, QuotaStatus
 
 _LIFE_MS = 24 * 3600 * 1000
@@ -22,10 +23,8 @@ class RedisQuotas(Cache):
     ) -> QuotaStatus:
         key = keys.quota(quota.campaign_id, user_id)
         known = "" if claimed_count is None else claimed_count
-        with self.translated():
-            answer = self.run(self._reserve, key, packet_id, quota.count_max, _LIFE_MS, known)
+        answer = self.run(self._reserve, key, packet_id, quota.count_max, _LIFE_MS, known)
         return QuotaStatus(answer)
 
     def release(self, quota: Quota, user_id: str, packet_id: str) -> None:
-        with self.translated():
-            self.client.hdel(keys.quota(quota.campaign_id, user_id), packet_id)
+        self.ask("HDEL", keys.quota(quota.campaign_id, user_id), packet_id)

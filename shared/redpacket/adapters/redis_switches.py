@@ -14,8 +14,7 @@ class RedisSwitches(Cache):
     """Implements SwitchCopy."""
 
     def find(self) -> SwitchesSeen | None:
-        with self.translated():
-            found = self.client.get(keys.SWITCH_COPY)
+        found = self.ask("GET", keys.SWITCH_COPY)
         if found is None:
             return None
         names = str(found).split(",")
@@ -25,5 +24,4 @@ class RedisSwitches(Cache):
 
     def keep(self, seen: SwitchesSeen, for_ms: int) -> None:
         value = ",".join(sorted(seen.off)) if seen.is_known else _UNKNOWN
-        with self.translated():
-            self.client.set(keys.SWITCH_COPY, value, px=for_ms)
+        self.ask("SET", keys.SWITCH_COPY, value, "PX", for_ms)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from redpacket.adapters.lambda_deliveries import LambdaDeliveries
     from redpacket.adapters.pinyin import PinyinPhrases
     from redpacket.adapters.public_tokens import KeyedTokens
-    from redpacket.adapters.redis_cache import Client
+    from redpacket.adapters.redis_client import Client
     from redpacket.adapters.redis_draws import RedisDraws
     from redpacket.adapters.redis_limits import RedisLimits
     from redpacket.adapters.sqs_payouts import SqsDeadLetters, SqsPayouts

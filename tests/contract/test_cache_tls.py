@@ -1,0 +1,229 @@
+"""TLS and AUTH, by the user that the template makes: one server, and a cluster."""
+
+from __future__ import annotations
+
+import hashlib
+import ssl
+import time
+from collections.abc import Iterator
+
+import pytest
+from redis.crc import key_slot
+from redis.exceptions import AuthenticationError
+
+from local.ports import HOST
+from redpacket.adapters import keys
+from redpacket.adapters.redis_cache import connect
+from redpacket.adapters.redis_claims import RedisClaims
+from redpacket.adapters.redis_client import Client
+from redpacket.adapters.redis_cluster import connect_cluster
+from redpacket.adapters.redis_draws import RedisDraws
+from redpacket.adapters.redis_limits import RedisLimits
+from redpacket.adapters.redis_quotas import RedisQuotas
+from redpacket.adapters.redis_switches import RedisSwitches
+from redpacket.adapters.redis_tls import AMAZON_ROOTS, Trust
+from redpacket.domain.claim import Quota
+from redpacket.domain.errors import CacheAway
+from redpacket.domain.limits import Limit
+from redpacket.domain.packet import Opening, Packet, Rules
+from redpacket.domain.switches import Switch
+from redpacket.ports import SwitchesSeen
+from tests.builders import a_packet
+from tests.contract.test_cache_user import access_rules
+from tests.faults.real_cluster import Cluster
+from tests.faults.servers import Server, some_servers
+from tests.faults.tls import Authority, Front, some_fronts
+
+PASSWORD = "a password of the tests"
+
+# https://www.amazontrust.com/repository
+ROOTS_SHA256 = {
+    "8ecde6884f3d87b1125ba31ac3fcb13d7016de7f57cc904fe1cb97c6ae98196e",
+    "1ba5b2aa8c65401a82960118f80bec4f62304d83cec4713a19c39c011ea46db4",
+    "18ce6cfe7bf14e60b2e347b8dfe868cb31d02ebb3ada271569f50343b46db3a4",
+    "e35d28419ed02025cfa69038cd623962458da5c695fbdea3c22b0bfb25897092",
+    "568d6905a2c88708a4b3025190edcfedb1974a606a13c6e5290fcb2ae63edab5",
+}
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return Authority(tmp_path_factory.mktemp("tls"))
+
+
+@pytest.fixture
+def _trusted(authority: Authority, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.path))
+
+
+def _make_user(server: Server, *more: str) -> None:
+    rules = [*access_rules(), *more]
+    server.admin.execute_command("ACL", "SETUSER", "functions", "on", f">{PASSWORD}", *rules)  # type: ignore[no-untyped-call]
+
+
+@pytest.fixture(scope="module")
+def front(authority: Authority) -> Iterator[Front]:
+    with some_servers() as start, some_fronts(authority.server(), 1) as (front,):
+        server = start()
+        _make_user(server)
+        front.target = server.port
+        yield front
+
+
+@pytest.fixture(scope="module")
+def cluster(authority: Authority) -> Iterator[tuple[Cluster, list[Front]]]:
+    with some_servers() as start, some_fronts(authority.server(), 3) as fronts:
+        left = iter(fronts)
+
+        def start_behind(**options: str | int) -> Server:
+            front = next(left)
+            # What it tells clients and MOVED names is where TLS is spoken.
+            server = start(**options, cluster_announce_port=front.port)
+            _make_user(server, "+cluster|slots")
+            front.target = server.port
+            return server
+
+        yield Cluster(start_behind, holders=3), fronts
+
+
+def _client(port: int, password: str = PASSWORD) -> Client:
+    return connect(HOST, port, has_tls=True, username="functions", password=password, timeout_s=2)
+
+
+def _cluster_client(port: int) -> Client:
+    return connect_cluster(
+        HOST, port, has_tls=True, username="functions", password=PASSWORD, timeout_s=2
+    )
+
+
+def _packet(rules: Rules | None = None) -> Packet:
+    created_at_ms = int(time.time() * 1000) - 1000
+    return a_packet(300, 3, created_at_ms=created_at_ms, rules=rules or Rules())
+
+
+def _use_everything(client: Client) -> None:
+    board, packet = RedisClaims(client), _packet()
+    board.load(packet, [])
+    numbers = [board.grab(packet.packet_id, user).share_no for user in ("ann", "bob", "ann")]
+    assert numbers == [1, 2, 1]
+    board.free(packet.packet_id, "bob", 2)
+    assert board.holders(packet.packet_id) == {"ann": 1}
+    board.close(packet.packet_id)
+    gated = _packet(Rules(opening=Opening.TWO_STEP))
+    board.load(gated, [])
+    assert board.admit(gated.packet_id, "ann", life_ms=1000, admitted_max=1).number
+    assert board.take(gated.packet_id, "ann", "").share_no == 1
+    assert board.begin_load(packet.packet_id, 0, 1000)
+    quotas = RedisQuotas(client)
+    assert quotas.reserve(Quota("newyear", 2), "ann", packet.packet_id) == "reserved"
+    quotas.release(Quota("newyear", 2), "ann", packet.packet_id)
+    assert RedisLimits(client).take(Limit("quick", per_minute=600, burst=3), packet.packet_id) == 0
+    RedisSwitches(client).keep(SwitchesSeen(frozenset({Switch.GRAB})), 1000)
+    assert RedisSwitches(client).find() == SwitchesSeen(frozenset({Switch.GRAB}))
+    assert RedisDraws(client).begin_load(packet.packet_id, 1000)
+
+
+@pytest.mark.usefixtures("_trusted")
+def test_everything_goes_over_tls_as_the_functions_user(front: Front) -> None:
+    before = front.count
+    client = _client(front.port)
+
+    _use_everything(client)
+
+    assert front.count == before + 1
+    client.close()
+
+
+@pytest.mark.usefixtures("_trusted")
+def test_a_connection_that_is_cut_is_made_again(front: Front) -> None:
+    client = _client(front.port)
+    client.ask("SET", "rp:key", "value")
+
+    front.cut()
+
+    assert client.ask("GET", "rp:key") == "value"
+
+
+@pytest.mark.usefixtures("_trusted")
+def test_a_wrong_password_gets_nothing(front: Front) -> None:
+    with pytest.raises(CacheAway) as refused:
+        RedisClaims(_client(front.port, "another password")).grab("p" * 22, "ann")
+
+    assert isinstance(refused.value.__cause__, AuthenticationError)
+
+
+def test_a_server_that_nobody_vouches_for_gets_no_password(front: Front) -> None:
+    before = front.count
+
+    with pytest.raises(CacheAway, match="does not answer") as refused:
+        RedisClaims(_client(front.port)).grab("p" * 22, "ann")
+
+    assert "certificate verify failed" in str(refused.value.__cause__)
+    assert front.count == before
+
+
+@pytest.mark.usefixtures("_trusted")
+def test_a_server_of_another_name_gets_no_password(authority: Authority) -> None:
+    elsewhere = authority.server(names=["cache.example"], address=None)
+    with some_servers() as start, some_fronts(elsewhere, 1) as (front,):
+        front.target = start().port
+
+        with pytest.raises(CacheAway) as refused:
+            RedisClaims(_client(front.port)).grab("p" * 22, "ann")
+
+        assert "mismatch" in str(refused.value.__cause__)
+        assert front.count == 0
+
+
+@pytest.mark.usefixtures("_trusted")
+def test_a_cluster_is_found_and_used_over_tls(cluster: tuple[Cluster, list[Front]]) -> None:
+    _, fronts = cluster
+    client = _cluster_client(fronts[0].port)
+
+    for _ in range(8):
+        _use_everything(client)
+
+    # All of them have been asked, and the first one for the map.
+    assert all(front.count for front in fronts)
+    client.close()
+
+
+@pytest.mark.usefixtures("_trusted")
+def test_a_slot_that_moves_is_followed_over_tls(cluster: tuple[Cluster, list[Front]]) -> None:
+    nodes, fronts = cluster
+    board, packet = RedisClaims(_cluster_client(fronts[0].port)), _packet()
+    board.load(packet, [])
+    board.grab(packet.packet_id, "ann")
+    slot = key_slot(keys.board(packet.packet_id).encode())
+    to = (nodes.servers.index(nodes.owner(slot)) + 1) % 3
+
+    with nodes.moving(slot, to=to):
+        assert board.grab(packet.packet_id, "bob").share_no == 2
+    assert board.grab(packet.packet_id, "cat").share_no == 3
+
+
+def test_the_roots_are_those_that_amazon_names() -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.load_verify_locations(AMAZON_ROOTS)
+
+    roots = context.get_ca_certs(binary_form=True)
+
+    assert {hashlib.sha256(root).hexdigest() for root in roots} == ROOTS_SHA256
+
+
+def test_the_machines_roots_are_read_only_where_amazons_do_not_do(
+    authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.path))
+    trust = Trust()
+    assert trust.context.cert_store_stats()["x509_ca"] == len(ROOTS_SHA256)
+    usual = ssl.create_default_context()
+    assert trust.context.check_hostname
+    assert trust.context.verify_mode is ssl.CERT_REQUIRED
+    assert trust.context.verify_flags == usual.verify_flags
+
+    widened = [trust.widen(), trust.widen()]
+
+    assert widened == [True, False]
+    assert trust.context.cert_store_stats()["x509_ca"] == len(ROOTS_SHA256) + 1
+    assert trust.context.verify_mode is ssl.CERT_REQUIRED

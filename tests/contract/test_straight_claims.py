@@ -1,0 +1,172 @@
+"""What a claim asks of the cache where the process has just seen the packet open."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from redpacket.adapters import keys, redis_claims
+from redpacket.adapters.redis_claims import RedisClaims
+from redpacket.domain.packet import Opening, Packet, PacketStatus, Rules, part_id
+from redpacket.domain.split import Terms
+from tests.builders import a_packet, a_packet_id
+from tests.faults.servers import OperatorCache
+
+
+@pytest.fixture(autouse=True)
+def _slow_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let what was seen count for as long as a test may take."""
+    assert redis_claims._SEEN_OPEN_S <= 0.1
+    monkeypatch.setattr(redis_claims, "_SEEN_OPEN_S", 60.0)
+
+
+def _packet(count: int = 10, **changes: Any) -> Packet:
+    return a_packet(100 * count, count, created_at_ms=int(time.time() * 1000) - 1000, **changes)
+
+
+def _loaded(board: RedisClaims, count: int = 10, **changes: Any) -> Packet:
+    packet = _packet(count, **changes)
+    board.load(packet, [])
+    board.take("unknown", "ann", "")  # the server knows the script from then on
+    return packet
+
+
+@contextmanager
+def _counted(cache: OperatorCache) -> Iterator[Counter[str]]:
+    """Count what is asked while the block runs, without what scripts do inside the cache."""
+    calls: Counter[str] = Counter()
+    cache.config_resetstat()
+    yield calls
+    found: dict[str, Any] = dict(cache.info("commandstats"))
+    for name in ("hmget", "evalsha", "eval"):
+        calls[name] += found.get(f"cmdstat_{name}", {"calls": 0})["calls"]
+    for name in [name for name, times in calls.items() if not times]:
+        del calls[name]
+
+
+def test_a_claim_right_after_another_is_one_call(cache: OperatorCache) -> None:
+    board = RedisClaims(cache)
+    packet = _loaded(board)
+
+    with _counted(cache) as calls:
+        outcomes = [board.grab(packet.packet_id, f"user-{number}") for number in range(5)]
+
+    assert calls == {"hmget": 1, "evalsha": 5}
+    assert [outcome.share_no for outcome in outcomes] == [1, 2, 3, 4, 5]
+    assert {outcome.terms for outcome in outcomes} == {str(packet.terms)}
+
+
+def test_what_was_seen_is_forgotten_after_a_while(
+    cache: OperatorCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    board = RedisClaims(cache)
+    packet = _loaded(board)
+    board.grab(packet.packet_id, "ann")
+
+    monkeypatch.setattr(redis_claims, "_SEEN_OPEN_S", 0.01)
+    time.sleep(0.01)
+    with _counted(cache) as calls:
+        board.grab(packet.packet_id, "bob")
+
+    assert calls == {"hmget": 1, "evalsha": 1}
+
+
+def test_a_repeat_right_after_a_claim_is_one_call(cache: OperatorCache) -> None:
+    board = RedisClaims(cache)
+    packet = _loaded(board, count=2)
+    first = board.grab(packet.packet_id, "ann")
+
+    with _counted(cache) as calls:
+        again = board.grab(packet.packet_id, "ann")
+        # Elsewhere somebody takes the last one.
+        RedisClaims(cache).grab(packet.packet_id, "bob")
+        emptied = board.grab(packet.packet_id, "ann")
+
+    assert calls == {"hmget": 1, "evalsha": 3}
+    assert (again.status, again.share_no, again.terms) == ("already_claimed", 1, first.terms)
+    assert not again.is_last
+    assert emptied.is_last
+
+
+def test_losers_of_an_emptied_packet_are_one_native_read_each(cache: OperatorCache) -> None:
+    board, other = RedisClaims(cache), RedisClaims(cache)
+    packet = _loaded(board, count=3)
+    board.grab(packet.packet_id, "ann")
+    for user_id in ("bob", "cat"):
+        other.grab(packet.packet_id, user_id)
+
+    with _counted(cache) as calls:
+        # Who took the last one knows; who saw it open is told once.
+        assert other.grab(packet.packet_id, "dan").status == "packet_emptied"
+    assert calls == {"hmget": 1}
+    with _counted(cache) as calls:
+        for number in range(4):
+            outcome = board.grab(packet.packet_id, f"late-{number}")
+            assert (outcome.status, outcome.terms) == ("packet_emptied", str(packet.terms))
+    assert calls == {"evalsha": 1, "hmget": 4}
+
+
+def test_a_refusal_is_told_with_the_marks_of_the_state_as_it_is(cache: OperatorCache) -> None:
+    board = RedisClaims(cache)
+    packet = _packet(packet_id=a_packet_id(2))
+    board.load_part(packet, 0, [], is_whole=True)
+    home = part_id(packet.packet_id, 0)
+    assert board.grab(home, "ann").is_certain
+
+    # It comes back alone, after the end: it may have forgotten who has a share elsewhere.
+    cache.delete(keys.board(home))
+    closing = replace(packet, status=PacketStatus.CLOSING)
+    board.load_part(closing, 0, [], is_whole=False)
+
+    refused = board.grab(home, "bob")
+    assert (refused.status, refused.is_certain) == ("packet_expired", False)
+
+
+def test_a_packet_that_was_just_lost_is_not_loaded(cache: OperatorCache) -> None:
+    board = RedisClaims(cache)
+    packet = _loaded(board)
+    board.grab(packet.packet_id, "ann")
+
+    cache.delete(keys.board(packet.packet_id))
+
+    assert board.grab(packet.packet_id, "bob").status == "packet_not_loaded"
+    board.load(packet, [])
+    assert board.grab(packet.packet_id, "bob").share_no == 1
+
+
+def test_a_packet_that_was_just_closed_is_expired(cache: OperatorCache) -> None:
+    board = RedisClaims(cache)
+    packet = _loaded(board)
+    board.grab(packet.packet_id, "ann")
+
+    RedisClaims(cache).close(packet.packet_id)
+
+    assert board.grab(packet.packet_id, "bob").status == "packet_expired"
+    assert board.grab(packet.packet_id, "ann").share_no == 1
+
+
+def test_rules_are_asked_for_however_often_the_packet_is_seen(cache: OperatorCache) -> None:
+    board = RedisClaims(cache)
+    packet = _loaded(board, rules=Rules(opening=Opening.TWO_STEP))
+    terms = str(packet.terms)
+    board.take(packet.packet_id, "ann", terms)
+
+    with _counted(cache) as calls:
+        assert board.grab(packet.packet_id, "bob").status == "packet_gated"
+
+    assert calls == {"hmget": 1}
+    assert Terms.parse(terms) == packet.terms
+
+
+def test_no_more_packets_are_remembered_than_may_be(cache: OperatorCache) -> None:
+    board = RedisClaims(cache)
+    for _ in range(1_001):
+        board.grab(_loaded(board, count=2).packet_id, "ann")
+
+    assert len(board._seen_open) <= 1_000
