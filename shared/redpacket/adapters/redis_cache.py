@@ -13,6 +13,7 @@ from redis.backoff import ExponentialWithJitterBackoff
 from redis.exceptions import RedisClusterException
 from redis.retry import Retry
 
+from redpacket.adapters.redis_tls import TlsConnection
 from redpacket.adapters.scripts import read_script
 from redpacket.domain.errors import CacheAway, Unavailable
 
@@ -23,25 +24,40 @@ Client: TypeAlias = "redis.Redis | ClusterClient"
 
 
 def connect(
-    host: str, port: int, *, has_tls: bool, username: str, password: str, timeout_s: float
+    host: str,
+    port: int,
+    *,
+    has_tls: bool,
+    username: str,
+    password: str,
+    timeout_s: float,
+    ca_bundle: str = "",
 ) -> redis.Redis:
-    """Return a client that has not connected yet.
+    """Return a client that has not connected yet; *ca_bundle* is as `adapters/tls.py` has it.
 
     Every script may be repeated (the same user gets the same share), so a timeout is retried too,
     but only once: the user's own retry is as good.
     """
     options = connection_options(
-        has_tls=has_tls, username=username, password=password, timeout_s=timeout_s
+        has_tls=has_tls,
+        username=username,
+        password=password,
+        timeout_s=timeout_s,
+        ca_bundle=ca_bundle,
     )
-    return redis.Redis(host=host, port=port, retry=retry_once(), **options)
+    client = redis.Redis(host=host, port=port, retry=retry_once(), **options)
+    if has_tls:
+        client.connection_pool.connection_class = TlsConnection
+    return client
 
 
 def connection_options(
-    *, has_tls: bool, username: str, password: str, timeout_s: float
+    *, has_tls: bool, username: str, password: str, timeout_s: float, ca_bundle: str
 ) -> dict[str, Any]:
     """Return what a connection to a server is made with, in redis-py's words."""
     return {
         "ssl": has_tls,
+        "ssl_ca_certs": ca_bundle or None,
         "username": username or None,
         "password": password or None,
         "protocol": 2,  # one round trip less at connect than RESP3, and nothing of it is used

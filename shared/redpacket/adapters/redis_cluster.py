@@ -5,17 +5,30 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
+import redis
 from redis.cluster import PRIMARY, ClusterNode, RedisCluster
 
 from redpacket.adapters.redis_cache import connection_options, retry_once
+from redpacket.adapters.redis_tls import TlsConnection
 
 
 def connect_cluster(
-    host: str, port: int, *, has_tls: bool, username: str, password: str, timeout_s: float
+    host: str,
+    port: int,
+    *,
+    has_tls: bool,
+    username: str,
+    password: str,
+    timeout_s: float,
+    ca_bundle: str = "",
 ) -> ClusterClient:
     """Return a client that has not connected yet; *host* is any node, or the cluster's endpoint."""
     options = connection_options(
-        has_tls=has_tls, username=username, password=password, timeout_s=timeout_s
+        has_tls=has_tls,
+        username=username,
+        password=password,
+        timeout_s=timeout_s,
+        ca_bundle=ca_bundle,
     )
     return ClusterClient(host, port, options)
 
@@ -59,6 +72,13 @@ class _Cluster(RedisCluster):
     def __init__(self, *args: Any, **options: Any) -> None:  # noqa: ANN401 - redis-py's own
         self._newcomers: dict[str, ClusterNode] = {}
         super().__init__(*args, **options)
+
+    def create_redis_node(self, host: str, port: int, **options: Any) -> redis.Redis:  # noqa: ANN401 - redis-py's own
+        """Return a node's client, with our TLS."""
+        node: redis.Redis = super().create_redis_node(host, port, **options)  # type: ignore[misc]
+        if options.get("ssl"):
+            node.connection_pool.connection_class = TlsConnection
+        return node
 
     def get_node(
         self, host: str | None = None, port: int | None = None, node_name: str | None = None
