@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import random
 import select
-import socket
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -19,15 +18,15 @@ from secrets import token_hex
 from typing import Any
 from urllib.parse import urlsplit
 
-from redpacket.adapters.aws_errors import PASSING, AwsRefused, AwsSilent
+from redpacket.adapters.aws_errors import PASSING, TOO_MANY, AwsRefused, AwsSilent
 from redpacket.adapters.aws_signature import Keys, signed
 from redpacket.adapters.tls import context_for
 
 _TARGETS = {"dynamodb": "DynamoDB_20120810", "sqs": "AmazonSQS"}
 
 # What passes by itself is asked once more, after a while; as botocore's standard mode has it.
-_BROKEN, _BROKEN_WAIT_S = {500, 502, 503, 504}, 0.05
-_TOO_MANY, _BUSY_WAIT_S = 429, 1.0
+_BROKEN = {500, 502, 503, 504}
+_BROKEN_WAIT_S, _BUSY_WAIT_S = 0.05, 1.0
 _OK = 200
 
 
@@ -47,7 +46,7 @@ class _Exceptions:
 class AwsClient:
     """A client of one service; connects at its first call. Several threads may share it.
 
-    *keys* are asked for at each request, so that whoever holds them may renew them.
+    A call is tried twice. *keys* are asked for each time: the one that holds them may renew them.
     """
 
     exceptions = _Exceptions
@@ -59,16 +58,14 @@ class AwsClient:
         endpoint: str,
         *,
         keys: Callable[[], Keys],
-        ca_bundle: str = "",
-        connect_timeout_s: float = 1,
-        read_timeout_s: float = 2,
-        tries: int = 2,
+        ca_bundle: str,
+        connect_timeout_s: float,
+        read_timeout_s: float,
     ) -> None:
-        self._service, self._region, self._keys = service, region, keys
+        self._place, self._keys = (region, service), keys
         self._endpoint, self._ca_bundle = urlsplit(endpoint), ca_bundle
         self._path = self._endpoint.path or "/"
         self._connect_timeout_s, self._read_timeout_s = connect_timeout_s, read_timeout_s
-        self._tries = tries
         self._idle: list[HTTPConnection] = []
 
     def __getattr__(self, method: str) -> Callable[..., dict[str, Any]]:
@@ -76,23 +73,29 @@ class AwsClient:
             raise AttributeError(method)
         return partial(self._call, method.title().replace("_", ""))
 
+    def close(self) -> None:
+        """End the connections that are kept; the next call makes a new one."""
+        while self._idle:
+            self._idle.pop().close()
+
+    __del__ = close
+
     def _call(self, operation: str, **arguments: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON
         if operation == "TransactWriteItems":
             # The same in all tries: one that follows a commit whose answer was lost succeeds.
             arguments = {"ClientRequestToken": token_hex(16), **arguments}
         body = json.dumps(arguments).encode()
-        for attempt in range(self._tries - 1):
-            wait_s = _BROKEN_WAIT_S
-            try:
-                return self._send(operation, body)
-            except AwsSilent:
-                pass
-            except AwsRefused as error:
-                if error.status not in _BROKEN:
-                    if error.code not in PASSING and error.status != _TOO_MANY:
-                        raise
-                    wait_s = _BUSY_WAIT_S
-            time.sleep(random.uniform(0, wait_s * 2**attempt))  # noqa: S311 - jitter
+        wait_s = _BROKEN_WAIT_S
+        try:
+            return self._send(operation, body)
+        except AwsSilent:
+            pass
+        except AwsRefused as error:
+            if error.status not in _BROKEN:
+                if error.code not in PASSING and error.status != TOO_MANY:
+                    raise
+                wait_s = _BUSY_WAIT_S
+        time.sleep(random.uniform(0, wait_s))  # noqa: S311 - jitter
         return self._send(operation, body)
 
     def _send(self, operation: str, body: bytes) -> dict[str, Any]:
@@ -100,11 +103,10 @@ class AwsClient:
         headers = {
             "Host": self._endpoint.netloc,
             "Content-Type": "application/x-amz-json-1.0",
-            "X-Amz-Target": f"{_TARGETS[self._service]}.{operation}",
+            "X-Amz-Target": f"{_TARGETS[self._place[1]]}.{operation}",
         }
         at = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-        place = (self._region, self._service)
-        headers = signed(headers, body, path=self._path, at=at, place=place, keys=self._keys())
+        headers = signed(headers, body, self._path, at, self._place, self._keys())
         try:
             status, text = self._ask(body, headers)
         except (OSError, HTTPException) as error:
@@ -123,12 +125,12 @@ class AwsClient:
         return found
 
     def _ask(self, body: bytes, headers: dict[str, str]) -> tuple[int, bytes]:
-        connection = self._find_idle() or self._connection()
+        idle = self._find_idle()
+        connection = idle or self._connection()
         try:
-            if connection.sock is None:
+            if not idle:
                 connection.connect()
                 connection.sock.settimeout(self._read_timeout_s)
-                connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             connection.request("POST", self._path, body, headers)
             answer = connection.getresponse()
             text = answer.read()

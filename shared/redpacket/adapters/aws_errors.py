@@ -31,7 +31,7 @@ PASSING = {
 }
 """Errors that pass by themselves; any other, like a missing permission, is a fault of ours."""
 
-_SERVER_ERROR = 500
+TOO_MANY, _SERVER_ERROR = 429, 500
 
 
 class AwsSilent(Exception):
@@ -65,7 +65,7 @@ def translated(who: str) -> Iterator[None]:
         status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
         # SQS' older protocol puts its own name in front of a code.
         code = error.response["Error"]["Code"].rpartition(".")[2]
-        if code not in PASSING and status < _SERVER_ERROR:
+        if code not in PASSING and status != TOO_MANY and status < _SERVER_ERROR:
             raise
         msg = f"{who} is busy"
         raise Unavailable(msg) from error

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Mapping
 from typing import NamedTuple
 
 _ALGORITHM = "AWS4-HMAC-SHA256"
@@ -19,13 +18,7 @@ class Keys(NamedTuple):
 
 
 def signed(
-    headers: Mapping[str, str],
-    body: bytes,
-    *,
-    path: str,
-    at: str,
-    place: tuple[str, str],
-    keys: Keys,
+    headers: dict[str, str], body: bytes, path: str, at: str, place: tuple[str, str], keys: Keys
 ) -> dict[str, str]:
     """Return the *headers* and the signature's own.
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-import redis
 from redis.cluster import PRIMARY, ClusterNode, RedisCluster
 
 from redpacket.adapters.redis_cache import connection_options, retry_once
-from redpacket.adapters.redis_tls import TlsConnection
 
 
 def connect_cluster(
@@ -72,13 +70,6 @@ class _Cluster(RedisCluster):
     def __init__(self, *args: Any, **options: Any) -> None:  # noqa: ANN401 - redis-py's own
         self._newcomers: dict[str, ClusterNode] = {}
         super().__init__(*args, **options)
-
-    def create_redis_node(self, host: str, port: int, **options: Any) -> redis.Redis:  # noqa: ANN401 - redis-py's own
-        """Return a node's client, with our TLS."""
-        node: redis.Redis = super().create_redis_node(host, port, **options)  # type: ignore[misc]
-        if options.get("ssl"):
-            node.connection_pool.connection_class = TlsConnection
-        return node
 
     def get_node(
         self, host: str | None = None, port: int | None = None, node_name: str | None = None

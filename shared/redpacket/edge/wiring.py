@@ -120,7 +120,6 @@ def _light(service: str) -> AwsClient:
         ca_bundle=settings.aws_ca_bundle(),
         connect_timeout_s=_AWS_CONNECT_TIMEOUT_S,
         read_timeout_s=_AWS_READ_TIMEOUT_S,
-        tries=_AWS_TRIES,
     )
 
 
