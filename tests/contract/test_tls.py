@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ssl
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -169,6 +170,47 @@ def test_a_plain_server_where_tls_is_expected_is_silent(authority: Authority) ->
             client.send_message(QueueUrl="queue", MessageBody="{}")
 
     assert stub.calls == []
+
+
+def test_a_ticket_of_tls_is_no_answer_that_was_left_unread(
+    authority: Authority, redis_port: int
+) -> None:
+    with tls_before(redis_port, authority.server_context("localhost")) as port:
+        connection = TlsConnection(
+            host="localhost",
+            port=port,
+            ssl_ca_certs=str(authority.bundle),
+            socket_timeout=2,
+            protocol=2,
+            driver_info=None,
+        )
+        connection.connect()  # type: ignore[no-untyped-call]
+        time.sleep(0.1)  # until the tickets are there
+
+        assert not connection.can_read()
+        connection.send_command("PING")  # type: ignore[no-untyped-call]
+        assert connection.can_read(timeout=2)  # an answer, of which redis-py wants to hear
+        connection.disconnect()  # type: ignore[no-untyped-call]
+
+
+def test_the_end_of_a_connection_is_noticed(
+    authority: Authority, redis_port: int, cache: redis.Redis
+) -> None:
+    with tls_before(redis_port, authority.server_context("localhost")) as port:
+        client = connect(
+            "localhost",
+            port,
+            has_tls=True,
+            username="",
+            password="",
+            timeout_s=2,
+            ca_bundle=str(authority.bundle),
+        )
+        with closing(client):
+            for _ in range(5):
+                assert cache.client_kill_filter(_id=str(client.client_id()))
+                time.sleep(0.02)
+                assert client.ping()
 
 
 def test_the_cache_has_our_tls_only_where_it_has_tls() -> None:

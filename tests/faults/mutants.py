@@ -517,6 +517,12 @@ MUTANTS = [
         "return ssl._create_unverified_context()",
     ),
     Mutant(
+        "a ticket of TLS is taken for an answer that was left unread",
+        "shared/redpacket/adapters/redis_tls.py",
+        "        if not super().can_read(timeout):\n            return False\n",
+        "        return bool(super().can_read(timeout))\n",
+    ),
+    Mutant(
         "Amazon's roots are good for every host",
         TLS,
         'if not bundle and f".{host}".endswith(_AMAZON):',
