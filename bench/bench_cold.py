@@ -40,7 +40,7 @@ from redpacket.adapters.redis_switches import RedisSwitches
 from redpacket.adapters.tls import AMAZON_ROOTS
 from redpacket.ports import SwitchesSeen
 from tests.aws_stub import Call, an_aws_stub
-from tests.builders import a_packet, a_packet_id
+from tests.builders import a_packet
 from tests.faults.servers import some_servers
 from tests.tls_servers import Authority, tls_before
 
@@ -78,6 +78,8 @@ FIRST_GRABS = {
     # As it was with botocore, which the wiring takes where no keys are in the environment.
     "botocore_winner": ("outcome", "claimed"),
 }
+
+_HOUR_MS = 3_600_000
 
 START = """
 import sys, time
@@ -210,14 +212,12 @@ def _servers(folder: Path) -> Iterator[dict[str, str]]:
             for port in (cache.port, aws.port)
         ]
         board, now_ms = RedisClaims(cache.admin), time.time_ns() // 1_000_000
-        packets = {
-            name: a_packet(10_000, shares, packet_id=a_packet_id(), created_at_ms=now_ms - 1000)
-            for name, shares in (("EMPTIED", 1), ("OPEN", 1000))
-        }
+        life = {"created_at_ms": now_ms - 1000, "expires_at_ms": now_ms + _HOUR_MS}
+        packets = {"EMPTIED": a_packet(10_000, 1, **life), "OPEN": a_packet(10_000, 1000, **life)}
         for packet in packets.values():
             board.load(packet, [])
         board.grab(packets["EMPTIED"].packet_id, "early")
-        RedisSwitches(cache.admin).keep(SwitchesSeen(frozenset()), 3_600_000)
+        RedisSwitches(cache.admin).keep(SwitchesSeen(frozenset()), _HOUR_MS)
         yield {
             **ENVIRONMENT,
             **KEYS,
