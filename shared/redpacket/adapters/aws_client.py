@@ -25,9 +25,8 @@ from redpacket.adapters.tls import context_for
 _TARGETS = {"dynamodb": "DynamoDB_20120810", "sqs": "AmazonSQS"}
 
 # What passes by itself is asked once more, after a while; as botocore's standard mode has it.
-_BROKEN = {500, 502, 503, 504}
+_OK, _BROKEN = 200, {500, 502, 503, 504}
 _BROKEN_WAIT_S, _BUSY_WAIT_S = 0.05, 1.0
-_OK = 200
 
 
 class _Exceptions:
