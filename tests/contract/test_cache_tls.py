@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-import ssl
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from redis.crc import key_slot
@@ -21,7 +19,6 @@ from redpacket.adapters.redis_draws import RedisDraws
 from redpacket.adapters.redis_limits import RedisLimits
 from redpacket.adapters.redis_quotas import RedisQuotas
 from redpacket.adapters.redis_switches import RedisSwitches
-from redpacket.adapters.redis_tls import AMAZON_ROOTS, Trust
 from redpacket.domain.claim import Quota
 from redpacket.domain.errors import CacheAway
 from redpacket.domain.limits import Limit
@@ -34,26 +31,14 @@ from tests.faults.real_cluster import Cluster
 from tests.faults.servers import Server, some_servers
 from tests.faults.tls import Authority, Front, some_fronts
 
-PASSWORD = "a password of the tests"
+Connected = Callable[..., Client]
 
-# https://www.amazontrust.com/repository
-ROOTS_SHA256 = {
-    "8ecde6884f3d87b1125ba31ac3fcb13d7016de7f57cc904fe1cb97c6ae98196e",
-    "1ba5b2aa8c65401a82960118f80bec4f62304d83cec4713a19c39c011ea46db4",
-    "18ce6cfe7bf14e60b2e347b8dfe868cb31d02ebb3ada271569f50343b46db3a4",
-    "e35d28419ed02025cfa69038cd623962458da5c695fbdea3c22b0bfb25897092",
-    "568d6905a2c88708a4b3025190edcfedb1974a606a13c6e5290fcb2ae63edab5",
-}
+PASSWORD = "a password of the tests"
 
 
 @pytest.fixture(scope="module")
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
     return Authority(tmp_path_factory.mktemp("tls"))
-
-
-@pytest.fixture
-def _trusted(authority: Authority, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SSL_CERT_FILE", str(authority.path))
 
 
 def _make_user(server: Server, *more: str) -> None:
@@ -86,13 +71,33 @@ def cluster(authority: Authority) -> Iterator[tuple[Cluster, list[Front]]]:
         yield Cluster(start_behind, holders=3), fronts
 
 
-def _client(port: int, password: str = PASSWORD) -> Client:
-    return connect(HOST, port, has_tls=True, username="functions", password=password, timeout_s=2)
+@pytest.fixture
+def connected(authority: Authority) -> Connected:
+    def to(port: int, password: str = PASSWORD, bundle: str | None = None) -> Client:
+        return connect(
+            HOST,
+            port,
+            has_tls=True,
+            username="functions",
+            password=password,
+            timeout_s=2,
+            ca_bundle=str(authority.path) if bundle is None else bundle,
+        )
+
+    return to
 
 
-def _cluster_client(port: int) -> Client:
+@pytest.fixture
+def cluster_client(cluster: tuple[Cluster, list[Front]], authority: Authority) -> Client:
+    _, fronts = cluster
     return connect_cluster(
-        HOST, port, has_tls=True, username="functions", password=PASSWORD, timeout_s=2
+        HOST,
+        fronts[0].port,
+        has_tls=True,
+        username="functions",
+        password=PASSWORD,
+        timeout_s=2,
+        ca_bundle=str(authority.path),
     )
 
 
@@ -123,10 +128,9 @@ def _use_everything(client: Client) -> None:
     assert RedisDraws(client).begin_load(packet.packet_id, 1000)
 
 
-@pytest.mark.usefixtures("_trusted")
-def test_everything_goes_over_tls_as_the_functions_user(front: Front) -> None:
+def test_everything_goes_over_tls_as_the_functions_user(front: Front, connected: Connected) -> None:
     before = front.count
-    client = _client(front.port)
+    client = connected(front.port)
 
     _use_everything(client)
 
@@ -134,9 +138,8 @@ def test_everything_goes_over_tls_as_the_functions_user(front: Front) -> None:
     client.close()
 
 
-@pytest.mark.usefixtures("_trusted")
-def test_a_connection_that_is_cut_is_made_again(front: Front) -> None:
-    client = _client(front.port)
+def test_a_connection_that_is_cut_is_made_again(front: Front, connected: Connected) -> None:
+    client = connected(front.port)
     client.ask("SET", "rp:key", "value")
 
     front.cut()
@@ -144,54 +147,57 @@ def test_a_connection_that_is_cut_is_made_again(front: Front) -> None:
     assert client.ask("GET", "rp:key") == "value"
 
 
-@pytest.mark.usefixtures("_trusted")
-def test_a_wrong_password_gets_nothing(front: Front) -> None:
+def test_a_wrong_password_gets_nothing(front: Front, connected: Connected) -> None:
     with pytest.raises(CacheAway) as refused:
-        RedisClaims(_client(front.port, "another password")).grab("p" * 22, "ann")
+        RedisClaims(connected(front.port, "another password")).grab("p" * 22, "ann")
 
     assert isinstance(refused.value.__cause__, AuthenticationError)
 
 
-def test_a_server_that_nobody_vouches_for_gets_no_password(front: Front) -> None:
+def test_a_server_that_nobody_vouches_for_gets_no_password(
+    front: Front, connected: Connected
+) -> None:
     before = front.count
 
     with pytest.raises(CacheAway, match="does not answer") as refused:
-        RedisClaims(_client(front.port)).grab("p" * 22, "ann")
+        RedisClaims(connected(front.port, bundle="")).grab("p" * 22, "ann")
 
     assert "certificate verify failed" in str(refused.value.__cause__)
     assert front.count == before
 
 
-@pytest.mark.usefixtures("_trusted")
-def test_a_server_of_another_name_gets_no_password(authority: Authority) -> None:
+def test_a_server_of_another_name_gets_no_password(
+    authority: Authority, connected: Connected
+) -> None:
     elsewhere = authority.server(names=["cache.example"], address=None)
     with some_servers() as start, some_fronts(elsewhere, 1) as (front,):
         front.target = start().port
 
         with pytest.raises(CacheAway) as refused:
-            RedisClaims(_client(front.port)).grab("p" * 22, "ann")
+            RedisClaims(connected(front.port)).grab("p" * 22, "ann")
 
         assert "mismatch" in str(refused.value.__cause__)
         assert front.count == 0
 
 
-@pytest.mark.usefixtures("_trusted")
-def test_a_cluster_is_found_and_used_over_tls(cluster: tuple[Cluster, list[Front]]) -> None:
+def test_a_cluster_is_found_and_used_over_tls(
+    cluster: tuple[Cluster, list[Front]], cluster_client: Client
+) -> None:
     _, fronts = cluster
-    client = _cluster_client(fronts[0].port)
 
     for _ in range(8):
-        _use_everything(client)
+        _use_everything(cluster_client)
 
     # All of them have been asked, and the first one for the map.
     assert all(front.count for front in fronts)
-    client.close()
+    cluster_client.close()
 
 
-@pytest.mark.usefixtures("_trusted")
-def test_a_slot_that_moves_is_followed_over_tls(cluster: tuple[Cluster, list[Front]]) -> None:
-    nodes, fronts = cluster
-    board, packet = RedisClaims(_cluster_client(fronts[0].port)), _packet()
+def test_a_slot_that_moves_is_followed_over_tls(
+    cluster: tuple[Cluster, list[Front]], cluster_client: Client
+) -> None:
+    nodes, _ = cluster
+    board, packet = RedisClaims(cluster_client), _packet()
     board.load(packet, [])
     board.grab(packet.packet_id, "ann")
     slot = key_slot(keys.board(packet.packet_id).encode())
@@ -200,30 +206,3 @@ def test_a_slot_that_moves_is_followed_over_tls(cluster: tuple[Cluster, list[Fro
     with nodes.moving(slot, to=to):
         assert board.grab(packet.packet_id, "bob").share_no == 2
     assert board.grab(packet.packet_id, "cat").share_no == 3
-
-
-def test_the_roots_are_those_that_amazon_names() -> None:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.load_verify_locations(AMAZON_ROOTS)
-
-    roots = context.get_ca_certs(binary_form=True)
-
-    assert {hashlib.sha256(root).hexdigest() for root in roots} == ROOTS_SHA256
-
-
-def test_the_machines_roots_are_read_only_where_amazons_do_not_do(
-    authority: Authority, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SSL_CERT_FILE", str(authority.path))
-    trust = Trust()
-    assert trust.context.cert_store_stats()["x509_ca"] == len(ROOTS_SHA256)
-    usual = ssl.create_default_context()
-    assert trust.context.check_hostname
-    assert trust.context.verify_mode is ssl.CERT_REQUIRED
-    assert trust.context.verify_flags == usual.verify_flags
-
-    widened = [trust.widen(), trust.widen()]
-
-    assert widened == [True, False]
-    assert trust.context.cert_store_stats()["x509_ca"] == len(ROOTS_SHA256) + 1
-    assert trust.context.verify_mode is ssl.CERT_REQUIRED

@@ -34,7 +34,7 @@ print(json.dumps([answer, sorted(sys.modules)]))
 # redis imports asyncio and its own asynchronous half by itself: docs/adr/0009.
 HEAVY = (
     *("boto3", "botocore", "pydantic", "aws_lambda_powertools", "typing_extensions", "zoneinfo"),
-    *("regex", "pypinyin", "rapidfuzz"),
+    *("regex", "pypinyin", "rapidfuzz", "http.client", "redpacket.adapters.aws_client"),
     *("redpacket.domain.lottery", "redpacket.domain.checks", "redpacket.edge.schemas"),
 )
 FLOWS = {

@@ -19,6 +19,7 @@ import pytest
 from local.places import ROOT
 from local.ports import HOST
 from redpacket.adapters import keys, redis_claims
+from redpacket.adapters.aws_client import AwsClient
 from redpacket.adapters.dynamo import Dynamo
 from redpacket.adapters.dynamo_ledger import DynamoLedger
 from redpacket.adapters.redis_claims import RedisClaims
@@ -44,14 +45,26 @@ class Spent:
 class Doors:
     """The grab and the payout function, warm, and what they spend."""
 
-    def __init__(self, cloud: Cloud, cache: OperatorCache, queue_url: str) -> None:
+    def __init__(
+        self,
+        cloud: Cloud,
+        cache: OperatorCache,
+        queue_url: str,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
         self._cloud = cloud
         self._cache = cache
         self._queue_url = queue_url
+        send = AwsClient._send
+
+        def counted(client: AwsClient, operation: str, body: bytes) -> dict[str, Any]:
+            self._calls[f"{client._place[1]}.{operation}"] += 1
+            return send(client, operation, body)
+
+        monkeypatch.setattr(AwsClient, "_send", counted)
         self._grab = runpy.run_path(str(ROOT / "functions/grab/app.py"))["handler"]
         self._payout = runpy.run_path(str(ROOT / "functions/payout/app.py"))["handler"]
         self._calls: Counter[str] = Counter()
-        wiring._aws_session().register("before-send", self._count)
         self._ledger = DynamoLedger(
             Dynamo(lambda: cloud.aws("dynamodb")), "accounts", "packets", "shares", "campaigns"
         )
@@ -114,9 +127,6 @@ class Doors:
                     spent.cache[call["command"].split()[0].upper()] += 1
         spent.aws.update(self._calls)
 
-    def _count(self, event_name: str, **_: Any) -> None:
-        self._calls[event_name.removeprefix("before-send.")] += 1
-
 
 @pytest.fixture(scope="module")
 def cloud() -> Iterator[Cloud]:
@@ -144,7 +154,7 @@ def doors(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> Iterator[Doors]:
         monkeypatch.setenv(name, value)
     _forget_clients()
     cache = OperatorCache(cloud.ports.cache, timeout_s=10)
-    yield Doors(cloud, cache, queue_url)
+    yield Doors(cloud, cache, queue_url, monkeypatch)
     cache.close()
     _forget_clients()
 

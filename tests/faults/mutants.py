@@ -38,9 +38,10 @@ CAMPAIGNS = "shared/redpacket/adapters/dynamo_campaigns.py"
 BOARD = "shared/redpacket/adapters/redis_claims.py"
 CLIENT = "shared/redpacket/adapters/redis_client.py"
 CLUSTER = "shared/redpacket/adapters/redis_cluster.py"
-TLS = "shared/redpacket/adapters/redis_tls.py"
 CACHE = "shared/redpacket/adapters/redis_cache.py"
 AWS = "shared/redpacket/adapters/aws_errors.py"
+AWS_CLIENT = "shared/redpacket/adapters/aws_client.py"
+TLS = "shared/redpacket/adapters/tls.py"
 DYNAMO = "shared/redpacket/adapters/dynamo.py"
 SEND = "shared/redpacket/flows/send_packet.py"
 RECONCILE = "shared/redpacket/flows/reconcile.py"
@@ -483,8 +484,45 @@ MUTANTS = [
     Mutant(
         "a missing permission is taken for an outage",
         AWS,
-        "if code not in PASSING and status < _SERVER_ERROR:",
+        "if code not in PASSING and status != TOO_MANY and status < _SERVER_ERROR:",
         "if False:",
+    ),
+    Mutant(
+        "a second try of a transaction has a token of its own",
+        AWS_CLIENT,
+        "        return self._send(operation, body)\n\n",
+        "        return self._call(operation, **{k: v for k, v in arguments.items()"
+        ' if k != "ClientRequestToken"})\n\n',
+    ),
+    Mutant(
+        "what does not pass is asked of AWS again",
+        AWS_CLIENT,
+        "if error.code not in PASSING and error.status != TOO_MANY:",
+        "if False:",
+    ),
+    Mutant(
+        "a connection that the server has closed is used again",
+        AWS_CLIENT,
+        " and not select.select([idle.sock], [], [], 0)[0]",
+        "",
+    ),
+    Mutant(
+        "an answer that is cut off counts",
+        AWS_CLIENT,
+        "            if status == _OK:\n",
+        "            if False:\n",
+    ),
+    Mutant(
+        "a certificate of anybody is good for AWS",
+        TLS,
+        "return ssl.create_default_context(cafile=bundle or None)",
+        "return ssl._create_unverified_context()",
+    ),
+    Mutant(
+        "Amazon's roots are good for every host",
+        TLS,
+        'if not bundle and f".{host}".endswith(_AMAZON):',
+        "if not bundle:",
     ),
     Mutant(
         "a transaction that meets another one is not tried again",
@@ -633,12 +671,6 @@ MUTANTS = [
         CLIENT,
         "        self._idle = []\n\n\nclass",
         "        pass\n\n\nclass",
-    ),
-    Mutant(
-        "a server of any name is trusted",
-        TLS,
-        "(cafile=AMAZON_ROOTS)\n",
-        "(cafile=AMAZON_ROOTS)\n        self.context.check_hostname = False\n",
     ),
     Mutant(
         "a slot that moves is looked for where it was",

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 
+from redpacket.adapters.aws_errors import AwsRefused, AwsSilent
 from redpacket.adapters.dynamo import Dynamo
 from redpacket.adapters.public_tokens import load_tokens
 from redpacket.adapters.sqs_payouts import SqsDeadLetters, SqsPayouts
@@ -26,6 +27,10 @@ class _Failing:
             raise self._error
 
         return fail
+
+
+def _refusal(code: str, status: int = 400) -> AwsRefused:
+    return AwsRefused("Operation", code, status, {"message": "sorry"})
 
 
 def _refused(code: str, status: int = 400) -> ClientError:
@@ -63,7 +68,13 @@ each_adapter = pytest.mark.parametrize("call", [_queue, _dead_letters, _tokens, 
         _refused("InternalFailure", 500),
         _refused("InternalServiceError", 500),
         _refused("ServiceUnavailable", 503),
+        _refused("", 429),
         ReadTimeoutError(endpoint_url="https://aws"),
+        _refusal("ThrottlingException"),
+        _refusal("RequestThrottled"),
+        _refusal("InternalFailure", 500),
+        _refusal("429", 429),
+        AwsSilent("timed out"),
     ],
     ids=str,
 )
@@ -91,3 +102,5 @@ def test_a_missing_permission_or_queue_is_not_taken_for_an_outage(
 ) -> None:
     with pytest.raises(ClientError, match=code):
         call(_refused(code))
+    with pytest.raises(AwsRefused, match=rf"{code} \(400\): sorry"):
+        call(_refusal(code))

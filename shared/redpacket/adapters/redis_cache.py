@@ -19,16 +19,29 @@ from redpacket.domain.errors import CacheAway, Unavailable
 
 
 def connect(
-    host: str, port: int, *, has_tls: bool, username: str, password: str, timeout_s: float
+    host: str,
+    port: int,
+    *,
+    has_tls: bool,
+    username: str,
+    password: str,
+    timeout_s: float,
+    ca_bundle: str = "",
 ) -> ServerClient:
-    """Return a client that has not connected yet."""
+    """Return a client that has not connected yet; *ca_bundle* replaces the roots that it trusts."""
     connect_to = connection_maker(
-        has_tls=has_tls, username=username, password=password, timeout_s=timeout_s
+        has_tls=has_tls,
+        username=username,
+        password=password,
+        timeout_s=timeout_s,
+        ca_bundle=ca_bundle,
     )
     return ServerClient(partial(connect_to, host, port))
 
 
-def connection_maker(*, has_tls: bool, username: str, password: str, timeout_s: float) -> ConnectTo:
+def connection_maker(
+    *, has_tls: bool, username: str, password: str, timeout_s: float, ca_bundle: str = ""
+) -> ConnectTo:
     """Return what connects to any server in the same way."""
     options: dict[str, Any] = {
         "username": username or None,
@@ -41,9 +54,9 @@ def connection_maker(*, has_tls: bool, username: str, password: str, timeout_s: 
         "socket_keepalive": True,
     }
     if has_tls:
-        from redpacket.adapters.redis_tls import TlsConnection, Trust
+        from redpacket.adapters.redis_tls import TlsConnection
 
-        return partial(TlsConnection, trust=Trust(), **options)
+        return partial(TlsConnection, ca_bundle=ca_bundle, **options)
     return partial(Connection, **options)
 
 

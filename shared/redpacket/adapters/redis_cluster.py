@@ -26,11 +26,22 @@ _ASKED_FOR_MAP = 2
 
 
 def connect_cluster(
-    host: str, port: int, *, has_tls: bool, username: str, password: str, timeout_s: float
+    host: str,
+    port: int,
+    *,
+    has_tls: bool,
+    username: str,
+    password: str,
+    timeout_s: float,
+    ca_bundle: str = "",
 ) -> ClusterClient:
     """Return a client that has not connected yet; *host* is any node, or the cluster's endpoint."""
     connect_to = connection_maker(
-        has_tls=has_tls, username=username, password=password, timeout_s=timeout_s
+        has_tls=has_tls,
+        username=username,
+        password=password,
+        timeout_s=timeout_s,
+        ca_bundle=ca_bundle,
     )
     return ClusterClient(host, port, connect_to)
 

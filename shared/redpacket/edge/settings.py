@@ -155,3 +155,45 @@ def part_share_count() -> int:
 def close_grace_ms() -> int:
     """Return CLOSE_GRACE_S in ms: the time between closing a packet and refunding it."""
     return int(_required("CLOSE_GRACE_S")) * 1000
+
+
+def aws_region() -> str:
+    """Return AWS_REGION, which Lambda gives; elsewhere AWS_DEFAULT_REGION."""
+    return os.environ.get("AWS_REGION") or _required("AWS_DEFAULT_REGION")
+
+
+def aws_endpoint(service: str) -> str:
+    """Return AWS_ENDPOINT_URL_<SERVICE>, AWS_ENDPOINT_URL, or AWS' own address of a service."""
+    for name in (f"AWS_ENDPOINT_URL_{service.upper()}", "AWS_ENDPOINT_URL"):
+        if given := os.environ.get(name):
+            return given
+    region = aws_region()
+    domain = "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"
+    return f"https://{service}.{region}.{domain}"
+
+
+def has_aws_keys() -> bool:
+    """Say whether AWS_ACCESS_KEY_ID is there; a profile or SnapStart keep their keys elsewhere."""
+    return "AWS_ACCESS_KEY_ID" in os.environ
+
+
+def aws_keys() -> tuple[str, str, str]:
+    """Return AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, or nothing for it.
+
+    Lambda gives them to a sandbox at its start, and they outlive it.
+    """
+    return (
+        _required("AWS_ACCESS_KEY_ID"),
+        _required("AWS_SECRET_ACCESS_KEY"),
+        os.environ.get("AWS_SESSION_TOKEN", ""),
+    )
+
+
+def aws_ca_bundle() -> str:
+    """Return AWS_CA_BUNDLE or SSL_CERT_FILE: whom to trust for AWS in place of Amazon's roots."""
+    return os.environ.get("AWS_CA_BUNDLE") or cache_ca_bundle()
+
+
+def cache_ca_bundle() -> str:
+    """Return SSL_CERT_FILE: whom to trust for the cache in place of the known roots."""
+    return os.environ.get("SSL_CERT_FILE", "")

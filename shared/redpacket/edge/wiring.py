@@ -19,6 +19,7 @@ from redpacket.edge import settings
 from redpacket.edge.telemetry import journal
 
 if TYPE_CHECKING:
+    from redpacket.adapters.aws_client import AwsClient
     from redpacket.adapters.dynamo_campaigns import DynamoCampaigns
     from redpacket.adapters.dynamo_draws import DynamoDraws
     from redpacket.adapters.dynamo_ledger import DynamoLedger
@@ -60,6 +61,9 @@ _AWS_TRIES = 2
 a 503 before the Lambda's 15 s are over, and not a 502. Where the cache has no copy of the switches
 either, the ledger is asked for them first: 2 x 3 s more, but then it does not get to the queue."""
 
+_LIGHT_SERVICES = {"dynamodb", "sqs"}
+"""What `adapters/aws_client.py` speaks to; botocore does all else, and where keys aren't given."""
+
 _SWEEP_RESERVE_MS = 8_000
 """The last chunk must end before the Lambda does."""
 
@@ -89,6 +93,8 @@ def _aws_session() -> Any:  # noqa: ANN401 - see _aws
 
 
 def _aws(service: str) -> Any:  # noqa: ANN401 - boto3's clients have no type at run time
+    if service in _LIGHT_SERVICES and settings.has_aws_keys():
+        return _light(service)
     from botocore.config import Config
 
     return _aws_session().create_client(
@@ -99,6 +105,21 @@ def _aws(service: str) -> Any:  # noqa: ANN401 - boto3's clients have no type at
             retries={"mode": "standard", "total_max_attempts": _AWS_TRIES},
             tcp_keepalive=True,
         ),
+    )
+
+
+def _light(service: str) -> AwsClient:
+    from redpacket.adapters.aws_client import AwsClient
+    from redpacket.adapters.aws_signature import Keys
+
+    return AwsClient(
+        service,
+        settings.aws_region(),
+        settings.aws_endpoint(service),
+        keys=lambda: Keys(*settings.aws_keys()),
+        ca_bundle=settings.aws_ca_bundle(),
+        connect_timeout_s=_AWS_CONNECT_TIMEOUT_S,
+        read_timeout_s=_AWS_READ_TIMEOUT_S,
     )
 
 
@@ -213,6 +234,7 @@ def _cache_client() -> Client:
         "username": username,
         "password": password,
         "timeout_s": _CACHE_TIMEOUT_S,
+        "ca_bundle": settings.cache_ca_bundle(),
     }
     if settings.cache_is_cluster():
         from redpacket.adapters.redis_cluster import connect_cluster

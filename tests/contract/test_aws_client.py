@@ -1,0 +1,395 @@
+"""Our client of AWS does what botocore's does: on the emulator, and on a service's bad day."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from typing import Any
+
+import pytest
+from botocore.config import Config
+from botocore.exceptions import ClientError
+from botocore.session import get_session
+
+from redpacket.adapters.aws_client import AwsClient
+from redpacket.adapters.aws_errors import AwsRefused
+from redpacket.adapters.aws_signature import Keys
+from redpacket.adapters.dynamo import Dynamo, Row, TransactionCanceled, check, put, update, values
+from redpacket.adapters.sqs_payouts import SqsDeadLetters, SqsPayouts
+from redpacket.domain.claim import ShareRef
+from redpacket.domain.errors import InvariantViolated, Unavailable
+from tests.aws_stub import AwsStub, Call, Drops, Hangs, Says, an_aws_stub
+from tests.faults.cloud import Cloud, a_cloud
+
+REGION = "us-east-1"
+TIMEOUT_S = 0.3
+Connect = Callable[[str, str], Any]
+
+
+def _ours(service: str, url: str) -> AwsClient:
+    return AwsClient(
+        service,
+        REGION,
+        url,
+        keys=lambda: Keys("test", "test", ""),
+        ca_bundle="",
+        connect_timeout_s=TIMEOUT_S,
+        read_timeout_s=TIMEOUT_S,
+    )
+
+
+def _botocores(service: str, url: str) -> Any:
+    return get_session().create_client(
+        service,
+        region_name=REGION,
+        endpoint_url=url,
+        aws_access_key_id="test",
+        aws_secret_access_key="test",
+        config=Config(
+            connect_timeout=TIMEOUT_S,
+            read_timeout=TIMEOUT_S,
+            retries={"mode": "standard", "total_max_attempts": 2},
+        ),
+    )
+
+
+@pytest.fixture(params=[_ours, _botocores], ids=["ours", "botocore's"])
+def connect(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Connect]:
+    # Of both, the waits before a second try: half a second on average after throttling.
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    with ExitStack() as made:
+        yield lambda service, url: made.enter_context(closing(request.param(service, url)))
+
+
+@pytest.fixture(scope="module")
+def cloud() -> Iterator[Cloud]:
+    with a_cloud() as running:
+        yield running
+
+
+@pytest.fixture
+def client(cloud: Cloud, connect: Connect) -> Any:
+    made = connect("dynamodb", f"http://127.0.0.1:{cloud.ports.emulator}")
+    if isinstance(made, AwsClient):
+        made._read_timeout_s = 10
+    return made
+
+
+@pytest.fixture
+def dynamo(client: Any) -> Dynamo:
+    return Dynamo(lambda: client)
+
+
+@pytest.fixture
+def pk(request: pytest.FixtureRequest) -> str:
+    return f"红包 {request.node.name}"
+
+
+# ---- on the emulator
+
+
+def test_what_is_written_is_read(dynamo: Dynamo, pk: str) -> None:
+    row: Row = {"pk": pk, "sk": "a", "count": 7, "is_it": True, "text": '"红包" 🧧 \n\\'}
+
+    assert dynamo.write(put("packets", row))
+    assert dynamo.get("packets", {"pk": pk, "sk": "a"}) == row
+    assert dynamo.get("packets", {"pk": pk, "sk": "b"}) is None
+    found = dynamo.get_together("packets", [{"pk": pk, "sk": "b"}, {"pk": pk, "sk": "a"}])
+    assert found == [None, row]
+    many = dynamo.get_many("packets", [{"pk": pk, "sk": sk} for sk in "ab"], is_strong=True)
+    assert many == [row]
+
+
+def test_a_condition_that_does_not_hold_is_no_error(dynamo: Dynamo, pk: str) -> None:
+    key = {"pk": pk, "sk": "a"}
+    once = update("packets", key, "SET n = :n", condition="attribute_not_exists(pk)", n=1)
+
+    assert [dynamo.write(put("packets", key)) for _ in range(2)] == [True, False]
+    assert not dynamo.write(once)
+
+
+def test_a_canceled_transaction_tells_what_stood_there(dynamo: Dynamo, pk: str) -> None:
+    taken: Row = {"pk": pk, "sk": "a", "n": 5}
+    dynamo.write(put("packets", taken))
+
+    with pytest.raises(TransactionCanceled) as canceled:
+        dynamo.transact(
+            [
+                put("packets", {"pk": pk, "sk": "free"}),
+                put("packets", {"pk": pk, "sk": "a"}),
+                check("packets", {"pk": pk, "sk": "none"}, "n = :n", n=5),
+            ]
+        )
+
+    assert canceled.value.found == [None, taken, {}]
+    assert dynamo.get("packets", {"pk": pk, "sk": "free"}) is None
+
+
+def test_the_errors_of_both_clients_have_one_shape(client: Any, pk: str) -> None:
+    item = {"pk": {"S": pk}, "sk": {"S": "a"}}
+    client.put_item(TableName="packets", Item=item)
+
+    with pytest.raises(client.exceptions.ConditionalCheckFailedException) as failed:
+        client.put_item(
+            TableName="packets",
+            Item=item,
+            ConditionExpression="attribute_not_exists(pk)",
+            ReturnValuesOnConditionCheckFailure="ALL_OLD",
+        )
+
+    assert failed.value.response["Error"]["Code"] == "ConditionalCheckFailedException"
+    assert failed.value.response["Error"]["Message"]
+    assert failed.value.response["ResponseMetadata"]["HTTPStatusCode"] == 400
+    assert failed.value.response["Item"] == item
+
+
+def test_pages_follow_each_other(dynamo: Dynamo, pk: str) -> None:
+    for number in range(7):
+        dynamo.write(put("packets", {"pk": pk, "sk": str(number)}))
+
+    rows = dynamo.query(
+        "packets",
+        KeyConditionExpression="pk = :pk",
+        ExpressionAttributeValues=values(pk=pk),
+        ConsistentRead=True,
+        Limit=3,
+    )
+
+    assert [row["sk"] for row in rows] == list("0123456")
+    assert {"pk": pk, "sk": "0"} in list(dynamo.scan("packets"))
+
+
+def test_a_fault_of_ours_is_not_taken_for_an_outage(dynamo: Dynamo) -> None:
+    with pytest.raises((ClientError, AwsRefused), match="ResourceNotFoundException"):
+        dynamo.get("no-such-table", {"pk": "a", "sk": "a"})
+
+
+def test_messages_arrive(cloud: Cloud, connect: Connect, pk: str) -> None:
+    name = f"queue-{abs(hash(pk))}"
+    queue_url, _ = cloud.make_queues(name, visibility_timeout_s=30)
+    sqs = connect("sqs", f"http://127.0.0.1:{cloud.ports.emulator}")
+    queue = SqsPayouts(lambda: sqs, queue_url, lambda: 5)
+    sent = [ShareRef("p" * 22, number) for number in range(1, 13)]
+
+    queue.put(sent[:1])
+    queue.put(sent[1:])
+
+    assert SqsDeadLetters(lambda: sqs, queue_url).count() == len(sent)
+    found = cloud.aws("sqs").receive_message(QueueUrl=queue_url, MaxNumberOfMessages=1)
+    assert json.loads(found["Messages"][0]["Body"])["body"]["packet_id"] == "p" * 22
+
+
+def test_a_queue_that_is_not_there_is_a_fault_of_ours(cloud: Cloud, connect: Connect) -> None:
+    url = f"http://127.0.0.1:{cloud.ports.emulator}"
+    sqs = connect("sqs", url)
+
+    with pytest.raises((ClientError, AwsRefused), match="Queue"):
+        SqsPayouts(lambda: sqs, f"{url}/000000000000/none", lambda: 5).put([ShareRef("p", 1)])
+
+
+def test_several_threads_share_a_client(dynamo: Dynamo, pk: str) -> None:
+    with ThreadPoolExecutor(8) as threads:
+        rows = [{"pk": pk, "sk": str(number)} for number in range(80)]
+        assert all(threads.map(lambda row: dynamo.write(put("packets", row)), rows))
+        found = list(threads.map(lambda row: dynamo.get("packets", row), rows))
+
+    assert found == rows
+
+
+# ---- where a service has a bad day
+
+CLAIM = [put("table", {"pk": "a"})]
+THROTTLED = Says(400, {"__type": "com.amazonaws.dynamodb.v20120810#ThrottlingException"})
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        Says(503, b"<html>busy</html>"),
+        Says(500, {"__type": "InternalServerError", "message": "sorry"}),
+        Says(502),
+        Says(429),
+        THROTTLED,
+        Says(400, {"__type": "x#ProvisionedThroughputExceededException"}),
+        Says(400, {"__type": "x#TransactionInProgressException"}),
+        Drops(),
+        Hangs(),
+    ],
+    ids=str,
+)
+def test_a_bad_moment_is_got_over_and_a_bad_hour_is_unavailable(
+    bad: Says | Drops | Hangs, connect: Connect
+) -> None:
+    good = Says(body={"Item": {"pk": {"S": "a"}}})
+    with an_aws_stub(bad, good, bad, bad) as stub:
+        client = connect("dynamodb", stub.url)
+        dynamo = Dynamo(lambda: client)
+
+        assert dynamo.get("table", {"pk": "a"}) == {"pk": "a"}
+        with pytest.raises(Unavailable):
+            dynamo.get("table", {"pk": "a"})
+
+    assert len(stub.calls) == 4
+
+
+@pytest.mark.parametrize("code", ["ValidationException", "AccessDeniedException"])
+def test_what_does_not_pass_is_asked_once(code: str, connect: Connect) -> None:
+    with an_aws_stub(Says(400, {"__type": f"com.amazon.coral.service#{code}"})) as stub:
+        client = connect("dynamodb", stub.url)
+
+        with pytest.raises((ClientError, AwsRefused), match=code):
+            Dynamo(lambda: client).get("table", {"pk": "a"})
+
+    assert len(stub.calls) == 1
+
+
+class _Ledger:
+    """Answers transactions as DynamoDB does: what a token has committed is committed."""
+
+    def __init__(self) -> None:
+        self.rows: set[str] = set()
+        self.tokens: set[str] = set()
+
+    def commit(self, call: Call) -> Says:
+        """Return DynamoDB's answer."""
+        if call.arguments["ClientRequestToken"] in self.tokens:
+            return Says()
+        rows = {each["Put"]["Item"]["pk"]["S"] for each in call.arguments["TransactItems"]}
+        if rows & self.rows:
+            reasons = [{"Code": "ConditionalCheckFailed"} for _ in rows]
+            error = "com.amazonaws.dynamodb.v20120810#TransactionCanceledException"
+            return Says(400, {"__type": error, "CancellationReasons": reasons})
+        self.rows |= rows
+        self.tokens.add(call.arguments["ClientRequestToken"])
+        return Says()
+
+
+def _behave(stub: AwsStub, ledger: _Ledger, *lost: Drops | Hangs | Says) -> None:
+    """Let a ledger answer, of whose first answers other things become."""
+    losses = list(lost)
+
+    def next_deed(call: Call) -> Any:
+        stub.calls.append(call)
+        answer = ledger.commit(call)
+        return losses.pop(0) if losses else answer
+
+    stub.next_deed = next_deed  # type: ignore[method-assign]
+
+
+@pytest.mark.parametrize("lost", [Drops(), Hangs(), Says(503)], ids=str)
+def test_a_claim_whose_answer_was_lost_is_recorded_and_not_refused(
+    lost: Drops | Hangs | Says, connect: Connect
+) -> None:
+    with an_aws_stub() as stub:
+        _behave(stub, _Ledger(), lost)
+        client = connect("dynamodb", stub.url)
+        Dynamo(lambda: client).transact(CLAIM)
+
+        assert len({call.arguments["ClientRequestToken"] for call in stub.calls}) == 1
+        assert len(stub.calls) == 2
+        with pytest.raises(TransactionCanceled):
+            Dynamo(lambda: client).transact(CLAIM)
+
+
+def test_reasons_that_do_not_pass_are_told(connect: Connect) -> None:
+    reasons = [{"Code": "ValidationError", "Message": "too large"}]
+    canceled = Says(
+        400, {"__type": "x#TransactionCanceledException", "CancellationReasons": reasons}
+    )
+    with an_aws_stub(canceled) as stub:
+        client = connect("dynamodb", stub.url)
+
+        with pytest.raises(InvariantViolated, match="ValidationError"):
+            Dynamo(lambda: client).transact(CLAIM)
+
+
+def test_keys_that_were_left_unread_are_asked_for_again(connect: Connect) -> None:
+    def item(name: str) -> dict[str, Any]:
+        return {"pk": {"S": name}}
+
+    first = {
+        "Responses": {"table": [item("a")]},
+        "UnprocessedKeys": {"table": {"Keys": [item("b")], "ConsistentRead": True}},
+    }
+    with an_aws_stub(Says(body=first), Says(body={"Responses": {"table": [item("b")]}})) as stub:
+        client = connect("dynamodb", stub.url)
+        rows = Dynamo(lambda: client).get_many("table", [{"pk": "a"}, {"pk": "b"}], is_strong=True)
+
+    assert rows == [{"pk": "a"}, {"pk": "b"}]
+    assert stub.calls[1].arguments["RequestItems"]["table"]["Keys"] == [item("b")]
+
+
+def test_a_connection_is_kept(connect: Connect) -> None:
+    with an_aws_stub() as stub:
+        client = connect("dynamodb", stub.url)
+        for _ in range(3):
+            client.get_item(TableName="table", Key={})
+
+    assert stub.connection_count == 1
+
+
+def test_a_connection_that_the_server_has_closed_costs_no_try(connect: Connect) -> None:
+    with an_aws_stub(Says(ends=True), Says(ends=True)) as stub:
+        client = connect("dynamodb", stub.url)
+        for _ in range(2):
+            client.get_item(TableName="table", Key={})
+            assert stub.closed.acquire(timeout=5)
+        stub.deeds += [Drops(), Says()]
+        client.get_item(TableName="table", Key={})
+
+    assert len(stub.calls) == 4
+    assert stub.connection_count == 4
+
+
+def test_a_service_that_is_away_is_unavailable(connect: Connect) -> None:
+    client = connect("dynamodb", "http://127.0.0.1:1")
+
+    with pytest.raises(Unavailable, match="the ledger does not answer"):
+        Dynamo(lambda: client).get("table", {"pk": "a"})
+
+
+# ---- ours alone
+
+
+@pytest.mark.parametrize("cut", [Says(cut_off=True), Says(body=b'{"Item": {"pk"')], ids=str)
+def test_an_answer_that_is_cut_off_is_none(cut: Says) -> None:
+    with an_aws_stub(cut, Says(), cut, cut) as stub, closing(_ours("dynamodb", stub.url)) as client:
+        assert Dynamo(lambda: client).get("table", {"pk": "a"}) is None
+        with pytest.raises(Unavailable):
+            Dynamo(lambda: client).get("table", {"pk": "a"})
+
+
+def test_a_token_of_the_callers_own_is_kept() -> None:
+    with an_aws_stub() as stub:
+        _ours("dynamodb", stub.url).transact_write_items(TransactItems=[], ClientRequestToken="own")
+
+    assert stub.calls[0].arguments["ClientRequestToken"] == "own"
+
+
+def test_keys_are_asked_for_at_each_call() -> None:
+    renewed = [Keys("first", "secret", ""), Keys("second", "secret", "token")]
+    with an_aws_stub() as stub:
+        client = _ours("sqs", stub.url)
+        client._keys = lambda: renewed.pop(0)
+        client.send_message(QueueUrl="queue", MessageBody="{}")
+        client.send_message(QueueUrl="queue", MessageBody="{}")
+
+    assert "Credential=first/" in stub.calls[0].headers["Authorization"]
+    assert "Credential=second/" in stub.calls[1].headers["Authorization"]
+    assert stub.calls[1].headers["X-Amz-Security-Token"] == "token"
+    assert stub.calls[0].headers["X-Amz-Target"] == "AmazonSQS.SendMessage"
+
+
+@pytest.mark.parametrize(("bad", "most_s"), [(THROTTLED, 1.0), (Says(503), 0.05), (Drops(), 0.05)])
+def test_the_wait_before_a_second_try_is_jittered_and_bounded(
+    bad: Says | Drops, most_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits_s: list[float] = []
+    monkeypatch.setattr("time.sleep", waits_s.append)
+    monkeypatch.setattr("random.uniform", lambda low, high: (low + high) / 2)
+    with an_aws_stub(bad) as stub:
+        _ours("dynamodb", stub.url).get_item(TableName="table", Key={})
+
+    assert waits_s == [most_s / 2]
