@@ -12,7 +12,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from redpacket.domain.campaign import Campaign, CampaignStatus, WhenSoldOut
+from redpacket.domain.campaign import CampaignPlan, CampaignStatus, WhenSoldOut
 from redpacket.domain.claim import (
     AdmitOutcome,
     AdmitStatus,
@@ -786,6 +786,17 @@ class FakeDrawBoard:
         self._loading_until_ms[campaign_id] = now_ms + life_ms
         return True
 
+    def count_issued(self, campaign_id: str, prize_ids: Sequence[str]) -> dict[str, int] | None:
+        self._check()
+        if campaign_id not in self.tables:
+            return None
+        known = {prize.prize_id for prize in self.tables[campaign_id].prizes}
+        return {
+            prize_id: self.stocks[campaign_id, prize_id].count
+            for prize_id in prize_ids
+            if prize_id in known
+        }
+
     def _refusal(self, table: DrawTable | None, ask: DrawAsk) -> DrawStatus | None:
         now_ms = self._clock.now_ms()
         if table is None:
@@ -816,7 +827,7 @@ class FakeDrawBoard:
             miss_weight = 0
         return f"{','.join(listed)}|{miss_weight}"
 
-    def _is_left(self, prize: Prize, campaign: Campaign, ask: DrawAsk) -> bool:
+    def _is_left(self, prize: Prize, campaign: CampaignPlan, ask: DrawAsk) -> bool:
         issued_count = self.stocks[ask.campaign_id, prize.prize_id].count
         day_count = self._day(ask).stocks[prize.prize_id].count
         hours = (self._clock.now_ms() - campaign.starts_at_ms) // 3_600_000 + 1

@@ -10,7 +10,8 @@ from typing import Any
 
 from redpacket.adapters import items, keys
 from redpacket.adapters.books import entry_of, receipt_of, sums_of
-from redpacket.adapters.draw_items import draw_of, prize_of
+from redpacket.adapters.campaign_items import table_of
+from redpacket.adapters.draw_items import draw_of
 from redpacket.adapters.dynamo import from_wire
 from redpacket.domain.checks import (
     Difference,
@@ -151,8 +152,10 @@ def _lotteries(rows: list[dict[str, Any]], shares: list[ShareFate]) -> list[Lott
     for row in rows:
         pk, sk = row["pk"], row["sk"]
         _, _, where = pk.partition("#")
-        if pk.startswith("campaign#") and sk.startswith(keys.PRIZE_PREFIX):
-            of(where).prizes.append(prize_of(row))
+        if pk.startswith("campaign#") and sk == keys.SHOWN:
+            prizes = table_of(row).prizes
+            if prizes:
+                of(where).prizes.extend(prizes)
         elif pk.startswith(keys.UNITS_PREFIX):
             campaign_id, prize_id = where.split("#")
             day, number = "", sk.rpartition("#")[2]

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         DrawOutcome,
         DrawTable,
         HelpStatus,
+        PageNote,
         Player,
         Prize,
         PrizeStock,
@@ -326,6 +327,12 @@ class DrawBoard(Protocol):
     def begin_load(self, campaign_id: str, life_ms: int) -> bool:
         """Tell one of many callers to load a campaign that the cache has lost; the others wait."""
 
+    def count_issued(self, campaign_id: str, prize_ids: Sequence[str]) -> dict[str, int] | None:
+        """Return how many units of each prize are in somebody's hands; None if nothing is loaded.
+
+        A prize that the cache has not heard of is left out.
+        """
+
 
 class Draws(Protocol):
     """Prizes, their units, draws, players and helps: durable, and none of them ever undone."""
@@ -335,6 +342,12 @@ class Draws(Protocol):
 
     def find_table(self, campaign_id: str) -> DrawTable | None:
         """Return the campaign with its prizes and the version of both, read strongly."""
+
+    def find_page(self, campaign_id: str) -> tuple[DrawTable, PageNote] | None:
+        """Return the table as it is now or was a moment ago, with what is noted beside it."""
+
+    def note_page(self, campaign_id: str, note: PageNote) -> None:
+        """Keep *note* beside a campaign's table, whose version stays."""
 
     def put_prize(self, prize: Prize, before: Prize | None) -> bool:
         """Create or replace a prize, and raise its campaign's table version, all in one move.

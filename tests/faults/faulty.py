@@ -254,6 +254,9 @@ class FaultyDraws:
     def begin_load(self, campaign_id: str, life_ms: int) -> bool:
         return self._call(lambda: self._board.begin_load(campaign_id, life_ms))
 
+    def count_issued(self, campaign_id: str, prize_ids: Sequence[str]) -> dict[str, int] | None:
+        return self._call(lambda: self._board.count_issued(campaign_id, prize_ids))
+
     def _call(self, do: Callable[[], Result]) -> Result:
         return self._wire.call(do, lost=_cache_away, in_doubt=_cache_away)
 

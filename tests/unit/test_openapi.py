@@ -252,23 +252,26 @@ def test_switches_are_of_their_form() -> None:
 def test_a_campaign_is_of_its_form(changes: dict[str, Any]) -> None:
     campaign = a_campaign(**changes)
     stock = PrizeStock("phone", durable_no=2, free=(1,), day_durable_no=1)
-    table = DrawTable(campaign, (PHONE, replace(CASH, status=CampaignStatus.OFF)), 7)
+    table = DrawTable(campaign.plan, (PHONE, replace(CASH, status=CampaignStatus.OFF)), 7)
 
     for lottery in (
-        Lottery(DrawTable(campaign, (), 1), {}, "20270129", None),
-        Lottery(table, {"phone": stock}, "20270129", "0" * 64),
+        Lottery(DrawTable(campaign.plan, (), 1), frozenset(), "20270129", None),
+        Lottery(table, frozenset(["phone"]), "20270129", "0" * 64),
     ):
+        watched = WatchedLottery(campaign, lottery, {"phone": stock})
         assert errors_in("Campaign", lottery_views.campaign_view(lottery)) == []
-        assert errors_in("CampaignAdmin", lottery_views.campaign_admin_view(lottery)) == []
+        assert errors_in("CampaignAdmin", lottery_views.campaign_admin_view(watched)) == []
 
 
 def test_users_see_no_weight_of_a_prize_that_is_off_and_no_stock() -> None:
     off = replace(CASH, status=CampaignStatus.OFF)
     stock = {"phone": PrizeStock("phone", durable_no=2)}
-    lottery = Lottery(DrawTable(a_campaign(), (PHONE, off), 7), stock, "20270129", "0" * 64)
+    campaign = a_campaign()
+    table = DrawTable(campaign.plan, (PHONE, off), 7)
+    lottery = Lottery(table, frozenset(["phone"]), "20270129", "0" * 64)
 
     phone, cash = lottery_views.campaign_view(lottery)["prizes"]
-    seen = lottery_views.campaign_admin_view(lottery)["prizes"]
+    seen = lottery_views.campaign_admin_view(WatchedLottery(campaign, lottery, stock))["prizes"]
 
     assert (phone["weight"], cash["weight"]) == (3, None)
     assert (phone["is_sold_out"], cash["is_sold_out"]) == (True, False)

@@ -14,7 +14,7 @@ from redpacket.domain.claim import ShareFate
 from redpacket.domain.packet import Packet, Person
 from redpacket.domain.split import Split, Terms, amounts_fen
 from redpacket.edge import lottery_views, views
-from redpacket.flows.read_draws import DrawPage, read_draw_proof, read_lottery
+from redpacket.flows.read_draws import DrawPage, read_draw_proof
 from redpacket.flows.read_proof import Proof
 from redpacket.flows.read_records import Record, status_of
 from redpacket.verify import FALSE, TRUE, UNREADABLE, main
@@ -287,7 +287,7 @@ def a_drawn_day(users: int = 12) -> tuple[dict[str, Any], dict[str, Any], dict[s
     town.campaigns.create(a_campaign(campaign_id="gala", miss_weight=10))
     for prize_id in ("cup", "pen"):
         town.draws.put_prize(a_prize("gala", prize_id), None)
-    shown = read_lottery("gala", tables=town.tables(), clock=town.clock)
+    shown = town.pages().recall("gala")
     draws = [town.draw("gala", f"user-{number}", "key").draw for number in range(users)]
     town.pass_time(24 * 3_600_000)
     proof = read_draw_proof("gala", shown.day, tables=town.tables(), clock=town.clock)

@@ -1,4 +1,4 @@
-"""The one mapper between a lottery's values and the rows of CampaignsTable."""
+"""The one mapper between what is drawn and the rows of DrawsTable."""
 
 from __future__ import annotations
 
@@ -12,20 +12,6 @@ from redpacket.domain.campaign import CampaignStatus
 from redpacket.domain.claim import Fate, ShareFate
 from redpacket.domain.lottery import Draw, Player, Prize, PrizeKind, unit_share
 from redpacket.domain.packet import Person
-
-
-def prize_row(prize: Prize) -> dict[str, Value]:
-    """Return a prize's row."""
-    return {
-        **keys.prize(prize.campaign_id, prize.prize_id),
-        "prize": _prize_text(prize),
-        "version": prize.version,
-    }
-
-
-def prize_of(row: dict[str, Any]) -> Prize:
-    """Read a prize's row."""
-    return _prize_of(row["prize"])
 
 
 def draw_row(draw: Draw) -> dict[str, Value]:

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from redpacket.adapters.aws_errors import PASSING, translated
 from redpacket.domain.errors import InvariantViolated, Unavailable
 
-Value: TypeAlias = str | int | bool
+Value: TypeAlias = str | int | bool | bytes
 Row: TypeAlias = Mapping[str, Value]
 """An item without DynamoDB's type letters; absent attributes are simply not there."""
 
@@ -145,10 +145,12 @@ class Dynamo:
             self._wait(attempt)
         raise ConflictPersists(conflicts)
 
-    def get(self, table: str, key: Row) -> dict[str, Value] | None:
-        """Read one row strongly."""
+    def get(self, table: str, key: Row, *, is_strong: bool = True) -> dict[str, Value] | None:
+        """Read one row."""
         with translated("the ledger"):
-            answer = self._open().get_item(TableName=table, Key=to_wire(key), ConsistentRead=True)
+            answer = self._open().get_item(
+                TableName=table, Key=to_wire(key), ConsistentRead=is_strong
+            )
         return from_wire(answer["Item"]) if "Item" in answer else None
 
     def get_seen(self, table: str, key: Row) -> dict[str, Value] | None:
@@ -261,7 +263,7 @@ def _wire_value(value: Value) -> dict[str, Any]:
         return {"BOOL": value}
     if isinstance(value, int):
         return {"N": str(value)}
-    return {"S": value}
+    return {"B": value} if isinstance(value, bytes) else {"S": value}
 
 
 def _plain_value(wire: dict[str, Any]) -> Value:

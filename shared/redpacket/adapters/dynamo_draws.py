@@ -10,12 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from redpacket.adapters import items, keys
+from redpacket.adapters.campaign_items import note_of, note_row, packed_prizes, table_of
 from redpacket.adapters.draw_items import (
     draw_of,
     draw_row,
     player_of,
-    prize_of,
-    prize_row,
     share_won,
     won_by,
 )
@@ -29,7 +28,6 @@ from redpacket.adapters.dynamo import (
     update,
     values,
 )
-from redpacket.adapters.dynamo_campaigns import campaign_of
 from redpacket.domain.campaign import DrawRules
 from redpacket.domain.claim import NO_LIMIT, Fate
 from redpacket.domain.errors import InvariantViolated, Unavailable
@@ -38,6 +36,7 @@ from redpacket.domain.lottery import (
     Draw,
     DrawTable,
     HelpStatus,
+    PageNote,
     Player,
     Prize,
     PrizeKind,
@@ -46,18 +45,14 @@ from redpacket.domain.lottery import (
 )
 
 # What the conditions of this module mean.
-IS_ABSENT = "attribute_not_exists(pk)"
 IS_AS_READ = "version = :read_version"
 IS_THERE = "attribute_exists(pk)"
 MAY_DRAW = "attribute_not_exists(pk) OR attempt_count < :attempts_max"
 MAY_WIN = "attribute_not_exists(pk) OR attempt_count < :attempts_max AND win_count < :wins_max"
 MAY_BE_HELPED = "attribute_not_exists(help_count) OR help_count < :helps_max"
 
-_TABLE_TRIES = 6
-"""Edits are made by hand: hardly ever is one between the reads of a table, and never six."""
-
-_PRIZES_PER_READ = 99
-"""TransactGetItems takes 100: these and the campaign."""
+_PUT_TRIES = 6
+"""Edits are made by hand: hardly ever is one between a read and its write, and never six."""
 
 
 class DynamoDraws:
@@ -74,51 +69,37 @@ class DynamoDraws:
     # ---- prizes
 
     def list_prizes(self, campaign_id: str) -> tuple[Prize, ...]:
-        rows = self._rows(keys.campaign(campaign_id)["pk"], keys.PRIZE_PREFIX, self._campaigns)
-        return tuple(prize_of(row) for row in rows)
+        table = self.find_table(campaign_id)
+        return table.prizes if table else ()
 
     def find_table(self, campaign_id: str) -> DrawTable | None:
-        # A plain query may see one half of an edit: the version, and not yet the prize.
-        for _ in range(_TABLE_TRIES):
-            prize_ids = [prize.prize_id for prize in self.list_prizes(campaign_id)]
-            starts = range(0, max(1, len(prize_ids)), _PRIZES_PER_READ)
-            read = [
-                self._read_table(campaign_id, prize_ids[start : start + _PRIZES_PER_READ])
-                for start in starts
-            ]
-            first = read[0]
-            if first is None:
-                return None
-            table, prize_count = first
-            prizes = tuple(prize for part in read if part for prize in part[0].prizes)
-            is_one_version = {part[0].version for part in read if part} == {table.version}
-            if is_one_version and len(prizes) == prize_count:
-                return DrawTable(table.campaign, prizes, table.version)
-        raise Unavailable("others edit the campaign at the same time")
+        row = self._dynamo.get(self._campaigns, keys.shown(campaign_id))
+        return table_of(row) if row else None
+
+    def find_page(self, campaign_id: str) -> tuple[DrawTable, PageNote] | None:
+        row = self._dynamo.get(self._campaigns, keys.shown(campaign_id), is_strong=False)
+        return (table_of(row), note_of(row)) if row else None
+
+    def note_page(self, campaign_id: str, note: PageNote) -> None:
+        row = note_row(note)
+        changes = ", ".join(f"{name} = :{name}" for name in row)
+        key = keys.shown(campaign_id)
+        self._dynamo.write(
+            update(self._campaigns, key, f"SET {changes}", condition=IS_THERE, **row)
+        )
 
     def put_prize(self, prize: Prize, before: Prize | None) -> bool:
-        if before is None:
-            written = put(self._campaigns, prize_row(prize), condition=IS_ABSENT)
-        else:
-            written = put(
-                self._campaigns,
-                prize_row(prize),
-                condition=IS_AS_READ,
-                read_version=before.version,
-            )
-        counted = update(
-            self._campaigns,
-            keys.campaign(prize.campaign_id),
-            "ADD table_version :one, prize_count :new_count",
-            condition=IS_THERE,
-            one=1,
-            new_count=int(before is None),
-        )
-        try:
-            self._dynamo.transact([written, counted])
-        except TransactionCanceled:
-            return False
-        return True
+        for _ in range(_PUT_TRIES):
+            table = self.find_table(prize.campaign_id)
+            if table is None:
+                return False
+            prizes = {found.prize_id: found for found in table.prizes}
+            if _version(prizes.get(prize.prize_id)) != _version(before):
+                return False
+            if self._put_prizes({**prizes, prize.prize_id: prize}, table):
+                return True
+            # Another prize was put meanwhile, or the campaign was edited: upon that, then.
+        raise Unavailable("others edit the campaign at the same time")
 
     def list_stock(self, prizes: Sequence[Prize], day: str) -> list[PrizeStock]:
         return [self._stock(prize, day) for prize in prizes]
@@ -194,20 +175,22 @@ class DynamoDraws:
             return HelpStatus.HELPED_BEFORE if canceled.found[0] else HelpStatus.HELPS_EXHAUSTED
         return HelpStatus.HELPED
 
-    def _read_table(
-        self, campaign_id: str, prize_ids: Sequence[str]
-    ) -> tuple[DrawTable, int] | None:
-        """Return the campaign with some of its prizes, and how many it has in all."""
-        row_keys = [keys.prize(campaign_id, prize_id) for prize_id in prize_ids]
-        campaign, *rows = self._dynamo.get_together(
-            self._campaigns, [keys.campaign(campaign_id), *row_keys]
+    def _put_prizes(self, prizes: dict[str, Prize], table: DrawTable) -> bool:
+        operation = update(
+            self._campaigns,
+            keys.shown(table.campaign.campaign_id),
+            "SET prizes = :prizes ADD version :one",
+            condition=IS_AS_READ,
+            prizes=packed_prizes(tuple(prizes.values())),
+            one=1,
+            read_version=table.version,
         )
-        if campaign is None:
-            return None
-        # Campaigns of before the lottery have neither.
-        version, prize_count = campaign.get("table_version", 0), campaign.get("prize_count", 0)
-        prizes = tuple(prize_of(row) for row in rows if row)
-        return DrawTable(campaign_of(campaign), prizes, int(version)), int(prize_count)
+        try:
+            # Of one row, and a transaction: it waits for another one, and a repeat is the same.
+            self._dynamo.transact([operation])
+        except TransactionCanceled:
+            return False
+        return True
 
     def _stock(self, prize: Prize, day: str) -> PrizeStock:
         units_pk = keys.units(prize.campaign_id, prize.prize_id)["pk"]
@@ -307,6 +290,10 @@ def _highest_and_free(numbers: Sequence[int]) -> tuple[int, tuple[int, ...]]:
     highest = max(numbers, default=0)
     taken = set(numbers)
     return highest, tuple(number for number in range(1, highest) if number not in taken)
+
+
+def _version(prize: Prize | None) -> int | None:
+    return prize.version if prize else None
 
 
 def _number(row: dict[str, Any]) -> int:

@@ -189,12 +189,12 @@ def campaign_packet(campaign_id: str, packet_id: str) -> dict[str, str]:
 CAMPAIGN_PACKET_PREFIX = "packet#"
 
 
-PRIZE_PREFIX = "prize#"
+SHOWN = "shown"
 
 
-def prize(campaign_id: str, prize_id: str) -> dict[str, str]:
-    """CampaignsTable: a prize of a campaign."""
-    return {"pk": f"campaign#{campaign_id}", "sk": f"{PRIZE_PREFIX}{prize_id}"}
+def shown(campaign_id: str) -> dict[str, str]:
+    """CampaignsTable: a campaign's plan with all its prizes, in one packed row (docs/adr/0014)."""
+    return {"pk": f"campaign#{campaign_id}", "sk": SHOWN}
 
 
 def unit(campaign_id: str, prize_id: str, unit_no: int) -> dict[str, str]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from redpacket.adapters import keys
 from redpacket.adapters.redis_cache import Cache, Script
 from redpacket.adapters.redis_client import Client
-from redpacket.domain.campaign import Campaign, CampaignStatus, WhenSoldOut
+from redpacket.domain.campaign import CampaignPlan, CampaignStatus, WhenSoldOut
 from redpacket.domain.lottery import (
     DrawAsk,
     DrawDay,
@@ -24,6 +24,7 @@ _KEEP_AFTER_END_MS = 24 * 3600 * 1000
 
 _LETTERS = {CampaignStatus.ON: "O", CampaignStatus.OFF: "P"}
 _MISS_LETTERS = {WhenSoldOut.MISS: "M", WhenSoldOut.REDISTRIBUTE: "R"}
+_RULES = "#"
 _NO_PRIZE = "-"
 _ONCE = "!"
 
@@ -99,6 +100,14 @@ class RedisDraws(Cache):
     def begin_load(self, campaign_id: str, life_ms: int) -> bool:
         return bool(self.ask("SET", keys.draw_loading(campaign_id), "", "NX", "PX", life_ms))
 
+    def count_issued(self, campaign_id: str, prize_ids: Sequence[str]) -> dict[str, int] | None:
+        board = keys.draw_board(campaign_id)
+        rules, *prizes = self.ask("HMGET", board, _RULES, *prize_ids)
+        if rules is None:
+            return None
+        known = zip(prize_ids, prizes, strict=True)
+        return {prize_id: _issued_count(text) for prize_id, text in known if text}
+
 
 def _script_keys(ask: DrawAsk) -> list[str]:
     return [
@@ -108,7 +117,7 @@ def _script_keys(ask: DrawAsk) -> list[str]:
     ]
 
 
-def _rules(campaign: Campaign, *, has_once: bool) -> str:
+def _rules(campaign: CampaignPlan, *, has_once: bool) -> str:
     # lua/lib/rules.lua
     rules = campaign.rules
     window = f"{campaign.starts_at_ms:013d}{campaign.ends_at_ms:013d}"
@@ -122,6 +131,13 @@ def _terms(prize: Prize) -> str:
     # lua/lib/prize.lua
     stock = f"{prize.total},{prize.per_day},{prize.per_hour}"
     return f"{prize.weight},{stock},{int(prize.once_per_user)}"
+
+
+def _issued_count(prize: str) -> int:
+    # lua/lib/prize.lua, lua/lib/stock.lua
+    units = prize.rpartition(";")[2]
+    issued_no, *returned = units.split(",")
+    return int(issued_no) - len(returned)
 
 
 def _numbers(free: Sequence[int]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 
 from redpacket.domain.errors import CampaignNotFound
@@ -73,6 +73,13 @@ class Campaign(CampaignPlan):
     budget_fen: int
     budget_left_fen: int
     version: int
+
+    @property
+    def plan(self) -> CampaignPlan:
+        """What of it an operator decides; a `Campaign` never equals its plan."""
+        return CampaignPlan(
+            **{field.name: getattr(self, field.name) for field in fields(CampaignPlan)}
+        )
 
 
 def check_campaign_id(campaign_id: str) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 from enum import StrEnum
 
-from redpacket.domain.campaign import Campaign, CampaignStatus, DrawRules
+from redpacket.domain.campaign import CampaignPlan, CampaignStatus, DrawRules
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.errors import (
     CampaignEnded,
@@ -89,9 +89,22 @@ class DrawTable:
     *version* goes up with every edit of the campaign or of any of its prizes.
     """
 
-    campaign: Campaign
+    campaign: CampaignPlan
     prizes: tuple[Prize, ...]
     version: int
+
+
+@dataclass(frozen=True, slots=True)
+class PageNote:
+    """What was last seen beside a table: kept with it, so that one read shows a page.
+
+    *commitment* is that of the seed of *day*, both "" before the first page. *sold_out* are ids of
+    prizes, for when the cache does not know.
+    """
+
+    day: str = ""
+    commitment: str = ""
+    sold_out: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +219,7 @@ def check_prize_id(prize_id: str) -> str:
     return prize_id
 
 
-def check_is_giving(campaign: Campaign, now_ms: int) -> None:
+def check_is_giving(campaign: CampaignPlan, now_ms: int) -> None:
     """Raise CampaignEnded, CampaignNotStarted or CampaignPaused where it does not give now."""
     if now_ms >= campaign.ends_at_ms:
         raise CampaignEnded("the campaign is over")
@@ -216,7 +229,7 @@ def check_is_giving(campaign: Campaign, now_ms: int) -> None:
         raise CampaignPaused("the campaign is turned off for now")
 
 
-def draw_day(campaign: Campaign, at_ms: int) -> DrawDay:
+def draw_day(campaign: CampaignPlan, at_ms: int) -> DrawDay:
     """Return the day of *at_ms* in the campaign's time zone; a day may have 23 or 25 hours."""
     zone = _zone(campaign)
     local = datetime.fromtimestamp(at_ms / 1000, zone)
@@ -227,7 +240,7 @@ def draw_day(campaign: Campaign, at_ms: int) -> DrawDay:
     )
 
 
-def find_day(campaign: Campaign, name: str) -> DrawDay | None:
+def find_day(campaign: CampaignPlan, name: str) -> DrawDay | None:
     """Return the day called *name* if the campaign's window has a part of it."""
     try:
         noon = datetime.strptime(name, "%Y%m%d").replace(hour=12, tzinfo=_zone(campaign))
@@ -306,7 +319,7 @@ def has_prizes(odds: str) -> bool:
     return not odds.startswith("|")
 
 
-def _zone(campaign: Campaign) -> tzinfo:
+def _zone(campaign: CampaignPlan) -> tzinfo:
     # Grabs import this module, too, and have no use for time zones.
     from zoneinfo import ZoneInfo
 

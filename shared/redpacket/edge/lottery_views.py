@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from redpacket.domain.campaign import Campaign, CampaignStatus
+from redpacket.domain.campaign import CampaignPlan, CampaignStatus
 from redpacket.domain.lottery import Draw, HelpStatus, Prize, PrizeStock, has_units_left
 from redpacket.flows.draw_prize import Drawn
 from redpacket.flows.help_inviter import Helped
-from redpacket.flows.read_draws import DrawPage, DrawProof, Lottery
+from redpacket.flows.read_draws import DrawPage, DrawProof, WatchedLottery
+from redpacket.flows.recall_page import Lottery
 
 
 def campaign_view(lottery: Lottery) -> dict[str, Any]:
@@ -21,20 +22,23 @@ def campaign_view(lottery: Lottery) -> dict[str, Any]:
     return {
         **_plan(campaign),
         "prizes": [
-            _shown_prize(prize, lottery.stock.get(prize.prize_id)) for prize in lottery.table.prizes
+            _shown_prize(prize, is_sold_out=prize.prize_id in lottery.sold_out)
+            for prize in lottery.table.prizes
         ],
         "day": lottery.day,
         "commitment": lottery.commitment,
     }
 
 
-def campaign_admin_view(lottery: Lottery) -> dict[str, Any]:
+def campaign_admin_view(watched: WatchedLottery) -> dict[str, Any]:
     """Show a campaign to an operator: all of it."""
-    campaign = lottery.table.campaign
+    campaign, lottery = watched.campaign, watched.lottery
     return {
         **campaign_view(lottery),
+        # Of the same row as its version, by which the operator edits it.
+        **_plan(campaign),
         "prizes": [
-            prize_admin_view(prize, lottery.stock.get(prize.prize_id))
+            prize_admin_view(prize, watched.stock.get(prize.prize_id))
             for prize in lottery.table.prizes
         ],
         "miss_weight": campaign.miss_weight,
@@ -46,7 +50,7 @@ def campaign_admin_view(lottery: Lottery) -> dict[str, Any]:
     }
 
 
-def _plan(campaign: Campaign) -> dict[str, Any]:
+def _plan(campaign: CampaignPlan) -> dict[str, Any]:
     return {
         "campaign_id": campaign.campaign_id,
         "title": campaign.title,
@@ -68,8 +72,9 @@ def _plan(campaign: Campaign) -> dict[str, Any]:
 
 def prize_admin_view(prize: Prize, stock: PrizeStock | None) -> dict[str, Any]:
     """Show an operator a prize, with how many of its units are won."""
+    is_sold_out = not has_units_left(prize, stock or PrizeStock(prize.prize_id))
     return {
-        **_shown_prize(prize, stock),
+        **_shown_prize(prize, is_sold_out=is_sold_out),
         "weight": prize.weight,
         "total": prize.total,
         "per_day": prize.per_day,
@@ -83,7 +88,7 @@ def prize_admin_view(prize: Prize, stock: PrizeStock | None) -> dict[str, Any]:
     }
 
 
-def _shown_prize(prize: Prize, stock: PrizeStock | None) -> dict[str, Any]:
+def _shown_prize(prize: Prize, *, is_sold_out: bool) -> dict[str, Any]:
     is_on = prize.status is CampaignStatus.ON
     return {
         **_won_prize(prize),
@@ -92,7 +97,7 @@ def _shown_prize(prize: Prize, stock: PrizeStock | None) -> dict[str, Any]:
         "once_per_user": prize.once_per_user,
         "status": prize.status,
         "weight": prize.weight if is_on else None,
-        "is_sold_out": not has_units_left(prize, stock or PrizeStock(prize.prize_id)),
+        "is_sold_out": is_sold_out,
     }
 
 

@@ -44,8 +44,9 @@ if TYPE_CHECKING:
     from redpacket.flows.grab_packet import RuleBook
     from redpacket.flows.help_inviter import Helped
     from redpacket.flows.preheat_campaign import Preheated
-    from redpacket.flows.read_draws import DrawPage, DrawProof, Lottery
+    from redpacket.flows.read_draws import DrawPage, DrawProof, WatchedLottery
     from redpacket.flows.read_switches import KnownSwitches
+    from redpacket.flows.recall_page import Lottery, RecalledPages
     from redpacket.flows.recall_profiles import RecalledProfiles
     from redpacket.flows.recall_table import RecalledTables
     from redpacket.flows.reconcile import Reconciliation
@@ -205,6 +206,15 @@ def _tables() -> RecalledTables:
     from redpacket.flows.recall_table import RecalledTables
 
     return RecalledTables(draws(), clock=clock, journal=journal, new_seed=secrets.token_bytes)
+
+
+@cache
+def _pages() -> RecalledPages:
+    from redpacket.flows.recall_page import RecalledPages
+
+    return RecalledPages(
+        draws(), draw_board(), clock=clock, journal=journal, new_seed=secrets.token_bytes
+    )
 
 
 @cache
@@ -555,22 +565,21 @@ def get_campaign(campaign_id: str) -> Campaign:
 
 
 def read_lottery(campaign_id: str) -> Lottery:
-    """Bind flows/read_draws to a campaign as it is now, with stock some seconds old."""
-    from redpacket.flows.read_draws import read_lottery as flow
-
-    table = draws().find_table(campaign_id)
-    # Whoever has just edited sees the edit; only then the table is read again.
-    _tables().recall(campaign_id, table.version if table else 0)
-    return flow(campaign_id, tables=_tables(), clock=clock)
+    """Bind flows/recall_page: a campaign as users see it."""
+    return _pages().recall(campaign_id)
 
 
-def watch_lottery(campaign_id: str) -> Lottery:
+def watch_lottery(campaign_id: str) -> WatchedLottery:
     """Bind flows/read_draws to a campaign as it is now, with its stock."""
-    from redpacket.flows.read_draws import read_lottery as flow
-    from redpacket.flows.recall_table import RecalledTables
+    from redpacket.flows.read_draws import watch_lottery as flow
 
-    fresh = RecalledTables(draws(), clock=clock, journal=journal, new_seed=secrets.token_bytes)
-    return flow(campaign_id, tables=fresh, clock=clock)
+    return flow(
+        campaign_id,
+        campaigns=campaigns(),
+        draws=draws(),
+        clock=clock,
+        new_seed=secrets.token_bytes,
+    )
 
 
 def load_lottery(campaign_id: str) -> None:
@@ -619,8 +628,7 @@ def change_stock(
 def _load_prize(prize: Prize) -> PrizeStock:
     """Tell the cache of an edit that the ledger has, and return what is left of the prize."""
     load_lottery(prize.campaign_id)
-    found = watch_lottery(prize.campaign_id)
-    return found.stock[prize.prize_id]
+    return watch_lottery(prize.campaign_id).stock[prize.prize_id]
 
 
 def draw_prize(campaign_id: str, user_id: str, key_hash: str) -> Drawn:
@@ -673,7 +681,7 @@ def read_draw_proof(campaign_id: str, day: str) -> DrawProof:
 
 def edit_campaign(
     plan: CampaignPlan, budget_fen: int | None, version: int | None
-) -> tuple[Lottery, bool]:
+) -> tuple[WatchedLottery, bool]:
     """Bind flows/edit_campaign; a lottery's draws go by the edit from then on."""
     from dataclasses import replace
 
@@ -683,9 +691,9 @@ def edit_campaign(
         plan, budget_fen, version, campaigns=campaigns(), draws=draws(), packets=packets()
     )
     found = watch_lottery(plan.campaign_id)
-    if found.table.prizes:
+    if found.lottery.table.prizes:
         load_lottery(plan.campaign_id)
-    return replace(found, table=replace(found.table, campaign=campaign)), is_new
+    return replace(found, campaign=campaign), is_new
 
 
 def preheat_campaign(campaign_id: str, cursor: str | None, time_left_ms: int) -> Preheated:

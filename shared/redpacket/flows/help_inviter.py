@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from redpacket.domain.campaign import Campaign
+from redpacket.domain.campaign import CampaignPlan
 from redpacket.domain.errors import (
     HelpQuotaExhausted,
     InvalidRequest,
@@ -88,7 +88,7 @@ def help_inviter(
     return Helped(status, attempts_left(campaign.rules, player))
 
 
-def _check_phrase(campaign: Campaign, helper_id: str, said: str, desk: HelpDesk) -> None:
+def _check_phrase(campaign: CampaignPlan, helper_id: str, said: str, desk: HelpDesk) -> None:
     if campaign.passphrase is None:
         raise PassphraseMismatch("there is nothing to say")
     limit_rate(

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from redpacket.domain.campaign import Campaign
 from redpacket.domain.errors import CampaignNotFound, ProofNotReady
 from redpacket.domain.lottery import (
     Draw,
-    DrawTable,
     PrizeStock,
     day_commitment,
     draw_day,
     find_day,
+    has_units_left,
 )
+from redpacket.flows.edit_campaign import get_campaign
+from redpacket.flows.recall_page import Lottery
 from redpacket.flows.recall_table import RecalledTables
-from redpacket.ports import Clock, Draws
+from redpacket.ports import Campaigns, Clock, Draws
 
 PAGE_SIZE = 50
 
@@ -24,17 +27,12 @@ REVEAL_AFTER_MS = 60_000
 
 
 @dataclass(frozen=True, slots=True)
-class Lottery:
-    """A campaign with its prizes, some seconds old.
+class WatchedLottery:
+    """A lottery as it is now, with its campaign's money and, by prize id, its stock of today."""
 
-    *stock* is by prize id; a prize is sold out where `has_units_left` says so. *commitment* is
-    that of the seed of *day*, today in the campaign's time zone; None where there are no prizes.
-    """
-
-    table: DrawTable
+    campaign: Campaign
+    lottery: Lottery
     stock: Mapping[str, PrizeStock]
-    day: str
-    commitment: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +53,32 @@ class DrawProof:
     commitment: str
 
 
-def read_lottery(campaign_id: str, *, tables: RecalledTables, clock: Clock) -> Lottery:
-    """Return what users may know of a lottery. Raises CampaignNotFound."""
-    table = tables.recall(campaign_id)
-    day = draw_day(table.campaign, clock.now_ms())
-    if not table.prizes:
-        return Lottery(table, {}, day.name, None)
-    commitment = day_commitment(tables.seed(campaign_id, day.name), campaign_id, day.name)
-    return Lottery(table, tables.stock(table, day), day.name, commitment)
+def watch_lottery(
+    campaign_id: str,
+    *,
+    campaigns: Campaigns,
+    draws: Draws,
+    clock: Clock,
+    new_seed: Callable[[int], bytes],
+) -> WatchedLottery:
+    """Return what operators may know of a lottery: it counts every unit. Raises CampaignNotFound.
+
+    Campaign and prizes are of two reads: each as it was in one moment, with versions of their own.
+    """
+    campaign = get_campaign(campaign_id, campaigns=campaigns)
+    table = draws.find_table(campaign_id)
+    if table is None:
+        raise CampaignNotFound("no such campaign")
+    day = draw_day(table.campaign, clock.now_ms()).name
+    stock = {found.prize_id: found for found in draws.list_stock(table.prizes, day)}
+    sold_out = frozenset(
+        prize.prize_id for prize in table.prizes if not has_units_left(prize, stock[prize.prize_id])
+    )
+    commitment = None
+    if table.prizes:
+        seed = draws.day_seed(campaign_id, day, new_seed)
+        commitment = day_commitment(seed, campaign_id, day)
+    return WatchedLottery(campaign, Lottery(table, sold_out, day, commitment), stock)
 
 
 def list_draws(

@@ -1,4 +1,4 @@
-"""Know a lottery as it was some seconds ago: its table, what is left of it, and a day's seed."""
+"""Know a lottery as it was some seconds ago, to draw by it: its table, and a day's seed."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from redpacket.domain.errors import CampaignNotFound, Unavailable
-from redpacket.domain.lottery import DrawDay, DrawTable, PrizeStock
+from redpacket.domain.lottery import DrawTable
 from redpacket.ports import Clock, Draws, Journal
 
 KEPT_MS = 10_000
 """A draw by a newer table reads it at once; so late is only what the cache has missed, too.
 
-All prizes are in one partition, and every process reads them that often.
+Every process reads the packed row that often.
 """
 
 _REMEMBERED_MAX = 100
@@ -37,7 +37,6 @@ class RecalledTables:
         self._journal = journal
         self._new_seed = new_seed
         self._tables: dict[str, tuple[int, DrawTable]] = {}
-        self._stocks: dict[tuple[str, str], tuple[int, dict[str, PrizeStock]]] = {}
         self._seeds: dict[tuple[str, str], bytes] = {}
 
     def recall(self, campaign_id: str, version_min: int = 0) -> DrawTable:
@@ -61,16 +60,6 @@ class RecalledTables:
             raise CampaignNotFound(msg)
         _keep(self._tables, campaign_id, (self._clock.now_ms(), table))
         return table
-
-    def stock(self, table: DrawTable, day: DrawDay) -> dict[str, PrizeStock]:
-        """Return what is known of the units of each prize, by its id."""
-        key = table.campaign.campaign_id, day.name
-        known = _fresh(self._stocks, key, self._clock.now_ms())
-        if known is not None and all(prize.prize_id in known for prize in table.prizes):
-            return known
-        stock = {found.prize_id: found for found in self._draws.list_stock(table.prizes, day.name)}
-        _keep(self._stocks, key, (self._clock.now_ms(), stock))
-        return stock
 
     def seed(self, campaign_id: str, day: str) -> bytes:
         """Return the day's secret seed, which is durable and never changes."""
