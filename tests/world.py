@@ -10,9 +10,9 @@ from typing import Any
 
 from redpacket.adapters import items, keys
 from redpacket.adapters.books import entry_of, receipt_of, sums_of
-from redpacket.adapters.campaign_items import table_of
 from redpacket.adapters.draw_items import draw_of
 from redpacket.adapters.dynamo import from_wire
+from redpacket.adapters.shown_items import table_of
 from redpacket.domain.checks import (
     Difference,
     LotteryFacts,

@@ -259,7 +259,7 @@ def test_there_is_no_prize_without_a_campaign(fair: Fair) -> None:
 
 def test_every_edit_of_a_campaign_or_a_prize_makes_a_new_table(fair: Fair) -> None:
     first = fair.table()
-    assert (first.campaign, first.prizes) == (fair.campaign, ())
+    assert (first.campaign, first.prizes) == (fair.campaign.plan, ())
 
     prize = fair.put()
     second = fair.table()
@@ -270,7 +270,7 @@ def test_every_edit_of_a_campaign_or_a_prize_makes_a_new_table(fair: Fair) -> No
     assert fair.draws.put_prize(heavier, prize)
 
     assert second.prizes == (prize,)
-    assert (third.campaign, third.prizes) == (edited, (prize,))
+    assert (third.campaign, third.prizes) == (edited.plan, (prize,))
     assert fair.table().prizes == (heavier,)
     versions = [table.version for table in (first, second, third, fair.table())]
     assert versions == sorted(set(versions))

@@ -50,6 +50,7 @@ DRAWS = "shared/redpacket/adapters/dynamo_draws.py"
 DRAW = "shared/redpacket/flows/draw_prize.py"
 HELP = "shared/redpacket/flows/help_inviter.py"
 PRIZE = "shared/redpacket/flows/edit_prize.py"
+PAGE = "shared/redpacket/flows/recall_page.py"
 DRAWN = "shared/redpacket/flows/read_draws.py"
 PARTS = "shared/redpacket/flows/try_parts.py"
 
@@ -757,16 +758,40 @@ MUTANTS = [
         'IS_AS_READ = "version >= :read_version"',
     ),
     _of_draws(
-        "a table lacks a prize that came while it was read",
+        "an edit of a prize is done upon another one of it",
         DRAWS,
-        "if is_one_version and len(prizes) == prize_count:",
-        "if is_one_version:",
+        "if _version(prizes.get(prize.prize_id)) != _version(before):",
+        "if (before is None) != (prize.prize_id not in prizes):",
     ),
     _of_draws(
-        "a table is of two versions",
+        "an edit of a prize leaves the table's version",
         DRAWS,
-        "if is_one_version and len(prizes) == prize_count:",
-        "if len(prizes) == prize_count:",
+        '"SET prizes = :prizes ADD version :one"',
+        '"SET prizes = :prizes"',
+    ),
+    _of_draws(
+        "an edit of a campaign leaves the table's version",
+        CAMPAIGNS,
+        '"SET #plan = :plan ADD version :one"',
+        '"SET #plan = :plan"',
+    ),
+    _of_draws(
+        "an edit of a campaign is not in its table",
+        CAMPAIGNS,
+        "self._write([operation, shown])",
+        "self._write([operation])",
+    ),
+    _of_draws(
+        "a page keeps yesterday's commitment",
+        PAGE,
+        "if note.day != day:",
+        "if not note.day:",
+    ),
+    _of_draws(
+        "a page is remembered over midnight",
+        PAGE,
+        " and _is_today(known, now_ms)",
+        "",
     ),
     _of_draws(
         "whoever has drawn is refused at the end",

@@ -509,44 +509,6 @@ def test_a_clock_that_is_wrong_for_long_leaves_the_outcome_unknown(town: Town) -
 # ---------------------------------------------------------------- edits while it runs
 
 
-class Interrupted:
-    """A DynamoDB client that lets somebody in before its last read of several rows at once."""
-
-    def __init__(self, town: Town, read_count: int, do: Callable[[], bool]) -> None:
-        self._town = town
-        self._reads_left = read_count
-        self._do = do
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "transact_get_items":
-            self._reads_left -= 1
-            if self._reads_left == 0:
-                self._do()
-        return getattr(self._town.dynamo, name)
-
-
-def test_a_table_that_gets_a_prize_while_it_is_read_is_whole(town: Town) -> None:
-    a_lottery(town)
-    client = Interrupted(town, 1, lambda: town.draws.put_prize(a_prize("gala", "pen"), None))
-
-    table = town.draw_adapter(client).find_table("gala")
-
-    assert table == town.draws.find_table("gala")
-    assert table
-    assert [prize.prize_id for prize in table.prizes] == ["cup", "pen"]
-
-
-def test_a_large_table_that_is_edited_while_it_is_read_is_of_one_version(town: Town) -> None:
-    prizes = [a_prize("gala", f"prize-{number:03d}") for number in range(100)]
-    a_lottery(town, *prizes)
-    after = replace(prizes[-1], title="新", version=2)
-    client = Interrupted(town, 2, lambda: town.draws.put_prize(after, prizes[-1]))
-
-    table = town.draw_adapter(client).find_table("gala")
-
-    assert table == town.draws.find_table("gala")
-
-
 def test_a_draw_by_a_newer_table_reads_it_whatever_is_remembered(town: Town) -> None:
     a_lottery(town)
     tables = town.tables()

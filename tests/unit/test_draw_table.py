@@ -1,7 +1,8 @@
-"""A table is of one moment, whatever is edited while it is read."""
+"""Edits of one campaign at once: each is done upon the other, and none is half seen."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -15,21 +16,21 @@ from redpacket.domain.lottery import Prize
 from tests.builders import a_campaign, a_prize
 from tests.fakes import FakeDynamo
 
+FAIR = a_campaign(campaign_id="fair")
+
 
 class MeddledDynamo(FakeDynamo):
-    """Lets somebody in after the first so many reads of several rows at one moment."""
+    """Lets somebody in between a read and the write that follows it."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.meddle: Any = None
-        self.read_count = 0
+        self.meddle: Callable[[], object] | None = None
 
-    def transact_get_items(self, **request: Any) -> dict[str, Any]:
-        self.read_count += 1
-        answer = super().transact_get_items(**request)
-        if self.meddle:
-            self.meddle(self.read_count)
-        return answer
+    def transact_write_items(self, **request: Any) -> None:
+        if meddle := self.meddle:
+            self.meddle = None
+            meddle()
+        super().transact_write_items(**request)
 
 
 @pytest.fixture
@@ -38,64 +39,101 @@ def client() -> MeddledDynamo:
 
 
 @pytest.fixture
-def draws(client: MeddledDynamo) -> DynamoDraws:
-    dynamo = Dynamo(lambda: client, pause_s=lambda _: None)
-    campaigns = DynamoCampaigns(dynamo, "campaigns")
-    assert campaigns.create(a_campaign(campaign_id="fair"))
-    return DynamoDraws(dynamo, "campaigns", "shares", "draws")
+def campaigns(client: MeddledDynamo) -> DynamoCampaigns:
+    campaigns = DynamoCampaigns(Dynamo(lambda: client), "campaigns")
+    assert campaigns.create(FAIR)
+    return campaigns
 
 
-def _put(draws: DynamoDraws, number: int) -> Prize:
-    prize = a_prize("fair", f"prize-{number:03d}")
+@pytest.fixture
+def draws(client: MeddledDynamo, campaigns: DynamoCampaigns) -> DynamoDraws:
+    del campaigns
+    return DynamoDraws(Dynamo(lambda: client), "campaigns", "shares", "draws")
+
+
+def put(draws: DynamoDraws, prize_id: str) -> Prize:
+    prize = a_prize("fair", prize_id)
     assert draws.put_prize(prize, None)
     return prize
 
 
-def test_an_edit_between_two_reads_of_a_table_is_seen_whole(
+def test_two_prizes_that_are_put_at_once_are_both_there(
     client: MeddledDynamo, draws: DynamoDraws
 ) -> None:
-    prizes = [_put(draws, number) for number in range(100)]
-    edited = [replace(prize, weight=7, version=2) for prize in (prizes[0], prizes[-1])]
+    client.meddle = lambda: put(draws, "pen")
 
-    def meddle(read_count: int) -> None:
-        if read_count == 1:
-            for after, before in zip(edited, (prizes[0], prizes[-1]), strict=True):
-                assert draws.put_prize(after, before)
+    put(draws, "cup")
 
-    client.meddle = meddle
     table = draws.find_table("fair")
-
     assert table
-    assert (table.prizes[0], table.prizes[-1]) == tuple(edited)
-    assert table.version == 103
-
-
-def test_a_prize_that_is_put_while_a_table_is_read_is_in_it(
-    client: MeddledDynamo, draws: DynamoDraws
-) -> None:
-    _put(draws, 1)
-    queried = client.query
-
-    def query(**request: Any) -> dict[str, Any]:
-        answer = queried(**request)
-        client.query = queried  # type: ignore[method-assign]
-        _put(draws, 2)
-        return answer
-
-    client.query = query  # type: ignore[method-assign]
-    table = draws.find_table("fair")
-
-    assert table
-    assert len(table.prizes) == 2
+    assert [prize.prize_id for prize in table.prizes] == ["cup", "pen"]
     assert table.version == 3
 
 
-def test_a_table_that_is_edited_all_the_time_is_not_read(
+def test_an_edit_of_a_prize_that_meets_another_of_it_is_refused(
     client: MeddledDynamo, draws: DynamoDraws
 ) -> None:
-    for number in range(100):
-        _put(draws, number)
-    client.meddle = lambda read_count: _put(draws, 100 + read_count)
+    before = put(draws, "cup")
+    first = replace(before, weight=7, version=2)
+    client.meddle = lambda: draws.put_prize(first, before)
 
+    assert not draws.put_prize(replace(before, weight=8, version=2), before)
+
+    assert draws.list_prizes("fair") == (first,)
+
+
+def test_a_prize_that_is_put_twice_at_once_is_created_once(
+    client: MeddledDynamo, draws: DynamoDraws
+) -> None:
+    client.meddle = lambda: put(draws, "cup")
+
+    assert not draws.put_prize(a_prize("fair", "cup", title="other"), None)
+
+    assert draws.list_prizes("fair") == (a_prize("fair", "cup"),)
+
+
+def test_an_edit_of_the_campaign_and_one_of_a_prize_at_once_are_both_done(
+    client: MeddledDynamo, draws: DynamoDraws, campaigns: DynamoCampaigns
+) -> None:
+    edited = replace(FAIR, title="new", version=2)
+    client.meddle = lambda: campaigns.edit(edited, FAIR)
+    cup = put(draws, "cup")
+    client.meddle = lambda: put(draws, "pen")
+    again = replace(edited, miss_weight=9, version=3)
+
+    assert campaigns.edit(again, edited)
+
+    table = draws.find_table("fair")
+    assert table
+    assert table.campaign == again.plan
+    assert table.prizes == (cup, a_prize("fair", "pen"))
+    assert table.version == 5
+    assert campaigns.find_campaign("fair") == again
+
+
+def test_an_edit_that_is_refused_leaves_the_table_as_it_is(
+    draws: DynamoDraws, campaigns: DynamoCampaigns
+) -> None:
+    before = draws.find_table("fair")
+
+    assert not campaigns.edit(replace(FAIR, title="late", version=8), replace(FAIR, version=7))
+    assert not campaigns.edit(replace(FAIR, budget_fen=-1, version=2), FAIR)
+    assert not campaigns.create(replace(FAIR, title="other"))
+
+    assert draws.find_table("fair") == before
+
+
+def test_a_campaign_that_is_edited_all_the_time_is_not_written(
+    client: MeddledDynamo, draws: DynamoDraws
+) -> None:
+    numbers = iter(range(99))
+
+    def meddle() -> None:
+        put(draws, f"prize-{next(numbers)}")
+        client.meddle = meddle
+
+    client.meddle = meddle
     with pytest.raises(Unavailable):
-        draws.find_table("fair")
+        draws.put_prize(a_prize("fair", "cup"), None)
+
+    assert "cup" not in [prize.prize_id for prize in draws.list_prizes("fair")]

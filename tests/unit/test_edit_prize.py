@@ -555,7 +555,7 @@ def _lose_prize_writes(office: Office) -> None:
 
 def _writes_prize(operations: list[Any]) -> bool:
     return any(
-        operation.get("Put", {}).get("Item", {}).get("sk", {}).get("S", "").startswith("prize#")
+        "SET prizes" in operation.get("Update", {}).get("UpdateExpression", "")
         for operation in operations
     )
 

@@ -1,22 +1,23 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from redpacket.domain.campaign import Campaign
 from redpacket.domain.errors import CampaignNotFound, ProofNotReady, Unavailable
-from redpacket.domain.lottery import Draw, day_commitment, draw_day, find_day, has_units_left
+from redpacket.domain.lottery import Draw, day_commitment, draw_day, find_day
 from redpacket.flows.read_draws import (
     PAGE_SIZE,
     REVEAL_AFTER_MS,
     DrawProof,
-    Lottery,
+    WatchedLottery,
     list_draws,
     read_draw_proof,
-    read_lottery,
+    watch_lottery,
 )
-from redpacket.flows.recall_table import KEPT_MS, RecalledTables
+from redpacket.flows.recall_table import KEPT_MS
 from tests.builders import NOW_MS, a_campaign, a_prize
 from tests.town import Town
 
@@ -32,42 +33,60 @@ def a_lottery(town: Town, **changes: Any) -> Campaign:
     return campaign
 
 
-def lottery(town: Town, tables: RecalledTables | None = None) -> Lottery:
-    return read_lottery("gala", tables=tables or town.tables(), clock=town.clock)
+def watch(town: Town) -> WatchedLottery:
+    return watch_lottery(
+        "gala",
+        campaigns=town.campaigns,
+        draws=town.draws,
+        clock=town.clock,
+        new_seed=town._new_seed,
+    )
 
 
 def proof(town: Town, day: str = TODAY) -> DrawProof:
     return read_draw_proof("gala", day, tables=town.tables(), clock=town.clock)
 
 
-def test_a_lottery_shows_its_prizes_and_todays_commitment(town: Town) -> None:
-    a_lottery(town)
-
-    shown = lottery(town)
-
-    assert [prize.prize_id for prize in shown.table.prizes] == ["cup"]
-    assert shown.day == TODAY
-    assert shown.commitment == lottery(town).commitment
-    town.pass_time(DAY_MS)
-    assert lottery(town).commitment != shown.commitment
-
-
-def test_a_campaign_without_prizes_promises_nothing(town: Town) -> None:
-    town.campaigns.create(a_campaign(campaign_id="gala"))
-
-    assert (lottery(town).stock, lottery(town).commitment) == ({}, None)
-
-
-def test_a_prize_of_which_nothing_is_left_is_sold_out(town: Town) -> None:
-    town.campaigns.create(a_campaign(campaign_id="gala"))
-    town.draws.put_prize(a_prize("gala", total=2), None)
-    tables = town.tables()
-
-    for number, is_left in enumerate([True, True, False]):
-        shown = lottery(town, tables)
-        assert has_units_left(shown.table.prizes[0], shown.stock["cup"]) is is_left
+def test_operators_see_stock_and_money_as_they_are(town: Town) -> None:
+    campaign = a_lottery(town)
+    pages = town.pages()
+    pages.recall("gala")
+    for number in range(3):
         town.draw("gala", f"user-{number}", "key")
-        town.pass_time(KEPT_MS)
+    edited = replace(campaign, title="new", budget_fen=7, budget_left_fen=7, version=2)
+    assert town.campaigns.edit(edited, campaign)
+
+    watched = watch(town)
+
+    assert watched.campaign == edited
+    assert watched.lottery.table == town.draws.find_table("gala")
+    assert watched.stock["cup"].durable_no == 2
+    assert (watched.stock["cup"].day_durable_no, watched.lottery.sold_out) == (2, frozenset())
+    shown = pages.recall("gala")
+    assert (watched.lottery.day, watched.lottery.commitment) == (shown.day, shown.commitment)
+
+
+def test_operators_see_what_is_sold_out(town: Town) -> None:
+    town.campaigns.create(a_campaign(campaign_id="gala"))
+    town.draws.put_prize(a_prize("gala", total=1), None)
+    town.draws.put_prize(a_prize("gala", "pen", total=1, weight=0), None)
+    town.draw("gala", "ann", "key")
+
+    assert watch(town).lottery.sold_out == {"cup"}
+
+
+def test_operators_of_a_campaign_without_prizes_see_its_plan(town: Town) -> None:
+    campaign = a_campaign(campaign_id="gala")
+    town.campaigns.create(campaign)
+
+    watched = watch(town)
+
+    assert (watched.campaign, watched.stock, watched.lottery.commitment) == (campaign, {}, None)
+
+
+def test_nothing_is_watched_of_no_campaign(town: Town) -> None:
+    with pytest.raises(CampaignNotFound):
+        watch(town)
 
 
 def test_what_is_known_is_good_for_some_seconds_and_longer_while_the_ledger_is_away(
@@ -122,7 +141,7 @@ def test_draws_of_no_campaign_are_not_found(town: Town) -> None:
 
 def test_a_days_seed_is_what_its_commitment_promised(town: Town) -> None:
     campaign = a_lottery(town)
-    shown = lottery(town)
+    shown = town.pages().recall("gala")
     town.clock.at_ms = draw_day(campaign, NOW_MS).ends_at_ms + REVEAL_AFTER_MS
 
     revealed = proof(town)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redpacket.adapters import keys
-from redpacket.adapters.campaign_items import campaign_of, packed_plan, plan_row, shown_row
+from redpacket.adapters.campaign_items import campaign_of, plan_row
 from redpacket.adapters.dynamo import (
     Dynamo,
     Operation,
@@ -43,6 +43,9 @@ class DynamoCampaigns:
         return campaign_of(row) if row else None
 
     def create(self, campaign: Campaign) -> bool:
+        # Grabs find campaigns, and have no use for prizes.
+        from redpacket.adapters.shown_items import shown_row
+
         money: dict[str, Value] = {
             **keys.campaign(campaign.campaign_id),
             "budget_fen": campaign.budget_fen,
@@ -53,6 +56,8 @@ class DynamoCampaigns:
         return self._write([row, put(self._table, shown_row(campaign))])
 
     def edit(self, campaign: Campaign, before: Campaign) -> bool:
+        from redpacket.adapters.shown_items import packed_plan
+
         change_fen = campaign.budget_fen - before.budget_fen
         planned = plan_row(campaign)
         operation = update(
@@ -141,6 +146,7 @@ def spending_refusal(operation: Operation, found: dict[str, Value]) -> RedPacket
         return CampaignEnded("the campaign is over")
     if found["status"] != bound[":on"]:
         return CampaignPaused("an operator has turned the campaign off")
+    left_fen = int(found["budget_left_fen"])
     return InsufficientFunds(
-        f"the campaign's budget has {int(found['budget_left_fen'])} fen left, and the packet takes more"
+        f"the campaign's budget has {left_fen} fen left, and the packet takes more"
     )

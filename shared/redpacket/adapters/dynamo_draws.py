@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from redpacket.adapters import items, keys
-from redpacket.adapters.campaign_items import note_of, note_row, packed_prizes, table_of
 from redpacket.adapters.draw_items import (
     draw_of,
     draw_row,
@@ -28,6 +27,7 @@ from redpacket.adapters.dynamo import (
     update,
     values,
 )
+from redpacket.adapters.shown_items import note_of, note_row, packed_prizes, table_of
 from redpacket.domain.campaign import DrawRules
 from redpacket.domain.claim import NO_LIMIT, Fate
 from redpacket.domain.errors import InvariantViolated, Unavailable

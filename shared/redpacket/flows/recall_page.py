@@ -62,7 +62,7 @@ class RecalledPages:
 
     def recall(self, campaign_id: str) -> Lottery:
         """Return a lottery as users see it. Raises CampaignNotFound; Unavailable if never read."""
-        # A process of Lambda has one request at a time; with several, the others wait for the first.
+        # A process of Lambda has one request at a time; elsewhere the others wait for the first.
         with self._reading:
             now_ms = self._clock.now_ms()
             read_at_ms, known = self._known.get(campaign_id, (0, None))

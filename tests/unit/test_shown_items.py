@@ -1,0 +1,101 @@
+"""The packed row: what comes out is what went in, and real campaigns fit one unit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from redpacket.adapters.dynamo import to_wire
+from redpacket.adapters.shown_items import (
+    PACKED_BYTES_MAX,
+    note_of,
+    note_row,
+    packed_prizes,
+    shown_row,
+    table_of,
+)
+from redpacket.domain.campaign import CampaignStatus, DrawRules, WhenSoldOut
+from redpacket.domain.errors import InvalidRequest
+from redpacket.domain.lottery import DrawTable, PageNote, Prize
+from tests.builders import a_campaign, a_prize
+from tests.prizes import noisy_prizes, real_prizes
+from tests.read_units import UNIT_BYTES, item_bytes
+
+PLAN = a_campaign(
+    campaign_id="gala",
+    title="新春好运大转盘，百份好礼等你来",
+    description="活动期间每天登录即可抽奖三次，邀请好友说出口令可多抽一次，每日最多助力三次。实物奖品将在活动结束后"
+    "七个工作日内寄出，请填写真实的收货地址与联系电话；虚拟奖品即时发放至账户，现金红包自动存入零钱。"
+    "同一用户、同一设备、同一手机号视为同一用户，使用作弊手段者将被取消资格。本活动与手机厂商无关，"
+    "主办方在法律允许的范围内保留解释权。",
+    rules=DrawRules(3, 1, 5, 7),
+    when_sold_out=WhenSoldOut.MISS,
+    passphrase="恭喜发财",
+    status=CampaignStatus.OFF,
+).plan
+
+
+def row_of(prizes: list[Prize], note: PageNote | None = None) -> dict[str, Any]:
+    row = {**shown_row(PLAN), "prizes": packed_prizes(prizes), "version": 7}
+    return {**row, **note_row(note)} if note else row
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 10, 100])
+def test_a_table_is_unpacked_as_it_was_packed(count: int) -> None:
+    prizes = real_prizes("gala", count)
+    if prizes:
+        prizes[0] = replace(prizes[0], status=CampaignStatus.OFF, image_url=None)
+
+    assert table_of(row_of(prizes[::-1])) == DrawTable(PLAN, tuple(prizes), 7)
+
+
+def test_a_small_campaign_stays_readable_in_the_console() -> None:
+    row = shown_row(a_campaign(campaign_id="gala"))
+
+    assert isinstance(row["plan"], str)
+    assert "红包雨" in row["plan"]
+    assert isinstance(packed_prizes([a_prize("gala")]), str)
+    assert isinstance(packed_prizes(real_prizes("gala", 3)), bytes)
+
+
+@pytest.mark.parametrize("count", [10, 100])
+def test_a_real_campaign_costs_one_unit_at_most(count: int) -> None:
+    prizes = real_prizes("gala", count)
+    note = PageNote("20270129", "0" * 64, frozenset(prize.prize_id for prize in prizes))
+
+    size = item_bytes(to_wire(row_of(prizes, note)))
+
+    # Eventually consistent, 8 KB are one unit.
+    assert size <= 2 * UNIT_BYTES
+
+
+def test_a_hundred_prizes_of_nothing_but_noise_fit_the_row() -> None:
+    prizes = noisy_prizes("gala", 100)
+
+    packed = packed_prizes(prizes)
+
+    assert len(packed) < PACKED_BYTES_MAX
+    assert table_of(row_of(prizes)) == DrawTable(PLAN, tuple(prizes), 7)
+
+
+def test_more_than_a_row_holds_is_refused() -> None:
+    noise = "".join(prize.description for prize in noisy_prizes("gala", 10))
+    prizes = [
+        replace(prize, attributes=noise[number : number + 4_000][::-1] + prize.description * 2)
+        for number, prize in enumerate(noisy_prizes("gala", 1_000, seed=8))
+    ]
+
+    with pytest.raises(InvalidRequest) as refused:
+        packed_prizes(prizes)
+
+    assert refused.value.errors[0]["field"] == "description"
+
+
+@pytest.mark.parametrize("sold_out", [[], ["cup"], ["cup", "pen"]], ids=str)
+def test_a_note_is_read_as_it_was_written(sold_out: list[str]) -> None:
+    note = PageNote("20270129", "0" * 64, frozenset(sold_out))
+
+    assert note_of(note_row(note)) == note
+    assert note_of({}) == PageNote()
