@@ -120,7 +120,7 @@ mutants: $(VENV)/app.ready ## remove each safety condition, one at a time: every
 
 ##@ Measure it
 .PHONY: bench-draw bench-cold bench-flow bench-send bench-refund bench cost capacity bench-hot
-.PHONY: bench-claim bench-peers bench-memory bench-growth
+.PHONY: bench-claim bench-peers bench-memory bench-growth bench-reads
 bench-claim: $(VENV)/app.ready ## what a claim costs the cache, against an empty script and the originals' scripts
 	@PYTHONPATH=shared $(APP)/python -m bench.bench_claim
 
@@ -138,6 +138,9 @@ bench-draw: $(VENV)/app.ready ## what a draw costs the cache, against an empty s
 
 bench-hot: $(VENV)/app.ready ## a packet of 1,000,000 shares in parts on a cluster of three; the last line is JSON
 	@PYTHONPATH=shared $(APP)/python -m bench.bench_hot
+
+bench-reads: $(VENV)/app.ready ## what pages cost in read units; the last line is JSON
+	@PYTHONPATH=shared $(APP)/python -m bench.bench_reads
 
 bench-cold: setup ## what a cold start costs, against boto3 alone; fails on a regression
 	@PYTHONPATH=shared $(APP)/python -m bench.bench_cold

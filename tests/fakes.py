@@ -485,13 +485,6 @@ class FakeDynamo:
         for operation in TransactItems:
             self._apply(operation)
 
-    def transact_get_items(self, *, TransactItems: list[Item]) -> Item:  # noqa: N803
-        asked = [(get["Get"]["TableName"], _key(get["Get"]["Key"])) for get in TransactItems]
-        if len(set(asked)) != len(asked) or len(asked) > 100:
-            raise _error("TransactGetItems", "ValidationException")
-        rows = [self._table(table).get(key) for table, key in asked]
-        return {"Responses": [{"Item": dict(row)} if row else {} for row in rows]}
-
     def query(self, *, TableName: str, **query: Any) -> Item:  # noqa: N803
         bound = query["ExpressionAttributeValues"]
         rows = [

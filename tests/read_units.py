@@ -1,8 +1,8 @@
 """Counts what reads cost: a DynamoDB client that sizes the answers as DynamoDB bills them.
 
 Fakes and emulators report no consumed capacity, so it is computed from the sizes of items: 4 KB a
-unit for a strong read, half of it for an eventually consistent one, twice for a transactional one;
-a query is the sum of what it read, and what is not there costs as much as the smallest item.
+unit for a strong read, and half of it for an eventually consistent one; a query is the sum of what
+it read, and what is not there costs as much as the smallest item.
 """
 
 from __future__ import annotations
@@ -67,13 +67,6 @@ class MeteredDynamo:
                 self._note(table, items, is_strong=is_strong)
         return answer
 
-    def transact_get_items(self, **request: Any) -> Any:
-        answer = self._client.transact_get_items(**request)
-        for asked, got in zip(request["TransactItems"], answer["Responses"], strict=True):
-            found = [got["Item"]] if "Item" in got else []
-            self._note(asked["Get"]["TableName"], found, is_strong=True, times=2)
-        return answer
-
     def query(self, **request: Any) -> Any:
         answer = self._client.query(**request)
         shown = self._projected.get(request.get("IndexName", ""))
@@ -90,12 +83,10 @@ class MeteredDynamo:
         self._note(request["TableName"], answer["Items"], is_strong=is_strong)
         return answer
 
-    def _note(
-        self, table: str, items: Iterable[Mapping[str, Any]], *, is_strong: bool, times: int = 1
-    ) -> None:
+    def _note(self, table: str, items: Iterable[Mapping[str, Any]], *, is_strong: bool) -> None:
         read_bytes = sum(map(item_bytes, items))
         blocks = max(1, -(-read_bytes // UNIT_BYTES))
-        self.reads.append(Read(table, is_strong, blocks * times * (1 if is_strong else 0.5)))
+        self.reads.append(Read(table, is_strong, blocks * (1 if is_strong else 0.5)))
 
 
 def item_bytes(item: Mapping[str, Any]) -> int:

@@ -499,6 +499,22 @@ def test_what_a_player_did_may_be_known_before_the_lottery(lottery: Lottery) -> 
     assert lottery.draw().status is DrawStatus.ATTEMPTS_EXHAUSTED
 
 
+def test_units_are_counted_where_the_lottery_is_loaded(lottery: Lottery) -> None:
+    board, campaign_id = lottery.board, lottery.campaign.campaign_id
+    assert board.count_issued(campaign_id, ["cup"]) is None
+
+    stock = PrizeStock("pen", durable_no=7, free=(2, 5))
+    lottery.load(a_prize(total=2), a_prize("pen", weight=0, total=9), stock=(stock,))
+    assert board.count_issued(campaign_id, ["cup", "pen", "new"]) == {"cup": 0, "pen": 5}
+    ask = lottery.ask()
+    board.draw(ask)
+    lottery.draw("bob")
+    assert board.count_issued(campaign_id, ["cup"]) == {"cup": 2}
+    board.undo(ask, is_unit_free=True)
+    assert board.count_issued(campaign_id, ["pen", "cup"]) == {"pen": 5, "cup": 1}
+    assert board.count_issued(campaign_id, []) == {}
+
+
 def test_one_of_many_loads(lottery: Lottery) -> None:
     answers = [lottery.board.begin_load("spring", 300) for _ in range(3)]
 

@@ -33,6 +33,7 @@ from redpacket.domain.lottery import (
     Draw,
     DrawTable,
     HelpStatus,
+    PageNote,
     Player,
     Prize,
     PrizeKind,
@@ -44,6 +45,7 @@ from redpacket.domain.split import Split, Terms
 from redpacket.ports import Request
 from tests.builders import NOW_MS, a_campaign, a_funding, a_packet, a_prize, a_refund
 from tests.fakes import FakeDynamo
+from tests.prizes import real_prizes
 from tests.world import lasting, read_world
 
 _numbers = itertools.count(1)
@@ -286,14 +288,65 @@ def test_a_refused_edit_leaves_the_table_as_it_is(fair: Fair) -> None:
     assert fair.table() == before
 
 
-# moto still takes the 25 rows of an older DynamoDB.
-@pytest.mark.parametrize("fair", ["fake", "emulator"], indirect=True)
-def test_a_table_may_have_more_prizes_than_one_read_takes(fair: Fair) -> None:
-    ids = [f"prize-{number:03d}" for number in range(100)]
-    for prize_id in ids:
-        fair.put(prize_id)
+def test_a_table_of_a_hundred_prizes_is_found_as_it_was_put(fair: Fair) -> None:
+    prizes = real_prizes(fair.campaign.campaign_id, 100)
+    for prize in prizes:
+        assert fair.draws.put_prize(prize, None)
 
-    assert [prize.prize_id for prize in fair.table().prizes] == ids
+    assert fair.table().prizes == tuple(prizes)
+
+
+# moto lets several transactions through at once, and the fake takes one at a time.
+@pytest.mark.parametrize("fair", ["emulator"], indirect=True)
+def test_edits_that_race_are_all_done(fair: Fair) -> None:
+    def put(number: int) -> None:
+        while True:
+            with suppress(Unavailable):
+                assert fair.draws.put_prize(
+                    a_prize(fair.campaign.campaign_id, f"prize-{number}"), None
+                )
+                return
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(put, range(8)))
+
+    table = fair.table()
+    assert [prize.prize_id for prize in table.prizes] == [f"prize-{number}" for number in range(8)]
+    assert table.version == 9
+
+
+# ---- pages
+
+
+def test_a_page_is_the_table_with_what_was_noted_beside_it(fair: Fair) -> None:
+    campaign_id, prize = fair.campaign.campaign_id, fair.put()
+
+    def page() -> tuple[DrawTable, PageNote]:
+        found = fair.draws.find_page(campaign_id)
+        assert found
+        return found
+
+    assert page() == (fair.table(), PageNote())
+    for sold_out in ({"cup"}, {f"prize-{number:03d}" for number in range(100)}, set[str]()):
+        note = PageNote(DAY, "0" * 64, frozenset(sold_out))
+        fair.draws.note_page(campaign_id, note)
+        assert page() == (fair.table(), note)
+    before = fair.table()
+    assert fair.draws.put_prize(replace(prize, weight=9, version=2), prize)
+    edited = replace(fair.campaign, title="new", version=2)
+    assert fair.campaigns.edit(edited, fair.campaign)
+
+    assert page() == (fair.table(), note)
+    assert fair.table().version == before.version + 2
+
+
+def test_there_is_no_page_and_no_note_of_no_campaign(fair: Fair) -> None:
+    nowhere = f"{fair.campaign.campaign_id}-never"
+
+    fair.draws.note_page(nowhere, PageNote(DAY, "0" * 64))
+
+    assert fair.draws.find_page(nowhere) is None
+    assert fair.draws.find_table(nowhere) is None
 
 
 # ---- draws

@@ -145,12 +145,10 @@ class Dynamo:
             self._wait(attempt)
         raise ConflictPersists(conflicts)
 
-    def get(self, table: str, key: Row, *, is_strong: bool = True) -> dict[str, Value] | None:
-        """Read one row."""
+    def get(self, table: str, key: Row) -> dict[str, Value] | None:
+        """Read one row strongly."""
         with translated("the ledger"):
-            answer = self._open().get_item(
-                TableName=table, Key=to_wire(key), ConsistentRead=is_strong
-            )
+            answer = self._open().get_item(TableName=table, Key=to_wire(key), ConsistentRead=True)
         return from_wire(answer["Item"]) if "Item" in answer else None
 
     def get_seen(self, table: str, key: Row) -> dict[str, Value] | None:
@@ -158,24 +156,6 @@ class Dynamo:
         with translated("the ledger"):
             answer = self._open().get_item(TableName=table, Key=to_wire(key), ConsistentRead=False)
         return from_wire(answer["Item"]) if "Item" in answer else None
-
-    def get_together(self, table: str, row_keys: Sequence[Row]) -> list[dict[str, Value] | None]:
-        """Read at most 100 rows as they stood at one moment, each in its place."""
-        asked = [{"Get": {"TableName": table, "Key": to_wire(key)}} for key in row_keys]
-        for attempt in range(TRIES):
-            client = self._open()
-            with translated("the ledger"):
-                try:
-                    answer = client.transact_get_items(TransactItems=asked)
-                except client.exceptions.TransactionCanceledException as error:
-                    codes = {reason.get("Code") for reason in error.response["CancellationReasons"]}
-                    if not codes - {"None", None} <= PASSING:
-                        raise
-                else:
-                    rows = (found.get("Item") for found in answer["Responses"])
-                    return [from_wire(row) if row else None for row in rows]
-            self._wait(attempt)
-        raise Unavailable("other transactions hold the same rows")
 
     def get_many(
         self, table: str, row_keys: Sequence[Row], *, is_strong: bool

@@ -77,7 +77,7 @@ class DynamoDraws:
         return table_of(row) if row else None
 
     def find_page(self, campaign_id: str) -> tuple[DrawTable, PageNote] | None:
-        row = self._dynamo.get(self._campaigns, keys.shown(campaign_id), is_strong=False)
+        row = self._dynamo.get_seen(self._campaigns, keys.shown(campaign_id))
         return (table_of(row), note_of(row)) if row else None
 
     def note_page(self, campaign_id: str, note: PageNote) -> None:
