@@ -148,6 +148,12 @@ BENCHES = (
         ),
     ),
     Bench(
+        "reads",
+        "What pages read",
+        "Read units of one request at most, by the sizes of what it reads.",
+        (Figure("campaign_rcu_max", "a campaign's page, 100 prizes, 20,000 wins", at_most(1)),),
+    ),
+    Bench(
         "send",
         "A packet of 1,000,000 shares",
         "From its terms to the cache.",
