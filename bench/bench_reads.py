@@ -15,7 +15,7 @@ from dataclasses import replace
 from redpacket.adapters import keys
 from redpacket.adapters.dynamo import put
 from redpacket.domain.lottery import Prize, PrizeKind, PrizeStock, draw_day
-from redpacket.flows.recall_page import KEPT_MS
+from redpacket.flows.recall_lottery import KEPT_MS
 from tests.builders import a_campaign
 from tests.prizes import noisy_prizes, real_prizes
 from tests.read_units import MeteredDynamo
@@ -54,8 +54,8 @@ def _campaign_rcus(prizes: list[Prize]) -> list[float]:
     meter = MeteredDynamo(town.dynamo)
     town.draws = town.draw_adapter(meter)
     units = []
-    lasting = town.pages()
-    for pages in [*(town.pages() for _ in range(GETS)), *([lasting] * GETS)]:
+    lasting = town.lotteries()
+    for pages in [*(town.lotteries() for _ in range(GETS)), *([lasting] * GETS)]:
         meter.forget()
         shown = pages.recall(CAMPAIGN_ID)
         units.append(meter.units)

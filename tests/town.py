@@ -31,7 +31,7 @@ from redpacket.flows.load_campaign import load_campaign
 from redpacket.flows.open_packet import open_packet
 from redpacket.flows.recall_campaign import RecalledCampaigns
 from redpacket.flows.recall_emptied import RecalledEmptied
-from redpacket.flows.recall_page import RecalledPages
+from redpacket.flows.recall_lottery import RecalledLotteries
 from redpacket.flows.recall_table import RecalledTables
 from redpacket.flows.reconcile import Reconciliation, reconcile
 from redpacket.flows.repair import load_packets, requeue_claims
@@ -267,9 +267,9 @@ class Town:
         )
         return help_inviter(campaign_id, helper, token, said, desk=desk)
 
-    def pages(self) -> RecalledPages:
+    def lotteries(self) -> RecalledLotteries:
         """Return a process that has shown nothing yet."""
-        return RecalledPages(
+        return RecalledLotteries(
             self.draws,
             self.draw_board,
             clock=self.clock,

@@ -50,7 +50,7 @@ DRAWS = "shared/redpacket/adapters/dynamo_draws.py"
 DRAW = "shared/redpacket/flows/draw_prize.py"
 HELP = "shared/redpacket/flows/help_inviter.py"
 PRIZE = "shared/redpacket/flows/edit_prize.py"
-PAGE = "shared/redpacket/flows/recall_page.py"
+RECALLED = "shared/redpacket/flows/recall_lottery.py"
 DRAWN = "shared/redpacket/flows/read_draws.py"
 PARTS = "shared/redpacket/flows/try_parts.py"
 
@@ -783,13 +783,13 @@ MUTANTS = [
     ),
     _of_draws(
         "a page keeps yesterday's commitment",
-        PAGE,
+        RECALLED,
         "if note.day != day:",
         "if not note.day:",
     ),
     _of_draws(
         "a page is remembered over midnight",
-        PAGE,
+        RECALLED,
         " and _is_today(known, now_ms)",
         "",
     ),

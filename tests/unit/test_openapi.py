@@ -37,7 +37,7 @@ from redpacket.flows.preheat_campaign import Preheated
 from redpacket.flows.read_draws import DrawPage, DrawProof, WatchedLottery
 from redpacket.flows.read_proof import Proof
 from redpacket.flows.read_records import PacketList, Record
-from redpacket.flows.recall_page import Lottery
+from redpacket.flows.recall_lottery import Lottery
 from redpacket.flows.reconcile import Reconciliation
 from redpacket.ports import Profile
 from tests.builders import NOW_MS, a_campaign, a_claim, a_funding, a_packet

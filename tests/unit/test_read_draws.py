@@ -49,7 +49,7 @@ def proof(town: Town, day: str = TODAY) -> DrawProof:
 
 def test_operators_see_stock_and_money_as_they_are(town: Town) -> None:
     campaign = a_lottery(town)
-    pages = town.pages()
+    pages = town.lotteries()
     pages.recall("gala")
     for number in range(3):
         town.draw("gala", f"user-{number}", "key")
@@ -141,7 +141,7 @@ def test_draws_of_no_campaign_are_not_found(town: Town) -> None:
 
 def test_a_days_seed_is_what_its_commitment_promised(town: Town) -> None:
     campaign = a_lottery(town)
-    shown = town.pages().recall("gala")
+    shown = town.lotteries().recall("gala")
     town.clock.at_ms = draw_day(campaign, NOW_MS).ends_at_ms + REVEAL_AFTER_MS
 
     revealed = proof(town)

@@ -287,7 +287,7 @@ def a_drawn_day(users: int = 12) -> tuple[dict[str, Any], dict[str, Any], dict[s
     town.campaigns.create(a_campaign(campaign_id="gala", miss_weight=10))
     for prize_id in ("cup", "pen"):
         town.draws.put_prize(a_prize("gala", prize_id), None)
-    shown = town.pages().recall("gala")
+    shown = town.lotteries().recall("gala")
     draws = [town.draw("gala", f"user-{number}", "key").draw for number in range(users)]
     town.pass_time(24 * 3_600_000)
     proof = read_draw_proof("gala", shown.day, tables=town.tables(), clock=town.clock)

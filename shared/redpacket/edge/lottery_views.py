@@ -10,7 +10,7 @@ from redpacket.domain.lottery import Draw, HelpStatus, Prize, PrizeStock, has_un
 from redpacket.flows.draw_prize import Drawn
 from redpacket.flows.help_inviter import Helped
 from redpacket.flows.read_draws import DrawPage, DrawProof, WatchedLottery
-from redpacket.flows.recall_page import Lottery
+from redpacket.flows.recall_lottery import Lottery
 
 
 def campaign_view(lottery: Lottery) -> dict[str, Any]:

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from redpacket.flows.preheat_campaign import Preheated
     from redpacket.flows.read_draws import DrawPage, DrawProof, WatchedLottery
     from redpacket.flows.read_switches import KnownSwitches
-    from redpacket.flows.recall_page import Lottery, RecalledPages
+    from redpacket.flows.recall_lottery import Lottery, RecalledLotteries
     from redpacket.flows.recall_profiles import RecalledProfiles
     from redpacket.flows.recall_table import RecalledTables
     from redpacket.flows.reconcile import Reconciliation
@@ -209,10 +209,10 @@ def _tables() -> RecalledTables:
 
 
 @cache
-def _pages() -> RecalledPages:
-    from redpacket.flows.recall_page import RecalledPages
+def _lotteries() -> RecalledLotteries:
+    from redpacket.flows.recall_lottery import RecalledLotteries
 
-    return RecalledPages(
+    return RecalledLotteries(
         draws(), draw_board(), clock=clock, journal=journal, new_seed=secrets.token_bytes
     )
 
@@ -565,8 +565,8 @@ def get_campaign(campaign_id: str) -> Campaign:
 
 
 def read_lottery(campaign_id: str) -> Lottery:
-    """Bind flows/recall_page: a campaign as users see it."""
-    return _pages().recall(campaign_id)
+    """Bind flows/recall_lottery: a campaign as users see it."""
+    return _lotteries().recall(campaign_id)
 
 
 def watch_lottery(campaign_id: str) -> WatchedLottery:

@@ -16,7 +16,7 @@ from redpacket.domain.lottery import (
     has_units_left,
 )
 from redpacket.flows.edit_campaign import get_campaign
-from redpacket.flows.recall_page import Lottery
+from redpacket.flows.recall_lottery import Lottery
 from redpacket.flows.recall_table import RecalledTables
 from redpacket.ports import Campaigns, Clock, Draws
 

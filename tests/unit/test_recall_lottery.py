@@ -11,7 +11,7 @@ import pytest
 from redpacket.domain.campaign import Campaign
 from redpacket.domain.errors import CampaignNotFound, Unavailable
 from redpacket.domain.lottery import PageNote, PrizeKind, day_commitment
-from redpacket.flows.recall_page import KEPT_MS, RecalledPages
+from redpacket.flows.recall_lottery import KEPT_MS, RecalledLotteries
 from tests.builders import NOW_MS, a_campaign, a_prize
 from tests.prizes import real_prizes
 from tests.read_units import MeteredDynamo
@@ -39,33 +39,33 @@ def meter_of(town: Town) -> MeteredDynamo:
 def test_a_page_shows_prizes_and_todays_commitment(town: Town) -> None:
     a_lottery(town)
 
-    shown = town.pages().recall("gala")
+    shown = town.lotteries().recall("gala")
 
     assert [prize.prize_id for prize in shown.table.prizes] == ["cup"]
     seed = town.draws.day_seed("gala", TODAY, bytes)
     assert (shown.day, shown.commitment) == (TODAY, day_commitment(seed, "gala", TODAY))
-    assert town.pages().recall("gala") == shown
+    assert town.lotteries().recall("gala") == shown
 
 
 def test_a_campaign_without_prizes_promises_nothing(town: Town) -> None:
     town.campaigns.create(a_campaign(campaign_id="gala"))
 
-    shown = town.pages().recall("gala")
+    shown = town.lotteries().recall("gala")
 
     assert (shown.table.prizes, shown.sold_out, shown.commitment) == ((), frozenset(), None)
 
 
 def test_a_page_of_no_campaign_is_not_found(town: Town) -> None:
     with pytest.raises(CampaignNotFound):
-        town.pages().recall("gala")
+        town.lotteries().recall("gala")
 
 
 def test_a_new_process_reads_one_row_and_the_same_one_none(town: Town) -> None:
     a_lottery(town)
     town.load_campaign("gala")
-    town.pages().recall("gala")
+    town.lotteries().recall("gala")
     meter = meter_of(town)
-    pages = town.pages()
+    pages = town.lotteries()
 
     pages.recall("gala")
     assert (meter.units, meter.strong_count) == (0.5, 0)
@@ -84,17 +84,17 @@ def test_a_hundred_prizes_and_many_wins_cost_one_unit(town: Town) -> None:
         assert town.draws.put_prize(goods, None)
     for number in range(200):
         town.draw("gala", f"user-{number}", "key")
-    town.pages().recall("gala")
+    town.lotteries().recall("gala")
     meter = meter_of(town)
 
-    town.pages().recall("gala")
+    town.lotteries().recall("gala")
 
     assert (meter.units, meter.strong_count) == (1, 0)
 
 
 def test_an_edit_is_seen_some_seconds_later_and_whole(town: Town) -> None:
     campaign = a_lottery(town)
-    pages = town.pages()
+    pages = town.lotteries()
     before = pages.recall("gala")
     town.draws.put_prize(a_prize("gala", "pen"), None)
     assert town.campaigns.edit(replace(campaign, title="新", version=2), campaign)
@@ -110,7 +110,7 @@ def test_an_edit_is_seen_some_seconds_later_and_whole(town: Town) -> None:
 
 def test_at_midnight_the_next_days_commitment_is_shown(town: Town) -> None:
     a_lottery(town)
-    pages = town.pages()
+    pages = town.lotteries()
     before = pages.recall("gala")
     until_midnight_ms = DAY_MS - (NOW_MS + 8 * 3_600_000) % DAY_MS
 
@@ -121,7 +121,7 @@ def test_at_midnight_the_next_days_commitment_is_shown(town: Town) -> None:
 
     assert after.day == TOMORROW
     assert after.commitment != before.commitment
-    assert town.pages().recall("gala") == after
+    assert town.lotteries().recall("gala") == after
 
 
 # ---- what is sold out
@@ -129,7 +129,7 @@ def test_at_midnight_the_next_days_commitment_is_shown(town: Town) -> None:
 
 def test_a_prize_of_which_nothing_is_left_is_sold_out(town: Town) -> None:
     a_lottery(town, total=2)
-    pages = town.pages()
+    pages = town.lotteries()
 
     for number, sold_out in enumerate([set(), set(), {"cup"}]):
         assert pages.recall("gala").sold_out == sold_out
@@ -141,7 +141,7 @@ def test_a_prize_without_units_is_sold_out(town: Town) -> None:
     a_lottery(town, total=0)
     town.load_campaign("gala")
 
-    assert town.pages().recall("gala").sold_out == {"cup"}
+    assert town.lotteries().recall("gala").sold_out == {"cup"}
 
 
 def test_what_the_cache_has_not_heard_of_is_not_sold_out(town: Town) -> None:
@@ -149,31 +149,31 @@ def test_what_the_cache_has_not_heard_of_is_not_sold_out(town: Town) -> None:
     town.load_campaign("gala")
     town.draws.put_prize(a_prize("gala", "pen"), None)
 
-    assert town.pages().recall("gala").sold_out == frozenset()
+    assert town.lotteries().recall("gala").sold_out == frozenset()
 
 
 def test_what_was_sold_out_is_so_when_the_cache_has_lost_it(town: Town) -> None:
     a_lottery(town, total=1)
     town.draw("gala", "ann", "key")
-    assert town.pages().recall("gala").sold_out == {"cup"}
+    assert town.lotteries().recall("gala").sold_out == {"cup"}
     town.lots.forget()
     meter = meter_of(town)
 
-    assert town.pages().recall("gala").sold_out == {"cup"}
+    assert town.lotteries().recall("gala").sold_out == {"cup"}
     assert meter.units == 0.5
     town.lots.is_away = True
-    assert town.pages().recall("gala").sold_out == {"cup"}
+    assert town.lotteries().recall("gala").sold_out == {"cup"}
     assert [name for name, _ in town.journal.errors] == ["stock_not_read"]
 
 
 def test_stock_that_is_added_is_not_sold_out(town: Town) -> None:
     a_lottery(town, total=1)
     town.draw("gala", "ann", "key")
-    assert town.pages().recall("gala").sold_out == {"cup"}
+    assert town.lotteries().recall("gala").sold_out == {"cup"}
     (prize,) = town.draws.list_prizes("gala")
     town.change_stock(prize, 1)
 
-    assert town.pages().recall("gala").sold_out == frozenset()
+    assert town.lotteries().recall("gala").sold_out == frozenset()
 
 
 def test_a_note_is_written_where_it_changes_and_not_with_every_draw(town: Town) -> None:
@@ -189,7 +189,7 @@ def test_a_note_is_written_where_it_changes_and_not_with_every_draw(town: Town) 
 
     for number in range(5):
         town.draw("gala", f"user-{number}", "key")
-        town.pages().recall("gala")
+        town.lotteries().recall("gala")
 
     assert [note.sold_out for note in noted] == [frozenset(), {"cup"}]
 
@@ -205,13 +205,13 @@ def test_a_page_that_can_not_be_noted_is_shown(town: Town) -> None:
     a_lottery(town)
     town.draws.note_page = away  # type: ignore[method-assign, assignment]
 
-    assert town.pages().recall("gala").commitment
+    assert town.lotteries().recall("gala").commitment
     assert [name for name, _ in town.journal.errors] == ["page_not_noted"]
 
 
 def test_while_the_ledger_is_away_the_last_page_holds(town: Town) -> None:
     a_lottery(town)
-    pages = town.pages()
+    pages = town.lotteries()
     shown = pages.recall("gala")
     town.pass_time(KEPT_MS)
     town.draws.find_page = away  # type: ignore[method-assign, assignment]
@@ -224,9 +224,9 @@ def test_while_the_ledger_is_away_the_last_page_holds(town: Town) -> None:
 
 def test_many_at_once_in_one_process_read_once(town: Town) -> None:
     a_lottery(town)
-    town.pages().recall("gala")
+    town.lotteries().recall("gala")
     meter = meter_of(town)
-    pages = town.pages()
+    pages = town.lotteries()
 
     with ThreadPoolExecutor(8) as pool:
         shown = list(pool.map(pages.recall, ["gala"] * 64))
@@ -236,7 +236,7 @@ def test_many_at_once_in_one_process_read_once(town: Town) -> None:
 
 
 def test_a_process_does_not_remember_campaigns_without_end(town: Town) -> None:
-    pages: RecalledPages = town.pages()
+    pages: RecalledLotteries = town.lotteries()
     for number in range(101):
         town.campaigns.create(a_campaign(campaign_id=f"gala-{number}"))
         pages.recall(f"gala-{number}")

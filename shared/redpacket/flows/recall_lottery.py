@@ -40,7 +40,7 @@ class Lottery:
     commitment: str | None
 
 
-class RecalledPages:
+class RecalledLotteries:
     """The lotteries as users of one process see them; without the store the last page holds."""
 
     def __init__(
