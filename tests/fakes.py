@@ -496,7 +496,7 @@ class FakeDynamo:
 
     def begin(self, operations: list[Item]) -> Callable[[], None]:
         """Hold the items of a transaction until what is returned commits it."""
-        touched = [_locate(operation) for operation in operations]
+        touched = [locate(operation) for operation in operations]
         if len(set(touched)) != len(touched) or len(touched) > 100:
             raise _error("TransactWriteItems", "ValidationException")
         reasons = [
@@ -517,7 +517,7 @@ class FakeDynamo:
         return commit
 
     def transact_get_items(self, *, TransactItems: list[Item]) -> Item:  # noqa: N803
-        asked = [_locate(get) for get in TransactItems]
+        asked = [locate(get) for get in TransactItems]
         if len(set(asked)) != len(asked) or len(asked) > 100:
             raise _error("TransactGetItems", "ValidationException")
         reasons = [self._conflict(position) or {"Code": "None"} for position in asked]
@@ -555,7 +555,7 @@ class FakeDynamo:
 
     def _single(self, operation: Item) -> None:
         ((verb, _),) = operation.items()
-        table, key = _locate(operation)
+        table, key = locate(operation)
         self._check_free((table, key), f"{verb}Item")
         if self._reason(operation)["Code"] != "None":
             code = "ConditionalCheckFailedException"
@@ -597,7 +597,7 @@ class FakeDynamo:
 
     def _reason(self, operation: Item) -> Item:
         ((_, arguments),) = operation.items()
-        table, key = _locate(operation)
+        table, key = locate(operation)
         row = self._table(table).get(key)
         condition = arguments.get("ConditionExpression")
         bound = arguments.get("ExpressionAttributeValues", {})
@@ -619,7 +619,7 @@ class FakeDynamo:
             return dict(arguments["Item"])
         if verb != "Update":
             return None
-        table, key = _locate(operation)
+        table, key = locate(operation)
         row = dict(self._table(table).get(key) or arguments["Key"])
         _update(
             row,
@@ -663,7 +663,8 @@ class FakeTable(MutableMapping[tuple[str, str], Item]):
         return self._rows.get(key, default)
 
 
-def _locate(operation: Item) -> Position:
+def locate(operation: Item) -> Position:
+    """Return which item an operation of a transaction is about."""
     ((verb, arguments),) = operation.items()
     return arguments["TableName"], _key(arguments["Item" if verb == "Put" else "Key"])
 
