@@ -13,7 +13,7 @@ import random
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from redpacket.adapters.dynamo import Operation, from_wire, put, to_wire, update
+from redpacket.adapters.dynamo import Operation, Row, from_wire, put, to_wire, update
 from redpacket.domain.claim import ShareRef
 
 CLAIMS_PER_TRANSACTION = 20
@@ -34,11 +34,11 @@ def fate_key(ref: ShareRef) -> dict[str, str]:
 
 def claim(client: Any, packet_id: str, count: int) -> list[ShareRef]:  # noqa: ANN401 - boto3's
     """Put a packet's escrow, and a claim of each of its shares by a taker of its own."""
-    escrow = {"pk": f"escrow:{packet_id}", "sk": "balance", "balance_fen": AMOUNT_FEN * count}
+    escrow: Row = {"pk": f"escrow:{packet_id}", "sk": "balance", "balance_fen": AMOUNT_FEN * count}
     client.put_item(TableName=ACCOUNTS, Item=to_wire(escrow))
     refs = [ShareRef(packet_id, number) for number in range(1, count + 1)]
     for ref in refs:
-        fate = {
+        fate: Row = {
             **fate_key(ref),
             "fate": "claimed",
             "amount_fen": AMOUNT_FEN,

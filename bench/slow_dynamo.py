@@ -22,6 +22,9 @@ Result = TypeVar("Result")
 
 WRITE_UNITS_PER_S = 1_000
 READ_UNITS_PER_S = 3_000
+BURST_S = 0.1
+"""What a partition saves up while idle: little, so that a short run tells the lasting rate."""
+
 WRITE_UNIT_BYTES = 1_024
 READ_UNIT_BYTES = 4_096
 TRANSACTIONAL = 2
@@ -77,10 +80,10 @@ class _Bucket:
     level: float
     at_s: float
 
-    def fill(self, now_s: float) -> float:
-        self.level = min(self.per_s, self.level + (now_s - self.at_s) * self.per_s)
+    def fill(self, now_s: float) -> None:
+        filled = self.level + (now_s - self.at_s) * self.per_s
+        self.level = min(BURST_S * self.per_s, filled)
         self.at_s = now_s
-        return self.level
 
 
 @dataclass
@@ -109,6 +112,7 @@ class SlowDynamo(FakeDynamo):
         self._read_buckets: dict[Partition, _Bucket] = {}
 
     def transact_write_items(self, *, TransactItems: list[Item], **_: Any) -> None:  # noqa: ANN401, N803
+        """Hold the items for a transaction's time, then write."""
         try:
             self._check_throughput(TransactItems)
             touched = [locate(operation) for operation in TransactItems]
@@ -124,18 +128,22 @@ class SlowDynamo(FakeDynamo):
             self._charge_write(position, row, self._row(position), TRANSACTIONAL)
 
     def put_item(self, **arguments: Any) -> None:  # noqa: ANN401
+        """Put an item."""
         self._write({"Put": arguments}, super().put_item)
 
     def update_item(self, **arguments: Any) -> None:  # noqa: ANN401
+        """Update an item."""
         self._write({"Update": arguments}, super().update_item)
 
     def get_item(self, **arguments: Any) -> Item:  # noqa: ANN401
+        """Read an item."""
         table, pk = arguments["TableName"], arguments["Key"]["pk"]["S"]
         share = 1.0 if arguments["ConsistentRead"] else 0.5
         get = super().get_item
         return self._read((table, pk), lambda: get(**arguments), share)
 
     def batch_get_item(self, *, RequestItems: Item) -> Item:  # noqa: N803
+        """Read items; those of a partition that is throttled stay unprocessed."""
         ((table, asked),) = RequestItems.items()
         share = 1.0 if asked.get("ConsistentRead") else 0.5
         full = []
@@ -152,6 +160,7 @@ class SlowDynamo(FakeDynamo):
         return {**answer, **({"UnprocessedKeys": {table: {**asked, "Keys": full}}} if full else {})}
 
     def query(self, **arguments: Any) -> Item:  # noqa: ANN401
+        """Read a page."""
         bound = arguments["ExpressionAttributeValues"]
         # The first value that is bound is the partition's key, as in all queries of the adapters.
         pk = next(iter(bound.values()))["S"]
@@ -181,7 +190,7 @@ class SlowDynamo(FakeDynamo):
         now_s = self._time.now_s
         bucket = buckets.get(partition)
         if bucket is None:
-            bucket = buckets[partition] = _Bucket(per_s, per_s, now_s)
+            bucket = buckets[partition] = _Bucket(per_s, BURST_S * per_s, now_s)
         bucket.fill(now_s)
         return bucket
 

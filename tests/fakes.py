@@ -551,7 +551,9 @@ class FakeDynamo:
         return {"Items": [dict(table[key]) for key in sorted(table)]}
 
     def _table(self, name: str) -> FakeTable:
-        return self.tables.setdefault(name, FakeTable())
+        if name not in self.tables:
+            self.tables[name] = FakeTable()
+        return self.tables[name]
 
     def _single(self, operation: Item) -> None:
         ((verb, _),) = operation.items()
