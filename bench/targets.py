@@ -174,6 +174,7 @@ BENCHES = (
             Figure("p99_ms", "milliseconds of a grab, 99 of 100"),
             Figure("settled_per_s", "claims settled a second"),
             Figure("transactions_per_claim", "transactions a settled claim", at_most(0.1)),
+            Figure("failed_batches", "batches that conflicts made come again", at_most(0)),
         ),
     ),
     Bench(
