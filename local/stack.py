@@ -84,7 +84,7 @@ class Stack:
 
     def hold_items(self, shortest_ms: int, longest_ms: int) -> None:
         """Let transactions hold their items for so long from now on; they must conflict at all."""
-        asked = urllib.request.Request(  # noqa: S310 - 127.0.0.1
+        asked = urllib.request.Request(
             f"http://{HOST}:{self.aws_port}{CONTROL}",
             data=json.dumps([shortest_ms, longest_ms]).encode(),
         )
