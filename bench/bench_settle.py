@@ -20,6 +20,7 @@ from __future__ import annotations
 import json
 import random
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -32,6 +33,7 @@ from bench.waiting_claims import PayoutQueue, QueueTerms
 from redpacket.adapters.dynamo import Dynamo
 from redpacket.adapters.dynamo_ledger import DynamoLedger
 from redpacket.adapters.dynamo_packets import DynamoPackets
+from redpacket.adapters.dynamo_pages import DynamoPages
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.errors import Unavailable
 from redpacket.domain.ledger import DEPOSITS, Transfer, TransferKind, user_account
@@ -44,7 +46,9 @@ SHARES = 100_000
 NAIVE_SHARES = 20_000
 """A fifth: its rate is that of one row, whatever the packet's size."""
 
-PARTITIONS = 16
+PARTS = 5
+"""As template.yaml cuts it; the ledger spreads its fates over four times as many partitions."""
+
 PAYOUTS = (20, 40)
 SEED = 1
 DUPLICATES = 0.001
@@ -53,6 +57,8 @@ INVOCATION_MS = (10, 30)
 
 SETTLED_LATE_MS = 1_000
 """When the payouts begin, after the claims."""
+
+LEFT_FOR_LATER = {"packet_not_closed", "sums_not_kept"}
 
 USER_ID = "5f0c8f5e-{:07d}-4b1e-9a53-0c4a3d2f1b"
 """As long as the subjects of Cognito and most other issuers."""
@@ -109,28 +115,47 @@ def main() -> None:
     )
 
 
-def run_ours(shares: int, payouts: int, deployed: Mapping[str, Any]) -> Run:
+def run_ours(
+    shares: int, payouts: int, deployed: Mapping[str, Any], *, has_receipts: bool = False
+) -> Run:
     """Claim *shares* shares of one packet by the real adapter, and settle them by the real flow."""
     random.seed(SEED)
     virtual = VirtualTime(NOW_MS + SETTLED_LATE_MS)
     client = SlowDynamo(virtual, indexes_of(deployed), SEED)
     dynamo = Dynamo(lambda: client, pause_s=virtual.sleep_s)
-    packets = DynamoPackets(dynamo, "PacketsTable", "QuotasTable")
-    ledger = DynamoLedger(dynamo, "AccountsTable", "PacketsTable", "CampaignsTable")
+    packets = DynamoPackets(dynamo, "PacketsTable", "SharesTable", "QuotasTable")
+    pages = DynamoPages(dynamo, "PacketsTable")
+    ledger = DynamoLedger(
+        dynamo, "AccountsTable", "PacketsTable", "SharesTable", has_receipts=has_receipts
+    )
     refs = _claimed(shares, ledger, packets, client)
     journal = FakeJournal()
+    queue = _queued(refs, virtual, deployed)
 
     def settle(batch: Iterable[ShareRef]) -> set[ShareRef]:
-        # A flow that does several things at once gets in_parallel=virtual.in_parallel.
-        return settle_claims(batch, ledger=ledger, packets=packets, clock=virtual, journal=journal)
+        return settle_claims(
+            batch,
+            ledger=ledger,
+            packets=packets,
+            pages=pages,
+            payouts=queue,
+            clock=virtual,
+            journal=journal,
+            in_parallel=virtual.in_parallel,
+        )
 
     def count_settled() -> int:
         chunks = (refs[start : start + 100] for start in range(0, len(refs), 100))
         fates = (fate for chunk in chunks for fate in packets.list_refs(chunk))
         return sum(fate.settled_at_ms is not None for fate in fates)
 
-    run = _deliver(refs, settle, count_settled, payouts, client, virtual, deployed)
-    assert not journal.errors, journal.errors[0]
+    run = _deliver(queue, settle, count_settled, payouts, client, virtual)
+    # What a flow may leave for later, and nothing else.
+    assert {name for name, _ in journal.errors} <= LEFT_FOR_LATER, journal.errors
+    packet = packets.find_packet(refs[0].packet_id)
+    assert packet
+    left = dict(Counter(name for name, _ in journal.errors))
+    print(f"  the packet is {packet.status} in the end; left for later: {left or 'nothing'}")
     return run
 
 
@@ -149,7 +174,8 @@ def run_naive(shares: int, payouts: int, deployed: Mapping[str, Any]) -> Run:
     def count_settled() -> int:
         return naive_escrow.count_settled(client, refs)
 
-    return _deliver(refs, settle, count_settled, payouts, client, virtual, deployed, "0.1.0")
+    queue = _queued(refs, virtual, deployed)
+    return _deliver(queue, settle, count_settled, payouts, client, virtual, "0.1.0")
 
 
 def _claimed(
@@ -157,9 +183,7 @@ def _claimed(
 ) -> list[ShareRef]:
     """Fund a packet and claim all of it, each share by a user of its own; nothing takes time."""
     total_fen = 100 * shares
-    packet = a_packet(
-        total_fen, shares, packet_id=a_packet_id(PARTITIONS), expires_at_ms=NOW_MS + 10**8
-    )
+    packet = a_packet(total_fen, shares, packet_id=a_packet_id(PARTS), expires_at_ms=NOW_MS + 10**8)
     sender_id = packet.sender.user_id
     account = user_account(sender_id)
     deposit = Transfer("deposit", TransferKind.DEPOSIT, DEPOSITS, account, total_fen, NOW_MS)
@@ -170,29 +194,34 @@ def _claimed(
     client.units = Units()
     refs = []
     for number in range(1, shares + 1):
-        fate = a_claim(packet, number, USER_ID.format(number))
+        is_last = number > shares - PARTS
+        fate = a_claim(packet, number, USER_ID.format(number), is_last=is_last)
         packets.record_claim(fate)
         refs.append(fate.ref)
     return refs
 
 
+def _queued(refs: list[ShareRef], virtual: VirtualTime, deployed: Mapping[str, Any]) -> PayoutQueue:
+    """Queue all claims, in no order, and some of them twice."""
+    chosen = random.Random(SEED)  # noqa: S311 - chooses messages
+    messages = [*refs, *chosen.sample(refs, int(len(refs) * DUPLICATES))]
+    chosen.shuffle(messages)
+    return PayoutQueue(messages, QueueTerms.of(deployed), virtual)
+
+
 def _deliver(
-    refs: list[ShareRef],
+    queue: PayoutQueue,
     settle: Settle,
     count_settled: Callable[[], int],
     payouts: int,
     client: SlowDynamo,
     virtual: VirtualTime,
-    deployed: Mapping[str, Any],
     who: str = "ours",
 ) -> Run:
     """Let payouts take batches from the queue until it is empty."""
     began_s = time.monotonic()
-    terms = QueueTerms.of(deployed)
-    chosen = random.Random(SEED)  # noqa: S311 - chooses messages and latencies
-    messages = [*refs, *chosen.sample(refs, int(len(refs) * DUPLICATES))]
-    chosen.shuffle(messages)
-    queue = PayoutQueue(messages, terms, virtual)
+    chosen = random.Random(SEED)  # noqa: S311 - chooses latencies
+    claims = queue.claim_count
 
     def invoke(batch: list[ShareRef]) -> set[ShareRef]:
         try:
@@ -209,7 +238,7 @@ def _deliver(
     virtual.run()
     client.is_slow = False
     run = Run(
-        claims=len(refs),
+        claims=claims,
         settled=count_settled(),
         dead=len(queue.dead),
         busy_s=queue.busy_s,

@@ -43,7 +43,7 @@ class _Message:
 
 
 class PayoutQueue:
-    """Messages that are visible, hidden or dead."""
+    """Messages that are visible, hidden or dead. Implements the flows' PayoutQueue, too."""
 
     def __init__(self, refs: Iterable[ShareRef], terms: QueueTerms, time: VirtualTime) -> None:
         self.dead: list[ShareRef] = []
@@ -51,6 +51,7 @@ class PayoutQueue:
         self._terms = terms
         self._time = time
         self._visible = deque(_Message(ref) for ref in refs)
+        self.claim_count = len({message.ref for message in self._visible})
         self._hidden: list[tuple[float, int, list[_Message]]] = []
         self._busy_count = 0
         self._busy_since_s = 0.0
@@ -64,7 +65,9 @@ class PayoutQueue:
                 self._begin()
                 self._time.sleep_s(pause_s())
                 failed = invoke([message.ref for message in batch])
-                self._hide([message for message in batch if message.ref in failed])
+                # They were received when the batch began; its own time is little of this.
+                again = [message for message in batch if message.ref in failed]
+                self._hide(again, self._terms.visibility_s)
                 self._end()
             elif self._hidden or self._busy_count:
                 # Others may still fail; who sleeps until then costs nothing.
@@ -72,6 +75,10 @@ class PayoutQueue:
                 self._time.sleep_s(max(1.0, until_s - self._time.now_s))
             else:
                 return
+
+    def put(self, refs: Iterable[ShareRef], *, delay_s: int = 0) -> None:
+        """Queue claims; nobody sees them before *delay_s* have passed."""
+        self._hide([_Message(ref) for ref in refs], delay_s)
 
     def _receive(self) -> list[_Message]:
         while self._hidden and self._hidden[0][0] <= self._time.now_s:
@@ -86,12 +93,10 @@ class PayoutQueue:
             message.receive_count += 1
         return batch
 
-    def _hide(self, failed: list[_Message]) -> None:
-        if failed:
-            # It was received when the batch began; the batch's own time is little of this.
+    def _hide(self, messages: list[_Message], for_s: float) -> None:
+        if messages:
             self._hidden_count += 1
-            at_s = self._time.now_s + self._terms.visibility_s
-            heappush(self._hidden, (at_s, self._hidden_count, failed))
+            heappush(self._hidden, (self._time.now_s + for_s, self._hidden_count, messages))
 
     def _begin(self) -> None:
         if not self._busy_count:
