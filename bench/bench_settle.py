@@ -22,6 +22,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -98,9 +99,14 @@ class Run:
 def main() -> None:
     """Measure, and print; the last line is JSON."""
     deployed = template()
-    ours = {count: run_ours(SHARES, count, deployed) for count in PAYOUTS}
-    naive = run_naive(NAIVE_SHARES, PAYOUTS[0], deployed)
-    few, many = (ours[count] for count in PAYOUTS)
+    with ProcessPoolExecutor() as pool:
+        ours = [pool.submit(run_ours, SHARES, count, deployed) for count in PAYOUTS]
+        control = pool.submit(run_naive, NAIVE_SHARES, PAYOUTS[0], deployed)
+        few, many = (run.result() for run in ours)
+        naive = control.result()
+    names = [*(f"ours, {count} payouts" for count in PAYOUTS), "0.1.0"]
+    for name, run in zip(names, (few, many, naive), strict=True):
+        print(f"{name}: {run.says()}")
     print(
         json.dumps(
             {
@@ -154,8 +160,8 @@ def run_ours(
     assert {name for name, _ in journal.errors} <= LEFT_FOR_LATER, journal.errors
     packet = packets.find_packet(refs[0].packet_id)
     assert packet
-    left = dict(Counter(name for name, _ in journal.errors))
-    print(f"  the packet is {packet.status} in the end; left for later: {left or 'nothing'}")
+    left = dict(Counter(name for name, _ in journal.errors)) or "nothing"
+    print(f"{payouts} payouts: the packet ends {packet.status}; left for later: {left}")
     return run
 
 
@@ -246,7 +252,7 @@ def _deliver(
         conflicts=client.conflict_count,
         units=client.units,
     )
-    print(f"{who}, {payouts} payouts: {run.says()}; {time.monotonic() - began_s:.0f} s of ours")
+    print(f"{who}, {payouts} payouts: simulated in {time.monotonic() - began_s:.0f} s", flush=True)
     return run
 
 

@@ -8,7 +8,7 @@ is throttled, and tried again as botocore's standard mode does. All writes are c
 from __future__ import annotations
 
 import random
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
@@ -35,6 +35,8 @@ TRANSACTION_MS, ITEM_MS, LONGEST_MS = (15, 25), (0.2, 0.6), 80
 
 REFUSAL_MS = (5, 15)
 WRITE_MS, READ_MS = (4, 10), (2, 6)
+
+ROWS_PER_PAGE = 4_000
 
 SDK_TRIES = 2
 SDK_WAIT_S_MAX = 20
@@ -90,12 +92,12 @@ class _Bucket:
 class Units:
     """What was written, in write units, and what was refused."""
 
-    written: float = 0
-    canceled: float = 0
+    written: int = 0
+    canceled: int = 0
     """For transactions that were canceled: what it took to prepare them."""
 
     throttled_count: int = 0
-    by_table: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    by_table: Counter[str] = field(default_factory=Counter)
 
 
 class SlowDynamo(FakeDynamo):
@@ -160,7 +162,8 @@ class SlowDynamo(FakeDynamo):
         return {**answer, **({"UnprocessedKeys": {table: {**asked, "Keys": full}}} if full else {})}
 
     def query(self, **arguments: Any) -> Item:  # noqa: ANN401
-        """Read a page."""
+        """Read a page, of as many fates as there are in a megabyte."""
+        arguments.setdefault("Limit", ROWS_PER_PAGE)
         bound = arguments["ExpressionAttributeValues"]
         # The first value that is bound is the partition's key, as in all queries of the adapters.
         pk = next(iter(bound.values()))["S"]
@@ -188,7 +191,8 @@ class SlowDynamo(FakeDynamo):
         self, buckets: dict[Partition, _Bucket], partition: Partition, per_s: int
     ) -> _Bucket:
         now_s = self._time.now_s
-        bucket = buckets.get(partition)
+        # While no time passes nothing is taken from a second.
+        bucket = buckets.get(partition) if self.is_slow else None
         if bucket is None:
             bucket = buckets[partition] = _Bucket(per_s, BURST_S * per_s, now_s)
         bucket.fill(now_s)
@@ -280,7 +284,7 @@ class SlowDynamo(FakeDynamo):
                     for partition, _ in [*old, *new] if is_moved else new:
                         self._charge(table, partition, 1)
 
-    def _charge(self, table: str, partition: Partition, units: float) -> None:
+    def _charge(self, table: str, partition: Partition, units: int) -> None:
         self.units.written += units
         self.units.by_table[table] += units
         self._bucket(self._write_buckets, partition, WRITE_UNITS_PER_S).level -= units
