@@ -120,7 +120,7 @@ mutants: $(VENV)/app.ready ## remove each safety condition, one at a time: every
 
 ##@ Measure it
 .PHONY: bench-draw bench-cold bench-flow bench-send bench-refund bench cost capacity bench-hot
-.PHONY: bench-claim bench-peers bench-memory bench-growth bench-reads
+.PHONY: bench-claim bench-peers bench-memory bench-growth bench-reads bench-settle
 bench-claim: $(VENV)/app.ready ## what a claim costs the cache, against an empty script and the originals' scripts
 	@PYTHONPATH=shared $(APP)/python -m bench.bench_claim
 
@@ -147,6 +147,9 @@ bench-cold: setup ## what a cold start costs, against boto3 alone; fails on a re
 
 bench-flow: setup ## claims over HTTP against a bare handler, and 10,000 settled; the last line is JSON
 	@PYTHONPATH=shared $(APP)/python -m bench.bench_flow
+
+bench-settle: $(VENV)/app.ready ## 100,000 claims of one packet where transactions conflict, in virtual time; the last line is JSON
+	@PYTHONPATH=shared $(APP)/python -m bench.bench_settle
 
 bench-send: $(VENV)/app.ready ## a packet of 1,000,000 shares: split, load and live shares; the last line is JSON
 	@PYTHONPATH=shared $(APP)/python -m bench.bench_send

@@ -43,19 +43,31 @@ TEXT_LENGTH_MAX = 256
 
 
 class Proxy:
-    """An ASGI application that hands every request on to *target* and its answer back."""
+    """An ASGI application that hands every request on to *port* and its answer back.
 
-    def __init__(self, port: int, prefix: str) -> None:
+    As a gateway it says for whom it asks, as API Gateway does; else it is not to be seen: the
+    client's own host stays, and with it the signature that names it.
+    """
+
+    def __init__(
+        self,
+        port: int,
+        prefix: str,
+        in_flight_max: int = IN_FLIGHT_MAX,
+        *,
+        is_gateway: bool = True,
+    ) -> None:
         self._port = port
         self._prefix = prefix.encode()
+        self._is_gateway = is_gateway
         self._pool = httpcore.AsyncConnectionPool(
-            max_connections=IN_FLIGHT_MAX, keepalive_expiry=IDLE_TIMEOUT_S
+            max_connections=in_flight_max, keepalive_expiry=IDLE_TIMEOUT_S
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         assert scope["type"] == "http"
-        body = await _read_body(receive)
+        body = await read_body(receive)
         try:
             answer = await self._pool.request(
                 scope["method"],
@@ -84,6 +96,8 @@ class Proxy:
         headers = [h for h in scope["headers"] if h[0] not in HOP_BY_HOP | {b"content-length"}]
         if body or scope["method"] not in {"GET", "HEAD", "OPTIONS"}:
             headers.append((b"content-length", b"%d" % len(body)))
+        if not self._is_gateway:
+            return [*(h for h in scope["headers"] if h[0] == b"host"), *headers]
         return [
             (b"host", b"%s:%d" % (HOST.encode(), self._port)),
             *headers,
@@ -94,7 +108,8 @@ class Proxy:
         ]
 
 
-async def _read_body(receive: Receive) -> bytes:
+async def read_body(receive: Receive) -> bytes:
+    """Read the whole body of a request."""
     chunks = []
     more = True
     while more:

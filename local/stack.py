@@ -20,6 +20,7 @@ from botocore.config import Config
 
 from local import places
 from local.build import Building, architecture
+from local.conflicts import CONTROL
 from local.deploy import deploy
 from local.errors import StackError
 from local.front import issuer_url
@@ -44,9 +45,14 @@ class Stack:
         *,
         ports: Ports | None = None,
         say: Callable[[str], None] = lambda _: None,
+        hold_ms: tuple[int, int] | None = None,
     ) -> None:
+        """Prepare a stack; with *hold_ms* transactions conflict, as the emulator's never do."""
         self.state_dir = state_dir.resolve()
         self.ports = ports or Ports.free()
+        self._hold_ms = hold_ms
+        # What everybody calls AWS: the emulator, or what stands before it.
+        self.aws_port = Ports.free().front if hold_ms else self.ports.emulator
         self.outputs: dict[str, str] = {}
         self._say = say
         self._processes: list[Process] = []
@@ -71,10 +77,18 @@ class Stack:
         return session.client(
             service,
             region_name=REGION,
-            endpoint_url=f"http://{HOST}:{self.ports.emulator}",
+            endpoint_url=f"http://{HOST}:{self.aws_port}",
             config=Config(retries={"total_max_attempts": 1}, max_pool_connections=64),
             **CREDENTIALS,
         )
+
+    def hold_items(self, shortest_ms: int, longest_ms: int) -> None:
+        """Let transactions hold their items for so long from now on; they must conflict at all."""
+        asked = urllib.request.Request(
+            f"http://{HOST}:{self.aws_port}{CONTROL}",
+            data=json.dumps([shortest_ms, longest_ms]).encode(),
+        )
+        urllib.request.urlopen(asked, timeout=10).close()
 
     def token(self, sub: str, nickname: str | None = None, scope: str | None = None) -> str:
         """Return a token of the development issuer for the user *sub*."""
@@ -110,6 +124,7 @@ class Stack:
             self._say(f"cache: {HOST}:{self.ports.cache}")
             emulator.wait_until(self._is_emulator_ready, timeout_s=START_TIMEOUT_S)
             self._say(f"AWS emulator: {HOST}:{self.ports.emulator}")
+            self._start_conflicts()
             built = building.finish()
         began_at = time.monotonic()
         self.outputs = deploy(
@@ -203,8 +218,24 @@ class Stack:
             "AWS_SECRET_ACCESS_KEY": CREDENTIALS["aws_secret_access_key"],
             "REDIS_HOST": HOST,
             "REDIS_PORT": str(self.ports.cache),
+            # Its functions get this.
+            "AWS_ENDPOINT_URL": f"http://{HOST}:{self.aws_port}",
         }
         return self._run("emulator", [str(places.EMULATOR)], env, home)
+
+    def _start_conflicts(self) -> None:
+        """Start what makes transactions conflict, where that is wanted."""
+        if self._hold_ms is None:
+            return
+        command = [
+            *(sys.executable, "-m", "local.conflicts"),
+            *("--port", str(self.aws_port)),
+            *("--emulator-port", str(self.ports.emulator)),
+            *("--hold-ms", *map(str, self._hold_ms)),
+        ]
+        env = {name: os.environ[name] for name in FRONT_ENVIRONMENT if name in os.environ}
+        conflicts = self._run("conflicts", command, env, places.ROOT)
+        conflicts.wait_until(lambda: is_open(self.aws_port), timeout_s=START_TIMEOUT_S)
 
     def _start_front(self) -> Process:
         command = [

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    MutableMapping,
+    Sequence,
+)
 from copy import deepcopy
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 from botocore.exceptions import ClientError
 
@@ -435,7 +443,10 @@ def _error(operation: str, code: str) -> ClientError:
 class FakeDynamo:
     """A DynamoDB client in memory: the calls, conditions and updates that this project uses.
 
-    Attribute values are replaced and never changed, so a shallow copy of a row is a copy.
+    A transaction holds its items while *during_transaction* runs. Another one that touches them is
+    canceled, and a single write is refused; plain reads see what stood there before
+    (docs/adr/0011). Attribute values are replaced and never changed, so a shallow copy of a row is
+    a copy.
     """
 
     class exceptions:  # noqa: N801 - boto3's name
@@ -445,11 +456,17 @@ class FakeDynamo:
         class TransactionInProgressException(ClientError):
             pass
 
+        class TransactionConflictException(ClientError):
+            pass
+
         class ConditionalCheckFailedException(ClientError):
             pass
 
-    def __init__(self) -> None:
-        self.tables: dict[str, dict[tuple[str, str], Item]] = {}
+    def __init__(self, during_transaction: Callable[[], None] = lambda: None) -> None:
+        self.tables: dict[str, FakeTable] = {}
+        self.during_transaction = during_transaction
+        self.conflict_count = 0
+        self._held: set[Position] = set()
 
     def get_item(self, *, TableName: str, Key: Item, ConsistentRead: bool) -> Item:  # noqa: N803
         item = self._table(TableName).get(_key(Key))
@@ -463,38 +480,53 @@ class FakeDynamo:
         return {"Responses": {table: [dict(row) for row in rows if row]}}
 
     def put_item(self, *, TableName: str, Item: Item, **condition: Any) -> None:  # noqa: N803
-        self._single(TableName, {"Put": {"Item": Item, **condition}})
+        self._single({"Put": {"TableName": TableName, "Item": Item, **condition}})
 
     def delete_item(self, *, TableName: str, Key: Item) -> None:  # noqa: N803
+        self._check_free((TableName, _key(Key)), "DeleteItem")
         del self._table(TableName)[_key(Key)]
 
     def update_item(self, *, TableName: str, **update: Any) -> None:  # noqa: N803
-        self._single(TableName, {"Update": update})
+        self._single({"Update": {"TableName": TableName, **update}})
 
     def transact_write_items(self, *, TransactItems: list[Item]) -> None:  # noqa: N803
-        touched = [self._locate(operation) for operation in TransactItems]
+        commit = self.begin(TransactItems)
+        self.during_transaction()
+        commit()
+
+    def begin(self, operations: list[Item]) -> Callable[[], None]:
+        """Hold the items of a transaction until what is returned commits it."""
+        touched = [locate(operation) for operation in operations]
         if len(set(touched)) != len(touched) or len(touched) > 100:
             raise _error("TransactWriteItems", "ValidationException")
-        reasons = [self._reason(operation) for operation in TransactItems]
-        if any(reason["Code"] != "None" for reason in reasons):
-            response: Any = {
-                "Error": {"Code": "TransactionCanceledException", "Message": "canceled"},
-                "CancellationReasons": reasons,
-            }
-            raise self.exceptions.TransactionCanceledException(response, "TransactWriteItems")
-        for operation in TransactItems:
-            self._apply(operation)
+        reasons = [
+            self._conflict(position) or self._reason(operation)
+            for position, operation in zip(touched, operations, strict=True)
+        ]
+        self._raise_canceled(reasons, "TransactWriteItems")
+        # Nothing else writes them while they are held, so what they become is known.
+        images = [self._after(operation) for operation in operations]
+        self._held.update(touched)
+
+        def commit() -> None:
+            self._held.difference_update(touched)
+            for (table, key), image in zip(touched, images, strict=True):
+                if image is not None:
+                    self._table(table)[key] = image
+
+        return commit
 
     def query(self, *, TableName: str, **query: Any) -> Item:  # noqa: N803
         bound = query["ExpressionAttributeValues"]
-        rows = [
-            row
-            for row in self._table(TableName).values()
-            if _holds(query["KeyConditionExpression"], row, bound, {})
-        ]
-        position = {"by_work": "work_at_ms", "by_list": "list_sk"}.get(
-            query.get("IndexName", ""), "sk"
-        )
+        index, condition = query.get("IndexName", ""), query["KeyConditionExpression"]
+        table = self._table(TableName)
+        if index:
+            candidates = list(table.values())
+        else:
+            # Its first term names the partition.
+            candidates = table.partition(bound[_terms(condition)[0]["right"]]["S"])
+        rows = [row for row in candidates if _holds(condition, row, bound, {})]
+        position = {"by_work": "work_at_ms", "by_list": "list_sk"}.get(index, "sk")
         rows.sort(key=lambda row: _comparable(row[position]))
         if not query.get("ScanIndexForward", True):
             rows.reverse()
@@ -509,50 +541,125 @@ class FakeDynamo:
         table = self._table(TableName)
         return {"Items": [dict(table[key]) for key in sorted(table)]}
 
-    def _table(self, name: str) -> dict[tuple[str, str], Item]:
-        return self.tables.setdefault(name, {})
+    def _table(self, name: str) -> FakeTable:
+        if name not in self.tables:
+            self.tables[name] = FakeTable()
+        return self.tables[name]
 
-    def _single(self, table: str, operation: Item) -> None:
-        ((verb, arguments),) = operation.items()
-        operation = {verb: {"TableName": table, **arguments}}
+    def _single(self, operation: Item) -> None:
+        ((verb, _),) = operation.items()
+        table, key = locate(operation)
+        self._check_free((table, key), f"{verb}Item")
         if self._reason(operation)["Code"] != "None":
             code = "ConditionalCheckFailedException"
             raise self.exceptions.ConditionalCheckFailedException(
-                {"Error": {"Code": code, "Message": code}}, verb
+                {"Error": {"Code": code, "Message": code}}, f"{verb}Item"
             )
-        self._apply(operation)
+        image = self._after(operation)
+        assert image is not None
+        self._table(table)[key] = image
 
-    def _locate(self, operation: Item) -> tuple[str, tuple[str, str]]:
-        ((verb, arguments),) = operation.items()
-        return arguments["TableName"], _key(arguments["Item" if verb == "Put" else "Key"])
+    def _conflict(self, position: Position) -> Item | None:
+        """Return the reason of an operation on an item that another transaction holds."""
+        if position not in self._held:
+            return None
+        return {"Code": "TransactionConflict", "Message": "Transaction is ongoing for the item"}
+
+    def _check_free(self, position: Position, name: str) -> None:
+        if conflict := self._conflict(position):
+            self.conflict_count += 1
+            response: Any = {
+                "Error": {"Code": "TransactionConflictException", "Message": conflict["Message"]}
+            }
+            raise self.exceptions.TransactionConflictException(response, name)
+
+    def _raise_canceled(self, reasons: list[Item], name: str) -> None:
+        codes = [reason["Code"] for reason in reasons]
+        if set(codes) <= {"None"}:
+            return
+        self.conflict_count += "TransactionConflict" in codes
+        said = "Transaction cancelled, please refer cancellation reasons for specific reasons"
+        response: Any = {
+            "Error": {
+                "Code": "TransactionCanceledException",
+                "Message": f"{said} [{', '.join(codes)}]",
+            },
+            "CancellationReasons": reasons,
+        }
+        raise self.exceptions.TransactionCanceledException(response, name)
 
     def _reason(self, operation: Item) -> Item:
         ((_, arguments),) = operation.items()
-        table, key = self._locate(operation)
+        table, key = locate(operation)
         row = self._table(table).get(key)
         condition = arguments.get("ConditionExpression")
         bound = arguments.get("ExpressionAttributeValues", {})
         names = arguments.get("ExpressionAttributeNames", {})
         if not condition or _holds(condition, row or {}, bound, names):
             return {"Code": "None"}
-        reason: Item = {"Code": "ConditionalCheckFailed"}
+        reason: Item = {
+            "Code": "ConditionalCheckFailed",
+            "Message": "The conditional request failed",
+        }
         if row and arguments.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD":
             reason["Item"] = dict(row)
         return reason
 
-    def _apply(self, operation: Item) -> None:
+    def _after(self, operation: Item) -> Item | None:
+        """Return what an operation leaves in its place; None where it changes nothing."""
         ((verb, arguments),) = operation.items()
-        table, key = self._locate(operation)
         if verb == "Put":
-            self._table(table)[key] = dict(arguments["Item"])
-        elif verb == "Update":
-            row = self._table(table).setdefault(key, dict(arguments["Key"]))
-            _update(
-                row,
-                arguments["UpdateExpression"],
-                arguments.get("ExpressionAttributeValues", {}),
-                arguments.get("ExpressionAttributeNames", {}),
-            )
+            return dict(arguments["Item"])
+        if verb != "Update":
+            return None
+        table, key = locate(operation)
+        row = dict(self._table(table).get(key) or arguments["Key"])
+        _update(
+            row,
+            arguments["UpdateExpression"],
+            arguments.get("ExpressionAttributeValues", {}),
+            arguments.get("ExpressionAttributeNames", {}),
+        )
+        return row
+
+
+Position: TypeAlias = tuple[str, tuple[str, str]]
+"""A table and a key in it."""
+
+
+class FakeTable(MutableMapping[tuple[str, str], Item]):
+    """Rows by key, and by partition for queries."""
+
+    def __init__(self) -> None:
+        self._rows: dict[tuple[str, str], Item] = {}
+        self._partitions: defaultdict[str, dict[str, Item]] = defaultdict(dict)
+
+    def partition(self, pk: str) -> list[Item]:
+        return list(self._partitions.get(pk, {}).values())
+
+    def __getitem__(self, key: tuple[str, str]) -> Item:
+        return self._rows[key]
+
+    def __setitem__(self, key: tuple[str, str], row: Item) -> None:
+        self._rows[key] = self._partitions[key[0]][key[1]] = row
+
+    def __delitem__(self, key: tuple[str, str]) -> None:
+        del self._rows[key], self._partitions[key[0]][key[1]]
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def get(self, key: tuple[str, str], default: Any = None) -> Any:
+        return self._rows.get(key, default)
+
+
+def locate(operation: Item) -> Position:
+    """Return which item an operation of a transaction is about."""
+    ((verb, arguments),) = operation.items()
+    return arguments["TableName"], _key(arguments["Item" if verb == "Put" else "Key"])
 
 
 _TERM = re.compile(

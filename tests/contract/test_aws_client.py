@@ -96,8 +96,6 @@ def test_what_is_written_is_read(dynamo: Dynamo, pk: str) -> None:
     assert dynamo.write(put("packets", row))
     assert dynamo.get("packets", {"pk": pk, "sk": "a"}) == row
     assert dynamo.get("packets", {"pk": pk, "sk": "b"}) is None
-    found = dynamo.get_together("packets", [{"pk": pk, "sk": "b"}, {"pk": pk, "sk": "a"}])
-    assert found == [None, row]
     many = dynamo.get_many("packets", [{"pk": pk, "sk": sk} for sk in "ab"], is_strong=True)
     assert many == [row]
 

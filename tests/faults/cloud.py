@@ -37,6 +37,7 @@ class Cloud(Stack):
         cache, emulator = self._start_cache(), self._start_emulator()
         cache.wait_until(lambda: is_open(self.ports.cache), timeout_s=START_TIMEOUT_S)
         emulator.wait_until(self._is_emulator_ready, timeout_s=START_TIMEOUT_S)
+        self._start_conflicts()
         resources = _template()["Resources"]
         dynamodb: Any = self.aws("dynamodb")
         for name, resource in TABLES.items():
@@ -65,16 +66,23 @@ class Cloud(Stack):
     def environment(self) -> dict[str, str]:
         """Return what another process needs to find all this."""
         return {
-            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{self.ports.emulator}",
+            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{self.aws_port}",
             "AWS_DEFAULT_REGION": REGION,
             "AWS_ACCESS_KEY_ID": "test",
             "AWS_SECRET_ACCESS_KEY": "test",
         }
 
 
+HOLD_MS = (20, 80)
+"""For how long transactions hold their items in the suites, as DynamoDB's larger ones take."""
+
+
 @contextmanager
-def a_cloud() -> Iterator[Cloud]:
-    with tempfile.TemporaryDirectory(prefix="redpacket-") as folder, Cloud(Path(folder)) as cloud:
+def a_cloud(hold_ms: tuple[int, int] | None = None) -> Iterator[Cloud]:
+    with (
+        tempfile.TemporaryDirectory(prefix="redpacket-") as folder,
+        Cloud(Path(folder), hold_ms=hold_ms) as cloud,
+    ):
         yield cloud
 
 

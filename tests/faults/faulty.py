@@ -37,6 +37,10 @@ Failure: TypeAlias = Callable[[], Exception]
 """Makes a new error each time: one that is raised again would keep every traceback it ever had."""
 
 
+_LEFT_BEHIND = 0.5
+"""Of the transactions whose caller hears nothing: they end after it has given up."""
+
+
 class Killed(BaseException):
     """The Lambda's worker dies here; nothing of its code runs any more."""
 
@@ -48,7 +52,6 @@ class Faults:
     random: random.Random
     rate: float
     count: int = 0
-    contended_count: int = 0
 
     def strike(self) -> str | None:
         """Return what happens to this call: None, or one of the kinds below."""
@@ -57,29 +60,33 @@ class Faults:
         self.count += 1
         return self.random.choice(("lost", "in_doubt", "killed_before", "killed_after"))
 
-    def contend(self) -> bool:
-        """Return whether a transaction meets another one; it tries again by itself."""
-        is_contended = self.random.random() < self.rate
-        self.count += is_contended
-        self.contended_count += is_contended
-        return is_contended
-
 
 class Wire:
     """Every call to the outside passes here: others run first, then it may fail."""
 
-    def __init__(self, faults: Faults, let_others_run: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        faults: Faults,
+        let_others_run: Callable[[], None],
+        leave_behind: Callable[[Callable[[], None]], None],
+    ) -> None:
         self._faults = faults
         self._let_others_run = let_others_run
+        self._leave_behind = leave_behind
         self.steps = 0
 
-    def is_contended(self) -> bool:
-        """Tell whether another one holds what this call is about to write."""
-        self._let_others_run()
-        return self._faults.contend()
+    def call(
+        self,
+        do: Callable[[], Result],
+        *,
+        lost: Failure,
+        in_doubt: Failure,
+        begin: Callable[[], Callable[[], None]] | None = None,
+    ) -> Result:
+        """Carry out *do*, with luck; raise *lost* without its effect, *in_doubt* after it.
 
-    def call(self, do: Callable[[], Result], *, lost: Failure, in_doubt: Failure) -> Result:
-        """Carry out *do*, with luck; raise *lost* without its effect, *in_doubt* after it."""
+        What can *begin* without its caller may end long after the caller has given up.
+        """
         self.steps += 1
         self._let_others_run()
         fault = self._faults.strike()
@@ -87,6 +94,9 @@ class Wire:
             raise lost()
         if fault == "killed_before":
             raise Killed
+        if begin and fault and self._faults.random.random() < _LEFT_BEHIND:
+            self._leave_behind(begin())
+            raise in_doubt() if fault == "in_doubt" else Killed
         result = do()
         self._let_others_run()
         if fault == "in_doubt":
@@ -113,18 +123,8 @@ def _throttled(operation: str) -> ClientError:
     return ClientError(response, operation)
 
 
-def _conflicting(operations: Sequence[Any]) -> ClientError:
-    """Make the answer to a transaction whose first row another one holds."""
-    reasons = [{"Code": "TransactionConflict"}, *[{"Code": "None"}] * (len(operations) - 1)]
-    response: Any = {
-        "Error": {"Code": "TransactionCanceledException", "Message": "conflict"},
-        "CancellationReasons": reasons,
-    }
-    return FakeDynamo.exceptions.TransactionCanceledException(response, "TransactWriteItems")
-
-
 class FaultyDynamo:
-    """FakeDynamo behind a wire; transactions meet others that hold their first row, too."""
+    """FakeDynamo behind a wire; a transaction may still be under way when its caller gives up."""
 
     exceptions = FakeDynamo.exceptions
 
@@ -136,12 +136,14 @@ class FaultyDynamo:
         method = getattr(self._dynamo, operation)
 
         def call(**arguments: Any) -> Any:
-            if operation == "transact_write_items" and self._wire.is_contended():
-                raise _conflicting(arguments["TransactItems"])
+            is_transaction = operation == "transact_write_items"
             return self._wire.call(
                 lambda: method(**arguments),
                 lost=lambda: _throttled(operation),
                 in_doubt=_timed_out,
+                begin=(lambda: self._dynamo.begin(arguments["TransactItems"]))
+                if is_transaction
+                else None,
             )
 
         return call

@@ -528,8 +528,24 @@ MUTANTS = [
     Mutant(
         "a transaction that meets another one is not tried again",
         DYNAMO,
-        'if not set(codes) - {"None"} <= PASSING:',
+        "if not set(codes) <= PASSING | _DECIDED:",
         "if True:",
+    ),
+    Mutant(
+        "a failed condition beside a conflict is an answer",
+        DYNAMO,
+        "if not conflicts:",
+        'if "ConditionalCheckFailed" in codes:',
+    ),
+    Mutant(
+        "a single write that meets a transaction counts as made",
+        DYNAMO,
+        """                except client.exceptions.TransactionConflictException:
+                    pass
+""",
+        """                except client.exceptions.TransactionConflictException:
+                    return True
+""",
     ),
     Mutant(
         "a sender whose account is busy is told that the request is",

@@ -20,7 +20,7 @@ from redpacket.adapters.redis_claims import RedisClaims
 from redpacket.adapters.sqs_payouts import SqsPayouts
 from redpacket.domain.checks import Told
 from redpacket.domain.packet import Packet, PacketStatus
-from tests.faults.cloud import Cloud, a_cloud
+from tests.faults.cloud import HOLD_MS, Cloud, a_cloud
 from tests.faults.figures import Figures
 from tests.faults.rush import LATE_MS, WallClock, close_quietly
 from tests.town import LIFE_MS, Town
@@ -96,7 +96,7 @@ def some_workers(cloud: Cloud, queue_url: str) -> Iterator[Workers]:
 
 def kill(figures: Figures, *, is_quick: bool) -> None:
     """Kill workers that grab, settle, close and refund; one truth must be left."""
-    with a_cloud() as cloud:
+    with a_cloud(HOLD_MS) as cloud:
         _run(cloud, figures, 20 if is_quick else 150, is_naive=False)
         _run(cloud, figures, 25, is_naive=True)
 

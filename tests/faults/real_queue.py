@@ -26,7 +26,7 @@ from redpacket.domain.packet import Packet
 from redpacket.edge.queue import settle_batch
 from redpacket.edge.telemetry import logger
 from redpacket.flows.settle_claims import _transfer
-from tests.faults.cloud import RECEIVES_MAX, Cloud, a_cloud
+from tests.faults.cloud import HOLD_MS, RECEIVES_MAX, Cloud, a_cloud
 from tests.faults.figures import Figures
 from tests.faults.rush import LATE_MS, THREADS, RealTown, refs_of
 from tests.faults.servers import wait_for
@@ -96,7 +96,7 @@ class Delivery:
 
 def queue(figures: Figures, *, is_quick: bool) -> None:
     """Deliver claims with duplicates, disorder, lost deletes and poison; then redrive the DLQ."""
-    with _quiet_journal(), a_cloud() as cloud:
+    with _quiet_journal(), a_cloud(HOLD_MS) as cloud:
         _run(cloud, figures, 300 if is_quick else 10_000, is_quick=is_quick)
         _run(cloud, figures, 100, is_naive=True)
 

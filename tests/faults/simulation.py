@@ -52,6 +52,9 @@ from tests.town import LIFE_MS, Town, an_order
 FAULT_RATES = (0.1, 0.2, 0.25)
 """Per I/O, with six of them in a grab: some schedules get far, in others nearly nothing works."""
 
+HOLDS = (1, 3, 6, 12, 24)
+"""For how many of its caller's turns a transaction holds its items; six tries take about twelve."""
+
 _CHUNK = 250
 
 BOUND_MS = 20 * 60_000
@@ -74,8 +77,9 @@ class Schedule:
         """Put wires between the flows and the stand-ins."""
         self.random = random.Random(self.seed)
         self.faults = Faults(self.random, self.random.choice(FAULT_RATES))
-        self.wire = Wire(self.faults, self._let_others_run)
+        self.wire = Wire(self.faults, self._let_others_run, self._leave_behind)
         town = self.town
+        town.dynamo.during_transaction = self._hold
         self.queue = FaultyQueue(town.queue, self.wire, self.faults)
         self._snapshot = town.memory.snapshot()
         self._running: list[greenlet] = []
@@ -283,6 +287,20 @@ class Schedule:
 
     def _wait(self) -> None:
         self._let_others_run()
+
+    def _hold(self) -> None:
+        """Let a transaction hold its items: a moment, or longer than another one tries again."""
+        for _ in range(self.random.choice(HOLDS)):
+            self._let_others_run()
+
+    def _leave_behind(self, commit: Callable[[], None]) -> None:
+        """Commit a transaction whose caller has given up, once others have met it."""
+
+        def end() -> None:
+            self._hold()
+            commit()
+
+        self._running.append(greenlet(end, getcurrent().parent))
 
     def _tick(self) -> None:
         self.town.pass_time(self.random.randint(0, 40))

@@ -102,13 +102,53 @@ def test_a_conflict_that_persists_names_the_rows_that_others_held() -> None:
     assert client.tables == {}
 
 
-def test_a_broken_condition_counts_more_than_a_conflict() -> None:
-    client = _Contended([_canceled(["TransactionConflict", "ConditionalCheckFailed"])])
+def test_a_failed_condition_beside_a_conflict_is_no_answer_yet() -> None:
+    mixed = _canceled(["TransactionConflict", "ConditionalCheckFailed"])
+    client = _Contended([mixed, _canceled(["None", "ConditionalCheckFailed"])])
 
     with pytest.raises(TransactionCanceled) as canceled:
         _dynamo(client).transact(ROWS)
 
     assert canceled.value.found == [None, {}]
+    assert client.transaction_count == 2
+
+
+def test_reasons_that_stay_mixed_are_a_conflict_that_persists() -> None:
+    client = _Contended([_canceled(["TransactionConflict", "ConditionalCheckFailed"])] * TRIES)
+
+    with pytest.raises(ConflictPersists) as conflict:
+        _dynamo(client).transact(ROWS)
+
+    assert conflict.value.positions == {0}
+
+
+def test_a_single_write_that_meets_a_transaction_tries_again() -> None:
+    client = FakeDynamo()
+    commit = client.begin(ROWS)
+    pauses_s: list[float] = []
+
+    def pause(seconds: float) -> None:
+        pauses_s.append(seconds)
+        if len(pauses_s) == 2:
+            commit()
+
+    dynamo = Dynamo(lambda: client, pause_s=pause)
+
+    # It finds what the transaction wrote.
+    assert not dynamo.write(ROWS[0])
+    assert len(pauses_s) == 2
+
+
+def test_a_single_write_on_a_row_that_stays_held_is_a_conflict_that_persists() -> None:
+    client = FakeDynamo()
+    client.begin(ROWS)
+    pauses_s: list[float] = []
+
+    with pytest.raises(ConflictPersists):
+        _dynamo(client, pauses_s).write(ROWS[0])
+
+    assert len(pauses_s) == TRIES
+    assert not client.tables["table"]
 
 
 def test_a_reason_that_does_not_pass_is_not_tried_again() -> None:

@@ -26,6 +26,9 @@ TRIES = 6
 _WAIT_S = 0.02
 """First wait of a doubling series with full jitter: 1.2 seconds at the most, half on average."""
 
+_DECIDED = {"None", "ConditionalCheckFailed"}
+"""Reasons of a canceled transaction that will be the same at the next try."""
+
 
 class TransactionCanceled(Exception):
     """A condition did not hold: *found[i]* is what stood where operation *i* had a condition.
@@ -136,12 +139,14 @@ class Dynamo:
             if reasons is None:
                 return
             codes = [reason.get("Code", "None") for reason in reasons]
-            if "ConditionalCheckFailed" in codes:
-                raise TransactionCanceled([_found(reason) for reason in reasons])
-            if not set(codes) - {"None"} <= PASSING:
+            if not set(codes) <= PASSING | _DECIDED:
                 msg = f"transaction canceled: {', '.join(sorted(set(codes)))}"
                 raise InvariantViolated(msg)
-            conflicts = {position for position, code in enumerate(codes) if code != "None"}
+            conflicts = {position for position, code in enumerate(codes) if code in PASSING}
+            # A failed condition beside a conflict is half an answer: who holds the other row may
+            # be about to make the condition of the row in front of it fail, too.
+            if not conflicts:
+                raise TransactionCanceled([_found(reason) for reason in reasons])
             self._wait(attempt)
         raise ConflictPersists(conflicts)
 
@@ -200,16 +205,26 @@ class Dynamo:
         return list(islice(self.query(table, Limit=limit, **query), limit))
 
     def write(self, operation: Operation) -> bool:
-        """Carry out one put or update by itself; False if its condition did not hold."""
+        """Carry out one put or update by itself; False if its condition did not hold.
+
+        Raises ConflictPersists where transactions hold the row through all tries: AWS' clients
+        don't try again after a conflict.
+        """
         ((verb, arguments),) = operation.items()
         client = self._open()
         call = client.put_item if verb == "Put" else client.update_item
-        with translated("the ledger"):
-            try:
-                call(**arguments)
-            except client.exceptions.ConditionalCheckFailedException:
-                return False
-        return True
+        for attempt in range(TRIES):
+            with translated("the ledger"):
+                try:
+                    call(**arguments)
+                except client.exceptions.ConditionalCheckFailedException:
+                    return False
+                except client.exceptions.TransactionConflictException:
+                    pass
+                else:
+                    return True
+            self._wait(attempt)
+        raise ConflictPersists({0})
 
     def _wait(self, attempt: int) -> None:
         self._pause_s(random.uniform(0, _WAIT_S * 2**attempt))  # noqa: S311 - jitter

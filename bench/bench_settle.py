@@ -1,0 +1,260 @@
+"""How fast one packet settles where transactions conflict as DynamoDB's do.
+
+make bench-settle
+
+A packet of SHARES shares is claimed and queued at once, and payouts settle it side by side, 20 and
+40 of them. The flow and the adapters are the real ones. DynamoDB (`bench/slow_dynamo.py`), the
+queue and the payouts are models in virtual time: transactions take 20 to 80 ms and hold their items
+meanwhile, partitions have their limits, and a batch that failed is hidden for 180 s and goes to the
+DLQ after five receives. One message of a thousand comes twice. The rate is of the time in which
+payouts were at work: 180 s in which nothing is visible don't count.
+
+The control settles as version 0.1.0 did, over one escrow row (`bench/naive_escrow.py`), a fifth of
+the claims, and must miss the bound: else the model proves nothing. Write units are of the rows that
+were written, claim and settlement, at 1 KB and with their indexes; those of tries that were
+canceled stand apart.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from bench import naive_escrow
+from bench.deployment import template
+from bench.slow_dynamo import SlowDynamo, Units, indexes_of
+from bench.virtual import VirtualTime
+from bench.waiting_claims import PayoutQueue, QueueTerms
+from redpacket.adapters.dynamo import Dynamo
+from redpacket.adapters.dynamo_ledger import DynamoLedger
+from redpacket.adapters.dynamo_packets import DynamoPackets
+from redpacket.adapters.dynamo_pages import DynamoPages
+from redpacket.domain.claim import ShareRef
+from redpacket.domain.errors import Unavailable
+from redpacket.domain.ledger import DEPOSITS, Transfer, TransferKind, user_account
+from redpacket.flows.settle_claims import settle_claims
+from redpacket.ports import Request
+from tests.builders import NOW_MS, a_claim, a_funding, a_packet, a_packet_id
+from tests.fakes import FakeJournal
+
+SHARES = 100_000
+NAIVE_SHARES = 20_000
+"""A fifth: its rate is that of one row, whatever the packet's size."""
+
+PARTS = 5
+"""As template.yaml cuts it; the ledger spreads its fates over four times as many partitions."""
+
+PAYOUTS = (20, 40)
+SEED = 1
+DUPLICATES = 0.001
+INVOCATION_MS = (10, 30)
+"""From one batch to the next: the poller deletes and receives, and the function is called."""
+
+SETTLED_LATE_MS = 1_000
+"""When the payouts begin, after the claims."""
+
+LEFT_FOR_LATER = {"packet_not_closed", "sums_not_kept"}
+
+USER_ID = "5f0c8f5e-{:07d}-4b1e-9a53-0c4a3d2f1b"
+"""As long as the subjects of Cognito and most other issuers."""
+
+Settle: TypeAlias = Callable[[Iterable[ShareRef]], set[ShareRef]]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What one run found."""
+
+    claims: int
+    settled: int
+    dead: int
+    busy_s: float
+    whole_s: float
+    conflicts: int
+    units: Units
+
+    @property
+    def claims_per_s(self) -> float:
+        """Return claims for a second in which payouts were at work."""
+        return self.settled / self.busy_s
+
+    def says(self) -> str:
+        """Describe it."""
+        return (
+            f"{self.settled:,} of {self.claims:,} claims settled in {self.busy_s:,.1f} s of work "
+            f"({self.whole_s:,.0f} s in all), {self.claims_per_s:,.0f}/s; {self.dead:,} in the "
+            f"DLQ, {self.dead / self.busy_s:,.0f}/s; {self.conflicts:,} conflicts, "
+            f"{self.units.throttled_count:,} throttled; write units a claim: "
+            f"{self.units.written / self.claims:.2f} written, "
+            f"{self.units.canceled / self.claims:.2f} for canceled tries"
+        )
+
+
+def main() -> None:
+    """Measure, and print; the last line is JSON."""
+    deployed = template()
+    with ProcessPoolExecutor() as pool:
+        ours = [pool.submit(run_ours, SHARES, count, deployed) for count in PAYOUTS]
+        control = pool.submit(run_naive, NAIVE_SHARES, PAYOUTS[0], deployed)
+        few, many = (run.result() for run in ours)
+        naive = control.result()
+    names = [*(f"ours, {count} payouts" for count in PAYOUTS), "0.1.0"]
+    for name, run in zip(names, (few, many, naive), strict=True):
+        print(f"{name}: {run.says()}")
+    print(
+        json.dumps(
+            {
+                "claims_per_s": round(few.claims_per_s),
+                "claims_per_s_40": round(many.claims_per_s),
+                "dlq": few.dead + many.dead,
+                "naive_claims_per_s": round(naive.claims_per_s),
+                "naive_dlq": naive.dead,
+                "wcu_per_claim": round(few.units.written / SHARES, 2),
+            }
+        )
+    )
+
+
+def run_ours(
+    shares: int, payouts: int, deployed: Mapping[str, Any], *, has_receipts: bool = False
+) -> Run:
+    """Claim *shares* shares of one packet by the real adapter, and settle them by the real flow."""
+    random.seed(SEED)
+    virtual = VirtualTime(NOW_MS + SETTLED_LATE_MS)
+    client = SlowDynamo(virtual, indexes_of(deployed), SEED)
+    dynamo = Dynamo(lambda: client, pause_s=virtual.sleep_s)
+    packets = DynamoPackets(dynamo, "PacketsTable", "SharesTable", "QuotasTable")
+    pages = DynamoPages(dynamo, "PacketsTable")
+    ledger = DynamoLedger(
+        dynamo, "AccountsTable", "PacketsTable", "SharesTable", has_receipts=has_receipts
+    )
+    refs = _claimed(shares, ledger, packets, client)
+    journal = FakeJournal()
+    queue = _queued(refs, virtual, deployed)
+
+    def settle(batch: Iterable[ShareRef]) -> set[ShareRef]:
+        return settle_claims(
+            batch,
+            ledger=ledger,
+            packets=packets,
+            pages=pages,
+            payouts=queue,
+            clock=virtual,
+            journal=journal,
+            in_parallel=virtual.in_parallel,
+        )
+
+    def count_settled() -> int:
+        chunks = (refs[start : start + 100] for start in range(0, len(refs), 100))
+        fates = (fate for chunk in chunks for fate in packets.list_refs(chunk))
+        return sum(fate.settled_at_ms is not None for fate in fates)
+
+    run = _deliver(queue, settle, count_settled, payouts, client, virtual)
+    # What a flow may leave for later, and nothing else.
+    assert {name for name, _ in journal.errors} <= LEFT_FOR_LATER, journal.errors
+    packet = packets.find_packet(refs[0].packet_id)
+    assert packet
+    left = dict(Counter(name for name, _ in journal.errors)) or "nothing"
+    print(f"{payouts} payouts: the packet ends {packet.status}; left for later: {left}")
+    return run
+
+
+def run_naive(shares: int, payouts: int, deployed: Mapping[str, Any]) -> Run:
+    """Settle as many claims as version 0.1.0 did."""
+    random.seed(SEED)
+    virtual = VirtualTime(NOW_MS + SETTLED_LATE_MS)
+    client = SlowDynamo(virtual, {}, SEED)
+    refs = naive_escrow.claim(client, a_packet_id(), shares)
+
+    def settle(batch: Iterable[ShareRef]) -> set[ShareRef]:
+        return naive_escrow.settle(
+            batch, client=client, now_ms=virtual.now_ms, pause_s=virtual.sleep_s
+        )
+
+    def count_settled() -> int:
+        return naive_escrow.count_settled(client, refs)
+
+    queue = _queued(refs, virtual, deployed)
+    return _deliver(queue, settle, count_settled, payouts, client, virtual, "0.1.0")
+
+
+def _claimed(
+    shares: int, ledger: DynamoLedger, packets: DynamoPackets, client: SlowDynamo
+) -> list[ShareRef]:
+    """Fund a packet and claim all of it, each share by a user of its own; nothing takes time."""
+    total_fen = 100 * shares
+    packet = a_packet(total_fen, shares, packet_id=a_packet_id(PARTS), expires_at_ms=NOW_MS + 10**8)
+    sender_id = packet.sender.user_id
+    account = user_account(sender_id)
+    deposit = Transfer("deposit", TransferKind.DEPOSIT, DEPOSITS, account, total_fen, NOW_MS)
+    ledger.deposit(deposit, Request("operator", "deposit", "body"))
+    ledger.fund(packet, a_funding(packet), Request(sender_id, "send", "body"))
+    packets.mark_loaded(packet)
+    # From here on all that is written is of claims.
+    client.units = Units()
+    refs = []
+    for number in range(1, shares + 1):
+        is_last = number > shares - PARTS
+        fate = a_claim(packet, number, USER_ID.format(number), is_last=is_last)
+        packets.record_claim(fate)
+        refs.append(fate.ref)
+    return refs
+
+
+def _queued(refs: list[ShareRef], virtual: VirtualTime, deployed: Mapping[str, Any]) -> PayoutQueue:
+    """Queue all claims, in no order, and some of them twice."""
+    chosen = random.Random(SEED)  # noqa: S311 - chooses messages
+    messages = [*refs, *chosen.sample(refs, int(len(refs) * DUPLICATES))]
+    chosen.shuffle(messages)
+    return PayoutQueue(messages, QueueTerms.of(deployed), virtual)
+
+
+def _deliver(
+    queue: PayoutQueue,
+    settle: Settle,
+    count_settled: Callable[[], int],
+    payouts: int,
+    client: SlowDynamo,
+    virtual: VirtualTime,
+    who: str = "ours",
+) -> Run:
+    """Let payouts take batches from the queue until it is empty."""
+    began_s = time.monotonic()
+    chosen = random.Random(SEED)  # noqa: S311 - chooses latencies
+    claims = queue.claim_count
+
+    def invoke(batch: list[ShareRef]) -> set[ShareRef]:
+        try:
+            return settle(batch)
+        except Unavailable:
+            return set(batch)
+
+    def pause_s() -> float:
+        return chosen.uniform(*INVOCATION_MS) / 1000
+
+    for _ in range(payouts):
+        virtual.spawn(lambda: queue.work(invoke, pause_s))
+    client.is_slow = True
+    virtual.run()
+    client.is_slow = False
+    run = Run(
+        claims=claims,
+        settled=count_settled(),
+        dead=len(queue.dead),
+        busy_s=queue.busy_s,
+        whole_s=virtual.now_s,
+        conflicts=client.conflict_count,
+        units=client.units,
+    )
+    print(f"{who}, {payouts} payouts: simulated in {time.monotonic() - began_s:.0f} s", flush=True)
+    return run
+
+
+if __name__ == "__main__":
+    main()

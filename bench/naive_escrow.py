@@ -1,0 +1,135 @@
+"""The control of bench-settle: the settlement of version 0.1.0, with one escrow row for a packet.
+
+A transaction settles 20 claims: each turns its fate, adds to its taker's balance and books an entry
+on both sides; all of them share the escrow's balance, which must hold enough. Two payouts of one
+packet always meet there. Six tries, then the batch has failed and comes again later.
+
+It stands by itself, with rows of its own, so that it stays what it was.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from redpacket.adapters.dynamo import Operation, Row, from_wire, put, to_wire, update
+from redpacket.domain.claim import ShareRef
+
+CLAIMS_PER_TRANSACTION = 20
+TRIES = 6
+FIRST_WAIT_S = 0.02
+PARTS = 5
+"""A part for each 20,000 shares, as 0.1.0 cut a packet of 100,000."""
+
+ACCOUNTS, PACKETS = "NaiveAccounts", "NaivePackets"
+AMOUNT_FEN = 100
+
+
+def fate_key(ref: ShareRef) -> dict[str, str]:
+    """Return where a fate stands."""
+    part = (ref.share_no - 1) % PARTS
+    return {"pk": f"packet#{ref.packet_id}#{part}", "sk": f"share#{ref.share_no:07d}"}
+
+
+def claim(client: Any, packet_id: str, count: int) -> list[ShareRef]:  # noqa: ANN401 - boto3's
+    """Put a packet's escrow, and a claim of each of its shares by a taker of its own."""
+    escrow: Row = {"pk": f"escrow:{packet_id}", "sk": "balance", "balance_fen": AMOUNT_FEN * count}
+    client.put_item(TableName=ACCOUNTS, Item=to_wire(escrow))
+    refs = [ShareRef(packet_id, number) for number in range(1, count + 1)]
+    for ref in refs:
+        fate: Row = {
+            **fate_key(ref),
+            "fate": "claimed",
+            "amount_fen": AMOUNT_FEN,
+            "user_id": f"user-{ref.share_no:031d}",
+        }
+        client.put_item(TableName=PACKETS, Item=to_wire(fate))
+    return refs
+
+
+def settle(
+    refs: Iterable[ShareRef],
+    *,
+    client: Any,  # noqa: ANN401 - boto3's clients have no type
+    now_ms: Callable[[], int],
+    pause_s: Callable[[float], None],
+) -> set[ShareRef]:
+    """Settle claims of one packet; return those that another transaction held six times."""
+    waiting = list(dict.fromkeys(refs))
+    failed: set[ShareRef] = set()
+    for start in range(0, len(waiting), CLAIMS_PER_TRANSACTION):
+        chunk = waiting[start : start + CLAIMS_PER_TRANSACTION]
+        fates = _read(client, chunk)
+        payable = [ref for ref in chunk if "settled_at_ms" not in fates[ref]]
+        if payable and not _transact(client, _operations(payable, fates, now_ms()), pause_s):
+            failed.update(payable)
+    return failed
+
+
+def count_settled(client: Any, refs: Iterable[ShareRef]) -> int:  # noqa: ANN401 - boto3's
+    """Return how many of the claims are settled."""
+    keys = (fate_key(ref) for ref in refs)
+    rows = (client.tables[PACKETS][key["pk"], key["sk"]] for key in keys)
+    return sum("settled_at_ms" in row for row in rows)
+
+
+def _read(client: Any, refs: Sequence[ShareRef]) -> dict[ShareRef, dict[str, Any]]:  # noqa: ANN401
+    wanted = [to_wire(fate_key(ref)) for ref in refs]
+    answer = client.batch_get_item(
+        RequestItems={PACKETS: {"Keys": wanted, "ConsistentRead": True}},
+    )
+    rows = {row["sk"]: row for row in map(from_wire, answer["Responses"][PACKETS])}
+    return {ref: dict(rows[fate_key(ref)["sk"]]) for ref in refs}
+
+
+def _operations(
+    refs: Sequence[ShareRef], fates: dict[ShareRef, dict[str, Any]], now_ms: int
+) -> list[Operation]:
+    escrow = f"escrow:{refs[0].packet_id}"
+    total_fen = sum(fates[ref]["amount_fen"] for ref in refs)
+    operations = [
+        update(
+            ACCOUNTS,
+            {"pk": escrow, "sk": "balance"},
+            "ADD balance_fen :fen",
+            condition="balance_fen >= :needed",
+            fen=-total_fen,
+            needed=total_fen,
+        )
+    ]
+    for ref in refs:
+        taker, fen = f"user:{fates[ref]['user_id']}", fates[ref]["amount_fen"]
+        transfer_id = f"settle:{ref.packet_id}:{ref.share_no}"
+        at = f"entry#{now_ms:013d}#{transfer_id}"
+        book = {"transfer_id": transfer_id, "kind": "settle", "at_ms": now_ms}
+        debit = {**book, "pk": escrow, "sk": at, "amount_fen": -fen, "counterparty": taker}
+        credit = {**book, "pk": taker, "sk": at, "amount_fen": fen, "counterparty": escrow}
+        operations += [
+            update(
+                PACKETS,
+                fate_key(ref),
+                "SET settled_at_ms = :now_ms",
+                condition="attribute_not_exists(settled_at_ms)",
+                now_ms=now_ms,
+            ),
+            update(ACCOUNTS, {"pk": taker, "sk": "balance"}, "ADD balance_fen :fen", fen=fen),
+            put(ACCOUNTS, debit),
+            put(ACCOUNTS, credit),
+        ]
+    return operations
+
+
+def _transact(
+    client: Any,  # noqa: ANN401 - boto3's clients have no type
+    operations: Sequence[Operation],
+    pause_s: Callable[[float], None],
+) -> bool:
+    for attempt in range(TRIES):
+        try:
+            client.transact_write_items(TransactItems=list(operations))
+        except client.exceptions.TransactionCanceledException:
+            pause_s(random.uniform(0, FIRST_WAIT_S * 2**attempt))  # noqa: S311 - jitter
+        else:
+            return True
+    return False

@@ -1,0 +1,322 @@
+"""DynamoDB in memory and in virtual time: as slow, as bounded and as full of conflicts.
+
+A transaction takes 20 to 80 ms, by the number of its items, and holds them meanwhile. A partition
+takes 1,000 write units and 3,000 read units a second, of a table as of an index; what comes above
+is throttled, and tried again as botocore's standard mode does. All writes are counted in units.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, TypeVar
+
+from botocore.exceptions import ClientError
+
+from bench.virtual import VirtualTime
+from tests.fakes import FakeDynamo, Item, Position, locate
+
+Result = TypeVar("Result")
+
+WRITE_UNITS_PER_S = 1_000
+READ_UNITS_PER_S = 3_000
+BURST_S = 0.1
+"""What a partition saves up while idle: little, so that a short run tells the lasting rate."""
+
+WRITE_UNIT_BYTES = 1_024
+READ_UNIT_BYTES = 4_096
+TRANSACTIONAL = 2
+"""A write in a transaction is charged twice: DynamoDB prepares it, then makes it."""
+
+TRANSACTION_MS, ITEM_MS, LONGEST_MS = (15, 25), (0.2, 0.6), 80
+"""A transaction: at the least and the most, and for each of its items; and never more than that."""
+
+REFUSAL_MS = (5, 15)
+WRITE_MS, READ_MS = (4, 10), (2, 6)
+
+ROWS_PER_PAGE = 4_000
+
+SDK_TRIES = 2
+SDK_WAIT_S_MAX = 20
+"""As edge/wiring.py has botocore's standard mode."""
+
+Partition: TypeAlias = tuple[str, str]
+"""A table or an index, and a partition key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """A sparse index of a table: an item is in it that has both keys."""
+
+    name: str
+    key_names: tuple[str, ...]
+    projected: frozenset[str]
+    """Attributes that it copies, beside the keys of index and table."""
+
+
+def indexes_of(template: Mapping[str, Any]) -> dict[str, list[Index]]:
+    """Return the indexes of each table, by its name in the template."""
+    found: dict[str, list[Index]] = {}
+    for name, resource in template["Resources"].items():
+        if resource["Type"] == "AWS::DynamoDB::Table":
+            listed = resource["Properties"].get("GlobalSecondaryIndexes", [])
+            found[name] = [_index(each) for each in listed]
+    return found
+
+
+def _index(schema: Mapping[str, Any]) -> Index:
+    return Index(
+        schema["IndexName"],
+        tuple(key["AttributeName"] for key in schema["KeySchema"]),
+        frozenset(schema["Projection"].get("NonKeyAttributes", ())),
+    )
+
+
+@dataclass(slots=True)
+class _Bucket:
+    """What a partition may take at this moment; below zero after more than that."""
+
+    per_s: int
+    level: float
+    at_s: float
+
+    def fill(self, now_s: float) -> None:
+        filled = self.level + (now_s - self.at_s) * self.per_s
+        self.level = min(BURST_S * self.per_s, filled)
+        self.at_s = now_s
+
+
+@dataclass
+class Units:
+    """What was written, in write units, and what was refused."""
+
+    written: int = 0
+    canceled: int = 0
+    """For transactions that were canceled: what it took to prepare them."""
+
+    throttled_count: int = 0
+    by_table: Counter[str] = field(default_factory=Counter)
+
+
+class SlowDynamo(FakeDynamo):
+    """A client; *is_slow* is False while the bench prepares its ledger."""
+
+    def __init__(self, time: VirtualTime, indexes: Mapping[str, list[Index]], seed: int) -> None:
+        super().__init__()
+        self.is_slow = False
+        self.units = Units()
+        self._time = time
+        self._indexes = indexes
+        self._random = random.Random(seed)  # noqa: S311 - chooses latencies
+        self._write_buckets: dict[Partition, _Bucket] = {}
+        self._read_buckets: dict[Partition, _Bucket] = {}
+
+    def transact_write_items(self, *, TransactItems: list[Item], **_: Any) -> None:  # noqa: ANN401, N803
+        """Hold the items for a transaction's time, then write."""
+        try:
+            self._check_throughput(TransactItems)
+            touched = [locate(operation) for operation in TransactItems]
+            before = [self._row(position) for position in touched]
+            commit = self.begin(TransactItems)
+        except self.exceptions.TransactionCanceledException as canceled:
+            self._charge_preparing(TransactItems, canceled)
+            self._pass_ms(self._random.uniform(*REFUSAL_MS))
+            raise
+        self._pass_ms(self._transaction_ms(len(TransactItems)))
+        commit()
+        for position, row in zip(touched, before, strict=True):
+            self._charge_write(position, row, self._row(position), TRANSACTIONAL)
+
+    def put_item(self, **arguments: Any) -> None:  # noqa: ANN401
+        """Put an item."""
+        self._write({"Put": arguments}, super().put_item)
+
+    def update_item(self, **arguments: Any) -> None:  # noqa: ANN401
+        """Update an item."""
+        self._write({"Update": arguments}, super().update_item)
+
+    def get_item(self, **arguments: Any) -> Item:  # noqa: ANN401
+        """Read an item."""
+        table, pk = arguments["TableName"], arguments["Key"]["pk"]["S"]
+        share = 1.0 if arguments["ConsistentRead"] else 0.5
+        get = super().get_item
+        return self._read((table, pk), lambda: get(**arguments), share)
+
+    def batch_get_item(self, *, RequestItems: Item) -> Item:  # noqa: N803
+        """Read items; those of a partition that is throttled stay unprocessed."""
+        ((table, asked),) = RequestItems.items()
+        share = 1.0 if asked.get("ConsistentRead") else 0.5
+        full = []
+        for key in asked["Keys"]:
+            bucket = self._bucket(self._read_buckets, (table, key["pk"]["S"]), READ_UNITS_PER_S)
+            if self.is_slow and bucket.level <= 0:
+                full.append(key)
+            else:
+                bucket.level -= share
+        self.units.throttled_count += len(full)
+        self._pass_ms(self._random.uniform(*READ_MS))
+        left = [key for key in asked["Keys"] if key not in full] if full else asked["Keys"]
+        answer = super().batch_get_item(RequestItems={table: {**asked, "Keys": left}})
+        return {**answer, **({"UnprocessedKeys": {table: {**asked, "Keys": full}}} if full else {})}
+
+    def query(self, **arguments: Any) -> Item:  # noqa: ANN401
+        """Read a page, of as many fates as there are in a megabyte."""
+        arguments.setdefault("Limit", ROWS_PER_PAGE)
+        bound = arguments["ExpressionAttributeValues"]
+        # The first value that is bound is the partition's key, as in all queries of the adapters.
+        pk = next(iter(bound.values()))["S"]
+        share = 1.0 if arguments.get("ConsistentRead") else 0.5
+        where = f"{arguments['TableName']}/{arguments.get('IndexName', '')}".rstrip("/")
+        query = super().query
+        return self._read((where, pk), lambda: query(**arguments), share)
+
+    # ---- time and throughput
+
+    def _transaction_ms(self, item_count: int) -> float:
+        each_ms = self._random.uniform(*ITEM_MS)
+        return min(LONGEST_MS, self._random.uniform(*TRANSACTION_MS) + item_count * each_ms)
+
+    def _pass_ms(self, duration_ms: float) -> None:
+        if self.is_slow:
+            self._time.sleep_s(duration_ms / 1000)
+
+    def _row(self, position: Position) -> Item | None:
+        table, key = position
+        row: Item | None = self._table(table).get(key)
+        return row
+
+    def _bucket(
+        self, buckets: dict[Partition, _Bucket], partition: Partition, per_s: int
+    ) -> _Bucket:
+        now_s = self._time.now_s
+        # While no time passes nothing is taken from a second.
+        bucket = buckets.get(partition) if self.is_slow else None
+        if bucket is None:
+            bucket = buckets[partition] = _Bucket(per_s, BURST_S * per_s, now_s)
+        bucket.fill(now_s)
+        return bucket
+
+    def _is_full(self, operation: Item) -> bool:
+        table, key = locate(operation)
+        images = [self._row((table, key)), operation.get("Put", {}).get("Item")]
+        partitions = {(table, key[0])}
+        for image in images:
+            partitions |= {partition for partition, _ in self._places(table, image)}
+        return any(
+            self._bucket(self._write_buckets, partition, WRITE_UNITS_PER_S).level <= 0
+            for partition in partitions
+        )
+
+    def _check_throughput(self, operations: list[Item]) -> None:
+        if not self.is_slow:
+            return
+        reasons: list[Item] = [
+            {"Code": "ThrottlingError" if self._is_full(operation) else "None"}
+            for operation in operations
+        ]
+        throttled = sum(reason["Code"] != "None" for reason in reasons)
+        self.units.throttled_count += throttled
+        self._raise_canceled(reasons, "TransactWriteItems")
+
+    def _write(self, operation: Item, do: Callable[..., None]) -> None:
+        position = locate(operation)
+        ((verb, arguments),) = operation.items()
+
+        def write() -> None:
+            self._pass_ms(self._random.uniform(*WRITE_MS))
+            if self.is_slow and self._is_full(operation):
+                raise self._throttled(f"{verb}Item")
+            before = self._row(position)
+            do(**arguments)
+            self._charge_write(position, before, self._row(position), 1)
+
+        self._retry(write)
+
+    def _read(self, partition: Partition, do: Callable[[], Item], share: float) -> Item:
+        def read() -> Item:
+            self._pass_ms(self._random.uniform(*READ_MS))
+            bucket = self._bucket(self._read_buckets, partition, READ_UNITS_PER_S)
+            if self.is_slow and bucket.level <= 0:
+                raise self._throttled("a read")
+            answer = do()
+            rows = answer["Items"] if "Items" in answer else [answer.get("Item", {})]
+            size = sum(map(_size, rows))
+            bucket.level -= share * max(1, -(-size // READ_UNIT_BYTES))
+            return answer
+
+        return self._retry(read)
+
+    def _throttled(self, name: str) -> ClientError:
+        self.units.throttled_count += 1
+        code = "ProvisionedThroughputExceededException"
+        return ClientError({"Error": {"Code": code, "Message": code}}, name)
+
+    def _retry(self, do: Callable[[], Result]) -> Result:
+        for attempt in range(SDK_TRIES):
+            try:
+                return do()
+            except ClientError as error:
+                is_last = attempt == SDK_TRIES - 1
+                if is_last or error.response["Error"]["Code"][:11] != "Provisioned":
+                    raise
+            self._time.sleep_s(self._random.random() * min(2**attempt, SDK_WAIT_S_MAX))
+        raise AssertionError
+
+    # ---- units
+
+    def _charge_write(
+        self, position: Position, before: Item | None, after: Item | None, factor: int
+    ) -> None:
+        table, key = position
+        size = max(_size(before or {}), _size(after or {}))
+        self._charge(table, (table, key[0]), factor * max(1, -(-size // WRITE_UNIT_BYTES)))
+        if before != after:
+            # An index forgets what it had and takes what it gets: one unit each.
+            was, becomes = dict(self._places(table, before)), dict(self._places(table, after))
+            for index in self._indexes.get(table, ()):
+                name = f"{table}/{index.name}"
+                old = [item for item in was.items() if item[0][0] == name]
+                new = [item for item in becomes.items() if item[0][0] == name]
+                if old != new:
+                    is_moved = not old or not new or _keys(index, old) != _keys(index, new)
+                    for partition, _ in [*old, *new] if is_moved else new:
+                        self._charge(table, partition, 1)
+
+    def _charge(self, table: str, partition: Partition, units: int) -> None:
+        self.units.written += units
+        self.units.by_table[table] += units
+        self._bucket(self._write_buckets, partition, WRITE_UNITS_PER_S).level -= units
+
+    def _charge_preparing(self, operations: list[Item], canceled: ClientError) -> None:
+        reasons: Any = canceled.response
+        codes = [reason["Code"] for reason in reasons["CancellationReasons"]]
+        for operation, code in zip(operations, codes, strict=True):
+            if code in {"None", "ConditionalCheckFailed"}:
+                table, key = locate(operation)
+                self.units.canceled += 1
+                bucket = self._bucket(self._write_buckets, (table, key[0]), WRITE_UNITS_PER_S)
+                bucket.level -= 1
+
+    def _places(self, table: str, row: Item | None) -> Iterator[tuple[Partition, Item]]:
+        """Yield where a row stands in its table's indexes, and what it is there."""
+        for index in self._indexes.get(table, ()):
+            if row and all(name in row for name in index.key_names):
+                shown = {*index.key_names, *index.projected}
+                copied = {name: row[name] for name in row if name in shown}
+                yield (f"{table}/{index.name}", row[index.key_names[0]]["S"]), copied
+
+
+def _keys(index: Index, entries: list[tuple[Partition, Item]]) -> list[Item]:
+    return [{name: row[name] for name in index.key_names} for _, row in entries]
+
+
+def _size(row: Item) -> int:
+    """Return the bytes of an item: its names and values; a number's text is no less than it."""
+    return sum(len(name) + _value_bytes(value) for name, value in row.items())
+
+
+def _value_bytes(value: Item) -> int:
+    ((letter, content),) = value.items()
+    return 1 if letter == "BOOL" else len(str(content).encode())

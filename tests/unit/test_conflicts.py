@@ -1,0 +1,170 @@
+"""FakeDynamo conflicts as DynamoDB's documentation says.
+
+"Transactional conflicts in DynamoDB" and the API's pages of TransactWriteItems, TransactGetItems,
+PutItem: what meets a TransactWriteItems on one of its items is refused, and how.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import boto3
+import pytest
+from botocore.exceptions import ClientError
+
+from redpacket.adapters.dynamo import check, put, update
+from tests.fakes import FakeDynamo
+
+TABLE = "table"
+HELD, FREE = {"pk": "held", "sk": "row"}, {"pk": "free", "sk": "row"}
+CONFLICT = {"Code": "TransactionConflict", "Message": "Transaction is ongoing for the item"}
+
+
+def _wire(key: dict[str, str]) -> Any:
+    return {name: {"S": value} for name, value in key.items()}
+
+
+def _reasons(do: Callable[[], object]) -> list[dict[str, Any]]:
+    with pytest.raises(ClientError) as canceled:
+        do()
+    response: Any = canceled.value.response
+    assert response["Error"]["Code"] == "TransactionCanceledException"
+    codes = [reason["Code"] for reason in response["CancellationReasons"]]
+    assert response["Error"]["Message"].endswith(f"[{', '.join(codes)}]")
+    reasons: list[dict[str, Any]] = response["CancellationReasons"]
+    return reasons
+
+
+@pytest.fixture
+def client() -> FakeDynamo:
+    """A table of two rows, one of which a transaction holds."""
+    dynamo = FakeDynamo()
+    dynamo.transact_write_items(TransactItems=[put(TABLE, {**HELD, "n": 1}), put(TABLE, FREE)])
+    dynamo.begin([update(TABLE, HELD, "SET n = :n", n=2)])
+    return dynamo
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        put(TABLE, HELD),
+        update(TABLE, HELD, "SET n = :n", n=3),
+        check(TABLE, HELD, "n = :n", n=1),
+    ],
+)
+def test_a_transaction_on_a_held_item_is_canceled_and_each_item_has_its_reason(
+    client: FakeDynamo, operation: Any
+) -> None:
+    other = put(TABLE, {"pk": "new", "sk": "row"})
+
+    reasons = _reasons(lambda: client.transact_write_items(TransactItems=[other, operation]))
+
+    assert reasons == [{"Code": "None"}, CONFLICT]
+    assert ("new", "row") not in client.tables[TABLE]
+
+
+def test_reasons_can_be_mixed(client: FakeDynamo) -> None:
+    taken = put(TABLE, FREE)
+    ours = put(TABLE, {"pk": "new", "sk": "row"})
+    busy = update(TABLE, HELD, "SET n = :n", n=3)
+
+    reasons = _reasons(lambda: client.transact_write_items(TransactItems=[taken, ours, busy]))
+
+    codes = [reason["Code"] for reason in reasons]
+    assert codes == ["ConditionalCheckFailed", "None", "TransactionConflict"]
+    assert reasons[0]["Item"] == _wire(FREE)
+    assert "Item" not in reasons[2]
+
+
+def test_a_transaction_that_was_canceled_holds_nothing(client: FakeDynamo) -> None:
+    busy = update(TABLE, HELD, "SET n = :n", n=3)
+    again = update(TABLE, FREE, "SET n = :n", n=3)
+    _reasons(lambda: client.transact_write_items(TransactItems=[again, busy]))
+
+    client.transact_write_items(TransactItems=[again])
+
+    assert client.tables[TABLE]["free", "row"]["n"] == {"N": "3"}
+
+
+def test_single_writes_on_a_held_item_are_refused(client: FakeDynamo) -> None:
+    writes: list[Callable[[], None]] = [
+        lambda: client.put_item(TableName=TABLE, Item=_wire(HELD)),
+        # Whatever their condition says: it isn't looked at.
+        lambda: client.put_item(
+            TableName=TABLE, Item=_wire(HELD), ConditionExpression="attribute_not_exists(pk)"
+        ),
+        lambda: client.update_item(
+            TableName=TABLE,
+            Key=_wire(HELD),
+            UpdateExpression="SET n = :n",
+            ExpressionAttributeValues={":n": {"N": "3"}},
+        ),
+        lambda: client.delete_item(TableName=TABLE, Key=_wire(HELD)),
+    ]
+    for write in writes:
+        with pytest.raises(client.exceptions.TransactionConflictException) as refused:
+            write()
+        assert refused.value.response["Error"]["Code"] == "TransactionConflictException"
+    assert client.conflict_count == len(writes)
+
+
+def test_single_writes_on_other_items_are_not(client: FakeDynamo) -> None:
+    client.put_item(TableName=TABLE, Item=_wire(FREE))
+    client.put_item(TableName="another table", Item=_wire(HELD))
+
+    assert client.conflict_count == 0
+
+
+def test_plain_reads_show_what_was_there_before(client: FakeDynamo) -> None:
+    before = {**_wire(HELD), "n": {"N": "1"}}
+    by_key = {":pk": {"S": "held"}}
+
+    got = client.get_item(TableName=TABLE, Key=_wire(HELD), ConsistentRead=True)
+    several = client.batch_get_item(RequestItems={TABLE: {"Keys": [_wire(HELD)]}})
+    found = client.query(
+        TableName=TABLE, KeyConditionExpression="pk = :pk", ExpressionAttributeValues=by_key
+    )
+
+    assert got["Item"] == before
+    assert several["Responses"][TABLE] == [before]
+    assert found["Items"] == [before]
+    assert before in client.scan(TableName=TABLE)["Items"]
+
+
+def test_a_transaction_that_ends_lets_go_of_its_items() -> None:
+    client = FakeDynamo()
+    commit = client.begin([put(TABLE, HELD)])
+    assert client.tables.get(TABLE, {}) == {}
+
+    commit()
+
+    client.transact_write_items(TransactItems=[update(TABLE, HELD, "SET n = :n", n=3)])
+    assert client.tables[TABLE]["held", "row"]["n"] == {"N": "3"}
+
+
+def test_other_transactions_meet_one_while_it_is_carried_out() -> None:
+    client = FakeDynamo()
+    met: list[list[dict[str, Any]]] = []
+
+    def during() -> None:
+        client.during_transaction = lambda: None
+        met.append(_reasons(lambda: client.transact_write_items(TransactItems=[put(TABLE, HELD)])))
+
+    client.during_transaction = during
+    client.transact_write_items(TransactItems=[put(TABLE, HELD)])
+
+    assert met == [[CONFLICT]]
+
+
+def test_the_real_client_knows_the_same_errors() -> None:
+    real: Any = boto3.client(
+        "dynamodb",
+        region_name="us-east-1",
+        aws_access_key_id="test",
+        aws_secret_access_key="test",
+    )
+
+    for name in vars(FakeDynamo.exceptions):
+        if name.endswith("Exception"):
+            assert issubclass(getattr(real.exceptions, name), ClientError)
