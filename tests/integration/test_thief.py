@@ -1,0 +1,196 @@
+"""A thief with the permissions of a function that the crowd calls, on the deployed stack."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import boto3
+import httpx
+import pytest
+from botocore.exceptions import ClientError
+
+from local.stack import Stack
+from redpacket.adapters import items, keys
+from redpacket.adapters.dynamo import create, from_wire, to_wire, values
+from redpacket.adapters.messages import settle_message
+from redpacket.domain.claim import Fate, ShareFate, ShareRef
+from redpacket.domain.packet import Person
+from redpacket.domain.split import share_amount_fen
+from tests.integration.conftest import Eventually, Invoke, MakeUser, User
+
+CROWD = ("GrabFunction", "LotteryFunction")
+DECISIVE = ("PacketsTable", "AccountsTable", "CampaignsTable")
+"""Tables that decide about money: packets with their seeds and senders, balances, budgets."""
+
+
+@pytest.fixture
+def thief(stack: Stack) -> Callable[[str, str], Any]:
+    """Return a client of a service with the role of a function."""
+
+    def with_role_of(function: str, service: str) -> Any:
+        functions = stack.aws("lambda")
+        role = functions.get_function_configuration(FunctionName=stack.outputs[function])["Role"]
+        keys = stack.aws("sts").assume_role(RoleArn=role, RoleSessionName="thief")["Credentials"]
+        own = stack.aws(service)
+        return boto3.client(
+            service,
+            endpoint_url=own.meta.endpoint_url,
+            region_name=own.meta.region_name,
+            aws_access_key_id=keys["AccessKeyId"],
+            aws_secret_access_key=keys["SecretAccessKey"],
+            aws_session_token=keys["SessionToken"],
+        )
+
+    return with_role_of
+
+
+def _is_denied(write: Callable[[], object]) -> bool:
+    try:
+        write()
+    except ClientError as error:
+        return "AccessDenied" in error.response["Error"]["Code"]
+    return False
+
+
+@pytest.mark.parametrize("function", CROWD)
+def test_the_crowds_functions_can_not_write_what_decides_money(
+    stack: Stack, thief: Callable[[str, str], Any], function: str
+) -> None:
+    client = thief(function, "dynamodb")
+    row = to_wire({"pk": "packet#forged", "sk": "packet"})
+    change: dict[str, Any] = {
+        "Key": row,
+        "UpdateExpression": "SET sender_id = :thief",
+        "ExpressionAttributeValues": values(thief="thief"),
+    }
+    shares = stack.outputs["SharesTable"]
+
+    tables = [stack.outputs[table] for table in DECISIVE]
+
+    assert all(_is_denied(lambda t=t: client.put_item(TableName=t, Item=row)) for t in tables)
+    assert all(_is_denied(lambda t=t: client.update_item(TableName=t, **change)) for t in tables)
+    assert all(_is_denied(lambda t=t: client.delete_item(TableName=t, Key=row)) for t in tables)
+    assert _is_denied(lambda: client.put_item(TableName=shares, Item=row))
+    assert _is_denied(lambda: client.delete_item(TableName=shares, Key=row))
+
+
+class Shares:
+    """SharesTable as the thief writes it, and as the test puts it right again."""
+
+    def __init__(self, stack: Stack, client: Any, dynamodb: Any) -> None:
+        self._table = stack.outputs["SharesTable"]
+        self._client = client
+        self._root = dynamodb
+        self._before: list[tuple[dict[str, str], dict[str, Any] | None]] = []
+
+    def forge(self, row: dict[str, Any]) -> None:
+        """Write a new row as the thief."""
+        self._remember({"pk": row["pk"], "sk": row["sk"]})
+        operation = create(self._table, row)["Update"]
+        operation.pop("ReturnValuesOnConditionCheckFailure")
+        self._client.update_item(**operation)
+
+    def unsettle(self, share: ShareFate, user_id: str) -> None:
+        """Make a settled claim look like one of somebody else's that waits for its money."""
+        key = keys.share(share.packet_id, share.share_no)
+        self._remember(key)
+        self._client.update_item(
+            TableName=self._table,
+            Key=to_wire(key),
+            UpdateExpression="SET user_id = :thief REMOVE settled_at_ms",
+            ExpressionAttributeValues=values(thief=user_id),
+        )
+
+    def restore(self) -> None:
+        for key, row in reversed(self._before):
+            if row is None:
+                self._root.delete_item(TableName=self._table, Key=to_wire(key))
+            else:
+                self._root.put_item(TableName=self._table, Item=row)
+        self._before.clear()
+
+    def keep(self, row: dict[str, Any]) -> None:
+        self._root.put_item(TableName=self._table, Item=to_wire(row))
+
+    def read(self, ref: ShareRef) -> ShareFate:
+        key = to_wire(keys.share(ref.packet_id, ref.share_no))
+        found = self._root.get_item(TableName=self._table, Key=key, ConsistentRead=True)
+        return items.share_of(from_wire(found["Item"]))
+
+    def _remember(self, key: dict[str, str]) -> None:
+        found = self._root.get_item(TableName=self._table, Key=to_wire(key), ConsistentRead=True)
+        self._before.append((key, found.get("Item")))
+
+
+@pytest.fixture
+def shares(stack: Stack, thief: Callable[[str, str], Any], dynamodb: Any) -> Shares:
+    return Shares(stack, thief("GrabFunction", "dynamodb"), dynamodb)
+
+
+def test_whatever_a_thief_writes_the_packet_pays_its_own_amounts_and_the_audit_names_each_row(
+    stack: Stack,
+    dynamodb: Any,
+    shares: Shares,
+    a_user: MakeUser,
+    operator: User,
+    invoke: Invoke,
+    eventually: Eventually,
+) -> None:
+    sender, ann, thief = a_user(funds_fen=1000), a_user(), a_user()
+    packet_id = sender.send(total_fen=1000, count=6).json()["packet_id"]
+    paid_no = ann.grab(packet_id).json()["share_no"]
+    eventually(lambda: ann.grab(packet_id).json()["payout"] == "settled")
+    row = dynamodb.get_item(
+        TableName=stack.outputs["PacketsTable"], Key=to_wire(keys.packet(packet_id))
+    )["Item"]
+    packet = items.packet_of(from_wire(row))
+    paid = shares.read(ShareRef(packet_id, paid_no))
+
+    def forged(share_no: int, **changes: Any) -> ShareFate:
+        amount_fen = share_amount_fen(packet.terms, min(share_no, 6))
+        claim = ShareFate(packet_id, share_no, Fate.CLAIMED, amount_fen, packet.created_at_ms + 1)
+        return replace(claim, taker=Person(thief.user_id), **changes)
+
+    own = forged(3)
+    # A claim that is to be paid once more, to somebody else. The policy's dynamodb:Attributes
+    # forbids it on AWS; the emulator looks at them in projections alone, so the receipt holds here.
+    shares.unsettle(paid, thief.user_id)
+    shares.forge(items.share_row(forged(2, amount_fen=900)))  # worth more than it is
+    shares.forge(items.share_row(own))  # a free share, without a taker's row
+    shares.forge(items.share_row(forged(99)))  # a share that does not exist
+    shares.forge(items.taker_row(forged(5), "nobody"))  # a taker of nothing
+    named = [paid_no, 2, 3, 99]
+    event = {
+        "Records": [
+            {
+                "messageId": str(share_no),
+                "body": json.dumps(settle_message(ShareRef(packet_id, share_no), 0)),
+            }
+            for share_no in named
+        ]
+    }
+    for _ in range(2):
+        answer = invoke("PayoutFunction", event)
+    audit = operator.http.get(f"/admin/packets/{packet_id}/audit").json()
+    reconciled = operator.http.post("/admin/reconcile").json()
+
+    refused = {failure["itemIdentifier"] for failure in answer["batchItemFailures"]}
+    assert refused == {str(paid_no), "2", "99"}
+    assert thief.balance_fen() == own.amount_fen
+    assert ann.balance_fen() == paid.amount_fen
+    assert audit["ok"] is False
+    told = " ".join(found["what"] for found in audit["differences"])
+    for share_no in (paid_no, 2, 99):
+        assert f"share {share_no}" in told or f":{share_no} " in told
+    assert f"the taker's row of {thief.user_id}" in told
+    assert any(found["subject"] == packet_id for found in reconciled["differences"])
+    assert operator.http.get(f"/admin/packets/{packet_id}/audit").status_code == httpx.codes.OK
+    # The free share is the thief's now; all else is put right by `shares`.
+    settled = shares.read(own.ref)
+    shares.restore()
+    row = {**items.share_row(settled), "settled_at_ms": settled.settled_at_ms or 0}
+    shares.keep({name: value for name, value in row.items() if not name.startswith("work_")})
+    shares.keep(items.taker_row(own, thief.user_id))
