@@ -83,7 +83,9 @@ class Town:
         self.payouts: PayoutQueue = self.queue
         self.packets, self.ledger = self.adapters(self.dynamo)
         self.pages: Pages = DynamoPages(Dynamo(lambda: self.dynamo), "packets")
-        self.campaigns: Campaigns = DynamoCampaigns(Dynamo(lambda: self.dynamo), "campaigns")
+        self.campaigns: Campaigns = DynamoCampaigns(
+            Dynamo(lambda: self.dynamo), "campaigns", self._new_seed
+        )
         self.reserved = FakeQuotas()
         self.quotas: Quotas = self.reserved
         self.limits: Limits = FakeLimits(self.clock)
@@ -274,14 +276,11 @@ class Town:
             self.draw_board,
             clock=self.clock,
             journal=self.journal,
-            new_seed=self._new_seed,
         )
 
     def tables(self) -> RecalledTables:
         """Return a process that knows nothing yet."""
-        return RecalledTables(
-            self.draws, clock=self.clock, journal=self.journal, new_seed=self._new_seed
-        )
+        return RecalledTables(self.draws, clock=self.clock, journal=self.journal)
 
     def _new_id(self, _size: int) -> str:
         return f"packet-{next(self._ids):015d}"

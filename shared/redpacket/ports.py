@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     # Each flow and adapter imports this page; none needs the words of all the others.
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from redpacket.domain.campaign import Campaign, DrawRules
     from redpacket.domain.claim import (
@@ -373,8 +373,8 @@ class Draws(Protocol):
     def list_draws(self, campaign_id: str, user_id: str) -> list[Draw]:
         """Return a user's draws, newest first."""
 
-    def day_seed(self, campaign_id: str, day: str, new_seed: Callable[[int], bytes]) -> bytes:
-        """Return the day's secret seed, made by whoever asks first."""
+    def day_seed(self, campaign_id: str, day: str) -> bytes:
+        """Return the day's secret seed, made of the campaign's, which never changes."""
 
     def record_help(
         self,

@@ -148,7 +148,7 @@ class Schedule:
         town.packets = DynamoPackets(dynamo, "packets", "shares", "quotas")
         town.ledger = DynamoLedger(dynamo, "accounts", "packets", "shares", "campaigns")
         town.pages = DynamoPages(dynamo, "packets")
-        town.campaigns = DynamoCampaigns(dynamo, "campaigns")
+        town.campaigns = DynamoCampaigns(dynamo, "campaigns", town._new_seed)
         town.quotas = FaultyQuotas(town.reserved, self.wire)
         board = FaultyBoard(town.memory, self.wire)
         town.board = PartedBoard(board, clock=town.clock)

@@ -39,7 +39,6 @@ def watch(town: Town) -> WatchedLottery:
         campaigns=town.campaigns,
         draws=town.draws,
         clock=town.clock,
-        new_seed=town._new_seed,
     )
 
 

@@ -42,7 +42,7 @@ def test_a_page_shows_prizes_and_todays_commitment(town: Town) -> None:
     shown = town.lotteries().recall("gala")
 
     assert [prize.prize_id for prize in shown.table.prizes] == ["cup"]
-    seed = town.draws.day_seed("gala", TODAY, bytes)
+    seed = town.draws.day_seed("gala", TODAY)
     assert (shown.day, shown.commitment) == (TODAY, day_commitment(seed, "gala", TODAY))
     assert town.lotteries().recall("gala") == shown
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import secrets
+from collections.abc import Callable
+
 from redpacket.adapters import keys
 from redpacket.adapters.campaign_items import campaign_of, plan_row
 from redpacket.adapters.dynamo import (
@@ -28,15 +31,23 @@ from redpacket.domain.packet import Packet
 IS_THERE = "attribute_exists(pk)"
 IS_AS_READ = "version = :read_version"
 CAN_GIVE_UP = "budget_left_fen >= :given_up"
+LOTTERY_SEED_BYTES = 32
+
 CAN_SPEND = "#status = :on AND ends_at_ms >= :later_ms AND budget_left_fen >= :spent"
 
 
 class DynamoCampaigns:
     """Implements Campaigns."""
 
-    def __init__(self, dynamo: Dynamo, table: str) -> None:
+    def __init__(
+        self,
+        dynamo: Dynamo,
+        table: str,
+        new_seed: Callable[[int], bytes] = secrets.token_bytes,
+    ) -> None:
         self._dynamo = dynamo
         self._table = table
+        self._new_seed = new_seed
 
     def find_campaign(self, campaign_id: str) -> Campaign | None:
         row = self._dynamo.get(self._table, keys.campaign(campaign_id))
@@ -53,7 +64,12 @@ class DynamoCampaigns:
             "version": campaign.version,
         }
         row = put(self._table, {**plan_row(campaign), **money})
-        return self._write([row, put(self._table, shown_row(campaign))])
+        # The functions that draw can't write this table: the seed is there before the first draw.
+        seed: dict[str, Value] = {
+            **keys.lottery_seed(campaign.campaign_id),
+            "seed": self._new_seed(LOTTERY_SEED_BYTES).hex(),
+        }
+        return self._write([row, put(self._table, shown_row(campaign)), put(self._table, seed)])
 
     def edit(self, campaign: Campaign, before: Campaign) -> bool:
         from redpacket.adapters.shown_items import packed_plan

@@ -181,6 +181,11 @@ def campaign(campaign_id: str) -> dict[str, str]:
     return {"pk": f"campaign#{campaign_id}", "sk": "campaign"}
 
 
+def lottery_seed(campaign_id: str) -> dict[str, str]:
+    """CampaignsTable: the secret of which the seeds of a campaign's days are made."""
+    return {"pk": f"campaign#{campaign_id}", "sk": "seed"}
+
+
 def campaign_packet(campaign_id: str, packet_id: str) -> dict[str, str]:
     """CampaignsTable: that a packet is of a campaign."""
     return {"pk": f"campaign#{campaign_id}", "sk": f"{CAMPAIGN_PACKET_PREFIX}{packet_id}"}
@@ -251,11 +256,6 @@ DRAW_PREFIX = "draw#"
 PLAYER_PREFIX = "day#"
 WINNER_PREFIX = "won#"
 HELP_PREFIX = "help#"
-
-
-def day_seed(campaign_id: str, day: str) -> dict[str, str]:
-    """DrawsTable: the secret seed of a day's draws."""
-    return {"pk": f"seeds#{campaign_id}", "sk": day}
 
 
 def work(kind: str, shard: int) -> str:

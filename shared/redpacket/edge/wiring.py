@@ -205,16 +205,14 @@ def draw_board() -> RedisDraws:
 def _tables() -> RecalledTables:
     from redpacket.flows.recall_table import RecalledTables
 
-    return RecalledTables(draws(), clock=clock, journal=journal, new_seed=secrets.token_bytes)
+    return RecalledTables(draws(), clock=clock, journal=journal)
 
 
 @cache
 def _lotteries() -> RecalledLotteries:
     from redpacket.flows.recall_lottery import RecalledLotteries
 
-    return RecalledLotteries(
-        draws(), draw_board(), clock=clock, journal=journal, new_seed=secrets.token_bytes
-    )
+    return RecalledLotteries(draws(), draw_board(), clock=clock, journal=journal)
 
 
 @cache
@@ -578,7 +576,6 @@ def watch_lottery(campaign_id: str) -> WatchedLottery:
         campaigns=campaigns(),
         draws=draws(),
         clock=clock,
-        new_seed=secrets.token_bytes,
     )
 
 

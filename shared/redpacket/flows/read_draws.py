@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from redpacket.domain.campaign import Campaign
@@ -59,7 +59,6 @@ def watch_lottery(
     campaigns: Campaigns,
     draws: Draws,
     clock: Clock,
-    new_seed: Callable[[int], bytes],
 ) -> WatchedLottery:
     """Return what operators may know of a lottery: it counts every unit. Raises CampaignNotFound.
 
@@ -76,7 +75,7 @@ def watch_lottery(
     )
     commitment = None
     if table.prizes:
-        seed = draws.day_seed(campaign_id, day, new_seed)
+        seed = draws.day_seed(campaign_id, day)
         commitment = day_commitment(seed, campaign_id, day)
     return WatchedLottery(campaign, Lottery(table, sold_out, day, commitment), stock)
 

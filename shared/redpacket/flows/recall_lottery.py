@@ -7,7 +7,6 @@ writes it anew: once a day and once for each prize that sells out, and not with 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Lock
 
@@ -50,13 +49,11 @@ class RecalledLotteries:
         *,
         clock: Clock,
         journal: Journal,
-        new_seed: Callable[[int], bytes],
     ) -> None:
         self._draws = draws
         self._board = board
         self._clock = clock
         self._journal = journal
-        self._new_seed = new_seed
         self._known: dict[str, tuple[int, Lottery]] = {}
         self._reading = Lock()
 
@@ -90,7 +87,7 @@ class RecalledLotteries:
             return Lottery(table, frozenset(), day, None)
         commitment = note.commitment
         if note.day != day:
-            seed = self._draws.day_seed(campaign_id, day, self._new_seed)
+            seed = self._draws.day_seed(campaign_id, day)
             commitment = day_commitment(seed, campaign_id, day)
         seen = PageNote(day, commitment, self._sold_out(table, note))
         if seen != note:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TypeVar
 
 from redpacket.domain.errors import CampaignNotFound, Unavailable
@@ -30,12 +29,10 @@ class RecalledTables:
         *,
         clock: Clock,
         journal: Journal,
-        new_seed: Callable[[int], bytes],
     ) -> None:
         self._draws = draws
         self._clock = clock
         self._journal = journal
-        self._new_seed = new_seed
         self._tables: dict[str, tuple[int, DrawTable]] = {}
         self._seeds: dict[tuple[str, str], bytes] = {}
 
@@ -65,7 +62,7 @@ class RecalledTables:
         """Return the day's secret seed, which is durable and never changes."""
         key = campaign_id, day
         if key not in self._seeds:
-            _keep(self._seeds, key, self._draws.day_seed(campaign_id, day, self._new_seed))
+            _keep(self._seeds, key, self._draws.day_seed(campaign_id, day))
         return self._seeds[key]
 
 
