@@ -23,6 +23,11 @@ def a_packet_id(parts: int = 1) -> str:
     return f"packet-{next(_numbers):015d}{cut}"
 
 
+def a_user_id(kind: str = "user") -> str:
+    """Return an id that no other test has."""
+    return f"{kind}-{next(_numbers)}"
+
+
 def some_terms(total_fen: int = 1000, count: int = 10, **changes: Any) -> Terms:
     terms = Terms(Split.DOUBLE_MEAN, total_fen, count, 1, 20_000, 1, b"a seed of 16 b..")
     return replace(terms, **changes)
@@ -78,11 +83,12 @@ def a_claim(packet: Packet, share_no: int, user_id: str, **changes: Any) -> Shar
     return replace(claim, **changes)
 
 
-def a_refund(packet: Packet, share_no: int) -> ShareFate:
+def a_refund(packet: Packet, share_no: int, **changes: Any) -> ShareFate:
     amount_fen = share_amount_fen(packet.terms, share_no)
-    return ShareFate(
+    refund = ShareFate(
         packet.packet_id, share_no, Fate.REFUNDED, amount_fen, NOW_MS, refund_no=share_no
     )
+    return replace(refund, **changes)
 
 
 def a_funding(packet: Packet) -> Transfer:

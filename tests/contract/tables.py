@@ -1,0 +1,186 @@
+"""The template's tables where a ledger's adapters are tested: on the fake, on moto, on the emulator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import boto3
+import pytest
+import yaml
+from moto import mock_aws
+
+from local.places import ROOT
+from redpacket.adapters.dynamo import Dynamo
+from redpacket.adapters.dynamo_ledger import DynamoLedger
+from redpacket.adapters.dynamo_packets import DynamoPackets
+from redpacket.adapters.dynamo_pages import DynamoPages
+from redpacket.domain.claim import RecordStatus, ShareFate, taker_of
+from redpacket.domain.closing import find_end
+from redpacket.domain.ledger import (
+    DEPOSITS,
+    Transfer,
+    TransferKind,
+    packet_account,
+    refund_id,
+    settle_id,
+    user_account,
+)
+from redpacket.domain.packet import Packet, PacketEnd, Person
+from redpacket.ports import Request
+from tests.builders import NOW_MS, a_claim, a_funding, a_packet, a_packet_id, a_refund, a_user_id
+from tests.fakes import FakeDynamo
+from tests.faults.cloud import SCHEMA, TABLES, Cloud
+from tests.world import World, read_world
+
+KINDS = ("fake", "moto", "emulator")
+
+PAID_MS = NOW_MS + 5_000
+REFUNDED_MS = NOW_MS + 70_000
+"""When these tests pay and refund: packets end before that."""
+
+
+@contextmanager
+def a_client(kind: str, request: pytest.FixtureRequest) -> Iterator[Any]:
+    """Yield a DynamoDB client to tables of the template's names (tests/faults/cloud.py)."""
+    if kind == "fake":
+        yield FakeDynamo()
+    elif kind == "moto":
+        with mock_aws():
+            client: Any = boto3.client(
+                "dynamodb",
+                region_name="us-east-1",
+                aws_access_key_id="test",
+                aws_secret_access_key="test",
+            )
+            for name, schema in _schemas().items():
+                client.create_table(TableName=name, **schema)
+            yield client
+    else:
+        cloud: Cloud = request.getfixturevalue("cloud")
+        yield cloud.aws("dynamodb")
+
+
+def _schemas() -> dict[str, dict[str, Any]]:
+    text = (ROOT / "template.yaml").read_text(encoding="utf-8")
+    resources = yaml.load(text, Loader=_Plain)["Resources"]  # noqa: S506 - a SafeLoader
+    return {
+        name: {
+            key: value for key, value in resources[resource]["Properties"].items() if key in SCHEMA
+        }
+        for name, resource in TABLES.items()
+    }
+
+
+class _Plain(yaml.SafeLoader):
+    """Reads the template's short forms as nothing: no table's schema has one."""
+
+
+_Plain.add_multi_constructor("!", lambda *_: None)
+
+
+@dataclass
+class Books:
+    """The adapters under test, and a look at everything that they wrote."""
+
+    client: Any
+    ledger: DynamoLedger
+    packets: DynamoPackets
+    pages: DynamoPages
+
+    def world(self) -> World:
+        return read_world(
+            self.client, "accounts", "packets", "shares", "campaigns", "draws", "quotas"
+        )
+
+    def deposited(self, user_id: str, amount_fen: int) -> None:
+        self.ledger.deposit(a_deposit(user_id, amount_fen), a_request("operator"))
+
+    def sent(self, total_fen: int = 1000, count: int = 4, parts: int = 1, **changes: Any) -> Packet:
+        sender = Person(a_user_id("sender"))
+        self.deposited(sender.user_id, total_fen)
+        changes = {"packet_id": a_packet_id(parts), "sender": sender, **changes}
+        packet = a_packet(total_fen, count, **changes)
+        self.ledger.fund(packet, a_funding(packet), a_request(packet.sender.user_id))
+        return packet
+
+    def claimed(
+        self, packet: Packet, share_no: int, user_id: str | None = None, **changes: Any
+    ) -> ShareFate:
+        share = a_claim(packet, share_no, user_id or a_user_id("taker"), **changes)
+        assert self.packets.record_claim(share) is RecordStatus.RECORDED
+        return share
+
+    def settled(
+        self, packet: Packet, share_no: int, user_id: str | None = None, **changes: Any
+    ) -> ShareFate:
+        share = self.claimed(packet, share_no, user_id, **changes)
+        assert self.ledger.settle([a_settlement(share)], PAID_MS) == set()
+        (settled,) = self.packets.list_refs([share.ref])
+        return settled
+
+    def refunded(self, packet: Packet, *share_nos: int) -> bool:
+        shares = [
+            a_refund(packet, no, refund_no=share_nos[0], decided_at_ms=REFUNDED_MS)
+            for no in share_nos
+        ]
+        transfer = Transfer(
+            refund_id(packet.packet_id, share_nos[0]),
+            TransferKind.REFUND,
+            packet_account(packet.packet_id),
+            user_account(packet.sender.user_id),
+            sum(share.amount_fen for share in shares),
+            REFUNDED_MS,
+        )
+        return self.ledger.refund(packet, shares, transfer, REFUNDED_MS)
+
+    def ended(self, packet: Packet) -> PacketEnd:
+        """Return the sums of a packet whose shares all have their fates."""
+        end = find_end(self.packets.list_shares(packet.packet_id), packet.terms.count)
+        assert end
+        return end
+
+    def balance_fen(self, user_id: str) -> int:
+        return self.ledger.balance_fen(user_account(user_id))
+
+
+def some_books(client: Any, *, has_receipts: bool = True) -> Books:
+    dynamo = Dynamo(lambda: client, pause_s=lambda _: None)
+    return Books(
+        client,
+        DynamoLedger(
+            dynamo, "accounts", "packets", "shares", "campaigns", has_receipts=has_receipts
+        ),
+        DynamoPackets(dynamo, "packets", "shares", "quotas"),
+        DynamoPages(dynamo, "packets"),
+    )
+
+
+def a_request(user_id: str, key: str | None = None, body_hash: str = "body") -> Request:
+    return Request(user_id, key or a_user_id("key"), body_hash)
+
+
+def a_deposit(user_id: str, amount_fen: int, at_ms: int = NOW_MS) -> Transfer:
+    return Transfer(
+        a_user_id("deposit"),
+        TransferKind.DEPOSIT,
+        DEPOSITS,
+        user_account(user_id),
+        amount_fen,
+        at_ms,
+    )
+
+
+def a_settlement(share: ShareFate, at_ms: int = PAID_MS) -> tuple[ShareFate, Transfer]:
+    """Return a claim with the transfer that pays it."""
+    return share, Transfer(
+        settle_id(share.packet_id, share.share_no),
+        TransferKind.SETTLE,
+        packet_account(share.packet_id),
+        user_account(taker_of(share).user_id),
+        share.amount_fen,
+        at_ms,
+        placed_at_ms=share.decided_at_ms,
+    )

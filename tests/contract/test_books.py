@@ -1,0 +1,228 @@
+"""One suite for reads of accounts' books on the fake, on moto, and on the AWS emulator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from redpacket.domain.checks import PacketFacts
+from redpacket.domain.claim import ShareFate, ShareRef
+from redpacket.domain.errors import InvalidRequest
+from redpacket.domain.ledger import Entry, Receipt, TransferKind, YearSums, user_account
+from redpacket.domain.packet import Packet
+from redpacket.domain.postings import expected_entries, expected_receipts
+from redpacket.ports import Balance, ReceivedItem
+from tests.builders import NOW_MS, a_user_id
+from tests.contract.tables import PAID_MS, Books, a_deposit, a_request
+
+LONG_AGO_MS = NOW_MS - 400 * 86_400_000
+"""In 2025."""
+
+
+def _a_full_book(books: Books) -> str:
+    """Return a user with deposits and paid claims at equal times, and some apart."""
+    user_id = a_user_id()
+    for at_ms in (NOW_MS, NOW_MS + 1, NOW_MS + 1, NOW_MS + 7):
+        books.ledger.deposit(a_deposit(user_id, 10, at_ms), a_request("operator"))
+    for at_ms in (NOW_MS, NOW_MS + 1, NOW_MS + 1, NOW_MS + 3):
+        books.settled(books.sent(), 1, user_id, decided_at_ms=at_ms)
+    return user_id
+
+
+def _order(entry: Entry) -> tuple[int, bool]:
+    return -entry.position_ms, entry.kind is TransferKind.SETTLE
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 5, 8, 20])
+def test_a_book_is_paged_newest_first_whatever_it_is_of(books: Books, limit: int) -> None:
+    user_id = _a_full_book(books)
+    account = user_account(user_id)
+
+    found: list[Entry] = []
+    cursor: str | None = None
+    while True:
+        page, cursor = books.ledger.list_entries(account, cursor, limit)
+        found += page
+        assert len(page) <= limit
+        if cursor is None:
+            break
+        assert len(page) == limit
+
+    whole = [entry for entry in books.world().entries if entry.account == account]
+    assert len(found) == 8
+    assert sorted(found, key=str) == sorted(whole, key=str)
+    # Entries of one moment come before its claims.
+    assert [_order(entry) for entry in found] == sorted(_order(entry) for entry in whole)
+
+
+def test_a_settled_claim_stands_where_it_was_claimed(books: Books) -> None:
+    packet, user_id = books.sent(), a_user_id()
+    share = books.settled(packet, 1, user_id)
+
+    ((entry,), cursor) = books.ledger.list_entries(user_account(user_id), None, 9)
+
+    assert cursor is None
+    assert (entry.at_ms, entry.position_ms) == (PAID_MS, share.decided_at_ms)
+    assert (entry.kind, entry.amount_fen) == (TransferKind.SETTLE, share.amount_fen)
+
+
+def test_a_book_that_does_not_exist_is_empty(books: Books) -> None:
+    account = user_account(a_user_id())
+
+    assert books.ledger.list_entries(account, None, 9) == ([], None)
+    assert books.ledger.list_entries(account, f"claim#{NOW_MS}#packet#1", 9) == ([], None)
+
+
+_BAD_CURSORS = [
+    *("", "x", "entry", "entry#1#x", "paid#1795000000000#x", "entry#1795000000000#"),
+    *("claim#1795000000000#a b", f"entry#1795000000000#{'x' * 201}", "balance"),
+    "entry#1795000000000#x\n",
+]
+
+
+@pytest.mark.parametrize("cursor", _BAD_CURSORS)
+def test_a_cursor_of_something_else_is_refused(books: Books, cursor: str) -> None:
+    ledger = books.ledger
+    lists: list[Callable[[], Any]] = [
+        lambda: ledger.list_entries("user:ann", cursor, 9),
+        lambda: ledger.list_received("ann", None, cursor, 9),
+    ]
+    for read in lists:
+        with pytest.raises(InvalidRequest):
+            read()
+
+
+# ---- what was received
+
+
+def _received(books: Books, user_id: str, *times_ms: int) -> list[ShareFate]:
+    return [books.settled(books.sent(), 1, user_id, decided_at_ms=at_ms) for at_ms in times_ms]
+
+
+def test_what_a_user_received_is_paged_newest_first_and_by_year(books: Books) -> None:
+    user_id = a_user_id()
+    old, *new = _received(books, user_id, LONG_AGO_MS, *(NOW_MS + at for at in (1, 2, 3)))
+    books.deposited(user_id, 5)
+
+    def item(share: ShareFate) -> ReceivedItem:
+        return ReceivedItem(share.packet_id, 1, share.amount_fen, share.decided_at_ms)
+
+    first, cursor = books.ledger.list_received(user_id, 2026, None, 2)
+    second, end = books.ledger.list_received(user_id, 2026, cursor, 2)
+
+    assert first == [item(new[2]), item(new[1])]
+    assert (second, end) == ([item(new[0])], None)
+    assert books.ledger.list_received(user_id, 2025, None, 9) == ([item(old)], None)
+    assert books.ledger.list_received(user_id, 2025, cursor, 9) == ([item(old)], None)
+    assert books.ledger.list_received(user_id, 2027, cursor, 9) == ([], None)
+    assert books.ledger.list_received(user_id, 2024, None, 9) == ([], None)
+    everything, _ = books.ledger.list_received(user_id, None, None, 9)
+    assert everything == [item(share) for share in (*reversed(new), old)]
+
+
+def test_claims_of_one_moment_are_all_listed(books: Books) -> None:
+    user_id = a_user_id()
+    shares = _received(books, user_id, *[NOW_MS + 5] * 4)
+    found, cursor = books.ledger.list_received(user_id, 2026, None, 3)
+    rest, end = books.ledger.list_received(user_id, 2026, cursor, 3)
+
+    assert {one.packet_id for one in [*found, *rest]} == {share.packet_id for share in shares}
+    assert (len(found), len(rest), end) == (3, 1, None)
+
+
+def test_sums_are_kept_by_the_year_of_the_claim_and_of_the_send(books: Books) -> None:
+    user_id = a_user_id()
+    old, new, newest = _received(books, user_id, LONG_AGO_MS, NOW_MS, NOW_MS + 1)
+    sender_id = books.sent(700).sender.user_id
+
+    def received(*shares: ShareFate) -> YearSums:
+        return YearSums(
+            received_fen=sum(share.amount_fen for share in shares), received_count=len(shares)
+        )
+
+    assert books.ledger.year_sums(user_id, 2025) == received(old)
+    assert books.ledger.year_sums(user_id, 2026) == received(new, newest)
+    assert books.ledger.year_sums(user_id, None) == received(old, new, newest)
+    assert books.ledger.year_sums(user_id, 2024) == YearSums()
+    assert books.ledger.year_sums(sender_id, 2026) == YearSums(sent_fen=700, sent_count=1)
+    assert books.ledger.year_sums(a_user_id(), None) == YearSums()
+
+
+def test_a_refund_is_nothing_that_was_received(books: Books) -> None:
+    packet = books.sent(700)
+    assert books.refunded(packet, 1, 2, 3, 4)
+
+    assert books.ledger.year_sums(packet.sender.user_id, None) == YearSums(
+        sent_fen=700, sent_count=1
+    )
+    assert books.ledger.list_received(packet.sender.user_id, None, None, 9) == ([], None)
+
+
+# ---- what an audit asks
+
+
+def _facts(books: Books) -> tuple[Packet, PacketFacts]:
+    packet = books.sent()
+    taker = a_user_id()
+    books.settled(packet, 1, taker)
+    books.claimed(packet, 2)
+    assert books.refunded(packet, 3, 4)
+    return packet, PacketFacts(packet, books.packets.list_shares(packet.packet_id))
+
+
+def test_entries_are_found_where_a_packets_fates_say_that_they_are(books: Books) -> None:
+    packet, facts = _facts(books)
+    wanted = expected_entries(facts)
+    assert len(wanted) == 3
+    elsewhere = [replace(entry, at_ms=entry.at_ms + 1, placed_at_ms=1) for entry in wanted]
+
+    found = books.ledger.list_postings([*wanted, *elsewhere])
+
+    assert sorted(found, key=str) == sorted(wanted, key=str)
+    assert books.ledger.list_postings([]) == []
+
+
+def test_receipts_are_found_of_shares_whose_money_moved(books: Books) -> None:
+    packet, facts = _facts(books)
+    refs = [ShareRef(packet.packet_id, number) for number in (1, 2, 3, 4, 5)]
+
+    found = books.ledger.list_receipts(refs)
+
+    assert found is not None
+    assert sorted(found, key=str) == sorted(expected_receipts(facts), key=str)
+    assert [receipt.share_no for receipt in sorted(found, key=str)] == [1, 3, 4]
+    assert books.ledger.list_receipts([]) == []
+
+
+def test_more_entries_and_receipts_are_read_than_one_call_takes(books: Books) -> None:
+    packet, facts = _facts(books)
+    refs = [ShareRef(packet.packet_id, number) for number in range(1, 252)]
+    (settled,) = [entry for entry in expected_entries(facts) if entry.kind is TransferKind.SETTLE]
+    others = [replace(settled, placed_at_ms=number) for number in range(1, 252)]
+
+    receipts = books.ledger.list_receipts(refs)
+
+    assert receipts is not None
+    assert len(receipts) == 3
+    assert books.ledger.list_postings([*others, settled]) == [settled]
+
+
+def test_a_scan_brings_balances_entries_and_receipts(books: Books) -> None:
+    packet, facts = _facts(books)
+    accounts = {entry.account for entry in expected_entries(facts)}
+
+    found = list(books.ledger.scan())
+
+    balances = {one.account: one for one in found if isinstance(one, Balance)}
+    for account in accounts:
+        assert balances[account].balance_fen == books.ledger.balance_fen(account)
+    entries = [one for one in found if isinstance(one, Entry) and one.account in accounts]
+    receipts = [
+        one for one in found if isinstance(one, Receipt) and one.packet_id == packet.packet_id
+    ]
+    deposits = [entry for entry in entries if entry.kind is TransferKind.DEPOSIT]
+    assert sorted(entries, key=str) == sorted([*deposits, *expected_entries(facts)], key=str)
+    assert sorted(receipts, key=str) == sorted(expected_receipts(facts), key=str)

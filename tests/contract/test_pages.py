@@ -1,0 +1,194 @@
+"""One suite for what record pages read on the fake, on moto, and on the AWS emulator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from redpacket.domain.claim import Fate, ShareFate
+from redpacket.domain.packet import PacketStatus, Person, fate_partitions
+from redpacket.ports import Settled
+from tests.builders import NOW_MS, a_packet_id
+from tests.contract.tables import PAID_MS, Books
+
+
+def _fates(packet_id: str, claimed: Sequence[int], refunded: Sequence[int] = ()) -> list[ShareFate]:
+    """Return fates by number; a final page tells a claim's time, and not when it was settled."""
+    claims = [
+        ShareFate(
+            packet_id,
+            number,
+            Fate.CLAIMED,
+            100 + number,
+            NOW_MS + number,
+            Person(f"user-{number}", "阿明" if number % 2 else None),
+            settled_at_ms=NOW_MS + number,
+        )
+        for number in claimed
+    ]
+    refunds = [
+        ShareFate(packet_id, number, Fate.REFUNDED, 100 + number, PAID_MS) for number in refunded
+    ]
+    return sorted([*claims, *refunds], key=lambda share: share.share_no)
+
+
+def _paged(books: Books, packet_id: str, limit: int) -> tuple[list[ShareFate], list[int]]:
+    """Return all claims that the final pages hold, and the cursors on the way."""
+    found: list[ShareFate] = []
+    cursors: list[int] = []
+    after_no: int | None = 0
+    while after_no is not None:
+        page, after_no = books.pages.list_final(packet_id, after_no, limit)
+        found += page
+        assert len(page) <= limit
+        if after_no is not None:
+            cursors.append(after_no)
+        assert len(cursors) == len(set(cursors))
+    return found, cursors
+
+
+@pytest.mark.parametrize("limit", [1, 30, 50, 100, 500])
+def test_final_pages_are_read_by_number(books: Books, limit: int) -> None:
+    packet_id = a_packet_id()
+    refunded = (1, 7, 50, 51, 130)
+    shares = _fates(packet_id, [no for no in range(1, 131) if no not in refunded], refunded)
+    books.pages.put_final(packet_id, shares)
+
+    found, cursors = _paged(books, packet_id, limit)
+
+    assert found == [share for share in shares if share.fate is Fate.CLAIMED]
+    assert all(cursor > 0 for cursor in cursors)
+
+
+@pytest.mark.parametrize("limit", [1, 30, 50, 100])
+def test_final_pages_of_a_packet_in_parts_are_read_by_partition(books: Books, limit: int) -> None:
+    packet_id = a_packet_id(parts=2)
+    partitions = fate_partitions(packet_id)
+    shares = _fates(packet_id, range(1, 501, 2), range(2, 501, 2))
+    books.pages.put_final(packet_id, shares)
+
+    found, _ = _paged(books, packet_id, limit)
+
+    assert partitions == 8
+    claims = [share for share in shares if share.fate is Fate.CLAIMED]
+    assert found == sorted(
+        claims, key=lambda share: ((share.share_no - 1) % partitions, share.share_no)
+    )
+
+
+def test_the_parts_of_a_packet_write_their_pages_apart(books: Books) -> None:
+    packet_id = a_packet_id(parts=2)
+    odd = _fates(packet_id, range(1, 40, 2))
+    even = _fates(packet_id, range(2, 41, 2))
+
+    books.pages.put_final(packet_id, even)
+    books.pages.put_final(packet_id, odd)
+
+    found, _ = _paged(books, packet_id, 7)
+    assert sorted(share.share_no for share in found) == list(range(1, 41))
+
+
+def test_a_page_looks_at_few_empty_partitions_and_the_next_one_goes_on_there(books: Books) -> None:
+    packet_id = a_packet_id(parts=2)
+    _, claim = shares = _fates(packet_id, [8], [1])
+    books.pages.put_final(packet_id, shares)
+
+    assert books.pages.list_final(packet_id, 0, 50) == ([], -4)
+    assert books.pages.list_final(packet_id, -4, 50) == ([claim], None)
+
+
+def test_final_pages_are_written_once(books: Books) -> None:
+    packet_id = a_packet_id()
+    shares = _fates(packet_id, range(1, 61))
+
+    books.pages.put_final(packet_id, shares)
+    books.pages.put_final(packet_id, shares)
+    books.pages.put_final(packet_id, [replace(share, amount_fen=1) for share in shares])
+
+    assert _paged(books, packet_id, 100)[0] == shares
+
+
+def test_a_packet_of_which_nothing_was_taken_has_no_claims_to_page(books: Books) -> None:
+    packet_id = a_packet_id()
+    books.pages.put_final(packet_id, _fates(packet_id, [], [1, 2]))
+
+    assert books.pages.list_final(packet_id, 0, 50) == ([], None)
+
+
+def test_final_pages_come_in_the_order_of_the_fates(books: Books) -> None:
+    packet = books.sent(count=24, parts=2)
+    for number in (1, 9, 2, 17, 8, 24):
+        books.claimed(packet, number)
+    shares = books.packets.list_shares(packet.packet_id)
+    books.pages.put_final(packet.packet_id, shares)
+
+    some, after_no = books.packets.list_some_shares(packet.packet_id, 0, 2)
+    assert after_no is not None
+    rest, _ = books.pages.list_final(packet.packet_id, after_no, 50)
+    tail, _ = books.pages.list_final(packet.packet_id, -4, 50)
+
+    assert [share.share_no for share in some] == [1, 9]
+    assert [share.share_no for share in rest] == [17, 2]
+    assert [share.share_no for share in tail] == [8, 24]
+
+
+# ---- sums of large packets
+
+
+def test_sums_of_settled_claims_add_up(books: Books) -> None:
+    packet_id, other = a_packet_id(), a_packet_id()
+    assert books.pages.find_settled(packet_id) == Settled(0, 0)
+
+    books.pages.add_settled(packet_id, Settled(2, 300))
+    books.pages.add_settled(packet_id, Settled(1, 7))
+    books.pages.add_settled(other, Settled(5, 5))
+
+    assert books.pages.find_settled(packet_id) == Settled(3, 307)
+
+
+# ---- packets as they were a moment ago
+
+
+def test_packets_are_seen(books: Books) -> None:
+    packet, other = books.sent(), books.sent()
+    unknown = a_packet_id()
+
+    assert books.pages.find_seen(packet.packet_id) == packet
+    assert books.pages.find_seen(unknown) is None
+    ids = [packet.packet_id, unknown, other.packet_id, packet.packet_id]
+    found = books.pages.list_seen(ids)
+    assert sorted(found, key=str) == sorted([packet, other], key=str)
+    assert books.pages.list_seen([]) == []
+
+
+def test_a_closed_packet_is_seen_with_its_sums(books: Books) -> None:
+    packet = books.sent(count=2)
+    for number in (1, 2):
+        books.settled(packet, number)
+    end = books.ended(packet)
+    books.ledger.close(packet, end, PAID_MS)
+
+    seen = books.pages.find_seen(packet.packet_id)
+
+    assert seen == replace(packet, status=PacketStatus.CLOSED, closed_at_ms=PAID_MS, end=end)
+    assert seen.is_emptied
+
+
+def test_a_packet_that_was_sent_a_moment_ago_is_seen_where_a_read_is_behind(books: Books) -> None:
+    packet = books.sent()
+    client = books.client
+    asked: list[bool] = []
+
+    class Behind:
+        exceptions = client.exceptions
+
+        def get_item(self, *, ConsistentRead: bool, **call: object) -> object:  # noqa: N803
+            asked.append(ConsistentRead)
+            return client.get_item(ConsistentRead=True, **call) if ConsistentRead else {}
+
+    books.pages._dynamo._client = Behind()
+
+    assert books.pages.find_seen(packet.packet_id) == packet
+    assert asked == [False, True]

@@ -1,0 +1,456 @@
+"""One suite for fates, packet rows and work lists on the fake, on moto, and on the AWS emulator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+
+from redpacket.adapters import keys
+from redpacket.adapters.dynamo import to_wire
+from redpacket.domain.claim import RecordStatus, ShareFate, ShareRef, Taker, taker_of
+from redpacket.domain.errors import InvalidRequest
+from redpacket.domain.packet import Packet, PacketEnd, PacketStatus, Person, fate_partitions
+from tests.builders import NOW_MS, a_claim, a_packet_id, a_user_id
+from tests.contract.tables import PAID_MS, REFUNDED_MS, Books, a_settlement
+
+LONG_AGO_MS = NOW_MS - 400 * 86_400_000
+"""In 2025."""
+
+
+@contextmanager
+def _without(books: Books, packet: Packet) -> Iterator[None]:
+    """Take a packet's row away, as nothing of ours may, and put it back."""
+    key = to_wire(keys.packet(packet.packet_id))
+    row = books.client.get_item(TableName="packets", Key=key, ConsistentRead=True)["Item"]
+    books.client.delete_item(TableName="packets", Key=key)
+    try:
+        yield
+    finally:
+        books.client.put_item(TableName="packets", Item=row)
+
+
+# ---- claims
+
+
+def test_a_claim_is_recorded_once(books: Books) -> None:
+    packet = books.sent()
+    share = books.claimed(packet, 1, "ann")
+
+    again = books.packets.record_claim(replace(share, decided_at_ms=NOW_MS + 999))
+
+    assert again is RecordStatus.USER_HAS_SHARE
+    assert books.packets.find_share_of(packet.packet_id, "ann") == share
+    assert books.packets.find_taker(packet.packet_id, "ann") == taker_of(share)
+
+
+def test_a_claim_is_found_as_it_was_recorded(books: Books) -> None:
+    packet = books.sent()
+    taker = Person(a_user_id(), "阿明")
+
+    share = books.claimed(packet, 3, taker.user_id, taker=taker, is_last=True)
+
+    assert books.packets.list_refs([share.ref]) == [share]
+
+
+def test_a_share_belongs_to_the_first_who_recorded_it(books: Books) -> None:
+    packet = books.sent()
+    share = books.claimed(packet, 1, "ann")
+
+    assert books.packets.record_claim(a_claim(packet, 1, "bob")) == "share_taken"
+
+    assert books.packets.find_share_of(packet.packet_id, "bob") is None
+    assert books.packets.find_taker(packet.packet_id, "bob") is None
+    assert books.packets.list_shares(packet.packet_id) == [share]
+
+
+def test_a_user_who_has_a_share_gets_no_second_one(books: Books) -> None:
+    packet = books.sent()
+    books.claimed(packet, 2, "ann")
+
+    second = books.packets.record_claim(a_claim(packet, 3, "ann"))
+
+    assert second is RecordStatus.USER_HAS_SHARE
+    assert [share.share_no for share in books.packets.list_shares(packet.packet_id)] == [2]
+
+
+def test_a_paid_claim_is_not_recorded_over(books: Books) -> None:
+    packet = books.sent()
+    share = books.settled(packet, 1, "ann")
+
+    assert books.packets.record_claim(a_claim(packet, 1, "bob")) == "share_taken"
+
+    assert books.packets.list_shares(packet.packet_id) == [share]
+
+
+def test_a_refunded_share_can_not_be_claimed(books: Books) -> None:
+    packet = books.sent()
+    assert books.refunded(packet, 1, 2)
+
+    assert books.packets.record_claim(a_claim(packet, 2, "ann")) == "share_refunded"
+
+
+def test_takers_are_listed_with_what_they_have(books: Books) -> None:
+    packet = books.sent()
+    share = books.claimed(packet, 2, "ann")
+
+    found = books.packets.list_takers(packet.packet_id, ["ann", "bob", "ann"])
+
+    assert found == [
+        Taker(packet.packet_id, "ann", 2, share.amount_fen, share.decided_at_ms),
+    ]
+    assert books.packets.list_takers(packet.packet_id, []) == []
+
+
+def test_a_hundred_takers_and_more_are_read_in_calls_that_are_allowed(books: Books) -> None:
+    packet = books.sent()
+    books.claimed(packet, 1, "user-x250")
+    everybody = [f"user-x{number}" for number in range(251)]
+
+    found = books.packets.list_takers(packet.packet_id, everybody)
+
+    assert [taker.user_id for taker in found] == ["user-x250"]
+
+
+# ---- lists of fates
+
+
+def test_fates_are_listed_in_order(books: Books) -> None:
+    packet = books.sent()
+    for share_no in (3, 1):
+        books.claimed(packet, share_no)
+
+    listed = books.packets.list_shares(packet.packet_id)
+    named = books.packets.list_refs([ShareRef(packet.packet_id, n) for n in (1, 2, 3, 3)])
+
+    assert [share.share_no for share in listed] == [1, 3]
+    assert {share.share_no for share in named} == {1, 3}
+    assert books.packets.list_refs([]) == []
+
+
+def test_fates_of_a_packet_in_parts_are_listed_by_part_and_all_together(books: Books) -> None:
+    packet = books.sent(count=20, parts=2)
+    for share_no in (4, 11, 1, 2, 9):
+        books.claimed(packet, share_no)
+
+    odd, even = (books.packets.list_part_shares(packet.packet_id, part) for part in (0, 1))
+    listed = books.packets.list_shares(packet.packet_id)
+    waiting = books.packets.list_unsettled(NOW_MS + 5000, 8_000)
+
+    assert [share.share_no for share in odd] == [1, 9, 11]
+    assert [share.share_no for share in even] == [2, 4]
+    assert [share.share_no for share in listed] == [1, 2, 4, 9, 11]
+    assert {share.ref for share in listed} <= set(waiting)
+    assert books.packets.record_claim(a_claim(packet, 4, "dan")) == "share_taken"
+
+
+def _paged(
+    books: Books, packet_id: str, limit: int
+) -> tuple[list[list[ShareFate]], list[int | None]]:
+    """Return all pages of a packet's fates, and the cursors between them."""
+    pages: list[list[ShareFate]] = []
+    cursors: list[int | None] = []
+    after_no: int | None = 0
+    while after_no is not None:
+        page, after_no = books.packets.list_some_shares(packet_id, after_no, limit)
+        pages.append(page)
+        cursors.append(after_no)
+        assert len(page) <= limit
+        assert len(pages) < 50
+    return pages, cursors
+
+
+@pytest.mark.parametrize(
+    ("limit", "pages", "cursors"),
+    [
+        (1, [[1], [2], [4], [7]], [1, 2, 4, None]),
+        (3, [[1, 2, 4], [7]], [4, None]),
+        (4, [[1, 2, 4, 7]], [None]),
+        (9, [[1, 2, 4, 7]], [None]),
+    ],
+)
+def test_fates_are_paged_by_number(
+    books: Books, limit: int, pages: list[list[int]], cursors: list[int | None]
+) -> None:
+    packet = books.sent(count=8)
+    for share_no in (1, 2, 4, 7):
+        books.claimed(packet, share_no)
+
+    found, between = _paged(books, packet.packet_id, limit)
+
+    assert [[share.share_no for share in page] for page in found] == pages
+    assert between == cursors
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 5, 7, 8, 100])
+def test_fates_of_a_packet_in_parts_are_paged_by_partition(books: Books, limit: int) -> None:
+    packet = books.sent(count=30, parts=2)
+    partitions = fate_partitions(packet.packet_id)
+    assert partitions == 8
+    taken = (1, 9, 17, 25, 3, 4, 12, 20, 8, 16)
+    for share_no in taken:
+        books.claimed(packet, share_no)
+
+    pages, cursors = _paged(books, packet.packet_id, limit)
+
+    found = [share for page in pages for share in page]
+    assert [share.share_no for share in found] == sorted(
+        taken, key=lambda number: ((number - 1) % partitions, number)
+    )
+    assert cursors[-1] is None
+    assert len(cursors) == len(set(cursors))
+
+
+def test_a_page_looks_at_few_empty_partitions_and_the_next_one_goes_on_there(books: Books) -> None:
+    packet = books.sent(count=30, parts=2)
+    books.claimed(packet, 8)
+    empty = books.sent(count=30, parts=2)
+
+    pages, cursors = _paged(books, packet.packet_id, 5)
+
+    assert [[share.share_no for share in page] for page in pages] == [[], [8]]
+    assert cursors == [-6, None]
+    assert _paged(books, empty.packet_id, 5) == ([[], []], [-6, None])
+    assert _paged(books, a_packet_id(), 5) == ([[]], [None])
+
+
+def test_a_page_that_ends_where_its_partitions_do_tells_where_the_next_one_begins(
+    books: Books,
+) -> None:
+    packet = books.sent(count=30, parts=2)
+    books.claimed(packet, 6)
+    books.claimed(packet, 7)
+
+    pages, cursors = _paged(books, packet.packet_id, 1)
+
+    assert [[share.share_no for share in page] for page in pages] == [[6], [7]]
+    assert cursors == [-6, None]
+
+
+@pytest.mark.parametrize("parts", [1, 3])
+def test_scans_bring_packets_takers_and_shares_of_no_packet(books: Books, parts: int) -> None:
+    packet, lost = books.sent(parts=parts), books.sent(parts=parts)
+    share = books.claimed(packet, 1)
+    stray = books.claimed(lost, 2)
+    assert books.refunded(packet, 3)
+    (refund,) = [one for one in books.packets.list_shares(packet.packet_id) if not one.taker]
+
+    with _without(books, lost):
+        packets = list(books.packets.scan_packets())
+        shares = list(books.packets.scan_shares())
+
+    ours = {packet.packet_id, lost.packet_id}
+    assert [one for one in packets if one.packet_id in ours] == [packet]
+    fates = [one for one in shares if isinstance(one, ShareFate) and one.packet_id in ours]
+    takers = {one for one in shares if isinstance(one, Taker) and one.packet_id in ours}
+    assert sorted(fates, key=str) == sorted([share, refund, stray], key=str)
+    assert takers == {taker_of(share), taker_of(stray)}
+
+
+# ---- the end of packets
+
+
+def test_only_a_packet_that_has_expired_begins_to_close(books: Books) -> None:
+    packet = books.sent()
+
+    early = books.packets.begin_close(packet, packet.expires_at_ms - 1)
+    at_its_end = books.packets.begin_close(packet, packet.expires_at_ms)
+
+    assert early == packet
+    assert at_its_end == replace(packet, status=PacketStatus.CLOSING)
+
+
+def test_closing_may_begin_again(books: Books) -> None:
+    packet = books.sent()
+
+    first = books.packets.begin_close(packet, REFUNDED_MS)
+    second = books.packets.begin_close(packet, REFUNDED_MS + 5)
+
+    assert first == second
+    assert first.status is PacketStatus.CLOSING
+
+
+def test_what_does_not_exist_does_not_close(books: Books) -> None:
+    packet = books.sent()
+
+    with pytest.raises(LookupError):
+        books.packets.begin_close(replace(packet, packet_id=a_packet_id()), REFUNDED_MS)
+
+
+def _closed(books: Books, packet: Packet) -> PacketEnd:
+    assert books.refunded(packet, *range(1, packet.terms.count + 1))
+    end = books.ended(packet)
+    assert books.ledger.close(packet, end, REFUNDED_MS)
+    return end
+
+
+def test_a_closed_packet_stays_closed(books: Books) -> None:
+    packet = books.sent()
+    books.packets.begin_close(packet, REFUNDED_MS)
+    end = _closed(books, packet)
+    books.packets.mark_step(replace(packet, closing_step=1))
+    books.packets.mark_loaded(packet)
+
+    again = books.packets.begin_close(packet, REFUNDED_MS + 5)
+
+    assert again == replace(
+        packet, status=PacketStatus.CLOSED, closed_at_ms=REFUNDED_MS, end=end
+    )
+    assert packet.packet_id not in books.packets.list_due(REFUNDED_MS + 5, 8_000)
+    assert packet.packet_id not in books.packets.list_unloaded(REFUNDED_MS + 5, 8_000)
+
+
+def test_an_open_packet_closes_before_its_end_where_nothing_is_left(books: Books) -> None:
+    packet = books.sent(count=2)
+    books.packets.mark_loaded(packet)
+    for share_no in (1, 2):
+        books.settled(packet, share_no)
+
+    assert books.ledger.close(packet, books.ended(packet), PAID_MS)
+
+    assert packet.packet_id not in books.packets.list_due(REFUNDED_MS, 8_000)
+    assert books.packets.begin_close(packet, REFUNDED_MS).is_emptied
+
+
+def test_steps_are_noted_while_a_packet_closes_and_not_before(books: Books) -> None:
+    packet = books.sent(count=20, parts=2)
+    books.packets.mark_step(replace(packet, closing_step=3))
+    assert books.packets.find_packet(packet.packet_id) == packet
+
+    closing = books.packets.begin_close(packet, REFUNDED_MS)
+    books.packets.mark_step(replace(closing, closing_step=1))
+
+    assert books.packets.find_packet(packet.packet_id) == replace(closing, closing_step=1)
+
+
+def test_the_end_of_a_part_is_written_once(books: Books) -> None:
+    packet, other = (books.sent(count=20, parts=2) for _ in range(2))
+    taker = Person(a_user_id(), "阿明")
+    first = PacketEnd(4, 400, 6, 600, REFUNDED_MS, NOW_MS, 3, 120, NOW_MS + 7, taker)
+    second = PacketEnd(10, 1000, last_claimed_at_ms=NOW_MS)
+    assert books.packets.list_part_ends(packet.packet_id) == []
+
+    books.packets.put_part_end(packet.packet_id, 1, second)
+    books.packets.put_part_end(packet.packet_id, 0, first)
+    books.packets.put_part_end(packet.packet_id, 0, second)
+    books.packets.put_part_end(other.packet_id, 0, second)
+
+    assert books.packets.list_part_ends(packet.packet_id) == [first, second]
+    assert books.packets.find_packet(packet.packet_id) == packet
+
+
+# ---- work lists
+
+
+def test_a_packet_waits_for_its_load_and_then_for_its_end(books: Books) -> None:
+    packet = books.sent()
+    later_ms = packet.expires_at_ms + 1
+
+    assert packet.packet_id in books.packets.list_unloaded(NOW_MS, 8_000)
+    assert packet.packet_id not in books.packets.list_due(later_ms, 8_000)
+    books.packets.mark_loaded(packet)
+    assert packet.packet_id not in books.packets.list_unloaded(NOW_MS, 8_000)
+    assert packet.packet_id not in books.packets.list_due(packet.expires_at_ms - 1, 8_000)
+    assert packet.packet_id in books.packets.list_due(later_ms, 8_000)
+
+
+def test_a_packet_that_can_not_be_closed_goes_to_the_end_of_the_list(books: Books) -> None:
+    packet = books.sent()
+
+    books.packets.begin_close(packet, REFUNDED_MS + 5)
+
+    assert packet.packet_id not in books.packets.list_due(REFUNDED_MS + 4, 8_000)
+    assert packet.packet_id in books.packets.list_due(REFUNDED_MS + 5, 8_000)
+    assert packet.packet_id not in books.packets.list_unloaded(REFUNDED_MS + 5, 8_000)
+
+
+def test_a_claim_waits_until_it_is_settled(books: Books) -> None:
+    packet = books.sent()
+    share = books.claimed(packet, 1)
+
+    assert share.ref in books.packets.list_unsettled(share.decided_at_ms, 8_000)
+    books.packets.mark_requeued(share, share.decided_at_ms + 50)
+    assert share.ref not in books.packets.list_unsettled(share.decided_at_ms + 49, 8_000)
+    assert books.packets.list_refs([share.ref]) == [replace(share, requeued_count=1)]
+    books.ledger.settle([a_settlement(share)], PAID_MS)
+    assert share.ref not in books.packets.list_unsettled(share.decided_at_ms + 99, 8_000)
+    (settled,) = books.packets.list_refs([share.ref])
+    books.packets.mark_requeued(settled, share.decided_at_ms)
+    assert share.ref not in books.packets.list_unsettled(share.decided_at_ms + 99, 8_000)
+    assert books.packets.list_refs([share.ref]) == [settled]
+
+
+def test_a_last_claim_waits_for_the_end_of_its_packet_once_it_is_settled(books: Books) -> None:
+    packet = books.sent()
+    share = books.claimed(packet, 4, is_last=True)
+    at_ms = share.decided_at_ms
+
+    books.packets.mark_done(share)
+    assert share.ref in books.packets.list_unsettled(at_ms, 8_000)
+    books.ledger.settle([a_settlement(share)], PAID_MS)
+    assert share.ref in books.packets.list_unsettled(at_ms, 8_000)
+    (settled,) = books.packets.list_refs([share.ref])
+    books.packets.mark_requeued(settled, at_ms + 50)
+    assert share.ref not in books.packets.list_unsettled(at_ms + 49, 8_000)
+    assert share.ref in books.packets.list_unsettled(at_ms + 50, 8_000)
+    books.packets.mark_done(settled)
+    assert share.ref not in books.packets.list_unsettled(at_ms + 99, 8_000)
+    books.packets.mark_requeued(settled, at_ms)
+    assert share.ref not in books.packets.list_unsettled(at_ms + 99, 8_000)
+
+
+# ---- what a user sent
+
+
+def _sent_at(books: Books, *times_ms: int) -> tuple[str, list[Packet]]:
+    sender = Person(a_user_id("sender"))
+    books.deposited(sender.user_id, 1000 * len(times_ms))
+    packets = []
+    for at_ms in times_ms:
+        changes = {"packet_id": a_packet_id(), "sender": sender, "created_at_ms": at_ms}
+        packets.append(books.sent(**changes))
+    return sender.user_id, packets
+
+
+def test_what_a_user_sent_is_paged_newest_first(books: Books) -> None:
+    user_id, packets = _sent_at(books, *(NOW_MS + at for at in (1, 2, 2, 3, 9)))
+    found: list[str] = []
+    cursor, limits = None, [2, 2, 2]
+
+    for limit in limits:
+        page, cursor = books.packets.list_sent(user_id, None, cursor, limit)
+        found += [item.packet_id for item in page]
+
+    assert cursor is None
+    newest = sorted(packets, key=lambda one: (one.created_at_ms, one.packet_id), reverse=True)
+    assert found == [packet.packet_id for packet in newest]
+    whole, end = books.packets.list_sent(user_id, None, None, 5)
+    assert (len(whole), end) == (5, None)
+    assert (whole[0].total_fen, whole[0].at_ms) == (1000, NOW_MS + 9)
+
+
+def test_what_a_user_sent_is_listed_by_year(books: Books) -> None:
+    user_id, (old, new, newest) = _sent_at(books, LONG_AGO_MS, NOW_MS, NOW_MS + 1)
+
+    def listed(year: int | None, cursor: str | None = None) -> list[str]:
+        return [item.packet_id for item in books.packets.list_sent(user_id, year, cursor, 9)[0]]
+
+    _, after_newest = books.packets.list_sent(user_id, 2026, None, 1)
+
+    assert after_newest
+    assert listed(2026) == [newest.packet_id, new.packet_id]
+    assert listed(2026, after_newest) == [new.packet_id]
+    assert listed(2025) == [old.packet_id]
+    # A cursor of a later year is before all of an earlier one's, and not the other way round.
+    assert listed(2025, after_newest) == [old.packet_id]
+    assert listed(2027, after_newest) == []
+    assert listed(2024) == []
+    assert listed(None) == [newest.packet_id, new.packet_id, old.packet_id]
+
+
+@pytest.mark.parametrize("cursor", ["", "x", "123#packet", "1795000000000#", "1795000000000#a b"])
+def test_a_cursor_of_something_else_is_refused(books: Books, cursor: str) -> None:
+    with pytest.raises(InvalidRequest):
+        books.packets.list_sent("ann", None, cursor, 9)
