@@ -7,11 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-import boto3
 import pytest
-from moto import mock_aws
 
-from local.stack import Stack
 from redpacket.adapters.dynamo import Dynamo
 from redpacket.adapters.dynamo_campaigns import DynamoCampaigns
 from redpacket.adapters.dynamo_ledger import DynamoLedger
@@ -30,6 +27,7 @@ from redpacket.domain.ledger import DEPOSITS, Transfer, TransferKind, user_accou
 from redpacket.domain.packet import Packet, Person, Rules
 from redpacket.ports import Request
 from tests.builders import NOW_MS, a_campaign, a_claim, a_funding, a_packet
+from tests.contract.tables import KINDS, a_client
 from tests.fakes import FakeDynamo
 
 _numbers = itertools.count(1)
@@ -71,9 +69,9 @@ class Office:
         return found.budget_left_fen
 
 
-def _office(client: Any, accounts: str, packets: str, campaigns: str, quotas: str) -> Office:
+def _office(client: Any) -> Office:
     dynamo = Dynamo(lambda: client)
-    ledger = DynamoLedger(dynamo, accounts, packets, campaigns)
+    ledger = DynamoLedger(dynamo, "accounts", "packets", "shares", "campaigns")
     operator = Person(f"operator-{next(_numbers)}")
     deposit = Transfer(
         f"deposit-of-{operator.user_id}",
@@ -85,55 +83,17 @@ def _office(client: Any, accounts: str, packets: str, campaigns: str, quotas: st
     )
     ledger.deposit(deposit, Request("operator", f"funds-of-{operator.user_id}", "body"))
     return Office(
-        DynamoCampaigns(dynamo, campaigns),
+        DynamoCampaigns(dynamo, "campaigns"),
         ledger,
-        DynamoPackets(dynamo, packets, quotas),
+        DynamoPackets(dynamo, "packets", "shares", "quotas"),
         operator,
     )
 
 
-@pytest.fixture(params=["fake", "moto", "emulator"])
+@pytest.fixture(params=KINDS)
 def office(request: pytest.FixtureRequest) -> Iterator[Office]:
-    if request.param == "fake":
-        yield _office(FakeDynamo(), "accounts", "packets", "shares", "campaigns", "quotas")
-    elif request.param == "moto":
-        with mock_aws():
-            client = boto3.client(
-                "dynamodb",
-                region_name="us-east-1",
-                aws_access_key_id="test",
-                aws_secret_access_key="test",
-            )
-            for table in ("accounts", "packets", "campaigns"):
-                client.create_table(
-                    TableName=table,
-                    KeySchema=[
-                        {"AttributeName": "pk", "KeyType": "HASH"},
-                        {"AttributeName": "sk", "KeyType": "RANGE"},
-                    ],
-                    AttributeDefinitions=[
-                        {"AttributeName": "pk", "AttributeType": "S"},
-                        {"AttributeName": "sk", "AttributeType": "S"},
-                    ],
-                    BillingMode="PAY_PER_REQUEST",
-                )
-            client.create_table(
-                TableName="quotas",
-                KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
-                AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
-                BillingMode="PAY_PER_REQUEST",
-            )
-            yield _office(client, "accounts", "packets", "campaigns", "quotas")
-    else:
-        stack: Stack = request.getfixturevalue("stack")
-        outputs = stack.outputs
-        yield _office(
-            stack.aws("dynamodb"),
-            outputs["AccountsTable"],
-            outputs["PacketsTable"],
-            outputs["CampaignsTable"],
-            outputs["QuotasTable"],
-        )
+    with a_client(request.param, request) as client:
+        yield _office(client)
 
 
 # ---- campaigns
@@ -333,7 +293,7 @@ def test_a_packet_without_a_campaign_touches_no_budget(office: Office) -> None:
 
 
 def test_a_ledger_without_campaigns_funds_no_packet_of_one() -> None:
-    ledger = DynamoLedger(Dynamo(FakeDynamo), "accounts", "packets")
+    ledger = DynamoLedger(Dynamo(FakeDynamo), "accounts", "packets", "shares")
     packet = a_packet(rules=Rules(campaign_id="rain"))
 
     with pytest.raises(InvariantViolated):

@@ -5,15 +5,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-import boto3
 import pytest
-from moto import mock_aws
 
-from local.stack import Stack
 from redpacket.adapters.dynamo import Dynamo
 from redpacket.adapters.dynamo_campaigns import DynamoCampaigns
 from redpacket.adapters.dynamo_draws import DynamoDraws
@@ -26,7 +23,9 @@ from redpacket.domain.ledger import (
     DEPOSITS,
     Transfer,
     TransferKind,
-    escrow_account,
+    packet_account,
+    refund_id,
+    settle_id,
     user_account,
 )
 from redpacket.domain.lottery import (
@@ -44,9 +43,9 @@ from redpacket.domain.packet import Kind, Packet, Person, Rules
 from redpacket.domain.split import Split, Terms
 from redpacket.ports import Request
 from tests.builders import NOW_MS, a_campaign, a_funding, a_packet, a_prize, a_refund
-from tests.fakes import FakeDynamo
+from tests.contract.tables import KINDS, REFUNDED_MS, a_client
 from tests.prizes import real_prizes
-from tests.world import lasting, read_world
+from tests.world import read_world
 
 _numbers = itertools.count(1)
 
@@ -149,58 +148,26 @@ def _packet_id() -> str:
     return f"lottery-{next(_numbers):014d}"
 
 
-def _fair(client: Any, accounts: str, packets: str, campaigns: str, draws: str) -> Fair:
+def _fair(client: Any) -> Fair:
     dynamo = Dynamo(lambda: client)
     fair = Fair(
-        DynamoDraws(dynamo, campaigns, packets, draws),
-        DynamoCampaigns(dynamo, campaigns),
-        DynamoLedger(dynamo, accounts, packets, campaigns),
-        DynamoPackets(dynamo, packets),
+        DynamoDraws(dynamo, "campaigns", "shares", "draws"),
+        DynamoCampaigns(dynamo, "campaigns"),
+        DynamoLedger(dynamo, "accounts", "packets", "shares", "campaigns"),
+        DynamoPackets(dynamo, "packets", "shares"),
         a_campaign(campaign_id=f"fair-{next(_numbers)}"),
     )
     assert fair.campaigns.create(fair.campaign)
     return fair
 
 
-@pytest.fixture(params=["fake", "moto", "emulator"])
+@pytest.fixture(params=KINDS)
 def fair(request: pytest.FixtureRequest) -> Iterator[Fair]:
     """A fair whose whole world is right after every test."""
-    tables: tuple[str, ...] = ("accounts", "packets", "campaigns", "draws")
-    with ExitStack() as cleanup:
-        client: Any = FakeDynamo()
-        if request.param == "moto":
-            cleanup.enter_context(mock_aws())
-            client = boto3.client(
-                "dynamodb",
-                region_name="us-east-1",
-                aws_access_key_id="test",
-                aws_secret_access_key="test",
-            )
-            for table in (*tables, "quotas"):
-                _make_table(client, table)
-        elif request.param == "emulator":
-            stack: Stack = request.getfixturevalue("stack")
-            client, outputs = stack.aws("dynamodb"), stack.outputs
-            names = ("Accounts", "Packets", "Campaigns", "Draws")
-            tables = tuple(outputs[f"{name}Table"] for name in names)
-        yield _fair(client, *tables)
-        quotas = stack.outputs["QuotasTable"] if request.param == "emulator" else "quotas"
-        assert not lasting(lambda: read_world(client, *(*tables, quotas)).differences())
-
-
-def _make_table(client: Any, table: str) -> None:
-    client.create_table(
-        TableName=table,
-        KeySchema=[
-            {"AttributeName": "pk", "KeyType": "HASH"},
-            {"AttributeName": "sk", "KeyType": "RANGE"},
-        ],
-        AttributeDefinitions=[
-            {"AttributeName": "pk", "AttributeType": "S"},
-            {"AttributeName": "sk", "AttributeType": "S"},
-        ],
-        BillingMode="PAY_PER_REQUEST",
-    )
+    with a_client(request.param, request) as client:
+        yield _fair(client)
+        tables = ("accounts", "packets", "shares", "campaigns", "draws", "quotas")
+        assert not read_world(client, *tables).differences()
 
 
 # ---- prizes and their table
@@ -578,7 +545,7 @@ def test_a_user_may_win_several_units_of_one_packet(fair: Fair) -> None:
         assert fair.record(fair.won(prize, unit_no)) is RecordDrawStatus.RECORDED
     fair.record(fair.won(prize, 3, "bob"))
 
-    takers = fair.packets.list_takers(packet_id, ["ann", "bob", "cat"])
+    takers = fair.packets.list_winners(packet_id, ["ann", "bob", "cat", "ann"])
     assert sorted((taker.user_id, taker.share_no, taker.amount_fen) for taker in takers) == [
         ("ann", 1, 88),
         ("ann", 2, 88),
@@ -601,16 +568,17 @@ def test_a_unit_that_went_back_to_the_operator_is_not_won(fair: Fair) -> None:
     ((packet_id, _),) = prize.packets
     packet = fair.packets.find_packet(packet_id)
     assert packet
-    closing = fair.packets.begin_close(packet, NOW_MS)
+    closing = fair.packets.begin_close(packet, REFUNDED_MS)
     refund = Transfer(
-        f"refund:{packet_id}:1",
+        refund_id(packet_id, 1),
         TransferKind.REFUND,
-        escrow_account(packet_id),
+        packet_account(packet_id),
         user_account(packet.sender.user_id),
         88,
-        NOW_MS,
+        REFUNDED_MS,
     )
-    assert fair.ledger.refund(closing, [a_refund(packet, 1)], refund, NOW_MS)
+    fate = a_refund(packet, 1, decided_at_ms=REFUNDED_MS)
+    assert fair.ledger.refund(closing, [fate], refund, REFUNDED_MS)
     late = fair.won(prize, 1)
 
     assert fair.record(late) is RecordDrawStatus.UNIT_REFUNDED
@@ -628,16 +596,17 @@ def test_a_won_share_is_settled_like_any_claim(fair: Fair) -> None:
     fair.record(fair.won(prize, 1, winner))
     (share,) = fair.packets.list_shares(packet_id)
     payment = Transfer(
-        f"settle:{packet_id}:1",
+        settle_id(packet_id, 1),
         TransferKind.SETTLE,
-        escrow_account(packet_id),
+        packet_account(packet_id),
         user_account(winner),
         88,
         NOW_MS,
+        placed_at_ms=share.decided_at_ms,
     )
 
-    assert fair.ledger.settle([(share, payment)], NOW_MS)
-    assert not fair.ledger.settle([(share, payment)], NOW_MS)
+    assert fair.ledger.settle([(share, payment)], NOW_MS) == set()
+    assert fair.ledger.settle([(share, payment)], NOW_MS) == {share.ref}
 
     assert fair.ledger.balance_fen(user_account(winner)) == 88
 
@@ -653,7 +622,6 @@ def test_a_prizes_packet_is_funded_without_the_campaigns_budget(fair: Fair) -> N
     assert packet.rules == Rules(campaign_id=fair.campaign.campaign_id, prize_id="cash")
 
 
-@pytest.mark.parametrize("fair", ["fake", "emulator"], indirect=True)
 def test_a_prizes_packet_waits_for_nothing_but_its_end(fair: Fair) -> None:
     ((packet_id, _),) = fair.cash(3).packets
     packet = fair.packets.find_packet(packet_id)
@@ -675,7 +643,7 @@ def test_only_an_open_packet_of_a_prize_is_rescheduled(fair: Fair) -> None:
     ((packet_id, _),) = fair.cash(3).packets
     packet = fair.packets.find_packet(packet_id)
     assert packet
-    closing = fair.packets.begin_close(packet, NOW_MS)
+    closing = fair.packets.begin_close(packet, REFUNDED_MS)
     fair.packets.reschedule(packet_id, NOW_MS + 1)
     fair.packets.reschedule("no-such-packet", NOW_MS + 1)
 

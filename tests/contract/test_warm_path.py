@@ -28,7 +28,7 @@ from redpacket.domain.packet import Packet, Person
 from redpacket.edge import wiring
 from redpacket.ports import Request
 from tests.builders import a_funding, a_packet, a_packet_id
-from tests.faults.cloud import Cloud, a_cloud
+from tests.faults.cloud import Cloud
 from tests.faults.servers import OperatorCache
 
 BATCH_MAX = 20
@@ -128,12 +128,6 @@ class Doors:
         spent.aws.update(self._calls)
 
 
-@pytest.fixture(scope="module")
-def cloud() -> Iterator[Cloud]:
-    with a_cloud() as running:
-        yield running
-
-
 @pytest.fixture
 def doors(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> Iterator[Doors]:
     queue_url, _ = cloud.make_queues("payouts", visibility_timeout_s=30)
@@ -141,9 +135,11 @@ def doors(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> Iterator[Doors]:
         **cloud.environment(),
         "ACCOUNTS_TABLE": "accounts",
         "PACKETS_TABLE": "packets",
+        "SHARES_TABLE": "shares",
         "CAMPAIGNS_TABLE": "campaigns",
         "QUOTAS_TABLE": "quotas",
         "SWITCHES_TABLE": "switches",
+        "SETTLEMENT_RECEIPTS": "true",
         "PAYOUT_QUEUE_URL": queue_url,
         "CACHE_ENDPOINT": f"{HOST}:{cloud.ports.cache}",
         "CACHE_TLS": "false",
