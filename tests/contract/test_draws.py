@@ -568,7 +568,7 @@ def test_a_unit_that_went_back_to_the_operator_is_not_won(fair: Fair) -> None:
     ((packet_id, _),) = prize.packets
     packet = fair.packets.find_packet(packet_id)
     assert packet
-    closing = fair.packets.begin_close(packet, REFUNDED_MS)
+    fair.packets.begin_close(packet, REFUNDED_MS)
     refund = Transfer(
         refund_id(packet_id, 1),
         TransferKind.REFUND,
@@ -578,7 +578,7 @@ def test_a_unit_that_went_back_to_the_operator_is_not_won(fair: Fair) -> None:
         REFUNDED_MS,
     )
     fate = a_refund(packet, 1, decided_at_ms=REFUNDED_MS)
-    assert fair.ledger.refund(closing, [fate], refund, REFUNDED_MS)
+    assert fair.ledger.refund([fate], refund, REFUNDED_MS)
     late = fair.won(prize, 1)
 
     assert fair.record(late) is RecordDrawStatus.UNIT_REFUNDED

@@ -295,9 +295,7 @@ def test_a_closed_packet_stays_closed(books: Books) -> None:
 
     again = books.packets.begin_close(packet, REFUNDED_MS + 5)
 
-    assert again == replace(
-        packet, status=PacketStatus.CLOSED, closed_at_ms=REFUNDED_MS, end=end
-    )
+    assert again == replace(packet, status=PacketStatus.CLOSED, closed_at_ms=REFUNDED_MS, end=end)
     assert packet.packet_id not in books.packets.list_due(REFUNDED_MS + 5, 8_000)
     assert packet.packet_id not in books.packets.list_unloaded(REFUNDED_MS + 5, 8_000)
 

@@ -26,6 +26,7 @@ from redpacket.adapters.redis_claims import RedisClaims
 from redpacket.domain.ledger import Transfer, TransferKind, user_account
 from redpacket.domain.packet import Packet, Person
 from redpacket.edge import wiring
+from redpacket.flows.settle_claims import CLAIMS_PER_TRANSACTION
 from redpacket.ports import Request
 from tests.builders import a_funding, a_packet, a_packet_id
 from tests.faults.cloud import Cloud
@@ -215,7 +216,7 @@ def test_a_repeat_reads_and_writes_nothing(doors: Doors) -> None:
 
 
 @pytest.mark.parametrize("packet_count", [1, 4])
-def test_a_full_batch_is_settled_in_one_transaction(doors: Doors, packet_count: int) -> None:
+def test_a_full_batch_is_settled_by_ten_in_a_transaction(doors: Doors, packet_count: int) -> None:
     packets = [doors.send(count=BATCH_MAX + 1) for _ in range(packet_count)]
     for number in range(BATCH_MAX):
         doors.grab(packets[number % packet_count], f"user-{number}")
@@ -225,12 +226,12 @@ def test_a_full_batch_is_settled_in_one_transaction(doors: Doors, packet_count: 
 
     assert not spent.cache
     assert spent.aws == {
-        "dynamodb.BatchGetItem": 3,  # shares, packets, and afterwards escrows
-        "dynamodb.TransactWriteItems": 1,
+        "dynamodb.BatchGetItem": 2,  # shares and packets
+        "dynamodb.TransactWriteItems": BATCH_MAX // CLAIMS_PER_TRANSACTION,
     }
 
 
-def test_the_last_claim_of_a_packet_costs_a_look_at_all_of_them(doors: Doors) -> None:
+def test_the_last_claim_of_a_packet_costs_a_look_at_all_of_them_and_closes_it(doors: Doors) -> None:
     packet = doors.send(count=2)
     for user_id in ("ann", "bob"):
         doors.grab(packet, user_id)
@@ -238,6 +239,11 @@ def test_the_last_claim_of_a_packet_costs_a_look_at_all_of_them(doors: Doors) ->
     with doors.counted() as spent:
         doors.settle(2)
 
-    # Who was luckiest, and when the last share went.
-    assert spent.aws["dynamodb.Query"] == 1
-    assert spent.aws["dynamodb.UpdateItem"] == 2
+    assert not spent.cache
+    assert spent.aws == {
+        "dynamodb.BatchGetItem": 2,
+        "dynamodb.TransactWriteItems": 2,  # the payment, and the packet's final sums
+        "dynamodb.Query": 1,
+        "dynamodb.PutItem": 1,  # the final page
+        "dynamodb.UpdateItem": 1,  # the last claim leaves the work list
+    }

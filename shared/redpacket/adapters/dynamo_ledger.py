@@ -51,8 +51,9 @@ from redpacket.ports import Balance, ReceivedItem, Request
 # What the conditions of this module mean.
 HOLDS_ENOUGH = "balance_fen >= :needed"
 IS_CLAIMED_AND_UNSETTLED = (
-    # A refunded share has no user.
-    "user_id = :user_id AND amount_fen = :amount_fen AND attribute_not_exists(settled_at_ms)"
+    # A refunded share has no user, and its number of a refund can't be taken away by a forger.
+    "user_id = :user_id AND amount_fen = :amount_fen"
+    " AND attribute_not_exists(settled_at_ms) AND attribute_not_exists(refund_no)"
 )
 IS_NOT_CLOSED = "attribute_exists(pk) AND #status <> :closed"
 
