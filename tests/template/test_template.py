@@ -17,7 +17,10 @@ from typing import Any
 import pytest
 import yaml
 
+from redpacket.adapters.items import prize_taker_row, share_row, taker_row
 from redpacket.adapters.keys import WORK_SHARDS
+from redpacket.domain.packet import Person
+from tests.builders import a_claim, a_packet, a_refund
 
 ROOT = Path(__file__).parents[2]
 EDGE = ROOT / "shared" / "redpacket" / "edge"
@@ -143,22 +146,100 @@ def test_nobody_may_delete(function: str) -> None:
     assert not any("Delete" in action or "PartiQL" in action for action in actions)
 
 
-def test_a_grab_has_no_right_to_any_balance() -> None:
-    assert _actions_on("GrabFunction", "AccountsTable") == set()
-    assert "ACCOUNTS_TABLE" not in _variables("GrabFunction")
+CROWD = ("GrabFunction", "LotteryFunction")
+"""The functions that a crowd calls: what they hold leaks first, and must not make money."""
+each_of_the_crowd = pytest.mark.parametrize("function", CROWD)
+
+LEDGER_TABLES = ("AccountsTable", "PacketsTable", "SharesTable", "CampaignsTable")
+
+WRITES = {
+    "SendFunction": {
+        "AccountsTable": {"PutItem", "UpdateItem"},
+        "PacketsTable": {"PutItem", "UpdateItem"},
+        "CampaignsTable": {"PutItem", "UpdateItem"},
+    },
+    "GrabFunction": {"SharesTable": {"UpdateItem"}},
+    # PutItem writes entries and receipts, final pages and the sums of parts.
+    "PayoutFunction": {
+        "AccountsTable": {"PutItem", "UpdateItem"},
+        "PacketsTable": {"PutItem", "UpdateItem"},
+        "SharesTable": {"UpdateItem"},
+    },
+    "ExpireFunction": {
+        "AccountsTable": {"PutItem", "UpdateItem"},
+        "PacketsTable": {"PutItem", "UpdateItem"},
+        "SharesTable": {"UpdateItem"},
+    },
+    "CampaignFunction": {
+        "PacketsTable": {"UpdateItem"},
+        "CampaignsTable": {"PutItem", "UpdateItem"},
+    },
+    # An operator's account funds cash prizes.
+    "PrizeFunction": {
+        "AccountsTable": {"PutItem", "UpdateItem"},
+        "PacketsTable": {"PutItem", "UpdateItem"},
+        "CampaignsTable": {"PutItem", "UpdateItem"},
+    },
+    "LotteryFunction": {"SharesTable": {"UpdateItem"}},
+    "AdminFunction": {"AccountsTable": {"PutItem", "UpdateItem"}},
+}
+"""Who may write what of the ledger; all others read it, or not even that."""
 
 
-def test_a_grab_writes_a_fate_once_and_changes_none() -> None:
-    writes = _actions_on("GrabFunction", "PacketsTable") - READS
+@each_function
+@pytest.mark.parametrize("table", LEDGER_TABLES)
+def test_each_function_writes_those_tables_that_it_must_and_no_other(
+    function: str, table: str
+) -> None:
+    writes = {action.removeprefix("dynamodb:") for action in _actions_on(function, table) - READS}
 
-    assert writes == {"dynamodb:PutItem"}
+    assert writes == WRITES.get(function, {}).get(table, set())
+
+
+@each_of_the_crowd
+def test_the_crowds_functions_have_no_right_to_any_balance(function: str) -> None:
+    assert _actions_on(function, "AccountsTable") == set()
+    assert "ACCOUNTS_TABLE" not in _variables(function)
+
+
+@each_of_the_crowd
+def test_the_crowds_functions_only_update_shares_and_only_what_a_claim_writes(
+    function: str,
+) -> None:
+    (claim,) = [
+        statement
+        for policy in FUNCTIONS[function]["Policies"]
+        for statement in policy["Statement"]
+        if "SharesTable" in {name.split("/")[0] for name in _names(statement["Resource"])}
+        and set(statement["Action"]) - READS
+    ]
+
+    assert claim["Action"] == ["dynamodb:UpdateItem"]
+    assert claim["Resource"] == {"Fn::GetAtt": ["SharesTable", "Arn"]}
+    assert claim["Condition"].keys() == {"ForAllValues:StringEquals"}
+    ((key, allowed),) = claim["Condition"]["ForAllValues:StringEquals"].items()
+    assert key == "dynamodb:Attributes"
+    assert len(allowed) == len(set(allowed))
+    assert set(allowed) == _written_by_a_claim()
+
+
+def _written_by_a_claim() -> set[str]:
+    """Return the attributes of all rows that a claim may write, with all that it may have."""
+    packet = a_packet()
+    claim = a_claim(packet, 1, "ann", taker=Person("ann", "Ann"), is_last=True)
+    rows = [share_row(claim), taker_row(claim, "ann"), prize_taker_row(claim, "ann")]
+    return {name for row in rows for name in row}
+
+
+def test_what_a_settlement_and_a_refund_write_is_not_what_a_claim_writes() -> None:
+    refund = share_row(a_refund(a_packet(), 1))
+
+    assert "settled_at_ms" not in _written_by_a_claim()
+    assert refund.keys() - _written_by_a_claim() == {"refund_no"}
+
+
+def test_a_grab_counts_claims_against_quotas() -> None:
     assert _actions_on("GrabFunction", "QuotasTable") - READS == {"dynamodb:UpdateItem"}
-
-
-def test_payout_cannot_invent_a_claim() -> None:
-    writes = _actions_on("PayoutFunction", "PacketsTable") - READS
-
-    assert writes == {"dynamodb:UpdateItem"}
 
 
 def test_whoever_shows_records_only_reads() -> None:
@@ -168,25 +249,10 @@ def test_whoever_shows_records_only_reads() -> None:
 
 
 def test_whoever_edits_profiles_writes_nothing_else() -> None:
-    for table in ("AccountsTable", "PacketsTable"):
-        assert _actions_on("ProfileFunction", table) <= READS
     assert _actions_on("ProfileFunction", "ProfilesTable") - READS == {"dynamodb:PutItem"}
 
 
-@each_function
-def test_only_who_spends_or_edits_a_budget_may_write_campaigns(function: str) -> None:
-    writers = {"SendFunction", "CampaignFunction", "PrizeFunction"}
-    writes = {
-        action
-        for grant in _grants(function)
-        if grant.is_on("CampaignsTable")
-        for action in grant.actions - READS
-    }
-
-    assert (function in writers) == bool(writes)
-
-
-@pytest.mark.parametrize("function", ["GrabFunction", "LotteryFunction"])
+@each_of_the_crowd
 def test_the_crowd_gets_one_row_of_a_campaign_and_lists_none(function: str) -> None:
     assert _actions_on(function, "CampaignsTable") == {"dynamodb:GetItem"}
 
@@ -197,26 +263,17 @@ def test_who_edits_prizes_creates_no_campaign() -> None:
     assert actions == {"dynamodb:GetItem", "dynamodb:UpdateItem"}
 
 
-def test_a_draw_writes_what_was_drawn_and_changes_no_campaign_and_no_fate() -> None:
+def test_a_draw_writes_what_was_drawn_and_a_campaigns_editor_only_the_days_seed() -> None:
     writes = {"dynamodb:PutItem", "dynamodb:UpdateItem"}
 
     assert _actions_on("LotteryFunction", "DrawsTable") - READS == writes
-    assert _actions_on("LotteryFunction", "PacketsTable") - READS == {"dynamodb:PutItem"}
-    assert _actions_on("LotteryFunction", "AccountsTable") == set()
+    assert _actions_on("LotteryFunction", "PacketsTable") == set()
+    for function in ("CampaignFunction", "PrizeFunction"):
+        assert _actions_on(function, "DrawsTable") - READS == {"dynamodb:PutItem"}
 
 
-def test_whoever_edits_campaigns_puts_no_packet_and_moves_no_money() -> None:
-    assert _actions_on("CampaignFunction", "PacketsTable") - READS == {"dynamodb:UpdateItem"}
+def test_whoever_edits_campaigns_moves_no_money() -> None:
     assert _actions_on("CampaignFunction", "AccountsTable") == set()
-
-
-@each_function
-def test_only_those_who_move_money_may_write_balances(function: str) -> None:
-    movers = {"SendFunction", "PayoutFunction", "ExpireFunction", "AdminFunction"}
-    movers |= {"PrizeFunction"}  # an operator's account funds cash prizes
-    writes = _actions_on(function, "AccountsTable") - READS
-
-    assert (function in movers) == bool(writes)
 
 
 def test_only_an_operator_turns_switches_and_stops_nothing_but_payouts() -> None:
@@ -254,7 +311,8 @@ def test_a_function_has_a_log_group_of_its_own_that_forgets(function: str) -> No
 
 
 @pytest.mark.parametrize(
-    "table", ["AccountsTable", "PacketsTable", "CampaignsTable", "SwitchesTable"]
+    "table",
+    ["AccountsTable", "PacketsTable", "SharesTable", "CampaignsTable", "SwitchesTable"],
 )
 def test_the_ledger_outlives_its_stack_and_can_be_restored(table: str) -> None:
     resource = RESOURCES[table]
@@ -425,9 +483,13 @@ def test_the_gateway_may_call_every_function_that_a_route_leads_to() -> None:
     assert permitted == set(_routes().values())
 
 
-def test_every_route_but_health_needs_a_token() -> None:
+# A packet's id is a secret that opens its feed; what is the same for everybody may be kept.
+OPEN_ROUTES = {"GET /health", "GET /packets/{packet_id}/feed"}
+
+
+def test_every_route_but_health_and_the_feed_needs_a_token() -> None:
     for route in _of_type("AWS::ApiGatewayV2::Route").values():
-        if route["RouteKey"] == "GET /health":
+        if route["RouteKey"] in OPEN_ROUTES:
             assert route["AuthorizationType"] == "NONE"
             continue
         assert route["AuthorizationType"] == "JWT", route["RouteKey"]
