@@ -493,7 +493,7 @@ class Fuzz:
 
 def broken_invariants(stack: Stack) -> list[str]:
     """Return what the ledger breaks"""
-    names = ("Accounts", "Packets", "Campaigns", "Draws", "Quotas")
+    names = ("Accounts", "Packets", "Shares", "Campaigns", "Draws", "Quotas")
     tables = [stack.outputs[f"{name}Table"] for name in names]
     found = lasting(lambda: read_world(stack.aws("dynamodb"), *tables).differences())
     return [str(difference) for difference in found]

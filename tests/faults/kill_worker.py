@@ -18,6 +18,8 @@ import botocore.session
 import redis
 
 from local.ports import HOST
+from redpacket.adapters.dynamo import Dynamo
+from redpacket.adapters.dynamo_pages import DynamoPages
 from redpacket.adapters.redis_cache import connect
 from redpacket.adapters.redis_claims import RedisClaims
 from redpacket.adapters.sqs_payouts import SqsPayouts
@@ -111,7 +113,9 @@ class Worker:
         town = Town()
         town.clock = WallClock()
         town.clock.at_ms = job["ahead_ms"]
-        town.packets, town.ledger = town.adapters(Fused(self._dynamodb, fuse))
+        dynamodb = Fused(self._dynamodb, fuse)
+        town.packets, town.ledger = town.adapters(dynamodb)
+        town.pages = DynamoPages(Dynamo(lambda: dynamodb), "packets")
         town.board = RedisClaims(Fused(self._cache, fuse))
         sqs = Fused(self._sqs, fuse)
         town.payouts = SqsPayouts(lambda: sqs, self._queue_url, town.clock.now_ms)

@@ -30,7 +30,7 @@ WORKERS = 3
 VISIBILITY_TIMEOUT_S = 1
 
 # How many times the fuse burns in a job that nobody cuts off: twice an I/O.
-STEPS = {"grab": 10, "settle": 18, "sweep": 60}
+STEPS = {"grab": 10, "settle": 28, "sweep": 60}
 # Of the control: around the moment when it has told an amount and the ledger knows nothing of it.
 NAIVE_STEPS = range(6, 10)
 JOB_MS = 25
@@ -114,8 +114,10 @@ def _run(cloud: Cloud, figures: Figures, users: int, *, is_naive: bool) -> None:
     town.board = RedisClaims(cache)
     sqs: Any = cloud.aws("sqs")
     town.payouts = SqsPayouts(lambda: sqs, queue_url, town.clock.now_ms)
+    # Some are emptied, and closed by their last claim; the others by a sweep.
     packets = [
-        town.send(count=users // 4 + 3, total_fen=10_000, life_ms=10 * LIFE_MS) for _ in range(5)
+        town.send(count=count, total_fen=10_000, life_ms=10 * LIFE_MS)
+        for count in [users // 5] * 2 + [users // 4 + 3] * 3
     ]
     wrong: list[str] = []
     killed: list[Job] = []

@@ -13,7 +13,7 @@ from redpacket.adapters import keys
 from redpacket.adapters.redis_claims import RedisClaims
 from redpacket.domain.claim import Fate
 from redpacket.domain.errors import Busy, Unavailable
-from redpacket.domain.ledger import Transfer, TransferKind, escrow_account, user_account
+from redpacket.domain.ledger import Transfer, TransferKind, packet_account, user_account
 from redpacket.domain.packet import Packet
 from redpacket.flows.expire_packets import expire_packets
 from redpacket.flows.send_packet import SendOrder
@@ -72,6 +72,7 @@ def _close(town: RealTown, crowd: Crowd, figures: Figures) -> None:
         while time.monotonic() < over_at:
             expire_packets(
                 packets=town.packets,
+                pages=town.pages,
                 board=town.board,
                 ledger=town.ledger,
                 clock=town.clock,
@@ -184,7 +185,7 @@ def _send_naively(town: RealTown, order: SendOrder, number: int) -> None:
         f"send:{number}",
         TransferKind.SEND,
         user_account(order.sender.user_id),
-        escrow_account(str(number)),
+        packet_account(str(number)),
         order.total_fen,
         town.clock.now_ms(),
     )

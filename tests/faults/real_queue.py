@@ -11,14 +11,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import replace
 from io import StringIO
 from itertools import islice
 from typing import Any
 from unittest.mock import patch
-from uuid import uuid4
 
-from redpacket.adapters.dynamo import TransactionCanceled
 from redpacket.adapters.sqs_payouts import SqsPayouts
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.errors import Unavailable
@@ -38,6 +35,8 @@ DUPLICATES = 0.2
 LOST_DELETES = 0.05
 SHARES_PER_PACKET = 50
 POISON = ("", "no json", "{}", "[]", '{"kind": "settle_claim", "version": 1}', "\U0001f9e7" * 100)
+
+_CONDITION = "ConditionExpression"
 
 Record = dict[str, Any]
 Settle = Callable[[Iterable[ShareRef]], set[ShareRef]]
@@ -189,17 +188,31 @@ def _naively(town: RealTown) -> Settle:
         """Credit what each message names, without asking whether it was credited before."""
         now_ms = town.clock.now_ms()
         for share in town.packets.list_refs(list(refs)):
-            transfer = replace(_transfer(share, now_ms), transfer_id=uuid4().hex)
-            unguarded = town.ledger._settle_share(share, now_ms)
-            del unguarded["Update"]["ConditionExpression"]
-            operations = [unguarded, *town.ledger._post([transfer])]
-            try:
-                town.ledger._dynamo.transact(operations)
-            except TransactionCanceled:
-                continue
+            ledger.settle([(share, _transfer(share, now_ms))], now_ms)
         return set()
 
+    _, ledger = town.adapters(_Unguarded(town.dynamo))
     return settle
+
+
+class _Unguarded:
+    """A client that demands nothing of the rows that it writes."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    def transact_write_items(self, *, TransactItems: list[Any]) -> None:  # noqa: N803 - boto3's name
+        operations = [
+            {
+                verb: {name: value for name, value in given.items() if name != _CONDITION}
+                for verb, given in operation.items()
+            }
+            for operation in TransactItems
+        ]
+        self._client.transact_write_items(TransactItems=operations)
 
 
 def _send(
