@@ -12,7 +12,7 @@ from tests.faults.cloud import Cloud, a_cloud
 
 @pytest.fixture(scope="session")
 def cloud() -> Iterator[Cloud]:
-    """The AWS emulator with the template's tables and a cache, and no function that works on them."""
+    """The AWS emulator with the template's tables and a cache, and none of its functions."""
     with a_cloud() as running:
         yield running
 

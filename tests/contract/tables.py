@@ -1,4 +1,4 @@
-"""The template's tables where a ledger's adapters are tested: on the fake, on moto, on the emulator."""
+"""The template's tables, on the fake, on moto and on the emulator, and a ledger on them."""
 
 from __future__ import annotations
 

@@ -174,7 +174,7 @@ def _facts(books: Books) -> tuple[Packet, PacketFacts]:
 
 
 def test_entries_are_found_where_a_packets_fates_say_that_they_are(books: Books) -> None:
-    packet, facts = _facts(books)
+    _, facts = _facts(books)
     wanted = expected_entries(facts)
     assert len(wanted) == 3
     elsewhere = [replace(entry, at_ms=entry.at_ms + 1, placed_at_ms=1) for entry in wanted]
