@@ -621,7 +621,7 @@ class _Readers:
 @pytest.mark.parametrize("door", DOORS)
 def test_a_function_gets_the_variables_that_its_door_reads_and_no_others(door: str) -> None:
     function = _function_of(door)
-    # Lambda gives what begins with AWS_ itself; the other is for a certificate on one's own machine.
+    # Lambda gives what begins with AWS_; the other is for a certificate on one's own machine.
     given = {"SSL_CERT_FILE"}
     needed = {name for name in _Readers().variables_of(door) if not name.startswith("AWS_")} - given
     read_by_the_logger = {"POWERTOOLS_SERVICE_NAME", "LOG_LEVEL"}
