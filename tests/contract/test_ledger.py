@@ -474,3 +474,15 @@ def test_what_the_crowds_functions_may_write_turns_no_share_into_money_again(
         assert bare_books.ledger.settle([a_settlement(forged)], PAID_MS + 1) == {forged.ref}
 
     assert bare_books.balance_fen(mallory) == 0
+
+
+def test_a_claim_whose_entry_stands_is_not_paid_again(bare_books: Books) -> None:
+    packet, taker = bare_books.sent(), a_user_id("taker")
+    share = bare_books.settled(packet, 1, taker)
+    unsettled = replace(share, settled_at_ms=None)
+
+    with _replaced(bare_books, "shares", items.share_row(unsettled)):
+        stood = bare_books.ledger.settle([a_settlement(unsettled, PAID_MS + 1)], PAID_MS + 1)
+
+    assert stood == {share.ref}
+    assert bare_books.balance_fen(taker) == share.amount_fen

@@ -14,7 +14,14 @@ from redpacket.domain.claim import RecordStatus, ShareFate, ShareRef, Taker, tak
 from redpacket.domain.errors import InvalidRequest
 from redpacket.domain.packet import Packet, PacketEnd, PacketStatus, Person, fate_partitions
 from tests.builders import NOW_MS, a_claim, a_packet_id, a_user_id
-from tests.contract.tables import PAID_MS, REFUNDED_MS, Books, a_settlement
+from tests.contract.tables import (
+    PAID_MS,
+    REFUNDED_MS,
+    Books,
+    a_client,
+    a_settlement,
+    some_books,
+)
 
 LONG_AGO_MS = NOW_MS - 400 * 86_400_000
 """In 2025."""
@@ -397,6 +404,32 @@ def test_a_last_claim_waits_for_the_end_of_its_packet_once_it_is_settled(books: 
     assert share.ref not in books.packets.list_unsettled(at_ms + 99, 8_000)
     books.packets.mark_requeued(settled, at_ms)
     assert share.ref not in books.packets.list_unsettled(at_ms + 99, 8_000)
+
+
+@pytest.fixture(params=["fake", "moto"])
+def own_books(request: pytest.FixtureRequest) -> Iterator[Books]:
+    """A ledger in which no other test has left work."""
+    with a_client(request.param, request) as client:
+        yield some_books(client)
+
+
+def test_a_sender_of_many_due_packets_gets_what_others_leave_of_a_sweep(own_books: Books) -> None:
+    sender = Person(a_user_id("sender"))
+    own_books.deposited(sender.user_id, 70 * 4)
+    many = [own_books.sent(4, sender=sender, created_at_ms=NOW_MS + at) for at in range(70)]
+    others = [own_books.sent() for _ in range(3)]
+    for packet in (*many, *others):
+        own_books.packets.mark_loaded(packet)
+
+    due = own_books.packets.list_due(REFUNDED_MS, 64)
+    rest = own_books.packets.list_due(REFUNDED_MS, 640)
+
+    assert {packet.packet_id for packet in others} <= set(due)
+    assert 60 <= len(due) == len(set(due)) <= 64
+    assert set(due) - {packet.packet_id for packet in others} <= {
+        packet.packet_id for packet in many[:64]
+    }
+    assert len(rest) == len(set(rest)) == 73
 
 
 # ---- what a user sent

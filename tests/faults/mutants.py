@@ -144,7 +144,7 @@ MUTANTS = [
         "anybody opens a packet in two steps",
         "shared/redpacket/flows/open_packet.py",
         "        check_grab_token(self.grab_token, terms.seed, ",
-        "        dict(a=(self.grab_token, terms.seed), b=",
+        "        (lambda *_: None)(self.grab_token, terms.seed, ",
     ),
     Mutant("the uninvited get a share", GATE, "        self._check_invited(rules)\n", ""),
     Mutant("nobody has to say the passphrase", GATE, "        self._check_passphrase(rules)\n", ""),
@@ -395,6 +395,12 @@ MUTANTS = [
         "condition=IS_WAITING",
         'condition="attribute_exists(pk)"',
     ),
+    Mutant(
+        "a sender of many packets gets a fair share of an idle sweep",
+        SHARES,
+        "        if full and spare >= len(full):\n",
+        "        if False:\n",
+    ),
     # Parts of a hot packet
     Mutant(
         "in parts: what is taken elsewhere is not noted where the user begins",
@@ -523,7 +529,7 @@ MUTANTS = [
         "a number that is given back is lost",
         GRAB,
         "        desk.board.give_back(",
-        "        dict(a=",
+        "        (lambda *_, **__: None)(",
     ),
     Mutant(
         "a claim in flight is paid after its refund", GRAB, "RecordStatus.SHARE_REFUNDED", "None"

@@ -178,7 +178,7 @@ WRITES = {
     "PrizeFunction": {
         "AccountsTable": {"PutItem", "UpdateItem"},
         "PacketsTable": {"PutItem", "UpdateItem"},
-        "CampaignsTable": {"PutItem", "UpdateItem"},
+        "CampaignsTable": {"UpdateItem"},
     },
     "LotteryFunction": {"SharesTable": {"UpdateItem"}},
     "AdminFunction": {"AccountsTable": {"PutItem", "UpdateItem"}},

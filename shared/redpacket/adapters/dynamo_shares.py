@@ -212,14 +212,24 @@ class DynamoShares:
         )
 
     def _work(self, table: str, kind: str, until_ms: int, limit: int) -> list[dict[str, Any]]:
-        """Return the oldest rows of a work list, a fair share from each shard."""
-        rows: list[dict[str, Any]] = []
-        for shard in self._work_shards:
-            rows += self._dynamo.query_some(
+        """Return the oldest rows of a work list: a fair share from each shard, and what is left.
+
+        All due packets of one sender are in one shard.
+        """
+
+        def oldest(shard: int, count: int) -> list[dict[str, Any]]:
+            return self._dynamo.query_some(
                 table,
-                limit // len(self._work_shards),
+                count,
                 IndexName="by_work",
                 KeyConditionExpression="work_pk = :work AND work_at_ms <= :until_ms",
                 ExpressionAttributeValues=values(work=keys.work(kind, shard), until_ms=until_ms),
             )
-        return rows
+
+        fair = limit // len(self._work_shards)
+        found = {shard: oldest(shard, fair) for shard in self._work_shards}
+        full = [shard for shard, rows in found.items() if len(rows) == fair]
+        spare = limit - sum(len(rows) for rows in found.values())
+        if full and spare >= len(full):
+            found |= {shard: oldest(shard, fair + spare // len(full)) for shard in full}
+        return [row for rows in found.values() for row in rows]
