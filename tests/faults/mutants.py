@@ -276,6 +276,12 @@ MUTANTS = [
         f"self._dynamo.write(put(self._packets, row, {_ANYTHING}))",
     ),
     Mutant(
+        "a payout closes a packet before the sweep has told the cache",
+        CLOSE,
+        "if packet.status is PacketStatus.CLOSING:",
+        "if False:",
+    ),
+    Mutant(
         "a final page may change",
         PAGES,
         '{**key, "claims": _packed(page)})',

@@ -251,6 +251,32 @@ def test_a_claim_that_is_paid_meanwhile_does_not_hold_up_its_batch(town: Town) -
     assert balances == [share.amount_fen for share in shares]
 
 
+def test_a_packet_that_a_sweep_has_begun_to_close_is_left_to_it_and_the_cache_is_told(
+    town: Town,
+) -> None:
+    packet = town.send(count=2)
+    told = town.grab(packet, "ann")
+    before = town.memory.snapshot()
+    town.grab(packet, "bob")
+    town.pass_time(61_000)
+    assert town.expire().closed_count == 0
+    # It is emptied, and knows nothing of Ann.
+    town.memory.fail_over(before)
+    board = town.memory.boards[packet.packet_id]
+    board["users"].clear()
+    board["letter"] = "E"
+
+    town.settle()
+
+    assert _row(town, packet).status is PacketStatus.CLOSING
+    assert town.expire().closed_count == 1
+    assert town.grab(packet, "ann").share.share_no == told.share.share_no
+    town.pass_time(60_000)
+    town.repair()
+    town.settle()
+    assert town.packets.list_unsettled(town.clock.now_ms() + 10**9, 800) == []
+
+
 def _count_transactions(town: Town) -> list[int]:
     sizes: list[int] = []
     town.before_each_transaction(lambda operations: sizes.append(len(operations)))

@@ -29,6 +29,9 @@ def close_emptied(
     """Close a packet, or end its part that share *last_no* emptied; tell whether that is done."""
     if packet.status is PacketStatus.CLOSED:
         return True
+    if packet.status is PacketStatus.CLOSING:
+        # A sweep is at it, and tells the cache first: owners whom it forgot hear of their shares.
+        return False
     part = part_of_share(packet.packet_id, last_no)
     shares = packets.list_part_shares(packet.packet_id, part)
     end = end_part(packet, part, shares, packets=packets, pages=pages)
