@@ -934,7 +934,7 @@ MUTANTS = [
         'put(self._draws, {**winner, "draw_id": draw.draw_id}',
     ),
     _overwritten("a friend helps twice", "put(self._draws, given"),
-    _overwritten("a day has two seeds", "put(self._draws, made"),
+    _of_draws("all days have one seed", DRAWS, 'f"day {campaign_id} {day}"', 'f"{campaign_id}"'),
     _of_draws(
         "attempts that miss are not limited",
         DRAWS,
