@@ -610,7 +610,7 @@ def test_a_unit_that_went_back_to_the_operator_is_not_won(fair: Fair) -> None:
         88,
         NOW_MS,
     )
-    assert fair.ledger.refund(closing, [a_refund(packet, 1)], refund, NOW_MS)
+    assert fair.ledger.refund([([a_refund(packet, 1)], refund)], NOW_MS)
     late = fair.won(prize, 1)
 
     assert fair.record(late) is RecordDrawStatus.UNIT_REFUNDED

@@ -203,7 +203,7 @@ def _refund(books: Books, packet: Packet, *share_nos: int) -> bool:
         sum(share.amount_fen for share in shares),
         NOW_MS + 9000,
     )
-    return books.ledger.refund(packet, shares, transfer, NOW_MS + 9000)
+    return books.ledger.refund([(shares, transfer)], NOW_MS + 9000)
 
 
 def _row_of(books: Books, key: dict[str, str]) -> dict[str, Any]:

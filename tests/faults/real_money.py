@@ -15,6 +15,7 @@ from redpacket.domain.claim import Fate
 from redpacket.domain.errors import Busy, Unavailable
 from redpacket.domain.ledger import Transfer, TransferKind, escrow_account, user_account
 from redpacket.domain.packet import Packet
+from redpacket.adapters.threads import in_threads
 from redpacket.flows.expire_packets import expire_packets
 from redpacket.flows.send_packet import SendOrder
 from tests.faults.cloud import HOLD_MS, a_cloud
@@ -72,12 +73,14 @@ def _close(town: RealTown, crowd: Crowd, figures: Figures) -> None:
         while time.monotonic() < over_at:
             expire_packets(
                 packets=town.packets,
+                pages=town.pages,
                 board=town.board,
                 ledger=town.ledger,
                 clock=town.clock,
                 journal=town.journal,
                 grace_ms=GRACE_MS,
                 stop_at_ms=town.clock.now_ms() + 50_000,
+                in_parallel=in_threads,
             )
 
     def settle() -> None:
