@@ -72,9 +72,7 @@ class Till:
         packet = a_packet(100 * count, count, sender=Person(USER_ID.format(0)))
         account, total_fen = user_account(packet.sender.user_id), packet.terms.total_fen
         self.ledger.deposit(
-            Transfer(
-                packet.packet_id, TransferKind.DEPOSIT, DEPOSITS, account, total_fen, NOW_MS
-            ),
+            Transfer(packet.packet_id, TransferKind.DEPOSIT, DEPOSITS, account, total_fen, NOW_MS),
             Request("operator", packet.packet_id, "body"),
         )
         self.ledger.fund(packet, a_funding(packet), Request("s", packet.packet_id, "body"))

@@ -39,14 +39,14 @@ class Metered:
         for counter in (self.written, self.of_rows, self.read):
             counter.clear()
 
-    def get_item(self, **arguments: Any) -> Item:
+    def get_item(self, **arguments: Any) -> Item:  # noqa: ANN401 - boto3's
         """Count a read of one row."""
         answer = self.dynamo.get_item(**arguments)
         found = [answer["Item"]] if "Item" in answer else []
         self._count_read(arguments["TableName"], found, is_strong=arguments["ConsistentRead"])
         return answer
 
-    def batch_get_item(self, **arguments: Any) -> Item:
+    def batch_get_item(self, **arguments: Any) -> Item:  # noqa: ANN401 - boto3's
         """Count a read for each key, whether there is a row or not."""
         answer = self.dynamo.batch_get_item(**arguments)
         ((table, asked),) = arguments["RequestItems"].items()
@@ -55,23 +55,23 @@ class Metered:
             self._count_read(table, [row], is_strong=asked["ConsistentRead"])
         return answer
 
-    def query(self, **arguments: Any) -> Item:
+    def query(self, **arguments: Any) -> Item:  # noqa: ANN401 - boto3's
         """Count a read of all rows of the page together."""
         answer = self.dynamo.query(**arguments)
         is_strong = arguments.get("ConsistentRead", False)
         self._count_read(arguments["TableName"], answer["Items"], is_strong=is_strong)
         return answer
 
-    def put_item(self, **arguments: Any) -> None:
+    def put_item(self, **arguments: Any) -> None:  # noqa: ANN401 - boto3's
         """Count a write."""
         self._writing("put_item", [{"Put": arguments}], 1, **arguments)
 
-    def update_item(self, **arguments: Any) -> Item:
+    def update_item(self, **arguments: Any) -> Item:  # noqa: ANN401 - boto3's
         """Count a write."""
         answer: Item = self._writing("update_item", [{"Update": arguments}], 1, **arguments)
         return answer
 
-    def transact_write_items(self, **arguments: Any) -> None:
+    def transact_write_items(self, **arguments: Any) -> None:  # noqa: ANN401 - boto3's
         """Count each write twice."""
         operations = arguments["TransactItems"]
         self._writing("transact_write_items", operations, TRANSACTIONAL, **arguments)
