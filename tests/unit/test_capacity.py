@@ -6,6 +6,7 @@ import pytest
 
 from bench import capacity, report
 from bench.capacity import RUSHES, ledger
+from bench.deployment import template
 from redpacket.adapters.keys import WORK_SHARDS
 from redpacket.domain.packet import PARTS_MAX
 
@@ -48,7 +49,7 @@ def test_the_page_knows_how_many_packets_the_sweeps_close() -> None:
 
 def test_a_sweep_with_less_of_a_processor_closes_less(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = capacity.sweeps()
-    deployed = capacity.template()
+    deployed = template()
     deployed["Resources"]["ExpireFunction"]["Properties"]["MemorySize"] = 512
     monkeypatch.setattr(capacity, "template", lambda: deployed)
 

@@ -492,7 +492,11 @@ def test_a_claim_in_between_makes_each_packet_refund_by_itself(town: Town) -> No
     share = a_claim(second, 2, "ann")
     rival, _ = town.adapters(town.dynamo)
     town.pass_time(61_000)
-    town.before_first_transaction(lambda _operations: rival.record_claim(share))
+
+    def claim_share(_operations: list[object]) -> None:
+        rival.record_claim(share)
+
+    town.before_first_transaction(claim_share)
 
     report = town.expire()
 
