@@ -91,7 +91,9 @@ class Metered:
         return answer
 
     def _row(self, table: str, key: tuple[str, str]) -> Item:
-        return self.dynamo.tables.setdefault(table, {}).get(key, {})
+        rows = self.dynamo.tables.get(table)
+        row: Item = rows.get(key, {}) if rows else {}
+        return row
 
     def _count_read(self, table: str, rows: Sequence[Item], *, is_strong: bool) -> None:
         units = max(1, -(-sum(map(_row_bytes, rows)) // READ_UNIT_BYTES))

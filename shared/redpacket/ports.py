@@ -7,7 +7,7 @@ harmless.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     # Each flow and adapter imports this page; none needs the words of all the others.

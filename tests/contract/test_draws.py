@@ -601,7 +601,7 @@ def test_a_unit_that_went_back_to_the_operator_is_not_won(fair: Fair) -> None:
     ((packet_id, _),) = prize.packets
     packet = fair.packets.find_packet(packet_id)
     assert packet
-    closing = fair.packets.begin_close(packet, NOW_MS)
+    fair.packets.begin_close(packet, NOW_MS)
     refund = Transfer(
         f"refund:{packet_id}:1",
         TransferKind.REFUND,
