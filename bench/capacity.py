@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from math import ceil
 
 from bench import cost, counts
-from bench.deployment import indexes_of, template
+from bench.deployment import indexes_of, sweeps_of, template
 from local.places import ROOT
 from redpacket.adapters import keys
-from redpacket.domain.packet import PARTS_MAX
+from redpacket.adapters.threads import THREADS
+from redpacket.domain.packet import PARTS_MAX, SMALL_MAX
 from redpacket.flows.expire_packets import PACKETS_PER_SWEEP
 
 PAGE = ROOT / "docs" / "capacity.md"
@@ -21,17 +22,29 @@ BEGIN, END = "<!-- sizes:begin -->", "<!-- sizes:end -->"
 
 # Planning figures, on the safe side of what was measured; docs/capacity.md says of each from where.
 GRAB_S = 0.015
-PAYOUT_S = 0.15
+PAYOUT_S = 0.4
 LOSER_CPU_S = 20e-6
 WINNER_CPU_S = 60e-6
 CACHE_LOAD = 0.5
 """How busy a shard may be: the other half is for a failover and for what was not foreseen."""
+
+SWEEP_CPU_S = 0.025
+"""Of a packet that a sweep refunds and closes; bench-sweep measured less."""
+SWEEP_CALLS = 7.0
+CALL_S = 0.02
+"""A packet's calls of DynamoDB and the cache, one after the other, on the safe side."""
+SWEEP_RESERVE_S = 8
+"""What edge/wiring.py leaves for the last chunk."""
+DUE = 100_000
+"""Packets that are not emptied and expire in one minute."""
 
 # AWS' own limits; docs/capacity.md names their pages.
 PARTITION_WRITE_UNITS = 1_000
 REQUESTS_PER_CONCURRENCY = 10
 SCALING_RPS = 10_000
 SCALING_S = 10
+PROCESSOR_MB = 1_769
+"""A function of so much memory has one whole processor, and Python uses no second one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,38 +78,50 @@ class Ledger:
     """What claims cost DynamoDB, and how fast payouts are, by the code and the template."""
 
     fates: float
-    packets: float
+    settled_fates: float
+    shares: float
     accounts: float
-    escrow: float
+    sums: float
     payouts_per_s: float
 
     @property
     def claims_per_partition(self) -> float:
-        """Claims a second that the partition of a part's fates bears."""
+        """Claims a second that one partition of fates bears."""
         return PARTITION_WRITE_UNITS / self.fates
 
     @property
+    def settled_per_partition(self) -> float:
+        """Claims a second that are claimed and settled in one partition of fates."""
+        return PARTITION_WRITE_UNITS / (self.fates + self.settled_fates)
+
+    @property
     def settled_per_packet(self) -> float:
-        """Claims a second that can be settled of one packet: its escrow's book is one partition."""
-        return PARTITION_WRITE_UNITS / self.escrow
+        """Claims a second that the kept sums of one large packet bear."""
+        return PARTITION_WRITE_UNITS / self.sums
 
 
 def ledger() -> Ledger:
-    """Count write units a claim, in the operations that the adapters make."""
-    size = 20
-    resources = template()["Resources"]
+    """Count write units a claim, in what the flows ask."""
     indexes = indexes_of(template())
-    claiming, settling = counts.count_operations(size, None)
-    packets = counts.units(counts.on_table("packets", claiming + settling), indexes)
-    payouts = resources["PayoutFunction"]["Properties"]["Events"]["Claims"]
-    batches = payouts["Properties"]["ScalingConfig"]["MaximumConcurrency"]
+    till = counts.Till(indexes)
+    size = 2 * SMALL_MAX
+    packet = till.send(size)
+    # But for the last one, whose settlement is the packet's end.
+    shares = till.claim(packet, range(1, size))
+    count, of_rows, written = len(shares), till.meter.of_rows, till.meter.written
+    claimed_fates = of_rows["shares"] / count
+    till.settle([share.ref for share in shares])
+    function = template()["Resources"]["PayoutFunction"]["Properties"]
+    payouts = function["Events"]["Claims"]["Properties"]
+    batches, batch = payouts["ScalingConfig"]["MaximumConcurrency"], payouts["BatchSize"]
     return Ledger(
-        fates=counts.units(counts.in_partition("packet#", claiming), {}) / size,
-        packets=packets / size,
-        # Alone: those of small packets share no escrow with the others of their batch.
-        accounts=counts.units(counts.on_table("accounts", counts.count_operations(1, None)[1]), {}),
-        escrow=counts.units(counts.in_partition("escrow:", settling), {}) / size,
-        payouts_per_s=batches * payouts["Properties"]["BatchSize"] / PAYOUT_S,
+        fates=claimed_fates,
+        settled_fates=of_rows["shares"] / count - claimed_fates,
+        shares=written["shares"] / count,
+        accounts=written["accounts"] / count,
+        # An invocation adds its batch to them, by itself.
+        sums=1 / batch,
+        payouts_per_s=batches * batch / PAYOUT_S,
     )
 
 
@@ -107,9 +132,9 @@ def shards(rush: Rush) -> int:
     return ceil(busy / CACHE_LOAD)
 
 
-def parts(rush: Rush, ledger: Ledger) -> int:
-    """Return how many parts each packet needs for its claims."""
-    return ceil(rush.claims_per_s / rush.packets / ledger.claims_per_partition)
+def partitions(rush: Rush, ledger: Ledger) -> int:
+    """Return how many partitions of fates each packet needs for its claims and payouts."""
+    return ceil(rush.claims_per_s / rush.packets / ledger.settled_per_partition)
 
 
 def scaling_s(rush: Rush) -> float:
@@ -127,15 +152,39 @@ def settling_s(rush: Rush, ledger: Ledger) -> float:
     return rush.shares / min(ledger.payouts_per_s, rush.packets * ledger.settled_per_packet)
 
 
-def closing_minutes(rush: Rush) -> int:
-    """Return how many minutes the sweeps take to close all packets."""
-    return ceil(rush.packets / closed_per_minute())
+@dataclass(frozen=True, slots=True)
+class Sweeps:
+    """How fast the sweeps of the template close packets that are not emptied."""
+
+    side_by_side: int
+    packets_per_s: float
+    window_s: float
+
+    @property
+    def packets_per_minute(self) -> int:
+        """Return how many packets all sweeps of a minute close."""
+        each = min(PACKETS_PER_SWEEP, int(self.packets_per_s * self.window_s))
+        return self.side_by_side * each
 
 
-def closed_per_minute() -> int:
-    """Return how many packets the sweeps close that the template starts every minute."""
-    rule = template()["Resources"]["ExpireFunctionEveryMinute"]
-    return PACKETS_PER_SWEEP * len(rule["Properties"]["Targets"])
+def sweeps() -> Sweeps:
+    """Reckon with the processor that a sweep has, and with the calls that it waits for."""
+    deployed = template()
+    function = deployed["Resources"]["ExpireFunction"]["Properties"]
+    memory_mb = function.get("MemorySize", deployed["Globals"]["Function"]["MemorySize"])
+    by_processor = min(1.0, memory_mb / PROCESSOR_MB) / SWEEP_CPU_S
+    by_waiting = THREADS / (SWEEP_CALLS * CALL_S)
+    grace_s = deployed["Parameters"]["CloseGraceSeconds"]["Default"]
+    return Sweeps(
+        side_by_side=sweeps_of(deployed),
+        packets_per_s=min(by_processor, by_waiting),
+        window_s=function["Timeout"] - grace_s - SWEEP_RESERVE_S,
+    )
+
+
+def closing_minutes(packets: int) -> int:
+    """Return how many minutes the sweeps take to close packets that are due at one time."""
+    return ceil(packets / sweeps().packets_per_minute)
 
 
 def usd(rush: Rush) -> float:
@@ -160,14 +209,14 @@ def table(rushes: Sequence[Rush] = RUSHES) -> str:
         ("Lambda: seconds to get there unprepared", "10 s for 10,000 grabs more", scaling_s),
         ("Cache: shards", "(losers x 20 us + winners x 60 us) / 50%", shards),
         (
-            f"Parts a packet, at most {PARTS_MAX}",
-            f"claims of one packet / {found.claims_per_partition:,.0f}",
-            lambda rush: parts(rush, found),
+            f"Partitions of fates a packet, at most {PARTS_MAX}",
+            f"claims of one packet / {found.settled_per_partition:,.0f}",
+            lambda rush: partitions(rush, found),
         ),
         (
-            "PacketsTable: write units a second",
-            f"claims x {found.packets:g}",
-            lambda rush: rush.claims_per_s * found.packets,
+            "SharesTable: write units a second",
+            f"claims x {found.shares:g}",
+            lambda rush: rush.claims_per_s * found.shares,
         ),
         (
             "AccountsTable: write units a second, to keep up",
@@ -185,9 +234,9 @@ def table(rushes: Sequence[Rush] = RUSHES) -> str:
             lambda rush: settling_s(rush, found),
         ),
         (
-            "Minutes to close its packets, at best",
-            f"packets / {closed_per_minute():,}",
-            closing_minutes,
+            "Minutes to close its packets, if none were emptied",
+            f"packets / {sweeps().packets_per_minute:,}",
+            lambda rush: closing_minutes(rush.packets),
         ),
         ("USD of the rush", "`make cost`", usd),
     ]

@@ -2,8 +2,9 @@
 
 make cost
 
-Write units are counted in the operations that the adapters really make, bytes of logs in the lines
-that the template asks for. The prices and the crowd are in bench/prices.toml.
+Units of DynamoDB are counted in what the flows really ask (bench/counts.py), without receipts;
+bytes of logs in the lines that the template asks for. Prices and the crowd are in
+bench/prices.toml.
 """
 
 from __future__ import annotations
@@ -14,15 +15,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bench.counts import Claims, count_claims, record_read_units
+from bench.counts import Claims, count_claims, record_reads
 from bench.deployment import (
     Deployment,
+    Standing,
     deployment_of,
     indexes_of,
+    standing_of,
     template,
 )
 from local.places import ROOT
-from redpacket.flows.settle_claims import CLAIMS_PER_TRANSACTION
+from redpacket.adapters.keys import WORK_SHARDS
 
 PRICES = ROOT / "bench" / "prices.toml"
 FIGURES = ROOT / "docs" / "performance.json"
@@ -31,15 +34,32 @@ MILLION = 1_000_000
 MESSAGES_PER_RECEIVE = 10
 """Lambda's poller receives and deletes ten messages in one request, where there are as many."""
 
+HOURS = 730
+MINUTES = 60 * HOURS
+"""Of a month."""
+
+WORK_LISTS = 3
+POLL_S = 20
+"""Lambda's poller asks an empty queue so often."""
+KEY_KEPT_S = 300
+"""DynamoDB asks KMS for a table's key so often, for each function that uses it."""
+SWEEP_LOG_BYTES = 900
+"""Lambda's own lines and the one of what was done."""
+
+TARGETS = {
+    "usd_per_million_grabs": 2.4,
+    "usd_with_10_polls": 16.0,
+    "usd_with_page_polls": 8.0,
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How long the functions take, and how many claims a transaction settles."""
+    """How long the functions take."""
 
     grab_ms: float
     payout_ms: float
     record_ms: float
-    claims_per_transaction: float
 
 
 Bill = dict[str, float]
@@ -53,44 +73,85 @@ def main() -> None:
     flow = _measured_flow()
     pace = pace_of(flow, book["assumed"])
     crowd = book["crowd"]
-    claims = count_claims(indexes_of(template()), pace.claims_per_transaction)
-
+    claims, with_receipts = (
+        count_claims(indexes_of(template()), crowd["shares_per_packet"], has_receipts=has_receipts)
+        for has_receipts in (False, True)
+    )
     grabs = grabs_bill(book, deployment, pace, claims, crowd["winners_share"])
-    poll = total(poll_bill(book, deployment, pace))
-    per_million = total(grabs)
-    asked = crowd["polls_per_grab"]
-    with_polls = per_million + asked * poll
-    with_cached = per_million + asked * (1 - crowd["polls_cached_share"]) * poll
-    campaign = campaign_usd(book, deployment, pace)
-
+    receipts = total(grabs_bill(book, deployment, pace, with_receipts, crowd["winners_share"]))
+    feed, direct = feed_bill(book, deployment, pace), poll_bill(book, deployment, pace)
+    alone, asked = total(grabs), crowd["polls_per_grab"]
+    page_polls = crowd["page_polls_per_grab"]
+    with_polls, with_direct_polls = alone + asked * total(feed), alone + asked * total(direct)
+    with_page_polls = alone + page_polls * total(feed)
+    idle = {
+        stage: idle_bill(book, standing_of(template(), is_prod=stage == "prod"))
+        for stage in ("dev", "prod")
+    }
+    answer: dict[str, Any] = {
+        "usd_per_million_grabs": alone,
+        "usd_with_10_polls": with_polls,
+        "usd_with_page_polls": with_page_polls,
+        "usd_per_million_grabs_with_polls": with_direct_polls,
+        "usd_per_million_grabs_with_cached_polls": with_polls,
+        "usd_with_receipts": receipts,
+        "usd_per_million_feed_polls": total(feed),
+        "usd_per_campaign": campaign_usd(book, deployment, pace),
+        "write_units_per_claim": claims.write_units(crowd["shares_per_packet"]),
+        "idle_usd_per_month": total(idle["dev"]),
+        "idle_usd_per_month_prod": total(idle["prod"]),
+        "by_service": grabs,
+    }
     is_measured = pace.grab_ms < book["assumed"]["grab_ms"]
     whence = "the median of bench-flow, which has more in it" if is_measured else "assumed"
     print(f"List prices of {book['region']}, {book['as_of']}.")
     print(f"A grab takes {pace.grab_ms:g} ms ({whence}).")
     print(
-        f"A claim costs {claims.claim_write_units:g} write units, and {claims.settle_write_units:g}"
-        f" to settle; a request writes {deployment.grab_log_bytes} bytes of logs."
+        f"A claim costs {claims.claim_write_units:g} write units, {claims.settle_write_units:g} to"
+        f" settle, and {claims.end_write_units:g} for the end of its packet;"
+        f" a receipt {with_receipts.settle_write_units - claims.settle_write_units:g} more."
+        f" A request writes {deployment.grab_log_bytes} bytes of logs."
     )
-    print(f"\nUSD per million grabs, {crowd['winners_share']:.0%} of them winners")
-    for service, usd in grabs.items():
-        print(f"  {service:10} {usd:7.3f}")
-    print(f"  {'together':10} {per_million:7.3f}")
+    _print(f"USD per million grabs, {crowd['winners_share']:.0%} of them winners", grabs)
     for share in (0.01, 0.05, 0.1, 0.5):
         usd = total(grabs_bill(book, deployment, pace, claims, share))
         print(f"  with {share:4.0%} winners {usd:7.3f}")
-    print(f"\nWith {asked} polls of the record page per grab    {with_polls:7.3f}")
-    print(f"with {crowd['polls_cached_share']:.0%} of them answered by a cache {with_cached:7.3f}")
-    print("  (without what the cache itself costs)")
+    print(f"  with receipts     {receipts:7.3f}")
+    print(f"  through the page's origin, at CloudFront, {_at_the_edge(book):.3f} more")
+    _print("USD per million polls of the feed, which an edge answers", feed)
+    _print("USD per million polls of the record page", direct)
+    print()
+    for says, usd in (
+        (f"With {asked} polls of the feed per grab", with_polls),
+        (f"with the {page_polls} polls that the page makes", with_page_polls),
+        (f"with {asked} polls of the record page per grab", with_direct_polls),
+    ):
+        print(f"{says:42} {usd:7.3f}")
     rain = book["campaign"]
-    print(f"\nA rain of {rain['users']:,} users, {rain['shares']:,} shares    {campaign:9.2f}")
-    answer = {
-        "usd_per_million_grabs": round(per_million, 3),
-        "by_service": {service: round(usd, 3) for service, usd in grabs.items()},
-        "usd_per_million_grabs_with_polls": round(with_polls, 3),
-        "usd_per_million_grabs_with_cached_polls": round(with_cached, 3),
-        "usd_per_campaign": round(campaign, 2),
-    }
-    print(json.dumps(answer))
+    print(
+        f"\nA rain of {rain['users']:,} users, {rain['shares']:,} shares"
+        f"    {answer['usd_per_campaign']:9.2f}"
+    )
+    for stage, bill in idle.items():
+        _print(f"USD a month of a stack that nothing uses, {stage}", bill)
+    for key, target in TARGETS.items():
+        missed = answer[key] - target
+        how = "missed by" if missed > 0 else "less by"
+        print(f"{key}: target {target}, {how} {abs(missed):.2f}")
+    print(json.dumps(_rounded(answer)))
+
+
+def _print(says: str, bill: Bill) -> None:
+    print(f"\n{says}")
+    for service, usd in bill.items():
+        print(f"  {service:12} {usd:7.3f}")
+    print(f"  {'together':12} {total(bill):7.3f}")
+
+
+def _rounded(value: Any) -> Any:  # noqa: ANN401 - figures, or figures by name
+    if isinstance(value, Mapping):
+        return {name: _rounded(each) for name, each in value.items()}
+    return round(value, 3)
 
 
 def total(bill: Bill) -> float:
@@ -109,7 +170,9 @@ def grabs_bill(
     usd, payouts = book["usd"], winners_share / deployment.batch_size
     gb_s = deployment.grab_gb * pace.grab_ms / 1000
     gb_s += payouts * deployment.payout_gb * pace.payout_ms / 1000
-    write_units = winners_share * (claims.claim_write_units + claims.settle_write_units)
+    shares_per_packet = book["crowd"]["shares_per_packet"]
+    write_units = winners_share * claims.write_units(shares_per_packet)
+    read_units = winners_share * claims.read_units(shares_per_packet)
     # One request sends a claim; receiving and deleting are shared.
     queue_requests = winners_share * (1 + 2 / MESSAGES_PER_RECEIVE)
     return {
@@ -118,7 +181,7 @@ def grabs_bill(
         + MILLION * gb_s * usd[f"lambda_{deployment.architecture}_per_gb_s"],
         "logs": MILLION * deployment.grab_log_bytes / 1e9 * usd["logs_per_gb"],
         "dynamodb": write_units * usd["dynamodb_per_million_write_units"]
-        + winners_share * claims.settle_read_units * usd["dynamodb_per_million_read_units"],
+        + read_units * usd["dynamodb_per_million_read_units"],
         "sqs": queue_requests * usd["sqs_per_million_requests"],
         # Everybody reads once; a winner's script costs as much as some simple commands.
         "cache": (1 + winners_share * book["assumed"]["script_units"])
@@ -135,8 +198,55 @@ def poll_bill(book: Mapping[str, Any], deployment: Deployment, pace: Pace) -> Bi
         "lambda": usd["lambda_per_million_requests"]
         + MILLION * gb_s * usd[f"lambda_{deployment.architecture}_per_gb_s"],
         "logs": MILLION * deployment.record_log_bytes / 1e9 * usd["logs_per_gb"],
-        "dynamodb": record_read_units(book["crowd"]["shares_per_packet"])
-        * usd["dynamodb_per_million_read_units"],
+        "dynamodb": _record_units(book) * usd["dynamodb_per_million_read_units"],
+    }
+
+
+def _record_units(book: Mapping[str, Any]) -> float:
+    """Return what a record page reads of a packet half of which is claimed."""
+    count = book["crowd"]["shares_per_packet"]
+    return record_reads(indexes_of(template()), count, count // 2).together
+
+
+def feed_bill(book: Mapping[str, Any], deployment: Deployment, pace: Pace) -> Bill:
+    """Return the price of a million polls of the feed, behind CloudFront."""
+    usd, crowd, assumed = book["usd"], book["crowd"], book["assumed"]
+    # Each edge asks once a second, however many poll; those who poll are a packet's grabbers.
+    grabs_per_packet = crowd["shares_per_packet"] / crowd["winners_share"]
+    fetches = min(1.0, crowd["edges_per_packet"] * crowd["poll_every_s"] / grabs_per_packet)
+    fetched = poll_bill(book, deployment, pace)
+    fetched["dynamodb"] = assumed["feed_read_units"] * usd["dynamodb_per_million_read_units"]
+    return {
+        "cloudfront": usd["cloudfront_per_million_requests"],
+        "transfer": MILLION * assumed["feed_bytes"] / 1e9 * usd["cloudfront_per_gb"],
+        **{service: fetches * price for service, price in fetched.items()},
+    }
+
+
+def _at_the_edge(book: Mapping[str, Any]) -> float:
+    """Return what a million requests cost that only pass through CloudFront."""
+    return float(book["usd"]["cloudfront_per_million_requests"])
+
+
+def idle_bill(book: Mapping[str, Any], standing: Standing) -> Bill:
+    """Return the price of a month of a stack that nothing uses."""
+    usd, assumed = book["usd"], book["assumed"]
+    sweeps = standing.sweeps * MINUTES
+    gb_s = sweeps * standing.sweep_gb * assumed["sweep_ms"] / 1000
+    read_units = WORK_LISTS * WORK_SHARDS / 2 * MINUTES
+    received = standing.queue_pollers * HOURS * 3600 / POLL_S
+    keys_asked = standing.encrypted_tables * HOURS * 3600 / KEY_KEPT_S
+    return {
+        "endpoints": standing.endpoint_zones * HOURS * usd["privatelink_per_hour"],
+        "cache": standing.cache_nodes * HOURS * usd["cache_small_per_hour"],
+        "alarms": standing.alarms * usd["alarms_per_month"],
+        "secrets": standing.secrets * usd["secrets_per_month"],
+        "kms": keys_asked / MILLION * usd["kms_per_million_requests"],
+        "sweeps": sweeps / MILLION * usd["lambda_per_million_requests"]
+        + gb_s * usd["lambda_arm64_per_gb_s"]
+        + read_units / MILLION * usd["dynamodb_per_million_read_units"],
+        "sqs": received / MILLION * usd["sqs_per_million_requests"],
+        "logs": sweeps * SWEEP_LOG_BYTES / 1e9 * usd["logs_per_gb"],
     }
 
 
@@ -144,7 +254,7 @@ def usd_of(grabs: int, claims: int) -> float:
     """Return the price of so many grabs, by the prices and the template as they are."""
     book = tomllib.loads(PRICES.read_text(encoding="utf-8"))
     pace = pace_of(_measured_flow(), book["assumed"])
-    counted = count_claims(indexes_of(template()), pace.claims_per_transaction)
+    counted = count_claims(indexes_of(template()))
     bill = grabs_bill(book, deployment_of(template()), pace, counted, claims / grabs)
     return grabs * total(bill) / MILLION
 
@@ -153,9 +263,9 @@ def campaign_usd(book: Mapping[str, Any], deployment: Deployment, pace: Pace) ->
     """Return the price of a packet rain, where every claim counts against a quota, too."""
     rain = book["campaign"]
     grabs = rain["users"] * rain["grabs_per_user"]
-    claims = count_claims(indexes_of(template()), pace.claims_per_transaction, has_quota=True)
+    claims = count_claims(indexes_of(template()), has_quota=True)
     grabbing = total(grabs_bill(book, deployment, pace, claims, rain["shares"] / grabs))
-    polling = total(poll_bill(book, deployment, pace))
+    polling = total(feed_bill(book, deployment, pace))
     polls = rain["users"] * rain["polls_per_user"]
     return float(grabs * grabbing + polls * polling) / MILLION
 
@@ -166,12 +276,10 @@ def pace_of(flow: Mapping[str, float], assumed: Mapping[str, float]) -> Pace:
     A grab there shares a machine with the gateway, the emulator and other callers, so its median is
     only a bound from above.
     """
-    transactions = flow.get("transactions_per_claim") or 1 / CLAIMS_PER_TRANSACTION
     return Pace(
         grab_ms=min(flow.get("p50_ms") or assumed["grab_ms"], assumed["grab_ms"]),
         payout_ms=assumed["payout_ms"],
         record_ms=assumed["record_ms"],
-        claims_per_transaction=1 / transactions,
     )
 
 

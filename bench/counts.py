@@ -1,157 +1,190 @@
-"""What a claim writes: counted in the operations that the adapters really make."""
+"""What a claim writes and a page reads: counted by asking the real flows for them, in memory."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from redpacket.adapters import items
-from redpacket.adapters.dynamo import Dynamo, Operation, Row
+from bench.meter import Indexes, Metered
+from redpacket.adapters.dynamo import Dynamo
 from redpacket.adapters.dynamo_ledger import DynamoLedger
 from redpacket.adapters.dynamo_packets import DynamoPackets
-from redpacket.domain.claim import Quota, ShareFate
-from redpacket.domain.ledger import Transfer, TransferKind, escrow_account, user_account
-from redpacket.flows.settle_claims import CLAIMS_PER_TRANSACTION
-from tests.builders import NOW_MS, a_claim, a_packet
-
-WRITE_UNIT_BYTES = 1_024
-READ_UNIT_BYTES = 4_096
-TRANSACTIONAL = 2
-"""A write in a transaction is charged twice: DynamoDB prepares it, then makes it."""
+from redpacket.adapters.dynamo_pages import DynamoPages
+from redpacket.adapters.dynamo_profiles import DynamoProfiles
+from redpacket.domain.claim import Quota, ShareFate, ShareRef
+from redpacket.domain.ledger import DEPOSITS, Transfer, TransferKind, user_account
+from redpacket.domain.packet import Packet, Person
+from redpacket.flows.read_records import read_record
+from redpacket.flows.settle_claims import settle_claims
+from redpacket.ports import Request
+from tests.builders import NOW_MS, a_claim, a_funding, a_packet
+from tests.fakes import FakeClock, FakeDynamo, FakeJournal, FakeQueue
+from tests.town import one_by_one
 
 USER_ID = "5f0c8f5e-{:04d}-4b1e-9a53-0c4a3d2f1b6a"
 """As long as the subjects of Cognito and most other issuers."""
 
+PAGE = 50
+"""Claims of a record page."""
+
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """What DynamoDB is asked for one claim: to make it durable, and to settle it."""
+    """What DynamoDB is asked for one claim: to make it durable, and to settle it.
+
+    *end_write_units* are for the end of an emptied packet, once.
+    """
 
     claim_write_units: float
     settle_write_units: float
     settle_read_units: float
+    end_write_units: float = 0.0
+    end_read_units: float = 0.0
+
+    def write_units(self, shares_per_packet: float) -> float:
+        """Return the write units of a claim, all in all."""
+        return (
+            self.claim_write_units
+            + self.settle_write_units
+            + self.end_write_units / shares_per_packet
+        )
+
+    def read_units(self, shares_per_packet: float) -> float:
+        """Return the read units of settling a claim."""
+        return self.settle_read_units + self.end_read_units / shares_per_packet
 
 
-class _Recorder(Dynamo):
-    """Takes transactions down instead of sending them."""
+class Till:
+    """A ledger in memory whose units are counted."""
 
-    def __init__(self) -> None:
-        super().__init__(connect=lambda: None)
-        self.operations: list[Operation] = []
+    def __init__(self, indexes: Indexes, *, has_receipts: bool = False) -> None:
+        self.meter = Metered(FakeDynamo(), indexes)
+        dynamo = Dynamo(lambda: self.meter)
+        self.packets = DynamoPackets(dynamo, "packets", "shares", "quotas")
+        self.pages = DynamoPages(dynamo, "packets")
+        self.profiles = DynamoProfiles(dynamo, "profiles")
+        self.ledger = DynamoLedger(
+            dynamo, "accounts", "packets", "shares", has_receipts=has_receipts
+        )
 
-    def transact(self, operations: Sequence[Operation]) -> None:
-        self.operations += operations
+    def send(self, count: int) -> Packet:
+        """Fund a packet of *count* shares, and count from there."""
+        packet = a_packet(100 * count, count, sender=Person(USER_ID.format(0)))
+        account, total_fen = user_account(packet.sender.user_id), packet.terms.total_fen
+        self.ledger.deposit(
+            Transfer(packet.packet_id, TransferKind.DEPOSIT, DEPOSITS, account, total_fen, NOW_MS),
+            Request("operator", packet.packet_id, "body"),
+        )
+        self.ledger.fund(packet, a_funding(packet), Request("s", packet.packet_id, "body"))
+        self.packets.mark_loaded(packet)
+        self.meter.reset()
+        return packet
+
+    def claim(
+        self, packet: Packet, numbers: Sequence[int], quota: Quota | None = None
+    ) -> list[ShareFate]:
+        """Make claims durable."""
+        shares = [
+            replace(
+                a_claim(packet, number, USER_ID.format(number)),
+                is_last=number == packet.terms.count,
+            )
+            for number in numbers
+        ]
+        for share in shares:
+            self.packets.record_claim(share, quota)
+        return shares
+
+    def settle(self, refs: Sequence[ShareRef]) -> None:
+        """Settle claims as one invocation of the payout function."""
+        unpaid = settle_claims(
+            refs,
+            ledger=self.ledger,
+            packets=self.packets,
+            pages=self.pages,
+            payouts=FakeQueue(),
+            clock=FakeClock(),
+            journal=FakeJournal(),
+            in_parallel=one_by_one,
+        )
+        assert not unpaid
+
+    def written(self) -> float:
+        """Return the write units since the last count."""
+        units = self.meter.written.total()
+        self.meter.written.clear()
+        return units
+
+    def read(self) -> float:
+        """Return the read units since the last count."""
+        units = self.meter.read.total()
+        self.meter.read.clear()
+        return units
 
 
 def count_claims(
-    indexes: Mapping[str, Sequence[str]], claims_per_transaction: float, *, has_quota: bool = False
+    indexes: Indexes,
+    shares_per_packet: int = 10,
+    *,
+    has_quota: bool = False,
+    has_receipts: bool = False,
 ) -> Claims:
-    """Count what DynamoDB is asked, by having the adapters ask a recorder.
-
-    What one transaction does once (the escrow, the reads of packet and escrow) is shared by its
-    claims.
-    """
-    quota = Quota("rain", 9) if has_quota else None
-    claim = count_operations(1, quota)[0]
-    # Of two claims only the escrow's row is shared.
-    alone, pair = (units(count_operations(size, None)[1], indexes) for size in (1, 2))
-    each = pair - alone
-    shared = alone - each
+    """Count what DynamoDB is asked for the claims of an emptied packet, and for its end."""
+    till = Till(indexes, has_receipts=has_receipts)
+    packet = till.send(shares_per_packet)
+    shares = till.claim(
+        packet, range(1, shares_per_packet + 1), Quota("rain", 9) if has_quota else None
+    )
+    claiming = till.written()
+    till.read()
+    others, last = shares[:-1], shares[-1]
+    till.settle([share.ref for share in others])
+    each, read_each = till.written() / len(others), till.read() / len(others)
+    till.settle([last.ref])
     return Claims(
-        claim_write_units=units(claim, indexes),
-        settle_write_units=each + shared / claims_per_transaction,
-        # The fate is read by itself; packet and escrow once for all.
-        settle_read_units=1 + 2 / claims_per_transaction,
+        claim_write_units=claiming / len(shares),
+        settle_write_units=each,
+        settle_read_units=read_each,
+        end_write_units=till.written() - each,
+        end_read_units=till.read() - read_each,
     )
 
 
-def count_operations(size: int, quota: Quota | None) -> tuple[list[Operation], list[Operation]]:
-    """Return the operations that claim *size* shares of one packet, and that settle them."""
-    packet = a_packet(total_fen=100 * CLAIMS_PER_TRANSACTION, count=CLAIMS_PER_TRANSACTION)
-    shares = [a_claim(packet, number, USER_ID.format(number)) for number in range(1, size + 1)]
-    claiming, settling = _Recorder(), _Recorder()
-    packets = DynamoPackets(claiming, "packets", "quotas")
-    for share in shares:
-        packets.record_claim(share, quota)
-    settlements = [(share, _settlement(share)) for share in shares]
-    DynamoLedger(settling, "accounts", "packets").settle(settlements, NOW_MS)
-    return claiming.operations, settling.operations
+def hot_row_units(indexes: Indexes, count: int = 200) -> float:
+    """Return the write units a claim of what all claims of one packet share while they settle."""
+    till = Till(indexes)
+    packet = till.send(count)
+    shares = till.claim(packet, range(1, count))
+    till.meter.reset()
+    till.settle([share.ref for share in shares])
+    return till.meter.of_rows["settled"] / len(shares)
 
 
-def units(operations: Iterable[Operation], indexes: Mapping[str, Sequence[str]]) -> float:
-    """Return the write units of a transaction, with those of the *indexes* that it touches."""
-    return sum(_operation_units(operation, indexes) for operation in operations)
+@dataclass(frozen=True, slots=True)
+class RecordReads:
+    """Read units of a record page, with those of the profiles that it shows."""
+
+    page: float
+    profiles: float
+
+    @property
+    def together(self) -> float:
+        """What a page reads whose process remembers no profile."""
+        return self.page + self.profiles
 
 
-def on_table(table: str, operations: Iterable[Operation]) -> list[Operation]:
-    """Return those of the *operations* that write to a table."""
-    return [
-        operation
-        for operation in operations
-        if any(arguments["TableName"] == table for arguments in operation.values())
-    ]
-
-
-def in_partition(start: str, operations: Iterable[Operation]) -> list[Operation]:
-    """Return those of the *operations* whose partition key begins so."""
-    return [operation for operation in operations if _partition(operation).startswith(start)]
-
-
-def _partition(operation: Operation) -> str:
-    ((_, arguments),) = operation.items()
-    key = arguments.get("Item") or arguments["Key"]
-    return str(key["pk"]["S"])
-
-
-def _operation_units(operation: Operation, indexes: Mapping[str, Sequence[str]]) -> int:
-    ((verb, arguments),) = operation.items()
-    if verb == "Put":
-        item = arguments["Item"]
-        size = sum(len(name) + _value_bytes(value) for name, value in item.items())
-        row = TRANSACTIONAL * -(-size // WRITE_UNIT_BYTES)
-        return row + sum(all(name in item for name in names) for names in indexes.values())
-    # No row that is changed comes near 1 KB. An index forgets a row by one write, and moves it by
-    # two.
-    kept, _, removed = arguments.get("UpdateExpression", "").partition("REMOVE")
-    moves = sum(_names_any(kept, names) for names in indexes.values())
-    leaves = sum(_names_any(removed, names) for names in indexes.values())
-    return TRANSACTIONAL + 2 * moves + leaves
-
-
-def _names_any(expression: str, names: Sequence[str]) -> bool:
-    return any(re.search(rf"\b{name}\b", expression) for name in names)
-
-
-def _value_bytes(value: Mapping[str, Any]) -> int:
-    ((letter, content),) = value.items()
-    # A number takes about a byte for two digits, and never more than its text.
-    return 1 if letter == "BOOL" else len(str(content).encode())
-
-
-def record_read_units(share_count: int) -> float:
-    """Return the read units of a record page of *share_count* claims."""
-    packet = a_packet(count=max(10, share_count))
-    fates = (
-        a_claim(packet, number, USER_ID.format(number)) for number in range(1, share_count + 1)
+def record_reads(
+    indexes: Indexes, count: int, claimed: int, viewer: Person | None = None
+) -> RecordReads:
+    """Count what a record page reads of a packet of *count* shares; all claimed closes it."""
+    till = Till(indexes)
+    packet = till.send(count)
+    shares = till.claim(packet, range(1, claimed + 1))
+    till.settle([share.ref for share in shares])
+    till.read()
+    record = read_record(
+        packet.packet_id, viewer, after_no=0, limit=PAGE, packets=till.packets, pages=till.pages
     )
-    size = sum(_row_bytes(items.share_row(fate)) for fate in fates)
-    profile_units = 0.5  # read weakly, one row a taker
-    return 1 + -(-size // READ_UNIT_BYTES) + profile_units * share_count
-
-
-def _row_bytes(row: Row) -> int:
-    return sum(len(name) + len(str(value).encode()) for name, value in row.items())
-
-
-def _settlement(share: ShareFate) -> Transfer:
-    assert share.taker is not None
-    return Transfer(
-        transfer_id=f"settle:{share.packet_id}:{share.share_no}",
-        kind=TransferKind.SETTLE,
-        debit=escrow_account(share.packet_id),
-        credit=user_account(share.taker.user_id),
-        amount_fen=share.amount_fen,
-        at_ms=NOW_MS,
-    )
+    page = till.read()
+    till.profiles.list_profiles([claim.taker.user_id for claim in record.claims if claim.taker])
+    return RecordReads(page, till.read())

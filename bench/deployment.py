@@ -112,9 +112,71 @@ def log_bytes(access: str, system_level: str) -> int:
     return sum(len(line.encode()) + LOG_EVENT_BYTES for line in lines)
 
 
-def indexes_of(template: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the key attributes of each index of PacketsTable."""
-    found = template["Resources"]["PacketsTable"]["Properties"]["GlobalSecondaryIndexes"]
+TABLES = {
+    "accounts": "AccountsTable",
+    "packets": "PacketsTable",
+    "shares": "SharesTable",
+    "quotas": "QuotasTable",
+}
+"""Tables that claims write, by their names in memory."""
+
+
+def indexes_of(template: Mapping[str, Any]) -> dict[str, dict[str, list[str]]]:
+    """Return the key attributes of each index, by table."""
     return {
-        index["IndexName"]: [key["AttributeName"] for key in index["KeySchema"]] for index in found
+        table: {
+            index["IndexName"]: [key["AttributeName"] for key in index["KeySchema"]]
+            for index in template["Resources"][name]["Properties"].get("GlobalSecondaryIndexes", [])
+        }
+        for table, name in TABLES.items()
     }
+
+
+SWEEP_RULES = ("ExpireFunctionEveryMinute", "ExpireFunctionEveryMinuteToo")
+
+
+def sweeps_of(template: Mapping[str, Any]) -> int:
+    """Return how many sweeps start every minute, each for a group of shards."""
+    rules = (template["Resources"][rule]["Properties"] for rule in SWEEP_RULES)
+    return sum(len(rule["Targets"]) for rule in rules)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What a stack of its own cache and VPC has, whether it is used or not."""
+
+    endpoint_zones: int
+    cache_nodes: int
+    alarms: int
+    secrets: int
+    encrypted_tables: int
+    sweeps: int
+    sweep_gb: float
+    queue_pollers: int = 5
+    """Lambda's own least number for a queue; each asks every 20 seconds."""
+
+
+def standing_of(template: Mapping[str, Any], *, is_prod: bool) -> Standing:
+    """Count what costs something every hour."""
+    resources = template["Resources"]
+
+    def some(kind: str) -> list[dict[str, Any]]:
+        return [each.get("Properties", {}) for each in resources.values() if each["Type"] == kind]
+
+    replicas = resources["Cache"]["Properties"]["ReplicasPerNodeGroup"]
+    _, in_prod, else_where = replicas
+    common = template["Globals"]["Function"]["MemorySize"]
+    sweep = resources["ExpireFunction"]["Properties"].get("MemorySize", common)
+    return Standing(
+        endpoint_zones=sum(
+            len(endpoint["SubnetIds"])
+            for endpoint in some("AWS::EC2::VPCEndpoint")
+            if endpoint["VpcEndpointType"] == "Interface"
+        ),
+        cache_nodes=1 + (in_prod if is_prod else else_where),
+        alarms=len(some("AWS::CloudWatch::Alarm")),
+        secrets=len(some("AWS::SecretsManager::Secret")),
+        encrypted_tables=sum("SSESpecification" in each for each in some("AWS::DynamoDB::Table")),
+        sweeps=sweeps_of(template),
+        sweep_gb=sweep / 1024,
+    )

@@ -133,9 +133,12 @@ class SlowDynamo(FakeDynamo):
         """Put an item."""
         self._write({"Put": arguments}, super().put_item)
 
-    def update_item(self, **arguments: Any) -> None:  # noqa: ANN401
+    def update_item(self, **arguments: Any) -> Item:  # noqa: ANN401
         """Update an item."""
-        self._write({"Update": arguments}, super().update_item)
+        answers: list[Item] = []
+        update_item = super().update_item
+        self._write({"Update": arguments}, lambda **given: answers.append(update_item(**given)))
+        return answers[0]
 
     def get_item(self, **arguments: Any) -> Item:  # noqa: ANN401
         """Read an item."""

@@ -179,6 +179,22 @@ BENCHES = (
         ),
     ),
     Bench(
+        "sweep",
+        "A sweep of small packets",
+        (
+            "Packets of ten shares, one of them claimed, of 80 senders: refunded and closed by one "
+            "sweep, against the emulator, which takes most of the time."
+        ),
+        (
+            Figure("packets", "packets"),
+            Figure("packets_per_s_per_sweep", "packets a second"),
+            Figure("packets_per_s_one_by_one", "packets a second, one after the other"),
+            Figure("ratio", "faster than one after the other"),
+            Figure("cpu_ms_per_packet", "milliseconds of CPU a packet", at_most(25)),
+            Figure("calls_per_packet", "calls of DynamoDB a packet", at_most(5)),
+        ),
+    ),
+    Bench(
         "cold",
         "A cold start",
         (

@@ -486,8 +486,10 @@ class FakeDynamo:
         self._check_free((TableName, _key(Key)), "DeleteItem")
         del self._table(TableName)[_key(Key)]
 
-    def update_item(self, *, TableName: str, **update: Any) -> None:  # noqa: N803
+    def update_item(self, *, TableName: str, **update: Any) -> Item:  # noqa: N803
         self._single({"Update": {"TableName": TableName, **update}})
+        is_asked = update.get("ReturnValues") == "ALL_NEW"
+        return {"Attributes": dict(self._table(TableName)[_key(update["Key"])])} if is_asked else {}
 
     def transact_write_items(self, *, TransactItems: list[Item]) -> None:  # noqa: N803
         commit = self.begin(TransactItems)

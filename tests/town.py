@@ -43,6 +43,7 @@ from redpacket.ports import (
     ClaimBoard,
     DrawBoard,
     Draws,
+    InParallel,
     Limits,
     Pages,
     PayoutQueue,
@@ -100,6 +101,7 @@ class Town:
         self.told: list[Told] = []
         self.told_draws: list[Draw] = []
         self.part_share_count = PART_SHARE_COUNT
+        self.in_parallel: InParallel = one_by_one
         self._ids = itertools.count(1)
 
     @staticmethod
@@ -298,7 +300,7 @@ class Town:
             payouts=self.payouts,
             clock=self.clock,
             journal=self.journal,
-            in_parallel=one_by_one,
+            in_parallel=self.in_parallel,
         )
 
     def expire(self, stop_in_ms: int = 50_000) -> ExpireReport:
@@ -311,6 +313,7 @@ class Town:
             journal=self.journal,
             grace_ms=GRACE_MS,
             stop_at_ms=self.clock.now_ms() + stop_in_ms,
+            in_parallel=self.in_parallel,
         )
 
     def repair(self) -> tuple[int, int]:

@@ -7,7 +7,7 @@ harmless.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     # Each flow and adapter imports this page; none needs the words of all the others.
@@ -433,10 +433,10 @@ class Ledger(Protocol):
         Then none is credited: they have changed, or others hold a row of theirs all the time.
         """
 
-    def refund(self, shares: Sequence[ShareFate], transfer: Transfer, now_ms: int) -> bool:
-        """Give shares the fate "refunded" and their sum to the sender, in one transaction.
+    def refund(self, refunds: Sequence[tuple[Sequence[ShareFate], Transfer]], now_ms: int) -> bool:
+        """Give shares the fate "refunded" and their sums to their sender, in one transaction.
 
-        False, without effect, if one of them has a fate by now.
+        Each sum is of one packet. False, without effect, if one of the shares has a fate by now.
         """
 
     def close(self, packet: Packet, end: PacketEnd, now_ms: int) -> bool:
@@ -564,6 +564,13 @@ class Deliveries(Protocol):
 
     def turn(self, *, is_on: bool) -> None:
         """Let messages through, or let them wait; it takes effect some time later."""
+
+
+class InParallel(Protocol):
+    """Runs a function on items side by side; returns the results in order, or raises an error."""
+
+    def __call__(self, do: Callable[[Any], Any], items: Sequence[Any], /) -> list[Any]:
+        """Return `do(item)` of every item."""
 
 
 class Clock(Protocol):

@@ -134,7 +134,7 @@ class Books:
             sum(share.amount_fen for share in shares),
             REFUNDED_MS,
         )
-        return self.ledger.refund(shares, transfer, REFUNDED_MS)
+        return self.ledger.refund([(shares, transfer)], REFUNDED_MS)
 
     def ended(self, packet: Packet) -> PacketEnd:
         """Return the sums of a packet whose shares all have their fates."""

@@ -578,7 +578,7 @@ def test_a_unit_that_went_back_to_the_operator_is_not_won(fair: Fair) -> None:
         REFUNDED_MS,
     )
     fate = a_refund(packet, 1, decided_at_ms=REFUNDED_MS)
-    assert fair.ledger.refund([fate], refund, REFUNDED_MS)
+    assert fair.ledger.refund([([fate], refund)], REFUNDED_MS)
     late = fair.won(prize, 1)
 
     assert fair.record(late) is RecordDrawStatus.UNIT_REFUNDED

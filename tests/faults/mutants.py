@@ -35,6 +35,8 @@ SETTLE = "shared/redpacket/flows/settle_claims.py"
 CLOSE = "shared/redpacket/flows/close_packet.py"
 CLOSING = "shared/redpacket/domain/closing.py"
 EXPIRE = "shared/redpacket/flows/expire_packets.py"
+IMPATIENT = "shared/redpacket/flows/impatient_cache.py"
+REFUND = "shared/redpacket/flows/refund_packet.py"
 PROOF = "shared/redpacket/flows/read_proof.py"
 PRESPLIT = "shared/redpacket/domain/split/presplit.py"
 REPAIR = "shared/redpacket/flows/repair.py"
@@ -582,24 +584,72 @@ MUTANTS = [
         "if packet.status is not PacketStatus.CLOSING:",
         "if False:",
     ),
-    Mutant("the cache is not closed", EXPIRE, "        cache.close(packet_id)\n", "        pass\n"),
+    Mutant("the cache is not closed", EXPIRE, "  desk.cache.close(packet_id)\n", "  pass\n"),
     Mutant("there is no grace", EXPIRE, "        clock.sleep_ms(grace_ms)\n", "        pass\n"),
     Mutant(
         "a cancelled refund is counted as done",
+        REFUND,
+        "if not self._desk.ledger.refund([(chunk, transfer)], now_ms):",
+        "if self._desk.ledger.refund([(chunk, transfer)], now_ms) is None:",
+    ),
+    Mutant(
+        "a cancelled refund of several packets is counted as done",
+        REFUND,
+        "if refunds and not desk.ledger.refund(refunds, now_ms):",
+        "if refunds and desk.ledger.refund(refunds, now_ms) is None:",
+    ),
+    Mutant(
+        "one bad packet keeps those that are refunded with it from their refund",
+        REFUND,
+        "except Exception:  # noqa: BLE001 - one bad packet must not keep",
+        "except MemoryError:  #",
+    ),
+    Mutant(
+        "more is refunded together than a transaction takes",
+        REFUND,
+        "used + needed > OPERATIONS_PER_TRANSACTION",
+        "used + needed > 2 * OPERATIONS_PER_TRANSACTION",
+    ),
+    Mutant(
+        "packets in parts are refunded like those in one",
+        REFUND,
+        "        if is_cut(packet.packet_id):\n            needed",
+        "        if False:\n            needed",
+    ),
+    Mutant(
+        "refunds of one sender meet on their balance",
         EXPIRE,
-        "if not ledger.refund(fates, transfer, now_ms):",
-        "if ledger.refund(fates, transfer, now_ms) is None:",
+        "lanes[packet.sender.user_id].append(packet)",
+        "lanes[packet.packet_id].append(packet)",
+    ),
+    Mutant(
+        "who asks while the switches are read goes on",
+        EXPIRE,
+        "        with turn:\n            return may_go_on()\n",
+        "        return may_go_on()\n",
+    ),
+    Mutant(
+        "two threads ask the cache at a time",
+        IMPATIENT,
+        "        with self._turn:\n",
+        "        if True:\n",
+    ),
+    Mutant(
+        "one unreadable packet keeps all of its read from their refund",
+        EXPIRE,
+        "except Exception:  # noqa: BLE001 - one bad row must not keep",
+        "except MemoryError:  #",
     ),
     Mutant(
         "a part that was cut off is taken for done",
-        EXPIRE,
-        "if self._is_over() or not do(step % parts):",
-        "if self._is_over() or do(step % parts) is None:",
+        REFUND,
+        "if self._desk.is_over() or not do(step % parts):",
+        "if self._desk.is_over() or do(step % parts) is None:",
     ),
     Mutant(
         "owners that the cache forgot stay forgotten after the close",
-        EXPIRE,
-        "                self._cache.load(packet, shares, part)\n",
+        REFUND,
+        "                desk.cache.load(packet, shares, part)\n",
         "                pass\n",
     ),
     Mutant(
@@ -628,15 +678,15 @@ MUTANTS = [
     ),
     Mutant(
         "a cache that refuses one packet is taken for one that is away",
-        EXPIRE,
-        "        except CacheAway:\n",
-        "        except Unavailable:\n",
+        IMPATIENT,
+        "            except CacheAway:\n",
+        "            except Exception:\n",
     ),
     Mutant(
         "a cache that is away is waited for with every packet",
-        EXPIRE,
-        "            self._is_away = True\n",
-        "            pass\n",
+        IMPATIENT,
+        "                self._is_away = True\n",
+        "                pass\n",
     ),
     # Errors of AWS
     Mutant(
@@ -1162,7 +1212,7 @@ MUTANTS = [
     Mutant(
         "refunds that are switched off go on with the next chunk",
         EXPIRE,
-        " or not may_go_on()",
+        " or not is_allowed()",
         "",
     ),
     Mutant(

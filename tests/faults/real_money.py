@@ -11,6 +11,7 @@ from typing import Any
 
 from redpacket.adapters import keys
 from redpacket.adapters.redis_claims import RedisClaims
+from redpacket.adapters.threads import in_threads
 from redpacket.domain.claim import Fate
 from redpacket.domain.errors import Busy, Unavailable
 from redpacket.domain.ledger import Transfer, TransferKind, packet_account, user_account
@@ -79,6 +80,7 @@ def _close(town: RealTown, crowd: Crowd, figures: Figures) -> None:
                 journal=town.journal,
                 grace_ms=GRACE_MS,
                 stop_at_ms=town.clock.now_ms() + 50_000,
+                in_parallel=in_threads,
             )
 
     def settle() -> None:

@@ -77,8 +77,8 @@ class SharedDynamo(FakeDynamo):
     def put_item(self, **arguments: Any) -> None:
         self._call(super().put_item, arguments)
 
-    def update_item(self, **arguments: Any) -> None:
-        self._call(super().update_item, arguments)
+    def update_item(self, **arguments: Any) -> Any:
+        return self._call(super().update_item, arguments)
 
     def transact_write_items(self, **arguments: Any) -> None:
         self._call(super().transact_write_items, arguments)

@@ -88,7 +88,7 @@ def test_a_transaction_that_was_canceled_holds_nothing(client: FakeDynamo) -> No
 
 
 def test_single_writes_on_a_held_item_are_refused(client: FakeDynamo) -> None:
-    writes: list[Callable[[], None]] = [
+    writes: list[Callable[[], object]] = [
         lambda: client.put_item(TableName=TABLE, Item=_wire(HELD)),
         # Whatever their condition says: it isn't looked at.
         lambda: client.put_item(

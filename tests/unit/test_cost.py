@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,80 +13,117 @@ import pytest
 from bench import cost, counts, deployment
 from bench.cost import Pace
 from bench.counts import Claims
-from bench.deployment import Deployment
-from redpacket.adapters.dynamo import Operation, check, put, update
-from redpacket.domain.claim import Quota
+from bench.deployment import Deployment, Standing
+from bench.meter import Metered
+from redpacket.adapters.dynamo import Dynamo, Operation, check, create, put, update
+from redpacket.domain.packet import Person
+from tests.fakes import FakeDynamo
 
 INDEXES = deployment.indexes_of(deployment.template())
 BOOK: dict[str, Any] = tomllib.loads(cost.PRICES.read_text(encoding="utf-8"))
 DEPLOYMENT = Deployment(
     "arm64", 1.0, 0.5, 0.5, batch_size=20, grab_log_bytes=500, record_log_bytes=500
 )
-PACE = Pace(grab_ms=10, payout_ms=100, record_ms=20, claims_per_transaction=20)
+PACE = Pace(grab_ms=10, payout_ms=100, record_ms=20)
 CLAIMS = Claims(claim_write_units=6, settle_write_units=9, settle_read_units=1)
+WORK = {"table": {"by_work": ["work_pk", "work_at_ms"]}}
 
 
-def _verbs(operations: list[Operation]) -> list[str]:
-    return [verb for operation in operations for verb in operation]
+def _meter(indexes: Mapping[str, Any] = WORK) -> tuple[Metered, Dynamo]:
+    meter = Metered(FakeDynamo(), indexes)
+    return meter, Dynamo(lambda: meter)
 
 
-def test_a_claim_puts_its_fate_and_its_taker() -> None:
-    claiming, _ = counts.count_operations(1, None)
-
-    assert _verbs(claiming) == ["Put", "Put"]
-    assert [operation["Put"]["TableName"] for operation in claiming] == ["packets", "packets"]
-
-
-def test_a_claim_of_a_campaign_counts_against_the_quota_as_well() -> None:
-    claiming, _ = counts.count_operations(1, Quota("rain", 3))
-
-    assert _verbs(claiming) == ["Put", "Put", "Update"]
+def _written(*operations: Operation) -> float:
+    """Return the units of the last of *operations*, each a transaction."""
+    meter, dynamo = _meter()
+    for operation in operations:
+        meter.reset()
+        dynamo.transact([operation])
+    return meter.written.total()
 
 
-def test_a_transaction_settles_twenty_claims_and_touches_the_escrow_once() -> None:
-    _, settling = counts.count_operations(20, None)
+def test_a_claim_costs_five_write_units_and_seven_to_settle() -> None:
+    claims = counts.count_claims(INDEXES)
 
-    # A share, a balance and two entries each, and the escrow's balance.
-    assert len(settling) == 20 * 4 + 1 <= 100
+    # A fate with an index and a taker's row, twice each.
+    assert claims.claim_write_units == 2 * 2 + 1
+    # The fate leaves its index; the taker's balance and entry.
+    assert claims.settle_write_units == 3 * 2 + 1
 
 
-def test_a_claim_costs_six_write_units_and_nine_to_settle() -> None:
-    claims = counts.count_claims(INDEXES, 20)
+def test_a_claim_stays_within_its_target_all_in_all() -> None:
+    small, large = counts.count_claims(INDEXES, 10), counts.count_claims(INDEXES, 300)
 
-    # Two rows, twice, with an index each; four rows, twice, one index, and a part of the escrow.
-    assert claims.claim_write_units == 2 * 2 + 2
-    assert claims.settle_write_units == pytest.approx(4 * 2 + 1 + 2 / 20)
+    assert small.write_units(10) <= 13
+    assert large.write_units(300) == pytest.approx(12, abs=0.2)
+
+
+def test_a_receipt_costs_two_write_units() -> None:
+    without, with_receipts = (
+        counts.count_claims(INDEXES, has_receipts=has_receipts) for has_receipts in (False, True)
+    )
+
+    assert with_receipts.write_units(10) - without.write_units(10) == pytest.approx(2)
 
 
 def test_a_quota_costs_two_write_units_more() -> None:
-    claims = counts.count_claims(INDEXES, 20, has_quota=True)
-
-    assert claims.claim_write_units == 8
+    assert counts.count_claims(INDEXES, has_quota=True).claim_write_units == 7
 
 
-def test_settling_one_by_one_costs_the_escrow_each_time() -> None:
-    assert counts.count_claims(INDEXES, 1).settle_write_units == 11
+def test_no_row_is_shared_by_the_claims_of_a_packet() -> None:
+    # But for the sums of a large one, once for a hundred claims.
+    assert counts.hot_row_units(INDEXES) <= 0.02
 
 
 def test_an_index_costs_what_a_row_does_to_it() -> None:
-    indexes = {"by_work": ["work_pk", "work_at_ms"]}
-    key = {"pk": "a"}
-    outside = put("table", key)
+    key = {"pk": "a", "sk": "b"}
     inside = put("table", {**key, "work_pk": "due#1", "work_at_ms": 5})
     leaving = update("table", key, "SET settled = :yes REMOVE work_pk, work_at_ms", yes=True)
     moving = update("table", key, "SET work_pk = :due", due="due#2")
-    checked = check("table", key, "settled = :yes", yes=True)
+    created = create("table", {**key, "work_pk": "due#1", "work_at_ms": 5})
 
-    each = [
-        counts.units([operation], indexes)
-        for operation in (outside, inside, leaving, moving, checked)
-    ]
-
-    assert each == [2, 3, 3, 4, 2]
+    assert _written(put("table", key)) == 2
+    assert _written(inside) == _written(created) == 3
+    assert _written(inside, leaving) == 3
+    assert _written(inside, moving) == 4
+    assert _written(inside, check("table", key, "work_pk = :due", due="due#1")) == 2
 
 
 def test_a_row_over_one_kilobyte_costs_another_unit_twice() -> None:
-    assert counts.units([put("table", {"pk": "x" * 1_100})], {}) == 4
+    assert _written(put("table", {"pk": "x" * 1_100, "sk": "y"})) == 4
+
+
+def test_a_write_by_itself_costs_once() -> None:
+    meter, dynamo = _meter()
+
+    dynamo.write(put("table", {"pk": "a", "sk": "b"}))
+
+    assert meter.written["table"] == 1
+
+
+def test_a_read_costs_by_size_and_half_where_it_is_not_strong() -> None:
+    meter, dynamo = _meter()
+    key = {"pk": "a", "sk": "b"}
+    dynamo.write(put("table", {**key, "text": "x" * 5_000}))
+
+    dynamo.get("table", key)
+    dynamo.get_seen("table", key)
+    dynamo.get_many("table", [key, {"pk": "none", "sk": "b"}], is_strong=False)
+
+    assert meter.read["table"] == 2 + 1 + (1 + 0.5)
+
+
+@pytest.mark.parametrize(
+    ("count", "claimed", "most"),
+    [(10, 5, 6), (100, 60, 6), (1_000, 300, 6), (10, 10, 2), (100, 100, 2), (1_000, 1_000, 2)],
+)
+def test_a_record_page_reads_few_units_whatever_its_size(
+    count: int, claimed: int, most: float
+) -> None:
+    reads = counts.record_reads(INDEXES, count, claimed, Person("stranger"))
+
+    assert reads.page <= most
 
 
 def test_a_bill_adds_up_by_hand() -> None:
@@ -99,7 +137,7 @@ def test_a_bill_adds_up_by_hand() -> None:
         "sqs_per_million_requests": 0.4,
         "cache_per_million_units": 0.002,
     }
-    book = {"usd": usd, "assumed": {"script_units": 5}}
+    book = {"usd": usd, "assumed": {"script_units": 5}, "crowd": {"shares_per_packet": 10}}
 
     bill = cost.grabs_bill(book, DEPLOYMENT, PACE, CLAIMS, 0.1)
 
@@ -152,28 +190,23 @@ def test_the_template_says_how_large_the_functions_are() -> None:
     found = deployment.deployment_of(deployment.template())
 
     assert (found.architecture, found.grab_gb, found.payout_gb) == ("arm64", 1.0, 0.5)
-    assert found.batch_size == 20
+    assert found.batch_size == 100
 
 
 def test_measured_times_replace_longer_ones_that_were_assumed() -> None:
     assumed = BOOK["assumed"]
 
     assert cost.pace_of({}, assumed).grab_ms == assumed["grab_ms"]
-    assert cost.pace_of({}, assumed).claims_per_transaction == 20
-    measured = cost.pace_of({"p50_ms": 7.5, "transactions_per_claim": 0.1}, assumed)
-    assert measured.grab_ms == 7.5
-    assert measured.claims_per_transaction == pytest.approx(10)
+    assert cost.pace_of({"p50_ms": 7.5}, assumed).grab_ms == 7.5
     assert cost.pace_of({"p50_ms": 60}, assumed).grab_ms == assumed["grab_ms"]
-
-
-def test_a_record_page_reads_the_packet_its_fates_and_the_profiles() -> None:
-    # The packet, ten fates within one unit of 4 KB, and ten profiles read weakly.
-    assert counts.record_read_units(10) == 1 + 1 + 5
 
 
 def test_every_price_has_a_page() -> None:
     services = {name.split("_per_")[0] for name in BOOK["usd"]}
-    services = {"lambda" if name.startswith("lambda_") else name for name in services}
+    services = {
+        next((word for word in ("lambda", "cache") if name.startswith(f"{word}_")), name)
+        for name in services
+    }
 
     assert services == set(BOOK["pages"])
 
@@ -181,14 +214,14 @@ def test_every_price_has_a_page() -> None:
 def test_a_rain_costs_its_grabs_its_claims_and_its_polls() -> None:
     rain = {"users": 1_000, "grabs_per_user": 2, "shares": 100, "polls_per_user": 0}
     once = cost.campaign_usd({**BOOK, "campaign": rain}, DEPLOYMENT, PACE)
-    claims = counts.count_claims(INDEXES, 20, has_quota=True)
+    claims = counts.count_claims(INDEXES, has_quota=True)
     grabs = cost.grabs_bill(BOOK, DEPLOYMENT, PACE, claims, 0.05)
     polled = cost.campaign_usd(
         {**BOOK, "campaign": {**rain, "polls_per_user": 5}}, DEPLOYMENT, PACE
     )
 
     assert once == pytest.approx(2_000 / 1e6 * cost.total(grabs))
-    poll = cost.total(cost.poll_bill(BOOK, DEPLOYMENT, PACE))
+    poll = cost.total(cost.feed_bill(BOOK, DEPLOYMENT, PACE))
     assert polled - once == pytest.approx(5_000 / 1e6 * poll)
 
 
@@ -199,7 +232,46 @@ def test_the_last_line_is_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert sum(answer["by_service"].values()) == pytest.approx(
         answer["usd_per_million_grabs"], abs=0.005
     )
-    assert answer["usd_per_million_grabs_with_polls"] > answer["usd_per_million_grabs"]
+    alone, page, feed, direct = (
+        answer[key]
+        for key in (
+            "usd_per_million_grabs",
+            "usd_with_page_polls",
+            "usd_with_10_polls",
+            "usd_per_million_grabs_with_polls",
+        )
+    )
+    assert alone < page < feed < direct
+    # What 0.1.0 cost.
+    assert direct < 27.44
+    assert {key: answer[key] <= most for key, most in cost.TARGETS.items()} == dict.fromkeys(
+        cost.TARGETS, True
+    )
+
+
+def test_an_edge_asks_the_api_once_a_second() -> None:
+    crowd = {**BOOK["crowd"], "winners_share": 0.1, "shares_per_packet": 10}
+    few = {**BOOK, "crowd": {**crowd, "edges_per_packet": 1, "poll_every_s": 5}}
+    many = {**BOOK, "crowd": {**crowd, "edges_per_packet": 50, "poll_every_s": 5}}
+
+    # 100 people poll a packet every 5 seconds: 20 polls a second.
+    assert cost.feed_bill(few, DEPLOYMENT, PACE)["http_api"] == pytest.approx(1 / 20)
+    assert cost.feed_bill(many, DEPLOYMENT, PACE)["http_api"] == 1
+
+
+def test_an_idle_stack_costs_what_stands_there() -> None:
+    dev, prod = (
+        deployment.standing_of(deployment.template(), is_prod=is_prod) for is_prod in (False, True)
+    )
+
+    assert (dev.cache_nodes, prod.cache_nodes) == (1, 2)
+    assert dev.endpoint_zones == 4
+    bill = cost.idle_bill(BOOK, replace(dev, sweeps=0))
+    assert bill["endpoints"] == pytest.approx(4 * 730 * 0.01)
+    assert bill["logs"] == 0
+    more = cost.total(cost.idle_bill(BOOK, prod)) - cost.total(cost.idle_bill(BOOK, dev))
+    assert more == pytest.approx(730 * BOOK["usd"]["cache_small_per_hour"])
+    assert isinstance(dev, Standing)
 
 
 def test_a_small_architecture_has_a_price_too() -> None:

@@ -1,21 +1,30 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from threading import Lock
+from typing import Any
 
 import pytest
 
 from redpacket.adapters import keys
 from redpacket.adapters.dynamo import Dynamo
 from redpacket.adapters.dynamo_packets import DynamoPackets
+from redpacket.adapters.threads import in_threads
 from redpacket.domain.claim import ShareFate
 from redpacket.domain.errors import CacheAway, Unavailable
 from redpacket.domain.packet import Packet
-from redpacket.flows.expire_packets import SHARES_PER_TRANSACTION
+from redpacket.flows.expire_packets import expire_packets
+from redpacket.flows.refund_packet import (
+    OPERATIONS_PER_TRANSACTION,
+    SHARES_PER_TRANSACTION,
+    batches,
+)
 from redpacket.flows.try_parts import PartedBoard
-from tests.builders import a_claim
+from tests.builders import a_claim, a_packet
 from tests.fakes import FakeBoard, FakeClock
-from tests.town import GRACE_MS, LIFE_MS, Town
+from tests.town import GRACE_MS, LIFE_MS, Town, an_order, one_by_one
 
 
 class _Reading(DynamoPackets):
@@ -437,3 +446,230 @@ def test_paid_and_refunded_are_the_total(town: Town, claimed_count: int) -> None
 
     paid = sum(town.balance_fen(f"user-{number}") for number in range(claimed_count))
     assert paid + town.balance_fen("sender") == 777
+
+
+def _send_several(town: Town, number: int, **changes: Any) -> list[Packet]:
+    """Send small packets of one sender."""
+    packets = []
+    for key in range(number):
+        order = an_order("sender", key=f"several-{key}", **changes)
+        town.deposit("sender", order.total_fen)
+        packets.append(town.send_order(order))
+    return packets
+
+
+def _refund_transactions(town: Town) -> list[list[dict[str, Any]]]:
+    """Note every transaction from now on that changes a balance."""
+    noted: list[list[dict[str, Any]]] = []
+
+    def note(operations: list[dict[str, Any]]) -> None:
+        tables = {arguments["TableName"] for one in operations for arguments in one.values()}
+        if {"shares", "accounts"} <= tables:
+            noted.append(operations)
+
+    town.before_each_transaction(note)
+    return noted
+
+
+def test_small_packets_of_one_sender_are_refunded_in_one_transaction(town: Town) -> None:
+    packets = _send_several(town, 5, count=10)
+    claim = town.grab(packets[0], "ann")
+    town.settle()
+    town.pass_time(61_000)
+    noted = _refund_transactions(town)
+
+    report = town.expire()
+
+    # 10 fates and receipts, and an entry: four packets fill a transaction.
+    assert [len(operations) for operations in noted] == [4 * 21 + 1 - 2, 21 + 1]
+    assert (report.closed_count, report.failed_count) == (5, 0)
+    assert report.refunded_fen == 5000 - claim.share.amount_fen == town.balance_fen("sender")
+    assert town.differences(bound_ms=0) == []
+
+
+def test_a_claim_in_between_makes_each_packet_refund_by_itself(town: Town) -> None:
+    first, second, third = _send_several(town, 3)
+    share = a_claim(second, 2, "ann")
+    rival, _ = town.adapters(town.dynamo)
+    town.pass_time(61_000)
+
+    def claim_share(_operations: list[object]) -> None:
+        rival.record_claim(share)
+
+    town.before_first_transaction(claim_share)
+
+    report = town.expire()
+
+    assert report.refunded_fen == 3000 - share.amount_fen
+    assert report.closed_count == 2
+    assert [_status(town, packet) for packet in (first, second, third)] == [
+        "closed",
+        "closing",
+        "closed",
+    ]
+    town.settle([share.ref])
+    assert town.expire().closed_count == 1
+    assert town.differences(bound_ms=0) == []
+
+
+def test_a_packet_that_cannot_be_refunded_leaves_its_batch_alone(town: Town) -> None:
+    broken, *sound = _send_several(town, 3)
+
+    class Unreadable(DynamoPackets):
+        def list_part_shares(self, packet_id: str, part: int) -> list[ShareFate]:
+            if packet_id == broken.packet_id:
+                raise ValueError(packet_id)
+            return super().list_part_shares(packet_id, part)
+
+    town.packets = Unreadable(Dynamo(lambda: town.dynamo), "packets", "shares")
+    town.pass_time(61_000)
+
+    report = town.expire()
+
+    assert (report.closed_count, report.failed_count, report.refunded_fen) == (2, 1, 2000)
+    assert {_status(town, packet) for packet in sound} == {"closed"}
+
+
+def test_packets_that_need_no_refund_are_closed_together_with_others(town: Town) -> None:
+    full, empty = _send_several(town, 2, count=2)
+    for user_id in ("ann", "ben"):
+        town.grab(full, user_id)
+    # The message of the last claim is cut off after its payment: nobody notices the end.
+    refs = town.queue.take_all()
+    shares = town.packets.list_refs(refs)
+    for share in shares:
+        key = keys.share(share.packet_id, share.share_no)
+        town.dynamo.tables["shares"][key["pk"], key["sk"]].pop("is_last", None)
+    town.settle(refs)
+    town.pass_time(61_000)
+    assert _status(town, full) == "open"
+
+    town.expire()
+
+    assert {_status(town, packet) for packet in (full, empty)} == {"closed"}
+    assert town.differences(bound_ms=0) == []
+
+
+def test_a_batch_fills_a_transaction_and_no_more() -> None:
+    def packets(*counts: int) -> list[Packet]:
+        return [a_packet(count=count) for count in counts]
+
+    def sizes(*counts: int) -> list[list[int]]:
+        found = batches(packets(*counts))
+        return [[packet.terms.count for packet in batch] for batch in found]
+
+    # 2 x 24 + 1 twice and the balance are 99; one share more would be 101.
+    assert OPERATIONS_PER_TRANSACTION >= 2 * (2 * 24 + 1) + 1
+    assert sizes(24, 24) == [[24, 24]]
+    assert sizes(25, 24) == [[25], [24]]
+    assert sizes(100, 1, 1, 100) == [[100], [1, 1], [100]]
+    cut = a_packet(count=2, packet_id=f"{'a' * 22}~2")
+    assert [len(batch) for batch in batches([cut, cut])] == [1, 1]
+
+
+def test_one_thread_refunds_all_packets_of_a_sender_one_after_the_other(town: Town) -> None:
+    for sender in ("ann", "ben", "ann", "ben", "ann"):
+        town.send(sender, count=30)
+    town.pass_time(61_000)
+    lanes: list[int] = []
+
+    def counting(do: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+        lanes.append(len(items))
+        return one_by_one(do, items)
+
+    town.in_parallel = counting
+
+    assert town.expire().closed_count == 5
+
+    # One read, five packets to begin with, and two senders.
+    assert lanes == [1, 5, 2]
+
+
+def test_a_sweep_closes_packets_of_many_senders_in_threads(town: Town) -> None:
+    packets = [town.send(f"sender-{number % 7}") for number in range(40)]
+    town.pass_time(61_000)
+    town.in_parallel = in_threads
+
+    report = town.expire()
+
+    assert (report.closed_count, report.refunded_fen, report.failed_count) == (40, 40_000, 0)
+    assert {_status(town, packet) for packet in packets} == {"closed"}
+    assert town.differences(bound_ms=0) == []
+
+
+def test_one_at_a_time_asks_the_cache_or_the_switches(town: Town) -> None:
+    for number in range(30):
+        town.send(f"sender-{number}")
+    town.pass_time(61_000)
+    busy = Lock()
+    overlaps = []
+
+    def one_asks() -> None:
+        if not busy.acquire(blocking=False):
+            overlaps.append("met another")
+            return
+        time.sleep(0.002)
+        busy.release()
+
+    close = town.memory.close
+
+    def close_slowly(packet_id: str, *arguments: Any) -> None:
+        one_asks()
+        close(packet_id, *arguments)
+
+    town.memory.close = close_slowly  # type: ignore[method-assign]
+
+    def is_on() -> bool:
+        one_asks()
+        return True
+
+    report = expire_packets(
+        packets=town.packets,
+        pages=town.pages,
+        board=town.board,
+        ledger=town.ledger,
+        clock=town.clock,
+        journal=town.journal,
+        grace_ms=GRACE_MS,
+        stop_at_ms=town.clock.now_ms() + 50_000,
+        in_parallel=in_threads,
+        may_go_on=is_on,
+    )
+
+    assert report.closed_count == 30
+    assert overlaps == []
+
+
+def test_a_small_packet_is_read_once_and_written_three_times(town: Town) -> None:
+    town.send()
+    town.pass_time(61_000)
+    asked: list[str] = []
+
+    class Noting:
+        def __getattr__(self, name: str) -> Any:
+            if not name.startswith("_") and name != "exceptions":
+                asked.append(name)
+            return getattr(town.dynamo, name)
+
+    client = Noting()
+    town.packets, town.ledger = town.adapters(client)
+    town.expire()
+
+    listing = [name for name in asked if name == "query"]
+    assert len(listing) == keys.WORK_SHARDS + 1
+    assert [name for name in asked if name != "query"] == [
+        "batch_get_item",
+        "update_item",  # it is closing
+        "transact_write_items",  # the refund
+        "transact_write_items",  # the end
+    ]
+
+
+def test_a_sweep_whose_time_is_up_says_so_once(town: Town) -> None:
+    for number in range(3):
+        town.send(f"sender-{number}")
+    town.pass_time(61_000)
+
+    town.expire(stop_in_ms=GRACE_MS)
+
+    assert town.journal.events == ["sweep_out_of_time"]

@@ -305,6 +305,7 @@ def _sweep(town: Town, answers: list[bool]) -> int:
         journal=town.journal,
         grace_ms=GRACE_MS,
         stop_at_ms=town.clock.now_ms() + 50_000,
+        in_parallel=town.in_parallel,
         may_go_on=lambda: answers.pop(0) if answers else False,
     ).refunded_fen
 

@@ -226,6 +226,16 @@ class Dynamo:
             self._wait(attempt)
         raise ConflictPersists({0})
 
+    def change(self, operation: Operation) -> dict[str, Value] | None:
+        """Carry out one update by itself, and return the whole row; None as `write` is False."""
+        client = self._open()
+        with translated("the ledger"):
+            try:
+                answer = client.update_item(**operation["Update"], ReturnValues="ALL_NEW")
+            except client.exceptions.ConditionalCheckFailedException:
+                return None
+        return from_wire(answer["Attributes"])
+
     def _wait(self, attempt: int) -> None:
         self._pause_s(random.uniform(0, _WAIT_S * 2**attempt))  # noqa: S311 - jitter
 

@@ -125,10 +125,12 @@ class DynamoLedger:
             return set().union(*(owners[position] for position in conflict.positions))
         return set()
 
-    def refund(self, shares: Sequence[ShareFate], transfer: Transfer, now_ms: int) -> bool:
-        fates = [create(self._shares, items.share_row(share)) for share in shares]  # I3
-        receipts = self._receipts(shares, transfer.credit, now_ms)
-        return self._try([*fates, *receipts, *self._post([transfer])])
+    def refund(self, refunds: Sequence[tuple[Sequence[ShareFate], Transfer]], now_ms: int) -> bool:
+        operations: list[Operation] = []
+        for shares, transfer in refunds:
+            operations += [create(self._shares, items.share_row(share)) for share in shares]  # I3
+            operations += self._receipts(shares, transfer.credit, now_ms)
+        return self._try([*operations, *self._post([transfer for _, transfer in refunds])])
 
     def close(self, packet: Packet, end: PacketEnd, now_ms: int) -> bool:
         row = items.end_row(end)

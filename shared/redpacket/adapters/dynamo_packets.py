@@ -93,8 +93,8 @@ class DynamoPackets(DynamoShares):
             now_ms=now_ms,
         )
         operation["Update"]["ExpressionAttributeNames"] = {"#status": "status"}
-        self._dynamo.write(operation)
-        closing = self.find_packet(packet.packet_id)
+        row = self._dynamo.change(operation)
+        closing = items.packet_of(row) if row else self.find_packet(packet.packet_id)
         if closing is None:
             msg = f"packet {packet.packet_id} vanished"
             raise LookupError(msg)

@@ -470,6 +470,7 @@ def sweep(time_left_ms: int, group: int, groups: int) -> dict[str, int]:
 
     This sweep is the *group*-th, from 0, of *groups* that share the work.
     """
+    from redpacket.adapters.threads import in_threads
     from redpacket.flows.expire_packets import expire_packets
     from redpacket.flows.repair import load_packets, requeue_claims
 
@@ -488,6 +489,7 @@ def sweep(time_left_ms: int, group: int, groups: int) -> dict[str, int]:
         journal=journal,
         grace_ms=settings.close_grace_ms(),
         stop_at_ms=stop_at_ms,
+        in_parallel=in_threads,
         may_go_on=lambda: switches().is_on(Switch.REFUND),
     )
     requeued = requeue_claims(

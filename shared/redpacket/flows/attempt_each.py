@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from redpacket.ports import Clock, Journal
+from redpacket.ports import Clock, InParallel, Journal
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -34,17 +34,56 @@ def attempt_each(
 
     The next sweep finds what is left where *may_go_on* says no.
     """
-    results: list[Result] = []
-    failed_count = 0
-    for item in items:
-        if not may_go_on():
-            break
-        if clock.now_ms() >= stop_at_ms:
-            journal.event("sweep_out_of_time", step=name)
-            break
-        try:
-            results.append(do(item))
-        except Exception as error:  # noqa: BLE001 - one bad row must not keep others from refunds
-            journal.failure(name, error, item=str(getattr(item, "packet_id", item)))
-            failed_count += 1
-    return Attempts(results, failed_count)
+    return attempt_lanes(
+        [items],
+        do,
+        name=name,
+        clock=clock,
+        journal=journal,
+        stop_at_ms=stop_at_ms,
+        may_go_on=may_go_on,
+        in_parallel=lambda attempt, lanes: [attempt(lane) for lane in lanes],
+    )
+
+
+def attempt_lanes(
+    lanes: Sequence[Iterable[Item]],
+    do: Callable[[Item], Result],
+    *,
+    name: str,
+    clock: Clock,
+    journal: Journal,
+    stop_at_ms: int,
+    may_go_on: Callable[[], bool],
+    in_parallel: InParallel,
+) -> Attempts[Result]:
+    """As `attempt_each`: lanes side by side, the items of a lane one after the other."""
+
+    def attempt(lane: Iterable[Item]) -> tuple[Attempts[Result], bool]:
+        """Return what came of a lane, and whether its time was up."""
+        results: list[Result] = []
+        failed_count = 0
+        for item in lane:
+            if not may_go_on():
+                break
+            if clock.now_ms() >= stop_at_ms:
+                return Attempts(results, failed_count), True
+            try:
+                results.append(do(item))
+            except Exception as error:  # noqa: BLE001 - one bad row must not keep others from refunds
+                journal.failure(name, error, item=_name(item))
+                failed_count += 1
+        return Attempts(results, failed_count), False
+
+    tried: list[tuple[Attempts[Result], bool]] = in_parallel(attempt, lanes)
+    if any(is_out_of_time for _, is_out_of_time in tried):
+        journal.event("sweep_out_of_time", step=name)
+    return Attempts(
+        [result for attempts, _ in tried for result in attempts.results],
+        sum(attempts.failed_count for attempts, _ in tried),
+    )
+
+
+def _name(item: object) -> str:
+    subject = getattr(item, "packet", item)
+    return str(getattr(subject, "packet_id", subject))

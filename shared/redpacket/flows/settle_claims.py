@@ -7,8 +7,7 @@ entry. The settlement of a packet's last claim closes the packet (flows/close_pa
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Iterable, Mapping, Sequence
 
 from redpacket.domain.claim import Fate, ShareFate, ShareRef
 from redpacket.domain.errors import InvariantViolated, RedPacketError, Unavailable
@@ -22,7 +21,16 @@ from redpacket.domain.ledger import (
 from redpacket.domain.packet import Packet, PacketStatus
 from redpacket.domain.split import share_amount_fen
 from redpacket.flows.close_packet import close_emptied
-from redpacket.ports import Clock, Journal, Ledger, Packets, Pages, PayoutQueue, Settled
+from redpacket.ports import (
+    Clock,
+    InParallel,
+    Journal,
+    Ledger,
+    Packets,
+    Pages,
+    PayoutQueue,
+    Settled,
+)
 
 CLAIMS_PER_TRANSACTION = 10
 """Larger transactions meet others more often, and all of their claims wait for the slowest."""
@@ -33,13 +41,6 @@ ASK_AGAIN_S = 2
 """A packet's last claim may settle before others that are under way: then it is asked again."""
 ASKED_AGAIN_MS = 30_000
 """After this time the sweep asks: claims under way settle within seconds."""
-
-
-class InParallel(Protocol):
-    """Runs a function on items side by side; returns the results in order, or raises an error."""
-
-    def __call__(self, do: Callable[[Any], Any], items: Sequence[Any], /) -> list[Any]:
-        """Return `do(item)` of every item."""
 
 
 def settle_claims(

@@ -1,0 +1,150 @@
+"""How many small packets a sweep closes in a second, and what it asks for each.
+
+make bench-sweep
+
+Against the DynamoDB of the emulator and a real cache: packets of ten shares, one of them claimed
+and paid, of many senders. First one after the other, then as a deployed sweep does. The emulator's
+own work takes most of the time here; calls and CPU of the sweep's process are what they would be
+anywhere (docs/capacity.md reckons with them).
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from bench.bench_refund import Books
+from redpacket.adapters.dynamo import Dynamo
+from redpacket.adapters.dynamo_ledger import DynamoLedger
+from redpacket.adapters.dynamo_packets import DynamoPackets
+from redpacket.adapters.dynamo_pages import DynamoPages
+from redpacket.adapters.threads import in_threads
+from redpacket.domain.packet import Person
+from redpacket.flows.settle_claims import settle_claims
+from redpacket.ports import InParallel, Request
+from tests.builders import a_claim, a_funding, a_packet
+from tests.fakes import FakeJournal, FakeQueue
+from tests.faults.cloud import a_cloud
+from tests.faults.rush import WallClock
+from tests.town import one_by_one
+
+SENDERS = 80
+PACKETS_PER_SENDER = 5
+SHARES = 10
+TOTAL_FEN = 1_000
+LONG_MS = 600_000
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """What a sweep took."""
+
+    packets: int
+    took_s: float
+    cpu_s: float
+    calls: int
+
+
+class _Counted:
+    """A DynamoDB client that counts its calls."""
+
+    def __init__(self, client: Any, calls: Counter[str]) -> None:  # noqa: ANN401 - boto3's
+        self._client = client
+        self._calls = calls
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - boto3's
+        method = getattr(self._client, name)
+        if name == "exceptions":
+            return method
+
+        def call(**arguments: Any) -> Any:  # noqa: ANN401 - boto3's
+            self._calls[name] += 1
+            return method(**arguments)
+
+        return call
+
+
+@dataclass(frozen=True, slots=True)
+class CountedBooks(Books):
+    """Books whose calls are counted."""
+
+    calls: Counter[str] = field(default_factory=Counter)
+
+    def adapters(self) -> tuple[DynamoLedger, DynamoPackets, DynamoPages]:
+        """Return what one process uses."""
+        client = _Counted(self.cloud.aws("dynamodb"), self.calls)
+        dynamo = Dynamo(lambda: client)
+        ledger = DynamoLedger(dynamo, "accounts", "packets", "shares")
+        return ledger, DynamoPackets(dynamo, "packets", "shares"), DynamoPages(dynamo, "packets")
+
+
+def main() -> None:
+    """Measure, and print; the last line is JSON."""
+    with a_cloud() as cloud:
+        books = CountedBooks(cloud)
+        alone = _swept(books, "alone", one_by_one)
+        together = _swept(books, "together", in_threads)
+    print(f"calls: {dict(books.calls)}")
+    print(
+        json.dumps(
+            {
+                "packets": together.packets,
+                "packets_per_s_per_sweep": round(together.packets / together.took_s, 1),
+                "packets_per_s_one_by_one": round(alone.packets / alone.took_s, 1),
+                "ratio": round(alone.took_s / together.took_s, 2),
+                "cpu_ms_per_packet": round(1000 * together.cpu_s / together.packets, 2),
+                "calls_per_packet": round(together.calls / together.packets, 2),
+            }
+        )
+    )
+
+
+def _swept(books: CountedBooks, name: str, in_parallel: InParallel) -> Swept:
+    """Send packets that are due, and sweep until all are closed."""
+    in_threads(lambda number: _send(books, f"{name}-{number}", PACKETS_PER_SENDER), range(SENDERS))
+    books.calls.clear()
+    began_s, began_cpu_s = time.monotonic(), time.process_time()
+    report = books.sweep(in_parallel=in_parallel, for_ms=LONG_MS)
+    took_s, cpu_s = time.monotonic() - began_s, time.process_time() - began_cpu_s
+    assert report.closed_count == SENDERS * PACKETS_PER_SENDER, report
+    assert report.failed_count == 0
+    print(f"{name}: {report.closed_count} packets in {took_s:.1f} s, {cpu_s:.1f} s of CPU")
+    return Swept(report.closed_count, took_s, cpu_s, books.calls.total())
+
+
+def _send(books: Books, sender: str, count: int) -> None:
+    """Send packets that are due, and pay one claim of each."""
+    ledger, packets, pages = books.adapters()
+    clock = WallClock()
+    books.deposit(sender, count * TOTAL_FEN)
+    refs = []
+    for number in range(count):
+        packet = a_packet(
+            TOTAL_FEN,
+            SHARES,
+            sender=Person(sender),
+            created_at_ms=clock.now_ms() - 120_000,
+        )
+        ledger.fund(packet, a_funding(packet), Request(sender, f"send-{number}", "body"))
+        packets.mark_loaded(packet)
+        claim = a_claim(packet, 1, f"taker-{packet.packet_id}")
+        packets.record_claim(claim)
+        refs.append(claim.ref)
+    unpaid = settle_claims(
+        refs,
+        ledger=ledger,
+        packets=packets,
+        pages=pages,
+        payouts=FakeQueue(),
+        clock=clock,
+        journal=FakeJournal(),
+        in_parallel=one_by_one,
+    )
+    assert not unpaid
+
+
+if __name__ == "__main__":
+    main()
