@@ -32,7 +32,8 @@ from redpacket.domain.lottery import (
     UNITS_MAX,
     PrizeKind,
 )
-from redpacket.domain.packet import PACKET_ID, Kind, Opening, PacketStatus
+from redpacket.domain.packet import Kind, Opening, PacketStatus
+from redpacket.domain.packet_id import PACKET_ID
 from redpacket.domain.split import UNIT_FEN_MAX, Split
 from redpacket.domain.switches import Switch
 from redpacket.edge import pages, schemas

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from local.packet_ids import PUBLISHED_IDS
 from redpacket.adapters.dynamo import Dynamo
 from redpacket.adapters.dynamo_campaigns import DynamoCampaigns
 from redpacket.adapters.dynamo_draws import DynamoDraws
@@ -283,8 +284,8 @@ class Town:
             self.draws, clock=self.clock, journal=self.journal, new_seed=self._new_seed
         )
 
-    def _new_id(self, _size: int) -> str:
-        return f"packet-{next(self._ids):015d}"
+    def _new_id(self, parts: int) -> str:
+        return PUBLISHED_IDS.sign(f"packet-{next(self._ids):015d}", parts)
 
     def _new_seed(self, size: int) -> bytes:
         return f"{next(self._ids):0{size}d}".encode()

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from local.packet_ids import PUBLISHED_KEYS
 from local.places import ROOT
 from local.ports import HOST
 from redpacket.adapters import keys, redis_claims
@@ -149,6 +150,7 @@ def doors(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> Iterator[Doors]:
         "CACHE_TLS": "false",
         "CACHE_CLUSTER": "false",
         "ADMISSION_FACTOR": "5",
+        "PACKET_ID_KEYS": PUBLISHED_KEYS,
     }
     for name, value in environment.items():
         monkeypatch.setenv(name, value)

@@ -53,6 +53,7 @@ PRIZE = "shared/redpacket/flows/edit_prize.py"
 RECALLED = "shared/redpacket/flows/recall_lottery.py"
 DRAWN = "shared/redpacket/flows/read_draws.py"
 PARTS = "shared/redpacket/flows/try_parts.py"
+IDS = "shared/redpacket/domain/packet_id.py"
 
 # They look at the tree and not at what the code does: test_mutants would catch every mutant.
 _TESTS_OF_TEXTS = ("test_docs.py", "test_openapi.py", "test_mutants.py", "test_fairness_page.py")
@@ -994,6 +995,43 @@ MUTANTS = [
         "lua/limit_take.lua",
         "if wait_ms > 0 then",
         "if wait_ms > interval_ms then",
+    ),
+    # Ids, loads and refusals (docs/adr/0015, 0016)
+    Mutant(
+        "any tag will do",
+        IDS,
+        "return hmac.compare_digest(tag, _tag(key, head + packet_id[TAGGED_LENGTH:]))",
+        "return True",
+    ),
+    Mutant(
+        "the tag does not cover the number of parts",
+        IDS,
+        "_tag(key, head + packet_id[TAGGED_LENGTH:])",
+        "_tag(key, head)",
+    ),
+    Mutant(
+        "earlier keys are refused",
+        IDS,
+        "key = self._keys.get(head[-1])",
+        "key = self._keys[self._version] if head[-1] == self._version else None",
+    ),
+    Mutant(
+        "a key that was not resolved signs",
+        "shared/redpacket/edge/settings.py",
+        'if "{{resolve" in keys:',
+        "if False:",
+    ),
+    Mutant(
+        "a message with a made-up id is settled",
+        "shared/redpacket/edge/queue.py",
+        " and packet_ids().has_signed(packet_id)",
+        "",
+    ),
+    Mutant(
+        "a preheat goes on after a made-up id",
+        "shared/redpacket/edge/packet_ids.py",
+        '    packet_ids().check(cursor.partition(".")[0])\n',
+        "",
     ),
 ]
 

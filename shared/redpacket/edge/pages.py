@@ -14,6 +14,7 @@ from redpacket.domain.ledger import user_account
 from redpacket.domain.packet import Person
 from redpacket.edge import views, wiring
 from redpacket.edge.api import HttpAnswer, HttpRequest
+from redpacket.edge.packet_ids import packet_id_of
 from redpacket.flows.read_proof import read_proof
 from redpacket.flows.read_records import Record, list_received, list_sent, read_record
 
@@ -56,7 +57,7 @@ def feed_page(request: HttpRequest) -> HttpAnswer:
 
 def _read(request: HttpRequest, viewer: Person | None) -> Record:
     return read_record(
-        request.packet_id,
+        packet_id_of(request),
         viewer,
         after_no=_place(request),
         limit=_integer(request, "limit", 1, LIMIT_MAX) or LIMIT_DEFAULT,
@@ -78,9 +79,10 @@ def _people(shown: Sequence[Person]) -> views.People:
 
 def proof_page(request: HttpRequest) -> HttpAnswer:
     """Show a packet's seed and its amounts by share number, *limit* of them after *cursor*."""
+    packet_id = packet_id_of(request)
     limit = _integer(request, "limit", 1, PROOF_LIMIT_MAX) or PROOF_LIMIT_DEFAULT
     after_no = _integer(request, "cursor", 0, CURSOR_MAX) or 0
-    proof = read_proof(request.packet_id, after_no=after_no, limit=limit, packets=wiring.packets())
+    proof = read_proof(packet_id, after_no=after_no, limit=limit, packets=wiring.packets())
     return HttpAnswer(views.proof_view(proof))
 
 

@@ -31,6 +31,15 @@ def has_receipts() -> bool:
     return _required("SETTLEMENT_RECEIPTS") == "true"
 
 
+def packet_id_keys() -> str:
+    """Return PACKET_ID_KEYS: `version:key[,version:key]`; the first signs, all are accepted."""
+    keys = _required("PACKET_ID_KEYS")
+    if "{{resolve" in keys:
+        # What CloudFormation was to replace is known to everybody, so it can't be a key.
+        raise SettingMissing("PACKET_ID_KEYS is not resolved")
+    return keys
+
+
 def draws_table() -> str:
     """Return DRAWS_TABLE."""
     return _required("DRAWS_TABLE")

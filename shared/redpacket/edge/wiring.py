@@ -16,6 +16,7 @@ from redpacket.adapters.dynamo_packets import DynamoPackets
 from redpacket.adapters.keys import WORK_SHARDS
 from redpacket.domain.switches import Switch, SwitchState
 from redpacket.edge import settings
+from redpacket.edge.packet_ids import new_packet_id
 from redpacket.edge.telemetry import journal
 
 if TYPE_CHECKING:
@@ -383,7 +384,7 @@ def send_packet(order: SendOrder) -> Packet:
         board=board(),
         clock=clock,
         journal=journal,
-        new_id=secrets.token_urlsafe,
+        new_id=new_packet_id,
         new_seed=secrets.token_bytes,
         part_share_count=settings.part_share_count(),
     )
@@ -602,7 +603,7 @@ def _prize_desk() -> PrizeDesk:
         ledger=ledger(),
         packets=packets(),
         clock=clock,
-        new_id=secrets.token_urlsafe,
+        new_id=new_packet_id,
         new_seed=secrets.token_bytes,
     )
 
