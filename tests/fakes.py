@@ -349,6 +349,14 @@ class FakeBoard:
         self._loading_until_ms[packet_id, part] = now_ms + life_ms
         return True
 
+    def hold_load(self, packet_id: str, part: int, life_ms: int) -> None:
+        now_ms = self.clock.now_ms()
+        if self._loading_until_ms.get((packet_id, part), 0) > now_ms:
+            self._loading_until_ms[packet_id, part] = now_ms + life_ms
+
+    def is_loaded(self, packet_id: str, part: int) -> bool:
+        return bool(self.boards.get(packet_id, self._a_board())["terms"])
+
     def disown(self, packet_id: str, user_id: str, share_no: int) -> None:
         board = self.boards.get(packet_id)
         if board and board["users"].get(user_id) == share_no:

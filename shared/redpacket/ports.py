@@ -68,7 +68,13 @@ class ClaimBoard(Protocol):
         """
 
     def begin_load(self, packet_id: str, part: int, life_ms: int) -> bool:
-        """Tell one of many callers to load a part that the cache has lost; the others wait."""
+        """Give one of many callers its turn to load a part, for *life_ms*; the others wait."""
+
+    def hold_load(self, packet_id: str, part: int, life_ms: int) -> None:
+        """Change how long a turn still lasts; 0 ends it."""
+
+    def is_loaded(self, packet_id: str, part: int) -> bool:
+        """Tell whether the cache has a part, and not only notes of some of its users."""
 
     def disown(self, packet_id: str, user_id: str, share_no: int) -> None:
         """Take a number from a user who turned out not to own it: it is somebody else's."""

@@ -185,6 +185,12 @@ class FaultyBoard:
     def begin_load(self, packet_id: str, part: int, life_ms: int) -> bool:
         return self._call(lambda: self._board.begin_load(packet_id, part, life_ms))
 
+    def hold_load(self, packet_id: str, part: int, life_ms: int) -> None:
+        self._call(lambda: self._board.hold_load(packet_id, part, life_ms))
+
+    def is_loaded(self, packet_id: str, part: int) -> bool:
+        return self._call(lambda: self._board.is_loaded(packet_id, part))
+
     def note(self, board_id: str, numbers: Mapping[str, int]) -> None:
         self._call(lambda: self._board.note(board_id, numbers))
 

@@ -54,6 +54,7 @@ RECALLED = "shared/redpacket/flows/recall_lottery.py"
 DRAWN = "shared/redpacket/flows/read_draws.py"
 PARTS = "shared/redpacket/flows/try_parts.py"
 IDS = "shared/redpacket/domain/packet_id.py"
+LOAD = "shared/redpacket/flows/load_packet.py"
 
 # They look at the tree and not at what the code does: test_mutants would catch every mutant.
 _TESTS_OF_TEXTS = ("test_docs.py", "test_openapi.py", "test_mutants.py", "test_fairness_page.py")
@@ -386,12 +387,6 @@ MUTANTS = [
         GRAB,
         "        desk.board.disown(share.packet_id, taker.user_id, share.share_no)\n",
         "",
-    ),
-    Mutant(
-        "all of a crowd load a large packet that the cache has lost",
-        "shared/redpacket/flows/load_packet.py",
-        "if is_large and not board.begin_load(",
-        "if is_large and board is None and not board.begin_load(",
     ),
     Mutant(
         "a number that is given back is lost",
@@ -1032,6 +1027,52 @@ MUTANTS = [
         "shared/redpacket/edge/packet_ids.py",
         '    packet_ids().check(cursor.partition(".")[0])\n',
         "",
+    ),
+    Mutant(
+        "everybody loads at once what the cache lost",
+        LOAD,
+        """    if not board.begin_load(packet_id, part, _LOAD_LIFE_MS):
+        return False
+    try:""",
+        "    try:",
+    ),
+    Mutant(
+        "what was loaded meanwhile is loaded again",
+        LOAD,
+        "if not board.is_loaded(packet_id, part):",
+        "if True:",
+    ),
+    Mutant(
+        "a turn to load is kept until it is over",
+        LOAD,
+        "    board.hold_load(packet_id, part, 0)\n    return True\n",
+        "    return True\n",
+    ),
+    Mutant(
+        "a load that failed is tried by the whole crowd, one after the other",
+        LOAD,
+        "    except Rejected:\n",
+        "    except (Rejected, Unavailable):\n",
+    ),
+    Mutant(
+        "a packet that is not there keeps others waiting",
+        LOAD,
+        "    except Rejected:\n        board.hold_load(packet_id, part, 0)\n",
+        "    except Rejected:\n",
+    ),
+    Mutant(
+        "a large load gets a small one's time",
+        LOAD,
+        "        board.hold_load(packet_id, part, _LARGE_LOAD_LIFE_MS)\n",
+        "        pass\n",
+    ),
+    Mutant(
+        "everybody loads at once what was behind",
+        LOAD,
+        """    if not board.begin_load(packet_id, part, _LOAD_LIFE_MS):
+        return False
+    _load(""",
+        "    _load(",
     ),
 ]
 

@@ -153,6 +153,18 @@ class RedisClaims(Cache):
     def begin_load(self, packet_id: str, part: int, life_ms: int) -> bool:
         return bool(self.ask("SET", keys.loading(packet_id, part), "", "NX", "PX", life_ms))
 
+    def hold_load(self, packet_id: str, part: int, life_ms: int) -> None:
+        with self.translated():
+            self.client.pexpire(keys.loading(packet_id, part), life_ms)
+
+    def is_loaded(
+        self,
+        packet_id: str,
+        part: int,  # noqa: ARG002 - a packet that isn't cut is one part
+    ) -> bool:
+        with self.translated():
+            return bool(self.client.hexists(keys.board(packet_id), STATE))
+
     def note(self, board_id: str, numbers: Mapping[str, int]) -> None:
         pairs = list(numbers.items())
         for start in range(0, len(pairs), _PAIRS_PER_LOAD):
