@@ -18,6 +18,7 @@ from redpacket.adapters.pinyin import PinyinPhrases
 from redpacket.adapters.public_tokens import KeyedTokens
 from redpacket.domain.checks import Difference, Told, check_settled_in_time
 from redpacket.domain.claim import Admission, Claim, ShareRef
+from redpacket.domain.limits import grab_limit
 from redpacket.domain.lottery import Draw, Prize, draw_id_of
 from redpacket.domain.packet import Kind, Packet, Person, Rules, part_count
 from redpacket.domain.split import Split
@@ -28,6 +29,7 @@ from redpacket.flows.edit_prize import PrizeDesk, change_stock, put_prize
 from redpacket.flows.expire_packets import ExpireReport, expire_packets
 from redpacket.flows.grab_packet import RuleBook, grab_packet
 from redpacket.flows.help_inviter import HelpDesk, Helped, help_inviter
+from redpacket.flows.limit_rate import UserLimit
 from redpacket.flows.load_campaign import load_campaign
 from redpacket.flows.open_packet import open_packet
 from redpacket.flows.recall_campaign import RecalledCampaigns
@@ -88,6 +90,7 @@ class Town:
         self.reserved = FakeQuotas()
         self.quotas: Quotas = self.reserved
         self.limits: Limits = FakeLimits(self.clock)
+        self.grab_limit = grab_limit(per_minute=600, burst=200)
         self.lots = FakeDrawBoard(self.clock)
         self.draw_board: DrawBoard = self.lots
         self.draws: Draws = self.draw_adapter(self.dynamo)
@@ -204,6 +207,9 @@ class Town:
             emptied=self.recall(),
             packets=self.packets,
             payouts=self.payouts,
+            costs=UserLimit(
+                self.grab_limit, limits=self.limits, clock=self.clock, journal=self.journal
+            ),
             clock=self.clock,
             journal=self.journal,
         )

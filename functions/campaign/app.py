@@ -1,6 +1,6 @@
 """The door of campaigns: users read them; operators edit, watch and preheat them."""
 
-from redpacket.edge import lottery_views, views, wiring
+from redpacket.edge import guards, lottery_views, views, wiring
 from redpacket.edge.api import ADMIN_SCOPE, Api, HttpAnswer, HttpRequest
 from redpacket.edge.packet_ids import preheat_cursor_of
 from redpacket.edge.schemas import CampaignBody, parse
@@ -14,6 +14,7 @@ handler = Api()
 @handler.route("GET /campaigns/{campaign_id}")
 def read_campaign(request: HttpRequest) -> HttpAnswer:
     """Show a campaign and its prizes to its users."""
+    guards.guard_read(request)
     return HttpAnswer(lottery_views.campaign_view(wiring.read_lottery(request.campaign_id)))
 
 

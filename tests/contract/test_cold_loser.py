@@ -69,6 +69,8 @@ def _grab(cache: OperatorCache, packet_id: str) -> tuple[dict[str, Any], list[st
         "PAYOUT_QUEUE_URL": "https://queue.example",
         "ADMISSION_FACTOR": "5",
         "PACKET_ID_KEYS": PUBLISHED_KEYS,
+        "GRABS_PER_MINUTE": "600",
+        "GRAB_BURST": "200",
         "QUOTAS_TABLE": "quotas",
         "CAMPAIGNS_TABLE": "campaigns",
         "POWERTOOLS_SERVICE_NAME": "grab",

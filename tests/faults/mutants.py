@@ -1067,6 +1067,36 @@ MUTANTS = [
         "        pass\n",
     ),
     Mutant(
+        "a user may load as often as they like",
+        LOAD,
+        "            before_read()\n",
+        "",
+    ),
+    Mutant(
+        "a user may make the ledger look for their share as often as they like",
+        GRAB,
+        "    desk.costs.count(taker.user_id)\n",
+        "",
+    ),
+    Mutant(
+        "a user may make the ledger count their claims as often as they like",
+        "shared/redpacket/flows/campaign_quota.py",
+        "            self.costs.count(self.user_id)\n",
+        "",
+    ),
+    Mutant(
+        "a cache that is away is waited for by each read",
+        "shared/redpacket/flows/limit_rate.py",
+        "            self._away_at_ms = now_ms\n",
+        "",
+    ),
+    Mutant(
+        "record pages are not counted",
+        "shared/redpacket/edge/pages.py",
+        "    guards.guard_read(request)\n    record =",
+        "    record =",
+    ),
+    Mutant(
         "everybody loads at once what was behind",
         LOAD,
         """    if not board.begin_load(packet_id, part, _LOAD_LIFE_MS):

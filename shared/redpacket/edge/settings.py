@@ -141,6 +141,26 @@ def draw_burst() -> int:
     return int(_required("DRAW_BURST"))
 
 
+def reads_per_minute() -> int:
+    """Return READS_PER_MINUTE: how fast one user may read, in the long run."""
+    return int(_required("READS_PER_MINUTE"))
+
+
+def read_burst() -> int:
+    """Return READ_BURST: how much one user may read at once."""
+    return int(_required("READ_BURST"))
+
+
+def grabs_per_minute() -> int:
+    """Return GRABS_PER_MINUTE: how fast one user's grabs may make the ledger read."""
+    return int(_required("GRABS_PER_MINUTE"))
+
+
+def grab_burst() -> int:
+    """Return GRAB_BURST: how many of one user's grabs may make the ledger read at once."""
+    return int(_required("GRAB_BURST"))
+
+
 def switches_table() -> str:
     """Return SWITCHES_TABLE."""
     return _required("SWITCHES_TABLE")

@@ -34,6 +34,7 @@ from redpacket.domain.errors import (
 from redpacket.domain.packet import Person, part_of_share
 from redpacket.domain.split import Terms, share_amount_fen
 from redpacket.flows.campaign_quota import EXHAUSTED
+from redpacket.flows.limit_rate import UserLimit
 from redpacket.flows.load_packet import LoadWaits, load_among_many, reload_among_many
 from redpacket.flows.recall_emptied import RecalledEmptied
 from redpacket.ports import ClaimBoard, Clock, Journal, Packets, PayoutQueue
@@ -57,12 +58,16 @@ class _Again(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Desk:
-    """The ports that every claim passes."""
+    """The ports that every claim passes.
+
+    *costs* counts what a user makes the ledger read: a claim is counted by its own row.
+    """
 
     board: ClaimBoard
     emptied: RecalledEmptied
     packets: Packets
     payouts: PayoutQueue
+    costs: UserLimit
     clock: Clock
     journal: Journal
 
@@ -98,7 +103,7 @@ def claim_share(packet_id: str, taker: Person, *, gate: Gate, desk: Desk) -> Cla
             except (CampaignPaused, QuotaExhausted):
                 # After a failover the cache may not know an owner any more (I5). Whoever is refused
                 # for want of a passphrase or a token can give it again, and then hears of it.
-                if owned := desk.packets.find_share_of(packet_id, taker.user_id):
+                if owned := _owned(packet_id, taker, desk):
                     return Claim(owned, is_new=False)
                 raise
             if isinstance(entered, Admission):
@@ -126,7 +131,7 @@ def _claim_of(
         # part that lost its notes (I5). Whom else an emptied packet refuses is not looked up: that
         # is the crowd.
         if (error is PacketExpired or not outcome.is_certain) and (
-            owned := desk.packets.find_share_of(packet_id, taker.user_id)
+            owned := _owned(packet_id, taker, desk)
         ):
             return Claim(owned, is_new=False)
         if error is PacketEmptied:
@@ -134,10 +139,16 @@ def _claim_of(
         raise error(detail)
     if outcome.status is GrabStatus.PACKET_NOT_LOADED:
         part, board = outcome.part, desk.board
-        is_loaded = load_among_many(packet_id, part, packets=desk.packets, board=board)
+        is_loaded = load_among_many(
+            packet_id,
+            part,
+            packets=desk.packets,
+            board=board,
+            before_read=lambda: desk.costs.count(taker.user_id),
+        )
         return _Again.CORRECTED if is_loaded else _Again.LOADING
     if outcome.status is GrabStatus.ALREADY_CLAIMED:
-        owned = desk.packets.find_share_of(packet_id, taker.user_id)
+        owned = _owned(packet_id, taker, desk)
         if owned and owned.share_no == outcome.share_no:
             return Claim(owned, is_new=False)
     share = _claimed_share(packet_id, taker, outcome, desk)
@@ -147,6 +158,12 @@ def _claim_of(
     if isinstance(claim, Claim) and claim.is_new:
         _queue_payout(claim, desk)
     return claim
+
+
+def _owned(packet_id: str, taker: Person, desk: Desk) -> ShareFate | None:
+    """Ask the ledger for the taker's share. Raises RateLimited."""
+    desk.costs.count(taker.user_id)
+    return desk.packets.find_share_of(packet_id, taker.user_id)
 
 
 def _claimed_share(packet_id: str, taker: Person, outcome: GrabOutcome, desk: Desk) -> ShareFate:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from redpacket.domain.errors import PacketNotFound, Rejected, Unavailable
 from redpacket.domain.packet import Packet, part_count, part_size
 from redpacket.ports import ClaimBoard, Clock, Packets
@@ -46,16 +48,24 @@ def load_packet(
         board.load(packet, packets.list_part_shares(packet_id, number), number)
 
 
-def load_among_many(packet_id: str, part: int, *, packets: Packets, board: ClaimBoard) -> bool:
+def load_among_many(
+    packet_id: str,
+    part: int,
+    *,
+    packets: Packets,
+    board: ClaimBoard,
+    before_read: Callable[[], None] = lambda: None,
+) -> bool:
     """Load a part as one of a crowd that has found it missing; False where another caller does.
 
-    Raises PacketNotFound.
+    *before_read* may refuse this caller. Raises PacketNotFound.
     """
     if not board.begin_load(packet_id, part, _LOAD_LIFE_MS):
         return False
     try:
         # Between this caller's look and its turn another one may have loaded it.
         if not board.is_loaded(packet_id, part):
+            before_read()
             _load(packet_id, part, packets, board)
     except Rejected:
         board.hold_load(packet_id, part, 0)
