@@ -62,7 +62,9 @@ def _packet(cache: OperatorCache, **changes: Any) -> Packet:
 def test_it_may_do_all_that_a_packet_needs(cache: OperatorCache, functions: ServerClient) -> None:
     board = RedisClaims(functions)
     packet = _packet(cache)
-    board.load(packet, [])
+    board.load_sent(packet)
+    # A script may ask which server this is.
+    assert board.knows_takers(packet.packet_id, "ann")
     for user in ("ann", "bob"):
         board.grab(packet.packet_id, user)
 

@@ -113,3 +113,14 @@ def test_after_a_flush_a_crowd_costs_one_load(town: Town, cache: redis.Redis, co
     answers["packet_emptied"] += answers.pop("unavailable", 0)
     assert answers == {"claimed": count, "packet_emptied": CROWD - count}
     assert counting.reads == {"get_item": 1, "query": 1}
+
+
+def test_who_is_late_costs_no_read(town: Town) -> None:
+    packet = town.send(life_ms=1)
+    counting = _count_reads(town)
+    time.sleep(0.01)
+
+    answers = _rush(town, packet)
+
+    assert answers == {"packet_expired": CROWD}
+    assert counting.reads == {}

@@ -378,8 +378,7 @@ MUTANTS = [
     Mutant(
         "a repeat is believed without a look at the ledger",
         GRAB,
-        "        owned = desk.packets.find_share_of(packet_id, taker.user_id)\n"
-        "        if owned and",
+        "        owned = _owned(packet_id, taker, desk)\n        if owned and",
         "        owned = _claimed_share(packet_id, taker, outcome, desk)\n        if",
     ),
     Mutant(
@@ -1095,6 +1094,67 @@ MUTANTS = [
         "shared/redpacket/edge/pages.py",
         "    guards.guard_read(request)\n    record =",
         "    record =",
+    ),
+    Mutant(
+        "a cache of another life is believed",
+        "lua/packet_certain.lua",
+        "mark == '@' .. life()",
+        "mark and string.sub(mark, 1, 1) == '@'",
+    ),
+    Mutant(
+        "one process is one life, however often it is promoted",
+        "lua/lib/life.lua",
+        "redis.sha1hex(run_id .. replid)",
+        "redis.sha1hex(run_id)",
+    ),
+    Mutant(
+        "any load is taken for a send's",
+        "lua/packet_load.lua",
+        "if proof == 'sent' and not old and",
+        "if not old and",
+    ),
+    Mutant(
+        "a send's load vouches for a hash that was there before",
+        "lua/packet_load.lua",
+        "proof == 'sent' and not old and",
+        "proof == 'sent' and",
+    ),
+    Mutant(
+        "what was told in two lives is believed",
+        "lua/packet_load.lua",
+        "(told_life == '-' or told_life == now_life)",
+        "(told_life or now_life)",
+    ),
+    Mutant(
+        "what was lost while it was told is believed",
+        "lua/packet_load.lua",
+        "field_count > tonumber(user_count)",
+        "tonumber(user_count)",
+    ),
+    Mutant(
+        "a packet is told although shares have no fate",
+        BOARD,
+        'proof = _TOLD if len(shares) == count else ""',
+        "proof = _TOLD",
+    ),
+    Mutant(
+        "a hash that missed a claim vouches for all takers",
+        "lua/packet_amend.lua",
+        "    packet.head = string.gsub(packet.head, '@.*$', '')\n",
+        "",
+    ),
+    Mutant(
+        "any cache is believed to know all takers",
+        GRAB,
+        "    if desk.board.knows_takers(packet_id, taker.user_id):\n",
+        "    if True:\n",
+    ),
+    Mutant(
+        "any part vouches for a user",
+        PARTS,
+        "            board_id = part_id(packet_id, part_of_user(packet_id, user_id))\n"
+        "        return self._board.knows_takers",
+        "            board_id = part_id(packet_id, 0)\n        return self._board.knows_takers",
     ),
     Mutant(
         "everybody loads at once what was behind",

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
 
+from redpacket.domain.campaign import Campaign, CampaignStatus
 from redpacket.domain.claim import Quota
 from redpacket.domain.errors import (
+    CampaignPaused,
     PacketEmptied,
     PacketExpired,
     PacketNotFound,
+    QuotaExhausted,
     RateLimited,
     Rejected,
 )
@@ -108,3 +113,69 @@ def test_counts_of_a_full_quota_are_limited(town: Town, reads: Mock) -> None:
     assert _refusals(town, second, "ann", 5) == [RateLimited] * 5
     # Each process reads the rules and the campaign once, and here each grab has its own.
     assert reads.call_count - before <= 5
+
+
+def _of_campaign(town: Town, **changes: Any) -> tuple[Campaign, Packet]:
+    campaign = a_campaign(**changes)
+    assert town.campaigns.create(campaign)
+    rules = Rules(campaign_id=campaign.campaign_id)
+    return campaign, town.send(rules=rules, campaign=campaign)
+
+
+def _looks(town: Town, monkeypatch: pytest.MonkeyPatch) -> Mock:
+    """Count how often the ledger is asked whether a user has a share."""
+    counted = Mock(wraps=town.packets.find_share_of)
+    monkeypatch.setattr(type(town.packets), "find_share_of", counted)
+    return counted
+
+
+def test_who_is_late_at_an_expired_packet_costs_no_read(town: Town, reads: Mock) -> None:
+    packet = town.send()
+    town.grab(packet, "ann")
+    before = reads.call_count
+    town.pass_time(61_000)
+
+    assert _refusals(town, packet, "bob", BURST + 5) == [PacketExpired] * (BURST + 5)
+    assert reads.call_count == before
+
+
+def test_who_is_late_at_a_packet_that_was_closed_costs_no_read_after_a_failover(
+    town: Town, reads: Mock
+) -> None:
+    packet = town.send()
+    town.grab(packet, "ann")
+    town.pass_time(61_000)
+    town.settle()
+    town.expire()
+    before = reads.call_count
+    town.memory.fail_over(town.memory.snapshot())
+
+    assert _refusals(town, packet, "bob", BURST + 5) == [PacketExpired] * (BURST + 5)
+    assert reads.call_count == before
+
+
+@pytest.mark.parametrize("is_over", [False, True], ids=["same life", "another life"])
+def test_refusals_of_a_paused_campaign_are_looked_up_in_another_life_only(
+    town: Town, monkeypatch: pytest.MonkeyPatch, *, is_over: bool
+) -> None:
+    campaign, packet = _of_campaign(town)
+    paused = replace(campaign, status=CampaignStatus.OFF)
+    monkeypatch.setattr(type(town.campaigns), "find_campaign", lambda *_: paused)
+    looks = _looks(town, monkeypatch)
+    if is_over:
+        town.memory.fail_over(town.memory.snapshot())
+
+    assert _refusals(town, packet, "bob", BURST) == [CampaignPaused] * BURST
+    assert looks.call_count == (BURST if is_over else 0)
+
+
+def test_refusals_of_an_exhausted_quota_are_not_looked_up(
+    town: Town, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign, first = _of_campaign(town, quota_per_user=1)
+    second = town.send(rules=first.rules, campaign=campaign)
+    town.grab(first, "ann")
+    looks = _looks(town, monkeypatch)
+
+    assert set(_refusals(town, second, "ann", BURST)) == {QuotaExhausted}
+    assert looks.call_count == 0

@@ -101,9 +101,9 @@ def claim_share(packet_id: str, taker: Person, *, gate: Gate, desk: Desk) -> Cla
             try:
                 entered = gate.enter(Terms.parse(asked.terms))
             except (CampaignPaused, QuotaExhausted):
-                # After a failover the cache may not know an owner any more (I5). Whoever is refused
-                # for want of a passphrase or a token can give it again, and then hears of it.
-                if owned := _owned(packet_id, taker, desk):
+                # Who is refused for want of a passphrase or a token can give it again, and is then
+                # told their share.
+                if owned := _forgotten(packet_id, taker, desk):
                     return Claim(owned, is_new=False)
                 raise
             if isinstance(entered, Admission):
@@ -127,11 +127,10 @@ def _claim_of(
     """Turn the cache's answer into the ledger's, or tell why it must be asked again."""
     if refusal := _REFUSALS.get(outcome.status):
         error, detail = refusal
-        # After a failover a cache in time for the end may not know an owner any more, nor does a
-        # part that lost its notes (I5). Whom else an emptied packet refuses is not looked up: that
-        # is the crowd.
+        # An emptied packet has handed out every number and knows to whom, unless it is a part that
+        # lost its notes.
         if (error is PacketExpired or not outcome.is_certain) and (
-            owned := _owned(packet_id, taker, desk)
+            owned := _forgotten(packet_id, taker, desk)
         ):
             return Claim(owned, is_new=False)
         if error is PacketEmptied:
@@ -158,6 +157,13 @@ def _claim_of(
     if isinstance(claim, Claim) and claim.is_new:
         _queue_payout(claim, desk)
     return claim
+
+
+def _forgotten(packet_id: str, taker: Person, desk: Desk) -> ShareFate | None:
+    """Return the share of a taker whom the cache may have forgotten in a failover (I5)."""
+    if desk.board.knows_takers(packet_id, taker.user_id):
+        return None
+    return _owned(packet_id, taker, desk)
 
 
 def _owned(packet_id: str, taker: Person, desk: Desk) -> ShareFate | None:

@@ -79,7 +79,7 @@ def send_packet(
     if packet_id != packet.packet_id:
         return _sent_before(packet_id, packets)
     try:
-        board.load(packet, [])
+        board.load_sent(packet)
         packets.mark_loaded(packet)
     except Unavailable as error:
         # Funded is sent: the first grab loads it, or the sweep within two minutes.
