@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-import redis
 
 from local.ports import HOST
 from redpacket.adapters import keys
@@ -20,7 +19,7 @@ from redpacket.flows.try_parts import PartedBoard
 from redpacket.ports import PartBoard
 from tests.builders import a_claim, a_packet, a_packet_id, a_refund
 from tests.fakes import FakeBoard, FakeClock
-from tests.faults.servers import Server, some_servers, wait_for
+from tests.faults.servers import OperatorCache, Server, some_servers, wait_for
 
 LARGE = 1_500
 """More claims than one call of the load script brings."""
@@ -30,7 +29,7 @@ LARGE = 1_500
 def board(request: pytest.FixtureRequest) -> PartBoard:
     if request.param == "fake":
         return FakeBoard(FakeClock(_now_ms()))
-    cache: redis.Redis = request.getfixturevalue("cache")
+    cache: OperatorCache = request.getfixturevalue("cache")
     return RedisClaims(cache)
 
 
@@ -44,7 +43,7 @@ def _packet(count: int = 3, **changes: Any) -> Packet:
 
 def _knows(board: PartBoard, packet: Packet) -> bool:
     """Ask as a process does that has just started."""
-    fresh = RedisClaims(board.client) if isinstance(board, RedisClaims) else board
+    fresh = RedisClaims(board._client) if isinstance(board, RedisClaims) else board
     return fresh.knows_takers(packet.packet_id, "ann")
 
 
@@ -132,7 +131,7 @@ def test_a_part_vouches_for_the_users_who_begin_there(board: PartBoard) -> None:
 
 
 def test_what_is_certain_is_remembered_for_a_second(
-    cache: redis.Redis, monkeypatch: pytest.MonkeyPatch
+    cache: OperatorCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     board, packet, doubted = RedisClaims(cache), _packet(), _packet()
     board.load_sent(packet)
@@ -159,7 +158,7 @@ def test_what_is_certain_is_remembered_for_a_second(
 
 @pytest.mark.parametrize("loss", ["flush", "life"])
 def test_a_large_packet_that_is_lost_while_it_is_told_is_not_known(
-    cache: redis.Redis, monkeypatch: pytest.MonkeyPatch, loss: str
+    cache: OperatorCache, monkeypatch: pytest.MonkeyPatch, loss: str
 ) -> None:
     board, packet = RedisClaims(cache), replace(_packet(LARGE), status=PacketStatus.CLOSING)
     run = board.run
@@ -178,7 +177,7 @@ def test_a_large_packet_that_is_lost_while_it_is_told_is_not_known(
 
 
 def test_a_server_that_hides_its_life_vouches_for_nobody_but_is_believed_what_it_was_told(
-    cache: redis.Redis,
+    cache: OperatorCache,
 ) -> None:
     rules = ("on", "~rp:*", "+@all", "-info")
     cache.execute_command("ACL", "SETUSER", "hidden", "nopass", *rules)  # type: ignore[no-untyped-call]
@@ -206,6 +205,12 @@ def pair() -> Iterator[tuple[Server, Server]]:
         yield first, second
 
 
+def _board_on(server: Server) -> RedisClaims:
+    return RedisClaims(
+        connect(HOST, server.port, has_tls=False, username="", password="", timeout_s=2)
+    )
+
+
 def _follows(replica: Server, primary: Server) -> None:
     def is_up_to_date() -> bool:
         seen = replica.info("replication")
@@ -217,7 +222,7 @@ def _follows(replica: Server, primary: Server) -> None:
 
 def test_after_a_failover_only_what_was_told_is_known(pair: tuple[Server, Server]) -> None:
     first, second = pair
-    board = RedisClaims(first.admin)
+    board = _board_on(first)
     sent, told = _packet(), _packet()
     board.load_sent(sent)
     board.load(told, _all_fates(told))
@@ -225,7 +230,7 @@ def test_after_a_failover_only_what_was_told_is_known(pair: tuple[Server, Server
     _follows(second, first)
 
     second.admin.replicaof("NO", "ONE")
-    promoted = RedisClaims(second.admin)
+    promoted = _board_on(second)
     assert [_knows(promoted, packet) for packet in (sent, told)] == [False, True]
     later = _packet()
     promoted.load_sent(later)
@@ -238,7 +243,7 @@ def test_after_a_failover_only_what_was_told_is_known(pair: tuple[Server, Server
     assert [_knows(board, packet) for packet in (sent, told, later)] == [False, True, False]
 
 
-def test_a_sign_is_five_characters_and_leaves_the_hash_packed(cache: redis.Redis) -> None:
+def test_a_sign_is_five_characters_and_leaves_the_hash_packed(cache: OperatorCache) -> None:
     board, packet = RedisClaims(cache), _packet()
     board.load_sent(packet)
 

@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-import redis
 
 from local.ports import HOST
 from redpacket.adapters.redis_cache import connect
@@ -19,6 +18,7 @@ from redpacket.domain.errors import RedPacketError
 from redpacket.domain.packet import Packet
 from redpacket.flows.try_parts import PartedBoard
 from tests.faults.rush import WallClock
+from tests.faults.servers import OperatorCache
 from tests.town import Town
 
 CROWD = 200
@@ -66,7 +66,7 @@ class BoardPerThread(threading.local):
 
 
 @pytest.fixture
-def town(cache: redis.Redis) -> Town:
+def town(cache: OperatorCache) -> Town:
     town = Town()
     town.clock = WallClock()
     port = cache.connection_pool.connection_kwargs["port"]
@@ -102,7 +102,7 @@ def _rush(town: Town, packet: Packet) -> Counter[str]:
 
 
 @pytest.mark.parametrize("count", [5, 100])
-def test_after_a_flush_a_crowd_costs_one_load(town: Town, cache: redis.Redis, count: int) -> None:
+def test_after_a_flush_a_crowd_costs_one_load(town: Town, cache: OperatorCache, count: int) -> None:
     packet = town.send(count=count)
     cache.flushall()
     counting = _count_reads(town)

@@ -1159,10 +1159,14 @@ MUTANTS = [
     Mutant(
         "everybody loads at once what was behind",
         LOAD,
-        """    if not board.begin_load(packet_id, part, _LOAD_LIFE_MS):
-        return False
-    _load(""",
-        "    _load(",
+        "        if board.begin_load(packet_id, part, _LOAD_LIFE_MS):\n",
+        "        if True:\n",
+    ),
+    Mutant(
+        "a collision relies on a loader that may have died",
+        LOAD,
+        "    for wait_ms in (*WAITS_MS, 0):",
+        "    for wait_ms in (0,):",
     ),
 ]
 

@@ -221,9 +221,10 @@ def _make_durable(
         desk.journal.event("share_collision", packet_id=share.packet_id, share_no=share.share_no)
         desk.board.disown(share.packet_id, taker.user_id, share.share_no)
         part = part_of_share(share.packet_id, share.share_no)
-        # Until another one's load is done, the next number may collide as well.
-        is_loaded = reload_among_many(share.packet_id, part, packets=desk.packets, board=desk.board)
-        return _Again.CORRECTED if is_loaded else _Again.LOADING
+        reload_among_many(
+            share.packet_id, part, packets=desk.packets, board=desk.board, clock=desk.clock
+        )
+        return _Again.CORRECTED
     owned = desk.packets.find_share_of(share.packet_id, taker.user_id)
     if owned is None:
         msg = f"{taker.user_id} has a share of {share.packet_id} that has no fate"

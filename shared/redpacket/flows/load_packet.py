@@ -75,15 +75,20 @@ def load_among_many(
     return True
 
 
-def reload_among_many(packet_id: str, part: int, *, packets: Packets, board: ClaimBoard) -> bool:
-    """Load a part that turned out to be behind the ledger; False where another caller does.
+def reload_among_many(
+    packet_id: str, part: int, *, packets: Packets, board: ClaimBoard, clock: Clock
+) -> None:
+    """Load a part that turned out to be behind the ledger, after those who load it already.
 
-    The turn is kept for its whole life: many find out at once, and one load is enough for them.
+    Their loads may have begun too early, or died: without one the cache would go on to miss owners.
+    Only a large load is not waited for until its end.
     """
-    if not board.begin_load(packet_id, part, _LOAD_LIFE_MS):
-        return False
-    _load(packet_id, part, packets, board)
-    return True
+    for wait_ms in (*WAITS_MS, 0):
+        if board.begin_load(packet_id, part, _LOAD_LIFE_MS):
+            _load(packet_id, part, packets, board)
+            board.hold_load(packet_id, part, 0)
+            return
+        clock.sleep_ms(wait_ms)
 
 
 def _load(packet_id: str, part: int, packets: Packets, board: ClaimBoard) -> None:
