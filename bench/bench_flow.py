@@ -44,12 +44,15 @@ from redpacket.adapters.dynamo_ledger import DynamoLedger
 from redpacket.adapters.dynamo_packets import DynamoPackets
 from redpacket.adapters.redis_cache import connect
 from redpacket.adapters.redis_claims import RedisClaims
+from redpacket.adapters.redis_limits import RedisLimits
 from redpacket.adapters.sqs_payouts import SqsPayouts
 from redpacket.domain.claim import Claim, ShareRef
 from redpacket.domain.ledger import Transfer, TransferKind, user_account
+from redpacket.domain.limits import grab_limit
 from redpacket.domain.packet import Packet, Person
 from redpacket.edge.wiring import SystemClock
 from redpacket.flows.claim_share import Desk, claim_share
+from redpacket.flows.limit_rate import UserLimit
 from redpacket.flows.recall_emptied import RecalledEmptied
 from redpacket.ports import Request
 from tests.builders import a_funding, a_packet, a_packet_id
@@ -291,6 +294,9 @@ def _claim_in_process(stack: Stack) -> set[ShareRef]:
         emptied=RecalledEmptied(board, clock=clock),
         packets=DynamoPackets(dynamo, outputs["PacketsTable"], outputs["QuotasTable"]),
         payouts=queued,
+        costs=UserLimit(
+            grab_limit(600, 200), limits=RedisLimits(cache), clock=clock, journal=_Silent()
+        ),
         clock=clock,
         journal=_Silent(),
     )

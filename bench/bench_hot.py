@@ -12,7 +12,6 @@ from __future__ import annotations
 import itertools
 import json
 import random
-import secrets
 import time
 from collections import Counter, defaultdict
 from functools import partial
@@ -28,17 +27,16 @@ from redpacket.adapters.redis_cluster import ClusterClient, connect_cluster
 from redpacket.adapters.scripts import read_script
 from redpacket.domain.claim import GrabOutcome, GrabStatus
 from redpacket.domain.packet import (
-    PACKET_ID_BYTES,
     Packet,
-    cut_id,
     is_cut,
     part_count,
     part_id,
     part_of_user,
+    parts_for,
 )
 from redpacket.flows.try_parts import PartedBoard
 from redpacket.ports import ClaimBoard
-from tests.builders import a_packet
+from tests.builders import a_packet, a_packet_id
 from tests.fakes import FakeBoard, FakeClock
 from tests.faults.real_cluster import Cluster
 from tests.faults.rush import WallClock
@@ -100,7 +98,7 @@ def _client(cluster: Cluster) -> ClusterClient:
 
 def _loaded(board: PartedBoard, count: int, part_share_count: int) -> Packet:
     now_ms = int(time.time() * 1000)
-    packet_id = cut_id(secrets.token_urlsafe(PACKET_ID_BYTES), count, part_share_count)
+    packet_id = a_packet_id(parts_for(count, part_share_count))
     packet = a_packet(
         100 * count,
         count,

@@ -32,7 +32,8 @@ from redpacket.domain.lottery import (
     UNITS_MAX,
     PrizeKind,
 )
-from redpacket.domain.packet import PACKET_ID, Kind, Opening, PacketStatus
+from redpacket.domain.packet import Kind, Opening, PacketStatus
+from redpacket.domain.packet_id import PACKET_ID
 from redpacket.domain.split import UNIT_FEN_MAX, Split
 from redpacket.domain.switches import Switch
 from redpacket.edge import pages, schemas
@@ -578,7 +579,8 @@ _WRITE = (
     "invalid_request",
     "unavailable",
 )
-_LIST = ("invalid_request", "unavailable")
+_READ = ("rate_limited", "unavailable")
+_LIST = ("invalid_request", *_READ)
 _PRIZE = (
     "campaign_not_found",
     "campaign_ended",
@@ -605,6 +607,7 @@ _CLAIM = (
     "packet_emptied",
     "packet_expired",
     "quota_exhausted",
+    "rate_limited",
     "invalid_request",
     "switched_off",
     "unavailable",
@@ -638,7 +641,6 @@ OPERATIONS: dict[str, Operation] = {
             *_CLAIM,
             "not_invited",
             "passphrase_mismatch",
-            "rate_limited",
         ),
     ),
     "POST /packets/{packet_id}/open": Operation(
@@ -669,12 +671,12 @@ OPERATIONS: dict[str, Operation] = {
         parameters=("PacketId", "ProofCursor", "ProofLimit"),
         refusals=("packet_not_found", "proof_not_ready", *_LIST),
     ),
-    "GET /me": Operation(name="readMe", answer="Me", refusals=("unavailable",)),
+    "GET /me": Operation(name="readMe", answer="Me", refusals=_READ),
     "PUT /me/profile": Operation(
         name="editProfile",
         answer="Me",
         body=schemas.ProfileBody,
-        refusals=("invalid_request", "unavailable"),
+        refusals=_LIST,
     ),
     "GET /me/sent": Operation(
         name="readSent", answer="Sent", parameters=("Year", "SentCursor"), refusals=_LIST
@@ -695,7 +697,7 @@ OPERATIONS: dict[str, Operation] = {
         name="readCampaign",
         answer="Campaign",
         parameters=("CampaignId",),
-        refusals=("campaign_not_found", "unavailable"),
+        refusals=("campaign_not_found", *_READ),
     ),
     "GET /admin/campaigns/{campaign_id}": Operation(
         name="watchCampaign",
@@ -750,7 +752,7 @@ OPERATIONS: dict[str, Operation] = {
         name="readDraws",
         answer="Draws",
         parameters=("CampaignId", "DrawCursor"),
-        refusals=("campaign_not_found", "unavailable"),
+        refusals=("campaign_not_found", *_READ),
     ),
     "POST /campaigns/{campaign_id}/helps": Operation(
         name="helpFriend",

@@ -25,6 +25,7 @@ from local.deploy import deploy
 from local.errors import StackError
 from local.front import issuer_url
 from local.issuer import AUDIENCE, Issuer
+from local.packet_ids import PUBLISHED_KEYS
 from local.ports import HOST, Ports, is_open
 from local.processes import Process, stop_all
 
@@ -257,6 +258,8 @@ class Stack:
             "JwtIssuer": issuer_url(self.ports.front),
             "JwtAudience": AUDIENCE,
             "ShareBaseUrl": self.api,
+            # Examples and tests have ids that no stack has made.
+            "PreviousPacketIdKeys": PUBLISHED_KEYS,
             # Requests in flight are over at once here, and a demonstration should not wait.
             "CloseGraceSeconds": "1",
         }

@@ -33,6 +33,10 @@ else
   redis.call('HSET', packet_key, user_id, owned_no)
 end
 if packet then
+  if owned_no ~= '0' then
+    -- The ledger knew a claim that this hash did not see: it can't vouch for all takers any more.
+    packet.head = string.gsub(packet.head, '@.*$', '')
+  end
   if owned_no ~= '' then
     if packet.letter == 'E' then
       -- Processes remember for a second who emptied a packet (flows/recall_emptied.py): whoever gets

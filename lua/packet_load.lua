@@ -8,10 +8,12 @@ ARGV[2]  letter         of the state (lib/state); "" brings users only, more to 
 ARGV[3]  head           of the state: when it opens, the count, the terms for the winners' amounts
 ARGV[4]  durable_no     highest share number that has a fate
 ARGV[5]  free           numbers below it that have none, with commas
-ARGV[6]  user_id, share_no, and so on in pairs: claims that are durable
+ARGV[6]  proof          "sent": the packet was just sent, no claim has ever been made. "told <life> <users>":
+                        these are all of its takers, brought since <life> began; "-" in one call
+ARGV[7]  user_id, share_no, and so on in pairs: claims that are durable
 
-Returns:
-  loaded
+Returns one string:
+  loaded <life>  of the server (lib/life)
 
 Why a script: claims go on meanwhile. It adds what is missing and takes nothing back: a number that
 is handed out stays handed out, a closed packet stays closed.
@@ -22,9 +24,12 @@ local letter = ARGV[2]
 local head = ARGV[3]
 local durable_no = tonumber(ARGV[4])
 local free = ARGV[5]
+local proof = ARGV[6]
 
+-- @include lib/life
 -- @include lib/now_ms
 -- @include lib/state
+local now_life = life()
 local old = redis.call('HGET', packet_key, '#')
 local packet
 if old then
@@ -38,7 +43,7 @@ elseif letter ~= '' then
     redis.call('HDEL', packet_key, '-')
   end
 end
-for i = 6, #ARGV, 2 do
+for i = 7, #ARGV, 2 do
   redis.call('HSETNX', packet_key, ARGV[i], ARGV[i + 1])
 end
 
@@ -53,11 +58,18 @@ if packet then
   if letter == 'C' then
     packet.letter = 'C'
   end
-  redis.call('HSET', packet_key, '#', write_state(packet, redis.call('HLEN', packet_key)))
+  local field_count = redis.call('HLEN', packet_key)
+  local told_life, user_count = string.match(proof, '^told (%S+) (%d+)$')
+  if proof == 'sent' and not old and now_life ~= '' then
+    sign(packet, '@' .. now_life)
+  elseif told_life and field_count > tonumber(user_count) and (told_life == '-' or told_life == now_life) then
+    sign(packet, '*')
+  end
+  redis.call('HSET', packet_key, '#', write_state(packet, field_count))
 end
 -- A packet that ended long ago must outlive this load, or its owners would never get an answer. And
 -- whoever brings a user to a part doesn't know until when it is kept already.
 local until_ms = math.max(keep_until_ms, now_ms() + 600000)
 redis.call('PEXPIREAT', packet_key, until_ms, 'NX')
 redis.call('PEXPIREAT', packet_key, until_ms, 'GT')
-return 'loaded'
+return 'loaded ' .. now_life

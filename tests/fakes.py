@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import defaultdict
 from collections.abc import (
@@ -204,6 +205,9 @@ class FakeBoard:
         self.clock = clock
         self.boards: dict[str, Item] = {}
         self._loading_until_ms: dict[tuple[str, int], int] = {}
+        self._lives = itertools.count(1)
+        self._life = next(self._lives)
+        self._life_of_slot: dict[str, int] = {}
 
     def snapshot(self) -> dict[str, Item]:
         """Return a copy that later claims don't change: what a replica has seen so far."""
@@ -219,6 +223,11 @@ class FakeBoard:
 
     def fail_over(self, snapshot: dict[str, Item], slots: Collection[str] | None = None) -> None:
         """Become what *snapshot* remembers, or only in *slots*: one node of several is lost."""
+        life = next(self._lives)
+        if slots is None:
+            self._life, self._life_of_slot = life, {}
+        else:
+            self._life_of_slot |= dict.fromkeys(slots, life)
         for packet_id in list(self.boards) if slots is None else slots:
             self.boards.pop(packet_id, None)
         for packet_id in snapshot if slots is None else set(slots) & snapshot.keys():
@@ -295,13 +304,38 @@ class FakeBoard:
         )
 
     def load(self, packet: Packet, shares: Sequence[ShareFate], part: int | None = None) -> None:
-        self._bring(packet.packet_id, packet, packet.terms.count, shares, is_whole=True)
+        packet_id, count = packet.packet_id, packet.terms.count
+        self._bring(packet_id, packet, count, shares, is_whole=True)
+        if len(shares) == count:
+            self.boards[packet_id]["sign"] = "told"
 
     def load_part(
         self, packet: Packet, part: int, shares: Sequence[ShareFate], *, is_whole: bool
     ) -> None:
         board_id, count = part_id(packet.packet_id, part), part_size(packet, part)
         self._bring(board_id, packet, count, shares, is_whole=is_whole)
+
+    def load_sent(self, packet: Packet) -> None:
+        is_new = not self.is_loaded(packet.packet_id, 0)
+        self.load(packet, [])
+        self._sign(packet.packet_id, is_new=is_new)
+
+    def load_sent_part(self, packet: Packet, part: int) -> None:
+        board_id = part_id(packet.packet_id, part)
+        is_new = not self.is_loaded(board_id, 0)
+        self.load_part(packet, part, [], is_whole=True)
+        self._sign(board_id, is_new=is_new)
+
+    def _sign(self, board_id: str, *, is_new: bool) -> None:
+        if is_new:
+            self.boards[board_id]["sign"] = self._life_of(board_id)
+
+    def knows_takers(self, packet_id: str, user_id: str) -> bool:
+        sign = self.boards.get(packet_id, {}).get("sign")
+        return sign in {"told", self._life_of(packet_id)}
+
+    def _life_of(self, packet_id: str) -> int:
+        return self._life_of_slot.get(packet_id, self._life)
 
     def note(self, board_id: str, numbers: Mapping[str, int]) -> None:
         board = self.boards.setdefault(board_id, self._a_board())
@@ -349,15 +383,25 @@ class FakeBoard:
         self._loading_until_ms[packet_id, part] = now_ms + life_ms
         return True
 
+    def hold_load(self, packet_id: str, part: int, life_ms: int) -> None:
+        now_ms = self.clock.now_ms()
+        if self._loading_until_ms.get((packet_id, part), 0) > now_ms:
+            self._loading_until_ms[packet_id, part] = now_ms + life_ms
+
+    def is_loaded(self, packet_id: str, part: int) -> bool:
+        return bool(self.boards.get(packet_id, self._a_board())["terms"])
+
     def disown(self, packet_id: str, user_id: str, share_no: int) -> None:
         board = self.boards.get(packet_id)
         if board and board["users"].get(user_id) == share_no:
             del board["users"][user_id]
+            self._doubt(board)
 
     def give_back(self, packet_id: str, user_id: str, share_no: int, *, owned_no: int) -> None:
         board = self.boards.get(packet_id)
         if board and board["users"].get(user_id) == share_no:
             board["users"][user_id] = owned_no
+            self._doubt(board)
             self._offer_again(board, share_no)
 
     def free(self, packet_id: str, user_id: str, share_no: int) -> None:
@@ -378,6 +422,12 @@ class FakeBoard:
     def emptied_by(self, packet_id: str) -> frozenset[str] | None:
         board = self.boards.get(packet_id)
         return frozenset(board["users"]) if board and board["letter"] == "E" else None
+
+    @staticmethod
+    def _doubt(board: Item) -> None:
+        """The ledger knew a claim that this board did not see."""
+        if board.get("sign") != "told":
+            board["sign"] = None
 
     def _offer_again(self, board: Item, share_no: int) -> None:
         if not board["terms"]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from local.packet_ids import PUBLISHED_IDS
 from redpacket.adapters.dynamo import Dynamo
 from redpacket.adapters.dynamo_campaigns import DynamoCampaigns
 from redpacket.adapters.dynamo_draws import DynamoDraws
@@ -17,6 +18,7 @@ from redpacket.adapters.pinyin import PinyinPhrases
 from redpacket.adapters.public_tokens import KeyedTokens
 from redpacket.domain.checks import Difference, Told, check_settled_in_time
 from redpacket.domain.claim import Admission, Claim, ShareRef
+from redpacket.domain.limits import grab_limit
 from redpacket.domain.lottery import Draw, Prize, draw_id_of
 from redpacket.domain.packet import Kind, Packet, Person, Rules, part_count
 from redpacket.domain.split import Split
@@ -27,6 +29,7 @@ from redpacket.flows.edit_prize import PrizeDesk, change_stock, put_prize
 from redpacket.flows.expire_packets import ExpireReport, expire_packets
 from redpacket.flows.grab_packet import RuleBook, grab_packet
 from redpacket.flows.help_inviter import HelpDesk, Helped, help_inviter
+from redpacket.flows.limit_rate import UserLimit
 from redpacket.flows.load_campaign import load_campaign
 from redpacket.flows.open_packet import open_packet
 from redpacket.flows.recall_campaign import RecalledCampaigns
@@ -90,6 +93,7 @@ class Town:
         self.reserved = FakeQuotas()
         self.quotas: Quotas = self.reserved
         self.limits: Limits = FakeLimits(self.clock)
+        self.grab_limit = grab_limit(per_minute=600, burst=200)
         self.lots = FakeDrawBoard(self.clock)
         self.draw_board: DrawBoard = self.lots
         self.draws: Draws = self.draw_adapter(self.dynamo)
@@ -207,6 +211,9 @@ class Town:
             emptied=self.recall(),
             packets=self.packets,
             payouts=self.payouts,
+            costs=UserLimit(
+                self.grab_limit, limits=self.limits, clock=self.clock, journal=self.journal
+            ),
             clock=self.clock,
             journal=self.journal,
         )
@@ -284,8 +291,8 @@ class Town:
         """Return a process that knows nothing yet."""
         return RecalledTables(self.draws, clock=self.clock, journal=self.journal)
 
-    def _new_id(self, _size: int) -> str:
-        return f"packet-{next(self._ids):015d}"
+    def _new_id(self, parts: int) -> str:
+        return PUBLISHED_IDS.sign(f"packet-{next(self._ids):015d}", parts)
 
     def _new_seed(self, size: int) -> bytes:
         return f"{next(self._ids):0{size}d}".encode()

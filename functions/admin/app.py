@@ -2,6 +2,7 @@
 
 from redpacket.edge import views, wiring
 from redpacket.edge.api import ADMIN_SCOPE, Api, HttpAnswer, HttpRequest
+from redpacket.edge.packet_ids import packet_id_of
 from redpacket.edge.schemas import DepositBody, SwitchBody, idempotent_request, parse
 
 handler = Api()
@@ -21,7 +22,7 @@ def deposit(request: HttpRequest) -> HttpAnswer:
 def audit_packet(request: HttpRequest) -> HttpAnswer:
     """Check the invariants of one packet."""
     request.require_scope(ADMIN_SCOPE)
-    return HttpAnswer(views.audit_view(wiring.audit_packet(request.packet_id)))
+    return HttpAnswer(views.audit_view(wiring.audit_packet(packet_id_of(request))))
 
 
 @handler.route("GET /admin/switches")

@@ -1,7 +1,8 @@
 """The door of campaigns: users read them; operators edit, watch and preheat them."""
 
-from redpacket.edge import lottery_views, views, wiring
+from redpacket.edge import guards, lottery_views, views, wiring
 from redpacket.edge.api import ADMIN_SCOPE, Api, HttpAnswer, HttpRequest
+from redpacket.edge.packet_ids import preheat_cursor_of
 from redpacket.edge.schemas import CampaignBody, parse
 
 _PREHEAT_WITHIN_MS = 20_000
@@ -13,6 +14,7 @@ handler = Api()
 @handler.route("GET /campaigns/{campaign_id}")
 def read_campaign(request: HttpRequest) -> HttpAnswer:
     """Show a campaign and its prizes to its users."""
+    guards.guard_read(request)
     return HttpAnswer(lottery_views.campaign_view(wiring.read_lottery(request.campaign_id)))
 
 
@@ -39,7 +41,7 @@ def edit_campaign(request: HttpRequest) -> HttpAnswer:
 def preheat_campaign(request: HttpRequest) -> HttpAnswer:
     """Load a campaign's prizes and packets into the cache."""
     request.require_scope(ADMIN_SCOPE)
-    campaign_id, cursor = request.campaign_id, request.preheat_cursor
+    campaign_id, cursor = request.campaign_id, preheat_cursor_of(request)
     wiring.load_lottery(campaign_id)
     preheated = wiring.preheat_campaign(campaign_id, cursor, _PREHEAT_WITHIN_MS)
     return HttpAnswer(views.preheated_view(preheated), status=202)

@@ -2,6 +2,7 @@
 
 from redpacket.edge import guards, views, wiring
 from redpacket.edge.api import Api, HttpAnswer, HttpRequest
+from redpacket.edge.packet_ids import packet_id_of
 
 handler = Api()
 
@@ -9,6 +10,7 @@ handler = Api()
 @handler.route("POST /packets/{packet_id}/grab")
 def grab(request: HttpRequest) -> HttpAnswer:
     """Claim one share for the caller, or admit them to open one."""
+    packet_id = packet_id_of(request)
     guards.guard_grab()
     said = None
     if body := request.json():
@@ -16,15 +18,16 @@ def grab(request: HttpRequest) -> HttpAnswer:
         from redpacket.edge.schemas import GrabBody, parse
 
         said = parse(GrabBody, body).passphrase
-    return HttpAnswer(views.grab_view(wiring.grab_packet(request.packet_id, request.user, said)))
+    return HttpAnswer(views.grab_view(wiring.grab_packet(packet_id, request.user, said)))
 
 
 @handler.route("POST /packets/{packet_id}/open")
 def open_share(request: HttpRequest) -> HttpAnswer:
     """Claim one share for a caller who was admitted."""
+    packet_id = packet_id_of(request)
     guards.guard_grab()
     from redpacket.edge.schemas import OpenBody, parse
 
     body = parse(OpenBody, request.json())
-    claim = wiring.open_packet(request.packet_id, request.user, body.grab_token)
+    claim = wiring.open_packet(packet_id, request.user, body.grab_token)
     return HttpAnswer(views.claim_view(claim))

@@ -23,6 +23,7 @@ def draw(request: HttpRequest) -> HttpAnswer:
 @handler.route("GET /campaigns/{campaign_id}/draws")
 def read_draws(request: HttpRequest) -> HttpAnswer:
     """Show the caller's draws, newest first."""
+    guards.guard_read(request)
     page = wiring.list_draws(request.campaign_id, request.user.user_id, request.query.get("cursor"))
     return HttpAnswer(lottery_views.draws_view(page))
 
@@ -44,5 +45,6 @@ def help_friend(request: HttpRequest) -> HttpAnswer:
 @handler.route("GET /campaigns/{campaign_id}/proof")
 def read_draw_proof(request: HttpRequest) -> HttpAnswer:
     """Reveal the seed of a day that is over."""
+    guards.guard_read(request)
     proof = wiring.read_draw_proof(request.campaign_id, request.day)
     return HttpAnswer(lottery_views.draw_proof_view(proof))

@@ -1,6 +1,6 @@
 """The door of a user's own page: GET /me, PUT /me/profile."""
 
-from redpacket.edge import views, wiring
+from redpacket.edge import guards, views, wiring
 from redpacket.edge.api import Api, HttpAnswer, HttpRequest
 from redpacket.edge.schemas import ProfileBody, parse
 
@@ -10,6 +10,7 @@ handler = Api()
 @handler.route("GET /me")
 def read_me(request: HttpRequest) -> HttpAnswer:
     """Show the caller to themselves: public token, nickname, avatar, balance."""
+    guards.guard_read(request)
     profiles = wiring.profiles().list_profiles([request.user.user_id])
     return _me(request, profiles)
 
@@ -17,6 +18,7 @@ def read_me(request: HttpRequest) -> HttpAnswer:
 @handler.route("PUT /me/profile")
 def edit_profile(request: HttpRequest) -> HttpAnswer:
     """Change what others see of the caller."""
+    guards.guard_read(request)  # it answers with the same page
     body = parse(ProfileBody, request.json())
     return _me(request, wiring.keep_profile(request.user.user_id, body.nickname, body.avatar_url))
 

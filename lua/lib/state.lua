@@ -7,6 +7,8 @@
 -- whoever adds or removes a user in another way corrects the offset. <returned> lists numbers that
 -- were given back, each after a comma; they are offered once <offered_ms> are left. A packet without
 -- any of this has no tail.
+-- The terms may end with a sign that the hash has every taker (docs/adr/0016): "*" where the ledger has
+-- told all of them, "@" and the server's life (lib/life) where it has seen every claim since the send.
 local function read_state(state, field_count)
   local head, tail = string.match(state, '^.([^|]*)|?(.*)$')
   local offset, offered_ms, returned = string.match(tail, '^([^,]*),([^,]*)(.*)$')
@@ -32,6 +34,10 @@ local function write_state(packet, field_count)
   end
   local tail = string.format('|%d,%s%s', offset, packet.offered_ms, packet.returned)
   return letter .. packet.head .. (has_tail and tail or '')
+end
+
+local function sign(packet, mark)
+  packet.head = string.gsub(packet.head, '[@*].*$', '') .. mark
 end
 
 local function give_back(packet, share_no)

@@ -67,8 +67,23 @@ class ClaimBoard(Protocol):
         nobody can claim from it at this moment.
         """
 
+    def load_sent(self, packet: Packet) -> None:
+        """Load a packet whose id has not been told to anybody: the cache will see every claim."""
+
+    def knows_takers(self, packet_id: str, user_id: str) -> bool:
+        """Tell whether the cache has lost nothing of a packet: a refusal is certain then.
+
+        False where it can't tell. What is true stays so for a second in the memory of a process.
+        """
+
     def begin_load(self, packet_id: str, part: int, life_ms: int) -> bool:
-        """Tell one of many callers to load a part that the cache has lost; the others wait."""
+        """Give one of many callers its turn to load a part, for *life_ms*; the others wait."""
+
+    def hold_load(self, packet_id: str, part: int, life_ms: int) -> None:
+        """Change how long a turn still lasts; 0 ends it."""
+
+    def is_loaded(self, packet_id: str, part: int) -> bool:
+        """Tell whether the cache has a part, and not only notes of some of its users."""
 
     def disown(self, packet_id: str, user_id: str, share_no: int) -> None:
         """Take a number from a user who turned out not to own it: it is somebody else's."""
@@ -102,6 +117,9 @@ class PartBoard(ClaimBoard, Protocol):
 
         Not *is_whole*: notes may be missing. No refusal is certain then, for as long as it lives.
         """
+
+    def load_sent_part(self, packet: Packet, part: int) -> None:
+        """Load a part of a packet whose id has not been told to anybody."""
 
     def note(self, board_id: str, numbers: Mapping[str, int]) -> None:
         """Note numbers of users who have none here, also where the part isn't loaded yet."""

@@ -62,7 +62,9 @@ def _packet(cache: OperatorCache, **changes: Any) -> Packet:
 def test_it_may_do_all_that_a_packet_needs(cache: OperatorCache, functions: ServerClient) -> None:
     board = RedisClaims(functions)
     packet = _packet(cache)
-    board.load(packet, [])
+    board.load_sent(packet)
+    # A script may ask which server this is.
+    assert board.knows_takers(packet.packet_id, "ann")
     for user in ("ann", "bob"):
         board.grab(packet.packet_id, user)
 
@@ -73,6 +75,8 @@ def test_it_may_do_all_that_a_packet_needs(cache: OperatorCache, functions: Serv
     assert list(board.holders(packet.packet_id)) == ["cat"]
     assert board.emptied_by(packet.packet_id) is None
     assert board.begin_load(packet.packet_id, 0, 1000)
+    board.hold_load(packet.packet_id, 0, 0)
+    assert board.is_loaded(packet.packet_id, 0)
     board.close(packet.packet_id)
 
 

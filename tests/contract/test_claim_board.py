@@ -94,6 +94,35 @@ def test_one_of_many_is_told_to_load_a_part(board: ClaimBoard) -> None:
     assert board.begin_load(packet_id, 0, 300)
 
 
+def test_a_turn_can_be_lengthened_and_ended(board: ClaimBoard) -> None:
+    packet_id = _packet().packet_id
+    assert board.begin_load(packet_id, 0, 100)
+
+    board.hold_load(packet_id, 0, 5_000)
+    _pass_time(board, 110)
+    assert not board.begin_load(packet_id, 0, 100)
+    board.hold_load(packet_id, 0, 0)
+
+    assert board.begin_load(packet_id, 0, 100)
+
+
+def test_ending_a_turn_that_is_over_changes_nothing(board: ClaimBoard) -> None:
+    packet_id = _packet().packet_id
+
+    board.hold_load(packet_id, 0, 5_000)
+
+    assert board.begin_load(packet_id, 0, 100)
+
+
+def test_a_board_tells_whether_a_packet_is_loaded(board: ClaimBoard) -> None:
+    packet = _packet()
+    assert not board.is_loaded(packet.packet_id, 0)
+
+    board.load(packet, [])
+
+    assert board.is_loaded(packet.packet_id, 0)
+
+
 def test_winners_are_told_the_terms(board: ClaimBoard) -> None:
     packet = _loaded(board)
 

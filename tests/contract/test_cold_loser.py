@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from local.packet_ids import PUBLISHED_KEYS
 from local.places import ROOT
 from local.ports import HOST
 from redpacket.adapters import keys
@@ -68,6 +69,10 @@ def _grab(cache: OperatorCache, packet_id: str) -> tuple[dict[str, Any], list[st
         "SWITCHES_TABLE": "switches",
         "PAYOUT_QUEUE_URL": "https://queue.example",
         "ADMISSION_FACTOR": "5",
+        "SHARES_TABLE": "shares",
+        "PACKET_ID_KEYS": PUBLISHED_KEYS,
+        "GRABS_PER_MINUTE": "600",
+        "GRAB_BURST": "200",
         "QUOTAS_TABLE": "quotas",
         "CAMPAIGNS_TABLE": "campaigns",
         "POWERTOOLS_SERVICE_NAME": "grab",

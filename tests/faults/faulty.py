@@ -186,8 +186,23 @@ class FaultyBoard:
     ) -> None:
         self._call(lambda: self._board.load_part(packet, part, shares, is_whole=is_whole))
 
+    def load_sent(self, packet: Packet) -> None:
+        self._call(lambda: self._board.load_sent(packet))
+
+    def load_sent_part(self, packet: Packet, part: int) -> None:
+        self._call(lambda: self._board.load_sent_part(packet, part))
+
+    def knows_takers(self, packet_id: str, user_id: str) -> bool:
+        return self._call(lambda: self._board.knows_takers(packet_id, user_id))
+
     def begin_load(self, packet_id: str, part: int, life_ms: int) -> bool:
         return self._call(lambda: self._board.begin_load(packet_id, part, life_ms))
+
+    def hold_load(self, packet_id: str, part: int, life_ms: int) -> None:
+        self._call(lambda: self._board.hold_load(packet_id, part, life_ms))
+
+    def is_loaded(self, packet_id: str, part: int) -> bool:
+        return self._call(lambda: self._board.is_loaded(packet_id, part))
 
     def note(self, board_id: str, numbers: Mapping[str, int]) -> None:
         self._call(lambda: self._board.note(board_id, numbers))

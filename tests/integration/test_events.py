@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from local.packet_ids import PUBLISHED_IDS
 from local.stack import Stack
 from redpacket.adapters.dynamo import Dynamo
 from redpacket.adapters.dynamo_ledger import DynamoLedger
@@ -66,6 +67,11 @@ def desk(stack: Stack, dynamodb: Any, operator: User) -> Desk:
     return Desk(stack, dynamodb, operator)
 
 
+def _id(name: str) -> str:
+    """Return the id with that name, as the events have it: signed with the published key."""
+    return PUBLISHED_IDS.sign(name)
+
+
 def _event(name: str) -> dict[str, Any]:
     event: dict[str, Any] = json.loads((EVENTS / f"{name}.json").read_text())
     return event
@@ -98,7 +104,7 @@ def test_send_equal_sends_an_equal_packet(desk: Desk, invoke: Invoke, a_user: Ma
 
 
 def test_grab_win_claims_a_share(desk: Desk, invoke: Invoke, a_user: MakeUser) -> None:
-    packet = desk.send("event-win-000000000001", count=2)
+    packet = desk.send(_id("event-win-000000000001"), count=2)
 
     status, claim = _answer(invoke("GrabFunction", _event("grab_win")))
 
@@ -108,7 +114,7 @@ def test_grab_win_claims_a_share(desk: Desk, invoke: Invoke, a_user: MakeUser) -
 
 
 def test_grab_repeat_gets_the_same_share(desk: Desk, invoke: Invoke) -> None:
-    desk.send("event-repeat-000000001", count=2)
+    desk.send(_id("event-repeat-000000001"), count=2)
     _, first = _answer(invoke("GrabFunction", _event("grab_repeat")))
 
     status, claim = _answer(invoke("GrabFunction", _event("grab_repeat")))
@@ -118,7 +124,7 @@ def test_grab_repeat_gets_the_same_share(desk: Desk, invoke: Invoke) -> None:
 
 
 def test_grab_sold_out_gets_nothing(desk: Desk, invoke: Invoke, a_user: MakeUser) -> None:
-    packet = desk.send("event-sold-out-0000001", count=1)
+    packet = desk.send(_id("event-sold-out-0000001"), count=1)
     a_user().grab(packet.packet_id)
 
     status, problem = _answer(invoke("GrabFunction", _event("grab_sold_out")))
@@ -128,7 +134,9 @@ def test_grab_sold_out_gets_nothing(desk: Desk, invoke: Invoke, a_user: MakeUser
 
 def test_grab_expired_gets_nothing(desk: Desk, invoke: Invoke) -> None:
     # The builder's packets live for a minute.
-    desk.send("event-expired-00000001", count=1, created_at_ms=int(time.time() * 1000) - 61_000)
+    desk.send(
+        _id("event-expired-00000001"), count=1, created_at_ms=int(time.time() * 1000) - 61_000
+    )
 
     status, problem = _answer(invoke("GrabFunction", _event("grab_expired")))
 
@@ -153,7 +161,7 @@ def test_draw_wins_a_prize_once(operator: User, invoke: Invoke) -> None:
 def test_settle_batch_pays_two_claims_and_returns_the_poison(
     desk: Desk, invoke: Invoke, a_user: MakeUser
 ) -> None:
-    packet = desk.send("event-settle-000000001", count=3)
+    packet = desk.send(_id("event-settle-000000001"), count=3)
     takers = [a_user(), a_user()]
     amounts_fen = [
         desk.claim(packet, share_no, taker.user_id) for share_no, taker in enumerate(takers, 1)
@@ -171,7 +179,7 @@ def test_settle_batch_pays_two_claims_and_returns_the_poison(
 
 def test_sweep_refunds_what_is_due(desk: Desk, invoke: Invoke, a_user: MakeUser) -> None:
     now_ms = int(time.time() * 1000)
-    packet = desk.send("event-sweep-0000000001", count=4, created_at_ms=now_ms - 121_000)
+    packet = desk.send(_id("event-sweep-0000000001"), count=4, created_at_ms=now_ms - 121_000)
     before_fen = a_user(SENDER).balance_fen()
 
     # Nobody loaded it: the first sweep does, and then it is due.
@@ -189,7 +197,7 @@ def test_the_events_messages_are_those_that_a_grab_puts_into_the_queue() -> None
 
     for share_no, record in enumerate(good, start=1):
         body = json.loads(record["body"])
-        ref = ShareRef("event-settle-000000001", share_no)
+        ref = ShareRef(_id("event-settle-000000001"), share_no)
         assert body == settle_message(ref, body["occurred_at_ms"])
         md5 = hashlib.md5(record["body"].encode(), usedforsecurity=False)
         assert record["md5OfBody"] == md5.hexdigest()

@@ -14,6 +14,7 @@ import pytest
 
 from redpacket.domain.split import Split
 from tests.integration.conftest import Eventually, Invoke, MakeUser, User
+from tests.integration.refusals.answers import UNKNOWN_PACKET
 
 ROOT = Path(__file__).parents[2]
 LUCKY = [split for split in Split if split is not Split.EQUAL]
@@ -93,10 +94,11 @@ def test_a_packet_that_expired_is_proven_once_it_is_closed(
     ("path", "status", "code"),
     [
         ("/packets/" + "A" * 22 + "/proof", 404, "packet_not_found"),
+        ("/packets/" + UNKNOWN_PACKET + "/proof", 404, "packet_not_found"),
         ("/packets/nothing/proof", 404, "packet_not_found"),
-        ("/packets/" + "A" * 22 + "/proof?limit=0", 422, "invalid_request"),
-        ("/packets/" + "A" * 22 + "/proof?limit=100001", 422, "invalid_request"),
-        ("/packets/" + "A" * 22 + "/proof?cursor=-1", 422, "invalid_request"),
+        ("/packets/" + UNKNOWN_PACKET + "/proof?limit=0", 422, "invalid_request"),
+        ("/packets/" + UNKNOWN_PACKET + "/proof?limit=100001", 422, "invalid_request"),
+        ("/packets/" + UNKNOWN_PACKET + "/proof?cursor=-1", 422, "invalid_request"),
     ],
 )
 def test_a_proof_that_cannot_be_given_is_refused(

@@ -6,7 +6,17 @@ from collections.abc import Iterator
 
 import pytest
 
+from local.packet_ids import PUBLISHED_KEYS
+from redpacket.edge.packet_ids import packet_ids
 from tests.town import Town
+
+
+@pytest.fixture(autouse=True)
+def _packet_id_keys(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let the doors accept the ids of tests/builders.py."""
+    monkeypatch.setenv("PACKET_ID_KEYS", PUBLISHED_KEYS)
+    yield
+    packet_ids.cache_clear()
 
 
 @pytest.fixture

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
+from botocore.exceptions import EndpointConnectionError
 
-from redpacket.domain.claim import ShareRef
+from redpacket.domain.claim import GrabOutcome, ShareRef
 from redpacket.domain.errors import (
     PacketEmptied,
     PacketExpired,
@@ -13,6 +15,7 @@ from redpacket.domain.errors import (
     Unavailable,
 )
 from redpacket.domain.split import amounts_fen
+from redpacket.flows.load_packet import WAITS_MS, load_among_many
 from tests.builders import a_claim, a_packet
 from tests.fakes import FakeQueue
 from tests.town import Town
@@ -21,6 +24,13 @@ from tests.town import Town
 class QueueThatIsAway(FakeQueue):
     def put(self, refs: Iterable[ShareRef], *, delay_s: int = 0) -> None:
         raise Unavailable("the payout queue does not answer")
+
+
+class _Away:
+    """A DynamoDB client that gets no answer."""
+
+    def __getattr__(self, operation: str) -> Any:
+        raise EndpointConnectionError(endpoint_url="dynamodb")
 
 
 def test_a_winner_is_told_the_amount_of_their_share(town: Town) -> None:
@@ -107,12 +117,13 @@ def test_a_large_packet_that_the_cache_lost_is_loaded_by_one_of_the_crowd(town: 
     assert town.grab(packet, "bob").is_new
 
 
-def test_a_crowd_that_waits_for_a_load_reads_the_packets_row_once(
-    town: Town, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("count", [5, 1_001])
+def test_a_crowd_that_waits_for_a_load_reads_nothing(
+    town: Town, monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
-    packet = town.send(count=1001, total_fen=1001)
+    packet = town.send(count=count, total_fen=2_000)
     town.memory.boards.clear()
-    assert town.board.begin_load(packet.packet_id, 0, 3_000)
+    assert town.board.begin_load(packet.packet_id, 0, 60_000)
     reads = Mock(wraps=town.dynamo.get_item)
     monkeypatch.setattr(town.dynamo, "get_item", reads)
 
@@ -120,7 +131,111 @@ def test_a_crowd_that_waits_for_a_load_reads_the_packets_row_once(
         with pytest.raises(Unavailable, match="being loaded"):
             town.grab(packet, f"user-{number}")
 
-    assert reads.call_count == 1
+    assert reads.call_count == 0
+
+
+def test_who_waits_for_a_load_is_answered_as_soon_as_it_is_done(town: Town) -> None:
+    packet = town.send()
+    town.memory.boards.clear()
+    assert town.board.begin_load(packet.packet_id, 0, 60_000)
+    look, looks = town.memory.grab, []
+
+    def grab(packet_id: str, user_id: str) -> GrabOutcome:
+        looks.append(town.clock.now_ms())
+        if len(looks) == 3:
+            town.board.load(packet, [])
+        return look(packet_id, user_id)
+
+    town.memory.grab = grab  # type: ignore[method-assign]
+
+    assert town.grab(packet, "ann").is_new
+    assert looks[2] - looks[0] == sum(WAITS_MS[:2])
+
+
+def test_a_loader_that_dies_costs_the_others_no_answer(town: Town) -> None:
+    packet = town.send()
+    town.memory.boards.clear()
+    assert town.board.begin_load(packet.packet_id, 0, 300)
+    began_at_ms = town.clock.now_ms()
+
+    assert town.grab(packet, "ann").is_new
+    assert town.clock.now_ms() - began_at_ms == sum(WAITS_MS) > 300
+
+
+def test_a_turn_ends_with_the_load_and_does_not_outlive_it(town: Town) -> None:
+    packet = town.send()
+    town.memory.boards.clear()
+    town.grab(packet, "ann")
+
+    assert town.board.begin_load(packet.packet_id, 0, 300)
+
+
+def test_a_load_that_failed_keeps_its_turn_so_that_the_crowd_does_not_try_one_after_the_other(
+    town: Town,
+) -> None:
+    packet = town.send()
+    town.memory.boards.clear()
+    town.packets, _ = town.adapters(_Away())
+
+    with pytest.raises(Unavailable):
+        town.grab(packet, "ann")
+
+    assert not town.board.begin_load(packet.packet_id, 0, 300)
+    town.packets, town.ledger = town.adapters(town.dynamo)
+
+
+@pytest.mark.parametrize(("count", "life_ms"), [(1_000, 300), (1_001, 3_000)])
+def test_a_large_load_gets_more_time(
+    town: Town, monkeypatch: pytest.MonkeyPatch, count: int, life_ms: int
+) -> None:
+    packet = town.send(count=count, total_fen=2_000)
+    town.memory.boards.clear()
+    load, free_ms = town.memory.load, []
+
+    def slowly(*arguments: Any) -> None:
+        while not town.board.begin_load(packet.packet_id, 0, 1):
+            town.clock.sleep_ms(50)
+            free_ms.append(50)
+        load(*arguments)
+
+    monkeypatch.setattr(town.memory, "load", slowly)
+    town.grab(packet, "ann")
+
+    assert sum(free_ms) == life_ms
+
+
+def test_a_packet_that_is_not_there_keeps_nobody_waiting(town: Town) -> None:
+    unknown = a_packet()
+    began_at_ms = town.clock.now_ms()
+
+    for _ in range(3):
+        with pytest.raises(PacketNotFound):
+            town.grab(unknown, "ann")
+
+    assert town.clock.now_ms() == began_at_ms
+
+
+def test_who_gets_a_turn_after_the_load_was_done_does_not_load_again(town: Town) -> None:
+    packet = town.send()
+    town.packets, town.ledger = town.adapters(None)  # anything asked of it would fail
+
+    assert load_among_many(packet.packet_id, 0, packets=town.packets, board=town.board)
+
+    town.packets, town.ledger = town.adapters(town.dynamo)
+
+
+def test_a_collision_loads_after_a_loader_that_died(town: Town) -> None:
+    packet = town.send(count=3)
+    snapshot = town.memory.snapshot()
+    for user in ("ann", "bob"):
+        town.grab(packet, user)
+    town.memory.fail_over(snapshot)
+    assert town.board.begin_load(packet.packet_id, 0, 300)
+
+    assert town.grab(packet, "cat").share.share_no == 3
+    # The cache knows the owners again, before anybody is refused because all is taken.
+    assert town.board.holders(packet.packet_id) == {"ann": 1, "bob": 2, "cat": 3}
+    assert town.board.begin_load(packet.packet_id, 0, 300)
 
 
 def test_a_collision_in_a_large_packet_does_not_wait_for_whoever_loads_it(town: Town) -> None:

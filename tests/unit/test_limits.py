@@ -7,8 +7,15 @@ from dataclasses import dataclass, field
 import pytest
 
 from redpacket.domain.errors import RateLimited
-from redpacket.domain.limits import PASSPHRASE_TRIES, Limit, passphrase_subject, send_limit
-from redpacket.flows.limit_rate import limit_rate
+from redpacket.domain.limits import (
+    PASSPHRASE_TRIES,
+    Limit,
+    grab_limit,
+    passphrase_subject,
+    read_limit,
+    send_limit,
+)
+from redpacket.flows.limit_rate import AWAY_MS, UserLimit, limit_rate
 from tests.fakes import FakeClock, FakeJournal, FakeLimits
 
 
@@ -95,3 +102,38 @@ def test_where_nobody_counts_everybody_is_let_through_and_it_is_journaled(gate: 
 
     assert [gate.retry_after_s(limit) for _ in range(3)] == [None] * 3
     assert [name for name, _ in gate.journal.errors] == ["limit_not_checked"] * 3
+
+
+def test_a_users_limit_is_counted_for_each_user_and_each_limit(gate: Gate) -> None:
+    reads, grabs = (
+        UserLimit(limit, limits=gate.limits, clock=gate.clock, journal=gate.journal)
+        for limit in (read_limit(600, 2), grab_limit(600, 2))
+    )
+    for _ in range(2):
+        reads.count("ann")
+
+    with pytest.raises(RateLimited) as refused:
+        reads.count("ann")
+    assert refused.value.retry_after_s == 1
+    reads.count("bob")
+    grabs.count("ann")
+
+
+def test_a_cache_that_is_away_is_not_waited_for_by_each_read(gate: Gate) -> None:
+    limit = UserLimit(
+        read_limit(600, 1), limits=gate.limits, clock=gate.clock, journal=gate.journal
+    )
+    gate.limits.is_away = True
+    for _ in range(10):
+        limit.count("ann")
+    assert [name for name, _ in gate.journal.errors] == ["limit_not_checked"]
+
+    gate.clock.sleep_ms(AWAY_MS)
+    limit.count("ann")
+    assert len(gate.journal.errors) == 2
+    gate.limits.is_away = False
+    gate.clock.sleep_ms(AWAY_MS)
+    limit.count("ann")
+
+    with pytest.raises(RateLimited):
+        limit.count("ann")

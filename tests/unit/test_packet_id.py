@@ -1,37 +1,164 @@
 from __future__ import annotations
 
+import hmac
+import json
+import string
+from base64 import urlsafe_b64encode
 from collections import Counter
 
 import pytest
 
-from redpacket.domain.errors import PacketNotFound
+from local.packet_ids import PUBLISHED_IDS, PUBLISHED_KEYS
+from redpacket.domain.errors import InvalidRequest, PacketNotFound
 from redpacket.domain.packet import (
     PARTS_MAX,
-    check_packet_id,
     part_count,
     part_of_share,
     part_of_user,
+    parts_for,
 )
+from redpacket.domain.packet_id import PacketIds
+from redpacket.edge import packet_ids as edge_ids
+from redpacket.edge import settings
+from redpacket.edge.api import Api, HttpAnswer, HttpRequest
 
-ID = "AbCdEfGhIjKlMnOpQrStUv"
+RANDOM = "AbCdEfGhIjKlMnOpQrStUv"
+ID = PUBLISHED_IDS.sign(RANDOM)
+KEY, OTHER_KEY = "k" * 32, "o" * 32
 
 
-@pytest.mark.parametrize(("cut", "parts"), [("", 1), ("~2", 2), ("~10", 10), ("~64", PARTS_MAX)])
-def test_an_id_says_how_many_parts_its_packet_has(cut: str, parts: int) -> None:
-    assert part_count(check_packet_id(ID + cut)) == parts
+def test_an_id_is_its_random_part_its_keys_version_and_six_bytes_of_an_hmac() -> None:
+    key = PUBLISHED_KEYS.partition(":")[2].encode()
+
+    for parts, cut in ((1, ""), (7, "~7")):
+        tag = hmac.digest(key, f"{RANDOM}t{cut}".encode(), "sha256")[:6]
+        signed = PUBLISHED_IDS.sign(RANDOM, parts)
+        assert signed == f"{RANDOM}t{urlsafe_b64encode(tag).decode()}{cut}"
+        assert len(signed) == 31 + len(cut)
+
+
+@pytest.mark.parametrize("parts", [1, 2, 10, PARTS_MAX])
+def test_an_id_says_how_many_parts_its_packet_has(parts: int) -> None:
+    signed = PUBLISHED_IDS.sign(RANDOM, parts)
+
+    assert part_count(PUBLISHED_IDS.check(signed)) == parts
+
+
+@pytest.mark.parametrize("place", range(31))
+def test_an_id_with_one_other_character_is_not_found(place: int) -> None:
+    for letter in set(string.ascii_letters + string.digits + "-_") - {ID[place]}:
+        assert not PUBLISHED_IDS.has_signed(ID[:place] + letter + ID[place + 1 :])
 
 
 @pytest.mark.parametrize(
-    "cut", ["~", "~0", "~1", "~01", "~02", "~65", "~100", "~2~2", "~x", "~2\n"]
+    "cut", ["~", "~0", "~1", "~01", "~02", "~2", "~64", "~65", "~100", "~2~2", "~x", "~2\n", ".1"]
 )
-def test_no_other_number_of_parts_exists(cut: str) -> None:
+def test_the_tag_covers_the_number_of_parts(cut: str) -> None:
     with pytest.raises(PacketNotFound):
-        check_packet_id(ID + cut)
+        PUBLISHED_IDS.check(ID + cut)
+    with pytest.raises(PacketNotFound):
+        PUBLISHED_IDS.check(PUBLISHED_IDS.sign(RANDOM, 3).removesuffix("~3") + cut)
+
+
+@pytest.mark.parametrize(
+    "text", ["", RANDOM, ID[:-1], ID + "A", ID + "\n", "{" + ID[1:], "好" * 31]
+)
+def test_another_form_is_not_found(text: str) -> None:
+    with pytest.raises(PacketNotFound):
+        PUBLISHED_IDS.check(text)
+
+
+def test_the_first_key_signs_and_all_are_accepted() -> None:
+    before = PacketIds.parse(f"1:{KEY}")
+    after = PacketIds.parse(f"2:{OTHER_KEY},1:{KEY}")
+
+    assert after.has_signed(before.sign(RANDOM))
+    assert after.sign(RANDOM)[22] == "2"
+    assert not before.has_signed(after.sign(RANDOM))
+    # Each version has its own key.
+    assert not PacketIds.parse(f"2:{KEY}").has_signed(after.sign(RANDOM))
+
+
+def test_no_previous_keys_leave_an_empty_piece() -> None:
+    assert PacketIds.parse(f"1:{KEY},").sign(RANDOM) == PacketIds.parse(f"1:{KEY}").sign(RANDOM)
+
+
+@pytest.mark.parametrize(
+    "keys", ["", ",", KEY, f":{KEY}", f"12:{KEY}", f"~:{KEY}", "1:short", f"1:{KEY},1:{OTHER_KEY}"]
+)
+def test_keys_of_another_form_are_refused_and_not_repeated(keys: str) -> None:
+    with pytest.raises(ValueError, match="key") as refused:
+        PacketIds.parse(keys)
+    assert KEY not in str(refused.value)
+
+
+@pytest.mark.parametrize("keys", ["", "1:{{resolve:secretsmanager:arn:aws:secretsmanager:x}},"])
+def test_a_key_that_is_missing_or_not_resolved_fails_loudly(
+    keys: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PACKET_ID_KEYS", keys)
+    edge_ids.packet_ids.cache_clear()
+
+    with pytest.raises(settings.SettingMissing, match="PACKET_ID_KEYS"):
+        edge_ids.new_packet_id(1)
+
+
+def test_a_new_id_is_signed_with_the_deployments_key() -> None:
+    first, second = edge_ids.new_packet_id(1), edge_ids.new_packet_id(5)
+
+    assert PUBLISHED_IDS.has_signed(first)
+    assert PUBLISHED_IDS.has_signed(second)
+    assert second.endswith("~5")
+    assert first[:22] != second[:22]
+
+
+def test_a_made_up_id_is_answered_before_the_door_does_anything() -> None:
+    door, asked = Api(), []
+
+    @door.route("GET /packets/{packet_id}")
+    def read(request: HttpRequest) -> HttpAnswer:
+        asked.append(edge_ids.packet_id_of(request))
+        return HttpAnswer({})
+
+    def status(packet_id: str) -> tuple[int, str | None]:
+        event = {
+            "routeKey": "GET /packets/{packet_id}",
+            "pathParameters": {"packet_id": packet_id},
+            "requestContext": {"requestId": "r"},
+        }
+        answer = door(event, None)
+        return answer["statusCode"], json.loads(answer["body"]).get("code")
+
+    assert status(RANDOM) == (404, "packet_not_found")
+    assert status(ID[:-1] + ("A" if ID[-1] != "A" else "B")) == (404, "packet_not_found")
+    assert status(ID)[0] == 200
+    assert asked == [ID]
+
+
+def _cursor(text: str) -> str | None:
+    return edge_ids.preheat_cursor_of(HttpRequest({}, {"cursor": text}, {}, {}, b""))
+
+
+def test_a_preheats_cursor_names_a_packet_of_ours() -> None:
+    assert _cursor(ID) == ID
+    assert _cursor(f"{PUBLISHED_IDS.sign(RANDOM, 9)}.8") is not None
+    with pytest.raises(PacketNotFound):
+        _cursor(f"{ID}~9.8")
+    with pytest.raises(InvalidRequest):
+        _cursor("22")
+
+
+@pytest.mark.parametrize(
+    ("count", "parts"), [(1, 1), (100, 1), (101, 2), (1_000, 10), (1_000_000, PARTS_MAX)]
+)
+def test_a_packet_is_cut_into_as_few_parts_as_will_do(count: int, parts: int) -> None:
+    assert parts_for(count, 100) == parts
 
 
 def test_shares_and_users_are_spread_evenly() -> None:
-    shares = Counter(part_of_share(f"{ID}~7", number) for number in range(1, 701))
-    users = Counter(part_of_user(f"{ID}~7", f"user-{number}") for number in range(7000))
+    cut = PUBLISHED_IDS.sign(RANDOM, 7)
+    shares = Counter(part_of_share(cut, number) for number in range(1, 701))
+    users = Counter(part_of_user(cut, f"user-{number}") for number in range(7000))
 
     assert shares == Counter(dict.fromkeys(range(7), 100))
     assert set(users) == set(range(7))

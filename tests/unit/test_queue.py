@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from local.packet_ids import PUBLISHED_IDS
 from redpacket.domain.claim import ShareRef
 from redpacket.edge.queue import settle_batch
 
-PACKET_ID = "A" * 22
+PACKET_ID = PUBLISHED_IDS.sign("A" * 22)
 CLAIM = {"packet_id": PACKET_ID, "share_no": 7}
 MESSAGE = {"message_id": "m", "kind": "settle_claim", "version": 1, "body": CLAIM}
 
@@ -52,7 +53,8 @@ def test_a_message_names_a_claim_whatever_a_later_version_adds_to_its_envelope()
         {**MESSAGE, "version": 2},
         {**MESSAGE, "body": {}},
         {**MESSAGE, "body": {**CLAIM, "amount_fen": 1_000_000}},
-        {**MESSAGE, "body": {**CLAIM, "packet_id": "A" * 21}},
+        {**MESSAGE, "body": {**CLAIM, "packet_id": "A" * 22}},
+        {**MESSAGE, "body": {**CLAIM, "packet_id": "A" * 31}},
         {**MESSAGE, "body": {**CLAIM, "packet_id": 22}},
         {**MESSAGE, "body": {**CLAIM, "share_no": "7"}},
         {**MESSAGE, "body": {**CLAIM, "share_no": 7.0}},

@@ -5,6 +5,7 @@ from __future__ import annotations
 from zlib import crc32
 
 from redpacket.domain.packet import fate_partitions, part_count
+from redpacket.domain.packet_id import RANDOM_LENGTH, TAGGED_LENGTH
 
 WORK_SHARDS = 32
 """Partitions of each work list: one takes about 1,000 writes a second, and a claim is two.
@@ -17,9 +18,10 @@ def board(packet_id: str) -> str:
     """Redis: the packet's one hash; the braces keep all keys of a packet in one slot.
 
     The 2 is of the hash's layout (lua/lib/state.lua): what another version loaded is not read, and
-    the ledger brings the packet again. Raise it with each change of the layout.
+    the ledger brings the packet again. Raise it with each change of the layout. The random part
+    of the id names the packet; its key version and tag would only take memory.
     """
-    return f"rp:2{{{packet_id}}}"
+    return f"rp:2{{{packet_id[:RANDOM_LENGTH]}{packet_id[TAGGED_LENGTH:]}}}"
 
 
 def admitted(packet_id: str) -> str:

@@ -47,7 +47,8 @@ def read_terms(state: str) -> tuple[str, str]:
 def _read_head(head: str) -> tuple[str, str]:
     # A packet's head is the same for all of its crowd.
     count, packed = int(head[_OPENS : _OPENS + _COUNT], 36), head[_OPENS + _COUNT :]
-    plain = packed.rstrip("!?")
+    # A sign that the hash has every taker is the scripts' (lua/lib/state.lua).
+    plain = packed.partition("@")[0].rstrip("!?*")
     seed, total, high, *rest = plain[1:].split(",")
     low, unit, own_count = [*rest, "", "", ""][:3]
     terms = Terms(

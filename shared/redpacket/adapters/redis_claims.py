@@ -38,6 +38,14 @@ _KEEP_AFTER_EXPIRY_MS = 24 * 3600 * 1000
 The scripts tell by what is left of the key's life whether the packet has ended (lua/lib/open.lua).
 """
 
+_SENT, _TOLD = "sent", "told"
+"""How a load proves that the hash has every taker (lua/packet_load.lua)."""
+
+_CERTAIN_S = 1.0
+"""So long a process believes that a packet's hash has every taker."""
+
+_REMEMBERED_MAX = 1_000
+
 _PAIRS_PER_LOAD = 1_000
 """ElastiCache Serverless takes 3,999 arguments a script."""
 
@@ -68,6 +76,8 @@ class RedisClaims(Cache):
         self._close = Script.read("packet_close")
         self._admit = Script.read("packet_admit")
         self._seen_open: dict[str, _Head] = {}
+        self._certain = Script.read("packet_certain")
+        self._certain_at_s: dict[str, float] = {}
 
     def grab(self, packet_id: str, user_id: str) -> GrabOutcome:
         now_s = time.monotonic()
@@ -141,22 +151,45 @@ class RedisClaims(Cache):
         part: int | None = None,  # noqa: ARG002 - a packet that isn't cut is one part
     ) -> None:
         marks = "" if packet.rules.is_plain else _GATED
-        self._bring(packet.packet_id, packet, packet.terms.count, shares, marks)
+        count = packet.terms.count
+        # A fate is for ever, so where each share has one there is nobody else to know.
+        proof = _TOLD if len(shares) == count else ""
+        self._bring(packet.packet_id, packet, count, shares, marks, proof)
 
     def load_part(
         self, packet: Packet, part: int, shares: Sequence[ShareFate], *, is_whole: bool
     ) -> None:
         marks = ("" if packet.rules.is_plain else _GATED) + ("" if is_whole else _FORGETFUL)
         count = part_size(packet, part)
+        # Its own fates don't tell who begins here and has a share of another part: no proof.
         self._bring(part_id(packet.packet_id, part), packet, count, shares, marks)
+
+    def load_sent(self, packet: Packet) -> None:
+        marks = "" if packet.rules.is_plain else _GATED
+        self._bring(packet.packet_id, packet, packet.terms.count, [], marks, _SENT)
+
+    def load_sent_part(self, packet: Packet, part: int) -> None:
+        marks = "" if packet.rules.is_plain else _GATED
+        board_id, count = part_id(packet.packet_id, part), part_size(packet, part)
+        self._bring(board_id, packet, count, [], marks, _SENT)
 
     def begin_load(self, packet_id: str, part: int, life_ms: int) -> bool:
         return bool(self.ask("SET", keys.loading(packet_id, part), "", "NX", "PX", life_ms))
 
+    def hold_load(self, packet_id: str, part: int, life_ms: int) -> None:
+        self.ask("PEXPIRE", keys.loading(packet_id, part), life_ms)
+
+    def is_loaded(
+        self,
+        packet_id: str,
+        part: int,  # noqa: ARG002 - a packet that isn't cut is one part
+    ) -> bool:
+        return bool(self.ask("HEXISTS", keys.board(packet_id), STATE))
+
     def note(self, board_id: str, numbers: Mapping[str, int]) -> None:
         pairs = list(numbers.items())
         for start in range(0, len(pairs), _PAIRS_PER_LOAD):
-            args: list[str | int] = [0, "", "", 0, ""]
+            args: list[str | int] = [0, "", "", 0, "", ""]
             args += chain.from_iterable(pairs[start : start + _PAIRS_PER_LOAD])
             self.run(self._load, keys.board(board_id), *args)
 
@@ -167,6 +200,7 @@ class RedisClaims(Cache):
         count: int,
         shares: Sequence[ShareFate],
         marks: str,
+        proof: str = "",
     ) -> None:
         key = keys.board(board_id)
         keep_until_ms = packet.expires_at_ms + _KEEP_AFTER_EXPIRY_MS
@@ -180,12 +214,18 @@ class RedisClaims(Cache):
             (share.taker.user_id, share.share_no) for share in shares if share.taker
         ]
         last_start = max(0, (len(pairs) - 1) // _PAIRS_PER_LOAD * _PAIRS_PER_LOAD)
+        life = "-"
         for start in range(0, last_start + 1, _PAIRS_PER_LOAD):
-            letter = _letter(packet, count, shares) if start == last_start else ""
-            args: list[str | int] = [keep_until_ms, letter, head, durable_no, free]
+            letter, proven = "", ""
+            if start == last_start:
+                letter = _letter(packet, count, shares)
+                proven = f"{proof} {life} {len(pairs)}" if proof == _TOLD else proof
+            args: list[str | int] = [keep_until_ms, letter, head, durable_no, free, proven]
             for user_id, share_no in pairs[start : start + _PAIRS_PER_LOAD]:
                 args += [user_id, share_no]
-            self.run(self._load, key, *args)
+            answer = self.run(self._load, key, *args)
+            # Of the first call: what it brought is lost where the last one meets another life.
+            life = answer.partition(" ")[2] or "?" if life == "-" else life
 
     def disown(self, packet_id: str, user_id: str, share_no: int) -> None:
         self.run(self._amend, keys.board(packet_id), user_id, share_no, "")
@@ -198,6 +238,22 @@ class RedisClaims(Cache):
 
     def close(self, packet_id: str) -> None:
         self.run(self._close, keys.board(packet_id))
+
+    def knows_takers(
+        self,
+        packet_id: str,
+        user_id: str,  # noqa: ARG002 - a packet that isn't cut is one part
+    ) -> bool:
+        key, now_s = keys.board(packet_id), time.monotonic()
+        known_at_s = self._certain_at_s.get(key)
+        if known_at_s is not None and now_s - known_at_s < _CERTAIN_S:
+            return True
+        is_certain = self.run(self._certain, key) == "certain"
+        if is_certain:
+            if len(self._certain_at_s) >= _REMEMBERED_MAX:
+                self._certain_at_s.clear()
+            self._certain_at_s[key] = now_s
+        return is_certain
 
     def holders(self, packet_id: str) -> dict[str, int]:
         key, cursor, found = keys.board(packet_id), "0", dict[str, int]()

@@ -36,6 +36,16 @@ def draw_limit(per_minute: int, burst: int) -> Limit:
     return Limit("draw", per_minute, burst)
 
 
+def read_limit(per_minute: int, burst: int) -> Limit:
+    """Return the limit of one user's reads; the subject is the user's id."""
+    return Limit("read", per_minute, burst)
+
+
+def grab_limit(per_minute: int, burst: int) -> Limit:
+    """Return the limit of one user's grabs that make the ledger read; the subject is their id."""
+    return Limit("grab", per_minute, burst)
+
+
 def passphrase_subject(user_id: str, packet_id: str) -> str:
     """Name who tries at what."""
     return f"{user_id}:{packet_id}"

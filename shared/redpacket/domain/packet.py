@@ -7,25 +7,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 from zlib import crc32
 
-from redpacket.domain.errors import Forbidden, PacketNotFound
+from redpacket.domain.errors import Forbidden
+from redpacket.domain.packet_id import CUT
 from redpacket.domain.passphrase import THRESHOLD_DEFAULT
 from redpacket.domain.split import Terms
-
-PACKET_ID_BYTES = 16
-"""128 random bits, so that ids can't be guessed."""
 
 PARTS_MAX = 64
 """Whoever finds every part of a packet empty has asked this many."""
 
 SMALL_MAX = 100
 """Shares of a packet whose fates are all read for a record page: at most about 25 KB."""
-
-_CUT = "~"
-
-# What `secrets.token_urlsafe(PACKET_ID_BYTES)` makes; "~" and how many parts it is cut into follow,
-# so that every key is a function of the id. Checked before an id enters a key: a brace would move a
-# Redis slot.
-PACKET_ID = re.compile(r"[A-Za-z0-9_-]{22}(~([2-9]|[1-5][0-9]|6[0-4]))?")
 
 # Subjects of the issuers we know (UUIDs, e-mail addresses, employee numbers, provider|id).
 USER_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@:|+=-]{0,127}")
@@ -150,7 +141,7 @@ class Packet:
 
 def part_count(packet_id: str) -> int:
     """Return how many parts a packet is cut into: 1 for nearly every packet (docs/adr/0010)."""
-    _, _, count = packet_id.partition(_CUT)
+    _, _, count = packet_id.partition(CUT)
     return int(count or 1)
 
 
@@ -210,23 +201,14 @@ def share_no_of(packet_id: str, part: int, number: int) -> int:
     return (number - 1) * part_count(packet_id) + part + 1
 
 
-def cut_id(packet_id: str, count: int, part_share_count: int) -> str:
-    """Return the id of a packet that is cut into parts of about *part_share_count* shares."""
-    parts = min(-(-count // part_share_count), PARTS_MAX)
-    return f"{packet_id}{_CUT}{parts}" if parts > 1 else packet_id
+def parts_for(count: int, part_share_count: int) -> int:
+    """Return how many parts of about *part_share_count* shares a packet is cut into."""
+    return min(-(-count // part_share_count), PARTS_MAX)
 
 
 def is_cut(packet_id: str) -> bool:
     """Tell whether a packet has parts."""
-    return _CUT in packet_id
-
-
-def check_packet_id(packet_id: str) -> str:
-    """Return *packet_id*, or raise PacketNotFound where it can't be one."""
-    if not PACKET_ID.fullmatch(packet_id):
-        msg = "no such packet"
-        raise PacketNotFound(msg)
-    return packet_id
+    return CUT in packet_id
 
 
 def check_user_id(user_id: str) -> str:

@@ -25,7 +25,7 @@ from redpacket.domain.errors import (
     Rejected,
     SwitchedOff,
 )
-from redpacket.domain.packet import Person, check_packet_id, check_user_id
+from redpacket.domain.packet import Person, check_user_id
 from redpacket.domain.switches import Switch, switch_named
 from redpacket.domain.text import composed, is_visible
 from redpacket.edge.problems import problem_of
@@ -66,11 +66,6 @@ class HttpRequest:
         return parsed
 
     @property
-    def packet_id(self) -> str:
-        """The packet that the path names. Raises PacketNotFound where it can't be one."""
-        return check_packet_id(self.path.get("packet_id", ""))
-
-    @property
     def switch(self) -> Switch:
         """The switch that the path names. Raises SwitchNotFound."""
         return switch_named(self.path.get("name", ""))
@@ -94,16 +89,6 @@ class HttpRequest:
         if not DAY.fullmatch(day):
             raise InvalidRequest([{"field": "day", "message": "is no day, like 20270129"}])
         return day
-
-    @property
-    def preheat_cursor(self) -> str | None:
-        """Where a preheat goes on. Raises InvalidRequest."""
-        from redpacket.flows.preheat_campaign import CURSOR
-
-        cursor = self.query.get("cursor")
-        if cursor is not None and not CURSOR.fullmatch(cursor):
-            raise InvalidRequest([{"field": "cursor", "message": "is no cursor of this list"}])
-        return cursor
 
     @property
     def user(self) -> Person:

@@ -29,3 +29,8 @@ def guard_help() -> None:
 def guard_grab() -> None:
     """Let a grab begin. Raises SwitchedOff."""
     wiring.require_on(Switch.GRAB)
+
+
+def guard_read(request: HttpRequest) -> None:
+    """Let a user read. Raises Forbidden, RateLimited."""
+    wiring.limit_reads(request.user.user_id)

@@ -12,8 +12,9 @@ import redpacket
 from redpacket.domain.errors import InvalidRequest, PacketNotFound
 from redpacket.domain.ledger import user_account
 from redpacket.domain.packet import Person
-from redpacket.edge import views, wiring
+from redpacket.edge import guards, views, wiring
 from redpacket.edge.api import HttpAnswer, HttpRequest
+from redpacket.edge.packet_ids import packet_id_of
 from redpacket.flows.read_proof import read_proof
 from redpacket.flows.read_records import Record, list_received, list_sent, read_record
 
@@ -33,8 +34,10 @@ PROOF_LIMIT_MAX = 100_000
 
 def record_page(request: HttpRequest) -> HttpAnswer:
     """Show a packet with a page of its claims, *limit* of them after *cursor*."""
-    record = _read(request, request.user)
-    shown = [*_shown(record), request.user]
+    packet_id, viewer = packet_id_of(request), request.user
+    guards.guard_read(request)
+    record = _read(request, packet_id, viewer)
+    shown = [*_shown(record), viewer]
     headers = {"cache-control": "private, no-cache"}
     return _tagged(views.record_view(record, _people(shown)), request, headers)
 
@@ -44,7 +47,7 @@ def feed_page(request: HttpRequest) -> HttpAnswer:
 
     Raises PacketNotFound, also of packets for some recipients, and of prizes.
     """
-    record = _read(request, None)
+    record = _read(request, packet_id_of(request), None)
     rules = record.packet.rules
     if rules.recipients or rules.prize_id:
         raise PacketNotFound("no such packet")
@@ -54,9 +57,9 @@ def feed_page(request: HttpRequest) -> HttpAnswer:
     return _tagged(views.feed_view(record, _people(_shown(record))), request, headers)
 
 
-def _read(request: HttpRequest, viewer: Person | None) -> Record:
+def _read(request: HttpRequest, packet_id: str, viewer: Person | None) -> Record:
     return read_record(
-        request.packet_id,
+        packet_id,
         viewer,
         after_no=_place(request),
         limit=_integer(request, "limit", 1, LIMIT_MAX) or LIMIT_DEFAULT,
@@ -78,9 +81,11 @@ def _people(shown: Sequence[Person]) -> views.People:
 
 def proof_page(request: HttpRequest) -> HttpAnswer:
     """Show a packet's seed and its amounts by share number, *limit* of them after *cursor*."""
+    packet_id = packet_id_of(request)
+    guards.guard_read(request)
     limit = _integer(request, "limit", 1, PROOF_LIMIT_MAX) or PROOF_LIMIT_DEFAULT
     after_no = _integer(request, "cursor", 0, CURSOR_MAX) or 0
-    proof = read_proof(request.packet_id, after_no=after_no, limit=limit, packets=wiring.packets())
+    proof = read_proof(packet_id, after_no=after_no, limit=limit, packets=wiring.packets())
     return HttpAnswer(views.proof_view(proof))
 
 
@@ -107,6 +112,7 @@ def received_page(request: HttpRequest) -> HttpAnswer:
 
 def transfers_page(request: HttpRequest) -> HttpAnswer:
     """Show the caller's book, newest first."""
+    guards.guard_read(request)
     account = user_account(request.user.user_id)
     limit = _integer(request, "limit", 1, LIMIT_MAX) or LIMIT_DEFAULT
     cursor = request.query.get("cursor")
@@ -120,6 +126,7 @@ def health(request: HttpRequest) -> HttpAnswer:  # noqa: ARG001 - a route takes 
 
 
 def _list_query(request: HttpRequest) -> tuple[str, int | None, str | None]:
+    guards.guard_read(request)
     year = _integer(request, "year", YEAR_FIRST, YEAR_LAST)
     return request.user.user_id, year, request.query.get("cursor")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.errors import InvalidRequest
-from redpacket.domain.packet import PACKET_ID
+from redpacket.edge.packet_ids import packet_ids
 from redpacket.edge.telemetry import journal
 
 Record = dict[str, Any]
@@ -51,6 +51,6 @@ def _ref_of(text: str) -> ShareRef:
             "kind": "settle_claim",
             "version": 1,
             "body": {"packet_id": str(packet_id), "share_no": int(share_no), **more},
-        } if not more and PACKET_ID.fullmatch(packet_id) and 0 < share_no < _SHARE_NO_MAX:
+        } if not more and 0 < share_no < _SHARE_NO_MAX and packet_ids().has_signed(packet_id):
             return ShareRef(packet_id, int(share_no))
     raise InvalidRequest([{"field": "message", "message": "names no claim"}])

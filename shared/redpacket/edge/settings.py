@@ -31,6 +31,15 @@ def has_receipts() -> bool:
     return _required("SETTLEMENT_RECEIPTS") == "true"
 
 
+def packet_id_keys() -> str:
+    """Return PACKET_ID_KEYS: `version:key[,version:key]`; the first signs, all are accepted."""
+    keys = _required("PACKET_ID_KEYS")
+    if "{{resolve" in keys:
+        # What CloudFormation was to replace is known to everybody, so it can't be a key.
+        raise SettingMissing("PACKET_ID_KEYS is not resolved")
+    return keys
+
+
 def draws_table() -> str:
     """Return DRAWS_TABLE."""
     return _required("DRAWS_TABLE")
@@ -130,6 +139,26 @@ def draws_per_minute() -> int:
 def draw_burst() -> int:
     """Return DRAW_BURST: how often one user may draw at once."""
     return int(_required("DRAW_BURST"))
+
+
+def reads_per_minute() -> int:
+    """Return READS_PER_MINUTE: how fast one user may read, in the long run."""
+    return int(_required("READS_PER_MINUTE"))
+
+
+def read_burst() -> int:
+    """Return READ_BURST: how much one user may read at once."""
+    return int(_required("READ_BURST"))
+
+
+def grabs_per_minute() -> int:
+    """Return GRABS_PER_MINUTE: how fast one user's grabs may make the ledger read."""
+    return int(_required("GRABS_PER_MINUTE"))
+
+
+def grab_burst() -> int:
+    """Return GRAB_BURST: how many of one user's grabs may make the ledger read at once."""
+    return int(_required("GRAB_BURST"))
 
 
 def switches_table() -> str:

@@ -16,6 +16,7 @@ from redpacket.adapters.dynamo_packets import DynamoPackets
 from redpacket.adapters.keys import WORK_SHARDS
 from redpacket.domain.switches import Switch, SwitchState
 from redpacket.edge import settings
+from redpacket.edge.packet_ids import new_packet_id
 from redpacket.edge.telemetry import journal
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from redpacket.flows.edit_prize import PrizeDesk
     from redpacket.flows.grab_packet import RuleBook
     from redpacket.flows.help_inviter import Helped
+    from redpacket.flows.limit_rate import UserLimit
     from redpacket.flows.preheat_campaign import Preheated
     from redpacket.flows.read_draws import DrawPage, DrawProof, WatchedLottery
     from redpacket.flows.read_switches import KnownSwitches
@@ -354,6 +356,20 @@ def limit_draws(user_id: str) -> None:
     limit_rate(limit, user_id, limits=limits(), journal=journal)
 
 
+@cache
+def _reads() -> UserLimit:
+    from redpacket.domain.limits import read_limit
+    from redpacket.flows.limit_rate import UserLimit
+
+    limit = read_limit(settings.reads_per_minute(), settings.read_burst())
+    return UserLimit(limit, limits=limits(), clock=clock, journal=journal)
+
+
+def limit_reads(user_id: str) -> None:
+    """Count one more read of a user. Raises RateLimited."""
+    _reads().count(user_id)
+
+
 def turn_switch(switch: Switch, *, is_on: bool, reason: str, operator_id: str) -> SwitchState:
     """Bind flows/turn_switch."""
     from redpacket.flows.turn_switch import turn_switch as flow
@@ -381,7 +397,7 @@ def send_packet(order: SendOrder) -> Packet:
         board=board(),
         clock=clock,
         journal=journal,
-        new_id=secrets.token_urlsafe,
+        new_id=new_packet_id,
         new_seed=secrets.token_bytes,
         part_share_count=settings.part_share_count(),
     )
@@ -389,9 +405,12 @@ def send_packet(order: SendOrder) -> Packet:
 
 @cache
 def _desk() -> Desk:
+    from redpacket.domain.limits import grab_limit
     from redpacket.flows.claim_share import Desk
+    from redpacket.flows.limit_rate import UserLimit
     from redpacket.flows.recall_emptied import RecalledEmptied
 
+    limit = grab_limit(settings.grabs_per_minute(), settings.grab_burst())
     return Desk(
         board=board(),
         emptied=RecalledEmptied(board(), clock=clock),
@@ -402,6 +421,7 @@ def _desk() -> Desk:
             settings.quotas_table(),
         ),
         payouts=payouts(),
+        costs=UserLimit(limit, limits=limits(), clock=clock, journal=journal),
         clock=clock,
         journal=journal,
     )
@@ -601,7 +621,7 @@ def _prize_desk() -> PrizeDesk:
         ledger=ledger(),
         packets=packets(),
         clock=clock,
-        new_id=secrets.token_urlsafe,
+        new_id=new_packet_id,
         new_seed=secrets.token_bytes,
     )
 

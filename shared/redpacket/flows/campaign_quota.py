@@ -12,6 +12,7 @@ from redpacket.domain.campaign import Campaign, CampaignStatus
 from redpacket.domain.claim import NO_LIMIT, Quota, QuotaStatus
 from redpacket.domain.errors import CampaignPaused, QuotaExhausted, Rejected, Unavailable
 from redpacket.domain.packet import Rules
+from redpacket.flows.limit_rate import UserLimit
 from redpacket.flows.recall_campaign import RecalledCampaigns
 from redpacket.ports import Journal, Packets, Quotas
 
@@ -25,6 +26,7 @@ class CampaignQuota:
     campaigns: RecalledCampaigns
     quotas: Quotas
     packets: Packets
+    costs: UserLimit
     journal: Journal
     _reserved: Quota | None = None
 
@@ -39,7 +41,7 @@ class CampaignQuota:
             raise CampaignPaused("an operator has turned the campaign off")
 
     def reserve(self, rules: Rules) -> None:
-        """Reserve a share of the quota. Raises QuotaExhausted, CampaignPaused."""
+        """Reserve a share of the quota. Raises QuotaExhausted, CampaignPaused, RateLimited."""
         self.require_on(rules)
         quota = self.find(rules)
         if quota is None or quota.count_max == NO_LIMIT:
@@ -47,6 +49,7 @@ class CampaignQuota:
         status = self.quotas.reserve(quota, self.user_id, self.packet_id)
         if status is QuotaStatus.FULL:
             # Some of what is reserved may have come to nothing, or is under way: the ledger knows.
+            self.costs.count(self.user_id)
             claimed_count = self.packets.count_claims(quota.campaign_id, self.user_id)
             status = self.quotas.reserve(
                 quota, self.user_id, self.packet_id, claimed_count=claimed_count

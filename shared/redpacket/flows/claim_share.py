@@ -7,6 +7,7 @@ cache lost its tail in a failover, the ledger is right and the cache is correcte
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from enum import Enum, auto
 from typing import Protocol
 
 from redpacket.domain.claim import (
@@ -33,7 +34,8 @@ from redpacket.domain.errors import (
 from redpacket.domain.packet import Person, part_of_share
 from redpacket.domain.split import Terms, share_amount_fen
 from redpacket.flows.campaign_quota import EXHAUSTED
-from redpacket.flows.load_packet import load_among_many
+from redpacket.flows.limit_rate import UserLimit
+from redpacket.flows.load_packet import LoadWaits, load_among_many, reload_among_many
 from redpacket.flows.recall_emptied import RecalledEmptied
 from redpacket.ports import ClaimBoard, Clock, Journal, Packets, PayoutQueue
 
@@ -47,14 +49,25 @@ _REFUSALS: dict[GrabStatus, tuple[type[Rejected], str]] = {
 }
 
 
+class _Again(Enum):
+    """Why the cache is asked again."""
+
+    CORRECTED = auto()
+    LOADING = auto()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Desk:
-    """The ports that every claim passes."""
+    """The ports that every claim passes.
+
+    *costs* counts what a user makes the ledger read: a claim is counted by its own row.
+    """
 
     board: ClaimBoard
     emptied: RecalledEmptied
     packets: Packets
     payouts: PayoutQueue
+    costs: UserLimit
     clock: Clock
     journal: Journal
 
@@ -79,7 +92,8 @@ def claim_share(packet_id: str, taker: Person, *, gate: Gate, desk: Desk) -> Cla
     PacketEmptied, PacketExpired, QuotaExhausted; Unavailable where the outcome is unknown, and
     asking again gives the one true answer.
     """
-    for _ in range(_TRIES):
+    corrected_count, waits = 0, LoadWaits(desk.clock)
+    while corrected_count < _TRIES:
         if desk.emptied.refuses(packet_id, taker.user_id):
             raise PacketEmptied(_REFUSALS[GrabStatus.PACKET_EMPTIED][1])
         outcome = asked = desk.board.grab(packet_id, taker.user_id)
@@ -87,9 +101,9 @@ def claim_share(packet_id: str, taker: Person, *, gate: Gate, desk: Desk) -> Cla
             try:
                 entered = gate.enter(Terms.parse(asked.terms))
             except (CampaignPaused, QuotaExhausted):
-                # After a failover the cache may not know an owner any more (I5). Whoever is refused
-                # for want of a passphrase or a token can give it again, and then hears of it.
-                if owned := desk.packets.find_share_of(packet_id, taker.user_id):
+                # Who is refused for want of a passphrase or a token can give it again, and is then
+                # told their share.
+                if owned := _forgotten(packet_id, taker, desk):
                     return Claim(owned, is_new=False)
                 raise
             if isinstance(entered, Admission):
@@ -97,23 +111,26 @@ def claim_share(packet_id: str, taker: Person, *, gate: Gate, desk: Desk) -> Cla
             outcome = entered or desk.board.take(packet_id, taker.user_id, asked.terms)
             outcome = replace(outcome, is_certain=asked.is_certain)
         claim = _claim_of(packet_id, taker, outcome, gate, desk)
-        if claim:
+        if isinstance(claim, Claim):
             return claim
+        if claim is _Again.LOADING:
+            waits.wait()
+        else:
+            corrected_count += 1
     msg = "the cache is being repaired"
     raise Unavailable(msg)
 
 
 def _claim_of(
     packet_id: str, taker: Person, outcome: GrabOutcome, gate: Gate, desk: Desk
-) -> Claim | None:
-    """Turn the cache's answer into the ledger's; None where the cache has been corrected."""
+) -> Claim | _Again:
+    """Turn the cache's answer into the ledger's, or tell why it must be asked again."""
     if refusal := _REFUSALS.get(outcome.status):
         error, detail = refusal
-        # After a failover a cache in time for the end may not know an owner any more, nor does a
-        # part that lost its notes (I5). Whom else an emptied packet refuses is not looked up: that
-        # is the crowd.
+        # An emptied packet has handed out every number and knows to whom, unless it is a part that
+        # lost its notes.
         if (error is PacketExpired or not outcome.is_certain) and (
-            owned := desk.packets.find_share_of(packet_id, taker.user_id)
+            owned := _forgotten(packet_id, taker, desk)
         ):
             return Claim(owned, is_new=False)
         if error is PacketEmptied:
@@ -121,21 +138,38 @@ def _claim_of(
         raise error(detail)
     if outcome.status is GrabStatus.PACKET_NOT_LOADED:
         part, board = outcome.part, desk.board
-        if not load_among_many(packet_id, part, packets=desk.packets, board=board):
-            msg = "the packet is being loaded"
-            raise Unavailable(msg)
-        return None
+        is_loaded = load_among_many(
+            packet_id,
+            part,
+            packets=desk.packets,
+            board=board,
+            before_read=lambda: desk.costs.count(taker.user_id),
+        )
+        return _Again.CORRECTED if is_loaded else _Again.LOADING
     if outcome.status is GrabStatus.ALREADY_CLAIMED:
-        owned = desk.packets.find_share_of(packet_id, taker.user_id)
+        owned = _owned(packet_id, taker, desk)
         if owned and owned.share_no == outcome.share_no:
             return Claim(owned, is_new=False)
     share = _claimed_share(packet_id, taker, outcome, desk)
     # Also of a claim that was cut off after its gate: what it counts against is not in the cache.
     quota = gate.quota() if outcome.is_gated else None
     claim = _make_durable(share, taker, quota, desk)
-    if claim and claim.is_new:
+    if isinstance(claim, Claim) and claim.is_new:
         _queue_payout(claim, desk)
     return claim
+
+
+def _forgotten(packet_id: str, taker: Person, desk: Desk) -> ShareFate | None:
+    """Return the share of a taker whom the cache may have forgotten in a failover (I5)."""
+    if desk.board.knows_takers(packet_id, taker.user_id):
+        return None
+    return _owned(packet_id, taker, desk)
+
+
+def _owned(packet_id: str, taker: Person, desk: Desk) -> ShareFate | None:
+    """Ask the ledger for the taker's share. Raises RateLimited."""
+    desk.costs.count(taker.user_id)
+    return desk.packets.find_share_of(packet_id, taker.user_id)
 
 
 def _claimed_share(packet_id: str, taker: Person, outcome: GrabOutcome, desk: Desk) -> ShareFate:
@@ -169,8 +203,10 @@ def _terms(packet_id: str, outcome: GrabOutcome, packets: Packets) -> Terms:
     return packet.terms
 
 
-def _make_durable(share: ShareFate, taker: Person, quota: Quota | None, desk: Desk) -> Claim | None:
-    """Write the share's fate; None where the cache was wrong about it and has been corrected."""
+def _make_durable(
+    share: ShareFate, taker: Person, quota: Quota | None, desk: Desk
+) -> Claim | _Again:
+    """Write the share's fate, or tell why the cache must be asked for another one."""
     recorded = desk.packets.record_claim(share, quota)
     if recorded is RecordStatus.RECORDED:
         return Claim(share, is_new=True)
@@ -185,9 +221,10 @@ def _make_durable(share: ShareFate, taker: Person, quota: Quota | None, desk: De
         desk.journal.event("share_collision", packet_id=share.packet_id, share_no=share.share_no)
         desk.board.disown(share.packet_id, taker.user_id, share.share_no)
         part = part_of_share(share.packet_id, share.share_no)
-        # Where another one loads, the next number may collide as well, until that is done.
-        load_among_many(share.packet_id, part, packets=desk.packets, board=desk.board)
-        return None
+        reload_among_many(
+            share.packet_id, part, packets=desk.packets, board=desk.board, clock=desk.clock
+        )
+        return _Again.CORRECTED
     owned = desk.packets.find_share_of(share.packet_id, taker.user_id)
     if owned is None:
         msg = f"{taker.user_id} has a share of {share.packet_id} that has no fate"

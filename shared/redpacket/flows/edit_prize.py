@@ -22,7 +22,7 @@ from redpacket.domain.errors import (
 )
 from redpacket.domain.ledger import FEN_MAX
 from redpacket.domain.lottery import PRIZES_MAX, UNITS_MAX, Prize, PrizeKind, check_prize_id
-from redpacket.domain.packet import PACKET_ID_BYTES, Kind, Packet, Person, Rules
+from redpacket.domain.packet import Kind, Packet, Person, Rules
 from redpacket.domain.split import SEED_BYTES, Split, Terms
 from redpacket.flows.edit_campaign import get_campaign
 from redpacket.flows.send_packet import funding_of
@@ -162,7 +162,7 @@ def _packet_of(
     now_ms = desk.clock.now_ms()
     seed = desk.new_seed(SEED_BYTES)
     return Packet(
-        packet_id=desk.new_id(PACKET_ID_BYTES),
+        packet_id=desk.new_id(1),
         sender=operator,
         kind=Kind.EQUAL,
         rules=Rules(campaign_id=prize.campaign_id, prize_id=prize.prize_id),

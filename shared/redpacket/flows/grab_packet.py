@@ -69,7 +69,13 @@ def claim_within(
 def quota_for(packet_id: str, taker: Person, *, book: RuleBook, desk: Desk) -> CampaignQuota:
     """Return the taker's quota for one claim."""
     return CampaignQuota(
-        packet_id, taker.user_id, book.campaigns, book.quotas, desk.packets, desk.journal
+        packet_id,
+        taker.user_id,
+        book.campaigns,
+        book.quotas,
+        desk.packets,
+        desk.costs,
+        desk.journal,
     )
 
 

@@ -1,10 +1,13 @@
-"""Refuse whoever is too fast, and say when they may ask again."""
+"""Refuse users who are too fast, and say when they may ask again."""
 
 from __future__ import annotations
 
 from redpacket.domain.errors import RateLimited, Unavailable
 from redpacket.domain.limits import Limit
-from redpacket.ports import Journal, Limits
+from redpacket.ports import Clock, Journal, Limits
+
+AWAY_MS = 5_000
+"""Reads need the cache for nothing but their limit, so they don't wait for it each time."""
 
 
 def limit_rate(limit: Limit, subject: str, *, limits: Limits, journal: Journal) -> None:
@@ -18,6 +21,35 @@ def limit_rate(limit: Limit, subject: str, *, limits: Limits, journal: Journal) 
         journal.failure("limit_not_checked", error, limit=limit.name)
         return
     if retry_after_ms:
-        msg = f"at most {limit.burst} at once and {limit.per_minute} a minute"
-        # Whole seconds, rounded up: whoever waits that long is let through.
-        raise RateLimited(msg, retry_after_s=-(-retry_after_ms // 1000))
+        raise _too_fast(limit, retry_after_ms)
+
+
+class UserLimit:
+    """One limit of every user, which lets all through for a while once its cache is away."""
+
+    def __init__(self, limit: Limit, *, limits: Limits, clock: Clock, journal: Journal) -> None:
+        self._limit = limit
+        self._limits = limits
+        self._clock = clock
+        self._journal = journal
+        self._away_at_ms = -AWAY_MS
+
+    def count(self, user_id: str) -> None:
+        """Count one more of the user's. Raises RateLimited."""
+        now_ms = self._clock.now_ms()
+        if 0 <= now_ms - self._away_at_ms < AWAY_MS:
+            return
+        try:
+            retry_after_ms = self._limits.take(self._limit, user_id)
+        except Unavailable as error:
+            self._away_at_ms = now_ms
+            self._journal.failure("limit_not_checked", error, limit=self._limit.name)
+            return
+        if retry_after_ms:
+            raise _too_fast(self._limit, retry_after_ms)
+
+
+def _too_fast(limit: Limit, retry_after_ms: int) -> RateLimited:
+    msg = f"at most {limit.burst} at once and {limit.per_minute} a minute"
+    # Whole seconds, rounded up: whoever waits that long is let through.
+    return RateLimited(msg, retry_after_s=-(-retry_after_ms // 1000))

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from redpacket.domain.errors import InvariantViolated, Unavailable
-from redpacket.domain.packet import PACKET_ID, Packet, PacketStatus, part_count, part_id
+from redpacket.domain.packet import Packet, PacketStatus, part_count, part_id
+from redpacket.domain.packet_id import PACKET_ID
 from redpacket.flows.edit_campaign import get_campaign
 from redpacket.ports import Campaigns, ClaimBoard, Clock, Journal, Packets
 

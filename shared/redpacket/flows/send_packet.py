@@ -14,7 +14,7 @@ from redpacket.domain.ledger import (
     send_id,
     user_account,
 )
-from redpacket.domain.packet import PACKET_ID_BYTES, Kind, Packet, Person, Rules, cut_id
+from redpacket.domain.packet import Kind, Packet, Person, Rules, parts_for
 from redpacket.domain.split import SEED_BYTES, Split, Terms, check_possible
 from redpacket.ports import ClaimBoard, Clock, Journal, Ledger, Packets, Request
 
@@ -57,7 +57,8 @@ def send_packet(
 ) -> Packet:
     """Return the packet that this request made, now or the first time.
 
-    A campaign's packet of more shares than *part_share_count* is cut into parts.
+    A campaign's packet of more shares than *part_share_count* is cut into parts; *new_id* makes the
+    id of a packet that has so many.
 
     Raises InvalidRequest, SplitImpossible, CampaignPaused, CampaignEnded, InsufficientFunds,
     IdempotencyKeyReused, Busy, Unavailable; none of them moves money, but after Unavailable only
@@ -65,9 +66,7 @@ def send_packet(
     """
     # Whether the campaign still gives is a condition of the funding: a repeat gets its first
     # answer, whatever became of the campaign since.
-    packet_id = new_id(PACKET_ID_BYTES)
-    if order.campaign:
-        packet_id = cut_id(packet_id, order.count, part_share_count)
+    packet_id = new_id(parts_for(order.count, part_share_count) if order.campaign else 1)
     packet = _packet_of(order, clock.now_ms(), packet_id, new_seed(SEED_BYTES))
     try:
         _check(order, packet.terms)
@@ -80,7 +79,7 @@ def send_packet(
     if packet_id != packet.packet_id:
         return _sent_before(packet_id, packets)
     try:
-        board.load(packet, [])
+        board.load_sent(packet)
         packets.mark_loaded(packet)
     except Unavailable as error:
         # Funded is sent: the first grab loads it, or the sweep within two minutes.

@@ -119,9 +119,33 @@ class PartedBoard:
         for home, numbers in notes.items():
             self._board.note(part_id(packet_id, home), numbers)
 
+    def load_sent(self, packet: Packet) -> None:
+        """Load all parts of a packet whose id has not been told to anybody."""
+        if not is_cut(packet.packet_id):
+            self._board.load_sent(packet)
+            return
+        for part in range(part_count(packet.packet_id)):
+            self._board.load_sent_part(packet, part)
+
+    def knows_takers(self, packet_id: str, user_id: str) -> bool:
+        """Ask where the user begins: what they take elsewhere is noted there before it counts."""
+        board_id = packet_id
+        if is_cut(packet_id):
+            board_id = part_id(packet_id, part_of_user(packet_id, user_id))
+        return self._board.knows_takers(board_id, user_id)
+
     def begin_load(self, packet_id: str, part: int, life_ms: int) -> bool:
-        """Tell one of many callers to load a part."""
+        """Give one of many callers its turn to load a part."""
         return self._board.begin_load(packet_id, part, life_ms)
+
+    def hold_load(self, packet_id: str, part: int, life_ms: int) -> None:
+        """Change how long a turn still lasts."""
+        self._board.hold_load(packet_id, part, life_ms)
+
+    def is_loaded(self, packet_id: str, part: int) -> bool:
+        """Tell whether the cache has a part."""
+        board_id = part_id(packet_id, part) if is_cut(packet_id) else packet_id
+        return self._board.is_loaded(board_id, 0)
 
     def disown(self, packet_id: str, user_id: str, share_no: int) -> None:
         """Take a number from a user who does not own it, and its note."""

@@ -9,9 +9,11 @@ from typing import Any
 import httpx
 import pytest
 
+from local.packet_ids import PUBLISHED_IDS
 from tests.integration.conftest import User
 
-UNKNOWN_PACKET = "A" * 22
+# With a right tag, so that it is looked for.
+UNKNOWN_PACKET = PUBLISHED_IDS.sign("A" * 22)
 
 WRONG_TYPES = {
     "a boolean": True,

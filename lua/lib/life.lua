@@ -1,0 +1,16 @@
+-- A server's life in four characters: another process or another promotion is another life. Empty where
+-- the server does not tell, as a serverless one may.
+local function life()
+  local server, replication = redis.pcall('INFO', 'server'), redis.pcall('INFO', 'replication')
+  local run_id = type(server) == 'string' and string.match(server, 'run_id:(%x+)')
+  local replid = type(replication) == 'string' and string.match(replication, 'master_replid:(%x+)')
+  if not run_id or not replid then
+    return ''
+  end
+  local digits = '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_'
+  local hash = redis.sha1hex(run_id .. replid)
+  return (string.gsub(string.sub(hash, 1, 8), '..', function(pair)
+    local place = tonumber(pair, 16) % 64 + 1
+    return string.sub(digits, place, place)
+  end))
+end

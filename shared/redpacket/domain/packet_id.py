@@ -1,0 +1,90 @@
+"""Packet ids carry a keyed tag, so that a made-up one is refused before anything is read.
+
+    <22 random characters> <key version> <8 characters of a tag> [ "~" <parts> ]
+
+The tag covers all the rest of the id. It keeps no secret and guards no money: with its key one can
+only make the ledger look for packets that don't exist (docs/adr/0015-packet-ids-with-a-tag.md).
+"""
+
+from __future__ import annotations
+
+import hmac
+import re
+from base64 import urlsafe_b64encode
+from collections.abc import Mapping
+
+from redpacket.domain.errors import PacketNotFound
+
+RANDOM_BYTES = 16
+"""128 random bits, so that the id of a packet can't be guessed, with the key or without it."""
+
+RANDOM_LENGTH = 22
+TAGGED_LENGTH = 31
+"""With the key's version and the tag; what follows is how many parts the packet is cut into."""
+
+CUT = "~"
+
+_TAG_BYTES = 6
+"""One guess in 2^48 is right, and finds no packet."""
+
+_KEY_LENGTH_MIN = 32
+
+# "~" and how many parts the packet is cut into follow, so that every key is a function of the id.
+# Checked before an id enters a key: a brace would move a Redis slot.
+PACKET_ID = re.compile(r"[A-Za-z0-9_-]{31}(~([2-9]|[1-5][0-9]|6[0-4]))?")
+
+_VERSION = re.compile("[A-Za-z0-9]")
+
+
+class PacketIds:
+    """Signs ids with the first of its keys and accepts those that any of them has signed."""
+
+    def __init__(self, keys: Mapping[str, bytes]) -> None:
+        self._keys = keys
+        self._version = next(iter(keys))
+
+    @classmethod
+    def parse(cls, text: str) -> PacketIds:
+        """Read `version:key[,version:key]`; empty pieces are passed over. Raises ValueError."""
+        keys: dict[str, bytes] = {}
+        for piece in filter(None, text.split(",")):
+            version, _, key = piece.partition(":")
+            # Messages must not tell what stands in place of a key: it may be a key.
+            if not _VERSION.fullmatch(version) or version in keys:
+                msg = "each packet id key needs a version of its own, one letter or digit"
+                raise ValueError(msg)
+            if len(key) < _KEY_LENGTH_MIN or not key.isascii():
+                msg = f"packet id keys have at least {_KEY_LENGTH_MIN} ASCII characters"
+                raise ValueError(msg)
+            keys[version] = key.encode()
+        if not keys:
+            msg = "there is no packet id key"
+            raise ValueError(msg)
+        return cls(keys)
+
+    def sign(self, random_text: str, parts: int = 1) -> str:
+        """Return the id of a packet that is cut into *parts*."""
+        cut = f"{CUT}{parts}" if parts > 1 else ""
+        head = random_text + self._version
+        return head + _tag(self._keys[self._version], head + cut) + cut
+
+    def check(self, packet_id: str) -> str:
+        """Return *packet_id*, or raise PacketNotFound where none of the keys has signed it."""
+        if not self.has_signed(packet_id):
+            msg = "no such packet"
+            raise PacketNotFound(msg)
+        return packet_id
+
+    def has_signed(self, packet_id: str) -> bool:
+        """Tell whether an id can be that of a packet."""
+        if not PACKET_ID.fullmatch(packet_id):
+            return False
+        head, tag = packet_id[: RANDOM_LENGTH + 1], packet_id[RANDOM_LENGTH + 1 : TAGGED_LENGTH]
+        key = self._keys.get(head[-1])
+        if key is None:
+            return False
+        return hmac.compare_digest(tag, _tag(key, head + packet_id[TAGGED_LENGTH:]))
+
+
+def _tag(key: bytes, text: str) -> str:
+    return urlsafe_b64encode(hmac.digest(key, text.encode(), "sha256")[:_TAG_BYTES]).decode()

@@ -1,0 +1,253 @@
+"""When a board may refuse without the ledger: one suite for the fake and a real server."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from local.ports import HOST
+from redpacket.adapters import keys
+from redpacket.adapters.redis_cache import Script, connect
+from redpacket.adapters.redis_claims import RedisClaims
+from redpacket.domain.claim import ShareFate
+from redpacket.domain.packet import Packet, PacketStatus
+from redpacket.flows.try_parts import PartedBoard
+from redpacket.ports import PartBoard
+from tests.builders import a_claim, a_packet, a_packet_id, a_refund
+from tests.fakes import FakeBoard, FakeClock
+from tests.faults.servers import OperatorCache, Server, some_servers, wait_for
+
+LARGE = 1_500
+"""More claims than one call of the load script brings."""
+
+
+@pytest.fixture(params=["fake", "redis"])
+def board(request: pytest.FixtureRequest) -> PartBoard:
+    if request.param == "fake":
+        return FakeBoard(FakeClock(_now_ms()))
+    cache: OperatorCache = request.getfixturevalue("cache")
+    return RedisClaims(cache)
+
+
+def _now_ms() -> int:
+    return int(time.time() * 1000)
+
+
+def _packet(count: int = 3, **changes: Any) -> Packet:
+    return a_packet(100 * count, count, created_at_ms=_now_ms() - 1000, **changes)
+
+
+def _knows(board: PartBoard, packet: Packet) -> bool:
+    """Ask as a process does that has just started."""
+    fresh = RedisClaims(board._client) if isinstance(board, RedisClaims) else board
+    return fresh.knows_takers(packet.packet_id, "ann")
+
+
+def _all_fates(packet: Packet) -> list[ShareFate]:
+    claims = [a_claim(packet, no, f"user-{no}") for no in range(1, packet.terms.count)]
+    return [*claims, a_refund(packet, packet.terms.count)]
+
+
+def test_a_board_that_has_seen_every_claim_knows_all_takers(board: PartBoard) -> None:
+    packet = _packet()
+    board.load_sent(packet)
+    board.grab(packet.packet_id, "ann")
+    board.close(packet.packet_id)
+
+    assert _knows(board, packet)
+    assert board.grab(packet.packet_id, "ann").terms == str(packet.terms)
+
+
+def test_a_board_that_was_loaded_later_does_not(board: PartBoard) -> None:
+    loaded, never = _packet(), _packet()
+    board.load(loaded, [])
+
+    assert not _knows(board, loaded)
+    assert not _knows(board, never)
+
+
+def test_a_send_that_comes_after_another_load_proves_nothing(board: PartBoard) -> None:
+    packet = _packet()
+    board.load(packet, [])
+    board.load_sent(packet)
+
+    assert not _knows(board, packet)
+
+
+def test_a_later_load_takes_no_knowledge_away(board: PartBoard) -> None:
+    packet = _packet()
+    board.load_sent(packet)
+    board.load(packet, [a_claim(packet, 1, "ann")])
+
+    assert _knows(board, packet)
+
+
+@pytest.mark.parametrize("count", [3, LARGE])
+def test_a_packet_whose_every_fate_was_told_is_known(board: PartBoard, count: int) -> None:
+    packet = replace(_packet(count), status=PacketStatus.CLOSING)
+    fates = _all_fates(packet)
+
+    board.load(packet, fates[1:])
+    assert not _knows(board, packet)
+    board.load(packet, fates)
+
+    assert _knows(board, packet)
+    assert board.grab(packet.packet_id, "user-1").share_no == 1
+    assert board.grab(packet.packet_id, "late").status == "packet_expired"
+
+
+def test_a_claim_that_the_board_did_not_see_makes_it_doubt(board: PartBoard) -> None:
+    taken, owned, freed = _packet(), _packet(), _packet()
+    for packet in (taken, owned, freed):
+        board.load_sent(packet)
+        board.grab(packet.packet_id, "ann")
+
+    board.disown(taken.packet_id, "ann", 1)
+    board.give_back(owned.packet_id, "ann", 1, owned_no=2)
+    board.free(freed.packet_id, "ann", 1)
+
+    assert [_knows(board, packet) for packet in (taken, owned, freed)] == [False, False, True]
+    assert board.grab(owned.packet_id, "bob").terms == str(owned.terms)
+
+
+def test_a_part_vouches_for_the_users_who_begin_there(board: PartBoard) -> None:
+    parted = PartedBoard(board, clock=FakeClock(_now_ms()))
+    packet = _packet(40, packet_id=a_packet_id(4))
+    other = _packet(40, packet_id=a_packet_id(4))
+    parted.load_sent(packet)
+    for part in range(4):
+        parted.load(other, [], part)
+
+    users = [f"user-{number}" for number in range(20)]
+    assert all(parted.knows_takers(packet.packet_id, user) for user in users)
+    assert not any(parted.knows_takers(other.packet_id, user) for user in users)
+
+
+# ---------------------------------------------------------------- what only a real server shows
+
+
+def test_what_is_certain_is_remembered_for_a_second(
+    cache: OperatorCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    board, packet, doubted = RedisClaims(cache), _packet(), _packet()
+    board.load_sent(packet)
+    board.load(doubted, [])
+    assert board.knows_takers(packet.packet_id, "ann")
+    assert not board.knows_takers(doubted.packet_id, "ann")
+    asked: list[Script] = []
+    run = board.run
+
+    def counted(script: Script, *arguments: Any) -> str:
+        asked.append(script)
+        return run(script, *arguments)
+
+    monkeypatch.setattr(board, "run", counted)
+    assert all(board.knows_takers(packet.packet_id, "bob") for _ in range(10))
+    assert asked == []
+    assert not board.knows_takers(doubted.packet_id, "bob")
+    assert len(asked) == 1
+    now_s = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now_s + 1.0)
+    assert board.knows_takers(packet.packet_id, "bob")
+    assert len(asked) == 2
+
+
+@pytest.mark.parametrize("loss", ["flush", "life"])
+def test_a_large_packet_that_is_lost_while_it_is_told_is_not_known(
+    cache: OperatorCache, monkeypatch: pytest.MonkeyPatch, loss: str
+) -> None:
+    board, packet = RedisClaims(cache), replace(_packet(LARGE), status=PacketStatus.CLOSING)
+    run = board.run
+
+    def losing(script: Script, key: str, *arguments: Any) -> str:
+        answer = run(script, key, *arguments)
+        if arguments[1] == "" and loss == "flush":
+            cache.delete(key)
+        return answer if loss == "flush" else "loaded othr"
+
+    monkeypatch.setattr(board, "run", losing)
+    board.load(packet, _all_fates(packet))
+
+    assert not _knows(board, packet)
+    assert board.grab(packet.packet_id, "late").status == "packet_expired"
+
+
+def test_a_server_that_hides_its_life_vouches_for_nobody_but_is_believed_what_it_was_told(
+    cache: OperatorCache,
+) -> None:
+    rules = ("on", "~rp:*", "+@all", "-info")
+    cache.execute_command("ACL", "SETUSER", "hidden", "nopass", *rules)  # type: ignore[no-untyped-call]
+    port = cache.connection_pool.connection_kwargs["port"]
+    client = connect(HOST, port, has_tls=False, username="hidden", password="any", timeout_s=2)
+    board, packet, told = RedisClaims(client), _packet(), _packet()
+    large = replace(_packet(LARGE), status=PacketStatus.CLOSING)
+
+    board.load_sent(packet)
+    board.load(told, _all_fates(told))
+    board.load(large, _all_fates(large))
+
+    assert [_knows(board, one) for one in (packet, told, large)] == [False, True, False]
+    assert board.grab(packet.packet_id, "ann").share_no == 1
+    client.close()
+    cache.execute_command("ACL", "DELUSER", "hidden")  # type: ignore[no-untyped-call]
+
+
+@pytest.fixture
+def pair() -> Iterator[tuple[Server, Server]]:
+    with some_servers() as start:
+        first = start()
+        second = start(replicaof=f"{HOST} {first.port}")
+        _follows(second, first)
+        yield first, second
+
+
+def _board_on(server: Server) -> RedisClaims:
+    return RedisClaims(
+        connect(HOST, server.port, has_tls=False, username="", password="", timeout_s=2)
+    )
+
+
+def _follows(replica: Server, primary: Server) -> None:
+    def is_up_to_date() -> bool:
+        seen = replica.info("replication")
+        known = primary.info("replication")["master_repl_offset"]
+        return seen.get("master_link_status") == "up" and seen["slave_repl_offset"] >= known
+
+    wait_for(is_up_to_date, "a replica that has everything")
+
+
+def test_after_a_failover_only_what_was_told_is_known(pair: tuple[Server, Server]) -> None:
+    first, second = pair
+    board = _board_on(first)
+    sent, told = _packet(), _packet()
+    board.load_sent(sent)
+    board.load(told, _all_fates(told))
+    assert [_knows(board, packet) for packet in (sent, told)] == [True, True]
+    _follows(second, first)
+
+    second.admin.replicaof("NO", "ONE")
+    promoted = _board_on(second)
+    assert [_knows(promoted, packet) for packet in (sent, told)] == [False, True]
+    later = _packet()
+    promoted.load_sent(later)
+    assert _knows(promoted, later)
+
+    # The first one comes back with what the second had, as the same process as before.
+    first.admin.replicaof(HOST, second.port)
+    _follows(first, second)
+    first.admin.replicaof("NO", "ONE")
+    assert [_knows(board, packet) for packet in (sent, told, later)] == [False, True, False]
+
+
+def test_a_sign_is_five_characters_and_leaves_the_hash_packed(cache: OperatorCache) -> None:
+    board, packet = RedisClaims(cache), _packet()
+    board.load_sent(packet)
+
+    state = str(cache.hget(keys.board(packet.packet_id), "#"))
+    assert state[-5] == "@"
+    assert len(state) <= 52
+    assert cache.object("encoding", keys.board(packet.packet_id)) == "listpack"

@@ -1,0 +1,181 @@
+"""What one user may make the ledger read by grabbing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+from unittest.mock import Mock
+
+import pytest
+
+from redpacket.domain.campaign import Campaign, CampaignStatus
+from redpacket.domain.claim import Quota
+from redpacket.domain.errors import (
+    CampaignPaused,
+    PacketEmptied,
+    PacketExpired,
+    PacketNotFound,
+    QuotaExhausted,
+    RateLimited,
+    Rejected,
+)
+from redpacket.domain.limits import grab_limit
+from redpacket.domain.packet import Packet, Rules
+from tests.builders import a_campaign, a_packet
+from tests.town import Town
+
+BURST = 3
+
+
+@pytest.fixture
+def town() -> Iterator[Town]:
+    town = Town()
+    town.grab_limit = grab_limit(per_minute=1, burst=BURST)
+    yield town
+    assert town.differences() == []
+
+
+@pytest.fixture
+def reads(town: Town, monkeypatch: pytest.MonkeyPatch) -> Mock:
+    counted = Mock(wraps=town.dynamo.get_item)
+    monkeypatch.setattr(town.dynamo, "get_item", counted)
+    return counted
+
+
+def _refusals(town: Town, packet: Packet, user_id: str, times: int) -> list[type[Rejected]]:
+    refusals = []
+    for _ in range(times):
+        try:
+            town.grab(packet, user_id)
+        except Rejected as refusal:
+            refusals.append(type(refusal))
+    return refusals
+
+
+def test_repeats_of_a_winner_are_limited(town: Town, reads: Mock) -> None:
+    packet = town.send()
+    town.grab(packet, "ann")
+    before = reads.call_count
+
+    assert _refusals(town, packet, "ann", BURST + 5) == [RateLimited] * 5
+    per_repeat = (reads.call_count - before) / BURST
+    assert per_repeat == int(per_repeat) <= 2
+    assert town.grab(packet, "bob").is_new
+
+
+def test_claims_themselves_are_not_counted(town: Town) -> None:
+    for _ in range(BURST + 3):
+        assert town.grab(town.send(), "ann").is_new
+
+
+def test_losers_of_an_emptied_packet_are_not_counted(town: Town) -> None:
+    packet = town.send(count=1)
+    town.grab(packet, "ann")
+
+    assert _refusals(town, packet, "bob", BURST + 5) == [PacketEmptied] * (BURST + 5)
+
+
+def test_loads_are_limited_and_a_refused_one_keeps_nobody_waiting(town: Town, reads: Mock) -> None:
+    unknown = a_packet()
+
+    refusals = _refusals(town, unknown, "ann", BURST + 5)
+
+    assert refusals == [PacketNotFound] * BURST + [RateLimited] * 5
+    assert reads.call_count == BURST
+    began_at_ms = town.clock.now_ms()
+    assert _refusals(town, unknown, "bob", 1) == [PacketNotFound]
+    assert town.clock.now_ms() == began_at_ms
+
+
+def test_refusals_that_must_be_looked_up_are_limited(town: Town) -> None:
+    packet = town.send()
+    town.memory.fail_over(town.memory.snapshot())
+    town.pass_time(61_000)
+
+    refusals = _refusals(town, packet, "ann", BURST + 2)
+
+    assert refusals == [PacketExpired] * BURST + [RateLimited] * 2
+
+
+def test_counts_of_a_full_quota_are_limited(town: Town, reads: Mock) -> None:
+    campaign = a_campaign(quota_per_user=1)
+    assert town.campaigns.create(campaign)
+    rules = Rules(campaign_id=campaign.campaign_id)
+    first, second = (town.send(rules=rules, campaign=campaign) for _ in range(2))
+    # A grab of the first is under way: it has reserved, and is not durable yet.
+    town.quotas.reserve(Quota(campaign.campaign_id, 1), "ann", first.packet_id)
+
+    refusals = _refusals(town, second, "ann", BURST + 5)
+
+    assert refusals[-1] is RateLimited
+    before = reads.call_count
+    assert _refusals(town, second, "ann", 5) == [RateLimited] * 5
+    # Each process reads the rules and the campaign once, and here each grab has its own.
+    assert reads.call_count - before <= 5
+
+
+def _of_campaign(town: Town, **changes: Any) -> tuple[Campaign, Packet]:
+    campaign = a_campaign(**changes)
+    assert town.campaigns.create(campaign)
+    rules = Rules(campaign_id=campaign.campaign_id)
+    return campaign, town.send(rules=rules, campaign=campaign)
+
+
+def _looks(town: Town, monkeypatch: pytest.MonkeyPatch) -> Mock:
+    """Count how often the ledger is asked whether a user has a share."""
+    counted = Mock(wraps=town.packets.find_share_of)
+    monkeypatch.setattr(type(town.packets), "find_share_of", counted)
+    return counted
+
+
+def test_who_is_late_at_an_expired_packet_costs_no_read(town: Town, reads: Mock) -> None:
+    packet = town.send()
+    town.grab(packet, "ann")
+    before = reads.call_count
+    town.pass_time(61_000)
+
+    assert _refusals(town, packet, "bob", BURST + 5) == [PacketExpired] * (BURST + 5)
+    assert reads.call_count == before
+
+
+def test_who_is_late_at_a_packet_that_was_closed_costs_no_read_after_a_failover(
+    town: Town, reads: Mock
+) -> None:
+    packet = town.send()
+    town.grab(packet, "ann")
+    town.pass_time(61_000)
+    town.settle()
+    town.expire()
+    before = reads.call_count
+    town.memory.fail_over(town.memory.snapshot())
+
+    assert _refusals(town, packet, "bob", BURST + 5) == [PacketExpired] * (BURST + 5)
+    assert reads.call_count == before
+
+
+@pytest.mark.parametrize("is_over", [False, True], ids=["same life", "another life"])
+def test_refusals_of_a_paused_campaign_are_looked_up_in_another_life_only(
+    town: Town, monkeypatch: pytest.MonkeyPatch, *, is_over: bool
+) -> None:
+    campaign, packet = _of_campaign(town)
+    paused = replace(campaign, status=CampaignStatus.OFF)
+    monkeypatch.setattr(type(town.campaigns), "find_campaign", lambda *_: paused)
+    looks = _looks(town, monkeypatch)
+    if is_over:
+        town.memory.fail_over(town.memory.snapshot())
+
+    assert _refusals(town, packet, "bob", BURST) == [CampaignPaused] * BURST
+    assert looks.call_count == (BURST if is_over else 0)
+
+
+def test_refusals_of_an_exhausted_quota_are_not_looked_up(
+    town: Town, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign, first = _of_campaign(town, quota_per_user=1)
+    second = town.send(rules=first.rules, campaign=campaign)
+    town.grab(first, "ann")
+    looks = _looks(town, monkeypatch)
+
+    assert set(_refusals(town, second, "ann", BURST)) == {QuotaExhausted}
+    assert looks.call_count == 0
