@@ -266,7 +266,7 @@ class _Collected:
     def __init__(self) -> None:
         self.refs: list[ShareRef] = []
 
-    def put(self, refs: Iterable[ShareRef]) -> None:
+    def put(self, refs: Iterable[ShareRef], *, delay_s: int = 0) -> None:  # noqa: ARG002
         self.refs += refs
 
 
@@ -285,14 +285,20 @@ def _claim_in_process(stack: Stack) -> set[ShareRef]:
     dynamo = Dynamo(lambda: dynamodb)
     outputs = stack.outputs
     ledger = DynamoLedger(
-        dynamo, outputs["AccountsTable"], outputs["PacketsTable"], outputs["CampaignsTable"]
+        dynamo,
+        outputs["AccountsTable"],
+        outputs["PacketsTable"],
+        outputs["SharesTable"],
+        outputs["CampaignsTable"],
     )
     cache = connect(HOST, stack.redis_port, has_tls=False, username="", password="", timeout_s=5)
     board, queued = RedisClaims(cache), _Collected()
     desk = Desk(
         board=board,
         emptied=RecalledEmptied(board, clock=clock),
-        packets=DynamoPackets(dynamo, outputs["PacketsTable"], outputs["QuotasTable"]),
+        packets=DynamoPackets(
+            dynamo, outputs["PacketsTable"], outputs["SharesTable"], outputs["QuotasTable"]
+        ),
         payouts=queued,
         costs=UserLimit(
             grab_limit(600, 200), limits=RedisLimits(cache), clock=clock, journal=_Silent()

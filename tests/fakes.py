@@ -243,7 +243,10 @@ class FakeBoard:
                 terms = board["terms"]
                 seen = GrabOutcome(GrabStatus.PACKET_GATED, None, terms, is_gated=True)
         outcome = seen or self._hand_out(packet_id, user_id)
-        return replace(outcome, is_certain=board.get("is_whole", True))
+        is_certain = board.get("is_whole", True)
+        if outcome.status is GrabStatus.PACKET_EMPTIED and board["letter"] == "E":
+            is_certain = is_certain and self.knows_takers(packet_id, user_id)
+        return replace(outcome, is_certain=is_certain)
 
     def take(self, packet_id: str, user_id: str, terms: str) -> GrabOutcome:
         return self._look(packet_id, user_id) or self._hand_out(packet_id, user_id)
@@ -375,6 +378,9 @@ class FakeBoard:
         if not is_open:
             board["letter"] = "C"
         self._note_emptied(board)
+
+    def begin_look(self, packet_id: str, part: int, life_ms: int) -> bool:
+        return self.begin_load(packet_id, -1 - part, life_ms)
 
     def begin_load(self, packet_id: str, part: int, life_ms: int) -> bool:
         now_ms = self.clock.now_ms()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     # Each flow and adapter imports this page; none needs the words of all the others.
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from redpacket.domain.campaign import Campaign, DrawRules
     from redpacket.domain.claim import (
@@ -75,6 +75,9 @@ class ClaimBoard(Protocol):
 
         False where it can't tell. What is true stays so for a second in the memory of a process.
         """
+
+    def begin_look(self, packet_id: str, part: int, life_ms: int) -> bool:
+        """Give one of many callers its turn to look for owners whom the cache may have lost."""
 
     def begin_load(self, packet_id: str, part: int, life_ms: int) -> bool:
         """Give one of many callers its turn to load a part, for *life_ms*; the others wait."""

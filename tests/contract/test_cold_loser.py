@@ -65,7 +65,6 @@ def _grab(cache: OperatorCache, packet_id: str) -> tuple[dict[str, Any], list[st
         "CACHE_TLS": "false",
         "CACHE_CLUSTER": "false",
         "PACKETS_TABLE": "packets",
-        "SHARES_TABLE": "shares",
         "SWITCHES_TABLE": "switches",
         "PAYOUT_QUEUE_URL": "https://queue.example",
         "ADMISSION_FACTOR": "5",

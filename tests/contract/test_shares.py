@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -440,7 +441,11 @@ def _sent_at(books: Books, *times_ms: int) -> tuple[str, list[Packet]]:
     books.deposited(sender.user_id, 1000 * len(times_ms))
     packets = []
     for at_ms in times_ms:
-        changes = {"packet_id": a_packet_id(), "sender": sender, "created_at_ms": at_ms}
+        changes: dict[str, Any] = {
+            "packet_id": a_packet_id(),
+            "sender": sender,
+            "created_at_ms": at_ms,
+        }
         packets.append(books.sent(**changes))
     return sender.user_id, packets
 

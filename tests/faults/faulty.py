@@ -195,6 +195,9 @@ class FaultyBoard:
     def knows_takers(self, packet_id: str, user_id: str) -> bool:
         return self._call(lambda: self._board.knows_takers(packet_id, user_id))
 
+    def begin_look(self, packet_id: str, part: int, life_ms: int) -> bool:
+        return self._call(lambda: self._board.begin_look(packet_id, part, life_ms))
+
     def begin_load(self, packet_id: str, part: int, life_ms: int) -> bool:
         return self._call(lambda: self._board.begin_load(packet_id, part, life_ms))
 

@@ -34,9 +34,9 @@ class Desk:
 
     def __init__(self, stack: Stack, dynamodb: Any, operator: User) -> None:
         dynamo = Dynamo(lambda: dynamodb)
-        packets_table = stack.outputs["PacketsTable"]
-        self._ledger = DynamoLedger(dynamo, stack.outputs["AccountsTable"], packets_table)
-        self._packets = DynamoPackets(dynamo, packets_table)
+        tables = stack.outputs["PacketsTable"], stack.outputs["SharesTable"]
+        self._ledger = DynamoLedger(dynamo, stack.outputs["AccountsTable"], *tables)
+        self._packets = DynamoPackets(dynamo, *tables)
         self._operator = operator
 
     def deposit(self, fen: int) -> None:

@@ -7,7 +7,9 @@ from unittest.mock import Mock
 import pytest
 from botocore.exceptions import EndpointConnectionError
 
-from redpacket.domain.claim import GrabOutcome, ShareRef
+from redpacket.adapters.dynamo import Dynamo
+from redpacket.adapters.dynamo_packets import DynamoPackets
+from redpacket.domain.claim import GrabOutcome, ShareFate, ShareRef
 from redpacket.domain.errors import (
     PacketEmptied,
     PacketExpired,
@@ -356,3 +358,43 @@ def test_a_claim_in_flight_that_is_durable_before_the_refund_is_paid(town: Town)
     town.settle([share.ref])
     assert town.expire().closed_count == 1
     assert town.balance_fen("ann") == share.amount_fen
+
+
+def test_an_owner_whom_a_failover_forgot_is_told_the_truth_of_a_packet_that_is_closed(
+    town: Town,
+) -> None:
+    packet = town.send(count=2)
+    claims = {user: town.grab(packet, user).share for user in ("ann", "bob")}
+    town.settle()
+    # A replica that had seen the packet emptied by others.
+    lost = town.memory.snapshot()
+    lost[packet.packet_id]["users"] = {"cat": 1, "dan": 2}
+    town.memory.fail_over(lost)
+
+    told = {user: town.grab(packet, user).share.ref for user in claims}
+
+    assert told == {user: share.ref for user, share in claims.items()}
+
+
+def test_the_crowd_of_an_emptied_packet_reads_the_ledger_once_after_a_failover(town: Town) -> None:
+    packet = town.send(count=1)
+    town.grab(packet, "ann")
+    town.settle()
+    town.memory.fail_over(town.memory.snapshot())
+    reads: list[str] = []
+
+    class Counting(DynamoPackets):
+        def list_part_shares(self, packet_id: str, part: int) -> list[ShareFate]:
+            reads.append(packet_id)
+            return super().list_part_shares(packet_id, part)
+
+        def find_share_of(self, packet_id: str, user_id: str) -> ShareFate | None:
+            raise AssertionError(user_id)
+
+    town.packets = Counting(Dynamo(lambda: town.dynamo), "packets", "shares", "quotas")
+
+    for number in range(20):
+        with pytest.raises(PacketEmptied):
+            town.grab(packet, f"late-{number}")
+
+    assert reads == [packet.packet_id]

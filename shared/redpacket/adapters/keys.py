@@ -34,6 +34,11 @@ def loading(packet_id: str, part: int) -> str:
     return f"{board(packet_id)}:loading:{part}"
 
 
+def looking(packet_id: str, part: int) -> str:
+    """Redis: that the ledger was asked a moment ago who took what of an emptied packet."""
+    return f"{board(packet_id)}:looking:{part}"
+
+
 def quota(campaign_id: str, user_id: str) -> str:
     """Redis: the packets of a campaign that a user takes from; in a slot of its own."""
     return f"rp:{{quota:{campaign_id}:{user_id}}}"

@@ -44,6 +44,9 @@ _SENT, _TOLD = "sent", "told"
 _CERTAIN_S = 1.0
 """So long a process believes that a packet's hash has every taker."""
 
+_LIFE_S = 10.0
+"""So long a process believes in a life of the server that some packet's sign has proved."""
+
 _REMEMBERED_MAX = 1_000
 
 _PAIRS_PER_LOAD = 1_000
@@ -78,6 +81,7 @@ class RedisClaims(Cache):
         self._seen_open: dict[str, _Head] = {}
         self._certain = Script.read("packet_certain")
         self._certain_at_s: dict[str, float] = {}
+        self._life_at_s: dict[str, float] = {}
 
     def grab(self, packet_id: str, user_id: str) -> GrabOutcome:
         now_s = time.monotonic()
@@ -100,6 +104,8 @@ class RedisClaims(Cache):
         if not state:
             return GrabOutcome(GrabStatus.PACKET_NOT_LOADED)
         if refused := _REFUSED_BY_LETTER.get(letter):
+            if letter == _EMPTIED:
+                is_certain = is_certain and self._is_whole(packet_id, marks, now_s)
             return GrabOutcome(refused, None, terms, is_certain=is_certain)
         if is_gated:
             gated = GrabStatus.PACKET_GATED
@@ -108,6 +114,21 @@ class RedisClaims(Cache):
         outcome = self._take(packet_id, user_id, head)
         self._note_open(packet_id, head, outcome, now_s)
         return outcome
+
+    def _is_whole(self, packet_id: str, marks: str, now_s: float) -> bool:
+        """Tell whether a hash has every taker, most often by what the process remembers."""
+        _, is_life, life = marks.partition("@")
+        if not is_life:
+            return "*" in marks
+        proved_at_s = self._life_at_s.get(life)
+        if proved_at_s is not None and now_s - proved_at_s < _LIFE_S:
+            return True
+        is_whole = self.run(self._certain, keys.board(packet_id)) == "certain"
+        if is_whole:
+            if len(self._life_at_s) >= _REMEMBERED_MAX:
+                self._life_at_s.clear()
+            self._life_at_s[life] = now_s
+        return is_whole
 
     def take(self, packet_id: str, user_id: str, terms: str) -> GrabOutcome:
         return self._take(packet_id, user_id, _Head(terms, is_gated=True))
@@ -175,6 +196,9 @@ class RedisClaims(Cache):
 
     def begin_load(self, packet_id: str, part: int, life_ms: int) -> bool:
         return bool(self.ask("SET", keys.loading(packet_id, part), "", "NX", "PX", life_ms))
+
+    def begin_look(self, packet_id: str, part: int, life_ms: int) -> bool:
+        return bool(self.ask("SET", keys.looking(packet_id, part), "", "NX", "PX", life_ms))
 
     def hold_load(self, packet_id: str, part: int, life_ms: int) -> None:
         self.ask("PEXPIRE", keys.loading(packet_id, part), life_ms)

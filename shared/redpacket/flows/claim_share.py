@@ -31,13 +31,16 @@ from redpacket.domain.errors import (
     Rejected,
     Unavailable,
 )
-from redpacket.domain.packet import Person, part_of_share
+from redpacket.domain.packet import Person, is_cut, part_of_share
 from redpacket.domain.split import Terms, share_amount_fen
 from redpacket.flows.campaign_quota import EXHAUSTED
 from redpacket.flows.limit_rate import UserLimit
 from redpacket.flows.load_packet import LoadWaits, load_among_many, reload_among_many
 from redpacket.flows.recall_emptied import RecalledEmptied
 from redpacket.ports import ClaimBoard, Clock, Journal, Packets, PayoutQueue
+
+_LOOK_LIFE_MS = 30_000
+"""An owner of an emptied packet whom a failover forgot is told the truth within this time (I5)."""
 
 _TRIES = 4
 """Each repair leaves the cache right for this user, so a second try is rare and a fourth unseen."""
@@ -127,9 +130,11 @@ def _claim_of(
     """Turn the cache's answer into the ledger's, or tell why it must be asked again."""
     if refusal := _REFUSALS.get(outcome.status):
         error, detail = refusal
-        # An emptied packet has handed out every number and knows to whom, unless it is a part that
-        # lost its notes.
-        if (error is PacketExpired or not outcome.is_certain) and (
+        if error is PacketEmptied and not outcome.is_certain and not is_cut(packet_id):
+            # After a failover the crowd is not looked up one by one: the owners are brought back.
+            if _bring_owners(packet_id, taker, desk):
+                return _Again.CORRECTED
+        elif (error is PacketExpired or not outcome.is_certain) and (
             owned := _forgotten(packet_id, taker, desk)
         ):
             return Claim(owned, is_new=False)
@@ -157,6 +162,15 @@ def _claim_of(
     if isinstance(claim, Claim) and claim.is_new:
         _queue_payout(claim, desk)
     return claim
+
+
+def _bring_owners(packet_id: str, taker: Person, desk: Desk) -> bool:
+    """Load an emptied packet that may have lost owners, for all callers; False if that was done."""
+    if not desk.board.begin_look(packet_id, 0, _LOOK_LIFE_MS):
+        return False
+    desk.costs.count(taker.user_id)
+    reload_among_many(packet_id, 0, packets=desk.packets, board=desk.board, clock=desk.clock)
+    return True
 
 
 def _forgotten(packet_id: str, taker: Person, desk: Desk) -> ShareFate | None:

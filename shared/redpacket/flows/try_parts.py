@@ -134,6 +134,10 @@ class PartedBoard:
             board_id = part_id(packet_id, part_of_user(packet_id, user_id))
         return self._board.knows_takers(board_id, user_id)
 
+    def begin_look(self, packet_id: str, part: int, life_ms: int) -> bool:
+        """Give one of many callers its turn to look for owners that are lost."""
+        return self._board.begin_look(packet_id, part, life_ms)
+
     def begin_load(self, packet_id: str, part: int, life_ms: int) -> bool:
         """Give one of many callers its turn to load a part."""
         return self._board.begin_load(packet_id, part, life_ms)
