@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     # Each flow and adapter imports this page; none needs the words of all the others.
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from redpacket.domain.campaign import Campaign, DrawRules
     from redpacket.domain.claim import (
