@@ -183,7 +183,7 @@ BENCHES = (
         "A sweep of small packets",
         (
             "Packets of ten shares, one of them claimed, of 80 senders: refunded and closed by one "
-            "sweep, against the emulator, which takes most of the time."
+            "sweep, against the emulator, which takes most of the time; a call waits 10 ms more."
         ),
         (
             Figure("packets", "packets"),
