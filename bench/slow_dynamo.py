@@ -317,9 +317,9 @@ def _keys(index: Index, entries: list[tuple[Partition, Item]]) -> list[Item]:
 
 def _size(row: Item) -> int:
     """Return the bytes of an item: its names and values; a number's text is no less than it."""
-    return sum(len(name) + _value_bytes(value) for name, value in row.items())
-
-
-def _value_bytes(value: Item) -> int:
-    ((letter, content),) = value.items()
-    return 1 if letter == "BOOL" else len(str(content).encode())
+    size = 0
+    for name, value in row.items():
+        for letter, content in value.items():
+            text = "1" if letter == "BOOL" else str(content)
+            size += len(name) + (len(text) if text.isascii() else len(text.encode()))
+    return size
