@@ -14,7 +14,7 @@ from redpacket.adapters import keys
 from redpacket.adapters.redis_cache import Script, connect
 from redpacket.adapters.redis_claims import RedisClaims
 from redpacket.domain.claim import ShareFate
-from redpacket.domain.packet import Packet, PacketStatus
+from redpacket.domain.packet import Packet, PacketStatus, part_of_user
 from redpacket.flows.try_parts import PartedBoard
 from redpacket.ports import PartBoard
 from tests.builders import a_claim, a_packet, a_packet_id, a_refund
@@ -125,6 +125,19 @@ def test_a_part_vouches_for_the_users_who_begin_there(board: PartBoard) -> None:
     users = [f"user-{number}" for number in range(20)]
     assert all(parted.knows_takers(packet.packet_id, user) for user in users)
     assert not any(parted.knows_takers(other.packet_id, user) for user in users)
+
+
+def test_a_part_vouches_for_nobody_who_begins_elsewhere(board: PartBoard) -> None:
+    parted = PartedBoard(board, clock=FakeClock(_now_ms()))
+    packet = _packet(40, packet_id=a_packet_id(4))
+    board.load_sent_part(packet, 0)
+    for part in range(1, 4):
+        parted.load(packet, [], part)
+
+    for number in range(20):
+        user_id = f"user-{number}"
+        begins_there = part_of_user(packet.packet_id, user_id) == 0
+        assert parted.knows_takers(packet.packet_id, user_id) == begins_there
 
 
 # ---------------------------------------------------------------- what only a real server shows

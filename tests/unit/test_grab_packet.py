@@ -240,6 +240,21 @@ def test_a_collision_loads_after_a_loader_that_died(town: Town) -> None:
     assert town.board.begin_load(packet.packet_id, 0, 300)
 
 
+def test_a_collision_does_not_load_beside_a_load_that_takes_long(
+    town: Town, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packet = town.send(count=3)
+    snapshot = town.memory.snapshot()
+    town.grab(packet, "ann")
+    town.memory.fail_over(snapshot)
+    reads = Mock(wraps=town.packets.list_part_shares)
+    monkeypatch.setattr(type(town.packets), "list_part_shares", reads)
+    assert town.board.begin_load(packet.packet_id, 0, 10_000)
+
+    assert town.grab(packet, "cat").share.share_no == 2
+    assert reads.call_count == 0
+
+
 def test_a_collision_in_a_large_packet_does_not_wait_for_whoever_loads_it(town: Town) -> None:
     packet = town.send(total_fen=5_000, count=1_001)
     snapshot = town.memory.snapshot()
