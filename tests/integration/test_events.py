@@ -34,9 +34,9 @@ class Desk:
 
     def __init__(self, stack: Stack, dynamodb: Any, operator: User) -> None:
         dynamo = Dynamo(lambda: dynamodb)
-        packets_table = stack.outputs["PacketsTable"]
-        self._ledger = DynamoLedger(dynamo, stack.outputs["AccountsTable"], packets_table)
-        self._packets = DynamoPackets(dynamo, packets_table)
+        packets, shares = stack.outputs["PacketsTable"], stack.outputs["SharesTable"]
+        self._ledger = DynamoLedger(dynamo, stack.outputs["AccountsTable"], packets, shares)
+        self._packets = DynamoPackets(dynamo, packets, shares)
         self._operator = operator
 
     def deposit(self, fen: int) -> None:
