@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import secrets
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -10,7 +12,15 @@ import httpx
 
 from local.stack import Stack
 from redpacket.adapters import keys
-from redpacket.adapters.dynamo import to_wire
+from redpacket.adapters.dynamo import Dynamo, to_wire
+from redpacket.adapters.dynamo_ledger import DynamoLedger
+from redpacket.adapters.dynamo_packets import DynamoPackets
+from redpacket.adapters.sqs_payouts import SqsPayouts
+from redpacket.domain.claim import RecordStatus
+from redpacket.domain.packet import Person
+from redpacket.flows.reconcile import MOVING_MS
+from redpacket.ports import Request
+from tests.builders import a_claim, a_funding, a_packet
 from tests.integration.conftest import MakeUser, User
 
 Eventually = Callable[[Callable[[], Any]], Any]
@@ -40,15 +50,39 @@ def _planted_fen(stack: Stack, user: User) -> Iterator[None]:
 
 @contextmanager
 def _without(stack: Stack, key: dict[str, str]) -> Iterator[None]:
-    """Take a row of the packets away, as nothing of ours may, and put it back."""
+    """Take a row of the shares away, as nothing of ours may, and put it back."""
     dynamodb = stack.aws("dynamodb")
-    table = stack.outputs["PacketsTable"]
+    table = stack.outputs["SharesTable"]
     row = dynamodb.get_item(TableName=table, Key=to_wire(key), ConsistentRead=True)["Item"]
     dynamodb.delete_item(TableName=table, Key=to_wire(key))
     try:
         yield
     finally:
         dynamodb.put_item(TableName=table, Item=row)
+
+
+def _claimed_long_ago(stack: Stack, sender: User, taker: User) -> str:
+    """Claim a share so long ago that a scan compares it, and queue it; return the packet's id."""
+    dynamo = Dynamo(lambda: stack.aws("dynamodb"))
+    accounts, packets, shares = (
+        stack.outputs[f"{name}Table"] for name in ("Accounts", "Packets", "Shares")
+    )
+    now_ms = int(time.time() * 1000)
+    packet = a_packet(
+        1000,
+        2,
+        packet_id=secrets.token_urlsafe(16),
+        sender=Person(sender.user_id),
+        created_at_ms=now_ms - 2 * MOVING_MS,
+        expires_at_ms=now_ms + 3_600_000,
+    )
+    ledger = DynamoLedger(dynamo, accounts, packets, shares)
+    ledger.fund(packet, a_funding(packet), Request(sender.user_id, packet.packet_id, "body"))
+    claim = a_claim(packet, 1, taker.user_id, decided_at_ms=now_ms - MOVING_MS - 60_000)
+    assert DynamoPackets(dynamo, packets, shares).record_claim(claim) is RecordStatus.RECORDED
+    sqs = stack.aws("sqs")
+    SqsPayouts(lambda: sqs, stack.outputs["PayoutQueueUrl"], lambda: now_ms).put([claim.ref])
+    return packet.packet_id
 
 
 def _reconciled(operator: User) -> dict[str, Any]:
@@ -89,8 +123,7 @@ def test_a_claim_whose_takers_row_is_gone_is_found_and_named(
     stack: Stack, a_user: MakeUser, operator: User, eventually: Eventually
 ) -> None:
     sender, taker = a_user(funds_fen=1000), a_user()
-    packet_id = sender.send(total_fen=1000, count=2).json()["packet_id"]
-    taker.grab(packet_id)
+    packet_id = _claimed_long_ago(stack, sender, taker)
     eventually(lambda: taker.balance_fen() > 0)
     audit = f"/admin/packets/{packet_id}/audit"
     assert operator.http.get(audit).json()["differences"] == []

@@ -76,38 +76,44 @@ def paused_payouts(stack: Stack) -> Interruption:
 
 
 class PacketRows:
-    """Looks at, and ages, what PacketsTable says of a packet."""
+    """Looks at, and ages, what the ledger says of a packet and of its shares."""
 
-    def __init__(self, dynamodb: Any, table: str) -> None:
+    def __init__(self, dynamodb: Any, packets_table: str, shares_table: str) -> None:
         self._dynamodb = dynamodb
-        self._table = table
+        self._packets = packets_table
+        self._shares = shares_table
 
     def packet(self, packet_id: str) -> dict[str, Any]:
-        return self._read(keys.packet(packet_id))
+        return self._read(self._packets, keys.packet(packet_id))
 
     def share(self, packet_id: str, share_no: int) -> dict[str, Any]:
-        return self._read(keys.share(packet_id, share_no))
+        return self._read(self._shares, keys.share(packet_id, share_no))
 
-    def age(self, key: dict[str, str], by_ms: int) -> None:
-        """Pretend that the row's work has waited for longer."""
+    def age_packet(self, packet_id: str, by_ms: int) -> None:
+        """Pretend that the packet has waited for its load for longer."""
+        self._age(self._packets, keys.packet(packet_id), by_ms)
+
+    def age_share(self, packet_id: str, share_no: int, by_ms: int) -> None:
+        """Pretend that the claim has waited for its settlement for longer."""
+        self._age(self._shares, keys.share(packet_id, share_no), by_ms)
+
+    def _age(self, table: str, key: dict[str, str], by_ms: int) -> None:
         self._dynamodb.update_item(
-            TableName=self._table,
+            TableName=table,
             Key=to_wire(key),
             UpdateExpression="ADD work_at_ms :change",
             ConditionExpression="attribute_exists(work_pk)",
             ExpressionAttributeValues={":change": {"N": str(-by_ms)}},
         )
 
-    def _read(self, key: dict[str, str]) -> dict[str, Any]:
-        answer = self._dynamodb.get_item(
-            TableName=self._table, Key=to_wire(key), ConsistentRead=True
-        )
+    def _read(self, table: str, key: dict[str, str]) -> dict[str, Any]:
+        answer = self._dynamodb.get_item(TableName=table, Key=to_wire(key), ConsistentRead=True)
         return from_wire(answer["Item"])
 
 
 @pytest.fixture
 def rows(stack: Stack, dynamodb: Any) -> PacketRows:
-    return PacketRows(dynamodb, stack.outputs["PacketsTable"])
+    return PacketRows(dynamodb, stack.outputs["PacketsTable"], stack.outputs["SharesTable"])
 
 
 def _grab_until_known(user: User, packet_id: str) -> dict[str, Any]:
@@ -260,7 +266,7 @@ def test_a_packet_sent_while_the_cache_hangs_is_loaded_by_the_sweep(
     # Whatever the load sent before it gave up may have arrived when the cache woke up.
     cache.delete(keys.board(packet_id))
 
-    rows.age(keys.packet(packet_id), by_ms=61_000)
+    rows.age_packet(packet_id, by_ms=61_000)
     report = invoke("ExpireFunction", SCHEDULE)
 
     assert report["loaded_count"] >= 1
@@ -288,7 +294,7 @@ def test_a_claim_whose_message_was_lost_is_queued_again_after_a_minute(
     invoke("ExpireFunction", SCHEDULE)
     fresh = rows.share(packet_id, claim["share_no"])
 
-    rows.age(keys.share(packet_id, claim["share_no"]), by_ms=61_000)
+    rows.age_share(packet_id, claim["share_no"], by_ms=61_000)
     report = invoke("ExpireFunction", SCHEDULE)
 
     assert "requeued_count" not in fresh
@@ -296,7 +302,9 @@ def test_a_claim_whose_message_was_lost_is_queued_again_after_a_minute(
     assert report["requeued_count"] >= 1
     eventually(lambda: taker.balance_fen() == 1000)
     assert rows.share(packet_id, claim["share_no"])["requeued_count"] == 1
-    assert "work_pk" not in rows.share(packet_id, claim["share_no"])
+    # It was the packet's last one, and waited for its end as well.
+    eventually(lambda: "work_pk" not in rows.share(packet_id, claim["share_no"]))
+    assert rows.packet(packet_id)["status"] == "closed"
 
 
 def test_a_message_that_comes_five_times_pays_once(
