@@ -342,8 +342,16 @@ def test_an_invariant_is_enforced_and_proven_or_of_a_later_version(rule: str) ->
 
 
 def test_every_check_of_an_invariant_is_in_the_table() -> None:
-    modules = "\n".join(_text(PACKAGE / "domain" / f"{name}.py") for name in ("checks", "postings"))
-    defined = re.findall(r'^def (check_\w+)\(.*?"""(I\d+):', modules, re.DOTALL | re.MULTILINE)
+    defined = [
+        found
+        for name in ("checks", "postings")
+        for found in re.findall(
+            r'^def (check_\w+)\(.*?"""(I\d+):',
+            _text(PACKAGE / "domain" / f"{name}.py"),
+            re.DOTALL | re.MULTILINE,
+        )
+    ]
+
     named = {
         (check, rule) for rule, row in _invariants().items() for check in _QUOTED.findall(row[3])
     }
