@@ -523,6 +523,7 @@ class FakeDynamo:
         self.during_transaction = during_transaction
         self.conflict_count = 0
         self._held: set[Position] = set()
+        self._tokens: set[str] = set()
 
     def get_item(self, *, TableName: str, Key: Item, ConsistentRead: bool) -> Item:  # noqa: N803
         item = self._table(TableName).get(_key(Key))
@@ -547,10 +548,19 @@ class FakeDynamo:
         is_asked = update.get("ReturnValues") == "ALL_NEW"
         return {"Attributes": dict(self._table(TableName)[_key(update["Key"])])} if is_asked else {}
 
-    def transact_write_items(self, *, TransactItems: list[Item]) -> None:  # noqa: N803
+    def transact_write_items(
+        self,
+        *,
+        TransactItems: list[Item],  # noqa: N803
+        ClientRequestToken: str | None = None,  # noqa: N803
+    ) -> None:
+        if ClientRequestToken in self._tokens:
+            return  # it was carried out before
         commit = self.begin(TransactItems)
         self.during_transaction()
         commit()
+        if ClientRequestToken:
+            self._tokens.add(ClientRequestToken)
 
     def begin(self, operations: list[Item]) -> Callable[[], None]:
         """Hold the items of a transaction until what is returned commits it."""

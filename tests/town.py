@@ -388,9 +388,9 @@ class _Interposed:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._dynamo, name)
 
-    def transact_write_items(self, *, TransactItems: list[Any]) -> None:  # noqa: N803 - boto3's name
+    def transact_write_items(self, *, TransactItems: list[Any], **token: str) -> None:  # noqa: N803
         self._do(TransactItems)
-        self._dynamo.transact_write_items(TransactItems=TransactItems)
+        self._dynamo.transact_write_items(TransactItems=TransactItems, **token)
 
 
 def an_order(sender: str = "sender", key: str = "key", **changes: Any) -> SendOrder:

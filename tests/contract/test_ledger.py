@@ -305,7 +305,7 @@ class _Held(FakeDynamo):
 
     held: Collection[str] = ()
 
-    def transact_write_items(self, *, TransactItems: list[Any]) -> None:  # noqa: N803 - boto3's name
+    def transact_write_items(self, *, TransactItems: list[Any], **token: Any) -> None:  # noqa: N803
         reasons = []
         for operation in TransactItems:
             ((verb, arguments),) = operation.items()
@@ -318,7 +318,7 @@ class _Held(FakeDynamo):
                 "CancellationReasons": reasons,
             }
             raise self.exceptions.TransactionCanceledException(response, "TransactWriteItems")
-        super().transact_write_items(TransactItems=TransactItems)
+        super().transact_write_items(TransactItems=TransactItems, **token)
 
 
 # ---- refund

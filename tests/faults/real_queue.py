@@ -204,7 +204,7 @@ class _Unguarded:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._client, name)
 
-    def transact_write_items(self, *, TransactItems: list[Any]) -> None:  # noqa: N803 - boto3's name
+    def transact_write_items(self, *, TransactItems: list[Any], **token: str) -> None:  # noqa: N803
         operations = [
             {
                 verb: {name: value for name, value in given.items() if name != _CONDITION}
@@ -212,7 +212,7 @@ class _Unguarded:
             }
             for operation in TransactItems
         ]
-        self._client.transact_write_items(TransactItems=operations)
+        self._client.transact_write_items(TransactItems=operations, **token)
 
 
 def _send(

@@ -45,12 +45,14 @@ class _Contended(FakeDynamo):
         super().__init__()
         self._errors = list(errors)
         self.transaction_count = 0
+        self.tokens: list[str] = []
 
-    def transact_write_items(self, *, TransactItems: list[Any]) -> None:  # noqa: N803 - boto3's name
+    def transact_write_items(self, **request: Any) -> None:
         self.transaction_count += 1
+        self.tokens.append(request["ClientRequestToken"])
         if self._errors:
             raise self._errors.pop(0)
-        super().transact_write_items(TransactItems=TransactItems)
+        super().transact_write_items(**request)
 
 
 def _dynamo(client: FakeDynamo, pauses_s: list[float] | None = None) -> Dynamo:
@@ -149,6 +151,30 @@ def test_a_single_write_on_a_row_that_stays_held_is_a_conflict_that_persists() -
 
     assert len(pauses_s) == TRIES
     assert not client.tables["table"]
+
+
+def test_a_transaction_that_is_under_way_is_asked_for_by_its_token() -> None:
+    class Committed(_Contended):
+        def transact_write_items(self, **request: Any) -> None:
+            if not self.tokens:
+                # It is carried out; its caller only hears that it is under way.
+                FakeDynamo.transact_write_items(self, **request)
+            super().transact_write_items(**request)
+
+    client = Committed([_in_progress()])
+
+    _dynamo(client).transact(ROWS)
+
+    assert len(client.tokens) == 2
+    assert len(set(client.tokens)) == 1
+
+
+def test_a_transaction_that_was_canceled_is_another_one_the_next_time() -> None:
+    client = _Contended([_canceled(["TransactionConflict", "None"])])
+
+    _dynamo(client).transact(ROWS)
+
+    assert len(set(client.tokens)) == 2
 
 
 def test_a_reason_that_does_not_pass_is_not_tried_again() -> None:

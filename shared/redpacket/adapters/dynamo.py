@@ -6,6 +6,7 @@ import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
+from secrets import token_hex
 from typing import Any, TypeAlias
 
 from redpacket.adapters.aws_errors import PASSING, translated
@@ -134,10 +135,23 @@ class Dynamo:
     def transact(self, operations: Sequence[Operation]) -> None:
         """Write all or nothing. Raises TransactionCanceled, ConflictPersists, Unavailable."""
         conflicts: set[int] = set()
+        token = token_hex(16)
         for attempt in range(TRIES):
-            reasons = self._try_transact(operations)
-            if reasons is None:
-                return
+            client = self._open()
+            with translated("the ledger"):
+                try:
+                    client.transact_write_items(
+                        TransactItems=list(operations), ClientRequestToken=token
+                    )
+                except client.exceptions.TransactionCanceledException as error:
+                    reasons: list[dict[str, Any]] = error.response["CancellationReasons"]
+                    token = token_hex(16)
+                except client.exceptions.TransactionInProgressException:
+                    # An earlier call of this very transaction: by its token the next one hears
+                    # whether it was carried out, instead of meeting what it wrote.
+                    reasons = [{"Code": "TransactionConflict"}] * len(operations)
+                else:
+                    return
             codes = [reason.get("Code", "None") for reason in reasons]
             if not set(codes) <= PASSING | _DECIDED:
                 msg = f"transaction canceled: {', '.join(sorted(set(codes)))}"
@@ -243,18 +257,6 @@ class Dynamo:
         if self._client is None:
             self._client = self._connect()
         return self._client
-
-    def _try_transact(self, operations: Sequence[Operation]) -> list[dict[str, Any]] | None:
-        client = self._open()
-        with translated("the ledger"):
-            try:
-                client.transact_write_items(TransactItems=list(operations))
-            except client.exceptions.TransactionCanceledException as error:
-                reasons: list[dict[str, Any]] = error.response["CancellationReasons"]
-                return reasons
-            except client.exceptions.TransactionInProgressException:
-                return [{"Code": "TransactionConflict"}] * len(operations)
-        return None
 
 
 def _found(reason: dict[str, Any]) -> dict[str, Value] | None:
