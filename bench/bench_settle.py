@@ -101,11 +101,11 @@ def main() -> None:
     deployed = template()
     with ProcessPoolExecutor() as pool:
         ours = [pool.submit(run_ours, SHARES, count, deployed) for count in PAYOUTS]
-        control = pool.submit(run_naive, NAIVE_SHARES, PAYOUTS[0], deployed)
+        controls = [pool.submit(run_naive, NAIVE_SHARES, count, deployed) for count in PAYOUTS]
         few, many = (run.result() for run in ours)
-        naive = control.result()
-    names = [*(f"ours, {count} payouts" for count in PAYOUTS), "0.1.0"]
-    for name, run in zip(names, (few, many, naive), strict=True):
+        naive, naive_many = (run.result() for run in controls)
+    names = [f"{who}, {count} payouts" for who in ("ours", "0.1.0") for count in PAYOUTS]
+    for name, run in zip(names, (few, many, naive, naive_many), strict=True):
         print(f"{name}: {run.says()}")
     print(
         json.dumps(
@@ -114,7 +114,7 @@ def main() -> None:
                 "claims_per_s_40": round(many.claims_per_s),
                 "dlq": few.dead + many.dead,
                 "naive_claims_per_s": round(naive.claims_per_s),
-                "naive_dlq": naive.dead,
+                "naive_dlq": naive.dead + naive_many.dead,
                 "wcu_per_claim": round(few.units.written / SHARES, 2),
             }
         )
@@ -201,7 +201,8 @@ def _claimed(
     refs = []
     for number in range(1, shares + 1):
         is_last = number > shares - PARTS
-        fate = a_claim(packet, number, USER_ID.format(number), is_last=is_last)
+        user_id = USER_ID.format(number)
+        fate = a_claim(packet, number, user_id, is_last=is_last, decided_at_ms=NOW_MS)
         packets.record_claim(fate)
         refs.append(fate.ref)
     return refs

@@ -251,7 +251,7 @@ BENCHES = (
             Figure("claims_per_s_40", "the same, 40 payouts", at_least(8_000)),
             Figure("dlq", "claims that went to the DLQ", at_most(0)),
             Figure("naive_claims_per_s", "control: one escrow row, 20 payouts", MISSES),
-            Figure("naive_dlq", "control: claims that went to the DLQ"),
+            Figure("naive_dlq", "control: claims that went to the DLQ, of 20 and 40 payouts"),
             Figure("wcu_per_claim", "write units a claim, claimed and settled", at_most(13)),
         ),
     ),

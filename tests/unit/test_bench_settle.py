@@ -247,3 +247,10 @@ def test_one_escrow_row_misses_the_bound() -> None:
     assert alone.conflicts == 0
     assert alone.settled == alone.claims
     assert run.settled + run.dead == run.claims
+
+
+def test_one_escrow_row_loses_claims_to_the_dlq_where_many_payouts_meet() -> None:
+    run = bench_settle.run_naive(8_000, 40, DEPLOYED)
+
+    assert run.dead > 0
+    assert run.settled + run.dead == run.claims
