@@ -183,7 +183,7 @@ def fate_partitions(packet_id: str) -> int:
     1,000 write units a second, and settling a claim is two in its fate's (docs/adr/0017).
     """
     parts = part_count(packet_id)
-    return parts if parts == 1 else parts * max(1, min(4, PARTS_MAX // parts))
+    return parts if parts == 1 else parts * max(1, min(8, PARTS_MAX // parts))
 
 
 def part_size(packet: Packet, part: int) -> int:
