@@ -68,7 +68,6 @@ def _grab(cache: OperatorCache, packet_id: str) -> tuple[dict[str, Any], list[st
         "SWITCHES_TABLE": "switches",
         "PAYOUT_QUEUE_URL": "https://queue.example",
         "ADMISSION_FACTOR": "5",
-        "SHARES_TABLE": "shares",
         "PACKET_ID_KEYS": PUBLISHED_KEYS,
         "GRABS_PER_MINUTE": "600",
         "GRAB_BURST": "200",
