@@ -65,10 +65,10 @@ def _grab(cache: OperatorCache, packet_id: str) -> tuple[dict[str, Any], list[st
         "CACHE_TLS": "false",
         "CACHE_CLUSTER": "false",
         "PACKETS_TABLE": "packets",
+        "SHARES_TABLE": "shares",
         "SWITCHES_TABLE": "switches",
         "PAYOUT_QUEUE_URL": "https://queue.example",
         "ADMISSION_FACTOR": "5",
-        "SHARES_TABLE": "shares",
         "PACKET_ID_KEYS": PUBLISHED_KEYS,
         "GRABS_PER_MINUTE": "600",
         "GRAB_BURST": "200",
@@ -103,7 +103,7 @@ def test_a_cold_loser_imports_nothing_that_losing_does_not_need(
 ) -> None:
     board = RedisClaims(cache)
     packet = a_packet(100, 1, created_at_ms=int(time.time() * 1000) - 1000)
-    board.load(packet, [])
+    board.load_sent(packet)
     board.grab(packet.packet_id, "early")
     RedisSwitches(cache).keep(SwitchesSeen(off), 60_000)
 

@@ -326,6 +326,17 @@ def test_the_ledger_outlives_its_stack_and_can_be_restored(table: str) -> None:
     assert "TimeToLiveSpecification" not in resource["Properties"]
 
 
+def test_a_packet_id_key_is_kept_and_has_none_of_what_parts_keys() -> None:
+    resource = RESOURCES["PacketIdKey"]
+    made = resource["Properties"]["GenerateSecretString"]
+
+    assert (resource["DeletionPolicy"], resource["UpdateReplacePolicy"]) == ("Retain", "Retain")
+    assert made["PasswordLength"] >= 32
+    # The emulator passes over ExcludePunctuation.
+    assert set(",:") <= set(made["ExcludeCharacters"])
+    assert TEMPLATE["Parameters"]["PreviousPacketIdKeys"]["NoEcho"] is True
+
+
 def test_a_full_cache_refuses_instead_of_forgetting() -> None:
     (parameters,) = _of_type("AWS::ElastiCache::ParameterGroup").values()
 
