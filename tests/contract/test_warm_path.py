@@ -88,7 +88,7 @@ class Doors:
         self._ledger.deposit(funds, Request("operator", packet.packet_id, "body"))
         request = Request(sender.user_id, packet.packet_id, "body")
         self._ledger.fund(packet, a_funding(packet), request)
-        RedisClaims(self._cache).load(packet, [])
+        RedisClaims(self._cache).load_sent(packet)
         return packet
 
     def grab(self, packet: Packet, user_id: str) -> str:
