@@ -232,6 +232,22 @@ def test_a_bad_moment_is_got_over_and_a_bad_hour_is_unavailable(
     assert len(stub.calls) == 4
 
 
+def test_a_write_that_meets_a_transaction_waits_for_its_turn(connect: Connect) -> None:
+    held = Says(400, {"__type": "x#TransactionConflictException"})
+    with an_aws_stub(held, held, held, Says()) as stub:
+        client = connect("dynamodb", stub.url)
+
+        assert Dynamo(lambda: client, pause_s=lambda _: None).write(CLAIM[0])
+
+
+def test_a_write_that_is_throttled_for_long_is_unavailable(connect: Connect) -> None:
+    with an_aws_stub(THROTTLED, THROTTLED) as stub:
+        client = connect("dynamodb", stub.url)
+
+        with pytest.raises(Unavailable):
+            Dynamo(lambda: client).write(CLAIM[0])
+
+
 @pytest.mark.parametrize("code", ["ValidationException", "AccessDeniedException"])
 def test_what_does_not_pass_is_asked_once(code: str, connect: Connect) -> None:
     with an_aws_stub(Says(400, {"__type": f"com.amazon.coral.service#{code}"})) as stub:

@@ -38,6 +38,9 @@ class _Exceptions:
     class TransactionCanceledException(AwsRefused):
         """*response* has the CancellationReasons, each with its Item."""
 
+    class TransactionConflictException(AwsRefused):
+        """A transaction holds the row of a single write."""
+
     class TransactionInProgressException(AwsRefused):
         """An earlier try with the same token is not over."""
 
