@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from redpacket.adapters import keys
@@ -249,6 +251,28 @@ def test_a_claim_that_is_paid_meanwhile_does_not_hold_up_its_batch(town: Town) -
 
     balances = [town.balance_fen(user) for user in ("ann", "bob", "cat")]
     assert balances == [share.amount_fen for share in shares]
+
+
+def test_a_claim_that_is_paid_and_its_packet_closed_between_two_reads_has_not_failed(
+    town: Town, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packet = town.send(count=1)
+    town.grab(packet, "ann")
+    (ref,) = town.queue.take_all()
+    read = town.dynamo.batch_get_item
+
+    def pay_after_the_first_read(**asked: Any) -> Any:
+        answer = read(**asked)
+        monkeypatch.undo()
+        town.settle([ref])
+        return answer
+
+    monkeypatch.setattr(town.dynamo, "batch_get_item", pay_after_the_first_read)
+
+    assert town.settle([ref]) == set()
+
+    assert _row(town, packet).status is PacketStatus.CLOSED
+    assert town.journal.errors == []
 
 
 def test_a_packet_that_a_sweep_has_begun_to_close_is_left_to_it_and_the_cache_is_told(

@@ -62,8 +62,9 @@ def settle_claims(
     failed: set[ShareRef] = set()
     for start in range(0, len(waiting), CLAIMS_PER_READ):
         chunk = waiting[start : start + CLAIMS_PER_READ]
-        shares = {share.ref: share for share in packets.list_refs(chunk)}
+        # Packets first: of one that is closed by then, every claim is read as settled.
         sent = {packet.packet_id: packet for packet in _packets_of(chunk, packets)}
+        shares = {share.ref: share for share in packets.list_refs(chunk)}
         payable, refused = _checked_all(chunk, shares, sent, journal)
 
         def pay(batch: Sequence[ShareFate]) -> set[ShareRef]:
