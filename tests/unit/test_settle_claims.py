@@ -217,6 +217,31 @@ def test_a_share_that_left_its_receipt_is_not_paid_again() -> None:
     assert {"I1", "I2", "I4"} & subjects
 
 
+@pytest.mark.parametrize(
+    "forged",
+    [{"user_id": None}, {"fate": None}, {"decided_at_ms": {"N": "9" * 17}}],
+    ids=lambda forged: next(iter(forged)),
+)
+def test_a_claim_that_breaks_what_reads_it_fails_alone(forged: dict[str, Any]) -> None:
+    town = Town()
+    packet = town.send(count=3)
+    refs = [town.grab(packet, user).share.ref for user in ("ann", "bob")]
+    # A thief may update the table of shares.
+    key = keys.share(packet.packet_id, 1)
+    row = town.dynamo.tables["shares"][key["pk"], key["sk"]]
+    before = dict(row)
+    town.dynamo.tables["shares"][key["pk"], key["sk"]] = {
+        name: value for name, value in (row | forged).items() if value
+    }
+
+    assert town.settle() == {refs[0]}
+
+    town.dynamo.tables["shares"][key["pk"], key["sk"]] = before
+    assert town.balance_fen("ann") == 0
+    assert town.balance_fen("bob") > 0
+    assert {name for name, _ in town.journal.errors} == {"claim_refused"}
+
+
 def test_nobody_is_luckiest_among_equals(town: Town) -> None:
     packet = town.send(kind=Kind.EQUAL, split=Split.EQUAL, count=2)
     for user in ("ann", "bob"):

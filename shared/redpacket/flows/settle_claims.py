@@ -7,7 +7,8 @@ entry. The settlement of a packet's last claim closes the packet (flows/close_pa
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from redpacket.domain.claim import Fate, ShareFate, ShareRef
 from redpacket.domain.errors import InvariantViolated, RedPacketError, Unavailable
@@ -31,6 +32,9 @@ from redpacket.ports import (
     PayoutQueue,
     Settled,
 )
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 CLAIMS_PER_TRANSACTION = 10
 """Larger transactions meet others more often, and all of their claims wait for the slowest."""
@@ -64,11 +68,16 @@ def settle_claims(
         chunk = waiting[start : start + CLAIMS_PER_READ]
         # Packets first: of one that is closed by then, every claim is read as settled.
         sent = {packet.packet_id: packet for packet in _packets_of(chunk, packets)}
-        shares = {share.ref: share for share in packets.list_refs(chunk)}
+        shares = {share.ref: share for share in _each(packets.list_refs, chunk, journal)}
         payable, refused = _checked_all(chunk, shares, sent, journal)
 
         def pay(batch: Sequence[ShareFate]) -> set[ShareRef]:
-            return _pay(batch, ledger=ledger, now_ms=clock.now_ms())
+            def paid(some: Sequence[ShareFate]) -> list[ShareRef]:
+                unpaid = _pay(some, ledger=ledger, now_ms=clock.now_ms())
+                return [share.ref for share in some if share.ref not in unpaid]
+
+            settled: list[ShareRef] = _each(paid, batch, journal)
+            return {share.ref for share in batch} - set(settled)
 
         unpaid = set[ShareRef]().union(*in_parallel(pay, _batches(payable)))
         _add_settled([share for share in payable if share.ref not in unpaid], sent, pages, journal)
@@ -88,6 +97,24 @@ def settle_claims(
                 journal=journal,
             )
     return failed
+
+
+def _each(
+    do: Callable[[Sequence[Item]], list[Result]], items: Sequence[Item], journal: Journal
+) -> list[Result]:
+    """Return what *do* makes of all items; where it fails, what it makes of each by itself.
+
+    The functions of the crowd write claims. One that nothing can be made of holds up no other.
+    """
+    try:
+        return do(items)
+    except Unavailable:
+        raise  # what does not answer would not answer each of them
+    except Exception as error:  # noqa: BLE001 - a forged row may break anything that reads it
+        if len(items) == 1:
+            journal.failure("claim_refused", error, claim=str(items[0]))
+            return []
+    return [result for item in items for result in _each(do, [item], journal)]
 
 
 def _checked_all(
