@@ -11,7 +11,7 @@ from typing import Any
 import redpacket
 from redpacket.domain.errors import InvalidRequest, PacketNotFound
 from redpacket.domain.ledger import user_account
-from redpacket.domain.packet import Person
+from redpacket.domain.packet import Packet, Person
 from redpacket.edge import guards, views, wiring
 from redpacket.edge.api import HttpAnswer, HttpRequest
 from redpacket.edge.packet_ids import packet_id_of
@@ -26,6 +26,9 @@ CURSOR_MAX = 10**7
 
 CLAIM_CURSOR = "^(p[0-9]{1,2}|[0-9]{1,8})$"
 """A share number; "p" and a number where a packet in parts goes on with the next partition."""
+
+_PAGES_SEEN_AFTER_MS = 10_000
+"""So long after the close every replica of the ledger has the final pages, and far longer."""
 
 PROOF_LIMIT_DEFAULT = 10_000
 PROOF_LIMIT_MAX = 100_000
@@ -51,10 +54,16 @@ def feed_page(request: HttpRequest) -> HttpAnswer:
     rules = record.packet.rules
     if rules.recipients or rules.prize_id:
         raise PacketNotFound("no such packet")
-    # A closed packet never changes, but a nickname may have to go.
-    max_age_s = 3600 if record.packet.end else 1
-    headers = {"cache-control": f"public, max-age={max_age_s}"}
+    headers = {"cache-control": f"public, max-age={_kept_s(record.packet)}"}
     return _tagged(views.feed_view(record, _people(_shown(record))), request, headers)
+
+
+def _kept_s(packet: Packet) -> int:
+    """Return how long caches at the edge may keep the feed of a packet."""
+    # Its final pages are not read strongly: one of them may be missing for a moment.
+    is_settled = wiring.clock.now_ms() - (packet.closed_at_ms or 0) > _PAGES_SEEN_AFTER_MS
+    # A closed packet never changes, but a nickname may have to go.
+    return 3600 if packet.end and is_settled else 1
 
 
 def _read(request: HttpRequest, packet_id: str, viewer: Person | None) -> Record:
