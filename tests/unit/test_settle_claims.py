@@ -242,6 +242,21 @@ def test_a_claim_that_breaks_what_reads_it_fails_alone(forged: dict[str, Any]) -
     assert {name for name, _ in town.journal.errors} == {"claim_refused"}
 
 
+def test_a_packet_that_cannot_be_read_to_its_end_does_not_bring_paid_claims_again() -> None:
+    town = Town()
+    packets = [town.send(count=1), town.send(count=1)]
+    refs = [town.grab(packet, "ann").share.ref for packet in packets]
+    # A thief may update the table of shares.
+    pk = keys.share(packets[0].packet_id, 1)["pk"]
+    town.dynamo.tables["shares"][pk, "share#x"] = {"pk": {"S": pk}, "sk": {"S": "share#x"}}
+
+    assert town.settle(refs) == set()
+
+    assert _row(town, packets[0]).status is PacketStatus.OPEN
+    assert _row(town, packets[1]).status is PacketStatus.CLOSED
+    assert [name for name, _ in town.journal.errors] == ["packet_not_closed"]
+
+
 def test_nobody_is_luckiest_among_equals(town: Town) -> None:
     packet = town.send(kind=Kind.EQUAL, split=Split.EQUAL, count=2)
     for user in ("ann", "bob"):

@@ -237,6 +237,6 @@ def _end_packet(
             packets.mark_done(share)
         elif clock.now_ms() - share.decided_at_ms < ASKED_AGAIN_MS:
             payouts.put([share.ref], delay_s=ASK_AGAIN_S)
-    except RedPacketError as error:
+    except Exception as error:  # noqa: BLE001 - what is paid must not come again with all its batch
         # The claim stays in the sweep's list until the packet is closed.
         journal.failure("packet_not_closed", error, packet_id=share.packet_id)
