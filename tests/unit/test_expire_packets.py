@@ -416,6 +416,25 @@ def test_whoever_has_a_share_hears_so_after_the_close_even_if_the_cache_forgot(
     assert town.grab(packet, "ann").share.amount_fen == claim.share.amount_fen
 
 
+def test_a_row_of_no_share_does_not_keep_claims_from_being_queued_again() -> None:
+    town = Town()
+    packet = town.send()
+    claim = town.grab(packet, "ann")
+    town.queue.take_all()
+    # A thief may update the table of shares.
+    key = {"pk": {"S": "x"}, "sk": {"S": "y"}}
+    town.dynamo.tables["shares"]["x", "y"] = {
+        **key,
+        "work_pk": {"S": keys.work("settle", 0)},
+        "work_at_ms": {"N": "0"},
+    }
+    town.pass_time(60_001)
+
+    town.repair()
+
+    assert town.queue.take_all() == [claim.share.ref]
+
+
 def test_claims_are_queued_again_after_one_two_and_four_minutes(town: Town) -> None:
     packet = town.send(life_ms=3_600_000)
     claim = town.grab(packet, "ann")

@@ -205,3 +205,11 @@ def ref_of(row: dict[str, Any]) -> ShareRef:
     """Read which share a row's key names."""
     _, packet_id, *_ = row["pk"].split("#")
     return ShareRef(packet_id, int(row["sk"].removeprefix(keys.SHARE_PREFIX)))
+
+
+def find_ref(row: dict[str, Any]) -> ShareRef | None:
+    """Read which share a row's key names; None where it is not the key of a share."""
+    try:
+        return ref_of(row)
+    except ValueError:
+        return None
