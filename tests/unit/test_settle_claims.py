@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 
 from redpacket.adapters import keys
+from redpacket.adapters.threads import in_threads
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.errors import PacketEmptied, Unavailable
 from redpacket.domain.packet import Kind, Packet, PacketStatus
@@ -162,6 +164,24 @@ def test_a_packet_in_parts_is_closed_by_the_last_of_its_parts(town: Town) -> Non
     assert row.end
     assert (row.status, row.end.claimed_count, row.end.claimed_fen) == ("closed", 9, 6000)
     assert town.differences() == []
+
+
+def test_parts_that_are_emptied_together_end_side_by_side(town: Town) -> None:
+    packet = town.send_in_parts(3, count=6)
+    for number in range(6):
+        town.grab(packet, f"user-{number}")
+    lanes: list[int] = []
+
+    def counted(do: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+        lanes.append(len(items))
+        return in_threads(do, items)
+
+    town.in_parallel = counted
+
+    assert town.settle() == set()
+
+    assert lanes == [1, 3]
+    assert _row(town, packet).status is PacketStatus.CLOSED
 
 
 def test_a_packet_of_which_a_share_went_back_is_not_emptied(town: Town) -> None:

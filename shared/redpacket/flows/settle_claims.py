@@ -83,12 +83,14 @@ def settle_claims(
         _add_settled([share for share in payable if share.ref not in unpaid], sent, pages, journal)
         failed |= refused | _still_unsettled(unpaid, packets)
         last = [
-            share for ref, share in shares.items() if share.is_last and ref not in failed | refused
+            (share, sent[ref.packet_id])
+            for ref, share in shares.items()
+            if share.is_last and ref not in failed | refused
         ]
-        for share in last:
+
+        def end(one: tuple[ShareFate, Packet]) -> None:
             _end_packet(
-                share,
-                sent[share.packet_id],
+                *one,
                 ledger=ledger,
                 packets=packets,
                 pages=pages,
@@ -96,6 +98,9 @@ def settle_claims(
                 clock=clock,
                 journal=journal,
             )
+
+        # Of a packet in parts, all may end in one batch, each with hundreds of pages to write.
+        in_parallel(end, last)
     return failed
 
 
