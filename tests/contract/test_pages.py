@@ -95,8 +95,8 @@ def test_a_page_looks_at_few_empty_partitions_and_the_next_one_goes_on_there(boo
     _, claim = shares = _fates(packet_id, [8], [1])
     books.pages.put_final(packet_id, shares)
 
-    assert books.pages.list_final(packet_id, 0, 50) == ([], -4)
-    assert books.pages.list_final(packet_id, -4, 50) == ([claim], None)
+    assert books.pages.list_final(packet_id, 0, 50) == ([], -2)
+    assert books.pages.list_final(packet_id, -6, 50) == ([claim], None)
 
 
 def test_final_pages_are_written_once(books: Books) -> None:
@@ -127,7 +127,7 @@ def test_final_pages_come_in_the_order_of_the_fates(books: Books) -> None:
     some, after_no = books.packets.list_some_shares(packet.packet_id, 0, 2)
     assert after_no is not None
     rest, _ = books.pages.list_final(packet.packet_id, after_no, 50)
-    tail, _ = books.pages.list_final(packet.packet_id, -4, 50)
+    tail, _ = books.pages.list_final(packet.packet_id, -6, 50)
 
     assert [share.share_no for share in some] == [1, 9]
     assert [share.share_no for share in rest] == [17, 2]
