@@ -2,7 +2,7 @@
 
 make bench-reads
 
-The real flows and adapters on DynamoDB in memory, behind a meter (tests/read_units.py). Each figure
+The real flows and adapters on DynamoDB in memory, behind a meter (tests/units.py). Each figure
 has a function of its own, and is the most that one request cost in any case. The last line is JSON.
 """
 
@@ -18,8 +18,8 @@ from redpacket.domain.lottery import Prize, PrizeKind, PrizeStock, draw_day
 from redpacket.flows.recall_lottery import KEPT_MS
 from tests.builders import a_campaign
 from tests.prizes import noisy_prizes, real_prizes
-from tests.read_units import MeteredDynamo
 from tests.town import Town
+from tests.units import MeteredDynamo
 
 WIN_COUNT = 20_000
 CAMPAIGN_ID = "spring-2027"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from bench.meter import Indexes, Metered
 from redpacket.adapters.dynamo import Dynamo
 from redpacket.adapters.dynamo_ledger import DynamoLedger
 from redpacket.adapters.dynamo_packets import DynamoPackets
@@ -20,6 +19,7 @@ from redpacket.ports import Request
 from tests.builders import NOW_MS, a_claim, a_funding, a_packet
 from tests.fakes import FakeClock, FakeDynamo, FakeJournal, FakeQueue
 from tests.town import one_by_one
+from tests.units import Indexes, MeteredDynamo
 
 USER_ID = "5f0c8f5e-{:04d}-4b1e-9a53-0c4a3d2f1b6a"
 """As long as the subjects of Cognito and most other issuers."""
@@ -58,7 +58,7 @@ class Till:
     """A ledger in memory whose units are counted."""
 
     def __init__(self, indexes: Indexes, *, has_receipts: bool = False) -> None:
-        self.meter = Metered(FakeDynamo(), indexes)
+        self.meter = MeteredDynamo(FakeDynamo(), indexes=indexes)
         dynamo = Dynamo(lambda: self.meter)
         self.packets = DynamoPackets(dynamo, "packets", "shares", "quotas")
         self.pages = DynamoPages(dynamo, "packets")
@@ -77,7 +77,7 @@ class Till:
         )
         self.ledger.fund(packet, a_funding(packet), Request("s", packet.packet_id, "body"))
         self.packets.mark_loaded(packet)
-        self.meter.reset()
+        self.meter.forget()
         return packet
 
     def claim(
@@ -117,8 +117,8 @@ class Till:
 
     def read(self) -> float:
         """Return the read units since the last count."""
-        units = self.meter.read.total()
-        self.meter.read.clear()
+        units = self.meter.units
+        self.meter.reads.clear()
         return units
 
 
@@ -155,7 +155,7 @@ def hot_row_units(indexes: Indexes, count: int = 200) -> float:
     till = Till(indexes)
     packet = till.send(count)
     shares = till.claim(packet, range(1, count))
-    till.meter.reset()
+    till.meter.forget()
     till.settle([share.ref for share in shares])
     return till.meter.of_rows["settled"] / len(shares)
 

@@ -188,7 +188,7 @@ class Packets(Protocol):
         """Return the share that a user durably owns, read strongly."""
 
     def find_taker(self, packet_id: str, user_id: str) -> Taker | None:
-        """Return the note of a user's share, read strongly."""
+        """Return the note of a user's share, as it is or was a moment ago."""
 
     def list_refs(self, refs: Sequence[ShareRef]) -> list[ShareFate]:
         """Return the fates of at most 100 shares that have one, read strongly, in no order."""

@@ -100,6 +100,19 @@ def test_what_is_written_is_read(dynamo: Dynamo, pk: str) -> None:
     assert many == [row]
 
 
+def test_bytes_that_are_written_are_read(dynamo: Dynamo, pk: str) -> None:
+    row: Row = {"pk": pk, "sk": "a", "packed": bytes(range(256)), "B": "text"}
+    other: Row = {"pk": pk, "sk": "b"}
+
+    dynamo.transact([put("packets", row), put("packets", other)])
+
+    assert dynamo.get("packets", {"pk": pk, "sk": "a"}) == row
+    found = dynamo.query(
+        "packets", KeyConditionExpression="pk = :pk", ExpressionAttributeValues=values(pk=pk)
+    )
+    assert list(found) == [row, other]
+
+
 def test_a_condition_that_does_not_hold_is_no_error(dynamo: Dynamo, pk: str) -> None:
     key = {"pk": pk, "sk": "a"}
     once = update("packets", key, "SET n = :n", condition="attribute_not_exists(pk)", n=1)

@@ -71,7 +71,7 @@ def test_final_pages_of_a_packet_in_parts_are_read_by_partition(books: Books, li
 
     found, _ = _paged(books, packet_id, limit)
 
-    assert partitions == 8
+    assert partitions == 16
     claims = [share for share in shares if share.fate is Fate.CLAIMED]
     assert found == sorted(
         claims, key=lambda share: ((share.share_no - 1) % partitions, share.share_no)
@@ -95,8 +95,8 @@ def test_a_page_looks_at_few_empty_partitions_and_the_next_one_goes_on_there(boo
     _, claim = shares = _fates(packet_id, [8], [1])
     books.pages.put_final(packet_id, shares)
 
-    assert books.pages.list_final(packet_id, 0, 50) == ([], -4)
-    assert books.pages.list_final(packet_id, -4, 50) == ([claim], None)
+    assert books.pages.list_final(packet_id, 0, 50) == ([], -2)
+    assert books.pages.list_final(packet_id, -6, 50) == ([claim], -8)
 
 
 def test_final_pages_are_written_once(books: Books) -> None:
@@ -118,8 +118,8 @@ def test_a_packet_of_which_nothing_was_taken_has_no_claims_to_page(books: Books)
 
 
 def test_final_pages_come_in_the_order_of_the_fates(books: Books) -> None:
-    packet = books.sent(count=24, parts=2)
-    for number in (1, 9, 2, 17, 8, 24):
+    packet = books.sent(count=64, parts=2)
+    for number in (1, 17, 2, 33, 8, 24):
         books.claimed(packet, number)
     shares = books.packets.list_shares(packet.packet_id)
     books.pages.put_final(packet.packet_id, shares)
@@ -127,10 +127,10 @@ def test_final_pages_come_in_the_order_of_the_fates(books: Books) -> None:
     some, after_no = books.packets.list_some_shares(packet.packet_id, 0, 2)
     assert after_no is not None
     rest, _ = books.pages.list_final(packet.packet_id, after_no, 50)
-    tail, _ = books.pages.list_final(packet.packet_id, -4, 50)
+    tail, _ = books.pages.list_final(packet.packet_id, -6, 50)
 
-    assert [share.share_no for share in some] == [1, 9]
-    assert [share.share_no for share in rest] == [17, 2]
+    assert [share.share_no for share in some] == [1, 17]
+    assert [share.share_no for share in rest] == [33, 2]
     assert [share.share_no for share in tail] == [8, 24]
 
 

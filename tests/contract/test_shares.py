@@ -196,7 +196,7 @@ def test_fates_are_paged_by_number(
 def test_fates_of_a_packet_in_parts_are_paged_by_partition(books: Books, limit: int) -> None:
     packet = books.sent(count=30, parts=2)
     partitions = fate_partitions(packet.packet_id)
-    assert partitions == 8
+    assert partitions == 16
     taken = (1, 9, 17, 25, 3, 4, 12, 20, 8, 16)
     for share_no in taken:
         books.claimed(packet, share_no)
@@ -218,9 +218,9 @@ def test_a_page_looks_at_few_empty_partitions_and_the_next_one_goes_on_there(boo
 
     pages, cursors = _paged(books, packet.packet_id, 5)
 
-    assert [[share.share_no for share in page] for page in pages] == [[], [8]]
-    assert cursors == [-6, None]
-    assert _paged(books, empty.packet_id, 5) == ([[], []], [-6, None])
+    assert [[share.share_no for share in page] for page in pages] == [[], [8], []]
+    assert cursors == [-6, -12, None]
+    assert _paged(books, empty.packet_id, 5) == ([[], [], []], [-6, -12, None])
     assert _paged(books, a_packet_id(), 5) == ([[]], [None])
 
 
@@ -233,8 +233,8 @@ def test_a_page_that_ends_where_its_partitions_do_tells_where_the_next_one_begin
 
     pages, cursors = _paged(books, packet.packet_id, 1)
 
-    assert [[share.share_no for share in page] for page in pages] == [[6], [7]]
-    assert cursors == [-6, None]
+    assert [[share.share_no for share in page] for page in pages] == [[6], [7], []]
+    assert cursors == [-6, -12, None]
 
 
 @pytest.mark.parametrize("parts", [1, 3])

@@ -14,10 +14,10 @@ from bench import cost, counts, deployment
 from bench.cost import Pace
 from bench.counts import Claims
 from bench.deployment import Deployment, Standing
-from bench.meter import Metered
 from redpacket.adapters.dynamo import Dynamo, Operation, check, create, put, update
 from redpacket.domain.packet import Person
 from tests.fakes import FakeDynamo
+from tests.units import MeteredDynamo
 
 INDEXES = deployment.indexes_of(deployment.template())
 BOOK: dict[str, Any] = tomllib.loads(cost.PRICES.read_text(encoding="utf-8"))
@@ -29,8 +29,8 @@ CLAIMS = Claims(claim_write_units=6, settle_write_units=9, settle_read_units=1)
 WORK = {"table": {"by_work": ["work_pk", "work_at_ms"]}}
 
 
-def _meter(indexes: Mapping[str, Any] = WORK) -> tuple[Metered, Dynamo]:
-    meter = Metered(FakeDynamo(), indexes)
+def _meter(indexes: Mapping[str, Any] = WORK) -> tuple[MeteredDynamo, Dynamo]:
+    meter = MeteredDynamo(FakeDynamo(), indexes=indexes)
     return meter, Dynamo(lambda: meter)
 
 
@@ -38,7 +38,7 @@ def _written(*operations: Operation) -> float:
     """Return the units of the last of *operations*, each a transaction."""
     meter, dynamo = _meter()
     for operation in operations:
-        meter.reset()
+        meter.forget()
         dynamo.transact([operation])
     return meter.written.total()
 
@@ -111,7 +111,7 @@ def test_a_read_costs_by_size_and_half_where_it_is_not_strong() -> None:
     dynamo.get_seen("table", key)
     dynamo.get_many("table", [key, {"pk": "none", "sk": "b"}], is_strong=False)
 
-    assert meter.read["table"] == 2 + 1 + (1 + 0.5)
+    assert meter.units == 2 + 1 + (1 + 0.5)
 
 
 @pytest.mark.parametrize(

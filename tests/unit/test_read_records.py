@@ -2,18 +2,25 @@ from __future__ import annotations
 
 import pytest
 
-from redpacket.domain.claim import ShareFate
+from redpacket.adapters.dynamo import Dynamo
+from redpacket.adapters.dynamo_pages import DynamoPages
+from redpacket.domain.claim import Quota, ShareFate
 from redpacket.domain.errors import PacketNotFound
 from redpacket.domain.packet import Packet, Person, fate_partitions
 from redpacket.flows.read_records import Record, read_record
-from tests.builders import a_packet
+from tests.builders import a_claim, a_packet
 from tests.town import Town
+from tests.units import MeteredDynamo
+
+ANN = Person("ann")
 
 
-def _read(town: Town, packet: Packet, after_no: int = 0, limit: int = 100) -> Record:
+def _read(
+    town: Town, packet: Packet, after_no: int = 0, limit: int = 100, viewer: Person = ANN
+) -> Record:
     return read_record(
         packet.packet_id,
-        Person("ann"),
+        viewer,
         after_no=after_no,
         limit=limit,
         packets=town.packets,
@@ -137,6 +144,43 @@ def test_the_viewers_own_claim_is_shown_on_every_page(town: Town) -> None:
     pages += [_read(town, packet, after_no, 1) for after_no in (0, 1, 2)]
 
     assert [page.mine and page.mine.ref for page in pages] == [shares["ann"].ref] * 6
+
+
+@pytest.mark.parametrize(("is_final", "units_max"), [(False, 6), (True, 2)])
+@pytest.mark.parametrize("per_partition", [1, 17, 21, 60])
+@pytest.mark.parametrize("limit", [50, 100])
+@pytest.mark.parametrize("parts", [1, 2])
+def test_a_page_reads_few_units_however_claims_are_spread(
+    town: Town, parts: int, limit: int, per_partition: int, *, is_final: bool, units_max: float
+) -> None:
+    packet = town.send_in_parts(parts, count=1_000, total_fen=100_000)
+    partitions = fate_partitions(packet.packet_id)
+    quota = Quota(packet.rules.campaign_id or "", 1)
+    claimed = [number for number in range(1, 1_001) if (number - 1) // partitions < per_partition]
+    for number in claimed:
+        taker = Person(f"5f0c8f5e-{number:04d}-4b1e-9a53-0c4a3d2f1b6a", "恭喜发财大吉")
+        town.packets.record_claim(a_claim(packet, number, "", taker=taker), quota)
+    if is_final:
+        shares = town.packets.list_shares(packet.packet_id)
+        town.settle([share.ref for share in shares])
+        town.pass_time(61_000)
+        town.expire()
+    meter = MeteredDynamo(town.dynamo)
+    town.packets, _ = town.adapters(meter)
+    town.pages = DynamoPages(Dynamo(lambda: meter), "packets")
+    viewer = Person(f"5f0c8f5e-{claimed[-1]:04d}-4b1e-9a53-0c4a3d2f1b6a")
+
+    shown: list[int] = []
+    after_no: int | None = 0
+    while after_no is not None:
+        meter.forget()
+        page = _read(town, packet, after_no, limit, viewer)
+        assert meter.units <= units_max
+        assert page.mine
+        shown += [share.share_no for share in page.claims]
+        after_no = page.next_no
+
+    assert sorted(shown) == claimed
 
 
 def test_there_is_no_record_of_a_packet_that_nobody_sent(town: Town) -> None:

@@ -14,8 +14,8 @@ from redpacket.domain.lottery import PageNote, PrizeKind, day_commitment
 from redpacket.flows.recall_lottery import KEPT_MS, RecalledLotteries
 from tests.builders import NOW_MS, a_campaign, a_prize
 from tests.prizes import real_prizes
-from tests.read_units import MeteredDynamo
 from tests.town import Town
+from tests.units import MeteredDynamo
 
 DAY_MS = 24 * 3_600_000
 TODAY, TOMORROW = "20261118", "20261119"

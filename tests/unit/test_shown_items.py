@@ -21,7 +21,7 @@ from redpacket.domain.errors import InvalidRequest
 from redpacket.domain.lottery import DrawTable, PageNote, Prize
 from tests.builders import a_campaign, a_prize
 from tests.prizes import noisy_prizes, real_prizes
-from tests.read_units import UNIT_BYTES, item_bytes
+from tests.units import UNIT_BYTES, item_bytes
 
 PLAN = a_campaign(
     campaign_id="gala",

@@ -10,6 +10,7 @@ import json
 import random
 import select
 import time
+from binascii import a2b_base64, b2a_base64
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -86,7 +87,7 @@ class AwsClient:
         if operation == "TransactWriteItems":
             # The same in all tries: one that follows a commit whose answer was lost succeeds.
             arguments = {"ClientRequestToken": token_hex(16), **arguments}
-        body = json.dumps(arguments).encode()
+        body = json.dumps(arguments, default=_base64_of).encode()
         wait_s = _BROKEN_WAIT_S
         try:
             return self._send(operation, body)
@@ -115,7 +116,7 @@ class AwsClient:
             raise AwsSilent(f"{operation}: {error!r}") from error
         found: dict[str, Any] = {}
         try:
-            found = json.loads(text)
+            found = json.loads(text, object_hook=_with_bytes if b'"B"' in text else None)
         except ValueError as error:
             # Whoever stands before a service that is away answers with HTML.
             if status == _OK:
@@ -158,3 +159,13 @@ class AwsClient:
             return HTTPConnection(host, port, timeout=self._connect_timeout_s)
         context = context_for(host, self._ca_bundle)
         return HTTPSConnection(host, port, timeout=self._connect_timeout_s, context=context)
+
+
+def _base64_of(value: bytes) -> str:
+    return b2a_base64(value, newline=False).decode()
+
+
+def _with_bytes(found: dict[str, Any]) -> dict[str, Any]:
+    """Read a binary attribute's value; an item with an attribute of that name is left as it is."""
+    value = found.get("B")
+    return {"B": a2b_base64(value)} if len(found) == 1 and isinstance(value, str) else found

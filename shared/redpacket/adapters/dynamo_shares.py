@@ -32,8 +32,11 @@ IS_WITHIN_QUOTA = "attribute_not_exists(claim_count) OR claim_count < :count_max
 
 _share_no = attrgetter("share_no")
 
-_PARTITIONS_PER_PAGE = 6
-"""Most partitions that one page looks at: an empty one costs half a read unit."""
+_BLOCKS_PER_PAGE = 6
+"""Most blocks of 4 KB that one page reads, each half a read unit; an empty partition is one."""
+
+_SHARES_PER_BLOCK = 18
+"""A claim takes 209 bytes with a user id of 36 characters and a nickname of six Chinese signs."""
 
 
 class DynamoShares:
@@ -78,12 +81,13 @@ class DynamoShares:
         partitions = fate_partitions(packet_id)
         # Below 0 it is where a partition begins.
         partition = ((after_no - 1) if after_no > 0 else -after_no) % partitions
+        first, left = max(0, after_no + 1), _BLOCKS_PER_PAGE
         found: list[ShareFate] = []
-        for looked in range(_PARTITIONS_PER_PAGE):
-            first = after_no + 1 if looked == 0 and after_no > 0 else 0
+        while left > 0:
+            asked = min(limit + 1 - len(found), left * _SHARES_PER_BLOCK)
             rows = self._dynamo.query_some(
                 self._shares,
-                limit + 1 - len(found),
+                asked,
                 KeyConditionExpression="pk = :pk AND sk BETWEEN :first AND :last",
                 ExpressionAttributeValues=values(
                     pk=keys.shares(packet_id, partition)["pk"],
@@ -92,22 +96,25 @@ class DynamoShares:
                 ),
             )
             found += [items.share_of(row) for row in rows]
-            if len(found) > limit:
-                return found[:limit], found[limit - 1].share_no
+            if len(rows) == asked:
+                page = found[:limit]
+                return page, page[-1].share_no
             partition += 1
             if partition == partitions:
                 return found, None
+            first, left = 0, left - max(1, -(-len(rows) // _SHARES_PER_BLOCK))
         return found, -partition
 
     def find_taker(self, packet_id: str, user_id: str) -> Taker | None:
-        row = self._dynamo.get(self._shares, keys.taker(packet_id, user_id))
+        row = self._dynamo.get_seen(self._shares, keys.taker(packet_id, user_id))
         return items.taker_of(row) if row else None
 
     def find_share_of(self, packet_id: str, user_id: str) -> ShareFate | None:
-        taker = self.find_taker(packet_id, user_id)
+        taker = self._dynamo.get(self._shares, keys.taker(packet_id, user_id))
         if taker is None:
             return None
-        share = self._dynamo.get(self._shares, keys.share(packet_id, taker.share_no))
+        share_no = items.taker_of(taker).share_no
+        share = self._dynamo.get(self._shares, keys.share(packet_id, share_no))
         return items.share_of(share) if share else None
 
     def list_refs(self, refs: Sequence[ShareRef]) -> list[ShareFate]:

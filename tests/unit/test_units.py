@@ -6,7 +6,7 @@ import pytest
 
 from redpacket.adapters.dynamo import Dynamo, put, to_wire, values
 from tests.fakes import FakeDynamo
-from tests.read_units import MeteredDynamo, item_bytes
+from tests.units import MeteredDynamo, item_bytes
 
 
 @pytest.fixture

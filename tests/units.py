@@ -1,17 +1,28 @@
-"""Counts what reads cost: a DynamoDB client that sizes the answers as DynamoDB bills them.
+"""Counts what DynamoDB bills: a client that sizes what is read and written.
 
 Fakes and emulators report no consumed capacity, so it is computed from the sizes of items: 4 KB a
 unit for a strong read, and half of it for an eventually consistent one; a query is the sum of what
-it read, and what is not there costs as much as the smallest item.
+it read, and what is not there costs as much as the smallest item. A unit of a write is 1 KB.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
+
+from tests.fakes import locate
 
 UNIT_BYTES = 4096
+WRITE_UNIT_BYTES = 1024
+TRANSACTIONAL = 2
+"""A write in a transaction is charged twice: DynamoDB prepares it, then makes it."""
+
+Indexes: TypeAlias = Mapping[str, Mapping[str, Sequence[str]]]
+"""The key attributes of each index, by table."""
+
+Item: TypeAlias = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,16 +35,26 @@ class Read:
 
 
 class MeteredDynamo:
-    """A DynamoDB client in front of *client* that notes every read.
+    """A FakeDynamo's client that notes every read, and the units of every write.
 
     *projected* has, by index, the attributes that are in it, where those are not all: a fake
-    returns whole rows.
+    returns whole rows. *written* are units by table with those of *indexes*; *of_rows* has none of
+    indexes, and is by what the partition key begins with.
     """
 
-    def __init__(self, client: Any, projected: Mapping[str, Collection[str]] | None = None) -> None:
+    def __init__(
+        self,
+        client: Any,
+        projected: Mapping[str, Collection[str]] | None = None,
+        *,
+        indexes: Indexes | None = None,
+    ) -> None:
         self._client = client
         self._projected = projected or {}
+        self._indexes = indexes or {}
         self.reads: list[Read] = []
+        self.written: Counter[str] = Counter()
+        self.of_rows: Counter[str] = Counter()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._client, name)
@@ -49,6 +70,8 @@ class MeteredDynamo:
     def forget(self) -> None:
         """Begin anew."""
         self.reads.clear()
+        self.written.clear()
+        self.of_rows.clear()
 
     def get_item(self, **request: Any) -> Any:
         answer = self._client.get_item(**request)
@@ -83,10 +106,46 @@ class MeteredDynamo:
         self._note(request["TableName"], answer["Items"], is_strong=is_strong)
         return answer
 
+    def put_item(self, **request: Any) -> Any:
+        return self._writing("put_item", [{"Put": request}], 1, **request)
+
+    def update_item(self, **request: Any) -> Any:
+        return self._writing("update_item", [{"Update": request}], 1, **request)
+
+    def transact_write_items(self, **request: Any) -> Any:
+        operations = request["TransactItems"]
+        return self._writing("transact_write_items", operations, TRANSACTIONAL, **request)
+
+    def _writing(self, call: str, operations: Sequence[Item], times: int, **request: Any) -> Any:
+        places = [locate(operation) for operation in operations]
+        before = [self._row(*place) for place in places]
+        answer = getattr(self._client, call)(**request)
+        for (table, key), old in zip(places, before, strict=True):
+            row = self._row(table, key)
+            size = max(item_bytes(old), item_bytes(row))
+            units = times * max(1, -(-size // WRITE_UNIT_BYTES))
+            self.of_rows[key[0].partition("#")[0].partition(":")[0]] += units
+            self.written[table] += units
+            for names in self._indexes.get(table, {}).values():
+                self.written[table] += _index_units(names, old, row)
+        return answer
+
+    def _row(self, table: str, key: tuple[str, str]) -> Item:
+        return dict(self._client.tables.get(table, {}).get(key, {}))
+
     def _note(self, table: str, items: Iterable[Mapping[str, Any]], *, is_strong: bool) -> None:
         read_bytes = sum(map(item_bytes, items))
         blocks = max(1, -(-read_bytes // UNIT_BYTES))
         self.reads.append(Read(table, is_strong, blocks * (1 if is_strong else 0.5)))
+
+
+def _index_units(names: Sequence[str], old: Item, row: Item) -> int:
+    """Return 1 for a row that enters or leaves an index, 2 for one that moves within it."""
+    places = [
+        tuple(str(each[name]) for name in names) if all(name in each for name in names) else None
+        for each in (old, row)
+    ]
+    return 0 if places[0] == places[1] else sum(place is not None for place in places)
 
 
 def item_bytes(item: Mapping[str, Any]) -> int:

@@ -1,0 +1,91 @@
+"""A crowd at one packet: threads, the real flows and a real cache, and what they ask the ledger."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from local.ports import HOST
+from redpacket.adapters.redis_cache import connect
+from redpacket.adapters.redis_claims import RedisClaims
+from redpacket.domain.errors import RedPacketError
+from redpacket.domain.packet import Packet
+from redpacket.flows.try_parts import PartedBoard
+from tests.faults.rush import WallClock
+from tests.town import Town
+from tests.units import MeteredDynamo
+
+CROWD = 200
+
+_READ_S = 0.01
+"""About what a call to DynamoDB takes: long enough for the others to come, too."""
+
+
+def a_crowded_town(cache_port: int) -> Town:
+    """Return a town in real time, with the cache at *cache_port*."""
+    town = Town()
+    town.clock = WallClock()
+    town.board = _BoardPerThread(cache_port)
+    return town
+
+
+def count_reads(town: Town) -> MeteredDynamo:
+    """Let *town* be slow, and return what counts its reads from now on."""
+    meter = MeteredDynamo(town.dynamo)
+    town.packets, town.ledger = town.adapters(_SlowDynamo(meter))
+    return meter
+
+
+def rush(town: Town, packet: Packet) -> Counter[str]:
+    """Let the crowd grab at the same moment; return their answers."""
+    answers: Counter[str] = Counter()
+    ready = threading.Barrier(CROWD)
+
+    def grab(number: int) -> None:
+        # Everybody has a connection: 200 at once take a process longer than a load may.
+        town.board.is_loaded(packet.packet_id, 0)
+        ready.wait()
+        try:
+            town.grab(packet, f"user-{number}")
+        except RedPacketError as error:
+            answers[error.code] += 1
+        else:
+            answers["claimed"] += 1
+
+    with ThreadPoolExecutor(max_workers=CROWD) as pool:
+        list(pool.map(grab, range(CROWD)))
+    return answers
+
+
+class _SlowDynamo:
+    """A client for many threads, which does one call at a time."""
+
+    def __init__(self, client: Any) -> None:
+        self.exceptions = client.exceptions
+        self._client = client
+        self._lock = threading.Lock()
+
+    def __getattr__(self, operation: str) -> Callable[..., Any]:
+        method = getattr(self._client, operation)
+
+        def call(**arguments: Any) -> Any:
+            time.sleep(_READ_S)
+            with self._lock:
+                return method(**arguments)
+
+        return call
+
+
+class _BoardPerThread(threading.local):
+    """A thread is what a Lambda's process is: it has a connection of its own."""
+
+    def __init__(self, port: int) -> None:
+        client = connect(HOST, port, has_tls=False, username="", password="", timeout_s=5)
+        self._board = PartedBoard(RedisClaims(client), clock=WallClock())
+
+    def __getattr__(self, move: str) -> Any:
+        return getattr(self._board, move)
