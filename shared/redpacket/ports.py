@@ -145,6 +145,13 @@ class Quotas(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A row of the table of shares that no function of ours writes."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
 class SentItem:
     """A line of what a user sent."""
 
@@ -257,7 +264,7 @@ class Packets(Protocol):
     def scan_packets(self) -> Iterator[Packet]:
         """Yield every packet there is, of no one moment."""
 
-    def scan_shares(self) -> Iterator[ShareFate | Taker]:
+    def scan_shares(self) -> Iterator[ShareFate | Taker | Unreadable]:
         """Yield every fate and every taker's row there is, of no one moment."""
 
     def list_sent(
@@ -298,7 +305,10 @@ class Pages(Protocol):
         """
 
     def add_settled(self, packet_id: str, settled: Settled) -> None:
-        """Add to the sums of a large packet; what is cut off before is missing until its end."""
+        """Add to the sums of a large packet, for its page alone.
+
+        What is cut off before is missing until the packet's end, and a lost answer may add twice.
+        """
 
     def find_settled(self, packet_id: str) -> Settled:
         """Return the sums of a large packet, perhaps as they were a moment ago."""

@@ -427,3 +427,21 @@ def test_one_slot_that_nobody_serves_does_not_hide_the_other_packets() -> None:
     # Of the three packets one is closed.
     assert len(asked) == 2
     assert not found.is_complete
+
+
+def test_a_row_that_is_not_readable_is_told_and_hides_nothing_else() -> None:
+    town = _busy_town()
+    first, second = (facts.packet.packet_id for facts in town.world().packets)
+    key = keys.share(first, 4)
+    town.dynamo.tables["shares"][_key(key)] = {name: {"S": value} for name, value in key.items()}
+    _row(town, "accounts", keys.account("user:ann"))["balance_fen"] = {"N": "1"}
+
+    found = town.reconcile()
+
+    assert _rules(found.differences) == {
+        ("I1", "user:ann"),
+        ("I3", first),
+        ("I3", f"{key['pk']} {key['sk']}"),
+    }
+    assert second not in {one.subject for one in found.differences}
+    assert found.is_complete

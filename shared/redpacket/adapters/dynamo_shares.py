@@ -24,6 +24,7 @@ from redpacket.adapters.dynamo import (
 from redpacket.domain.claim import Fate, Quota, RecordStatus, ShareFate, ShareRef, Taker
 from redpacket.domain.errors import InvariantViolated
 from redpacket.domain.packet import fate_partitions, part_count
+from redpacket.ports import Unreadable
 
 # What the conditions of this module mean.
 IS_WAITING = "attribute_exists(work_pk)"
@@ -61,8 +62,8 @@ class DynamoShares:
         return parts[0] if len(parts) == 1 else sorted(chain(*parts), key=_share_no)
 
     def list_part_shares(self, packet_id: str, part: int) -> list[ShareFate]:
-        found = [
-            items.share_of(row)
+        rows = [
+            row
             for partition in keys.share_partitions(packet_id, part)
             for row in self._dynamo.query(
                 self._shares,
@@ -73,7 +74,11 @@ class DynamoShares:
                 ConsistentRead=True,
             )
         ]
-        return sorted(found, key=_share_no)
+        try:
+            return sorted(map(items.share_of, rows), key=_share_no)
+        except (KeyError, ValueError) as error:
+            msg = f"packet {packet_id} has a share that is not readable"
+            raise InvariantViolated(msg) from error
 
     def list_some_shares(
         self, packet_id: str, after_no: int, limit: int
@@ -193,10 +198,14 @@ class DynamoShares:
             )
         ]
 
-    def scan_shares(self) -> Iterator[ShareFate | Taker]:
+    def scan_shares(self) -> Iterator[ShareFate | Taker | Unreadable]:
         for row in self._dynamo.scan(self._shares):
             is_fate = str(row["sk"]).startswith(keys.SHARE_PREFIX)
-            yield items.share_of(row) if is_fate else items.taker_of(row)
+            try:
+                yield items.share_of(row) if is_fate else items.taker_of(row)
+            except (KeyError, ValueError):
+                # A forger's row must not keep all others from being compared.
+                yield Unreadable(" ".join((str(row["pk"]), str(row["sk"]))))
 
     def _get_all(self, row_keys: Sequence[dict[str, str]]) -> Iterator[dict[str, Any]]:
         for start in range(0, len(row_keys), KEYS_PER_READ):

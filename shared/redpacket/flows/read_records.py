@@ -146,11 +146,12 @@ def _read_large(
         mine = packets.find_share_of(packet_id, viewer.user_id)
     return Record(
         packet=packet,
-        status=status_of(packet, has_all_claims=settled.count == packet.terms.count),
+        status=status_of(packet),
         claims=claims,
         next_no=next_no,
-        claimed_count=settled.count,
-        claimed_fen=settled.fen,
+        # A sum may be added twice where an answer was lost; the end has the exact ones.
+        claimed_count=min(settled.count, packet.terms.count),
+        claimed_fen=min(settled.fen, packet.terms.total_fen),
         emptied_in_ms=None,
         luckiest=None,
         mine=mine,
