@@ -588,11 +588,13 @@ class FakeDynamo:
         bound = query["ExpressionAttributeValues"]
         index, condition = query.get("IndexName", ""), query["KeyConditionExpression"]
         table = self._table(TableName)
+        # Its first term names the partition.
+        first = _terms(condition)[0]
+        wanted = bound[first["right"]]
         if index:
-            candidates = list(table.values())
+            candidates = [row for row in table.values() if row.get(first["left"]) == wanted]
         else:
-            # Its first term names the partition.
-            candidates = table.partition(bound[_terms(condition)[0]["right"]]["S"])
+            candidates = table.partition(wanted["S"])
         rows = [row for row in candidates if _holds(condition, row, bound, {})]
         position = {"by_work": "work_at_ms", "by_list": "list_sk"}.get(index, "sk")
         rows.sort(key=lambda row: _comparable(row[position]))
