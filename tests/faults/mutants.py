@@ -576,8 +576,8 @@ MUTANTS = [
     Mutant(
         "a packet whose end was moved is refunded all the same",
         EXPIRE,
-        "if packet.status is not PacketStatus.CLOSING:",
-        "if False:",
+        "    if closing.packet.status is not PacketStatus.CLOSING:\n",
+        "    if False:\n",
     ),
     Mutant("the cache is not closed", EXPIRE, "  desk.cache.close(packet_id)\n", "  pass\n"),
     Mutant("there is no grace", EXPIRE, "        clock.sleep_ms(grace_ms)\n", "        pass\n"),

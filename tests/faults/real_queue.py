@@ -16,6 +16,7 @@ from itertools import islice
 from typing import Any
 from unittest.mock import patch
 
+from local.packet_ids import PUBLISHED_KEYS
 from redpacket.adapters.sqs_payouts import SqsPayouts
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.errors import Unavailable
@@ -103,7 +104,11 @@ def queue(figures: Figures, *, is_quick: bool) -> None:
 @contextmanager
 def _quiet_journal() -> Iterator[None]:
     """Keep the thousands of refusals to itself; a function's environment has the namespace."""
-    names = {"POWERTOOLS_METRICS_NAMESPACE": "redpacket", "POWERTOOLS_METRICS_DISABLED": "true"}
+    names = {
+        "POWERTOOLS_METRICS_NAMESPACE": "redpacket",
+        "POWERTOOLS_METRICS_DISABLED": "true",
+        "PACKET_ID_KEYS": PUBLISHED_KEYS,
+    }
     before = logger().log_level
     logger().setLevel("CRITICAL")
     try:

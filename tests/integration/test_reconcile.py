@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -71,7 +70,6 @@ def _claimed_long_ago(stack: Stack, sender: User, taker: User) -> str:
     packet = a_packet(
         1000,
         2,
-        packet_id=secrets.token_urlsafe(16),
         sender=Person(sender.user_id),
         created_at_ms=now_ms - 2 * MOVING_MS,
         expires_at_ms=now_ms + 3_600_000,

@@ -10,6 +10,7 @@ from redpacket.adapters.dynamo import Dynamo, to_wire
 from redpacket.adapters.dynamo_packets import DynamoPackets
 from redpacket.adapters.items import share_row
 from redpacket.domain.checks import Difference
+from redpacket.domain.claim import ShareFate
 from redpacket.domain.errors import CacheAway, Unavailable
 from redpacket.domain.packet import Packet, part_count
 from redpacket.flows.audit_packet import audit_packet
@@ -213,6 +214,52 @@ def test_a_packet_row_that_is_not_what_its_sender_paid_for_is_found() -> None:
     found = town.reconcile().differences
 
     assert ("I1", packet.packet_id) in _rules(found)
+
+
+def test_a_seed_that_is_not_the_one_that_its_sender_was_promised_is_found() -> None:
+    town = Town()
+    packet = town.send(life_ms=LIFE_MS)
+    town.pass_time(MOVING_MS + 1)
+    changed = replace(packet.terms, seed=b"another seed of.")
+    # Nothing was claimed yet: only the sender's entry has the commitment.
+    _row(town, "packets", keys.packet(packet.packet_id))["terms"] = {"S": str(changed)}
+
+    found = _reconcile(town, FakeDeadLetters(0)).differences
+
+    assert _rules(found) == {("I1", packet.packet_id)}
+
+
+@pytest.mark.parametrize("change", ["lost", "forged"])
+def test_a_receipt_that_is_not_that_of_its_share_is_found(change: str) -> None:
+    town = _busy_town()
+    (share, *_) = town.world().shares
+    key = _key(keys.receipt(share.packet_id, share.share_no))
+    if change == "lost":
+        del town.dynamo.tables["accounts"][key]
+    else:
+        town.dynamo.tables["accounts"][key]["amount_fen"] = {"N": "1"}
+
+    found = _reconcile(town, FakeDeadLetters(0)).differences
+
+    assert _rules(found) == {("I2", share.packet_id)}
+
+
+def test_money_that_moves_between_the_reads_of_an_audit_is_no_difference() -> None:
+    town = Town()
+    packet = town.send(count=2)
+    town.grab(packet, "ann")
+    before = town.packets.list_shares(packet.packet_id)
+    town.settle()
+    reads = [before]
+
+    class Behind(DynamoPackets):
+        def list_shares(self, packet_id: str) -> list[ShareFate]:
+            return reads.pop() if reads else super().list_shares(packet_id)
+
+    town.packets = Behind(Dynamo(lambda: town.dynamo), "packets", "shares")
+
+    assert _audit(town, packet.packet_id) == []
+    assert not reads
 
 
 def test_a_changed_share_is_found_in_its_packet() -> None:

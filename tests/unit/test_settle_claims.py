@@ -12,7 +12,7 @@ from redpacket.domain.errors import PacketEmptied, Unavailable
 from redpacket.domain.packet import Kind, Packet, PacketStatus
 from redpacket.domain.split import Split
 from redpacket.flows.audit_packet import audit_packet
-from redpacket.flows.settle_claims import settle_claims
+from redpacket.flows.settle_claims import ASKED_AGAIN_MS, settle_claims
 from tests.town import Town, one_by_one
 
 
@@ -126,6 +126,25 @@ def test_a_last_claim_that_settles_first_is_asked_again_until_the_others_are_pai
     assert _row(town, packet).status is PacketStatus.CLOSED
 
 
+def test_a_last_claim_waits_in_the_work_list_for_a_claim_that_settles_much_later(
+    town: Town,
+) -> None:
+    packet = town.send(count=2, life_ms=3_600_000)
+    late, last = [town.grab(packet, user).share for user in ("ann", "bob")]
+    town.queue.take_all()
+    town.settle([last.ref])
+    town.pass_time(ASKED_AGAIN_MS)
+    town.settle()
+    assert town.queue.refs == []
+
+    town.settle([late.ref])
+    town.pass_time(60_001)
+    town.repair()
+    town.settle()
+
+    assert _row(town, packet).status is PacketStatus.CLOSED
+
+
 def test_a_packet_whose_end_was_cut_off_is_closed_by_the_sweep(town: Town) -> None:
     packet = town.send(count=2, life_ms=3_600_000)
     for user in ("ann", "bob"):
@@ -163,6 +182,8 @@ def test_a_packet_in_parts_is_closed_by_the_last_of_its_parts(town: Town) -> Non
     row = _row(town, packet)
     assert row.end
     assert (row.status, row.end.claimed_count, row.end.claimed_fen) == ("closed", 9, 6000)
+    # The parts that ended before the last one closed nothing, and tried nothing.
+    assert town.journal.errors == []
     assert town.differences() == []
 
 
@@ -210,6 +231,8 @@ def test_a_claim_that_is_written_after_the_close_is_not_paid() -> None:
 
     assert town.settle([ShareRef(packet.packet_id, 1)]) == {ShareRef(packet.packet_id, 1)}
 
+    # Told as what it is, before the ledger's own conditions are asked.
+    assert [name for name, _ in town.journal.errors] == ["claim_refused"]
     assert town.balance_fen("thief") == 0
     assert town.balance_fen("sender") == 1000
 

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from redpacket.domain.closing import add_up, find_end
+from redpacket.domain.packet import PacketEnd, Person
+from tests.builders import NOW_MS, a_claim, a_packet, a_refund
+
+
+def test_a_part_has_no_end_while_a_share_of_it_has_no_fate() -> None:
+    packet = a_packet(count=3)
+    shares = [a_claim(packet, number, "ann", settled_at_ms=NOW_MS) for number in (1, 3)]
+
+    assert find_end(shares, 3) is None
+    assert find_end([*shares, a_refund(packet, 2)], 3)
+
+
+def test_a_part_has_no_end_while_a_claim_of_it_is_not_settled() -> None:
+    packet = a_packet(count=2)
+    settled = a_claim(packet, 1, "ann", settled_at_ms=NOW_MS)
+
+    assert find_end([settled, a_claim(packet, 2, "bob")], 2) is None
+    assert find_end([settled, a_claim(packet, 2, "bob", settled_at_ms=NOW_MS)], 2)
+
+
+def test_the_end_of_a_part_sums_what_became_of_its_shares() -> None:
+    packet = a_packet(count=4)
+    claims = [
+        a_claim(packet, number, user_id, settled_at_ms=NOW_MS, amount_fen=fen)
+        for number, user_id, fen in ((1, "ann", 30), (2, "bob", 70), (4, "cat", 70))
+    ]
+    refund = replace(a_refund(packet, 3), amount_fen=830, decided_at_ms=NOW_MS + 99)
+
+    assert find_end([*claims, refund], 4) == PacketEnd(
+        claimed_count=3,
+        claimed_fen=170,
+        refunded_count=1,
+        refunded_fen=830,
+        refunded_at_ms=NOW_MS + 99,
+        last_claimed_at_ms=NOW_MS + 4,
+        luckiest_no=2,
+        luckiest_fen=70,
+        luckiest_at_ms=NOW_MS + 2,
+        luckiest=Person("bob"),
+    )
+
+
+def test_the_end_of_a_packet_is_that_of_its_parts_together() -> None:
+    first = PacketEnd(2, 50, 1, 10, NOW_MS + 5, NOW_MS + 2, 3, 40, NOW_MS + 2, Person("ann"))
+    second = PacketEnd(1, 40, 2, 20, NOW_MS + 9, NOW_MS + 1, 2, 40, NOW_MS + 1, Person("bob"))
+    third = PacketEnd(refunded_count=3, refunded_fen=60, refunded_at_ms=NOW_MS + 7)
+
+    assert add_up([first, second, third]) == PacketEnd(
+        3, 90, 6, 90, NOW_MS + 9, NOW_MS + 2, 2, 40, NOW_MS + 1, Person("bob")
+    )
+    assert add_up([third]) == third
