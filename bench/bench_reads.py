@@ -1,30 +1,199 @@
-"""What pages cost in read units, by the sizes of what they read.
+"""What users make the ledger read: a crowd by its grabs, and one page by its units.
 
 make bench-reads
 
-The real flows and adapters on DynamoDB in memory, behind a meter (tests/units.py). Each figure
-has a function of its own, and is the most that one request cost in any case. The last line is JSON.
+The real flows and adapters on DynamoDB in memory, behind a meter (tests/units.py). Each figure has
+a function of its own, and is the most that one request cost in any case; of a crowd it is what all
+of them cost together. The last line is JSON.
+
+Record pages count what is read of packets, fates, takers and sums. Profiles are remembered for
+seconds by each process, so what its first view of a page reads of them is a figure of its own.
 """
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
-from collections.abc import Callable
+import os
+import runpy
+import secrets
+import time
 from dataclasses import replace
+from http import HTTPStatus
+from unittest.mock import patch
 
+from bench.records import STRANGER, Book, a_person
+from local.packet_ids import PUBLISHED_KEYS
+from local.places import ROOT
 from redpacket.adapters import keys
-from redpacket.adapters.dynamo import put
+from redpacket.adapters.books import entry_row
+from redpacket.adapters.dynamo import Dynamo, put, to_wire
+from redpacket.adapters.dynamo_pages import DynamoPages
+from redpacket.adapters.items import packet_row
+from redpacket.domain.errors import PacketNotFound
+from redpacket.domain.ledger import Entry, TransferKind, packet_account, settle_id, user_account
 from redpacket.domain.lottery import Prize, PrizeKind, PrizeStock, draw_day
+from redpacket.edge import wiring
+from redpacket.flows.read_records import PAGE_SIZE, list_received
 from redpacket.flows.recall_lottery import KEPT_MS
-from tests.builders import a_campaign
+from tests.builders import NOW_MS, a_campaign, a_packet
+from tests.crowd import CROWD, a_crowded_town, count_reads, rush
+from tests.faults.servers import some_servers
 from tests.prizes import noisy_prizes, real_prizes
 from tests.town import Town
 from tests.units import MeteredDynamo
 
+CASES = (
+    # Shares, how many of them are claimed, parts.
+    *((10, claimed, 1) for claimed in (0, 4, 10)),
+    *((100, claimed, 1) for claimed in (0, 57, 100)),
+    *((101, claimed, 1) for claimed in (99, 101)),
+    *((8_000, claimed, 1) for claimed in (300, 8_000)),
+    *((20_000, claimed, 1) for claimed in (12_345, 20_000)),
+    # 40 partitions: in some of them, 21 in each (a block of 4 KB has 19), and all of them.
+    *((100_000, claimed, 5) for claimed in (7, 840, 100_000)),
+)
+OPEN = (
+    (20_000, 0, 1),
+    *((100_000, claimed, 5) for claimed in (0, 680, 20_000)),
+)
+UNSETTLED = ((100, 60, 1), (8_000, 3_000, 1), (100_000, 840, 5))
+"""Their rows are longer, while they wait."""
+
+UNKNOWN_IDS = 300
+RECEIVED = 20_000
 WIN_COUNT = 20_000
 CAMPAIGN_ID = "spring-2027"
 GETS = 5
 """A page of a process that has just started, then of one that lives, as often as it asks again."""
+
+
+def crowd_strong_reads() -> dict[str, float]:
+    """Return the strong reads of 200 threads, after a flush and late."""
+    flush: list[int] = []
+    with some_servers() as start:
+        server = start()
+        for count in (5, 100, 100):
+            town = a_crowded_town(server.port)
+            packet = town.send(count=count)
+            server.admin.flushall()
+            meter = count_reads(town)
+            answers = rush(town, packet)
+            assert answers["claimed"] == count
+            flush.append(meter.strong_count)
+            print(f"{CROWD} at {count} shares after a flush: {meter.strong_count} strong reads")
+        # The ids of every town begin anew.
+        server.admin.flushall()
+        town = a_crowded_town(server.port)
+        packet = town.send(life_ms=1)
+        meter = count_reads(town)
+        time.sleep(0.01)
+        assert rush(town, packet) == {"packet_expired": CROWD}
+        print(f"{CROWD} late at an expired packet: {meter.strong_count} strong reads")
+        return {"flush_strong_reads": max(flush), "late_strong_reads": meter.strong_count}
+
+
+def unknown_id_strong_reads() -> float:
+    """Ask each door of a packet for ids that were never signed; return the strong reads."""
+    town = Town()
+    meter = MeteredDynamo(town.dynamo)
+    town.packets, _ = town.adapters(meter)
+    with contextlib.suppress(PacketNotFound):
+        town.grab(a_packet(), "ann")
+    assert meter.strong_count, "an id with a right tag is looked up"
+    meter.forget()
+    doors = [
+        runpy.run_path(str(ROOT / "functions" / name / "app.py"))["handler"]
+        for name in ("grab", "records")
+    ]
+    routes = [(door, key) for door in doors for key in door.route_keys if "{packet_id}" in key]
+    with (
+        patch.dict(os.environ, {"PACKET_ID_KEYS": PUBLISHED_KEYS}),
+        patch.object(wiring, "_aws", lambda _: meter),
+        contextlib.redirect_stdout(io.StringIO()),
+    ):
+        for door, key in routes:
+            for _ in range(UNKNOWN_IDS):
+                claims = {"sub": STRANGER.user_id}
+                event = {
+                    "routeKey": key,
+                    "pathParameters": {"packet_id": secrets.token_urlsafe(23)},
+                    "requestContext": {"requestId": "r", "authorizer": {"jwt": {"claims": claims}}},
+                }
+                assert door(event, None)["statusCode"] == HTTPStatus.NOT_FOUND
+    print(f"{UNKNOWN_IDS} made-up ids at {len(routes)} doors: {meter.strong_count} strong reads")
+    return meter.strong_count
+
+
+def record_rcus() -> dict[str, float]:
+    """Return the most that a record page reads: open, final, and of profiles at a first view."""
+    largest = {"record_rcu_max": 0.0, "final_rcu_max": 0.0, "profile_rcu_max": 0.0}
+    for count, claimed, parts in CASES:
+        # The cache hands shares out by number, in each part.
+        book = Book(count, range(1, claimed + 1), parts=parts)
+        _view(book, "open", "record_rcu_max", largest)
+        if claimed < count:
+            book.refund()
+            _view(book, "expired", "record_rcu_max", largest)
+        book.close()
+        _view(book, "final", "final_rcu_max", largest)
+    for count, claimed, parts in OPEN:
+        book = Book(count, range(1, claimed + 1), parts=parts)
+        _view(book, "open", "record_rcu_max", largest)
+    for count, claimed, parts in UNSETTLED:
+        book = Book(count, range(1, claimed + 1), parts=parts, is_settled=False)
+        _view(book, "unsettled", "record_rcu_max", largest)
+    return largest
+
+
+def _view(book: Book, state: str, key: str, largest: dict[str, float]) -> None:
+    views = list(book.views())
+    page, profiles = max(view.page for view in views), max(view.profiles for view in views)
+    largest[key] = max(largest[key], page)
+    largest["profile_rcu_max"] = max(largest["profile_rcu_max"], profiles)
+    print(
+        f"{book}, {state}: {page:g} units at most in {len(views)} views,"
+        f" {profiles:g} of profiles at first"
+    )
+
+
+def received_rcu_max() -> float:
+    """Return the most that a page of what a user received reads, of 20,000 items."""
+    town = Town()
+    account = user_account(STRANGER.user_id)
+    packets = [a_packet(greeting="恭喜发财，大吉大利", sender=a_person()) for _ in range(RECEIVED)]
+    places_ms = range(NOW_MS, NOW_MS + RECEIVED * 60_000, 60_000)
+    for packet, at_ms in zip(packets, places_ms, strict=True):
+        entry = Entry(
+            account,
+            settle_id(packet.packet_id, 1),
+            TransferKind.SETTLE,
+            1_000,
+            packet_account(packet.packet_id),
+            at_ms + 700,
+            placed_at_ms=at_ms,
+        )
+        for table, row in (("accounts", entry_row(entry)), ("packets", packet_row(packet))):
+            town.dynamo.put_item(TableName=table, Item=to_wire(row))
+    sums = {"balance_fen": 10**7, "received_fen_2026": 10**7, "received_count_2026": RECEIVED}
+    town.dynamo.put_item(TableName="accounts", Item=to_wire({**keys.account(account), **sums}))
+    meter = MeteredDynamo(town.dynamo)
+    _, ledger = town.adapters(meter)
+    pages = DynamoPages(Dynamo(lambda: meter), "packets")
+    middle = RECEIVED // 2
+    units = []
+    begins = keys.claim_entry(account, places_ms[middle], packets[middle].packet_id, 1)["sk"]
+    for begin in (None, begins):
+        cursor: str | None = begin
+        for _ in range(3):
+            meter.forget()
+            page = list_received(STRANGER.user_id, None, cursor, pages=pages, ledger=ledger)
+            units.append(meter.units)
+            assert (len(page.items), page.count) == (PAGE_SIZE, RECEIVED)
+            cursor = page.next
+    print(f"{RECEIVED:,} received: {max(units):g} units a page of {PAGE_SIZE}")
+    return max(units)
 
 
 def campaign_rcu_max() -> float:
@@ -38,9 +207,6 @@ def campaign_rcu_max() -> float:
     noisy = _campaign_rcus(noisy_prizes(CAMPAIGN_ID, 100))
     print(f"100 prizes of nothing but noise, 500 signs each: {max(noisy[1:]):g} units")
     return max(max(others) for _, *others in units.values())
-
-
-FIGURES: dict[str, Callable[[], float]] = {"campaign_rcu_max": campaign_rcu_max}
 
 
 def _campaign_rcus(prizes: list[Prize]) -> list[float]:
@@ -82,7 +248,14 @@ def _win(town: Town, prizes: list[Prize]) -> None:
 
 def main() -> None:
     """Measure all figures."""
-    print(json.dumps({name: measure() for name, measure in FIGURES.items()}))
+    figures = {
+        **crowd_strong_reads(),
+        "unknown_id_strong_reads": unknown_id_strong_reads(),
+        **record_rcus(),
+        "campaign_rcu_max": campaign_rcu_max(),
+        "received_rcu_max": received_rcu_max(),
+    }
+    print(json.dumps(figures))
 
 
 if __name__ == "__main__":

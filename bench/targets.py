@@ -151,8 +151,22 @@ BENCHES = (
     Bench(
         "reads",
         "What pages read",
-        "Read units of one request at most, by the sizes of what it reads.",
-        (Figure("campaign_rcu_max", "a campaign's page, 100 prizes, 20,000 wins", at_most(1)),),
+        (
+            "Strong reads of a crowd together, and read units of one request at most, by the sizes "
+            "of what it reads: packets of 10 to 20,000 shares, and of 100,000 in parts. Record "
+            "pages count packets, fates, takers and sums; a process remembers profiles for ten "
+            "seconds, so those of its first view are a figure of their own."
+        ),
+        (
+            Figure("flush_strong_reads", "strong reads of 200 threads after a flush", at_most(5)),
+            Figure("late_strong_reads", "of 200 threads at an expired packet", at_most(0)),
+            Figure("unknown_id_strong_reads", "of 1,500 requests with made-up ids", at_most(0)),
+            Figure("record_rcu_max", "a record page while its packet is open", at_most(6)),
+            Figure("final_rcu_max", "a record page of a closed packet", at_most(2)),
+            Figure("profile_rcu_max", "profiles of a process's first view, 100 claims"),
+            Figure("campaign_rcu_max", "a campaign's page, 100 prizes, 20,000 wins", at_most(1)),
+            Figure("received_rcu_max", "a page of what a user received, of 20,000 items"),
+        ),
     ),
     Bench(
         "send",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import (
     Callable,
@@ -588,16 +589,18 @@ class FakeDynamo:
         bound = query["ExpressionAttributeValues"]
         index, condition = query.get("IndexName", ""), query["KeyConditionExpression"]
         table = self._table(TableName)
-        # Its first term names the partition.
-        first = _terms(condition)[0]
+        # The first term names the partition, and others can only be about the sort key.
+        first, *others = _terms(condition)
         wanted = bound[first["right"]]
         if index:
             candidates = [row for row in table.values() if row.get(first["left"]) == wanted]
+            rows = [row for row in candidates if _holds(condition, row, bound, {})]
+            position = {"by_work": "work_at_ms", "by_list": "list_sk"}[index]
+            rows.sort(key=lambda row: _comparable(row[position]))
         else:
-            candidates = table.partition(wanted["S"])
-        rows = [row for row in candidates if _holds(condition, row, bound, {})]
-        position = {"by_work": "work_at_ms", "by_list": "list_sk"}.get(index, "sk")
-        rows.sort(key=lambda row: _comparable(row[position]))
+            rows = table.partition(wanted["S"])
+            for term in others:
+                rows = _placed(term, rows, bound)
         if not query.get("ScanIndexForward", True):
             rows.reverse()
         start = query.get("ExclusiveStartKey", {}).get("at", 0)
@@ -705,7 +708,9 @@ class FakeTable(MutableMapping[tuple[str, str], Item]):
         self._partitions: defaultdict[str, dict[str, Item]] = defaultdict(dict)
 
     def partition(self, pk: str) -> list[Item]:
-        return list(self._partitions.get(pk, {}).values())
+        """Return the rows of a partition by their sort keys."""
+        rows = self._partitions.get(pk, {})
+        return [rows[sk] for sk in sorted(rows)]
 
     def __getitem__(self, key: tuple[str, str]) -> Item:
         return self._rows[key]
@@ -777,6 +782,16 @@ def _term_holds(term: dict[str, Any], row: Item, bound: Item, names: Item) -> bo
         ">=": lambda one, other: one >= other,
     }
     return bool(compare[term["operator"]](left, right))
+
+
+def _placed(term: dict[str, Any], rows: list[Item], bound: Item) -> list[Item]:
+    """Return those of a partition's rows that a condition on the sort key is for."""
+    if not term["ranged"]:
+        return [row for row in rows if _term_holds(term, row, bound, {})]
+    assert term["ranged"] == "sk"
+    begin = bisect_left(rows, bound[term["first"]]["S"], key=lambda row: row["sk"]["S"])
+    end = bisect_right(rows, bound[term["last"]]["S"], key=lambda row: row["sk"]["S"])
+    return rows[begin:end]
 
 
 def _update(row: Item, expression: str, bound: Item, names: Item) -> None:

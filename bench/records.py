@@ -1,0 +1,173 @@
+"""Packets of any size for bench-reads, and record pages of them that are counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from random import Random
+from uuid import UUID
+
+from redpacket.adapters import items
+from redpacket.adapters.dynamo import Dynamo, Row, to_wire
+from redpacket.adapters.dynamo_ledger import DynamoLedger
+from redpacket.adapters.dynamo_packets import DynamoPackets
+from redpacket.adapters.dynamo_pages import DynamoPages
+from redpacket.adapters.dynamo_profiles import DynamoProfiles
+from redpacket.domain.claim import Fate, ShareFate
+from redpacket.domain.packet import PacketEnd, Person, part_count, part_size
+from redpacket.domain.split import amounts_fen
+from redpacket.flows.close_packet import close_if_ended, end_part
+from redpacket.flows.read_records import Record, read_record
+from redpacket.ports import Settled
+from tests.builders import NOW_MS, a_packet, a_packet_id
+from tests.fakes import FakeClock, FakeDynamo
+from tests.units import MeteredDynamo
+
+CLAIM_EVERY_MS = 3
+PAGES_FOLLOWED = 2
+LIMITS = (50, 100)
+STRANGER = Person("ffffffff-ffff-4fff-bfff-ffffffffffff")
+
+_random = Random(20270129)  # noqa: S311 - the same takers in every run
+
+
+def a_person() -> Person:
+    """Return a user with an id of 36 characters, and a nickname of six Chinese signs."""
+    user_id = str(UUID(int=_random.getrandbits(128), version=4))
+    return Person(user_id, "".join(chr(_random.randint(0x4E00, 0x9FA5)) for _ in range(6)))
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """What one record page read: without profiles, and those of a process that knows none."""
+
+    page: float
+    profiles: float
+
+
+class Book:
+    """A packet in a ledger in memory whose reads are counted, with fates put there at once."""
+
+    def __init__(
+        self, count: int, claimed: Iterable[int], *, parts: int = 1, is_settled: bool = True
+    ) -> None:
+        self._client = FakeDynamo()
+        self.meter = MeteredDynamo(self._client)
+        dynamo = Dynamo(lambda: self.meter)
+        self.packets = DynamoPackets(dynamo, "packets", "shares")
+        self.pages = DynamoPages(dynamo, "packets")
+        self._profiles = DynamoProfiles(dynamo, "profiles")
+        self._ledger = DynamoLedger(dynamo, "accounts", "packets", "shares")
+        self.packet = a_packet(
+            100 * count,
+            count,
+            packet_id=a_packet_id(parts),
+            sender=a_person(),
+            greeting="恭喜发财，大吉大利，万事如意",
+        )
+        self._amounts_fen = amounts_fen(self.packet.terms)
+        self._put("packets", items.packet_row(self.packet))
+        self.claims = self._claim(claimed, is_settled=is_settled)
+        if is_settled and not self.packet.is_small:
+            sums = Settled(len(self.claims), sum(share.amount_fen for share in self.claims))
+            self.pages.add_settled(self.packet.packet_id, sums)
+
+    def refund(self) -> None:
+        """Give every other share back, as after the packet's expiry."""
+        taken = {share.share_no for share in self.claims}
+        for number in range(1, self.packet.terms.count + 1):
+            if number not in taken:
+                amount_fen = self._amounts_fen[number - 1]
+                refund = ShareFate(
+                    self.packet.packet_id,
+                    number,
+                    Fate.REFUNDED,
+                    amount_fen,
+                    self.packet.expires_at_ms,
+                    refund_no=number,
+                )
+                self._put("shares", items.share_row(refund))
+
+    def close(self) -> None:
+        """Write the packet's end, as the real flow does."""
+        end: PacketEnd | None = None
+        for part in range(part_count(self.packet.packet_id)):
+            shares = self.packets.list_part_shares(self.packet.packet_id, part)
+            assert len(shares) == part_size(self.packet, part)
+            end = end_part(self.packet, part, shares, packets=self.packets, pages=self.pages)
+        assert end
+        assert close_if_ended(
+            self.packet, end, ledger=self._ledger, packets=self.packets, clock=FakeClock()
+        )
+
+    def __str__(self) -> str:
+        count, parts = self.packet.terms.count, part_count(self.packet.packet_id)
+        in_parts = f" in {parts} parts" if parts > 1 else ""
+        return f"{count:,} shares{in_parts}, {len(self.claims):,} claimed"
+
+    def views(self) -> Iterator[Units]:
+        """Count pages of both limits, from the beginning, the middle and the end, to anybody."""
+        takers = [
+            share.taker for share in (*self.claims[len(self.claims) // 3 :][:1], *self.claims[-1:])
+        ]
+        for limit in LIMITS:
+            for after_no in self._cursors(limit):
+                for viewer in (STRANGER, *takers):
+                    yield self._view(after_no, limit, viewer)
+
+    def _view(self, after_no: int, limit: int, viewer: Person | None) -> Units:
+        self.meter.forget()
+        record = self._read(after_no, limit, viewer)
+        page = self.meter.units
+        assert (record.mine is None) == (viewer is STRANGER)
+        people = [claim.taker for claim in (*record.claims, record.luckiest) if claim]
+        seen = [person.user_id for person in (*people, self.packet.sender, viewer) if person]
+        self._profiles.list_profiles(seen)
+        return Units(page, self.meter.units - page)
+
+    def _cursors(self, limit: int) -> list[int]:
+        """Return where pages begin: two that pages tell, and any claims' numbers."""
+        cursors = [0]
+        while len(cursors) <= PAGES_FOLLOWED:
+            record = self._read(cursors[-1], limit, None)
+            if record.next_no is None:
+                break
+            cursors.append(record.next_no)
+        numbers = [share.share_no for share in self.claims]
+        places = {len(numbers) // 2 + 7, len(numbers) - 2 * limit + 3, len(numbers) - 1}
+        return cursors + [numbers[place] for place in places if 0 <= place < len(numbers)]
+
+    def _read(self, after_no: int, limit: int, viewer: Person | None) -> Record:
+        return read_record(
+            self.packet.packet_id,
+            viewer,
+            after_no=after_no,
+            limit=limit,
+            packets=self.packets,
+            pages=self.pages,
+        )
+
+    def _claim(self, numbers: Iterable[int], *, is_settled: bool) -> list[ShareFate]:
+        claims = [
+            ShareFate(
+                self.packet.packet_id,
+                number,
+                Fate.CLAIMED,
+                self._amounts_fen[number - 1],
+                NOW_MS + CLAIM_EVERY_MS * number,
+                a_person(),
+            )
+            for number in numbers
+        ]
+        for share in claims:
+            row = items.share_row(share)
+            if is_settled:
+                del row["work_pk"], row["work_at_ms"]
+                row["settled_at_ms"] = share.decided_at_ms + 700
+            self._put("shares", row)
+            assert share.taker
+            self._put("shares", items.taker_row(share, share.taker.user_id))
+        return claims
+
+    def _put(self, table: str, row: Row) -> None:
+        self._client.put_item(TableName=table, Item=to_wire(row))
