@@ -593,7 +593,7 @@ class FakeDynamo:
         first, *others = _terms(condition)
         wanted = bound[first["right"]]
         if index:
-            candidates = [row for row in table.values() if row.get(first["left"]) == wanted]
+            candidates = [row for row in table.values() if row.get(str(first["left"])) == wanted]
             rows = [row for row in candidates if _holds(condition, row, bound, {})]
             position = {"by_work": "work_at_ms", "by_list": "list_sk"}[index]
             rows.sort(key=lambda row: _comparable(row[position]))
