@@ -943,9 +943,10 @@ def _responses(operation: Operation) -> Schema:
     if operation.also:
         answers[operation.also.value] = {**success, "description": operation.also.phrase}
     if operation.is_cached:
-        success["headers"] = _cache_headers()
+        headers = _cache_headers(is_public=operation.is_public)
+        success["headers"] = headers
         unchanged = "The client has this very page already."
-        answers[304] = {"description": unchanged, "headers": _cache_headers()}
+        answers[304] = {"description": unchanged, "headers": headers}
     codes = {*operation.refusals, *_EVERYWHERE, *(() if operation.is_public else _OF_USERS)}
     for status in {STATUS_BY_CODE[code] for code in codes}:
         here = [code for code, its in STATUS_BY_CODE.items() if its == status and code in codes]
@@ -986,10 +987,13 @@ def _gateway_answers(operation: Operation) -> dict[int, str]:
     return {status.value: description for status, description in answers.items()}
 
 
-def _cache_headers() -> Schema:
+def _cache_headers(*, is_public: bool) -> Schema:
+    kept: Schema = {"const": "private, no-cache"}
+    if is_public:
+        kept = {"enum": [f"public, max-age={age_s}" for age_s in (1, 3600)]}
     return {
         "ETag": {"required": True, "schema": {"type": "string", "pattern": '^"[0-9a-f]{32}"$'}},
-        "Cache-Control": {"required": True, "schema": {"const": "private, no-cache"}},
+        "Cache-Control": {"required": True, "schema": kept},
     }
 
 

@@ -20,6 +20,8 @@ import httpx
 import pytest
 
 from local.stack import Stack
+from redpacket.adapters.dynamo import Dynamo
+from redpacket.adapters.dynamo_draws import DynamoDraws
 from tests.integration.conftest import Eventually, Invoke, MakeUser, User
 
 ROOT = Path(__file__).parents[2]
@@ -256,12 +258,10 @@ def test_s5_a_lottery_with_goods_cash_and_friends(
     assert crowd[0].draw("double-eleven").json()["code"] == "campaign_ended"
 
     # When the day is over everybody can verify their draws; the test does not wait for midnight.
-    row = dynamodb.get_item(
-        TableName=stack.outputs["DrawsTable"],
-        Key={"pk": {"S": "seeds#double-eleven"}, "sk": {"S": seen["day"]}},
-    )["Item"]
+    tables = [stack.outputs[f"{name}Table"] for name in ("Campaigns", "Shares", "Draws")]
+    seed = DynamoDraws(Dynamo(lambda: dynamodb), *tables).day_seed("double-eleven", seen["day"])
     proof, draws = tmp_path / "proof.json", tmp_path / "draws.json"
-    revealed = {"campaign_id": "double-eleven", "day": seen["day"], "seed": row["seed"]["S"]}
+    revealed = {"campaign_id": "double-eleven", "day": seen["day"], "seed": seed.hex()}
     proof.write_text(json.dumps({**revealed, "commitment": seen["commitment"]}))
     draws.write_text(crowd[0].http.get("/campaigns/double-eleven/draws").text)
     assert _verify(proof, draws).returncode == 0, _verify(proof, draws).stdout

@@ -195,7 +195,7 @@ def test_what_is_delivered_while_payouts_are_off_goes_back_with_all_its_receives
     time.sleep(KEPT_MS / 1000 + 0.5)
     # Not to wait a minute for the message: the sweep queues it again, and it is settled once.
     dynamodb.update_item(
-        TableName=stack.outputs["PacketsTable"],
+        TableName=stack.outputs["SharesTable"],
         Key={name: {"S": value} for name, value in keys.share(packet_id, 1).items()},
         UpdateExpression="ADD work_at_ms :change",
         ExpressionAttributeValues={":change": {"N": "-61000"}},
