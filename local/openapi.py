@@ -720,7 +720,7 @@ OPERATIONS: dict[str, Operation] = {
         answer="Preheated",
         status=202,
         parameters=("CampaignId", "PreheatCursor"),
-        refusals=("campaign_not_found", "invalid_request", "unavailable"),
+        refusals=("packet_not_found", "campaign_not_found", "invalid_request", "unavailable"),
         scope=ADMIN_SCOPE,
     ),
     "PUT /admin/campaigns/{campaign_id}/prizes/{prize_id}": Operation(

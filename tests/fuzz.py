@@ -335,7 +335,7 @@ class Fuzz:
         self._post(f"/packets/{self._packet_ids[1]}/grab", {})
         self._put(f"/admin/campaigns/{CAMPAIGN_ID}", A_CAMPAIGN)
         self._put(f"/admin/campaigns/{LOTTERY_ID}", A_LOTTERY)
-        self._put(f"/admin/campaigns/{LOTTERY_ID}/prizes/{PRIZE_ID}", A_PRIZE)
+        self._put_prize()
         return self
 
     def __exit__(
@@ -475,6 +475,15 @@ class Fuzz:
             self._is_auth_proven.add(label)
             if label == "POST /packets":
                 self._packet_ids.append(response.json()["packet_id"])
+
+    def _put_prize(self) -> None:
+        """Put the prize, unless a fuzz before this one did: its stock may have changed since."""
+        path = f"/admin/campaigns/{LOTTERY_ID}"
+        found = self._session.get(
+            f"{self._api}{path}", headers=self._operator, timeout=TIMEOUT_S
+        ).json()
+        if PRIZE_ID not in {prize["prize_id"] for prize in found["prizes"]}:
+            self._put(f"{path}/prizes/{PRIZE_ID}", A_PRIZE)
 
     def _put(self, path: str, body: dict[str, Any]) -> None:
         url = f"{self._api}{path}"

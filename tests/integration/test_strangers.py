@@ -89,6 +89,7 @@ def test_no_answer_of_any_route_holds_an_internal_id(a_user: MakeUser, boss: Use
     for reader in (ann, bob, boss):
         for packet_id in (plain, in_campaign):
             call(reader, "GET /packets/{packet_id}", packet_id=packet_id)
+            call(reader, "GET /packets/{packet_id}/feed", packet_id=packet_id)
             call(reader, "GET /packets/{packet_id}/proof", packet_id=packet_id)
         for route in ("GET /me", "GET /me/sent", "GET /me/received", "GET /me/transfers"):
             call(reader, route)

@@ -28,13 +28,13 @@ def packet_id_of(request: HttpRequest) -> str:
 
 
 def preheat_cursor_of(request: HttpRequest) -> str | None:
-    """Return where a preheat goes on. Raises InvalidRequest."""
+    """Return where a preheat goes on. Raises InvalidRequest, PacketNotFound."""
     from redpacket.flows.preheat_campaign import CURSOR
 
     cursor = request.query.get("cursor")
     if cursor is None:
         return None
-    packet_id = cursor.partition(".")[0]
-    if not (CURSOR.fullmatch(cursor) and packet_ids().has_signed(packet_id)):
+    if not CURSOR.fullmatch(cursor):
         raise InvalidRequest([{"field": "cursor", "message": "is not a valid cursor of this list"}])
+    packet_ids().check(cursor.partition(".")[0])
     return cursor
