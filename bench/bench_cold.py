@@ -35,6 +35,7 @@ import boto3
 from bench.rounds import Figures, interleaved, ratio, spread
 from local import places
 from local.build import Building
+from local.packet_ids import PUBLISHED_KEYS
 from redpacket.adapters.redis_claims import RedisClaims
 from redpacket.adapters.redis_switches import RedisSwitches
 from redpacket.adapters.tls import AMAZON_ROOTS
@@ -102,6 +103,9 @@ ENVIRONMENT = {
     "CAMPAIGNS_TABLE": "campaigns",
     "PAYOUT_QUEUE_URL": "https://queue.example",
     "ADMISSION_FACTOR": "5",
+    "PACKET_ID_KEYS": PUBLISHED_KEYS,
+    "GRABS_PER_MINUTE": "600",
+    "GRAB_BURST": "200",
     "POWERTOOLS_SERVICE_NAME": "grab",
 }
 
@@ -215,7 +219,7 @@ def _servers(folder: Path) -> Iterator[dict[str, str]]:
         life = {"created_at_ms": now_ms - 1000, "expires_at_ms": now_ms + _HOUR_MS}
         packets = {"EMPTIED": a_packet(10_000, 1, **life), "OPEN": a_packet(10_000, 1000, **life)}
         for packet in packets.values():
-            board.load(packet, [])
+            board.load_sent(packet)
         board.grab(packets["EMPTIED"].packet_id, "early")
         RedisSwitches(cache.admin).keep(SwitchesSeen(frozenset()), _HOUR_MS)
         yield {
