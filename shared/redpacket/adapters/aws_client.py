@@ -118,7 +118,7 @@ class AwsClient:
         try:
             found = json.loads(text, object_hook=_with_bytes if b'"B"' in text else None)
         except ValueError as error:
-            # Whoever stands before a service that is away answers with HTML.
+            # A proxy in front of an unavailable service answers with HTML.
             if status == _OK:
                 raise AwsSilent(f"{operation}: an answer that is cut off") from error
         if status != _OK:
@@ -147,7 +147,7 @@ class AwsClient:
         with suppress(IndexError):  # of a list that other threads take from, too
             while True:
                 idle = self._idle.pop()
-                # Nothing comes without a question, but for the server's end of the connection.
+                # The server sends nothing unasked, except when it closes the connection.
                 if idle.sock and not select.select([idle.sock], [], [], 0)[0]:
                     return idle
                 idle.close()

@@ -51,7 +51,7 @@ class Connections:
 
     def ask(self, words: tuple[Word, ...], *, is_asking: bool = False) -> Any:  # noqa: ANN401
         """Send a command once; *is_asking* for a slot that is on its way to this server."""
-        # Who returns a connection after `forget` returns it to a list that nobody reads any more.
+        # A connection returned after `forget` goes to a list that is no longer read.
         idle = self._idle
         try:
             connection = idle.pop()

@@ -51,5 +51,5 @@ class UserLimit:
 
 def _too_fast(limit: Limit, retry_after_ms: int) -> RateLimited:
     msg = f"at most {limit.burst} at once and {limit.per_minute} a minute"
-    # Whole seconds, rounded up: whoever waits that long is let through.
+    # Whole seconds, rounded up: a caller that waits that long is let through.
     return RateLimited(msg, retry_after_s=-(-retry_after_ms // 1000))
