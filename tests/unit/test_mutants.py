@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.faults.mutants import MUTANTS, ROOT, Mutant
+from tests.faults.mutants import MUTANTS
+from tests.faults.mutants.mutant import ROOT, Mutant
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)

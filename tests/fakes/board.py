@@ -1,0 +1,328 @@
+"""The cache of packets and quotas in memory."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import (
+    Collection,
+    Mapping,
+    Sequence,
+)
+from dataclasses import replace
+
+from redpacket.domain.claim import (
+    AdmitOutcome,
+    AdmitStatus,
+    Fate,
+    GrabOutcome,
+    GrabStatus,
+    Quota,
+    QuotaStatus,
+    ShareFate,
+)
+from redpacket.domain.packet import Packet, PacketStatus, part_id, part_size
+from redpacket.flows.recall_emptied import KEPT_MS
+from tests.fakes.services import FakeClock
+from tests.fakes.tables import Item
+
+_DECIDED_BY_THE_CLOCK = {GrabStatus.PACKET_EXPIRED, GrabStatus.PACKET_NOT_STARTED}
+
+
+def _is_decided(board: Item, seen: GrabOutcome) -> bool:
+    """Tell whether the cache says so without its clock: reopening, too, is a matter of time."""
+    reopens = seen.status is GrabStatus.PACKET_EMPTIED and board["letter"] == "O"
+    return seen.status not in _DECIDED_BY_THE_CLOCK and not reopens
+
+
+class FakeBoard:
+    """Implements PartBoard as the scripts do, with a clock of its own."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        self.clock = clock
+        self.boards: dict[str, Item] = {}
+        self._loading_until_ms: dict[tuple[str, int], int] = {}
+        self._lives = itertools.count(1)
+        self._life = next(self._lives)
+        self._life_of_slot: dict[str, int] = {}
+
+    def snapshot(self) -> dict[str, Item]:
+        """Return a copy that later claims don't change: what a replica has seen so far."""
+        return {
+            packet_id: {
+                **board,
+                "users": dict(board["users"]),
+                "returned": list(board["returned"]),
+                "admitted": dict(board.get("admitted", {})),
+            }
+            for packet_id, board in self.boards.items()
+        }
+
+    def fail_over(self, snapshot: dict[str, Item], slots: Collection[str] | None = None) -> None:
+        """Become what *snapshot* remembers, or only in *slots*: one node of several is lost."""
+        life = next(self._lives)
+        if slots is None:
+            self._life, self._life_of_slot = life, {}
+        else:
+            self._life_of_slot |= dict.fromkeys(slots, life)
+        for packet_id in list(self.boards) if slots is None else slots:
+            self.boards.pop(packet_id, None)
+        for packet_id in snapshot if slots is None else set(slots) & snapshot.keys():
+            self.boards[packet_id] = snapshot[packet_id]
+
+    def grab(self, packet_id: str, user_id: str) -> GrabOutcome:
+        seen = self._look(packet_id, user_id)
+        board = self.boards.get(packet_id, {"terms": ""})
+        if board["terms"] and board["is_gated"] and not (seen and _is_decided(board, seen)):
+            if board["letter"] == "C":
+                seen = GrabOutcome(GrabStatus.PACKET_EXPIRED)
+            else:
+                terms = board["terms"]
+                seen = GrabOutcome(GrabStatus.PACKET_GATED, None, terms, is_gated=True)
+        outcome = seen or self._hand_out(packet_id, user_id)
+        is_certain = board.get("is_whole", True)
+        if outcome.status is GrabStatus.PACKET_EMPTIED and board["letter"] == "E":
+            is_certain = is_certain and self.knows_takers(packet_id, user_id)
+        return replace(outcome, is_certain=is_certain)
+
+    def take(self, packet_id: str, user_id: str, terms: str) -> GrabOutcome:
+        return self._look(packet_id, user_id) or self._hand_out(packet_id, user_id)
+
+    def admit(
+        self, packet_id: str, user_id: str, *, life_ms: int, admitted_max: int
+    ) -> AdmitOutcome:
+        seen = self._look(packet_id, user_id)
+        if seen:
+            return AdmitOutcome(AdmitStatus(seen.status), seen.share_no or 0)
+        now_ms = self.clock.now_ms()
+        ends = self.boards[packet_id].setdefault("admitted", {})
+        for other in [user for user, end_ms in ends.items() if end_ms <= now_ms]:
+            del ends[other]
+        if user_id not in ends and len(ends) >= admitted_max:
+            return AdmitOutcome(AdmitStatus.CROWDED, min(ends.values()))
+        return AdmitOutcome(AdmitStatus.ADMITTED, ends.setdefault(user_id, now_ms + life_ms))
+
+    def _look(self, packet_id: str, user_id: str) -> GrabOutcome | None:
+        """Return the answer of a packet that hands out nothing to the user."""
+        board = self.boards.get(packet_id) or self._a_board()
+        terms, now_ms = board["terms"], self.clock.now_ms()
+        if user_id in board["users"]:
+            share_no = board["users"][user_id]
+            return GrabOutcome(
+                GrabStatus.ALREADY_CLAIMED,
+                share_no,
+                terms,
+                board["is_gated"],
+                is_last=board["letter"] == "E",
+            )
+        if not terms:
+            return GrabOutcome(GrabStatus.PACKET_NOT_LOADED)
+        if board["letter"] == "E":
+            return GrabOutcome(GrabStatus.PACKET_EMPTIED, None, terms)
+        if board["letter"] == "C" or now_ms >= board["expires_at_ms"]:
+            return GrabOutcome(GrabStatus.PACKET_EXPIRED)
+        if now_ms < max(board["starts_at_ms"], board.get("reopens_at_ms", 0)):
+            was_emptied = "reopens_at_ms" in board
+            status = GrabStatus.PACKET_EMPTIED if was_emptied else GrabStatus.PACKET_NOT_STARTED
+            return GrabOutcome(status)
+        return None
+
+    def _hand_out(self, packet_id: str, user_id: str) -> GrabOutcome:
+        board = self.boards[packet_id]
+        if board["given_no"] < board["count"]:
+            share_no = board["given_no"] = board["given_no"] + 1
+        else:
+            share_no = board["returned"].pop(0)
+        board["users"][user_id] = share_no
+        self._note_emptied(board)
+        return GrabOutcome(
+            GrabStatus.CLAIMED,
+            share_no,
+            board["terms"],
+            board["is_gated"],
+            is_last=board["letter"] == "E",
+        )
+
+    def load(self, packet: Packet, shares: Sequence[ShareFate], part: int | None = None) -> None:
+        packet_id, count = packet.packet_id, packet.terms.count
+        self._bring(packet_id, packet, count, shares, is_whole=True)
+        if len(shares) == count:
+            self.boards[packet_id]["sign"] = "told"
+
+    def load_part(
+        self, packet: Packet, part: int, shares: Sequence[ShareFate], *, is_whole: bool
+    ) -> None:
+        board_id, count = part_id(packet.packet_id, part), part_size(packet, part)
+        self._bring(board_id, packet, count, shares, is_whole=is_whole)
+
+    def load_sent(self, packet: Packet) -> None:
+        is_new = not self.is_loaded(packet.packet_id, 0)
+        self.load(packet, [])
+        self._sign(packet.packet_id, is_new=is_new)
+
+    def load_sent_part(self, packet: Packet, part: int) -> None:
+        board_id = part_id(packet.packet_id, part)
+        is_new = not self.is_loaded(board_id, 0)
+        self.load_part(packet, part, [], is_whole=True)
+        self._sign(board_id, is_new=is_new)
+
+    def _sign(self, board_id: str, *, is_new: bool) -> None:
+        if is_new:
+            self.boards[board_id]["sign"] = self._life_of(board_id)
+
+    def knows_takers(self, packet_id: str, user_id: str) -> bool:
+        sign = self.boards.get(packet_id, {}).get("sign")
+        return sign in {"told", self._life_of(packet_id)}
+
+    def _life_of(self, packet_id: str) -> int:
+        return self._life_of_slot.get(packet_id, self._life)
+
+    def note(self, board_id: str, numbers: Mapping[str, int]) -> None:
+        board = self.boards.setdefault(board_id, self._a_board())
+        for user_id, number in numbers.items():
+            board["users"].setdefault(user_id, number)
+
+    def _bring(
+        self,
+        board_id: str,
+        packet: Packet,
+        count: int,
+        shares: Sequence[ShareFate],
+        *,
+        is_whole: bool,
+    ) -> None:
+        claimed_count = sum(share.fate is Fate.CLAIMED for share in shares)
+        is_open = packet.status is PacketStatus.OPEN or claimed_count == count
+        board = self.boards.setdefault(board_id, self._a_board())
+        if not board["terms"]:
+            board |= {
+                "terms": str(packet.terms),
+                "is_gated": not packet.rules.is_plain,
+                "is_whole": is_whole,
+                "count": count,
+                "starts_at_ms": packet.starts_at_ms,
+                "expires_at_ms": packet.expires_at_ms,
+            }
+        for share in shares:
+            if share.taker:
+                board["users"].setdefault(share.taker.user_id, share.share_no)
+        numbers = {share.share_no for share in shares}
+        durable_no = max(numbers, default=0)
+        board["returned"] += [
+            number for number in range(board["given_no"] + 1, durable_no) if number not in numbers
+        ]
+        board["given_no"] = max(board["given_no"], durable_no)
+        if not is_open:
+            board["letter"] = "C"
+        self._note_emptied(board)
+
+    def begin_look(self, packet_id: str, part: int, life_ms: int) -> bool:
+        return self.begin_load(packet_id, -1 - part, life_ms)
+
+    def begin_load(self, packet_id: str, part: int, life_ms: int) -> bool:
+        now_ms = self.clock.now_ms()
+        if self._loading_until_ms.get((packet_id, part), 0) > now_ms:
+            return False
+        self._loading_until_ms[packet_id, part] = now_ms + life_ms
+        return True
+
+    def hold_load(self, packet_id: str, part: int, life_ms: int) -> None:
+        now_ms = self.clock.now_ms()
+        if self._loading_until_ms.get((packet_id, part), 0) > now_ms:
+            self._loading_until_ms[packet_id, part] = now_ms + life_ms
+
+    def is_loaded(self, packet_id: str, part: int) -> bool:
+        return bool(self.boards.get(packet_id, self._a_board())["terms"])
+
+    def disown(self, packet_id: str, user_id: str, share_no: int) -> None:
+        board = self.boards.get(packet_id)
+        if board and board["users"].get(user_id) == share_no:
+            del board["users"][user_id]
+            self._doubt(board)
+
+    def give_back(self, packet_id: str, user_id: str, share_no: int, *, owned_no: int) -> None:
+        board = self.boards.get(packet_id)
+        if board and board["users"].get(user_id) == share_no:
+            board["users"][user_id] = owned_no
+            self._doubt(board)
+            self._offer_again(board, share_no)
+
+    def free(self, packet_id: str, user_id: str, share_no: int) -> None:
+        board = self.boards.get(packet_id)
+        if board and board["users"].get(user_id) == share_no:
+            del board["users"][user_id]
+            self._offer_again(board, share_no)
+
+    def close(self, packet_id: str) -> None:
+        board = self.boards.get(packet_id)
+        if board and board["letter"] == "O":
+            board["letter"] = "C"
+
+    def holders(self, packet_id: str) -> dict[str, int]:
+        board = self.boards.get(packet_id)
+        return dict(board["users"]) if board else {}
+
+    def emptied_by(self, packet_id: str) -> frozenset[str] | None:
+        board = self.boards.get(packet_id)
+        return frozenset(board["users"]) if board and board["letter"] == "E" else None
+
+    @staticmethod
+    def _doubt(board: Item) -> None:
+        """The ledger knew a claim that this board did not see."""
+        if board.get("sign") != "told":
+            board["sign"] = None
+
+    def _offer_again(self, board: Item, share_no: int) -> None:
+        if not board["terms"]:
+            return  # only users: the ledger's fates say what is free, once it is loaded
+        if board["letter"] == "E":
+            board["reopens_at_ms"] = self.clock.now_ms() + KEPT_MS
+        board["returned"].append(share_no)
+        self._note_emptied(board)
+
+    @staticmethod
+    def _a_board() -> Item:
+        """Return what a note leaves where nothing is loaded."""
+        return {
+            "letter": "",
+            "terms": "",
+            "is_gated": False,
+            "users": {},
+            "given_no": 0,
+            "returned": [],
+        }
+
+    @staticmethod
+    def _note_emptied(board: Item) -> None:
+        has_left = board["given_no"] < board["count"] or board["returned"]
+        if board["letter"] != "C":
+            board["letter"] = "O" if has_left else "E"
+
+
+class FakeQuotas:
+    """Implements Quotas as the script does."""
+
+    def __init__(self) -> None:
+        self.reserved: dict[tuple[str, str], set[str]] = {}
+        self._known: dict[tuple[str, str], int] = {}
+
+    def reserve(
+        self, quota: Quota, user_id: str, packet_id: str, *, claimed_count: int | None = None
+    ) -> QuotaStatus:
+        key = quota.campaign_id, user_id
+        if claimed_count is not None:
+            self._known[key] = claimed_count
+        if self._known.get(key, 0) >= quota.count_max:
+            return QuotaStatus.EXHAUSTED
+        reserved = self.reserved.setdefault(key, set())
+        if packet_id not in reserved and len(reserved) >= quota.count_max:
+            return QuotaStatus.FULL
+        reserved.add(packet_id)
+        return QuotaStatus.RESERVED
+
+    def release(self, quota: Quota, user_id: str, packet_id: str) -> None:
+        self.reserved.get((quota.campaign_id, user_id), set()).discard(packet_id)
+
+    def forget(self) -> None:
+        """Lose everything."""
+        self.reserved.clear()
+        self._known.clear()

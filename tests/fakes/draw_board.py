@@ -1,0 +1,231 @@
+"""The cache of lotteries in memory."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import (
+    Sequence,
+)
+from copy import deepcopy
+from dataclasses import replace
+
+from redpacket.domain.campaign import CampaignPlan, CampaignStatus, WhenSoldOut
+from redpacket.domain.errors import Unavailable
+from redpacket.domain.lottery import (
+    DrawAsk,
+    DrawDay,
+    DrawOutcome,
+    DrawStatus,
+    DrawTable,
+    Player,
+    Prize,
+    PrizeStock,
+    choose,
+)
+from tests.fakes.services import FakeClock
+from tests.fakes.tables import Item
+
+
+class _Stock:
+    """Numbers of a prize's units, or of its units of one day."""
+
+    def __init__(self) -> None:
+        self.issued_no = 0
+        self.returned: list[int] = []
+
+    @property
+    def count(self) -> int:
+        return self.issued_no - len(self.returned)
+
+    def take(self, total: int) -> int:
+        if self.issued_no < total:
+            self.issued_no += 1
+            return self.issued_no
+        lowest = min(self.returned)
+        self.returned.remove(lowest)
+        return lowest
+
+    def catch_up(self, durable_no: int, free: Sequence[int]) -> None:
+        self.returned += [number for number in free if number > self.issued_no]
+        self.issued_no = max(self.issued_no, durable_no)
+
+    def offer(self, number: int) -> None:
+        if number <= self.issued_no:
+            self.returned.append(number)
+
+
+class _DrawDay:
+    """What a lottery remembers of one day; with a draw's outcome the misses before it."""
+
+    def __init__(self) -> None:
+        self.players: dict[str, Player] = {}
+        self.stocks: defaultdict[str, _Stock] = defaultdict(_Stock)
+        self.draws: dict[str, tuple[DrawOutcome, int]] = {}
+
+
+class FakeDrawBoard:
+    """Implements DrawBoard as the scripts do, with a clock of its own."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        self._clock = clock
+        self.is_away = False
+        self.forget()
+
+    def forget(self) -> None:
+        """Lose everything."""
+        self.tables: dict[str, DrawTable] = {}
+        self.stocks: defaultdict[tuple[str, str], _Stock] = defaultdict(_Stock)
+        self.days: defaultdict[tuple[str, str], _DrawDay] = defaultdict(_DrawDay)
+        self.winners: set[tuple[str, str, str]] = set()
+        self._loading_until_ms: dict[str, int] = {}
+
+    def snapshot(self) -> Item:
+        """Return a copy that later draws don't change: what a replica has seen so far."""
+        kept = {name: value for name, value in vars(self).items() if name != "_clock"}
+        return deepcopy(kept)
+
+    def fail_over(self, snapshot: Item) -> None:
+        """Become what *snapshot* remembers."""
+        vars(self).update(deepcopy(snapshot))
+
+    def draw(self, ask: DrawAsk) -> DrawOutcome:
+        self._check()
+        table = self.tables.get(ask.campaign_id)
+        if refused := self._refusal(table, ask):
+            return DrawOutcome(refused)
+        assert table is not None
+        day = self._day(ask)
+        if ask.draw_id in day.draws:
+            return replace(day.draws[ask.draw_id][0], is_repeat=True)
+        player = day.players.get(ask.user_id, Player())
+        if 0 < table.campaign.rules.attempts_per_user_per_day <= player.attempt_count:
+            return DrawOutcome(DrawStatus.ATTEMPTS_EXHAUSTED)
+        odds = self._odds(table, ask, player)
+        won = choose(odds, ask.point)
+        outcome = DrawOutcome(DrawStatus.MISSED, None, 0, 0, table.version, odds)
+        if won is not None:
+            (prize,) = (prize for prize in table.prizes if prize.prize_id == won)
+            outcome = replace(
+                outcome,
+                status=DrawStatus.WON,
+                prize_id=won,
+                unit_no=self.stocks[ask.campaign_id, won].take(prize.total),
+                day_no=day.stocks[won].take(prize.per_day) if prize.per_day else 0,
+            )
+            if prize.once_per_user:
+                self.winners.add((ask.campaign_id, ask.user_id, won))
+        day.draws[ask.draw_id] = outcome, player.miss_streak
+        day.players[ask.user_id] = Player(
+            player.attempt_count + 1,
+            player.win_count + (won is not None),
+            player.miss_streak + 1 if won is None else 0,
+        )
+        return outcome
+
+    def load(self, table: DrawTable, day: DrawDay, stock: Sequence[PrizeStock]) -> None:
+        self._check()
+        campaign_id = table.campaign.campaign_id
+        if campaign_id not in self.tables or self.tables[campaign_id].version <= table.version:
+            self.tables[campaign_id] = table
+        for of_prize in stock:
+            self.stocks[campaign_id, of_prize.prize_id].catch_up(of_prize.durable_no, of_prize.free)
+            self.days[campaign_id, day.name].stocks[of_prize.prize_id].catch_up(
+                of_prize.day_durable_no, of_prize.day_free
+            )
+
+    def undo(self, ask: DrawAsk, *, is_unit_free: bool) -> None:
+        self._check()
+        day = self._day(ask)
+        if ask.draw_id not in day.draws:
+            return
+        outcome, miss_streak = day.draws.pop(ask.draw_id)
+        player = day.players.get(ask.user_id, Player())
+        day.players[ask.user_id] = Player(
+            player.attempt_count - 1,
+            max(0, player.win_count - (outcome.prize_id is not None)),
+            miss_streak,
+        )
+        if outcome.prize_id is None:
+            return
+        self.winners.discard((ask.campaign_id, ask.user_id, outcome.prize_id))
+        if is_unit_free:
+            self.stocks[ask.campaign_id, outcome.prize_id].offer(outcome.unit_no)
+            if outcome.day_no:
+                day.stocks[outcome.prize_id].offer(outcome.day_no)
+
+    def set_player(self, ask: DrawAsk, player: Player) -> None:
+        self._check()
+        self._day(ask).players[ask.user_id] = player
+
+    def mark_winner(self, ask: DrawAsk, prize_id: str) -> None:
+        self._check()
+        if ask.campaign_id in self.tables:
+            self.winners.add((ask.campaign_id, ask.user_id, prize_id))
+
+    def begin_load(self, campaign_id: str, life_ms: int) -> bool:
+        self._check()
+        now_ms = self._clock.now_ms()
+        if self._loading_until_ms.get(campaign_id, 0) > now_ms:
+            return False
+        self._loading_until_ms[campaign_id] = now_ms + life_ms
+        return True
+
+    def count_issued(self, campaign_id: str, prize_ids: Sequence[str]) -> dict[str, int] | None:
+        self._check()
+        if campaign_id not in self.tables:
+            return None
+        known = {prize.prize_id for prize in self.tables[campaign_id].prizes}
+        return {
+            prize_id: self.stocks[campaign_id, prize_id].count
+            for prize_id in prize_ids
+            if prize_id in known
+        }
+
+    def _refusal(self, table: DrawTable | None, ask: DrawAsk) -> DrawStatus | None:
+        now_ms = self._clock.now_ms()
+        if table is None:
+            return DrawStatus.CAMPAIGN_NOT_LOADED
+        if now_ms >= table.campaign.ends_at_ms:
+            return DrawStatus.CAMPAIGN_ENDED
+        if now_ms < table.campaign.starts_at_ms:
+            return DrawStatus.CAMPAIGN_NOT_STARTED
+        if table.campaign.status is CampaignStatus.OFF:
+            return DrawStatus.CAMPAIGN_PAUSED
+        if not ask.day.starts_at_ms <= now_ms < ask.day.ends_at_ms:
+            return DrawStatus.WRONG_DAY
+        return None
+
+    def _odds(self, table: DrawTable, ask: DrawAsk, player: Player) -> str:
+        campaign, rules = table.campaign, table.campaign.rules
+        miss_weight = campaign.miss_weight
+        listed: list[str] = []
+        for prize in sorted(table.prizes, key=lambda prize: prize.prize_id):
+            if prize.status is CampaignStatus.OFF or not prize.weight:
+                continue
+            has_won_enough = 0 < rules.wins_per_user_per_day <= player.win_count
+            if not has_won_enough and self._is_left(prize, campaign, ask):
+                listed.append(f"{prize.prize_id}:{prize.weight}")
+            elif campaign.when_sold_out is WhenSoldOut.MISS:
+                miss_weight += prize.weight
+        if listed and 0 < rules.guaranteed_after_misses <= player.miss_streak:
+            miss_weight = 0
+        return f"{','.join(listed)}|{miss_weight}"
+
+    def _is_left(self, prize: Prize, campaign: CampaignPlan, ask: DrawAsk) -> bool:
+        issued_count = self.stocks[ask.campaign_id, prize.prize_id].count
+        day_count = self._day(ask).stocks[prize.prize_id].count
+        hours = (self._clock.now_ms() - campaign.starts_at_ms) // 3_600_000 + 1
+        has_won = (ask.campaign_id, ask.user_id, prize.prize_id) in self.winners
+        return (
+            issued_count < prize.total
+            and (not prize.per_day or day_count < prize.per_day)
+            and (not prize.per_hour or issued_count < prize.per_hour * hours)
+            and not (prize.once_per_user and has_won)
+        )
+
+    def _day(self, ask: DrawAsk) -> _DrawDay:
+        return self.days[ask.campaign_id, ask.day.name]
+
+    def _check(self) -> None:
+        if self.is_away:
+            raise Unavailable("the cache does not answer")

@@ -1,0 +1,150 @@
+"""Clock, journal, queue, limits and switches in memory."""
+
+from __future__ import annotations
+
+from collections.abc import (
+    Iterable,
+)
+
+from redpacket.domain.claim import (
+    ShareRef,
+)
+from redpacket.domain.errors import Unavailable
+from redpacket.domain.limits import Limit
+from redpacket.domain.switches import Switch, SwitchState
+from redpacket.ports import SwitchesSeen
+from tests.builders import NOW_MS
+
+
+class FakeClock:
+    """Stands still until it is told to move; sleeping moves it."""
+
+    def __init__(self, at_ms: int = NOW_MS) -> None:
+        self.at_ms = at_ms
+
+    def now_ms(self) -> int:
+        return self.at_ms
+
+    def sleep_ms(self, duration_ms: int) -> None:
+        self.at_ms += duration_ms
+
+
+class FakeJournal:
+    """Remembers what happened."""
+
+    def __init__(self) -> None:
+        self.events: list[str] = []
+        self.errors: list[tuple[str, Exception]] = []
+
+    def event(self, name: str, **_details: str | int) -> None:
+        self.events.append(name)
+
+    def failure(self, name: str, error: Exception, **_details: str | int) -> None:
+        self.errors.append((name, error))
+
+
+class FakeQueue:
+    """Implements PayoutQueue with a list; *delays_s* has the delay of every message so far."""
+
+    def __init__(self) -> None:
+        self.refs: list[ShareRef] = []
+        self.delays_s: list[int] = []
+
+    def put(self, refs: Iterable[ShareRef], *, delay_s: int = 0) -> None:
+        waiting = list(refs)
+        self.refs.extend(waiting)
+        self.delays_s.extend([delay_s] * len(waiting))
+
+    def take_all(self) -> list[ShareRef]:
+        taken, self.refs = self.refs, []
+        return taken
+
+
+class FakeLimits:
+    """Implements Limits as the script does, with a clock of its own."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        self._clock = clock
+        self._due_ms: dict[tuple[str, str], int] = {}
+        self.is_away = False
+
+    def take(self, limit: Limit, subject: str) -> int:
+        if self.is_away:
+            raise Unavailable("the cache does not answer")
+        now_ms = self._clock.now_ms()
+        key = limit.name, subject
+        due_ms = max(now_ms, self._due_ms.get(key, 0)) + limit.interval_ms
+        wait_ms = due_ms - now_ms - limit.burst * limit.interval_ms
+        if wait_ms <= 0:
+            self._due_ms[key] = due_ms
+        return max(0, wait_ms)
+
+
+class FakeSwitchStore:
+    """Implements SwitchStore with a dictionary, and counts how often it is read."""
+
+    def __init__(self) -> None:
+        self.states = {switch: SwitchState(switch) for switch in Switch}
+        self.read_count = 0
+        self.error: Exception | None = None
+
+    def list_states(self) -> list[SwitchState]:
+        self.read_count += 1
+        if self.error:
+            raise self.error
+        return list(self.states.values())
+
+    def put(self, state: SwitchState) -> None:
+        if self.error:
+            raise self.error
+        self.states[state.switch] = state
+
+    def turn(self, switch: Switch, *, is_on: bool) -> None:
+        self.states[switch] = SwitchState(switch, is_on=is_on)
+
+
+class FakeSwitchCopy:
+    """Implements SwitchCopy; forgets by the clock it is given."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        self._clock = clock
+        self._seen: SwitchesSeen | None = None
+        self._until_ms = 0
+        self.is_away = False
+
+    def find(self) -> SwitchesSeen | None:
+        self._check()
+        return self._seen if self._clock.now_ms() < self._until_ms else None
+
+    def keep(self, seen: SwitchesSeen, for_ms: int) -> None:
+        self._check()
+        self._seen, self._until_ms = seen, self._clock.now_ms() + for_ms
+
+    def _check(self) -> None:
+        if self.is_away:
+            raise Unavailable("the cache does not answer")
+
+
+class FakeDeliveries:
+    """Implements Deliveries."""
+
+    def __init__(self) -> None:
+        self.is_on = True
+        self.turned: list[bool] = []
+        self.is_away = False
+
+    def turn(self, *, is_on: bool) -> None:
+        if self.is_away:
+            raise Unavailable("the mapping can't be changed now")
+        self.turned.append(is_on)
+        self.is_on = is_on
+
+
+class FakeDeadLetters:
+    """Implements DeadLetters with a number."""
+
+    def __init__(self, dead_count: int) -> None:
+        self._dead_count = dead_count
+
+    def count(self) -> int:
+        return self._dead_count

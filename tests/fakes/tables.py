@@ -1,0 +1,146 @@
+"""Tables of a DynamoDB in memory, and what its expressions mean."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import (
+    Callable,
+    Iterator,
+    MutableMapping,
+)
+from functools import cache
+from typing import Any, TypeAlias
+
+Item: TypeAlias = dict[str, Any]
+
+Position: TypeAlias = tuple[str, tuple[str, str]]
+"""A table and a key in it."""
+
+
+class FakeTable(MutableMapping[tuple[str, str], Item]):
+    """Rows by key, and by partition for queries."""
+
+    def __init__(self) -> None:
+        self._rows: dict[tuple[str, str], Item] = {}
+        self._partitions: defaultdict[str, dict[str, Item]] = defaultdict(dict)
+
+    def partition(self, pk: str) -> list[Item]:
+        """Return the rows of a partition by their sort keys."""
+        rows = self._partitions.get(pk, {})
+        return [rows[sk] for sk in sorted(rows)]
+
+    def __getitem__(self, key: tuple[str, str]) -> Item:
+        return self._rows[key]
+
+    def __setitem__(self, key: tuple[str, str], row: Item) -> None:
+        self._rows[key] = self._partitions[key[0]][key[1]] = row
+
+    def __delitem__(self, key: tuple[str, str]) -> None:
+        del self._rows[key], self._partitions[key[0]][key[1]]
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def get(self, key: tuple[str, str], default: Any = None) -> Any:
+        return self._rows.get(key, default)
+
+
+def locate(operation: Item) -> Position:
+    """Return which item an operation of a transaction is about."""
+    ((verb, arguments),) = operation.items()
+    return arguments["TableName"], key_of(arguments["Item" if verb == "Put" else "Key"])
+
+
+_TERM = re.compile(
+    r"(?P<check>attribute_(?:not_)?exists)\((?P<checked>\w+)\)"
+    r"|begins_with\((?P<prefixed>\w+), (?P<prefix>:\w+)\)"
+    r"|(?P<ranged>\w+) BETWEEN (?P<first>:\w+) AND (?P<last>:\w+)"
+    r"|(?P<left>#?\w+) (?P<operator>=|<>|<=|>=|<) (?P<right>:\w+)"
+)
+
+
+@cache
+def terms_of(condition: str) -> list[dict[str, str | None]]:
+    terms = list(_TERM.finditer(condition))
+    assert " AND ".join(term[0] for term in terms) == condition, f"can't read {condition}"
+    return [term.groupdict() for term in terms]
+
+
+def holds(condition: str, row: Item, bound: Item, names: Item) -> bool:
+    return any(
+        all(_term_holds(term, row, bound, names) for term in terms_of(alternative))
+        for alternative in condition.split(" OR ")
+    )
+
+
+def _term_holds(term: dict[str, Any], row: Item, bound: Item, names: Item) -> bool:
+    if term["check"]:
+        return bool((term["checked"] in row) == (term["check"] == "attribute_exists"))
+    if term["prefix"]:
+        value = row.get(term["prefixed"], {"S": ""})["S"]
+        return bool(value.startswith(bound[term["prefix"]]["S"]))
+    if term["ranged"]:
+        if term["ranged"] not in row:
+            return False
+        low, high = comparable(bound[term["first"]]), comparable(bound[term["last"]])
+        return bool(low <= comparable(row[term["ranged"]]) <= high)
+    name = names.get(term["left"], term["left"])
+    if name not in row:
+        return False
+    left, right = comparable(row[name]), comparable(bound[term["right"]])
+    compare: dict[str, Callable[[Any, Any], bool]] = {
+        "=": lambda one, other: one == other,
+        "<>": lambda one, other: one != other,
+        "<": lambda one, other: one < other,
+        "<=": lambda one, other: one <= other,
+        ">=": lambda one, other: one >= other,
+    }
+    return bool(compare[term["operator"]](left, right))
+
+
+def placed(term: dict[str, Any], rows: list[Item], bound: Item) -> list[Item]:
+    """Return those of a partition's rows that a condition on the sort key is for."""
+    if not term["ranged"]:
+        return [row for row in rows if _term_holds(term, row, bound, {})]
+    assert term["ranged"] == "sk"
+    begin = bisect_left(rows, bound[term["first"]]["S"], key=lambda row: row["sk"]["S"])
+    end = bisect_right(rows, bound[term["last"]]["S"], key=lambda row: row["sk"]["S"])
+    return rows[begin:end]
+
+
+def update_row(row: Item, expression: str, bound: Item, names: Item) -> None:
+    parts = re.split(r"\b(SET|ADD|REMOVE)\b", expression)[1:]
+    for verb, clauses in zip(parts[::2], parts[1::2], strict=True):
+        for clause in clauses.split(","):
+            _update_clause(row, verb, clause.strip(), bound, names)
+
+
+def _update_clause(row: Item, verb: str, clause: str, bound: Item, names: Item) -> None:
+    if verb == "REMOVE":
+        row.pop(clause, None)
+    elif verb == "ADD":
+        name, value = clause.split()
+        total = int(row.get(name, {"N": "0"})["N"]) + int(bound[value]["N"])
+        row[name] = {"N": str(total)}
+    else:
+        name, expression = (side.strip() for side in clause.split(" = "))
+        name = names.get(name, name)
+        added = re.fullmatch(r"(\w+) \+ (:\w+)", expression)
+        if added:
+            total = int(row[added[1]]["N"]) + int(bound[added[2]]["N"])
+            row[name] = {"N": str(total)}
+        else:
+            row[name] = dict(bound[expression])
+
+
+def key_of(item: Item) -> tuple[str, str]:
+    return item["pk"]["S"], item.get("sk", {"S": ""})["S"]
+
+
+def comparable(value: Item) -> Any:
+    return int(value["N"]) if "N" in value else next(iter(value.values()))

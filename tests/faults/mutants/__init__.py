@@ -1,0 +1,28 @@
+"""Every safety condition, to be removed one at a time; `python -m tests.faults.mutants` does it."""
+
+from __future__ import annotations
+
+from tests.faults.mutants import (
+    cache,
+    campaigns,
+    claims,
+    closing,
+    draws,
+    ledger,
+    loads,
+    parts,
+    reconciliation,
+)
+from tests.faults.mutants.mutant import Mutant
+
+MUTANTS: list[Mutant] = [
+    *claims.MUTANTS,
+    *ledger.MUTANTS,
+    *closing.MUTANTS,
+    *campaigns.MUTANTS,
+    *parts.MUTANTS,
+    *reconciliation.MUTANTS,
+    *cache.MUTANTS,
+    *draws.MUTANTS,
+    *loads.MUTANTS,
+]

@@ -1,0 +1,94 @@
+"""Campaigns, switches, limits, splits and proofs."""
+
+from __future__ import annotations
+
+from tests.faults.mutants.mutant import (
+    CAMPAIGNS,
+    EXPIRE,
+    PRESPLIT,
+    PROOF,
+    REPAIR,
+    Mutant,
+)
+
+MUTANTS = [
+    # Conditions of campaigns
+    Mutant("a budget is overspent", CAMPAIGNS, " AND budget_left_fen >= :spent", ""),
+    Mutant("a campaign that is off gives", CAMPAIGNS, "#status = :on AND ", ""),
+    Mutant("a campaign that is over gives", CAMPAIGNS, "ends_at_ms >= :later_ms AND ", ""),
+    Mutant(
+        "a packet leaves the budget as it is",
+        CAMPAIGNS,
+        "change_fen=-spent_fen",
+        "change_fen=0",
+    ),
+    Mutant(
+        "a budget is lowered below what was spent",
+        CAMPAIGNS,
+        'condition=f"{IS_AS_READ} AND {CAN_GIVE_UP}"',
+        "condition=IS_AS_READ",
+    ),
+    Mutant(
+        "an edit undoes another",
+        CAMPAIGNS,
+        'IS_AS_READ = "version = :read_version"',
+        'IS_AS_READ = "version >= :read_version"',
+    ),
+    Mutant(
+        "an edit gives back what was spent meanwhile",
+        CAMPAIGNS,
+        "SET budget_left_fen = budget_left_fen + :change_fen,",
+        "SET budget_left_fen = :budget_fen,",
+    ),
+    # Splits and proofs
+    Mutant(
+        "the seed is revealed while shares are free",
+        PROOF,
+        "if packet.status is not PacketStatus.CLOSED and not _is_emptied(packet, packets):",
+        "if packet is None:",
+    ),
+    Mutant(
+        "the last share alone reveals the seed",
+        PROOF,
+        "return sum(share.fate is Fate.CLAIMED for share in shares) == part_size(packet, part)",
+        "return True",
+    ),
+    Mutant(
+        "the sum of a bell is not repaired",
+        PRESPLIT,
+        "32) + 1 >> 1))\n    return _repaired(amounts, units)",
+        "32) + 1 >> 1))\n    return amounts",
+    ),
+    Mutant("a split is not shuffled", PRESPLIT, "    _shuffle(amounts, words)\n", ""),
+    # Switches and limits
+    Mutant(
+        "the sweep queues claims while payouts are off",
+        REPAIR,
+        "        may_go_on=may_go_on,\n",
+        "",
+    ),
+    Mutant(
+        "refunds that are switched off go on with the next chunk",
+        EXPIRE,
+        " or not is_allowed()",
+        "",
+    ),
+    Mutant(
+        "a switch is forgotten while its table is away",
+        "shared/redpacket/flows/read_switches.py",
+        "            if seen.is_known:\n                self._off = seen.off",
+        "            self._off = seen.off",
+    ),
+    Mutant(
+        "claims that arrive while payouts are off are forgotten",
+        "shared/redpacket/flows/delay_claims.py",
+        "    payouts.put(waiting, delay_s=_DELAY_S)\n",
+        "",
+    ),
+    Mutant(
+        "one more than the burst is let through",
+        "lua/limit_take.lua",
+        "if wait_ms > 0 then",
+        "if wait_ms > interval_ms then",
+    ),
+]

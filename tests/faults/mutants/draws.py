@@ -1,0 +1,235 @@
+"""Lotteries."""
+
+from __future__ import annotations
+
+from tests.faults.mutants.mutant import (
+    CAMPAIGNS,
+    DRAW,
+    DRAWN,
+    DRAWS,
+    GATE,
+    HELP,
+    PRIZE,
+    RECALLED,
+    of_draws,
+    overwritten,
+    recreated,
+)
+
+MUTANTS = [
+    # Conditions of draws
+    overwritten("a draw may be written over", "put(self._draws, draw_row(draw)"),
+    overwritten("a unit is won twice", "put(self._draws, {**unit, **won_by(draw)}"),
+    overwritten(
+        "a unit of a day's stock is won twice", "put(self._draws, {**day_unit, **won_by(draw)}"
+    ),
+    recreated(
+        "a share of a cash prize is won twice",
+        DRAWS,
+        "create(self._shares, items.share_row(share))",
+        of="draws",
+    ),
+    overwritten(
+        "a user wins twice what is won once",
+        'put(self._draws, {**winner, "draw_id": draw.draw_id}',
+    ),
+    overwritten("a friend helps twice", "put(self._draws, given"),
+    of_draws("all days have one seed", DRAWS, 'f"day {campaign_id} {day}"', 'f"{campaign_id}"'),
+    of_draws(
+        "attempts that miss are not limited",
+        DRAWS,
+        'MAY_DRAW = "attribute_not_exists(pk) OR attempt_count < :attempts_max"',
+        'MAY_DRAW = "attribute_not_exists(nothing)"',
+    ),
+    of_draws(
+        "attempts that win are not limited",
+        DRAWS,
+        "attempt_count < :attempts_max AND win_count < :wins_max",
+        "win_count < :wins_max",
+    ),
+    of_draws("wins are not limited", DRAWS, " AND win_count < :wins_max", ""),
+    of_draws(
+        "helps are not limited",
+        DRAWS,
+        " OR help_count < :helps_max",
+        " OR help_count >= :zero",
+    ),
+    of_draws("a help gives nothing", DRAWS, "minus_one=-1", "minus_one=0"),
+    of_draws(
+        "an edit of a prize undoes another",
+        DRAWS,
+        'IS_AS_READ = "version = :read_version"',
+        'IS_AS_READ = "version >= :read_version"',
+    ),
+    of_draws(
+        "an edit of a prize is done upon another one of it",
+        DRAWS,
+        "if _version(prizes.get(prize.prize_id)) != _version(before):",
+        "if (before is None) != (prize.prize_id not in prizes):",
+    ),
+    of_draws(
+        "an edit of a prize leaves the table's version",
+        DRAWS,
+        '"SET prizes = :prizes ADD version :one"',
+        '"SET prizes = :prizes"',
+    ),
+    of_draws(
+        "an edit of a campaign leaves the table's version",
+        CAMPAIGNS,
+        '"SET #plan = :plan ADD version :one"',
+        '"SET #plan = :plan"',
+    ),
+    of_draws(
+        "an edit of a campaign is not in its table",
+        CAMPAIGNS,
+        "self._write([operation, shown])",
+        "self._write([operation])",
+    ),
+    of_draws(
+        "a page keeps yesterday's commitment",
+        RECALLED,
+        "if note.day != day:",
+        "if not note.day:",
+    ),
+    of_draws(
+        "a page is remembered over midnight",
+        RECALLED,
+        " and _is_today(known, now_ms)",
+        "",
+    ),
+    of_draws(
+        "whoever has drawn is refused at the end",
+        DRAW,
+        "if status is not DrawStatus.CAMPAIGN_NOT_STARTED and (before := _find_draw(ask, desk)):",
+        "if (before := None):",
+    ),
+    of_draws(
+        "an attempt that the ledger knows to be left is refused",
+        DRAW,
+        "if attempts_left(table.campaign.rules, player) != 0:",
+        "if False:",
+    ),
+    of_draws(
+        "a repeat on another day uses up a unit",
+        DRAW,
+        "if _used_up(before) != _used_up(draw):",
+        "if False:",
+    ),
+    of_draws(
+        "a draw goes by a table that was edited",
+        DRAW,
+        "if outcome.table_version >= table.version:",
+        "if True:",
+    ),
+    of_draws(
+        "a draw goes by a table that nobody has read",
+        DRAW,
+        "if outcome.table_version > table.version:",
+        "if False:",
+    ),
+    of_draws(
+        "a promised prize is forgotten with the cache",
+        DRAW,
+        "if decided_by is None or _is_owed_a_prize(ask, outcome, decided_by, desk):",
+        "if decided_by is None:",
+    ),
+    of_draws(
+        "the cache is believed against its own odds",
+        DRAW,
+        "if choose(outcome.odds, ask.point) != outcome.prize_id:",
+        "if False:",
+    ),
+    of_draws(
+        "a unit that nobody got is lost",
+        DRAW,
+        "is_unit_free=not is_lost",
+        "is_unit_free=False",
+    ),
+    of_draws(
+        "a unit that is somebody's is offered again",
+        DRAW,
+        "is_unit_free=not is_lost",
+        "is_unit_free=True",
+    ),
+    of_draws("a win of cash is not queued", DRAW, "        _queue_payout(draw, desk)\n", ""),
+    of_draws(
+        "everybody loads a lottery that the cache lost",
+        DRAW,
+        "if not desk.board.begin_load(campaign_id, _LOAD_LIFE_MS):",
+        "if False:",
+    ),
+    of_draws(
+        "a day's seed is revealed on that day",
+        DRAWN,
+        "if clock.now_ms() < found.ends_at_ms + REVEAL_AFTER_MS:",
+        "if clock.now_ms() < found.starts_at_ms:",
+    ),
+    of_draws("users help themselves", HELP, "if inviter_id == helper_id:", "if False:"),
+    of_draws(
+        "helpers need not say the phrase",
+        HELP,
+        "    _check_phrase(campaign, helper_id, said, desk)\n",
+        "",
+    ),
+    of_draws(
+        "stock is lowered below what was won", PRIZE, "if total < stock.durable_no:", "if False:"
+    ),
+    of_draws(
+        "an edit changes what a prize is",
+        PRIZE,
+        "        _check_unchanged(plan, before)\n",
+        "",
+    ),
+    of_draws(
+        "prizes of cash can be grabbed",
+        GATE,
+        "if rules is None or rules.prize_id:",
+        "if rules is None:",
+    ),
+    # The scripts of draws
+    of_draws(
+        "the cache lets users draw once too often",
+        "lua/draw_prize.lua",
+        "player.attempt_count >= rules.attempts_max",
+        "player.attempt_count > rules.attempts_max",
+    ),
+    of_draws(
+        "the cache decides a repeat anew", "lua/draw_prize.lua", "if before then", "if false then"
+    ),
+    of_draws(
+        "a draw counts for a day that is over",
+        "lua/draw_prize.lua",
+        "now < day_starts_ms or now >= day_ends_ms",
+        "now < day_starts_ms",
+    ),
+    of_draws(
+        "the cache hands out a unit too many",
+        "lua/lib/prize.lua",
+        "return count < prize.total",
+        "return count <= prize.total",
+    ),
+    of_draws(
+        "the cache hands out a unit too many of a day",
+        "lua/lib/prize.lua",
+        "today.count < prize.per_day",
+        "today.count <= prize.per_day",
+    ),
+    of_draws(
+        "the cache releases an hour's units too early",
+        "lua/lib/prize.lua",
+        "count < prize.per_hour * hour",
+        "count < prize.per_hour * (hour + 1)",
+    ),
+    of_draws(
+        "a load takes back units that were handed out since",
+        "lua/lib/stock.lua",
+        "stock.issued_no = math.max(stock.issued_no, durable_no)",
+        "stock.issued_no = durable_no",
+    ),
+    of_draws(
+        "an older table overwrites a newer one",
+        "lua/draw_load.lua",
+        "version >= known.version",
+        "true",
+    ),
+]

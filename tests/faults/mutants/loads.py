@@ -1,0 +1,193 @@
+"""Ids, loads and refusals (docs/adr/0015, 0016)."""
+
+from __future__ import annotations
+
+from tests.faults.mutants.mutant import (
+    BOARD,
+    GRAB,
+    IDS,
+    LOAD,
+    PARTS,
+    Mutant,
+)
+
+MUTANTS = [
+    # Ids, loads and refusals (docs/adr/0015, 0016)
+    Mutant(
+        "any tag will do",
+        IDS,
+        "return hmac.compare_digest(tag, _tag(key, head + packet_id[TAGGED_LENGTH:]))",
+        "return True",
+    ),
+    Mutant(
+        "the tag does not cover the number of parts",
+        IDS,
+        "_tag(key, head + packet_id[TAGGED_LENGTH:])",
+        "_tag(key, head)",
+    ),
+    Mutant(
+        "earlier keys are refused",
+        IDS,
+        "key = self._keys.get(head[-1])",
+        "key = self._keys[self._version] if head[-1] == self._version else None",
+    ),
+    Mutant(
+        "a key that was not resolved signs",
+        "shared/redpacket/edge/settings.py",
+        'if "{{resolve" in keys:',
+        "if False:",
+    ),
+    Mutant(
+        "a message with a made-up id is settled",
+        "shared/redpacket/edge/queue.py",
+        " and packet_ids().has_signed(packet_id)",
+        "",
+    ),
+    Mutant(
+        "a preheat goes on after a made-up id",
+        "shared/redpacket/edge/packet_ids.py",
+        '    packet_ids().check(cursor.partition(".")[0])\n',
+        "",
+    ),
+    Mutant(
+        "everybody loads at once what the cache lost",
+        LOAD,
+        """    if not board.begin_load(packet_id, part, _LOAD_LIFE_MS):
+        return False
+    try:""",
+        "    try:",
+    ),
+    Mutant(
+        "what was loaded meanwhile is loaded again",
+        LOAD,
+        "if not board.is_loaded(packet_id, part):",
+        "if True:",
+    ),
+    Mutant(
+        "a turn to load is kept until it is over",
+        LOAD,
+        "    board.hold_load(packet_id, part, 0)\n    return True\n",
+        "    return True\n",
+    ),
+    Mutant(
+        "a load that failed is tried by the whole crowd, one after the other",
+        LOAD,
+        "    except Rejected:\n",
+        "    except (Rejected, Unavailable):\n",
+    ),
+    Mutant(
+        "a packet that is not there keeps others waiting",
+        LOAD,
+        "    except Rejected:\n        board.hold_load(packet_id, part, 0)\n",
+        "    except Rejected:\n",
+    ),
+    Mutant(
+        "a large load gets a small one's time",
+        LOAD,
+        "        board.hold_load(packet_id, part, _LARGE_LOAD_LIFE_MS)\n",
+        "        pass\n",
+    ),
+    Mutant(
+        "a user may load as often as they like",
+        LOAD,
+        "            before_read()\n",
+        "",
+    ),
+    Mutant(
+        "a user may make the ledger look for their share as often as they like",
+        GRAB,
+        "    desk.costs.count(taker.user_id)\n",
+        "",
+    ),
+    Mutant(
+        "a user may make the ledger count their claims as often as they like",
+        "shared/redpacket/flows/campaign_quota.py",
+        "            self.costs.count(self.user_id)\n",
+        "",
+    ),
+    Mutant(
+        "a cache that is away is waited for by each read",
+        "shared/redpacket/flows/limit_rate.py",
+        "            self._away_at_ms = now_ms\n",
+        "",
+    ),
+    Mutant(
+        "record pages are not counted",
+        "shared/redpacket/edge/pages.py",
+        "    guards.guard_read(request)\n    record =",
+        "    record =",
+    ),
+    Mutant(
+        "a cache of another life is believed",
+        "lua/packet_certain.lua",
+        "mark == '@' .. life()",
+        "mark and string.sub(mark, 1, 1) == '@'",
+    ),
+    Mutant(
+        "one process is one life, however often it is promoted",
+        "lua/lib/life.lua",
+        "redis.sha1hex(run_id .. replid)",
+        "redis.sha1hex(run_id)",
+    ),
+    Mutant(
+        "any load is taken for a send's",
+        "lua/packet_load.lua",
+        "if proof == 'sent' and not old and",
+        "if not old and",
+    ),
+    Mutant(
+        "a send's load vouches for a hash that was there before",
+        "lua/packet_load.lua",
+        "proof == 'sent' and not old and",
+        "proof == 'sent' and",
+    ),
+    Mutant(
+        "what was told in two lives is believed",
+        "lua/packet_load.lua",
+        "(told_life == '-' or told_life == now_life)",
+        "(told_life or now_life)",
+    ),
+    Mutant(
+        "what was lost while it was told is believed",
+        "lua/packet_load.lua",
+        "field_count > tonumber(user_count)",
+        "tonumber(user_count)",
+    ),
+    Mutant(
+        "a packet is told although shares have no fate",
+        BOARD,
+        'proof = _TOLD if len(shares) == count else ""',
+        "proof = _TOLD",
+    ),
+    Mutant(
+        "a hash that missed a claim vouches for all takers",
+        "lua/packet_amend.lua",
+        "    packet.head = string.gsub(packet.head, '@.*$', '')\n",
+        "",
+    ),
+    Mutant(
+        "any cache is believed to know all takers",
+        GRAB,
+        "    if desk.board.knows_takers(packet_id, taker.user_id):\n",
+        "    if True:\n",
+    ),
+    Mutant(
+        "any part vouches for a user",
+        PARTS,
+        "            board_id = part_id(packet_id, part_of_user(packet_id, user_id))\n"
+        "        return self._board.knows_takers",
+        "            board_id = part_id(packet_id, 0)\n        return self._board.knows_takers",
+    ),
+    Mutant(
+        "everybody loads at once what was behind",
+        LOAD,
+        "        if board.begin_load(packet_id, part, _LOAD_LIFE_MS):\n",
+        "        if True:\n",
+    ),
+    Mutant(
+        "a collision relies on a loader that may have died",
+        LOAD,
+        "    for wait_ms in (*WAITS_MS, 0):",
+        "    for wait_ms in (0,):",
+    ),
+]

@@ -1,0 +1,78 @@
+"""A mutant, and the files that mutants change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+
+LEDGER = "shared/redpacket/adapters/dynamo_ledger.py"
+PACKETS = "shared/redpacket/adapters/dynamo_packets.py"
+SHARES = "shared/redpacket/adapters/dynamo_shares.py"
+PAGES = "shared/redpacket/adapters/dynamo_pages.py"
+GRAB = "shared/redpacket/flows/claim_share.py"
+GATE = "shared/redpacket/flows/grab_packet.py"
+SETTLE = "shared/redpacket/flows/settle_claims.py"
+CLOSE = "shared/redpacket/flows/close_packet.py"
+CLOSING = "shared/redpacket/domain/closing.py"
+EXPIRE = "shared/redpacket/flows/expire_packets.py"
+IMPATIENT = "shared/redpacket/flows/impatient_cache.py"
+REFUND = "shared/redpacket/flows/refund_packet.py"
+PROOF = "shared/redpacket/flows/read_proof.py"
+PRESPLIT = "shared/redpacket/domain/split/presplit.py"
+REPAIR = "shared/redpacket/flows/repair.py"
+CAMPAIGNS = "shared/redpacket/adapters/dynamo_campaigns.py"
+BOARD = "shared/redpacket/adapters/redis_claims.py"
+CLIENT = "shared/redpacket/adapters/redis_client.py"
+CLUSTER = "shared/redpacket/adapters/redis_cluster.py"
+CACHE = "shared/redpacket/adapters/redis_cache.py"
+AWS = "shared/redpacket/adapters/aws_errors.py"
+AWS_CLIENT = "shared/redpacket/adapters/aws_client.py"
+TLS = "shared/redpacket/adapters/tls.py"
+DYNAMO = "shared/redpacket/adapters/dynamo.py"
+SEND = "shared/redpacket/flows/send_packet.py"
+RECONCILE = "shared/redpacket/flows/reconcile.py"
+COMPARE = "shared/redpacket/flows/compare_books.py"
+AUDIT = "shared/redpacket/flows/audit_packet.py"
+DRAWS = "shared/redpacket/adapters/dynamo_draws.py"
+DRAW = "shared/redpacket/flows/draw_prize.py"
+HELP = "shared/redpacket/flows/help_inviter.py"
+PRIZE = "shared/redpacket/flows/edit_prize.py"
+RECALLED = "shared/redpacket/flows/recall_lottery.py"
+DRAWN = "shared/redpacket/flows/read_draws.py"
+PARTS = "shared/redpacket/flows/try_parts.py"
+IDS = "shared/redpacket/domain/packet_id.py"
+LOAD = "shared/redpacket/flows/load_packet.py"
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """One safety condition less."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    of: str = "packets"
+    """The schedules that it plays."""
+
+
+def of_draws(name: str, file: str, old: str, new: str) -> Mutant:
+    return Mutant(name, file, old, new, of="draws")
+
+
+ANYTHING = 'condition="attribute_not_exists(nothing)"'
+
+
+def overwritten(name: str, row: str) -> Mutant:
+    """Put a row of a draw whatever is there."""
+    return of_draws(name, DRAWS, f"{row})", f"{row}, {ANYTHING})")
+
+
+def recreated(name: str, file: str, operation: str, of: str = "packets") -> Mutant:
+    """Create a row whatever is there."""
+    condition = 'ConditionExpression="attribute_not_exists(nothing)"'
+    return Mutant(
+        name, file, operation, f'dict(Update=dict({operation}["Update"], {condition}))', of
+    )
