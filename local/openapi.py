@@ -939,6 +939,8 @@ def _responses(operation: Operation) -> Schema:
         "description": HTTPStatus(operation.status).phrase,
         "content": {JSON: {"schema": ref(operation.answer)}},
     }
+    if not operation.is_cached:
+        success["headers"] = {"Cache-Control": {"required": True, "schema": {"const": "no-store"}}}
     answers: dict[int, Schema] = {operation.status: success}
     if operation.also:
         answers[operation.also.value] = {**success, "description": operation.also.phrase}
@@ -982,6 +984,8 @@ def _gateway_answers(operation: Operation) -> dict[int, str]:
     answers = dict(_GATEWAY_ANSWERS)
     if operation.is_public:
         del answers[HTTPStatus.UNAUTHORIZED]
+    if operation.scope:
+        answers[HTTPStatus.FORBIDDEN] = "A token without the scope."
     if not any(PARAMETERS[name]["in"] == "path" for name in operation.parameters):
         del answers[HTTPStatus.NOT_FOUND]
     return {status.value: description for status, description in answers.items()}

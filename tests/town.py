@@ -71,6 +71,7 @@ GRACE_MS = 5_000
 LIFE_MS = 60_000
 ADMISSION_FACTOR = 2
 PART_SHARE_COUNT = 20_000
+DEPOSIT_FEN_MAX = 10**10
 
 
 class Town:
@@ -136,8 +137,15 @@ class Town:
         self.before_each_transaction(once)
 
     def deposit(self, user_id: str, amount_fen: int, key: str | None = None) -> None:
-        request = Request("operator", key or f"deposit-{next(self._ids)}", str(amount_fen))
-        deposit(user_id, amount_fen, request, ledger=self.ledger, clock=self.clock)
+        request = Request("treasurer", key or f"deposit-{next(self._ids)}", str(amount_fen))
+        deposit(
+            user_id,
+            amount_fen,
+            request,
+            amount_fen_max=DEPOSIT_FEN_MAX,
+            ledger=self.ledger,
+            clock=self.clock,
+        )
 
     def send(self, sender: str = "sender", **changes: Any) -> Packet:
         """Send a packet whose sender has just the money for it."""

@@ -453,6 +453,9 @@ class Ledger(Protocol):
         Raises IdempotencyKeyReused.
         """
 
+    def find_deposited(self, request: Request) -> str | None:
+        """Return the id of the transfer that this request made before, as `find_sent`."""
+
     def deposit(self, transfer: Transfer, request: Request) -> None:
         """Post a deposit, once per request. Raises IdempotencyKeyReused, Busy."""
 

@@ -30,17 +30,24 @@ class FakeClock:
 
 
 class FakeJournal:
-    """Remembers what happened."""
+    """Remembers what happened; *lines* is what a log would hold."""
 
     def __init__(self) -> None:
         self.events: list[str] = []
         self.errors: list[tuple[str, Exception]] = []
+        self.lines: list[str] = []
 
-    def event(self, name: str, **_details: str | int) -> None:
+    def event(self, name: str, **details: str | int) -> None:
         self.events.append(name)
+        self.lines.append(f"{name} {details}")
 
-    def failure(self, name: str, error: Exception, **_details: str | int) -> None:
+    def failure(self, name: str, error: Exception, **details: str | int) -> None:
         self.errors.append((name, error))
+        # A logger writes the causes of an error, too.
+        chain: list[BaseException | None] = [error]
+        while one := chain[-1]:
+            chain.append(one.__cause__ or one.__context__)
+        self.lines.append(f"{name} {details} {chain}")
 
 
 class FakeQueue:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import re
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -95,7 +96,15 @@ class Schedule:
             self._running = [one for one in self._running if not one.dead]
         self.steps = self.wire.steps
         self._heal()
-        return self.town.differences(BOUND_MS) + self._over_quota()
+        return self.town.differences(BOUND_MS) + self._over_quota() + self._named_in_logs()
+
+    def _named_in_logs(self) -> list[Difference]:
+        """Logs hold no user ids, whatever fails."""
+        return [
+            Difference("logs", "the journal", "lines that name a user", "none", line)
+            for line in self.town.journal.lines
+            if re.search(r"(user|sender)-\d", line)
+        ]
 
     def _over_quota(self) -> list[Difference]:
         """I9: nobody has more than one share of the campaign."""

@@ -125,14 +125,15 @@ def test_a_key_of_a_send_is_no_key_of_a_deposit(a_user: MakeUser, key: str) -> N
     user = a_user(funds_fen=2000, scope="hongbao/admin")
     header = {b"Idempotency-Key": key.encode()}
     send = {"kind": "lucky", "total_fen": 1000, "count": 5}
-    deposit = {"user": user.user_id, "amount_fen": 5}
+    payee = a_user()
+    deposit = {"user": payee.user_id, "amount_fen": 5}
 
     sent = user.http.post("/packets", json=send, headers=header)
     deposited = user.http.post("/admin/deposits", json=deposit, headers=header)
 
     assert sent.status_code == httpx.codes.CREATED, sent.text
     assert deposited.status_code == httpx.codes.CREATED, deposited.text
-    assert user.balance_fen() == 1005
+    assert (user.balance_fen(), payee.balance_fen()) == (1000, 5)
 
 
 def _created(answer: httpx.Response) -> dict[str, object] | None:

@@ -173,6 +173,23 @@ def test_a_passphrase_that_nobody_could_say_is_refused(
     assert _refusal(a_user(funds_fen=1000).send(**body)) == (422, "invalid_request")
 
 
+@pytest.mark.parametrize("opening", ["one_step", "two_step"])
+def test_an_exclusive_packet_is_not_there_for_strangers(a_user: MakeUser, opening: str) -> None:
+    sender, invited, stranger = a_user(funds_fen=1000), a_user(), a_user()
+    packet_id = _sent(sender, count=1, opening=opening, recipients=[invited.user_token()])
+    claim = invited.grab(packet_id).json()
+    if opening == "two_step":
+        claim = invited.open(packet_id, claim["grab_token"]).json()
+    assert claim["amount_fen"] == 1000
+
+    for path in ("", "/feed", "/proof"):
+        answer = stranger.http.get(f"/packets/{packet_id}{path}")
+        assert _refusal(answer) == (404, "packet_not_found")
+    for reader in (sender, invited):
+        assert reader.record(packet_id)["claimed_count"] == 1
+        assert reader.http.get(f"/packets/{packet_id}/proof").json()["amounts_fen"] == [1000]
+
+
 def test_all_rules_together(a_user: MakeUser) -> None:
     sender, invited, stranger = a_user(funds_fen=1000), a_user(), a_user()
     packet_id = _sent(

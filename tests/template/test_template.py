@@ -510,6 +510,12 @@ def test_every_route_but_health_and_the_feed_needs_a_token() -> None:
         assert route["AuthorizerId"] == {"Ref": "UserAuthorizer"}
 
 
+def test_the_gateway_itself_asks_for_the_operators_scope() -> None:
+    for route in _of_type("AWS::ApiGatewayV2::Route").values():
+        scopes = ["hongbao/admin"] if " /admin/" in route["RouteKey"] else None
+        assert route.get("AuthorizationScopes") == scopes, route["RouteKey"]
+
+
 def test_every_route_is_throttled_and_those_that_cost_or_are_open_by_themselves() -> None:
     (stage,) = _of_type("AWS::ApiGatewayV2::Stage").values()
     (resource,) = [found for found in RESOURCES.values() if found.get("Properties") is stage]

@@ -3,14 +3,20 @@ from __future__ import annotations
 import pytest
 
 from redpacket.domain.errors import PacketNotFound, ProofNotReady
-from redpacket.domain.packet import Packet
+from redpacket.domain.packet import Packet, Person, Rules
 from redpacket.domain.split import Split, amounts_fen
 from redpacket.flows.read_proof import Proof, read_proof
 from tests.town import Town
 
 
 def prove(town: Town, packet: Packet, after_no: int = 0, limit: int = 100) -> Proof:
-    return read_proof(packet.packet_id, after_no=after_no, limit=limit, packets=town.packets)
+    return _read(town, packet.packet_id, "ann", after_no, limit)
+
+
+def _read(town: Town, packet_id: str, viewer: str, after_no: int = 0, limit: int = 100) -> Proof:
+    return read_proof(
+        packet_id, Person(viewer), after_no=after_no, limit=limit, packets=town.packets
+    )
 
 
 def test_there_is_no_proof_while_a_share_is_free(town: Town) -> None:
@@ -87,4 +93,21 @@ def test_the_pages_of_a_proof_are_the_whole(town: Town, split: Split) -> None:
 
 def test_a_packet_that_does_not_exist_has_no_proof(town: Town) -> None:
     with pytest.raises(PacketNotFound):
-        read_proof("p" * 22, after_no=0, limit=10, packets=town.packets)
+        _read(town, "p" * 22, "ann")
+
+
+def test_the_proof_of_an_exclusive_packet_is_shown_to_no_stranger(town: Town) -> None:
+    packet = town.send(count=1, rules=Rules(recipients=frozenset({"ann"})))
+    town.grab(packet, "ann")
+
+    for viewer in ("ann", "sender"):
+        assert _read(town, packet.packet_id, viewer).terms == packet.terms
+    with pytest.raises(PacketNotFound):
+        _read(town, packet.packet_id, "eve")
+
+
+def test_a_stranger_does_not_hear_how_far_an_exclusive_packet_is(town: Town) -> None:
+    packet = town.send(count=2, rules=Rules(recipients=frozenset({"ann"})))
+
+    with pytest.raises(PacketNotFound):
+        _read(town, packet.packet_id, "eve")

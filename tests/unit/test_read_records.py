@@ -6,17 +6,17 @@ from redpacket.adapters.dynamo import Dynamo
 from redpacket.adapters.dynamo_pages import DynamoPages
 from redpacket.domain.claim import Quota, ShareFate
 from redpacket.domain.errors import PacketNotFound
-from redpacket.domain.packet import Packet, Person, fate_partitions
+from redpacket.domain.packet import Opening, Packet, Person, Rules, fate_partitions
 from redpacket.flows.read_records import Record, read_record
 from tests.builders import a_claim, a_packet
-from tests.town import Town
+from tests.town import LIFE_MS, Town
 from tests.units import MeteredDynamo
 
 ANN = Person("ann")
 
 
 def _read(
-    town: Town, packet: Packet, after_no: int = 0, limit: int = 100, viewer: Person = ANN
+    town: Town, packet: Packet, after_no: int = 0, limit: int = 100, viewer: Person | None = ANN
 ) -> Record:
     return read_record(
         packet.packet_id,
@@ -186,3 +186,21 @@ def test_a_page_reads_few_units_however_claims_are_spread(
 def test_there_is_no_record_of_a_packet_that_nobody_sent(town: Town) -> None:
     with pytest.raises(PacketNotFound):
         _read(town, a_packet())
+
+
+@pytest.mark.parametrize("opening", list(Opening))
+@pytest.mark.parametrize("is_closed", [False, True])
+def test_an_exclusive_packet_is_shown_to_its_sender_and_recipients_only(
+    town: Town, opening: Opening, *, is_closed: bool
+) -> None:
+    rules = Rules(opening, recipients=frozenset({"ann", "bob"}))
+    packet = town.send(count=2, rules=rules)
+    if is_closed:
+        town.pass_time(2 * LIFE_MS)
+        town.expire()
+
+    for viewer in ("sender", "ann", "bob"):
+        assert _read(town, packet, viewer=Person(viewer)).packet.packet_id == packet.packet_id
+    for stranger in (Person("eve"), Person("an"), None):
+        with pytest.raises(PacketNotFound):
+            _read(town, packet, viewer=stranger)

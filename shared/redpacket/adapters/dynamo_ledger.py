@@ -95,8 +95,12 @@ class DynamoLedger:
         before = self._dynamo.get(self._packets, _sent_by(request))
         return _result_of(before, request) if before else None
 
+    def find_deposited(self, request: Request) -> str | None:
+        before = self._dynamo.get(self._accounts, _deposited_by(request))
+        return _result_of(before, request) if before else None
+
     def deposit(self, transfer: Transfer, request: Request) -> None:
-        marker = keys.request(request.user_id, "deposit", request.key_hash)
+        marker = _deposited_by(request)
         self._once(self._accounts, marker, request, transfer.transfer_id, [transfer], [])
 
     def settle(
@@ -283,6 +287,10 @@ class DynamoLedger:
 
 def _sent_by(request: Request) -> dict[str, str]:
     return keys.request(request.user_id, "send", request.key_hash)
+
+
+def _deposited_by(request: Request) -> dict[str, str]:
+    return keys.request(request.user_id, "deposit", request.key_hash)
 
 
 def _result_of(before: Row, request: Request) -> str:

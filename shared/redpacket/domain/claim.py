@@ -104,6 +104,11 @@ class ShareRef:
     packet_id: str
     share_no: int
 
+    @property
+    def name(self) -> str:
+        """What logs call it."""
+        return f"share {self.share_no} of {self.packet_id}"
+
 
 class Fate(StrEnum):
     """How a share ended; written once (I3)."""
@@ -136,6 +141,11 @@ class ShareFate:
     def ref(self) -> ShareRef:
         """The share that this is the fate of."""
         return ShareRef(self.packet_id, self.share_no)
+
+    @property
+    def name(self) -> str:
+        """What logs call it: never by its taker."""
+        return self.ref.name
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,6 +138,16 @@ class Packet:
         """Tell whether the packet is closed and every share was taken."""
         return self.end is not None and self.end.claimed_count == self.terms.count
 
+    def may_be_read_by(self, viewer: Person | None) -> bool:
+        """Tell whether *viewer* may see the packet: an exclusive one, only who is part of it.
+
+        None is somebody without a token.
+        """
+        invited = self.rules.recipients
+        if not invited:
+            return True
+        return viewer is not None and viewer.user_id in {self.sender.user_id, *invited}
+
 
 def part_count(packet_id: str) -> int:
     """Return how many parts a packet is cut into: 1 for nearly every packet (docs/adr/0010)."""

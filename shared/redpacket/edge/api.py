@@ -207,7 +207,8 @@ def _body_of(event: Event) -> bytes:
 
 def _answer(status: int, headers: Mapping[str, str], body: dict[str, Any] | None) -> Answer:
     text = "" if body is None else json.dumps(body, ensure_ascii=False, separators=(",", ":"))
-    return {"statusCode": status, "headers": dict(headers), "body": text}
+    # Nearly every answer is somebody's own; the pages that may be kept say so.
+    return {"statusCode": status, "headers": {"cache-control": "no-store", **headers}, "body": text}
 
 
 def _unique(members: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -51,8 +51,7 @@ def feed_page(request: HttpRequest) -> HttpAnswer:
     Raises PacketNotFound, also of packets for some recipients, and of prizes.
     """
     record = _read(request, packet_id_of(request), None)
-    rules = record.packet.rules
-    if rules.recipients or rules.prize_id:
+    if record.packet.rules.prize_id:
         raise PacketNotFound("no such packet")
     headers = {"cache-control": f"public, max-age={_kept_s(record.packet)}"}
     return _tagged(views.feed_view(record, _people(_shown(record))), request, headers)
@@ -90,11 +89,11 @@ def _people(shown: Sequence[Person]) -> views.People:
 
 def proof_page(request: HttpRequest) -> HttpAnswer:
     """Show a packet's seed and its amounts by share number, *limit* of them after *cursor*."""
-    packet_id = packet_id_of(request)
+    packet_id, viewer = packet_id_of(request), request.user
     guards.guard_read(request)
     limit = _integer(request, "limit", 1, PROOF_LIMIT_MAX) or PROOF_LIMIT_DEFAULT
     after_no = _integer(request, "cursor", 0, CURSOR_MAX) or 0
-    proof = read_proof(packet_id, after_no=after_no, limit=limit, packets=wiring.packets())
+    proof = read_proof(packet_id, viewer, after_no=after_no, limit=limit, packets=wiring.packets())
     return HttpAnswer(views.proof_view(proof))
 
 

@@ -111,6 +111,11 @@ def share_fen_max() -> int:
     return int(_required("SHARE_FEN_MAX"))
 
 
+def deposit_fen_max() -> int:
+    """Return DEPOSIT_FEN_MAX: the most that one deposit may bring."""
+    return int(_required("DEPOSIT_FEN_MAX"))
+
+
 def packet_count_max() -> int:
     """Return PACKET_COUNT_MAX: the most shares of a chat packet."""
     return int(_required("PACKET_COUNT_MAX"))

@@ -536,7 +536,14 @@ def deposit(user_id: str, amount_fen: int, request: Request) -> tuple[str, int]:
     """Bind flows/deposit."""
     from redpacket.flows.deposit import deposit as flow
 
-    return flow(user_id, amount_fen, request, ledger=ledger(), clock=clock)
+    return flow(
+        user_id,
+        amount_fen,
+        request,
+        amount_fen_max=settings.deposit_fen_max(),
+        ledger=ledger(),
+        clock=clock,
+    )
 
 
 def audit_packet(packet_id: str) -> list[Difference]:

@@ -241,7 +241,7 @@ def _make_durable(
         return _Again.CORRECTED
     owned = desk.packets.find_share_of(share.packet_id, taker.user_id)
     if owned is None:
-        msg = f"{taker.user_id} has a share of {share.packet_id} that has no fate"
+        msg = f"the taker of share {share.share_no} of {share.packet_id} has one without a fate"
         raise InvariantViolated(msg)
     if owned.share_no != share.share_no:
         desk.journal.event("share_given_back", packet_id=share.packet_id, share_no=share.share_no)

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 
 from redpacket.domain.claim import Fate, ShareRef
 from redpacket.domain.errors import PacketNotFound, ProofNotReady
-from redpacket.domain.packet import Packet, PacketStatus, part_count, part_size, share_numbers
+from redpacket.domain.packet import (
+    Packet,
+    PacketStatus,
+    Person,
+    part_count,
+    part_size,
+    share_numbers,
+)
 from redpacket.domain.split import Terms, share_amount_fen
 from redpacket.ports import Packets
 
@@ -22,10 +29,15 @@ class Proof:
     next: str | None
 
 
-def read_proof(packet_id: str, *, after_no: int, limit: int, packets: Packets) -> Proof:
-    """Return a page of a packet's proof. Raises PacketNotFound, ProofNotReady."""
+def read_proof(
+    packet_id: str, viewer: Person, *, after_no: int, limit: int, packets: Packets
+) -> Proof:
+    """Return a page of a packet's proof.
+
+    Raises PacketNotFound, also where the packet is for others; ProofNotReady.
+    """
     packet = packets.find_packet(packet_id)
-    if packet is None:
+    if packet is None or not packet.may_be_read_by(viewer):
         msg = "no such packet"
         raise PacketNotFound(msg)
     if packet.status is not PacketStatus.CLOSED and not _is_emptied(packet, packets):

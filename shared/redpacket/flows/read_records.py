@@ -45,10 +45,10 @@ def read_record(
 ) -> Record:
     """Return a packet's record, with at most *limit* claims; *after_no* is a `next_no`, or 0.
 
-    Raises PacketNotFound.
+    Raises PacketNotFound, also where the packet is for others.
     """
     packet = pages.find_seen(packet_id)
-    if packet is None:
+    if packet is None or not packet.may_be_read_by(viewer):
         msg = "no such packet"
         raise PacketNotFound(msg)
     if packet.end:

@@ -33,7 +33,7 @@ from redpacket.ports import (
     Settled,
 )
 
-Item = TypeVar("Item")
+Item = TypeVar("Item", ShareRef, ShareFate)
 Result = TypeVar("Result")
 
 CLAIMS_PER_TRANSACTION = 10
@@ -117,7 +117,7 @@ def _each(
         raise  # what does not answer would not answer each of them
     except Exception as error:  # noqa: BLE001 - a forged row may break anything that reads it
         if len(items) == 1:
-            journal.failure("claim_refused", error, claim=str(items[0]))
+            journal.failure("claim_refused", error, claim=items[0].name)
             return []
     return [result for item in items for result in _each(do, [item], journal)]
 

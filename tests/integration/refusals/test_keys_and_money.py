@@ -108,6 +108,7 @@ REFUSED_DEPOSITS = {
     "no money": ({"amount_fen": 0}, "amount_fen"),
     "a deposit that takes": ({"amount_fen": -1}, "amount_fen"),
     "a fen over the cap": ({"amount_fen": FEN_MAX + 1}, "amount_fen"),
+    "a fen over what one deposit may bring": ({"amount_fen": 10**10 + 1}, "amount_fen"),
     "31 digits": ({"amount_fen": 10**30}, "amount_fen"),
     "an amount of null": ({"amount_fen": None}, "amount_fen"),
     "an unknown field": ({"account": "deposits"}, "account"),
@@ -122,3 +123,10 @@ def test_a_deposit_of_another_form_is_refused(boss: User, case: tuple[dict[str, 
     answer = boss.post("/admin/deposits", {"user": "somebody", "amount_fen": 100, **change})
 
     assert_invalid(answer, field)
+
+
+def test_operators_do_not_credit_themselves(boss: User) -> None:
+    answer = boss.post("/admin/deposits", {"user": boss.user_id, "amount_fen": 100})
+
+    assert_refused(answer, 403, "forbidden")
+    assert boss.balance_fen() == 0

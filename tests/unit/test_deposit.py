@@ -1,0 +1,58 @@
+"""Deposits: how much, and for whom."""
+
+from __future__ import annotations
+
+import pytest
+
+from redpacket.domain.errors import Forbidden, IdempotencyKeyReused, InvalidRequest
+from redpacket.flows.deposit import deposit
+from redpacket.ports import Request
+from tests.town import DEPOSIT_FEN_MAX, Town
+
+
+def _deposit(
+    town: Town,
+    user_id: str,
+    amount_fen: int,
+    *,
+    operator: str = "boss",
+    key: str = "key",
+    amount_fen_max: int = DEPOSIT_FEN_MAX,
+) -> tuple[str, int]:
+    return deposit(
+        user_id,
+        amount_fen,
+        Request(operator, key, str(amount_fen)),
+        amount_fen_max=amount_fen_max,
+        ledger=town.ledger,
+        clock=town.clock,
+    )
+
+
+def test_a_deposit_above_the_cap_was_taken(town: Town) -> None:
+    assert _deposit(town, "ann", DEPOSIT_FEN_MAX)[1] == DEPOSIT_FEN_MAX
+
+    with pytest.raises(InvalidRequest) as refused:
+        _deposit(town, "ann", DEPOSIT_FEN_MAX + 1, key="another")
+
+    assert refused.value.errors == [{"field": "amount_fen", "message": "is above 10000000000"}]
+    assert town.balance_fen("ann") == DEPOSIT_FEN_MAX
+
+
+def test_an_operator_credited_themselves(town: Town) -> None:
+    with pytest.raises(Forbidden):
+        _deposit(town, "boss", 1)
+
+    assert town.world().balances_fen == {}
+    assert _deposit(town, "boss", 1, operator="other")[1] == 1
+
+
+def test_a_repeat_after_the_cap_was_lowered_gets_its_first_answer(town: Town) -> None:
+    first = _deposit(town, "ann", 1000)
+
+    assert _deposit(town, "ann", 1000, amount_fen_max=10) == first
+    with pytest.raises(IdempotencyKeyReused):
+        _deposit(town, "ann", 1001, amount_fen_max=10)
+    with pytest.raises(InvalidRequest):
+        _deposit(town, "ann", 1000, key="new", amount_fen_max=10)
+    assert town.balance_fen("ann") == 1000

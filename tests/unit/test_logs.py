@@ -1,0 +1,65 @@
+"""Logs never name a user: a log is kept longer, and read by more people, than a ledger."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from redpacket.domain.claim import RecordStatus
+from redpacket.domain.errors import InvariantViolated
+from redpacket.domain.packet import Person
+from redpacket.domain.switches import Switch
+from redpacket.flows.turn_switch import turn_switch
+from tests.builders import a_claim
+from tests.fakes import FakeClock, FakeDeliveries, FakeJournal, FakeSwitchStore
+from tests.town import Town
+
+ANN = "ann-4711@host.example"
+
+
+def test_an_error_about_a_taker_named_them(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
+    packet = town.send()
+    monkeypatch.setattr(town.packets, "record_claim", lambda *_args: RecordStatus.USER_HAS_SHARE)
+
+    with pytest.raises(InvariantViolated) as found:
+        town.grab(packet, ANN)
+
+    assert ANN not in str(found.value)
+    assert packet.packet_id in str(found.value)
+
+
+def test_a_claim_that_can_not_be_paid_was_logged_with_its_taker(town: Town) -> None:
+    packet = town.send(count=2)
+    share = replace(a_claim(packet, 1, ANN), taker=Person(ANN, "阿宁"))
+    town.packets.record_claim(share)
+
+    def broken(*_args: Any, **_named: Any) -> Any:
+        raise ValueError("a row that nothing can be made of")
+
+    town.ledger.settle = broken  # type: ignore[method-assign]
+    town.settle([share.ref])
+
+    (line,) = town.journal.lines
+    assert line.startswith("claim_refused")
+    assert f"share 1 of {packet.packet_id}" in line
+    assert ANN not in line
+    assert "阿宁" not in line
+
+
+def test_a_turned_switch_was_logged_with_its_operator() -> None:
+    journal = FakeJournal()
+
+    turn_switch(
+        Switch.SEND,
+        is_on=False,
+        reason=f"{ANN} asked for it",
+        operator_id=ANN,
+        switches=FakeSwitchStore(),
+        deliveries=FakeDeliveries(),
+        clock=FakeClock(),
+        journal=journal,
+    )
+
+    assert journal.lines == ["switch_changed {'switch': 'send', 'is_on': 0}"]
