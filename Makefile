@@ -171,9 +171,13 @@ capacity: $(VENV)/app.ready ## write the table of docs/capacity.md anew
 	@PYTHONPATH=shared $(APP)/python -m bench.capacity
 
 ##@ Keep it
-.PHONY: openapi gallery lock clean help
-openapi: $(VENV)/app.ready ## write openapi.json anew from the code
+.PHONY: openapi parameters gallery lock clean help
+openapi: $(VENV)/app.ready ## write openapi.json and docs/api.md anew from the code
 	@PYTHONPATH=shared $(APP)/python -m local.openapi
+	@PYTHONPATH=shared $(APP)/python -m local.api_page
+
+parameters: $(VENV)/app.ready ## write the parameters of template.yaml into docs/deployment.md
+	@PYTHONPATH=shared $(APP)/python -m local.deployment_page
 
 gallery: $(VENV)/plots.ready ## draw docs/gallery.svg anew, and measure the figures of docs/fairness.md
 	@PYTHONPATH=shared $(VENV)/plots/bin/python -m tests.gallery

@@ -54,6 +54,7 @@ from redpacket.edge.wiring import SystemClock
 from redpacket.flows.claim_share import Desk, claim_share
 from redpacket.flows.limit_rate import UserLimit
 from redpacket.flows.recall_emptied import RecalledEmptied
+from redpacket.flows.settle_claims import CLAIMS_PER_TRANSACTION
 from redpacket.ports import Request
 from tests.builders import a_funding, a_packet, a_packet_id
 from tests.world import World, read_world
@@ -68,7 +69,6 @@ CLAIMS = 10_000
 SHARES = 100
 PACKETS_AT_ONCE = 10
 CLAIMERS = 2
-CLAIMS_PER_TRANSACTION = 20
 POLLERS = 4
 HOLD_MS = (20, 80)
 """For how long a transaction holds its items while claims are settled."""
@@ -388,7 +388,7 @@ def _receive(sqs: Any, url: str, count: int) -> list[dict[str, str]]:  # noqa: A
 
 
 def _read(stack: Stack) -> World:
-    names = ("Accounts", "Packets", "Campaigns", "Draws", "Quotas")
+    names = ("Accounts", "Packets", "Shares", "Campaigns", "Draws", "Quotas")
     tables = [stack.outputs[f"{name}Table"] for name in names]
     return read_world(stack.aws("dynamodb"), *tables)
 

@@ -20,6 +20,7 @@ from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
 import redpacket
 from local import places
+from local.field_notes import FIELD_EXAMPLES, MEANINGS
 from redpacket.adapters.books import ENTRY_CURSOR
 from redpacket.adapters.dynamo_packets import SENT_CURSOR
 from redpacket.domain.campaign import CAMPAIGN_ID, CampaignStatus, WhenSoldOut
@@ -556,7 +557,8 @@ class Operation:
     """What the code of a route doesn't say by itself.
 
     *refusals* are the route's own; those that every route has are added. *is_cached* is for pages
-    with an entity tag, *scope* for operators, *also* another success of the same form.
+    with an entity tag, *scope* for operators, *also* another success of the same form, *example* a
+    body that works.
     """
 
     name: str
@@ -567,6 +569,7 @@ class Operation:
     needs_body: bool = True
     parameters: tuple[str, ...] = ()
     refusals: tuple[str, ...] = ()
+    example: Schema | None = None
     is_cached: bool = False
     scope: str | None = None
     is_public: bool = False
@@ -619,6 +622,7 @@ OPERATIONS: dict[str, Operation] = {
         answer="SentPacket",
         status=201,
         body=schemas.SendBody,
+        example={"kind": "lucky", "total_fen": 8888, "count": 10, "greeting": "恭喜发财"},
         parameters=("IdempotencyKey",),
         refusals=(
             *_WRITE,
@@ -635,6 +639,7 @@ OPERATIONS: dict[str, Operation] = {
         name="grabPacket",
         answer="Grabbed",
         body=schemas.GrabBody,
+        example={"passphrase": "恭喜发财"},
         needs_body=False,
         parameters=("PacketId",),
         refusals=(
@@ -647,6 +652,7 @@ OPERATIONS: dict[str, Operation] = {
         name="openShare",
         answer="Claim",
         body=schemas.OpenBody,
+        example={"grab_token": FIELD_EXAMPLES["grab_token"]},
         parameters=("PacketId",),
         refusals=(*_CLAIM, "grab_token_invalid"),
     ),
@@ -676,6 +682,7 @@ OPERATIONS: dict[str, Operation] = {
         name="editProfile",
         answer="Me",
         body=schemas.ProfileBody,
+        example={"nickname": "Alice", "avatar_url": None},
         refusals=_LIST,
     ),
     "GET /me/sent": Operation(
@@ -711,6 +718,17 @@ OPERATIONS: dict[str, Operation] = {
         answer="CampaignAdmin",
         also=HTTPStatus.CREATED,
         body=schemas.CampaignBody,
+        example={
+            "title": "New Year",
+            "starts_at_ms": 1_800_000_000_000,
+            "ends_at_ms": 1_800_086_400_000,
+            "timezone": "Asia/Shanghai",
+            "miss_weight": 90,
+            "rules": {"attempts_per_user_per_day": 3, "wins_per_user_per_day": 1},
+            "budget_fen": 1_000_000,
+            "quota_per_user": 1,
+            "status": "on",
+        },
         parameters=("CampaignId",),
         refusals=("campaign_not_found", "version_conflict", "invalid_request", "unavailable"),
         scope=ADMIN_SCOPE,
@@ -728,6 +746,13 @@ OPERATIONS: dict[str, Operation] = {
         answer="PrizeAdmin",
         also=HTTPStatus.CREATED,
         body=schemas.PrizeBody,
+        example={
+            "title": "8.88 yuan",
+            "kind": "packet",
+            "weight": 10,
+            "total": 100,
+            "amount_fen": 888,
+        },
         parameters=("CampaignId", "PrizeId"),
         refusals=_PRIZE,
         scope=ADMIN_SCOPE,
@@ -736,6 +761,7 @@ OPERATIONS: dict[str, Operation] = {
         name="changeStock",
         answer="PrizeAdmin",
         body=schemas.StockBody,
+        example={"delta": 50},
         parameters=("CampaignId", "PrizeId"),
         refusals=_PRIZE,
         scope=ADMIN_SCOPE,
@@ -758,6 +784,7 @@ OPERATIONS: dict[str, Operation] = {
         name="helpFriend",
         answer="Helped",
         body=schemas.HelpBody,
+        example={"inviter_token": FIELD_EXAMPLES["user_token"], "transcript": "恭喜发财"},
         parameters=("CampaignId",),
         refusals=(*_DRAW, "passphrase_mismatch", "help_quota_exhausted", "self_help"),
     ),
@@ -772,6 +799,7 @@ OPERATIONS: dict[str, Operation] = {
         answer="Deposit",
         status=201,
         body=schemas.DepositBody,
+        example={"user": "alice", "amount_fen": 100_000},
         parameters=("IdempotencyKey",),
         refusals=_WRITE,
         scope=ADMIN_SCOPE,
@@ -790,6 +818,7 @@ OPERATIONS: dict[str, Operation] = {
         name="turnSwitch",
         answer="Switch",
         body=schemas.SwitchBody,
+        example={"on": False, "reason": "payouts are being checked"},
         parameters=("SwitchName",),
         refusals=("switch_not_found", "invalid_request", "unavailable"),
         scope=ADMIN_SCOPE,
@@ -800,8 +829,23 @@ OPERATIONS: dict[str, Operation] = {
     "GET /health": Operation(name="readHealth", answer="Health", is_public=True),
 }
 
-_EVERYWHERE = ("payload_too_large", "internal_error")
+EVERYWHERE = ("payload_too_large", "internal_error")
 _OF_USERS = ("forbidden",)
+
+TAGS = {
+    "Packets": "Send a packet, take a share, and look at what became of it.",
+    "Me": "What belongs to the caller: profile, balance, lists and transfers.",
+    "Campaigns": "A campaign's lottery: draws, help from friends, and proofs.",
+    "Operators": "Money in, campaigns, prizes, switches and checks.",
+    "Service": "The service itself.",
+}
+_TAG_BY_PATH = {
+    "packets": "Packets",
+    "me": "Me",
+    "campaigns": "Campaigns",
+    "admin": "Operators",
+    "health": "Service",
+}
 
 _GATEWAY_ANSWERS = {
     HTTPStatus.UNAUTHORIZED: "No token, or none that is valid here and now.",
@@ -845,7 +889,8 @@ def document() -> Schema:
     for key, operation in OPERATIONS.items():
         method, path = key.split()
         summary = handlers[key].summary_of(key)
-        paths.setdefault(path, {})[method.lower()] = _operation(operation, summary)
+        tag = _TAG_BY_PATH[path.split("/")[1]]
+        paths.setdefault(path, {})[method.lower()] = _operation(operation, summary, tag)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -857,15 +902,22 @@ def document() -> Schema:
         },
         "servers": [{"url": "/"}],
         "security": [{"user": []}],
+        "tags": [{"name": name, "description": text} for name, text in TAGS.items()],
         "paths": paths,
         "components": {
-            "schemas": {**ANSWERS, **_PARTS, **_bodies(), **_problems()},
+            "schemas": {**_explained({**ANSWERS, **_PARTS, **_bodies()}), **_problems()},
             "parameters": PARAMETERS,
             "securitySchemes": {
                 "user": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"},
             },
         },
     }
+
+
+def forms() -> list[str]:
+    """Return the names of the components that answers and bodies are made of, without problems."""
+    nested = [name for name in _bodies() if name not in _request_bodies()]
+    return [*ANSWERS, *_PARTS, *nested]
 
 
 def text() -> str:
@@ -878,11 +930,33 @@ def problem_name(code: str) -> str:
     return "".join(word.capitalize() for word in code.split("_")) + "Problem"
 
 
+def _explained(schemas: dict[str, Schema]) -> dict[str, Schema]:
+    """Return *schemas* with a meaning at each field that has none of its own."""
+    return {
+        name: {
+            **schema,
+            "properties": {
+                field: {**form, "description": form.get("description", MEANINGS.get(field, ""))}
+                if field in MEANINGS
+                else form
+                for field, form in schema["properties"].items()
+            },
+        }
+        if "properties" in schema
+        else schema
+        for name, schema in schemas.items()
+    }
+
+
 class _Untitled(GenerateJsonSchema):
     """Leaves out titles that only repeat a field's name."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ANN401, ARG002 - pydantic's form
         return False
+
+
+def _request_bodies() -> set[str]:
+    return {row.body.__name__ for row in OPERATIONS.values() if row.body}
 
 
 def _bodies() -> Schema:
@@ -916,8 +990,8 @@ def _problems() -> Schema:
     }
 
 
-def _operation(operation: Operation, summary: str) -> Schema:
-    described: Schema = {"operationId": operation.name, "summary": summary}
+def _operation(operation: Operation, summary: str, tag: str) -> Schema:
+    described: Schema = {"operationId": operation.name, "tags": [tag], "summary": summary}
     if operation.is_public:
         described["security"] = []
     elif operation.scope:
@@ -926,9 +1000,12 @@ def _operation(operation: Operation, summary: str) -> Schema:
     if operation.parameters:
         described["parameters"] = [ref(name, "parameters") for name in operation.parameters]
     if operation.body:
+        content: Schema = {"schema": ref(operation.body.__name__)}
+        if operation.example is not None:
+            content["example"] = operation.example
         described["requestBody"] = {
             "required": operation.needs_body,
-            "content": {JSON: {"schema": ref(operation.body.__name__)}},
+            "content": {JSON: content},
         }
     described["responses"] = _responses(operation)
     return described
@@ -949,7 +1026,7 @@ def _responses(operation: Operation) -> Schema:
         success["headers"] = headers
         unchanged = "The client has this very page already."
         answers[304] = {"description": unchanged, "headers": headers}
-    codes = {*operation.refusals, *_EVERYWHERE, *(() if operation.is_public else _OF_USERS)}
+    codes = {*operation.refusals, *EVERYWHERE, *(() if operation.is_public else _OF_USERS)}
     for status in {STATUS_BY_CODE[code] for code in codes}:
         here = [code for code, its in STATUS_BY_CODE.items() if its == status and code in codes]
         answers[status] = _problem_answer(here)

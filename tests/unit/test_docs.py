@@ -14,6 +14,7 @@ import pytest
 
 import redpacket
 from bench import deployment
+from local import api_page, deployment_page
 from redpacket.adapters import keys
 from redpacket.domain import checks, postings
 from redpacket.domain.campaign import CampaignStatus, WhenSoldOut
@@ -120,39 +121,41 @@ def test_words_of_answers_that_are_no_enum_are_documented(words: set[str]) -> No
     assert {"claimed", "already_claimed", "queued", "settled"} <= words
 
 
-def test_the_readme_names_every_problem_with_its_status() -> None:
-    readme = _text(ROOT / "README.md")
-
-    unnamed = [
-        f"{status} `{code}`"
-        for code, status in STATUS_BY_CODE.items()
-        if f"{status} `{code}`" not in readme
-    ]
-
-    assert unnamed == []
-
-
-def test_the_readme_names_no_other_problem() -> None:
-    named = re.findall(r"\b([45]\d\d) `([a-z_]+)`", _text(ROOT / "README.md"))
+@pytest.mark.parametrize("document", DOCUMENTS, ids=_name)
+def test_every_problem_is_named_with_its_status(document: Path) -> None:
+    named = re.findall(r"\b([45]\d\d) `([a-z_]+)`", _text(document))
 
     assert {(int(status), code) for status, code in named} <= {
         (status, code) for code, status in STATUS_BY_CODE.items()
     }
 
 
-def test_the_readme_has_exactly_the_routes_of_the_template(template: dict[str, Any]) -> None:
+@pytest.mark.parametrize("document", DOCUMENTS, ids=_name)
+def test_every_route_exists(document: Path, template: dict[str, Any]) -> None:
     routes = _resources(template, "AWS::ApiGatewayV2::Route").values()
-    table = [row[0] for row in _rows(ROOT / "README.md")]
+    known = {route["Properties"]["RouteKey"] for route in routes} | {"POST /dev/tokens"}
 
-    documented = {
-        route for cell in table for route in re.findall(r"`((?:GET|POST|PUT|DELETE) [^`]+)`", cell)
-    }
+    named = re.findall(r"`((?:GET|POST|PUT|DELETE) /[^` ?]*)", _text(document))
 
-    assert documented == {route["Properties"]["RouteKey"] for route in routes}
+    assert set(named) <= known
 
 
-def test_the_readme_explains_every_parameter_of_the_template(template: dict[str, Any]) -> None:
-    assert set(template["Parameters"]) <= set(_quoted(ROOT / "README.md"))
+def test_the_page_of_the_api_has_every_route(template: dict[str, Any]) -> None:
+    routes = _resources(template, "AWS::ApiGatewayV2::Route").values()
+    listed = {row[0].partition("`")[2].partition("`")[0] for row in _rows(ROOT / "docs" / "api.md")}
+
+    assert {route["Properties"]["RouteKey"] for route in routes} <= listed
+
+
+def test_the_page_of_the_api_is_that_of_the_contract() -> None:
+    assert _text(api_page.PAGE) == api_page.page(), "run `make openapi`"
+
+
+def test_the_page_of_the_deployment_has_the_parameters_of_the_template(
+    template: dict[str, Any],
+) -> None:
+    assert _text(deployment_page.PAGE) == deployment_page.page(), "run `make parameters`"
+    assert set(template["Parameters"]) <= set(_quoted(deployment_page.PAGE))
 
 
 def test_every_environment_variable_is_documented() -> None:
@@ -411,7 +414,7 @@ def test_every_command_exists(document: Path) -> None:
 
 
 def test_every_event_in_a_command_exists() -> None:
-    events = re.findall(r"events/[\w-]+\.json", _text(ROOT / "README.md"))
+    events = re.findall(r"events/[\w-]+\.json", _text(ROOT / "docs" / "guide.md"))
 
     assert events
     assert [event for event in events if not (ROOT / event).is_file()] == []
