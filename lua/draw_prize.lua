@@ -11,18 +11,19 @@ ARGV[3]  point          52 random bits
 ARGV[4]  day_starts_ms
 ARGV[5]  day_ends_ms
 
-Returns one string, where <outcome> is "<prize_id or -> <unit_no> <day_no> <version> <odds>"; the first status that applies wins:
+Returns one string, <version> being the board's, <outcome> "<prize_id or -> <unit_no> <day_no> <version> <odds>"; the first status that applies wins:
   campaign_not_loaded    never loaded, or forgotten: load it and ask again
-  campaign_ended
-  campaign_not_started
-  campaign_paused
+  campaign_ended <version>
+  campaign_not_started <version>
+  campaign_paused <version>
   wrong_day              the server's clock is not in that day
   drawn_before <outcome>  the same attempt again
-  attempts_exhausted
+  attempts_exhausted <version>
   missed <outcome>
   won <outcome>
 
-Why a script: what is counted, chosen and taken must be of one moment, and of one table.
+Why a script: what is counted, chosen and taken must be of one moment, and of one table. By the version the
+caller sees whether the board missed an edit: such an outcome, or refusal, is not told.
 ]]
 local board_key = KEYS[1]
 local day_key = KEYS[2]
@@ -47,11 +48,11 @@ end
 local rules = read_rules(state)
 local now = now_ms()
 if now >= rules.ends_at_ms then
-  return 'campaign_ended'
+  return 'campaign_ended ' .. rules.version
 elseif now < rules.starts_at_ms then
-  return 'campaign_not_started'
+  return 'campaign_not_started ' .. rules.version
 elseif string.sub(state, 1, 1) == 'P' then
-  return 'campaign_paused'
+  return 'campaign_paused ' .. rules.version
 elseif now < day_starts_ms or now >= day_ends_ms then
   return 'wrong_day'
 end
@@ -61,7 +62,7 @@ if before then
 end
 local player = read_player(redis.call('HGET', day_key, 'u:' .. user_id))
 if rules.attempts_max > 0 and player.attempt_count >= rules.attempts_max then
-  return 'attempts_exhausted'
+  return 'attempts_exhausted ' .. rules.version
 end
 
 local won = rules.has_once and redis.call('HGET', winners_key, user_id)

@@ -585,7 +585,10 @@ def test_a_unit_that_went_back_to_the_operator_is_not_won(fair: Fair) -> None:
 
     assert fair.find(late) is None
     assert fair.player() == Player()
-    assert fair.stock(prize) == PrizeStock("cash", 1)
+    # It has a row, and nobody has won it.
+    stock = fair.stock(prize)
+    assert stock == PrizeStock("cash", 1, refunded_count=1)
+    assert stock.won_count == 0
     assert fair.record(replace(late, unit_no=2)) is RecordDrawStatus.RECORDED
 
 

@@ -92,14 +92,14 @@ class FakeDrawBoard:
         self._check()
         table = self.tables.get(ask.campaign_id)
         if refused := self._refusal(table, ask):
-            return DrawOutcome(refused)
+            return DrawOutcome(refused, table_version=_version_told(refused, table))
         assert table is not None
         day = self._day(ask)
         if ask.draw_id in day.draws:
             return replace(day.draws[ask.draw_id][0], is_repeat=True)
         player = day.players.get(ask.user_id, Player())
         if 0 < table.campaign.rules.attempts_per_user_per_day <= player.attempt_count:
-            return DrawOutcome(DrawStatus.ATTEMPTS_EXHAUSTED)
+            return DrawOutcome(DrawStatus.ATTEMPTS_EXHAUSTED, table_version=table.version)
         odds = self._odds(table, ask, player)
         won = choose(odds, ask.point)
         outcome = DrawOutcome(DrawStatus.MISSED, None, 0, 0, table.version, odds)
@@ -229,3 +229,8 @@ class FakeDrawBoard:
     def _check(self) -> None:
         if self.is_away:
             raise Unavailable("the cache does not answer")
+
+
+def _version_told(refused: DrawStatus, table: DrawTable | None) -> int:
+    """Return the version that a refusal carries: the wrong day is a matter of clocks alone."""
+    return table.version if table and refused is not DrawStatus.WRONG_DAY else 0

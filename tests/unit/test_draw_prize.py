@@ -294,9 +294,31 @@ def test_cash_that_nobody_won_goes_back_at_the_end_and_is_won_no_more(town: Town
     assert town.balance_fen("operator") == 1000 - 66
     # As if the cache had said so before the end, and the Lambda had slept since.
     town.clock.at_ms = NOW_MS
+    town.before_first_transaction(lambda _: town.pass_time(20_000))
     with pytest.raises(CampaignEnded):
         town.draw("gala", "bob", "key")
-    town.pass_time(20_000)
+    assert town.differences() == []
+
+
+def test_cash_of_an_earlier_end_is_not_won_and_nobody_is_told_that_the_campaign_ended(
+    town: Town,
+) -> None:
+    a_cash_lottery(town, total=2, ends_at_ms=NOW_MS + 1000)
+    town.load_campaign("gala")
+    town.pass_time(1000)
+    for _ in range(2):
+        town.expire()
+        town.pass_time(10_000)
+    campaign = town.campaigns.find_campaign("gala")
+    assert campaign
+    edit(town, campaign, ends_at_ms=NOW_MS + DAY_MS)
+
+    # The cache hears of the new end, and of the refunded units from the ledger only.
+    table = town.tables().recall("gala")
+    town.draw_board.load(table, draw_day(table.campaign, town.clock.now_ms()), [])
+
+    assert [town.draw("gala", user, "key").draw.prize for user in ("ann", "bob")] == [None, None]
+    assert town.balance_fen("operator") == 1000
     assert town.differences() == []
 
 
@@ -560,6 +582,80 @@ def test_while_somebody_brings_up_the_cache_the_others_wait(town: Town) -> None:
     assert player(town, "ann") == Player()
     town.load_campaign("gala")
     assert town.draw("gala", "ann", "key").draw.unit_no
+
+
+EDITS = {
+    "turned on again": ({"status": CampaignStatus.OFF}, {"status": CampaignStatus.ON}),
+    "end moved": ({"ends_at_ms": NOW_MS + 500}, {"ends_at_ms": NOW_MS + DAY_MS}),
+    "start moved": ({"starts_at_ms": NOW_MS + DAY_MS}, {"starts_at_ms": NOW_MS}),
+    "attempts raised": ({"rules": DrawRules(1)}, {"rules": DrawRules(2)}),
+}
+
+
+def _use_up_attempts(town: Town, rules: DrawRules) -> None:
+    for number in range(rules.attempts_per_user_per_day):
+        town.draw("gala", "ann", f"attempt {number}")
+
+
+@pytest.mark.parametrize(("before", "after"), EDITS.values(), ids=EDITS)
+def test_a_cache_that_missed_an_edit_does_not_refuse_everybody_for_ever(
+    town: Town, before: dict[str, Any], after: dict[str, Any]
+) -> None:
+    campaign = a_lottery(town, **before)
+    town.load_campaign("gala")
+    _use_up_attempts(town, campaign.rules)
+    town.pass_time(1_000)
+
+    # The load after the edit failed.
+    edit(town, campaign, **after)
+
+    assert town.draw("gala", "ann", "key").draw.prize
+    assert town.draw("gala", "bob", "key").draw.prize
+    assert town.journal.events.count("campaign_loaded") == 1
+
+
+@pytest.mark.parametrize(("before", "after"), EDITS.values(), ids=EDITS)
+def test_a_failover_that_loses_an_edit_does_not_refuse_everybody_for_ever(
+    town: Town, before: dict[str, Any], after: dict[str, Any]
+) -> None:
+    campaign = a_lottery(town, **before)
+    town.load_campaign("gala")
+    _use_up_attempts(town, campaign.rules)
+    replica = town.lots.snapshot()
+    edit(town, campaign, **after)
+    town.load_campaign("gala")
+    town.pass_time(1_000)
+    town.lots.fail_over(replica)
+
+    assert town.draw("gala", "ann", "key").draw.prize
+    assert town.draw("gala", "bob", "key").draw.prize
+
+
+def test_a_refusal_by_a_newer_table_reads_it_whatever_is_remembered(town: Town) -> None:
+    campaign = a_lottery(town, a_prize("gala", total=9), rules=DrawRules(9))
+    tables = town.tables()
+    town.draw("gala", "ann", "one", tables)
+    edit(town, campaign, rules=DrawRules(1))
+    town.load_campaign("gala")
+
+    with pytest.raises(AttemptsExhausted):
+        town.draw("gala", "ann", "two", tables)
+
+    assert player(town, "ann").attempt_count == 1
+
+
+def test_a_table_that_refuses_too_late_gives_no_unit_back(town: Town) -> None:
+    campaign = a_lottery(town, a_prize("gala", total=2))
+    first = town.draw("gala", "ann", "key")
+    off = edit(town, campaign, status=CampaignStatus.OFF)
+    town.load_campaign("gala")
+    edit(town, off, status=CampaignStatus.ON)
+    town.pass_time(3_000)
+
+    # The cache has her draw, and refuses before it looks.
+    assert town.draw("gala", "ann", "key") == first
+    assert town.draw("gala", "bob", "key").draw.unit_no == 2
+    assert town.journal.events.count("draw_corrected") == 0
 
 
 def test_what_the_cache_says_against_its_own_odds_is_believed_by_nobody(town: Town) -> None:

@@ -27,6 +27,7 @@ from redpacket.domain.lottery import (
     RecordDrawStatus,
 )
 from redpacket.domain.packet import Kind, Packet, PacketStatus, Person, Rules
+from redpacket.edge.lottery_views import prize_admin_view
 from redpacket.flows.edit_campaign import edit_campaign
 from redpacket.flows.edit_prize import PrizeDesk, change_stock, put_prize
 from redpacket.flows.read_records import list_received
@@ -107,6 +108,11 @@ class Office:
 
     def cached(self, packet: Packet) -> GrabStatus:
         return self.town.board.grab(packet.packet_id, "somebody").status
+
+    def shown(self, prize: Prize) -> dict[str, Any]:
+        """Return what operators see of a prize."""
+        (stock,) = self.town.draws.list_stock([prize], DAY)
+        return prize_admin_view(prize, stock)
 
     def balance_fen(self) -> int:
         return self.town.balance_fen("operator")
@@ -450,6 +456,20 @@ def test_what_was_won_is_paid_and_the_rest_comes_back_at_the_end(office: Office)
     assert office.win(prize, 3, "cat") is RecordDrawStatus.UNIT_REFUNDED
     assert office.town.reconcile().differences == []
     assert office.town.differences(bound_ms=120_000) == []
+
+
+def test_units_that_went_back_to_the_operator_are_not_shown_as_won(office: Office) -> None:
+    prize, _ = office.put(office.cash(5))
+    office.win(prize, 1, "ann")
+    office.win(prize, 3, "bob")
+    assert office.shown(prize)["issued"] == 2
+
+    office.town.clock.at_ms = office.campaign.ends_at_ms
+    office.town.expire()
+
+    assert office.balance_fen() == 10_000 - 200
+    assert office.shown(prize)["issued"] == 2
+    assert office.shown(prize)["is_sold_out"]
 
 
 def test_a_win_that_comes_with_the_refund_is_paid_or_refused_and_never_both(

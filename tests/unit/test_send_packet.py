@@ -16,7 +16,7 @@ from redpacket.domain.errors import (
 )
 from redpacket.domain.packet import PARTS_MAX, Packet, part_count
 from tests.builders import a_campaign
-from tests.fakes import FakeBoard
+from tests.fakes import FakeBoard, FakeDynamo
 from tests.town import LIFE_MS, Town, an_order
 
 
@@ -163,3 +163,35 @@ def test_two_packets_have_two_ids_and_two_seeds(town: Town) -> None:
 
     assert first.packet_id != second.packet_id
     assert first.terms.seed != second.terms.seed
+
+
+class _StillHeld(FakeDynamo):
+    """Holds the first row of a repeated transaction a moment longer than the others."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_held = False
+
+    def transact_write_items(self, **request: Any) -> None:
+        if self.is_held:
+            self.is_held = False
+            conflict = {"Code": "TransactionConflict"}
+            others = [self._reason(operation) for operation in request["TransactItems"][1:]]
+            assert {"ConditionalCheckFailed"} <= {reason["Code"] for reason in others}
+            self._raise_canceled([conflict, *others], "TransactWriteItems")
+        super().transact_write_items(**request)
+
+
+def test_a_repeat_while_its_first_time_ends_is_not_told_that_the_money_is_short(
+    town: Town,
+) -> None:
+    client = _StillHeld()
+    town.dynamo = client
+    town.packets, town.ledger = town.adapters(client)
+    town.deposit("sender", 1000)
+    first = town.send_order(an_order())
+    client.is_held = True
+
+    # The balance is lowered already, and the request's own row is held.
+    assert town.send_order(an_order()) == first
+    assert town.balance_fen("sender") == 0

@@ -190,8 +190,11 @@ class DynamoDraws:
 
     def _stock(self, prize: Prize, day: str) -> PrizeStock:
         units_pk = keys.units(prize.campaign_id, prize.prize_id)["pk"]
+        refunded_count = 0
         if prize.kind is PrizeKind.PACKET:
-            numbers = list(self._share_units(prize))
+            units = list(self._share_units(prize))
+            numbers = [number for number, _ in units]
+            refunded_count = sum(fate == Fate.REFUNDED for _, fate in units)
         else:
             numbers = [_number(row) for row in self._rows(units_pk, keys.UNIT_PREFIX)]
         day_numbers = (
@@ -201,13 +204,16 @@ class DynamoDraws:
         )
         durable_no, free = _highest_and_free(numbers)
         day_durable_no, day_free = _highest_and_free(day_numbers)
-        return PrizeStock(prize.prize_id, durable_no, free, day_durable_no, day_free)
+        return PrizeStock(
+            prize.prize_id, durable_no, free, day_durable_no, day_free, refunded_count
+        )
 
-    def _share_units(self, prize: Prize) -> Iterator[int]:
+    def _share_units(self, prize: Prize) -> Iterator[tuple[int, Value]]:
+        """Yield each unit of cash that has a fate, and its fate."""
         before = 0
         for packet_id, count in prize.packets:
             rows = self._rows(keys.shares(packet_id, 0)["pk"], keys.SHARE_PREFIX, self._shares)
-            yield from (before + _number(row) for row in rows)
+            yield from ((before + _number(row), row["fate"]) for row in rows)
             before += count
 
     def _count_draw(self, draw: Draw, rules: DrawRules) -> Operation:

@@ -27,6 +27,7 @@ _MISS_LETTERS = {WhenSoldOut.MISS: "M", WhenSoldOut.REDISTRIBUTE: "R"}
 _RULES = "#"
 _NO_PRIZE = "-"
 _ONCE = "!"
+_OUTCOME_WORDS = 5
 
 
 class RedisDraws(Cache):
@@ -45,10 +46,10 @@ class RedisDraws(Cache):
         answer = self.run(
             self._draw, _script_keys(ask), ask.user_id, ask.draw_id, ask.point, *bounds
         )
-        status, _, outcome = answer.partition(" ")
-        if not outcome:
-            return DrawOutcome(DrawStatus(status))
-        prize_id, unit_no, day_no, version, odds = outcome.split(" ")
+        status, *outcome = answer.split(" ")
+        if len(outcome) < _OUTCOME_WORDS:
+            return DrawOutcome(DrawStatus(status), table_version=int(outcome[0]) if outcome else 0)
+        prize_id, unit_no, day_no, version, odds = outcome
         has_won = prize_id != _NO_PRIZE
         return DrawOutcome(
             DrawStatus.WON if has_won else DrawStatus.MISSED,

@@ -112,7 +112,8 @@ class PrizeStock:
     """What the ledger knows of a prize's units, all in all and on one day.
 
     *durable_no* is the highest unit number that has a row, *free* are those below it without one;
-    the same for the day's units.
+    the same for the day's units. *refunded_count* units of cash went back to the operator: they
+    have a row, and nobody won them.
     """
 
     prize_id: str
@@ -120,6 +121,17 @@ class PrizeStock:
     free: tuple[int, ...] = ()
     day_durable_no: int = 0
     day_free: tuple[int, ...] = ()
+    refunded_count: int = 0
+
+    @property
+    def won_count(self) -> int:
+        """How many units somebody has won."""
+        return self.durable_no - len(self.free) - self.refunded_count
+
+    @property
+    def won_today_count(self) -> int:
+        """How many units of the day's stock somebody has won."""
+        return self.day_durable_no - len(self.day_free)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +173,9 @@ class DrawOutcome:
     """The cache's answer.
 
     *status* is WON or MISSED also where DRAWN_BEFORE (then *is_repeat*). With WON *prize_id* and
-    *unit_no*, and *day_no* where the prize has a daily stock (else 0). With both *table_version*
-    and *odds*, canonical: "prize_id:weight,...|miss_weight" of what could be won at that moment.
+    *unit_no*, and *day_no* where the prize has a daily stock (else 0). With both *odds*, canonical:
+    "prize_id:weight,...|miss_weight" of what could be won at that moment. *table_version* is of the
+    table that decided, or that refused; 0 where no table did.
     """
 
     status: DrawStatus
@@ -299,7 +312,7 @@ def attempts_left(rules: DrawRules, player: Player) -> int | None:
 
 
 def has_units_left(prize: Prize, stock: PrizeStock) -> bool:
-    """Tell whether a prize can still be won, today or later."""
+    """Tell whether a prize can still be won, today or later; what was refunded can't."""
     return stock.durable_no - len(stock.free) < prize.total
 
 

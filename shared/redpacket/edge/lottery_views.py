@@ -79,11 +79,9 @@ def prize_admin_view(prize: Prize, stock: PrizeStock | None) -> dict[str, Any]:
         "total": prize.total,
         "per_day": prize.per_day,
         "per_hour": prize.per_hour,
-        "issued": stock.durable_no - len(stock.free) if stock else 0,
+        "issued": stock.won_count if stock else 0,
         # Counted where there is a day's stock.
-        "issued_today": (
-            stock.day_durable_no - len(stock.day_free) if stock and prize.per_day else None
-        ),
+        "issued_today": stock.won_today_count if stock and prize.per_day else None,
         "version": prize.version,
     }
 

@@ -104,8 +104,6 @@ def _ask(table: DrawTable, user_id: str, draw_id: str, desk: DrawDesk) -> DrawAs
 
 def _draw_of(ask: DrawAsk, outcome: DrawOutcome, table: DrawTable, desk: DrawDesk) -> Draw | None:
     """Turn the cache's answer into the ledger's; None where the cache has been corrected."""
-    if outcome.status in _REFUSALS:
-        return _refused(ask, outcome.status, table, desk)
     if outcome.status is DrawStatus.CAMPAIGN_NOT_LOADED:
         _load(ask.campaign_id, desk)
         return None
@@ -114,6 +112,8 @@ def _draw_of(ask: DrawAsk, outcome: DrawOutcome, table: DrawTable, desk: DrawDes
     if outcome.is_repeat and (before := _find_draw(ask, desk)):
         return before
     decided_by = _table_of(ask, outcome, table, desk)
+    if decided_by and outcome.status in _REFUSALS:
+        return _refused(ask, outcome.status, decided_by, desk)
     if decided_by is None or _is_owed_a_prize(ask, outcome, decided_by, desk):
         return None
     return _make_durable(ask, _decided(ask, outcome, decided_by, desk), decided_by, desk)
@@ -148,14 +148,16 @@ def _load(campaign_id: str, desk: DrawDesk) -> None:
 def _table_of(
     ask: DrawAsk, outcome: DrawOutcome, table: DrawTable, desk: DrawDesk
 ) -> DrawTable | None:
-    """Return the table that the cache decided by; None where that is not the ledger's any more."""
+    """Return the table that the cache decided or refused by; None where the ledger's is another."""
     if outcome.table_version > table.version:
         table = desk.tables.recall(ask.campaign_id, version_min=outcome.table_version)
     if outcome.table_version >= table.version:
         return table
     # The cache missed an edit, or is about to hear of it. A draw is of one table, and its record
-    # has the prize as it is there: nobody has heard of this one, and it is decided anew.
-    desk.board.undo(ask, is_unit_free=True)
+    # has the prize as it is there: nobody has heard of this one, and it is decided anew. A refusal
+    # has decided nothing, and the cache may still have the user's durable draw.
+    if outcome.status not in _REFUSALS:
+        desk.board.undo(ask, is_unit_free=True)
     _load(ask.campaign_id, desk)
     return None
 
@@ -214,7 +216,8 @@ def _make_durable(ask: DrawAsk, draw: Draw, table: DrawTable, desk: DrawDesk) ->
     )
     is_lost = recorded in {RecordDrawStatus.UNIT_TAKEN, RecordDrawStatus.UNIT_REFUNDED}
     _undo(ask, desk, is_unit_free=not is_lost)
-    if recorded is RecordDrawStatus.UNIT_REFUNDED:
+    is_over = desk.clock.now_ms() >= table.campaign.ends_at_ms
+    if recorded is RecordDrawStatus.UNIT_REFUNDED and is_over:
         msg = "too late: what was left went back to the sender"
         raise CampaignEnded(msg)
     if recorded is RecordDrawStatus.ATTEMPTS_EXHAUSTED:
@@ -222,7 +225,8 @@ def _make_durable(ask: DrawAsk, draw: Draw, table: DrawTable, desk: DrawDesk) ->
         raise error(detail)
     if recorded is RecordDrawStatus.WON_BEFORE and draw.prize:
         desk.board.mark_winner(ask, draw.prize.prize_id)
-    if recorded is RecordDrawStatus.UNIT_TAKEN:
+    if is_lost:
+        # Refunded, while the campaign goes on: it had ended before, and its end was moved.
         load_campaign(ask.campaign_id, draws=desk.draws, board=desk.board, clock=desk.clock)
     return None
 

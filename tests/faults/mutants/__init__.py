@@ -8,6 +8,7 @@ from tests.faults.mutants import (
     claims,
     closing,
     draws,
+    edits,
     ledger,
     loads,
     parts,
@@ -24,5 +25,6 @@ MUTANTS: list[Mutant] = [
     *reconciliation.MUTANTS,
     *cache.MUTANTS,
     *draws.MUTANTS,
+    *edits.MUTANTS,
     *loads.MUTANTS,
 ]
