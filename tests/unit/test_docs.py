@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "shared" / "redpacket"
 
 DOCUMENTS = [
-    *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")),
+    *(ROOT / name for name in ("README.md", "README.zh-CN.md", "CHANGELOG.md", "CONTRIBUTING.md")),
     *(ROOT / folder / "README.md" for folder in ("lua", "events")),
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
@@ -173,6 +173,19 @@ def test_every_alarm_is_documented(template: dict[str, Any]) -> None:
         for row in _rows(ROOT / "docs" / "operations.md")
         if row[0].endswith("Alarm") and row[0] != "Alarm"
     }
+
+
+def _commands(document: Path) -> list[str]:
+    """Return the commands of a document without their comments."""
+    lines = "".join(_SHELL.findall(_text(document))).splitlines()
+    return [command for line in lines if (command := re.sub(r"(^|\s+)#.*$", "", line))]
+
+
+def test_the_chinese_readme_has_the_commands_and_links_of_the_english_one() -> None:
+    english, chinese = ROOT / "README.md", ROOT / "README.zh-CN.md"
+
+    assert _commands(chinese) == _commands(english)
+    assert set(_LINK.findall(_text(chinese))) == set(_LINK.findall(_text(english)))
 
 
 # The runbook.
