@@ -89,7 +89,7 @@ WORD: Schema = {"type": "string", "minLength": 1}
 YES_OR_NO: Schema = {"type": "boolean"}
 FEN = an_integer(0, FEN_MAX)
 SHARE_FEN = an_integer(1, FEN_MAX)
-# Sums over packets and deposits: a cap on each amount is none on these.
+# Sums over packets and deposits have no cap of their own.
 SUM_FEN: Schema = {"type": "integer", "minimum": 0}
 COUNT: Schema = {"type": "integer", "minimum": 0}
 SHARE_NO = an_integer(1, schemas.COUNT_MAX)
@@ -168,7 +168,7 @@ CAMPAIGN: Schema = {
     "day": {**DAY_TEXT, "description": "Today in the campaign's time zone."},
     "commitment": {
         **or_null(COMMITMENT),
-        "description": "What `day`'s secret seed is held to; null where there are no prizes.",
+        "description": "The hash of `day`'s secret seed; null without prizes.",
     },
 }
 WON_PRIZE: Schema = {
@@ -201,7 +201,7 @@ DRAWN: Schema = {
 }
 ATTEMPTS_LEFT: Schema = {
     **or_null(PER_USER),
-    "description": "Of today; null where there is no limit.",
+    "description": "Of today; null without a limit.",
 }
 
 ANSWERS: dict[str, Schema] = {
@@ -424,7 +424,7 @@ ANSWERS: dict[str, Schema] = {
             "reason": TEXT,
             "changed_at_ms": or_null(AT_MS),
         },
-        description="How a switch stands; `changed_at_ms` is null for one that nobody ever turned.",
+        description="How a switch stands; `changed_at_ms` is null for one that was never changed.",
     ),
     "Health": an_object({"status": {"const": "ok"}, "version": WORD}),
 }
@@ -856,7 +856,7 @@ _GATEWAY_ANSWERS = {
 # ---------------------------------------------------------------- the document
 
 _DESCRIPTION = f"""\
-Money is in fen and time in milliseconds, both integers: `1.0` is none. Bodies are at most
+Money is in fen and time in milliseconds, both integers: `1.0` is rejected. Bodies are at most
 {BODY_BYTES_MAX} bytes. Clients switch on a problem's `code`.
 
 Text of the format `visible-text` holds no control, bidi, zero-width, private or unassigned

@@ -106,7 +106,7 @@ BEYOND_SCHEMA = (
     ),
     (re.compile("body"), re.compile(r"split \w+ does not go with kind \w+")),
     (re.compile("body"), re.compile("ends_at_ms is not after starts_at_ms")),
-    (re.compile(r"recipients\.\d+"), re.compile("is nobody's token")),
+    (re.compile(r"recipients\.\d+"), re.compile("is not a user's token")),
     (re.compile("inviter_token"), re.compile("is nobody's")),
     # A prize: what it was first, and how much of it there may be.
     (re.compile("body"), re.compile("amount_fen goes with kind packet, and with no other")),
@@ -116,7 +116,7 @@ BEYOND_SCHEMA = (
     (re.compile("amount_fen"), re.compile(r"is above \d+")),
     (re.compile("delta"), re.compile("a prize has at most .*|.* are given out already")),
     (re.compile("prize_id"), re.compile("a campaign has at most .*")),
-    (re.compile("timezone"), re.compile("is no time zone, like Asia/Shanghai")),
+    (re.compile("timezone"), re.compile("is not a time zone, like Asia/Shanghai")),
     (re.compile("timezone"), re.compile("never changes once there are prizes: it is .*")),
     (re.compile("passphrase"), re.compile("has no letter or digit that could be said")),
     (re.compile("budget_fen"), re.compile(r"is below the \d+ fen that are in packets already")),

@@ -7,7 +7,7 @@ from redpacket.edge.telemetry import logger
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, int]:  # noqa: ANN401 - Lambda's form
-    """Sweep once; the answer says what was done, for whoever invokes it by hand.
+    """Sweep once; the answer says what was done, for a person who invokes it.
 
     The schedule starts several at once, each for a group of packets; else there is one for all.
     """

@@ -8,7 +8,7 @@ handler = Api()
 
 @handler.route("POST /campaigns/{campaign_id}/draws")
 def draw(request: HttpRequest) -> HttpAnswer:
-    """Draw once for the caller; a repeat with the same key hears the same."""
+    """Draw once for the caller; a repeat with the same key gets the same answer."""
     guards.guard_draw(request)
     campaign_id, key_hash = request.campaign_id, request.key_hash
     if body := request.json():

@@ -19,7 +19,7 @@ def put_prize(request: HttpRequest) -> HttpAnswer:
 
 @handler.route("POST /admin/campaigns/{campaign_id}/prizes/{prize_id}/stock")
 def change_stock(request: HttpRequest) -> HttpAnswer:
-    """Add units to a prize, or take some that nobody has won."""
+    """Add units to a prize, or take some that have not been won."""
     request.require_scope(ADMIN_SCOPE)
     campaign_id, prize_id = request.campaign_id, request.prize_id
     body = parse(StockBody, request.json())

@@ -61,5 +61,5 @@ def test_recipients_that_are_nobody_are_named_and_left_to_the_ledger(
     order = _order({**BODY, "recipients": tokens})
 
     # Not refused before the ledger was asked: a repeat gets its first answer (I10).
-    assert order.refused_fields == (("recipients.0", "is nobody's token"),)
+    assert order.refused_fields == (("recipients.0", "is not a user's token"),)
     assert order.rules.recipients == {"cat"}

@@ -175,7 +175,7 @@ class HelpQuotaExhausted(Rejected):
 
 
 class SelfHelp(Rejected):
-    """Nobody helps themselves."""
+    """You can't help yourself."""
 
     code = "self_help"
 
@@ -224,7 +224,7 @@ class Unavailable(RedPacketError):
 
 
 class CacheAway(Unavailable):
-    """The cache can't be reached: whoever has many packets need not ask it for the next one."""
+    """The cache can't be reached: a batch should stop calling it."""
 
 
 class InvariantViolated(RedPacketError):

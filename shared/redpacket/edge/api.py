@@ -1,6 +1,6 @@
 """A door's HTTP side: from API Gateway's event to a request, from a result to its answer.
 
-The gateway has matched the route and verified the token. There is no router here: the event names
+The gateway has matched the route and verified the token. No router is needed: the event names
 its route, and the libraries that route again cost each cold start of a grab 65 ms (LOCAL.md).
 """
 
@@ -87,7 +87,7 @@ class HttpRequest:
         """The day of a lottery that the query names, like 20270129. Raises InvalidRequest."""
         day = self.query.get("day", "")
         if not DAY.fullmatch(day):
-            raise InvalidRequest([{"field": "day", "message": "is no day, like 20270129"}])
+            raise InvalidRequest([{"field": "day", "message": "is not a day, like 20270129"}])
         return day
 
     @property
@@ -107,7 +107,7 @@ class HttpRequest:
 
     @property
     def idempotency_key(self) -> str:
-        """The client's key. Raises IdempotencyKeyMissing where there is none that will do."""
+        """The client's key. Raises IdempotencyKeyMissing without a valid one."""
         key = self.headers.get("idempotency-key", "")
         if not 1 <= len(key) <= KEY_LENGTH_MAX:
             msg = "send a header Idempotency-Key of 1 to 255 characters"
@@ -212,7 +212,7 @@ def _answer(status: int, headers: Mapping[str, str], body: dict[str, Any] | None
 
 
 def _unique(members: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse a name that comes twice: which value is meant, nobody can know."""
+    """Refuse a name that comes twice: the meant value is unknown."""
     unique = dict(members)
     if len(unique) != len(members):
         msg = "a name comes twice"

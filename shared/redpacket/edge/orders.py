@@ -58,7 +58,7 @@ def send_order(request: HttpRequest) -> SendOrder:
         refused_fields=(
             *((name, f"is above {limit}") for name, value, limit in limits if value > limit),
             *(
-                (f"recipients.{position}", "is nobody's token")
+                (f"recipients.{position}", "is not a user's token")
                 for position, user_id in enumerate(recipients)
                 if user_id is None
             ),

@@ -1,6 +1,6 @@
 """The bodies of the HTTP contract and of queue messages, validated strictly.
 
-Strict: a boolean, a float or a string is no integer, and a field that the contract doesn't name is
+Strict: a boolean, a float or a string is not an integer, and a field outside the contract is
 an error. Only doors that read bodies import this; pydantic costs a cold start 77 ms (LOCAL.md).
 """
 
@@ -114,7 +114,7 @@ def _user_id(text: str) -> str:
 
 def _timezone(name: str) -> str:
     if not is_timezone(name):
-        msg = "is no time zone, like Asia/Shanghai"
+        msg = "is not a time zone, like Asia/Shanghai"
         raise ValueError(msg)
     return name
 
@@ -181,7 +181,7 @@ class SendBody(_Body):
 
 
 class RulesBody(_Body):
-    """What one user may do on one day; 0 is no limit."""
+    """What one user may do on one day; 0 means no limit."""
 
     attempts_per_user_per_day: PerUser = 0
     wins_per_user_per_day: PerUser = 0
@@ -268,7 +268,7 @@ AttributeName = Annotated[str, StringConstraints(pattern=ATTRIBUTE_NAME)]
 class PrizeBody(_Body):
     """PUT /admin/campaigns/{campaign_id}/prizes/{prize_id}.
 
-    *per_day* and *per_hour* are 0 where there is no limit; only cash has an *amount_fen*.
+    *per_day* and *per_hour* are 0 without a limit; only cash has an *amount_fen*.
     """
 
     title: Annotated[
@@ -371,7 +371,7 @@ class DepositBody(_Body):
 
 
 class SwitchBody(_Body):
-    """PUT /admin/switches/{name}; *reason* is for whoever finds it off."""
+    """PUT /admin/switches/{name}; *reason* is for operators who find it off."""
 
     on: bool
     reason: Annotated[
