@@ -36,6 +36,7 @@ from bench.rounds import Figures, interleaved, ratio, spread
 from local import places
 from local.build import Building
 from local.packet_ids import PUBLISHED_KEYS
+from local.user_ids import PUBLISHED_KEY
 from redpacket.adapters.redis_claims import RedisClaims
 from redpacket.adapters.redis_switches import RedisSwitches
 from redpacket.adapters.tls import AMAZON_ROOTS
@@ -104,6 +105,7 @@ ENVIRONMENT = {
     "PAYOUT_QUEUE_URL": "https://queue.example",
     "ADMISSION_FACTOR": "5",
     "PACKET_ID_KEYS": PUBLISHED_KEYS,
+    "USER_ID_KEY": PUBLISHED_KEY,
     "GRABS_PER_MINUTE": "600",
     "GRAB_BURST": "200",
     "POWERTOOLS_SERVICE_NAME": "grab",

@@ -26,6 +26,7 @@ from unittest.mock import patch
 from bench.records import STRANGER, Book, a_person
 from local.packet_ids import PUBLISHED_KEYS
 from local.places import ROOT
+from local.user_ids import PUBLISHED_KEY
 from redpacket.adapters import keys
 from redpacket.adapters.books import entry_row
 from redpacket.adapters.dynamo import Dynamo, put, to_wire
@@ -109,7 +110,7 @@ def unknown_id_strong_reads() -> float:
     ]
     routes = [(door, key) for door in doors for key in door.route_keys if "{packet_id}" in key]
     with (
-        patch.dict(os.environ, {"PACKET_ID_KEYS": PUBLISHED_KEYS}),
+        patch.dict(os.environ, {"PACKET_ID_KEYS": PUBLISHED_KEYS, "USER_ID_KEY": PUBLISHED_KEY}),
         patch.object(wiring, "_aws", lambda _: meter),
         contextlib.redirect_stdout(io.StringIO()),
     ):

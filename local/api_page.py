@@ -30,7 +30,8 @@ Written by `make openapi` from [openapi.json](../openapi.json), which is generat
 
 ## Conventions
 
-- **Identity.** Send `Authorization: Bearer <JWT>`. The user is the token's `sub`. Routes below
+- **Identity.** Send `Authorization: Bearer <JWT>`. The user is the token's `sub`, of which
+  `user_token` is a keyed hash. Routes below
   `/admin/` need the scope that their row names. Without a valid token the gateway answers 401 with
   a body of its own, and so for an operators' route without the scope (403). `POST /dev/tokens`
   makes tokens on the local stack only.

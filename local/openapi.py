@@ -109,7 +109,7 @@ PACKET_ID_TEXT: Schema = {"type": "string", "pattern": f"^{PACKET_ID.pattern}$"}
 PAYOUT: Schema = {"type": "string", "enum": ["queued", "settled"]}
 CURSOR: Schema = {**or_null(WORD), "description": "The next page's `cursor`; null on the last."}
 PERSON: Schema = {
-    "user_token": {"type": "string", "pattern": "^[A-Za-z0-9_-]{40,}$"},
+    "user_token": {"type": "string", "pattern": "^[A-Za-z0-9_-]{24}$"},
     "nickname": WORD,
     "avatar_url": or_null({"type": "string", "pattern": "^https://"}),
 }

@@ -15,7 +15,6 @@ from redpacket.adapters.dynamo_ledger import DynamoLedger
 from redpacket.adapters.dynamo_packets import DynamoPackets
 from redpacket.adapters.dynamo_pages import DynamoPages
 from redpacket.adapters.pinyin import PinyinPhrases
-from redpacket.adapters.public_tokens import KeyedTokens
 from redpacket.domain.checks import Difference, Told, check_settled_in_time
 from redpacket.domain.claim import Admission, Claim, ShareRef
 from redpacket.domain.limits import grab_limit
@@ -98,7 +97,6 @@ class Town:
         self.lots = FakeDrawBoard(self.clock)
         self.draw_board: DrawBoard = self.lots
         self.draws: Draws = self.draw_adapter(self.dynamo)
-        self.tokens = KeyedTokens("a secret")
         # A process of its own for every grab, unless a test has some that live on.
         self.recall: Callable[[], RecalledEmptied] = lambda: RecalledEmptied(
             self.board, clock=self.clock
@@ -271,20 +269,16 @@ class Town:
         return drawn
 
     def help(self, campaign_id: str, helper: str, inviter: str, said: str = "恭喜发财") -> Helped:
-        return self.help_by_token(campaign_id, helper, self.tokens.token_of(inviter), said)
-
-    def help_by_token(self, campaign_id: str, helper: str, token: str, said: str) -> Helped:
         desk = HelpDesk(
             board=self.draw_board,
             draws=self.draws,
             tables=self.tables(),
-            tokens=self.tokens,
             phrases=PinyinPhrases(),
             limits=self.limits,
             clock=self.clock,
             journal=self.journal,
         )
-        return help_inviter(campaign_id, helper, token, said, desk=desk)
+        return help_inviter(campaign_id, helper, inviter, said, desk=desk)
 
     def lotteries(self) -> RecalledLotteries:
         """Return a process that has shown nothing yet."""

@@ -24,6 +24,6 @@ def edit_profile(request: HttpRequest) -> HttpAnswer:
 
 
 def _me(request: HttpRequest, profiles: views.Profiles) -> HttpAnswer:
-    people = views.People(profiles, wiring.public_tokens())
+    people = views.People(profiles)
     balance_fen = wiring.balance_fen(request.user.user_id)
     return HttpAnswer({**people.view(request.user), "balance_fen": balance_fen})

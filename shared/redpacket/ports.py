@@ -541,16 +541,6 @@ class Profiles(Protocol):
         """Keep a profile, in place of the one before."""
 
 
-class PublicTokens(Protocol):
-    """The names under which users see each other."""
-
-    def token_of(self, user_id: str) -> str:
-        """Return the public token of a user: always the same, and telling nothing."""
-
-    def find_user(self, token: str) -> str | None:
-        """Return whose token this is; None for one that was not made here."""
-
-
 class Phrases(Protocol):
     """Compares what was said with what should have been."""
 

@@ -17,6 +17,7 @@ import pytest
 from local.packet_ids import PUBLISHED_KEYS
 from local.places import ROOT
 from local.ports import HOST
+from local.user_ids import PUBLISHED_KEY
 from redpacket.adapters import keys
 from redpacket.adapters.redis_claims import RedisClaims
 from redpacket.adapters.redis_switches import RedisSwitches
@@ -70,6 +71,7 @@ def _grab(cache: OperatorCache, packet_id: str) -> tuple[dict[str, Any], list[st
         "PAYOUT_QUEUE_URL": "https://queue.example",
         "ADMISSION_FACTOR": "5",
         "PACKET_ID_KEYS": PUBLISHED_KEYS,
+        "USER_ID_KEY": PUBLISHED_KEY,
         "GRABS_PER_MINUTE": "600",
         "GRAB_BURST": "200",
         "QUOTAS_TABLE": "quotas",

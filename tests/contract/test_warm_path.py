@@ -19,6 +19,7 @@ import pytest
 from local.packet_ids import PUBLISHED_KEYS
 from local.places import ROOT
 from local.ports import HOST
+from local.user_ids import PUBLISHED_KEY
 from redpacket.adapters import keys, redis_claims
 from redpacket.adapters.aws_client import AwsClient
 from redpacket.adapters.dynamo import Dynamo
@@ -148,6 +149,7 @@ def doors(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> Iterator[Doors]:
         "CACHE_CLUSTER": "false",
         "ADMISSION_FACTOR": "5",
         "PACKET_ID_KEYS": PUBLISHED_KEYS,
+        "USER_ID_KEY": PUBLISHED_KEY,
         "GRABS_PER_MINUTE": "600",
         "GRAB_BURST": "200",
     }

@@ -17,6 +17,7 @@ from typing import Any
 from unittest.mock import patch
 
 from local.packet_ids import PUBLISHED_KEYS
+from local.user_ids import PUBLISHED_KEY
 from redpacket.adapters.sqs_payouts import SqsPayouts
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.errors import Unavailable
@@ -108,6 +109,7 @@ def _quiet_journal() -> Iterator[None]:
         "POWERTOOLS_METRICS_NAMESPACE": "redpacket",
         "POWERTOOLS_METRICS_DISABLED": "true",
         "PACKET_ID_KEYS": PUBLISHED_KEYS,
+        "USER_ID_KEY": PUBLISHED_KEY,
     }
     before = logger().log_level
     logger().setLevel("CRITICAL")

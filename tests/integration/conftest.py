@@ -7,6 +7,7 @@ import json
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import httpx
@@ -14,6 +15,7 @@ import pytest
 
 from local.stack import Stack
 from redpacket.domain.checks import Told
+from redpacket.domain.user_id import UserIds
 from tests.world import World, lasting, read_world
 
 _numbers = itertools.count(1)
@@ -25,12 +27,24 @@ def told() -> list[Told]:
     return []
 
 
-class User:
-    """Somebody with a token, who remembers what they were told."""
+@cache
+def user_ids(stack: Stack) -> UserIds:
+    """Return what makes the user ids of a stack: its functions have the key."""
+    functions = stack.aws("lambda")
+    grab = functions.get_function_configuration(FunctionName=stack.outputs["GrabFunction"])
+    return UserIds(grab["Environment"]["Variables"]["USER_ID_KEY"])
 
-    def __init__(self, stack: Stack, user_id: str, told: list[Told], **claims: Any) -> None:
-        self.user_id = user_id
-        self.token = stack.token(user_id, **claims)
+
+class User:
+    """Somebody with a token, who remembers what they were told.
+
+    *host_id* is the subject of their token, *user_id* what the ledger calls them.
+    """
+
+    def __init__(self, stack: Stack, host_id: str, told: list[Told], **claims: Any) -> None:
+        self.host_id = host_id
+        self.user_id = user_ids(stack).id_of(host_id)
+        self.token = stack.token(host_id, **claims)
         self._told = told
         self.http = httpx.Client(
             base_url=stack.api,
@@ -101,11 +115,11 @@ def a_user(stack: Stack, told: list[Told]) -> Iterator[MakeUser]:
     treasurer = User(stack, "treasurer", told, scope="hongbao/admin")
     made.append(treasurer)
 
-    def make(user_id: str | None = None, funds_fen: int = 0, **claims: Any) -> User:
-        user = User(stack, user_id or f"guest-{next(_numbers)}", told, **claims)
+    def make(host_id: str | None = None, funds_fen: int = 0, **claims: Any) -> User:
+        user = User(stack, host_id or f"guest-{next(_numbers)}", told, **claims)
         made.append(user)
         if funds_fen:
-            body = {"user": user.user_id, "amount_fen": funds_fen}
+            body = {"user": user.host_id, "amount_fen": funds_fen}
             assert treasurer.post("/admin/deposits", body).status_code == httpx.codes.CREATED
         return user
 

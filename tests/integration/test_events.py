@@ -20,7 +20,7 @@ from redpacket.domain.claim import ShareRef
 from redpacket.domain.packet import Packet, Person
 from redpacket.ports import Request
 from tests.builders import a_claim, a_funding, a_packet, some_terms
-from tests.integration.conftest import Invoke, MakeUser, User
+from tests.integration.conftest import Invoke, MakeUser, User, user_ids
 
 # One of them is a sweep.
 pytestmark = pytest.mark.usefixtures("only_own_sweeps")
@@ -33,6 +33,7 @@ class Desk:
     """Makes packets with the ids that the events name, by the ledger's own adapters."""
 
     def __init__(self, stack: Stack, dynamodb: Any, operator: User) -> None:
+        self._sender_id = user_ids(stack).id_of(SENDER)
         dynamo = Dynamo(lambda: dynamodb)
         tables = stack.outputs["PacketsTable"], stack.outputs["SharesTable"]
         self._ledger = DynamoLedger(dynamo, stack.outputs["AccountsTable"], *tables)
@@ -47,12 +48,12 @@ class Desk:
         """Fund a packet as a send does that dies before it loads the cache."""
         packet = a_packet(
             packet_id=packet_id,
-            sender=Person(SENDER),
+            sender=Person(self._sender_id),
             terms=some_terms(total_fen=1000, count=count),
             created_at_ms=created_at_ms or int(time.time() * 1000),
         )
         self.deposit(1000)
-        self._ledger.fund(packet, a_funding(packet), Request(SENDER, packet_id, "hash"))
+        self._ledger.fund(packet, a_funding(packet), Request(self._sender_id, packet_id, "hash"))
         return packet
 
     def claim(self, packet: Packet, share_no: int, user_id: str) -> int:

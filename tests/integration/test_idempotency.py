@@ -94,7 +94,7 @@ def test_twenty_sends_at_once_for_all_the_money_send_what_it_covers(a_user: Make
 
 
 def test_a_repeated_deposit_gets_the_same_answer(a_user: MakeUser, operator: User) -> None:
-    body = {"user": a_user().user_id, "amount_fen": 700}
+    body = {"user": a_user().host_id, "amount_fen": 700}
     key = uuid.uuid4().hex
 
     first = operator.post("/admin/deposits", body, key=key)
@@ -108,7 +108,7 @@ def test_twenty_deposits_at_once_with_one_key_are_one(
     a_user: MakeUser, operator: User, eventually: Eventually
 ) -> None:
     user = a_user()
-    body = {"user": user.user_id, "amount_fen": 700}
+    body = {"user": user.host_id, "amount_fen": 700}
     key = uuid.uuid4().hex
 
     answers = _race(lambda: operator.post("/admin/deposits", body, key=key))
@@ -126,7 +126,7 @@ def test_a_key_of_a_send_is_no_key_of_a_deposit(a_user: MakeUser, key: str) -> N
     header = {b"Idempotency-Key": key.encode()}
     send = {"kind": "lucky", "total_fen": 1000, "count": 5}
     payee = a_user()
-    deposit = {"user": payee.user_id, "amount_fen": 5}
+    deposit = {"user": payee.host_id, "amount_fen": 5}
 
     sent = user.http.post("/packets", json=send, headers=header)
     deposited = user.http.post("/admin/deposits", json=deposit, headers=header)

@@ -35,7 +35,7 @@ def test_no_log_names_a_user(
     taker.grab(packet_id, "open sesame")
     sender.send(total_fen=10**6)
     taker.http.get("/admin/switches")
-    boss.http.put("/admin/switches/withdraw", json={"on": False, "reason": taker.user_id})
+    boss.http.put("/admin/switches/withdraw", json={"on": False, "reason": taker.host_id})
     boss.http.put("/admin/switches/withdraw", json={"on": True})
     # A row that can't be read: the page is a 500, and its error is logged with its causes.
     broken = sender.send(total_fen=100, count=1).json()["packet_id"]

@@ -438,7 +438,7 @@ def test_no_answer_names_a_user_by_their_id(
         ]
         answers += [user.send(total_fen=10**6), user.grab("A" * 22)]
     answers += [operator.http.get(f"/admin/packets/{packet_id}/audit") for packet_id in packet_ids]
-    deposit = {"user": users[0].user_id, "amount_fen": 1}
+    deposit = {"user": users[0].host_id, "amount_fen": 1}
     answers.append(operator.post("/admin/deposits", deposit))
 
     for answer in answers:

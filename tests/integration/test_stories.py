@@ -74,7 +74,7 @@ def test_s2_a_company_gives_to_its_employees(
 ) -> None:
     numbers = [str(100_230 + number) for number in range(6)]
     employees = [a_user(number) for number in numbers]
-    a_user(operator.user_id, funds_fen=30_000)
+    a_user(operator.host_id, funds_fen=30_000)
     before = operator.balance_fen()
 
     # An operator plans a campaign of 300 yuan: two shares for each, from three packets.

@@ -117,8 +117,8 @@ def test_a_stranger_reads_nothing_of_anothers_but_what_a_packet_shows(a_user: Ma
     owner, stranger = a_user(funds_fen=5_000), a_user()
     packet_id = owner.send(total_fen=1_000, count=2).json()["packet_id"]
     claim = owner.grab(packet_id).json()
-    pretending = f"?user={owner.user_id}&sub={owner.user_id}&user_id={owner.user_id}"
-    headers = {"X-User": owner.user_id, "X-User-Id": owner.user_id, "X-Forwarded-User": "root"}
+    pretending = f"?user={owner.host_id}&sub={owner.host_id}&user_id={owner.host_id}"
+    headers = {"X-User": owner.host_id, "X-User-Id": owner.host_id, "X-Forwarded-User": "root"}
 
     for path in ("/me", "/me/sent", "/me/received", "/me/transfers"):
         own, hers = stranger.http.get(path), owner.http.get(path)
@@ -137,10 +137,10 @@ def test_a_stranger_does_nothing_in_anothers_name(a_user: MakeUser) -> None:
     before_fen = owner.balance_fen()
     body: dict[str, Any] = {"kind": "lucky", "total_fen": 1_000, "count": 2}
     for field in ("sender", "sender_id", "user", "user_id", "sub", "account"):
-        answer = stranger.post("/packets", {**body, field: owner.user_id})
+        answer = stranger.post("/packets", {**body, field: owner.host_id})
         assert answer.json()["code"] == "invalid_request"
     assert stranger.post("/packets", body).json()["code"] == "insufficient_funds"
-    named = stranger.http.put("/me/profile", json={"nickname": "x", "user": owner.user_id})
+    named = stranger.http.put("/me/profile", json={"nickname": "x", "user": owner.host_id})
     assert named.json()["code"] == "invalid_request"
 
     # A key that another has used is a key of one's own.
@@ -160,7 +160,7 @@ def test_a_stranger_takes_no_share_that_was_meant_for_another(a_user: MakeUser) 
     assert stranger.grab(exclusive).json()["code"] == "not_invited"
     assert stranger.open(in_two_steps, ticket).json()["code"] == "grab_token_invalid"
     for name in ("user", "user_id", "sub", "taker"):
-        answer = stranger.http.post(f"/packets/{exclusive}/grab", json={name: friend.user_id})
+        answer = stranger.http.post(f"/packets/{exclusive}/grab", json={name: friend.host_id})
         assert answer.json()["code"] == "invalid_request"
     assert friend.open(in_two_steps, ticket).json()["outcome"] == "claimed"
 
@@ -187,13 +187,13 @@ def test_a_stranger_draws_and_reads_for_themselves_alone(a_user: MakeUser, boss:
     assert first["draw_id"] != second["draw_id"]
     for query in (
         "",
-        f"?user={owner.user_id}&user_id={owner.user_id}",
+        f"?user={owner.host_id}&user_id={owner.host_id}",
         f"?cursor={first['draw_id']}",
     ):
         mine = stranger.http.get(path + query).json()["items"]
         assert [item["draw_id"] for item in mine] == [second["draw_id"]]
     for name in ("user", "user_id", "draw_id", "prize_id"):
-        assert stranger.post(path, {name: owner.user_id}).json()["code"] == "invalid_request"
+        assert stranger.post(path, {name: owner.host_id}).json()["code"] == "invalid_request"
 
 
 @pytest.mark.parametrize("route", sorted(route for route in ROUTES if "/admin/" in route))

@@ -245,7 +245,7 @@ def test_a_grab_counts_claims_against_quotas() -> None:
 def test_whoever_shows_records_only_reads() -> None:
     actions = {action for grant in _grants("RecordsFunction") for action in grant.actions}
 
-    assert actions <= READS | {"secretsmanager:GetSecretValue"}
+    assert actions <= READS
 
 
 def test_whoever_edits_profiles_writes_nothing_else() -> None:

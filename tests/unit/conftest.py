@@ -7,16 +7,20 @@ from collections.abc import Iterator
 import pytest
 
 from local.packet_ids import PUBLISHED_KEYS
+from local.user_ids import PUBLISHED_KEY
+from redpacket.edge.api import user_ids
 from redpacket.edge.packet_ids import packet_ids
 from tests.town import Town
 
 
 @pytest.fixture(autouse=True)
-def _packet_id_keys(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let the doors accept the ids of tests/builders.py."""
+def _keys(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let the doors accept the packet ids of tests/builders.py, and make user ids."""
     monkeypatch.setenv("PACKET_ID_KEYS", PUBLISHED_KEYS)
+    monkeypatch.setenv("USER_ID_KEY", PUBLISHED_KEY)
     yield
     packet_ids.cache_clear()
+    user_ids.cache_clear()
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ from botocore.exceptions import ClientError, ReadTimeoutError
 
 from redpacket.adapters.aws_errors import AwsRefused, AwsSilent
 from redpacket.adapters.dynamo import Dynamo
-from redpacket.adapters.public_tokens import load_tokens
 from redpacket.adapters.sqs_payouts import SqsDeadLetters, SqsPayouts
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.errors import Unavailable
@@ -47,15 +46,11 @@ def _dead_letters(error: Exception) -> object:
     return SqsDeadLetters(lambda: _Failing(error), "queue").count()
 
 
-def _tokens(error: Exception) -> object:
-    return load_tokens(lambda: _Failing(error), "secret")
-
-
 def _ledger(error: Exception) -> object:
     return Dynamo(lambda: _Failing(error)).get("table", {"pk": "a"})
 
 
-each_adapter = pytest.mark.parametrize("call", [_queue, _dead_letters, _tokens, _ledger])
+each_adapter = pytest.mark.parametrize("call", [_queue, _dead_letters, _ledger])
 
 
 @each_adapter

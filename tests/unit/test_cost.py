@@ -265,7 +265,7 @@ def test_an_idle_stack_costs_what_stands_there() -> None:
     )
 
     assert (dev.cache_nodes, prod.cache_nodes) == (1, 2)
-    assert dev.endpoint_zones == 4
+    assert dev.endpoint_zones == 2
     bill = cost.idle_bill(BOOK, replace(dev, sweeps=0))
     assert bill["endpoints"] == pytest.approx(4 * 730 * 0.01)
     assert bill["logs"] == 0

@@ -12,7 +12,6 @@ from redpacket.domain.errors import (
     CampaignNotStarted,
     CampaignPaused,
     HelpQuotaExhausted,
-    InvalidRequest,
     PassphraseMismatch,
     RateLimited,
     SelfHelp,
@@ -110,15 +109,6 @@ def test_nobody_helps_themselves(town: Town) -> None:
 
     with pytest.raises(SelfHelp):
         town.help("gala", "ann", "ann")
-
-
-def test_a_token_of_nobody_is_refused(town: Town) -> None:
-    a_lottery(town)
-
-    with pytest.raises(InvalidRequest) as refused:
-        town.help_by_token("gala", "bob", "made-up", "恭喜发财")
-
-    assert refused.value.errors == [{"field": "inviter_token", "message": "is nobody's"}]
 
 
 @pytest.mark.parametrize("said", ["恭喜发菜", "恭喜發財!", " 恭喜发财"])

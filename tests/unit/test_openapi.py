@@ -10,7 +10,7 @@ import jsonschema_rs
 import pytest
 
 from local import openapi
-from redpacket.adapters.public_tokens import KeyedTokens
+from local.user_ids import PUBLISHED_USER_IDS
 from redpacket.domain.campaign import CampaignStatus
 from redpacket.domain.checks import Difference
 from redpacket.domain.claim import Claim
@@ -50,9 +50,9 @@ ROUTES = [
     for method, operation in operations.items()
 ]
 
-ME = Person("me", "小明")
-HER = Person("her")
-PEOPLE = views.People({"her": Profile("her", "她", "https://a.example/1")}, KeyedTokens("secret"))
+ME = Person(PUBLISHED_USER_IDS.id_of("me"), "小明")
+HER = Person(PUBLISHED_USER_IDS.id_of("her"))
+PEOPLE = views.People({HER.user_id: Profile(HER.user_id, "她", "https://a.example/1")})
 PHONE = Prize(
     "spring", "phone", "手机", PrizeKind.GOODS, 3, 2, attributes='{"colour":"red","gb":256}'
 )
@@ -154,9 +154,9 @@ def test_a_route_names_the_parameters_of_its_path(key: str, operation: dict[str,
 
 
 def _record(*, is_closed: bool, is_mine: bool) -> Record:
-    packet = a_packet(count=3)
-    first = a_claim(packet, 1, "me")
-    second = replace(a_claim(packet, 2, "her"), settled_at_ms=NOW_MS + 9)
+    packet = a_packet(count=3, sender=HER)
+    first = a_claim(packet, 1, ME.user_id)
+    second = replace(a_claim(packet, 2, HER.user_id), settled_at_ms=NOW_MS + 9)
     if is_closed:
         end = PacketEnd(claimed_count=2, refunded_count=1, refunded_fen=1, refunded_at_ms=NOW_MS)
         packet = replace(packet, status=PacketStatus.CLOSED, closed_at_ms=NOW_MS + 6, end=end)
@@ -341,7 +341,7 @@ def test_a_field_that_the_contract_does_not_name_is_noticed() -> None:
 
 A_PRIZE = {"title": "手机", "kind": "goods", "weight": 3, "total": 2}
 CASH_PRIZE = {"title": "红包", "kind": "packet", "weight": 3, "total": 2, "amount_fen": 88}
-A_TOKEN = "t" * 43
+A_TOKEN = PUBLISHED_USER_IDS.id_of("bob")
 A_CAMPAIGN = {"title": "雨", "starts_at_ms": 1, "ends_at_ms": 2, "status": "on"}
 
 BODIES: list[tuple[str, type[Any], dict[str, Any]]] = [

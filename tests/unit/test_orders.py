@@ -6,10 +6,12 @@ import json
 
 import pytest
 
-from redpacket.adapters.public_tokens import KeyedTokens
-from redpacket.edge import wiring
+from local.user_ids import PUBLISHED_USER_IDS
+from redpacket.domain.errors import InvalidRequest
+from redpacket.domain.user_id import UserIds
 from redpacket.edge.api import HttpRequest
 from redpacket.edge.orders import send_order
+from redpacket.edge.schemas import HelpBody, parse
 from redpacket.flows.send_packet import SendOrder
 
 BODY = {"kind": "lucky", "total_fen": 1000, "count": 10}
@@ -51,15 +53,25 @@ def test_what_was_asked_is_the_same_whatever_the_settings(
     assert _order(BODY).request == before.request
 
 
-def test_recipients_that_are_nobody_are_named_and_left_to_the_ledger(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    before, after = KeyedTokens("the key"), KeyedTokens("the key that replaced it")
-    tokens = [before.token_of("bob"), after.token_of("cat")]
-    monkeypatch.setattr(wiring, "public_tokens", lambda: after)
+def test_recipients_are_users_of_this_deployment_alone() -> None:
+    ours, theirs = (
+        PUBLISHED_USER_IDS.id_of("bob"),
+        UserIds("the key of another deployment ..").id_of("bob"),
+    )
 
-    order = _order({**BODY, "recipients": tokens})
+    with pytest.raises(InvalidRequest) as refused:
+        _order({**BODY, "recipients": [ours, theirs]})
 
-    # Not refused before the ledger was asked: a repeat gets its first answer (I10).
-    assert order.refused_fields == (("recipients.0", "is not a user's token"),)
-    assert order.rules.recipients == {"cat"}
+    assert refused.value.errors == [{"field": "recipients.1", "message": "is not a user's token"}]
+    assert _order({**BODY, "recipients": [ours]}).rules.recipients == {ours}
+
+
+def test_an_inviter_who_was_made_up_is_refused() -> None:
+    token = PUBLISHED_USER_IDS.id_of("bob")
+    made_up = token[:-1] + ("A" if token[-1] != "A" else "B")
+
+    with pytest.raises(InvalidRequest) as refused:
+        parse(HelpBody, {"inviter_token": made_up, "transcript": "hello"})
+
+    assert refused.value.errors == [{"field": "inviter_token", "message": "is not a user's token"}]
+    assert parse(HelpBody, {"inviter_token": token, "transcript": "hello"}).inviter_token == token

@@ -10,6 +10,7 @@ import pytest
 
 from local.packet_ids import PUBLISHED_IDS
 from local.places import ROOT
+from local.user_ids import PUBLISHED_USER_IDS
 from redpacket.domain.errors import RateLimited
 from redpacket.edge import wiring
 
@@ -49,7 +50,7 @@ def test_a_read_is_counted_first(door: str, key: str, monkeypatch: pytest.Monkey
 
     assert json.loads(answer["body"])["code"] == "rate_limited"
     assert (answer["statusCode"], answer["headers"]["retry-after"]) == (429, "7")
-    assert counted == ["ann"]
+    assert counted == [PUBLISHED_USER_IDS.id_of("ann")]
 
 
 def test_there_are_ten_of_them() -> None:

@@ -26,16 +26,6 @@ ROOT = Path(__file__).parents[2]
 Write = Callable[[Any], str]
 
 
-class Tokens:
-    """A stand-in that shows users as they are."""
-
-    def token_of(self, user_id: str) -> str:
-        return user_id
-
-    def find_user(self, token: str) -> str | None:
-        return token
-
-
 @pytest.fixture
 def write(tmp_path: Path) -> Write:
     """Write a document into a file of its own."""
@@ -67,7 +57,7 @@ def a_record(packet: Packet, claims: list[ShareFate]) -> dict[str, Any]:
         luckiest=claims[0],
         mine=claims[0],
     )
-    shown = views.record_view(record, views.People({}, Tokens()))
+    shown = views.record_view(record, views.People({}))
     found: dict[str, Any] = json.loads(json.dumps(shown))
     return found
 

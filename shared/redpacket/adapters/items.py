@@ -44,7 +44,7 @@ def packet_row(packet: Packet) -> dict[str, Value]:
     if packet.sender.nickname:
         row["sender_nickname"] = packet.sender.nickname
     if packet.rules.recipients:
-        # User ids hold no commas (domain/packet.USER_ID).
+        # User ids hold no commas (domain/user_id.py).
         row["recipients"] = ",".join(sorted(packet.rules.recipients))
     if packet.rules.passphrase:
         row["passphrase"] = packet.rules.passphrase

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from enum import StrEnum
 from zlib import crc32
 
-from redpacket.domain.errors import Forbidden
 from redpacket.domain.packet_id import CUT
 from redpacket.domain.passphrase import THRESHOLD_DEFAULT
 from redpacket.domain.split import Terms
@@ -17,9 +15,6 @@ PARTS_MAX = 64
 
 SMALL_MAX = 100
 """Shares of a packet whose fates are all read for a record page: at most about 25 KB."""
-
-# Subjects of the issuers we know (UUIDs, e-mail addresses, employee numbers, provider|id).
-USER_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@:|+=-]{0,127}")
 
 
 class Kind(StrEnum):
@@ -219,11 +214,3 @@ def parts_for(count: int, part_share_count: int) -> int:
 def is_cut(packet_id: str) -> bool:
     """Tell whether a packet has parts."""
     return CUT in packet_id
-
-
-def check_user_id(user_id: str) -> str:
-    """Return *user_id*, or raise Forbidden where the token's subject can't be a user."""
-    if not USER_ID.fullmatch(user_id):
-        msg = "the token's subject can't be a user id"
-        raise Forbidden(msg)
-    return user_id

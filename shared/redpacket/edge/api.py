@@ -13,6 +13,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, TypeAlias
 
 from redpacket.domain.campaign import check_campaign_id
@@ -25,9 +26,11 @@ from redpacket.domain.errors import (
     Rejected,
     SwitchedOff,
 )
-from redpacket.domain.packet import Person, check_user_id
+from redpacket.domain.packet import Person
 from redpacket.domain.switches import Switch, switch_named
 from redpacket.domain.text import composed, is_visible
+from redpacket.domain.user_id import UserIds, check_host_id
+from redpacket.edge import settings
 from redpacket.edge.problems import problem_of
 from redpacket.edge.telemetry import logger
 
@@ -39,6 +42,12 @@ ADMIN_SCOPE = "hongbao/admin"
 KEY_LENGTH_MAX = 255
 DAY = re.compile("[0-9]{8}")
 _NICKNAME_LENGTH_MAX = 64
+
+
+@cache
+def user_ids() -> UserIds:
+    """Return what makes user ids of the host's own. Raises SettingMissing or ValueError."""
+    return UserIds(settings.user_id_key())
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +102,7 @@ class HttpRequest:
     @property
     def user(self) -> Person:
         """Who asks, by the token's subject. Raises Forbidden where that can't be a user id."""
-        user_id = check_user_id(str(self.claims.get("sub", "")))
+        user_id = user_ids().id_of(check_host_id(str(self.claims.get("sub", ""))))
         nickname = composed(str(self.claims.get("nickname", "")))
         is_fit = nickname and len(nickname) <= _NICKNAME_LENGTH_MAX and is_visible(nickname)
         return Person(user_id, nickname if is_fit else None)

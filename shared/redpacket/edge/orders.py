@@ -26,7 +26,6 @@ def send_order(request: HttpRequest) -> SendOrder:
         ("count", body.count, count_max),
         ("share_fen_max", body.share_fen_max or cap_fen, cap_fen),
     )
-    recipients = _recipients(body.recipients or [])
     kind = Kind(body.kind)
     default_split = Split.EQUAL if kind is Kind.EQUAL else Split.DOUBLE_MEAN
     split = Split(body.split) if body.split else default_split
@@ -44,7 +43,7 @@ def send_order(request: HttpRequest) -> SendOrder:
         request=idempotent,
         kind=kind,
         split=split,
-        rules=_rules(body, recipients),
+        rules=_rules(body),
         total_fen=body.total_fen,
         count=body.count,
         share_fen_min=body.share_fen_min,
@@ -53,15 +52,9 @@ def send_order(request: HttpRequest) -> SendOrder:
         greeting=body.greeting,
         life_ms=None if is_until_the_end else body.expires_in_s * 1000,
         campaign=wiring.get_campaign(body.campaign_id) if body.campaign_id else None,
-        # Not refused here: a repeat gets its first answer, although limits were lowered since, or
-        # the key of the tokens was replaced.
-        refused_fields=(
-            *((name, f"is above {limit}") for name, value, limit in limits if value > limit),
-            *(
-                (f"recipients.{position}", "is not a user's token")
-                for position, user_id in enumerate(recipients)
-                if user_id is None
-            ),
+        # Not refused here: a repeat gets its first answer, although limits were lowered since.
+        refused_fields=tuple(
+            (name, f"is above {limit}") for name, value, limit in limits if value > limit
         ),
     )
 
@@ -76,18 +69,10 @@ def prize_plan(request: HttpRequest) -> tuple[Prize, int | None]:
     return body.prize(campaign_id, prize_id), body.version
 
 
-def _rules(body: SendBody, recipients: list[str | None]) -> Rules:
+def _rules(body: SendBody) -> Rules:
     return Rules(
         opening=Opening(body.opening),
-        recipients=frozenset(user_id for user_id in recipients if user_id),
+        recipients=frozenset(body.recipients or ()),
         passphrase=body.passphrase,
         passphrase_threshold=body.passphrase_threshold,
     )
-
-
-def _recipients(user_tokens: list[str]) -> list[str | None]:
-    """Return whose tokens these are, None for one of nobody."""
-    if not user_tokens:
-        return []
-    tokens = wiring.public_tokens()
-    return [tokens.find_user(user_token) for user_token in user_tokens]

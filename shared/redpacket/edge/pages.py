@@ -84,7 +84,7 @@ def _shown(record: Record) -> list[Person]:
 
 def _people(shown: Sequence[Person]) -> views.People:
     profiles = wiring.shown_profiles().list_profiles([person.user_id for person in shown])
-    return views.People(profiles, wiring.public_tokens())
+    return views.People(profiles)
 
 
 def proof_page(request: HttpRequest) -> HttpAnswer:

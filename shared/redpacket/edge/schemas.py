@@ -36,11 +36,11 @@ from redpacket.domain.campaign import (
 from redpacket.domain.errors import Forbidden, InvalidRequest
 from redpacket.domain.ledger import FEN_MAX
 from redpacket.domain.lottery import UNITS_MAX, Prize, PrizeKind
-from redpacket.domain.packet import USER_ID, check_user_id
 from redpacket.domain.passphrase import THRESHOLD_DEFAULT, can_be_said
 from redpacket.domain.split import UNIT_FEN_MAX
 from redpacket.domain.text import composed, is_visible
-from redpacket.edge.api import HttpRequest
+from redpacket.domain.user_id import HOST_ID, check_host_id
+from redpacket.edge.api import HttpRequest, user_ids
 from redpacket.ports import Request
 
 DEFAULT_GREETING = "恭喜发财，大吉大利"
@@ -104,9 +104,16 @@ def _sayable(text: str) -> str:
     return text
 
 
-def _user_id(text: str) -> str:
+def _user_token(text: str) -> str:
+    if not user_ids().has_made(text):
+        msg = "is not a user's token"
+        raise ValueError(msg)
+    return text
+
+
+def _host_id(text: str) -> str:
     try:
-        return check_user_id(text)
+        return check_host_id(text)
     except Forbidden:
         msg = "can't be a user id"
         raise ValueError(msg) from None
@@ -126,8 +133,10 @@ PerUser = Annotated[int, Field(ge=0, le=PER_USER_MAX)]
 
 HttpsUrl = Annotated[str, StringConstraints(pattern=r"^https://[!-~]+$", max_length=1024)]
 
-UserToken = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{40,200}$")]
-"""As GET /me shows it."""
+UserToken = Annotated[
+    str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{24}$"), AfterValidator(_user_token)
+]
+"""A user's id, as GET /me shows it; one that was accepted once is accepted for ever."""
 
 Passphrase = Annotated[
     str,
@@ -360,12 +369,12 @@ class OpenBody(_Body):
 
 
 class DepositBody(_Body):
-    """POST /admin/deposits; *user* is the account owner's id, the subject of their token."""
+    """POST /admin/deposits; *user* is whom the host calls so: the subject of their token."""
 
     user: Annotated[
         str,
-        AfterValidator(_user_id),
-        Field(json_schema_extra={"pattern": f"^{USER_ID.pattern}$"}),
+        AfterValidator(_host_id),
+        Field(json_schema_extra={"pattern": f"^{HOST_ID.pattern}$"}),
     ]
     amount_fen: Fen
 

@@ -16,6 +16,15 @@ def _required(name: str) -> str:
     return value
 
 
+def _resolved(name: str) -> str:
+    value = _required(name)
+    if "{{resolve" in value:
+        # What CloudFormation was to replace is known to everybody, so it can't be a key.
+        msg = f"{name} is not resolved"
+        raise SettingMissing(msg)
+    return value
+
+
 def packets_table() -> str:
     """Return PACKETS_TABLE."""
     return _required("PACKETS_TABLE")
@@ -33,11 +42,12 @@ def has_receipts() -> bool:
 
 def packet_id_keys() -> str:
     """Return PACKET_ID_KEYS: `version:key[,version:key]`; the first signs, all are accepted."""
-    keys = _required("PACKET_ID_KEYS")
-    if "{{resolve" in keys:
-        # What CloudFormation was to replace is known to everybody, so it can't be a key.
-        raise SettingMissing("PACKET_ID_KEYS is not resolved")
-    return keys
+    return _resolved("PACKET_ID_KEYS")
+
+
+def user_id_key() -> str:
+    """Return USER_ID_KEY: what user ids are hashed with; it is never replaced."""
+    return _resolved("USER_ID_KEY")
 
 
 def draws_table() -> str:
@@ -73,11 +83,6 @@ def payout_queue_url() -> str:
 def payout_dlq_url() -> str:
     """Return PAYOUT_DLQ_URL."""
     return _required("PAYOUT_DLQ_URL")
-
-
-def user_token_secret_arn() -> str:
-    """Return USER_TOKEN_SECRET_ARN: where the key of the public user tokens is kept."""
-    return _required("USER_TOKEN_SECRET_ARN")
 
 
 def cache_address() -> tuple[str, int]:

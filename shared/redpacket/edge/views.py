@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from redpacket.domain.claim import Admission, Claim, ShareFate
 from redpacket.domain.ledger import DEPOSITS, Entry, packet_of
 from redpacket.domain.packet import Packet, Person
-from redpacket.ports import Profile, PublicTokens
+from redpacket.ports import Profile
 
 if TYPE_CHECKING:
     # Each door shows what its own flow made, and imports no other.
@@ -69,15 +69,14 @@ Profiles: TypeAlias = Mapping[str, Profile]
 
 
 class People:
-    """Shows users to each other: a nickname, an avatar and a public token, never an id."""
+    """Shows users to each other: a nickname, an avatar and a token, never the host's own id."""
 
-    def __init__(self, profiles: Profiles, tokens: PublicTokens) -> None:
+    def __init__(self, profiles: Profiles) -> None:
         self._profiles = profiles
-        self._tokens = tokens
 
     def view(self, person: Person) -> dict[str, Any]:
         """Show one person; who never chose a nickname gets one from their token."""
-        token = self._tokens.token_of(person.user_id)
+        token = person.user_id
         profile = self._profiles.get(person.user_id)
         nickname = (profile.nickname if profile else None) or person.nickname
         return {

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from redpacket.adapters.dynamo_switches import DynamoSwitches
     from redpacket.adapters.lambda_deliveries import LambdaDeliveries
     from redpacket.adapters.pinyin import PinyinPhrases
-    from redpacket.adapters.public_tokens import KeyedTokens
     from redpacket.adapters.redis_client import Client
     from redpacket.adapters.redis_draws import RedisDraws
     from redpacket.adapters.redis_limits import RedisLimits
@@ -323,14 +322,6 @@ def dead_letters() -> SqsDeadLetters:
     from redpacket.adapters.sqs_payouts import SqsDeadLetters
 
     return SqsDeadLetters(lambda: _aws("sqs"), settings.payout_dlq_url())
-
-
-@cache
-def public_tokens() -> KeyedTokens:
-    """Return the maker of public tokens; reads its key once."""
-    from redpacket.adapters.public_tokens import load_tokens
-
-    return load_tokens(lambda: _aws("secretsmanager"), settings.user_token_secret_arn())
 
 
 def require_on(switch: Switch) -> None:
@@ -673,7 +664,7 @@ def draw_prize(campaign_id: str, user_id: str, key_hash: str) -> Drawn:
     return flow(campaign_id, user_id, key_hash, desk=desk)
 
 
-def help_inviter(campaign_id: str, helper_id: str, inviter_token: str, said: str) -> Helped:
+def help_inviter(campaign_id: str, helper_id: str, inviter_id: str, said: str) -> Helped:
     """Bind flows/help_inviter."""
     from redpacket.flows.help_inviter import HelpDesk
     from redpacket.flows.help_inviter import help_inviter as flow
@@ -682,13 +673,12 @@ def help_inviter(campaign_id: str, helper_id: str, inviter_token: str, said: str
         board=draw_board(),
         draws=draws(),
         tables=_tables(),
-        tokens=public_tokens(),
         phrases=phrases(),
         limits=limits(),
         clock=clock,
         journal=journal,
     )
-    return flow(campaign_id, helper_id, inviter_token, said, desk=desk)
+    return flow(campaign_id, helper_id, inviter_id, said, desk=desk)
 
 
 def list_draws(campaign_id: str, user_id: str, cursor: str | None) -> DrawPage:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from redpacket.domain.campaign import CampaignPlan
 from redpacket.domain.errors import (
     HelpQuotaExhausted,
-    InvalidRequest,
     PassphraseMismatch,
     SelfHelp,
     Unavailable,
@@ -24,15 +23,7 @@ from redpacket.domain.lottery import (
 from redpacket.domain.passphrase import THRESHOLD_DEFAULT, is_match
 from redpacket.flows.limit_rate import limit_rate
 from redpacket.flows.recall_table import RecalledTables
-from redpacket.ports import (
-    Clock,
-    DrawBoard,
-    Draws,
-    Journal,
-    Limits,
-    Phrases,
-    PublicTokens,
-)
+from redpacket.ports import Clock, DrawBoard, Draws, Journal, Limits, Phrases
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +33,6 @@ class HelpDesk:
     board: DrawBoard
     draws: Draws
     tables: RecalledTables
-    tokens: PublicTokens
     phrases: Phrases
     limits: Limits
     clock: Clock
@@ -61,19 +51,16 @@ class Helped:
 
 
 def help_inviter(
-    campaign_id: str, helper_id: str, inviter_token: str, said: str, *, desk: HelpDesk
+    campaign_id: str, helper_id: str, inviter_id: str, said: str, *, desk: HelpDesk
 ) -> Helped:
     """Give the inviter one more attempt today, once per pair for ever.
 
-    Raises CampaignNotFound, CampaignNotStarted, CampaignEnded, CampaignPaused; InvalidRequest
-    where the token is nobody's; SelfHelp, PassphraseMismatch, RateLimited, HelpQuotaExhausted.
+    Raises CampaignNotFound, CampaignNotStarted, CampaignEnded, CampaignPaused; SelfHelp,
+    PassphraseMismatch, RateLimited, HelpQuotaExhausted.
     """
     campaign = desk.tables.recall(campaign_id).campaign
     now_ms = desk.clock.now_ms()
     check_is_giving(campaign, now_ms)
-    inviter_id = desk.tokens.find_user(inviter_token)
-    if inviter_id is None:
-        raise InvalidRequest([{"field": "inviter_token", "message": "is nobody's"}])
     if inviter_id == helper_id:
         raise SelfHelp("nobody helps themselves")
     _check_phrase(campaign, helper_id, said, desk)

@@ -8,6 +8,7 @@ from tests.faults.mutants.mutant import (
     IDS,
     LOAD,
     PARTS,
+    USER_IDS,
     Mutant,
 )
 
@@ -34,8 +35,32 @@ MUTANTS = [
     Mutant(
         "a key that was not resolved signs",
         "shared/redpacket/edge/settings.py",
-        'if "{{resolve" in keys:',
+        'if "{{resolve" in value:',
         "if False:",
+    ),
+    Mutant(
+        "a made-up user token is taken",
+        USER_IDS,
+        "return hmac.compare_digest(user_id, self._tagged(user_id[:_HASH_LENGTH]))",
+        "return True",
+    ),
+    Mutant(
+        "user ids are the same in each deployment",
+        USER_IDS,
+        "hmac.digest(self._key, ",
+        'hmac.digest(b"", ',
+    ),
+    Mutant(
+        "a tag is a hash that another user could have",
+        USER_IDS,
+        'f"{use}:{text}".encode()',
+        "text.encode()",
+    ),
+    Mutant(
+        "the ledger calls users as the host does",
+        "shared/redpacket/edge/api.py",
+        'user_ids().id_of(check_host_id(str(self.claims.get("sub", ""))))',
+        'check_host_id(str(self.claims.get("sub", "")))',
     ),
     Mutant(
         "a message with a made-up id is settled",

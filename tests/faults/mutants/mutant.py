@@ -7,6 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 
+USER_IDS = "shared/redpacket/domain/user_id.py"
 LEDGER = "shared/redpacket/adapters/dynamo_ledger.py"
 PACKETS = "shared/redpacket/adapters/dynamo_packets.py"
 SHARES = "shared/redpacket/adapters/dynamo_shares.py"

@@ -143,7 +143,7 @@ def test_operators_routes_refuse_whoever_has_another_scope(
 ) -> None:
     user = User(stack, "sender-of-refusals", told, scope=case)
 
-    deposit = user.post("/admin/deposits", {"user": user.user_id, "amount_fen": 100})
+    deposit = user.post("/admin/deposits", {"user": user.host_id, "amount_fen": 100})
     audit = user.http.get(f"/admin/packets/{UNKNOWN_PACKET}/audit")
 
     assert is_turned_away(deposit)

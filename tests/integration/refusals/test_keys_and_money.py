@@ -54,10 +54,10 @@ def test_a_key_that_comes_with_another_order_is_refused(a_user: MakeUser) -> Non
 def test_a_key_that_comes_with_another_deposit_is_refused(a_user: MakeUser, operator: User) -> None:
     user, other = a_user(), a_user()
     key = uuid.uuid4().hex
-    operator.post("/admin/deposits", {"user": user.user_id, "amount_fen": 10}, key=key)
+    operator.post("/admin/deposits", {"user": user.host_id, "amount_fen": 10}, key=key)
 
-    more = operator.post("/admin/deposits", {"user": user.user_id, "amount_fen": 11}, key=key)
-    elsewhere = operator.post("/admin/deposits", {"user": other.user_id, "amount_fen": 10}, key=key)
+    more = operator.post("/admin/deposits", {"user": user.host_id, "amount_fen": 11}, key=key)
+    elsewhere = operator.post("/admin/deposits", {"user": other.host_id, "amount_fen": 10}, key=key)
 
     assert_refused(more, 422, "idempotency_key_reused")
     assert_refused(elsewhere, 422, "idempotency_key_reused")
@@ -88,7 +88,7 @@ def test_whoever_never_had_money_sends_nothing(a_user: MakeUser) -> None:
 def test_a_refused_order_does_not_use_up_its_key(a_user: MakeUser, operator: User) -> None:
     user = a_user()
     assert_refused(user.send(key="k"), 402, "insufficient_funds")
-    operator.post("/admin/deposits", {"user": user.user_id, "amount_fen": 1000})
+    operator.post("/admin/deposits", {"user": user.host_id, "amount_fen": 1000})
 
     again = user.send(key="k")
 
@@ -126,7 +126,7 @@ def test_a_deposit_of_another_form_is_refused(boss: User, case: tuple[dict[str, 
 
 
 def test_operators_do_not_credit_themselves(boss: User) -> None:
-    answer = boss.post("/admin/deposits", {"user": boss.user_id, "amount_fen": 100})
+    answer = boss.post("/admin/deposits", {"user": boss.host_id, "amount_fen": 100})
 
     assert_refused(answer, 403, "forbidden")
     assert boss.balance_fen() == 0

@@ -1,0 +1,117 @@
+"""User ids: the same for a user for ever, telling nothing, and made by one deployment alone."""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from local.user_ids import PUBLISHED_KEY, PUBLISHED_USER_IDS
+from redpacket.domain.errors import Forbidden
+from redpacket.domain.user_id import HOST_ID, UserIds, check_host_id
+from redpacket.edge import api, settings
+
+OTHER_KEY = "the key of another deployment, as long"
+OTHER_USER_IDS = UserIds(OTHER_KEY)
+HOST_IDS = st.from_regex(HOST_ID, fullmatch=True)
+
+
+def test_an_id_is_a_keyed_hash_of_the_hosts_own_and_a_tag_of_that() -> None:
+    key = PUBLISHED_KEY.encode()
+    digest = hmac.digest(key, b"user:100042", "sha256")
+    head = base64.urlsafe_b64encode(digest[:12])
+    tag = base64.urlsafe_b64encode(hmac.digest(key, b"tag:" + head, "sha256")[:6])
+
+    assert PUBLISHED_USER_IDS.id_of("100042") == (head + tag).decode()
+
+
+@given(HOST_IDS)
+def test_ids_have_one_form_whatever_the_host_calls_its_users(host_id: str) -> None:
+    user_id = PUBLISHED_USER_IDS.id_of(host_id)
+
+    assert len(user_id) == 24
+    # Neither a comma, which parts recipients, nor what a key or a cache's slot is made with.
+    assert set(user_id) <= set(string.ascii_letters + string.digits + "-_")
+    assert user_id == UserIds(PUBLISHED_KEY).id_of(host_id)
+    assert PUBLISHED_USER_IDS.has_made(user_id)
+
+
+def test_employee_numbers_that_follow_each_other_have_nothing_in_common() -> None:
+    ids = [PUBLISHED_USER_IDS.id_of(str(number)) for number in range(100_000, 110_000)]
+
+    assert len({user_id[:8] for user_id in ids}) == len(ids)
+
+
+def test_nobody_tells_an_employee_number_from_its_token_without_the_key() -> None:
+    token = PUBLISHED_USER_IDS.id_of("100042")
+    guessed_keys = ["", "0" * 43, OTHER_KEY, PUBLISHED_KEY[:-1] + "z", PUBLISHED_KEY + " "]
+
+    for key in guessed_keys:
+        for number in range(100_000, 100_100):
+            guesses = {hmac.digest(key.encode(), text, "sha256")[:12] for text in _texts(number)}
+            assert base64.urlsafe_b64decode(token)[:12] not in guesses
+
+
+def _texts(number: int) -> list[bytes]:
+    return [str(number).encode(), f"user:{number}".encode()]
+
+
+@given(HOST_IDS)
+def test_ids_of_two_deployments_differ_and_neither_takes_the_others(host_id: str) -> None:
+    ours, theirs = PUBLISHED_USER_IDS.id_of(host_id), OTHER_USER_IDS.id_of(host_id)
+
+    assert ours[:16] != theirs[:16]
+    assert not PUBLISHED_USER_IDS.has_made(theirs)
+    assert not OTHER_USER_IDS.has_made(ours)
+
+
+@given(HOST_IDS, st.integers(0, 23), st.sampled_from(string.ascii_letters + string.digits + "-_"))
+def test_an_id_with_one_other_character_is_nobodys(host_id: str, place: int, other: str) -> None:
+    user_id = PUBLISHED_USER_IDS.id_of(host_id)
+    changed = user_id[:place] + other + user_id[place + 1 :]
+
+    assert PUBLISHED_USER_IDS.has_made(changed) == (changed == user_id)
+
+
+@pytest.mark.parametrize("made_up", ["", "A" * 24, "A" * 23, "A" * 25, "阿" * 24, "A" * 23 + "\n"])
+def test_what_was_made_up_is_nobodys(made_up: str) -> None:
+    assert not PUBLISHED_USER_IDS.has_made(made_up)
+
+
+@pytest.mark.parametrize("tail", ["\n", " ", "=", "A"])
+def test_nothing_follows_an_id(tail: str) -> None:
+    assert not PUBLISHED_USER_IDS.has_made(PUBLISHED_USER_IDS.id_of("ann") + tail)
+
+
+@pytest.mark.parametrize("key", ["", "short", "k" * 31, "钥" * 40])
+def test_a_key_that_is_none_is_refused_and_not_repeated(key: str) -> None:
+    with pytest.raises(ValueError, match="at least 32 ASCII") as refused:
+        UserIds(key)
+    assert not key or key not in str(refused.value)
+
+
+@pytest.mark.parametrize("key", ["", "{{resolve:secretsmanager:arn:aws:secretsmanager:x}}"])
+def test_a_key_that_is_missing_or_not_resolved_fails_loudly(
+    key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("USER_ID_KEY", key)
+    api.user_ids.cache_clear()
+
+    with pytest.raises(settings.SettingMissing, match="USER_ID_KEY"):
+        api.user_ids()
+
+
+def test_a_request_names_its_user_by_the_id_and_not_by_the_subject() -> None:
+    request = api.HttpRequest({}, {}, {}, {"sub": "ann@example.com"}, b"")
+
+    assert request.user.user_id == PUBLISHED_USER_IDS.id_of("ann@example.com")
+
+
+@pytest.mark.parametrize("host_id", ["", " ", "a b", "a,b", "-a", "a" * 129, "阿明", "a\n"])
+def test_a_subject_of_another_form_is_no_user(host_id: str) -> None:
+    with pytest.raises(Forbidden):
+        check_host_id(host_id)
