@@ -85,7 +85,7 @@ _DIGEST_EXAMPLE = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00
 
 FIELD_EXAMPLES: dict[str, Any] = {
     "packet_id": "q3Zb0kP2xYw7LhT9sVd1Rg1mN4cB8uQ",
-    "user_token": "aW1hZ2luZS1hLWtleWVkLWhh",
+    "user_token": "FxwabzlgU_xAyodWCCPNtYDw",
     "grab_token": "Z3JhYi10b2tlbg",
     "nickname": "Alice",
     "avatar_url": None,
