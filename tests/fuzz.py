@@ -107,7 +107,7 @@ BEYOND_SCHEMA = (
     (re.compile("body"), re.compile(r"split \w+ does not go with kind \w+")),
     (re.compile("body"), re.compile("ends_at_ms is not after starts_at_ms")),
     (re.compile(r"recipients\.\d+"), re.compile("is not a user's token")),
-    (re.compile("inviter_token"), re.compile("is nobody's")),
+    (re.compile("inviter_token"), re.compile("is not a user's token")),
     # A prize: what it was first, and how much of it there may be.
     (re.compile("body"), re.compile("amount_fen goes with kind packet, and with no other")),
     (re.compile("body|total"), re.compile(r"(all|the) units together are above \d+ fen")),

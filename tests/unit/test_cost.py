@@ -267,7 +267,7 @@ def test_an_idle_stack_costs_what_stands_there() -> None:
     assert (dev.cache_nodes, prod.cache_nodes) == (1, 2)
     assert dev.endpoint_zones == 2
     bill = cost.idle_bill(BOOK, replace(dev, sweeps=0))
-    assert bill["endpoints"] == pytest.approx(4 * 730 * 0.01)
+    assert bill["endpoints"] == pytest.approx(2 * 730 * 0.01)
     assert bill["logs"] == 0
     more = cost.total(cost.idle_bill(BOOK, prod)) - cost.total(cost.idle_bill(BOOK, dev))
     assert more == pytest.approx(730 * BOOK["usd"]["cache_small_per_hour"])
