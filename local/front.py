@@ -1,4 +1,4 @@
-"""The one address of a local stack: development tokens under /dev, everything else is the API.
+"""The one address of a local stack: development tokens under /dev, the page, and the API.
 
 Stands where API Gateway's own address and the issuer stand on AWS. What it hands on is not touched:
 neither is the path decoded and encoded again, nor a header or a body interpreted, so that junk
@@ -21,7 +21,9 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from local import places
 from local.issuer import Issuer
+from local.page import Page, read_files
 from local.ports import HOST
 
 # Between two machines, or made anew by us: RFC 9110 §7.6.1 tells a proxy not to hand these on.
@@ -193,7 +195,7 @@ def main() -> None:
     issuer = Issuer(given.key, issuer_url(given.port))
     proxy = Proxy(given.emulator_port, f"/_aws/execute-api/{given.api_id}/$default")
     uvicorn.run(
-        application(issuer, proxy),
+        application(issuer, Page(read_files(places.PAGE), proxy)),
         host=HOST,
         port=given.port,
         log_level="critical",

@@ -9,6 +9,8 @@ ROOT = Path(__file__).resolve().parent.parent
 LOCAL = ROOT / ".local"
 BUILDS = LOCAL / "build"
 STATES = LOCAL / "state"
+# The built page; missing until `make page`.
+PAGE = ROOT / "web" / "dist"
 
 _VENVS = LOCAL / "venv"
 EMULATOR = _VENVS / "aws" / "bin" / "ministack"

@@ -1,4 +1,4 @@
-"""What `make run` and `make up` say first: an address, a token, and three lines to paste."""
+"""What `make run` and `make up` say: the page's address first, then a token and lines to paste."""
 
 import json
 import shlex
@@ -25,7 +25,9 @@ def welcome(stack: Stack) -> str:
     key, kind = "Idempotency-Key: first", "Content-Type: application/json"
     send = _curl(f"{stack.api}/packets", alice, "-H", key, "-H", kind, "-d", body)
     return f"""
-redpacket runs at {stack.api}
+The page:     {stack.api}/
+A packet:     {stack.api}/packets/{packet_id}
+The API:      {stack.api}  (the page has it under /api)
 More tokens:  curl -s {stack.api}/dev/tokens -d '{{"sub": "carol", "nickname": "Carol"}}'
 Alice's token, with {DEPOSIT_FEN / 100:.2f} yuan in her account:
 {alice}

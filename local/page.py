@@ -1,0 +1,104 @@
+"""The page on the API's own origin, as CloudFront serves it: files, routes of the page, API under /api.
+
+Here the API also stands at the root, as its own address on AWS does. A path like /packets/{id} is
+then both: a browser that goes there (it accepts HTML and sends no token) gets the page.
+"""
+
+import gzip
+import json
+import mimetypes
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+API_PREFIX: Final = "/api"
+CONFIG_PATH: Final = "/config.json"
+INDEX: Final = "/index.html"
+DEVELOPMENT_PREFIX: Final = "/dev/"
+CONFIG: Final = {"api": API_PREFIX, "auth": {"kind": "dev", "tokens_url": "/dev/tokens"}}
+
+SECURITY_HEADERS: Final = {
+    # template.yaml has the same, with the issuer's host as another place to connect to.
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "img-src 'self' blob:; connect-src 'self'; form-action 'self'; base-uri 'none'; "
+    "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types lit-html",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "permissions-policy": "camera=(), geolocation=(), payment=(), microphone=(self)",
+    "cross-origin-opener-policy": "same-origin",
+}
+FOREVER: Final = "public, max-age=31536000, immutable"
+ASK_AGAIN: Final = "no-cache"
+# For pages of other origins, which load it as a module.
+ELEMENT: Final = "/red-packet.js"
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """One file of the page, also compressed, and its headers."""
+
+    content: bytes
+    packed: bytes
+    headers: dict[str, str]
+
+    @classmethod
+    def of(cls, path: str, content: bytes) -> "File":
+        """Return *content* as CloudFront would serve it at *path*."""
+        kind = mimetypes.guess_type(path)[0] or "application/octet-stream"
+        is_text = kind.startswith("text/") or kind == "application/json"
+        headers = {
+            **SECURITY_HEADERS,
+            "content-type": f"{kind}; charset=utf-8" if is_text else kind,
+            # Names under assets/ hold a hash of what is in them.
+            "cache-control": FOREVER if path.startswith("/assets/") else ASK_AGAIN,
+            "vary": "accept-encoding",
+        }
+        if path == ELEMENT:
+            headers["access-control-allow-origin"] = "*"
+        return cls(content, gzip.compress(content, mtime=0), headers)
+
+    def response(self, headers: Headers) -> Response:
+        """Return the file as *headers* ask for it."""
+        if "gzip" not in headers.get("accept-encoding", ""):
+            return Response(self.content, headers=self.headers)
+        return Response(self.packed, headers=self.headers | {"content-encoding": "gzip"})
+
+
+def read_files(folder: Path) -> dict[str, File]:
+    """Return every file of a built page by its path; nothing where it isn't built."""
+    names = [file for file in sorted(folder.rglob("*")) if file.is_file()]
+    paths = {f"/{file.relative_to(folder).as_posix()}": file for file in names}
+    files = {path: File.of(path, file.read_bytes()) for path, file in paths.items()}
+    return files | {CONFIG_PATH: File.of(CONFIG_PATH, json.dumps(CONFIG).encode())}
+
+
+class Page:
+    """An ASGI application: the page's files, and *api* for everything else."""
+
+    def __init__(self, files: dict[str, File], api: ASGIApp) -> None:
+        self._files = files
+        self._api = api
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        path: str = scope["path"]
+        if path.startswith(f"{API_PREFIX}/"):
+            raw = scope["raw_path"].removeprefix(API_PREFIX.encode())
+            scope = {**scope, "path": path.removeprefix(API_PREFIX), "raw_path": raw}
+        elif file := self._file(scope):
+            await file.response(Headers(scope=scope))(scope, receive, send)
+            return
+        await self._api(scope, receive, send)
+
+    def _file(self, scope: Scope) -> File | None:
+        path: str = scope["path"]
+        if scope["method"] not in {"GET", "HEAD"} or path.startswith(DEVELOPMENT_PREFIX):
+            return None
+        headers = Headers(scope=scope)
+        is_visit = "text/html" in headers.get("accept", "") and "authorization" not in headers
+        return self._files.get(path) or (self._files.get(INDEX) if is_visit else None)

@@ -1,0 +1,197 @@
+"""Real people in a real browser: Chromium on the deployed local stack, one stack for all tests here."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Error, Page, sync_playwright
+
+from local import places
+from local.stack import Stack
+
+SHOTS = places.LOCAL / "screenshots"
+AXE = places.ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
+PHONE = {"width": 390, "height": 844}
+_numbers = itertools.count(1)
+
+
+def _chromium() -> str | None:
+    return shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+def _install() -> None:
+    """Install Debian's Chromium and a Chinese font, where we may."""
+    if os.geteuid() or not shutil.which("apt-get"):
+        return
+    packages = ["chromium", "fonts-noto-cjk"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "check": False}
+    subprocess.run(["apt-get", "update", "-qq"], **quiet)  # noqa: S607 - Debian's own
+    install = ["apt-get", "install", "-y", "-qq", "--no-install-recommends", *packages]
+    subprocess.run(install, **quiet)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Chromium; where it can't be had the tests are skipped, and fail in CI."""
+    if _chromium() is None:
+        _install()
+    path = _chromium()
+    if path is None or not places.PAGE.exists():
+        reason = "Chromium is missing" if path is None else "the page isn't built: make page"
+        if os.environ.get("CI"):
+            pytest.fail(reason)
+        pytest.skip(f"NO BROWSER TESTS: {reason}")
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield running
+        running.close()
+
+
+class Person:
+    """Somebody with a phone, signed in as a user of their own."""
+
+    def __init__(self, page: Page, context: BrowserContext, api: str, name: str) -> None:
+        self.page = page
+        self.context = context
+        self.api = api
+        self.name = name
+        self.errors: list[str] = []
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("console", self._note)
+
+    def _note(self, message: Any) -> None:
+        # A refusal is an answer, which Chromium tells as an error.
+        if message.type == "error" and "Failed to load resource" not in message.text:
+            self.errors.append(message.text)
+
+    def go(self, path: str) -> None:
+        self.page.goto(self.api + path)
+
+    def shoot(self, name: str, *, full: bool = True) -> None:
+        """Keep a picture of what is seen, in .local/screenshots."""
+        SHOTS.mkdir(parents=True, exist_ok=True)
+        self.page.screenshot(path=SHOTS / f"{name}.png", full_page=full, animations="disabled")
+
+    def audit(self) -> list[str]:
+        """Return what axe finds that keeps people out."""
+        self.page.evaluate(AXE.read_text(encoding="utf-8"))
+        found = self.page.evaluate("axe.run({resultTypes: ['violations']})")
+        return [
+            f"{one['id']}: {node['target']}"
+            for one in found["violations"]
+            if one["impact"] in {"serious", "critical"}
+            for node in one["nodes"]
+        ]
+
+    def overflow_px(self) -> int:
+        """Return how far the page is wider than the screen."""
+        width: int = self.page.evaluate(
+            "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        )
+        return width
+
+
+MakePerson = Callable[..., Person]
+
+
+class Operator:
+    """The API behind the page, for what a test prepares."""
+
+    def __init__(self, stack: Stack) -> None:
+        self._stack = stack
+        self._clients: dict[str, httpx.Client] = {}
+
+    def as_user(self, sub: str, **claims: Any) -> httpx.Client:
+        """Return a client of the API for the user *sub*."""
+        if sub not in self._clients:
+            token = self._stack.token(sub, **claims)
+            headers = {"Authorization": f"Bearer {token}"}
+            self._clients[sub] = httpx.Client(
+                base_url=self._stack.api, headers=headers, timeout=30, trust_env=False
+            )
+        return self._clients[sub]
+
+    @property
+    def http(self) -> httpx.Client:
+        """A client with an operator's scope."""
+        return self.as_user("operator", nickname="Operator", scope="hongbao/admin")
+
+    def fund(self, sub: str, amount_fen: int = 100_000) -> None:
+        """Put money into an account."""
+        key = {"Idempotency-Key": f"browser-{next(_numbers)}"}
+        body = {"user": sub, "amount_fen": amount_fen}
+        assert self.http.post("/admin/deposits", json=body, headers=key).is_success
+
+    def send(self, sub: str = "sender", nickname: str = "妈妈", **body: Any) -> str:
+        """Send a packet for *sub* and return its id."""
+        self.fund(sub)
+        client = self.as_user(sub, nickname=nickname)
+        key = {"Idempotency-Key": f"browser-{next(_numbers)}"}
+        wanted = {"kind": "lucky", "total_fen": 1000, "count": 5, "greeting": "平安喜乐", **body}
+        answer = client.post("/packets", json=wanted, headers=key)
+        assert answer.is_success, answer.text
+        return str(answer.json()["packet_id"])
+
+    def grab(self, sub: str, packet_id: str, nickname: str | None = None) -> dict[str, Any]:
+        """Grab for *sub*; return the answer."""
+        claims = {"nickname": nickname} if nickname else {}
+        answer = self.as_user(sub, **claims).post(f"/packets/{packet_id}/grab", json={})
+        content: dict[str, Any] = answer.json()
+        return content
+
+    def close(self) -> None:
+        """Close all connections."""
+        for client in self._clients.values():
+            client.close()
+
+
+@pytest.fixture(scope="session")
+def operator(stack: Stack) -> Iterator[Operator]:
+    made = Operator(stack)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def a_person(browser: Browser, stack: Stack) -> Iterator[MakePerson]:
+    """Make people with a phone each; none of their pages may throw."""
+    made: list[Person] = []
+
+    def make(name: str | None = "Bob", path: str | None = "/", **options: Any) -> Person:
+        context = browser.new_context(
+            **{"viewport": PHONE, "locale": "zh-CN", "reduced_motion": "reduce"} | options
+        )
+        page = context.new_page()
+        page.set_default_timeout(15_000)
+        if name:
+            user = {"sub": name.lower(), "nickname": name}
+            if name == "Operator":
+                user["scope"] = "hongbao/admin"
+            page.add_init_script(
+                "sessionStorage.getItem('redpacket.dev-user') ?? "
+                f"sessionStorage.setItem('redpacket.dev-user', JSON.stringify({user!r}))"
+            )
+        person = Person(page, context, stack.api, name or "")
+        made.append(person)
+        if path is not None:
+            person.go(path)
+        return person
+
+    yield make
+    errors = [error for person in made for error in person.errors]
+    for person in made:
+        try:
+            person.context.close()
+        except Error:
+            continue
+    assert errors == []
+
+

@@ -1,0 +1,140 @@
+/** The HTTP client: problems by code, Retry-After, repeats with jitter. One tap is one request. */
+
+import type { components } from "./schema.ts";
+import { Problem, type Code } from "./problems.ts";
+
+export type Schemas = components["schemas"];
+export type Method = "GET" | "POST" | "PUT";
+
+export interface Ask {
+  body?: unknown;
+  /** For writes that need one: the same key and body have no second effect. */
+  key?: string;
+  /** Ask again by itself while the answer is 503 or the network is away. Only for what may be repeated. */
+  repeats?: number;
+  /** Called before each repeat, so that the wait can be told. */
+  onRepeat?: (problem: Problem) => void;
+  signal?: AbortSignal;
+}
+
+export interface ClientOptions {
+  base: string;
+  /** The token of now; undefined asks without one. */
+  token: () => string | undefined;
+  /** Gets a fresh token when the API refuses the one it had; undefined where it can't. */
+  renew?: () => Promise<string | undefined>;
+  fetch?: typeof fetch;
+  /** Waits; a test's clock. */
+  sleep?: (ms: number) => Promise<void>;
+  /** From 0 to 1, for jitter. */
+  random?: () => number;
+}
+
+/** No single wait is longer, whatever a server asks for. */
+const WAIT_MAX_S = 30;
+/** Longer than API Gateway waits for a function. */
+const ANSWER_TIMEOUT_MS = 32_000;
+
+const pause = (ms: number) => new Promise<void>((done) => setTimeout(done, ms));
+
+export class Client {
+  readonly #options: ClientOptions;
+
+  constructor(options: ClientOptions) {
+    this.#options = options;
+  }
+
+  /** Whether requests carry a token. */
+  get isSignedIn(): boolean {
+    return this.#options.token() !== undefined;
+  }
+
+  get<Answer>(path: string, ask: Ask = {}): Promise<Answer> {
+    return this.ask<Answer>("GET", path, { repeats: 3, ...ask });
+  }
+
+  /** Returns the answer, or throws a Problem. */
+  async ask<Answer>(method: Method, path: string, ask: Ask = {}): Promise<Answer> {
+    const { sleep = pause, random = Math.random } = this.#options;
+    for (let tries = 0; ; tries++) {
+      try {
+        return await this.#once<Answer>(method, path, ask);
+      } catch (error) {
+        const isOver = !(error instanceof Problem) || !error.passesByItself;
+        if (isOver || tries >= (ask.repeats ?? 0) || ask.signal?.aborted) throw error;
+        ask.onRepeat?.(error);
+        // Twice as long each time, and spread: a crowd that was refused together comes back apart.
+        const leastMs = 1000 * Math.min(error.retryAfterS ?? 1, WAIT_MAX_S);
+        await sleep(leastMs + random() * 500 * 2 ** Math.min(tries, 5));
+      }
+    }
+  }
+
+  async #once<Answer>(method: Method, path: string, ask: Ask): Promise<Answer> {
+    let answer = await this.#send(method, path, ask, this.#options.token());
+    if (answer.status === 401 && this.#options.renew) {
+      const token = await this.#options.renew();
+      if (token) answer = await this.#send(method, path, ask, token);
+    }
+    if (!answer.ok) throw await readProblem(answer);
+    try {
+      return (await answer.json()) as Answer;
+    } catch {
+      throw new Problem("unavailable", answer.status, 1);
+    }
+  }
+
+  async #send(method: Method, path: string, ask: Ask, token?: string): Promise<Response> {
+    const headers: Record<string, string> = { Accept: "application/json" };
+    if (token) headers["Authorization"] = `Bearer ${token}`;
+    if (ask.key) headers["Idempotency-Key"] = ask.key;
+    const init: RequestInit = { method, headers };
+    if (ask.body !== undefined) {
+      headers["Content-Type"] = "application/json";
+      init.body = JSON.stringify(ask.body);
+    }
+    const cut = new AbortController();
+    const timer = setTimeout(() => cut.abort(), ANSWER_TIMEOUT_MS);
+    const end = () => cut.abort();
+    ask.signal?.addEventListener("abort", end);
+    try {
+      const { fetch: ours = fetch } = this.#options;
+      return await ours(this.#options.base + path, { ...init, signal: cut.signal });
+    } catch {
+      throw new Problem("offline", 0, 2);
+    } finally {
+      clearTimeout(timer);
+      ask.signal?.removeEventListener("abort", end);
+    }
+  }
+}
+
+/** The problem that an answer tells; a gateway's own body has no code, so its status decides. */
+export async function readProblem(answer: Response): Promise<Problem> {
+  let body: { code?: unknown; errors?: unknown } = {};
+  try {
+    body = (await answer.json()) as typeof body;
+  } catch {
+    // Not JSON: from a proxy between us and the API.
+  }
+  const code = typeof body.code === "string" ? (body.code as Code) : codeOf(answer.status);
+  return new Problem(code, answer.status, retryAfterS(answer), fieldsOf(body.errors));
+}
+
+function codeOf(status: number): Code {
+  if (status === 401) return "unauthorized";
+  if (status === 403) return "forbidden";
+  if (status === 429) return "rate_limited";
+  return status >= 500 ? "unavailable" : "unknown";
+}
+
+function retryAfterS(answer: Response): number | undefined {
+  const text = answer.headers.get("Retry-After") ?? "";
+  if (/^\d{1,6}$/.test(text)) return Number(text);
+  return answer.status === 429 || answer.status >= 502 ? 1 : undefined;
+}
+
+function fieldsOf(errors: unknown): string[] {
+  if (!Array.isArray(errors)) return [];
+  return errors.map((one: { field?: unknown }) => String(one?.field ?? ""));
+}

@@ -1,0 +1,59 @@
+/** Writes that are under way, kept for a reload: the same key and body are sent again. */
+
+export interface Pending<Body> {
+  key: string;
+  body: Body;
+  /** Whose it is: another user of the same tab must not send it. */
+  user: string;
+}
+
+/** The part of Storage that is used; sessionStorage, or a map in tests. */
+export type Store = Pick<Storage, "getItem" | "setItem" | "removeItem">;
+
+export class PendingWrites {
+  readonly #store: Store;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /** Returns what is under way as *name* for *user*, if anything. */
+  find<Body>(name: string, user: string): Pending<Body> | undefined {
+    const text = this.#store.getItem(slot(name));
+    if (!text) return undefined;
+    try {
+      const pending = JSON.parse(text) as Pending<Body>;
+      return pending.user === user ? pending : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Notes *body* before it is sent; a repeat of the same body keeps its key. */
+  begin<Body>(name: string, user: string, body: Body): Pending<Body> {
+    const known = this.find<Body>(name, user);
+    if (known && JSON.stringify(known.body) === JSON.stringify(body)) return known;
+    const pending = { key: newKey(), body, user };
+    try {
+      this.#store.setItem(slot(name), JSON.stringify(pending));
+    } catch {
+      // Storage is full or forbidden: the key lives as long as the page.
+    }
+    return pending;
+  }
+
+  /** Forgets it, once the answer is certain. */
+  end(name: string): void {
+    this.#store.removeItem(slot(name));
+  }
+}
+
+/** 128 random bits; `crypto.randomUUID` is missing on pages without TLS. */
+export function newKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+function slot(name: string): string {
+  return `redpacket.pending.${name}`;
+}

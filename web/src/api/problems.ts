@@ -1,0 +1,44 @@
+/** What a request can come to besides its answer; callers switch on `code`. */
+
+import type { components } from "./schema.ts";
+
+type Schemas = components["schemas"];
+
+/** Every code that openapi.json names. */
+export type ApiCode = {
+  [Name in keyof Schemas]: Name extends `${string}Problem`
+    ? Schemas[Name] extends { code: infer One }
+      ? One
+      : never
+    : never;
+}[keyof Schemas];
+
+/** Also those that only a browser meets: no network, no valid token, an answer it can't read. */
+export type Code = ApiCode | "offline" | "unauthorized" | "unknown";
+
+export class Problem extends Error {
+  readonly code: Code;
+  readonly status: number;
+  /** When to ask again; undefined where asking again is pointless. */
+  readonly retryAfterS: number | undefined;
+  /** The fields that are wrong, of `invalid_request`. */
+  readonly fields: readonly string[];
+
+  constructor(code: Code, status = 0, retryAfterS?: number, fields: readonly string[] = []) {
+    super(code);
+    this.code = code;
+    this.status = status;
+    this.retryAfterS = retryAfterS;
+    this.fields = fields;
+  }
+
+  /** Whether the same request may succeed by itself a moment later. */
+  get passesByItself(): boolean {
+    return ["unavailable", "idempotency_key_in_use", "offline"].includes(this.code);
+  }
+}
+
+/** Any thrown value as a problem. */
+export function problemOf(error: unknown): Problem {
+  return error instanceof Problem ? error : new Problem("unknown");
+}

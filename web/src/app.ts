@@ -1,0 +1,152 @@
+/** The page: its frame, and the view of the path. */
+
+import { html, nothing, type TemplateResult } from "lit";
+import { keyed } from "lit/directives/keyed.js";
+
+import { language, setLanguage } from "./i18n/language.ts";
+import { t } from "./i18n/page.ts";
+import { navigate, onNavigate } from "./router.ts";
+import { routeOf, type Route } from "./routes.ts";
+import { session } from "./session.ts";
+import { View, loadingView, problemView } from "./views/view.ts";
+
+/** Views that anybody may see; the others ask for a sign-in first. */
+const PUBLIC: readonly Route["view"][] = ["packet", "lost"];
+
+/** What a route needs, loaded when it is first shown: a packet's link loads nothing else. */
+const LOADERS: Record<Route["view"], () => Promise<unknown>> = {
+  home: () => import("./views/home.ts"),
+  send: () => import("./views/send.ts"),
+  packet: () => import("./views/packet-view.ts"),
+  share: () => import("./views/share.ts"),
+  proof: () => import("./views/proof.ts"),
+  lost: () => Promise.resolve(),
+};
+
+export class App extends View {
+  static override properties = {
+    ...View.properties,
+    isReady: { state: true },
+    wantsSignIn: { state: true },
+  };
+  declare isReady: boolean;
+  declare wantsSignIn: boolean;
+
+  constructor() {
+    super();
+    this.isReady = false;
+    this.wantsSignIn = false;
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    onNavigate(() => this.#arrive());
+    session.onChange(() => {
+      this.wantsSignIn = false;
+      this.requestUpdate();
+      void this.#load();
+    });
+    void this.attempt(async () => {
+      const wanted = this.#load();
+      const path = await session.begin();
+      if (path) navigate(path, true);
+      await wanted;
+      await this.#load();
+      this.isReady = true;
+    });
+  }
+
+  get #route(): Route {
+    return routeOf(location.pathname);
+  }
+
+  get #needsSignIn(): boolean {
+    return !session.person && (this.wantsSignIn || !PUBLIC.includes(this.#route.view));
+  }
+
+  async #load(): Promise<void> {
+    await LOADERS[this.#route.view]();
+    if (this.isReady || session.config) {
+      if (this.#needsSignIn) await import("./views/sign-in.ts");
+      this.requestUpdate();
+    }
+  }
+
+  #arrive(): void {
+    this.wantsSignIn = false;
+    void this.attempt(async () => {
+      await this.#load();
+      this.requestUpdate();
+      await this.updateComplete;
+      scrollTo(0, 0);
+      // As a page load would: readers start at the heading.
+      setTimeout(() => this.querySelector<HTMLElement>("h1")?.focus({ preventScroll: true }));
+    });
+  }
+
+  override render() {
+    document.documentElement.lang = language();
+    document.title = t("brand");
+    return html`
+      <a class="skip" href="#main" @click=${this.#skip}>${t("skip")}</a>
+      <header class="bar">
+        <a class="brand" href="/"><span aria-hidden="true">福</span>${t("brand")}</a>
+        <span class="gap"></span>
+        <button class="tongue" lang=${language() === "en" ? "zh-CN" : "en"} @click=${this.#turn}>
+          ${t("other_language")}
+        </button>
+        ${session.person ? this.#person(session.person.nickname) : nothing}
+      </header>
+      <main id="main" tabindex="-1" @wants-sign-in=${() => this.#askForSignIn()}>
+        ${this.problem
+          ? problemView(this.problem, () => location.reload())
+          : this.isReady
+            ? keyed(`${location.pathname} ${session.person?.sub}`, this.#view())
+            : loadingView()}
+      </main>
+    `;
+  }
+
+  #person(nickname: string) {
+    return html`
+      <button class="who" @click=${() => session.signOut()} aria-label="${nickname}: ${t("sign_out")}">
+        <span class="name">${nickname}</span><small>${t("sign_out")}</small>
+      </button>
+    `;
+  }
+
+  #view(): TemplateResult {
+    if (this.#needsSignIn) return html`<rp-sign-in></rp-sign-in>`;
+    const { view, id } = this.#route;
+    switch (view) {
+      case "home":
+        return html`<rp-home></rp-home>`;
+      case "send":
+        return html`<rp-send></rp-send>`;
+      case "packet":
+        return html`<rp-packet-view .packetId=${id}></rp-packet-view>`;
+      case "share":
+        return html`<rp-share .packetId=${id}></rp-share>`;
+      case "proof":
+        return html`<rp-proof .packetId=${id}></rp-proof>`;
+      default:
+        return html`<section class="welcome">
+          <h1 tabindex="-1">${t("lost")}</h1>
+          <a class="primary" href="/">${t("go_home")}</a>
+        </section>`;
+    }
+  }
+
+  #askForSignIn(): void {
+    void import("./views/sign-in.ts").then(() => (this.wantsSignIn = true));
+  }
+
+  readonly #turn = () => setLanguage(language() === "en" ? "zh-CN" : "en");
+
+  readonly #skip = (event: Event) => {
+    event.preventDefault();
+    this.querySelector<HTMLElement>("main")?.focus();
+  };
+}
+
+customElements.define("rp-app", App);

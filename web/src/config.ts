@@ -1,0 +1,27 @@
+/** What a deployment says to its page: /config.json. */
+
+export interface DevAuth {
+  kind: "dev";
+  tokens_url: string;
+}
+
+export interface OidcAuth {
+  kind: "oidc";
+  /** Has /.well-known/openid-configuration under it. */
+  issuer: string;
+  client_id: string;
+  scope: string;
+  /** Which token the API takes. */
+  token: "access_token" | "id_token";
+}
+
+export interface Config {
+  /** Where the API is, on the page's own origin. */
+  api: string;
+  auth: DevAuth | OidcAuth;
+}
+
+export async function readConfig(): Promise<Config> {
+  const answer = await fetch("/config.json");
+  return (await answer.json()) as Config;
+}

@@ -1,0 +1,70 @@
+/** The language of now, and who must be told when it changes. */
+
+import type { ReactiveController, ReactiveControllerHost } from "lit";
+
+export type Language = "zh-CN" | "en";
+export type Params = Record<string, string | number>;
+
+const SLOT = "redpacket.language";
+const listeners = new Set<() => void>();
+let chosen: Language = remembered() ?? languageOf(globalThis.navigator?.language ?? "en");
+
+/** The dictionary language for a browser's tag. */
+export function languageOf(tag: string): Language {
+  return tag.toLowerCase().startsWith("zh") ? "zh-CN" : "en";
+}
+
+export function language(): Language {
+  return chosen;
+}
+
+export function setLanguage(wanted: Language): void {
+  chosen = wanted;
+  try {
+    localStorage.setItem(SLOT, wanted);
+  } catch {
+    // Storage is forbidden: the choice lives as long as the page.
+  }
+  for (const tell of listeners) tell();
+}
+
+function remembered(): Language | undefined {
+  try {
+    const found = globalThis.localStorage?.getItem(SLOT);
+    return found === "zh-CN" || found === "en" ? found : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Puts `{name}` from *params* into a text. */
+export function fill(text: string, params: Params = {}): string {
+  return text.replace(/\{(\w+)\}/g, (_, name: string) => String(params[name] ?? ""));
+}
+
+/** Renders its host again when the language changes. */
+export class Speaks implements ReactiveController {
+  readonly #tell: () => void;
+
+  constructor(host: ReactiveControllerHost) {
+    this.#tell = () => host.requestUpdate();
+    host.addController(this);
+  }
+
+  hostConnected(): void {
+    listeners.add(this.#tell);
+  }
+
+  hostDisconnected(): void {
+    listeners.delete(this.#tell);
+  }
+}
+
+/** A time of day, like 14:03:09; with the date where it is not today. */
+export function clock(atMs: number, nowMs = Date.now()): string {
+  const at = new Date(atMs);
+  const isToday = at.toDateString() === new Date(nowMs).toDateString();
+  const date = isToday ? {} : ({ month: "2-digit", day: "2-digit" } as const);
+  const time = { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false } as const;
+  return new Intl.DateTimeFormat(chosen, { ...date, ...time }).format(at);
+}

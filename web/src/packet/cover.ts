@@ -1,0 +1,137 @@
+/** The closed packet: who sent it, the greeting, and the coin to tap. */
+
+import { html, nothing, type TemplateResult } from "lit";
+
+import { duration, p, problemText } from "../i18n/packet.ts";
+import { yuan } from "../money.ts";
+import type { PacketFlow } from "./flow.ts";
+import { canListen } from "./speech.ts";
+
+export interface CoverDeeds {
+  isLeaving: boolean;
+  isListening: boolean;
+  take: (event: Event) => void;
+  listen: () => void;
+  retry: () => void;
+  signIn: () => void;
+}
+
+const SPARKS = Array.from({ length: 14 });
+
+export function coverView(flow: PacketFlow, deeds: CoverDeeds): TemplateResult {
+  const { cover, state } = flow;
+  const isTurning = state === "opening" || state === "confirming";
+  return html`
+    <div class="cover ${deeds.isLeaving ? "is-leaving" : ""}" ?inert=${deeds.isLeaving}>
+      <div class="flap"></div>
+      <form class="front" @submit=${deeds.take}>
+        <div class="who">
+          ${sealView(cover?.nickname)}
+          <span class="name">${p("from", { name: cover?.nickname ?? p("someone") })}</span>
+        </div>
+        <p class="greeting">${cover?.greeting || p("default_greeting")}</p>
+        ${phraseView(flow, deeds)}
+        <div class="middle">${coinView(flow, deeds, isTurning)}</div>
+        <div class="note">${noteView(flow, deeds)}</div>
+      </form>
+      ${deeds.isLeaving ? html`<div class="burst">${SPARKS.map(() => html`<i></i>`)}</div>` : nothing}
+    </div>
+  `;
+}
+
+/** A person's first letter on a seal: no picture of a third party is ever loaded. */
+export function sealView(nickname = ""): TemplateResult {
+  const [letter = "福"] = nickname.trim();
+  return html`<span class="seal" aria-hidden="true">${letter.toUpperCase()}</span>`;
+}
+
+function coinView(flow: PacketFlow, deeds: CoverDeeds, isTurning: boolean) {
+  const { state } = flow;
+  if (state === "loading") return html`<span class="coin is-quiet" aria-hidden="true">福</span>`;
+  if (state === "missing" || state === "refused") return nothing;
+  if (state === "signed_out") {
+    return html`<button type="button" class="plate" @click=${deeds.signIn}>${p("sign_in")}</button>`;
+  }
+  const isGrab = flow.cover?.is_two_step && state !== "admitted" && !isTurning;
+  const waitS = Math.ceil((flow.waitUntilMs - Date.now()) / 1000);
+  const isOff = isTurning || !flow.canTap;
+  const text = isOff && waitS > 0 && !isTurning ? String(waitS) : isGrab ? p("grab") : p("open");
+  return html`
+    <button
+      class="coin ${isTurning ? "is-turning" : ""}"
+      aria-label=${isGrab ? p("grab_label") : p("open_label")}
+      aria-disabled=${isOff ? "true" : "false"}
+    >
+      <span>${text}</span>
+    </button>
+  `;
+}
+
+function phraseView(flow: PacketFlow, deeds: CoverDeeds) {
+  if (!flow.cover?.needs_passphrase || !["ready", "opening", "confirming"].includes(flow.state)) {
+    return nothing;
+  }
+  const { problem } = flow;
+  return html`
+    <div class="phrase">
+      <label for="phrase">${p("say")}</label>
+      <div class="row">
+        <input
+          id="phrase"
+          name="passphrase"
+          autocomplete="off"
+          enterkeyhint="go"
+          maxlength="40"
+          ?readonly=${flow.state !== "ready"}
+          aria-invalid=${problem === "passphrase_mismatch" ? "true" : "false"}
+        />
+        ${canListen()
+          ? html`<button type="button" class="mic" aria-label=${p("listen")} @click=${deeds.listen}>
+              ${deeds.isListening ? "…" : "🎙"}
+            </button>`
+          : nothing}
+      </div>
+    </div>
+  `;
+}
+
+function noteView(flow: PacketFlow, deeds: CoverDeeds) {
+  const { state, problem, cover } = flow;
+  switch (state) {
+    case "loading":
+      return p("loading");
+    case "opening":
+      return p("opening");
+    case "confirming":
+      return problem === "offline" ? problemText("offline") : p("confirming");
+    case "admitted":
+      return html`<strong>${p("admitted")}</strong><br />${p("admitted_hint", {
+          s: Math.max(0, Math.round((flow.admittedUntilMs - Date.now()) / 1000)),
+        })}`;
+    case "waiting": {
+      const leftMs = (cover?.starts_at_ms ?? 0) - Date.now();
+      return leftMs > 0 ? p("starts_in", { time: duration(leftMs) }) : p("starts_soon");
+    }
+    case "missing":
+      return html`<strong>${problemText(problem ?? "packet_not_found")}</strong>
+        <button type="button" class="plain" @click=${deeds.retry}>${p("retry")}</button>`;
+    case "refused":
+      return html`<strong>${problemText(problem ?? "forbidden")}</strong>`;
+    default:
+      if (problem) return html`<strong>${problemText(problem)}</strong>`;
+      if (cover?.is_exclusive) return p("exclusive");
+      return cover ? p(cover.kind === "lucky" ? "lucky_kind" : "equal_kind") : nothing;
+  }
+}
+
+/** What a screen reader hears when the state changes. */
+export function announcement(flow: PacketFlow): string {
+  const { state, problem, claim } = flow;
+  if (state === "opened" && claim) return p("live_open", { amount: yuan(claim.amount_fen) });
+  if (state === "opening") return p("opening");
+  if (state === "confirming") return p("confirming");
+  if (state === "gone") return p("gone");
+  if (state === "expired") return p("expired");
+  if (state === "admitted") return p("admitted");
+  return problem ? problemText(problem) : "";
+}

@@ -1,0 +1,229 @@
+/** One viewer and one packet: what is asked in which order, and where each answer leads. */
+
+import type { Client, Schemas } from "../api/client.ts";
+import { Problem, problemOf, type Code } from "../api/problems.ts";
+import { Live } from "./live.ts";
+import {
+  coverOf,
+  coverOfFeed,
+  stateAfter,
+  stateOf,
+  stateOfFeed,
+  type Claim,
+  type Cover,
+  type Packet,
+  type State,
+} from "./states.ts";
+
+/** A claim whose outcome isn't known is asked for again this often: a few minutes. */
+const CLAIM_REPEATS = 12;
+/** The coin turns at least this long, so that an answer is seen to come out of it. */
+const TURN_MS = 900;
+/** A crowd that waited for the same moment taps apart. */
+const START_JITTER_MS = 400;
+/** A settlement takes a second or two; afterwards the reader may reload. */
+const SETTLE_ASKS = 6;
+
+export interface FlowOptions {
+  client: Client;
+  packetId: string;
+  changed: () => void;
+  now?: () => number;
+  random?: () => number;
+  sleep?: (ms: number) => Promise<void>;
+  /** No turning coin to wait for. */
+  isCalm?: boolean;
+}
+
+export class PacketFlow {
+  state: State = "loading";
+  cover: Cover | undefined;
+  packet: Packet | undefined;
+  claim: Claim | undefined;
+  /** The viewer had it before: nothing is opened. */
+  isRepeat = true;
+  problem: Code | undefined;
+  /** Until then the button is off. */
+  waitUntilMs = 0;
+  admittedUntilMs = 0;
+  readonly live: Live;
+
+  readonly #options: Required<FlowOptions>;
+  #grabToken: string | undefined;
+  #isAsking = false;
+  #isEnded = false;
+
+  constructor(options: FlowOptions) {
+    this.#options = {
+      now: Date.now,
+      random: Math.random,
+      sleep: (ms) => new Promise((done) => setTimeout(done, ms)),
+      isCalm: false,
+      ...options,
+    };
+    this.live = new Live(options.client, options.packetId, options.changed);
+  }
+
+  /** Stops everything that is under way. */
+  end(): void {
+    this.#isEnded = true;
+    this.live.stop();
+  }
+
+  /** Finds out where the viewer stands. */
+  async load(): Promise<void> {
+    const { client, packetId, now } = this.#options;
+    this.problem = undefined;
+    try {
+      if (client.isSignedIn) {
+        const packet = await client.get<Packet>(`/packets/${packetId}`);
+        this.packet = packet;
+        this.cover = coverOf(packet);
+        this.live.useRecord(packet.is_exclusive);
+        this.claim = packet.mine ?? undefined;
+        this.#go(stateOf(packet, now()));
+        this.#waitForStart();
+      } else {
+        await this.#loadFeed();
+      }
+    } catch (error) {
+      this.#fail(problemOf(error));
+    }
+  }
+
+  /** The one tap: grabs, or opens what was admitted before. */
+  async take(passphrase?: string): Promise<void> {
+    if (this.#isAsking || !this.canTap) return;
+    this.#isAsking = true;
+    this.problem = undefined;
+    this.#go("opening");
+    const { now, sleep, isCalm } = this.#options;
+    const readyAtMs = now() + (isCalm ? 0 : TURN_MS);
+    try {
+      const answer = await this.#claim(passphrase);
+      await sleep(Math.max(0, readyAtMs - now()));
+      if ("grab_token" in answer) {
+        this.#grabToken = answer.grab_token;
+        this.admittedUntilMs = answer.expires_at_ms;
+        this.#go("admitted");
+      } else {
+        this.claim = answer;
+        this.isRepeat = answer.outcome === "already_claimed";
+        this.#go("opened");
+        void this.#watchSettlement();
+      }
+    } catch (error) {
+      await sleep(Math.max(0, readyAtMs - now()));
+      this.#fail(problemOf(error));
+    } finally {
+      this.#isAsking = false;
+    }
+  }
+
+  get canTap(): boolean {
+    const isOpen = this.state === "ready" || this.state === "admitted";
+    return isOpen && this.#options.now() >= this.waitUntilMs;
+  }
+
+  #claim(passphrase?: string): Promise<Schemas["Grabbed"]> {
+    const { client, packetId } = this.#options;
+    const repeats = {
+      repeats: CLAIM_REPEATS,
+      onRepeat: (problem: Problem) => {
+        this.problem = problem.code;
+        this.#go("confirming");
+      },
+    };
+    // A repeat of either gives the one true answer, so both may be asked again.
+    if (this.#grabToken) {
+      const body = { grab_token: this.#grabToken };
+      this.#grabToken = undefined;
+      return client.ask("POST", `/packets/${packetId}/open`, { body, ...repeats });
+    }
+    const body = passphrase === undefined ? {} : { passphrase };
+    return client.ask("POST", `/packets/${packetId}/grab`, { body, ...repeats });
+  }
+
+  #fail(problem: Problem): void {
+    this.problem = problem.code;
+    const next = stateAfter(problem.code);
+    if (problem.retryAfterS) {
+      this.waitUntilMs = this.#options.now() + 1000 * problem.retryAfterS;
+      this.#tickUntil(this.waitUntilMs);
+    }
+    if (next === "signed_out" && !this.cover) {
+      void this.#loadFeed().catch(() => this.#go("signed_out"));
+      return;
+    }
+    if (next) this.#go(next);
+    else if (this.state === "loading") this.#go("missing");
+    else this.#go("ready");
+    this.#waitForStart();
+  }
+
+  async #loadFeed(): Promise<void> {
+    try {
+      const feed = await this.live.ask();
+      this.cover = coverOfFeed(feed);
+      this.#go(stateOfFeed(feed));
+    } catch (error) {
+      const problem = problemOf(error);
+      // A packet for some people only can't be told from none without a token.
+      if (problem.code !== "packet_not_found") throw error;
+      this.problem = undefined;
+      this.#go(this.#options.client.isSignedIn ? "missing" : "signed_out");
+    }
+  }
+
+  #waitForStart(): void {
+    if (this.state !== "waiting") return;
+    const { now, random, sleep } = this.#options;
+    const startsAtMs = Math.max(this.cover?.starts_at_ms ?? 0, this.waitUntilMs);
+    const leftMs = startsAtMs - now();
+    const tick = async () => {
+      if (leftMs > 1000) {
+        await sleep(1000 - (now() % 1000));
+        if (this.#isEnded) return;
+        this.#options.changed();
+        this.#waitForStart();
+        return;
+      }
+      // The server's clock may be a moment behind ours.
+      await sleep(Math.max(0, leftMs) + random() * START_JITTER_MS);
+      if (this.state === "waiting" && !this.#isEnded) this.#go("ready");
+    };
+    void tick();
+  }
+
+  #tickUntil(atMs: number): void {
+    const { now, sleep, changed } = this.#options;
+    void sleep(Math.min(1000, Math.max(0, atMs - now()) + 10)).then(() => {
+      if (this.#isEnded) return;
+      changed();
+      if (now() < atMs) this.#tickUntil(atMs);
+    });
+  }
+
+  async #watchSettlement(): Promise<void> {
+    const { client, packetId, sleep } = this.#options;
+    for (let asks = 0; asks < SETTLE_ASKS && this.claim?.payout === "queued"; asks++) {
+      await sleep(1000 * (asks + 1));
+      if (this.#isEnded) return;
+      try {
+        const packet = await client.get<Packet>(`/packets/${packetId}`);
+        this.packet = packet;
+        if (packet.mine) this.claim = packet.mine;
+        this.#options.changed();
+      } catch {
+        // The amount is certain; only the word "settled" is late.
+      }
+    }
+  }
+
+  #go(state: State): void {
+    if (this.#isEnded) return;
+    this.state = state;
+    if (["opened", "gone", "expired"].includes(state)) this.live.start();
+    this.#options.changed();
+  }
+}

@@ -1,0 +1,98 @@
+/** The open packet: the amount, then who took how much. */
+
+import { html, nothing, type TemplateResult } from "lit";
+
+import { clock } from "../i18n/language.ts";
+import { duration, p } from "../i18n/packet.ts";
+import { yuan } from "../money.ts";
+import { sealView } from "./cover.ts";
+import type { PacketFlow } from "./flow.ts";
+import type { Feed } from "./states.ts";
+
+export function insideView(flow: PacketFlow): TemplateResult {
+  const { cover } = flow;
+  return html`
+    <div class="inside">
+      <header class="crown"></header>
+      <div class="who">
+        ${sealView(cover?.nickname)}
+        <span class="name">${p("from", { name: cover?.nickname ?? p("someone") })}</span>
+        ${cover?.kind === "lucky" ? html`<span class="chip" aria-hidden="true">拼</span>` : nothing}
+      </div>
+      <p class="greeting">${cover?.greeting || p("default_greeting")}</p>
+      ${resultView(flow)} ${recordsView(flow)}
+    </div>
+  `;
+}
+
+function resultView(flow: PacketFlow) {
+  const { state, claim, packet } = flow;
+  if (state === "opened" && claim) {
+    const isQueued = claim.payout === "queued";
+    return html`
+      <p class="amount" tabindex="-1"><b>${yuan(claim.amount_fen)}</b> <span>${p("yuan")}</span></p>
+      <p class="after">
+        ${flow.isRepeat ? html`${p("again")}<br />` : nothing}
+        ${isQueued ? p("depositing") : p("deposited")}
+      </p>
+    `;
+  }
+  const refunded = packet?.refunded_fen ?? 0;
+  return html`
+    <p class="sorry" tabindex="-1">${p(state === "gone" ? "gone" : "expired")}</p>
+    ${state === "expired"
+      ? html`<p class="after">
+          ${refunded ? p("closed_hint", { amount: yuan(refunded) }) : p("expired_hint")}
+        </p>`
+      : nothing}
+  `;
+}
+
+function recordsView(flow: PacketFlow) {
+  const { feed, claims, hasMore } = flow.live;
+  if (!feed) return nothing;
+  return html`
+    <section class="records" aria-label=${p("records")}>
+      <p class="sum">${sumText(feed)}</p>
+      ${claims.length === 0 ? html`<p class="empty">${p("nobody_yet")}</p>` : nothing}
+      <ol>
+        ${claims.map((claim) => claimView(claim))}
+      </ol>
+      ${hasMore
+        ? html`<button type="button" class="plain" @click=${() => void flow.live.askMore()}>
+            ${p("more")}
+          </button>`
+        : nothing}
+    </section>
+  `;
+}
+
+/** Amounts may be hidden until the end: then only the numbers of shares are told. */
+function sumText(feed: Feed): string {
+  const n = feed.claimed_count;
+  const m = feed.count;
+  const all = feed.total_fen ?? null;
+  if (feed.emptied_in_ms !== null && all !== null) {
+    return p("emptied_in", { m, all: yuan(all), time: duration(feed.emptied_in_ms) });
+  }
+  const got = feed.claimed_fen ?? null;
+  const sum = got === null || all === null ? "" : p("taken_sum", { got: yuan(got), all: yuan(all) });
+  return [p("taken", { n, m }), sum].filter(Boolean).join(" · ");
+}
+
+function claimView(claim: Feed["claims"][number]) {
+  const amount = claim.amount_fen ?? null;
+  return html`
+    <li>
+      ${sealView(claim.nickname)}
+      <span class="taker">
+        <span class="name">${claim.nickname}</span>
+        <time>${clock(claim.claimed_at_ms)}</time>
+      </span>
+      <span class="share">
+        ${amount === null ? nothing : html`<b>${yuan(amount)}</b> ${p("yuan")}`}
+        ${claim.is_luckiest ? html`<em>${p("luckiest")}</em>` : nothing}
+      </span>
+    </li>
+  `;
+}

@@ -1,0 +1,102 @@
+/** The packet as everybody sees it, asked again while it changes and somebody looks. */
+
+import type { Client } from "../api/client.ts";
+import type { Feed, Packet } from "./states.ts";
+
+/** As long as a cache at the edge keeps the feed of an open packet. */
+const FAST_MS = 1000;
+const SLOW_MS = 8000;
+
+export class Live {
+  feed: Feed | undefined;
+  readonly #client: Client;
+  readonly #packetId: string;
+  readonly #changed: () => void;
+  #usesRecord = false;
+  #isRunning = false;
+  #delayMs = FAST_MS;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  /** Pages after the first, as the reader asked for them. */
+  #more: Feed["claims"] = [];
+  #next: string | null | undefined;
+
+  constructor(client: Client, packetId: string, changed: () => void) {
+    this.#client = client;
+    this.#packetId = packetId;
+    this.#changed = changed;
+  }
+
+  /** A packet for some people only has no public feed: its record says the same. */
+  useRecord(uses: boolean): void {
+    this.#usesRecord = uses;
+  }
+
+  get claims(): Feed["claims"] {
+    return [...(this.feed?.claims ?? []), ...this.#more];
+  }
+
+  get hasMore(): boolean {
+    return Boolean(this.#next);
+  }
+
+  async ask(cursor?: string): Promise<Feed> {
+    const query = `?limit=100${cursor ? `&cursor=${encodeURIComponent(cursor)}` : ""}`;
+    const path = `/packets/${this.#packetId}${this.#usesRecord ? "" : "/feed"}${query}`;
+    const found = await this.#client.get<Feed | Packet>(path, { repeats: 1 });
+    if (cursor) return found;
+    this.feed = found;
+    if (this.#more.length === 0) this.#next = found.next;
+    return found;
+  }
+
+  async askMore(): Promise<void> {
+    if (!this.#next) return;
+    const page = await this.ask(this.#next);
+    this.#more.push(...page.claims);
+    this.#next = page.next;
+    this.#changed();
+  }
+
+  start(): void {
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    document.addEventListener("visibilitychange", this.#seen);
+    void this.#poll();
+  }
+
+  stop(): void {
+    this.#isRunning = false;
+    clearTimeout(this.#timer);
+    document.removeEventListener("visibilitychange", this.#seen);
+  }
+
+  readonly #seen = () => {
+    if (document.hidden || !this.#isRunning) return;
+    this.#delayMs = FAST_MS;
+    clearTimeout(this.#timer);
+    void this.#poll();
+  };
+
+  async #poll(): Promise<void> {
+    const before = JSON.stringify(this.feed);
+    try {
+      const feed = await this.ask();
+      if (!this.#isRunning) return;
+      const isSame = JSON.stringify(feed) === before;
+      this.#delayMs = isSame ? Math.min(this.#delayMs * 1.6, SLOW_MS) : FAST_MS;
+      if (!isSame) this.#changed();
+      if (isFinal(feed)) return this.stop();
+    } catch {
+      this.#delayMs = SLOW_MS;
+    }
+    if (!this.#isRunning || document.hidden) return;
+    // Spread, so that a crowd's questions don't come at the same moment each second.
+    this.#timer = setTimeout(() => void this.#poll(), this.#delayMs * (1 + Math.random() / 4));
+  }
+}
+
+/** Whether the feed will not change any more. */
+function isFinal(feed: Feed): boolean {
+  if (feed.status === "closed") return true;
+  return feed.status === "emptied" && feed.claims.some((claim) => claim.is_luckiest);
+}

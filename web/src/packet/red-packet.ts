@@ -1,0 +1,175 @@
+/** `<red-packet packet-id=...>`: one packet in all of its states; the page's and other pages'. */
+
+import { html, LitElement, nothing, unsafeCSS, type PropertyValues } from "lit";
+
+import { Client } from "../api/client.ts";
+import { Speaks, setLanguage, languageOf } from "../i18n/language.ts";
+import { p } from "../i18n/packet.ts";
+import { announcement, coverView } from "./cover.ts";
+import { insideView } from "./inside.ts";
+import { PacketFlow } from "./flow.ts";
+import { listen } from "./speech.ts";
+import type { State } from "./states.ts";
+import styles from "./packet.css?inline";
+
+/** What `claimed` and `refused` carry; `signin` asks the page to sign its viewer in. */
+export interface PacketEvents {
+  claimed: CustomEvent<{ packet_id: string; amount_fen: number; share_no: number; is_repeat: boolean }>;
+  refused: CustomEvent<{ packet_id: string; code: string }>;
+}
+
+const LEAVE_MS = 900;
+
+export class RedPacket extends LitElement {
+  static override styles = unsafeCSS(styles);
+  static override properties = {
+    packetId: { attribute: "packet-id" },
+    api: {},
+    language: { attribute: "language" },
+    tokenOrigin: { attribute: "token-origin" },
+    token: { attribute: false },
+    client: { attribute: false },
+    isLeaving: { state: true },
+    isListening: { state: true },
+  };
+
+  declare packetId: string;
+  /** Where the API is: `/api` on the page's own origin by default. */
+  declare api: string;
+  declare language: string | undefined;
+  /** The origin whose messages may hand over a token. */
+  declare tokenOrigin: string | undefined;
+  declare token: string | undefined;
+  /** The page gives its own client; other pages give a token. */
+  declare client: Client | undefined;
+  /** The cover is still flying away from what was inside. */
+  declare isLeaving: boolean;
+  declare isListening: boolean;
+  flow: PacketFlow | undefined;
+  #shown: State = "loading";
+
+  constructor() {
+    super();
+    this.packetId = "";
+    this.api = "/api";
+    this.isLeaving = false;
+    this.isListening = false;
+    new Speaks(this);
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    window.addEventListener("message", this.#onMessage);
+    if (this.hasUpdated) this.#restart();
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    window.removeEventListener("message", this.#onMessage);
+    this.flow?.end();
+  }
+
+  override willUpdate(changed: PropertyValues): void {
+    if (changed.has("language") && this.language) setLanguage(languageOf(this.language));
+    const sources = ["packetId", "token", "client", "api"];
+    if (sources.some((name) => changed.has(name))) this.#restart();
+  }
+
+  override render() {
+    const flow = this.flow;
+    if (!flow) return nothing;
+    const isOpen = flow.state === "opened" || flow.state === "gone" || flow.state === "expired";
+    return html`
+      <article class="packet" data-state=${flow.state} aria-label=${p("packet")}>
+        ${isOpen ? insideView(flow) : nothing}
+        ${!isOpen || this.isLeaving
+          ? coverView(flow, {
+              isLeaving: this.isLeaving,
+              isListening: this.isListening,
+              take: this.#take,
+              listen: this.#listen,
+              retry: () => void flow.load(),
+              signIn: () => this.#tell("signin", {}),
+            })
+          : nothing}
+        <p class="unseen" role="status">${announcement(flow)}</p>
+      </article>
+    `;
+  }
+
+  #restart(): void {
+    this.flow?.end();
+    this.flow = undefined;
+    if (!this.packetId || !this.isConnected) return;
+    const client = this.client ?? new Client({ base: this.api, token: () => this.token });
+    const flow = new PacketFlow({
+      client,
+      packetId: this.packetId,
+      changed: () => this.#onChange(flow),
+      isCalm: matchMedia("(prefers-reduced-motion: reduce)").matches,
+    });
+    this.flow = flow;
+    this.#shown = "loading";
+    void flow.load();
+  }
+
+  #onChange(flow: PacketFlow): void {
+    if (flow !== this.flow) return;
+    const { state } = flow;
+    if (state !== this.#shown) {
+      const wasAsked = this.#shown === "opening" || this.#shown === "confirming";
+      if (wasAsked && state === "opened") this.#onOpened(flow);
+      else if (wasAsked && flow.problem && state !== "confirming") {
+        this.#tell("refused", { packet_id: this.packetId, code: flow.problem });
+      }
+      this.#shown = state;
+    }
+    this.dispatchEvent(new Event("change"));
+    this.requestUpdate();
+  }
+
+  #onOpened(flow: PacketFlow): void {
+    const { amount_fen, share_no } = flow.claim!;
+    const is_repeat = flow.isRepeat;
+    this.#tell("claimed", { packet_id: this.packetId, amount_fen, share_no, is_repeat });
+    navigator.vibrate?.(30);
+    this.isLeaving = true;
+    setTimeout(() => (this.isLeaving = false), LEAVE_MS);
+    // The button that was tapped is gone: readers go on at the amount.
+    void this.updateComplete.then(() => {
+      this.renderRoot.querySelector<HTMLElement>(".amount")?.focus({ preventScroll: true });
+    });
+  }
+
+  #tell(name: string, detail: object): void {
+    this.dispatchEvent(new CustomEvent(name, { detail, bubbles: true, composed: true }));
+  }
+
+  readonly #take = (event: Event) => {
+    event.preventDefault();
+    const field = this.renderRoot.querySelector<HTMLInputElement>("input[name=passphrase]");
+    if (field && !field.value.trim()) return field.focus();
+    void this.flow?.take(field?.value.trim());
+  };
+
+  readonly #listen = async () => {
+    const field = this.renderRoot.querySelector<HTMLInputElement>("input[name=passphrase]");
+    this.isListening = true;
+    const heard = await listen();
+    this.isListening = false;
+    if (!field || !heard) return;
+    field.value = heard;
+    void this.flow?.take(heard);
+  };
+
+  readonly #onMessage = (event: MessageEvent) => {
+    if (!this.tokenOrigin || event.origin !== this.tokenOrigin) return;
+    const data = event.data as { type?: unknown; token?: unknown } | null;
+    if (data?.type === "red-packet:token" && typeof data.token === "string") {
+      this.token = data.token;
+    }
+  };
+}
+
+customElements.get("red-packet") ?? customElements.define("red-packet", RedPacket);
+

@@ -1,0 +1,27 @@
+/** Where the page is, and how it goes elsewhere without loading anew. */
+
+const listeners = new Set<() => void>();
+
+export function onNavigate(listener: () => void): void {
+  listeners.add(listener);
+}
+
+export function navigate(path: string, isReplaced = false): void {
+  if (isReplaced) history.replaceState(null, "", path);
+  else history.pushState(null, "", path);
+  for (const tell of listeners) tell();
+}
+
+addEventListener("popstate", () => {
+  for (const tell of listeners) tell();
+});
+
+document.addEventListener("click", (event) => {
+  if (event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey) {
+    return;
+  }
+  const link = event.composedPath().find((one) => one instanceof HTMLAnchorElement);
+  if (!link || link.origin !== location.origin || link.target || link.download) return;
+  event.preventDefault();
+  navigate(link.pathname + link.search + link.hash);
+});

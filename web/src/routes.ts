@@ -1,0 +1,23 @@
+/** Paths of the page; links are plain links, so each opens in a new tab too. */
+
+export interface Route {
+  view: "home" | "send" | "packet" | "share" | "proof" | "lost";
+  id: string;
+}
+
+const ID = "([A-Za-z0-9_-]{1,128})";
+const PATHS: [RegExp, Route["view"]][] = [
+  [/^\/$/, "home"],
+  [/^\/send$/, "send"],
+  [new RegExp(`^/packets/${ID}$`), "packet"],
+  [new RegExp(`^/packets/${ID}/share$`), "share"],
+  [new RegExp(`^/packets/${ID}/proof$`), "proof"],
+];
+
+export function routeOf(path: string): Route {
+  for (const [pattern, view] of PATHS) {
+    const found = pattern.exec(path);
+    if (found) return { view, id: found[1] ?? "" };
+  }
+  return { view: "lost", id: "" };
+}

@@ -1,0 +1,148 @@
+/** Who is signed in. The token is in memory only; locally the chosen user's name survives a reload. */
+
+import { Client } from "./api/client.ts";
+import { PendingWrites } from "./api/keys.ts";
+import { readConfig, type Config } from "./config.ts";
+import { arrive, depart, refresh, type Tokens } from "./oidc.ts";
+
+export interface Person {
+  /** The token's `sub`. */
+  sub: string;
+  nickname: string;
+  isOperator: boolean;
+}
+
+interface DevUser {
+  sub: string;
+  nickname: string;
+  scope?: string;
+}
+
+const SLOT = "redpacket.dev-user";
+
+export class Session {
+  person: Person | undefined;
+  config: Config | undefined;
+  readonly writes = new PendingWrites(sessionStorage);
+  readonly #listeners = new Set<() => void>();
+  #token: string | undefined;
+  #tokens: Tokens | undefined;
+  #devUser: DevUser | undefined;
+  #client: Client | undefined;
+
+  get client(): Client {
+    this.#client ??= new Client({
+      base: this.config?.api ?? "/api",
+      token: () => this.#token,
+      renew: () => this.#renew(),
+      sleep: untilOnline,
+    });
+    return this.#client;
+  }
+
+  /** Reads the configuration and finds out who comes; returns the path to go on at, if another. */
+  async begin(): Promise<string | undefined> {
+    this.config = await readConfig();
+    const { auth } = this.config;
+    if (auth.kind === "oidc") {
+      const arrived = await arrive(auth);
+      if (!arrived) return location.pathname === "/signed-in" ? "/" : undefined;
+      this.#take(arrived.tokens);
+      return arrived.path;
+    }
+    const noted = sessionStorage.getItem(SLOT);
+    if (noted) await this.signInAs(JSON.parse(noted) as DevUser);
+    return undefined;
+  }
+
+  /** Signs in where the deployment says; only the local issuer knows users by name. */
+  async signIn(path: string): Promise<void> {
+    const auth = this.config?.auth;
+    if (auth?.kind === "oidc") await depart(auth, path);
+  }
+
+  /** Becomes a user of the development issuer. */
+  async signInAs(user: DevUser): Promise<void> {
+    this.#devUser = user;
+    sessionStorage.setItem(SLOT, JSON.stringify(user));
+    await this.#renewDev();
+    this.#tell();
+  }
+
+  signOut(): void {
+    sessionStorage.removeItem(SLOT);
+    this.#token = this.#tokens = this.#devUser = this.person = undefined;
+    this.#tell();
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) listener();
+  }
+
+  async #renew(): Promise<string | undefined> {
+    const auth = this.config?.auth;
+    if (auth?.kind === "dev") await this.#renewDev();
+    else if (auth && this.#tokens?.refresh_token) {
+      const tokens = await refresh(auth, this.#tokens.refresh_token);
+      if (!tokens) return undefined;
+      this.#take({ ...this.#tokens, ...tokens });
+    } else return undefined;
+    return this.#token;
+  }
+
+  async #renewDev(): Promise<void> {
+    const auth = this.config?.auth;
+    if (auth?.kind !== "dev" || !this.#devUser) return;
+    const body = JSON.stringify(this.#devUser);
+    const answer = await fetch(auth.tokens_url, { method: "POST", body });
+    const { token } = (await answer.json()) as { token: string };
+    this.#use(token);
+  }
+
+  #take(tokens: Tokens): void {
+    const auth = this.config?.auth;
+    this.#tokens = tokens;
+    const token = auth?.kind === "oidc" ? tokens[auth.token] : undefined;
+    if (token) this.#use(token);
+  }
+
+  #use(token: string): void {
+    this.#token = token;
+    const claims = claimsOf(token);
+    const sub = String(claims["sub"] ?? "");
+    const nickname = String(claims["nickname"] ?? claims["name"] ?? sub);
+    this.person = { sub, nickname, isOperator: /\bhongbao\//.test(String(claims["scope"] ?? "")) };
+  }
+}
+
+/** The payload of a token, unverified: it decides what is shown, never what is allowed. */
+function claimsOf(token: string): Record<string, unknown> {
+  try {
+    const [, payload = ""] = token.split(".");
+    const text = atob(payload.replaceAll("-", "+").replaceAll("_", "/"));
+    const bytes = Uint8Array.from(text, (one) => one.charCodeAt(0));
+    return JSON.parse(new TextDecoder().decode(bytes)) as Record<string, unknown>;
+  } catch {
+    return {};
+  }
+}
+
+/** Waits, but no longer than until the network is back. */
+function untilOnline(ms: number): Promise<void> {
+  return new Promise((done) => {
+    const end = () => {
+      clearTimeout(timer);
+      removeEventListener("online", end);
+      done();
+    };
+    const timer = setTimeout(end, ms);
+    addEventListener("online", end);
+  });
+}
+
+export const session = new Session();

@@ -1,0 +1,54 @@
+/** Compares everything that the API says of an ended packet with what its terms make of it. */
+
+import type { Schemas } from "../api/client.ts";
+import { amountsFen } from "./splits.ts";
+import { commitmentOf, Impossible, type Terms } from "./terms.ts";
+
+export interface Difference {
+  share_no: number;
+  said: number;
+  real: number | undefined;
+}
+
+export interface Verdict {
+  isTrue: boolean;
+  commitment: string;
+  isCommitmentTrue: boolean;
+  /** Undefined where nothing was noted before. */
+  isNotedTrue: boolean | undefined;
+  amounts: number[];
+  isSumTrue: boolean;
+  claimCount: number;
+  differences: Difference[];
+}
+
+export function verifyPacket(
+  proof: Schemas["Proof"],
+  said: readonly number[],
+  claims: readonly Pick<Schemas["ShownClaim"], "share_no" | "amount_fen">[],
+  noted?: string,
+): Verdict {
+  const { algorithm, total_fen, count, share_fen_min, share_fen_max, unit_fen, seed } = proof;
+  const bounds = { share_fen_min, share_fen_max, unit_fen };
+  const terms: Terms = { split: algorithm, total_fen, count, ...bounds, seed };
+  const commitment = commitmentOf(terms);
+  let amounts: number[] = [];
+  try {
+    amounts = amountsFen(terms);
+  } catch (error) {
+    if (!(error instanceof Impossible)) throw error;
+  }
+  const told = said.map((amount, place) => ({ share_no: place + 1, said: amount }));
+  told.push(...claims.map((claim) => ({ share_no: claim.share_no, said: claim.amount_fen })));
+  const differences = told
+    .map((one) => ({ ...one, real: amounts[one.share_no - 1] }))
+    .filter((one) => one.said !== one.real);
+  const isCommitmentTrue = commitment === proof.commitment;
+  const isNotedTrue = noted === undefined ? undefined : noted === commitment;
+  const isWhole = said.length === count && amounts.length === count;
+  const isSumTrue = isWhole && amounts.reduce((sum, one) => sum + one, 0) === total_fen;
+  const isTrue =
+    isCommitmentTrue && isNotedTrue !== false && isSumTrue && differences.length === 0;
+  const claimCount = claims.length;
+  return { isTrue, commitment, isCommitmentTrue, isNotedTrue, amounts, isSumTrue, claimCount, differences };
+}

@@ -1,0 +1,85 @@
+/** The terms of a packet: all that decides its amounts, and the commitment to them. */
+
+import { sha256 } from "@noble/hashes/sha2.js";
+
+export const SPLITS = [
+  "equal",
+  "double_mean",
+  "double_mean_live",
+  "base_double_mean",
+  "bell",
+  "cut_points",
+] as const;
+export type Split = (typeof SPLITS)[number];
+
+export interface Terms {
+  split: Split;
+  total_fen: number;
+  count: number;
+  share_fen_min: number;
+  share_fen_max: number;
+  unit_fen: number;
+  /** 16 bytes in base64url without padding. */
+  seed: string;
+}
+
+/** Terms in units of `unit_fen`: what the algorithms read. */
+export interface Units {
+  total: bigint;
+  count: number;
+  low: bigint;
+  high: bigint;
+}
+
+/** No packet has such terms. */
+export class Impossible extends Error {}
+
+/** The text that the commitment hashes. */
+export function canonical(terms: Terms): string {
+  const { split, total_fen, count, share_fen_min, share_fen_max, unit_fen, seed } = terms;
+  return ["rp1", split, total_fen, count, share_fen_min, share_fen_max, unit_fen, seed].join(",");
+}
+
+/** SHA-256 of a text, in hex. */
+export function hashText(text: string): string {
+  return hex(sha256(new TextEncoder().encode(text)));
+}
+
+export function commitmentOf(terms: Terms): string {
+  return hashText(canonical(terms));
+}
+
+/** The bytes of a seed in base64url; throws Impossible for any other text. */
+export function seedBytes(text: string): Uint8Array {
+  if (!/^[A-Za-z0-9_-]{22}$/.test(text)) throw new Impossible("seed");
+  const plain = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
+  return Uint8Array.from(plain, (one) => one.charCodeAt(0));
+}
+
+export function hex(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** Throws Impossible unless some shares meet the terms. */
+export function unitsOf(terms: Terms): Units {
+  const numbers = [terms.total_fen, terms.count, terms.share_fen_min, terms.share_fen_max];
+  if (![...numbers, terms.unit_fen].every((one) => Number.isSafeInteger(one) && one >= 1)) {
+    throw new Impossible("numbers");
+  }
+  const unit = BigInt(terms.unit_fen);
+  const units: Units = {
+    total: BigInt(terms.total_fen) / unit,
+    count: terms.count,
+    low: (BigInt(terms.share_fen_min) + unit - 1n) / unit,
+    high: BigInt(terms.share_fen_max) / unit,
+  };
+  const count = BigInt(terms.count);
+  const fits =
+    BigInt(terms.total_fen) % unit === 0n &&
+    units.low <= units.high &&
+    count * units.low <= units.total &&
+    units.total <= count * units.high &&
+    (terms.split !== "equal" || units.total % count === 0n);
+  if (!fits) throw new Impossible("bounds");
+  return units;
+}

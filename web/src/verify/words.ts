@@ -1,0 +1,32 @@
+/** Random numbers from a seed: 64-bit big-endian words of SHAKE-256 (docs/fairness.md). */
+
+import { shake256 } from "@noble/hashes/sha3.js";
+
+export const WORD_BITS = 64n;
+export const WORD_MAX = (1n << WORD_BITS) - 1n;
+/** Words that are reached at once, without those before them. */
+export const WORDS_PER_BLOCK = 1000;
+
+/** The first *count* words of *seed*, one after the other. */
+export function* seedWords(seed: Uint8Array, count: number): Generator<bigint, undefined> {
+  const view = new DataView(shake256(seed, { dkLen: 8 * count }).buffer);
+  for (let place = 0; place < count; place++) yield view.getBigUint64(8 * place);
+  return undefined;
+}
+
+/** The first *count* words of a block: those of seed and number. */
+export function wordBlock(seed: Uint8Array, blockNo: number, count: number): Generator<bigint> {
+  const named = new Uint8Array(seed.length + 8);
+  named.set(seed);
+  new DataView(named.buffer).setBigUint64(seed.length, BigInt(blockNo));
+  return seedWords(named, count);
+}
+
+/** The first 8 bytes of SHAKE-256 of seed and text, as a number. */
+export function wordOf(seed: Uint8Array, text: string): bigint {
+  const tail = new TextEncoder().encode(text);
+  const named = new Uint8Array(seed.length + tail.length);
+  named.set(seed);
+  named.set(tail, seed.length);
+  return new DataView(shake256(named, { dkLen: 8 }).buffer).getBigUint64(0);
+}

@@ -1,0 +1,79 @@
+/** A packet's card as an image, for chats that show pictures but no links. */
+
+const WIDTH = 720;
+const HEIGHT = 1080;
+const SERIF = '"Songti SC", "Noto Serif CJK SC", serif';
+const SANS = '"PingFang SC", "Noto Sans CJK SC", sans-serif';
+
+export async function drawCard(
+  greeting: string,
+  sender: string,
+  modules: boolean[][],
+  caption: string,
+): Promise<Blob> {
+  const canvas = document.createElement("canvas");
+  canvas.width = WIDTH;
+  canvas.height = HEIGHT;
+  const pen = canvas.getContext("2d")!;
+  drawPaper(pen);
+  pen.textAlign = "center";
+  pen.fillStyle = "#f8dfa8";
+  pen.font = `34px ${SANS}`;
+  pen.fillText(sender, WIDTH / 2, 150, WIDTH - 80);
+  pen.font = `600 60px ${SERIF}`;
+  linesOf(pen, greeting, WIDTH - 120).forEach((line, place) => {
+    pen.fillText(line, WIDTH / 2, 260 + place * 84);
+  });
+  drawCode(pen, modules);
+  pen.fillStyle = "#f8dfa8";
+  pen.font = `30px ${SANS}`;
+  pen.fillText(caption, WIDTH / 2, HEIGHT - 84);
+  return new Promise((done, fail) => {
+    canvas.toBlob((blob) => (blob ? done(blob) : fail(new Error("no image"))), "image/png");
+  });
+}
+
+function drawPaper(pen: CanvasRenderingContext2D): void {
+  const paper = pen.createLinearGradient(0, 0, 0, HEIGHT);
+  paper.addColorStop(0, "#c8182f");
+  paper.addColorStop(1, "#9d0f23");
+  pen.fillStyle = paper;
+  pen.fillRect(0, 0, WIDTH, HEIGHT);
+  pen.fillStyle = "#d72a3a";
+  pen.strokeStyle = "#e2b65d";
+  pen.lineWidth = 3;
+  pen.beginPath();
+  pen.ellipse(WIDTH / 2, 420, WIDTH * 0.72, 260, 0, 0, Math.PI);
+  pen.lineTo(-20, -20);
+  pen.lineTo(WIDTH + 20, -20);
+  pen.fill();
+  pen.stroke();
+}
+
+function drawCode(pen: CanvasRenderingContext2D, modules: boolean[][]): void {
+  const size = 300;
+  const left = (WIDTH - size) / 2;
+  const top = 600;
+  pen.fillStyle = "#fffaf1";
+  pen.beginPath();
+  pen.roundRect(left - 28, top - 28, size + 56, size + 56, 28);
+  pen.fill();
+  pen.fillStyle = "#5c0612";
+  const step = size / modules.length;
+  modules.forEach((row, y) =>
+    row.forEach((on, x) => {
+      if (on) pen.fillRect(left + x * step, top + y * step, step + 0.5, step + 0.5);
+    }),
+  );
+}
+
+/** At most three lines; Chinese breaks anywhere. */
+function linesOf(pen: CanvasRenderingContext2D, text: string, width: number): string[] {
+  const lines = [""];
+  for (const letter of text) {
+    const line = lines.at(-1)! + letter;
+    if (pen.measureText(line).width <= width) lines[lines.length - 1] = line;
+    else lines.push(letter.trimStart());
+  }
+  return lines.slice(0, 3);
+}

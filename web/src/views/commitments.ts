@@ -1,0 +1,28 @@
+/** Commitments that this device saw while their packets were open. */
+
+interface Noted {
+  commitment: string;
+  at_ms: number;
+}
+
+const slot = (packetId: string) => `redpacket.commitment.${packetId}`;
+
+/** Notes the first commitment that was seen of a packet; a later one doesn't replace it. */
+export function note(packetId: string, commitment: string): void {
+  try {
+    if (localStorage.getItem(slot(packetId))) return;
+    const noted: Noted = { commitment, at_ms: Date.now() };
+    localStorage.setItem(slot(packetId), JSON.stringify(noted));
+  } catch {
+    // Storage is full or forbidden: the check says that it knows no earlier one.
+  }
+}
+
+export function noted(packetId: string): Noted | undefined {
+  try {
+    const text = localStorage.getItem(slot(packetId));
+    return text ? (JSON.parse(text) as Noted) : undefined;
+  } catch {
+    return undefined;
+  }
+}

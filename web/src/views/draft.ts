@@ -1,0 +1,54 @@
+/** What somebody typed into the send form, and the request that it means. */
+
+import type { Schemas } from "../api/client.ts";
+import { FEN_MAX, parseYuan } from "../money.ts";
+
+/** The most shares of a packet that isn't a campaign's. */
+const COUNT_MAX = 100;
+
+export interface Draft {
+  kind: "lucky" | "equal";
+  split: string;
+  /** The total of a lucky packet, each share of an equal one. */
+  amount: string;
+  count: string;
+  greeting: string;
+  life: string;
+  passphrase?: string;
+  recipients?: string;
+}
+
+export function countOf(draft: Draft): number | undefined {
+  const text = draft.count.normalize("NFKC").trim();
+  const count = /^\d{1,3}$/.test(text) ? Number(text) : 0;
+  return count >= 1 && count <= COUNT_MAX ? count : undefined;
+}
+
+/** Undefined where amount or count can't be read. */
+export function totalFenOf(draft: Draft): number | undefined {
+  const fen = parseYuan(draft.amount);
+  const count = countOf(draft);
+  if (fen === undefined || count === undefined) return undefined;
+  const total = draft.kind === "lucky" ? fen : fen * count;
+  return total > 0 && total <= FEN_MAX ? total : undefined;
+}
+
+export function bodyOf(
+  draft: Draft,
+  isTwoStep: boolean,
+  defaultGreeting: string,
+): Partial<Schemas["SendBody"]> {
+  const recipients = (draft.recipients ?? "").split(/\s+/).filter(Boolean);
+  const passphrase = draft.passphrase?.trim();
+  return {
+    kind: draft.kind,
+    total_fen: totalFenOf(draft)!,
+    count: countOf(draft)!,
+    greeting: draft.greeting.trim() || defaultGreeting,
+    opening: isTwoStep ? "two_step" : "one_step",
+    expires_in_s: Number(draft.life) * 3600,
+    ...(draft.kind === "lucky" ? { split: draft.split as Schemas["SendBody"]["split"] } : {}),
+    ...(passphrase ? { passphrase } : {}),
+    ...(recipients.length ? { recipients } : {}),
+  };
+}

@@ -1,0 +1,213 @@
+/** Home: the balance, and what was received, sent and moved. */
+
+import { html, nothing } from "lit";
+
+import type { Schemas } from "../api/client.ts";
+import { clock } from "../i18n/language.ts";
+import { t, type Word } from "../i18n/page.ts";
+import { yuan, yuanGrouped } from "../money.ts";
+import { session } from "../session.ts";
+import { copy, loadingView, problemView, View } from "./view.ts";
+
+type Tab = "received" | "sent" | "transfers";
+type Packets = Schemas["Sent"] | Schemas["Received"];
+type Page = Packets | Schemas["Transfers"];
+
+const TABS: Tab[] = ["received", "sent", "transfers"];
+const FIRST_YEAR = 2026;
+/** Kinds of transfers that have words; a new one is told as "other". */
+const KINDS = "deposit send settle refund payment withdrawal withdrawal_returned".split(" ");
+
+export class Home extends View {
+  static override properties = {
+    ...View.properties,
+    me: { state: true },
+    tab: { state: true },
+    page: { state: true },
+  };
+  declare me: Schemas["Me"] | undefined;
+  declare tab: Tab;
+  declare page: Page | undefined;
+  #year = "";
+
+  constructor() {
+    super();
+    this.tab = "received";
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.#load();
+  }
+
+  #load(): void {
+    void this.attempt(async () => {
+      const page = this.#show(this.tab);
+      this.me = await session.client.get<Schemas["Me"]>("/me");
+      await page;
+    });
+  }
+
+  async #show(tab: Tab, cursor?: string): Promise<void> {
+    this.tab = tab;
+    if (!cursor) this.page = undefined;
+    const query = new URLSearchParams();
+    if (cursor) query.set("cursor", cursor);
+    if (this.#year && tab !== "transfers") query.set("year", this.#year);
+    const page = await session.client.get<Page>(`/me/${tab}?${query}`);
+    if (this.tab !== tab) return;
+    // Sums are of all pages; only the items are added.
+    const items = cursor && this.page ? [...this.page.items, ...page.items] : page.items;
+    this.page = { ...page, items } as Page;
+  }
+
+  override render() {
+    if (this.problem && !this.me) return problemView(this.problem, () => this.#load());
+    const { me } = this;
+    return html`
+      <section class="wallet">
+        <h1 tabindex="-1">${session.person?.nickname ?? t("home")}</h1>
+        <p class="label">${t("balance")}</p>
+        <p class="balance">${me ? yuanGrouped(me.balance_fen) : "–"}</p>
+        <a class="primary" href="/send">${t("send_one")}</a>
+      </section>
+      <div class="tabs" role="tablist" @keydown=${this.#onKey}>
+        ${TABS.map(
+          (tab) => html`
+            <button
+              role="tab"
+              id="tab-${tab}"
+              aria-selected=${tab === this.tab ? "true" : "false"}
+              aria-controls="panel"
+              tabindex=${tab === this.tab ? 0 : -1}
+              @click=${() => this.#choose(tab)}
+            >
+              ${t(tab)}
+            </button>
+          `,
+        )}
+      </div>
+      <section id="panel" class="card" role="tabpanel" aria-labelledby="tab-${this.tab}">
+        ${this.#panel()}
+      </section>
+      ${me ? this.#code(me.user_token) : nothing}
+    `;
+  }
+
+  #choose(tab: Tab): void {
+    void this.attempt(() => this.#show(tab));
+  }
+
+  readonly #onKey = (event: KeyboardEvent) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step) return;
+    const tab = TABS[(TABS.indexOf(this.tab) + step + TABS.length) % TABS.length]!;
+    this.#choose(tab);
+    void this.updateComplete.then(() => this.querySelector<HTMLElement>(`#tab-${tab}`)?.focus());
+  };
+
+  #panel() {
+    const { page, problem } = this;
+    if (problem) return problemView(problem, () => this.#choose(this.tab));
+    const isPackets = this.tab !== "transfers";
+    return html`
+      ${isPackets ? this.#sums(page as Packets | undefined) : nothing}
+      ${page ? this.#list(page) : loadingView()}
+      ${page?.next
+        ? html`<button
+            class="quiet"
+            @click=${() => void this.attempt(() => this.#show(this.tab, page.next!))}
+          >
+            ${t("more")}
+          </button>`
+        : nothing}
+    `;
+  }
+
+  #sums(page: Packets | undefined) {
+    const years = [];
+    for (let year = new Date().getUTCFullYear(); year >= FIRST_YEAR; year--) years.push(year);
+    const choose = (event: Event) => {
+      this.#year = (event.target as HTMLSelectElement).value;
+      this.#choose(this.tab);
+    };
+    const word: Word = this.tab === "sent" ? "sent_sum" : "received_sum";
+    return html`
+      <div class="sums">
+        <label class="year">
+          <span>${t("year")}</span>
+          <select @change=${choose}>
+            <option value="" ?selected=${!this.#year}>${t("all_years")}</option>
+            ${years.map(
+              (year) =>
+                html`<option value=${year} ?selected=${this.#year === String(year)}>${year}</option>`,
+            )}
+          </select>
+        </label>
+        <p class="label">${t(word, { n: page?.count ?? 0 })}</p>
+        <p class="total">${yuanGrouped(page?.total_fen ?? 0)}</p>
+        ${page?.luckiest_count
+          ? html`<p class="lucky">${t("luckiest_count", { n: page.luckiest_count })}</p>`
+          : nothing}
+      </div>
+    `;
+  }
+
+  #list(page: Page) {
+    if (page.items.length === 0) {
+      return html`<p class="empty">
+        ${t("nothing_yet")}<br />${this.tab === "sent"
+          ? html`<a href="/send">${t("first_packet")}</a>`
+          : nothing}
+      </p>`;
+    }
+    return html`<ul class="items">
+      ${page.items.map((item) => ("transfer_id" in item ? transferView(item) : packetView(item)))}
+    </ul>`;
+  }
+
+  #code(token: string) {
+    const onCopy = (event: Event) => void copy(event.currentTarget as HTMLButtonElement, token);
+    return html`
+      <section class="card code">
+        <h2>${t("my_code")}</h2>
+        <p class="hint">${t("my_code_hint")}</p>
+        <div class="row">
+          <code>${token}</code>
+          <button class="secondary" @click=${onCopy}>${t("copy")}</button>
+        </div>
+      </section>
+    `;
+  }
+}
+
+function packetView(item: Packets["items"][number]) {
+  const fen = "amount_fen" in item ? item.amount_fen : item.total_fen;
+  return html`
+    <li>
+      <a href="/packets/${item.packet_id}">
+        <span class="what">
+          <b>${t(`status_${item.status}` as Word) || item.status}</b>
+          <time>${clock(item.at_ms)}</time>
+        </span>
+        <span class="fen">${yuan(fen)}</span>
+      </a>
+    </li>
+  `;
+}
+
+function transferView(item: Schemas["Transfer"]) {
+  const kind = KINDS.includes(item.kind) ? item.kind : "other";
+  const isIn = item.amount_fen > 0;
+  return html`
+    <li>
+      <span class="what">
+        <b>${t(`kind_${kind}` as Word)}</b>
+        <time>${clock(item.at_ms)}</time>
+      </span>
+      <span class="fen ${isIn ? "is-in" : ""}">${isIn ? "+" : ""}${yuan(item.amount_fen)}</span>
+    </li>
+  `;
+}
+
+customElements.define("rp-home", Home);

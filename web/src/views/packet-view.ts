@@ -1,0 +1,56 @@
+/** One packet on its own page, and where to go from it. */
+
+import { html, nothing } from "lit";
+
+import type { Packet } from "../packet/states.ts";
+import type { RedPacket } from "../packet/red-packet.ts";
+import "../packet/red-packet.ts";
+import { t } from "../i18n/page.ts";
+import { session } from "../session.ts";
+import { note } from "./commitments.ts";
+import { View } from "./view.ts";
+
+export class PacketView extends View {
+  static override properties = {
+    ...View.properties,
+    packetId: {},
+    packet: { state: true },
+    status: { state: true },
+  };
+  declare packetId: string;
+  declare packet: Packet | undefined;
+  declare status: string;
+
+  override render() {
+    const ended = this.packet && ["emptied", "closing", "closed"].includes(this.status);
+    return html`
+      <section class="stage">
+        <h1 class="unseen" tabindex="-1">${t("brand")}</h1>
+        <red-packet
+          packet-id=${this.packetId}
+          .client=${session.client}
+          @change=${this.#look}
+          @signin=${() => this.dispatchEvent(new Event("wants-sign-in", { bubbles: true }))}
+        ></red-packet>
+        <nav class="after-packet">
+          ${this.packet
+            ? html`<a href="/packets/${this.packetId}/share">${t("share_again")}</a>`
+            : nothing}
+          ${ended ? html`<a href="/packets/${this.packetId}/proof">${t("proof")}</a>` : nothing}
+          ${session.person ? html`<a href="/send">${t("send_back")}</a>` : nothing}
+        </nav>
+      </section>
+    `;
+  }
+
+  /** Notes the commitment as soon as the packet is known, for the check after its end. */
+  readonly #look = (event: Event) => {
+    const { flow } = event.currentTarget as RedPacket;
+    const packet = flow?.packet;
+    this.packet = packet;
+    this.status = flow?.live.feed?.status ?? packet?.status ?? "open";
+    if (packet?.status === "open") note(packet.packet_id, packet.commitment);
+  };
+}
+
+customElements.define("rp-packet-view", PacketView);

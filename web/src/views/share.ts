@@ -1,0 +1,90 @@
+/** Share: the link, its QR code, and a card with both as an image. */
+
+import { html, nothing, svg } from "lit";
+
+import { t } from "../i18n/page.ts";
+import type { Packet } from "../packet/states.ts";
+import { session } from "../session.ts";
+import { copy, View } from "./view.ts";
+
+export class ShareView extends View {
+  static override properties = {
+    ...View.properties,
+    packetId: {},
+    modules: { state: true },
+    packet: { state: true },
+  };
+  declare packetId: string;
+  declare modules: boolean[][] | undefined;
+  declare packet: Packet | undefined;
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    void this.attempt(async () => {
+      const path = `/packets/${this.packetId}`;
+      const packet = session.client.get<Packet>(`${path}?limit=1`);
+      const { encode } = await import("uqr");
+      this.modules = encode(this.#link, { border: 0, ecc: "M" }).data;
+      this.packet = await packet;
+    });
+  }
+
+  get #link(): string {
+    return `${location.origin}/packets/${this.packetId}`;
+  }
+
+  override render() {
+    const link = this.#link;
+    const onCopy = (event: Event) => void copy(event.currentTarget as HTMLButtonElement, link);
+    const onShare = () => void navigator.share({ url: link, text: this.#greeting() }).catch(() => undefined);
+    return html`
+      <section class="share">
+        <h1 tabindex="-1">${t("share_title")}</h1>
+        <p class="lead">${t("share_lead")}</p>
+        <div class="ticket">
+          <p class="greeting">${this.#greeting()}</p>
+          <div class="qr">${this.modules ? qrView(this.modules) : nothing}</div>
+          <p>${t("qr")}</p>
+        </div>
+        <div class="row link">
+          <label class="unseen" for="link">${t("link")}</label>
+          <input id="link" readonly .value=${link} />
+          <button class="secondary" @click=${onCopy}>${t("copy")}</button>
+        </div>
+        ${"share" in navigator
+          ? html`<button class="primary" @click=${onShare}>${t("share_now")}</button>`
+          : nothing}
+        <div class="row spread">
+          <button class="quiet" ?disabled=${!this.modules} @click=${this.#saveCard}>${t("card")}</button>
+          <a href="/packets/${this.packetId}">${t("open_it")}</a>
+        </div>
+      </section>
+    `;
+  }
+
+  #greeting(): string {
+    return this.packet?.greeting || t("default_greeting");
+  }
+
+  readonly #saveCard = async () => {
+    const { drawCard } = await import("./card.ts");
+    const blob = await drawCard(this.#greeting(), session.person?.nickname ?? "", this.modules!, t("card_text"));
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(blob);
+    link.download = "red-packet.png";
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  };
+}
+
+function qrView(modules: boolean[][]) {
+  const size = modules.length;
+  const path = modules.flatMap((row, y) => row.map((on, x) => (on ? `M${x} ${y}h1v1h-1z` : ""))).join("");
+  return html`
+    <svg viewBox="0 0 ${size} ${size}" role="img" aria-label=${t("qr")} shape-rendering="crispEdges">
+      ${svg`<path d=${path} />`}
+    </svg>
+  `;
+}
+
+customElements.define("rp-share", ShareView);

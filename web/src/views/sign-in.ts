@@ -1,0 +1,60 @@
+/** Choose a user locally, or go to the issuer. */
+
+import { html } from "lit";
+
+import { t } from "../i18n/page.ts";
+import { session } from "../session.ts";
+import { problemView, View } from "./view.ts";
+
+const PEOPLE = ["Alice", "Bob", "Carol", "小明"];
+const OPERATOR = { sub: "operator", nickname: "Operator", scope: "hongbao/admin" };
+
+export class SignIn extends View {
+  override render() {
+    return html`
+      <section class="welcome">
+        <div class="emblem" aria-hidden="true"><span>福</span></div>
+        <h1 tabindex="-1">${t("sign_in_title")}</h1>
+        <p class="lead">${t("sign_in_lead")}</p>
+        ${this.problem ? problemView(this.problem) : ""}
+        ${session.config?.auth.kind === "dev" ? this.#developers() : this.#issuer()}
+      </section>
+    `;
+  }
+
+  #issuer() {
+    const leave = () => void this.attempt(() => session.signIn(location.pathname + location.search));
+    return html`<button class="primary" @click=${leave}>${t("sign_in")}</button>`;
+  }
+
+  #developers() {
+    const enter = (event: SubmitEvent) => {
+      event.preventDefault();
+      const name = String(new FormData(event.target as HTMLFormElement).get("name")).trim();
+      if (name) this.#become({ sub: name.toLowerCase(), nickname: name });
+    };
+    return html`
+      <p class="hint">${t("dev_lead")}</p>
+      <div class="people">
+        ${PEOPLE.map((name) => {
+          const user = { sub: name.toLowerCase(), nickname: name };
+          return html`<button class="person" @click=${() => this.#become(user)}>${name}</button>`;
+        })}
+        <button class="person" @click=${() => this.#become(OPERATOR)}>${t("operator")}</button>
+      </div>
+      <form class="inline" @submit=${enter}>
+        <label for="name">${t("dev_name")}</label>
+        <div class="row">
+          <input id="name" name="name" maxlength="32" autocomplete="off" required />
+          <button class="secondary">${t("dev_enter")}</button>
+        </div>
+      </form>
+    `;
+  }
+
+  #become(user: { sub: string; nickname: string; scope?: string }): void {
+    void this.attempt(() => session.signInAs(user));
+  }
+}
+
+customElements.define("rp-sign-in", SignIn);

@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import test from "node:test";
+
+import { choose, dayCommitment, drawPoint } from "../src/verify/draws.ts";
+import { amountsFen, root } from "../src/verify/splits.ts";
+import { commitmentOf, Impossible, type Terms } from "../src/verify/terms.ts";
+
+interface Vectors {
+  packets: { terms: Terms; commitment: string; amounts_fen: number[] }[];
+  draws: Record<"campaign_id" | "day" | "seed" | "commitment" | "draw_id" | "odds", string>[] &
+    { point: number; prize_id: string | null }[];
+}
+
+const file = new URL("../../tests/vectors/fairness.json", import.meta.url);
+const vectors = JSON.parse(readFileSync(file, "utf-8")) as Vectors;
+
+for (const { terms, commitment, amounts_fen } of vectors.packets) {
+  test(`${terms.split} of ${terms.total_fen}/${terms.count} splits as in Python`, () => {
+    assert.equal(commitmentOf(terms), commitment);
+    assert.deepEqual(amountsFen(terms), amounts_fen);
+  });
+}
+
+test("draws are decided as in Python", () => {
+  for (const draw of vectors.draws) {
+    const { seed, campaign_id, day, draw_id, odds } = draw;
+    assert.equal(dayCommitment(seed, campaign_id, day), draw.commitment);
+    assert.equal(drawPoint(seed, draw_id), draw.point);
+    assert.equal(choose(odds, draw.point), draw.prize_id);
+  }
+});
+
+test("odds that can't be read choose nothing", () => {
+  for (const odds of ["", "a:1", "a:x|1", "A:1|1", "a:1,|1"]) assert.equal(choose(odds, 0), undefined);
+});
+
+test("terms that no packet has are refused", () => {
+  const terms = vectors.packets[2]!.terms;
+  const wrong: Partial<Terms>[] = [
+    { total_fen: 4 },
+    { total_fen: 10.5 },
+    { share_fen_max: 100 },
+    { unit_fen: 3 },
+    { seed: "short" },
+    { split: "equal", total_fen: 1001 },
+  ];
+  for (const part of wrong) assert.throws(() => amountsFen({ ...terms, ...part }), Impossible);
+});
+
+test("the root of every 64-bit number is exact at its edges", () => {
+  for (const one of [0n, 1n, 2n, 3n, 65535n, 4294967295n, 3037000499n]) {
+    for (const square of [one * one, one * one + 1n, one * one + 2n * one]) {
+      assert.equal(root(square), one === 0n && square > 0n ? 1n : one);
+    }
+  }
+  assert.equal(root(2n ** 64n - 1n), 2n ** 32n - 1n);
+});

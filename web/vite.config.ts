@@ -1,0 +1,13 @@
+/** The page: /index.html and hashed assets, for the API's own origin. */
+
+import { defineConfig } from "vite";
+
+export default defineConfig({
+  build: {
+    outDir: "dist",
+    target: ["es2022", "chrome107", "safari15.4"],
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false,
+  },
+});

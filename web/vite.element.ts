@@ -1,0 +1,19 @@
+/** The element for other pages: everything in the one file /red-packet.js. */
+
+import { defineConfig } from "vite";
+
+export default defineConfig({
+  publicDir: false,
+  build: {
+    outDir: "dist",
+    emptyOutDir: false,
+    target: ["es2022", "chrome107", "safari15.4"],
+    modulePreload: false,
+    reportCompressedSize: false,
+    rolldownOptions: {
+      input: "src/packet/red-packet.ts",
+      preserveEntrySignatures: "strict",
+      output: { entryFileNames: "red-packet.js" },
+    },
+  },
+});
