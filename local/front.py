@@ -23,7 +23,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from local import places
 from local.issuer import Issuer
-from local.page import Page, read_files
+from local.page import Page
 from local.ports import HOST
 
 # Between two machines, or made anew by us: RFC 9110 §7.6.1 tells a proxy not to hand these on.
@@ -195,7 +195,7 @@ def main() -> None:
     issuer = Issuer(given.key, issuer_url(given.port))
     proxy = Proxy(given.emulator_port, f"/_aws/execute-api/{given.api_id}/$default")
     uvicorn.run(
-        application(issuer, Page(read_files(places.PAGE), proxy)),
+        application(issuer, Page(places.PAGE, proxy)),
         host=HOST,
         port=given.port,
         log_level="critical",

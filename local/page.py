@@ -1,4 +1,4 @@
-"""The page on the API's own origin, as CloudFront serves it: files, routes of the page, API under /api.
+"""The page on the API's own origin, as CloudFront serves it: files, paths, and the API under /api.
 
 Here the API also stands at the root, as its own address on AWS does. A path like /packets/{id} is
 then both: a browser that goes there (it accepts HTML and sends no token) gets the page.
@@ -69,19 +69,14 @@ class File:
         return Response(self.packed, headers=self.headers | {"content-encoding": "gzip"})
 
 
-def read_files(folder: Path) -> dict[str, File]:
-    """Return every file of a built page by its path; nothing where it isn't built."""
-    names = [file for file in sorted(folder.rglob("*")) if file.is_file()]
-    paths = {f"/{file.relative_to(folder).as_posix()}": file for file in names}
-    files = {path: File.of(path, file.read_bytes()) for path, file in paths.items()}
-    return files | {CONFIG_PATH: File.of(CONFIG_PATH, json.dumps(CONFIG).encode())}
-
-
 class Page:
-    """An ASGI application: the page's files, and *api* for everything else."""
+    """An ASGI application: the files of the page in *folder*, and *api* for everything else.
 
-    def __init__(self, files: dict[str, File], api: ASGIApp) -> None:
-        self._files = files
+    It looks at the files with every request, so that a page that is built anew is there at once.
+    """
+
+    def __init__(self, folder: Path, api: ASGIApp) -> None:
+        self._folder = folder.resolve()
         self._api = api
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -99,6 +94,16 @@ class Page:
         path: str = scope["path"]
         if scope["method"] not in {"GET", "HEAD"} or path.startswith(DEVELOPMENT_PREFIX):
             return None
+        if path == CONFIG_PATH:
+            return File.of(path, json.dumps(CONFIG).encode())
         headers = Headers(scope=scope)
         is_visit = "text/html" in headers.get("accept", "") and "authorization" not in headers
-        return self._files.get(path) or (self._files.get(INDEX) if is_visit else None)
+        return self._read(path) or (self._read(INDEX) if is_visit or path == "/" else None)
+
+    def _read(self, path: str) -> File | None:
+        try:
+            file = (self._folder / path.lstrip("/")).resolve()
+            is_ours = file.is_relative_to(self._folder) and file.is_file()
+        except (OSError, ValueError):  # a path that no file can have
+            return None
+        return File.of(path, file.read_bytes()) if is_ours else None

@@ -1,4 +1,4 @@
-"""Real people in a real browser: Chromium on the deployed local stack, one stack for all tests here."""
+"""Real people in a real browser: Chromium on the deployed local stack, one for all tests here."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -19,6 +18,7 @@ from local.stack import Stack
 
 SHOTS = places.LOCAL / "screenshots"
 AXE = places.ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
+PACKAGES = ("chromium", "fonts-noto-cjk")
 PHONE = {"width": 390, "height": 844}
 _numbers = itertools.count(1)
 
@@ -31,11 +31,11 @@ def _install() -> None:
     """Install Debian's Chromium and a Chinese font, where we may."""
     if os.geteuid() or not shutil.which("apt-get"):
         return
-    packages = ["chromium", "fonts-noto-cjk"]
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "check": False}
-    subprocess.run(["apt-get", "update", "-qq"], **quiet)  # noqa: S607 - Debian's own
-    install = ["apt-get", "install", "-y", "-qq", "--no-install-recommends", *packages]
-    subprocess.run(install, **quiet)
+    for command in (
+        ["apt-get", "update", "-qq"],
+        ["apt-get", "install", "-y", "-qq", "--no-install-recommends", *PACKAGES],
+    ):
+        subprocess.run(command, check=False, stdout=subprocess.DEVNULL)
 
 
 @pytest.fixture(scope="session")
@@ -75,10 +75,14 @@ class Person:
     def go(self, path: str) -> None:
         self.page.goto(self.api + path)
 
-    def shoot(self, name: str, *, full: bool = True) -> None:
+    def shoot(self, name: str, *, full: bool = True, is_moving: bool = False) -> None:
         """Keep a picture of what is seen, in .local/screenshots."""
         SHOTS.mkdir(parents=True, exist_ok=True)
-        self.page.screenshot(path=SHOTS / f"{name}.png", full_page=full, animations="disabled")
+        self.page.screenshot(
+            path=SHOTS / f"{name}.png",
+            full_page=full,
+            animations="allow" if is_moving else "disabled",
+        )
 
     def audit(self) -> list[str]:
         """Return what axe finds that keeps people out."""
@@ -193,5 +197,3 @@ def a_person(browser: Browser, stack: Stack) -> Iterator[MakePerson]:
         except Error:
             continue
     assert errors == []
-
-

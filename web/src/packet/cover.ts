@@ -16,6 +16,10 @@ export interface CoverDeeds {
   signIn: () => void;
 }
 
+const MICROPHONE = html`<svg viewBox="0 0 24 24" aria-hidden="true">
+  <rect x="9" y="3" width="6" height="11" rx="3" />
+  <path d="M6 11a6 6 0 0 0 12 0M12 17v4M9 21h6" />
+</svg>`;
 const SPARKS = Array.from({ length: 14 });
 
 export function coverView(flow: PacketFlow, deeds: CoverDeeds): TemplateResult {
@@ -25,11 +29,15 @@ export function coverView(flow: PacketFlow, deeds: CoverDeeds): TemplateResult {
     <div class="cover ${deeds.isLeaving ? "is-leaving" : ""}" ?inert=${deeds.isLeaving}>
       <div class="flap"></div>
       <form class="front" @submit=${deeds.take}>
-        <div class="who">
-          ${sealView(cover?.nickname)}
-          <span class="name">${p("from", { name: cover?.nickname ?? p("someone") })}</span>
-        </div>
-        <p class="greeting">${cover?.greeting || p("default_greeting")}</p>
+        ${state === "missing" || state === "loading"
+          ? html`<p class="greeting"></p>`
+          : html`
+              <div class="who">
+                ${sealView(cover?.nickname)}
+                <span class="name">${p("from", { name: cover?.nickname ?? p("someone") })}</span>
+              </div>
+              ${greetingView(cover?.greeting || p("default_greeting"))}
+            `}
         ${phraseView(flow, deeds)}
         <div class="middle">${coinView(flow, deeds, isTurning)}</div>
         <div class="note">${noteView(flow, deeds)}</div>
@@ -37,6 +45,12 @@ export function coverView(flow: PacketFlow, deeds: CoverDeeds): TemplateResult {
       ${deeds.isLeaving ? html`<div class="burst">${SPARKS.map(() => html`<i></i>`)}</div>` : nothing}
     </div>
   `;
+}
+
+/** Long greetings are set smaller: the coin keeps its place. */
+function greetingView(text: string): TemplateResult {
+  const size = text.length > 28 ? "is-longer" : text.length > 14 ? "is-long" : "";
+  return html`<p class="greeting ${size}">${text}</p>`;
 }
 
 /** A person's first letter on a seal: no picture of a third party is ever loaded. */
@@ -87,7 +101,7 @@ function phraseView(flow: PacketFlow, deeds: CoverDeeds) {
         />
         ${canListen()
           ? html`<button type="button" class="mic" aria-label=${p("listen")} @click=${deeds.listen}>
-              ${deeds.isListening ? "…" : "🎙"}
+              ${deeds.isListening ? "…" : MICROPHONE}
             </button>`
           : nothing}
       </div>
@@ -105,9 +119,8 @@ function noteView(flow: PacketFlow, deeds: CoverDeeds) {
     case "confirming":
       return problem === "offline" ? problemText("offline") : p("confirming");
     case "admitted":
-      return html`<strong>${p("admitted")}</strong><br />${p("admitted_hint", {
-          s: Math.max(0, Math.round((flow.admittedUntilMs - Date.now()) / 1000)),
-        })}`;
+      return html`<strong>${p("admitted")}</strong>
+        <span>${p("admitted_hint", { s: secondsUntil(flow.admittedUntilMs) })}</span>`;
     case "waiting": {
       const leftMs = (cover?.starts_at_ms ?? 0) - Date.now();
       return leftMs > 0 ? p("starts_in", { time: duration(leftMs) }) : p("starts_soon");
@@ -122,6 +135,10 @@ function noteView(flow: PacketFlow, deeds: CoverDeeds) {
       if (cover?.is_exclusive) return p("exclusive");
       return cover ? p(cover.kind === "lucky" ? "lucky_kind" : "equal_kind") : nothing;
   }
+}
+
+function secondsUntil(atMs: number): number {
+  return Math.max(0, Math.round((atMs - Date.now()) / 1000));
 }
 
 /** What a screen reader hears when the state changes. */

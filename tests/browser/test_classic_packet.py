@@ -1,0 +1,361 @@
+"""The classic packet in a phone's browser: sent, opened, recorded, checked, by several people."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from tests.browser.conftest import MakePerson, Operator, Person
+
+AMOUNT = re.compile(r"^\s*(\d+)\.(\d\d)\s*元\s*$")
+
+
+def coin(page: Page) -> Any:
+    return page.locator("red-packet .coin")
+
+
+def state(page: Page, name: str) -> Any:
+    return expect(page.locator(f'red-packet .packet[data-state="{name}"]'))
+
+
+def amount_fen(page: Page) -> int:
+    found = AMOUNT.match(page.locator("red-packet .amount").inner_text())
+    assert found
+    return int(found[1] + found[2])
+
+
+def balance_fen(operator: Operator, sub: str) -> int:
+    return int(operator.as_user(sub).get("/me").json()["balance_fen"])
+
+
+def test_a_packet_is_sent_shared_opened_and_checked(
+    a_person: MakePerson, operator: Operator
+) -> None:
+    operator.fund("ann", 20_000)
+    ann = a_person("Ann", "/")
+    expect(ann.page.locator(".balance")).to_have_text("200.00")
+    ann.shoot("home")
+
+    # Ann puts 10 yuan into two lucky shares.
+    ann.page.get_by_role("link", name="发红包").click()
+    ann.page.locator("[name=amount]").fill("１０")
+    ann.page.locator("[name=count]").fill("2")
+    ann.page.locator("[name=greeting]").fill("新年快乐")
+    expect(ann.page.locator(".send > .sum")).to_have_text("¥10.00")
+    ann.shoot("send")
+    ann.page.get_by_role("button", name="塞钱进红包").click()
+    ann.page.wait_for_url("**/share")
+    link = ann.page.locator("#link").input_value()
+    expect(ann.page.locator(".qr svg")).to_be_visible()
+    ann.shoot("share")
+
+    # Ben has no account here yet: he sees the cover, signs in, and comes back to it.
+    ben = a_person(None, urlsplit(link).path)
+    expect(ben.page.get_by_text("新年快乐")).to_be_visible()
+    ben.page.get_by_role("button", name="登录后领取").click()
+    ben.page.get_by_label("或者用别的名字").fill("Ben")
+    ben.page.get_by_role("button", name="进入").click()
+    state(ben.page, "ready").to_be_visible()
+    ben.shoot("packet-ready", full=False)
+    coin(ben.page).click()
+    state(ben.page, "opened").to_be_visible()
+    bens_fen = amount_fen(ben.page)
+
+    # Cid takes the rest, Dan is too late, and all read who took how much.
+    cid = a_person("Cid", urlsplit(link).path)
+    coin(cid.page).click()
+    state(cid.page, "opened").to_be_visible()
+    assert bens_fen + amount_fen(cid.page) == 1000
+    dan = a_person("Dan", urlsplit(link).path)
+    state(dan.page, "gone").to_be_visible()
+    expect(dan.page.get_by_text(re.compile("2 个红包共 10.00 元，.*被抢光"))).to_be_visible()
+    expect(dan.page.get_by_text("手气最佳")).to_have_count(1)
+    expect(ben.page.get_by_text("已存入零钱")).to_be_visible()
+    dan.shoot("packet-gone")
+    ben.shoot("packet-opened")
+
+    # Ben saw the commitment while the packet was open, and checks it now.
+    ben.page.get_by_role("link", name="验证公平").click()
+    expect(ben.page.get_by_text("完全一致")).to_be_visible()
+    expect(ben.page.get_by_text(re.compile("承诺与你在 .* 看到的相同"))).to_be_visible()
+    ben.shoot("proof")
+    assert balance_fen(operator, "ann") == 19_000
+    assert balance_fen(operator, "ben") == bens_fen
+
+
+def test_people_who_tap_at_once_share_what_is_there(
+    a_person: MakePerson, operator: Operator
+) -> None:
+    packet_id = operator.send(total_fen=600, count=2)
+    people = [a_person(f"Racer{number}", f"/packets/{packet_id}") for number in range(4)]
+    for person in people:
+        state(person.page, "ready").to_be_visible()
+
+    for person in people:
+        coin(person.page).click(no_wait_after=True)
+
+    for person in people:
+        ended = person.page.locator('[data-state="opened"], [data-state="gone"]')
+        expect(ended).to_be_visible(timeout=30_000)
+    won = [p for p in people if p.page.locator('[data-state="opened"]').count()]
+    assert len(won) == 2
+    assert sum(amount_fen(person.page) for person in won) == 600
+
+
+def test_one_tap_is_one_request_and_a_503_is_asked_again_by_itself(
+    a_person: MakePerson, operator: Operator
+) -> None:
+    packet_id = operator.send()
+    bob = a_person("Bob503", f"/packets/{packet_id}")
+    state(bob.page, "ready").to_be_visible()
+    asked: list[str] = []
+
+    def fail_once(route: Route) -> None:
+        asked.append(route.request.method)
+        if len(asked) > 1:
+            route.continue_()
+            return
+        problem = '{"code": "unavailable", "status": 503}'
+        headers = {"Retry-After": "1", "Content-Type": "application/problem+json"}
+        route.fulfill(status=503, body=problem, headers=headers)
+
+    bob.page.route("**/grab", fail_once)
+    coin(bob.page).click()
+    coin(bob.page).click(force=True)
+
+    state(bob.page, "confirming").to_be_visible()
+    bob.shoot("packet-confirming", full=False)
+    state(bob.page, "opened").to_be_visible()
+    assert asked == ["POST", "POST"]
+
+
+def test_a_reload_while_the_answer_is_lost_pays_once(
+    a_person: MakePerson, operator: Operator
+) -> None:
+    operator.fund("eve", 5_000)
+    eve = a_person("Eve", "/send")
+    eve.page.locator("[name=amount]").fill("20")
+    eve.page.locator("[name=count]").fill("4")
+
+    def lose_the_answer(route: Route) -> None:
+        route.fetch()
+        route.abort()
+
+    eve.page.route("**/api/packets", lose_the_answer)
+    eve.page.get_by_role("button", name="塞钱进红包").click()
+    expect(eve.page.get_by_role("button", name="正在确认刚才的红包")).to_be_visible()
+    eve.page.unroute("**/api/packets")
+    eve.page.reload()
+
+    eve.page.wait_for_url("**/share")
+    assert balance_fen(operator, "eve") == 3_000
+    assert operator.as_user("eve").get("/me/sent").json()["count"] == 1
+
+
+def test_offline_is_told_and_goes_on_when_the_network_is_back(
+    a_person: MakePerson, operator: Operator
+) -> None:
+    packet_id = operator.send()
+    fay = a_person("Fay", f"/packets/{packet_id}")
+    state(fay.page, "ready").to_be_visible()
+
+    fay.context.set_offline(True)
+    coin(fay.page).click()
+    expect(fay.page.locator("red-packet .note")).to_contain_text("网络断开了")
+    fay.context.set_offline(False)
+
+    state(fay.page, "opened").to_be_visible()
+
+
+def test_back_goes_back_and_a_link_opens_where_it_points(
+    a_person: MakePerson, operator: Operator
+) -> None:
+    packet_id = operator.send()
+    gus = a_person("Gus", "/")
+    gus.page.get_by_role("link", name="发红包").click()
+    expect(gus.page.get_by_role("heading", name="发红包")).to_be_focused()
+
+    gus.page.go_back()
+    expect(gus.page.locator(".balance")).to_be_visible()
+    gus.go(f"/packets/{packet_id}")
+    coin(gus.page).click()
+    state(gus.page, "opened").to_be_visible()
+    gus.page.reload()
+
+    # After a reload it is still theirs, and told as theirs before.
+    expect(gus.page.get_by_text("你已领取过这个红包")).to_be_visible()
+
+
+def test_a_packet_of_two_steps_is_grabbed_then_opened(
+    a_person: MakePerson, operator: Operator
+) -> None:
+    packet_id = operator.send(opening="two_step")
+    hal = a_person("Hal", f"/packets/{packet_id}")
+
+    hal.page.get_by_role("button", name="抢红包").click()
+    state(hal.page, "admitted").to_be_visible()
+    hal.shoot("packet-admitted", full=False)
+    hal.page.get_by_role("button", name="拆开红包").click()
+
+    state(hal.page, "opened").to_be_visible()
+
+
+def test_a_passphrase_is_asked_for_and_a_wrong_one_may_be_tried_again(
+    a_person: MakePerson, operator: Operator
+) -> None:
+    packet_id = operator.send(passphrase="新年快乐")
+    ida = a_person("Ida", f"/packets/{packet_id}")
+    field = ida.page.get_by_label("说出口令，领取红包")
+    field.fill("什么")
+
+    coin(ida.page).click()
+    expect(ida.page.locator("red-packet .note")).to_contain_text("口令不对")
+    ida.shoot("packet-passphrase", full=False)
+    field.fill("新年快乐！")
+    field.press("Enter")
+
+    state(ida.page, "opened").to_be_visible()
+
+
+def test_an_exclusive_packet_opens_for_its_people_only(
+    a_person: MakePerson, operator: Operator
+) -> None:
+    token = operator.as_user("jan", nickname="Jan").get("/me").json()["user_token"]
+    packet_id = operator.send(count=1, recipients=[token])
+
+    kim = a_person("Kim", f"/packets/{packet_id}")
+    expect(kim.page.locator("red-packet .note")).to_contain_text("找不到这个红包")
+    jan = a_person("Jan", f"/packets/{packet_id}")
+    expect(jan.page.get_by_text("专属红包，仅指定的人可领")).to_be_visible()
+    coin(jan.page).click()
+
+    state(jan.page, "opened").to_be_visible()
+    assert amount_fen(jan.page) == 1000
+
+
+def test_an_expired_packet_says_what_went_back(a_person: MakePerson, operator: Operator) -> None:
+    packet_id = operator.send(expires_in_s=1)
+
+    leo = a_person("Leo", None)
+    leo.page.wait_for_timeout(1_200)
+    leo.go(f"/packets/{packet_id}")
+
+    state(leo.page, "expired").to_be_visible()
+    leo.shoot("packet-expired", full=False)
+
+
+def test_a_link_that_leads_nowhere_says_so(a_person: MakePerson) -> None:
+    max_ = a_person("Max", "/packets/t0000000000000000000000000000000")
+    expect(max_.page.locator("red-packet .note")).to_contain_text("找不到这个红包")
+    max_.go("/no/such/page")
+    expect(max_.page.get_by_role("heading", name="这里什么也没有")).to_be_visible()
+
+
+@pytest.mark.parametrize("locale", ["zh-CN", "en-GB"])
+def test_the_page_speaks_the_readers_language(
+    a_person: MakePerson, operator: Operator, locale: str
+) -> None:
+    packet_id = operator.send()
+    name = "拆开红包" if locale == "zh-CN" else "Open the red packet"
+    other = "English" if locale == "zh-CN" else "中文"
+
+    nia = a_person("Nia", f"/packets/{packet_id}", locale=locale)
+    expect(nia.page.get_by_role("button", name=name)).to_be_visible()
+    assert nia.page.locator("html").get_attribute("lang") == locale.replace("-GB", "")
+    nia.page.get_by_role("button", name=other).click()
+
+    expect(nia.page.get_by_role("button", name=name)).to_have_count(0)
+    expect(nia.page.locator("red-packet .coin")).to_be_visible()
+
+
+def test_a_keyboard_is_enough(a_person: MakePerson, operator: Operator) -> None:
+    packet_id = operator.send()
+    oli = a_person("Oli", f"/packets/{packet_id}")
+    state(oli.page, "ready").to_be_visible()
+
+    for _ in range(8):
+        oli.page.keyboard.press("Tab")
+        if oli.page.evaluate("document.activeElement?.shadowRoot?.activeElement?.className"):
+            break
+    oli.page.keyboard.press("Enter")
+
+    state(oli.page, "opened").to_be_visible()
+    # The reader goes on at the amount, and hears it.
+    expect(oli.page.locator("red-packet .amount")).to_be_focused()
+    expect(oli.page.locator("red-packet [role=status]")).to_contain_text("红包已打开")
+
+
+def test_motion_is_shown_only_to_people_who_want_it(
+    a_person: MakePerson, operator: Operator
+) -> None:
+    packet_id = operator.send()
+    count = "document.querySelector('red-packet').shadowRoot.getAnimations().length"
+
+    calm = a_person("Calm", f"/packets/{packet_id}")
+    state(calm.page, "ready").to_be_visible()
+    lively = a_person("Lively", f"/packets/{packet_id}", reduced_motion="no-preference")
+    state(lively.page, "ready").to_be_visible()
+
+    assert calm.page.evaluate(count) == 0
+    assert lively.page.evaluate(count) > 0
+    coin(lively.page).click()
+    state(lively.page, "opened").to_be_visible()
+    lively.page.wait_for_timeout(250)
+    lively.shoot("packet-bursting", full=False, is_moving=True)
+
+
+def test_nothing_is_asked_of_third_parties_and_scripts_are_held_to_the_policy(
+    a_person: MakePerson, operator: Operator
+) -> None:
+    packet_id = operator.send()
+    pat = a_person("Pat", None)
+    asked: set[str] = set()
+    pat.page.on("request", lambda request: asked.add(urlsplit(request.url).netloc))
+
+    for path in ("/", "/send", f"/packets/{packet_id}", f"/packets/{packet_id}/share"):
+        pat.go(path)
+        pat.page.wait_for_load_state("networkidle")
+    policy = pat.page.request.get(f"{pat.api}/").headers["content-security-policy"]
+
+    assert asked == {urlsplit(pat.api).netloc}
+    assert "require-trusted-types-for 'script'" in policy
+    assert "unsafe" not in policy
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious_and_320_px_are_enough(
+    a_person: MakePerson, operator: Operator, scheme: str
+) -> None:
+    open_id = operator.send(greeting="祝你平安喜乐万事如意身体健康" * 3, passphrase="新年快乐")
+    gone_id = operator.send(total_fen=100, count=1)
+    operator.grab("taker", gone_id, "一个名字特别特别特别特别长的人一个名字特别长")
+    narrow: dict[str, Any] = {"viewport": {"width": 320, "height": 640}, "color_scheme": scheme}
+    quinn = a_person("Quinn", None, **narrow)
+    stranger = a_person(None, None, **narrow)
+    found: dict[str, Any] = {}
+
+    def look(person: Person, name: str, path: str, seen: str) -> None:
+        person.go(path)
+        expect(person.page.locator(seen).first).to_be_visible()
+        person.page.wait_for_timeout(150)
+        found[name] = (person.audit(), person.overflow_px())
+        person.shoot(f"{scheme}-{name}")
+
+    look(stranger, "sign-in", "/", "rp-sign-in h1")
+    look(stranger, "signed-out", f"/packets/{open_id}", '[data-state="signed_out"]')
+    look(quinn, "home", "/", ".items, .empty")
+    look(quinn, "send", "/send", ".send")
+    look(quinn, "ready", f"/packets/{open_id}", '[data-state="ready"]')
+    look(quinn, "gone", f"/packets/{gone_id}", "red-packet li")
+    look(quinn, "proof", f"/packets/{gone_id}/proof", ".verdict")
+    look(quinn, "share", f"/packets/{open_id}/share", ".qr svg")
+    look(quinn, "missing", "/packets/nowhere", '[data-state="missing"]')
+    opened_id = operator.send()
+    operator.grab("quinn", opened_id)
+    look(quinn, "opened", f"/packets/{opened_id}", "red-packet .amount")
+
+    assert {name: told for name, told in found.items() if told != ([], 0)} == {}

@@ -1,0 +1,24 @@
+"""The commands of the Makefile find what they import."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_every_command_of_ours_finds_the_package() -> None:
+    recipe = (ROOT / "Makefile").read_text(encoding="utf-8").replace("\\\n", " ")
+    commands = [line for line in recipe.splitlines() if re.search(r"python -m local\b", line)]
+
+    assert len(commands) > 3
+    assert [line for line in commands if "PYTHONPATH=shared" not in line] == []
+
+
+def test_the_lock_file_of_the_page_names_no_registry() -> None:
+    lock = (ROOT / "web" / "package-lock.json").read_text(encoding="utf-8")
+
+    assert '"resolved"' not in lock
+    assert "registry" not in lock
+    assert '"integrity"' in lock

@@ -1,0 +1,41 @@
+"""The vectors that the page's verifier is held to are what the rules in Python make."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from redpacket.domain.lottery import choose, day_commitment, draw_point
+from redpacket.domain.split import Split, Terms, amounts_fen, seed_of
+
+FILE = Path(__file__).parents[1] / "vectors" / "fairness.json"
+
+
+def _vectors() -> dict[str, Any]:
+    vectors: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
+    return vectors
+
+
+def _terms(said: dict[str, Any]) -> Terms:
+    bounds = (said["share_fen_min"], said["share_fen_max"], said["unit_fen"])
+    total = (said["total_fen"], said["count"])
+    return Terms(Split(said["split"]), *total, *bounds, seed_of(said["seed"]))
+
+
+def test_packets_split_as_the_vectors_say() -> None:
+    packets = _vectors()["packets"]
+
+    assert {packet["terms"]["split"] for packet in packets} == set(Split)
+    for packet in packets:
+        terms = _terms(packet["terms"])
+        assert terms.commitment == packet["commitment"]
+        assert list(amounts_fen(terms)) == packet["amounts_fen"]
+
+
+def test_draws_are_decided_as_the_vectors_say() -> None:
+    for draw in _vectors()["draws"]:
+        seed = bytes.fromhex(draw["seed"])
+        assert day_commitment(seed, draw["campaign_id"], draw["day"]) == draw["commitment"]
+        assert draw_point(seed, draw["draw_id"]) == draw["point"]
+        assert choose(draw["odds"], draw["point"]) == draw["prize_id"]

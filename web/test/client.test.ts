@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { Client } from "../src/api/client.ts";
+import { PendingWrites } from "../src/api/keys.ts";
+import { Problem } from "../src/api/problems.ts";
+
+interface Scene {
+  client: Client;
+  asked: { url: string; init: RequestInit }[];
+  waitsMs: number[];
+}
+
+function scene(...answers: (Response | Error)[]): Scene {
+  const asked: Scene["asked"] = [];
+  const waitsMs: number[] = [];
+  const client = new Client({
+    base: "/api",
+    token: () => "old",
+    renew: async () => "new",
+    random: () => 0.5,
+    sleep: async (ms) => void waitsMs.push(ms),
+    fetch: async (url, init) => {
+      asked.push({ url: String(url), init: init ?? {} });
+      const answer = answers[asked.length - 1] ?? answers.at(-1)!;
+      if (answer instanceof Error) throw answer;
+      return answer.clone();
+    },
+  });
+  return { client, asked, waitsMs };
+}
+
+const ok = Response.json({ done: true });
+const problem = (status: number, code: string, headers = {}) =>
+  Response.json({ code }, { status, headers });
+const header = (init: RequestInit, name: string) => new Headers(init.headers).get(name);
+
+test("a 503 waits as long as it was told, with jitter, and repeats the same key and body", async () => {
+  const { client, asked, waitsMs } = scene(problem(503, "unavailable", { "Retry-After": "2" }), ok);
+
+  await client.ask("POST", "/packets", { body: { a: 1 }, key: "k", repeats: 1 });
+
+  assert.deepEqual(waitsMs, [2250]);
+  assert.deepEqual(asked[0], { ...asked[1], init: { ...asked[1]!.init, signal: asked[0]!.init.signal } });
+  assert.equal(header(asked[1]!.init, "Idempotency-Key"), "k");
+});
+
+test("a lost connection is repeated, a refusal is not", async () => {
+  const lost = scene(new TypeError("Failed to fetch"), ok);
+  assert.deepEqual(await lost.client.ask("POST", "/x", { repeats: 1 }), { done: true });
+
+  const refused = scene(problem(410, "packet_emptied"), ok);
+  await assert.rejects(refused.client.ask("POST", "/x", { repeats: 5 }), { code: "packet_emptied" });
+  assert.equal(refused.asked.length, 1);
+});
+
+test("429 and a closed switch are told with their time and not repeated", async () => {
+  for (const [status, code] of [[429, "rate_limited"], [503, "switched_off"]] as const) {
+    const { client, asked } = scene(problem(status, code, { "Retry-After": "7" }));
+    await assert.rejects(client.ask("POST", "/x", { repeats: 5 }), { code, retryAfterS: 7 });
+    assert.equal(asked.length, 1);
+  }
+});
+
+test("repeats end, and the problem is told", async () => {
+  const { client, asked } = scene(problem(503, "unavailable", { "Retry-After": "1" }));
+  await assert.rejects(client.ask("GET", "/x", { repeats: 3 }), Problem);
+  assert.equal(asked.length, 4);
+});
+
+test("a refused token is renewed once", async () => {
+  const { client, asked } = scene(new Response("{}", { status: 401 }), ok);
+  await client.ask("GET", "/me");
+  assert.deepEqual(asked.map(({ init }) => header(init, "Authorization")), ["Bearer old", "Bearer new"]);
+});
+
+test("the gateway's own answers have a code too", async () => {
+  const gateway = (status: number) => new Response('{"message": "no"}', { status });
+  for (const [status, code] of [[403, "forbidden"], [429, "rate_limited"], [502, "unavailable"]] as const) {
+    await assert.rejects(scene(gateway(status)).client.ask("GET", "/x"), { code });
+  }
+});
+
+class MemoryStore {
+  readonly kept = new Map<string, string>();
+  getItem = (key: string) => this.kept.get(key) ?? null;
+  setItem = (key: string, value: string) => void this.kept.set(key, value);
+  removeItem = (key: string) => void this.kept.delete(key);
+}
+
+test("a pending write keeps its key over a reload, for its user and body only", () => {
+  const store = new MemoryStore();
+  const first = new PendingWrites(store).begin("send", "ann", { total_fen: 1 });
+
+  const reloaded = new PendingWrites(store);
+
+  assert.deepEqual(reloaded.find("send", "ann"), first);
+  assert.equal(reloaded.find("send", "bob"), undefined);
+  assert.equal(reloaded.begin("send", "ann", { total_fen: 1 }).key, first.key);
+  assert.notEqual(reloaded.begin("send", "ann", { total_fen: 2 }).key, first.key);
+  reloaded.end("send");
+  assert.equal(reloaded.find("send", "ann"), undefined);
+});

@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { parseYuan, yuan, yuanGrouped } from "../src/money.ts";
+import { bodyOf, countOf, totalFenOf, type Draft } from "../src/views/draft.ts";
+
+const draft: Draft = {
+  kind: "lucky",
+  split: "bell",
+  amount: "88.88",
+  count: "8",
+  greeting: "",
+  life: "24",
+};
+
+test("yuan becomes fen exactly, however it is typed", () => {
+  const read: [string, number][] = [
+    ["0.01", 1],
+    ["0.29", 29],
+    ["1.1", 110],
+    ["8.", 800],
+    ["８８．８", 8880],
+    ["1,234.56 元", 123456],
+    ["¥ 100", 10000],
+    ["4.35", 435],
+  ];
+  for (const [text, fen] of read) assert.equal(parseYuan(text), fen, text);
+});
+
+test("what is no amount is refused, not rounded", () => {
+  for (const text of ["", ".", "1.005", "1e3", "-1", "abc", "0x10", "1.2.3", "99999999999", "NaN"]) {
+    assert.equal(parseYuan(text), undefined, text);
+  }
+});
+
+test("fen are shown with two decimals", () => {
+  assert.deepEqual([0, 1, 10, 100, 8888, -5].map(yuan), ["0.00", "0.01", "0.10", "1.00", "88.88", "-0.05"]);
+  assert.equal(yuanGrouped(123456789), "1,234,567.89");
+});
+
+test("a lucky packet is typed by its total, an equal one by each share", () => {
+  assert.equal(totalFenOf(draft), 8888);
+  assert.equal(totalFenOf({ ...draft, kind: "equal" }), 71104);
+  assert.equal(totalFenOf({ ...draft, amount: "0" }), undefined);
+  assert.equal(countOf({ ...draft, count: "101" }), undefined);
+});
+
+test("a body has only what was asked for", () => {
+  assert.deepEqual(bodyOf({ ...draft, passphrase: " 新年 ", recipients: "aa\n bb " }, true, "恭喜"), {
+    kind: "lucky",
+    split: "bell",
+    total_fen: 8888,
+    count: 8,
+    greeting: "恭喜",
+    opening: "two_step",
+    expires_in_s: 86400,
+    passphrase: "新年",
+    recipients: ["aa", "bb"],
+  });
+  assert.ok(!("split" in bodyOf({ ...draft, kind: "equal" }, false, "")));
+});
