@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import shutil
 import subprocess
+import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Error, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Error, Page, expect, sync_playwright
 
 from local import places
 from local.stack import Stack
@@ -20,7 +20,9 @@ SHOTS = places.LOCAL / "screenshots"
 AXE = places.ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
 PACKAGES = ("chromium", "fonts-noto-cjk")
 PHONE = {"width": 390, "height": 844}
-_numbers = itertools.count(1)
+# A cold function on a busy machine answers within seconds.
+PATIENCE_MS = 20_000
+expect.set_options(timeout=PATIENCE_MS)
 
 
 def _chromium() -> str | None:
@@ -130,7 +132,7 @@ class Operator:
 
     def fund(self, sub: str, amount_fen: int = 100_000) -> None:
         """Put money into an account."""
-        key = {"Idempotency-Key": f"browser-{next(_numbers)}"}
+        key = {"Idempotency-Key": uuid.uuid4().hex}
         body = {"user": sub, "amount_fen": amount_fen}
         assert self.http.post("/admin/deposits", json=body, headers=key).is_success
 
@@ -138,7 +140,7 @@ class Operator:
         """Send a packet for *sub* and return its id."""
         self.fund(sub)
         client = self.as_user(sub, nickname=nickname)
-        key = {"Idempotency-Key": f"browser-{next(_numbers)}"}
+        key = {"Idempotency-Key": uuid.uuid4().hex}
         wanted = {"kind": "lucky", "total_fen": 1000, "count": 5, "greeting": "平安喜乐", **body}
         answer = client.post("/packets", json=wanted, headers=key)
         assert answer.is_success, answer.text
@@ -174,7 +176,7 @@ def a_person(browser: Browser, stack: Stack) -> Iterator[MakePerson]:
             **{"viewport": PHONE, "locale": "zh-CN", "reduced_motion": "reduce"} | options
         )
         page = context.new_page()
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(PATIENCE_MS)
         if name:
             user = {"sub": name.lower(), "nickname": name}
             if name == "Operator":

@@ -12,10 +12,16 @@ export interface Person {
   isOperator: boolean;
 }
 
-interface DevUser {
+export interface DevUser {
   sub: string;
   nickname: string;
   scope?: string;
+}
+
+/** A user of the development issuer, by a name in any script: ids are plain letters. */
+export function devUser(nickname: string): DevUser {
+  const plain = encodeURIComponent(nickname.toLowerCase()).replace(/[^A-Za-z0-9.-]/g, "_");
+  return { sub: /^[A-Za-z0-9]/.test(plain) ? plain : `u${plain}`, nickname };
 }
 
 const SLOT = "redpacket.dev-user";

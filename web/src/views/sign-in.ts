@@ -3,7 +3,7 @@
 import { html } from "lit";
 
 import { t } from "../i18n/page.ts";
-import { session } from "../session.ts";
+import { devUser, session, type DevUser } from "../session.ts";
 import { problemView, View } from "./view.ts";
 
 const PEOPLE = ["Alice", "Bob", "Carol", "小明"];
@@ -31,14 +31,14 @@ export class SignIn extends View {
     const enter = (event: SubmitEvent) => {
       event.preventDefault();
       const name = String(new FormData(event.target as HTMLFormElement).get("name")).trim();
-      if (name) this.#become({ sub: name.toLowerCase(), nickname: name });
+      if (name) this.#become(devUser(name));
     };
     return html`
       <p class="hint">${t("dev_lead")}</p>
       <div class="people">
         ${PEOPLE.map((name) => {
-          const user = { sub: name.toLowerCase(), nickname: name };
-          return html`<button class="person" @click=${() => this.#become(user)}>${name}</button>`;
+          const become = () => this.#become(devUser(name));
+          return html`<button class="person" @click=${become}>${name}</button>`;
         })}
         <button class="person" @click=${() => this.#become(OPERATOR)}>${t("operator")}</button>
       </div>
@@ -52,7 +52,7 @@ export class SignIn extends View {
     `;
   }
 
-  #become(user: { sub: string; nickname: string; scope?: string }): void {
+  #become(user: DevUser): void {
     void this.attempt(() => session.signInAs(user));
   }
 }
