@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import (
-    Callable,
-)
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from botocore.exceptions import ClientError
 
 from tests.fakes.tables import (
+    INDEXES,
     FakeTable,
     Item,
+    Key,
+    LateCopy,
     Position,
-    comparable,
     holds,
     key_of,
     locate,
+    place_of,
     placed,
     terms_of,
     update_row,
@@ -34,6 +36,11 @@ class FakeDynamo:
     canceled, and a single write is refused; plain reads see what stood there before
     (docs/adr/0011). Attribute values are replaced and never changed, so a shallow copy of a row is
     a copy.
+
+    What AWS may do at any time happens where a suite sets it: pages of *page_size* rows, of which
+    the last may be followed by an empty one; batches of which *read_of* so many keys are read;
+    indexes and weak reads that are late; items of one transaction that turn up one by one
+    (*between_items*); and reasons of its own against an operation (*against*).
     """
 
     class exceptions:  # noqa: N801 - boto3's name
@@ -52,20 +59,33 @@ class FakeDynamo:
     def __init__(self, during_transaction: Callable[[], None] = lambda: None) -> None:
         self.tables: dict[str, FakeTable] = {}
         self.during_transaction = during_transaction
+        self.page_size = 1000
+        self.read_of: Callable[[int], int] = lambda count: count
+        self.between_items: Callable[[], None] = lambda: None
+        self.against: Callable[[Position], str | None] = lambda _: None
+        self.indexes: LateCopy | None = None
+        self.replicas: LateCopy | None = None
         self.conflict_count = 0
         self._held: set[Position] = set()
         self._tokens: set[str] = set()
 
     def get_item(self, *, TableName: str, Key: Item, ConsistentRead: bool) -> Item:  # noqa: N803
-        item = self._table(TableName).get(key_of(Key))
+        item = self._seen(TableName, is_strong=ConsistentRead).get(key_of(Key))
         return {"Item": dict(item)} if item else {}
 
     def batch_get_item(self, *, RequestItems: Item) -> Item:  # noqa: N803
         ((table, asked),) = RequestItems.items()
         if len({key_of(key) for key in asked["Keys"]}) != len(asked["Keys"]):
             raise _error("BatchGetItem", "ValidationException")
-        rows = [self._table(table).get(key_of(key)) for key in asked["Keys"]]
-        return {"Responses": {table: [dict(row) for row in rows if row]}}
+        if len(asked["Keys"]) > 100:
+            raise _error("BatchGetItem", "ValidationException")
+        count = self.read_of(len(asked["Keys"]))
+        seen = self._seen(table, is_strong=asked.get("ConsistentRead", False))
+        rows = [seen.get(key_of(key)) for key in asked["Keys"][:count]]
+        answer: Item = {"Responses": {table: [dict(row) for row in rows if row]}}
+        if left := asked["Keys"][count:]:
+            answer["UnprocessedKeys"] = {table: {**asked, "Keys": left}}
+        return answer
 
     def put_item(self, *, TableName: str, Item: Item, **condition: Any) -> None:  # noqa: N803
         self._single({"Put": {"TableName": TableName, "Item": Item, **condition}})
@@ -101,7 +121,7 @@ class FakeDynamo:
         if len(set(touched)) != len(touched) or len(touched) > 100:
             raise _error("TransactWriteItems", "ValidationException")
         reasons = [
-            self._conflict(position) or self._reason(operation)
+            self._conflict(position) or self._refused(position) or self._reason(operation)
             for position, operation in zip(touched, operations, strict=True)
         ]
         self._raise_canceled(reasons, "TransactWriteItems")
@@ -110,46 +130,72 @@ class FakeDynamo:
         self._held.update(touched)
 
         def commit() -> None:
-            self._held.difference_update(touched)
             for (table, key), image in zip(touched, images, strict=True):
                 if image is not None:
                     self._table(table)[key] = image
+                    self.between_items()
+            self._held.difference_update(touched)
 
         return commit
 
     def query(self, *, TableName: str, **query: Any) -> Item:  # noqa: N803
         bound = query["ExpressionAttributeValues"]
-        index, condition = query.get("IndexName", ""), query["KeyConditionExpression"]
-        table = self._table(TableName)
+        index = query.get("IndexName", "")
         # The first term names the partition, and others can only be about the sort key.
-        first, *others = terms_of(condition)
-        wanted = bound[first["right"]]
+        first, *others = terms_of(query["KeyConditionExpression"])
+        wanted = bound[first["right"]]["S"]
         if index:
-            candidates = [row for row in table.values() if row.get(str(first["left"])) == wanted]
-            rows = [row for row in candidates if holds(condition, row, bound, {})]
-            position = {"by_work": "work_at_ms", "by_list": "list_sk"}[index]
-            rows.sort(key=lambda row: comparable(row[position]))
+            table = self.indexes.table(TableName) if self.indexes else self._table(TableName)
+            rows = table.listed(index, wanted)
         else:
-            rows = table.partition(wanted["S"])
-            for term in others:
-                rows = placed(term, rows, bound)
+            is_strong = query.get("ConsistentRead", False)
+            rows = self._seen(TableName, is_strong=is_strong).partition(wanted)
+        for term in others:
+            rows = placed(term, rows, bound)
         if not query.get("ScanIndexForward", True):
             rows.reverse()
-        start = query.get("ExclusiveStartKey", {}).get("at", 0)
-        end = start + query.get("Limit", 1000)
-        page: Item = {"Items": [dict(row) for row in rows[start:end]]}
-        if end < len(rows):
-            page["LastEvaluatedKey"] = {"at": end}
-        return page
+        return self._page(rows, index, query)
 
-    def scan(self, *, TableName: str, **_options: Any) -> Item:  # noqa: N803
+    def scan(self, *, TableName: str, **options: Any) -> Item:  # noqa: N803
         table = self._table(TableName)
-        return {"Items": [dict(table[key]) for key in sorted(table)]}
+        return self._page([table[key] for key in sorted(table)], "", options)
+
+    def _page(self, rows: list[Item], index: str, options: Item) -> Item:
+        """Return the next rows; as on AWS a full page has a key to go on, if nothing follows, too.
+
+        A key is a place, not a count: what is written before it meanwhile changes nothing.
+        """
+        names = ("pk", "sk", *INDEXES.get(index, ()))
+        if start := options.get("ExclusiveStartKey"):
+            place = place_of(start, index)
+            is_forward = options.get("ScanIndexForward", True)
+            rows = [
+                row
+                for row in rows
+                if (place_of(row, index) > place if is_forward else place_of(row, index) < place)
+            ]
+        size = min(options.get("Limit", self.page_size), self.page_size)
+        page: Item = {"Items": [dict(row) for row in rows[:size]]}
+        if len(rows) >= size:
+            last = rows[size - 1]
+            page["LastEvaluatedKey"] = {name: last[name] for name in names if name in last}
+        return page
 
     def _table(self, name: str) -> FakeTable:
         if name not in self.tables:
-            self.tables[name] = FakeTable()
+            self.tables[name] = FakeTable(partial(self._note, name))
         return self.tables[name]
+
+    def _note(self, table: str, key: Key, row: Item | None) -> None:
+        for copy in (self.indexes, self.replicas):
+            if copy:
+                copy.note(table, key, row)
+
+    def _seen(self, table: str, *, is_strong: bool) -> FakeTable:
+        """Return a table as a read sees it."""
+        if is_strong or not self.replicas:
+            return self._table(table)
+        return self.replicas.table(table)
 
     def _single(self, operation: Item) -> None:
         ((verb, _),) = operation.items()
@@ -169,6 +215,10 @@ class FakeDynamo:
         if position not in self._held:
             return None
         return {"Code": "TransactionConflict", "Message": "Transaction is ongoing for the item"}
+
+    def _refused(self, position: Position) -> Item | None:
+        code = self.against(position)
+        return {"Code": code, "Message": "another reason of AWS"} if code else None
 
     def _check_free(self, position: Position, name: str) -> None:
         if conflict := self._conflict(position):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import (
     Callable,
     Iterator,
@@ -15,39 +15,97 @@ from typing import Any, TypeAlias
 
 Item: TypeAlias = dict[str, Any]
 
-Position: TypeAlias = tuple[str, tuple[str, str]]
+Key: TypeAlias = tuple[str, str]
+"""Partition and sort key; a table without sort keys has "" there."""
+
+Position: TypeAlias = tuple[str, Key]
 """A table and a key in it."""
 
 
-class FakeTable(MutableMapping[tuple[str, str], Item]):
-    """Rows by key, and by partition for queries."""
+INDEXES = {"by_work": ("work_pk", "work_at_ms"), "by_list": ("list_pk", "list_sk")}
+"""The attributes of each index: its partition, and its order."""
 
-    def __init__(self) -> None:
-        self._rows: dict[tuple[str, str], Item] = {}
+_LISTS = tuple(partition for partition, _ in INDEXES.values())
+
+
+class FakeTable(MutableMapping[Key, Item]):
+    """Rows by key, by partition, and by the partitions of indexes; *watch* sees every write."""
+
+    def __init__(self, watch: Callable[[Key, Item | None], None] = lambda *_: None) -> None:
+        self._rows: dict[Key, Item] = {}
         self._partitions: defaultdict[str, dict[str, Item]] = defaultdict(dict)
+        self._listed: defaultdict[str, dict[Key, Item]] = defaultdict(dict)
+        self._watch = watch
 
     def partition(self, pk: str) -> list[Item]:
         """Return the rows of a partition by their sort keys."""
         rows = self._partitions.get(pk, {})
         return [rows[sk] for sk in sorted(rows)]
 
-    def __getitem__(self, key: tuple[str, str]) -> Item:
+    def listed(self, index: str, pk: str) -> list[Item]:
+        """Return the rows of an index' partition in its order."""
+        partition, order = INDEXES[index]
+        rows = [
+            (comparable(row[order]), key, row)
+            for key, row in self._listed.get(pk, {}).items()
+            if row.get(partition) == {"S": pk}
+        ]
+        return [row for _, _, row in sorted(rows, key=lambda one: one[:2])]
+
+    def __getitem__(self, key: Key) -> Item:
         return self._rows[key]
 
-    def __setitem__(self, key: tuple[str, str], row: Item) -> None:
+    def __setitem__(self, key: Key, row: Item) -> None:
+        self._unlist(key)
         self._rows[key] = self._partitions[key[0]][key[1]] = row
+        for name in _LISTS:
+            if name in row:
+                self._listed[row[name]["S"]][key] = row
+        self._watch(key, row)
 
-    def __delitem__(self, key: tuple[str, str]) -> None:
+    def __delitem__(self, key: Key) -> None:
+        self._unlist(key)
         del self._rows[key], self._partitions[key[0]][key[1]]
+        self._watch(key, None)
 
-    def __iter__(self) -> Iterator[tuple[str, str]]:
+    def __iter__(self) -> Iterator[Key]:
         return iter(self._rows)
 
     def __len__(self) -> int:
         return len(self._rows)
 
-    def get(self, key: tuple[str, str], default: Any = None) -> Any:
+    def get(self, key: Key, default: Any = None) -> Any:
         return self._rows.get(key, default)
+
+    def _unlist(self, key: Key) -> None:
+        row = self._rows.get(key, {})
+        for name in _LISTS:
+            if name in row:
+                self._listed[row[name]["S"]].pop(key, None)
+
+
+class LateCopy:
+    """Tables as they were some time ago: what an index, or a read that isn't strong, may show."""
+
+    def __init__(self, now_ms: Callable[[], int], lag_ms: int) -> None:
+        self._now_ms = now_ms
+        self._lag_ms = lag_ms
+        self._tables: defaultdict[str, FakeTable] = defaultdict(FakeTable)
+        self._coming: deque[tuple[int, str, Key, Item | None]] = deque()
+
+    def note(self, table: str, key: Key, row: Item | None) -> None:
+        """See a write, to show it later."""
+        self._coming.append((self._now_ms() + self._lag_ms, table, key, row))
+
+    def table(self, name: str) -> FakeTable:
+        """Return the copy of a table as it is by now."""
+        while self._coming and self._coming[0][0] <= self._now_ms():
+            _, table, key, row = self._coming.popleft()
+            if row is None:
+                self._tables[table].pop(key, None)
+            else:
+                self._tables[table][key] = row
+        return self._tables[name]
 
 
 def locate(operation: Item) -> Position:
@@ -107,9 +165,9 @@ def placed(term: dict[str, Any], rows: list[Item], bound: Item) -> list[Item]:
     """Return those of a partition's rows that a condition on the sort key is for."""
     if not term["ranged"]:
         return [row for row in rows if _term_holds(term, row, bound, {})]
-    assert term["ranged"] == "sk"
-    begin = bisect_left(rows, bound[term["first"]]["S"], key=lambda row: row["sk"]["S"])
-    end = bisect_right(rows, bound[term["last"]]["S"], key=lambda row: row["sk"]["S"])
+    order = term["ranged"]
+    begin = bisect_left(rows, bound[term["first"]]["S"], key=lambda row: row[order]["S"])
+    end = bisect_right(rows, bound[term["last"]]["S"], key=lambda row: row[order]["S"])
     return rows[begin:end]
 
 
@@ -138,8 +196,14 @@ def _update_clause(row: Item, verb: str, clause: str, bound: Item, names: Item) 
             row[name] = dict(bound[expression])
 
 
-def key_of(item: Item) -> tuple[str, str]:
+def key_of(item: Item) -> Key:
     return item["pk"]["S"], item.get("sk", {"S": ""})["S"]
+
+
+def place_of(row: Item, index: str) -> tuple[Any, ...]:
+    """Return where a row stands in its table, or in an index."""
+    key = key_of(row)
+    return (comparable(row[INDEXES[index][1]]), *key) if index else key
 
 
 def comparable(value: Item) -> Any:
