@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,6 +16,7 @@ from redpacket.adapters.dynamo_ledger import DynamoLedger
 from redpacket.adapters.dynamo_packets import DynamoPackets
 from redpacket.adapters.dynamo_pages import DynamoPages
 from redpacket.adapters.pinyin import PinyinPhrases
+from redpacket.domain.campaign import Campaign, CampaignPlan
 from redpacket.domain.checks import Difference, Told, check_settled_in_time
 from redpacket.domain.claim import Admission, Claim, ShareRef
 from redpacket.domain.limits import grab_limit
@@ -24,6 +26,7 @@ from redpacket.domain.split import Split
 from redpacket.flows.claim_share import Desk
 from redpacket.flows.deposit import deposit
 from redpacket.flows.draw_prize import DrawDesk, Drawn, draw_prize
+from redpacket.flows.edit_campaign import edit_campaign
 from redpacket.flows.edit_prize import PrizeDesk, change_stock, put_prize
 from redpacket.flows.expire_packets import ExpireReport, expire_packets
 from redpacket.flows.grab_packet import RuleBook, grab_packet
@@ -31,6 +34,8 @@ from redpacket.flows.help_inviter import HelpDesk, Helped, help_inviter
 from redpacket.flows.limit_rate import UserLimit
 from redpacket.flows.load_campaign import load_campaign
 from redpacket.flows.open_packet import open_packet
+from redpacket.flows.preheat_campaign import Preheated, preheat_campaign
+from redpacket.flows.read_records import Record, read_record
 from redpacket.flows.recall_campaign import RecalledCampaigns
 from redpacket.flows.recall_emptied import RecalledEmptied
 from redpacket.flows.recall_lottery import RecalledLotteries
@@ -100,6 +105,10 @@ class Town:
         # A process of its own for every grab, unless a test has some that live on.
         self.recall: Callable[[], RecalledEmptied] = lambda: RecalledEmptied(
             self.board, clock=self.clock
+        )
+        # So is what a process knows of campaigns.
+        self.recall_campaigns: Callable[[], RecalledCampaigns] = lambda: RecalledCampaigns(
+            self.campaigns, clock=self.clock, journal=self.journal
         )
         self.told: list[Told] = []
         self.told_draws: list[Draw] = []
@@ -205,8 +214,7 @@ class Town:
         return RuleBook(
             phrases=PinyinPhrases(),
             limits=self.limits,
-            # A process of its own for every grab: nothing is remembered.
-            campaigns=RecalledCampaigns(self.campaigns, clock=self.clock, journal=self.journal),
+            campaigns=self.recall_campaigns(),
             quotas=self.quotas,
             admission_factor=ADMISSION_FACTOR,
         )
@@ -312,7 +320,9 @@ class Town:
             in_parallel=self.in_parallel,
         )
 
-    def expire(self, stop_in_ms: int = 50_000) -> ExpireReport:
+    def expire(
+        self, stop_in_ms: int = 50_000, may_go_on: Callable[[], bool] = lambda: True
+    ) -> ExpireReport:
         return expire_packets(
             packets=self.packets,
             pages=self.pages,
@@ -323,17 +333,21 @@ class Town:
             grace_ms=GRACE_MS,
             stop_at_ms=self.clock.now_ms() + stop_in_ms,
             in_parallel=self.in_parallel,
+            may_go_on=may_go_on,
         )
 
-    def repair(self) -> tuple[int, int]:
+    def repair(
+        self, stop_in_ms: int = 50_000, may_go_on: Callable[[], bool] = lambda: True
+    ) -> tuple[int, int]:
         """Run the rest of the sweep; return how many were queued again and loaded."""
-        stop_at_ms = self.clock.now_ms() + 50_000
+        stop_at_ms = self.clock.now_ms() + stop_in_ms
         requeued = requeue_claims(
             packets=self.packets,
             payouts=self.payouts,
             clock=self.clock,
             journal=self.journal,
             stop_at_ms=stop_at_ms,
+            may_go_on=may_go_on,
         )
         loaded = load_packets(
             packets=self.packets,
@@ -343,6 +357,41 @@ class Town:
             stop_at_ms=stop_at_ms,
         )
         return len(requeued.results), len(loaded.results)
+
+    def read_record(self, packet: Packet, viewer: str) -> Record:
+        """Read a packet's page as one of its users."""
+        return read_record(
+            packet.packet_id,
+            Person(viewer),
+            after_no=0,
+            limit=100,
+            packets=self.packets,
+            pages=self.pages,
+        )
+
+    def edit_campaign(self, plan: CampaignPlan, budget_fen: int | None = None) -> Campaign:
+        """Edit a campaign, whatever version it has."""
+        return edit_campaign(
+            plan,
+            budget_fen,
+            None,
+            campaigns=self.campaigns,
+            draws=self.draws,
+            packets=self.packets,
+        )[0]
+
+    def preheat(self, campaign_id: str, cursor: str | None = None) -> Preheated:
+        """Load a campaign's packets."""
+        return preheat_campaign(
+            campaign_id,
+            cursor,
+            campaigns=self.campaigns,
+            packets=self.packets,
+            board=self.board,
+            clock=self.clock,
+            journal=self.journal,
+            stop_at_ms=self.clock.now_ms() + 20_000,
+        )
 
     def reconcile(self, dead_count: int = 0) -> Reconciliation:
         return reconcile(
@@ -363,10 +412,13 @@ class Town:
             self.dynamo, "accounts", "packets", "shares", "campaigns", "draws", "quotas"
         )
 
-    def differences(self, bound_ms: int | None = None) -> list[Difference]:
+    def differences(
+        self, bound_ms: int | None = None, seen: Counter[str] | None = None
+    ) -> list[Difference]:
         """Run every check; with *bound_ms* also that nothing is late."""
-        world = self.world()
-        found = world.differences(self.told, self.told_draws)
+        world, seen = self.world(), Counter() if seen is None else seen
+        found = world.differences(self.told, self.told_draws, seen)
+        seen["check_settled_in_time"] += 0 if bound_ms is None else len(world.packets)
         for facts in world.packets if bound_ms is not None else []:
             found += check_settled_in_time(facts, self.clock.now_ms(), bound_ms or 0)
         return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -24,17 +24,20 @@ from redpacket.domain.checks import (
     check_claim_counts,
     check_conservation,
     check_entries,
+    check_fates,
     check_lottery,
+    check_once_per_user,
     check_outcomes,
-    check_packet,
     check_packet_exists,
+    check_packet_total,
     check_takers,
     check_told,
     check_told_draws,
 )
-from redpacket.domain.claim import ShareFate, Taker
-from redpacket.domain.ledger import Entry, Receipt, YearSums, packet_account
-from redpacket.domain.lottery import Draw
+from redpacket.domain.claim import Fate, ShareFate, Taker
+from redpacket.domain.ledger import Entry, Receipt, YearSums, packet_account, packet_of
+from redpacket.domain.lottery import Draw, PrizeKind
+from redpacket.domain.packet import PacketStatus
 from redpacket.domain.postings import (
     check_known_packets,
     check_postings,
@@ -58,19 +61,57 @@ class World:
     lotteries: list[LotteryFacts]
 
     def differences(
-        self, told: Iterable[Told] = (), told_draws: Iterable[Draw] = ()
+        self,
+        told: Iterable[Told] = (),
+        told_draws: Iterable[Draw] = (),
+        seen: Counter[str] | None = None,
     ) -> list[Difference]:
-        """Return every broken invariant; *told* and *told_draws* are the answers that users got."""
-        told = list(told)
+        """Return every broken invariant; *told* and *told_draws* are the answers that users got.
+
+        *seen* counts what each check looked at: one that saw nothing proves nothing.
+        """
+        told, told_draws = list(told), list(told_draws)
+        seen = Counter() if seen is None else seen
+        found: list[Difference] = []
+        for name, looked_at, differences in self._checked(told, told_draws):
+            seen[name] += looked_at
+            found += differences
+        return found
+
+    def _checked(
+        self, told: list[Told], told_draws: list[Draw]
+    ) -> Iterator[tuple[str, int, list[Difference]]]:
+        """Yield each check's name, how many things it looked at, and what it found."""
         packet_ids = {facts.packet.packet_id for facts in self.packets}
-        found = check_conservation(self.balances_fen, sum(facts.held_fen for facts in self.packets))
-        found += check_entries(self.balances_fen, self.entries)
-        found += check_bounds(self.balances_fen, self.entries)
-        found += check_packet_exists(self.shares, packet_ids)
-        found += check_known_packets(self.entries, packet_ids)
-        found += check_year_sums(self.year_sums, self.entries, self.packets)
-        found += check_takers(self.shares, self.takers)
-        found += check_claim_counts(self.packets, self.claim_counts)
+        balances_fen, entries = self.balances_fen, self.entries
+        held_fen = sum(facts.held_fen for facts in self.packets)
+        in_packets = [entry for entry in entries if packet_of(entry.counterparty)]
+        claims = [share for share in self.shares if share.fate is Fate.CLAIMED]
+        yield "check_conservation", len(balances_fen), check_conservation(balances_fen, held_fen)
+        yield "check_entries", len(entries), check_entries(balances_fen, entries)
+        yield "check_bounds", len(entries), check_bounds(balances_fen, entries)
+        strays = check_packet_exists(self.shares, packet_ids)
+        yield "check_packet_exists", len(self.shares), strays
+        yield "check_known_packets", len(in_packets), check_known_packets(entries, packet_ids)
+        year_sums = check_year_sums(self.year_sums, entries, self.packets)
+        yield "check_year_sums", sum(map(any_sum, self.year_sums.values())), year_sums
+        takers = check_takers(self.shares, self.takers)
+        yield "check_takers", min(len(claims), len(self.takers)), takers
+        counts = check_claim_counts(self.packets, self.claim_counts)
+        yield "check_claim_counts", sum(self.claim_counts.values()), counts
+        yield from self._checked_packets(told)
+        for facts in self.lotteries:
+            of_cash = [
+                draw for draw in facts.draws if draw.prize and draw.prize.kind is PrizeKind.PACKET
+            ]
+            seen = min(len(facts.draws), len(facts.units), len(facts.players), len(of_cash))
+            yield "check_lottery", seen, check_lottery(facts)
+            yield "check_outcomes", len(facts.draws), check_outcomes(facts.draws)
+        draws = [draw for facts in self.lotteries for draw in facts.draws]
+        looked_at = min(len(draws), len(told_draws))
+        yield "check_told_draws", looked_at, check_told_draws(draws, told_draws)
+
+    def _checked_packets(self, told: list[Told]) -> Iterator[tuple[str, int, list[Difference]]]:
         books: dict[str, list[Entry]] = defaultdict(list)
         for entry in self.entries:
             books[entry.counterparty].append(entry)
@@ -79,13 +120,21 @@ class World:
             receipts[receipt.packet_id].append(receipt)
         for facts in self.packets:
             packet_id = facts.packet.packet_id
-            found += check_packet(facts) + check_told(facts, told)
-            found += check_postings(facts, books[packet_account(packet_id)])
-            found += check_receipts(facts, receipts[packet_id])
-        for lottery in self.lotteries:
-            found += check_lottery(lottery) + check_outcomes(lottery.draws)
-        draws = [draw for lottery in self.lotteries for draw in lottery.draws]
-        return found + check_told_draws(draws, told_draws)
+            book, left = books[packet_account(packet_id)], receipts[packet_id]
+            answers = [answer for answer in told if answer.packet_id == packet_id]
+            is_closed = facts.packet.status is PacketStatus.CLOSED
+            claim_count = sum(share.fate is Fate.CLAIMED for share in facts.shares)
+            yield "check_packet_total", is_closed, check_packet_total(facts)
+            yield "check_fates", len(facts.shares), check_fates(facts)
+            yield "check_once_per_user", claim_count, check_once_per_user(facts)
+            yield "check_told", len(answers), check_told(facts, answers)
+            yield "check_postings", len(book), check_postings(facts, book)
+            yield "check_receipts", len(left), check_receipts(facts, left)
+
+
+def any_sum(sums: YearSums) -> bool:
+    """Tell whether a user's year has anything in it."""
+    return sums != YearSums()
 
 
 def lasting(read: Callable[[], list[Difference]]) -> list[Difference]:

@@ -40,7 +40,7 @@ class FakeDynamo:
     What AWS may do at any time happens where a suite sets it: pages of *page_size* rows, of which
     the last may be followed by an empty one; batches of which *read_of* so many keys are read;
     indexes and weak reads that are late; items of one transaction that turn up one by one
-    (*between_items*); and reasons of its own against an operation (*against*).
+    (*in_order*, *between_items*); and reasons of its own against an operation (*against*).
     """
 
     class exceptions:  # noqa: N801 - boto3's name
@@ -61,6 +61,7 @@ class FakeDynamo:
         self.during_transaction = during_transaction
         self.page_size = 1000
         self.read_of: Callable[[int], int] = lambda count: count
+        self.in_order: Callable[[list[Any]], list[Any]] = lambda written: written
         self.between_items: Callable[[], None] = lambda: None
         self.against: Callable[[Position], str | None] = lambda _: None
         self.indexes: LateCopy | None = None
@@ -130,7 +131,9 @@ class FakeDynamo:
         self._held.update(touched)
 
         def commit() -> None:
-            for (table, key), image in zip(touched, images, strict=True):
+            # Nothing says which of them is seen first.
+            written = list(zip(touched, images, strict=True))
+            for (table, key), image in self.in_order(written):
                 if image is not None:
                     self._table(table)[key] = image
                     self.between_items()

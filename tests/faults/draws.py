@@ -6,17 +6,21 @@ edits rules, prizes and stocks meanwhile. The naive control tells what the cache
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
-from redpacket.adapters.draw_items import draw_of
-from redpacket.adapters.dynamo import Dynamo, from_wire
-from redpacket.adapters.dynamo_draws import DynamoDraws
-from redpacket.domain.campaign import CampaignStatus, DrawRules, WhenSoldOut
-from redpacket.domain.checks import Difference
-from redpacket.domain.errors import RedPacketError, Rejected, Unavailable
+from redpacket.domain.campaign import Campaign, CampaignStatus, DrawRules, WhenSoldOut
+from redpacket.domain.checks import Difference, LotteryFacts
+from redpacket.domain.errors import (
+    AttemptsExhausted,
+    CampaignEnded,
+    CampaignPaused,
+    RateLimited,
+    RedPacketError,
+    Rejected,
+    Unavailable,
+)
 from redpacket.domain.lottery import (
     Draw,
     DrawAsk,
@@ -27,16 +31,17 @@ from redpacket.domain.lottery import (
     draw_id_of,
     draw_point,
 )
-from redpacket.flows.edit_campaign import edit_campaign
 from redpacket.flows.load_campaign import load_campaign
-from redpacket.flows.recall_table import RecalledTables
 from tests.builders import NOW_MS, a_campaign, a_prize
-from tests.faults.faulty import FaultyDraws, FaultyDynamo, Killed
-from tests.faults.simulation import Schedule
+from tests.faults.faulty import Killed
+from tests.faults.process import SKEW_MAX_MS, Process
+from tests.faults.refusals import BOUND_MS
+from tests.faults.schedule import Schedule
 
 ID = "gala"
 DAY_MS = 24 * 3_600_000
 AMOUNT_FEN = 7
+PHRASE = "恭喜发财"
 
 Attempt = tuple[str, str]
 """A user and their key."""
@@ -46,21 +51,26 @@ Attempt = tuple[str, str]
 class DrawSchedule(Schedule):
     """One run of a lottery from one seed."""
 
+    MUST_SEE = Schedule.MUST_SEE | {
+        "check_lottery",
+        "check_outcomes",
+        "check_told_draws",
+        "draws counted anew",
+        "draws proved",
+    }
+
     attempts: list[Attempt] = field(default_factory=list)
     told_to: dict[Attempt, Draw] = field(default_factory=dict)
-    in_the_end: list[Difference] = field(default_factory=list)
 
     def run(self) -> list[Difference]:
         """Play the schedule to its end; return the broken invariants."""
         found = super().run()
-        draws = [
-            draw_of(from_wire(row))
-            for row in self.town.dynamo.scan(TableName="campaigns")["Items"]
-            if "odds" in row
-        ]
-        return found + self.in_the_end + self._overdrawn(draws) + self._unproved(draws)
+        for facts in self.town.world().lotteries:
+            found += self._overdrawn(facts) + self._unproved(facts.draws)
+        return found
 
-    def _prepare(self) -> None:
+    def prepare(self) -> None:
+        """Put a lottery of some goods and some cash."""
         town, pick = self.town, self.random.choice
         if pick((True, False)):
             # Midnight comes in the middle of the rush.
@@ -80,7 +90,7 @@ class DrawSchedule(Schedule):
             miss_weight=pick((0, 5, 20)),
             rules=self.rules,
             when_sold_out=pick(list(WhenSoldOut)),
-            passphrase="恭喜发财",
+            passphrase=PHRASE,
         )
         town.campaigns.create(campaign)
         town.deposit("operator", 1000)
@@ -88,6 +98,7 @@ class DrawSchedule(Schedule):
             town.put_prize(self._some_prize(f"prize-{number}"))
         if pick((True, False)):
             town.load_campaign(ID)
+        self._snapshots = [town.lots.snapshot()]
 
     def _some_prize(self, prize_id: str) -> Prize:
         pick = self.random.choice
@@ -104,52 +115,43 @@ class DrawSchedule(Schedule):
             once_per_user=pick((True, False)),
         )
 
-    def _connect(self) -> None:
-        super()._connect()
-        town = self.town
-        client = FaultyDynamo(town.dynamo, self.wire)
-        dynamo = Dynamo(lambda: client, pause_s=lambda _: self._let_others_run())
-        town.draws = DynamoDraws(dynamo, "campaigns", "shares", "draws")
-        town.draw_board = FaultyDraws(town.lots, self.wire)
-        self._snapshot = town.lots.snapshot()
-        # Two Lambdas that live long; what they remember may be old.
-        self._processes = [town.tables(), town.tables()]
-
-    def _parts(self) -> list[Callable[[], None]]:
+    def parts(self) -> list[Callable[[], None]]:
+        """Return what runs interleaved: some people draw on two devices at once."""
         users = [f"user-{number}" for number in range(self.random.randint(6, 12))]
         self.attempts = [(user, f"key-{no}") for user in users for no in range(3)]
         parts = [self._player(user) for user in users + self.random.sample(users, 2)]
         parts += [self._friend(self.random.sample(users, 2)) for _ in range(4)]
-        parts += [self._operator, self._payout_worker, self._payout_worker]
-        return [*parts, self._sweeper, self._sweeper, self._chaos]
+        parts += [self._operator, self.payout_worker, self.payout_worker]
+        parts += [self.sweeper(group) for group in (*range(self.groups), 0)]
+        return [*parts, self._chaos]
 
     def _player(self, user_id: str) -> Callable[[], None]:
         draw = self._draw_naively if self.is_naive else self._draw
+        began = False
 
-        def play() -> None:
-            for _ in range(self.random.randint(0, 12)):
-                self._wait()
+        def play(process: Process) -> None:
+            nonlocal began
+            if not began:
+                began = True
+                self.sleep_ms(self.random.randint(0, 500))
             for attempt in [attempt for attempt in self.attempts if attempt[0] == user_id]:
                 try:
-                    draw(attempt)
+                    draw(process, attempt)
                 except Rejected as refusal:
                     self.story.append(f"{user_id} is told {refusal.code}")
 
-        return self._trying(play, times=self.random.randint(4, 8))
+        return self.trying(play, times=self.random.randint(4, 8))
 
-    def _draw(self, attempt: Attempt) -> None:
-        draw = self.town.draw(ID, *attempt, self._process()).draw
+    def _draw(self, process: Process, attempt: Attempt) -> None:
+        draw = process.draw(ID, *attempt, process.known_tables).draw
         self.told_to[attempt] = draw
         self.story.append(f"{attempt} was told {draw.prize and draw.prize.prize_id}")
 
-    def _process(self) -> RecalledTables:
-        return self.random.choice([*self._processes, self.town.tables()])
-
-    def _draw_naively(self, attempt: Attempt) -> None:
+    def _draw_naively(self, process: Process, attempt: Attempt) -> None:
         """Answer after the cache alone; the durable write follows, if it does."""
         if attempt in self.told_to:
-            return  # whoever was told something is content
-        town, tables = self.town, self._process()
+            return  # who was told something is content
+        town, tables = process, process.known_tables
         table = tables.recall(ID)
         day = draw_day(table.campaign, town.clock.now_ms())
         draw_id = draw_id_of(ID, *attempt)
@@ -179,73 +181,85 @@ class DrawSchedule(Schedule):
         town.told_draws.append(draw)
         town.draws.record_draw(draw, table.campaign.rules)
 
-    def _friend(self, friends: Iterable[str]) -> Callable[[], None]:
+    def _friend(self, friends: Sequence[str]) -> Callable[[], None]:
         helper, inviter = friends
 
-        def help_them() -> None:
-            for _ in range(self.random.randint(0, 30)):
-                self._wait()
-            helped = self.town.help(ID, helper, inviter)
+        def help_them(process: Process) -> None:
+            self.sleep_ms(self.random.randint(0, 1_000))
+            helped = process.help(ID, helper, inviter)
             self.story.append(f"{helper} {helped.status} {inviter}")
 
-        return self._trying(help_them, times=3)
+        return self.trying(help_them, times=3)
+
+    # Operators
 
     def _operator(self) -> None:
         edits = [self._edit_prize, self._edit_stock, self._edit_rules, self._add_prize]
+        edits += [self._edit_plan, self._edit_plan, self.turn_some_switch, self.reconcile]
         for _ in range(self.random.randint(0, 4)):
-            for _ in range(self.random.randint(5, 40)):
-                self._wait()
-            try:
-                self.random.choice(edits)()
-                self.town.load_campaign(ID)
-            except (RedPacketError, Killed):
-                continue
+            self.sleep_ms(self.random.randint(200, 2_000))
+            edit = self.random.choice(edits)
+            for _ in range(self.random.randint(1, 3)):
+                process = self.a_lambda()
+                try:
+                    edit(process)
+                    process.load_campaign(ID)
+                except RedPacketError:
+                    self.wait()
+                except Killed:
+                    self.restart(process)
+                else:
+                    break
 
-    def _edit_prize(self) -> None:
-        prize = self.random.choice(self.town.draws.list_prizes(ID))
+    def _edit_prize(self, process: Process) -> None:
+        prize = self.random.choice(process.draws.list_prizes(ID))
         status = self.random.choice(list(CampaignStatus))
-        self.town.put_prize(replace(prize, title="新", weight=5, status=status))
+        process.put_prize(replace(prize, title="新", weight=5, status=status))
 
-    def _edit_stock(self) -> None:
-        prize = self.random.choice(self.town.draws.list_prizes(ID))
-        self.town.change_stock(prize, self.random.choice((-1, 1, 2)))
+    def _edit_stock(self, process: Process) -> None:
+        prize = self.random.choice(process.draws.list_prizes(ID))
+        process.change_stock(prize, self.random.choice((-1, 1, 2)))
 
-    def _add_prize(self) -> None:
-        if "prize-9" not in [prize.prize_id for prize in self.town.draws.list_prizes(ID)]:
-            self.town.put_prize(self._some_prize("prize-9"))
+    def _add_prize(self, process: Process) -> None:
+        if "prize-9" not in [prize.prize_id for prize in process.draws.list_prizes(ID)]:
+            process.put_prize(self._some_prize("prize-9"))
 
-    def _edit_rules(self) -> None:
+    def _edit_rules(self, process: Process) -> None:
         """Let users do more: what they did by other rules stays within these."""
-        town = self.town
-        campaign = town.campaigns.find_campaign(ID)
+        campaign = process.campaigns.find_campaign(ID)
         assert campaign
         rules = campaign.rules
         if rules.attempts_per_user_per_day:
             rules = replace(rules, attempts_per_user_per_day=rules.attempts_per_user_per_day + 1)
         if rules.wins_per_user_per_day:
             rules = replace(rules, wins_per_user_per_day=rules.wins_per_user_per_day + 1)
-        plan = replace(campaign, rules=rules, miss_weight=self.random.choice((0, 5, 20)))
-        edit_campaign(
-            plan,
-            None,
-            campaign.version,
-            campaigns=town.campaigns,
-            draws=town.draws,
-            packets=town.packets,
-        )
+        miss_weight = self.random.choice((0, 5, 20))
+        process.edit_campaign(replace(campaign.plan, rules=rules, miss_weight=miss_weight))
+
+    def _edit_plan(self, process: Process) -> None:
+        """Move the end, or turn the lottery off or on."""
+        campaign = process.campaigns.find_campaign(ID)
+        assert campaign
+        if self.random.random() < 0.5:
+            ends_at_ms = self.town.clock.now_ms() + self.random.choice((5_000, 60_000, DAY_MS))
+            plan = replace(campaign.plan, ends_at_ms=ends_at_ms)
+        else:
+            plan = replace(campaign.plan, status=self.random.choice(list(CampaignStatus)))
+        self.story.append(f"an operator edits {plan.status} {plan.ends_at_ms}")
+        process.edit_campaign(plan)
 
     def _chaos(self) -> None:
         town = self.town
         for _ in range(self.random.randint(3, 10)):
             for _ in range(self.random.randint(1, 30)):
-                self._wait()
+                self.wait()
                 if self.random.random() < 0.04:
-                    self._snapshot = town.lots.snapshot()
+                    self._snapshots.append(town.lots.snapshot())
             match self.random.choice(("rollback", "rollback", "rollback", "flush", "clock", "day")):
                 case "rollback":
                     self.story.append("the cache fails over to an older replica")
-                    town.lots.fail_over(self._snapshot)
-                    self._snapshot = town.lots.snapshot()
+                    town.lots.fail_over(self._snapshots[-1])
+                    self._snapshots.append(town.lots.snapshot())
                 case "flush":
                     self.story.append("the cache is flushed")
                     town.lots.forget()
@@ -255,52 +269,100 @@ class DrawSchedule(Schedule):
                     self.story.append("a day passes")
                     town.pass_time(DAY_MS)
 
-    def _heal(self) -> None:
-        """Stop the faults; whoever waits for an answer gets one, and all ends in time."""
-        self.faults.rate = 0.0
-        town = self.town
-        for attempt in [] if self.is_naive else self.attempts:
-            self._draw_in_the_end(attempt)
-        campaign = town.campaigns.find_campaign(ID)
-        assert campaign
-        town.pass_time(max(0, campaign.ends_at_ms - town.clock.now_ms()))
-        super()._heal()
-        # I10: whoever asks again is told the same, for ever.
-        for attempt, draw in [] if self.is_naive else list(self.told_to.items()):
-            if (again := self._draw_in_the_end(attempt)) != draw:
-                self._complain("I10", attempt, str(draw), str(again))
+    # The end
 
-    def _draw_in_the_end(self, attempt: Attempt) -> Draw | None:
-        # Others may have been about to load the campaign when they died.
-        for _ in range(2):
+    def heal(self) -> None:
+        """Without faults who waits for an answer gets one, and all ends in time."""
+        town = self.town
+        if not self.is_naive:
+            # An edit that was cut off is made good by its repeat.
+            town.edit_campaign(replace(self._campaign().plan, status=CampaignStatus.ON))
+            if self.random.random() < 0.5:
+                self.story.append("the cache fails over to an older replica in the end")
+                town.lots.fail_over(self.random.choice(self._snapshots))
+            self._judge()
+        town.pass_time(max(0, self._campaign().ends_at_ms - town.clock.now_ms()))
+        self.end_all()
+        # I10: who asks again is told the same, for ever.
+        for attempt, draw in [] if self.is_naive else list(self.told_to.items()):
             try:
-                self._draw(attempt)
-            except Rejected:
-                return None
+                self._draw_in_the_end(attempt)
+            except Rejected as refusal:
+                self._complain("I10", attempt, str(draw), refusal.code)
+                continue
+            if (again := self.told_to[attempt]) != draw:
+                self._complain("I10", attempt, str(draw), str(again))
+        town.pass_time(BOUND_MS)
+
+    def _judge(self) -> None:
+        """Let everybody draw, and again after the bound: by then no refusal may be wrong."""
+        for is_last in (False, True):
+            for attempt in self.attempts:
+                try:
+                    self._draw_in_the_end(attempt)
+                except Rejected as refusal:
+                    self.story.append(f"{attempt} is told {refusal.code} in the end")
+                    self.seen["refusals"] += 1
+                    if is_wrong := self._is_wrong(attempt, refusal):
+                        self.seen[f"wrong {refusal.code}"] += 1
+                    if is_wrong and is_last:
+                        self._complain("refusal", attempt, "the truth", refusal.code)
+            self.town.pass_time(0 if is_last else BOUND_MS)
+
+    def _is_wrong(self, attempt: Attempt, refusal: Rejected) -> bool:
+        """Tell whether the ledger says otherwise."""
+        town, campaign = self.town, self._campaign()
+        now_ms = town.clock.now_ms()
+        match refusal:
+            case RateLimited():
+                return False
+            case CampaignPaused():
+                return campaign.status is CampaignStatus.ON
+            case CampaignEnded():
+                return now_ms < campaign.ends_at_ms - 2 * SKEW_MAX_MS
+            case AttemptsExhausted():
+                day = draw_day(campaign, now_ms)
+                if min(now_ms - day.starts_at_ms, day.ends_at_ms - now_ms) < 2 * SKEW_MAX_MS:
+                    return False  # whose day it is depends on whose clock
+                count_max = campaign.rules.attempts_per_user_per_day
+                player = town.draws.find_player(ID, attempt[0], day.name)
+                return count_max == 0 or player.attempt_count < count_max
+        return True
+
+    def _draw_in_the_end(self, attempt: Attempt) -> None:
+        # Others may have been about to load the campaign when they died.
+        for _ in range(3):
+            try:
+                self._draw(self.a_lambda(), attempt)
             except Unavailable:
                 self.town.pass_time(2_000)
             else:
-                return self.told_to[attempt]
+                return
         self._complain("I8", attempt, "an answer", "none, though all is well")
-        return None
+
+    def _campaign(self) -> Campaign:
+        campaign = self.town.campaigns.find_campaign(ID)
+        assert campaign
+        return campaign
 
     def _complain(self, rule: str, attempt: Attempt, expected: str, actual: str) -> None:
-        self.in_the_end.append(Difference(rule, " ".join(attempt), "draw", expected, actual))
+        self.found.append(Difference(rule, " ".join(attempt), "draw", expected, actual))
 
-    def _overdrawn(self, draws: Iterable[Draw]) -> list[Difference]:
+    def _overdrawn(self, facts: LotteryFacts) -> list[Difference]:
         """I9, counted anew from the draws alone."""
         counted: Counter[tuple[str, ...]] = Counter()
         most: dict[tuple[str, ...], int] = {}
-        campaign = self.town.campaigns.find_campaign(ID)
-        assert campaign
-        rules = campaign.rules
-        helped = self._help_counts()
+        rules = self._campaign().rules
+        helped = Counter(
+            {(player.user_id, player.day): player.help_count for player in facts.players}
+        )
 
         def count(*key: str, at_most: int) -> None:
             counted[key] += 1
             most[key] = at_most
 
-        for draw in draws:
+        for draw in facts.draws:
+            self.seen["draws counted anew"] += 1
             player = draw.user_id, draw.day
             if rules.attempts_per_user_per_day:
                 attempts_max = rules.attempts_per_user_per_day + helped[player]
@@ -322,18 +384,10 @@ class DrawSchedule(Schedule):
             if times > most[key]
         ]
 
-    def _help_counts(self) -> dict[tuple[str, str], int]:
-        counts: dict[tuple[str, str], int] = defaultdict(int)
-        for item in self.town.dynamo.scan(TableName="campaigns")["Items"]:
-            row: dict[str, Any] = from_wire(item)
-            if "help_count" in row:
-                user_id = row["pk"].rpartition("#")[2]
-                counts[user_id, row["sk"].rpartition("#")[2]] = row["help_count"]
-        return counts
-
     def _unproved(self, draws: Iterable[Draw]) -> list[Difference]:
         """Every draw follows from its day's seed."""
-        tables = self.town.tables()
+        draws, tables = list(draws), self.town.tables()
+        self.seen["draws proved"] += len(draws)
         return [
             Difference("I5", draw.draw_id, "prize by its seed", str(true), str(said))
             for draw in draws

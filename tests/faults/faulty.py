@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
 from botocore.exceptions import ClientError, ReadTimeoutError
 
+from redpacket.adapters.keys import WORK_SHARDS
 from redpacket.domain.claim import (
     AdmitOutcome,
     GrabOutcome,
     Quota,
     QuotaStatus,
     ShareFate,
-    ShareRef,
 )
 from redpacket.domain.errors import CacheAway, Unavailable
+from redpacket.domain.limits import Limit
 from redpacket.domain.lottery import (
     DrawAsk,
     DrawDay,
@@ -27,8 +28,17 @@ from redpacket.domain.lottery import (
     PrizeStock,
 )
 from redpacket.domain.packet import Packet
-from redpacket.ports import DrawBoard, PartBoard, Quotas
-from tests.fakes import FakeDynamo, FakeQueue
+from redpacket.domain.switches import SwitchState
+from redpacket.ports import (
+    DrawBoard,
+    Limits,
+    PartBoard,
+    Quotas,
+    SwitchCopy,
+    SwitchesSeen,
+    SwitchStore,
+)
+from tests.fakes import FakeDynamo
 
 Result = TypeVar("Result")
 
@@ -39,6 +49,13 @@ Failure: TypeAlias = Callable[[], Exception]
 
 _LEFT_BEHIND = 0.5
 """Of the transactions whose caller hears nothing: they end after it has given up."""
+
+
+LATENCIES_MS = (1, 3, 10, 30, 100)
+"""There, and as much back again."""
+
+TIMEOUTS_MS = (100, 500, 1_500)
+"""How long a caller waits for an answer that does not come."""
 
 
 class Killed(BaseException):
@@ -53,25 +70,28 @@ class Faults:
     rate: float
     count: int = 0
 
-    def strike(self) -> str | None:
-        """Return what happens to this call: None, or one of the kinds below."""
-        if self.random.random() >= self.rate:
+    def strike(self, share: float = 1.0) -> str | None:
+        """Return what happens to this call: None, or one of the kinds below.
+
+        What is asked many times at once fails by a *share* of the rate.
+        """
+        if self.random.random() >= self.rate * share:
             return None
         self.count += 1
         return self.random.choice(("lost", "in_doubt", "killed_before", "killed_after"))
 
 
 class Wire:
-    """Every call to the outside passes here: others run first, then it may fail."""
+    """Every call to the outside passes here: it takes its time, others run, then it may fail."""
 
     def __init__(
         self,
         faults: Faults,
-        let_others_run: Callable[[], None],
+        sleep_ms: Callable[[int], None],
         leave_behind: Callable[[Callable[[], None]], None],
     ) -> None:
         self._faults = faults
-        self._let_others_run = let_others_run
+        self._sleep_ms = sleep_ms
         self._leave_behind = leave_behind
         self.steps = 0
 
@@ -82,43 +102,50 @@ class Wire:
         lost: Failure,
         in_doubt: Failure,
         begin: Callable[[], Callable[[], None]] | None = None,
+        share: float = 1.0,
     ) -> Result:
         """Carry out *do*, with luck; raise *lost* without its effect, *in_doubt* after it.
 
-        What can *begin* without its caller may end long after the caller has given up.
+        What can *begin* without its caller may end long after the caller has given up. What is
+        asked many times at once fails, and takes time, by a *share*.
         """
         self.steps += 1
-        self._let_others_run()
-        fault = self._faults.strike()
+        pick = self._faults.random.choice
+        if share == 1.0 or self._faults.random.random() < share:
+            self._sleep_ms(pick(LATENCIES_MS))
+        fault = self._faults.strike(share)
         if fault == "lost":
             raise lost()
         if fault == "killed_before":
             raise Killed
         if begin and fault and self._faults.random.random() < _LEFT_BEHIND:
             self._leave_behind(begin())
+            self._sleep_ms(pick(TIMEOUTS_MS))
             raise in_doubt() if fault == "in_doubt" else Killed
         result = do()
-        self._let_others_run()
+        if share == 1.0:
+            self._sleep_ms(pick(LATENCIES_MS))
         if fault == "in_doubt":
+            self._sleep_ms(pick(TIMEOUTS_MS))
             raise in_doubt()
         if fault == "killed_after":
             raise Killed
         return result
 
 
-def _timed_out() -> ReadTimeoutError:
-    return ReadTimeoutError(endpoint_url="dynamodb")
+def timed_out() -> ReadTimeoutError:
+    return ReadTimeoutError(endpoint_url="aws")
 
 
 def _cache_away() -> Unavailable:
     return CacheAway("the cache does not answer")
 
 
-def _queue_away() -> Unavailable:
-    return Unavailable("the queue does not answer")
+def _table_away() -> Unavailable:
+    return Unavailable("the table does not answer")
 
 
-def _throttled(operation: str) -> ClientError:
+def throttled(operation: str) -> ClientError:
     response: Any = {"Error": {"Code": "ThrottlingException", "Message": "slow down"}}
     return ClientError(response, operation)
 
@@ -137,17 +164,17 @@ class FaultyDynamo:
 
         def call(**arguments: Any) -> Any:
             is_transaction = operation == "transact_write_items"
-            if arguments.get("IndexName") == "by_work":
-                # A sweep asks 32 partitions of each list: if they failed like all else, no sweep
-                # would ever get to its work.
-                return method(**arguments)
+            # A sweep asks 32 partitions of each list: if they failed like all else, no sweep
+            # would ever get to its work.
+            is_list = arguments.get("IndexName") == "by_work"
             return self._wire.call(
                 lambda: method(**arguments),
-                lost=lambda: _throttled(operation),
-                in_doubt=_timed_out,
+                lost=lambda: throttled(operation),
+                in_doubt=timed_out,
                 begin=(lambda: self._dynamo.begin(arguments["TransactItems"]))
                 if is_transaction
                 else None,
+                share=1 / WORK_SHARDS if is_list else 1.0,
             )
 
         return call
@@ -285,32 +312,44 @@ class FaultyDraws:
         return self._wire.call(do, lost=_cache_away, in_doubt=_cache_away)
 
 
-class FaultyQueue:
-    """FakeQueue behind a wire, which delivers out of order, twice, late, and forgets deletes."""
+class FaultyLimits:
+    """FakeLimits behind a wire."""
 
-    def __init__(self, queue: FakeQueue, wire: Wire, faults: Faults) -> None:
-        self._queue = queue
+    def __init__(self, limits: Limits, wire: Wire) -> None:
+        self._limits = limits
         self._wire = wire
-        self._random = faults.random
 
-    def put(self, refs: Iterable[ShareRef], *, delay_s: int = 0) -> None:
-        waiting = list(refs)
-        self._wire.call(
-            lambda: self._queue.put(waiting, delay_s=delay_s),
-            lost=_queue_away,
-            in_doubt=_queue_away,
+    def take(self, limit: Limit, subject: str) -> int:
+        return self._wire.call(
+            lambda: self._limits.take(limit, subject), lost=_cache_away, in_doubt=_cache_away
         )
 
-    def receive(self) -> list[ShareRef]:
-        """Return some messages, one of them perhaps twice; they stay until they are deleted."""
-        size = self._random.randint(1, 6)
-        batch = self._random.sample(self._queue.refs, min(size, len(self._queue.refs)))
-        if batch and self._random.random() < 0.2:
-            batch.append(self._random.choice(batch))
-        return batch
 
-    def delete(self, refs: Iterable[ShareRef]) -> None:
-        """Delete messages, most of the time."""
-        for ref in refs:
-            if ref in self._queue.refs and self._random.random() > 0.05:
-                self._queue.refs.remove(ref)
+class FaultySwitches:
+    """FakeSwitchStore behind a wire."""
+
+    def __init__(self, store: SwitchStore, wire: Wire) -> None:
+        self._store = store
+        self._wire = wire
+
+    def list_states(self) -> list[SwitchState]:
+        return self._wire.call(self._store.list_states, lost=_table_away, in_doubt=_table_away)
+
+    def put(self, state: SwitchState) -> None:
+        self._wire.call(lambda: self._store.put(state), lost=_table_away, in_doubt=_table_away)
+
+
+class FaultySwitchCopy:
+    """FakeSwitchCopy behind a wire."""
+
+    def __init__(self, copy: SwitchCopy, wire: Wire) -> None:
+        self._copy = copy
+        self._wire = wire
+
+    def find(self) -> SwitchesSeen | None:
+        return self._wire.call(self._copy.find, lost=_cache_away, in_doubt=_cache_away)
+
+    def keep(self, seen: SwitchesSeen, for_ms: int) -> None:
+        self._wire.call(
+            lambda: self._copy.keep(seen, for_ms), lost=_cache_away, in_doubt=_cache_away
+        )

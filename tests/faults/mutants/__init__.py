@@ -11,6 +11,7 @@ from tests.faults.mutants import (
     edits,
     ledger,
     loads,
+    partial,
     parts,
     reconciliation,
 )
@@ -27,4 +28,5 @@ MUTANTS: list[Mutant] = [
     *draws.MUTANTS,
     *edits.MUTANTS,
     *loads.MUTANTS,
+    *partial.MUTANTS,
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,12 +45,18 @@ RECALLED = "shared/redpacket/flows/recall_lottery.py"
 DRAWN = "shared/redpacket/flows/read_draws.py"
 PARTS = "shared/redpacket/flows/try_parts.py"
 IDS = "shared/redpacket/domain/packet_id.py"
+QUEUE = "shared/redpacket/edge/queue.py"
+QUOTA = "shared/redpacket/flows/campaign_quota.py"
+RECALL_CAMPAIGN = "shared/redpacket/flows/recall_campaign.py"
+RECALL_EMPTIED = "shared/redpacket/flows/recall_emptied.py"
+SQS = "shared/redpacket/adapters/sqs_payouts.py"
+SWITCHES = "shared/redpacket/flows/read_switches.py"
 LOAD = "shared/redpacket/flows/load_packet.py"
 
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """One safety condition less."""
+    """One safety condition less: *old* becomes *new*, everywhere or *within* one function."""
 
     name: str
     file: str
@@ -57,6 +64,30 @@ class Mutant:
     new: str
     of: str = "packets"
     """The schedules that it plays."""
+    within: str = ""
+
+    def changed(self, text: str) -> str:
+        """Return what a file's *text* becomes. Raises LookupError where nothing is found."""
+        first, last = _lines_of(self.within, text) if self.within else (0, len(text))
+        if self.old not in text[first:last]:
+            raise LookupError(f"{self.name}: {self.file} has not {self.old!r} {self.within}")
+        return text[:first] + text[first:last].replace(self.old, self.new) + text[last:]
+
+
+def _lines_of(name: str, text: str) -> tuple[int, int]:
+    """Return where a function begins and ends; *name* is dotted where it is in a class."""
+    scope: ast.AST = ast.parse(text)
+    for part in name.split("."):
+        scope = next(
+            node
+            for node in ast.walk(scope)
+            if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == part
+        )
+    assert isinstance(scope, ast.FunctionDef)
+    assert scope.end_lineno
+    lines = text.splitlines(keepends=True)
+    begin = sum(map(len, lines[: scope.lineno - 1]))
+    return begin, begin + sum(map(len, lines[scope.lineno - 1 : scope.end_lineno]))
 
 
 def of_draws(name: str, file: str, old: str, new: str) -> Mutant:

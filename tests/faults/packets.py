@@ -1,0 +1,395 @@
+"""Schedules of packets: people send and grab, operators edit, the cache fails, sweeps run late."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from redpacket.domain.campaign import CampaignStatus
+from redpacket.domain.checks import Difference, Told
+from redpacket.domain.claim import Admission, Claim, Fate, ShareFate, ShareRef
+from redpacket.domain.errors import (
+    Busy,
+    InsufficientFunds,
+    RateLimited,
+    RedPacketError,
+    Rejected,
+    SwitchedOff,
+    Unavailable,
+)
+from redpacket.domain.packet import Opening, Packet, Person, Rules
+from redpacket.domain.split import share_amount_fen
+from redpacket.domain.switches import Switch
+from redpacket.flows.load_packet import load_packet
+from redpacket.flows.send_packet import SendOrder
+from tests.builders import NOW_MS, a_campaign
+from tests.faults.faulty import Killed
+from tests.faults.process import Process
+from tests.faults.refusals import BOUND_MS, PASSES, Known, is_wrong, known
+from tests.faults.schedule import Schedule
+from tests.town import LIFE_MS, an_order
+
+CAMPAIGN_ID = "rain"
+PHRASE = "恭喜发财"
+SENDER_FEN = 2_000
+
+Asker = tuple[str, str]
+"""A packet's id and a user."""
+
+
+@dataclass
+class PacketSchedule(Schedule):
+    """One run of packets from one seed."""
+
+    MUST_SEE = Schedule.MUST_SEE | {
+        "check_claim_counts",
+        "check_told",
+        "claims by a passphrase",
+        "claims of the invited",
+        "claims under a quota",
+        "forged messages",
+        "pages of wrongly refused owners",
+        "wrong packet_emptied",
+    }
+
+    orders: list[SendOrder] = field(default_factory=list)
+    packets: list[Packet] = field(default_factory=list)
+
+    def prepare(self) -> None:
+        """Fund senders; some packets are there from the start, some are sent under fire."""
+        pick = self.random.choice
+        self._snapshots = [self.town.memory.snapshot()]
+        self._knew_phrase: set[Asker] = set()
+        self._quota_max = 0
+        count = self.random.randint(8, 16)
+        self.users = [f"user-{number}" for number in range(count)]
+        for number in range(self.random.randint(1, 2)):
+            self.town.deposit(f"sender-{number}", SENDER_FEN)
+            order = an_order(
+                f"sender-{number}",
+                key="the key",
+                total_fen=self.random.randint(10, 1000),
+                count=self.random.randint(2, 10),
+                # Some end in the middle of the rush, some after all of it.
+                life_ms=pick((10_000, LIFE_MS, 10 * LIFE_MS)),
+                **({} if self.is_naive else self._rules()),
+            )
+            self.orders.append(order)
+            if self.random.random() < 0.9:
+                self.packets.append(self.town.send_order(order))
+
+    def parts(self) -> list[Callable[[], None]]:
+        """Return what runs interleaved: some people tap on two devices at once."""
+        users = self.users + self.random.sample(self.users, 2)
+        parts = [self._sender(order) for order in self.orders]
+        parts += [self._taker(user) for user in users]
+        parts += [self.payout_worker, self.payout_worker, self._chaos]
+        parts += [self.sweeper(group) for group in (*range(self.groups), 0)]
+        if not self.is_naive:
+            parts += [self._operator, self._operator]
+        return parts
+
+    def heal(self) -> None:
+        """Stop the faults; judge what is refused, and let everything end."""
+        if self.is_naive:
+            self.end_all()
+            self.town.pass_time(BOUND_MS)
+            return
+        if campaign := self.town.campaigns.find_campaign(CAMPAIGN_ID):
+            self.town.edit_campaign(replace(campaign.plan, status=CampaignStatus.ON))
+        for order in self.orders:
+            self._send(self.process(), order)
+        self._fail_over_a_last_time()
+        self._judge(self.users)
+        self.end_all()
+        self._fail_over_a_last_time()
+        self._judge(sorted({answer.user_id for answer in self.town.told}))
+        self._check_rules()
+        self.town.pass_time(BOUND_MS)
+
+    # People
+
+    def _rules(self) -> dict[str, Any]:
+        """Return what makes a packet a plain one, or one with rules, or one of a campaign."""
+        pick, chance = self.random.choice, self.random.random
+        rules = Rules(opening=pick((Opening.ONE_STEP, Opening.ONE_STEP, Opening.TWO_STEP)))
+        if chance() < 0.25:
+            rules = replace(rules, passphrase=PHRASE)
+        if chance() < 0.25:
+            invited = self.random.sample(self.users, len(self.users) // 2)
+            rules = replace(rules, recipients=frozenset(invited))
+        if chance() < 0.5:
+            return {"rules": rules}
+        # Its packets are cut: into as many parts as shares, or fewer.
+        self.town.part_share_count = pick((1, 2, 4))
+        campaign = self.town.campaigns.find_campaign(CAMPAIGN_ID)
+        if campaign is None:
+            # Two packets, and one share for each user at first.
+            campaign = a_campaign(
+                campaign_id=CAMPAIGN_ID, quota_per_user=1, ends_at_ms=NOW_MS + 2 * LIFE_MS
+            )
+            self._quota_max = campaign.quota_per_user
+            self.town.campaigns.create(campaign)
+        return {"rules": replace(rules, campaign_id=CAMPAIGN_ID), "campaign": campaign}
+
+    def _sender(self, order: SendOrder) -> Callable[[], None]:
+        return self.trying(lambda process: self._send(process, order), times=5)
+
+    def _send(self, process: Process, order: SendOrder) -> None:
+        """Send with the same key; a refusal must be one that the ledger bears out."""
+        process.switches.require_on(Switch.SEND)
+        was_sent = self._is_sent(order)
+        try:
+            packet = process.send_order(order)
+        except Rejected as refusal:
+            self.seen["refused sends"] += 1
+            # The sender has the money, and nobody else spends it; only a budget may be short.
+            is_short = isinstance(refusal, InsufficientFunds) and not order.campaign
+            if was_sent or is_short:
+                self._complain("I10", order.sender.user_id, "a packet", refusal.code)
+            return
+        if packet.packet_id not in [one.packet_id for one in self.packets]:
+            self.packets.append(packet)
+
+    def _is_sent(self, order: SendOrder) -> bool:
+        return any(one.sender == order.sender for one in self.packets)
+
+    def _taker(self, user_id: str) -> Callable[[], None]:
+        grab = self._grab_naively if self.is_naive else self._grab
+        began = False
+
+        def take(process: Process) -> None:
+            nonlocal began
+            if not began:
+                began = True
+                self.sleep_ms(self.random.randint(0, 500))
+            for packet in list(self.packets):
+                try:
+                    grab(process, packet, user_id)
+                except Rejected as refusal:
+                    self.story.append(f"{user_id} is told {refusal.code}")
+
+        return self.trying(take, times=self.random.randint(3, 8))
+
+    def _grab(self, process: Process, packet: Packet, user_id: str) -> Claim:
+        """Grab, and open where it takes two steps; judge what is refused."""
+        said = self._words(packet, user_id)
+        process.switches.require_on(Switch.GRAB)
+        before = self._known(packet, user_id)
+        asked = "grab"
+        try:
+            claim = process.grab_or_enter(packet, user_id, said)
+            if isinstance(claim, Admission):
+                asked, before = "open", self._known(packet, user_id)
+                claim = process.open(packet, user_id, claim.grab_token)
+        except Rejected as refusal:
+            self.seen["refusals"] += 1
+            after = self._known(packet, user_id)
+            if is_wrong(refusal, packet, user_id, said, before, after):
+                self.seen[f"wrong {refusal.code}"] += 1
+                if not isinstance(refusal, PASSES):
+                    self._complain(asked, user_id, "no such refusal", refusal.code)
+                raise _Wrong(refusal, is_owner=before.owns) from refusal
+            raise
+        self.story.append(f"{user_id} was told share {claim.share.share_no}")
+        return claim
+
+    def _words(self, packet: Packet, user_id: str) -> str | None:
+        """Return what a user says: most of the time the passphrase."""
+        if packet.rules.passphrase is None:
+            return None
+        if self._is_over or self.random.random() < 0.8:
+            self._knew_phrase.add((packet.packet_id, user_id))
+            return packet.rules.passphrase
+        return self.random.choice((None, "身体健康"))
+
+    def _known(self, packet: Packet, user_id: str) -> Known:
+        return known(self.town.dynamo, packet, user_id, self.town.clock.now_ms())
+
+    def _grab_naively(self, process: Process, packet: Packet, user_id: str) -> None:
+        """Answer after the cache alone; the durable write follows, if it does."""
+        town = self.town
+        if any(packet.packet_id == t.packet_id and user_id == t.user_id for t in town.told):
+            return  # who was told an amount is content
+        outcome = process.board.grab(packet.packet_id, user_id)
+        if outcome.share_no is None:
+            load_packet(packet.packet_id, packets=process.packets, board=process.board)
+            return
+        amount_fen = share_amount_fen(packet.terms, outcome.share_no)
+        town.told.append(Told(packet.packet_id, user_id, outcome.share_no, amount_fen))
+        share = ShareFate(
+            packet.packet_id,
+            outcome.share_no,
+            Fate.CLAIMED,
+            amount_fen,
+            town.clock.now_ms(),
+            Person(user_id),
+        )
+        process.packets.record_claim(share)
+        process.payouts.put([share.ref])
+
+    # Operators
+
+    def _operator(self) -> None:
+        edits = [self._edit_campaign, self._preheat, self.reconcile, self.turn_some_switch]
+        for _ in range(self.random.randint(0, 4)):
+            self.sleep_ms(self.random.randint(100, 2_000))
+            edit = self.random.choice(edits)
+            # They do it again where they got no answer, or give up.
+            for _ in range(self.random.randint(1, 3)):
+                process = self.a_lambda()
+                try:
+                    edit(process)
+                except RedPacketError:
+                    self.wait()
+                except Killed:
+                    self.restart(process)
+                else:
+                    break
+
+    def _edit_campaign(self, process: Process) -> None:
+        campaign = process.campaigns.find_campaign(CAMPAIGN_ID)
+        if campaign is None:
+            return
+        pick, now_ms = self.random.choice, self.town.clock.now_ms()
+        budget_fen = None
+        match pick(("end", "status", "quota", "budget")):
+            case "end":
+                changes: dict[str, Any] = {"ends_at_ms": now_ms + pick((5_000, LIFE_MS))}
+            case "status":
+                changes = {"status": pick(list(CampaignStatus))}
+            case "quota":
+                changes = {"quota_per_user": pick((1, 2, 3))}
+                self._quota_max = max(self._quota_max, changes["quota_per_user"])
+            case _:
+                changes = {}
+                budget_fen = campaign.budget_fen + pick((-5_000, -500, 500))
+        self.story.append(f"an operator edits {changes} {budget_fen}")
+        process.edit_campaign(replace(campaign.plan, **changes), budget_fen)
+
+    def _preheat(self, process: Process) -> None:
+        if process.campaigns.find_campaign(CAMPAIGN_ID):
+            process.preheat(CAMPAIGN_ID)
+
+    # The cache
+
+    def _chaos(self) -> None:
+        for _ in range(self.random.randint(3, 10)):
+            memory = self.town.memory
+            for _ in range(self.random.randint(1, 30)):
+                self.wait()
+                if self.random.random() < 0.04:
+                    self._snapshots.append(memory.snapshot())
+            kinds = ("rollback", "rollback", "rollback", "flush", "clock")
+            # The control's packets are not cut: a node of several is all that they have.
+            match self.random.choice(kinds if self.is_naive else (*kinds, "node", "forged")):
+                case "rollback":
+                    self.story.append("the cache fails over to an older replica")
+                    memory.fail_over(self._snapshots[-1])
+                    self._snapshots.append(memory.snapshot())
+                case "node":
+                    self.story.append("a node of the cache fails over, or is flushed")
+                    lost = [board_id for board_id in memory.boards if self.random.random() < 0.4]
+                    memory.fail_over(self.random.choice((self._snapshots[-1], {})), lost)
+                    self._snapshots.append(memory.snapshot())
+                case "flush":
+                    self.story.append("the cache is flushed")
+                    memory.boards.clear()
+                    self.town.reserved.forget()
+                case "forged":
+                    if self.packets:
+                        ref = ShareRef(self.random.choice(self.packets).packet_id, 1_000)
+                        self.sqs.forge(ref)
+                case _:
+                    self.town.pass_time(self.random.randint(1, LIFE_MS // 3))
+
+    def _fail_over_a_last_time(self) -> None:
+        """Lose what the cache knows once more, in half of the schedules, before all is judged."""
+        memory = self.town.memory
+        match self.random.choice(("rollback", "node", "nothing", "nothing")):
+            case "rollback":
+                self.story.append("the cache fails over to an older replica in the end")
+                memory.fail_over(self.random.choice(self._snapshots))
+            case "node":
+                self.story.append("a node of the cache fails over in the end")
+                lost = [board_id for board_id in memory.boards if self.random.random() < 0.4]
+                memory.fail_over(self.random.choice(self._snapshots), lost)
+
+    # Judging
+
+    def _judge(self, users: Iterable[str]) -> None:
+        """Let everybody ask, and again after the bound: by then no refusal may be wrong."""
+        self._ask_all(users)
+        self.town.pass_time(BOUND_MS)
+        for packet, user_id, wrong in self._ask_all(users):
+            rule = "I5" if wrong.is_owner else "refusal"
+            self._complain(rule, user_id, f"the truth of {packet.packet_id}", wrong.refusal.code)
+
+    def _ask_all(self, users: Iterable[str]) -> list[tuple[Packet, str, _Wrong]]:
+        """Return who is refused wrongly; each of them can read the truth on the packet's page."""
+        found = []
+        for packet in self.packets:
+            for user_id in users:
+                process = self.a_lambda()
+                try:
+                    self._ask(process, packet, user_id)
+                except _Wrong as wrong:
+                    found.append((packet, user_id, wrong))
+                    if wrong.is_owner:
+                        self.seen["pages of wrongly refused owners"] += 1
+                        if process.read_record(packet, user_id).mine is None:
+                            self._complain("I5", user_id, "their share on the page", "none")
+                except Rejected as refusal:
+                    self.story.append(f"{user_id} is told {refusal.code} in the end")
+        return found
+
+    def _ask(self, process: Process, packet: Packet, user_id: str) -> None:
+        """Ask until there is an answer: with all well, soon."""
+        for _ in range(8):
+            try:
+                self._grab(process, packet, user_id)
+            except RateLimited as too_fast:
+                self.town.pass_time(1_000 * (too_fast.retry_after_s or 1))
+            except (Unavailable, SwitchedOff, Busy) as busy:
+                self.story.append(f"{user_id} meets {busy} in the end")
+                self.town.pass_time(1_000 * (busy.retry_after_s or 1))
+            else:
+                return
+        self._complain("I8", user_id, f"an answer of {packet.packet_id}", "none")
+
+    def _check_rules(self) -> None:
+        """Nobody got what was for others, or by the wrong words; quotas held."""
+        world = self.town.world()
+        for facts in world.packets:
+            rules, packet_id = facts.packet.rules, facts.packet.packet_id
+            for share in facts.shares:
+                if not share.taker:
+                    continue
+                user_id = share.taker.user_id
+                if rules.recipients:
+                    self.seen["claims of the invited"] += 1
+                    if user_id not in rules.recipients:
+                        self._complain("rules", user_id, "not invited", str(share.ref))
+                if rules.passphrase:
+                    self.seen["claims by a passphrase"] += 1
+                    if (packet_id, user_id) not in self._knew_phrase:
+                        self._complain("rules", user_id, "said nothing right", str(share.ref))
+        for (campaign_id, user_id), count in world.claim_counts.items():
+            self.seen["claims under a quota"] += count
+            if count > self._quota_max:
+                self._complain("I9", f"{campaign_id} {user_id}", str(self._quota_max), str(count))
+
+    def _complain(self, rule: str, subject: str, expected: str, actual: str) -> None:
+        self.found.append(Difference(rule, subject, "answer", expected, actual))
+
+
+class _Wrong(Rejected):
+    """A refusal that the ledger does not bear out."""
+
+    code = "wrong"
+
+    def __init__(self, refusal: Rejected, *, is_owner: bool) -> None:
+        super().__init__(str(refusal))
+        self.refusal = refusal
+        self.is_owner = is_owner

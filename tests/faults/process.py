@@ -1,0 +1,114 @@
+"""One Lambda among many: its own clock, its own memory, and its own share of the sweeps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from redpacket.adapters.dynamo import Dynamo
+from redpacket.adapters.dynamo_campaigns import DynamoCampaigns
+from redpacket.adapters.dynamo_draws import DynamoDraws
+from redpacket.adapters.dynamo_ledger import DynamoLedger
+from redpacket.adapters.dynamo_packets import DynamoPackets
+from redpacket.adapters.dynamo_pages import DynamoPages
+from redpacket.adapters.keys import WORK_SHARDS
+from redpacket.adapters.sqs_payouts import SqsPayouts
+from redpacket.domain.claim import ShareRef
+from redpacket.domain.switches import Switch
+from redpacket.flows.delay_claims import delay_claims
+from redpacket.flows.read_switches import KnownSwitches
+from redpacket.flows.recall_campaign import RecalledCampaigns
+from redpacket.flows.recall_emptied import RecalledEmptied
+from redpacket.flows.try_parts import PartedBoard
+from redpacket.ports import DrawBoard, Limits, PartBoard, Quotas, SwitchCopy, SwitchStore
+from tests.fakes import FakeClock
+from tests.town import Town
+
+SKEW_MAX_MS = 2_000
+
+
+class SkewedClock(FakeClock):
+    """A clock that is fast or slow; sleeping lets others run."""
+
+    def __init__(self, clock: FakeClock, skew_ms: int, sleep_ms: Callable[[int], None]) -> None:
+        self._clock = clock
+        self._skew_ms = skew_ms
+        self._sleep_ms = sleep_ms
+
+    def now_ms(self) -> int:
+        return self._clock.now_ms() + self._skew_ms
+
+    def sleep_ms(self, duration_ms: int) -> None:
+        self._sleep_ms(duration_ms)
+
+
+class Wires:
+    """What a process reaches, each thing behind a wire."""
+
+    def __init__(
+        self,
+        *,
+        dynamo: Any,
+        sqs: Any,
+        board: PartBoard,
+        draw_board: DrawBoard,
+        quotas: Quotas,
+        limits: Limits,
+        switches: SwitchStore,
+        switch_copy: SwitchCopy,
+        pause_s: Callable[[float], None],
+    ) -> None:
+        self.dynamo = dynamo
+        self.sqs = sqs
+        self.board = board
+        self.draw_board = draw_board
+        self.quotas = quotas
+        self.limits = limits
+        self.switches = switches
+        self.switch_copy = switch_copy
+        self.pause_s = pause_s
+
+
+class Process(Town):
+    """A town's people, money and memory of answers, as one Lambda knows and reaches them."""
+
+    def __init__(
+        self, town: Town, wires: Wires, clock: FakeClock, *, group: int = 0, groups: int = 1
+    ) -> None:
+        # Everything else is the town's own: the same people, ids and answers.
+        vars(self).update(vars(town))
+        self.clock = clock
+        dynamo = Dynamo(lambda: wires.dynamo, pause_s=wires.pause_s)
+        shards = range(group, WORK_SHARDS, groups)
+        self.packets = DynamoPackets(dynamo, "packets", "shares", "quotas", shards)
+        self.ledger = DynamoLedger(dynamo, "accounts", "packets", "shares", "campaigns")
+        self.pages = DynamoPages(dynamo, "packets")
+        self.campaigns = DynamoCampaigns(dynamo, "campaigns", town._new_seed)
+        self.draws = DynamoDraws(dynamo, "campaigns", "shares", "draws")
+        self.board = PartedBoard(wires.board, clock=clock)
+        self.draw_board = wires.draw_board
+        self.quotas = wires.quotas
+        self.limits = wires.limits
+        self.payouts = SqsPayouts(lambda: wires.sqs, "queue", clock.now_ms)
+        emptied = RecalledEmptied(self.board, clock=clock)
+        self.recall = lambda: emptied
+        campaigns = RecalledCampaigns(self.campaigns, clock=clock, journal=self.journal)
+        self.recall_campaigns = lambda: campaigns
+        self.known_tables = self.tables()
+        self.switch_store = wires.switches
+        self.switches = KnownSwitches(
+            store=wires.switches, copy=wires.switch_copy, clock=clock, journal=self.journal
+        )
+
+    def pay(self, refs: Any) -> set[ShareRef]:
+        """Settle what a batch names, or queue it for later while payouts are off."""
+        if self.switches.is_on(Switch.PAYOUT):
+            return self.settle(list(refs))
+        return delay_claims(refs, payouts=self.payouts, journal=self.journal)
+
+    def sweep(self, stop_in_ms: int) -> None:
+        """Do one group's share of what the schedule asks for every minute."""
+        stop_at_ms = self.clock.now_ms() + stop_in_ms
+        self.expire(stop_in_ms, lambda: self.switches.is_on(Switch.REFUND))
+        left_ms = max(0, stop_at_ms - self.clock.now_ms())
+        self.repair(left_ms, lambda: self.switches.is_on(Switch.PAYOUT))

@@ -1,0 +1,108 @@
+"""Is a refusal right? Judged by the ledger's own rows, as they were when it was asked and told.
+
+A refusal is wrong where the ledger said otherwise all the while. Some are never wrong; others may
+be for a while, after a failover or an edit: `BOUND_MS` of docs/invariants.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from redpacket.adapters import keys
+from redpacket.adapters.dynamo import from_wire
+from redpacket.domain.campaign import CampaignStatus
+from redpacket.domain.errors import (
+    CampaignPaused,
+    NotInvited,
+    PacketEmptied,
+    PacketExpired,
+    PacketNotStarted,
+    PassphraseMismatch,
+    QuotaExhausted,
+    RateLimited,
+    Rejected,
+)
+from redpacket.domain.packet import Packet, PacketStatus
+from tests.fakes import FakeDynamo, Item
+from tests.faults.process import SKEW_MAX_MS
+
+BOUND_MS = 60_000
+"""A wrong refusal of a grab ends within this time after the last failover, flush or edit."""
+
+PASSES = (PacketEmptied, PacketExpired, QuotaExhausted, CampaignPaused, PacketNotStarted)
+"""What may be wrong for so long; any other wrong refusal is wrong at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the ledger says of one user and packet at a moment."""
+
+    at_ms: int
+    owns: bool
+    status: PacketStatus
+    claim_count: int
+    campaign: Mapping[str, Any] | None
+
+    @property
+    def may_take_more(self) -> bool:
+        """The campaign's quota leaves a share for the user."""
+        if not self.campaign:
+            return True
+        count_max: int = self.campaign["quota_per_user"]
+        return count_max == 0 or self.claim_count < count_max
+
+    @property
+    def is_on(self) -> bool:
+        """The campaign gives."""
+        return not self.campaign or self.campaign["status"] == CampaignStatus.ON
+
+
+def known(dynamo: FakeDynamo, packet: Packet, user_id: str, at_ms: int) -> Known:
+    """Read the ledger without any fault or delay."""
+    packet_id, campaign_id = packet.packet_id, packet.rules.campaign_id
+    status = _row(dynamo, "packets", keys.packet(packet_id))["status"]["S"]
+    campaign, claim_count = None, 0
+    if campaign_id:
+        campaign = from_wire(_row(dynamo, "campaigns", keys.campaign(campaign_id)))
+        counted = _row(dynamo, "quotas", keys.claim_count(campaign_id, user_id))
+        claim_count = int(counted["claim_count"]["N"]) if counted else 0
+    owns = bool(_row(dynamo, "shares", keys.taker(packet_id, user_id)))
+    return Known(at_ms, owns, PacketStatus(status), claim_count, campaign)
+
+
+def is_wrong(
+    refusal: Rejected, packet: Packet, user_id: str, said: str | None, before: Known, after: Known
+) -> bool:
+    """Tell whether the ledger said otherwise when the user asked, and still did at the answer."""
+    rules = packet.rules
+    rules, slack_ms = packet.rules, 2 * SKEW_MAX_MS
+    match refusal:
+        case RateLimited():
+            says_otherwise = False
+        case NotInvited():
+            says_otherwise = not rules.recipients or user_id in rules.recipients
+        case PassphraseMismatch():
+            says_otherwise = rules.passphrase is None or said == rules.passphrase
+        case PacketEmptied():
+            says_otherwise = False
+        case PacketExpired():
+            is_early = after.at_ms < packet.expires_at_ms - slack_ms
+            says_otherwise = is_early and after.status is PacketStatus.OPEN
+        case QuotaExhausted():
+            says_otherwise = before.may_take_more and after.may_take_more
+        case CampaignPaused():
+            says_otherwise = before.is_on and after.is_on
+        case PacketNotStarted():
+            says_otherwise = before.at_ms > packet.starts_at_ms + slack_ms
+        case _:
+            # The packet is there, its token a moment old, and every request well-formed.
+            says_otherwise = True
+    # Who has a share is told it, but for those who must say something first.
+    return says_otherwise or (before.owns and isinstance(refusal, PASSES))
+
+
+def _row(dynamo: FakeDynamo, table: str, key: Mapping[str, str]) -> Item:
+    rows = dynamo.tables.get(table)
+    return rows.get((key["pk"], key.get("sk", "")), {}) if rows else {}

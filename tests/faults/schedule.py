@@ -1,0 +1,423 @@
+"""One schedule: the parts of a story, interleaved at every I/O by one seed, and then its end.
+
+Time is simulated: each I/O takes some, each Lambda has a clock of its own, and the next to run is
+any of those whose wait is over.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import random
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+from greenlet import getcurrent, greenlet
+
+from redpacket.adapters import keys
+from redpacket.domain.checks import Difference
+from redpacket.domain.claim import ShareRef
+from redpacket.domain.errors import InvariantViolated, RedPacketError
+from redpacket.domain.packet import PacketStatus
+from redpacket.domain.switches import Switch
+from redpacket.edge.queue import settle_batch
+from redpacket.flows.turn_switch import turn_switch
+from tests.fakes import FakeDeliveries, FakeLimits, FakeSwitchCopy, FakeSwitchStore, Position
+from tests.fakes.tables import LateCopy
+from tests.faults.faulty import (
+    Faults,
+    FaultyBoard,
+    FaultyDraws,
+    FaultyDynamo,
+    FaultyLimits,
+    FaultyQuotas,
+    FaultySwitchCopy,
+    FaultySwitches,
+    Killed,
+    Wire,
+)
+from tests.faults.process import SKEW_MAX_MS, Process, SkewedClock, Wires
+from tests.faults.sqs import FaultySqs, Message
+from tests.town import Town
+
+FAULT_RATES = (0.1, 0.2, 0.25)
+"""Per I/O, with six of them in a grab: some schedules get far, in others nearly nothing works."""
+
+HOLDS_MS = (10, 30, 100, 300, 1_500)
+"""For how long a transaction holds its items; six tries take about a second."""
+
+INDEX_LAGS_MS = (0, 500, 3_000, 20_000)
+REPLICA_LAGS_MS = (0, 100, 1_000)
+
+SWEEPS_MS = (500, 3_000, 8_000, 50_000)
+"""What a sweep has until it must stop: the shortest end before or in the grace."""
+
+BOUND_MS = 20 * 60_000
+"""I8: within this time after the last fault all is settled and closed."""
+
+SWITCH_BOUND_MS = 10_000
+"""A switch acts everywhere within this time."""
+
+_MINUTE_MS = 60_000
+
+_OTHER_REASONS = (
+    "ThrottlingError",
+    "ProvisionedThroughputExceeded",
+    "TransactionConflict",
+)
+_USER = re.compile(r"(user|sender)-\d")
+
+_REFUSED = 0.01
+"""Of the operations of transactions: AWS has reasons of its own against them."""
+
+
+@dataclass
+class Schedule:
+    """One run from one seed; *seen* counts what each check looked at.
+
+    MUST_SEE has the checks that prove nothing in a run of many schedules unless they saw something.
+    """
+
+    MUST_SEE: ClassVar[frozenset[str]] = frozenset(
+        {
+            "acknowledged",
+            "check_bounds",
+            "check_conservation",
+            "check_entries",
+            "check_fates",
+            "check_known_packets",
+            "check_once_per_user",
+            "check_packet_exists",
+            "check_packet_total",
+            "check_postings",
+            "check_receipts",
+            "check_settled_in_time",
+            "check_takers",
+            "check_year_sums",
+            "logged lines",
+            "queued",
+            "reconciled packets",
+            "refusals",
+        }
+    )
+
+    seed: int
+    is_naive: bool = False
+    town: Town = field(default_factory=Town)
+    steps: int = 0
+    story: list[str] = field(default_factory=list)
+    found: list[Difference] = field(default_factory=list)
+    seen: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        """Put wires between the flows and the stand-ins."""
+        self.random = random.Random(self.seed)
+        self.faults = Faults(self.random, self.random.choice(FAULT_RATES))
+        self.wire = Wire(self.faults, self.sleep_ms, self._leave_behind)
+        # Who waits, until when: the first of them runs next.
+        self._waiting: list[tuple[int, float, int, greenlet]] = []
+        self._turns = itertools.count()
+        self._is_over = False
+        self._make_aws_unkind()
+        town, now_ms = self.town, self.town.clock.now_ms
+        self.sqs = FaultySqs(self.wire, self.faults, now_ms, self._acknowledged, self._queued)
+        self.switches = FakeSwitchStore()
+        self.wires = Wires(
+            dynamo=FaultyDynamo(town.dynamo, self.wire),
+            sqs=self.sqs,
+            board=FaultyBoard(town.memory, self.wire),
+            draw_board=FaultyDraws(town.lots, self.wire),
+            quotas=FaultyQuotas(town.reserved, self.wire),
+            limits=FaultyLimits(FakeLimits(town.clock), self.wire),
+            switches=FaultySwitches(self.switches, self.wire),
+            switch_copy=FaultySwitchCopy(FakeSwitchCopy(town.clock), self.wire),
+            pause_s=lambda _: self.sleep_ms(self.random.randint(5, 200)),
+        )
+        self.groups = self.random.choice((1, 2, 3))
+        self.lambdas = [self.process() for _ in range(3)]
+
+    def run(self) -> list[Difference]:
+        """Play the schedule to its end; return the broken invariants."""
+        self.prepare()
+        for part in self.parts():
+            self._run_later(greenlet(self._surviving(part)), 0)
+        clock = self.town.clock
+        while self._waiting:
+            wakes_at_ms, _, _, chosen = heapq.heappop(self._waiting)
+            clock.at_ms = max(clock.at_ms, wakes_at_ms)
+            chosen.switch()
+        self.steps = self.wire.steps
+        self.faults.rate = 0.0
+        self._is_over = True
+        self.turn_all_on()
+        self.heal()
+        found = self.town.differences(BOUND_MS, self.seen)
+        return self.found + found + self._alarms() + self._named_in_logs()
+
+    def _alarms(self) -> list[Difference]:
+        """Nothing looked broken to a flow, but what was forged."""
+        forged = {f"share {ref.share_no} is not claimed" for ref in self.sqs.forged}
+        return [
+            Difference("alarm", name, "error", "none", str(error))
+            for name, error in self.town.journal.errors
+            if isinstance(error, InvariantViolated) and str(error) not in forged
+        ]
+
+    def _named_in_logs(self) -> list[Difference]:
+        """Logs hold no user ids, whatever fails."""
+        lines = self.town.journal.lines
+        self.seen["logged lines"] += len(lines)
+        return [
+            Difference("logs", "the journal", "lines that name a user", "none", line)
+            for line in lines
+            if _USER.search(line)
+        ]
+
+    def prepare(self) -> None:
+        """Fund people and put what is there from the start."""
+        raise NotImplementedError
+
+    def parts(self) -> list[Callable[[], None]]:
+        """Return what runs interleaved."""
+        raise NotImplementedError
+
+    def heal(self) -> None:
+        """Go on without faults until everything has ended; judge the answers."""
+        raise NotImplementedError
+
+    # Time and processes
+
+    def sleep_ms(self, duration_ms: int) -> None:
+        """Let others run, until this part's time has come."""
+        current = getcurrent()
+        if self._is_over or current.parent is None:
+            self.town.pass_time(duration_ms)
+        elif duration_ms:
+            self._run_later(current, duration_ms)
+            current.parent.switch()
+
+    def wait(self) -> None:
+        """Let others run for a moment."""
+        self.sleep_ms(self.random.randint(1, 60))
+
+    def process(self, group: int = 0, groups: int = 1) -> Process:
+        """Return a new Lambda, which remembers nothing."""
+        skew_ms = self.random.randint(-SKEW_MAX_MS, SKEW_MAX_MS)
+        clock = SkewedClock(self.town.clock, skew_ms, self.sleep_ms)
+        return Process(self.town, self.wires, clock, group=group, groups=groups)
+
+    def a_lambda(self) -> Process:
+        """Return a Lambda that may have run for long, or one that just started."""
+        if self.random.random() < 0.2:
+            return self.process()
+        return self.random.choice(self.lambdas)
+
+    def restart(self, process: Process) -> None:
+        """Replace a Lambda that was killed: what it remembered is gone."""
+        self.lambdas = [self.process() if one is process else one for one in self.lambdas]
+
+    def trying(self, do: Callable[[Process], None], times: int) -> Callable[[], None]:
+        """Return a client that asks again after every error."""
+
+        def attempt() -> None:
+            for _ in range(times):
+                process = self.a_lambda()
+                try:
+                    do(process)
+                except InvariantViolated as error:
+                    self.found.append(Difference("alarm", "a client", "answer", "none", str(error)))
+                except RedPacketError:
+                    self.wait()
+                except Killed:
+                    self.restart(process)
+                    self.wait()
+
+        return attempt
+
+    # Parts of every story
+
+    def payout_worker(self) -> None:
+        """Receive and settle, in a process that is replaced when it dies."""
+        process = self.process()
+        for _ in range(self.random.randint(5, 12)):
+            try:
+                if not self.deliver(process):
+                    self.sleep_ms(self.random.randint(50, 500))
+            except RedPacketError:
+                continue
+            except Killed:
+                process = self.process()
+
+    def deliver(self, process: Process) -> bool:
+        """Deliver one batch, as Lambda does; False if there was nothing."""
+        batch: list[Message] = self.sqs.receive()
+        if not batch:
+            return False
+        answer = settle_batch([message.record for message in batch], settle=process.pay)
+        failed = {failure["itemIdentifier"] for failure in answer["batchItemFailures"]}
+        self.sqs.delete(message for message in batch if message.message_id not in failed)
+        return True
+
+    def sweeper(self, group: int) -> Callable[[], None]:
+        """Return one group's sweeps; some of them have no time for all of their work."""
+
+        def sweep() -> None:
+            for _ in range(self.random.randint(1, 4)):
+                self.sleep_ms(self.random.randint(0, 5_000))
+                process = self.process(group, self.groups)
+                try:
+                    process.sweep(self.random.choice(SWEEPS_MS))
+                except (RedPacketError, Killed):
+                    continue
+
+        return sweep
+
+    def turn_some_switch(self, process: Process) -> None:
+        """Turn a switch off, and on again some seconds later, if nothing comes in between."""
+        switch = self.random.choice((Switch.SEND, Switch.GRAB, Switch.PAYOUT, Switch.REFUND))
+        for is_on in (False, True):
+            self.story.append(f"{switch} is switched {'on' if is_on else 'off'}")
+            turn_switch(
+                switch,
+                is_on=is_on,
+                reason="a test",
+                operator_id="operator",
+                switches=process.switch_store,
+                deliveries=FakeDeliveries(),
+                clock=process.clock,
+                journal=process.journal,
+            )
+            self.sleep_ms(self.random.randint(500, 10_000))
+
+    def reconcile(self, process: Process) -> None:
+        """Reconcile while everything moves: nothing of the ledger may look broken."""
+        found = process.reconcile()
+        self.seen["reconciled packets"] += found.packet_count
+        for one in found.differences:
+            # In a rush claims may wait for long: what is late is judged in the end.
+            if one.rule.startswith("I") and one.rule != "I8":
+                self.found.append(replace(one, what=f"false alarm: {one.what}"))
+
+    # The end
+
+    def turn_all_on(self) -> None:
+        """Turn every switch on, and wait until it must act."""
+        for switch in Switch:
+            self.switches.turn(switch, is_on=True)
+        self.town.pass_time(SWITCH_BOUND_MS)
+
+    def end_all(self) -> None:
+        """Run the minutes of the schedule until everything is settled and closed."""
+        worker = self.process()
+        sweepers = [self.process(group, self.groups) for group in range(self.groups)]
+        for _ in range(BOUND_MS // _MINUTE_MS):
+            self.town.pass_time(_MINUTE_MS)
+            for sweeper in sweepers:
+                sweeper.sweep(50_000)
+            self._deliver_all(worker)
+            # An index may still show what is settled by now.
+            for sweeper in sweepers:
+                sweeper.repair()
+            self._deliver_all(worker)
+            if not self.sqs.messages and all(
+                facts.packet.status is PacketStatus.CLOSED for facts in self.town.world().packets
+            ):
+                break
+        self._check_queue()
+
+    def _deliver_all(self, worker: Process) -> None:
+        for _ in range(20):
+            while self.deliver(worker):
+                pass
+            if not self.sqs.messages:
+                return
+            self.town.pass_time(500)
+
+    # What must hold at any moment
+
+    def _acknowledged(self, ref: ShareRef) -> None:
+        """I8: a message is deleted once its claim is settled, or queued by another message."""
+        if self.is_naive:
+            return
+        self.seen["acknowledged"] += 1
+        if "settled_at_ms" not in self._share_row(ref):
+            self.found.append(
+                Difference("I8", ref.packet_id, f"claim {ref.share_no}", "settled", "acknowledged")
+            )
+
+    def _queued(self, ref: ShareRef) -> None:
+        """Once nothing runs side by side, only what waits is queued."""
+        if not self._is_over or self.is_naive:
+            return
+        self.seen["queued"] += 1
+        row = self._share_row(ref)
+        if "settled_at_ms" in row and "is_last" not in row:
+            what = f"claim {ref.share_no} is queued"
+            self.found.append(Difference("queue", ref.packet_id, what, "unsettled", "settled"))
+
+    def _share_row(self, ref: ShareRef) -> dict[str, object]:
+        key = keys.share(ref.packet_id, ref.share_no)
+        found: dict[str, object] = self.town.dynamo.tables["shares"].get((key["pk"], key["sk"]), {})
+        return found
+
+    def _check_queue(self) -> None:
+        """What was never a claim is in the dead letters, and nothing is left in the queue."""
+        dead = Counter(str(message.ref) for message in self.sqs.dead)
+        for message in self.sqs.messages:
+            what = f"message of {message.ref} delivered"
+            self.found.append(Difference("I8", "payout queue", what, "yes", "no"))
+        for ref in [ref for ref in self.sqs.forged if not dead[str(ref)]]:
+            self.found.append(Difference("queue", "payout DLQ", str(ref), "dead", "gone"))
+        self.seen["forged messages"] += len(self.sqs.forged)
+
+    # How AWS behaves
+
+    def _make_aws_unkind(self) -> None:
+        dynamo, pick, now_ms = self.town.dynamo, self.random.choice, self.town.clock.now_ms
+        dynamo.during_transaction = lambda: self.sleep_ms(pick(HOLDS_MS))
+        dynamo.page_size = pick((1, 2, 3, 7))
+        dynamo.read_of = self._read_of
+        dynamo.in_order = lambda written: self.random.sample(written, len(written))
+        dynamo.between_items = self._between_items
+        dynamo.against = self._against
+        dynamo.indexes = LateCopy(now_ms, pick(INDEX_LAGS_MS))
+        dynamo.replicas = LateCopy(now_ms, pick(REPLICA_LAGS_MS))
+
+    def _read_of(self, count: int) -> int:
+        return count if self.random.random() < 0.7 else self.random.randint(1, count)
+
+    def _between_items(self) -> None:
+        if self.random.random() < 0.2:
+            self.sleep_ms(self.random.randint(1, 20))
+
+    def _against(self, _: Position) -> str | None:
+        if not self.faults.rate or self.random.random() >= _REFUSED:
+            return None
+        return self.random.choice(_OTHER_REASONS)
+
+    def _leave_behind(self, commit: Callable[[], None]) -> None:
+        """Commit a transaction whose caller has given up, once others have met it."""
+
+        def end() -> None:
+            self.sleep_ms(self.random.choice(HOLDS_MS))
+            commit()
+
+        self._run_later(greenlet(end, getcurrent().parent), 0)
+
+    def _run_later(self, part: greenlet, delay_ms: int) -> None:
+        """Let a part run after a while; of those whose time has come any may be first."""
+        wakes_at_ms = self.town.clock.now_ms() + delay_ms
+        turn = self.random.random(), next(self._turns)
+        heapq.heappush(self._waiting, (wakes_at_ms, *turn, part))
+
+    def _surviving(self, do: Callable[[], None]) -> Callable[[], None]:
+        def survive() -> None:
+            try:
+                do()
+            except Killed:
+                self.story.append(f"{getattr(do, '__name__', 'a client')} was killed")
+
+        return survive

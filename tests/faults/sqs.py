@@ -1,0 +1,137 @@
+"""SQS in memory, behind a wire: late, out of order, twice, in part, and with dead letters."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from local.packet_ids import PUBLISHED_KEYS
+from redpacket.adapters.messages import settle_message
+from redpacket.domain.claim import ShareRef
+from redpacket.edge.queue import _ref_of
+from tests.faults.faulty import Faults, Wire, throttled, timed_out
+
+# What reads messages checks the ids in them.
+os.environ.setdefault("PACKET_ID_KEYS", PUBLISHED_KEYS)
+
+RECEIVES_MAX = 5
+"""As the template says of the payout queue."""
+
+_INVISIBLE_MS = (0, 500, 3_000)
+_FORGOTTEN = 0.05
+_TWICE = 0.2
+
+
+@dataclass(eq=False)
+class Message:
+    """One message; *visible_at_ms* is when it may be received again."""
+
+    message_id: str
+    body: str
+    ref: ShareRef
+    visible_at_ms: int
+    receive_count: int = 0
+
+    @property
+    def record(self) -> dict[str, str]:
+        """Return it as Lambda gets it."""
+        return {"messageId": self.message_id, "body": self.body}
+
+
+class FaultySqs:
+    """A client of SQS for senders, and the queue that a worker receives from.
+
+    *acknowledged* is told each claim whose message is deleted while no other one names it, and
+    *queued* each claim that is queued.
+    """
+
+    def __init__(
+        self,
+        wire: Wire,
+        faults: Faults,
+        now_ms: Callable[[], int],
+        acknowledged: Callable[[ShareRef], None],
+        queued: Callable[[ShareRef], None],
+    ) -> None:
+        self.messages: list[Message] = []
+        self.dead: list[Message] = []
+        self.forged: list[ShareRef] = []
+        self.partial_count = 0
+        self._wire = wire
+        self._faults = faults
+        self._random = faults.random
+        self._now_ms = now_ms
+        self._acknowledged = acknowledged
+        self._queued = queued
+        self._ids = itertools.count(1)
+
+    def send_message(self, *, QueueUrl: str, MessageBody: str, DelaySeconds: int = 0) -> Any:  # noqa: N803
+        self._send(lambda: self._add(MessageBody, DelaySeconds), "SendMessage")
+        return {}
+
+    def send_message_batch(self, *, QueueUrl: str, Entries: list[dict[str, Any]]) -> Any:  # noqa: N803
+        assert 1 <= len(Entries) <= 10
+        failed: list[dict[str, Any]] = []
+
+        def add() -> None:
+            for entry in Entries:
+                if self._random.random() < self._faults.rate:
+                    failed.append({"Id": entry["Id"], "Code": "ThrottlingException"})
+                else:
+                    self._add(entry["MessageBody"], entry.get("DelaySeconds", 0))
+
+        self._send(add, "SendMessageBatch")
+        self.partial_count += 0 < len(failed) < len(Entries)
+        return {"Failed": failed} if failed else {}
+
+    def receive(self) -> list[Message]:
+        """Return some messages, one of them perhaps twice; they stay until they are deleted."""
+        now_ms = self._now_ms()
+        waiting = [message for message in self.messages if message.visible_at_ms <= now_ms]
+        batch = self._random.sample(waiting, min(self._random.randint(1, 6), len(waiting)))
+        for message in batch:
+            message.visible_at_ms = now_ms + self._random.choice(_INVISIBLE_MS)
+            message.receive_count += 1
+            if message.receive_count > RECEIVES_MAX:
+                self.messages.remove(message)
+                self.dead.append(message)
+        batch = [message for message in batch if message.receive_count <= RECEIVES_MAX]
+        if batch and self._random.random() < _TWICE:
+            batch.append(self._random.choice(batch))
+        return batch
+
+    def delete(self, messages: Iterable[Message]) -> None:
+        """Delete messages, most of the time."""
+        for message in messages:
+            if message not in self.messages:
+                continue
+            if self._faults.rate and self._random.random() < _FORGOTTEN:
+                continue
+            self.messages.remove(message)
+            if message.ref not in self.refs:
+                self._acknowledged(message.ref)
+
+    @property
+    def refs(self) -> list[ShareRef]:
+        """The claims that messages name."""
+        return [message.ref for message in self.messages]
+
+    def forge(self, ref: ShareRef) -> None:
+        """Put a message that names what nobody has claimed."""
+        self.forged.append(ref)
+        self._put(json.dumps(settle_message(ref, self._now_ms())), 0)
+
+    def _send(self, do: Callable[[], None], operation: str) -> None:
+        self._wire.call(do, lost=lambda: throttled(operation), in_doubt=timed_out)
+
+    def _add(self, body: str, delay_s: int) -> None:
+        self._queued(self._put(body, delay_s))
+
+    def _put(self, body: str, delay_s: int) -> ShareRef:
+        ref, visible_at_ms = _ref_of(body), self._now_ms() + 1000 * delay_s
+        self.messages.append(Message(f"message-{next(self._ids)}", body, ref, visible_at_ms))
+        return ref
