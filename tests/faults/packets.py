@@ -12,6 +12,7 @@ from redpacket.domain.claim import Admission, Claim, Fate, ShareFate, ShareRef
 from redpacket.domain.errors import (
     Busy,
     InsufficientFunds,
+    PacketEmptied,
     RateLimited,
     RedPacketError,
     Rejected,
@@ -49,6 +50,7 @@ class PacketSchedule(Schedule):
         "claims of the invited",
         "claims under a quota",
         "forged messages",
+        "numbers of emptied packets",
         "pages of wrongly refused owners",
         "wrong packet_emptied",
     }
@@ -322,9 +324,28 @@ class PacketSchedule(Schedule):
         """Let everybody ask, and again after the bound: by then no refusal may be wrong."""
         self._ask_all(users)
         self.town.pass_time(BOUND_MS)
-        for packet, user_id, wrong in self._ask_all(users):
+        wrongly_refused = self._ask_all(users)
+        for packet in self.packets:
+            self._check_numbers(packet)
+        for packet, user_id, wrong in wrongly_refused:
             rule = "I5" if wrong.is_owner else "refusal"
             self._complain(rule, user_id, f"the truth of {packet.packet_id}", wrong.refusal.code)
+
+    def _check_numbers(self, packet: Packet) -> None:
+        """Where all is taken, each share has a fate or somebody who may still complete a claim."""
+        try:
+            self._grab(self.process(), packet, "somebody else")
+        except PacketEmptied:
+            pass
+        except RedPacketError:
+            return  # not judged here, or by another rule
+        else:
+            return
+        fates = {share.share_no for share in self.town.packets.list_shares(packet.packet_id)}
+        held = set(self.town.board.holders(packet.packet_id).values())
+        self.seen["numbers of emptied packets"] += packet.terms.count
+        if lost := set(range(1, packet.terms.count + 1)) - fates - held:
+            self._complain("lost", packet.packet_id, "a fate or a holder", str(sorted(lost)))
 
     def _ask_all(self, users: Iterable[str]) -> list[tuple[Packet, str, _Wrong]]:
         """Return who is refused wrongly; each of them can read the truth on the packet's page."""

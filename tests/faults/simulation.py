@@ -50,8 +50,15 @@ MANY = 100
 _SUMMED = ("schedules", "steps", "faults", "violations", "seconds")
 
 
-def run_schedules(count: int, seed: int, *, of: str = PACKETS, is_naive: bool = False) -> Result:
-    """Run *count* schedules from consecutive seeds."""
+def run_schedules(
+    count: int,
+    seed: int,
+    *,
+    of: str = PACKETS,
+    is_naive: bool = False,
+    until_violation: bool = False,
+) -> Result:
+    """Run *count* schedules from consecutive seeds, or fewer *until_violation*."""
     result = Result()
     for number in range(seed, seed + count):
         schedule = KINDS[of](number, is_naive)
@@ -66,16 +73,18 @@ def run_schedules(count: int, seed: int, *, of: str = PACKETS, is_naive: bool = 
             result.violations += 1
             if result.first_seed is None:
                 result.first_seed, result.first_differences = number, differences
+            if until_violation:
+                break
     return result
 
 
-def run_on_all_cores(count: int, seed: int, of: str, *, is_naive: bool = False) -> Result:
+def run_on_all_cores(count: int, seed: int, of: str, **options: bool) -> Result:
     """Run *count* schedules in as many processes as there are cores; the result is the same."""
     total = Result()
     starts = range(seed, seed + count, _CHUNK)
     sizes = [min(_CHUNK, seed + count - start) for start in starts]
     with ProcessPoolExecutor() as pool:
-        run = partial(run_schedules, of=of, is_naive=is_naive)
+        run = partial(run_schedules, of=of, **options)
         for part in pool.map(run, sizes, starts):
             total.schedules += part.schedules
             total.steps += part.steps
@@ -95,12 +104,14 @@ def main() -> int:
     parser.add_argument("--schedules", type=int, default=5_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--of", choices=KINDS)
-    parser.add_argument("--without-control", action="store_true", help="as mutants are played")
+    parser.add_argument(
+        "--until-violation", action="store_true", help="stop there, and leave out the control"
+    )
     arguments = parser.parse_args()
     counts = {PACKETS: arguments.schedules, DRAWS: arguments.schedules // 5}
     if arguments.of:
         counts = {arguments.of: arguments.schedules}
-    has_control = not arguments.without_control
+    has_control = not arguments.until_violation
     figures = {
         of: _figures(of, count, arguments.seed, has_control=has_control)
         for of, count in counts.items()
@@ -117,7 +128,7 @@ def main() -> int:
 
 def _figures(of: str, count: int, seed: int, *, has_control: bool) -> dict[str, Any]:
     began_at = time.monotonic()
-    real = run_on_all_cores(count, seed, of)
+    real = run_on_all_cores(count, seed, of, until_violation=not has_control)
     naive_count = min(200, count) if has_control else 0
     naive = run_on_all_cores(naive_count, seed, of, is_naive=True)
     if real.first_seed is not None:
@@ -132,7 +143,7 @@ def _figures(of: str, count: int, seed: int, *, has_control: bool) -> dict[str, 
         "faults": real.faults,
         "violations": real.violations,
         "naive_violation_rate": round(naive.violations / max(1, naive_count), 3),
-        "blind": blind_checks(of, real.seen) if count >= MANY else [],
+        "blind": blind_checks(of, real.seen) if real.schedules >= MANY else [],
         "seconds": round(time.monotonic() - began_at, 1),
     }
 

@@ -55,7 +55,7 @@ def hunt(mutant: Mutant, say: Callable[[str], None], *, by_simulation: bool = Fa
 
 
 def _ways(of: str) -> list[tuple[str, list[str]]]:
-    simulated = ["-m", "tests.faults.simulation", "--without-control", "--of", of]
+    simulated = ["-m", "tests.faults.simulation", "--until-violation", "--of", of]
     simulated += ["--schedules", str(SCHEDULES[of])]
     tested = ["-m", "pytest", "-x", "-q", "tests/unit", "tests/contract"]
     tested += ["-k", "not emulator and not moto and not warm_path", "-m", "not deployed"]
