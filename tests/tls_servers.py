@@ -1,4 +1,8 @@
-"""TLS before servers of our own: a test CA with a chain as AWS has it, and a front for any port."""
+"""TLS before servers of our own: a test CA with a chain as AWS has it, and a front for any port.
+
+The Valkey of the wheel is built without TLS, so Python's own ssl terminates it here. What the
+client sees is the same.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ import socket
 import ssl
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from cryptography import x509
@@ -20,6 +24,7 @@ from cryptography.x509.oid import NameOID
 from local.ports import HOST
 
 _DAY = dt.timedelta(days=1)
+_CHUNK = 65_536
 
 
 class Authority:
@@ -48,44 +53,79 @@ class Authority:
         return context
 
 
+class Front:
+    """Speaks TLS on *port*, and plainly to the server behind; *count* is of its connections."""
+
+    def __init__(self, context: ssl.SSLContext) -> None:
+        self.target = 0
+        self.count = 0
+        self._context = context
+        self._socket = socket.create_server((HOST, 0))
+        self.port = int(self._socket.getsockname()[1])
+        self._open: list[socket.socket] = []
+        self._accepting = threading.Thread(target=self._accept, daemon=True)
+        self._accepting.start()
+
+    def cut(self) -> None:
+        """End all connections, as a lost network does."""
+        while self._open:
+            with suppress(OSError):
+                self._open.pop().shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+        self._accepting.join()
+        self._socket.close()
+        self.cut()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                plain, _ = self._socket.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(plain,), daemon=True).start()
+
+    def _serve(self, plain: socket.socket) -> None:
+        with suppress(OSError), ExitStack() as closing:
+            closing.enter_context(plain)
+            client = closing.enter_context(self._context.wrap_socket(plain, server_side=True))
+            server = closing.enter_context(socket.create_connection((HOST, self.target)))
+            self.count += 1
+            self._open += [client, server]
+            back = threading.Thread(target=_pump, args=(server, client), daemon=True)
+            back.start()
+            _pump(client, server)
+            back.join()
+
+
+def _pump(source: socket.socket, sink: socket.socket) -> None:
+    with suppress(OSError):
+        while data := source.recv(_CHUNK):
+            sink.sendall(data)
+    for end in (source, sink):
+        with suppress(OSError):
+            end.shutdown(socket.SHUT_RDWR)
+
+
+@contextmanager
+def some_fronts(context: ssl.SSLContext, number: int) -> Iterator[list[Front]]:
+    """Start fronts, whose targets are to be set."""
+    fronts = [Front(context) for _ in range(number)]
+    try:
+        yield fronts
+    finally:
+        for front in fronts:
+            front.close()
+
+
 @contextmanager
 def tls_before(port: int, context: ssl.SSLContext) -> Iterator[int]:
-    """Listen with TLS before a server's plain *port*; yield the port to connect to."""
-    with socket.create_server((HOST, 0)) as listening:
-        thread = threading.Thread(target=_accept, args=(listening, port, context), daemon=True)
-        thread.start()
-        try:
-            yield int(listening.getsockname()[1])
-        finally:
-            listening.shutdown(socket.SHUT_RDWR)
-            thread.join()
-
-
-def _accept(listening: socket.socket, port: int, context: ssl.SSLContext) -> None:
-    with suppress(OSError):
-        while True:
-            accepted, _ = listening.accept()
-            threading.Thread(target=_serve, args=(accepted, port, context), daemon=True).start()
-
-
-def _serve(accepted: socket.socket, port: int, context: ssl.SSLContext) -> None:
-    with (
-        suppress(OSError),
-        accepted,
-        context.wrap_socket(accepted, server_side=True) as near,
-        socket.create_connection((HOST, port)) as far,
-    ):
-        back = threading.Thread(target=_copy, args=(far, near), daemon=True)
-        back.start()
-        _copy(near, far)
-        back.join()
-
-
-def _copy(source: socket.socket, target: socket.socket) -> None:
-    with suppress(OSError):
-        while data := source.recv(65536):
-            target.sendall(data)
-        target.shutdown(socket.SHUT_WR)
+    """Speak TLS before a server's plain *port*; yield the port to connect to."""
+    with some_fronts(context, 1) as (front,):
+        front.target = port
+        yield front.port
 
 
 def _new_key() -> rsa.RSAPrivateKey:

@@ -29,7 +29,7 @@ from tests.builders import a_packet
 from tests.contract.test_cache_user import access_rules
 from tests.faults.real_cluster import Cluster
 from tests.faults.servers import Server, some_servers
-from tests.faults.tls import Authority, Front, some_fronts
+from tests.tls_servers import Authority, Front, some_fronts
 
 Connected = Callable[..., Client]
 
@@ -48,7 +48,7 @@ def _make_user(server: Server, *more: str) -> None:
 
 @pytest.fixture(scope="module")
 def front(authority: Authority) -> Iterator[Front]:
-    with some_servers() as start, some_fronts(authority.server(), 1) as (front,):
+    with some_servers() as start, some_fronts(authority.server_context(HOST), 1) as (front,):
         server = start()
         _make_user(server)
         front.target = server.port
@@ -57,7 +57,7 @@ def front(authority: Authority) -> Iterator[Front]:
 
 @pytest.fixture(scope="module")
 def cluster(authority: Authority) -> Iterator[tuple[Cluster, list[Front]]]:
-    with some_servers() as start, some_fronts(authority.server(), 3) as fronts:
+    with some_servers() as start, some_fronts(authority.server_context(HOST), 3) as fronts:
         left = iter(fronts)
 
         def start_behind(**options: str | int) -> Server:
@@ -81,7 +81,7 @@ def connected(authority: Authority) -> Connected:
             username="functions",
             password=password,
             timeout_s=2,
-            ca_bundle=str(authority.path) if bundle is None else bundle,
+            ca_bundle=str(authority.bundle) if bundle is None else bundle,
         )
 
     return to
@@ -97,7 +97,7 @@ def cluster_client(cluster: tuple[Cluster, list[Front]], authority: Authority) -
         username="functions",
         password=PASSWORD,
         timeout_s=2,
-        ca_bundle=str(authority.path),
+        ca_bundle=str(authority.bundle),
     )
 
 
@@ -169,7 +169,7 @@ def test_a_server_that_nobody_vouches_for_gets_no_password(
 def test_a_server_of_another_name_gets_no_password(
     authority: Authority, connected: Connected
 ) -> None:
-    elsewhere = authority.server(names=["cache.example"], address=None)
+    elsewhere = authority.server_context("cache.example")
     with some_servers() as start, some_fronts(elsewhere, 1) as (front,):
         front.target = start().port
 
