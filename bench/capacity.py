@@ -111,8 +111,7 @@ def ledger() -> Ledger:
     count, of_rows, written = len(shares), till.meter.of_rows, till.meter.written
     claimed_fates = of_rows["shares"] / count
     till.settle([share.ref for share in shares])
-    function = template()["Resources"]["PayoutFunction"]["Properties"]
-    payouts = function["Events"]["Claims"]["Properties"]
+    payouts = template()["Resources"]["PayoutFunctionClaims"]["Properties"]
     batches, batch = payouts["ScalingConfig"]["MaximumConcurrency"], payouts["BatchSize"]
     return Ledger(
         fates=claimed_fates,

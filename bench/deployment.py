@@ -80,7 +80,7 @@ def deployment_of(template: Mapping[str, Any]) -> Deployment:
         own = resources[name]["Properties"].get("MemorySize", common["MemorySize"])
         return int(own) / 1024
 
-    payouts = resources["PayoutFunction"]["Properties"]["Events"]["Claims"]["Properties"]
+    payouts = resources["PayoutFunctionClaims"]["Properties"]
     access = access_format(template)
 
     def logged(name: str) -> int:
@@ -174,9 +174,19 @@ def standing_of(template: Mapping[str, Any], *, is_prod: bool) -> Standing:
             if endpoint["VpcEndpointType"] == "Interface"
         ),
         cache_nodes=1 + (in_prod if is_prod else else_where),
-        alarms=len(some("AWS::CloudWatch::Alarm")),
+        alarms=sum(_metrics_of(each, is_prod=is_prod) for each in some("AWS::CloudWatch::Alarm")),
         secrets=len(some("AWS::SecretsManager::Secret")),
         encrypted_tables=sum("SSESpecification" in each for each in some("AWS::DynamoDB::Table")),
         sweeps=sweeps_of(template),
         sweep_gb=sweep / 1024,
     )
+
+
+def _metrics_of(alarm: Mapping[str, Any], *, is_prod: bool) -> int:
+    """Return how many metrics an alarm looks at; each is paid for."""
+    if "Metrics" not in alarm:
+        return 1
+    if not is_prod:
+        return 0  # they are made where there is a topic, which only prod must have
+    # What only prod has stands in !If, a list here.
+    return sum(isinstance(each, list) or "MetricStat" in each for each in alarm["Metrics"])

@@ -28,7 +28,7 @@ class QueueTerms:
         """Read them from the template."""
         resources = template["Resources"]
         queue = resources["PayoutQueue"]["Properties"]
-        mapping = resources["PayoutFunction"]["Properties"]["Events"]["Claims"]["Properties"]
+        mapping = resources["PayoutFunctionClaims"]["Properties"]
         return cls(
             queue["VisibilityTimeout"],
             queue["RedrivePolicy"]["maxReceiveCount"],

@@ -16,6 +16,7 @@ from botocore.session import get_session
 from redpacket.adapters.aws_client import AwsClient
 from redpacket.adapters.aws_errors import AwsRefused
 from redpacket.adapters.aws_signature import Keys
+from redpacket.adapters.cache_secret import CacheSecret
 from redpacket.adapters.dynamo import Dynamo, Row, TransactionCanceled, check, put, update, values
 from redpacket.adapters.sqs_payouts import SqsDeadLetters, SqsPayouts
 from redpacket.domain.claim import ShareRef
@@ -198,6 +199,21 @@ def test_a_queue_that_is_not_there_is_a_fault_of_ours(cloud: Cloud, connect: Con
 
     with pytest.raises((ClientError, AwsRefused), match="Queue"):
         SqsPayouts(lambda: sqs, f"{url}/000000000000/none", lambda: 5).put([ShareRef("p", 1)])
+
+
+def test_a_secret_is_read(cloud: Cloud, connect: Connect, pk: str) -> None:
+    name = f"secret-{abs(hash(pk))}"
+    arn = cloud.aws("secretsmanager").create_secret(Name=name, SecretString="红包 'key'")["ARN"]
+    store = connect("secretsmanager", f"http://127.0.0.1:{cloud.ports.emulator}")
+
+    assert CacheSecret(lambda: store, arn)() == "红包 'key'"
+
+
+def test_a_secret_that_is_not_there_is_a_fault_of_ours(cloud: Cloud, connect: Connect) -> None:
+    store = connect("secretsmanager", f"http://127.0.0.1:{cloud.ports.emulator}")
+
+    with pytest.raises((ClientError, AwsRefused), match="ResourceNotFoundException"):
+        CacheSecret(lambda: store, "none")()
 
 
 def test_several_threads_share_a_client(dynamo: Dynamo, pk: str) -> None:

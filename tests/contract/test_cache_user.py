@@ -38,7 +38,7 @@ _Loader.add_multi_constructor("!", lambda *_: None)
 def access_rules() -> list[str]:
     """Return the rights of the functions' user, as the template gives them."""
     template: dict[str, Any] = yaml.load(TEMPLATE.read_text(), _Loader)  # noqa: S506 - a SafeLoader
-    rules: list[str] = template["Resources"]["CacheUser"]["Properties"]["AccessString"].split()
+    rules: list[str] = template["Resources"]["FunctionsUser"]["Properties"]["AccessString"].split()
     return rules
 
 

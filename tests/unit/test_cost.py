@@ -270,7 +270,9 @@ def test_an_idle_stack_costs_what_stands_there() -> None:
     assert bill["endpoints"] == pytest.approx(2 * 730 * 0.01)
     assert bill["logs"] == 0
     more = cost.total(cost.idle_bill(BOOK, prod)) - cost.total(cost.idle_bill(BOOK, dev))
-    assert more == pytest.approx(730 * BOOK["usd"]["cache_small_per_hour"])
+    alarms = (prod.alarms - dev.alarms) * BOOK["usd"]["alarms_per_month"]
+    assert prod.alarms > dev.alarms > 10
+    assert more == pytest.approx(730 * BOOK["usd"]["cache_small_per_hour"] + alarms)
     assert isinstance(dev, Standing)
 
 

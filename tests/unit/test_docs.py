@@ -196,6 +196,8 @@ BAD_STATES = {
     "Redis is lost or was flushed",
     "Redis is full",
     "Ledger throttled",
+    "Redis is busy",
+    "Functions are throttled",
     "DLQ filled",
     "A clock is wrong",
     "A packet is stuck in closing",

@@ -1,4 +1,4 @@
-"""A small client of the AWS services that speak JSON 1.0: DynamoDB and SQS.
+"""A small client of AWS services that speak JSON: DynamoDB, SQS and Secrets Manager.
 
 It has the shape of boto3's clients (`client.get_item(TableName=...)`) as far as the adapters use
 it. botocore reads 1 MB of models before its first call, which is half of a first winner's start.
@@ -23,7 +23,12 @@ from redpacket.adapters.aws_errors import PASSING, TOO_MANY, AwsRefused, AwsSile
 from redpacket.adapters.aws_signature import Keys, signed
 from redpacket.adapters.tls import context_for
 
-_TARGETS = {"dynamodb": "DynamoDB_20120810", "sqs": "AmazonSQS"}
+_TARGETS = {
+    "dynamodb": ("1.0", "DynamoDB_20120810"),
+    "sqs": ("1.0", "AmazonSQS"),
+    "secretsmanager": ("1.1", "secretsmanager"),
+}
+"""The version of the protocol, and what stands before the name of an operation."""
 
 # What passes by itself is asked once more, after a while; as botocore's standard mode has it.
 _OK, _BROKEN = 200, {500, 502, 503, 504}
@@ -103,10 +108,11 @@ class AwsClient:
 
     def _send(self, operation: str, body: bytes) -> dict[str, Any]:
         """Send once. Raises AwsRefused, AwsSilent."""
+        version, prefix = _TARGETS[self._place[1]]
         headers = {
             "Host": self._endpoint.netloc,
-            "Content-Type": "application/x-amz-json-1.0",
-            "X-Amz-Target": f"{_TARGETS[self._place[1]]}.{operation}",
+            "Content-Type": f"application/x-amz-json-{version}",
+            "X-Amz-Target": f"{prefix}.{operation}",
         }
         at = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
         headers = signed(headers, body, self._path, at, self._place, self._keys())

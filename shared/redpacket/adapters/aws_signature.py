@@ -1,10 +1,11 @@
-"""AWS' Signature Version 4, for a POST without a query."""
+"""AWS' Signature Version 4: for a POST without a query, and for a GET that is signed in its URL."""
 
 from __future__ import annotations
 
 import hashlib
 import hmac
 from typing import NamedTuple
+from urllib.parse import quote
 
 _ALGORITHM = "AWS4-HMAC-SHA256"
 
@@ -32,18 +33,44 @@ def signed(
     canonical = "\n".join(
         ("POST", path, "", *(f"{name}:{value}" for name, value in lines), "", names, _hash(body))
     )
-    parts = (at[:8], *place, "aws4_request")
-    key = f"AWS4{keys.secret_key}".encode()
-    for part in parts:
-        key = hmac.digest(key, part.encode(), "sha256")
-    credential = "/".join(parts)
-    text = "\n".join((_ALGORITHM, at, credential, _hash(canonical.encode())))
-    signature = hmac.digest(key, text.encode(), "sha256").hex()
+    credential = _credential(at, place)
     sent["Authorization"] = (
         f"{_ALGORITHM} Credential={keys.access_key}/{credential}, "
-        f"SignedHeaders={names}, Signature={signature}"
+        f"SignedHeaders={names}, Signature={_signature(canonical, at, credential, keys)}"
     )
     return sent
+
+
+def presigned(
+    host: str, query: dict[str, str], life_s: int, at: str, place: tuple[str, str], keys: Keys
+) -> str:
+    """Return the URL, without its scheme, that asks *host* for its root within *life_s*."""
+    credential = _credential(at, place)
+    asked = {
+        **query,
+        "X-Amz-Algorithm": _ALGORITHM,
+        "X-Amz-Credential": f"{keys.access_key}/{credential}",
+        "X-Amz-Date": at,
+        "X-Amz-Expires": str(life_s),
+        "X-Amz-SignedHeaders": "host",
+    }
+    if keys.token:
+        asked["X-Amz-Security-Token"] = keys.token
+    text = "&".join(f"{name}={quote(value, safe='-_.~')}" for name, value in sorted(asked.items()))
+    canonical = "\n".join(("GET", "/", text, f"host:{host}", "", "host", _hash(b"")))
+    return f"{host}/?{text}&X-Amz-Signature={_signature(canonical, at, credential, keys)}"
+
+
+def _credential(at: str, place: tuple[str, str]) -> str:
+    return "/".join((at[:8], *place, "aws4_request"))
+
+
+def _signature(canonical: str, at: str, credential: str, keys: Keys) -> str:
+    key = f"AWS4{keys.secret_key}".encode()
+    for part in credential.split("/"):
+        key = hmac.digest(key, part.encode(), "sha256")
+    text = "\n".join((_ALGORITHM, at, credential, _hash(canonical.encode())))
+    return hmac.digest(key, text.encode(), "sha256").hex()
 
 
 def _hash(data: bytes) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, NotRequired, TypedDict
 
 from redis.connection import Connection
+from redis.credentials import CredentialProvider
 from redis.exceptions import ConnectionError as NoConnection
 from redis.exceptions import NoPermissionError, NoScriptError, ReadOnlyError, RedisError
 from redis.exceptions import TimeoutError as NoAnswer
@@ -17,35 +18,31 @@ from redpacket.adapters.redis_client import Client, ConnectTo, ServerClient, Wor
 from redpacket.adapters.scripts import read_script
 from redpacket.domain.errors import CacheAway, Unavailable
 
-
-def connect(
-    host: str,
-    port: int,
-    *,
-    has_tls: bool,
-    username: str,
-    password: str,
-    timeout_s: float,
-    ca_bundle: str = "",
-) -> ServerClient:
-    """Return a client that has not connected yet; *ca_bundle* replaces the roots that it trusts."""
-    connect_to = connection_maker(
-        has_tls=has_tls,
-        username=username,
-        password=password,
-        timeout_s=timeout_s,
-        ca_bundle=ca_bundle,
-    )
-    return ServerClient(partial(connect_to, host, port))
+if TYPE_CHECKING:
+    from typing import Unpack
 
 
-def connection_maker(
-    *, has_tls: bool, username: str, password: str, timeout_s: float, ca_bundle: str = ""
-) -> ConnectTo:
+class Options(TypedDict):
+    """How to connect; *ca_bundle* replaces the roots that are trusted."""
+
+    has_tls: bool
+    username: str
+    password: str | Callable[[], str]
+    """Where it changes, what to ask for it at every connection."""
+    timeout_s: float
+    ca_bundle: NotRequired[str]
+
+
+def connect(host: str, port: int, **options: Unpack[Options]) -> ServerClient:
+    """Return a client that has not connected yet."""
+    return ServerClient(partial(connection_maker(**options), host, port))
+
+
+def connection_maker(**options: Unpack[Options]) -> ConnectTo:
     """Return what connects to any server in the same way."""
-    options: dict[str, Any] = {
-        "username": username or None,
-        "password": password or None,
+    timeout_s = options["timeout_s"]
+    told: dict[str, Any] = {
+        "credential_provider": _sign_in(options["username"], options["password"]),
         "protocol": 2,  # one round trip less at connect than RESP3, and nothing of it is used
         "driver_info": None,  # two more: nobody asks the server which library we are
         "decode_responses": True,
@@ -53,11 +50,26 @@ def connection_maker(
         "socket_connect_timeout": timeout_s,
         "socket_keepalive": True,
     }
-    if has_tls:
+    if options["has_tls"]:
         from redpacket.adapters.redis_tls import TlsConnection
 
-        return partial(TlsConnection, ca_bundle=ca_bundle, **options)
-    return partial(Connection, **options)
+        return partial(TlsConnection, ca_bundle=options.get("ca_bundle", ""), **told)
+    return partial(Connection, **told)
+
+
+def _sign_in(username: str, password: str | Callable[[], str]) -> CredentialProvider | None:
+    return SignIn(username, password) if password else None
+
+
+class SignIn(CredentialProvider):
+    """What redis-py asks at every connection for the words of AUTH."""
+
+    def __init__(self, username: str, password: str | Callable[[], str]) -> None:
+        self._username, self._password = username, password
+
+    def get_credentials(self) -> tuple[str] | tuple[str, str]:
+        password = self._password if isinstance(self._password, str) else self._password()
+        return (self._username, password) if self._username else (password,)
 
 
 @dataclass(frozen=True, slots=True)

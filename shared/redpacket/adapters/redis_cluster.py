@@ -5,13 +5,18 @@ from __future__ import annotations
 import random
 import time
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redis.crc import REDIS_CLUSTER_HASH_SLOTS, key_slot
 from redis.exceptions import AskError, ClusterDownError, MovedError, RedisError, TryAgainError
 
 from redpacket.adapters.redis_cache import connection_maker
 from redpacket.adapters.redis_client import FAILURES, Connections, ConnectTo, Word, pause
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from redpacket.adapters.redis_cache import Options
 
 Address = tuple[str, int]
 
@@ -25,25 +30,9 @@ _ASKED_FOR_MAP = 2
 """Servers, before the endpoint: each may hang for as long as a time-out lasts."""
 
 
-def connect_cluster(
-    host: str,
-    port: int,
-    *,
-    has_tls: bool,
-    username: str,
-    password: str,
-    timeout_s: float,
-    ca_bundle: str = "",
-) -> ClusterClient:
+def connect_cluster(host: str, port: int, **options: Unpack[Options]) -> ClusterClient:
     """Return a client that has not connected yet; *host* is any node, or the cluster's endpoint."""
-    connect_to = connection_maker(
-        has_tls=has_tls,
-        username=username,
-        password=password,
-        timeout_s=timeout_s,
-        ca_bundle=ca_bundle,
-    )
-    return ClusterClient(host, port, connect_to)
+    return ClusterClient(host, port, connection_maker(**options))
 
 
 class ClusterClient:

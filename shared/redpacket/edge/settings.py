@@ -101,9 +101,19 @@ def cache_is_cluster() -> bool:
     return _required("CACHE_CLUSTER") == "true"
 
 
-def cache_user() -> tuple[str, str]:
-    """Return CACHE_USER and CACHE_PASSWORD; empty for a cache without users."""
-    return os.environ.get("CACHE_USER", ""), os.environ.get("CACHE_PASSWORD", "")
+def cache_user() -> str:
+    """Return CACHE_USER; empty for a cache without users."""
+    return os.environ.get("CACHE_USER", "")
+
+
+def cache_iam_resource() -> str:
+    """Return CACHE_IAM_RESOURCE: the end of the cache's ARN, where its user signs in by IAM."""
+    return os.environ.get("CACHE_IAM_RESOURCE", "")
+
+
+def cache_password_secret_arn() -> str:
+    """Return CACHE_PASSWORD_SECRET_ARN: where a cache's password is kept; empty for none."""
+    return os.environ.get("CACHE_PASSWORD_SECRET_ARN", "")
 
 
 def share_base_url() -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from redpacket.adapters.dynamo_switches import DynamoSwitches
     from redpacket.adapters.lambda_deliveries import LambdaDeliveries
     from redpacket.adapters.pinyin import PinyinPhrases
+    from redpacket.adapters.redis_cache import Options
     from redpacket.adapters.redis_client import Client
     from redpacket.adapters.redis_draws import RedisDraws
     from redpacket.adapters.redis_limits import RedisLimits
@@ -63,7 +64,7 @@ _AWS_TRIES = 2
 a 503 before the Lambda's 15 s are over, and not a 502. Where the cache has no copy of the switches
 either, the ledger is asked for them first: 2 x 3 s more, but then it does not get to the queue."""
 
-_LIGHT_SERVICES = {"dynamodb", "sqs"}
+_LIGHT_SERVICES = {"dynamodb", "sqs", "secretsmanager"}
 """What `adapters/aws_client.py` speaks to; botocore does all else, and where keys aren't given."""
 
 _SWEEP_RESERVE_MS = 8_000
@@ -237,11 +238,10 @@ def _cache_client() -> Client:
     from redpacket.adapters.redis_cache import connect
 
     host, port = settings.cache_address()
-    username, password = settings.cache_user()
-    options: dict[str, Any] = {
+    options: Options = {
         "has_tls": settings.cache_has_tls(),
-        "username": username,
-        "password": password,
+        "username": settings.cache_user(),
+        "password": _cache_password(),
         "timeout_s": _CACHE_TIMEOUT_S,
         "ca_bundle": settings.cache_ca_bundle(),
     }
@@ -250,6 +250,20 @@ def _cache_client() -> Client:
 
         return connect_cluster(host, port, **options)
     return connect(host, port, **options)
+
+
+def _cache_password() -> str | Callable[[], str]:
+    if resource := settings.cache_iam_resource():
+        from redpacket.adapters.aws_signature import Keys
+        from redpacket.adapters.cache_token import cache_token
+
+        user_id, region = settings.cache_user(), settings.aws_region()
+        return lambda: cache_token(resource, user_id, region, Keys(*settings.aws_keys()))
+    if secret_arn := settings.cache_password_secret_arn():
+        from redpacket.adapters.cache_secret import CacheSecret
+
+        return CacheSecret(lambda: _aws("secretsmanager"), secret_arn)
+    return ""
 
 
 @cache

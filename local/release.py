@@ -1,0 +1,86 @@
+"""What `make deploy` does before `sam deploy`: is the layer right, and which release is this?
+
+A function's alias leads to a published version, and SAM publishes one only where the function's
+text in the template has changed: not where a parameter's value has, nor what a reference leads to.
+So each deployment writes its own time into the built template.
+
+    python -m local.release platform|stamp dev|prod
+"""
+
+import shlex
+import sys
+import tomllib
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from local import places
+from local.errors import StackError
+
+BUILT = places.ROOT / ".aws-sam" / "build"
+PLATFORMS = {"arm64": "aarch64-manylinux_2_28", "x86_64": "x86_64-manylinux_2_28"}
+_MACHINES = {0xB7: "arm64", 0x3E: "x86_64"}
+"""ELF's numbers, by what Lambda calls these processors."""
+
+
+class _Loader(yaml.SafeLoader):
+    """Passes over CloudFormation's tags."""
+
+
+_Loader.add_multi_constructor("!", lambda *_: None)
+
+
+def architecture(stage: str, root: Path = places.ROOT) -> str:
+    """Return the processor that samconfig.toml deploys for, or the template's own."""
+    config = tomllib.loads((root / "samconfig.toml").read_text(encoding="utf-8"))
+    given = config.get(stage, {}).get("deploy", {}).get("parameters", {})
+    overrides = given.get("parameter_overrides", "")
+    words = shlex.split(overrides) if isinstance(overrides, str) else overrides
+    chosen = dict(word.partition("=")[::2] for word in words)
+    text = (root / "template.yaml").read_text(encoding="utf-8")
+    template: dict[str, Any] = yaml.load(text, _Loader)  # noqa: S506 - a SafeLoader
+    return str(chosen.get("Architecture") or template["Parameters"]["Architecture"]["Default"])
+
+
+def check_layers(expected: str, built: Path = BUILT) -> None:
+    """Raise StackError where a library of a layer is for another processor."""
+    libraries = sorted(built.glob("*Layer/**/*.so"))
+    if not libraries:
+        raise StackError(f"no layer is built in {built.name}: run `make build`")
+    for library in libraries:
+        with library.open("rb") as file:
+            found = _MACHINES.get(int.from_bytes(file.read(20)[18:20], "little"), "unknown")
+        if found != expected:
+            raise StackError(
+                f"{library.name} is built for {found}, and samconfig.toml deploys {expected}: "
+                "delete .aws-sam and deploy again"
+            )
+
+
+def stamp(release: str, built: Path = BUILT) -> None:
+    """Write *release* into the environment of all functions of the built template."""
+    path = built / "template.yaml"
+    template = yaml.safe_load(path.read_text(encoding="utf-8"))
+    template["Globals"]["Function"]["Environment"]["Variables"]["RELEASE"] = release
+    path.write_text(yaml.safe_dump(template, sort_keys=False, allow_unicode=True), encoding="utf-8")
+
+
+def main(command: str, stage: str) -> None:
+    """Print the platform of the layers, or check them and write down the release."""
+    expected = architecture(stage)
+    if command == "platform":
+        print(PLATFORMS[expected])
+        return
+    check_layers(expected)
+    release = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
+    stamp(release)
+    print(f"Release {release}, for {expected}")
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1], sys.argv[2])
+    except StackError as error:
+        sys.exit(f"make deploy: {error}")
