@@ -179,16 +179,18 @@ class PacketSchedule(Schedule):
         said = self._words(packet, user_id)
         process.switches.require_on(Switch.GRAB)
         before = self._known(packet, user_id)
-        asked = "grab"
+        asked, until_ms = "grab", 0
         try:
             claim = process.grab_or_enter(packet, user_id, said)
             if isinstance(claim, Admission):
                 asked, before = "open", self._known(packet, user_id)
+                until_ms = claim.expires_at_ms
                 claim = process.open(packet, user_id, claim.grab_token)
         except Rejected as refusal:
             self.seen["refusals"] += 1
             after = self._known(packet, user_id)
-            if is_wrong(refusal, packet, user_id, said, before, after):
+            facts = packet, user_id, said, before, after
+            if is_wrong(refusal, *facts, admitted_until_ms=until_ms):
                 self.seen[f"wrong {refusal.code}"] += 1
                 if not isinstance(refusal, PASSES):
                     self._complain(asked, user_id, "no such refusal", refusal.code)
