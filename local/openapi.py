@@ -762,8 +762,8 @@ OPERATIONS: dict[str, Operation] = {
         answer="PrizeAdmin",
         body=schemas.StockBody,
         example={"delta": 50},
-        parameters=("CampaignId", "PrizeId"),
-        refusals=_PRIZE,
+        parameters=("CampaignId", "PrizeId", "IdempotencyKey"),
+        refusals=("idempotency_key_missing", "idempotency_key_reused", *_PRIZE),
         scope=ADMIN_SCOPE,
     ),
     "POST /campaigns/{campaign_id}/draws": Operation(

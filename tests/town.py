@@ -113,6 +113,7 @@ class Town:
         self.told: list[Told] = []
         self.told_draws: list[Draw] = []
         self.part_share_count = PART_SHARE_COUNT
+        self.share_fen_max = 20_000
         self.in_parallel: InParallel = one_by_one
         self._ids = itertools.count(1)
 
@@ -125,7 +126,7 @@ class Town:
 
     @staticmethod
     def draw_adapter(client: Any) -> DynamoDraws:
-        return DynamoDraws(Dynamo(lambda: client), "campaigns", "shares", "draws")
+        return DynamoDraws(Dynamo(lambda: client), "campaigns", "shares", "draws", "packets")
 
     def before_each_transaction(self, do: Callable[[list[Any]], None]) -> None:
         """Call *do* with the operations of every transaction before it is carried out."""
@@ -239,24 +240,33 @@ class Town:
 
     def put_prize(self, plan: Prize) -> Prize:
         """Put or edit a prize; cash is the operator's money."""
-        return put_prize(plan, None, Person("operator"), desk=self._prize_desk())[0]
+        return put_prize(plan, None, Person("operator"), desk=self.prize_desk())[0]
 
-    def change_stock(self, prize: Prize, delta: int) -> Prize:
-        operator, desk = Person("operator"), self._prize_desk()
-        return change_stock(prize.campaign_id, prize.prize_id, delta, None, operator, desk=desk)
+    def change_stock(self, prize: Prize, delta: int, key: str | None = None) -> Prize:
+        """Change the stock; calls with one key are repeats of each other."""
+        request = Request("operator", key or f"stock-{next(self._ids)}", str(delta))
+        return change_stock(
+            prize.campaign_id,
+            prize.prize_id,
+            delta,
+            None,
+            Person("operator"),
+            request,
+            desk=self.prize_desk(),
+        )
 
     def load_campaign(self, campaign_id: str) -> None:
         load_campaign(campaign_id, draws=self.draws, board=self.draw_board, clock=self.clock)
 
-    def _prize_desk(self) -> PrizeDesk:
+    def prize_desk(self) -> PrizeDesk:
         return PrizeDesk(
-            campaigns=self.campaigns,
             draws=self.draws,
             ledger=self.ledger,
             packets=self.packets,
             clock=self.clock,
             new_id=self._new_id,
             new_seed=self._new_seed,
+            share_fen_max=self.share_fen_max,
         )
 
     def draw(

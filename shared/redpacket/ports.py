@@ -233,8 +233,14 @@ class Packets(Protocol):
     def list_part_ends(self, packet_id: str) -> list[PacketEnd]:
         """Return the final sums of the parts that have them, read strongly."""
 
-    def reschedule(self, packet_id: str, expires_at_ms: int) -> None:
-        """Let an open packet, of a prize, expire at another time; any other stays as it is."""
+    def reschedule(
+        self, packet_id: str, expires_at_ms: int, table_version: int, *, only_later: bool = False
+    ) -> None:
+        """Let an open packet of a prize expire when its campaign ends by this table.
+
+        Any other packet stays as it is, and so does one whose end a newer table has set, and with
+        *only_later* one that does not end earlier.
+        """
 
     def list_unloaded(self, until_ms: int, limit: int) -> list[str]:
         """Return ids of packets sent before *until_ms* whose load is not known to have worked."""
@@ -380,10 +386,21 @@ class Draws(Protocol):
     def note_page(self, campaign_id: str, note: PageNote) -> None:
         """Keep *note* beside a campaign's table, whose version stays."""
 
-    def put_prize(self, prize: Prize, before: Prize | None) -> bool:
+    def put_prize(
+        self, prize: Prize, before: Prize | None, request: Request | None = None
+    ) -> Prize | None:
         """Create or replace a prize, and raise its campaign's table version, all in one move.
 
-        False, without effect, if there is another version than *before* by now.
+        Packets that *before* has not got last until the campaign's end from then on. None, without
+        effect, if there is another version than *before* by now, or if such a packet is not open.
+        With a *request* once: returns what it put, now or the first time. Raises
+        IdempotencyKeyReused, Busy.
+        """
+
+    def find_put(self, request: Request) -> Prize | None:
+        """Return the prize as this request put it, read strongly; None where it did not yet.
+
+        Raises IdempotencyKeyReused.
         """
 
     def list_stock(self, prizes: Sequence[Prize], day: str) -> list[PrizeStock]:

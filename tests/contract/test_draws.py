@@ -18,7 +18,7 @@ from redpacket.adapters.dynamo_ledger import DynamoLedger
 from redpacket.adapters.dynamo_packets import DynamoPackets
 from redpacket.domain.campaign import Campaign, CampaignStatus, DrawRules
 from redpacket.domain.claim import Fate, ShareFate
-from redpacket.domain.errors import Unavailable
+from redpacket.domain.errors import IdempotencyKeyReused, Unavailable
 from redpacket.domain.ledger import (
     DEPOSITS,
     Transfer,
@@ -82,7 +82,7 @@ class Fair:
             **changes,
         )
 
-    def funded(self, prize_id: str, count: int, amount_fen: int) -> Packet:
+    def funded(self, prize_id: str | None, count: int, amount_fen: int) -> Packet:
         operator = Person(f"operator-{next(_numbers)}")
         total_fen = count * amount_fen
         deposit = Transfer(
@@ -151,7 +151,7 @@ def _packet_id() -> str:
 def _fair(client: Any) -> Fair:
     dynamo = Dynamo(lambda: client)
     fair = Fair(
-        DynamoDraws(dynamo, "campaigns", "shares", "draws"),
+        DynamoDraws(dynamo, "campaigns", "shares", "draws", "packets"),
         DynamoCampaigns(dynamo, "campaigns"),
         DynamoLedger(dynamo, "accounts", "packets", "shares", "campaigns"),
         DynamoPackets(dynamo, "packets", "shares"),
@@ -185,7 +185,7 @@ def test_a_prize_is_found_as_it_was_put(fair: Fair) -> None:
         attributes='{"color":"red"}',
         once_per_user=True,
         status=CampaignStatus.OFF,
-        packets=(("packet-1", 3), ("packet-2", 4)),
+        packets=tuple((fair.funded("cup", count, 88).packet_id, count) for count in (3, 4)),
     )
 
     assert fair.draws.list_prizes(fair.campaign.campaign_id) == (prize,)
@@ -256,7 +256,7 @@ def test_a_refused_edit_leaves_the_table_as_it_is(fair: Fair) -> None:
 
 
 def test_a_table_of_a_hundred_prizes_is_found_as_it_was_put(fair: Fair) -> None:
-    prizes = real_prizes(fair.campaign.campaign_id, 100)
+    prizes = [replace(prize, packets=()) for prize in real_prizes(fair.campaign.campaign_id, 100)]
     for prize in prizes:
         assert fair.draws.put_prize(prize, None)
 
@@ -568,7 +568,7 @@ def test_a_unit_that_went_back_to_the_operator_is_not_won(fair: Fair) -> None:
     ((packet_id, _),) = prize.packets
     packet = fair.packets.find_packet(packet_id)
     assert packet
-    fair.packets.begin_close(packet, REFUNDED_MS)
+    fair.packets.begin_close(packet, packet.expires_at_ms)
     refund = Transfer(
         refund_id(packet_id, 1),
         TransferKind.REFUND,
@@ -636,7 +636,7 @@ def test_a_prizes_packet_waits_for_nothing_but_its_end(fair: Fair) -> None:
     assert packet_id not in fair.packets.list_due(end_ms - 1, 8_000)
     assert packet_id in fair.packets.list_due(end_ms, 8_000)
 
-    fair.packets.reschedule(packet_id, far_ms)
+    fair.packets.reschedule(packet_id, far_ms, 2)
     assert packet_id not in fair.packets.list_due(end_ms, 8_000)
     assert packet_id in fair.packets.list_due(far_ms, 8_000)
     assert fair.packets.find_packet(packet_id) == replace(packet, expires_at_ms=far_ms)
@@ -646,12 +646,132 @@ def test_only_an_open_packet_of_a_prize_is_rescheduled(fair: Fair) -> None:
     ((packet_id, _),) = fair.cash(3).packets
     packet = fair.packets.find_packet(packet_id)
     assert packet
-    closing = fair.packets.begin_close(packet, REFUNDED_MS)
-    fair.packets.reschedule(packet_id, NOW_MS + 1)
-    fair.packets.reschedule("no-such-packet", NOW_MS + 1)
+    closing = fair.packets.begin_close(packet, packet.expires_at_ms)
+    plain = fair.funded(None, 1, 1)
+    for other_id in (packet_id, plain.packet_id, "no-such-packet"):
+        fair.packets.reschedule(other_id, NOW_MS + 1, 9)
 
     assert fair.packets.find_packet(packet_id) == closing
+    assert fair.packets.find_packet(plain.packet_id) == plain
     assert fair.packets.find_packet("no-such-packet") is None
+
+
+def test_the_end_that_the_newest_table_says_stays(fair: Fair) -> None:
+    ((packet_id, _),) = fair.cash(3).packets
+
+    for table_version, hour in ((5, 5), (4, 4), (5, 6), (7, 7), (6, 6)):
+        fair.packets.reschedule(packet_id, NOW_MS + hour * 3_600_000, table_version)
+
+    packet = fair.packets.find_packet(packet_id)
+    assert packet
+    assert packet.expires_at_ms == NOW_MS + 7 * 3_600_000
+
+
+def test_an_end_may_be_moved_only_later(fair: Fair) -> None:
+    ((packet_id, _),) = fair.cash(3).packets
+    end_ms = fair.campaign.ends_at_ms
+    found = []
+
+    for shift_ms in (-1, 0, 5, 3):
+        fair.packets.reschedule(packet_id, end_ms + shift_ms, 9, only_later=True)
+        packet = fair.packets.find_packet(packet_id)
+        found.append(packet.expires_at_ms - end_ms if packet else None)
+
+    assert found == [0, 0, 5, 5]
+
+
+# ---- money of prizes
+
+
+def test_new_units_come_with_an_open_packet_that_ends_with_the_campaign(fair: Fair) -> None:
+    prize = fair.cash(2)
+    more = fair.funded("cash", 3, 88)
+    assert more.expires_at_ms != fair.campaign.ends_at_ms
+    after = replace(prize, total=5, packets=(*prize.packets, (more.packet_id, 3)), version=2)
+
+    assert fair.draws.put_prize(after, prize)
+
+    found = fair.packets.find_packet(more.packet_id)
+    assert found
+    assert found.expires_at_ms == fair.campaign.ends_at_ms
+    # By the table that this put has made.
+    fair.packets.reschedule(more.packet_id, NOW_MS + 1, fair.table().version - 1)
+    assert fair.packets.find_packet(more.packet_id) == found
+
+
+def test_no_units_come_with_a_packet_that_has_ended(fair: Fair) -> None:
+    prize = fair.cash(2)
+    more = fair.funded("cash", 3, 88)
+    fair.packets.begin_close(more, REFUNDED_MS)
+    after = replace(prize, total=5, packets=(*prize.packets, (more.packet_id, 3)), version=2)
+    before = fair.table()
+
+    assert fair.draws.put_prize(after, prize) is None
+    assert fair.draws.put_prize(after, prize, Request("operator", "key", "body")) is None
+
+    assert fair.table() == before
+    assert fair.draws.find_put(Request("operator", "key", "body")) is None
+
+
+def test_an_edit_leaves_the_packets_that_a_prize_has(fair: Fair) -> None:
+    prize = fair.cash(2)
+    ((packet_id, _),) = prize.packets
+    packet = fair.packets.find_packet(packet_id)
+    assert packet
+    closing = fair.packets.begin_close(packet, packet.expires_at_ms)
+
+    assert fair.draws.put_prize(replace(prize, title="other", version=2), prize)
+
+    assert fair.packets.find_packet(packet_id) == closing
+
+
+# ---- once per request
+
+
+def _request(body_hash: str = "body", user_id: str = "operator") -> Request:
+    return Request(f"{user_id}-of-requests", f"key-{next(_numbers)}", body_hash)
+
+
+def test_a_request_puts_a_prize_once_and_remembers_it(fair: Fair) -> None:
+    prize, request = fair.put(total=5), _request()
+    after = replace(prize, total=8, attributes='{"a":"杯"}', version=2)
+    assert fair.draws.find_put(request) is None
+
+    assert fair.draws.put_prize(after, prize, request) == after
+    later = replace(after, total=9, version=3)
+    assert fair.draws.put_prize(later, after)
+
+    # Whatever became of the prize since.
+    assert fair.draws.find_put(request) == after
+    assert fair.draws.put_prize(replace(later, total=12, version=4), later, request) == after
+    assert fair.table().prizes == (later,)
+
+
+def test_a_put_that_is_refused_is_not_remembered(fair: Fair) -> None:
+    prize, request = fair.put(), _request()
+
+    assert (
+        fair.draws.put_prize(replace(prize, version=3), replace(prize, version=2), request) is None
+    )
+
+    assert fair.draws.find_put(request) is None
+    assert fair.draws.put_prize(replace(prize, total=9, version=2), prize, request)
+
+
+def test_a_put_by_a_key_that_came_with_another_body_is_refused(fair: Fair) -> None:
+    prize, request = fair.put(), _request()
+    after = replace(prize, total=8, version=2)
+    assert fair.draws.put_prize(after, prize, request)
+    other = replace(request, body_hash="other")
+
+    with pytest.raises(IdempotencyKeyReused):
+        fair.draws.find_put(other)
+    with pytest.raises(IdempotencyKeyReused):
+        fair.draws.put_prize(replace(after, total=9, version=3), after, other)
+
+    assert fair.table().prizes == (after,)
+    mine = replace(other, user_id="another-operator")
+    assert fair.draws.put_prize(replace(after, total=9, version=3), after, mine)
 
 
 # ---- seeds of days

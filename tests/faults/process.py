@@ -84,7 +84,7 @@ class Process(Town):
         self.ledger = DynamoLedger(dynamo, "accounts", "packets", "shares", "campaigns")
         self.pages = DynamoPages(dynamo, "packets")
         self.campaigns = DynamoCampaigns(dynamo, "campaigns", town._new_seed)
-        self.draws = DynamoDraws(dynamo, "campaigns", "shares", "draws")
+        self.draws = DynamoDraws(dynamo, "campaigns", "shares", "draws", "packets")
         self.board = PartedBoard(wires.board, clock=clock)
         self.draw_board = wires.draw_board
         self.quotas = wires.quotas

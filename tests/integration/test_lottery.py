@@ -56,9 +56,12 @@ def _put_prize(operator: User, campaign_id: str, prize_id: str, **changes: Any) 
     return operator.http.put(path, json=prize)
 
 
-def _add_stock(operator: User, campaign_id: str, prize_id: str, delta: int) -> httpx.Response:
+def _add_stock(
+    operator: User, campaign_id: str, prize_id: str, delta: int, key: str | None = None
+) -> httpx.Response:
     path = f"/admin/campaigns/{campaign_id}/prizes/{prize_id}/stock"
-    return operator.http.post(path, json={"delta": delta})
+    headers = {"Idempotency-Key": key or f"stock {next(_numbers)}"}
+    return operator.http.post(path, json={"delta": delta}, headers=headers)
 
 
 def _draw(user: User, campaign_id: str, key: str | None = None) -> dict[str, Any]:
@@ -422,6 +425,39 @@ def test_edits_while_people_draw_act_at_once_and_stock_moves_by_deltas(
     assert (less.json()["total"], less.json()["issued"]) == (1, 1)
     titles = [item["prize"] and item["prize"]["title"] for item in _all_draws(user, campaign_id)]
     assert titles == [None, "phone", "phone", "笔", "phone"]
+
+
+def test_a_change_of_stock_is_made_once_for_its_key(sponsor: User, made: Make) -> None:
+    campaign_id = made(cash={"kind": "packet", "amount_fen": 100, "total": 2}, pen={"total": 3})
+    path = f"/admin/campaigns/{campaign_id}/prizes/cash/stock"
+    key = f"{campaign_id} more"
+
+    with ThreadPoolExecutor(max_workers=4) as pool:
+        at_once = list(
+            pool.map(lambda _: _add_stock(sponsor, campaign_id, "cash", 3, key), range(4))
+        )
+    again = _add_stock(sponsor, campaign_id, "cash", 3, key)
+
+    # Those that came at once may be told to ask again; nobody is told anything else.
+    told = [answer.json() for answer in [*at_once, again] if answer.status_code == httpx.codes.OK]
+    assert {answer.status_code for answer in at_once} <= {200, 409, 503}
+    assert all(one == told[0] for one in told)
+    assert (told[0]["total"], told[0]["version"]) == (5, 2)
+    assert sponsor.balance_fen() == FUNDS_FEN - 500
+    # Another body, another prize, and no key at all.
+    for refused in (
+        _add_stock(sponsor, campaign_id, "cash", 4, key),
+        _add_stock(sponsor, campaign_id, "pen", 3, key),
+    ):
+        assert _refusal(refused) == (422, "idempotency_key_reused")
+    missing = sponsor.http.post(path, json={"delta": 1})
+    assert _refusal(missing) == (400, "idempotency_key_missing")
+    assert {name: prize["total"] for name, prize in _prizes(sponsor, campaign_id).items()} == {
+        "cash": 5,
+        "pen": 3,
+    }
+    assert _add_stock(sponsor, campaign_id, "cash", -1).json()["total"] == 4
+    assert _add_stock(sponsor, campaign_id, "cash", 3, key).json() == told[0]
 
 
 def test_stock_that_is_added_while_a_crowd_draws_is_won_to_the_last_unit(

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -62,7 +62,9 @@ class Office:
             budget_fen,
             version,
             campaigns=self.campaigns,
-            draws=DynamoDraws(Dynamo(lambda: self.town.dynamo), "campaigns", "shares", "draws"),
+            draws=DynamoDraws(
+                Dynamo(lambda: self.town.dynamo), "campaigns", "shares", "draws", "packets"
+            ),
             packets=self.town.packets,
         )
 
@@ -209,6 +211,45 @@ def test_a_budget_can_not_be_lowered_below_what_is_in_packets(office: Office) ->
     assert (raised.budget_fen, raised.budget_left_fen) == (9_000, 5_000)
     kept, _ = office.edit(campaign)
     assert (kept.budget_fen, kept.budget_left_fen) == (9_000, 5_000)
+
+
+class SpendingCampaigns(DynamoCampaigns):
+    """Lets somebody send a packet between the read and the write of an edit."""
+
+    send: Callable[[], object] = staticmethod(lambda: None)
+
+    def edit(self, campaign: Campaign, before: Campaign) -> bool:
+        self.send()
+        return super().edit(campaign, before)
+
+
+def test_an_edit_tells_what_is_left_of_the_budget_now_and_not_what_was(office: Office) -> None:
+    campaign = office.made()
+    campaigns = SpendingCampaigns(Dynamo(lambda: office.town.dynamo), "campaigns")
+    campaigns.send = lambda: office.town.send("operator", campaign=campaign, total_fen=6_000)
+    office.campaigns = campaigns
+
+    edited, _ = office.edit(replace(campaign, title="new"))
+
+    assert edited.budget_left_fen == 4_000
+    assert edited == office.find(campaign)
+
+
+@pytest.mark.parametrize(("version", "version_after"), [(1, 2), (2, 3), (None, 3)])
+def test_an_edit_that_was_made_already_is_told_to_its_repeat(
+    office: Office, version: int | None, version_after: int
+) -> None:
+    campaign = office.made()
+    plan = replace(campaign, title="new")
+    first, _ = office.edit(plan, 9_000, 1)
+
+    again, is_new = office.edit(plan, 9_000, version)
+
+    assert (again, is_new) == (replace(first, version=version_after), False)
+    # What differs is another edit, by a version that is gone.
+    for plan_2, budget_fen in ((replace(plan, title="newer"), 9_000), (plan, 8_000)):
+        with pytest.raises(VersionConflict):
+            office.edit(plan_2, budget_fen, 1)
 
 
 # ---- packets of a campaign

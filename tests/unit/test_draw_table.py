@@ -48,7 +48,7 @@ def campaigns(client: MeddledDynamo) -> DynamoCampaigns:
 @pytest.fixture
 def draws(client: MeddledDynamo, campaigns: DynamoCampaigns) -> DynamoDraws:
     del campaigns
-    return DynamoDraws(Dynamo(lambda: client), "campaigns", "shares", "draws")
+    return DynamoDraws(Dynamo(lambda: client), "campaigns", "shares", "draws", "packets")
 
 
 def put(draws: DynamoDraws, prize_id: str) -> Prize:

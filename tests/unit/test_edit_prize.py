@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from redpacket.domain.campaign import Campaign
+from redpacket.domain.campaign import Campaign, CampaignStatus
 from redpacket.domain.claim import GrabStatus
 from redpacket.domain.errors import (
     CampaignEnded,
     CampaignNotFound,
+    IdempotencyKeyReused,
     InsufficientFunds,
     InvalidRequest,
     PacketNotFound,
@@ -31,11 +33,14 @@ from redpacket.edge.lottery_views import prize_admin_view
 from redpacket.flows.edit_campaign import edit_campaign
 from redpacket.flows.edit_prize import PrizeDesk, change_stock, put_prize
 from redpacket.flows.read_records import list_received
+from redpacket.ports import Request
 from tests.builders import NOW_MS, a_campaign, a_prize
 from tests.town import Town
 
 OPERATOR = Person("operator")
 DAY = "20270129"
+
+_numbers = itertools.count(1)
 
 
 class Office:
@@ -59,20 +64,16 @@ class Office:
     ) -> tuple[Prize, bool]:
         return put_prize(plan, version, operator, desk=self._desk())
 
-    def stock(self, prize: Prize, delta: int, version: int | None = None) -> Prize:
-        return change_stock("fair", prize.prize_id, delta, version, OPERATOR, desk=self._desk())
+    def stock(
+        self, prize: Prize, delta: int, version: int | None = None, key: str | None = None
+    ) -> Prize:
+        request = Request("operator", key or f"key-{next(_numbers)}", f"body {delta} {version}")
+        return change_stock(
+            "fair", prize.prize_id, delta, version, OPERATOR, request, desk=self._desk()
+        )
 
     def _desk(self) -> PrizeDesk:
-        town = self.town
-        return PrizeDesk(
-            campaigns=town.campaigns,
-            draws=town.draws,
-            ledger=town.ledger,
-            packets=town.packets,
-            clock=town.clock,
-            new_id=lambda _: f"prizes-{next(town._ids):015d}",
-            new_seed=lambda size: b"s" * size,
-        )
+        return self.town.prize_desk()
 
     def edit(self, **changes: Any) -> None:
         edit_campaign(
@@ -401,6 +402,60 @@ def test_two_deltas_of_cash_at_once_are_funded_each(office: Office) -> None:
     office.town.clock.at_ms = office.campaign.ends_at_ms
     office.town.expire()
     assert office.balance_fen() == 10_000
+
+
+def test_cash_above_a_lowered_limit_is_turned_off_and_not_added_to(office: Office) -> None:
+    prize, _ = office.put(office.cash(5, amount_fen=500))
+    office.town.share_fen_max = 499
+
+    off, _ = office.put(office.cash(5, amount_fen=500, status=CampaignStatus.OFF))
+
+    assert off.status is CampaignStatus.OFF
+    assert office.stock(prize, -1).total == 4
+    assert office.stock(prize, 1).total == 5
+    with pytest.raises(InvalidRequest, match="above 499"):
+        office.stock(prize, 1)
+    with pytest.raises(InvalidRequest, match="above 499"):
+        office.put(replace(office.cash(5, amount_fen=500), prize_id="new"))
+    with pytest.raises(InvalidRequest, match="above 499"):
+        office.put(replace(office.cash(0, amount_fen=500), prize_id="new"))
+    assert office.balance_fen() == 7_500
+
+
+def test_a_key_of_stock_that_comes_with_another_body_or_prize_is_refused(office: Office) -> None:
+    prize, _ = office.put(office.cash(5))
+    office.put(office.plan("pen"))
+    first = office.stock(prize, 2, key="key")
+
+    with pytest.raises(IdempotencyKeyReused):
+        office.stock(prize, 3, key="key")
+    with pytest.raises(IdempotencyKeyReused):
+        office.stock(office.plan("pen"), 2, key="key")
+
+    assert office.stock(prize, 2, key="key") == first
+    assert office.balance_fen() == 9_300
+
+
+def test_a_repeat_of_a_change_of_stock_hears_the_first_answer_whatever_came_since(
+    office: Office,
+) -> None:
+    prize, _ = office.put(office.cash(5))
+    first = office.stock(prize, 2, key="key", version=1)
+    office.stock(prize, 4)
+    office.put(office.cash(11, title="another title"))
+    office.town.clock.at_ms = office.campaign.ends_at_ms
+
+    assert office.stock(prize, 2, key="key", version=1) == first
+    assert (first.total, first.version) == (7, 2)
+
+
+def test_a_change_of_stock_that_was_refused_may_be_asked_for_again(office: Office) -> None:
+    prize, _ = office.put(office.cash(5))
+    with pytest.raises(InsufficientFunds):
+        office.stock(prize, 1_000, key="key")
+    office.town.deposit("operator", 100_000)
+
+    assert office.stock(prize, 1_000, key="key").total == 1_005
 
 
 # ---- what becomes of a prize's packet

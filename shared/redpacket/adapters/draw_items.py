@@ -28,7 +28,7 @@ def draw_row(draw: Draw) -> dict[str, Value]:
         "table_version": draw.table_version,
     }
     if draw.prize:
-        row["prize"] = _prize_text(draw.prize)
+        row["prize"] = prize_text(draw.prize)
         row["unit_no"] = draw.unit_no
         row["day_no"] = draw.day_no
     return row
@@ -45,7 +45,7 @@ def draw_of(row: dict[str, Any]) -> Draw:
         point=row["point"],
         odds=row["odds"],
         table_version=row["table_version"],
-        prize=_prize_of(row["prize"]) if "prize" in row else None,
+        prize=prize_of(row["prize"]) if "prize" in row else None,
         unit_no=row.get("unit_no", 0),
         day_no=row.get("day_no", 0),
     )
@@ -79,11 +79,13 @@ def share_won(draw: Draw, prize: Prize) -> ShareFate:
     )
 
 
-def _prize_text(prize: Prize) -> str:
+def prize_text(prize: Prize) -> str:
+    """Return a prize as it is at this moment, for the rows that keep it so."""
     return json.dumps(asdict(prize), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 
 
-def _prize_of(text: str) -> Prize:
+def prize_of(text: str) -> Prize:
+    """Read what `prize_text` returned."""
     kept = json.loads(text)
     kept["kind"] = PrizeKind(kept["kind"])
     kept["status"] = CampaignStatus(kept["status"])

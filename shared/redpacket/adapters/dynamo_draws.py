@@ -15,6 +15,8 @@ from redpacket.adapters.draw_items import (
     draw_of,
     draw_row,
     player_of,
+    prize_of,
+    prize_text,
     share_won,
     won_by,
 )
@@ -28,6 +30,8 @@ from redpacket.adapters.dynamo import (
     update,
     values,
 )
+from redpacket.adapters.dynamo_packets import last_until
+from redpacket.adapters.requests import find_result, transact_once
 from redpacket.adapters.shown_items import note_of, note_row, packed_prizes, table_of
 from redpacket.domain.campaign import DrawRules
 from redpacket.domain.claim import NO_LIMIT, Fate
@@ -44,6 +48,7 @@ from redpacket.domain.lottery import (
     PrizeStock,
     RecordDrawStatus,
 )
+from redpacket.ports import Request
 
 # What the conditions of this module mean.
 IS_AS_READ = "version = :read_version"
@@ -60,12 +65,19 @@ class DynamoDraws:
     """Implements Draws."""
 
     def __init__(
-        self, dynamo: Dynamo, campaigns_table: str, shares_table: str, draws_table: str
+        self,
+        dynamo: Dynamo,
+        campaigns_table: str,
+        shares_table: str,
+        draws_table: str,
+        packets_table: str | None = None,
     ) -> None:
         self._dynamo = dynamo
         self._campaigns = campaigns_table
         self._shares = shares_table
         self._draws = draws_table
+        # Only who puts prizes has it.
+        self._packets = packets_table
 
     # ---- prizes
 
@@ -89,18 +101,30 @@ class DynamoDraws:
             update(self._campaigns, key, f"SET {changes}", condition=IS_THERE, **row)
         )
 
-    def put_prize(self, prize: Prize, before: Prize | None) -> bool:
+    def put_prize(
+        self, prize: Prize, before: Prize | None, request: Request | None = None
+    ) -> Prize | None:
         for _ in range(_PUT_TRIES):
             table = self.find_table(prize.campaign_id)
             if table is None:
-                return False
+                return None
             prizes = {found.prize_id: found for found in table.prizes}
             if _version(prizes.get(prize.prize_id)) != _version(before):
-                return False
-            if self._put_prizes({**prizes, prize.prize_id: prize}, table):
-                return True
+                return None
+            after = {**prizes, prize.prize_id: prize}
+            operations = [_replace_prizes(self._campaigns, table, after)]
+            operations += self._last_until_the_end(prize, before, table)
+            try:
+                return self._put(prize, operations, request)
+            except TransactionCanceled as canceled:
+                if canceled.found[0] is None:
+                    return None  # a packet has ended meanwhile
             # Another prize was put meanwhile, or the campaign was edited: upon that, then.
         raise Unavailable("others edit the campaign at the same time")
+
+    def find_put(self, request: Request) -> Prize | None:
+        text = find_result(self._dynamo, self._packets_table(), _put_by(request), request)
+        return prize_of(text) if text else None
 
     def list_stock(self, prizes: Sequence[Prize], day: str) -> list[PrizeStock]:
         return [self._stock(prize, day) for prize in prizes]
@@ -171,22 +195,34 @@ class DynamoDraws:
             return HelpStatus.HELPED_BEFORE if canceled.found[0] else HelpStatus.HELPS_EXHAUSTED
         return HelpStatus.HELPED
 
-    def _put_prizes(self, prizes: dict[str, Prize], table: DrawTable) -> bool:
-        operation = update(
-            self._campaigns,
-            keys.shown(table.campaign.campaign_id),
-            "SET prizes = :prizes ADD version :one",
-            condition=IS_AS_READ,
-            prizes=packed_prizes(tuple(prizes.values())),
-            one=1,
-            read_version=table.version,
+    def _put(self, prize: Prize, operations: list[Operation], request: Request | None) -> Prize:
+        if request is None:
+            # Perhaps of one row, and a transaction: it waits for another one, and a repeat is the
+            # same.
+            self._dynamo.transact(operations)
+            return prize
+        marker, result = _put_by(request), prize_text(prize)
+        return prize_of(
+            transact_once(self._dynamo, self._packets_table(), marker, request, result, operations)
         )
-        try:
-            # Of one row, and a transaction: it waits for another one, and a repeat is the same.
-            self._dynamo.transact([operation])
-        except TransactionCanceled:
-            return False
-        return True
+
+    def _last_until_the_end(
+        self, prize: Prize, before: Prize | None, table: DrawTable
+    ) -> list[Operation]:
+        """Let the packets that are new to a prize end with the campaign, if they are open."""
+        known = before.packets if before else ()
+        version = table.version + 1
+        return [
+            last_until(self._packets_table(), packet_id, table.campaign.ends_at_ms, version)
+            for packet_id, count in prize.packets
+            if (packet_id, count) not in known
+        ]
+
+    def _packets_table(self) -> str:
+        """Return PacketsTable, which has the packets of cash and the requests of operators."""
+        if self._packets is None:
+            raise InvariantViolated("these draws know no packets")
+        return self._packets
 
     def _stock(self, prize: Prize, day: str) -> PrizeStock:
         units_pk = keys.units(prize.campaign_id, prize.prize_id)["pk"]
@@ -292,6 +328,22 @@ def _highest_and_free(numbers: Sequence[int]) -> tuple[int, tuple[int, ...]]:
     highest = max(numbers, default=0)
     taken = set(numbers)
     return highest, tuple(number for number in range(1, highest) if number not in taken)
+
+
+def _replace_prizes(campaigns_table: str, table: DrawTable, after: dict[str, Prize]) -> Operation:
+    return update(
+        campaigns_table,
+        keys.shown(table.campaign.campaign_id),
+        "SET prizes = :prizes ADD version :one",
+        condition=IS_AS_READ,
+        prizes=packed_prizes(tuple(after.values())),
+        one=1,
+        read_version=table.version,
+    )
+
+
+def _put_by(request: Request) -> dict[str, str]:
+    return keys.request(request.user_id, "stock", request.key_hash)
 
 
 def _version(prize: Prize | None) -> int | None:

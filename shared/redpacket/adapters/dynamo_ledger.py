@@ -25,10 +25,9 @@ from redpacket.adapters.dynamo import (
     update,
 )
 from redpacket.adapters.dynamo_campaigns import spend, spending_refusal
+from redpacket.adapters.requests import find_result, transact_once
 from redpacket.domain.claim import ShareFate, ShareRef
 from redpacket.domain.errors import (
-    Busy,
-    IdempotencyKeyReused,
     InsufficientFunds,
     InvariantViolated,
     RedPacketError,
@@ -92,12 +91,10 @@ class DynamoLedger:
         return self._once(self._packets, marker, request, packet.packet_id, [transfer], rows)
 
     def find_sent(self, request: Request) -> str | None:
-        before = self._dynamo.get(self._packets, _sent_by(request))
-        return _result_of(before, request) if before else None
+        return find_result(self._dynamo, self._packets, _sent_by(request), request)
 
     def find_deposited(self, request: Request) -> str | None:
-        before = self._dynamo.get(self._accounts, _deposited_by(request))
-        return _result_of(before, request) if before else None
+        return find_result(self._dynamo, self._accounts, _deposited_by(request), request)
 
     def deposit(self, transfer: Transfer, request: Request) -> None:
         marker = _deposited_by(request)
@@ -205,21 +202,11 @@ class DynamoLedger:
         rows: Sequence[Operation],
     ) -> str:
         """Carry out a request once, and return the id of what it made then."""
-        remembered = {**marker, "body_hash": request.body_hash, "result_id": result_id}
-        operations = [put(table, remembered)]
-        operations += [*rows, *self._post(transfers)]
+        operations = [*rows, *self._post(transfers)]
         try:
-            self._dynamo.transact(operations)
+            return transact_once(self._dynamo, table, marker, request, result_id, operations)
         except TransactionCanceled as canceled:
-            before = canceled.found[0]
-            if not before:
-                raise _refusal(operations, canceled) from canceled
-            return _result_of(before, request)
-        except ConflictPersists as conflict:
-            if 0 in conflict.positions:
-                raise Busy("a request with this key is under way") from conflict
-            raise
-        return result_id
+            raise _refusal(operations, canceled) from canceled
 
     def _try(self, operations: Sequence[Operation]) -> bool:
         try:
@@ -291,13 +278,6 @@ def _sent_by(request: Request) -> dict[str, str]:
 
 def _deposited_by(request: Request) -> dict[str, str]:
     return keys.request(request.user_id, "deposit", request.key_hash)
-
-
-def _result_of(before: Row, request: Request) -> str:
-    """Return what the request made when it came for the first time, by its row of then."""
-    if before["body_hash"] != request.body_hash:
-        raise IdempotencyKeyReused("this key came with another body before")
-    return str(before["result_id"])
 
 
 def _refusal(operations: Sequence[Operation], canceled: TransactionCanceled) -> RedPacketError:

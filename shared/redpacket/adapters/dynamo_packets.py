@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from redpacket.adapters import items, keys
-from redpacket.adapters.dynamo import Dynamo, put, update, values
+from redpacket.adapters.dynamo import Dynamo, Operation, put, update, values
 from redpacket.adapters.dynamo_shares import DynamoShares
 from redpacket.domain.errors import InvalidRequest
 from redpacket.domain.packet import Packet, PacketEnd, PacketStatus, Rules
@@ -17,7 +17,9 @@ from redpacket.ports import SentItem
 # What the conditions of this module mean.
 IS_DUE = "expires_at_ms <= :now_ms AND #status <> :closed"
 IS_CLOSING = "#status = :closing"
-IS_OPEN_AND_WON = "#status = :open AND attribute_exists(prize_id)"
+# Only packets of prizes have the attribute.
+IS_OPEN_AND_NO_NEWER = "#status = :open AND end_version <= :version"
+ENDS_EARLIER = "expires_at_ms < :at_ms"
 IS_UNLOADED = "is_loaded = :no"
 
 _KNOWN_MAX = 1_000
@@ -129,17 +131,12 @@ class DynamoPackets(DynamoShares):
         operation["Update"]["ExpressionAttributeNames"] = {"#status": "status"}
         self._dynamo.write(operation)
 
-    def reschedule(self, packet_id: str, expires_at_ms: int) -> None:
-        operation = update(
-            self._packets,
-            keys.packet(packet_id),
-            # Such a packet waits for nothing but its end.
-            "SET expires_at_ms = :at_ms, work_at_ms = :at_ms",
-            condition=IS_OPEN_AND_WON,
-            at_ms=expires_at_ms,
-            open=PacketStatus.OPEN,
-        )
-        operation["Update"]["ExpressionAttributeNames"] = {"#status": "status"}
+    def reschedule(
+        self, packet_id: str, expires_at_ms: int, table_version: int, *, only_later: bool = False
+    ) -> None:
+        operation = last_until(self._packets, packet_id, expires_at_ms, table_version)
+        if only_later:
+            operation["Update"]["ConditionExpression"] += f" AND {ENDS_EARLIER}"
         self._dynamo.write(operation)
 
     def list_unloaded(self, until_ms: int, limit: int) -> list[str]:
@@ -186,6 +183,25 @@ class DynamoPackets(DynamoShares):
         page = rows[:limit]
         next_cursor = str(page[-1]["list_sk"]) if len(rows) > limit else None
         return [_sent_item(row) for row in page], next_cursor
+
+
+def last_until(table: str, packet_id: str, ends_at_ms: int, table_version: int) -> Operation:
+    """Return what moves the end of an open packet of a prize to that of its campaign.
+
+    The end that the newest table says stays, in whatever order edits of the campaign arrive.
+    """
+    operation = update(
+        table,
+        keys.packet(packet_id),
+        # Such a packet waits for nothing but its end.
+        "SET expires_at_ms = :at_ms, work_at_ms = :at_ms, end_version = :version",
+        condition=IS_OPEN_AND_NO_NEWER,
+        at_ms=ends_at_ms,
+        open=PacketStatus.OPEN,
+        version=table_version,
+    )
+    operation["Update"]["ExpressionAttributeNames"] = {"#status": "status"}
+    return operation
 
 
 def _bound(year: int) -> str:

@@ -53,6 +53,8 @@ def packet_row(packet: Packet) -> dict[str, Value]:
         row["campaign_id"] = packet.rules.campaign_id
     if packet.rules.prize_id:
         row["prize_id"] = packet.rules.prize_id
+        # The table by which its end was set: the sender's own has none yet.
+        row["end_version"] = 0
         # Nobody grabs it, so there is nothing to load.
         row["is_loaded"] = True
         row["work_pk"] = due_list(packet)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from redpacket.domain.errors import InvalidRequest
 from redpacket.domain.lottery import Prize
 from redpacket.domain.packet import Kind, Opening, Rules
 from redpacket.domain.split import Split, default_share_fen_max
@@ -63,9 +62,6 @@ def prize_plan(request: HttpRequest) -> tuple[Prize, int | None]:
     """Read a prize, and the version that its operator has seen. Raises InvalidRequest."""
     campaign_id, prize_id = request.campaign_id, request.prize_id
     body = parse(PrizeBody, request.json())
-    cap_fen = settings.share_fen_max()
-    if (body.amount_fen or 0) > cap_fen:
-        raise InvalidRequest([{"field": "amount_fen", "message": f"is above {cap_fen}"}])
     return body.prize(campaign_id, prize_id), body.version
 
 

@@ -625,16 +625,23 @@ def load_lottery(campaign_id: str) -> None:
 
 
 def _prize_desk() -> PrizeDesk:
+    from redpacket.adapters.dynamo_draws import DynamoDraws
     from redpacket.flows.edit_prize import PrizeDesk
 
     return PrizeDesk(
-        campaigns=campaigns(),
-        draws=draws(),
+        draws=DynamoDraws(
+            _dynamo(),
+            settings.campaigns_table(),
+            settings.shares_table(),
+            settings.draws_table(),
+            settings.packets_table(),
+        ),
         ledger=ledger(),
         packets=packets(),
         clock=clock,
         new_id=new_packet_id,
         new_seed=secrets.token_bytes,
+        share_fen_max=settings.share_fen_max(),
     )
 
 
@@ -647,12 +654,18 @@ def put_prize(plan: Prize, version: int | None, operator: Person) -> tuple[Prize
 
 
 def change_stock(
-    campaign_id: str, prize_id: str, delta: int, version: int | None, operator: Person
+    campaign_id: str,
+    prize_id: str,
+    delta: int,
+    version: int | None,
+    operator: Person,
+    request: Request,
 ) -> tuple[Prize, PrizeStock]:
     """Bind flows/edit_prize; draws go by the edit from then on."""
     from redpacket.flows.edit_prize import change_stock as flow
 
-    prize = flow(campaign_id, prize_id, delta, version, operator, desk=_prize_desk())
+    desk = _prize_desk()
+    prize = flow(campaign_id, prize_id, delta, version, operator, request, desk=desk)
     return prize, _load_prize(prize)
 
 

@@ -3,7 +3,7 @@
 A cash prize is funded first: an equal packet of the operator's money, a share for every unit, which
 lives as long as the campaign and goes back to the operator where it is not won. Who dies between
 the two and repeats the call finds the packet by the request that made it; who does not repeat it
-gets the money back at the campaign's end.
+gets the money back at the campaign's end. Units are put only with a packet that is open then.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from redpacket.domain.campaign import Campaign
+from redpacket.domain.campaign import CampaignPlan
 from redpacket.domain.errors import (
     CampaignEnded,
     CampaignNotFound,
@@ -22,11 +22,10 @@ from redpacket.domain.errors import (
 )
 from redpacket.domain.ledger import FEN_MAX
 from redpacket.domain.lottery import PRIZES_MAX, UNITS_MAX, Prize, PrizeKind, check_prize_id
-from redpacket.domain.packet import Kind, Packet, Person, Rules
+from redpacket.domain.packet import Kind, Packet, PacketStatus, Person, Rules
 from redpacket.domain.split import SEED_BYTES, Split, Terms
-from redpacket.flows.edit_campaign import get_campaign
 from redpacket.flows.send_packet import funding_of
-from redpacket.ports import Campaigns, Clock, Draws, Ledger, Packets, Request
+from redpacket.ports import Clock, Draws, Ledger, Packets, Request
 
 _TRIES = 4
 """Operators edit by hand: two at once are rare, and each try loses to somebody's success."""
@@ -36,13 +35,13 @@ _TRIES = 4
 class PrizeDesk:
     """The ports that every edit of a prize passes."""
 
-    campaigns: Campaigns
     draws: Draws
     ledger: Ledger
     packets: Packets
     clock: Clock
     new_id: Callable[[int], str]
     new_seed: Callable[[int], bytes]
+    share_fen_max: int
 
 
 def put_prize(
@@ -56,17 +55,23 @@ def put_prize(
     """
     check_prize_id(plan.prize_id)
 
-    def edited(campaign: Campaign, prizes: dict[str, Prize]) -> tuple[Prize, Prize | None]:
+    def edited(campaign: CampaignPlan, prizes: dict[str, Prize]) -> tuple[Prize, Prize | None]:
         before = prizes.get(plan.prize_id)
+        if before and _is_made(plan, version, before):
+            return before, before
         _check_version(version, before)
-        if before is None and len(prizes) >= PRIZES_MAX:
+        if before:
+            _check_unchanged(plan, before)
+            return replace(plan, version=before.version + 1, packets=before.packets), before
+        if len(prizes) >= PRIZES_MAX:
             raise _invalid("prize_id", f"a campaign has at most {PRIZES_MAX} prizes")
-        if before is None:
-            return _funded(replace(plan, version=1, packets=()), campaign, operator, desk), None
-        _check_unchanged(plan, before)
-        return replace(plan, version=before.version + 1, packets=before.packets), before
+        _check_amount(plan, desk)
+        # One request, whoever repeats it after whatever crash: no user has such an id.
+        asked = _Asked(f"{plan.campaign_id}#{plan.prize_id}", "put")
+        created = replace(plan, version=1, packets=())
+        return _funded(created, campaign, operator, asked, desk), None
 
-    prize, before = _write(plan.campaign_id, edited, desk)
+    prize, before = _write(plan.campaign_id, edited, None, desk)
     return prize, before is None
 
 
@@ -76,18 +81,24 @@ def change_stock(
     delta: int,
     version: int | None,
     operator: Person,
+    request: Request,
     *,
     desk: PrizeDesk,
 ) -> Prize:
-    """Add *delta* units to a prize, or take some that nobody has won.
+    """Add *delta* units to a prize, or take some that nobody has won, once per *request*.
 
-    More cash is funded; less comes back at the campaign's end, and pays for units that are added
-    before. What the cache has handed out at this moment is won all the same. Raises
-    CampaignNotFound, VersionConflict, InvalidRequest; of cash CampaignEnded and InsufficientFunds.
+    A repeat returns the prize as it was put then. More cash is funded; less comes back at the
+    campaign's end, and pays for units that are added before. What the cache has handed out at this
+    moment is won all the same. Raises CampaignNotFound, VersionConflict, InvalidRequest,
+    IdempotencyKeyReused, Busy; of cash CampaignEnded and InsufficientFunds.
     """
     check_prize_id(prize_id)
+    # With the path: one key for two prizes is no repeat.
+    request = replace(request, body_hash=_digest(campaign_id, prize_id, request.body_hash))
+    if changed := desk.draws.find_put(request):
+        return changed
 
-    def edited(campaign: Campaign, prizes: dict[str, Prize]) -> tuple[Prize, Prize | None]:
+    def edited(campaign: CampaignPlan, prizes: dict[str, Prize]) -> tuple[Prize, Prize | None]:
         before = prizes.get(prize_id)
         if before is None:
             raise CampaignNotFound("no such prize")
@@ -101,60 +112,76 @@ def change_stock(
                 message = f"{stock.durable_no} of {before.total} units are given out already"
                 raise _invalid("delta", message)
         after = replace(before, total=total, version=before.version + 1)
-        return _funded(after, campaign, operator, desk), before
+        asked = _Asked(request.user_id, request.key_hash)
+        return _funded(after, campaign, operator, asked, desk), before
 
-    return _write(campaign_id, edited, desk)[0]
+    return _write(campaign_id, edited, request, desk)[0]
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Who asks for a funding, and by which word of theirs: both the same for a repeat."""
+
+    user_id: str
+    word: str
 
 
 def _write(
     campaign_id: str,
-    edited: Callable[[Campaign, dict[str, Prize]], tuple[Prize, Prize | None]],
+    edited: Callable[[CampaignPlan, dict[str, Prize]], tuple[Prize, Prize | None]],
+    request: Request | None,
     desk: PrizeDesk,
 ) -> tuple[Prize, Prize | None]:
     """Write what *edited* makes of a campaign's prizes, anew where somebody else was faster."""
     for _ in range(_TRIES):
-        campaign = get_campaign(campaign_id, campaigns=desk.campaigns)
-        prizes = {prize.prize_id: prize for prize in desk.draws.list_prizes(campaign_id)}
-        after, before = edited(campaign, prizes)
-        if desk.draws.put_prize(after, before):
-            _last_until_the_end(after, desk)
+        table = desk.draws.find_table(campaign_id)
+        if table is None:
+            raise CampaignNotFound("no such campaign")
+        prizes = {prize.prize_id: prize for prize in table.prizes}
+        after, before = edited(table.campaign, prizes)
+        if after is before:
             return after, before
+        if done := desk.draws.put_prize(after, before, request):
+            return done, before
     raise Unavailable("others edit it at the same time")
 
 
-def _last_until_the_end(prize: Prize, desk: PrizeDesk) -> None:
-    """Let a prize's money expire with the campaign, whose end may have been moved meanwhile.
-
-    Who moves it does the same for the prizes that are there by then, so that none is forgotten.
-    """
-    if prize.packets:
-        campaign = get_campaign(prize.campaign_id, campaigns=desk.campaigns)
-        for packet_id, _ in prize.packets:
-            desk.packets.reschedule(packet_id, campaign.ends_at_ms)
-
-
-def _funded(prize: Prize, campaign: Campaign, operator: Person, desk: PrizeDesk) -> Prize:
+def _funded(
+    prize: Prize, campaign: CampaignPlan, operator: Person, asked: _Asked, desk: PrizeDesk
+) -> Prize:
     """Return a prize whose every unit has a share, with a packet more where some have none."""
-    held_count = sum(count for _, count in prize.packets)
-    count = prize.total - held_count
+    count = prize.total - sum(count for _, count in prize.packets)
     if prize.kind is not PrizeKind.PACKET or count <= 0:
         return prize
+    _check_amount(prize, desk)
     packet = _packet_of(prize, count, campaign, operator, desk)
     if packet.terms.total_fen > FEN_MAX:
         raise _invalid("total", f"the units together are above {FEN_MAX} fen")
     if campaign.ends_at_ms <= packet.created_at_ms:
         raise CampaignEnded("the campaign is over")
-    # The same units of the same prize are one request, whoever repeats it after whatever crash.
-    wanted = f"{prize.campaign_id}\n{prize.prize_id}\n{held_count}\n{count}\n{prize.amount_fen}"
-    digest = hashlib.sha256(f"prize\n{wanted}".encode()).hexdigest()
-    packet_id = desk.ledger.fund(
-        packet, funding_of(packet), Request(operator.user_id, digest, digest)
-    )
+    wanted = asked.word, prize.campaign_id, prize.prize_id, str(count), str(prize.amount_fen)
+    packet_id = _fund(packet, asked.user_id, wanted, desk)
     return replace(prize, packets=(*prize.packets, (packet_id, count)))
 
 
+def _fund(packet: Packet, user_id: str, wanted: tuple[str, ...], desk: PrizeDesk) -> str:
+    """Return the open packet of what is *wanted*: one that a cut-off call has left, or a new one.
+
+    What was left may have ended since, and gone back to its sender: then it is funded anew, once.
+    """
+    while True:
+        digest = _digest("prize", *wanted)
+        packet_id = desk.ledger.fund(packet, funding_of(packet), Request(user_id, digest, digest))
+        if packet_id == packet.packet_id:
+            return packet_id
+        found = desk.packets.find_packet(packet_id)
+        if found and found.status is PacketStatus.OPEN:
+            return packet_id
+        wanted = (*wanted, packet_id)
+
+
 def _packet_of(
-    prize: Prize, count: int, campaign: Campaign, operator: Person, desk: PrizeDesk
+    prize: Prize, count: int, campaign: CampaignPlan, operator: Person, desk: PrizeDesk
 ) -> Packet:
     amount_fen = prize.amount_fen
     if not amount_fen:
@@ -172,6 +199,18 @@ def _packet_of(
         starts_at_ms=max(now_ms, campaign.starts_at_ms),
         expires_at_ms=campaign.ends_at_ms,
     )
+
+
+def _is_made(plan: Prize, version: int | None, found: Prize) -> bool:
+    """Tell whether this edit of *version* is what was found: its first answer was lost, then."""
+    made = replace(plan, version=found.version, packets=found.packets)
+    return version is not None and found.version == version + 1 and found == made
+
+
+def _check_amount(prize: Prize, desk: PrizeDesk) -> None:
+    """Refuse new money in shares above the limit; what is there may be edited, and turned off."""
+    if (prize.amount_fen or 0) > desk.share_fen_max:
+        raise _invalid("amount_fen", f"is above {desk.share_fen_max}")
 
 
 def _check_version(version: int | None, before: Prize | None) -> None:
@@ -194,3 +233,7 @@ def _check_unchanged(plan: Prize, before: Prize) -> None:
 
 def _invalid(field: str, message: str) -> InvalidRequest:
     return InvalidRequest([{"field": field, "message": message}])
+
+
+def _digest(*words: str) -> str:
+    return hashlib.sha256("\n".join(words).encode()).hexdigest()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.faults.mutants.mutant import DRAW, DRAWS, of_draws
+from tests.faults.mutants.mutant import DRAW, DRAWS, EDIT, PACKETS, PRIZE, of_draws
 
 MUTANTS = [
     of_draws(
@@ -29,5 +29,120 @@ MUTANTS = [
         DRAWS,
         "sum(fate == Fate.REFUNDED for _, fate in units)",
         "0",
+    ),
+    of_draws(
+        "an edit that is repeated by its version is refused",
+        EDIT,
+        "is_done = _is_made(plan, budget_fen, version, before)",
+        "is_done = False",
+    ),
+    of_draws(
+        "another edit is taken for a repeat",
+        EDIT,
+        "        and _planned(found) == _planned(plan)\n",
+        "",
+    ),
+    of_draws(
+        "another budget is taken for a repeat",
+        EDIT,
+        "        and budget_fen in {None, found.budget_fen}\n",
+        "",
+    ),
+    of_draws(
+        "cash does not follow an edit of the end",
+        EDIT,
+        "            for packet_id in _packet_ids(table):\n"
+        "                packets.reschedule(packet_id, table",
+        "            for packet_id in ():\n                packets.reschedule(packet_id, table",
+    ),
+    of_draws(
+        "an edit that is cut off leaves cash that ends too early",
+        EDIT,
+        "                _keep_cash(table, after, before, packets)\n",
+        "",
+    ),
+    of_draws(
+        "an older table sets the end of cash",
+        PACKETS,
+        " AND end_version <= :version",
+        " AND attribute_exists(end_version)",
+    ),
+    of_draws(
+        "an edit under way lets cash end earlier",
+        PACKETS,
+        "        if only_later:\n",
+        "        if False:\n",
+    ),
+    of_draws(
+        "an edit tells an old budget",
+        EDIT,
+        "return get_campaign(plan.campaign_id, campaigns=campaigns), False",
+        "return (before if _is_made(plan, budget_fen, version, before) else after), False",
+    ),
+    of_draws(
+        "units are put with a packet that has ended",
+        PACKETS,
+        '"#status = :open AND end_version',
+        '"#status <> :nothing AND end_version',
+    ),
+    of_draws(
+        "units are put with a packet of an older end",
+        DRAWS,
+        "            operations += self._last_until_the_end(prize, before, table)\n",
+        "",
+    ),
+    of_draws(
+        "a packet that went back is taken for the units' money",
+        PRIZE,
+        "if found and found.status is PacketStatus.OPEN:",
+        "if found:",
+    ),
+    of_draws(
+        "a second operator pays for a prize again",
+        PRIZE,
+        '_Asked(f"{plan.campaign_id}#{plan.prize_id}", "put")',
+        '_Asked(operator.user_id, "put")',
+    ),
+    of_draws(
+        "one key for two prizes is a repeat",
+        PRIZE,
+        "body_hash=_digest(campaign_id, prize_id, request.body_hash)",
+        "body_hash=request.body_hash",
+    ),
+    of_draws(
+        "a repeat of a change of stock changes it again",
+        DRAWS,
+        "        if request is None:\n",
+        "        if True:\n",
+    ),
+    of_draws(
+        "a repeat of a change of stock is asked the prize's version",
+        PRIZE,
+        "    if changed := desk.draws.find_put(request):\n        return changed\n",
+        "",
+    ),
+    of_draws(
+        "an edit of a prize that is repeated by its version is refused",
+        PRIZE,
+        "if before and _is_made(plan, version, before):",
+        "if False:",
+    ),
+    of_draws(
+        "another edit of a prize is taken for a repeat",
+        PRIZE,
+        "found.version == version + 1 and found == made",
+        "found.version == version + 1",
+    ),
+    of_draws(
+        "cash above the limit is added to",
+        PRIZE,
+        "    _check_amount(prize, desk)\n",
+        "",
+    ),
+    of_draws(
+        "a prize above the limit is put",
+        PRIZE,
+        "        _check_amount(plan, desk)\n",
+        "",
     ),
 ]

@@ -1,0 +1,441 @@
+"""Operators' edits that are cut off, at each I/O of theirs, and the calls that repeat them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from typing import Any, TypeAlias
+
+import pytest
+from botocore.exceptions import ReadTimeoutError
+
+from redpacket.adapters.dynamo import Dynamo
+from redpacket.adapters.dynamo_campaigns import DynamoCampaigns
+from redpacket.domain.campaign import Campaign
+from redpacket.domain.errors import RedPacketError, Unavailable
+from redpacket.domain.lottery import Prize, PrizeKind
+from redpacket.domain.packet import PacketStatus, Person
+from redpacket.flows.edit_campaign import edit_campaign
+from redpacket.flows.edit_prize import PrizeDesk, change_stock, put_prize
+from redpacket.ports import Request
+from tests.builders import NOW_MS, a_campaign, a_prize
+from tests.fakes import FakeDynamo
+from tests.town import Town
+
+HOUR_MS = 3_600_000
+FUNDS_FEN = 10_000
+IO_MAX = 60
+
+GALA = a_campaign(campaign_id="gala", ends_at_ms=NOW_MS + 5 * HOUR_MS)
+
+Act: TypeAlias = Callable[["Office"], object]
+
+
+class Killed(BaseException):
+    """The Lambda dies here."""
+
+
+class CutDynamo:
+    """Fails one call, before or after its effect; or lets somebody in before it."""
+
+    def __init__(self, dynamo: FakeDynamo) -> None:
+        self._dynamo = dynamo
+        self.count = 0
+        self.cut_at = 0
+        self.how = ""
+        self.between: Callable[[], object] = lambda: None
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._dynamo, name)
+        if not callable(found) or name == "exceptions":
+            return found
+
+        def call(**arguments: Any) -> Any:
+            self.count += 1
+            if self.count != self.cut_at:
+                return found(**arguments)
+            if self.how == "between":
+                self.between()
+            elif self.how == "lost":
+                raise ReadTimeoutError(endpoint_url="dynamodb")
+            answer = found(**arguments)
+            if self.how == "in doubt":
+                raise ReadTimeoutError(endpoint_url="dynamodb")
+            if self.how == "killed":
+                raise Killed
+            return answer
+
+        return call
+
+
+def cash(prize_id: str, total: int, **changes: Any) -> Prize:
+    return a_prize("gala", prize_id, kind=PrizeKind.PACKET, amount_fen=100, total=total, **changes)
+
+
+def an_office_town() -> Town:
+    """Return a town of operators with money, who have put cash of three packets."""
+    town = Town()
+    assert town.campaigns.create(GALA)
+    for operator in ("op-a", "op-b", "operator"):
+        town.deposit(operator, FUNDS_FEN)
+    town.change_stock(town.put_prize(cash("cash", 3)), 2)
+    town.put_prize(cash("more", 2))
+    return town
+
+
+class Office:
+    """A campaign with cash, and operators whose calls are cut off."""
+
+    def __init__(self, town: Town | None = None) -> None:
+        """Open an office, or one more Lambda of the *town*'s office."""
+        self.town = town or an_office_town()
+        self.client = CutDynamo(self.town.dynamo)
+        client: Any = self.client
+        self.packets, self.ledger = self.town.adapters(client)
+        self.draws = self.town.draw_adapter(client)
+        self.campaigns = DynamoCampaigns(Dynamo(lambda: client), "campaigns")
+
+    def edit(self, ends_at_ms: int, version: int | None, **changes: Any) -> Campaign:
+        return edit_campaign(
+            replace(GALA, ends_at_ms=ends_at_ms, **changes),
+            None,
+            version,
+            campaigns=self.campaigns,
+            draws=self.draws,
+            packets=self.packets,
+        )[0]
+
+    def desk(self) -> PrizeDesk:
+        return replace(
+            self.town.prize_desk(), draws=self.draws, ledger=self.ledger, packets=self.packets
+        )
+
+    def put(self, plan: Prize, operator: str, version: int | None = None) -> Prize:
+        return put_prize(plan, version, Person(operator), desk=self.desk())[0]
+
+    def stock(self, delta: int, key: str, operator: str = "operator") -> Prize:
+        request = Request(operator, key, str(delta))
+        who = Person(operator)
+        return change_stock("gala", "cash", delta, None, who, request, desk=self.desk())
+
+    def cut(self, at: int, how: str, act: Act, between: Act | None = None) -> bool:
+        """Do *act*, cut off at its I/O of this number; tell whether it got so far."""
+        self.client.count, self.client.cut_at, self.client.how = 0, at, how
+        self.client.between = (lambda: between(self)) if between else self.client.between
+        with suppress(RedPacketError, Killed):
+            act(self)
+        self.client.cut_at = 0
+        return self.client.count >= at
+
+    def paid_fen(self) -> dict[str, int]:
+        """Return what each operator has paid, of what is not back."""
+        return {
+            operator: FUNDS_FEN - self.town.balance_fen(operator)
+            for operator in ("op-a", "op-b", "operator")
+        }
+
+    def prizes(self) -> dict[str, Prize]:
+        return {prize.prize_id: prize for prize in self.draws.list_prizes("gala")}
+
+    def ends_ms(self) -> set[int]:
+        """Return when the money of prizes ends that is not closed."""
+        ids = [packet_id for prize in self.prizes().values() for packet_id, _ in prize.packets]
+        packets = self.packets.list_packets(ids)
+        return {packet.expires_at_ms for packet in packets if packet.status is PacketStatus.OPEN}
+
+    def campaign_ends_ms(self) -> int:
+        campaign = self.campaigns.find_campaign("gala")
+        assert campaign
+        return campaign.ends_at_ms
+
+    def check_money(self) -> None:
+        """Every unit has an open share, the books agree, and in the end all of it comes back."""
+        for prize in self.prizes().values():
+            assert prize.total <= sum(count for _, count in prize.packets)
+            ids = [packet_id for packet_id, _ in prize.packets]
+            assert len(set(ids)) == len(ids)
+            packets = self.packets.list_packets(ids)
+            assert {packet.status for packet in packets} == {PacketStatus.OPEN}
+        assert self.town.differences() == []
+        self.town.clock.at_ms = NOW_MS + 48 * HOUR_MS
+        for _ in range(3):
+            self.town.expire()
+            self.town.pass_time(60_000)
+        assert self.paid_fen() == {"op-a": 0, "op-b": 0, "operator": 0}
+        assert self.town.differences() == []
+
+
+def each_cut(act: Act, check: Callable[[Office], None]) -> None:
+    """Cut *act* off at each of its I/Os, in each way, in an office of its own; *check* what is."""
+    for how in ("lost", "in doubt", "killed"):
+        for at in range(1, IO_MAX):
+            office = Office()
+            if not office.cut(at, how, act):
+                assert at > 3
+                break
+            try:
+                check(office)
+            except AssertionError as error:
+                error.add_note(f"{how} at I/O {at}")
+                raise
+        else:
+            raise AssertionError("it never came to its end")
+
+
+LATER, EARLIER = NOW_MS + 9 * HOUR_MS, NOW_MS + HOUR_MS
+
+
+@pytest.mark.parametrize("ends_at_ms", [LATER, EARLIER], ids=["later", "earlier"])
+@pytest.mark.parametrize("version", [1, None])
+def test_an_edit_of_the_end_that_is_cut_off_is_made_good_by_its_repeat(
+    ends_at_ms: int, version: int | None
+) -> None:
+    def edit(office: Office) -> Campaign:
+        return office.edit(ends_at_ms, version)
+
+    def check(office: Office) -> None:
+        # Also of an operator who does not repeat it: no cash ends before its campaign.
+        assert min(office.ends_ms()) >= office.campaign_ends_ms()
+
+        edited = edit(office)
+
+        assert edited.ends_at_ms == ends_at_ms
+        assert edited.version == 2 or version is None
+        assert office.ends_ms() == {ends_at_ms}
+        office.check_money()
+
+    each_cut(edit, check)
+
+
+def test_cash_is_there_until_the_campaigns_new_end_though_the_edit_was_cut_off() -> None:
+    office = Office()
+    # The campaign's row is written, and nothing after it.
+    for at in range(1, IO_MAX):
+        office = Office()
+        office.cut(at, "killed", lambda office: office.edit(LATER, 1))
+        if office.campaign_ends_ms() == LATER:
+            break
+
+    office.town.pass_time(5 * HOUR_MS)
+    assert office.town.expire().closed_count == 0
+    office.town.load_campaign("gala")
+
+    assert office.town.draw("gala", "ann", "key").draw.prize
+
+
+@pytest.mark.parametrize("how", ["lost", "in doubt", "killed"])
+@pytest.mark.parametrize("other_ms", [LATER, EARLIER], ids=["later", "earlier"])
+def test_two_edits_at_once_end_with_one_end(other_ms: int, how: str) -> None:
+    """The other one comes at each I/O of the first, whole; the first may be cut off right after."""
+
+    def edit(office: Office) -> Campaign:
+        return office.edit(NOW_MS + 3 * HOUR_MS, None)
+
+    for at in range(1, IO_MAX):
+        office = Office()
+        if not office.cut(at, "between", edit, lambda office: office.edit(other_ms, None)):
+            break
+        assert office.ends_ms() == {office.campaign_ends_ms()}, at
+        office.check_money()
+    for at in range(1, IO_MAX):
+        office = Office()
+        if not office.cut(at, how, edit):
+            break
+        office.edit(other_ms, None)
+        assert office.ends_ms() == {office.campaign_ends_ms()} == {other_ms}, at
+        office.check_money()
+
+
+def _cut(other: Office, at: int, act: Act, _: Office) -> None:
+    other.cut(at, "killed", act)
+
+
+def test_two_edits_at_once_of_which_one_is_cut_off_end_with_one_end_once_it_is_repeated() -> None:
+    """At each I/O of the first the other comes, and is cut off at each of its own."""
+
+    def edit(office: Office) -> Campaign:
+        return office.edit(NOW_MS + 3 * HOUR_MS, None)
+
+    def edit_later(office: Office) -> Campaign:
+        return office.edit(LATER, None)
+
+    for at, other_at in itertools.product(range(1, IO_MAX), range(1, IO_MAX)):
+        office = Office()
+        other = Office(office.town)
+        die = partial(_cut, other, other_at, edit_later)
+        if not office.cut(at, "between", edit, die):
+            break
+        if other.client.count < other_at:
+            continue
+        assert min(office.ends_ms()) >= office.campaign_ends_ms(), (at, other_at)
+        edit_later(other)
+        assert office.ends_ms() == {office.campaign_ends_ms()} == {LATER}, (at, other_at)
+
+
+def test_an_edit_that_is_refused_leaves_the_money_as_it_was() -> None:
+    def edit(office: Office) -> Campaign:
+        return office.edit(LATER, 1)
+
+    def retitle(office: Office) -> Campaign:
+        return office.edit(GALA.ends_at_ms, 1, title="another")
+
+    for at in range(1, IO_MAX):
+        office = Office()
+        if not office.cut(at, "between", edit, retitle):
+            break
+        assert office.ends_ms() == {office.campaign_ends_ms()}, at
+        office.check_money()
+
+
+# ---- prizes
+
+
+def test_cash_that_is_put_by_two_operators_after_a_cut_is_paid_once() -> None:
+    def put(office: Office) -> Prize:
+        return office.put(cash("new", 4), "op-a")
+
+    def check(office: Office) -> None:
+        again = office.put(cash("new", 4), "op-b")
+
+        assert (again.total, [count for _, count in again.packets]) == (4, [4])
+        paid = office.paid_fen()
+        assert sorted([paid["op-a"], paid["op-b"]]) == [0, 400]
+        assert office.ends_ms() == {office.campaign_ends_ms()}
+        office.check_money()
+
+    each_cut(put, check)
+
+
+def test_a_prizes_edit_that_is_cut_off_is_made_good_by_its_repeat() -> None:
+    plan = cash("more", 2, title="new", weight=3)
+
+    def put(office: Office) -> Prize:
+        return office.put(plan, "op-a", 1)
+
+    def check(office: Office) -> None:
+        again = put(office)
+
+        assert (again.title, again.weight, again.version) == ("new", 3, 2)
+        assert office.prizes()["more"] == again
+        assert office.paid_fen() == {"op-a": 0, "op-b": 0, "operator": 700}
+        office.check_money()
+
+    each_cut(put, check)
+
+
+@pytest.mark.parametrize("delta", [4, -2])
+def test_a_change_of_stock_that_is_cut_off_is_made_once_by_its_repeats(delta: int) -> None:
+    def change(office: Office) -> Prize:
+        return office.stock(delta, "key")
+
+    def check(office: Office) -> None:
+        first, second = change(office), change(office)
+
+        assert first == second == office.prizes()["cash"]
+        assert first.total == 5 + delta
+        assert office.paid_fen()["operator"] == 700 + 100 * max(0, delta)
+        office.check_money()
+
+    each_cut(change, check)
+
+
+def test_a_change_of_stock_that_is_cut_off_is_made_once_though_others_change_it_meanwhile() -> None:
+    def change(office: Office) -> Prize:
+        return office.stock(4, "key", "op-a")
+
+    def check(office: Office) -> None:
+        office.stock(1, "another key", "op-b")
+        change(office)
+
+        assert office.prizes()["cash"].total == 10
+        # Each operator has paid for what they added.
+        assert office.paid_fen() == {"op-a": 400, "op-b": 100, "operator": 700}
+        office.check_money()
+
+    each_cut(change, check)
+
+
+@pytest.mark.parametrize("moved_ms", [LATER, EARLIER], ids=["later", "earlier"])
+def test_stock_that_meets_a_new_end_lasts_until_that(moved_ms: int) -> None:
+    def change(office: Office) -> Prize:
+        return office.stock(4, "key")
+
+    for at in range(1, IO_MAX):
+        office = Office()
+        if not office.cut(at, "between", change, lambda office: office.edit(moved_ms, None)):
+            break
+        assert office.prizes()["cash"].total == 9, at
+        assert office.ends_ms() == {moved_ms}, at
+        office.check_money()
+
+
+def test_units_are_not_put_with_money_that_went_back_at_an_earlier_end() -> None:
+    """A funding is cut off, the end is moved, the old end passes, and the call is repeated."""
+
+    def change(office: Office) -> Prize:
+        return office.stock(4, "key")
+
+    def check(office: Office) -> None:
+        office.edit(LATER, None)
+        office.town.pass_time(5 * HOUR_MS)
+        for _ in range(2):
+            office.town.expire()
+            office.town.pass_time(10_000)
+
+        after = change(office)
+
+        assert after.total == 9
+        assert office.paid_fen()["operator"] == 900 + 200
+        office.check_money()
+
+    each_cut(change, check)
+
+
+def test_units_are_not_put_with_money_that_goes_back_while_they_are_put() -> None:
+    """The sweep of the old end comes between the look at what was left and the put."""
+
+    def change(office: Office) -> Prize:
+        return office.stock(4, "key")
+
+    def sweep(office: Office) -> None:
+        office.town.clock.at_ms = NOW_MS + 5 * HOUR_MS
+        for _ in range(2):
+            office.town.expire()
+
+    for at in range(1, IO_MAX):
+        office = Office()
+        # Funded, and cut off before the prize's write.
+        for cut_at in range(1, IO_MAX):
+            office = Office()
+            office.cut(cut_at, "killed", change)
+            if office.paid_fen()["operator"] == 1_100:
+                break
+        assert office.prizes()["cash"].total == 5
+        office.edit(LATER, None)
+        if not office.cut(at, "between", change, sweep):
+            break
+        if office.prizes()["cash"].total == 5:
+            change(office)
+        assert office.prizes()["cash"].total == 9, at
+        office.check_money()
+
+
+def test_a_campaign_that_is_edited_all_the_time_is_not_edited(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    office = Office()
+    real = office.campaigns.edit
+
+    def faster(after: Campaign, before: Campaign) -> bool:
+        assert real(replace(before, version=before.version + 1), before)
+        return real(after, before)
+
+    monkeypatch.setattr(office.campaigns, "edit", faster)
+
+    with pytest.raises(Unavailable):
+        office.edit(LATER, None)
+
+    assert office.ends_ms() == {GALA.ends_at_ms}
