@@ -498,6 +498,56 @@ def test_a_repeat_on_another_day_hears_the_same_and_uses_up_nothing(town: Town) 
     assert town.draw("gala", "bob", "key").draw.unit_no == 2
 
 
+def _die_before_midnight(town: Town, user_id: str) -> None:
+    """Let the cache decide an attempt right before midnight, and nothing more; then it strikes."""
+    table = town.tables().recall("gala")
+    day = draw_day(table.campaign, town.clock.now_ms())
+    town.clock.at_ms = day.ends_at_ms - 1_000
+    town.draw_board.draw(an_ask(town, user_id, "key"))
+    town.pass_time(61_000)
+
+
+def test_a_unit_whose_draw_died_before_midnight_is_offered_again(town: Town) -> None:
+    a_lottery(town, a_prize("gala", total=2))
+    town.load_campaign("gala")
+    _die_before_midnight(town, "ann")
+
+    # Her repeat is an attempt of the new day.
+    draws = [town.draw("gala", user_id, "key").draw for user_id in ("ann", "bob", "cat")]
+
+    assert sorted(draw.unit_no for draw in draws) == [0, 1, 2]
+    assert player(town, "ann") == Player(1, 1, 0)
+    assert town.differences() == []
+
+
+def test_a_draw_that_was_durable_before_midnight_keeps_its_unit(town: Town) -> None:
+    campaign = a_lottery(town, a_prize("gala", total=2))
+    town.load_campaign("gala")
+    town.clock.at_ms = draw_day(campaign, town.clock.now_ms()).ends_at_ms - 1_000
+    first = town.draw("gala", "ann", "key").draw
+    town.pass_time(61_000)
+
+    assert town.draw("gala", "ann", "key").draw == first
+
+    assert [town.draw("gala", user, "key").draw.unit_no for user in ("bob", "cat")] == [2, 0]
+    assert town.journal.events == []
+
+
+def test_a_cache_that_is_away_after_a_draw_of_a_new_day_does_not_hide_it(town: Town) -> None:
+    a_lottery(town, a_prize("gala", total=2))
+    town.load_campaign("gala")
+    _die_before_midnight(town, "ann")
+
+    class Forgetful(Meddled):
+        def undo(self, ask: DrawAsk, *, is_unit_free: bool) -> None:
+            raise Unavailable(f"{ask.draw_id} {is_unit_free}")
+
+    town.draw_board = Forgetful(town.lots, lambda: None)
+
+    assert town.draw("gala", "ann", "key").draw.prize
+    assert [name for name, _ in town.journal.errors] == ["draw_not_forgotten"]
+
+
 def test_midnight_between_the_clock_and_the_cache_is_asked_again(town: Town) -> None:
     campaign = a_lottery(town)
     town.load_campaign("gala")

@@ -6,7 +6,7 @@ the ledger is right and the cache is corrected.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from redpacket.domain.errors import (
     AttemptsExhausted,
@@ -44,6 +44,9 @@ _TRIES = 4
 
 _LOAD_LIFE_MS = 2_000
 """Who loads a campaign has so much time, until another one may try."""
+
+_REPEATED_WITHIN_MS = 3_600_000
+"""Who repeats an attempt of yesterday does so soon; later draws are spared the question."""
 
 _REFUSALS: dict[DrawStatus, tuple[type[Rejected], str]] = {
     DrawStatus.CAMPAIGN_ENDED: (CampaignEnded, "the campaign is over"),
@@ -208,6 +211,7 @@ def _make_durable(ask: DrawAsk, draw: Draw, table: DrawTable, desk: DrawDesk) ->
     recorded = desk.draws.record_draw(draw, table.campaign.rules)
     if recorded is RecordDrawStatus.RECORDED:
         _queue_payout(draw, desk)
+        _forget_yesterdays(ask, table, desk)
         return draw
     if recorded is RecordDrawStatus.DRAWN_BEFORE:
         return _drawn_before(ask, draw, desk)
@@ -268,6 +272,22 @@ def _attempts_left(ask: DrawAsk, table: DrawTable, desk: DrawDesk) -> int | None
     if not rules.attempts_per_user_per_day:
         return None
     return attempts_left(rules, desk.draws.find_player(ask.campaign_id, ask.user_id, ask.day.name))
+
+
+def _forget_yesterdays(ask: DrawAsk, table: DrawTable, desk: DrawDesk) -> None:
+    """Offer again what this attempt took before midnight, if it died then.
+
+    Its repeat is an attempt of the new day. That one has become durable, so the other one never
+    will: its unit would be nobody's.
+    """
+    if desk.clock.now_ms() - ask.day.starts_at_ms >= _REPEATED_WITHIN_MS:
+        return
+    yesterday = draw_day(table.campaign, ask.day.starts_at_ms - 1)
+    try:
+        desk.board.undo(replace(ask, day=yesterday), is_unit_free=True)
+    except Unavailable as error:
+        # The user's draw is durable. A cache that loses the lottery and loads it again offers it.
+        desk.journal.failure("draw_not_forgotten", error, campaign_id=ask.campaign_id)
 
 
 def _queue_payout(draw: Draw, desk: DrawDesk) -> None:

@@ -83,7 +83,7 @@ MUTANTS = [
         "units are put with a packet that has ended",
         PACKETS,
         '"#status = :open AND end_version',
-        '"#status <> :nothing AND end_version',
+        '"#status <> :version AND end_version',
     ),
     of_draws(
         "units are put with a packet of an older end",
@@ -143,6 +143,12 @@ MUTANTS = [
         "a prize above the limit is put",
         PRIZE,
         "        _check_amount(plan, desk)\n",
+        "",
+    ),
+    of_draws(
+        "a unit of before midnight stays with a draw that died",
+        DRAW,
+        "        _forget_yesterdays(ask, table, desk)\n",
         "",
     ),
 ]
