@@ -1,0 +1,421 @@
+"""Every call that the doors make is allowed by the translated policies, item by item.
+
+The doors run here as they are, on a real cache and a ledger in memory; what they ask of AWS is
+noted and judged by a small evaluator of IAM's rules, which knows what DynamoDB sends for each item
+of a transaction.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from local.packet_ids import PUBLISHED_KEYS
+from local.ports import HOST
+from local.user_ids import PUBLISHED_KEY
+from redpacket.edge import wiring
+from redpacket.edge.api import user_ids
+from redpacket.edge.packet_ids import packet_ids
+from tests.fakes import FakeDynamo
+from tests.faults.servers import OperatorCache
+from tests.template.test_template import DOORS, _function_of, _handler
+from tests.template.translated import STACK_OF, Stack
+
+STACK = STACK_OF["a cache that is reached from anywhere"]
+SCOPE = "hongbao/admin"
+
+
+# ---- IAM
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One thing that a policy must allow."""
+
+    function: str
+    action: str
+    resource: str
+    attributes: frozenset[str] = frozenset()
+
+    def __str__(self) -> str:
+        return f"{self.function}: {self.action} on {self.resource} of {sorted(self.attributes)}"
+
+
+def _statements(stack: Stack, function: str) -> list[dict[str, Any]]:
+    """Return what a function's role says, with every value filled in."""
+    role = stack.of_type("AWS::IAM::Role")[f"{function}Role"]
+    return [
+        statement
+        for policy in role["Policies"]
+        for statement in policy["PolicyDocument"]["Statement"]
+    ]
+
+
+def allows(statement: dict[str, Any], asked: Asked) -> bool:
+    """Say whether a statement allows what is asked; unknown conditions fail the test."""
+    assert statement["Effect"] == "Allow", "a denial needs an evaluator that knows it"
+    resources = statement["Resource"]
+    names = [resources] if isinstance(resources, str) else resources
+    if asked.action not in statement["Action"] or asked.resource not in names:
+        return False
+    for operator, tests in statement.get("Condition", {}).items():
+        assert operator == "ForAllValues:StringEquals"
+        for key, values in tests.items():
+            assert key == "dynamodb:Attributes"
+            if not asked.attributes <= set(values):
+                return False
+    return True
+
+
+# ---- what DynamoDB asks IAM of a call
+
+_WORDS = {"SET", "REMOVE", "ADD", "DELETE", "AND", "OR", "NOT", "BETWEEN", "IN"}
+_FUNCTIONS = {"attribute_exists", "attribute_not_exists", "begins_with", "if_not_exists", "size"}
+_ITEMS = {
+    "Put": "PutItem",
+    "Update": "UpdateItem",
+    "ConditionCheck": "ConditionCheckItem",
+    "Delete": "DeleteItem",
+}
+
+
+def _attributes(arguments: dict[str, Any]) -> frozenset[str]:
+    """Return the top-level attributes that a request names anywhere."""
+    names = arguments.get("ExpressionAttributeNames", {})
+    found = {*arguments.get("Key", {}), *arguments.get("Item", {})}
+    for part in ("UpdateExpression", "ConditionExpression", "KeyConditionExpression"):
+        for word in re.findall(r"(?<![\w:#])[#A-Za-z_]\w*", arguments.get(part, "")):
+            name = names.get(word, word)
+            if word.upper() not in _WORDS and name not in _FUNCTIONS:
+                found.add(name)
+    return frozenset(found)
+
+
+def _of_dynamodb(operation: str, arguments: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
+    """Yield action, table and attributes of each item that a call is about."""
+    if operation == "transact_write_items":
+        for item in arguments["TransactItems"]:
+            ((kind, each),) = item.items()
+            yield f"dynamodb:{_ITEMS[kind]}", each["TableName"], _attributes(each)
+    elif operation == "batch_get_item":
+        for table in arguments["RequestItems"]:
+            yield "dynamodb:BatchGetItem", table, frozenset()
+    else:
+        action = f"dynamodb:{operation.title().replace('_', '')}"
+        index = arguments.get("IndexName")
+        place = f"{arguments['TableName']}/index/{index}" if index else arguments["TableName"]
+        yield action, place, _attributes(arguments)
+
+
+@dataclass
+class Recorder:
+    """Stands where the wiring makes its clients, and notes what each door asks."""
+
+    asked: set[Asked] = field(default_factory=set)
+    dynamo: FakeDynamo = field(default_factory=FakeDynamo)
+    messages: list[str] = field(default_factory=list)
+    function: str = ""
+
+    def client(self, service: str) -> Any:
+        return _Client(self, service)
+
+    def note(self, service: str, operation: str, arguments: dict[str, Any]) -> Any:
+        if service == "dynamodb":
+            for action, place, attributes in _of_dynamodb(operation, arguments):
+                table, _, rest = place.partition("/")
+                arn = STACK.arn(table.removeprefix(STACK.physical("")))
+                self._add(action, f"{arn}/{rest}" if rest else arn, attributes)
+            return getattr(self.dynamo, operation)(**arguments)
+        if service == "sqs":
+            name = arguments["QueueUrl"].rpartition("/")[2].removeprefix(STACK.physical(""))
+            # A batch needs the right to send one message.
+            action = operation.removesuffix("_batch").title().replace("_", "")
+            self._add(f"sqs:{action}", STACK.arn(name))
+            bodies = [arguments.get("MessageBody")]
+            bodies += [each["MessageBody"] for each in arguments.get("Entries", [])]
+            self.messages += [body for body in bodies if body]
+            return {"Attributes": {"ApproximateNumberOfMessages": "0"}}
+        assert (service, operation) == ("lambda", "update_event_source_mapping")
+        mapping = f"event-source-mapping:{arguments['UUID']}"
+        place = f"{STACK.region}:{STACK.values['AWS::AccountId']}"
+        self._add("lambda:UpdateEventSourceMapping", f"arn:aws:lambda:{place}:{mapping}")
+        return {}
+
+    def _add(self, action: str, resource: str, attributes: frozenset[str] = frozenset()) -> None:
+        self.asked.add(Asked(self.function, action, resource, attributes))
+
+
+class _Client:
+    exceptions = FakeDynamo.exceptions
+
+    def __init__(self, recorder: Recorder, service: str) -> None:
+        self._recorder, self._service = recorder, service
+
+    def __getattr__(self, operation: str) -> Any:
+        return lambda **arguments: self._recorder.note(self._service, operation, arguments)
+
+
+# ---- the doors
+
+
+class _Context:
+    def get_remaining_time_in_millis(self) -> int:
+        return 60_000
+
+
+@dataclass
+class Doors:
+    """Calls the doors as API Gateway, the queue and the schedules do."""
+
+    recorder: Recorder
+
+    def ask(
+        self, route: str, sub: str = "ann", body: Any = None, scope: str = "", **path: str
+    ) -> dict[str, Any]:
+        query = path.pop("query", None)
+        claims = {"sub": sub, **({"scope": scope} if scope else {})}
+        event = {
+            "routeKey": route,
+            "pathParameters": path,
+            "queryStringParameters": json.loads(query) if query else {},
+            "headers": {"idempotency-key": uuid.uuid4().hex},
+            "body": json.dumps(body) if body is not None else "",
+            "requestContext": {"requestId": "1", "authorizer": {"jwt": {"claims": claims}}},
+        }
+        (door,) = [each for each in DOORS if route in getattr(_handler(each), "route_keys", [])]
+        answer = self.call(door, event)
+        assert answer["statusCode"] < 500, answer
+        found: dict[str, Any] = json.loads(answer["body"]) if answer["body"] else {}
+        return {**found, "answered": answer["statusCode"]}
+
+    def operate(self, route: str, body: Any = None, **path: str) -> dict[str, Any]:
+        answer = self.ask(route, "operator", body, SCOPE, **path)
+        assert answer["answered"] < 300, answer
+        return answer
+
+    def call(self, door: str, event: dict[str, Any]) -> Any:
+        self.recorder.function = _function_of(door)
+        return _handler(door)(event, _Context())
+
+    def settle(self) -> None:
+        bodies, self.recorder.messages = self.recorder.messages, []
+        records = [
+            {"messageId": str(number), "body": body, "attributes": {"SentTimestamp": "0"}}
+            for number, body in enumerate(bodies)
+        ]
+        self.call("payout", {"Records": records})
+
+    def sweep(self) -> None:
+        self.call("expire", {})
+
+
+def _forget() -> None:
+    for each in (*vars(wiring).values(), user_ids, packet_ids):
+        if hasattr(each, "cache_clear"):
+            each.cache_clear()
+
+
+@pytest.fixture
+def doors(cache: OperatorCache, monkeypatch: pytest.MonkeyPatch) -> Iterator[Doors]:
+    recorder = Recorder()
+    port = cache.connection_pool.connection_kwargs["port"]
+    for function in STACK.of_type("AWS::Lambda::Function").values():
+        for name, value in function["Environment"]["Variables"].items():
+            monkeypatch.setenv(name, str(value))
+    monkeypatch.setenv("PACKET_ID_KEYS", PUBLISHED_KEYS)
+    monkeypatch.setenv("USER_ID_KEY", PUBLISHED_KEY)
+    monkeypatch.setenv("CACHE_ENDPOINT", f"{HOST}:{port}")
+    monkeypatch.setenv("CACHE_TLS", "false")
+    monkeypatch.setenv("CLOSE_GRACE_S", "0")
+    monkeypatch.setattr(wiring, "_aws", recorder.client)
+    _forget()
+    yield Doors(recorder)
+    _forget()
+
+
+def _restart(cache: OperatorCache) -> None:
+    """Let new processes meet a cache that knows nothing."""
+    cache.flushall()
+    _forget()
+
+
+def _tell_everything(doors: Doors, cache: OperatorCache) -> None:
+    """Let everything happen that a door may come to."""
+    now_ms = time.time_ns() // 1_000_000
+    doors.operate("POST /admin/deposits", {"user": "ann", "amount_fen": 100_000})
+    doors.ask("PUT /me/profile", body={"nickname": "Ann", "avatar_url": None})
+    tokens = {user: doors.ask("GET /me", user)["user_token"] for user in ("ann", "bob", "cat")}
+
+    # A plain packet, whose cache is flushed between two claims.
+    plain = doors.ask("POST /packets", body={"kind": "lucky", "total_fen": 300, "count": 3})
+    packet_id = plain["packet_id"]
+    doors.ask("POST /packets/{packet_id}/grab", "bob", packet_id=packet_id)
+    doors.ask("POST /packets/{packet_id}/grab", "bob", packet_id=packet_id)
+    _restart(cache)
+    doors.ask("POST /packets/{packet_id}/grab", "cat", packet_id=packet_id)
+    for route in ("", "/feed", "/proof"):
+        doors.ask(f"GET /packets/{{packet_id}}{route}", packet_id=packet_id)
+    doors.ask("POST /packets/{packet_id}/grab", "ann", packet_id=packet_id)
+    doors.ask("POST /packets/{packet_id}/grab", "dan", packet_id=packet_id)
+    doors.settle()
+    for route in ("", "/proof"):
+        doors.ask(f"GET /packets/{{packet_id}}{route}", packet_id=packet_id)
+
+    # One in two steps, for some recipients, that ends before it is empty.
+    gated = doors.ask(
+        "POST /packets",
+        body={
+            "kind": "equal",
+            "total_fen": 200,
+            "count": 2,
+            "opening": "two_step",
+            "recipients": [tokens["bob"]],
+            "expires_in_s": 1,
+        },
+    )
+    admitted = doors.ask("POST /packets/{packet_id}/grab", "bob", packet_id=gated["packet_id"])
+    doors.ask(
+        "POST /packets/{packet_id}/open",
+        "bob",
+        {"grab_token": admitted["grab_token"]},
+        packet_id=gated["packet_id"],
+    )
+    time.sleep(1.1)
+    _restart(cache)
+    doors.sweep()
+    # Payouts are off for a while: what arrives is queued anew.
+    doors.operate("PUT /admin/switches/{name}", {"on": False, "reason": "a try"}, name="payout")
+    _restart(cache)
+    doors.settle()
+    assert doors.recorder.messages
+    doors.operate("PUT /admin/switches/{name}", {"on": True}, name="payout")
+    _restart(cache)
+    doors.settle()
+    doors.sweep()
+
+    for page in ("sent", "received", "transfers"):
+        doors.ask(f"GET /me/{page}", "bob")
+        doors.ask(f"GET /me/{page}", "ann")
+    doors.operate("GET /admin/packets/{packet_id}/audit", packet_id=packet_id)
+    doors.operate("GET /admin/switches")
+    doors.operate("POST /admin/reconcile")
+    doors.call("reconcile", {})
+    _tell_of_a_campaign(doors, cache, tokens, now_ms)
+
+
+def _tell_of_a_campaign(
+    doors: Doors, cache: OperatorCache, tokens: dict[str, str], now_ms: int
+) -> None:
+    doors.ask("POST /admin/deposits", "other", {"user": "operator", "amount_fen": 100_000}, SCOPE)
+    path = {"campaign_id": "newyear"}
+    plan = {
+        "title": "New Year",
+        "starts_at_ms": now_ms - 60_000,
+        "ends_at_ms": now_ms + 3_600_000,
+        "status": "on",
+        "budget_fen": 10_000,
+        "quota_per_user": 2,
+        "passphrase": "happy",
+        "rules": {"attempts_per_user_per_day": 3, "helps_per_user_per_day": 1},
+    }
+    doors.operate("PUT /admin/campaigns/{campaign_id}", plan, **path)
+    rain = doors.ask(
+        "POST /packets",
+        "operator",
+        {"kind": "equal", "total_fen": 200, "count": 2, "campaign_id": "newyear"},
+        SCOPE,
+    )
+    doors.ask("POST /packets/{packet_id}/grab", "bob", packet_id=rain["packet_id"])
+    doors.operate("POST /admin/campaigns/{campaign_id}/preheat", **path)
+    prize_path = {**path, "prize_id": "cash"}
+    prize = {"title": "Cash", "kind": "packet", "weight": 100, "total": 5, "amount_fen": 10}
+    doors.operate("PUT /admin/campaigns/{campaign_id}/prizes/{prize_id}", prize, **prize_path)
+    goods = {"title": "Tea", "kind": "goods", "weight": 50, "total": 5}
+    doors.operate(
+        "PUT /admin/campaigns/{campaign_id}/prizes/{prize_id}", goods, **path, prize_id="tea"
+    )
+    for prize_id in ("cash", "tea"):
+        doors.operate(
+            "POST /admin/campaigns/{campaign_id}/prizes/{prize_id}/stock",
+            {"delta": 1},
+            **path,
+            prize_id=prize_id,
+        )
+    _restart(cache)
+    for user in ("bob", "cat", "dan"):
+        for _ in range(3):
+            doors.ask("POST /campaigns/{campaign_id}/draws", user, **path)
+    doors.ask(
+        "POST /campaigns/{campaign_id}/helps",
+        "cat",
+        {"inviter_token": tokens["bob"], "transcript": "happy"},
+        **path,
+    )
+    doors.settle()
+    for route in ("", "/draws"):
+        doors.ask(f"GET /campaigns/{{campaign_id}}{route}", "bob", **path)
+    day = time.strftime("%Y%m%d", time.gmtime())
+    doors.ask("GET /campaigns/{campaign_id}/proof", "bob", query=json.dumps({"day": day}), **path)
+    doors.operate("GET /admin/campaigns/{campaign_id}", **path)
+    edited = {**plan, "title": "Newer", "ends_at_ms": now_ms + 7_200_000}
+    doors.operate("PUT /admin/campaigns/{campaign_id}", edited, **path)
+
+
+def test_whatever_a_door_asks_its_role_allows(doors: Doors, cache: OperatorCache) -> None:
+    _tell_everything(doors, cache)
+    asked = doors.recorder.asked
+
+    refused = [
+        str(each)
+        for each in asked
+        if not any(allows(statement, each) for statement in _statements(STACK, each.function))
+    ]
+
+    assert len(asked) > 60
+    assert refused == []
+    assert {each.function for each in asked} == {_function_of(door) for door in DOORS}
+
+
+def test_what_is_not_granted_is_noticed() -> None:
+    claim = {"pk", "sk", "fate"}
+    shares = STACK.arn("SharesTable")
+    statements = _statements(STACK, "GrabFunction")
+
+    def may(action: str, attributes: set[str], resource: str = shares) -> bool:
+        asked = Asked("GrabFunction", action, resource, frozenset(attributes))
+        return any(allows(statement, asked) for statement in statements)
+
+    assert may("dynamodb:UpdateItem", claim)
+    assert not may("dynamodb:UpdateItem", {*claim, "settled_at_ms"})
+    assert not may("dynamodb:UpdateItem", {*claim, "refund_no"})
+    assert not may("dynamodb:PutItem", claim)
+    assert not may("dynamodb:UpdateItem", claim, STACK.arn("PacketsTable"))
+    assert not may("dynamodb:GetItem", claim, STACK.arn("AccountsTable"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (
+            {
+                "Key": {"pk": 1, "sk": 2},
+                "UpdateExpression": "SET #a = if_not_exists(#a, :zero) + :one, b = :b REMOVE c",
+                "ConditionExpression": "attribute_not_exists(pk) AND d < :d",
+                "ExpressionAttributeNames": {"#a": "status"},
+            },
+            {"pk", "sk", "status", "b", "c", "d"},
+        ),
+        ({"Item": {"pk": 1, "x": 2}}, {"pk", "x"}),
+    ],
+)
+def test_all_attributes_of_a_request_are_seen(
+    arguments: dict[str, Any], expected: set[str]
+) -> None:
+    assert _attributes(arguments) == expected

@@ -1,0 +1,167 @@
+"""An alarm looks at a metric that somebody sends, under the very dimensions that are sent."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from local.places import ROOT
+from tests.template.translated import STACK_NAME, STACK_OF, STACKS, Stack
+
+each_stack = pytest.mark.parametrize("stack", STACKS, ids=lambda stack: stack.name)
+
+Metric = dict[str, Any]
+
+SENT_BY_AWS = {
+    "AWS/Lambda": {"Errors", "Invocations", "Throttles"},
+    "AWS/SQS": {"ApproximateNumberOfMessagesVisible", "ApproximateAgeOfOldestMessage"},
+    "AWS/ApiGateway": {"5xx"},
+    "AWS/DynamoDB": {"WriteThrottleEvents", "ReadThrottleEvents"},
+    "AWS/ElastiCache": {"DatabaseMemoryUsagePercentage", "EngineCPUUtilization"},
+}
+"""As the services' own lists of metrics have them."""
+
+DIMENSIONS: dict[str, list[tuple[str, ...]]] = {
+    "AWS/Lambda": [("FunctionName",)],
+    "AWS/SQS": [("QueueName",)],
+    "AWS/ApiGateway": [("ApiId",)],
+    "AWS/DynamoDB": [("TableName",), ("GlobalSecondaryIndexName", "TableName")],
+    "AWS/ElastiCache": [("CacheClusterId",)],
+}
+
+
+def _metrics(alarm: dict[str, Any]) -> list[Metric]:
+    if "Metrics" not in alarm:
+        return [alarm]
+    return [
+        each["MetricStat"]["Metric"] | {"Period": each["MetricStat"]["Period"]}
+        for each in alarm["Metrics"]
+        if "MetricStat" in each
+    ]
+
+
+def _watched(stack: Stack) -> list[Metric]:
+    alarms = stack.of_type("AWS::CloudWatch::Alarm").values()
+    return [metric for alarm in alarms for metric in _metrics(alarm)]
+
+
+def _dimensions(metric: Metric) -> dict[str, str]:
+    return {each["Name"]: each["Value"] for each in metric["Dimensions"]}
+
+
+def _counted_by(stack: Stack, function: str, name: str) -> dict[str, Any]:
+    """Let a function's journal count, with its environment; return the line that it writes."""
+    variables = stack.of_type("AWS::Lambda::Function")[function]["Environment"]["Variables"]
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            f"from redpacket.edge.telemetry import journal; journal.event({name!r})",
+        ],
+        env={
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": str(ROOT / "shared"),
+            **{key: str(value) for key, value in variables.items()},
+        },
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    (line,) = [json.loads(each) for each in done.stdout.splitlines() if '"_aws"' in each]
+    counted: dict[str, Any] = line
+    return counted
+
+
+def test_what_we_count_is_what_our_alarms_look_at() -> None:
+    stack = STACK_OF["prod"]
+    ours = [each for each in _watched(stack) if not each["Namespace"].startswith("AWS/")]
+    sent: dict[str, dict[str, Any]] = {}
+
+    assert len(ours) > 3
+    for metric in ours:
+        name, dimensions = metric["MetricName"], _dimensions(metric)
+        function = f"{dimensions['service'].capitalize()}Function"
+        sent[name] = _counted_by(stack, function, name)
+        (directive,) = sent[name]["_aws"]["CloudWatchMetrics"]
+        assert directive["Namespace"] == metric["Namespace"] == STACK_NAME
+        assert directive["Dimensions"] == [list(dimensions)]
+        assert [each["Name"] for each in directive["Metrics"]] == [name]
+        assert sent[name]["service"] == dimensions["service"]
+    # What nobody counts would never ring, or always.
+    package = ROOT / "shared" / "redpacket"
+    code = "".join(path.read_text(encoding="utf-8") for path in package.rglob("*.py"))
+    assert [name for name in sent if not re.search(f'"{name}"', code)] == []
+
+
+@each_stack
+def test_no_two_stacks_count_into_the_same_metric(stack: Stack) -> None:
+    for function in stack.of_type("AWS::Lambda::Function").values():
+        namespace = function["Environment"]["Variables"]["POWERTOOLS_METRICS_NAMESPACE"]
+        assert namespace == STACK_NAME
+
+
+@each_stack
+def test_aws_sends_what_else_is_looked_at_for_what_is_made(stack: Stack) -> None:
+    made: dict[str, set[Any]] = {
+        "FunctionName": {stack.ref(name) for name in stack.of_type("AWS::Lambda::Function")},
+        "QueueName": {stack.physical(name) for name in stack.of_type("AWS::SQS::Queue")},
+        "ApiId": {stack.ref(name) for name in stack.of_type("AWS::ApiGatewayV2::Api")},
+        "TableName": {stack.ref(name) for name in stack.of_type("AWS::DynamoDB::Table")},
+        "GlobalSecondaryIndexName": {"by_work", "by_list"},
+        # A group of one shard calls its nodes so.
+        "CacheClusterId": {
+            f"{stack.ref(name)}-00{number}"
+            for name, group in stack.of_type("AWS::ElastiCache::ReplicationGroup").items()
+            for number in range(1, 2 + group["ReplicasPerNodeGroup"])
+        },
+    }
+
+    for metric in _watched(stack):
+        namespace, dimensions = metric["Namespace"], _dimensions(metric)
+        if not namespace.startswith("AWS/"):
+            continue
+        assert metric["MetricName"] in SENT_BY_AWS[namespace]
+        assert tuple(sorted(dimensions)) in DIMENSIONS[namespace]
+        assert all(value in made[name] for name, value in dimensions.items())
+
+
+@each_stack
+def test_an_alarm_of_several_metrics_is_within_what_cloudwatch_takes(stack: Stack) -> None:
+    for name, alarm in stack.of_type("AWS::CloudWatch::Alarm").items():
+        if "Metrics" not in alarm:
+            continue
+        assert 1 <= len(_metrics(alarm)) <= 10, name
+        returned = [each for each in alarm["Metrics"] if each.get("ReturnData", True)]
+        assert len(returned) == 1
+        assert alarm["AlarmActions"] == [stack.parameters["AlarmTopicArn"]]
+        ids = [each["Id"] for each in alarm["Metrics"]]
+        assert len(ids) == len(set(ids))
+        assert all(re.fullmatch("[a-z][A-Za-z0-9_]*", each) for each in ids)
+
+
+def test_with_a_topic_everything_that_can_throttle_is_watched() -> None:
+    stack = STACK_OF["prod"]
+    watched = {
+        (metric["MetricName"], *sorted(_dimensions(metric).values())) for metric in _watched(stack)
+    }
+    indexes = {
+        (stack.ref(name), index["IndexName"])
+        for name, table in stack.of_type("AWS::DynamoDB::Table").items()
+        for index in table.get("GlobalSecondaryIndexes", [])
+    }
+
+    for function in stack.of_type("AWS::Lambda::Function"):
+        assert ("Throttles", stack.ref(function)) in watched, function
+    for kind in ("WriteThrottleEvents", "ReadThrottleEvents"):
+        for place in indexes:
+            assert (kind, *sorted(place)) in watched
+        for table in ("AccountsTable", "PacketsTable", "SharesTable", "CampaignsTable"):
+            assert (kind, stack.ref(table)) in watched
+    cache = {name for metric, name in (each[:2] for each in watched) if "Usage" in metric}
+    assert len(cache) == 2

@@ -1,0 +1,124 @@
+"""A function in a VPC without a way out reaches what it calls; no endpoint is paid for in vain."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from tests.template.test_template import DOORS, EDGE, _function_of, _Readers
+from tests.template.translated import STACKS, Stack
+
+each_stack = pytest.mark.parametrize("stack", STACKS, ids=lambda stack: stack.name)
+
+BY_IAM_OR_SECRET = "_cache_password"
+
+
+def _asked(node: ast.AST) -> set[str]:
+    """Return the services that a function of the wiring makes a client of."""
+    return {
+        str(argument.value)
+        for call in ast.walk(node)
+        if isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Name)
+        and call.func.id in {"_aws", "_light"}
+        for argument in call.args
+        if isinstance(argument, ast.Constant)
+    }
+
+
+class _Callers(_Readers):
+    """Follows the calls of a door to the services that they may come to."""
+
+    def services_of(self, door: str, *, without: frozenset[str]) -> set[str]:
+        waiting = [spot for spot in self._bodies if spot[0] == door]
+        seen = set()
+        services: set[str] = set()
+        while waiting:
+            spot = waiting.pop()
+            if spot in seen or spot not in self._bodies or spot[1] in without:
+                continue
+            seen.add(spot)
+            services |= _asked(self._bodies[spot])
+            waiting += self._used_by(spot)
+        return services
+
+
+def _services(stack: Stack) -> dict[str, set[str]]:
+    """Return the services that each function may call, by how this stack signs in to its cache."""
+    has_secret = bool(stack.values["CachePasswordSecretArn"])
+    without = frozenset() if has_secret else frozenset({BY_IAM_OR_SECRET})
+    callers = _Callers()
+    return {_function_of(door): callers.services_of(door, without=without) for door in DOORS}
+
+
+def test_the_code_is_followed_to_its_calls() -> None:
+    services = _services(STACKS[0])
+
+    assert services["GrabFunction"] == {"dynamodb", "sqs"}
+    assert services["AdminFunction"] == {"dynamodb", "lambda"}
+    assert services["ProfileFunction"] == {"dynamodb"}
+    wiring = ast.parse((Path(EDGE) / "wiring.py").read_text(encoding="utf-8"))
+    assert set().union(*services.values()) | {"secretsmanager"} == _asked(wiring)
+
+
+@each_stack
+def test_a_function_in_the_vpc_reaches_every_service_that_it_calls(stack: Stack) -> None:
+    functions = stack.of_type("AWS::Lambda::Function")
+    endpoints = {
+        each["ServiceName"].rpartition(".")[2]: each
+        for each in stack.of_type("AWS::EC2::VPCEndpoint").values()
+    }
+    inside = {name for name, each in functions.items() if "VpcConfig" in each}
+    called = {name: services for name, services in _services(stack).items() if name in inside}
+
+    if not stack.is_true("MakeCache"):
+        assert endpoints == {}, "of a VPC that is given, its owner says what is reached"
+        return
+    for name, services in called.items():
+        assert services <= endpoints.keys(), name
+    assert set().union(*called.values()) == endpoints.keys()
+    _assert_the_way_is_open(stack, inside, endpoints)
+
+
+def _assert_the_way_is_open(
+    stack: Stack, inside: set[str], endpoints: dict[str, dict[str, object]]
+) -> None:
+    subnets = {stack.ref("SubnetA"), stack.ref("SubnetB")}
+    functions = stack.of_type("AWS::Lambda::Function")
+    for name in inside:
+        vpc = functions[name]["VpcConfig"]
+        assert set(vpc["SubnetIds"]) == subnets
+        assert vpc["SecurityGroupIds"] == [stack.ref("FunctionSecurityGroup")]
+    groups = stack.of_type("AWS::EC2::SecurityGroup")
+    out = {rule["ToPort"] for rule in groups["FunctionSecurityGroup"]["SecurityGroupEgress"]}
+    into = {
+        name: [
+            rule["ToPort"]
+            for rule in groups[name]["SecurityGroupIngress"]
+            if rule["SourceSecurityGroupId"] == stack.ref("FunctionSecurityGroup")
+        ]
+        for name in ("CacheSecurityGroup", "EndpointSecurityGroup")
+    }
+    assert out == {443, 6379}
+    assert into == {"CacheSecurityGroup": [6379], "EndpointSecurityGroup": [443]}
+    tables = {
+        each["SubnetId"]: each["RouteTableId"]
+        for each in stack.of_type("AWS::EC2::SubnetRouteTableAssociation").values()
+    }
+    for endpoint in endpoints.values():
+        if endpoint["VpcEndpointType"] == "Gateway":
+            assert set(tables.values()) == set(endpoint["RouteTableIds"])  # type: ignore[call-overload]
+            assert tables.keys() == subnets
+        else:
+            assert set(endpoint["SubnetIds"]) == subnets  # type: ignore[call-overload]
+            assert endpoint["SecurityGroupIds"] == [stack.ref("EndpointSecurityGroup")]
+            assert endpoint["PrivateDnsEnabled"] is True
+
+
+@each_stack
+def test_who_has_no_cache_stays_outside_where_everything_is_reached(stack: Stack) -> None:
+    for name, each in stack.of_type("AWS::Lambda::Function").items():
+        has_cache = "CACHE_ENDPOINT" in each["Environment"]["Variables"]
+        assert ("VpcConfig" in each) == (has_cache and stack.is_true("InVpc")), name

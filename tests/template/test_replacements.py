@@ -1,0 +1,88 @@
+"""An update of a stack never replaces what holds money, users, messages, or the API's address.
+
+`stateful.json` has those resources as they were deployed, with the properties that make
+CloudFormation replace them. A line that changes there is a migration: write an ADR first.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from cfnlint.schema import PROVIDER_SCHEMA_MANAGER
+
+from tests.template.translated import STACK_OF, source
+
+LIST = Path(__file__).with_name("stateful.json")
+STATEFUL = {
+    "AWS::ApiGatewayV2::Api",
+    "AWS::Cognito::UserPool",
+    "AWS::Cognito::UserPoolClient",
+    "AWS::Cognito::UserPoolResourceServer",
+    "AWS::DynamoDB::Table",
+    "AWS::SecretsManager::Secret",
+    "AWS::SQS::Queue",
+}
+NEVER_CHANGED = {
+    # What is not replaced, but can't be updated either.
+    "AWS::Cognito::UserPool": {"UsernameAttributes", "AliasAttributes", "Schema"},
+    # Another way to make a secret makes another secret: nobody would find their account again.
+    "AWS::SecretsManager::Secret": {"GenerateSecretString"},
+}
+
+
+def _replacing(kind: str) -> set[str]:
+    schema = PROVIDER_SCHEMA_MANAGER.get_resource_schema("us-east-1", kind).schema
+    paths = [
+        *schema.get("createOnlyProperties", []),
+        *schema.get("conditionalCreateOnlyProperties", []),
+    ]
+    return {path.split("/")[2] for path in paths} | NEVER_CHANGED.get(kind, set())
+
+
+def stateful() -> dict[str, Any]:
+    """Return what the template has of it today."""
+    resources = STACK_OF["prod"].template["Resources"]
+    return {
+        name: {
+            "Type": each["Type"],
+            **{
+                key: value
+                for key, value in sorted(each["Properties"].items())
+                if key in _replacing(each["Type"])
+            },
+        }
+        for name, each in sorted(resources.items())
+        if each["Type"] in STATEFUL
+    }
+
+
+def test_nothing_that_holds_state_is_replaced() -> None:
+    deployed = json.loads(LIST.read_text(encoding="utf-8"))
+    today = stateful()
+
+    gone = deployed.keys() - today.keys()
+    changed = {name for name in deployed.keys() & today.keys() if deployed[name] != today[name]}
+    assert (gone, changed) == (set(), set())
+    assert today.keys() == deployed.keys(), "a new resource that holds state gets its line"
+
+
+def test_the_list_knows_what_replaces() -> None:
+    assert "KeySchema" in _replacing("AWS::DynamoDB::Table")
+    assert "TableName" in _replacing("AWS::DynamoDB::Table")
+    assert "QueueName" in _replacing("AWS::SQS::Queue")
+    kept = {
+        name
+        for name, each in source()["Resources"].items()
+        if str(each.get("DeletionPolicy", "")).startswith("Retain")
+    }
+    assert kept <= stateful().keys()
+
+
+def test_what_holds_state_has_no_name_that_a_second_stack_would_want() -> None:
+    named = {
+        name for name, each in stateful().items() if {"TableName", "QueueName", "Name"} & {*each}
+    }
+
+    assert named == set()

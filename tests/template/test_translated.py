@@ -1,0 +1,245 @@
+"""What SAM makes of the template: versions and aliases, retries, recursion, reserves, retention."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+
+from tests.template.translated import STACK_OF, STACKS, Stack, source, translate
+
+each_stack = pytest.mark.parametrize("stack", STACKS, ids=lambda stack: stack.name)
+
+PROD, DEV = STACK_OF["prod"], STACK_OF["dev"]
+FUNCTIONS = sorted(
+    name
+    for name, each in source()["Resources"].items()
+    if each["Type"] == "AWS::Serverless::Function"
+)
+
+
+# ---- versions
+
+Change = Callable[[dict[str, Any]], None]
+
+
+def _versions(template: dict[str, Any]) -> dict[str, str]:
+    """Return the logical id of each function's version: another one is published anew."""
+    return {
+        each["Properties"]["FunctionName"]["Ref"]: name
+        for name, each in template["Resources"].items()
+        if each["Type"] == "AWS::Lambda::Version"
+    }
+
+
+def _stamp(template: dict[str, Any]) -> None:
+    template["Globals"]["Function"]["Environment"]["Variables"]["RELEASE"] = "20261122T021500Z"
+
+
+def _change(kind: str, name: str, prop: str, value: object, template: dict[str, Any]) -> None:
+    resource = template["Resources"][name]
+    assert resource["Type"].endswith(kind)
+    resource["Properties"][prop] = value
+
+
+@pytest.mark.parametrize(
+    ("change", "published"),
+    [
+        pytest.param(_stamp, set(FUNCTIONS), id="a deployment"),
+        pytest.param(
+            partial(_change, "LayerVersion", "SharedLayer", "ContentUri", "s3://artifacts/new"),
+            set(FUNCTIONS),
+            id="shared code",
+        ),
+        pytest.param(
+            partial(_change, "LayerVersion", "PassphraseLayer", "ContentUri", "s3://artifacts/new"),
+            {"GrabFunction", "LotteryFunction"},
+            id="a layer of two",
+        ),
+        pytest.param(
+            partial(_change, "Function", "SendFunction", "CodeUri", "s3://artifacts/new"),
+            {"SendFunction"},
+            id="a door",
+        ),
+        pytest.param(
+            partial(_change, "Function", "SendFunction", "MemorySize", 2048),
+            {"SendFunction"},
+            id="memory",
+        ),
+        pytest.param(lambda _: None, set(), id="nothing"),
+    ],
+)
+def test_what_changes_is_published(change: Change, published: set[str]) -> None:
+    changed = source()
+    change(changed)
+
+    before, after = _versions(DEV.template), _versions(translate(changed))
+
+    assert before.keys() == after.keys() == set(FUNCTIONS)
+    assert {name for name in before if before[name] != after[name]} == published
+
+
+def test_a_parameters_value_alone_is_not_published() -> None:
+    # Why `make deploy` writes a release. Where SAM learns to see it, that can go.
+    assert _versions(DEV.template) == _versions(translate(source(), SendsPerMinute="1"))
+
+
+@each_stack
+def test_every_way_to_a_function_leads_to_its_alias(stack: Stack) -> None:
+    aliases = {stack.ref(name) for name in stack.of_type("AWS::Lambda::Alias")}
+    integrations = stack.of_type("AWS::ApiGatewayV2::Integration").values()
+    rules = stack.of_type("AWS::Events::Rule").values()
+    ways = [each["IntegrationUri"] for each in integrations]
+    ways += [target["Arn"] for rule in rules for target in rule["Targets"]]
+    ways += [each["FunctionName"] for each in stack.of_type("AWS::Lambda::Permission").values()]
+    ways += [
+        each["FunctionName"] for each in stack.of_type("AWS::Lambda::EventSourceMapping").values()
+    ]
+
+    assert set(ways) <= aliases
+    assert len(aliases) == len(FUNCTIONS)
+    # Every rule may call what it leads to.
+    permitted = {
+        (each["FunctionName"], each["SourceArn"])
+        for each in stack.of_type("AWS::Lambda::Permission").values()
+        if each["Principal"] == "events.amazonaws.com"
+    }
+    led = {
+        (target["Arn"], stack.arn(name))
+        for name, rule in stack.of_type("AWS::Events::Rule").items()
+        for target in rule["Targets"]
+    }
+    assert permitted == led
+
+
+def test_a_canary_is_made_where_it_is_wanted_and_watches_answers() -> None:
+    with_canary = STACK_OF["kept warm, with a canary"]
+    groups = with_canary.of_type("AWS::CodeDeploy::DeploymentGroup")
+
+    assert not [each for each in PROD.resources.values() if "CodeDeploy" in each["Type"]]
+    assert len(groups) == len(FUNCTIONS)
+    for group in groups.values():
+        assert group["AlarmConfiguration"]["Alarms"] == [
+            {"Name": with_canary.ref("ApiErrorsAlarm")}
+        ]
+
+
+def test_what_is_kept_warm_is_the_alias_of_the_crowds_functions() -> None:
+    warm = {
+        each["FunctionName"]: each["ProvisionedConcurrencyConfig"][
+            "ProvisionedConcurrentExecutions"
+        ]
+        for each in STACK_OF["kept warm, with a canary"].of_type("AWS::Lambda::Alias").values()
+        if "ProvisionedConcurrencyConfig" in each
+    }
+
+    assert {name.rpartition("-")[2]: count for name, count in warm.items()} == {
+        "GrabFunction": "100",
+        "LotteryFunction": "20",
+    }
+    aliases = PROD.of_type("AWS::Lambda::Alias").values()
+    assert not any("ProvisionedConcurrencyConfig" in each for each in aliases)
+
+
+# ---- retries, recursion, reserves
+
+
+@each_stack
+def test_what_a_schedule_starts_is_not_repeated_by_lambda(stack: Stack) -> None:
+    scheduled = {
+        target["Arn"]
+        for rule in stack.of_type("AWS::Events::Rule").values()
+        for target in rule["Targets"]
+    }
+    configured = {
+        f"{stack.arn(each['FunctionName'].rpartition('-')[2])}Alias{each['Qualifier']}": (
+            each["MaximumRetryAttempts"],
+            each["MaximumEventAgeInSeconds"],
+        )
+        for each in stack.of_type("AWS::Lambda::EventInvokeConfig").values()
+    }
+
+    assert configured.keys() == scheduled
+    sweep, nightly = "ExpireFunction", "ReconcileFunction"
+    ages = {arn.rpartition("-")[2].partition("Alias")[0]: age for arn, age in configured.items()}
+    assert ages == {sweep: (0, 60), nightly: (0, 3600)}
+    # EventBridge's own tries at delivery.
+    for rule in stack.of_type("AWS::Events::Rule").values():
+        for target in rule["Targets"]:
+            assert target["RetryPolicy"]["MaximumRetryAttempts"] == 0
+
+
+@each_stack
+def test_only_the_payouts_may_call_themselves(stack: Stack) -> None:
+    functions = stack.of_type("AWS::Lambda::Function")
+    allowed = {name for name, each in functions.items() if each.get("RecursiveLoop") == "Allow"}
+
+    assert allowed == {"PayoutFunction"}
+
+
+def test_a_rush_leaves_executions_for_money_and_operators_in_prod() -> None:
+    reserved = {
+        stack.name: {
+            name: each["ReservedConcurrentExecutions"]
+            for name, each in stack.of_type("AWS::Lambda::Function").items()
+            if "ReservedConcurrentExecutions" in each
+        }
+        for stack in (PROD, DEV, STACK_OF["no reserve"])
+    }
+
+    assert reserved == {
+        "prod": {"PayoutFunction": 20, "ExpireFunction": 10, "AdminFunction": 10},
+        "dev": {},
+        "no reserve": {},
+    }
+    (mapping,) = PROD.of_type("AWS::Lambda::EventSourceMapping").values()
+    assert mapping["ScalingConfig"]["MaximumConcurrency"] == reserved["prod"]["PayoutFunction"]
+    sweeps = [
+        target
+        for rule in PROD.of_type("AWS::Events::Rule").values()
+        for target in rule["Targets"]
+        if "Expire" in target["Arn"]
+    ]
+    assert len(sweeps) < reserved["prod"]["ExpireFunction"]
+
+
+# ---- what is kept
+
+
+@each_stack
+def test_a_first_deployment_that_fails_leaves_nothing_and_a_deleted_stack_its_money(
+    stack: Stack,
+) -> None:
+    for name, each in stack.resources.items():
+        if each["Type"] in {
+            "AWS::DynamoDB::Table",
+            "AWS::SecretsManager::Secret",
+            "AWS::Cognito::UserPool",
+        }:
+            assert each["DeletionPolicy"] == "RetainExceptOnCreate", name
+            assert each["UpdateReplacePolicy"] == "Retain", name
+
+
+def test_in_prod_nobody_deletes_users_or_money_by_mistake() -> None:
+    for stack, is_protected in ((PROD, True), (DEV, False)):
+        (pool,) = stack.of_type("AWS::Cognito::UserPool").values()
+        tables = stack.of_type("AWS::DynamoDB::Table")
+        assert pool["DeletionProtection"] == ("ACTIVE" if is_protected else "INACTIVE")
+        for name in ("AccountsTable", "PacketsTable", "SharesTable", "CampaignsTable"):
+            assert tables[name]["DeletionProtectionEnabled"] is is_protected
+
+
+def test_nobody_signs_up_unless_they_may() -> None:
+    (closed,) = PROD.of_type("AWS::Cognito::UserPool").values()
+    (opened,) = STACK_OF["kept warm, with a canary"].of_type("AWS::Cognito::UserPool").values()
+
+    assert closed["AdminCreateUserConfig"]["AllowAdminCreateUserOnly"] is True
+    assert opened["AdminCreateUserConfig"]["AllowAdminCreateUserOnly"] is False
+    assert opened["EmailConfiguration"]["EmailSendingAccount"] == "DEVELOPER"
+    for pool in (closed, opened):
+        assert (pool["MfaConfiguration"], pool["EnabledMfas"]) == (
+            "OPTIONAL",
+            ["SOFTWARE_TOKEN_MFA"],
+        )

@@ -1,0 +1,269 @@
+"""Every side of every condition, in several regions: made whole, linted, named as regions do."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local.places import ROOT
+from tests.template.translated import (
+    CHINAS_TOPIC,
+    ISSUER,
+    OWN_CACHE,
+    STACK_OF,
+    STACKS,
+    TOPIC,
+    Stack,
+    partition_of,
+    source,
+)
+
+each_stack = pytest.mark.parametrize("stack", STACKS, ids=lambda stack: stack.name)
+
+
+LINTED = ["kept warm, with a canary", "prod in China", "a serverless cache by IAM"]
+"""Three regions of two partitions; each takes cfn-lint some seconds."""
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for each in value.values():
+            yield from _strings(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _strings(each)
+    elif isinstance(value, str):
+        yield value
+
+
+def test_the_stacks_have_both_sides_of_every_condition() -> None:
+    for condition in source()["Conditions"]:
+        sides = {stack.is_true(condition) for stack in STACKS}
+        assert sides == {True, False}, condition
+
+
+@each_stack
+def test_no_rule_refuses_it(stack: Stack) -> None:
+    assert stack.broken_rules() == set()
+
+
+@each_stack
+def test_every_reference_leads_to_what_is_made(stack: Stack) -> None:
+    known = stack.pruned["Resources"].keys() | stack.values.keys()
+    text = json.dumps(stack.pruned)
+    named = set(re.findall(r'\{"Ref": "([\w:.]+)"\}', text))
+    named |= set(re.findall(r'\{"Fn::GetAtt": \["(\w+)"', text))
+    substituted = {
+        name
+        for words in re.findall(r'"Fn::Sub": (?:\[)?"([^"]*)"', text)
+        for name in re.findall(r"\$\{([\w:]+)", words)
+    }
+
+    assert named <= known
+    local = {"Resource", "User", "ConfigName"}  # which Fn::Sub itself gives a value
+    assert substituted - local <= known
+
+
+@pytest.mark.parametrize("stack", [STACK_OF[name] for name in LINTED], ids=LINTED)
+def test_cfn_lint_has_nothing_to_say_in_its_region(stack: Stack, tmp_path: Path) -> None:
+    path = tmp_path / "template.json"
+    decided = dict(stack.pruned)
+    # Parameters that no side of a condition uses any more.
+    text = json.dumps(decided["Resources"]) + json.dumps(decided["Outputs"])
+    decided["Parameters"] = {
+        name: {**each, "Default": stack.parameters.get(name, each.get("Default", ""))}
+        for name, each in decided["Parameters"].items()
+        if f'"{name}"' in text or f"${{{name}}}" in text
+    }
+    path.write_text(json.dumps({"AWSTemplateFormatVersion": "2010-09-09", **decided}))
+
+    done = subprocess.run(
+        [
+            *(sys.executable, "-c", "from cfnlint.runner import main; main()"),
+            *("--regions", stack.region, "--format", "parseable"),
+            # Tables and secrets have no versions to keep; a retained version of a function has.
+            *("--ignore-checks", "W3005", "--"),
+            str(path),
+        ],
+        cwd=ROOT / "tests",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.stdout.strip() == ""
+    assert done.returncode == 0, done.stderr
+
+
+# ---- partitions
+
+ENDPOINTS = {
+    "us-east-1": {
+        "DynamoEndpoint": "com.amazonaws.us-east-1.dynamodb",
+        "SqsEndpoint": "com.amazonaws.us-east-1.sqs",
+    },
+    "ap-southeast-1": {
+        "DynamoEndpoint": "com.amazonaws.ap-southeast-1.dynamodb",
+        "SqsEndpoint": "com.amazonaws.ap-southeast-1.sqs",
+    },
+    "cn-north-1": {
+        "DynamoEndpoint": "com.amazonaws.cn-north-1.dynamodb",
+        "SqsEndpoint": "cn.com.amazonaws.cn-north-1.sqs",
+    },
+    "cn-northwest-1": {
+        "DynamoEndpoint": "com.amazonaws.cn-northwest-1.dynamodb",
+        "SqsEndpoint": "cn.com.amazonaws.cn-northwest-1.sqs",
+    },
+}
+"""As `aws ec2 describe-vpc-endpoint-services` lists them, and as the AWS CDK has them: in China
+the name of SQS has a prefix more, and that of DynamoDB's gateway has none."""
+
+
+@each_stack
+def test_endpoints_are_called_as_the_region_calls_them(stack: Stack) -> None:
+    found = stack.of_type("AWS::EC2::VPCEndpoint")
+
+    if not stack.is_true("MakeCache"):
+        assert found == {}
+        return
+    assert {name: each["ServiceName"] for name, each in found.items()} == ENDPOINTS[stack.region]
+
+
+@each_stack
+def test_arns_and_hosts_are_of_the_regions_partition(stack: Stack) -> None:
+    partition = partition_of(stack.region)
+    strings = list(_strings(stack.resources))
+    arns = [text for text in strings if text.startswith("arn:")]
+    hosts = [
+        host for text in strings for host in re.findall(r"[\w.-]+\.amazonaws\.com[\w.]*", text)
+    ]
+    # Services that call a function or a role are called the same everywhere.
+    hosts = [host for host in hosts if not re.fullmatch(r"[a-z]+\.amazonaws\.com", host)]
+
+    assert len(arns) > 50
+    assert {arn.split(":")[1] for arn in arns} == {partition}
+    if partition == "aws-cn":
+        assert all(host.endswith(".amazonaws.com.cn") for host in hosts)
+    else:
+        assert not any(host.endswith(".cn") for host in hosts)
+
+
+@each_stack
+def test_the_issuer_is_the_user_pool_or_what_is_given(stack: Stack) -> None:
+    (authorizer,) = stack.of_type("AWS::ApiGatewayV2::Authorizer").values()
+    issuer = authorizer["JwtConfiguration"]["Issuer"]
+
+    if stack.is_true("MakeIssuer"):
+        assert issuer == (
+            f"https://cognito-idp.{stack.region}.amazonaws.com/{stack.ref('UserPool')}"
+        )
+    else:
+        assert issuer == ISSUER
+        assert not [each for each in stack.resources.values() if "Cognito" in each["Type"]]
+
+
+@pytest.mark.parametrize(
+    ("region", "parameters", "rule"),
+    [
+        ("us-east-1", {"Stage": "prod"}, "ProdIsWatched"),
+        ("cn-north-1", {}, "ChinaHasNoUserPools"),
+        ("cn-northwest-1", {"Stage": "prod", "AlarmTopicArn": CHINAS_TOPIC}, "ChinaHasNoUserPools"),
+        (
+            "us-east-1",
+            {**OWN_CACHE, "CacheIamResource": "replicationgroup:a"},
+            "GivenCacheHasOneSignIn",
+        ),
+        (
+            "us-east-1",
+            {
+                **OWN_CACHE,
+                "CacheUser": "a",
+                "CacheIamResource": "replicationgroup:a",
+                "CachePasswordSecretArn": "arn:aws:secretsmanager:us-east-1:1:secret:a",
+            },
+            "GivenCacheHasOneSignIn",
+        ),
+        (
+            "us-east-1",
+            {
+                **OWN_CACHE,
+                "CacheUser": "a",
+                "CacheIamResource": "replicationgroup:a",
+                "CacheTls": "false",
+            },
+            "GivenCacheHasOneSignIn",
+        ),
+        ("us-east-1", {"CacheUser": "a"}, "MadeCacheHasItsOwnUser"),
+        ("us-east-1", {"CacheIamResource": "replicationgroup:a"}, "MadeCacheHasItsOwnUser"),
+    ],
+)
+def test_a_rule_refuses_what_would_not_work(
+    region: str, parameters: dict[str, str], rule: str
+) -> None:
+    assert rule in Stack("refused", region, parameters).broken_rules()
+
+
+@pytest.mark.parametrize(
+    ("parameter", "right", "wrong"),
+    [
+        (
+            "JwtIssuer",
+            ["", ISSUER, "http://127.0.0.1:8080/dev", "http://localhost/x"],
+            [
+                "http://issuer.example/users",
+                "issuer.example",
+                "http://127.0.0.1.example/",
+                "https://",
+            ],
+        ),
+        (
+            "CacheIamResource",
+            ["", "replicationgroup:red-1", "serverlesscache:rush"],
+            ["replicationgroup:Red", "user:red", "replicationgroup:"],
+        ),
+        ("SesIdentityArn", ["", TOPIC.replace("sns", "ses")], ["example.com"]),
+        ("CachePasswordSecretArn", [""], ["secret"]),
+    ],
+)
+def test_a_parameter_takes_its_form_and_no_other(
+    parameter: str, right: list[str], wrong: list[str]
+) -> None:
+    pattern = re.compile(source()["Parameters"][parameter]["AllowedPattern"])
+
+    assert all(pattern.fullmatch(value) for value in right)
+    assert not any(pattern.fullmatch(value) for value in wrong)
+
+
+# ---- names
+
+
+@each_stack
+def test_what_elasticache_and_cognito_name_is_in_lower_case_and_of_this_stack(stack: Stack) -> None:
+    users = stack.of_type("AWS::ElastiCache::User").values()
+    groups = stack.of_type("AWS::ElastiCache::UserGroup").values()
+    domains = stack.of_type("AWS::Cognito::UserPoolDomain").values()
+    names = [user["UserId"] for user in users] + [group["UserGroupId"] for group in groups]
+    names += [domain["Domain"] for domain in domains]
+
+    # The stack's own name in these tests has capital letters.
+    assert set(names) <= {"redpacket-51af3dc0"}
+    for user in users:
+        # IAM wants both to be the same.
+        assert user["UserName"] == user["UserId"]
+        assert user["AuthenticationMode"] == {"Type": "iam"}
+        assert "Passwords" not in user
+    # "aws", "amazon" and "cognito" are refused in a domain; hexadecimal digits can't spell them.
+    assert not any(word in name for name in names for word in ("aws", "amazon", "cognito"))
+
+
+def test_a_stack_has_what_its_conditions_say() -> None:
+    assert STACK_OF["prod"].of_type("AWS::ElastiCache::ReplicationGroup")
+    assert not STACK_OF["a given cache"].of_type("AWS::ElastiCache::ReplicationGroup")
+    assert not STACK_OF["a given cache"].of_type("AWS::IAM::ManagedPolicy")

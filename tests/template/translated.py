@@ -1,0 +1,370 @@
+"""The template as CloudFormation gets it: translated by SAM, conditions decided, values filled in.
+
+SAM's translator pins another pydantic than the product, so it runs in the environment of `sam`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from typing import Any
+
+import yaml
+
+from local.places import ROOT, SAM
+
+ACCOUNT = "123456789012"
+STACK_NAME = "RedPacket-prod"
+STACK_UUID = "51af3dc0-da77-11e4-872e-1234567db123"
+
+_TRANSLATE = """
+import json, sys
+import boto3
+from samtranslator.parser.parser import Parser
+from samtranslator.translator.translator import Translator
+template, region, parameters = json.load(sys.stdin)
+given = {name: each.get("Default") for name, each in template["Parameters"].items()} | parameters
+given |= {"AWS::Region": region}
+translator = Translator({}, Parser(), boto_session=boto3.Session(region_name=region))
+print(json.dumps(translator.translate(template, given)))
+"""
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads short forms as the long ones."""
+
+
+def _long_form(loader: _Loader, name: str, node: yaml.Node) -> dict[str, Any]:
+    if isinstance(node, yaml.ScalarNode):
+        value: Any = loader.construct_scalar(node)
+    elif isinstance(node, yaml.SequenceNode):
+        value = loader.construct_sequence(node, deep=True)
+    else:
+        assert isinstance(node, yaml.MappingNode)
+        value = loader.construct_mapping(node, deep=True)
+    if name == "GetAtt" and isinstance(value, str):
+        value = value.split(".", 1)
+    return {name if name in {"Ref", "Condition"} else f"Fn::{name}": value}
+
+
+_Loader.add_multi_constructor("!", _long_form)
+
+
+def source() -> dict[str, Any]:
+    """Return template.yaml in its long form, with code that stands in a bucket."""
+    text = (ROOT / "template.yaml").read_text(encoding="utf-8")
+    template: dict[str, Any] = yaml.load(text, _Loader)  # noqa: S506 - a SafeLoader
+    for name, resource in template["Resources"].items():
+        for code in ("CodeUri", "ContentUri"):
+            if code in resource.get("Properties", {}):
+                resource["Properties"][code] = f"s3://artifacts/{name}"
+    return template
+
+
+def translate(
+    template: Mapping[str, Any], region: str = "us-east-1", **parameters: str
+) -> dict[str, Any]:
+    """Return what SAM makes of *template*."""
+    done = subprocess.run(
+        [SAM.with_name("python"), "-c", _TRANSLATE],
+        input=json.dumps([template, region, parameters], default=str),
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PATH": os.environ["PATH"], "AWS_DEFAULT_REGION": region},
+    )
+    assert done.returncode == 0, done.stderr
+    translated: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return translated
+
+
+@cache
+def _translated(partition: str, canary: str) -> dict[str, Any]:
+    """Translate once for all stacks of a partition; of its regions SAM says nothing."""
+    region = "cn-north-1" if partition == "aws-cn" else "us-east-1"
+    return translate(source(), region, Canary=canary)
+
+
+def partition_of(region: str) -> str:
+    """Return the partition of a region."""
+    return "aws-cn" if region.startswith("cn-") else "aws"
+
+
+_ARNS = {
+    "AWS::DynamoDB::Table": "dynamodb:{place}:table/{name}",
+    "AWS::SQS::Queue": "sqs:{place}:{name}",
+    "AWS::Lambda::Function": "lambda:{place}:function:{name}",
+    "AWS::SecretsManager::Secret": "secretsmanager:{place}:secret:{name}-a1b2c3",
+    "AWS::IAM::Role": "iam::{account}:role/{name}",
+    "AWS::IAM::ManagedPolicy": "iam::{account}:policy/{name}",
+    "AWS::Lambda::Alias": "lambda:{place}:function:{name}",
+    "AWS::Lambda::Version": "lambda:{place}:function:{name}",
+    "AWS::Lambda::LayerVersion": "lambda:{place}:layer:{name}:1",
+    "AWS::Logs::LogGroup": "logs:{place}:log-group:{name}:*",
+    "AWS::Events::Rule": "events:{place}:rule/{name}",
+}
+_REFS_ARE_ARNS = {
+    "AWS::SecretsManager::Secret",
+    "AWS::IAM::ManagedPolicy",
+    "AWS::Lambda::Alias",
+    "AWS::Lambda::Version",
+    "AWS::Lambda::LayerVersion",
+}
+NOTHING = {"Ref": "AWS::NoValue"}
+
+
+@dataclass(frozen=True)
+class Stack:
+    """One deployment: where, and with which parameters."""
+
+    name: str
+    region: str = "us-east-1"
+    parameters: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def template(self) -> dict[str, Any]:
+        canary = self.parameters.get("Canary", "false")
+        return _translated(partition_of(self.region), canary)
+
+    @cached_property
+    def values(self) -> dict[str, Any]:
+        """Parameters and pseudo-parameters."""
+        suffix = "amazonaws.com.cn" if partition_of(self.region) == "aws-cn" else "amazonaws.com"
+        given = {
+            name: self.parameters.get(name, str(each.get("Default", "")))
+            for name, each in self.template["Parameters"].items()
+        }
+        lists = {
+            name: given[name].split(",") if given[name] else [""]
+            for name, each in self.template["Parameters"].items()
+            if each["Type"] == "CommaDelimitedList"
+        }
+        pseudo = {
+            "AWS::Region": self.region,
+            "AWS::Partition": partition_of(self.region),
+            "AWS::URLSuffix": suffix,
+            "AWS::AccountId": ACCOUNT,
+            "AWS::StackName": STACK_NAME,
+            "AWS::StackId": (
+                f"arn:{partition_of(self.region)}:cloudformation:{self.region}:{ACCOUNT}:stack/"
+                f"{STACK_NAME}/{STACK_UUID}"
+            ),
+        }
+        return given | lists | pseudo
+
+    def is_true(self, condition: str) -> bool:
+        return bool(self.resolved(self.template["Conditions"][condition]))
+
+    @cached_property
+    def pruned(self) -> dict[str, Any]:
+        """The template with its conditions decided, and nothing else filled in."""
+        kept = {
+            name: {key: value for key, value in each.items() if key != "Condition"}
+            for name, each in self.template["Resources"].items()
+            if "Condition" not in each or self.is_true(each["Condition"])
+        }
+        outputs = {
+            name: {key: value for key, value in each.items() if key != "Condition"}
+            for name, each in self.template["Outputs"].items()
+            if "Condition" not in each or self.is_true(each["Condition"])
+        }
+        whole = {"Parameters": self.template["Parameters"], "Resources": kept, "Outputs": outputs}
+        decided: dict[str, Any] = self._decided(whole)
+        return decided
+
+    @cached_property
+    def resources(self) -> dict[str, dict[str, Any]]:
+        """The resources that are made, with every value filled in."""
+        resolved: dict[str, dict[str, Any]] = self.resolved(self.pruned["Resources"])
+        return resolved
+
+    def of_type(self, kind: str) -> dict[str, dict[str, Any]]:
+        """Return the properties of the resources of a type."""
+        return {
+            name: each.get("Properties", {})
+            for name, each in self.resources.items()
+            if each["Type"] == kind
+        }
+
+    def physical(self, name: str) -> str:
+        """Return what CloudFormation would call a resource, near enough."""
+        return f"{STACK_NAME}-{name}"
+
+    def arn(self, name: str) -> str:
+        kind = self.template["Resources"][name]["Type"]
+        place = f"{self.region}:{ACCOUNT}"
+        rest = _ARNS[kind].format(place=place, account=ACCOUNT, name=self.physical(name))
+        return f"arn:{partition_of(self.region)}:{rest}"
+
+    def broken_rules(self) -> set[str]:
+        """Return the rules of the template that refuse these parameters."""
+        return {
+            name
+            for name, rule in self.template["Rules"].items()
+            if self.resolved(rule.get("RuleCondition", True))
+            for assertion in rule["Assertions"]
+            if not self.resolved(assertion["Assert"])
+        }
+
+    def _decided(self, value: Any) -> Any:
+        """Take one side of every Fn::If, and leave out what is no value."""
+        if isinstance(value, list):
+            kept = [self._decided(each) for each in value]
+            return [each for each in kept if each != NOTHING]
+        if not isinstance(value, dict):
+            return value
+        if value.keys() == {"Fn::If"}:
+            condition, yes, no = value["Fn::If"]
+            return self._decided(yes if self.is_true(condition) else no)
+        found = {key: self._decided(each) for key, each in value.items()}
+        return {key: each for key, each in found.items() if each != NOTHING}
+
+    def resolved(self, value: Any) -> Any:
+        """Fill in every intrinsic of *value*."""
+        if isinstance(value, list):
+            return [self.resolved(each) for each in value]
+        if not isinstance(value, dict):
+            return value
+        if len(value) == 1:
+            ((name, argument),) = value.items()
+            if name in _INTRINSICS:
+                return _INTRINSICS[name](self, argument)
+        return {key: self.resolved(each) for key, each in value.items()}
+
+    def ref(self, name: str) -> Any:
+        if name in self.values:
+            return self.values[name]
+        kind = self.template["Resources"][name]["Type"]
+        if kind in _REFS_ARE_ARNS:
+            return self.arn(name)
+        if kind == "AWS::SQS::Queue":
+            suffix = self.values["AWS::URLSuffix"]
+            return f"https://sqs.{self.region}.{suffix}/{ACCOUNT}/{self.physical(name)}"
+        properties = self.template["Resources"][name].get("Properties", {})
+        given = properties.get("UserId") or properties.get("Domain")
+        if given:
+            return self.resolved(given)
+        # ElastiCache makes ids in lower case.
+        return self.physical(name).lower() if "ElastiCache" in kind else self.physical(name)
+
+    def attribute(self, name: str, attribute: str) -> str:
+        kind = self.template["Resources"][name]["Type"]
+        if attribute == "Arn" or (kind, attribute) == ("AWS::SecretsManager::Secret", "Id"):
+            return self.arn(name)
+        if attribute == "QueueName":
+            return self.physical(name)
+        return f"{self.physical(name)}.{attribute}"
+
+    def substituted(self, argument: Any) -> str:
+        text, given = argument if isinstance(argument, list) else (argument, {})
+
+        def fill(found: re.Match[str]) -> str:
+            name = found[1]
+            if name in given:
+                return str(self.resolved(given[name]))
+            resource, _, attribute = name.partition(".")
+            return str(self.attribute(resource, attribute) if attribute else self.ref(name))
+
+        return re.sub(r"\$\{([^}!]+)\}", fill, text)
+
+    def selected(self, argument: list[Any]) -> Any:
+        index, values = self.resolved(argument)
+        return values[int(index)]
+
+    def condition(self, name: str) -> bool:
+        return self.is_true(name)
+
+
+_INTRINSICS: dict[str, Callable[[Stack, Any], Any]] = {
+    "Ref": Stack.ref,
+    "Condition": Stack.condition,
+    "Fn::GetAtt": lambda stack, given: stack.attribute(*given),
+    "Fn::Sub": Stack.substituted,
+    "Fn::Select": Stack.selected,
+    "Fn::Join": lambda stack, given: given[0].join(map(str, stack.resolved(given[1]))),
+    "Fn::Split": lambda stack, given: stack.resolved(given[1]).split(given[0]),
+    "Fn::GetAZs": lambda stack, _: [f"{stack.region}{zone}" for zone in "ab"],
+    "Fn::Equals": lambda stack, given: (
+        str(stack.resolved(given[0])) == str(stack.resolved(given[1]))
+    ),
+    "Fn::Not": lambda stack, given: not stack.resolved(given[0]),
+    "Fn::And": lambda stack, given: all(map(stack.resolved, given)),
+    "Fn::Or": lambda stack, given: any(map(stack.resolved, given)),
+    "Fn::If": lambda stack, given: stack.resolved(given[1 if stack.is_true(given[0]) else 2]),
+    "Fn::Contains": lambda stack, given: stack.resolved(given[1]) in stack.resolved(given[0]),
+    "Fn::EachMemberEquals": lambda stack, given: all(
+        each == stack.resolved(given[1]) for each in stack.resolved(given[0])
+    ),
+}
+
+TOPIC = f"arn:aws:sns:us-east-1:{ACCOUNT}:alarms"
+CHINAS_TOPIC = f"arn:aws-cn:sns:cn-north-1:{ACCOUNT}:alarms"
+ISSUER = "https://issuer.example/users"
+OWN_CACHE = {
+    "CacheEndpoint": "cache.example:6379",
+    "CacheSubnetIds": "subnet-0a1b2c3d4e5f67890,subnet-0a1b2c3d4e5f67891",
+    "CacheSecurityGroupIds": "sg-0a1b2c3d4e5f67890",
+}
+
+STACKS = [
+    Stack("dev"),
+    Stack("prod", parameters={"Stage": "prod", "AlarmTopicArn": TOPIC}),
+    Stack(
+        "prod in Singapore",
+        "ap-southeast-1",
+        {"Stage": "prod", "AlarmTopicArn": TOPIC.replace("us-east-1", "ap-southeast-1")},
+    ),
+    Stack(
+        "prod in China",
+        "cn-north-1",
+        {"Stage": "prod", "AlarmTopicArn": CHINAS_TOPIC, "JwtIssuer": ISSUER},
+    ),
+    Stack("dev in China", "cn-northwest-1", {"JwtIssuer": ISSUER}),
+    Stack(
+        "a cache that is reached from anywhere",
+        parameters={"CacheEndpoint": "cache.example:6379", "ShareBaseUrl": "https://red.example"},
+    ),
+    Stack("a given cache", parameters={**OWN_CACHE, "JwtIssuer": ISSUER}),
+    Stack(
+        "a cache with a password",
+        parameters={
+            **OWN_CACHE,
+            "CacheUser": "functions",
+            "CachePasswordSecretArn": f"arn:aws:secretsmanager:us-east-1:{ACCOUNT}:secret:cache-1",
+        },
+    ),
+    Stack(
+        "a serverless cache by IAM",
+        "eu-central-1",
+        {
+            **OWN_CACHE,
+            "CacheCluster": "true",
+            "CacheUser": "functions",
+            "CacheIamResource": "serverlesscache:rush",
+        },
+    ),
+    Stack(
+        "kept warm, with a canary",
+        parameters={
+            "Stage": "prod",
+            "AlarmTopicArn": TOPIC,
+            "Canary": "true",
+            "GrabProvisionedConcurrency": "100",
+            "LotteryProvisionedConcurrency": "20",
+            "SelfSignUp": "true",
+            "SesIdentityArn": f"arn:aws:ses:us-east-1:{ACCOUNT}:identity/example.com",
+        },
+    ),
+    Stack(
+        "no reserve",
+        parameters={"Stage": "prod", "AlarmTopicArn": TOPIC, "ReserveConcurrency": "false"},
+    ),
+]
+"""Both sides of every condition; `test_variants.py` holds them to that."""
+
+STACK_OF = {stack.name: stack for stack in STACKS}

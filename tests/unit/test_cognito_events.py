@@ -1,0 +1,119 @@
+"""Requests with the claims of Cognito's three kinds of tokens, as API Gateway hands them over.
+
+Its JWT authorizer makes text of every claim, lists too; `scopes` are those that the route asks for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from redpacket.domain.errors import Forbidden
+from redpacket.edge.api import ADMIN_SCOPE, HttpRequest, _request_of
+
+SUB = "11111111-2222-4333-8444-555555555555"
+CLIENT = "1example23456789abcdefghij"
+ISSUER = "https://cognito-idp.eu-central-1.amazonaws.com/eu-central-1_EXAMPLE"
+COMMON = {
+    "iss": ISSUER,
+    "auth_time": "1795251600",
+    "exp": "1795255200",
+    "iat": "1795251600",
+    "jti": "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee",
+}
+
+ACCESS = {
+    **COMMON,
+    "sub": SUB,
+    "client_id": CLIENT,
+    "cognito:groups": "[testers tasters]",
+    "origin_jti": "ffffffff-0000-4111-8222-333333333333",
+    "event_id": "44444444-5555-4666-8777-888888888888",
+    "token_use": "access",
+    "scope": "aws.cognito.signin.user.admin",
+    "username": SUB,
+    "version": "2",
+}
+ID = {
+    **COMMON,
+    "sub": SUB,
+    "aud": CLIENT,
+    "cognito:username": SUB,
+    "email": "ann@example.com",
+    "email_verified": "true",
+    "event_id": "44444444-5555-4666-8777-888888888888",
+    "token_use": "id",
+}
+CREDENTIALS = {
+    **COMMON,
+    "sub": CLIENT,
+    "client_id": CLIENT,
+    "token_use": "access",
+    "scope": "hongbao/admin",
+    "version": "2",
+}
+
+
+def _request(claims: dict[str, str], scopes: list[str] | None = None) -> HttpRequest:
+    event: dict[str, Any] = {
+        "version": "2.0",
+        "routeKey": "GET /me",
+        "headers": {"authorization": "Bearer e30.e30.e30"},
+        "requestContext": {
+            "requestId": "request",
+            "authorizer": {"jwt": {"claims": claims, "scopes": scopes}},
+        },
+        "isBase64Encoded": False,
+    }
+    return _request_of(event)
+
+
+def _is_operator(claims: dict[str, str]) -> bool:
+    try:
+        _request(claims, [ADMIN_SCOPE]).require_scope(ADMIN_SCOPE)
+    except Forbidden:
+        return False
+    return True
+
+
+def test_a_person_is_the_same_user_by_either_token() -> None:
+    by_access, by_id = _request(ACCESS).user, _request(ID).user
+
+    assert by_access.user_id == by_id.user_id
+    # Nobody is called by their e-mail, nor by what Cognito calls them.
+    assert by_access.nickname is None
+    assert by_id.nickname is None
+
+
+def test_a_nickname_of_an_id_token_is_shown() -> None:
+    assert _request({**ID, "nickname": "安"}).user.nickname == "安"
+
+
+def test_a_client_is_a_user_of_its_own() -> None:
+    assert _request(CREDENTIALS).user.user_id != _request(ACCESS).user.user_id
+
+
+def test_only_the_operators_client_is_an_operator() -> None:
+    assert _is_operator(CREDENTIALS)
+    assert not _is_operator(ACCESS)
+    assert not _is_operator(ID)
+
+
+@pytest.mark.parametrize(
+    ("scope", "is_operator"),
+    [
+        ("hongbao/admin", True),
+        ("hongbao/read hongbao/admin", True),
+        ("hongbao/administrator", False),
+        ("other-hongbao/admin", False),
+        ("HONGBAO/ADMIN", False),
+        ("", False),
+    ],
+)
+def test_a_scope_is_one_word_of_several(scope: str, *, is_operator: bool) -> None:
+    assert _is_operator({**CREDENTIALS, "scope": scope}) is is_operator
+
+
+def test_a_group_with_the_scopes_name_makes_no_operator() -> None:
+    assert not _is_operator({**ACCESS, "cognito:groups": "[hongbao/admin]"})
