@@ -44,6 +44,7 @@ from redpacket.flows.reconcile import Reconciliation, reconcile
 from redpacket.flows.repair import load_packets, requeue_claims
 from redpacket.flows.send_packet import SendOrder, send_packet
 from redpacket.flows.settle_claims import settle_claims
+from redpacket.flows.sweep import SweepReport, sweep
 from redpacket.flows.try_parts import PartedBoard
 from redpacket.ports import (
     Campaigns,
@@ -115,6 +116,8 @@ class Town:
         self.part_share_count = PART_SHARE_COUNT
         self.share_fen_max = 20_000
         self.in_parallel: InParallel = one_by_one
+        self.may_refund: Callable[[], bool] = lambda: True
+        self.may_pay: Callable[[], bool] = lambda: True
         self._ids = itertools.count(1)
 
     @staticmethod
@@ -330,9 +333,7 @@ class Town:
             in_parallel=self.in_parallel,
         )
 
-    def expire(
-        self, stop_in_ms: int = 50_000, may_go_on: Callable[[], bool] = lambda: True
-    ) -> ExpireReport:
+    def expire(self, stop_in_ms: int = 50_000) -> ExpireReport:
         return expire_packets(
             packets=self.packets,
             pages=self.pages,
@@ -343,12 +344,9 @@ class Town:
             grace_ms=GRACE_MS,
             stop_at_ms=self.clock.now_ms() + stop_in_ms,
             in_parallel=self.in_parallel,
-            may_go_on=may_go_on,
         )
 
-    def repair(
-        self, stop_in_ms: int = 50_000, may_go_on: Callable[[], bool] = lambda: True
-    ) -> tuple[int, int]:
+    def repair(self, stop_in_ms: int = 50_000) -> tuple[int, int]:
         """Run the rest of the sweep; return how many were queued again and loaded."""
         stop_at_ms = self.clock.now_ms() + stop_in_ms
         requeued = requeue_claims(
@@ -357,7 +355,7 @@ class Town:
             clock=self.clock,
             journal=self.journal,
             stop_at_ms=stop_at_ms,
-            may_go_on=may_go_on,
+            in_parallel=self.in_parallel,
         )
         loaded = load_packets(
             packets=self.packets,
@@ -365,6 +363,7 @@ class Town:
             clock=self.clock,
             journal=self.journal,
             stop_at_ms=stop_at_ms,
+            in_parallel=self.in_parallel,
         )
         return len(requeued.results), len(loaded.results)
 
@@ -401,6 +400,23 @@ class Town:
             clock=self.clock,
             journal=self.journal,
             stop_at_ms=self.clock.now_ms() + 20_000,
+        )
+
+    def sweep(self, stop_in_ms: int = 47_000) -> SweepReport:
+        """Run what the schedule runs every minute."""
+        return sweep(
+            packets=self.packets,
+            pages=self.pages,
+            board=self.board,
+            ledger=self.ledger,
+            payouts=self.payouts,
+            clock=self.clock,
+            journal=self.journal,
+            grace_ms=GRACE_MS,
+            stop_at_ms=self.clock.now_ms() + stop_in_ms,
+            in_parallel=self.in_parallel,
+            may_refund=self.may_refund,
+            may_pay=self.may_pay,
         )
 
     def reconcile(self, dead_count: int = 0) -> Reconciliation:

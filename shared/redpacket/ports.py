@@ -148,7 +148,13 @@ class Quotas(Protocol):
 class Unreadable:
     """A row of the table of shares that no function of ours writes."""
 
-    key: str
+    pk: str
+    sk: str
+
+    @property
+    def key(self) -> str:
+        """The key in one line, for a message."""
+        return f"{self.pk} {self.sk}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +197,12 @@ class Packets(Protocol):
     def list_part_shares(self, packet_id: str, part: int) -> list[ShareFate]:
         """Return the shares of one part that have a fate, by number, read strongly."""
 
+    def scan_part_shares(self, packet_id: str, part: int, after_no: int = 0) -> Iterator[ShareFate]:
+        """Yield the shares of one part that have a fate and a number above *after_no*.
+
+        Read strongly, page by page while they are taken; not sorted where a part has partitions.
+        """
+
     def find_share_of(self, packet_id: str, user_id: str) -> ShareFate | None:
         """Return the share that a user durably owns, read strongly."""
 
@@ -227,6 +239,9 @@ class Packets(Protocol):
     def mark_step(self, packet: Packet) -> None:
         """Note on the row of a packet that is CLOSING how far it is on its way to CLOSED."""
 
+    def put_off(self, packet_id: str, until_ms: int) -> None:
+        """Let a packet that waits in one of the sweep's lists be found again from *until_ms* on."""
+
     def put_part_end(self, packet_id: str, part: int, end: PacketEnd) -> None:
         """Write the final sums of a part; repeating it changes nothing."""
 
@@ -248,8 +263,14 @@ class Packets(Protocol):
     def list_due(self, until_ms: int, limit: int) -> list[str]:
         """Return ids of packets that expired before *until_ms* and are not closed."""
 
-    def list_unsettled(self, until_ms: int, limit: int) -> list[ShareRef]:
-        """Return claims that wait since before *until_ms* for settlement, or for a packet's end."""
+    def list_unsettled(self, until_ms: int, limit: int) -> list[ShareRef | Unreadable]:
+        """Return claims that wait since before *until_ms* for settlement, or for a packet's end.
+
+        The longest waiting come first; a row of no share that somebody put there is among them.
+        """
+
+    def set_aside(self, found: ShareRef | Unreadable, until_ms: int) -> None:
+        """Let a row that `list_unsettled` returned be found again from *until_ms* on."""
 
     def list_takers(self, packet_id: str, user_ids: Sequence[str]) -> list[Taker]:
         """Return the takers' rows of those users who have one, read strongly, in no order."""
@@ -404,7 +425,10 @@ class Draws(Protocol):
         """
 
     def list_stock(self, prizes: Sequence[Prize], day: str) -> list[PrizeStock]:
-        """Return what the units' rows say, read strongly."""
+        """Return what the units' rows say, read strongly.
+
+        Of more units than one call may read: Unavailable, and each call gets further.
+        """
 
     def find_draw(self, campaign_id: str, user_id: str, draw_id: str) -> Draw | None:
         """Return a draw, read strongly."""

@@ -14,6 +14,7 @@ from redpacket.adapters.dynamo import to_wire
 from redpacket.domain.claim import RecordStatus, ShareFate, ShareRef, Taker, taker_of
 from redpacket.domain.errors import InvalidRequest
 from redpacket.domain.packet import Packet, PacketEnd, PacketStatus, Person, fate_partitions
+from redpacket.ports import Unreadable
 from tests.builders import NOW_MS, a_claim, a_packet_id, a_user_id
 from tests.contract.tables import (
     PAID_MS,
@@ -152,6 +153,21 @@ def test_fates_of_a_packet_in_parts_are_listed_by_part_and_all_together(books: B
     assert [share.share_no for share in listed] == [1, 2, 4, 9, 11]
     assert {share.ref for share in listed} <= set(waiting)
     assert books.packets.record_claim(a_claim(packet, 4, "dan")) == "share_taken"
+
+
+@pytest.mark.parametrize("parts", [1, 2])
+def test_fates_after_a_share_are_read_page_by_page(books: Books, parts: int) -> None:
+    packet = books.sent(count=20, parts=parts)
+    for share_no in (4, 10, 2, 8):
+        books.claimed(packet, share_no)
+    part = parts - 1
+
+    found = books.packets.scan_part_shares(packet.packet_id, part, 4)
+    everything = books.packets.scan_part_shares(packet.packet_id, part)
+
+    assert sorted(share.share_no for share in found) == [8, 10]
+    assert sorted(share.share_no for share in everything) == [2, 4, 8, 10]
+    assert list(books.packets.scan_part_shares(packet.packet_id, part, 10)) == []
 
 
 def _paged(
@@ -326,9 +342,10 @@ def test_steps_are_noted_while_a_packet_closes_and_not_before(books: Books) -> N
     assert books.packets.find_packet(packet.packet_id) == packet
 
     closing = books.packets.begin_close(packet, REFUNDED_MS)
-    books.packets.mark_step(replace(closing, closing_step=1))
+    books.packets.mark_step(replace(closing, closing_step=1, closing_no=7))
 
-    assert books.packets.find_packet(packet.packet_id) == replace(closing, closing_step=1)
+    there = replace(closing, closing_step=1, closing_no=7)
+    assert books.packets.find_packet(packet.packet_id) == there
 
 
 def test_the_end_of_a_part_is_written_once(books: Books) -> None:
@@ -370,6 +387,62 @@ def test_a_packet_that_can_not_be_closed_goes_to_the_end_of_the_list(books: Book
     assert packet.packet_id not in books.packets.list_due(REFUNDED_MS + 4, 8_000)
     assert packet.packet_id in books.packets.list_due(REFUNDED_MS + 5, 8_000)
     assert packet.packet_id not in books.packets.list_unloaded(REFUNDED_MS + 5, 8_000)
+
+
+def test_a_packet_that_is_put_off_waits_so_long_and_never_less(books: Books) -> None:
+    packet = books.sent()
+    books.packets.mark_loaded(packet)
+    at_ms = packet.expires_at_ms
+
+    books.packets.put_off(packet.packet_id, at_ms - 1)
+    assert packet.packet_id not in books.packets.list_due(at_ms - 1, 8_000)
+    books.packets.put_off(packet.packet_id, at_ms + 50)
+    assert packet.packet_id not in books.packets.list_due(at_ms + 49, 8_000)
+    assert packet.packet_id in books.packets.list_due(at_ms + 50, 8_000)
+    _closed(books, packet)
+    books.packets.put_off(packet.packet_id, at_ms + 60)
+    assert packet.packet_id not in books.packets.list_due(at_ms + 99, 8_000)
+
+
+def test_a_row_that_is_set_aside_is_found_again_later_and_not_before(books: Books) -> None:
+    packet = books.sent()
+    share = books.claimed(packet, 1)
+    at_ms = share.decided_at_ms
+
+    with _a_stray(books, at_ms) as stray:
+
+        def found(until_ms: int) -> set[object]:
+            return {stray, share.ref} & set(books.packets.list_unsettled(until_ms, 8_000))
+
+        assert found(at_ms) == {stray, share.ref}
+        books.packets.set_aside(stray, at_ms + 50)
+        books.packets.set_aside(share.ref, at_ms + 60)
+        assert found(at_ms + 49) == set()
+        assert found(at_ms + 50) == {stray}
+        assert found(at_ms + 60) == {stray, share.ref}
+
+    books.packets.set_aside(share.ref, at_ms)
+    assert share.ref not in found(at_ms + 59)
+    books.ledger.settle([a_settlement(share)], PAID_MS)
+    books.packets.set_aside(share.ref, at_ms + 70)
+    assert share.ref not in found(at_ms + 99)
+
+
+@contextmanager
+def _a_stray(books: Books, at_ms: int) -> Iterator[Unreadable]:
+    """Put a row that is no share into the work list, as a thief can."""
+    stray = Unreadable(a_user_id("stray"), "row")
+    row: dict[str, str | int] = {
+        "pk": stray.pk,
+        "sk": stray.sk,
+        "work_pk": keys.work("settle", 0),
+        "work_at_ms": at_ms,
+    }
+    books.client.put_item(TableName="shares", Item=to_wire(row))
+    try:
+        yield stray
+    finally:
+        books.client.delete_item(TableName="shares", Key=to_wire({"pk": stray.pk, "sk": stray.sk}))
 
 
 def test_a_claim_waits_until_it_is_settled(books: Books) -> None:

@@ -99,16 +99,11 @@ class Process(Town):
         self.switches = KnownSwitches(
             store=wires.switches, copy=wires.switch_copy, clock=clock, journal=self.journal
         )
+        self.may_refund = lambda: self.switches.is_on(Switch.REFUND)
+        self.may_pay = lambda: self.switches.is_on(Switch.PAYOUT)
 
     def pay(self, refs: Any) -> set[ShareRef]:
         """Settle what a batch names, or queue it for later while payouts are off."""
         if self.switches.is_on(Switch.PAYOUT):
             return self.settle(list(refs))
         return delay_claims(refs, payouts=self.payouts, journal=self.journal)
-
-    def sweep(self, stop_in_ms: int) -> None:
-        """Do one group's share of what the schedule asks for every minute."""
-        stop_at_ms = self.clock.now_ms() + stop_in_ms
-        self.expire(stop_in_ms, lambda: self.switches.is_on(Switch.REFUND))
-        left_ms = max(0, stop_at_ms - self.clock.now_ms())
-        self.repair(left_ms, lambda: self.switches.is_on(Switch.PAYOUT))

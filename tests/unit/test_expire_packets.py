@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from threading import Lock
 from typing import Any
@@ -34,9 +34,9 @@ class _Reading(DynamoPackets):
         super().__init__(dynamo, "packets", "shares")
         self.listed: list[int] = []
 
-    def list_part_shares(self, packet_id: str, part: int) -> list[ShareFate]:
+    def scan_part_shares(self, packet_id: str, part: int, after_no: int = 0) -> Iterator[ShareFate]:
         self.listed.append(part)
-        return super().list_part_shares(packet_id, part)
+        return super().scan_part_shares(packet_id, part, after_no)
 
 
 class _Away(FakeBoard):
@@ -280,7 +280,7 @@ def test_a_sweep_that_is_behind_another_one_leaves_a_closed_packet_alone(town: T
     assert town.packets.find_packet(packet.packet_id) == closed
 
 
-def test_a_cache_that_hangs_is_asked_once_for_loads_in_a_sweep(town: Town) -> None:
+def test_a_cache_that_hangs_is_asked_for_one_load_in_a_sweep(town: Town) -> None:
     asked = []
 
     class Hanging(FakeBoard):
@@ -299,8 +299,6 @@ def test_a_cache_that_hangs_is_asked_once_for_loads_in_a_sweep(town: Town) -> No
     assert town.repair() == (0, 0)
 
     assert len(asked) == 1
-    town.board = town.memory
-    assert town.repair() == (0, 5)
 
 
 def test_a_cache_that_hangs_is_asked_once_in_a_sweep(town: Town) -> None:
@@ -535,10 +533,12 @@ def test_a_packet_that_cannot_be_refunded_leaves_its_batch_alone(town: Town) -> 
     broken, *sound = _send_several(town, 3)
 
     class Unreadable(DynamoPackets):
-        def list_part_shares(self, packet_id: str, part: int) -> list[ShareFate]:
+        def scan_part_shares(
+            self, packet_id: str, part: int, after_no: int = 0
+        ) -> Iterator[ShareFate]:
             if packet_id == broken.packet_id:
                 raise ValueError(packet_id)
-            return super().list_part_shares(packet_id, part)
+            return super().scan_part_shares(packet_id, part, after_no)
 
     town.packets = Unreadable(Dynamo(lambda: town.dynamo), "packets", "shares")
     town.pass_time(61_000)

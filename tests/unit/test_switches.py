@@ -23,7 +23,7 @@ from tests.fakes import (
     FakeSwitchCopy,
     FakeSwitchStore,
 )
-from tests.town import GRACE_MS, LIFE_MS, Town
+from tests.town import GRACE_MS, LIFE_MS, Town, one_by_one
 
 
 @dataclass
@@ -286,6 +286,7 @@ def test_while_payouts_are_off_the_sweep_queues_nothing_again(town: Town) -> Non
             clock=town.clock,
             journal=town.journal,
             stop_at_ms=town.clock.now_ms() + 50_000,
+            in_parallel=one_by_one,
             may_go_on=lambda: is_on,
         ).results
 

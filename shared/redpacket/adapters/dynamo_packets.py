@@ -9,7 +9,7 @@ from typing import Any
 
 from redpacket.adapters import items, keys
 from redpacket.adapters.dynamo import Dynamo, Operation, put, update, values
-from redpacket.adapters.dynamo_shares import DynamoShares
+from redpacket.adapters.dynamo_shares import COMES_BEFORE, DynamoShares
 from redpacket.domain.errors import InvalidRequest
 from redpacket.domain.packet import Packet, PacketEnd, PacketStatus, Rules
 from redpacket.ports import SentItem
@@ -122,10 +122,11 @@ class DynamoPackets(DynamoShares):
         operation = update(
             self._packets,
             keys.packet(packet.packet_id),
-            "SET closing_step = :step",
+            "SET closing_step = :step, closing_no = :share_no",
             # Not where another sweep has closed it meanwhile: no sweep would finish the step.
             condition=IS_CLOSING,
             step=packet.closing_step,
+            share_no=packet.closing_no,
             closing=PacketStatus.CLOSING,
         )
         operation["Update"]["ExpressionAttributeNames"] = {"#status": "status"}
@@ -138,6 +139,17 @@ class DynamoPackets(DynamoShares):
         if only_later:
             operation["Update"]["ConditionExpression"] += f" AND {ENDS_EARLIER}"
         self._dynamo.write(operation)
+
+    def put_off(self, packet_id: str, until_ms: int) -> None:
+        self._dynamo.write(
+            update(
+                self._packets,
+                keys.packet(packet_id),
+                "SET work_at_ms = :until_ms",
+                condition=COMES_BEFORE,
+                until_ms=until_ms,
+            )
+        )
 
     def list_unloaded(self, until_ms: int, limit: int) -> list[str]:
         return [

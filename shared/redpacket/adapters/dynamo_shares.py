@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any
 
 from redpacket.adapters import items, keys
@@ -28,10 +28,12 @@ from redpacket.ports import Unreadable
 
 # What the conditions of this module mean.
 IS_WAITING = "attribute_exists(work_pk)"
+COMES_BEFORE = "work_at_ms < :until_ms"
 IS_SETTLED = "attribute_exists(settled_at_ms)"
 IS_WITHIN_QUOTA = "attribute_not_exists(claim_count) OR claim_count < :count_max"
 
 _share_no = attrgetter("share_no")
+_work_at_ms = itemgetter("work_at_ms")
 
 _BLOCKS_PER_PAGE = 6
 """Most blocks of 4 KB that one page reads, each half a read unit; an empty partition is one."""
@@ -62,23 +64,26 @@ class DynamoShares:
         return parts[0] if len(parts) == 1 else sorted(chain(*parts), key=_share_no)
 
     def list_part_shares(self, packet_id: str, part: int) -> list[ShareFate]:
-        rows = [
-            row
-            for partition in keys.share_partitions(packet_id, part)
+        return sorted(self.scan_part_shares(packet_id, part), key=_share_no)
+
+    def scan_part_shares(self, packet_id: str, part: int, after_no: int = 0) -> Iterator[ShareFate]:
+        first = f"{keys.SHARE_PREFIX}{after_no + 1:07d}"
+        for partition in keys.share_partitions(packet_id, part):
             for row in self._dynamo.query(
                 self._shares,
-                KeyConditionExpression="pk = :pk AND begins_with(sk, :share)",
+                KeyConditionExpression="pk = :pk AND sk BETWEEN :first AND :last",
                 ExpressionAttributeValues=values(
-                    pk=keys.shares(packet_id, partition)["pk"], share=keys.SHARE_PREFIX
+                    pk=keys.shares(packet_id, partition)["pk"],
+                    first=first,
+                    last=f"{keys.SHARE_PREFIX}~",
                 ),
                 ConsistentRead=True,
-            )
-        ]
-        try:
-            return sorted(map(items.share_of, rows), key=_share_no)
-        except (KeyError, ValueError) as error:
-            msg = f"packet {packet_id} has a share that is not readable"
-            raise InvariantViolated(msg) from error
+            ):
+                try:
+                    yield items.share_of(row)
+                except (KeyError, ValueError) as error:
+                    msg = f"packet {packet_id} has a share that is not readable"
+                    raise InvariantViolated(msg) from error
 
     def list_some_shares(
         self, packet_id: str, after_no: int, limit: int
@@ -176,10 +181,24 @@ class DynamoShares:
             )
         )
 
-    def list_unsettled(self, until_ms: int, limit: int) -> list[ShareRef]:
+    def list_unsettled(self, until_ms: int, limit: int) -> list[ShareRef | Unreadable]:
         rows = self._work(self._shares, "settle", until_ms, limit)
-        # The functions of the crowd write this list: a row of no share must not end the sweep.
-        return [ref for row in rows if (ref := items.find_ref(row))]
+        return [items.find_ref(row) or Unreadable(row["pk"], row["sk"]) for row in rows]
+
+    def set_aside(self, found: ShareRef | Unreadable, until_ms: int) -> None:
+        if isinstance(found, Unreadable):
+            key = {"pk": found.pk, "sk": found.sk}
+        else:
+            key = keys.share(found.packet_id, found.share_no)
+        self._dynamo.write(
+            update(
+                self._shares,
+                key,
+                "SET work_at_ms = :until_ms",
+                condition=COMES_BEFORE,
+                until_ms=until_ms,
+            )
+        )
 
     def list_takers(self, packet_id: str, user_ids: Sequence[str]) -> list[Taker]:
         wanted = [keys.taker(packet_id, user_id) for user_id in dict.fromkeys(user_ids)]
@@ -205,7 +224,7 @@ class DynamoShares:
                 yield items.share_of(row) if is_fate else items.taker_of(row)
             except (KeyError, ValueError):
                 # A forger's row must not keep all others from being compared.
-                yield Unreadable(" ".join((str(row["pk"]), str(row["sk"]))))
+                yield Unreadable(str(row["pk"]), str(row["sk"]))
 
     def _get_all(self, row_keys: Sequence[dict[str, str]]) -> Iterator[dict[str, Any]]:
         for start in range(0, len(row_keys), KEYS_PER_READ):
@@ -249,4 +268,5 @@ class DynamoShares:
         spare = limit - sum(len(rows) for rows in found.values())
         if full and spare >= len(full):
             found |= {shard: oldest(shard, fair + spare // len(full)) for shard in full}
-        return [row for rows in found.values() for row in rows]
+        # Where time runs out, no shard is the last one every time.
+        return sorted(chain(*found.values()), key=_work_at_ms)

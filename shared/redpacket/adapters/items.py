@@ -93,6 +93,7 @@ def packet_of(row: dict[str, Any]) -> Packet:
         expires_at_ms=row["expires_at_ms"],
         status=PacketStatus(row["status"]),
         closing_step=row.get("closing_step", 0),
+        closing_no=row.get("closing_no", 0),
         closed_at_ms=row.get("closed_at_ms"),
         end=end_of(row) if "claimed_count" in row else None,
     )

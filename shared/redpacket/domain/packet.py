@@ -101,7 +101,8 @@ class Packet:
     """The packet row: written once at send; only the fields with a default ever change.
 
     *closing_step* counts what is done of a packet that is closing: of n parts, 1..n are refunded,
-    n+1..2n told to the cache. *end* is what became of it, once it is CLOSED.
+    n+1..2n told to the cache. Of the part that comes next all shares up to *closing_no* have a
+    fate. *end* is what became of it, once it is CLOSED.
     """
 
     packet_id: str
@@ -115,6 +116,7 @@ class Packet:
     expires_at_ms: int
     status: PacketStatus = PacketStatus.OPEN
     closing_step: int = 0
+    closing_no: int = 0
     closed_at_ms: int | None = None
     end: PacketEnd | None = None
 

@@ -491,50 +491,34 @@ def settle_claims(refs: Iterable[ShareRef]) -> set[ShareRef]:
 
 
 def sweep(time_left_ms: int, group: int, groups: int) -> dict[str, int]:
-    """Bind what the schedule runs: flows/expire_packets, then flows/repair; tell what was done.
+    """Bind flows/sweep, and tell what was done.
 
     This sweep is the *group*-th, from 0, of *groups* that share the work.
     """
+    from dataclasses import asdict
+
     from redpacket.adapters.threads import in_threads
-    from redpacket.flows.expire_packets import expire_packets
-    from redpacket.flows.repair import load_packets, requeue_claims
+    from redpacket.flows.sweep import sweep as flow
 
     shards = range(group, WORK_SHARDS, groups)
     packets = DynamoPackets(
         _dynamo(), settings.packets_table(), settings.shares_table(), work_shards=shards
     )
-    stop_at_ms = clock.now_ms() + time_left_ms - _SWEEP_RESERVE_MS
-    # Refunds first: they must not wait where a queue or a cache hangs.
-    expired = expire_packets(
+    report = flow(
         packets=packets,
         pages=pages(),
         board=board(),
         ledger=ledger(),
-        clock=clock,
-        journal=journal,
-        grace_ms=settings.close_grace_ms(),
-        stop_at_ms=stop_at_ms,
-        in_parallel=in_threads,
-        may_go_on=lambda: switches().is_on(Switch.REFUND),
-    )
-    requeued = requeue_claims(
-        packets=packets,
         payouts=payouts(),
         clock=clock,
         journal=journal,
-        stop_at_ms=stop_at_ms,
-        may_go_on=lambda: switches().is_on(Switch.PAYOUT),
+        grace_ms=settings.close_grace_ms(),
+        stop_at_ms=clock.now_ms() + time_left_ms - _SWEEP_RESERVE_MS,
+        in_parallel=in_threads,
+        may_refund=lambda: switches().is_on(Switch.REFUND),
+        may_pay=lambda: switches().is_on(Switch.PAYOUT),
     )
-    loaded = load_packets(
-        packets=packets, board=board(), clock=clock, journal=journal, stop_at_ms=stop_at_ms
-    )
-    return {
-        "requeued_count": len(requeued.results),
-        "loaded_count": len(loaded.results),
-        "closed_count": expired.closed_count,
-        "refunded_fen": expired.refunded_fen,
-        "failed_count": requeued.failed_count + loaded.failed_count + expired.failed_count,
-    }
+    return asdict(report)
 
 
 def deposit(user_id: str, amount_fen: int, request: Request) -> tuple[str, int]:

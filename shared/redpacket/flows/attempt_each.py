@@ -20,32 +20,6 @@ class Attempts(Generic[Result]):
     failed_count: int
 
 
-def attempt_each(
-    items: Iterable[Item],
-    do: Callable[[Item], Result],
-    *,
-    name: str,
-    clock: Clock,
-    journal: Journal,
-    stop_at_ms: int,
-    may_go_on: Callable[[], bool] = lambda: True,
-) -> Attempts[Result]:
-    """Call *do* with every item; journal failures under *name* and go on.
-
-    The next sweep finds what is left where *may_go_on* says no.
-    """
-    return attempt_lanes(
-        [items],
-        do,
-        name=name,
-        clock=clock,
-        journal=journal,
-        stop_at_ms=stop_at_ms,
-        may_go_on=may_go_on,
-        in_parallel=lambda attempt, lanes: [attempt(lane) for lane in lanes],
-    )
-
-
 def attempt_lanes(
     lanes: Sequence[Iterable[Item]],
     do: Callable[[Item], Result],
@@ -57,7 +31,11 @@ def attempt_lanes(
     may_go_on: Callable[[], bool],
     in_parallel: InParallel,
 ) -> Attempts[Result]:
-    """As `attempt_each`: lanes side by side, the items of a lane one after the other."""
+    """Call *do* with every item: lanes side by side, the items of a lane one after the other.
+
+    Failures are journaled under *name*. The next sweep finds what is left where *may_go_on* says no
+    or the time is up.
+    """
 
     def attempt(lane: Iterable[Item]) -> tuple[Attempts[Result], bool]:
         """Return what came of a lane, and whether its time was up."""

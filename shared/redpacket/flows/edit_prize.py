@@ -21,8 +21,15 @@ from redpacket.domain.errors import (
     VersionConflict,
 )
 from redpacket.domain.ledger import FEN_MAX
-from redpacket.domain.lottery import PRIZES_MAX, UNITS_MAX, Prize, PrizeKind, check_prize_id
-from redpacket.domain.packet import Kind, Packet, PacketStatus, Person, Rules
+from redpacket.domain.lottery import (
+    PRIZES_MAX,
+    UNITS_MAX,
+    UNITS_PER_PART,
+    Prize,
+    PrizeKind,
+    check_prize_id,
+)
+from redpacket.domain.packet import Kind, Packet, PacketStatus, Person, Rules, parts_for
 from redpacket.domain.split import SEED_BYTES, Split, Terms
 from redpacket.flows.send_packet import funding_of
 from redpacket.ports import Clock, Draws, Ledger, Packets, Request
@@ -189,7 +196,7 @@ def _packet_of(
     now_ms = desk.clock.now_ms()
     seed = desk.new_seed(SEED_BYTES)
     return Packet(
-        packet_id=desk.new_id(1),
+        packet_id=desk.new_id(parts_for(count, UNITS_PER_PART)),
         sender=operator,
         kind=Kind.EQUAL,
         rules=Rules(campaign_id=prize.campaign_id, prize_id=prize.prize_id),

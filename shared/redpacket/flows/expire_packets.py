@@ -5,27 +5,41 @@ shares, claims in flight get a grace, then what is left is refunded (flows/refun
 run twice, late, or be cut off anywhere.
 
 Packets are closed side by side, but those of one sender are refunded one after the other: their
-refunds meet on the sender's balance.
+refunds meet on the sender's balance. Each packet gets a turn, then another one until the time is
+up, so that none waits for the end of a large one (docs/adr/0022).
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
+from typing import Any
 
 from redpacket.domain.errors import Unavailable
 from redpacket.domain.packet import Packet, PacketStatus
-from redpacket.flows.attempt_each import attempt_lanes
+from redpacket.flows.attempt_each import Attempts, attempt_lanes
 from redpacket.flows.impatient_cache import ImpatientCache
-from redpacket.flows.refund_packet import Closing, ClosingDesk, batches, refund_together
+from redpacket.flows.refund_packet import (
+    Closing,
+    ClosingDesk,
+    Progress,
+    batches,
+    refund_together,
+)
 from redpacket.ports import ClaimBoard, Clock, InParallel, Journal, Ledger, Packets, Pages
 
 PACKETS_PER_SWEEP = 1_600
 """What a sweep may begin; the oldest come first, the rest wait a minute (docs/capacity.md)."""
 
 PACKETS_PER_READ = 100
+
+TURN_MS = 3_000
+"""How long one packet goes on before all others have had their turn: about 4,500 refunds."""
+
+LATE_MS = 600_000
+"""Small packets come first; who waits longer than this comes before them, of any size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,33 +86,45 @@ def expire_packets(
     )
     due = packets.list_due(clock.now_ms(), PACKETS_PER_SWEEP)
     rows = _read(due, packets, in_parallel)
-    closing = attempt_lanes(
+
+    def attempt(
+        name: str, lanes: Sequence[Iterable[Any]], do: Callable[[Any], Any]
+    ) -> Attempts[Any]:
+        return attempt_lanes(
+            lanes,
+            do,
+            name=name,
+            clock=clock,
+            journal=journal,
+            stop_at_ms=stop_at_ms,
+            may_go_on=is_allowed,
+            in_parallel=in_parallel,
+        )
+
+    closing = attempt(
+        "close_failed",
         [[packet_id] for packet_id in due],
         lambda packet_id: _begin_close(packet_id, rows.get(packet_id), desk),
-        name="close_failed",
-        clock=clock,
-        journal=journal,
-        stop_at_ms=stop_at_ms,
-        may_go_on=is_allowed,
-        in_parallel=in_parallel,
     )
     if closing.results:
         clock.sleep_ms(grace_ms)
-    refunds = attempt_lanes(
-        [_refunding(lane, desk) for lane in _by_sender(closing.results)],
-        _finish,
-        name="refund_failed",
-        clock=clock,
-        journal=journal,
-        stop_at_ms=stop_at_ms,
-        may_go_on=is_allowed,
-        in_parallel=in_parallel,
-    )
-    return ExpireReport(
-        closed_count=sum(is_closed for _, is_closed in refunds.results),
-        refunded_fen=sum(refunded_fen for refunded_fen, _ in refunds.results),
-        failed_count=closing.failed_count + refunds.failed_count,
-    )
+    waiting = [packet for packet in closing.results if packet.status is PacketStatus.CLOSING]
+    closed_count = sum(packet.status is PacketStatus.CLOSED for packet in closing.results)
+    failed_count, refunded_fen = closing.failed_count, 0
+    while waiting:
+        # Of packets that are not closed yet; a turn begins where the one before has ended.
+        turns = attempt(
+            "refund_failed",
+            [_turns(lane, desk) for lane in _lanes(waiting, clock.now_ms())],
+            lambda one: (one, one.go_on(TURN_MS)),
+        )
+        failed_count += turns.failed_count
+        closed_count += sum(progress is Progress.DONE for _, progress in turns.results)
+        refunded_fen += sum(one.refunded_fen for one, _ in turns.results)
+        if desk.is_over():
+            break
+        waiting = [one.packet for one, progress in turns.results if progress is Progress.UNFINISHED]
+    return ExpireReport(closed_count, refunded_fen, failed_count)
 
 
 def _read(due: Sequence[str], packets: Packets, in_parallel: InParallel) -> Mapping[str, Packet]:
@@ -116,11 +142,17 @@ def _read(due: Sequence[str], packets: Packets, in_parallel: InParallel) -> Mapp
 
 
 def _begin_close(packet_id: str, row: Packet | None, desk: ClosingDesk) -> Packet:
-    packet = row or desk.packets.find_packet(packet_id)
-    if packet is None:
+    try:
+        packet = row or desk.packets.find_packet(packet_id)
+        closing = desk.packets.begin_close(packet, desk.clock.now_ms()) if packet else None
+    except Exception:
+        # Many of them at the head of the list would keep all others from being found.
+        desk.packets.put_off(packet_id, desk.clock.now_ms())
+        raise
+    if packet is None or closing is None:
+        # Only the index knows it still.
         msg = f"packet {packet_id} is due and does not exist"
         raise LookupError(msg)
-    closing = desk.packets.begin_close(packet, desk.clock.now_ms())
     if packet.rules.prize_id or closing.status is not PacketStatus.CLOSING:
         # The cache doesn't have a prize's packet. Others were closed, or got a later end meanwhile.
         return closing
@@ -132,27 +164,22 @@ def _begin_close(packet_id: str, row: Packet | None, desk: ClosingDesk) -> Packe
     return closing
 
 
-def _by_sender(packets: Sequence[Packet]) -> list[list[Packet]]:
+def _lanes(packets: Sequence[Packet], now_ms: int) -> list[list[Packet]]:
+    """Return packets by sender: those of late ones first, then the fewest shares first."""
     lanes: dict[str, list[Packet]] = defaultdict(list)
-    for packet in packets:
+    for packet in sorted(packets, key=lambda packet: _place([packet], now_ms)):
         lanes[packet.sender.user_id].append(packet)
-    return list(lanes.values())
+    return sorted(lanes.values(), key=lambda lane: _place(lane, now_ms))
 
 
-def _refunding(packets: Sequence[Packet], desk: ClosingDesk) -> Iterator[Closing]:
-    """Yield one sender's packets to be ended; small ones are refunded together before."""
-    for packet in packets:
-        if packet.status is not PacketStatus.CLOSING:
-            yield Closing(packet, desk)
-    for batch in batches(packet for packet in packets if packet.status is PacketStatus.CLOSING):
+def _place(packets: Sequence[Packet], now_ms: int) -> tuple[bool, int]:
+    is_late = any(now_ms - packet.expires_at_ms >= LATE_MS for packet in packets)
+    return not is_late, sum(packet.terms.count for packet in packets)
+
+
+def _turns(packets: Sequence[Packet], desk: ClosingDesk) -> Iterator[Closing]:
+    """Yield one sender's packets for a turn of each; small ones are refunded together before."""
+    for batch in batches(packets):
         closings = [Closing(packet, desk) for packet in batch]
         refund_together(closings, desk)
         yield from closings
-
-
-def _finish(closing: Closing) -> tuple[int, bool]:
-    """Return what was refunded, and whether the packet is closed."""
-    if closing.packet.status is not PacketStatus.CLOSING:
-        return 0, closing.packet.status is PacketStatus.CLOSED
-    is_closed = closing.go_on()
-    return closing.refunded_fen, is_closed
