@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from redpacket.adapters import unit_stock
 from redpacket.adapters.dynamo import Dynamo
 from redpacket.adapters.dynamo_campaigns import DynamoCampaigns
 from redpacket.adapters.dynamo_draws import DynamoDraws
@@ -261,6 +262,34 @@ def test_a_table_of_a_hundred_prizes_is_found_as_it_was_put(fair: Fair) -> None:
         assert fair.draws.put_prize(prize, None)
 
     assert fair.table().prizes == tuple(prizes)
+
+
+def test_units_that_one_call_can_not_read_are_counted_over_several(
+    fair: Fair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(unit_stock, "ROWS_PER_CALL", 5)
+    monkeypatch.setattr(unit_stock, "ROWS_PER_RUN", 2)
+    monkeypatch.setattr(unit_stock, "NOTED_MIN", 2)
+    prize, cash = fair.put(total=20, per_day=20), fair.cash(4, 5)
+    for number in (1, 2, 3, 4, 6, 7, 8, 9, 11, 12):
+        fair.record(fair.won(prize, number, f"user-{number}", day_no=number))
+    for number in (1, 2, 4, 5):
+        fair.record(fair.won(cash, number, f"user-{number}"))
+
+    def stock() -> list[PrizeStock]:
+        for _ in range(12):
+            with suppress(Unavailable):
+                return fair.draws.list_stock([prize, cash], DAY)
+        pytest.fail("it gets nowhere")
+
+    assert stock() == [
+        PrizeStock("cup", 12, (5, 10), 12, (5, 10)),
+        PrizeStock("cash", 5, (3,)),
+    ]
+    fair.record(fair.won(prize, 5, "ann", day_no=10))
+    fair.record(fair.won(cash, 3, "ann"))
+    assert stock() == [PrizeStock("cup", 12, (10,), 12, (5,)), PrizeStock("cash", 5)]
+    assert fair.stock(prize, NEXT_DAY) == PrizeStock("cup", 12, (10,))
 
 
 # moto lets several transactions through at once, and the fake takes one at a time.

@@ -281,7 +281,25 @@ def test_a_draw_writes_what_was_drawn_and_a_campaigns_editor_nothing_of_it() -> 
     assert _actions_on("LotteryFunction", "DrawsTable") - READS == writes
     assert _actions_on("LotteryFunction", "PacketsTable") == set()
     for function in ("CampaignFunction", "PrizeFunction"):
-        assert _actions_on(function, "DrawsTable") - READS == set()
+        assert _actions_on(function, "DrawsTable") - READS == {"dynamodb:UpdateItem"}
+
+
+@pytest.mark.parametrize("function", ["CampaignFunction", "PrizeFunction"])
+def test_who_counts_units_notes_a_place_and_wins_nothing(function: str) -> None:
+    (place,) = [
+        statement
+        for policy in FUNCTIONS[function]["Policies"]
+        for statement in policy.get("Statement", [])
+        if statement["Sid"] == "NotePlace"
+    ]
+
+    assert place["Action"] == ["dynamodb:UpdateItem"]
+    assert place["Resource"] == {"Fn::GetAtt": ["DrawsTable", "Arn"]}
+    assert place["Condition"] == {
+        "ForAllValues:StringEquals": {
+            "dynamodb:Attributes": ["pk", "sk", "until_no", "free_nos", "refunded_count"]
+        }
+    }
 
 
 def test_whoever_edits_campaigns_moves_no_money() -> None:

@@ -33,6 +33,7 @@ from redpacket.adapters.dynamo import (
 from redpacket.adapters.dynamo_packets import last_until
 from redpacket.adapters.requests import find_result, transact_once
 from redpacket.adapters.shown_items import note_of, note_row, packed_prizes, table_of
+from redpacket.adapters.unit_stock import UnitStock
 from redpacket.domain.campaign import DrawRules
 from redpacket.domain.claim import NO_LIMIT, Fate
 from redpacket.domain.errors import InvariantViolated, Unavailable
@@ -127,7 +128,8 @@ class DynamoDraws:
         return prize_of(text) if text else None
 
     def list_stock(self, prizes: Sequence[Prize], day: str) -> list[PrizeStock]:
-        return [self._stock(prize, day) for prize in prizes]
+        stock = UnitStock(self._dynamo, self._draws, self._shares)
+        return [stock.count(prize, day) for prize in prizes]
 
     # ---- draws
 
@@ -224,34 +226,6 @@ class DynamoDraws:
             raise InvariantViolated("these draws know no packets")
         return self._packets
 
-    def _stock(self, prize: Prize, day: str) -> PrizeStock:
-        units_pk = keys.units(prize.campaign_id, prize.prize_id)["pk"]
-        refunded_count = 0
-        if prize.kind is PrizeKind.PACKET:
-            units = list(self._share_units(prize))
-            numbers = [number for number, _ in units]
-            refunded_count = sum(fate == Fate.REFUNDED for _, fate in units)
-        else:
-            numbers = [_number(row) for row in self._rows(units_pk, keys.UNIT_PREFIX)]
-        day_numbers = (
-            [_number(row) for row in self._rows(units_pk, keys.day_units(day))]
-            if prize.per_day
-            else []
-        )
-        durable_no, free = _highest_and_free(numbers)
-        day_durable_no, day_free = _highest_and_free(day_numbers)
-        return PrizeStock(
-            prize.prize_id, durable_no, free, day_durable_no, day_free, refunded_count
-        )
-
-    def _share_units(self, prize: Prize) -> Iterator[tuple[int, Value]]:
-        """Yield each unit of cash that has a fate, and its fate."""
-        before = 0
-        for packet_id, count in prize.packets:
-            rows = self._rows(keys.shares(packet_id, 0)["pk"], keys.SHARE_PREFIX, self._shares)
-            yield from ((before + _number(row), row["fate"]) for row in rows)
-            before += count
-
     def _count_draw(self, draw: Draw, rules: DrawRules) -> Operation:
         key = keys.player(draw.campaign_id, draw.user_id, draw.day)
         attempts_max = rules.attempts_per_user_per_day or NO_LIMIT
@@ -324,12 +298,6 @@ def _refusal(canceled: TransactionCanceled, draw: Draw, rules: DrawRules) -> Rec
     return RecordDrawStatus.UNIT_TAKEN if taken else RecordDrawStatus.UNIT_REFUNDED
 
 
-def _highest_and_free(numbers: Sequence[int]) -> tuple[int, tuple[int, ...]]:
-    highest = max(numbers, default=0)
-    taken = set(numbers)
-    return highest, tuple(number for number in range(1, highest) if number not in taken)
-
-
 def _replace_prizes(campaigns_table: str, table: DrawTable, after: dict[str, Prize]) -> Operation:
     return update(
         campaigns_table,
@@ -348,7 +316,3 @@ def _put_by(request: Request) -> dict[str, str]:
 
 def _version(prize: Prize | None) -> int | None:
     return prize.version if prize else None
-
-
-def _number(row: dict[str, Any]) -> int:
-    return int(str(row["sk"]).rpartition("#")[2])

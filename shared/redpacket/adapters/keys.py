@@ -229,6 +229,11 @@ def day_units(day: str) -> str:
     return f"day#{day}#"
 
 
+def stock(campaign_id: str, prize_id: str, day: str) -> dict[str, str]:
+    """DrawsTable: up to which unit of a prize all are won, of one day's stock or, with "", ever."""
+    return {"pk": f"stock#{campaign_id}#{prize_id}", "sk": f"day#{day}" if day else "all"}
+
+
 UNITS_PREFIX = "units#"
 UNIT_PREFIX = "unit#"
 

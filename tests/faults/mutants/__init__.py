@@ -14,6 +14,7 @@ from tests.faults.mutants import (
     partial,
     parts,
     reconciliation,
+    sweeps,
 )
 from tests.faults.mutants.mutant import Mutant
 
@@ -29,4 +30,5 @@ MUTANTS: list[Mutant] = [
     *edits.MUTANTS,
     *loads.MUTANTS,
     *partial.MUTANTS,
+    *sweeps.MUTANTS,
 ]

@@ -64,8 +64,8 @@ MUTANTS = [
     Mutant(
         "the sweep queues claims while payouts are off",
         REPAIR,
-        "        may_go_on=may_go_on,\n",
-        "",
+        "            return may_go_on()\n",
+        "            return True\n",
     ),
     Mutant(
         "refunds that are switched off go on with the next chunk",

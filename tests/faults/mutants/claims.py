@@ -161,8 +161,8 @@ MUTANTS = [
     Mutant(
         "a packet whose end was moved is refunded all the same",
         EXPIRE,
-        "    if closing.packet.status is not PacketStatus.CLOSING:\n",
-        "    if False:\n",
+        "for packet in closing.results if packet.status is PacketStatus.CLOSING]",
+        "for packet in closing.results if packet.status is not PacketStatus.CLOSED]",
     ),
     Mutant("the cache is not closed", EXPIRE, "  desk.cache.close(packet_id)\n", "  pass\n"),
     Mutant("there is no grace", EXPIRE, "        clock.sleep_ms(grace_ms)\n", "        pass\n"),
@@ -223,8 +223,8 @@ MUTANTS = [
     Mutant(
         "a part that was cut off is taken for done",
         REFUND,
-        "if self._desk.is_over() or not do(step % parts):",
-        "if self._desk.is_over() or do(step % parts) is None:",
+        "if progress is not Progress.DONE:",
+        "if progress is Progress.WAITS:",
     ),
     Mutant(
         "owners that the cache forgot stay forgotten after the close",
@@ -235,7 +235,7 @@ MUTANTS = [
     Mutant(
         "claims that were cut off are not queued again",
         REPAIR,
-        "                payouts.put([ref])\n",
+        "            payouts.put([ref])\n",
         "",
     ),
     Mutant(

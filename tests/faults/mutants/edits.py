@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.faults.mutants.mutant import DRAW, DRAWS, EDIT, PACKETS, PRIZE, of_draws
+from tests.faults.mutants.mutant import DRAW, DRAWS, EDIT, PACKETS, PRIZE, STOCK, of_draws
 
 MUTANTS = [
     of_draws(
@@ -26,8 +26,8 @@ MUTANTS = [
     ),
     of_draws(
         "units that were refunded count as won",
-        DRAWS,
-        "sum(fate == Fate.REFUNDED for _, fate in units)",
+        STOCK,
+        "sum(fate == Fate.REFUNDED for no, fate in fates.items() if no <= until_no)",
         "0",
     ),
     of_draws(

@@ -130,7 +130,7 @@ MUTANTS = [
         REPAIR,
         "if share.settled_at_ms is None or share.is_last:",
         "if True:",
-        within="requeue_claims",
+        within="_requeue",
     ),
     Mutant(
         "a reservation that came to nothing counts against the quota",

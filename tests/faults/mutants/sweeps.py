@@ -1,0 +1,170 @@
+"""Sweeps that get on: turns, places, and lists whose head moves (docs/adr/0022)."""
+
+from __future__ import annotations
+
+from tests.faults.mutants.mutant import (
+    EXPIRE,
+    PACKETS,
+    PRIZE,
+    REFUND,
+    REPAIR,
+    SHARES,
+    STOCK,
+    SWEEP,
+    Mutant,
+    of_draws,
+)
+
+MUTANTS = [
+    Mutant(
+        "a large packet has the time of all others",
+        REFUND,
+        "if self._desk.is_over() or (refunded and self._is_turn_over()):",
+        "if self._desk.is_over():",
+    ),
+    Mutant(
+        "in parts: the turn of a packet ends with its last part",
+        REFUND,
+        "                if self._is_turn_over():\n",
+        "                if False:\n",
+    ),
+    Mutant(
+        "a turn that is too short gets nowhere",
+        REFUND,
+        "if self._desk.is_over() or (refunded and self._is_turn_over()):",
+        "if self._desk.is_over() or self._is_turn_over():",
+    ),
+    Mutant(
+        "a turn begins anew where the one before has been",
+        REFUND,
+        "closing_no=refunded[-1].share_no)",
+        "closing_no=0)",
+    ),
+    Mutant(
+        "in parts: the place in a part holds for the next one",
+        REFUND,
+        "closing_step=step + 1, closing_no=0)",
+        "closing_step=step + 1)",
+    ),
+    Mutant(
+        "the place in a part is lost with the sweep",
+        PACKETS,
+        "            share_no=packet.closing_no,\n",
+        "            share_no=0,\n",
+    ),
+    Mutant(
+        "fates are read until the end of a part, however long that takes",
+        REFUND,
+        "if len(fates) % _FATES_PER_LOOK == 0 and self._desk.is_over():",
+        "if False:",
+    ),
+    Mutant(
+        "packets that are not finished wait for the next sweep",
+        EXPIRE,
+        "one.packet for one, progress in turns.results if progress is Progress.UNFINISHED",
+        "one.packet for one, progress in turns.results[:0]",
+    ),
+    Mutant(
+        "large packets come before small ones",
+        EXPIRE,
+        "return not is_late, sum(",
+        "return not is_late, -sum(",
+    ),
+    Mutant(
+        "a large packet waits as long as small ones come",
+        EXPIRE,
+        "return not is_late, sum(",
+        "return True, sum(",
+    ),
+    Mutant(
+        "refunds leave no time for lost claims",
+        SWEEP,
+        "stop_at_ms=stop_at_ms - REPAIR_MS,",
+        "stop_at_ms=stop_at_ms,",
+    ),
+    Mutant(
+        "a packet that can't be read stays at the head of the due ones",
+        EXPIRE,
+        "        desk.packets.put_off(packet_id, desk.clock.now_ms())\n",
+        "",
+    ),
+    Mutant(
+        "a packet that can't be read stays at the head of those to load",
+        REPAIR,
+        "        packets.put_off(packet_id, clock.now_ms())\n",
+        "",
+    ),
+    Mutant(
+        "a packet comes before its time because it was put off",
+        SHARES,
+        'COMES_BEFORE = "work_at_ms < :until_ms"',
+        'COMES_BEFORE = "attribute_exists(work_pk)"',
+    ),
+    Mutant(
+        "a packet that no cache takes is not made due",
+        REPAIR,
+        "        finally:\n            packets.mark_loaded(packet)\n",
+        "        except Unavailable:\n            raise\n        else:\n"
+        "            packets.mark_loaded(packet)\n",
+    ),
+    Mutant(
+        "a thief's rows stay at the head of the claims",
+        REPAIR,
+        "REQUEUE_PAUSE_MS_MAX)\n            msg",
+        "0)\n            msg",
+    ),
+    Mutant(
+        "shares that can't be read stay at the head of the claims",
+        REPAIR,
+        "REQUEUE_PAUSE_MS_MAX)\n            raise",
+        "0)\n            raise",
+    ),
+    Mutant(
+        "a settled claim that somebody put back to work stays there",
+        REPAIR,
+        "            packets.mark_done(share)\n",
+        "            pass\n",
+    ),
+    Mutant(
+        "a prize of any size is one part",
+        PRIZE,
+        "desk.new_id(parts_for(count, UNITS_PER_PART))",
+        "desk.new_id(1)",
+    ),
+    of_draws(
+        "won units of one partition count",
+        STOCK,
+        "for partition in range(fate_partitions(packet_id)):",
+        "for partition in range(1):",
+    ),
+    of_draws(
+        "a free unit below a place stays free for ever",
+        STOCK,
+        "            fates |= self._look_again(runs[0].table, noted.free, key_of)\n",
+        "            pass\n",
+    ),
+    of_draws(
+        "a place is where the partition that is furthest is",
+        STOCK,
+        "known_to = min(known_to or UNITS_MAX, max(found))",
+        "known_to = max(known_to or 0, max(found))",
+    ),
+    of_draws(
+        "a count that has read as much as one call may goes on",
+        STOCK,
+        "        if self._left <= 0:\n",
+        "        if False:\n",
+    ),
+    of_draws(
+        "units that were not read count as free",
+        STOCK,
+        "        if known_to is not None:\n            raise Unavailable(_COUNTING)\n",
+        "",
+    ),
+    of_draws(
+        "an older place replaces a later one",
+        STOCK,
+        'IS_BEHIND = "attribute_not_exists(pk) OR until_no < :until_no"',
+        'IS_BEHIND = "attribute_not_exists(nothing) OR until_no < :until_no"',
+    ),
+]

@@ -1,0 +1,84 @@
+"""Counting units of a prize that hundreds of thousands have won."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from redpacket.adapters.dynamo import Dynamo, to_wire
+from redpacket.adapters.dynamo_draws import DynamoDraws
+from redpacket.adapters.unit_stock import ROWS_PER_CALL
+from redpacket.domain.errors import Unavailable
+from redpacket.domain.lottery import Prize, PrizeKind, PrizeStock
+from redpacket.domain.packet import fate_partitions
+from tests.builders import a_packet_id, a_prize
+
+ROWS_PER_PAGE = 6_000
+
+
+class _Won:
+    """A DynamoDB client to one partition or several whose units are won, but *free*."""
+
+    def __init__(self, units: int, free: set[int], partitions: int = 1) -> None:
+        self.read_count = 0
+        self.free = free
+        self._units = units
+        self._partitions = partitions
+        self._place: dict[str, Any] = {}
+
+    def get_item(self, **_asked: Any) -> dict[str, Any]:
+        return {"Item": self._place} if self._place else {}
+
+    def update_item(self, **update: Any) -> None:
+        bound = update["ExpressionAttributeValues"]
+        assert int(bound[":until_no"]["N"]) > int(self._place.get("until_no", {"N": "0"})["N"])
+        self._place = {name.removeprefix(":"): value for name, value in bound.items()}
+
+    def batch_get_item(self, *, RequestItems: dict[str, Any]) -> dict[str, Any]:  # noqa: N803
+        ((table, asked),) = RequestItems.items()
+        won = [key for key in asked["Keys"] if int(key["sk"]["S"][-7:]) not in self.free]
+        return {"Responses": {table: won}}
+
+    def query(self, *, Limit: int, **query: Any) -> dict[str, Any]:  # noqa: N803
+        bound = query["ExpressionAttributeValues"]
+        partition = int(bound[":pk"]["S"].rpartition("#")[2]) if self._partitions > 1 else 0
+        prefix, first = bound[":first"]["S"][:-7], int(bound[":first"]["S"][-7:])
+        numbers = [
+            number
+            for number in range(first, self._units + 1)
+            if (number - 1) % self._partitions == partition and number not in self.free
+        ][:Limit]
+        self.read_count += len(numbers)
+        return {"Items": [to_wire({"sk": f"{prefix}{number:07d}"}) for number in numbers]}
+
+
+GOODS = a_prize("gala", total=1_000_000)
+PACKET_ID = a_packet_id(20)
+CASH = replace(GOODS, kind=PrizeKind.PACKET, packets=((PACKET_ID, 1_000_000),))
+
+
+@pytest.mark.parametrize(("prize", "partitions"), [(GOODS, 1), (CASH, fate_partitions(PACKET_ID))])
+def test_400_000_won_units_are_counted_by_calls_that_are_bounded(
+    prize: Prize, partitions: int
+) -> None:
+    client = _Won(400_000, {7, 399_000}, partitions)
+    draws = DynamoDraws(Dynamo(lambda: client), "campaigns", "shares", "draws")
+    counted: list[PrizeStock] = []
+    refused_count = 0
+
+    while not counted:
+        before = client.read_count
+        try:
+            counted = draws.list_stock([prize], "")
+        except Unavailable:
+            refused_count += 1
+        assert client.read_count - before <= ROWS_PER_CALL + ROWS_PER_PAGE
+
+    assert counted == [PrizeStock(prize.prize_id, 400_000, (7, 399_000))]
+    assert refused_count in {3, 4}
+    client.free = {7}
+    read_before = client.read_count
+    assert draws.list_stock([prize], "") == [PrizeStock(prize.prize_id, 400_000, (7,))]
+    assert client.read_count == read_before
