@@ -17,19 +17,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from bench.bench_refund import Books
-from redpacket.adapters.dynamo import Dynamo
-from redpacket.adapters.dynamo_ledger import DynamoLedger
-from redpacket.adapters.dynamo_packets import DynamoPackets
-from redpacket.adapters.dynamo_pages import DynamoPages
+from bench.due_packets import Books
 from redpacket.adapters.threads import in_threads
-from redpacket.domain.packet import Person
-from redpacket.flows.settle_claims import settle_claims
-from redpacket.ports import InParallel, Request
-from tests.builders import a_claim, a_funding, a_packet
-from tests.fakes import FakeJournal, FakeQueue
+from redpacket.ports import InParallel
+from tests.builders import a_packet_id
 from tests.faults.cloud import a_cloud
-from tests.faults.rush import WallClock
 from tests.town import one_by_one
 
 SENDERS = 80
@@ -77,12 +69,9 @@ class CountedBooks(Books):
 
     calls: Counter[str] = field(default_factory=Counter)
 
-    def adapters(self) -> tuple[DynamoLedger, DynamoPackets, DynamoPages]:
-        """Return what one process uses."""
-        client = _Counted(self.cloud.aws("dynamodb"), self.calls)
-        dynamo = Dynamo(lambda: client)
-        ledger = DynamoLedger(dynamo, "accounts", "packets", "shares")
-        return ledger, DynamoPackets(dynamo, "packets", "shares"), DynamoPages(dynamo, "packets")
+    def client(self) -> Any:  # noqa: ANN401 - boto3's
+        """Return what speaks to DynamoDB, and counts its calls."""
+        return _Counted(Books.client(self), self.calls)
 
 
 def main() -> None:
@@ -108,7 +97,7 @@ def main() -> None:
 
 def _swept(books: CountedBooks, name: str, in_parallel: InParallel) -> Swept:
     """Send packets that are due, and sweep until all are closed."""
-    in_threads(lambda number: _send(books, f"{name}-{number}", PACKETS_PER_SENDER), range(SENDERS))
+    in_threads(lambda number: _send(books, f"{name}-{number}"), range(SENDERS))
     books.calls.clear()
     began_s, began_cpu_s = time.monotonic(), time.process_time()
     report = books.sweep(in_parallel=in_parallel, for_ms=LONG_MS)
@@ -119,35 +108,9 @@ def _swept(books: CountedBooks, name: str, in_parallel: InParallel) -> Swept:
     return Swept(report.closed_count, took_s, cpu_s, books.calls.total())
 
 
-def _send(books: Books, sender: str, count: int) -> None:
-    """Send packets that are due, and pay one claim of each."""
-    ledger, packets, pages = books.adapters()
-    clock = WallClock()
-    books.deposit(sender, count * TOTAL_FEN)
-    refs = []
-    for number in range(count):
-        packet = a_packet(
-            TOTAL_FEN,
-            SHARES,
-            sender=Person(sender),
-            created_at_ms=clock.now_ms() - 120_000,
-        )
-        ledger.fund(packet, a_funding(packet), Request(sender, f"send-{number}", "body"))
-        packets.mark_loaded(packet)
-        claim = a_claim(packet, 1, f"taker-{packet.packet_id}")
-        packets.record_claim(claim)
-        refs.append(claim.ref)
-    unpaid = settle_claims(
-        refs,
-        ledger=ledger,
-        packets=packets,
-        pages=pages,
-        payouts=FakeQueue(),
-        clock=clock,
-        journal=FakeJournal(),
-        in_parallel=one_by_one,
-    )
-    assert not unpaid
+def _send(books: Books, sender: str) -> None:
+    packet_ids = [a_packet_id() for _ in range(PACKETS_PER_SENDER)]
+    books.send_due(sender, packet_ids, TOTAL_FEN, SHARES, claimed=1)
 
 
 if __name__ == "__main__":

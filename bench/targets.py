@@ -183,7 +183,7 @@ BENCHES = (
     ),
     Bench(
         "refund",
-        "The refund of 100,000 shares",
+        "The refund of a packet in parts",
         "Of a packet of which 100 were taken, in invocations that end early and go on.",
         (
             Figure("shares", "shares"),
