@@ -2,7 +2,7 @@
 
 A won unit is won for ever, and units are handed out by number. So up to some number all are won but
 a few, and that is noted in DrawsTable. One call reads a bounded number of rows, notes how far it
-has come, and fails where more are left: the next call goes on there (docs/adr/0023).
+has come, and fails where more are left: the next call goes on there (docs/adr/0024).
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ UNITS_MAX = 1_000_000
 """Units of one prize; their rows are in order by seven digits."""
 
 UNITS_PER_PART = 20_000
-"""Of a cash prize's packet: a sweep reads a part of it within a second (docs/adr/0022)."""
+"""Of a cash prize's packet: a sweep reads a part of it within a second (docs/adr/0023)."""
 
 
 class PrizeKind(StrEnum):

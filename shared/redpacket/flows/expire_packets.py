@@ -6,7 +6,7 @@ run twice, late, or be cut off anywhere.
 
 Packets are closed side by side, but those of one sender are refunded one after the other: their
 refunds meet on the sender's balance. Each packet gets a turn, then another one until the time is
-up, so that none waits for the end of a large one (docs/adr/0022).
+up, so that none waits for the end of a large one (docs/adr/0023).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Every share without a fate becomes "refunded" together with the sender's credit. A share that is
 claimed meanwhile cancels its chunk, which is then read anew. It goes part by part, and no more than
 one is in memory. A fate is for ever, so what has all of them needs no second look: the packet row
-knows how far a large packet has come, and its next turn goes on there (docs/adr/0022).
+knows how far a large packet has come, and its next turn goes on there (docs/adr/0023).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Sweeps that get on: turns, places, and lists whose head moves (docs/adr/0022)."""
+"""Sweeps that get on: turns, places, and lists whose head moves (docs/adr/0023)."""
 
 from __future__ import annotations
 
