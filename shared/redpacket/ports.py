@@ -595,6 +595,14 @@ class Limits(Protocol):
     def take(self, limit: Limit, subject: str) -> int:
         """Let *subject* do one more and return 0, or return in how many ms they may."""
 
+    def take_within(
+        self, limit: Limit, subject: str, group_limit: Limit, group: str, *, is_spent: bool
+    ) -> int:
+        """As `take`, of a member of *group*, which must have one left of its own limit, too.
+
+        That one is used up where *is_spent*. Both limits have one name.
+        """
+
 
 class SwitchStore(Protocol):
     """How the switches stand, durably."""

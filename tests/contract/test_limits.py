@@ -93,6 +93,40 @@ def test_subjects_and_limits_do_not_share_what_is_left(counter: Counter) -> None
     assert 59_000 < counter.take("ann", slow) <= 60_000
 
 
+GROUP = Limit("quick", per_minute=600, burst=5)
+
+
+def _within(counter: Counter, subject: str, *, is_spent: bool = True, group: str = "team") -> int:
+    return counter.limits.take_within(QUICK, subject, GROUP, group, is_spent=is_spent)
+
+
+def test_a_member_is_refused_once_they_or_their_group_have_none_left(counter: Counter) -> None:
+    mine = [_within(counter, "ann") for _ in range(4)]
+    others = [_within(counter, "bob") for _ in range(3)]
+
+    assert mine[:3] == [0, 0, 0]
+    assert 0 < mine[3] <= 100
+    assert others[:2] == [0, 0]
+    assert 0 < others[2] <= 100
+    assert _within(counter, "bob", group="another") == 0
+
+
+def test_what_is_not_spent_of_a_group_is_left_and_still_asked_for(counter: Counter) -> None:
+    slow = Limit("quick", per_minute=1, burst=2)
+
+    def take(subject: str, *, is_spent: bool) -> int:
+        return counter.limits.take_within(QUICK, subject, slow, "team", is_spent=is_spent)
+
+    free = [take(f"user-{number}", is_spent=False) for number in range(9)]
+    spent = [take(f"user-{number}", is_spent=True) for number in range(10, 12)]
+
+    assert free == [0] * 9
+    assert spent == [0, 0]
+    # Whoever would spend none is refused as everybody is: nothing tells them apart.
+    assert all(take(f"late-{is_spent}", is_spent=is_spent) > 59_000 for is_spent in (True, False))
+    assert counter.take("late-True", slow) == 0
+
+
 def test_a_rate_that_does_not_divide_a_minute_lets_no_more_through() -> None:
     assert Limit("seven", per_minute=7, burst=1).interval_ms * 7 >= 60_000
 
@@ -130,3 +164,16 @@ def test_a_cache_that_is_away_is_unavailable() -> None:
 
     with pytest.raises(Unavailable):
         RedisLimits(away).take(QUICK, "ann")
+
+
+@pytest.mark.parametrize("is_spent", [True, False])
+def test_a_full_server_counts_no_guess_right_or_wrong(
+    cache: OperatorCache, *, is_spent: bool
+) -> None:
+    limits = RedisLimits(cache)
+    cache.config_set("maxmemory", "1")
+    try:
+        with pytest.raises(Unavailable):
+            limits.take_within(QUICK, "ann", GROUP, "team", is_spent=is_spent)
+    finally:
+        cache.config_set("maxmemory", "0")

@@ -76,14 +76,27 @@ class FakeLimits:
         self.is_away = False
 
     def take(self, limit: Limit, subject: str) -> int:
+        return self._take([(limit, (limit.name, subject), True)])
+
+    def take_within(
+        self, limit: Limit, subject: str, group_limit: Limit, group: str, *, is_spent: bool
+    ) -> int:
+        own, shared = (limit.name, f"{group}:{subject}"), (group_limit.name, group)
+        return self._take([(limit, own, True), (group_limit, shared, is_spent)])
+
+    def _take(self, wanted: list[tuple[Limit, tuple[str, str], bool]]) -> int:
         if self.is_away:
             raise Unavailable("the cache does not answer")
         now_ms = self._clock.now_ms()
-        key = limit.name, subject
-        due_ms = max(now_ms, self._due_ms.get(key, 0)) + limit.interval_ms
-        wait_ms = due_ms - now_ms - limit.burst * limit.interval_ms
+        due_ms = {
+            key: max(now_ms, self._due_ms.get(key, 0)) + limit.interval_ms
+            for limit, key, _ in wanted
+        }
+        wait_ms = max(
+            due_ms[key] - now_ms - limit.burst * limit.interval_ms for limit, key, _ in wanted
+        )
         if wait_ms <= 0:
-            self._due_ms[key] = due_ms
+            self._due_ms |= {key: due_ms[key] for _, key, is_spent in wanted if is_spent}
         return max(0, wait_ms)
 
 

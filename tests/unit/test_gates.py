@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+from collections import Counter
+from contextlib import suppress
+
 import pytest
 
+from redpacket.adapters.pinyin import PinyinPhrases
 from redpacket.domain.claim import Admission, Claim
 from redpacket.domain.errors import (
     GrabTokenInvalid,
@@ -10,10 +14,12 @@ from redpacket.domain.errors import (
     PacketExpired,
     PassphraseMismatch,
     RateLimited,
+    RedPacketError,
 )
 from redpacket.domain.grab_token import LIFE_MS
 from redpacket.domain.limits import PASSPHRASE_TRIES
 from redpacket.domain.packet import Opening, Packet, Rules
+from tests.fakes import FakeLimits
 from tests.town import ADMISSION_FACTOR, Town
 
 TWO_STEP = Rules(opening=Opening.TWO_STEP)
@@ -204,6 +210,88 @@ def test_tries_are_limited_per_user_and_packet(town: Town) -> None:
     assert refused.value.retry_after_s == 60
     assert town.grab(packet, "ann", "芝麻开门").is_new
     assert town.grab(other, "eve", "芝麻开门").is_new
+
+
+def _hears(town: Town, packet: Packet, user_id: str, said: str) -> str:
+    try:
+        town.grab(packet, user_id, said)
+    except RedPacketError as error:
+        return error.code
+    return "claimed"
+
+
+def test_a_thousand_accounts_guessed_a_code_of_four_digits(town: Town) -> None:
+    # 24 hours at a chat packet of ten shares; docs/adr/0006 states the figure.
+    packet = town.send(rules=Rules(passphrase="8848"), count=10, life_ms=25 * 3_600_000)
+    judged: Counter[str] = Counter()
+    for hour in range(24):
+        # Each account would have five tries more by then.
+        for number in range(1000 if hour in {0, 23} else 10):
+            judged[_hears(town, packet, f"eve-{number}", "848")] += 1
+        town.pass_time(3_600_000)
+
+    assert judged["claimed"] == 0
+    assert judged["passphrase_mismatch"] == 20 + 2 * 10 + 23
+
+
+def test_right_words_to_the_letter_use_up_no_tries_of_the_packet(town: Town) -> None:
+    packet = town.send(rules=Rules(Opening.TWO_STEP, passphrase="恭喜发财"), count=1)
+    for number in range(30):  # most of them find all places to open taken
+        with suppress(RateLimited):
+            town.grab_or_enter(packet, f"user-{number}", "恭喜发财")
+
+    judged = [_hears(town, packet, f"eve-{number}", "猜") for number in range(23)]
+
+    assert judged == ["passphrase_mismatch"] * 22 + ["rate_limited"]
+
+
+def test_all_takers_may_be_misheard(town: Town) -> None:
+    packet = town.send(rules=Rules(passphrase="恭喜发财"), count=100)
+
+    heard = Counter(_hears(town, packet, f"user-{number}", "恭禧发才") for number in range(100))
+
+    assert heard == {"claimed": 100}
+
+
+@pytest.mark.parametrize("said", ["8848", "848"])
+def test_a_right_guess_and_a_wrong_one_were_told_apart_while_nobody_counted(
+    town: Town, said: str
+) -> None:
+    packet = town.send(rules=Rules(passphrase="8848"))
+    assert isinstance(town.limits, FakeLimits)
+    town.limits.is_away = True
+
+    assert _hears(town, packet, "eve", said) == "unavailable"
+    assert town.memory.holders(packet.packet_id) == {}
+
+
+@pytest.mark.parametrize("said", ["8848", "848"])
+def test_a_right_guess_and_a_wrong_one_hear_the_same_once_no_tries_are_left(
+    town: Town, said: str
+) -> None:
+    packet = town.send(rules=Rules(passphrase="8848"), count=1)
+    for number in range(22):
+        assert _hears(town, packet, f"eve-{number}", "1234") == "passphrase_mismatch"
+
+    with pytest.raises(RateLimited) as refused:
+        town.grab(packet, "ann", said)
+
+    assert refused.value.retry_after_s == 3600
+    assert str(refused.value) == "too many tries at this passphrase"
+
+
+def test_a_phrase_is_not_compared_before_it_is_counted(
+    town: Town, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def not_asked(*_: object) -> int:
+        raise AssertionError("how long an answer takes would tell whether the guess is right")
+
+    monkeypatch.setattr(PinyinPhrases, "similarity", not_asked)
+    packet = town.send(rules=Rules(passphrase="恭喜发财"))
+    assert isinstance(town.limits, FakeLimits)
+    town.limits.is_away = True
+
+    assert _hears(town, packet, "eve", "恭禧发才") == "unavailable"
 
 
 def test_silence_is_no_try(town: Town) -> None:

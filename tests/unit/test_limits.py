@@ -6,16 +6,16 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from redpacket.domain.errors import RateLimited
+from redpacket.domain.errors import RateLimited, Unavailable
 from redpacket.domain.limits import (
     PASSPHRASE_TRIES,
     Limit,
     grab_limit,
-    passphrase_subject,
     read_limit,
     send_limit,
+    wrong_tries,
 )
-from redpacket.flows.limit_rate import AWAY_MS, UserLimit, limit_rate
+from redpacket.flows.limit_rate import AWAY_MS, UserLimit, limit_rate, require_rate
 from tests.fakes import FakeClock, FakeJournal, FakeLimits
 
 
@@ -86,13 +86,18 @@ def test_in_the_long_run_the_rate_holds(gate: Gate) -> None:
     assert passed == 300 + 599 * 2
 
 
-def test_five_wrong_words_at_once_and_then_one_a_minute(gate: Gate) -> None:
-    mine = passphrase_subject("ann", "p" * 22)
+def test_a_limit_of_one_an_hour_is_one_an_hour(gate: Gate) -> None:
+    limit = wrong_tries(10)
 
-    assert gate.passes(PASSPHRASE_TRIES, mine) == 5
-    assert gate.retry_after_s(PASSPHRASE_TRIES, mine) == 60
-    assert gate.retry_after_s(PASSPHRASE_TRIES, passphrase_subject("bob", "p" * 22)) is None
-    assert gate.retry_after_s(PASSPHRASE_TRIES, passphrase_subject("ann", "q" * 22)) is None
+    assert gate.passes(limit) == limit.burst == 40
+    assert gate.retry_after_s(limit) == 3600
+
+
+def test_what_must_be_counted_is_refused_where_nobody_counts(gate: Gate) -> None:
+    gate.limits.is_away = True
+
+    with pytest.raises(Unavailable):
+        require_rate(PASSPHRASE_TRIES, "ann", limits=gate.limits)
 
 
 def test_where_nobody_counts_everybody_is_let_through_and_it_is_journaled(gate: Gate) -> None:

@@ -3,7 +3,13 @@ from __future__ import annotations
 import pytest
 
 from redpacket.adapters.pinyin import PinyinPhrases
-from redpacket.domain.passphrase import THRESHOLD_DEFAULT, can_be_said, is_match, normalised
+from redpacket.domain.passphrase import (
+    THRESHOLD_DEFAULT,
+    can_be_said,
+    is_alike,
+    is_exact,
+    normalised,
+)
 from redpacket.edge import wiring
 
 
@@ -12,7 +18,8 @@ def _not_asked(said: str, phrase: str) -> int:
 
 
 def _matches(said: str, phrase: str, threshold: int = THRESHOLD_DEFAULT) -> bool:
-    return is_match(said, phrase, threshold, PinyinPhrases().similarity)
+    similarity = PinyinPhrases().similarity
+    return is_exact(said, phrase) or is_alike(said, phrase, threshold, similarity)
 
 
 @pytest.mark.parametrize(
@@ -37,14 +44,14 @@ def test_only_what_can_be_heard_is_compared(text: str, heard: str) -> None:
     [("恭喜，发财！", "恭喜发财"), ("happy new YEAR", "Happy New Year"), ("８８８", "888")],
 )
 def test_what_is_said_as_it_was_written_needs_no_library(said: str, phrase: str) -> None:
-    assert is_match(said, phrase, 100, _not_asked)
+    assert is_exact(said, phrase)
 
 
 @pytest.mark.parametrize("nothing", ["", " ", "！？", "🧧"])
 def test_silence_matches_nothing_not_even_silence(nothing: str) -> None:
-    assert not is_match(nothing, "恭喜发财", 0, _not_asked)
-    assert not is_match("恭喜发财", nothing, 0, _not_asked)
-    assert not is_match(nothing, nothing, 0, _not_asked)
+    for said, phrase in ((nothing, "恭喜发财"), ("恭喜发财", nothing), (nothing, nothing)):
+        assert not is_exact(said, phrase)
+        assert not is_alike(said, phrase, 0, _not_asked)
 
 
 @pytest.mark.parametrize(
@@ -78,6 +85,37 @@ def test_what_sounds_alike_passes(said: str, phrase: str) -> None:
 )
 def test_another_phrase_or_a_long_transcript_does_not_pass(said: str, phrase: str) -> None:
     assert not _matches(said, phrase)
+
+
+@pytest.mark.parametrize(
+    ("said", "phrase"),
+    [
+        ("848", "8848"),  # 86% alike
+        ("88488", "8848"),
+        ("12345678", "12345679"),
+        ("code 1234568", "code 1234567"),
+        ("happy birthday 8847", "happy birthday 8848"),
+        ("恭喜发财89", "恭喜发财88"),
+        ("捌捌四捌", "八八四八"),
+        ("巴巴四八", "八八四八"),  # the same sound
+        ("密码八八四", "密码八八四八"),
+        ("opem", "open"),
+        ("sesamee", "sesame"),
+        ("红包赖", "红包来"),
+        ("发才", "发财"),
+    ],
+)
+def test_a_code_or_a_short_phrase_that_was_only_alike_opened_the_packet(
+    said: str, phrase: str
+) -> None:
+    assert not is_exact(said, phrase)
+    assert not is_alike(said, phrase, 1, _not_asked)
+    assert is_exact(phrase, phrase)
+
+
+@pytest.mark.parametrize("phrase", ["万事如意", "一帆风顺", "芝麻开门", "opensesame", "おめでとう"])
+def test_a_phrase_of_some_length_may_be_misheard(phrase: str) -> None:
+    assert is_alike(phrase + "a", phrase, THRESHOLD_DEFAULT, PinyinPhrases().similarity)
 
 
 def test_a_phrase_below_the_threshold_by_less_than_one_does_not_pass() -> None:

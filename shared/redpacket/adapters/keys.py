@@ -49,6 +49,11 @@ def limit(name: str, subject: str) -> str:
     return f"rp:limit:{{{name}:{subject}}}"
 
 
+def limit_within(name: str, group: str, subject: str) -> str:
+    """Redis: the same of a member of a group, in the slot of the group's own `limit`."""
+    return f"{limit(name, group)}:{subject}"
+
+
 def draw_board(campaign_id: str) -> str:
     """Redis: a lottery's one hash; all keys of a lottery are in one slot."""
     return f"rp:{{draw:{campaign_id}}}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil
 
 
 @dataclass(frozen=True, slots=True)
@@ -10,20 +11,31 @@ class Limit:
     """*burst* at once, and one more every 60 s / *per_minute*: the generic cell rate algorithm."""
 
     name: str
-    per_minute: int
+    per_minute: float
     burst: int
 
     @property
     def interval_ms(self) -> int:
         """The time that one takes; rounded up, so that no minute holds more than it should."""
-        return -(-60_000 // self.per_minute)
+        return ceil(60_000 / self.per_minute)
 
 
 PASSPHRASE_TRIES = Limit("passphrase", per_minute=1, burst=5)
-"""Tries of one user at one packet's passphrase (口令); the subject is `passphrase_subject`.
+"""Tries of one user at one passphrase (口令), of a packet or a campaign."""
 
-Enough for a misheard word, and too few to guess: 1,445 a day.
-"""
+_SPARE_TRIES = 20
+_TRIES_PER_SHARE = 2
+_TRIES_PER_MINUTE = 1 / 60
+
+
+def wrong_tries(count: int) -> Limit:
+    """Return the limit of all users' tries at the passphrase of a packet of *count* shares.
+
+    A try that is the phrase to the letter uses up none. One that is only alike does, and each taker
+    makes one at the most; the rest is for typing errors. 24 a day come back.
+    """
+    burst = _SPARE_TRIES + _TRIES_PER_SHARE * count
+    return Limit(PASSPHRASE_TRIES.name, _TRIES_PER_MINUTE, burst)
 
 
 def send_limit(per_minute: int, burst: int) -> Limit:
@@ -44,8 +56,3 @@ def read_limit(per_minute: int, burst: int) -> Limit:
 def grab_limit(per_minute: int, burst: int) -> Limit:
     """Return the limit of one user's grabs that make the ledger read; the subject is their id."""
     return Limit("grab", per_minute, burst)
-
-
-def passphrase_subject(user_id: str, packet_id: str) -> str:
-    """Name who tries at what."""
-    return f"{user_id}:{packet_id}"

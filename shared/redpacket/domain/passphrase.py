@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import hmac
 import unicodedata
 from collections.abc import Callable
 
 THRESHOLD_DEFAULT = 80
 """One sound of 恭喜发财 may be heard wrong; another phrase of four characters does not pass."""
+
+_TOLERANT_WEIGHT_MIN = 8
+"""Four syllables, or eight letters: what is shorter must be said to the letter."""
 
 # Letters, marks and numbers are what one can hear; punctuation, symbols and white space are not.
 _HEARD = "LMN"
@@ -23,13 +27,31 @@ def can_be_said(phrase: str) -> bool:
     return bool(normalised(phrase))
 
 
-def is_match(said: str, phrase: str, threshold: int, similarity: Callable[[str, str], int]) -> bool:
-    """Tell whether *said* is *phrase*, or at least *threshold* per cent like it.
+def is_exact(said: str, phrase: str) -> bool:
+    """Tell whether *said* is *phrase* to the letter. Silence matches nothing."""
+    heard, wanted = normalised(said), normalised(phrase)
+    return bool(heard) and hmac.compare_digest(heard.encode(), wanted.encode())
 
-    *similarity* is asked only where the two are not the same, because its libraries are slow to
-    import. Silence matches nothing.
+
+def is_alike(said: str, phrase: str, threshold: int, similarity: Callable[[str, str], int]) -> bool:
+    """Tell whether *said* is at least *threshold* per cent like *phrase*, where that may be enough.
+
+    *similarity* is asked only then, because its libraries are slow to import.
     """
     heard, wanted = normalised(said), normalised(phrase)
-    if not heard or not wanted:
+    if not heard or not _bears_tolerance(wanted):
         return False
-    return heard == wanted or similarity(heard, wanted) >= threshold
+    return similarity(heard, wanted) >= threshold
+
+
+def _bears_tolerance(phrase: str) -> bool:
+    """Tell whether a phrase that is only alike is still far from what one could guess.
+
+    A code is not: "848" is 86% of "8848". Neither is a short word.
+    """
+    numerals = sum(unicodedata.numeric(letter, None) is not None for letter in phrase)
+    if any(letter.isdecimal() for letter in phrase) or 2 * numerals >= len(phrase):
+        return False
+    # What takes two columns is a syllable, about as hard to guess as two letters.
+    weight = sum(2 if unicodedata.east_asian_width(letter) == "W" else 1 for letter in phrase)
+    return weight >= _TOLERANT_WEIGHT_MIN

@@ -279,8 +279,7 @@ def board() -> PartedBoard:
 def limits() -> RedisLimits:
     """Return the rate limits on the cache.
 
-    `flows/limit_rate.py::limit_rate` takes one of the limits of `domain/limits.py`: `send_limit`,
-    or `PASSPHRASE_TRIES` with a `passphrase_subject`.
+    `flows/limit_rate.py` takes the limits of `domain/limits.py`, which say what their subject is.
     """
     from redpacket.adapters.redis_limits import RedisLimits
 

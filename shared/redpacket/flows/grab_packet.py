@@ -20,13 +20,13 @@ from redpacket.domain.errors import (
     Rejected,
 )
 from redpacket.domain.grab_token import LIFE_MS, grab_token
-from redpacket.domain.limits import PASSPHRASE_TRIES, passphrase_subject
+from redpacket.domain.limits import PASSPHRASE_TRIES, wrong_tries
 from redpacket.domain.packet import Opening, Person, Rules
-from redpacket.domain.passphrase import is_match
+from redpacket.domain.passphrase import is_alike, is_exact
 from redpacket.domain.split import Terms
 from redpacket.flows.campaign_quota import CampaignQuota
 from redpacket.flows.claim_share import Desk, Gate, claim_share
-from redpacket.flows.limit_rate import limit_rate
+from redpacket.flows.limit_rate import limit_guesses
 from redpacket.flows.recall_campaign import RecalledCampaigns
 from redpacket.ports import Limits, Phrases, Quotas
 
@@ -104,7 +104,7 @@ class _GrabGate:
     def enter(self, terms: Terms) -> Admission | GrabOutcome | None:
         rules = find_rules(self.packet_id, self.desk)
         self._check_invited(rules)
-        self._check_passphrase(rules)
+        self._check_passphrase(rules, terms.count)
         if rules.opening is Opening.TWO_STEP:
             self.campaign_quota.require_on(rules)
             return self._admit(terms)
@@ -118,19 +118,23 @@ class _GrabGate:
         if rules.recipients and self.taker.user_id not in rules.recipients:
             raise NotInvited("this packet is for others")
 
-    def _check_passphrase(self, rules: Rules) -> None:
+    def _check_passphrase(self, rules: Rules, count: int) -> None:
         if rules.passphrase is None:
             return
         if not self.said:
             raise PassphraseMismatch("say the passphrase")
-        limit_rate(
+        has_said_it = is_exact(self.said, rules.passphrase)
+        # Up to here a right guess takes as long as a wrong one.
+        limit_guesses(
             PASSPHRASE_TRIES,
-            passphrase_subject(self.taker.user_id, self.packet_id),
+            self.taker.user_id,
+            wrong_tries(count),
+            self.packet_id,
+            is_spent=not has_said_it,
             limits=self.book.limits,
-            journal=self.desk.journal,
         )
-        similarity = self.book.phrases.similarity
-        if not is_match(self.said, rules.passphrase, rules.passphrase_threshold, similarity):
+        threshold, similarity = rules.passphrase_threshold, self.book.phrases.similarity
+        if not has_said_it and not is_alike(self.said, rules.passphrase, threshold, similarity):
             raise PassphraseMismatch("that is not the passphrase")
 
     def _admit(self, terms: Terms) -> Admission | GrabOutcome:

@@ -11,7 +11,7 @@ from redpacket.domain.errors import (
     SelfHelp,
     Unavailable,
 )
-from redpacket.domain.limits import PASSPHRASE_TRIES, passphrase_subject
+from redpacket.domain.limits import PASSPHRASE_TRIES
 from redpacket.domain.lottery import (
     DrawAsk,
     HelpStatus,
@@ -20,8 +20,8 @@ from redpacket.domain.lottery import (
     check_is_giving,
     draw_day,
 )
-from redpacket.domain.passphrase import THRESHOLD_DEFAULT, is_match
-from redpacket.flows.limit_rate import limit_rate
+from redpacket.domain.passphrase import THRESHOLD_DEFAULT, is_alike, is_exact
+from redpacket.flows.limit_rate import require_rate
 from redpacket.flows.recall_table import RecalledTables
 from redpacket.ports import Clock, DrawBoard, Draws, Journal, Limits, Phrases
 
@@ -78,13 +78,12 @@ def help_inviter(
 def _check_phrase(campaign: CampaignPlan, helper_id: str, said: str, desk: HelpDesk) -> None:
     if campaign.passphrase is None:
         raise PassphraseMismatch("there is nothing to say")
-    limit_rate(
-        PASSPHRASE_TRIES,
-        passphrase_subject(helper_id, campaign.campaign_id),
-        limits=desk.limits,
-        journal=desk.journal,
-    )
-    if not is_match(said, campaign.passphrase, THRESHOLD_DEFAULT, desk.phrases.similarity):
+    # Where nobody counts, nobody guesses.
+    require_rate(PASSPHRASE_TRIES, f"{helper_id}:{campaign.campaign_id}", limits=desk.limits)
+    similarity = desk.phrases.similarity
+    if not is_exact(said, campaign.passphrase) and not is_alike(
+        said, campaign.passphrase, THRESHOLD_DEFAULT, similarity
+    ):
         raise PassphraseMismatch("that is not the campaign's phrase")
 
 

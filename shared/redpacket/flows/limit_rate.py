@@ -16,12 +16,35 @@ def limit_rate(limit: Limit, subject: str, *, limits: Limits, journal: Journal) 
     Where the limits are away everybody is let through: they spare the ledger, they don't guard it.
     """
     try:
-        retry_after_ms = limits.take(limit, subject)
+        require_rate(limit, subject, limits=limits)
     except Unavailable as error:
         journal.failure("limit_not_checked", error, limit=limit.name)
-        return
+
+
+def require_rate(limit: Limit, subject: str, *, limits: Limits) -> None:
+    """Count one more of *subject*, or refuse: also where nobody counts, by Unavailable."""
+    retry_after_ms = limits.take(limit, subject)
     if retry_after_ms:
         raise _too_fast(limit, retry_after_ms)
+
+
+def limit_guesses(
+    limit: Limit,
+    subject: str,
+    group_limit: Limit,
+    group: str,
+    *,
+    is_spent: bool,
+    limits: Limits,
+) -> None:
+    """Count a guess of *subject* at the secret of *group*, before it is judged.
+
+    Whether the guess is right must not be told by what is raised: *is_spent* only uses up one of
+    the group's. Raises RateLimited; Unavailable where nobody counts, so that nobody guesses then.
+    """
+    retry_after_ms = limits.take_within(limit, subject, group_limit, group, is_spent=is_spent)
+    if retry_after_ms:
+        raise _wait("too many tries at this passphrase", retry_after_ms)
 
 
 class UserLimit:
@@ -50,6 +73,9 @@ class UserLimit:
 
 
 def _too_fast(limit: Limit, retry_after_ms: int) -> RateLimited:
-    msg = f"at most {limit.burst} at once and {limit.per_minute} a minute"
+    return _wait(f"at most {limit.burst} at once and {limit.per_minute} a minute", retry_after_ms)
+
+
+def _wait(message: str, retry_after_ms: int) -> RateLimited:
     # Whole seconds, rounded up: a caller that waits that long is let through.
-    return RateLimited(msg, retry_after_s=-(-retry_after_ms // 1000))
+    return RateLimited(message, retry_after_s=-(-retry_after_ms // 1000))

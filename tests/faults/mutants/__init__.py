@@ -15,6 +15,7 @@ from tests.faults.mutants import (
     parts,
     reconciliation,
     sweeps,
+    security,
 )
 from tests.faults.mutants.mutant import Mutant
 
@@ -31,4 +32,5 @@ MUTANTS: list[Mutant] = [
     *loads.MUTANTS,
     *partial.MUTANTS,
     *sweeps.MUTANTS,
+    *security.MUTANTS,
 ]

@@ -68,12 +68,17 @@ MUTANTS = [
         "        (lambda *_: None)(self.grab_token, terms.seed, ",
     ),
     Mutant("the uninvited get a share", GATE, "        self._check_invited(rules)\n", ""),
-    Mutant("nobody has to say the passphrase", GATE, "        self._check_passphrase(rules)\n", ""),
+    Mutant(
+        "nobody has to say the passphrase",
+        GATE,
+        "        self._check_passphrase(rules, terms.count)\n",
+        "",
+    ),
     Mutant(
         "tries at a passphrase are not limited",
-        GATE,
-        "        limit_rate(\n",
-        "        dict(  # type: ignore\n",
+        "shared/redpacket/flows/limit_rate.py",
+        "    if retry_after_ms:\n        raise _wait(",
+        "    if retry_after_ms < 0:\n        raise _wait(",
     ),
     Mutant(
         "a packet in two steps is taken in one",
