@@ -40,8 +40,8 @@ Written by `make openapi` from [openapi.json](../openapi.json), which is generat
 - **Values.** Money is in fen and time in milliseconds since 1970, both as integers. A boolean, a
   float or a string in place of an integer is 422, and so is a field that the contract doesn't name.
   Bodies are at most {body_bytes_max:,} bytes.
-- **Text** is stored in Unicode's NFC form, without control, bidi, zero-width, private or unassigned
-  characters. Its length counts characters as people see them (graphemes).
+- **Text** is stored in Unicode's NFC form, without control, bidi, zero-width, blank, private or
+  unassigned characters. Its length counts characters as people see them (graphemes).
 - **Idempotency.** Routes that list the header `Idempotency-Key` require it: 1 to {key_length_max}
   characters of your choice. A repeat with the same key and body has no second effect and gets the
   same answer; another body is 422 `idempotency_key_reused`.

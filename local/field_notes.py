@@ -21,7 +21,7 @@ MEANINGS = {
     "campaign_id": "A slug of the operator's choice.",
     "grab_token": "What a grab of a packet in two steps answered.",
     "nickname": "At most 32 characters.",
-    "avatar_url": "An https address.",
+    "avatar_url": "An https address on one of the deployment's `AvatarHosts`.",
     "user_token": "How other users name this user.",
     "inviter_token": "The friend's `user_token`.",
     "transcript": "What was typed, or heard by speech recognition.",

@@ -859,7 +859,7 @@ _DESCRIPTION = f"""\
 Money is in fen and time in milliseconds, both integers: `1.0` is rejected. Bodies are at most
 {BODY_BYTES_MAX} bytes. Clients switch on a problem's `code`.
 
-Text of the format `visible-text` holds no control, bidi, zero-width, private or unassigned
+Text of the format `visible-text` holds no control, bidi, zero-width, blank, private or unassigned
 character; a greeting has at most {schemas.GREETING_GRAPHEMES_MAX} graphemes, a nickname
 {schemas.NICKNAME_GRAPHEMES_MAX}. The split `equal` goes with the kind `equal`, the others with
 `lucky`.

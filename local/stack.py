@@ -258,6 +258,8 @@ class Stack:
             "JwtIssuer": issuer_url(self.ports.front),
             "JwtAudience": AUDIENCE,
             "ShareBaseUrl": self.api,
+            # Names that no host on the internet has (RFC 2606).
+            "AvatarHosts": "example.com,example.org,*.example.com,*.example",
             # Examples and tests have ids that no stack has made.
             "PreviousPacketIdKeys": PUBLISHED_KEYS,
             # Requests in flight are over at once here, and a demonstration should not wait.

@@ -104,6 +104,8 @@ BEYOND_SCHEMA = (
         re.compile("greeting|nickname|title|description|passphrase|reason"),
         re.compile(r"is longer than \d+ characters"),
     ),
+    (re.compile("nickname"), re.compile("is a reserved name, or looks like one")),
+    (re.compile("avatar_url"), re.compile("is not on a host of this deployment")),
     (re.compile("body"), re.compile(r"split \w+ does not go with kind \w+")),
     (re.compile("body"), re.compile("ends_at_ms is not after starts_at_ms")),
     (re.compile(r"recipients\.\d+"), re.compile("is not a user's token")),
@@ -240,7 +242,7 @@ def _mode(case: AnyCase) -> GenerationMode | None:
 
 def _visible_text() -> st.SearchStrategy[str]:
     hidden: Any = ("C", "Zl", "Zp")
-    return st.text(st.characters(exclude_categories=hidden), max_size=32)
+    return st.text(st.characters(exclude_categories=hidden), max_size=32).filter(is_visible)
 
 
 def the_contract() -> dict[str, Any]:

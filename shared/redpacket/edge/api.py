@@ -28,7 +28,7 @@ from redpacket.domain.errors import (
 )
 from redpacket.domain.packet import Person
 from redpacket.domain.switches import Switch, switch_named
-from redpacket.domain.text import composed, is_visible
+from redpacket.domain.text import composed, is_reserved, is_visible
 from redpacket.domain.user_id import UserIds, check_host_id
 from redpacket.edge import settings
 from redpacket.edge.problems import problem_of
@@ -104,8 +104,8 @@ class HttpRequest:
         """Who asks, by the token's subject. Raises Forbidden where that can't be a user id."""
         user_id = user_ids().id_of(check_host_id(str(self.claims.get("sub", ""))))
         nickname = composed(str(self.claims.get("nickname", "")))
-        is_fit = nickname and len(nickname) <= _NICKNAME_LENGTH_MAX and is_visible(nickname)
-        return Person(user_id, nickname if is_fit else None)
+        is_fit = 0 < len(nickname) <= _NICKNAME_LENGTH_MAX and is_visible(nickname)
+        return Person(user_id, nickname if is_fit and not is_reserved(nickname) else None)
 
     def require_scope(self, scope: str) -> None:
         """Raise Forbidden unless the token carries *scope*."""

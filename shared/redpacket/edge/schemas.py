@@ -79,7 +79,7 @@ def _text(graphemes_max: int) -> AfterValidator:
     def check(text: str) -> str:
         text = composed(text)
         if not is_visible(text):
-            msg = "has control, bidi, zero-width or unassigned characters"
+            msg = "has control, bidi, zero-width, blank or unassigned characters"
             raise ValueError(msg)
         count = len(regex.findall(r"\X", text))
         if count > graphemes_max or len(text) > graphemes_max * _CODE_POINTS_PER_GRAPHEME_MAX:

@@ -126,6 +126,11 @@ def share_fen_max() -> int:
     return int(_required("SHARE_FEN_MAX"))
 
 
+def avatar_hosts() -> frozenset[str]:
+    """Return AVATAR_HOSTS: where avatars may lie; `*.host` is any host below one."""
+    return frozenset(filter(None, os.environ.get("AVATAR_HOSTS", "").lower().split(",")))
+
+
 def deposit_fen_max() -> int:
     """Return DEPOSIT_FEN_MAX: the most that one deposit may bring."""
     return int(_required("DEPOSIT_FEN_MAX"))

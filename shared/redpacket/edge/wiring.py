@@ -564,11 +564,18 @@ def balance_fen(user_id: str) -> int:
 
 
 def keep_profile(user_id: str, nickname: str, avatar_url: str | None) -> dict[str, Profile]:
-    """Keep a user's profile; return it as `list_profiles` would."""
+    """Bind flows/edit_profile; return the profile as `list_profiles` would."""
+    from redpacket.adapters.skeletons import skeleton_of
+    from redpacket.flows.edit_profile import edit_profile
     from redpacket.ports import Profile
 
     profile = Profile(user_id, nickname, avatar_url)
-    profiles().put(profile)
+    edit_profile(
+        profile,
+        profiles=profiles(),
+        skeleton_of=skeleton_of,
+        avatar_hosts=settings.avatar_hosts(),
+    )
     return {user_id: profile}
 
 

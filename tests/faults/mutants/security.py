@@ -7,9 +7,43 @@ from tests.faults.mutants.mutant import GATE, Mutant
 PACKET = "shared/redpacket/domain/packet.py"
 DEPOSIT = "shared/redpacket/flows/deposit.py"
 PASSPHRASE = "shared/redpacket/domain/passphrase.py"
+TEXT = "shared/redpacket/domain/text.py"
+PROFILE = "shared/redpacket/flows/edit_profile.py"
 LIMIT = "lua/limit_take_within.lua"
 
 MUTANTS = [
+    Mutant("a text holds blanks", TEXT, "return not _BLANK.search(text) and all(", "return all("),
+    Mutant(
+        "a selector may follow anything",
+        TEXT,
+        "if character in _SELECTORS",
+        "if character in _SELECTORS and not before",
+    ),
+    Mutant("a reserved name spelled out is taken", TEXT, "joined in words\n        or ", ""),
+    Mutant(
+        "a reserved phrase within a name is taken",
+        TEXT,
+        "any(phrase in joined for phrase in phrases)",
+        "joined in phrases",
+    ),
+    Mutant(
+        "a name that looks like a reserved one is taken",
+        PROFILE,
+        " or is_reserved(nickname, skeleton_of)",
+        "",
+    ),
+    Mutant(
+        "avatars lie anywhere",
+        PROFILE,
+        "    if not found:\n        return False",
+        "    return True",
+    ),
+    Mutant(
+        "a parser may read another host than a browser",
+        PROFILE,
+        "(?:/[!-\\[\\]-~]*)?",
+        "[!-~]*",
+    ),
     Mutant("an exclusive packet is shown to all", PACKET, "if not invited:", "if True:"),
     Mutant(
         "operators credit themselves", DEPOSIT, "if user_id == request.user_id:", "if not user_id:"
