@@ -76,6 +76,7 @@ GRACE_MS = 5_000
 LIFE_MS = 60_000
 ADMISSION_FACTOR = 2
 PART_SHARE_COUNT = 20_000
+OPEN_PACKETS_MAX = 1000
 DEPOSIT_FEN_MAX = 10**10
 
 
@@ -124,7 +125,12 @@ class Town:
     def adapters(client: Any) -> tuple[DynamoPackets, DynamoLedger]:
         dynamo = Dynamo(lambda: client)
         return DynamoPackets(dynamo, "packets", "shares", "quotas"), DynamoLedger(
-            dynamo, "accounts", "packets", "shares", "campaigns"
+            dynamo,
+            "accounts",
+            "packets",
+            "shares",
+            "campaigns",
+            open_packets_max=OPEN_PACKETS_MAX,
         )
 
     @staticmethod

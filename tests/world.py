@@ -27,6 +27,7 @@ from redpacket.domain.checks import (
     check_fates,
     check_lottery,
     check_once_per_user,
+    check_open_counts,
     check_outcomes,
     check_packet_exists,
     check_packet_total,
@@ -51,6 +52,7 @@ class World:
     """The whole ledger at one moment of rest."""
 
     balances_fen: dict[str, int]
+    open_counts: dict[str, int]
     year_sums: dict[str, YearSums]
     entries: list[Entry]
     receipts: list[Receipt]
@@ -99,6 +101,9 @@ class World:
         yield "check_takers", min(len(claims), len(self.takers)), takers
         counts = check_claim_counts(self.packets, self.claim_counts)
         yield "check_claim_counts", sum(self.claim_counts.values()), counts
+        packets = [facts.packet for facts in self.packets]
+        opened = check_open_counts(packets, self.open_counts)
+        yield "check_open_counts", len(packets), opened
         yield from self._checked_packets(told)
         for facts in self.lotteries:
             of_cash = [
@@ -159,6 +164,7 @@ def read_world(
     Without *campaigns_table* nobody has won anything, without *quotas_table* nobody is counted.
     """
     balances: dict[str, int] = {}
+    open_counts: dict[str, int] = {}
     sums: dict[str, YearSums] = {}
     entries: list[Entry] = []
     receipts: list[Receipt] = []
@@ -166,6 +172,7 @@ def read_world(
         if row["sk"] == keys.BALANCE:
             balances[row["pk"]] = row.get("balance_fen", 0)
             sums[row["pk"]] = sums_of(row, None)
+            open_counts[row["pk"]] = row.get("open_count", 0)
         elif row["sk"] == keys.RECEIPT:
             receipts.append(receipt_of(row))
         elif row["sk"].startswith((keys.ENTRY_PREFIX, keys.CLAIM_PREFIX)):
@@ -189,7 +196,18 @@ def read_world(
         row for table in (campaigns_table, draws_table) if table for row in _scan(dynamodb, table)
     ]
     lotteries = _lotteries(lottery_rows, shares)
-    return World(balances, sums, entries, receipts, facts, shares, takers, claim_counts, lotteries)
+    return World(
+        balances,
+        open_counts,
+        sums,
+        entries,
+        receipts,
+        facts,
+        shares,
+        takers,
+        claim_counts,
+        lotteries,
+    )
 
 
 def _lotteries(rows: list[dict[str, Any]], shares: list[ShareFate]) -> list[LotteryFacts]:

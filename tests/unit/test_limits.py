@@ -10,6 +10,7 @@ from redpacket.domain.errors import RateLimited, Unavailable
 from redpacket.domain.limits import (
     PASSPHRASE_TRIES,
     Limit,
+    daily_send_limit,
     grab_limit,
     read_limit,
     send_limit,
@@ -142,3 +143,15 @@ def test_a_cache_that_is_away_is_not_waited_for_by_each_read(gate: Gate) -> None
 
     with pytest.raises(RateLimited):
         limit.count("ann")
+
+
+def test_one_user_sent_more_packets_than_the_cache_holds(gate: Gate) -> None:
+    limit = daily_send_limit(1000)
+    passed = 0
+
+    for _ in range(24 * 8):  # eight days of somebody who never rests
+        passed += gate.passes(limit)
+        gate.clock.sleep_ms(3_600_000)
+
+    # As docs/capacity.md reckons.
+    assert 8_900 < passed <= 9_000

@@ -6,15 +6,19 @@ from typing import Any
 
 import pytest
 
+from redpacket.adapters.dynamo import Dynamo
+from redpacket.adapters.dynamo_ledger import DynamoLedger
 from redpacket.domain.claim import ShareFate
 from redpacket.domain.errors import (
     IdempotencyKeyReused,
     InsufficientFunds,
     InvalidRequest,
+    RateLimited,
     SplitImpossible,
     Unavailable,
 )
-from redpacket.domain.packet import PARTS_MAX, Packet, part_count
+from redpacket.domain.packet import PARTS_MAX, Packet, PacketStatus, part_count
+from redpacket.ports import Request
 from tests.builders import a_campaign
 from tests.fakes import FakeBoard, FakeDynamo
 from tests.town import LIFE_MS, Town, an_order
@@ -195,3 +199,91 @@ def test_a_repeat_while_its_first_time_ends_is_not_told_that_the_money_is_short(
     # The balance is lowered already, and the request's own row is held.
     assert town.send_order(an_order()) == first
     assert town.balance_fen("sender") == 0
+
+
+# ---------------------------------------------------------------- open packets of one user
+
+OPEN_MAX = 5
+
+
+@pytest.fixture
+def few(town: Town) -> Town:
+    """A town where each user may have few packets open."""
+    town.ledger = DynamoLedger(
+        Dynamo(lambda: town.dynamo),
+        "accounts",
+        "packets",
+        "shares",
+        "campaigns",
+        open_packets_max=OPEN_MAX,
+    )
+    return town
+
+
+def test_one_user_filled_the_cache_with_packets_of_a_fen(few: Town) -> None:
+    for _ in range(OPEN_MAX):
+        few.send("eve", total_fen=1, count=1)
+
+    with pytest.raises(RateLimited) as refused:
+        few.send("eve", total_fen=1, count=1)
+
+    assert refused.value.retry_after_s == 60
+    assert few.balance_fen("eve") == 1
+    few.send("ann", total_fen=1, count=1)
+    assert few.differences() == []
+
+
+def test_a_place_is_free_again_once_a_packet_is_emptied(few: Town) -> None:
+    sent = [few.send("eve", total_fen=1, count=1) for _ in range(OPEN_MAX)]
+
+    for round_no in range(3):
+        few.grab(sent[-1], f"ann-{round_no}")
+        few.settle()
+        sent.append(few.send("eve", total_fen=1, count=1))
+
+    with pytest.raises(RateLimited):
+        few.send("eve", total_fen=1, count=1)
+    assert few.differences() == []
+
+
+def test_all_places_are_free_again_once_packets_have_expired(few: Town) -> None:
+    for _ in range(OPEN_MAX):
+        few.send("eve", count=3)
+    few.pass_time(2 * LIFE_MS)
+    for _ in range(3):
+        few.expire()
+
+    assert few.world().open_counts["user:eve"] == 0
+    for _ in range(OPEN_MAX):
+        few.send("eve", count=3)
+    assert few.differences() == []
+
+
+def test_a_sender_who_is_the_luckiest_of_their_own_packet_gets_both_counts(few: Town) -> None:
+    packet = few.send("eve", count=1)
+    few.grab(packet, "eve")
+    few.settle()
+
+    assert few.packets.find_packet(packet.packet_id).status is PacketStatus.CLOSED  # type: ignore[union-attr]
+    assert few.differences() == []
+
+
+def test_a_repeat_gets_its_first_answer_although_no_place_is_left(few: Town) -> None:
+    few.deposit("eve", 100)
+    order = an_order("eve", total_fen=10, count=1)
+    first = few.send_order(order)
+    for _ in range(OPEN_MAX - 1):
+        few.send("eve", total_fen=1, count=1)
+
+    assert few.send_order(order).packet_id == first.packet_id
+    with pytest.raises(RateLimited):
+        few.send_order(replace(order, request=Request("eve", "another", "body")))
+
+
+def test_packets_of_campaigns_are_not_counted(few: Town) -> None:
+    for _ in range(OPEN_MAX):
+        few.send("boss", total_fen=1, count=1)
+
+    few.send_in_parts(1, count=2, total_fen=2)
+
+    assert few.differences() == []

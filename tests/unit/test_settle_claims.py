@@ -35,8 +35,9 @@ def test_a_batch_is_paid_in_transactions_of_ten_claims(town: Town) -> None:
 
     assert town.settle() == set()
 
-    # A fate, an entry, a receipt and a balance each; then the packet is closed.
-    assert transactions == [40, 40, 20, 2]
+    # A fate, an entry, a receipt and a balance each; then the packet is closed, with its sender's
+    # and the luckiest taker's counts.
+    assert transactions == [40, 40, 20, 3]
     assert sum(town.balance_fen(f"user-{number}") for number in range(25)) == 1000
 
 

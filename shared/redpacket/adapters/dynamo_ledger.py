@@ -30,6 +30,7 @@ from redpacket.domain.claim import ShareFate, ShareRef
 from redpacket.domain.errors import (
     InsufficientFunds,
     InvariantViolated,
+    RateLimited,
     RedPacketError,
 )
 from redpacket.domain.ledger import (
@@ -49,12 +50,20 @@ from redpacket.ports import Balance, ReceivedItem, Request
 
 # What the conditions of this module mean.
 HOLDS_ENOUGH = "balance_fen >= :needed"
+HAS_ROOM = (
+    # Of packets that are open; AND binds first.
+    f"{HOLDS_ENOUGH} AND attribute_not_exists(open_count)"
+    f" OR {HOLDS_ENOUGH} AND open_count < :open_max"
+)
 IS_CLAIMED_AND_UNSETTLED = (
     # A refunded share has no user, and its number of a refund can't be taken away by a forger.
     "user_id = :user_id AND amount_fen = :amount_fen"
     " AND attribute_not_exists(settled_at_ms) AND attribute_not_exists(refund_no)"
 )
 IS_NOT_CLOSED = "attribute_exists(pk) AND #status <> :closed"
+
+OPEN_RETRY_S = 60
+"""A packet of a sender who has too many may end at any time; sweeps come once a minute."""
 
 
 class DynamoLedger:
@@ -69,6 +78,7 @@ class DynamoLedger:
         campaigns_table: str | None = None,
         *,
         has_receipts: bool = True,
+        open_packets_max: int | None = None,
     ) -> None:
         self._dynamo = dynamo
         self._accounts = accounts_table
@@ -77,6 +87,8 @@ class DynamoLedger:
         # Only who funds packets of campaigns has it.
         self._campaigns = campaigns_table
         self._has_receipts = has_receipts
+        # Only who funds users' packets has it.
+        self._open_packets_max = open_packets_max
         self._books = BookPages(dynamo, accounts_table)
 
     def fund(self, packet: Packet, transfer: Transfer, request: Request) -> str:
@@ -88,6 +100,10 @@ class DynamoLedger:
             if self._campaigns is None:
                 raise InvariantViolated("this ledger knows no campaigns")
             rows += spend(self._campaigns, packet, campaign_id)
+        if packet.counts_as_open:
+            rows.append(self._open(transfer))
+            rows += [put(self._accounts, entry_row(entry)) for entry in entries(transfer)]
+            return self._once(self._packets, marker, request, packet.packet_id, [], rows)
         return self._once(self._packets, marker, request, packet.packet_id, [transfer], rows)
 
     def find_sent(self, request: Request) -> str | None:
@@ -146,17 +162,22 @@ class DynamoLedger:
             **row,
         )
         closed["Update"]["ExpressionAttributeNames"] = {"#status": "status"}
-        operations = [closed]
+        counts: dict[str, dict[str, int]] = defaultdict(dict)
+        if packet.counts_as_open:
+            counts[user_account(packet.sender.user_id)]["open_count"] = -1
         if end.luckiest and packet.has_luckiest:
-            operations.append(
-                update(
-                    self._accounts,
-                    keys.account(user_account(end.luckiest.user_id)),
-                    f"ADD luckiest_count_{year_of(end.luckiest_at_ms)} :one",
-                    one=1,
-                )
+            luckiest_count = f"luckiest_count_{year_of(end.luckiest_at_ms)}"
+            counts[user_account(end.luckiest.user_id)][luckiest_count] = 1
+        changes = [
+            update(
+                self._accounts,
+                keys.account(account),
+                "ADD " + ", ".join(f"{name} :{name}" for name in changed),
+                **changed,
             )
-        return self._try(operations)
+            for account, changed in counts.items()
+        ]
+        return self._try([closed, *changes])
 
     def scan(self) -> Iterator[Balance | Entry | Receipt]:
         for row in self._dynamo.scan(self._accounts):
@@ -226,6 +247,21 @@ class DynamoLedger:
         changes = [self._change_balance(account, changes) for account, changes in moved.items()]
         return changes + book
 
+    def _open(self, transfer: Transfer) -> Operation:
+        """Take a packet's money from its sender, and count it as open, in one update."""
+        account, open_max = transfer.debit, self._open_packets_max
+        sums = _kept_sums(account, [transfer])
+        added = {"balance_fen": -transfer.amount_fen, "open_count": 1, **sums}
+        return update(
+            self._accounts,
+            keys.account(account),
+            "ADD " + ", ".join(f"{name} :{name}" for name in added),
+            condition=HOLDS_ENOUGH if open_max is None else HAS_ROOM,
+            needed=transfer.amount_fen,
+            **added,
+            **({} if open_max is None else {"open_max": open_max}),
+        )
+
     def _change_balance(self, account: str, transfers: Sequence[Transfer]) -> Operation:
         fen = sum(
             transfer.amount_fen if transfer.credit == account else -transfer.amount_fen
@@ -282,17 +318,28 @@ def _deposited_by(request: Request) -> dict[str, str]:
 
 def _refusal(operations: Sequence[Operation], canceled: TransactionCanceled) -> RedPacketError:
     """Tell a debit that is not covered from an id that was used before, which is a bug."""
-    failed = [
-        operation
+    refused = [
+        (operation, found)
         for operation, found in zip(operations, canceled.found, strict=True)
         if found is not None
     ]
-    for operation, found in zip(operations, canceled.found, strict=True):
-        if found is not None and (refusal := spending_refusal(operation, found)):
+    failed = [operation for operation, _ in refused]
+    for operation, found in refused:
+        if refusal := spending_refusal(operation, found):
             return refusal
+    if any(_is_full(operation, found) for operation, found in refused):
+        return RateLimited("too many of your packets are open: one must end first", OPEN_RETRY_S)
     if all("Update" in operation for operation in failed):
         return InsufficientFunds("the account does not hold that much")
     return InvariantViolated("a packet or transfer of this id exists already")
+
+
+def _is_full(operation: Operation, found: Row) -> bool:
+    """Tell whether a sender's row was refused for as many open packets as there may be."""
+    bound = operation.get("Update", {}).get("ExpressionAttributeValues", {})
+    if ":open_max" not in bound:
+        return False
+    return int(found.get("open_count", 0)) >= int(bound[":open_max"]["N"])
 
 
 def _kept_sums(account: str, transfers: Sequence[Transfer]) -> dict[str, int]:

@@ -11,7 +11,14 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from redpacket.domain.claim import Fate, ShareFate, ShareRef, Taker
-from redpacket.domain.ledger import DEPOSITS, FEN_MAX, Entry, may_go_below_zero, packet_of
+from redpacket.domain.ledger import (
+    DEPOSITS,
+    FEN_MAX,
+    Entry,
+    may_go_below_zero,
+    packet_of,
+    user_account,
+)
 from redpacket.domain.lottery import Draw, Prize, PrizeKind, choose, unit_share
 from redpacket.domain.packet import Packet, PacketEnd, PacketStatus
 from redpacket.domain.split import amounts_fen
@@ -295,6 +302,20 @@ def check_claim_counts(
         for key in sorted({*claimed, *counts})
         for campaign_id, user_id in [key]
         if (counted := counts.get((campaign_id or "", user_id), 0)) != claimed[key]
+    ]
+
+
+def check_open_counts(packets: Iterable[Packet], counts: Mapping[str, int]) -> list[Difference]:
+    """I9: of each account is counted how many of its packets are open, so that no place is lost."""
+    opened = Counter(
+        user_account(packet.sender.user_id)
+        for packet in packets
+        if packet.counts_as_open and packet.status is not PacketStatus.CLOSED
+    )
+    return [
+        Difference("I9", account, "open packets counted", opened[account], counted)
+        for account in sorted({*opened, *counts})
+        if (counted := counts.get(account, 0)) != opened[account]
     ]
 
 

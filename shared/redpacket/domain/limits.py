@@ -23,6 +23,7 @@ class Limit:
 PASSPHRASE_TRIES = Limit("passphrase", per_minute=1, burst=5)
 """Tries of one user at one passphrase (口令), of a packet or a campaign."""
 
+_MINUTES_A_DAY = 1440
 _SPARE_TRIES = 20
 _TRIES_PER_SHARE = 2
 _TRIES_PER_MINUTE = 1 / 60
@@ -41,6 +42,11 @@ def wrong_tries(count: int) -> Limit:
 def send_limit(per_minute: int, burst: int) -> Limit:
     """Return the limit of one user's sends; the subject is the user's id."""
     return Limit("send", per_minute, burst)
+
+
+def daily_send_limit(per_day: int) -> Limit:
+    """Return the limit of one user's sends of a day: the cache keeps each for days."""
+    return Limit("send_day", per_day / _MINUTES_A_DAY, per_day)
 
 
 def draw_limit(per_minute: int, burst: int) -> Limit:

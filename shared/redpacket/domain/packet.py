@@ -131,6 +131,11 @@ class Packet:
         return self.kind is Kind.LUCKY
 
     @property
+    def counts_as_open(self) -> bool:
+        """Tell whether it is one of those of which a user has so many; operators' have a budget."""
+        return self.rules.campaign_id is None
+
+    @property
     def is_emptied(self) -> bool:
         """Tell whether the packet is closed and every share was taken."""
         return self.end is not None and self.end.claimed_count == self.terms.count

@@ -136,6 +136,12 @@ def deposit_fen_max() -> int:
     return int(_required("DEPOSIT_FEN_MAX"))
 
 
+def open_packets_max() -> int | None:
+    """Return OPEN_PACKETS_MAX: packets of one user that may be open; only sends have it."""
+    text = os.environ.get("OPEN_PACKETS_MAX")
+    return int(text) if text else None
+
+
 def packet_count_max() -> int:
     """Return PACKET_COUNT_MAX: the most shares of a chat packet."""
     return int(_required("PACKET_COUNT_MAX"))
@@ -154,6 +160,11 @@ def sends_per_minute() -> int:
 def send_burst() -> int:
     """Return SEND_BURST: how many packets one user may send at once."""
     return int(_required("SEND_BURST"))
+
+
+def sends_per_day() -> int:
+    """Return SENDS_PER_DAY: how many packets one user may send a day, in the long run."""
+    return int(_required("SENDS_PER_DAY"))
 
 
 def draws_per_minute() -> int:

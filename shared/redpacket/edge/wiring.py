@@ -171,6 +171,7 @@ def campaign_ledger() -> DynamoLedger:
         settings.shares_table(),
         settings.campaigns_table(),
         has_receipts=settings.has_receipts(),
+        open_packets_max=settings.open_packets_max(),
     )
 
 
@@ -344,11 +345,14 @@ def require_on(switch: Switch) -> None:
 
 def limit_sends(user_id: str) -> None:
     """Bind flows/limit_rate to a user's sends."""
-    from redpacket.domain.limits import send_limit
+    from redpacket.domain.limits import daily_send_limit, send_limit
     from redpacket.flows.limit_rate import limit_rate
 
-    limit = send_limit(settings.sends_per_minute(), settings.send_burst())
-    limit_rate(limit, user_id, limits=limits(), journal=journal)
+    for limit in (
+        send_limit(settings.sends_per_minute(), settings.send_burst()),
+        daily_send_limit(settings.sends_per_day()),
+    ):
+        limit_rate(limit, user_id, limits=limits(), journal=journal)
 
 
 def limit_draws(user_id: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.faults.mutants.mutant import GATE, Mutant
+from tests.faults.mutants.mutant import GATE, LEDGER, Mutant
 
 PACKET = "shared/redpacket/domain/packet.py"
 DEPOSIT = "shared/redpacket/flows/deposit.py"
@@ -12,6 +12,30 @@ PROFILE = "shared/redpacket/flows/edit_profile.py"
 LIMIT = "lua/limit_take_within.lua"
 
 MUTANTS = [
+    Mutant(
+        "a user may have any number of packets open",
+        LEDGER,
+        "condition=HOLDS_ENOUGH if open_max is None else HAS_ROOM",
+        "condition=HOLDS_ENOUGH",
+    ),
+    Mutant(
+        "a full sender may spend what they don't have",
+        LEDGER,
+        'f" OR {HOLDS_ENOUGH} AND open_count < :open_max"',
+        '" OR open_count < :open_max"',
+    ),
+    Mutant(
+        "the end of a packet frees no place",
+        LEDGER,
+        '["open_count"] = -1',
+        '["open_count"] = 0',
+    ),
+    Mutant(
+        "the end of a campaign's packet frees a place of its operator",
+        LEDGER,
+        "        if packet.counts_as_open:\n            counts[",
+        "        if packet:\n            counts[",
+    ),
     Mutant("a text holds blanks", TEXT, "return not _BLANK.search(text) and all(", "return all("),
     Mutant(
         "a selector may follow anything",
