@@ -54,6 +54,30 @@ def functions(cache: OperatorCache) -> Iterator[ServerClient]:
     cache.execute_command("ACL", "DELUSER", "functions")  # type: ignore[no-untyped-call]
 
 
+def test_it_may_have_two_passwords_while_one_is_replaced(cache: OperatorCache) -> None:
+    first, second = "f" * 64, "s" * 64
+    port = cache.connection_pool.connection_kwargs["port"]
+    rules = access_rules()
+
+    def set_user(*changes: str) -> list[bool]:
+        cache.execute_command("ACL", "SETUSER", "functions", *changes)  # type: ignore[no-untyped-call]
+        return [is_taken(first), is_taken(second)]
+
+    def is_taken(password: str) -> bool:
+        client = redis.Redis(HOST, port, username="functions", password=password)
+        try:
+            return client.get("rp:nothing") is None
+        except redis.AuthenticationError:
+            return False
+        finally:
+            client.close()
+
+    assert set_user("reset", *rules, f">{first}") == [True, False]
+    assert set_user(f">{second}") == [True, True]
+    assert set_user(f"<{first}") == [False, True]
+    cache.execute_command("ACL", "DELUSER", "functions")  # type: ignore[no-untyped-call]
+
+
 def _packet(cache: OperatorCache, **changes: Any) -> Packet:
     seconds, _ = cache.time()
     return a_packet(300, 3, created_at_ms=seconds * 1000 - 1000, **changes)

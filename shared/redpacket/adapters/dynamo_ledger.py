@@ -173,6 +173,7 @@ class DynamoLedger:
                 self._accounts,
                 keys.account(account),
                 "ADD " + ", ".join(f"{name} :{name}" for name in changed),
+                condition=None,
                 **changed,
             )
             for account, changed in counts.items()
