@@ -324,6 +324,15 @@ class FaultyLimits:
             lambda: self._limits.take(limit, subject), lost=_cache_away, in_doubt=_cache_away
         )
 
+    def take_within(
+        self, limit: Limit, subject: str, group_limit: Limit, group: str, *, is_spent: bool
+    ) -> int:
+        return self._wire.call(
+            lambda: self._limits.take_within(limit, subject, group_limit, group, is_spent=is_spent),
+            lost=_cache_away,
+            in_doubt=_cache_away,
+        )
+
 
 class FaultySwitches:
     """FakeSwitchStore behind a wire."""
