@@ -287,3 +287,7 @@ def test_packets_of_campaigns_are_not_counted(few: Town) -> None:
     few.send_in_parts(1, count=2, total_fen=2)
 
     assert few.differences() == []
+    few.pass_time(2 * LIFE_MS)
+    for _ in range(3):
+        few.expire()
+    assert few.differences() == []
