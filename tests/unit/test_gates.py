@@ -221,7 +221,7 @@ def _hears(town: Town, packet: Packet, user_id: str, said: str) -> str:
 
 
 def test_a_thousand_accounts_guessed_a_code_of_four_digits(town: Town) -> None:
-    # 24 hours at a chat packet of ten shares; docs/adr/0022 states the figure.
+    # 24 hours at a chat packet of ten shares; docs/adr/0025 states the figure.
     packet = town.send(rules=Rules(passphrase="8848"), count=10, life_ms=25 * 3_600_000)
     judged: Counter[str] = Counter()
     for hour in range(24):

@@ -14,8 +14,8 @@ from tests.faults.mutants import (
     partial,
     parts,
     reconciliation,
-    sweeps,
     security,
+    sweeps,
 )
 from tests.faults.mutants.mutant import Mutant
 
