@@ -20,8 +20,6 @@ from tests.faults.mutants.mutant import (
     Mutant,
 )
 
-_ONE_ASK = "self._open().query(TableName=table, Limit=limit, **query)"
-
 MUTANTS = [
     # Pages
     Mutant(
@@ -37,13 +35,6 @@ MUTANTS = [
         'if "LastEvaluatedKey" not in page:',
         "if True:",
         within="Dynamo.scan",
-    ),
-    Mutant(
-        "a short page ends a list",
-        DYNAMO,
-        "list(islice(self.query(table, Limit=limit, **query), limit))",
-        f'[from_wire(item) for item in {_ONE_ASK}["Items"]]',
-        within="Dynamo.query_some",
     ),
     Mutant(
         "a page of what was sent has no room for the one that it goes on after",
