@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+from redpacket.adapters.dynamo import Dynamo, to_wire
+from redpacket.adapters.dynamo_packets import DynamoPackets
+from redpacket.adapters.items import share_row
+from tests.builders import a_claim, a_packet
+from tests.fakes import FakeDynamo
+
+
+def test_more_claims_than_one_batch_reads_are_all_found() -> None:
+    client, packet = FakeDynamo(), a_packet(total_fen=1000, count=150)
+    claims = [a_claim(packet, number, f"user-{number}") for number in range(1, 151)]
+    for claim in claims:
+        client.put_item(TableName="shares", Item=to_wire(share_row(claim)))
+    packets = DynamoPackets(Dynamo(lambda: client), "packets", "shares")
+
+    found = packets.list_refs([claim.ref for claim in claims])
+
+    assert {share.share_no for share in found} == set(range(1, 151))
