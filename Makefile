@@ -98,13 +98,13 @@ demo: setup ## packets of every kind on a stack of its own, from the race to the
 .PHONY: build deploy
 build: setup ## build the layers and the template for AWS into .aws-sam/
 	@UV="$(CURDIR)/$(UV)" LAYER_INTERPRETER="$$(local/find-python)" \
-		LAYER_PLATFORM="$$($(APP)/python -m local.release platform $(or $(STAGE),dev))" \
+		LAYER_PLATFORM="$$(PYTHONPATH=shared $(APP)/python -m local.release platform $(or $(STAGE),dev))" \
 		$(SAM) build > $(LOCAL)/build.log 2>&1 || { cat $(LOCAL)/build.log; exit 1; }
 	@grep "^No Python" $(LOCAL)/build.log || true
 	@echo "Built .aws-sam/build/template.yaml"
 
 deploy: build ## deploy to AWS: make deploy STAGE=dev|prod
-	@$(APP)/python -m local.release stamp $(or $(STAGE),dev)
+	@PYTHONPATH=shared $(APP)/python -m local.release stamp $(or $(STAGE),dev)
 	@$(SAM) deploy --config-env $(or $(STAGE),dev)
 
 ##@ Check it
