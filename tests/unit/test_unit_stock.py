@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from redpacket.adapters import keys, unit_stock
 from redpacket.adapters.dynamo import Dynamo, to_wire
 from redpacket.adapters.dynamo_draws import DynamoDraws
 from redpacket.adapters.unit_stock import ROWS_PER_CALL
@@ -14,6 +15,7 @@ from redpacket.domain.errors import Unavailable
 from redpacket.domain.lottery import Prize, PrizeKind, PrizeStock
 from redpacket.domain.packet import fate_partitions
 from tests.builders import a_packet_id, a_prize
+from tests.fakes import FakeDynamo
 
 ROWS_PER_PAGE = 6_000
 
@@ -82,3 +84,50 @@ def test_400_000_won_units_are_counted_by_calls_that_are_bounded(
     read_before = client.read_count
     assert draws.list_stock([prize], "") == [PrizeStock(prize.prize_id, 400_000, (7,))]
     assert client.read_count == read_before
+
+
+def _noted_no(dynamo: FakeDynamo) -> int:
+    row = dynamo.get_item(
+        TableName="draws", Key=to_wire(keys.stock("gala", "cup", "")), ConsistentRead=True
+    )
+    return int(row["Item"]["until_no"]["N"])
+
+
+def _win(dynamo: FakeDynamo, prize_id: str, units: int) -> None:
+    for number in range(1, units + 1):
+        dynamo.put_item(TableName="draws", Item=to_wire(keys.unit("gala", prize_id, number)))
+
+
+def test_a_slow_reader_does_not_replace_a_later_place_by_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(unit_stock, "NOTED_MIN", 2)
+    dynamo = FakeDynamo()
+    draws = DynamoDraws(Dynamo(lambda: dynamo), "campaigns", "shares", "draws")
+    _win(dynamo, "cup", 12)
+    draws.list_stock([GOODS], "")
+    # It read the place before the other one noted it, and fewer rows.
+    monkeypatch.setattr(unit_stock, "ROWS_PER_CALL", 5)
+    monkeypatch.setattr(unit_stock, "ROWS_PER_RUN", 5)
+    monkeypatch.setattr(unit_stock.UnitStock, "_find", lambda *_: unit_stock._Place())
+
+    with pytest.raises(Unavailable):
+        draws.list_stock([GOODS], "")
+
+    assert _noted_no(dynamo) == 12
+
+
+def test_one_call_reads_no_more_for_many_prizes_than_for_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(unit_stock, "ROWS_PER_CALL", 4)
+    monkeypatch.setattr(unit_stock, "ROWS_PER_RUN", 3)
+    dynamo = FakeDynamo()
+    draws = DynamoDraws(Dynamo(lambda: dynamo), "campaigns", "shares", "draws")
+    prizes = [replace(GOODS, prize_id=f"prize-{number}") for number in range(3)]
+    for prize in prizes:
+        _win(dynamo, prize.prize_id, 2)
+
+    assert len(draws.list_stock(prizes[:2], "")) == 2
+    with pytest.raises(Unavailable):
+        draws.list_stock(prizes, "")
