@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from local.user_ids import PUBLISHED_USER_IDS
 from redpacket.adapters.dynamo import Dynamo
 from redpacket.adapters.dynamo_ledger import DynamoLedger
 from redpacket.adapters.dynamo_packets import DynamoPackets
@@ -21,11 +22,17 @@ from tests.fakes import FakeClock, FakeDynamo, FakeJournal, FakeQueue
 from tests.town import one_by_one
 from tests.units import Indexes, MeteredDynamo
 
-USER_ID = "5f0c8f5e-{:04d}-4b1e-9a53-0c4a3d2f1b6a"
+HOST_ID = "5f0c8f5e-{:04d}-4b1e-9a53-0c4a3d2f1b6a"
 """As long as the subjects of Cognito and most other issuers."""
 
 PAGE = 50
 """Claims of a record page."""
+
+
+def a_person(number: int) -> Person:
+    """Return a user as the edge makes one, with a name of six Chinese signs in their token."""
+    host_id = HOST_ID.format(number)
+    return Person(PUBLISHED_USER_IDS.id_of(host_id), "恭喜发财万事", host_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +71,12 @@ class Till:
         self.pages = DynamoPages(dynamo, "packets")
         self.profiles = DynamoProfiles(dynamo, "profiles")
         self.ledger = DynamoLedger(
-            dynamo, "accounts", "packets", "shares", has_receipts=has_receipts
+            dynamo, "accounts", "packets", "shares", None, "profiles", has_receipts=has_receipts
         )
 
     def send(self, count: int) -> Packet:
         """Fund a packet of *count* shares, and count from there."""
-        packet = a_packet(100 * count, count, sender=Person(USER_ID.format(0)))
+        packet = a_packet(100 * count, count, sender=a_person(0))
         account, total_fen = user_account(packet.sender.user_id), packet.terms.total_fen
         self.ledger.deposit(
             Transfer(packet.packet_id, TransferKind.DEPOSIT, DEPOSITS, account, total_fen, NOW_MS),
@@ -86,7 +93,8 @@ class Till:
         """Make claims durable."""
         shares = [
             replace(
-                a_claim(packet, number, USER_ID.format(number)),
+                a_claim(packet, number, ""),
+                taker=a_person(number),
                 is_last=number == packet.terms.count,
             )
             for number in numbers

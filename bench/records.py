@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from random import Random
-from uuid import UUID
 
+from local.user_ids import PUBLISHED_USER_IDS
 from redpacket.adapters import items
 from redpacket.adapters.dynamo import Dynamo, Row, to_wire
 from redpacket.adapters.dynamo_ledger import DynamoLedger
@@ -26,15 +26,14 @@ from tests.units import MeteredDynamo
 CLAIM_EVERY_MS = 3
 PAGES_FOLLOWED = 2
 LIMITS = (50, 100)
-STRANGER = Person("ffffffff-ffff-4fff-bfff-ffffffffffff")
+STRANGER = Person(PUBLISHED_USER_IDS.id_of("stranger"))
 
 _random = Random(20270129)  # noqa: S311 - the same takers in every run
 
 
 def a_person() -> Person:
-    """Return a user with an id of 36 characters, and a nickname of six Chinese signs."""
-    user_id = str(UUID(int=_random.getrandbits(128), version=4))
-    return Person(user_id, "".join(chr(_random.randint(0x4E00, 0x9FA5)) for _ in range(6)))
+    """Return a user whom no other call returns."""
+    return Person(PUBLISHED_USER_IDS.id_of(f"{_random.getrandbits(128):032x}"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from redpacket.adapters.dynamo_draws import DynamoDraws
 from redpacket.adapters.dynamo_ledger import DynamoLedger
 from redpacket.adapters.dynamo_packets import DynamoPackets
 from redpacket.adapters.dynamo_pages import DynamoPages
+from redpacket.adapters.dynamo_profiles import DynamoProfiles
 from redpacket.adapters.pinyin import PinyinPhrases
 from redpacket.domain.campaign import Campaign, CampaignPlan
 from redpacket.domain.checks import Difference, Told, check_settled_in_time
@@ -33,6 +34,7 @@ from redpacket.flows.grab_packet import RuleBook, grab_packet
 from redpacket.flows.help_inviter import HelpDesk, Helped, help_inviter
 from redpacket.flows.limit_rate import UserLimit
 from redpacket.flows.load_campaign import load_campaign
+from redpacket.flows.note_people import note_people
 from redpacket.flows.open_packet import open_packet
 from redpacket.flows.preheat_campaign import Preheated, preheat_campaign
 from redpacket.flows.read_records import Record, read_record
@@ -55,6 +57,7 @@ from redpacket.ports import (
     Limits,
     Pages,
     PayoutQueue,
+    Profiles,
     Quotas,
     Request,
 )
@@ -104,6 +107,7 @@ class Town:
         self.lots = FakeDrawBoard(self.clock)
         self.draw_board: DrawBoard = self.lots
         self.draws: Draws = self.draw_adapter(self.dynamo)
+        self.profiles: Profiles = DynamoProfiles(Dynamo(lambda: self.dynamo), "profiles")
         # A process of its own for every grab, unless a test has some that live on.
         self.recall: Callable[[], RecalledEmptied] = lambda: RecalledEmptied(
             self.board, clock=self.clock
@@ -121,21 +125,27 @@ class Town:
         self.may_pay: Callable[[], bool] = lambda: True
         self._ids = itertools.count(1)
 
+    @classmethod
+    def adapters(cls, client: Any) -> tuple[DynamoPackets, DynamoLedger]:
+        return cls.adapters_on(Dynamo(lambda: client))
+
     @staticmethod
-    def adapters(client: Any) -> tuple[DynamoPackets, DynamoLedger]:
-        dynamo = Dynamo(lambda: client)
+    def adapters_on(dynamo: Dynamo) -> tuple[DynamoPackets, DynamoLedger]:
         return DynamoPackets(dynamo, "packets", "shares", "quotas"), DynamoLedger(
             dynamo,
             "accounts",
             "packets",
             "shares",
             "campaigns",
+            "profiles",
             open_packets_max=OPEN_PACKETS_MAX,
         )
 
     @staticmethod
     def draw_adapter(client: Any) -> DynamoDraws:
-        return DynamoDraws(Dynamo(lambda: client), "campaigns", "shares", "draws", "packets")
+        return DynamoDraws(
+            Dynamo(lambda: client), "campaigns", "shares", "draws", "packets", "profiles"
+        )
 
     def before_each_transaction(self, do: Callable[[list[Any]], None]) -> None:
         """Call *do* with the operations of every transaction before it is carried out."""
@@ -156,7 +166,7 @@ class Town:
     def deposit(self, user_id: str, amount_fen: int, key: str | None = None) -> None:
         request = Request("treasurer", key or f"deposit-{next(self._ids)}", str(amount_fen))
         deposit(
-            user_id,
+            a_person(user_id),
             amount_fen,
             request,
             amount_fen_max=DEPOSIT_FEN_MAX,
@@ -207,7 +217,7 @@ class Town:
     ) -> Claim | Admission:
         answer = grab_packet(
             packet.packet_id,
-            Person(user_id),
+            a_person(user_id),
             said,
             book=self._book(),
             desk=self._desk(),
@@ -216,7 +226,7 @@ class Town:
 
     def open(self, packet: Packet, user_id: str, grab_token: str) -> Claim:
         claim = open_packet(
-            packet.packet_id, Person(user_id), grab_token, book=self._book(), desk=self._desk()
+            packet.packet_id, a_person(user_id), grab_token, book=self._book(), desk=self._desk()
         )
         return self._remember(claim, user_id)
 
@@ -249,7 +259,7 @@ class Town:
 
     def put_prize(self, plan: Prize) -> Prize:
         """Put or edit a prize; cash is the operator's money."""
-        return put_prize(plan, None, Person("operator"), desk=self.prize_desk())[0]
+        return put_prize(plan, None, a_person("operator"), desk=self.prize_desk())[0]
 
     def change_stock(self, prize: Prize, delta: int, key: str | None = None) -> Prize:
         """Change the stock; calls with one key are repeats of each other."""
@@ -259,7 +269,7 @@ class Town:
             prize.prize_id,
             delta,
             None,
-            Person("operator"),
+            a_person("operator"),
             request,
             desk=self.prize_desk(),
         )
@@ -290,7 +300,7 @@ class Town:
             clock=self.clock,
             journal=self.journal,
         )
-        drawn = draw_prize(campaign_id, user_id, key, desk=desk)
+        drawn = draw_prize(campaign_id, a_person(user_id), key, desk=desk)
         self.told_draws.append(drawn.draw)
         assert drawn.draw.draw_id == draw_id_of(campaign_id, user_id, key)
         return drawn
@@ -328,8 +338,9 @@ class Town:
 
     def settle(self, refs: list[ShareRef] | None = None) -> set[ShareRef]:
         """Deliver *refs*, or all that is queued."""
-        return settle_claims(
-            self.queue.take_all() if refs is None else refs,
+        refs = self.queue.take_all() if refs is None else refs
+        unpaid = settle_claims(
+            refs,
             ledger=self.ledger,
             packets=self.packets,
             pages=self.pages,
@@ -338,6 +349,7 @@ class Town:
             journal=self.journal,
             in_parallel=self.in_parallel,
         )
+        return unpaid | note_people(refs, profiles=self.profiles, journal=self.journal)
 
     def expire(self, stop_in_ms: int = 50_000) -> ExpireReport:
         return expire_packets(
@@ -453,7 +465,22 @@ class Town:
         seen["check_settled_in_time"] += 0 if bound_ms is None else len(world.packets)
         for facts in world.packets if bound_ms is not None else []:
             found += check_settled_in_time(facts, self.clock.now_ms(), bound_ms or 0)
-        return found
+        return found + self._lost_people()
+
+    def host_ids(self) -> dict[str, str]:
+        """Return what users are to the host, by user id."""
+        rows = self.dynamo.tables.get("profiles", {}).values()
+        return {row["pk"]["S"]: row["host_id"]["S"] for row in rows if "host_id" in row}
+
+    def _lost_people(self) -> list[Difference]:
+        """Return those who won a prize, and whom nothing leads back to (docs/adr/0019)."""
+        found = self.host_ids()
+        winners = {draw.user_id for draw in self.told_draws if draw.prize}
+        return [
+            Difference("profile", user_id, "host_id", host_id, found.get(user_id, ""))
+            for user_id in sorted(winners)
+            if found.get(user_id) != (host_id := a_person(user_id).host_id or "")
+        ]
 
     def balance_fen(self, user_id: str) -> int:
         return self.world().balances_fen.get(f"user:{user_id}", 0)
@@ -479,9 +506,14 @@ class _Interposed:
         self._dynamo.transact_write_items(TransactItems=TransactItems, **token)
 
 
+def a_person(user_id: str) -> Person:
+    """Return a user as the edge makes one: ids are hashes there, and here they are not."""
+    return Person(user_id, host_id=f"{user_id}@host")
+
+
 def an_order(sender: str = "sender", key: str = "key", **changes: Any) -> SendOrder:
     order = SendOrder(
-        sender=Person(sender),
+        sender=a_person(sender),
         request=Request(sender, key, "body"),
         kind=Kind.LUCKY,
         split=Split.DOUBLE_MEAN,

@@ -1,7 +1,7 @@
 """The operators' door: deposits, audits, switches, for tokens with the scope hongbao/admin."""
 
 from redpacket.edge import views, wiring
-from redpacket.edge.api import ADMIN_SCOPE, Api, HttpAnswer, HttpRequest, user_ids
+from redpacket.edge.api import ADMIN_SCOPE, Api, HttpAnswer, HttpRequest, person_of
 from redpacket.edge.packet_ids import packet_id_of
 from redpacket.edge.schemas import DepositBody, SwitchBody, idempotent_request, parse
 
@@ -14,9 +14,7 @@ def deposit(request: HttpRequest) -> HttpAnswer:
     request.require_scope(ADMIN_SCOPE)
     idempotent = idempotent_request(request)
     body = parse(DepositBody, request.json())
-    transfer_id, balance_fen = wiring.deposit(
-        user_ids().id_of(body.user), body.amount_fen, idempotent
-    )
+    transfer_id, balance_fen = wiring.deposit(person_of(body.user), body.amount_fen, idempotent)
     return HttpAnswer({"transfer_id": transfer_id, "balance_fen": balance_fen}, status=201)
 
 

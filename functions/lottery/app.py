@@ -16,7 +16,7 @@ def draw(request: HttpRequest) -> HttpAnswer:
         from redpacket.edge.schemas import DrawBody, parse
 
         parse(DrawBody, body)
-    drawn = wiring.draw_prize(campaign_id, request.user.user_id, key_hash)
+    drawn = wiring.draw_prize(campaign_id, request.user, key_hash)
     return HttpAnswer(lottery_views.drawn_view(drawn))
 
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         PrizeStock,
         RecordDrawStatus,
     )
-    from redpacket.domain.packet import Packet, PacketEnd, Rules
+    from redpacket.domain.packet import Packet, PacketEnd, Person, Rules
     from redpacket.domain.switches import Switch, SwitchState
 
 
@@ -433,8 +433,10 @@ class Draws(Protocol):
     def find_draw(self, campaign_id: str, user_id: str, draw_id: str) -> Draw | None:
         """Return a draw, read strongly."""
 
-    def record_draw(self, draw: Draw, rules: DrawRules) -> RecordDrawStatus:
-        """Make a draw durable with all that it uses up, or nothing of it.
+    def record_draw(
+        self, draw: Draw, rules: DrawRules, drawer: Person | None = None
+    ) -> RecordDrawStatus:
+        """Make a draw durable with all that it uses up, or nothing of it; note who wins.
 
         A cash prize's unit is a share of one of its packets: claimed by the user, to be settled.
         """
@@ -497,8 +499,11 @@ class Ledger(Protocol):
     def find_deposited(self, request: Request) -> str | None:
         """Return the id of the transfer that this request made before, as `find_sent`."""
 
-    def deposit(self, transfer: Transfer, request: Request) -> None:
-        """Post a deposit, once per request. Raises IdempotencyKeyReused, Busy."""
+    def deposit(self, transfer: Transfer, request: Request, payee: Person | None = None) -> None:
+        """Post a deposit, once per request, and note who *payee* is to the host.
+
+        Raises IdempotencyKeyReused, Busy.
+        """
 
     def settle(
         self, settlements: Sequence[tuple[ShareFate, Transfer]], now_ms: int
@@ -573,13 +578,16 @@ class Profile:
 
 
 class Profiles(Protocol):
-    """Nicknames and avatars."""
+    """Nicknames and avatars, and the way back to the host's own ids."""
 
     def list_profiles(self, user_ids: Sequence[str]) -> dict[str, Profile]:
         """Return the profiles that exist, by user id."""
 
     def put(self, profile: Profile) -> None:
-        """Keep a profile, in place of the one before."""
+        """Keep a profile, in place of the one before; what tokens said stays."""
+
+    def note(self, people: Sequence[Person]) -> None:
+        """Keep what tokens say of users, where it is not kept yet."""
 
 
 class Phrases(Protocol):

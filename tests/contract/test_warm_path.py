@@ -141,6 +141,7 @@ def doors(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> Iterator[Doors]:
         "SHARES_TABLE": "shares",
         "CAMPAIGNS_TABLE": "campaigns",
         "QUOTAS_TABLE": "quotas",
+        "PROFILES_TABLE": "profiles",
         "SWITCHES_TABLE": "switches",
         "SETTLEMENT_RECEIPTS": "true",
         "PAYOUT_QUEUE_URL": queue_url,

@@ -22,6 +22,7 @@ TABLES = {
     "campaigns": "CampaignsTable",
     "draws": "DrawsTable",
     "quotas": "QuotasTable",
+    "profiles": "ProfilesTable",
     "switches": "SwitchesTable",
 }
 SCHEMA = {"BillingMode", "AttributeDefinitions", "KeySchema", "GlobalSecondaryIndexes"}

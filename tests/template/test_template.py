@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 import yaml
 
-from redpacket.adapters.items import prize_taker_row, share_row, taker_row
+from redpacket.adapters.dynamo_profiles import SHOWN
+from redpacket.adapters.items import person_row, prize_taker_row, share_row, taker_row
 from redpacket.adapters.keys import WORK_SHARDS
 from redpacket.domain.packet import Person
 from tests.builders import a_claim, a_packet, a_refund
@@ -238,7 +239,7 @@ def test_the_crowds_functions_only_update_shares_and_only_what_a_claim_writes(
 def _written_by_a_claim() -> set[str]:
     """Return the attributes of all rows that a claim may write, with all that it may have."""
     packet = a_packet()
-    claim = a_claim(packet, 1, "ann", taker=Person("ann", "Ann"), is_last=True)
+    claim = a_claim(packet, 1, "ann", taker=Person("ann", "Ann", "ann@host"), is_last=True)
     rows = [share_row(claim), taker_row(claim, "ann"), prize_taker_row(claim, "ann")]
     return {name for row in rows for name in row}
 
@@ -261,7 +262,40 @@ def test_whoever_shows_records_only_reads() -> None:
 
 
 def test_whoever_edits_profiles_writes_nothing_else() -> None:
-    assert _actions_on("ProfileFunction", "ProfilesTable") - READS == {"dynamodb:PutItem"}
+    assert _actions_on("ProfileFunction", "ProfilesTable") - READS == {"dynamodb:UpdateItem"}
+
+
+NOTES = ["SendFunction", "LotteryFunction", "PrizeFunction", "AdminFunction"]
+"""Who writes in one transaction what a user gets, and what the host calls them."""
+
+
+@each_function
+def test_a_users_own_row_is_written_and_read_only_in_the_attributes_that_each_needs(
+    function: str,
+) -> None:
+    said = person_row(Person("ann", "Ann", "ann@host")).keys()
+    shown = set(SHOWN.split(", "))
+    allowed = {
+        action: set(grant["Condition"]["ForAllValues:StringEquals"]["dynamodb:Attributes"])
+        for policy in FUNCTIONS[function]["Policies"]
+        for grant in policy["Statement"]
+        if "ProfilesTable" in {name.split("/")[0] for name in _names(grant["Resource"])}
+        for action in grant["Action"]
+    }
+    changes = "dynamodb:UpdateItem"
+
+    if function in NOTES:
+        assert allowed == {changes: said}
+    elif function == "PayoutFunction":
+        assert allowed == {changes: said, "dynamodb:BatchGetItem": said}
+    elif function == "ProfileFunction":
+        assert allowed == {changes: shown, "dynamodb:BatchGetItem": shown}
+    elif function == "RecordsFunction":
+        assert allowed == {"dynamodb:BatchGetItem": shown}
+    else:
+        assert allowed == {}
+    # Whoever shows users to each other reads no host id, and the crowd's function none at all.
+    assert "host_id" not in shown
 
 
 @each_of_the_crowd

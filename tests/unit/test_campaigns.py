@@ -47,7 +47,7 @@ class Office:
         self.town = town
         dynamo = Dynamo(lambda: town.dynamo)
         self.campaigns = DynamoCampaigns(dynamo, "campaigns")
-        town.ledger = DynamoLedger(dynamo, "accounts", "packets", "shares", "campaigns")
+        town.ledger = DynamoLedger(dynamo, "accounts", "packets", "shares", "campaigns", "profiles")
 
     def made(self, **changes: Any) -> Campaign:
         campaign = a_campaign(**changes)

@@ -7,7 +7,7 @@ import pytest
 from redpacket.domain.errors import Forbidden, IdempotencyKeyReused, InvalidRequest
 from redpacket.flows.deposit import deposit
 from redpacket.ports import Request
-from tests.town import DEPOSIT_FEN_MAX, Town
+from tests.town import DEPOSIT_FEN_MAX, Town, a_person
 
 
 def _deposit(
@@ -20,7 +20,7 @@ def _deposit(
     amount_fen_max: int = DEPOSIT_FEN_MAX,
 ) -> tuple[str, int]:
     return deposit(
-        user_id,
+        a_person(user_id),
         amount_fen,
         Request(operator, key, str(amount_fen)),
         amount_fen_max=amount_fen_max,

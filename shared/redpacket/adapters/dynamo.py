@@ -99,12 +99,21 @@ def update(
 
 def create(table: str, row: Row) -> Operation:
     """Write a row where there is none by an update, for roles that may not replace rows."""
+    return _set(table, row, "attribute_not_exists(pk)")
+
+
+def merge(table: str, row: Row) -> Operation:
+    """Write attributes of a row, and leave those that it has besides, unread."""
+    operation = _set(table, row, None)
+    del operation["Update"]["ReturnValuesOnConditionCheckFailure"]
+    return operation
+
+
+def _set(table: str, row: Row, condition: str | None) -> Operation:
     key = {name: row[name] for name in ("pk", "sk") if name in row}
     rest = {name: value for name, value in row.items() if name not in key}
     expression = ", ".join(f"#{name} = :{name}" for name in rest)
-    operation = update(
-        table, key, f"SET {expression}", condition="attribute_not_exists(pk)", **rest
-    )
+    operation = update(table, key, f"SET {expression}", condition=condition, **rest)
     operation["Update"]["ExpressionAttributeNames"] = {f"#{name}": name for name in rest}
     return operation
 
@@ -177,13 +186,14 @@ class Dynamo:
         return from_wire(answer["Item"]) if "Item" in answer else None
 
     def get_many(
-        self, table: str, row_keys: Sequence[Row], *, is_strong: bool
+        self, table: str, row_keys: Sequence[Row], *, is_strong: bool, only: str = ""
     ) -> list[dict[str, Value]]:
-        """Read at most 100 rows, those that exist, in no order."""
+        """Read at most 100 rows, those that exist, in no order; *only* lists attributes to read."""
         wanted: list[WireItem] = [to_wire(key) for key in row_keys]
         rows: list[dict[str, Value]] = []
+        projection = {"ProjectionExpression": only} if only else {}
         for attempt in range(TRIES):
-            asked = {table: {"Keys": wanted, "ConsistentRead": is_strong}}
+            asked = {table: {"Keys": wanted, "ConsistentRead": is_strong, **projection}}
             with translated("the ledger"):
                 answer = self._open().batch_get_item(RequestItems=asked)
             rows += [from_wire(item) for item in answer["Responses"].get(table, [])]

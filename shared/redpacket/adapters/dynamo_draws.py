@@ -49,6 +49,7 @@ from redpacket.domain.lottery import (
     PrizeStock,
     RecordDrawStatus,
 )
+from redpacket.domain.packet import Person
 from redpacket.ports import Request
 
 # What the conditions of this module mean.
@@ -72,6 +73,7 @@ class DynamoDraws:
         shares_table: str,
         draws_table: str,
         packets_table: str | None = None,
+        profiles_table: str | None = None,
     ) -> None:
         self._dynamo = dynamo
         self._campaigns = campaigns_table
@@ -79,6 +81,8 @@ class DynamoDraws:
         self._draws = draws_table
         # Only who puts prizes has it.
         self._packets = packets_table
+        # Only who draws has it.
+        self._profiles = profiles_table
 
     # ---- prizes
 
@@ -137,12 +141,16 @@ class DynamoDraws:
         row = self._dynamo.get(self._draws, keys.draw(campaign_id, user_id, draw_id))
         return draw_of(row) if row else None
 
-    def record_draw(self, draw: Draw, rules: DrawRules) -> RecordDrawStatus:
+    def record_draw(
+        self, draw: Draw, rules: DrawRules, drawer: Person | None = None
+    ) -> RecordDrawStatus:
         operations = [
             put(self._draws, draw_row(draw)),  # I10: one outcome
             self._count_draw(draw, rules),  # I9: no more than the rules
         ]
         if draw.prize:
+            if drawer:
+                operations += items.note_person(self._profiles, drawer)
             operations += self._use_up(draw, draw.prize)  # I9: no more than there is
         try:
             self._dynamo.transact(operations)

@@ -45,7 +45,7 @@ from redpacket.domain.ledger import (
     user_of,
     year_of,
 )
-from redpacket.domain.packet import Packet, PacketEnd, PacketStatus
+from redpacket.domain.packet import Packet, PacketEnd, PacketStatus, Person
 from redpacket.ports import Balance, ReceivedItem, Request
 
 # What the conditions of this module mean.
@@ -76,6 +76,7 @@ class DynamoLedger:
         packets_table: str,
         shares_table: str,
         campaigns_table: str | None = None,
+        profiles_table: str | None = None,
         *,
         has_receipts: bool = True,
         open_packets_max: int | None = None,
@@ -86,6 +87,8 @@ class DynamoLedger:
         self._shares = shares_table
         # Only who funds packets of campaigns has it.
         self._campaigns = campaigns_table
+        # Only who hears of users by their tokens, or by operators, has it.
+        self._profiles = profiles_table
         self._has_receipts = has_receipts
         # Only who funds users' packets has it.
         self._open_packets_max = open_packets_max
@@ -100,6 +103,7 @@ class DynamoLedger:
             if self._campaigns is None:
                 raise InvariantViolated("this ledger knows no campaigns")
             rows += spend(self._campaigns, packet, campaign_id)
+        rows += items.note_person(self._profiles, packet.sender)
         if packet.counts_as_open:
             rows.append(self._open(transfer))
             rows += [put(self._accounts, entry_row(entry)) for entry in entries(transfer)]
@@ -112,9 +116,10 @@ class DynamoLedger:
     def find_deposited(self, request: Request) -> str | None:
         return find_result(self._dynamo, self._accounts, _deposited_by(request), request)
 
-    def deposit(self, transfer: Transfer, request: Request) -> None:
+    def deposit(self, transfer: Transfer, request: Request, payee: Person | None = None) -> None:
         marker = _deposited_by(request)
-        self._once(self._accounts, marker, request, transfer.transfer_id, [transfer], [])
+        rows = items.note_person(self._profiles, payee) if payee else []
+        self._once(self._accounts, marker, request, transfer.transfer_id, [transfer], rows)
 
     def settle(
         self, settlements: Sequence[tuple[ShareFate, Transfer]], now_ms: int

@@ -112,7 +112,6 @@ def _packed(page: Sequence[ShareFate]) -> str | bytes:
         [share.amount_fen for share in page],
         [share.decided_at_ms for share in page],
         [taker.user_id for taker in takers],
-        [taker.nickname or "" for taker in takers],
     ]
     return packed(json_text(columns))
 
@@ -126,9 +125,9 @@ def _unpacked(packet_id: str, row: dict[str, Any]) -> list[ShareFate]:
             fate=Fate.CLAIMED,
             amount_fen=amount_fen,
             decided_at_ms=at_ms,
-            taker=Person(user_id, nickname or None),
+            taker=Person(user_id),
             # Every claim of a final page is settled; when, its book says.
             settled_at_ms=at_ms,
         )
-        for share_no, amount_fen, at_ms, user_id, nickname in zip(*columns, strict=True)
+        for share_no, amount_fen, at_ms, user_id in zip(*columns, strict=True)
     ]

@@ -1,14 +1,25 @@
-"""Nicknames and avatars in ProfilesTable."""
+"""Nicknames and avatars in ProfilesTable: the only rows with a user's personal data.
+
+The transactions that give a user a right add what their token says (`items.note_person`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from redpacket.adapters.dynamo import Dynamo, Value, to_wire
+from redpacket.adapters import items
+from redpacket.adapters.dynamo import Dynamo, Row, merge, update
+from redpacket.domain.packet import Person
 from redpacket.ports import Profile
 
 _KEYS_PER_CALL = 100
 """BatchGetItem's own limit."""
+
+SHOWN = "pk, nickname, token_nickname, avatar_url"
+"""What pages read of a row: never the host's own id of a user."""
+
+SAID = "pk, host_id, token_nickname"
+"""What tokens say."""
 
 
 class DynamoProfiles:
@@ -19,24 +30,43 @@ class DynamoProfiles:
         self._table = table
 
     def list_profiles(self, user_ids: Sequence[str]) -> dict[str, Profile]:
-        wanted = [{"pk": user_id} for user_id in dict.fromkeys(user_ids)]
         profiles = {}
-        for start in range(0, len(wanted), _KEYS_PER_CALL):
-            chunk = wanted[start : start + _KEYS_PER_CALL]
-            for row in self._dynamo.get_many(self._table, chunk, is_strong=False):
-                user_id = str(row["pk"])
-                nickname, avatar_url = row.get("nickname"), row.get("avatar_url")
-                profiles[user_id] = Profile(
-                    user_id,
-                    str(nickname) if nickname else None,
-                    str(avatar_url) if avatar_url else None,
-                )
+        for user_id, row in self._rows(user_ids, SHOWN).items():
+            # What they chose, or what their token said when they last sent or took something.
+            nickname = row.get("nickname") or row.get("token_nickname")
+            avatar_url = row.get("avatar_url")
+            profiles[user_id] = Profile(
+                user_id,
+                str(nickname) if nickname else None,
+                str(avatar_url) if avatar_url else None,
+            )
         return profiles
 
+    def note(self, people: Sequence[Person]) -> None:
+        rows = {person.user_id: items.person_row(person) for person in people}
+        known = self._rows(list(rows), SAID)
+        for user_id, row in rows.items():
+            if not row.items() <= known.get(user_id, {}).items():
+                self._dynamo.write(merge(self._table, row))
+
     def put(self, profile: Profile) -> None:
-        row: dict[str, Value] = {"pk": profile.user_id}
-        if profile.nickname:
-            row["nickname"] = profile.nickname
-        if profile.avatar_url:
-            row["avatar_url"] = profile.avatar_url
-        self._dynamo.write({"Put": {"TableName": self._table, "Item": to_wire(row)}})
+        chosen = {"nickname": profile.nickname, "avatar_url": profile.avatar_url}
+        kept = {name: value for name, value in chosen.items() if value}
+        verbs = {
+            "SET": [f"{name} = :{name}" for name in kept],
+            "REMOVE": [name for name in chosen if name not in kept],
+        }
+        expression = " ".join(
+            f"{verb} {', '.join(names)}" for verb, names in verbs.items() if names
+        )
+        self._dynamo.write(update(self._table, {"pk": profile.user_id}, expression, **kept))
+
+    def _rows(self, user_ids: Sequence[str], only: str) -> dict[str, Row]:
+        wanted = [{"pk": user_id} for user_id in dict.fromkeys(user_ids)]
+        return {
+            str(row["pk"]): row
+            for start in range(0, len(wanted), _KEYS_PER_CALL)
+            for row in self._dynamo.get_many(
+                self._table, wanted[start : start + _KEYS_PER_CALL], is_strong=False, only=only
+            )
+        }

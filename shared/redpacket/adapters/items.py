@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from redpacket.adapters import keys
-from redpacket.adapters.dynamo import Value
+from redpacket.adapters.dynamo import Operation, Value, merge
 from redpacket.domain.claim import Fate, ShareFate, ShareRef, Taker
+from redpacket.domain.errors import InvariantViolated
 from redpacket.domain.packet import (
     Kind,
     Opening,
@@ -41,8 +42,6 @@ def packet_row(packet: Packet) -> dict[str, Value]:
         "list_pk": keys.sent_list(packet.sender.user_id),
         "list_sk": keys.list_position(packet.created_at_ms, packet.packet_id),
     }
-    if packet.sender.nickname:
-        row["sender_nickname"] = packet.sender.nickname
     if packet.rules.recipients:
         # User ids hold no commas (domain/user_id.py).
         row["recipients"] = ",".join(sorted(packet.rules.recipients))
@@ -83,7 +82,7 @@ def packet_of(row: dict[str, Any]) -> Packet:
     """Read a packet row."""
     return Packet(
         packet_id=row["packet_id"],
-        sender=Person(row["sender_id"], row.get("sender_nickname")),
+        sender=Person(row["sender_id"]),
         kind=Kind(row["kind"]),
         rules=rules_of(row),
         greeting=row["greeting"],
@@ -115,8 +114,6 @@ def end_row(end: PacketEnd) -> dict[str, Value]:
         row["refunded_at_ms"] = end.refunded_at_ms
     if end.luckiest:
         row["luckiest_user_id"] = end.luckiest.user_id
-        if end.luckiest.nickname:
-            row["luckiest_nickname"] = end.luckiest.nickname
     return row
 
 
@@ -133,7 +130,7 @@ def end_of(row: dict[str, Any]) -> PacketEnd:
         luckiest_no=row["luckiest_no"],
         luckiest_fen=row["luckiest_fen"],
         luckiest_at_ms=row["luckiest_at_ms"],
-        luckiest=Person(user_id, row.get("luckiest_nickname")) if user_id else None,
+        luckiest=Person(user_id) if user_id else None,
     )
 
 
@@ -153,8 +150,6 @@ def share_row(share: ShareFate) -> dict[str, Value]:
         row["user_id"] = share.taker.user_id
         row["work_pk"] = keys.work("settle", keys.work_shard(f"{share.packet_id}{share.share_no}"))
         row["work_at_ms"] = share.decided_at_ms
-        if share.taker.nickname:
-            row["nickname"] = share.taker.nickname
     return row
 
 
@@ -174,6 +169,26 @@ def prize_taker_row(share: ShareFate, user_id: str) -> dict[str, Value]:
     return {**taker_row(share, user_id), **key}
 
 
+def person_row(person: Person) -> dict[str, Value]:
+    """Return what a user's own row keeps of their token; the host's id leads back to them."""
+    row: dict[str, Value] = {"pk": person.user_id}
+    if person.host_id:
+        row["host_id"] = person.host_id
+    if person.nickname:
+        row["token_nickname"] = person.nickname
+    return row
+
+
+def note_person(profiles_table: str | None, person: Person) -> list[Operation]:
+    """Return what keeps the way back to a user, in the transaction that gives them a right."""
+    if person.host_id is None:
+        return []
+    if profiles_table is None:
+        msg = "there is no table for what a token says"
+        raise InvariantViolated(msg)
+    return [merge(profiles_table, person_row(person))]
+
+
 def taker_of(row: dict[str, Any]) -> Taker:
     """Read a taker's row."""
     packet_id, _, _ = row["sk"].removeprefix(keys.TAKER_PREFIX).partition("#")
@@ -189,7 +204,7 @@ def taker_of(row: dict[str, Any]) -> Taker:
 def share_of(row: dict[str, Any]) -> ShareFate:
     """Read a share's fate."""
     ref = ref_of(row)
-    taker = Person(row["user_id"], row.get("nickname")) if "user_id" in row else None
+    taker = Person(row["user_id"]) if "user_id" in row else None
     return ShareFate(
         packet_id=ref.packet_id,
         share_no=ref.share_no,

@@ -10,11 +10,17 @@ SETTLE = "settle_claim"
 
 
 def settle_message(ref: ShareRef, now_ms: int) -> dict[str, Any]:
-    """Return the message that asks to settle one claim; its id names the claim, not the sending."""
-    return {
+    """Return the message that asks to settle one claim; its id names the claim, not the sending.
+
+    A first message also says who took the share, for the row that leads back to them.
+    """
+    message: dict[str, Any] = {
         "message_id": f"settle:{ref.packet_id}:{ref.share_no}",
         "kind": SETTLE,
         "version": 1,
         "occurred_at_ms": now_ms,
         "body": {"packet_id": ref.packet_id, "share_no": ref.share_no},
     }
+    if ref.taker and ref.taker.host_id:
+        message["taker"] = {"host_id": ref.taker.host_id, "nickname": ref.taker.nickname}
+    return message

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from redpacket.domain.packet import Person
@@ -99,10 +99,14 @@ class QuotaStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ShareRef:
-    """Names one share of one packet."""
+    """Names one share of one packet.
+
+    *taker* is who took it, where that is at hand; what their token says travels with it.
+    """
 
     packet_id: str
     share_no: int
+    taker: Person | None = field(default=None, repr=False, compare=False)
 
     @property
     def name(self) -> str:
@@ -140,7 +144,7 @@ class ShareFate:
     @property
     def ref(self) -> ShareRef:
         """The share that this is the fate of."""
-        return ShareRef(self.packet_id, self.share_no)
+        return ShareRef(self.packet_id, self.share_no, self.taker)
 
     @property
     def name(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from zlib import crc32
 
@@ -46,10 +46,15 @@ class PacketStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A user as others may see them: *nickname* is the token's, a profile overrides it."""
+    """A user; rows about money know their *user_id* alone.
+
+    *nickname* and *host_id* are what their token says, None of somebody whom a row names. They are
+    kept in the user's own row of profiles, which can be erased (docs/adr/0019).
+    """
 
     user_id: str
-    nickname: str | None = None
+    nickname: str | None = field(default=None, repr=False, compare=False)
+    host_id: str | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

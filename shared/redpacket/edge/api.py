@@ -50,6 +50,11 @@ def user_ids() -> UserIds:
     return UserIds(settings.user_id_key())
 
 
+def person_of(host_id: str, nickname: str | None = None) -> Person:
+    """Return the user whom the host calls *host_id*; their id is made of that alone."""
+    return Person(user_ids().id_of(host_id), nickname, host_id)
+
+
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
     """One request; header names are lower case."""
@@ -102,10 +107,10 @@ class HttpRequest:
     @property
     def user(self) -> Person:
         """Who asks, by the token's subject. Raises Forbidden where that can't be a user id."""
-        user_id = user_ids().id_of(check_host_id(str(self.claims.get("sub", ""))))
+        host_id = check_host_id(str(self.claims.get("sub", "")))
         nickname = composed(str(self.claims.get("nickname", "")))
         is_fit = 0 < len(nickname) <= _NICKNAME_LENGTH_MAX and is_visible(nickname)
-        return Person(user_id, nickname if is_fit and not is_reserved(nickname) else None)
+        return person_of(host_id, nickname if is_fit and not is_reserved(nickname) else None)
 
     def require_scope(self, scope: str) -> None:
         """Raise Forbidden unless the token carries *scope*."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import redpacket
@@ -40,9 +40,8 @@ def record_page(request: HttpRequest) -> HttpAnswer:
     packet_id, viewer = packet_id_of(request), request.user
     guards.guard_read(request)
     record = _read(request, packet_id, viewer)
-    shown = [*_shown(record), viewer]
     headers = {"cache-control": "private, no-cache"}
-    return _tagged(views.record_view(record, _people(shown)), request, headers)
+    return _tagged(views.record_view(record, _people(record)), request, headers)
 
 
 def feed_page(request: HttpRequest) -> HttpAnswer:
@@ -54,7 +53,7 @@ def feed_page(request: HttpRequest) -> HttpAnswer:
     if record.packet.rules.prize_id:
         raise PacketNotFound("no such packet")
     headers = {"cache-control": f"public, max-age={_kept_s(record.packet)}"}
-    return _tagged(views.feed_view(record, _people(_shown(record))), request, headers)
+    return _tagged(views.feed_view(record, _people(record)), request, headers)
 
 
 def _kept_s(packet: Packet) -> int:
@@ -76,15 +75,13 @@ def _read(request: HttpRequest, packet_id: str, viewer: Person | None) -> Record
     )
 
 
-def _shown(record: Record) -> list[Person]:
-    best = record.luckiest
-    takers = [share.taker for share in (*record.claims, *([best] if best else []))]
-    return [record.packet.sender, *(taker for taker in takers if taker)]
-
-
-def _people(shown: Sequence[Person]) -> views.People:
-    profiles = wiring.shown_profiles().list_profiles([person.user_id for person in shown])
-    return views.People(profiles)
+def _people(record: Record) -> views.People:
+    """Return all whom a page shows, by the rows of their own: money rows have no names."""
+    shares = [*record.claims, record.luckiest, record.mine]
+    people = [record.packet.sender, *(share.taker for share in shares if share)]
+    return views.People(
+        wiring.shown_profiles().list_profiles([person.user_id for person in people if person])
+    )
 
 
 def proof_page(request: HttpRequest) -> HttpAnswer:

@@ -8,6 +8,9 @@ from typing import Any
 
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.errors import InvalidRequest
+from redpacket.domain.packet import Person
+from redpacket.domain.user_id import HOST_ID
+from redpacket.edge.api import person_of
 from redpacket.edge.packet_ids import packet_ids
 from redpacket.edge.telemetry import journal
 
@@ -39,6 +42,16 @@ def settle_batch(
     return {"batchItemFailures": [{"itemIdentifier": found} for found in unreadable + unsettled]}
 
 
+def _taker_of(message: dict[str, Any]) -> Person | None:
+    """Read who took the share. Their id is made of what the host calls them, not believed."""
+    match message.get("taker"):
+        case {"host_id": str(host_id), "nickname": str() | None as nickname} if HOST_ID.fullmatch(
+            host_id
+        ):
+            return person_of(host_id, nickname)
+    return None
+
+
 def _ref_of(text: str) -> ShareRef:
     try:
         message = json.loads(text)
@@ -52,5 +65,5 @@ def _ref_of(text: str) -> ShareRef:
             "version": 1,
             "body": {"packet_id": str(packet_id), "share_no": int(share_no), **more},
         } if not more and 0 < share_no < _SHARE_NO_MAX and packet_ids().has_signed(packet_id):
-            return ShareRef(packet_id, int(share_no))
+            return ShareRef(packet_id, int(share_no), _taker_of(message))
     raise InvalidRequest([{"field": "message", "message": "names no claim"}])

@@ -78,7 +78,7 @@ class People:
         """Show one person; who never chose a nickname gets one from their token."""
         token = person.user_id
         profile = self._profiles.get(person.user_id)
-        nickname = (profile.nickname if profile else None) or person.nickname
+        nickname = (profile and profile.nickname) or person.nickname
         return {
             "user_token": token,
             "nickname": nickname or f"用户{token[:4]}",

@@ -148,20 +148,22 @@ def pages() -> DynamoPages:
 @cache
 def ledger() -> DynamoLedger:
     """Return the ledger of AccountsTable."""
-    from redpacket.adapters.dynamo_ledger import DynamoLedger
+    return _ledger()
 
-    return DynamoLedger(
-        _dynamo(),
-        settings.accounts_table(),
-        settings.packets_table(),
-        settings.shares_table(),
-        has_receipts=settings.has_receipts(),
-    )
+
+@cache
+def funding_ledger() -> DynamoLedger:
+    """Return the ledger that also notes in ProfilesTable whom the host means."""
+    return _ledger(profiles_table=settings.profiles_table())
 
 
 @cache
 def campaign_ledger() -> DynamoLedger:
-    """Return the ledger of AccountsTable that also takes from the budgets of CampaignsTable."""
+    """Return the ledger that also takes from the budgets of CampaignsTable, and notes senders."""
+    return _ledger(settings.campaigns_table(), settings.profiles_table())
+
+
+def _ledger(campaigns_table: str | None = None, profiles_table: str | None = None) -> DynamoLedger:
     from redpacket.adapters.dynamo_ledger import DynamoLedger
 
     return DynamoLedger(
@@ -169,7 +171,8 @@ def campaign_ledger() -> DynamoLedger:
         settings.accounts_table(),
         settings.packets_table(),
         settings.shares_table(),
-        settings.campaigns_table(),
+        campaigns_table,
+        profiles_table,
         has_receipts=settings.has_receipts(),
         open_packets_max=settings.open_packets_max(),
     )
@@ -193,6 +196,20 @@ def draws() -> DynamoDraws:
         settings.campaigns_table(),
         settings.shares_table(),
         settings.draws_table(),
+    )
+
+
+@cache
+def _recorded_draws() -> DynamoDraws:
+    """Return the lotteries where users draw, which notes who wins."""
+    from redpacket.adapters.dynamo_draws import DynamoDraws
+
+    return DynamoDraws(
+        _dynamo(),
+        settings.campaigns_table(),
+        settings.shares_table(),
+        settings.draws_table(),
+        profiles_table=settings.profiles_table(),
     )
 
 
@@ -473,15 +490,17 @@ def open_packet(packet_id: str, taker: Person, grab_token: str) -> Claim:
 
 
 def settle_claims(refs: Iterable[ShareRef]) -> set[ShareRef]:
-    """Bind flows/settle_claims; while payouts are off, flows/delay_claims."""
+    """Bind flows/settle_claims and flows/note_people; while payouts are off, flows/delay_claims."""
+    refs = list(refs)
     if not _payout_switches().is_on(Switch.PAYOUT):
         from redpacket.flows.delay_claims import delay_claims
 
         return delay_claims(refs, payouts=payouts(), journal=journal)
     from redpacket.adapters.threads import in_threads
+    from redpacket.flows.note_people import note_people
     from redpacket.flows.settle_claims import settle_claims as flow
 
-    return flow(
+    unpaid = flow(
         refs,
         ledger=ledger(),
         packets=packets(),
@@ -491,6 +510,8 @@ def settle_claims(refs: Iterable[ShareRef]) -> set[ShareRef]:
         journal=journal,
         in_parallel=in_threads,
     )
+    # Money first; a message that is repeated for a name's sake finds its claim paid.
+    return unpaid | note_people(refs, profiles=profiles(), journal=journal)
 
 
 def sweep(time_left_ms: int, group: int, groups: int) -> dict[str, int]:
@@ -524,16 +545,16 @@ def sweep(time_left_ms: int, group: int, groups: int) -> dict[str, int]:
     return asdict(report)
 
 
-def deposit(user_id: str, amount_fen: int, request: Request) -> tuple[str, int]:
+def deposit(payee: Person, amount_fen: int, request: Request) -> tuple[str, int]:
     """Bind flows/deposit."""
     from redpacket.flows.deposit import deposit as flow
 
     return flow(
-        user_id,
+        payee,
         amount_fen,
         request,
         amount_fen_max=settings.deposit_fen_max(),
-        ledger=ledger(),
+        ledger=funding_ledger(),
         clock=clock,
     )
 
@@ -630,7 +651,7 @@ def _prize_desk() -> PrizeDesk:
             settings.draws_table(),
             settings.packets_table(),
         ),
-        ledger=ledger(),
+        ledger=funding_ledger(),
         packets=packets(),
         clock=clock,
         new_id=new_packet_id,
@@ -669,20 +690,20 @@ def _load_prize(prize: Prize) -> PrizeStock:
     return watch_lottery(prize.campaign_id).stock[prize.prize_id]
 
 
-def draw_prize(campaign_id: str, user_id: str, key_hash: str) -> Drawn:
+def draw_prize(campaign_id: str, drawer: Person, key_hash: str) -> Drawn:
     """Bind flows/draw_prize."""
     from redpacket.flows.draw_prize import DrawDesk
     from redpacket.flows.draw_prize import draw_prize as flow
 
     desk = DrawDesk(
         board=draw_board(),
-        draws=draws(),
+        draws=_recorded_draws(),
         tables=_tables(),
         payouts=payouts(),
         clock=clock,
         journal=journal,
     )
-    return flow(campaign_id, user_id, key_hash, desk=desk)
+    return flow(campaign_id, drawer, key_hash, desk=desk)
 
 
 def help_inviter(campaign_id: str, helper_id: str, inviter_id: str, said: str) -> Helped:

@@ -6,11 +6,12 @@ import hashlib
 
 from redpacket.domain.errors import Forbidden, InvalidRequest
 from redpacket.domain.ledger import DEPOSITS, Transfer, TransferKind, user_account
+from redpacket.domain.packet import Person
 from redpacket.ports import Clock, Ledger, Request
 
 
 def deposit(
-    user_id: str,
+    payee: Person,
     amount_fen: int,
     request: Request,
     *,
@@ -23,18 +24,19 @@ def deposit(
     Raises Forbidden where operators credit themselves, InvalidRequest above *amount_fen_max*, but
     not for a repeat (I10): the cap may have been lowered since. Raises IdempotencyKeyReused, Busy.
     """
-    if user_id == request.user_id:
+    if payee.user_id == request.user_id:
         raise Forbidden("nobody credits themselves: another operator must")
     if amount_fen > amount_fen_max and not ledger.find_deposited(request):
         raise InvalidRequest([{"field": "amount_fen", "message": f"is above {amount_fen_max}"}])
+    account = user_account(payee.user_id)
     named = f"{request.user_id}\n{request.key_hash}".encode()
     transfer = Transfer(
         transfer_id=f"deposit:{hashlib.sha256(named).hexdigest()[:32]}",
         kind=TransferKind.DEPOSIT,
         debit=DEPOSITS,
-        credit=user_account(user_id),
+        credit=account,
         amount_fen=amount_fen,
         at_ms=clock.now_ms(),
     )
-    ledger.deposit(transfer, request)
-    return transfer.transfer_id, ledger.balance_fen(user_account(user_id))
+    ledger.deposit(transfer, request, payee)
+    return transfer.transfer_id, ledger.balance_fen(account)

@@ -35,6 +35,7 @@ from redpacket.domain.lottery import (
     has_prizes,
     unit_share,
 )
+from redpacket.domain.packet import Person
 from redpacket.flows.load_campaign import load_campaign
 from redpacket.flows.recall_table import RecalledTables
 from redpacket.ports import Clock, DrawBoard, Draws, Journal, PayoutQueue
@@ -76,19 +77,19 @@ class Drawn:
     attempts_left: int | None
 
 
-def draw_prize(campaign_id: str, user_id: str, key_hash: str, *, desk: DrawDesk) -> Drawn:
+def draw_prize(campaign_id: str, drawer: Person, key_hash: str, *, desk: DrawDesk) -> Drawn:
     """Return the draw of this user and key, the same one whenever they ask.
 
     Raises CampaignNotFound, CampaignNotStarted, CampaignEnded, CampaignPaused, AttemptsExhausted;
     Unavailable where the outcome is unknown, and asking again gives the one true answer.
     """
-    draw_id = draw_id_of(campaign_id, user_id, key_hash)
+    draw_id = draw_id_of(campaign_id, drawer.user_id, key_hash)
     for _ in range(_TRIES):
         # Anew with every try: the cache may be on the next day, or of a newer table.
         table = desk.tables.recall(campaign_id)
-        ask = _ask(table, user_id, draw_id, desk)
+        ask = _ask(table, drawer.user_id, draw_id, desk)
         outcome = desk.board.draw(ask)
-        draw = _draw_of(ask, outcome, table, desk)
+        draw = _draw_of(ask, drawer, outcome, table, desk)
         if draw:
             return Drawn(draw, _attempts_left(ask, table, desk))
     if refusal := _REFUSALS.get(outcome.status):
@@ -105,7 +106,9 @@ def _ask(table: DrawTable, user_id: str, draw_id: str, desk: DrawDesk) -> DrawAs
     return DrawAsk(campaign_id, user_id, draw_id, day, point)
 
 
-def _draw_of(ask: DrawAsk, outcome: DrawOutcome, table: DrawTable, desk: DrawDesk) -> Draw | None:
+def _draw_of(
+    ask: DrawAsk, drawer: Person, outcome: DrawOutcome, table: DrawTable, desk: DrawDesk
+) -> Draw | None:
     """Turn the cache's answer into the ledger's; None where the cache has been corrected."""
     if outcome.status is DrawStatus.CAMPAIGN_NOT_LOADED:
         _load(ask.campaign_id, desk)
@@ -119,7 +122,7 @@ def _draw_of(ask: DrawAsk, outcome: DrawOutcome, table: DrawTable, desk: DrawDes
         return _refused(ask, outcome.status, decided_by, desk)
     if decided_by is None or _is_owed_a_prize(ask, outcome, decided_by, desk):
         return None
-    return _make_durable(ask, _decided(ask, outcome, decided_by, desk), decided_by, desk)
+    return _make_durable(ask, drawer, _decided(ask, outcome, decided_by, desk), decided_by, desk)
 
 
 def _refused(ask: DrawAsk, status: DrawStatus, table: DrawTable, desk: DrawDesk) -> Draw | None:
@@ -206,9 +209,11 @@ def _prize_of(outcome: DrawOutcome, table: DrawTable) -> Prize:
     raise InvariantViolated(msg)
 
 
-def _make_durable(ask: DrawAsk, draw: Draw, table: DrawTable, desk: DrawDesk) -> Draw | None:
+def _make_durable(
+    ask: DrawAsk, drawer: Person, draw: Draw, table: DrawTable, desk: DrawDesk
+) -> Draw | None:
     """Write the draw with all that it uses up; None where the cache has been corrected."""
-    recorded = desk.draws.record_draw(draw, table.campaign.rules)
+    recorded = desk.draws.record_draw(draw, table.campaign.rules, drawer)
     if recorded is RecordDrawStatus.RECORDED:
         _queue_payout(draw, desk)
         _forget_yesterdays(ask, table, desk)

@@ -13,25 +13,29 @@ _REMEMBERED_MAX = 20_000
 
 
 class RecalledProfiles:
-    """Profiles as one process knows them, users without one included."""
+    """Profiles as one process knows them.
+
+    Users without one are asked for again: whoever sent or took a share has one, but a read may
+    come too early to see it.
+    """
 
     def __init__(self, profiles: Profiles, *, clock: Clock) -> None:
         self._profiles = profiles
         self._clock = clock
-        self._known: dict[str, tuple[int, Profile | None]] = {}
+        self._known: dict[str, tuple[int, Profile]] = {}
 
     def list_profiles(self, user_ids: Sequence[str]) -> dict[str, Profile]:
         """Return the profiles that exist, by user id; reads only those that are not known."""
         now_ms = self._clock.now_ms()
-        unknown = [
-            user_id
-            for user_id in dict.fromkeys(user_ids)
-            if not 0 <= now_ms - self._known.get(user_id, (-KEPT_MS, None))[0] < KEPT_MS
-        ]
-        if len(self._known) + len(unknown) > _REMEMBERED_MAX:
-            self._known.clear()
-            unknown = list(dict.fromkeys(user_ids))
+        wanted = dict.fromkeys(user_ids)
+        known = {
+            user_id: kept[1]
+            for user_id in wanted
+            if (kept := self._known.get(user_id)) and 0 <= now_ms - kept[0] < KEPT_MS
+        }
+        unknown = [user_id for user_id in wanted if user_id not in known]
         found = self._profiles.list_profiles(unknown) if unknown else {}
-        self._known.update({user_id: (now_ms, found.get(user_id)) for user_id in unknown})
-        known = {user_id: self._known[user_id][1] for user_id in user_ids}
-        return {user_id: profile for user_id, profile in known.items() if profile}
+        if len(self._known) + len(found) > _REMEMBERED_MAX:
+            self._known.clear()
+        self._known.update({user_id: (now_ms, profile) for user_id, profile in found.items()})
+        return {**known, **found}

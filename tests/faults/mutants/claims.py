@@ -39,8 +39,8 @@ MUTANTS = [
     Mutant(
         "whatever is created may be there",
         DYNAMO,
-        'f"SET {expression}", condition="attribute_not_exists(pk)", **rest',
-        'f"SET {expression}", condition="attribute_not_exists(nothing)", **rest',
+        'return _set(table, row, "attribute_not_exists(pk)")',
+        'return _set(table, row, "attribute_not_exists(nothing)")',
     ),
     Mutant(
         "a user may take more than the quota",

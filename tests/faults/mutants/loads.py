@@ -6,6 +6,7 @@ from tests.faults.mutants.mutant import (
     BOARD,
     GRAB,
     IDS,
+    LEDGER,
     LOAD,
     PARTS,
     USER_IDS,
@@ -59,8 +60,38 @@ MUTANTS = [
     Mutant(
         "the ledger calls users as the host does",
         "shared/redpacket/edge/api.py",
-        'user_ids().id_of(check_host_id(str(self.claims.get("sub", ""))))',
-        'check_host_id(str(self.claims.get("sub", "")))',
+        "Person(user_ids().id_of(host_id), nickname, host_id)",
+        "Person(host_id, nickname, host_id)",
+    ),
+    Mutant(
+        "nothing leads back to a taker",
+        "shared/redpacket/flows/note_people.py",
+        "profiles.note([ref.taker for ref in named if ref.taker])",
+        "pass",
+    ),
+    Mutant(
+        "nothing leads back to a winner",
+        "shared/redpacket/adapters/dynamo_draws.py",
+        "operations += items.note_person(self._profiles, drawer)",
+        "pass",
+    ),
+    Mutant(
+        "nothing leads back to a sender",
+        LEDGER,
+        "rows += items.note_person(self._profiles, packet.sender)",
+        "pass",
+    ),
+    Mutant(
+        "nothing leads back to a payee",
+        LEDGER,
+        "rows = items.note_person(self._profiles, payee) if payee else []",
+        "rows: list[Operation] = []",
+    ),
+    Mutant(
+        "a chosen name takes the way back with it",
+        "shared/redpacket/adapters/dynamo_profiles.py",
+        '"REMOVE": [name for name in chosen if name not in kept]',
+        '"REMOVE": ["host_id", *(name for name in chosen if name not in kept)]',
     ),
     Mutant(
         "a message with a made-up id is settled",

@@ -1,0 +1,221 @@
+"""What is personal is in one row of each user: elsewhere they are an id that says nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from local.user_ids import PUBLISHED_USER_IDS
+from redpacket.adapters.dynamo import Dynamo, from_wire
+from redpacket.adapters.dynamo_profiles import DynamoProfiles
+from redpacket.adapters.messages import settle_message
+from redpacket.domain.claim import ShareRef
+from redpacket.domain.errors import InsufficientFunds, PacketEmptied, Unavailable
+from redpacket.domain.packet import Person
+from redpacket.edge.queue import settle_batch
+from redpacket.flows.delay_claims import delay_claims
+from redpacket.ports import Profile
+from tests.builders import a_campaign, a_claim, a_packet_id, a_prize
+from tests.town import Town, an_order
+from tests.units import MeteredDynamo
+
+ANN = Person("ann", "安", "ann@host.example")
+
+
+@pytest.fixture
+def profiles(town: Town) -> DynamoProfiles:
+    return DynamoProfiles(Dynamo(lambda: town.dynamo), "profiles")
+
+
+def _row(town: Town, user_id: str) -> dict[str, Any]:
+    (row,) = [row for row in town.dynamo.tables["profiles"].values() if row["pk"]["S"] == user_id]
+    return from_wire(row)
+
+
+def _claim(town: Town, taker: Person) -> ShareRef:
+    packet = town.send(count=1)
+    share = a_claim(packet, 1, taker.user_id, taker=taker)
+    town.packets.record_claim(share)
+    assert not town.settle([share.ref])
+    return share.ref
+
+
+def test_whoever_was_credited_sent_or_took_something_can_be_found_again(town: Town) -> None:
+    town.deposit("payee", 100)
+    packet = town.send("sender", count=2)
+    town.grab(packet, "taker")
+    town.settle()
+
+    assert town.host_ids() == {name: f"{name}@host" for name in ("payee", "sender", "taker")}
+
+
+def test_a_loser_leaves_nothing(town: Town) -> None:
+    packet = town.send("sender", count=1)
+    town.grab(packet, "taker")
+
+    with pytest.raises(PacketEmptied):
+        town.grab(packet, "loser")
+    with pytest.raises(InsufficientFunds):
+        town.send_order(an_order("poor"))
+    town.settle()
+
+    assert town.host_ids().keys() == {"sender", "taker"}
+
+
+def test_whoever_wins_a_prize_can_be_found_again_and_whoever_misses_is_not_kept(
+    town: Town,
+) -> None:
+    assert town.campaigns.create(a_campaign(campaign_id="gala"))
+    assert town.draws.put_prize(a_prize("gala", total=1), None)
+
+    town.draw("gala", "ann", "key")
+    town.draw("gala", "bob", "key")
+
+    (winner,) = [draw.user_id for draw in town.told_draws if draw.prize]
+    assert town.host_ids().keys() == {winner}
+
+
+def test_a_claim_keeps_a_name_in_the_users_row_and_nowhere_else(town: Town) -> None:
+    _claim(town, ANN)
+
+    assert _row(town, "ann") == {
+        "pk": "ann",
+        "host_id": "ann@host.example",
+        "token_nickname": "安",
+    }
+    for name, table in town.dynamo.tables.items():
+        if name != "profiles":
+            assert "host.example" not in str(list(table.values()))
+            assert "安" not in str(list(table.values()))
+
+
+def test_a_chosen_name_goes_before_the_tokens_and_keeps_the_way_back(
+    town: Town, profiles: DynamoProfiles
+) -> None:
+    _claim(town, ANN)
+    by_token = profiles.list_profiles(["ann"])["ann"]
+    profiles.put(Profile("ann", "小安", "https://a.example/1"))
+    chosen = profiles.list_profiles(["ann"])["ann"]
+    profiles.put(Profile("ann", "大安"))
+    without_avatar = profiles.list_profiles(["ann"])["ann"]
+    _claim(town, ANN)
+
+    assert by_token == Profile("ann", "安")
+    assert chosen == Profile("ann", "小安", "https://a.example/1")
+    assert without_avatar == Profile("ann", "大安") == profiles.list_profiles(["ann"])["ann"]
+    assert _row(town, "ann")["host_id"] == "ann@host.example"
+
+
+def test_a_token_without_a_name_leaves_the_one_that_is_there(
+    town: Town, profiles: DynamoProfiles
+) -> None:
+    _claim(town, ANN)
+    _claim(town, Person("ann", host_id="ann@host.example"))
+
+    assert profiles.list_profiles(["ann"])["ann"].nickname == "安"
+
+
+def test_once_a_row_is_erased_a_page_shows_a_name_made_of_the_id(
+    town: Town, profiles: DynamoProfiles
+) -> None:
+    _claim(town, ANN)
+    town.dynamo.delete_item(TableName="profiles", Key={"pk": {"S": "ann"}})
+
+    assert profiles.list_profiles(["ann"]) == {}
+    assert town.host_ids().keys() == {"sender"}
+
+
+def test_a_person_is_the_same_whatever_is_known_of_them_and_prints_no_name() -> None:
+    assert Person("ann") == ANN
+    assert str(ANN) == "Person(user_id='ann')"
+
+
+def test_a_row_that_could_not_be_written_comes_again_and_the_claim_is_paid_once(
+    town: Town, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packet = town.send(count=1)
+    claim = town.grab(packet, "ann").share
+    (ref,) = town.queue.take_all()
+
+    with monkeypatch.context() as patch:
+
+        def away(_people: object) -> None:
+            raise Unavailable("the ledger does not answer")
+
+        patch.setattr(town.profiles, "note", away)
+        first = town.settle([ref])
+    second = town.settle([ref])
+
+    assert (first, second) == ({claim.ref}, set())
+    assert town.balance_fen("ann") == claim.amount_fen
+    assert town.host_ids()["ann"] == "ann@host"
+    assert any(line.startswith("people_not_noted") for line in town.journal.lines)
+
+
+def test_who_is_known_already_is_not_written_again(town: Town) -> None:
+    _claim(town, ANN)
+    meter = MeteredDynamo(town.dynamo)
+    profiles = DynamoProfiles(Dynamo(lambda: meter), "profiles")
+
+    profiles.note([ANN, ANN])
+    assert meter.written.total() == 0
+    assert meter.units == 0.5
+    profiles.note([Person("ann", "Ann", "ann@host.example")])
+    assert meter.written.total() == 1
+
+    assert _row(town, "ann")["token_nickname"] == "Ann"
+
+
+def test_while_payouts_are_off_a_message_keeps_who_took_the_share(town: Town) -> None:
+    town.grab(town.send(count=1), "ann")
+
+    delay_claims(town.queue.take_all(), payouts=town.queue, journal=town.journal)
+    town.settle()
+
+    assert town.host_ids()["ann"] == "ann@host"
+
+
+# ---------------------------------------------------------------- in a message
+
+
+def _delivered(message: dict[str, Any]) -> Person | None:
+    """Return the taker whom the payout reads out of a message."""
+    found: list[ShareRef] = []
+
+    def settle(refs: Iterable[ShareRef]) -> set[ShareRef]:
+        found.extend(refs)
+        return set()
+
+    settle_batch([{"messageId": "1", "body": json.dumps(message)}], settle=settle)
+    (ref,) = found
+    return ref.taker
+
+
+def _message(taker: Person | None) -> dict[str, Any]:
+    return settle_message(ShareRef(a_packet_id(), 1, taker), 0)
+
+
+def test_a_message_says_who_took_the_share_and_the_id_is_made_anew() -> None:
+    message = _message(Person("whatever", "安", "ann@host.example"))
+
+    taker = _delivered(message)
+
+    assert taker
+    assert taker.user_id == PUBLISHED_USER_IDS.id_of("ann@host.example")
+    assert (taker.host_id, taker.nickname) == ("ann@host.example", "安")
+    assert "whatever" not in json.dumps(message)
+
+
+@pytest.mark.parametrize(
+    "taker",
+    [None, "ann", [], {}, {"host_id": "ann"}, {"host_id": 7, "nickname": None}]
+    + [{"host_id": host_id, "nickname": None} for host_id in ("", "a b", "a" * 129)],
+    ids=str,
+)
+def test_a_message_that_names_nobody_is_settled_all_the_same(taker: object) -> None:
+    assert _delivered({**_message(None), "taker": taker}) is None
+    assert _delivered(_message(None)) is None
+    assert "taker" not in _message(Person("of a fate that was read"))
