@@ -11,6 +11,7 @@ from redpacket.adapters.dynamo_draws import DynamoDraws
 from redpacket.adapters.dynamo_ledger import DynamoLedger
 from redpacket.adapters.dynamo_packets import DynamoPackets
 from redpacket.adapters.dynamo_pages import DynamoPages
+from redpacket.adapters.dynamo_profiles import DynamoProfiles
 from redpacket.adapters.keys import WORK_SHARDS
 from redpacket.adapters.sqs_payouts import SqsPayouts
 from redpacket.domain.claim import ShareRef
@@ -81,10 +82,11 @@ class Process(Town):
         dynamo = Dynamo(lambda: wires.dynamo, pause_s=wires.pause_s)
         shards = range(group, WORK_SHARDS, groups)
         self.packets = DynamoPackets(dynamo, "packets", "shares", "quotas", shards)
-        self.ledger = DynamoLedger(dynamo, "accounts", "packets", "shares", "campaigns")
+        self.ledger = DynamoLedger(dynamo, "accounts", "packets", "shares", "campaigns", "profiles")
         self.pages = DynamoPages(dynamo, "packets")
+        self.profiles = DynamoProfiles(dynamo, "profiles")
         self.campaigns = DynamoCampaigns(dynamo, "campaigns", town._new_seed)
-        self.draws = DynamoDraws(dynamo, "campaigns", "shares", "draws", "packets")
+        self.draws = DynamoDraws(dynamo, "campaigns", "shares", "draws", "packets", "profiles")
         self.board = PartedBoard(wires.board, clock=clock)
         self.draw_board = wires.draw_board
         self.quotas = wires.quotas
