@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from local.packet_ids import PUBLISHED_KEYS
+from local.user_ids import PUBLISHED_KEY
 from redpacket.adapters.messages import settle_message
 from redpacket.domain.claim import ShareRef
 from redpacket.edge.queue import _ref_of
@@ -17,6 +18,7 @@ from tests.faults.faulty import Faults, Wire, throttled, timed_out
 
 # What reads messages checks the ids in them.
 os.environ.setdefault("PACKET_ID_KEYS", PUBLISHED_KEYS)
+os.environ.setdefault("USER_ID_KEY", PUBLISHED_KEY)
 
 RECEIVES_MAX = 5
 """As the template says of the payout queue."""

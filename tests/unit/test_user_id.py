@@ -5,11 +5,13 @@ from __future__ import annotations
 import base64
 import hmac
 import string
+import subprocess
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from local.places import ROOT
 from local.user_ids import PUBLISHED_KEY, PUBLISHED_USER_IDS
 from redpacket.domain.errors import Forbidden
 from redpacket.domain.user_id import HOST_ID, UserIds, check_host_id
@@ -115,3 +117,14 @@ def test_a_request_names_its_user_by_the_id_and_not_by_the_subject() -> None:
 def test_a_subject_of_another_form_is_no_user(host_id: str) -> None:
     with pytest.raises(Forbidden):
         check_host_id(host_id)
+
+
+def test_an_operator_finds_the_id_of_a_user_by_the_commands_of_the_runbook() -> None:
+    text = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if line.startswith(("hashed()", "HEAD="))]
+    script = "\n".join([f"KEY={PUBLISHED_KEY}", *lines, 'printf %s "$USER_ID"'])
+
+    run = ["bash", "-euc", script]  # noqa: S607 - as an operator runs it
+    found = subprocess.run(run, capture_output=True, text=True, check=True)
+
+    assert found.stdout == PUBLISHED_USER_IDS.id_of("100042")
