@@ -349,7 +349,9 @@ class Town:
             journal=self.journal,
             in_parallel=self.in_parallel,
         )
-        return unpaid | note_people(refs, profiles=self.profiles, journal=self.journal)
+        return unpaid | note_people(
+            refs, profiles=self.profiles, journal=self.journal, in_parallel=self.in_parallel
+        )
 
     def expire(self, stop_in_ms: int = 50_000) -> ExpireReport:
         return expire_packets(

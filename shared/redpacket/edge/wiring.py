@@ -511,7 +511,7 @@ def settle_claims(refs: Iterable[ShareRef]) -> set[ShareRef]:
         in_parallel=in_threads,
     )
     # Money first; a message that is repeated for a name's sake finds its claim paid.
-    return unpaid | note_people(refs, profiles=profiles(), journal=journal)
+    return unpaid | note_people(refs, profiles=profiles(), journal=journal, in_parallel=in_threads)
 
 
 def sweep(time_left_ms: int, group: int, groups: int) -> dict[str, int]:

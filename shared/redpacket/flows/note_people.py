@@ -6,18 +6,25 @@ from collections.abc import Iterable
 
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.errors import Unavailable
-from redpacket.ports import Journal, Profiles
+from redpacket.ports import InParallel, Journal, Profiles
+
+_PEOPLE_AT_ONCE = 10
+"""Of a batch of strangers each is a write: so many follow each other, and ten do so side by side."""
 
 
-def note_people(refs: Iterable[ShareRef], *, profiles: Profiles, journal: Journal) -> set[ShareRef]:
+def note_people(
+    refs: Iterable[ShareRef], *, profiles: Profiles, journal: Journal, in_parallel: InParallel
+) -> set[ShareRef]:
     """Note the takers that messages name; return the claims whose messages must come again.
 
     A claim that the sweep queues names nobody: its first message was lost, and the next one of
     this taker makes up for it.
     """
     named = [ref for ref in refs if ref.taker and ref.taker.host_id]
+    people = [ref.taker for ref in named if ref.taker]
+    starts = range(0, len(people), _PEOPLE_AT_ONCE)
     try:
-        profiles.note([ref.taker for ref in named if ref.taker])
+        in_parallel(profiles.note, [people[start : start + _PEOPLE_AT_ONCE] for start in starts])
     except Unavailable as error:
         journal.failure("people_not_noted", error, count=len(named))
         return set(named)

@@ -66,8 +66,8 @@ MUTANTS = [
     Mutant(
         "nothing leads back to a taker",
         "shared/redpacket/flows/note_people.py",
-        "profiles.note([ref.taker for ref in named if ref.taker])",
-        "pass",
+        "in_parallel(profiles.note, [people",
+        "in_parallel(len, [people",
     ),
     Mutant(
         "nothing leads back to a winner",
