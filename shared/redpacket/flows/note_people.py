@@ -9,7 +9,7 @@ from redpacket.domain.errors import Unavailable
 from redpacket.ports import InParallel, Journal, Profiles
 
 _PEOPLE_AT_ONCE = 10
-"""Of a batch of strangers each is a write: so many follow each other, and ten do so side by side."""
+"""Each stranger is a write: so many follow each other, and ten such rows run side by side."""
 
 
 def note_people(
