@@ -586,8 +586,11 @@ class Profiles(Protocol):
     def put(self, profile: Profile) -> None:
         """Keep a profile, in place of the one before; what tokens said stays."""
 
-    def note(self, people: Sequence[Person]) -> None:
-        """Keep what tokens say of users, where it is not kept yet."""
+    def list_unnoted(self, people: Sequence[Person]) -> list[Person]:
+        """Return those, each once, of whom something else is kept than what their token says."""
+
+    def note(self, person: Person) -> None:
+        """Keep what a token says of its user; what they chose stays."""
 
 
 class Phrases(Protocol):

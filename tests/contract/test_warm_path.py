@@ -30,7 +30,7 @@ from redpacket.domain.packet import Packet, Person
 from redpacket.edge import wiring
 from redpacket.flows.settle_claims import CLAIMS_PER_TRANSACTION
 from redpacket.ports import Request
-from tests.builders import a_funding, a_packet, a_packet_id
+from tests.builders import a_funding, a_packet, a_packet_id, a_user_id
 from tests.faults.cloud import Cloud
 from tests.faults.servers import OperatorCache
 
@@ -229,7 +229,11 @@ def test_a_repeat_reads_and_writes_nothing(doors: Doors) -> None:
 
 @pytest.mark.parametrize("packet_count", [1, 4])
 def test_a_full_batch_is_settled_by_ten_in_a_transaction(doors: Doors, packet_count: int) -> None:
+    known = doors.send(count=BATCH_MAX + 1)
     packets = [doors.send(count=BATCH_MAX + 1) for _ in range(packet_count)]
+    for number in range(BATCH_MAX):
+        doors.grab(known, f"user-{number}")
+    doors.settle(BATCH_MAX)
     for number in range(BATCH_MAX):
         doors.grab(packets[number % packet_count], f"user-{number}")
 
@@ -238,13 +242,30 @@ def test_a_full_batch_is_settled_by_ten_in_a_transaction(doors: Doors, packet_co
 
     assert not spent.cache
     assert spent.aws == {
-        "dynamodb.BatchGetItem": 2,  # shares and packets
+        "dynamodb.BatchGetItem": 3,  # shares, packets, and takers' own rows
         "dynamodb.TransactWriteItems": BATCH_MAX // CLAIMS_PER_TRANSACTION,
     }
 
 
+def test_a_taker_who_is_not_known_yet_costs_one_write_once(doors: Doors) -> None:
+    packets, stranger = [doors.send(count=2) for _ in range(2)], a_user_id("stranger")
+    writes = []
+
+    for packet in packets:
+        doors.grab(packet, stranger)
+        with doors.counted() as spent:
+            doors.settle(1)
+        writes.append(spent.aws["dynamodb.UpdateItem"])
+
+    assert writes == [1, 0]
+
+
 def test_the_last_claim_of_a_packet_costs_a_look_at_all_of_them_and_closes_it(doors: Doors) -> None:
     packet = doors.send(count=2)
+    known = doors.send(count=3)
+    for user_id in ("ann", "bob"):
+        doors.grab(known, user_id)
+    doors.settle(2)
     for user_id in ("ann", "bob"):
         doors.grab(packet, user_id)
 
@@ -253,7 +274,7 @@ def test_the_last_claim_of_a_packet_costs_a_look_at_all_of_them_and_closes_it(do
 
     assert not spent.cache
     assert spent.aws == {
-        "dynamodb.BatchGetItem": 2,
+        "dynamodb.BatchGetItem": 3,
         "dynamodb.TransactWriteItems": 2,  # the payment, and the packet's final sums
         "dynamodb.Query": 1,
         "dynamodb.PutItem": 1,  # the final page

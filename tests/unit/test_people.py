@@ -142,7 +142,7 @@ def test_a_row_that_could_not_be_written_comes_again_and_the_claim_is_paid_once(
 
     with monkeypatch.context() as patch:
 
-        def away(_people: object) -> None:
+        def away(_person: object) -> None:
             raise Unavailable("the ledger does not answer")
 
         patch.setattr(town.profiles, "note", away)
@@ -160,12 +160,12 @@ def test_who_is_known_already_is_not_written_again(town: Town) -> None:
     meter = MeteredDynamo(town.dynamo)
     profiles = DynamoProfiles(Dynamo(lambda: meter), "profiles")
 
-    profiles.note([ANN, ANN])
-    assert meter.written.total() == 0
-    assert meter.units == 0.5
-    profiles.note([Person("ann", "Ann", "ann@host.example")])
-    assert meter.written.total() == 1
+    assert profiles.list_unnoted([ANN, ANN]) == []
+    assert (meter.written.total(), meter.units) == (0, 0.5)
+    (renamed,) = profiles.list_unnoted([Person("ann", "Ann", "ann@host.example")])
+    profiles.note(renamed)
 
+    assert meter.written.total() == 1
     assert _row(town, "ann")["token_nickname"] == "Ann"
 
 

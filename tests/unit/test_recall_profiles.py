@@ -21,8 +21,11 @@ class _Profiles:
     def put(self, profile: Profile) -> None:
         raise AssertionError(profile)
 
-    def note(self, people: Sequence[Person]) -> None:
+    def list_unnoted(self, people: Sequence[Person]) -> list[Person]:
         raise AssertionError(people)
+
+    def note(self, person: Person) -> None:
+        raise AssertionError(person)
 
 
 def test_profiles_are_read_once_in_their_time() -> None:

@@ -42,12 +42,17 @@ class DynamoProfiles:
             )
         return profiles
 
-    def note(self, people: Sequence[Person]) -> None:
-        rows = {person.user_id: items.person_row(person) for person in people}
-        known = self._rows(list(rows), SAID)
-        for user_id, row in rows.items():
-            if not row.items() <= known.get(user_id, {}).items():
-                self._dynamo.write(merge(self._table, row))
+    def list_unnoted(self, people: Sequence[Person]) -> list[Person]:
+        by_id = {person.user_id: person for person in people}
+        known = self._rows(list(by_id), SAID)
+        return [
+            person
+            for user_id, person in by_id.items()
+            if not items.person_row(person).items() <= known.get(user_id, {}).items()
+        ]
+
+    def note(self, person: Person) -> None:
+        self._dynamo.write(merge(self._table, items.person_row(person)))
 
     def put(self, profile: Profile) -> None:
         chosen = {"nickname": profile.nickname, "avatar_url": profile.avatar_url}

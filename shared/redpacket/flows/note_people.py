@@ -8,9 +8,6 @@ from redpacket.domain.claim import ShareRef
 from redpacket.domain.errors import Unavailable
 from redpacket.ports import InParallel, Journal, Profiles
 
-_PEOPLE_AT_ONCE = 10
-"""Each stranger is a write: so many follow each other, and ten such rows run side by side."""
-
 
 def note_people(
     refs: Iterable[ShareRef], *, profiles: Profiles, journal: Journal, in_parallel: InParallel
@@ -21,10 +18,8 @@ def note_people(
     this taker makes up for it.
     """
     named = [ref for ref in refs if ref.taker and ref.taker.host_id]
-    people = [ref.taker for ref in named if ref.taker]
-    starts = range(0, len(people), _PEOPLE_AT_ONCE)
     try:
-        in_parallel(profiles.note, [people[start : start + _PEOPLE_AT_ONCE] for start in starts])
+        in_parallel(profiles.note, profiles.list_unnoted([ref.taker for ref in named if ref.taker]))
     except Unavailable as error:
         journal.failure("people_not_noted", error, count=len(named))
         return set(named)

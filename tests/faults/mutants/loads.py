@@ -66,8 +66,8 @@ MUTANTS = [
     Mutant(
         "nothing leads back to a taker",
         "shared/redpacket/flows/note_people.py",
-        "in_parallel(profiles.note, [people",
-        "in_parallel(len, [people",
+        "in_parallel(profiles.note, ",
+        "in_parallel(id, ",
     ),
     Mutant(
         "nothing leads back to a winner",
