@@ -12,6 +12,7 @@ import regex
 from local.places import ROOT
 from redpacket.adapters.skeletons import skeleton_of
 from redpacket.domain.errors import InvalidRequest
+from redpacket.domain.packet import Person
 from redpacket.domain.text import is_reserved, is_visible
 from redpacket.flows.edit_profile import edit_profile
 from redpacket.ports import Profile
@@ -31,6 +32,12 @@ class Profiles:
 
     def put(self, profile: Profile) -> None:
         self.kept[profile.user_id] = profile
+
+    def list_unnoted(self, people: object) -> list[Person]:
+        raise NotImplementedError
+
+    def note(self, person: Person) -> None:
+        raise NotImplementedError
 
 
 def _edit(nickname: str, avatar_url: str | None = None) -> list[str]:

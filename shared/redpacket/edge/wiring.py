@@ -160,10 +160,19 @@ def funding_ledger() -> DynamoLedger:
 @cache
 def campaign_ledger() -> DynamoLedger:
     """Return the ledger that also takes from the budgets of CampaignsTable, and notes senders."""
-    return _ledger(settings.campaigns_table(), settings.profiles_table())
+    return _ledger(
+        settings.campaigns_table(),
+        settings.profiles_table(),
+        open_packets_max=settings.open_packets_max(),
+    )
 
 
-def _ledger(campaigns_table: str | None = None, profiles_table: str | None = None) -> DynamoLedger:
+def _ledger(
+    campaigns_table: str | None = None,
+    profiles_table: str | None = None,
+    *,
+    open_packets_max: int | None = None,
+) -> DynamoLedger:
     from redpacket.adapters.dynamo_ledger import DynamoLedger
 
     return DynamoLedger(
@@ -174,7 +183,7 @@ def _ledger(campaigns_table: str | None = None, profiles_table: str | None = Non
         campaigns_table,
         profiles_table,
         has_receipts=settings.has_receipts(),
-        open_packets_max=settings.open_packets_max(),
+        open_packets_max=open_packets_max,
     )
 
 
