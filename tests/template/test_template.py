@@ -277,8 +277,7 @@ def test_a_users_own_row_is_written_and_read_only_in_the_attributes_that_each_ne
     shown = set(SHOWN.split(", "))
     allowed = {
         action: set(grant["Condition"]["ForAllValues:StringEquals"]["dynamodb:Attributes"])
-        for policy in FUNCTIONS[function]["Policies"]
-        for grant in policy["Statement"]
+        for grant in _statements(function)
         if "ProfilesTable" in {name.split("/")[0] for name in _names(grant["Resource"])}
         for action in grant["Action"]
     }

@@ -215,6 +215,7 @@ def few(town: Town) -> Town:
         "packets",
         "shares",
         "campaigns",
+        "profiles",
         open_packets_max=OPEN_MAX,
     )
     return town

@@ -70,7 +70,10 @@ MUTANTS = [
     ),
     Mutant("an exclusive packet is shown to all", PACKET, "if not invited:", "if True:"),
     Mutant(
-        "operators credit themselves", DEPOSIT, "if user_id == request.user_id:", "if not user_id:"
+        "operators credit themselves",
+        DEPOSIT,
+        "if payee.user_id == request.user_id:",
+        "if not payee:",
     ),
     Mutant("a deposit has no cap", DEPOSIT, "amount_fen > amount_fen_max and", "False and"),
     Mutant(
