@@ -153,7 +153,7 @@ mutants: $(VENV)/app.ready ## remove each safety condition, one at a time: every
 
 ##@ Measure it
 .PHONY: bench-draw bench-cold bench-flow bench-send bench-refund bench cost capacity bench-hot
-.PHONY: bench-claim bench-peers bench-memory bench-growth bench-reads bench-settle bench-sweep
+.PHONY: bench-claim bench-peers bench-memory bench-growth bench-reads bench-settle bench-sweep bench-reconcile
 bench-claim: $(VENV)/app.ready ## what a claim costs the cache, against an empty script and the originals' scripts
 	@PYTHONPATH=shared $(APP)/python -m bench.bench_claim
 
@@ -192,6 +192,9 @@ bench-refund: setup ## 100,000 shares refunded over many invocations, one of the
 
 bench-sweep: setup ## small packets that a sweep closes in a second, and what it asks for each; the last line is JSON
 	@PYTHONPATH=shared $(APP)/python -m bench.bench_sweep
+
+bench-reconcile: $(VENV)/app.ready ## a reconciliation of a million claims: memory, processor, rows; the last line is JSON
+	@PYTHONPATH=shared $(APP)/python -m bench.bench_reconcile
 
 bench: setup $(VENV)/plots.ready ## all of them, into docs/performance.md: make bench ONLY="claim memory"
 	@PYTHONPATH=shared $(APP)/python -m bench.report --run $(ONLY); status=$$?; \

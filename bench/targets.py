@@ -283,6 +283,22 @@ BENCHES = (
         ),
     ),
     Bench(
+        "reconcile",
+        "A reconciliation of a million claims",
+        "Tables made up page by page, six rows a claim. CPU of one process, which is killed once.",
+        (
+            Figure("rows_1000000", "rows, each read once but those of the page that was cut off"),
+            Figure("cpu_s_1000000", "s of a processor"),
+            Figure("rows_per_s_1000000", "rows a second of a processor"),
+            Figure("invocations_1000000", "invocations of a minute"),
+            Figure("was_killed_1000000", "killed and taken up", IS_SO),
+            Figure("read_units_1000000", "read units"),
+            Figure("peak_rss_mib_1000000", "MiB at the peak", at_most(128)),
+            Figure("grown_mib", "MiB more than for 10,000 claims", at_most(32)),
+            Figure("state_kb_1000000", "KB of the row that keeps the place", at_most(300)),
+        ),
+    ),
+    Bench(
         "draw",
         "A draw of a lottery",
         "CPU of the server, relative to an empty script in the same rounds (1.00).",

@@ -42,6 +42,7 @@ from redpacket.edge.api import ADMIN_SCOPE, BODY_BYTES_MAX, DAY, KEY_LENGTH_MAX,
 from redpacket.edge.problems import RETRIED, STATUS_BY_CODE
 from redpacket.flows.preheat_campaign import CURSOR as PREHEAT_CURSOR
 from redpacket.flows.read_draws import PAGE_SIZE as DRAWS_PAGE_SIZE
+from redpacket.ports import Table
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -410,11 +411,23 @@ ANSWERS: dict[str, Schema] = {
     "Reconciliation": an_object(
         {
             **AUDIT,
+            "ok": or_null(YES_OR_NO),
             "is_complete": YES_OR_NO,
             "account_count": COUNT,
             "entry_count": COUNT,
             "packet_count": COUNT,
-        }
+            "difference_count": COUNT,
+            "moving_count": COUNT,
+            "held_fen": {"type": "integer"},
+            "started_at_ms": AT_MS,
+            "until_ms": AT_MS,
+            "progress": or_null(ref("ReconcileProgress")),
+        },
+        description="`ok` is null while nothing is wrong and not all has been compared.",
+    ),
+    "ReconcileProgress": an_object(
+        {"table": or_null(words(Table)), "row_count": COUNT},
+        description="How far a comparison is that is not over; null where it is.",
     ),
     "Switches": an_object({"items": a_list(ref("Switch"), maxItems=len(Switch))}),
     "Switch": an_object(

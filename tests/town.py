@@ -16,6 +16,8 @@ from redpacket.adapters.dynamo_ledger import DynamoLedger
 from redpacket.adapters.dynamo_packets import DynamoPackets
 from redpacket.adapters.dynamo_pages import DynamoPages
 from redpacket.adapters.dynamo_profiles import DynamoProfiles
+from redpacket.adapters.dynamo_runs import DynamoRuns
+from redpacket.adapters.dynamo_tables import DynamoTables
 from redpacket.adapters.pinyin import PinyinPhrases
 from redpacket.domain.campaign import Campaign, CampaignPlan
 from redpacket.domain.checks import Difference, Told, check_settled_in_time
@@ -24,7 +26,8 @@ from redpacket.domain.limits import grab_limit
 from redpacket.domain.lottery import Draw, Prize, draw_id_of
 from redpacket.domain.packet import Kind, Packet, Person, Rules, part_count
 from redpacket.domain.split import Split
-from redpacket.flows.claim_share import Desk
+from redpacket.flows.claim_share import Desk as GrabDesk
+from redpacket.flows.compare_rows import Desk
 from redpacket.flows.deposit import deposit
 from redpacket.flows.draw_prize import DrawDesk, Drawn, draw_prize
 from redpacket.flows.edit_campaign import edit_campaign
@@ -42,7 +45,7 @@ from redpacket.flows.recall_campaign import RecalledCampaigns
 from redpacket.flows.recall_emptied import RecalledEmptied
 from redpacket.flows.recall_lottery import RecalledLotteries
 from redpacket.flows.recall_table import RecalledTables
-from redpacket.flows.reconcile import Reconciliation, reconcile
+from redpacket.flows.reconcile import MOVING_MS, Reconciliation, reconcile
 from redpacket.flows.repair import load_packets, requeue_claims
 from redpacket.flows.send_packet import SendOrder, send_packet
 from redpacket.flows.settle_claims import settle_claims
@@ -51,6 +54,7 @@ from redpacket.flows.try_parts import PartedBoard
 from redpacket.ports import (
     Campaigns,
     ClaimBoard,
+    DeadLetters,
     DrawBoard,
     Draws,
     InParallel,
@@ -60,6 +64,9 @@ from redpacket.ports import (
     Profiles,
     Quotas,
     Request,
+    Runs,
+    Table,
+    Tables,
 )
 from tests.builders import a_campaign
 from tests.fakes import (
@@ -108,6 +115,9 @@ class Town:
         self.draw_board: DrawBoard = self.lots
         self.draws: Draws = self.draw_adapter(self.dynamo)
         self.profiles: Profiles = DynamoProfiles(Dynamo(lambda: self.dynamo), "profiles")
+        self.moving_ms = MOVING_MS
+        self.scans: Tables = self.table_adapter(self.dynamo)
+        self.runs: Runs = DynamoRuns(Dynamo(lambda: self.dynamo), "reconciliation")
         # A process of its own for every grab, unless a test has some that live on.
         self.recall: Callable[[], RecalledEmptied] = lambda: RecalledEmptied(
             self.board, clock=self.clock
@@ -146,6 +156,10 @@ class Town:
         return DynamoDraws(
             Dynamo(lambda: client), "campaigns", "shares", "draws", "packets", "profiles"
         )
+
+    @staticmethod
+    def table_adapter(client: Any) -> DynamoTables:
+        return DynamoTables(Dynamo(lambda: client), {table: table.value for table in Table})
 
     def before_each_transaction(self, do: Callable[[list[Any]], None]) -> None:
         """Call *do* with the operations of every transaction before it is carried out."""
@@ -239,8 +253,8 @@ class Town:
             admission_factor=ADMISSION_FACTOR,
         )
 
-    def _desk(self) -> Desk:
-        return Desk(
+    def _desk(self) -> GrabDesk:
+        return GrabDesk(
             board=self.board,
             emptied=self.recall(),
             packets=self.packets,
@@ -439,15 +453,33 @@ class Town:
             may_pay=self.may_pay,
         )
 
-    def reconcile(self, dead_count: int = 0) -> Reconciliation:
+    def reconcile(
+        self, dead_count: int = 0, *, stop_in_ms: int = 900_000, may_begin: bool = True
+    ) -> Reconciliation:
+        return self.reconcile_with(
+            FakeDeadLetters(dead_count), stop_in_ms=stop_in_ms, may_begin=may_begin
+        )
+
+    def reconcile_with(
+        self, dead_letters: DeadLetters, *, stop_in_ms: int = 900_000, may_begin: bool = True
+    ) -> Reconciliation:
         return reconcile(
-            packets=self.packets,
-            ledger=self.ledger,
-            board=self.board,
-            dead_letters=FakeDeadLetters(dead_count),
-            clock=self.clock,
-            journal=self.journal,
-            stop_at_ms=self.clock.now_ms() + 900_000,
+            desk=Desk(
+                tables=self.scans,
+                packets=self.packets,
+                ledger=self.ledger,
+                draws=self.draws,
+                board=self.board,
+                clock=self.clock,
+                journal=self.journal,
+            ),
+            runs=self.runs,
+            dead_letters=dead_letters,
+            holder=f"invocation-{next(self._ids)}",
+            new_key=lambda: self._new_seed(16).hex(),
+            may_begin=may_begin,
+            stop_at_ms=self.clock.now_ms() + stop_in_ms,
+            moving_ms=self.moving_ms,
         )
 
     def pass_time(self, duration_ms: int) -> None:

@@ -6,7 +6,8 @@ harmless.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from redpacket.domain.campaign import Campaign, DrawRules
+    from redpacket.domain.checks import Unit
     from redpacket.domain.claim import (
         AdmitOutcome,
         GrabOutcome,
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
         RecordDrawStatus,
     )
     from redpacket.domain.packet import Packet, PacketEnd, Person, Rules
+    from redpacket.domain.scanned import Member, Scanned, UnitWon
     from redpacket.domain.switches import Switch, SwitchState
 
 
@@ -100,8 +103,11 @@ class ClaimBoard(Protocol):
     def close(self, packet_id: str) -> None:
         """Answer "expired" from now on, except to those who have a share."""
 
-    def holders(self, packet_id: str) -> dict[str, int]:
-        """Return the share number of every user that the cache knows; none if it isn't loaded."""
+    def held_numbers(self, packet_id: str, owned: Mapping[str, int]) -> dict[str, int] | None:
+        """Return the share numbers that the cache has of those users, of some or all of them.
+
+        *owned* are the shares that they own. None where the cache doesn't have the packet.
+        """
 
     def emptied_by(self, packet_id: str) -> frozenset[str] | None:
         """Return all users of a small packet that is emptied, in one read; None if it isn't."""
@@ -288,12 +294,6 @@ class Packets(Protocol):
         may be short, or empty, and not be the last.
         """
 
-    def scan_packets(self) -> Iterator[Packet]:
-        """Yield every packet there is, of no one moment."""
-
-    def scan_shares(self) -> Iterator[ShareFate | Taker | Unreadable]:
-        """Yield every fate and every taker's row there is, of no one moment."""
-
     def list_sent(
         self, user_id: str, year: int | None, cursor: str | None, limit: int
     ) -> tuple[list[SentItem], str | None]:
@@ -471,14 +471,6 @@ class Request:
     body_hash: str
 
 
-@dataclass(frozen=True, slots=True)
-class Balance:
-    """What an account holds."""
-
-    account: str
-    balance_fen: int
-
-
 class Ledger(Protocol):
     """Accounts and entries; each method is one transaction, or a few that can be resumed."""
 
@@ -522,9 +514,6 @@ class Ledger(Protocol):
     def close(self, packet: Packet, end: PacketEnd, now_ms: int) -> bool:
         """Turn a packet to CLOSED with its final sums; False, without effect, if it was before."""
 
-    def scan(self) -> Iterator[Balance | Entry | Receipt]:
-        """Yield every balance, entry and receipt there is, in no order and of no one moment."""
-
     def balance_fen(self, account: str) -> int:
         """Return an account's balance, read strongly; 0 for one that never moved."""
 
@@ -552,6 +541,66 @@ class Ledger(Protocol):
 
         Raises InvalidRequest where *cursor* is not one that this method returned.
         """
+
+
+class Table(StrEnum):
+    """The tables that reconciliation compares."""
+
+    ACCOUNTS = "accounts"
+    PACKETS = "packets"
+    SHARES = "shares"
+    QUOTAS = "quotas"
+    CAMPAIGNS = "campaigns"
+    DRAWS = "draws"
+
+
+class Tables(Protocol):
+    """Whole tables, page by page, and what is looked at again by its name; all read strongly."""
+
+    def read(self, table: Table, place: str | None) -> tuple[list[Scanned], str | None]:
+        """Return a page of rows, and the place of the next page.
+
+        Rows of one partition follow each other. A page may be empty, and not be the last.
+        """
+
+    def partition(self, table: Table, owner: tuple[str, ...]) -> Iterator[Scanned]:
+        """Yield the rows of one partition: of an account, a user, a campaign, a campaign's user."""
+
+    def list_members(self, names: Sequence[tuple[str, str]]) -> list[Member]:
+        """Return what budgets paid for, by campaign and packet, in no order."""
+
+    def count_claims(self, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
+        """Return the counts of users of campaigns, of those who have one."""
+
+    def list_draws(self, names: Sequence[tuple[str, str, str]]) -> list[Draw]:
+        """Return those draws that exist, by campaign, user and id, in no order."""
+
+    def list_units(self, campaign_id: str, units: Sequence[Unit]) -> list[UnitWon]:
+        """Return those units that were won, in no order."""
+
+
+@dataclass(frozen=True, slots=True)
+class SavedRun:
+    """How far a reconciliation has come: *state* is JSON, *sums* are its sums by name."""
+
+    state: str = "{}"
+    sums: Mapping[str, bytes] = field(default_factory=dict)
+
+
+class Runs(Protocol):
+    """The one row of reconciliation: how far it is, and who is at it."""
+
+    def take(self, holder: str, now_ms: int, until_ms: int) -> SavedRun | None:
+        """Hold the row until *until_ms* and return what is saved; None while another holds it."""
+
+    def find(self) -> SavedRun:
+        """Return what was saved last, also while another holds the row."""
+
+    def hold(self, holder: str, until_ms: int) -> bool:
+        """Hold the row until *until_ms*; False, without effect, if another has taken it."""
+
+    def save(self, holder: str, run: SavedRun, until_ms: int) -> bool:
+        """Save, and hold the row until *until_ms*; False, without effect, if another has it."""
 
 
 class PayoutQueue(Protocol):

@@ -11,10 +11,10 @@ import pytest
 from redpacket.domain.checks import PacketFacts
 from redpacket.domain.claim import ShareFate, ShareRef
 from redpacket.domain.errors import InvalidRequest
-from redpacket.domain.ledger import Entry, Receipt, TransferKind, YearSums, user_account
+from redpacket.domain.ledger import Entry, TransferKind, YearSums, user_account
 from redpacket.domain.packet import Packet
 from redpacket.domain.postings import expected_entries, expected_receipts
-from redpacket.ports import Balance, ReceivedItem
+from redpacket.ports import ReceivedItem
 from tests.builders import NOW_MS, a_user_id
 from tests.contract.tables import PAID_MS, Books, a_deposit, a_request
 
@@ -208,21 +208,3 @@ def test_more_entries_and_receipts_are_read_than_one_call_takes(books: Books) ->
     assert receipts is not None
     assert len(receipts) == 3
     assert books.ledger.list_postings([*others, settled]) == [settled]
-
-
-def test_a_scan_brings_balances_entries_and_receipts(books: Books) -> None:
-    packet, facts = _facts(books)
-    accounts = {entry.account for entry in expected_entries(facts)}
-
-    found = list(books.ledger.scan())
-
-    balances = {one.account: one for one in found if isinstance(one, Balance)}
-    for account in accounts:
-        assert balances[account].balance_fen == books.ledger.balance_fen(account)
-    entries = [one for one in found if isinstance(one, Entry) and one.account in accounts]
-    receipts = [
-        one for one in found if isinstance(one, Receipt) and one.packet_id == packet.packet_id
-    ]
-    deposits = [entry for entry in entries if entry.kind is TransferKind.DEPOSIT]
-    assert sorted(entries, key=str) == sorted([*deposits, *expected_entries(facts)], key=str)
-    assert sorted(receipts, key=str) == sorted(expected_receipts(facts), key=str)

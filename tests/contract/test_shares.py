@@ -253,26 +253,6 @@ def test_a_page_that_ends_where_its_partitions_do_tells_where_the_next_one_begin
     assert cursors == [-6, -12, None]
 
 
-@pytest.mark.parametrize("parts", [1, 3])
-def test_scans_bring_packets_takers_and_shares_of_no_packet(books: Books, parts: int) -> None:
-    packet, lost = books.sent(parts=parts), books.sent(parts=parts)
-    share = books.claimed(packet, 1)
-    stray = books.claimed(lost, 2)
-    assert books.refunded(packet, 3)
-    (refund,) = [one for one in books.packets.list_shares(packet.packet_id) if not one.taker]
-
-    with _without(books, lost):
-        packets = list(books.packets.scan_packets())
-        shares = list(books.packets.scan_shares())
-
-    ours = {packet.packet_id, lost.packet_id}
-    assert [one for one in packets if one.packet_id in ours] == [packet]
-    fates = [one for one in shares if isinstance(one, ShareFate) and one.packet_id in ours]
-    takers = {one for one in shares if isinstance(one, Taker) and one.packet_id in ours}
-    assert sorted(fates, key=str) == sorted([share, refund, stray], key=str)
-    assert takers == {taker_of(share), taker_of(stray)}
-
-
 # ---- the end of packets
 
 

@@ -257,6 +257,12 @@ class FakeBoard:
         if board and board["letter"] == "O":
             board["letter"] = "C"
 
+    def held_numbers(self, packet_id: str, owned: Mapping[str, int]) -> dict[str, int] | None:
+        if packet_id not in self.boards:
+            return None
+        held = self.holders(packet_id)
+        return {user_id: held[user_id] for user_id in owned if user_id in held}
+
     def holders(self, packet_id: str) -> dict[str, int]:
         board = self.boards.get(packet_id)
         return dict(board["users"]) if board else {}

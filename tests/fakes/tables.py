@@ -174,7 +174,9 @@ def placed(term: dict[str, Any], rows: list[Item], bound: Item) -> list[Item]:
 def update_row(row: Item, expression: str, bound: Item, names: Item) -> None:
     parts = re.split(r"\b(SET|ADD|REMOVE)\b", expression)[1:]
     for verb, clauses in zip(parts[::2], parts[1::2], strict=True):
-        for clause in clauses.split(","):
+        # The one function with two arguments.
+        plain = re.sub(r"(if_not_exists\(\w+),", r"\1;", clauses)
+        for clause in plain.split(","):
             _update_clause(row, verb, clause.strip(), bound, names)
 
 
@@ -188,6 +190,10 @@ def _update_clause(row: Item, verb: str, clause: str, bound: Item, names: Item) 
     else:
         name, expression = (side.strip() for side in clause.split(" = "))
         name = names.get(name, name)
+        kept = re.fullmatch(r"if_not_exists\((\w+); (:\w+)\)", expression)
+        if kept:
+            row[name] = row.get(kept[1]) or dict(bound[kept[2]])
+            return
         added = re.fullmatch(r"(\w+) \+ (:\w+)", expression)
         if added:
             total = int(row[added[1]]["N"]) + int(bound[added[2]]["N"])

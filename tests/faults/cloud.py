@@ -24,6 +24,7 @@ TABLES = {
     "quotas": "QuotasTable",
     "profiles": "ProfilesTable",
     "switches": "SwitchesTable",
+    "reconciliation": "ReconciliationTable",
 }
 SCHEMA = {"BillingMode", "AttributeDefinitions", "KeySchema", "GlobalSecondaryIndexes"}
 RECEIVES_MAX = 5

@@ -246,8 +246,8 @@ class FaultyBoard:
     def close(self, packet_id: str) -> None:
         self._call(lambda: self._board.close(packet_id))
 
-    def holders(self, packet_id: str) -> dict[str, int]:
-        return self._call(lambda: self._board.holders(packet_id))
+    def held_numbers(self, packet_id: str, owned: Mapping[str, int]) -> dict[str, int] | None:
+        return self._call(lambda: self._board.held_numbers(packet_id, owned))
 
     def emptied_by(self, packet_id: str) -> frozenset[str] | None:
         return self._call(lambda: self._board.emptied_by(packet_id))

@@ -19,7 +19,16 @@ from redpacket.domain.errors import (
     SwitchedOff,
     Unavailable,
 )
-from redpacket.domain.packet import Opening, Packet, Person, Rules
+from redpacket.domain.packet import (
+    Opening,
+    Packet,
+    Person,
+    Rules,
+    is_cut,
+    part_count,
+    part_id,
+    share_no_of,
+)
 from redpacket.domain.split import share_amount_fen
 from redpacket.domain.switches import Switch
 from redpacket.flows.load_packet import load_packet
@@ -179,18 +188,16 @@ class PacketSchedule(Schedule):
         said = self._words(packet, user_id)
         process.switches.require_on(Switch.GRAB)
         before = self._known(packet, user_id)
-        asked, until_ms = "grab", 0
+        asked = "grab"
         try:
             claim = process.grab_or_enter(packet, user_id, said)
             if isinstance(claim, Admission):
                 asked, before = "open", self._known(packet, user_id)
-                until_ms = claim.expires_at_ms
                 claim = process.open(packet, user_id, claim.grab_token)
         except Rejected as refusal:
             self.seen["refusals"] += 1
             after = self._known(packet, user_id)
-            facts = packet, user_id, said, before, after
-            if is_wrong(refusal, *facts, admitted_until_ms=until_ms):
+            if is_wrong(refusal, packet, user_id, said, before, after):
                 self.seen[f"wrong {refusal.code}"] += 1
                 if not isinstance(refusal, PASSES):
                     self._complain(asked, user_id, "no such refusal", refusal.code)
@@ -344,10 +351,20 @@ class PacketSchedule(Schedule):
         else:
             return
         fates = {share.share_no for share in self.town.packets.list_shares(packet.packet_id)}
-        held = set(self.town.board.holders(packet.packet_id).values())
+        held = self._held_numbers(packet.packet_id)
         self.seen["numbers of emptied packets"] += packet.terms.count
         if lost := set(range(1, packet.terms.count + 1)) - fates - held:
             self._complain("lost", packet.packet_id, "a fate or a holder", str(sorted(lost)))
+
+    def _held_numbers(self, packet_id: str) -> set[int]:
+        """Return the shares that the cache has given to somebody, in any part."""
+        if not is_cut(packet_id):
+            return set(self.town.memory.holders(packet_id).values())
+        return {
+            share_no_of(packet_id, part, number) if number > 0 else -number
+            for part in range(part_count(packet_id))
+            for number in self.town.memory.holders(part_id(packet_id, part)).values()
+        }
 
     def _ask_all(self, users: Iterable[str]) -> list[tuple[Packet, str, _Wrong]]:
         """Return who is refused wrongly; each of them can read the truth on the packet's page."""

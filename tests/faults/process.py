@@ -12,6 +12,8 @@ from redpacket.adapters.dynamo_ledger import DynamoLedger
 from redpacket.adapters.dynamo_packets import DynamoPackets
 from redpacket.adapters.dynamo_pages import DynamoPages
 from redpacket.adapters.dynamo_profiles import DynamoProfiles
+from redpacket.adapters.dynamo_runs import DynamoRuns
+from redpacket.adapters.dynamo_tables import DynamoTables
 from redpacket.adapters.keys import WORK_SHARDS
 from redpacket.adapters.sqs_payouts import SqsPayouts
 from redpacket.domain.claim import ShareRef
@@ -21,7 +23,7 @@ from redpacket.flows.read_switches import KnownSwitches
 from redpacket.flows.recall_campaign import RecalledCampaigns
 from redpacket.flows.recall_emptied import RecalledEmptied
 from redpacket.flows.try_parts import PartedBoard
-from redpacket.ports import DrawBoard, Limits, PartBoard, Quotas, SwitchCopy, SwitchStore
+from redpacket.ports import DrawBoard, Limits, PartBoard, Quotas, SwitchCopy, SwitchStore, Table
 from tests.fakes import FakeClock
 from tests.town import Town
 
@@ -85,6 +87,8 @@ class Process(Town):
         self.ledger = DynamoLedger(dynamo, "accounts", "packets", "shares", "campaigns", "profiles")
         self.pages = DynamoPages(dynamo, "packets")
         self.profiles = DynamoProfiles(dynamo, "profiles")
+        self.scans = DynamoTables(dynamo, {table: table.value for table in Table})
+        self.runs = DynamoRuns(dynamo, "reconciliation")
         self.campaigns = DynamoCampaigns(dynamo, "campaigns", town._new_seed)
         self.draws = DynamoDraws(dynamo, "campaigns", "shares", "draws", "packets", "profiles")
         self.board = PartedBoard(wires.board, clock=clock)

@@ -15,7 +15,6 @@ from redpacket.adapters.dynamo import from_wire
 from redpacket.domain.campaign import CampaignStatus
 from redpacket.domain.errors import (
     CampaignPaused,
-    GrabTokenInvalid,
     NotInvited,
     PacketEmptied,
     PacketExpired,
@@ -74,14 +73,7 @@ def known(dynamo: FakeDynamo, packet: Packet, user_id: str, at_ms: int) -> Known
 
 
 def is_wrong(
-    refusal: Rejected,
-    packet: Packet,
-    user_id: str,
-    said: str | None,
-    before: Known,
-    after: Known,
-    *,
-    admitted_until_ms: int = 0,
+    refusal: Rejected, packet: Packet, user_id: str, said: str | None, before: Known, after: Known
 ) -> bool:
     """Tell whether the ledger said otherwise when the user asked, and still did at the answer."""
     rules = packet.rules
@@ -93,9 +85,6 @@ def is_wrong(
             says_otherwise = not rules.recipients or user_id in rules.recipients
         case PassphraseMismatch():
             says_otherwise = rules.passphrase is None or said == rules.passphrase
-        case GrabTokenInvalid():
-            # An admission is given once, and who grabs again may get the last second of it.
-            says_otherwise = after.at_ms < admitted_until_ms - slack_ms
         case PacketEmptied():
             says_otherwise = False
         case PacketExpired():
@@ -108,7 +97,7 @@ def is_wrong(
         case PacketNotStarted():
             says_otherwise = before.at_ms > packet.starts_at_ms + slack_ms
         case _:
-            # The packet is there, and every request well-formed.
+            # The packet is there, its token a moment old, and every request well-formed.
             says_otherwise = True
     # Who has a share is told it, but for those who must say something first.
     return says_otherwise or (before.owns and isinstance(refusal, PASSES))

@@ -97,7 +97,6 @@ class Schedule:
             "check_settled_in_time",
             "check_takers",
             "check_year_sums",
-            "entries reconciled at rest",
             "logged lines",
             "queued",
             "reconciled packets",
@@ -328,20 +327,6 @@ class Schedule:
             ):
                 break
         self._check_queue()
-        self._check_reconciled()
-
-    def _check_reconciled(self) -> None:
-        """At rest a reconciliation looks at everything, and finds nothing broken."""
-        if self.is_naive or self.random.random() < 0.7:
-            return
-        report, world = self.process().reconcile(), self.town.world()
-        looked_at = report.packet_count, report.entry_count
-        there_are = len(world.packets), len(world.entries)
-        if looked_at != there_are:
-            what = "packets and entries reconciled"
-            self.found.append(Difference("reconcile", "all", what, str(there_are), str(looked_at)))
-        self.found += [found for found in report.differences if found.rule.startswith("I")]
-        self.seen["entries reconciled at rest"] += report.entry_count
 
     def _deliver_all(self, worker: Process) -> None:
         for _ in range(20):

@@ -23,7 +23,6 @@ os.environ.setdefault("USER_ID_KEY", PUBLISHED_KEY)
 RECEIVES_MAX = 5
 """As the template says of the payout queue."""
 
-_BATCHES = (1, 3, 6, 30)
 _INVISIBLE_MS = (0, 500, 3_000)
 _FORGOTTEN = 0.05
 _TWICE = 0.2
@@ -95,7 +94,7 @@ class FaultySqs:
         """Return some messages, one of them perhaps twice; they stay until they are deleted."""
         now_ms = self._now_ms()
         waiting = [message for message in self.messages if message.visible_at_ms <= now_ms]
-        batch = self._random.sample(waiting, min(self._random.choice(_BATCHES), len(waiting)))
+        batch = self._random.sample(waiting, min(self._random.randint(1, 6), len(waiting)))
         for message in batch:
             message.visible_at_ms = now_ms + self._random.choice(_INVISIBLE_MS)
             message.receive_count += 1

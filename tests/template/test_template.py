@@ -493,8 +493,8 @@ def test_a_night_without_a_whole_reconciliation_rings() -> None:
     ]
     by_metric = {alarm["MetricName"]: alarm for alarm in alarms}
 
-    assert set(by_metric) == {"Errors", "reconcile_incomplete", "reconcile_complete"}
-    silence = by_metric["reconcile_complete"]
+    assert set(by_metric) == {"Errors", "reconcile_incomplete", "reconcile_advanced"}
+    silence = by_metric["reconcile_advanced"]
     assert silence["TreatMissingData"] == "breaching"
     assert silence["ComparisonOperator"] == "LessThanThreshold"
     watched_s = silence["Period"] * silence["EvaluationPeriods"]

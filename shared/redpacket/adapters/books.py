@@ -12,6 +12,7 @@ from redpacket.adapters.dynamo import KEYS_PER_READ, Dynamo, Row, Value, values
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.errors import InvalidRequest
 from redpacket.domain.ledger import Entry, Receipt, TransferKind, YearSums, packet_of
+from redpacket.domain.scanned import Balance
 from redpacket.ports import ReceivedItem
 
 _YEAR_SUMS = ("sent_fen", "sent_count", "received_fen", "received_count", "luckiest_count")
@@ -155,6 +156,12 @@ def receipt_of(row: dict[str, Any]) -> Receipt:
     """Read a receipt's row."""
     packet_id, _, share_no = row["pk"].removeprefix(keys.RECEIPT_PREFIX).rpartition("#")
     return Receipt(packet_id, int(share_no), row["account"], row["amount_fen"], row["at_ms"])
+
+
+def balance_of(row: dict[str, Any]) -> Balance:
+    """Read a balance's row; one that only counts what its user was luckiest in holds nothing."""
+    kept = {name: number for name, number in row.items() if name.rpartition("_")[0] in _YEAR_SUMS}
+    return Balance(row["pk"], row.get("balance_fen", 0), kept)
 
 
 def sums_of(row: Mapping[str, Value], year: int | None) -> YearSums:

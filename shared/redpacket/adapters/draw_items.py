@@ -9,9 +9,11 @@ from typing import Any
 from redpacket.adapters import keys
 from redpacket.adapters.dynamo import Value
 from redpacket.domain.campaign import CampaignStatus
+from redpacket.domain.checks import Unit
 from redpacket.domain.claim import Fate, ShareFate
 from redpacket.domain.lottery import Draw, Player, Prize, PrizeKind, unit_share
 from redpacket.domain.packet import Person
+from redpacket.domain.scanned import UnitWon
 
 
 def draw_row(draw: Draw) -> dict[str, Value]:
@@ -54,6 +56,15 @@ def draw_of(row: dict[str, Any]) -> Draw:
 def won_by(draw: Draw) -> dict[str, Value]:
     """Return who won, for the rows of units: whoever finds one taken can see by which draw."""
     return {"user_id": draw.user_id, "draw_id": draw.draw_id}
+
+
+def unit_of(row: dict[str, Any]) -> UnitWon:
+    """Read the row of a unit, or of one of a day's stock."""
+    # Neither ids of campaigns nor of prizes hold a "#".
+    campaign_id, prize_id = row["pk"].removeprefix(keys.UNITS_PREFIX).split("#")
+    _, *day, number = row["sk"].split("#")
+    unit = Unit(prize_id, int(number), row["draw_id"], day[0] if day else "")
+    return UnitWon(campaign_id, unit, row["user_id"])
 
 
 def player_of(row: dict[str, Any] | None) -> Player:

@@ -213,16 +213,17 @@ class Dynamo:
                 return
             query["ExclusiveStartKey"] = page["LastEvaluatedKey"]
 
-    def scan(self, table: str) -> Iterator[dict[str, Value]]:
-        """Yield all rows of a table; rows of one partition follow each other."""
-        position: dict[str, Any] = {}
-        while True:
-            with translated("the ledger"):
-                page = self._open().scan(TableName=table, ConsistentRead=True, **position)
-            yield from (from_wire(item) for item in page["Items"])
-            if "LastEvaluatedKey" not in page:
-                return
-            position = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
+    def scan_page(
+        self, table: str, begin: WireItem | None
+    ) -> tuple[list[dict[str, Value]], WireItem | None]:
+        """Return a page of a table, and where the next one begins; None after the last.
+
+        Rows of one partition follow each other.
+        """
+        position = {"ExclusiveStartKey": begin} if begin else {}
+        with translated("the ledger"):
+            page = self._open().scan(TableName=table, ConsistentRead=True, **position)
+        return [from_wire(item) for item in page["Items"]], page.get("LastEvaluatedKey")
 
     def query_some(self, table: str, limit: int, **query: Any) -> list[dict[str, Value]]:  # noqa: ANN401
         """Return the first *limit* rows of a query."""

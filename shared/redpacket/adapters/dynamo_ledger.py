@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from redpacket.adapters import items, keys
 from redpacket.adapters.books import (
     BookPages,
-    entry_of,
     entry_row,
-    receipt_of,
     receipt_row,
     sums_of,
 )
@@ -46,7 +44,7 @@ from redpacket.domain.ledger import (
     year_of,
 )
 from redpacket.domain.packet import Packet, PacketEnd, PacketStatus, Person
-from redpacket.ports import Balance, ReceivedItem, Request
+from redpacket.ports import ReceivedItem, Request
 
 # What the conditions of this module mean.
 HOLDS_ENOUGH = "balance_fen >= :needed"
@@ -184,16 +182,6 @@ class DynamoLedger:
             for account, changed in counts.items()
         ]
         return self._try([closed, *changes])
-
-    def scan(self) -> Iterator[Balance | Entry | Receipt]:
-        for row in self._dynamo.scan(self._accounts):
-            sort_key = str(row["sk"])
-            if sort_key == keys.BALANCE:
-                yield Balance(str(row["pk"]), int(row["balance_fen"]))
-            elif sort_key == keys.RECEIPT:
-                yield receipt_of(row)
-            elif sort_key.startswith((keys.ENTRY_PREFIX, keys.CLAIM_PREFIX)):
-                yield entry_of(row)
 
     def balance_fen(self, account: str) -> int:
         row = self._dynamo.get(self._accounts, keys.account(account))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -162,11 +162,6 @@ class DynamoPackets(DynamoShares):
             row["pk"].removeprefix("packet#")
             for row in self._work(self._packets, "due", until_ms, limit)
         ]
-
-    def scan_packets(self) -> Iterator[Packet]:
-        for row in self._dynamo.scan(self._packets):
-            if row["sk"] == keys.PACKET:
-                yield items.packet_of(row)
 
     def list_sent(
         self, user_id: str, year: int | None, cursor: str | None, limit: int

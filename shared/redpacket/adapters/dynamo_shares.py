@@ -141,7 +141,9 @@ class DynamoShares:
             create(self._shares, items.taker_row(share, user_id)),  # I4: one share
         ]
         if quota:
-            operations.append(self._count_claim(quota, user_id))  # I9: no more than the quota
+            operations.append(
+                self._count_claim(quota, user_id, share.decided_at_ms)
+            )  # I9: no more than the quota
         try:
             self._dynamo.transact(operations)
         except TransactionCanceled as canceled:
@@ -217,15 +219,6 @@ class DynamoShares:
             )
         ]
 
-    def scan_shares(self) -> Iterator[ShareFate | Taker | Unreadable]:
-        for row in self._dynamo.scan(self._shares):
-            is_fate = str(row["sk"]).startswith(keys.SHARE_PREFIX)
-            try:
-                yield items.share_of(row) if is_fate else items.taker_of(row)
-            except (KeyError, ValueError):
-                # A forger's row must not keep all others from being compared.
-                yield Unreadable(str(row["pk"]), str(row["sk"]))
-
     def _get_all(self, row_keys: Sequence[dict[str, str]]) -> Iterator[dict[str, Any]]:
         for start in range(0, len(row_keys), KEYS_PER_READ):
             chunk = row_keys[start : start + KEYS_PER_READ]
@@ -237,13 +230,15 @@ class DynamoShares:
             raise InvariantViolated("these packets know no quotas")
         return self._quotas
 
-    def _count_claim(self, quota: Quota, user_id: str) -> Operation:
+    def _count_claim(self, quota: Quota, user_id: str, at_ms: int) -> Operation:
         return update(
             self._counts_table,
             keys.claim_count(quota.campaign_id, user_id),
-            "ADD claim_count :one",
+            # Reconciliation compares counts that are old enough with what was claimed by then.
+            "ADD claim_count :one SET first_at_ms = if_not_exists(first_at_ms, :at_ms)",
             condition=IS_WITHIN_QUOTA,
             one=1,
+            at_ms=at_ms,
             count_max=quota.count_max,
         )
 

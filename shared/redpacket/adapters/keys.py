@@ -275,6 +275,11 @@ WINNER_PREFIX = "won#"
 HELP_PREFIX = "help#"
 
 
+def reconciliation() -> dict[str, str]:
+    """ReconciliationTable: its one row."""
+    return {"pk": "run"}
+
+
 def work(kind: str, shard: int) -> str:
     """PacketsTable and SharesTable, index by_work: one partition of a work list."""
     return f"{kind}#{shard}"

@@ -279,13 +279,16 @@ class RedisClaims(Cache):
             self._certain_at_s[key] = now_s
         return is_certain
 
-    def holders(self, packet_id: str) -> dict[str, int]:
-        key, cursor, found = keys.board(packet_id), "0", dict[str, int]()
-        while True:
-            cursor, fields = self.ask("HSCAN", key, cursor, "COUNT", 1_000)
-            found |= {user: int(no) for user, no in _pairs(fields) if user != STATE}
-            if cursor == "0":
-                return found
+    def held_numbers(self, packet_id: str, owned: Mapping[str, int]) -> dict[str, int] | None:
+        key, users, found = keys.board(packet_id), list(owned), dict[str, int]()
+        for start in range(0, len(users), _PAIRS_PER_LOAD):
+            chunk = users[start : start + _PAIRS_PER_LOAD]
+            state, *numbers = self.ask("HMGET", key, STATE, *chunk)
+            if not state:
+                return None
+            pairs = zip(chunk, numbers, strict=True)
+            found |= {user: int(number) for user, number in pairs if number}
+        return found
 
     def emptied_by(self, packet_id: str) -> frozenset[str] | None:
         fields = dict(_pairs(self.ask("HGETALL", keys.board(packet_id))))

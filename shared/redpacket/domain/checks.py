@@ -21,7 +21,7 @@ from redpacket.domain.ledger import (
 )
 from redpacket.domain.lottery import Draw, Prize, PrizeKind, choose, unit_share
 from redpacket.domain.packet import Packet, PacketEnd, PacketStatus
-from redpacket.domain.split import amounts_fen
+from redpacket.domain.split import share_amount_fen
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,8 @@ class PacketFacts:
     @property
     def held_fen(self) -> int:
         """What the packet still holds: its total less what was settled and refunded."""
-        return self.packet.terms.total_fen - _settled_fen(self.shares) - _refunded_fen(self.shares)
+        tally = Tally().add(self.shares)
+        return self.packet.terms.total_fen - tally.settled_fen - tally.refunded_fen
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,10 +130,38 @@ def check_entries(
     return unbalanced + drifted
 
 
+@dataclass(slots=True)
+class Tally:
+    """What the fates of a packet add up to, taken page by page."""
+
+    fate_count: int = 0
+    settled_count: int = 0
+    settled_fen: int = 0
+    refunded_fen: int = 0
+    unsettled_count: int = 0
+
+    def add(self, shares: Iterable[ShareFate]) -> Tally:
+        """Take more fates."""
+        for share in shares:
+            self.fate_count += 1
+            if share.fate is Fate.REFUNDED:
+                self.refunded_fen += share.amount_fen
+            elif share.settled_at_ms is None:
+                self.unsettled_count += 1
+            else:
+                self.settled_count += 1
+                self.settled_fen += share.amount_fen
+        return self
+
+
 def check_packet_total(facts: PacketFacts) -> list[Difference]:
     """I2: settled + refunded are never over the total, and are the total once closed."""
-    packet = facts.packet
-    settled, refunded = _settled_fen(facts.shares), _refunded_fen(facts.shares)
+    return check_tally(facts.packet, Tally().add(facts.shares))
+
+
+def check_tally(packet: Packet, tally: Tally) -> list[Difference]:
+    """I2: `check_packet_total` of a packet whose fates were added up before."""
+    settled, refunded = tally.settled_fen, tally.refunded_fen
     total = packet.terms.total_fen
     if packet.status is not PacketStatus.CLOSED:
         if settled + refunded <= total:
@@ -140,32 +169,26 @@ def check_packet_total(facts: PacketFacts) -> list[Difference]:
         what = "settled + refunded at most"
         return [Difference("I2", packet.packet_id, what, total, settled + refunded)]
     end = packet.end or PacketEnd()
-    unsettled = [
-        share
-        for share in facts.shares
-        if share.fate is Fate.CLAIMED and share.settled_at_ms is None
-    ]
     pairs = (
         ("settled + refunded once closed", total, settled + refunded),
         ("refund on the packet row vs refunded shares", refunded, end.refunded_fen),
         ("claims on the packet row vs settled shares", settled, end.claimed_fen),
-        ("shares with a fate once closed", packet.terms.count, len(facts.shares)),
-        ("unsettled claims once closed", 0, len(unsettled)),
+        ("shares with a fate once closed", packet.terms.count, tally.fate_count),
+        ("unsettled claims once closed", 0, tally.unsettled_count),
     )
     return [Difference("I2", packet.packet_id, *pair) for pair in pairs if pair[1] != pair[2]]
 
 
 def check_fates(facts: PacketFacts) -> list[Difference]:
     """I3: a share number has one fate at most, exists, and is worth what the terms say."""
-    packet_id = facts.packet.packet_id
-    amounts = amounts_fen(facts.packet.terms)
+    packet_id, terms = facts.packet.packet_id, facts.packet.terms
     differences = []
     for share_no, times in Counter(share.share_no for share in facts.shares).items():
         if times > 1:
             differences.append(Difference("I3", packet_id, f"fates of share {share_no}", 1, times))
     for share in facts.shares:
-        exists = 1 <= share.share_no <= len(amounts)
-        expected = amounts[share.share_no - 1] if exists else 0
+        exists = 1 <= share.share_no <= terms.count
+        expected = share_amount_fen(terms, share.share_no) if exists else 0
         if share.amount_fen != expected:
             what = f"amount of share {share.share_no}"
             differences.append(Difference("I3", packet_id, what, expected, share.amount_fen))
@@ -265,25 +288,33 @@ def check_bounds(
 
 def check_settled_in_time(facts: PacketFacts, now_ms: int, bound_ms: int) -> list[Difference]:
     """I8: once faults stop, claims are settled and due packets closed within *bound_ms*."""
-    packet = facts.packet
-    late = [
+    late = check_late_claims(facts.shares, now_ms, bound_ms)
+    return late + check_late_close(facts.packet, now_ms, bound_ms)
+
+
+def check_late_claims(shares: Iterable[ShareFate], now_ms: int, bound_ms: int) -> list[Difference]:
+    """I8: claims are settled within *bound_ms*."""
+    return [
         Difference(
             "I8",
-            packet.packet_id,
+            share.packet_id,
             f"share {share.share_no} settled by",
             share.decided_at_ms + bound_ms,
             now_ms,
         )
-        for share in facts.shares
+        for share in shares
         if share.fate is Fate.CLAIMED
         and share.settled_at_ms is None
         and now_ms > share.decided_at_ms + bound_ms
     ]
-    if packet.status is not PacketStatus.CLOSED and now_ms > packet.expires_at_ms + bound_ms:
-        late.append(
-            Difference("I8", packet.packet_id, "closed by", packet.expires_at_ms + bound_ms, now_ms)
-        )
-    return late
+
+
+def check_late_close(packet: Packet, now_ms: int, bound_ms: int) -> list[Difference]:
+    """I8: a packet is closed within *bound_ms* after its end."""
+    by_ms = packet.expires_at_ms + bound_ms
+    if packet.status is PacketStatus.CLOSED or now_ms <= by_ms:
+        return []
+    return [Difference("I8", packet.packet_id, "closed by", by_ms, now_ms)]
 
 
 def check_claim_counts(
@@ -324,6 +355,41 @@ def check_lottery(facts: LotteryFacts) -> list[Difference]:
     return _check_stock(facts) + _check_units(facts) + _check_cash(facts) + _check_players(facts)
 
 
+def check_unit(draw: Draw, now_total: int) -> list[Difference]:
+    """I9: a unit is within the stock that its win saw, or that the prize has now."""
+    if draw.prize is None:
+        return []
+    differences = []
+    subject = f"{draw.campaign_id} {draw.prize.prize_id}"
+    # An edit may come between the cache's choice and the snapshot, and lower the total.
+    total = max(draw.prize.total, now_total)
+    if not 1 <= draw.unit_no <= total:
+        differences.append(Difference("I9", subject, "unit within", total, draw.unit_no))
+    if draw.prize.per_day and not 1 <= draw.day_no <= draw.prize.per_day:
+        what = f"unit of {draw.day} within"
+        differences.append(Difference("I9", subject, what, draw.prize.per_day, draw.day_no))
+    return differences
+
+
+def units_of(draw: Draw) -> list[Unit]:
+    """Return what a win used up, but the share of a cash prize."""
+    if draw.prize is None:
+        return []
+    goods = [Unit(draw.prize.prize_id, draw.unit_no, draw.draw_id)]
+    of_day = [Unit(draw.prize.prize_id, draw.day_no, draw.draw_id, draw.day)]
+    return goods * (draw.prize.kind is PrizeKind.GOODS) + of_day * bool(draw.day_no)
+
+
+def check_player(campaign_id: str, player: PlayerDay) -> list[Difference]:
+    """I9: what is counted of a user and a day is within the limits of their last draw."""
+    subject = f"{campaign_id} {player.user_id} {player.day}"
+    limits = (
+        ("attempts within", player.attempts_max, player.attempt_count),
+        ("wins within", player.wins_max, player.win_count),
+    )
+    return [Difference("I9", subject, *pair) for pair in limits if pair[1] < pair[2]]
+
+
 def check_outcomes(draws: Iterable[Draw]) -> list[Difference]:
     """I5: a draw's outcome is what its point means by its odds, so that anybody can prove it."""
     return [
@@ -352,34 +418,18 @@ def check_packet(facts: PacketFacts) -> list[Difference]:
 def _check_stock(facts: LotteryFacts) -> list[Difference]:
     """Numbers are within the stock that a win saw: with each number once, so is their count."""
     now_total = {prize.prize_id: prize.total for prize in facts.prizes}
-    differences = []
-    for draw in facts.draws:
-        if draw.prize is None:
-            continue
-        subject = f"{facts.campaign_id} {draw.prize.prize_id}"
-        # An edit may come between the cache's choice and the snapshot, and lower the total.
-        total = max(draw.prize.total, now_total.get(draw.prize.prize_id, 0))
-        if not 1 <= draw.unit_no <= total:
-            differences.append(Difference("I9", subject, "unit within", total, draw.unit_no))
-        if draw.prize.per_day and draw.day_no > draw.prize.per_day:
-            what = f"unit of {draw.day} within"
-            differences.append(Difference("I9", subject, what, draw.prize.per_day, draw.day_no))
-    return differences
+    return [
+        difference
+        for draw in facts.draws
+        if draw.prize
+        for difference in check_unit(draw, now_total.get(draw.prize.prize_id, 0))
+    ]
 
 
 def _check_units(facts: LotteryFacts) -> list[Difference]:
     """Every win has the rows of what it used up, and no row lacks its win; none is won twice."""
     won = [(draw, draw.prize) for draw in facts.draws if draw.prize]
-    used = Counter(
-        Unit(prize.prize_id, draw.unit_no, draw.draw_id)
-        for draw, prize in won
-        if prize.kind is PrizeKind.GOODS
-    )
-    used.update(
-        Unit(prize.prize_id, draw.day_no, draw.draw_id, draw.day)
-        for draw, prize in won
-        if draw.day_no
-    )
+    used = Counter(unit for draw, _ in won for unit in units_of(draw))
     kept = Counter(facts.units)
     once = Counter((prize.prize_id, draw.user_id) for draw, prize in won if prize.once_per_user)
     return [
@@ -438,27 +488,11 @@ def _check_players(facts: LotteryFacts) -> list[Difference]:
             ("attempts counted", drawn[user_id, day], counted),
             ("wins counted", won[user_id, day], player.win_count),
         )
-        limits = (
-            ("attempts within", player.attempts_max, player.attempt_count),
-            ("wins within", player.wins_max, player.win_count),
-        )
         differences += [Difference("I9", subject, *pair) for pair in pairs if pair[1] != pair[2]]
-        differences += [Difference("I9", subject, *pair) for pair in limits if pair[1] < pair[2]]
+        differences += check_player(facts.campaign_id, player)
     return differences
 
 
 def _numbers(shares: Iterable[tuple[int, int]]) -> str:
     """Name shares with their amounts; "None" where there are none."""
     return ", ".join(str(share) for share in sorted(shares)) or "None"
-
-
-def _settled_fen(shares: Iterable[ShareFate]) -> int:
-    return sum(
-        share.amount_fen
-        for share in shares
-        if share.fate is Fate.CLAIMED and share.settled_at_ms is not None
-    )
-
-
-def _refunded_fen(shares: Iterable[ShareFate]) -> int:
-    return sum(share.amount_fen for share in shares if share.fate is Fate.REFUNDED)

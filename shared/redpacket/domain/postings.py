@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
 
 from redpacket.domain.checks import Difference, PacketFacts
 from redpacket.domain.claim import Fate, ShareFate
@@ -27,7 +28,12 @@ from redpacket.domain.packet import Packet
 
 def expected_entries(facts: PacketFacts) -> list[Entry]:
     """Return the entries that a packet's row and fates say there are."""
-    return [_sent(facts.packet), *_settled(facts.shares), *_refunded(facts)]
+    refunds = add_refunds(Counter(), facts.shares)
+    return [
+        sent_entry(facts.packet),
+        *settled_entries(facts.shares),
+        *refund_entries(facts.packet, refunds),
+    ]
 
 
 def expected_receipts(facts: PacketFacts) -> list[Receipt]:
@@ -43,19 +49,24 @@ def expected_receipts(facts: PacketFacts) -> list[Receipt]:
 
 def check_postings(facts: PacketFacts, posted: Iterable[Entry]) -> list[Difference]:
     """I1: *posted*, all entries whose other side is the packet, are those that it should have."""
-    wanted = {_name(entry): entry for entry in expected_entries(facts)}
+    return check_posted(facts.packet.packet_id, expected_entries(facts), posted)
+
+
+def check_posted(
+    packet_id: str, expected: Iterable[Entry], posted: Iterable[Entry]
+) -> list[Difference]:
+    """I1: *posted* are the *expected* entries of a packet."""
+    wanted = {_name(entry): entry for entry in expected}
     found = Counter(posted)
     by_name = {_name(entry): entry for entry in found}
     differences = [
-        Difference(
-            "I1", facts.packet.packet_id, f"entry {name} of {account}", _text(one), _text(other)
-        )
+        Difference("I1", packet_id, f"entry {name} of {account}", _text(one), _text(other))
         for name, account in sorted(wanted.keys() | by_name.keys())
         if (one := wanted.get((name, account))) != (other := by_name.get((name, account)))
     ]
     twice = [entry for entry, times in found.items() if times > 1]
     return differences + [
-        Difference("I1", facts.packet.packet_id, f"entries {entry.transfer_id}", 1, found[entry])
+        Difference("I1", packet_id, f"entries {entry.transfer_id}", 1, found[entry])
         for entry in twice
     ]
 
@@ -111,7 +122,8 @@ def check_year_sums(
     ]
 
 
-def _sent(packet: Packet) -> Entry:
+def sent_entry(packet: Packet) -> Entry:
+    """Return the sender's entry of a packet."""
     return Entry(
         account=user_account(packet.sender.user_id),
         transfer_id=send_id(packet.packet_id),
@@ -123,7 +135,8 @@ def _sent(packet: Packet) -> Entry:
     )
 
 
-def _settled(shares: Iterable[ShareFate]) -> list[Entry]:
+def settled_entries(shares: Iterable[ShareFate]) -> list[Entry]:
+    """Return the entries of those claims that are settled."""
     return [
         Entry(
             account=user_account(share.taker.user_id if share.taker else ""),
@@ -139,23 +152,36 @@ def _settled(shares: Iterable[ShareFate]) -> list[Entry]:
     ]
 
 
-def _refunded(facts: PacketFacts) -> list[Entry]:
-    packet = facts.packet
-    chunk_fen: Counter[tuple[int, int]] = Counter()
-    for share in facts.shares:
+Refunds: TypeAlias = Counter[tuple[int, int]]
+"""What was refunded, by the first share of a chunk and its time."""
+
+
+def add_refunds(refunds: Refunds, shares: Iterable[ShareFate]) -> Refunds:
+    """Add those of *shares* that were refunded."""
+    for share in shares:
         if share.fate is Fate.REFUNDED:
-            chunk_fen[share.refund_no, share.decided_at_ms] += share.amount_fen
+            refunds[share.refund_no, share.decided_at_ms] += share.amount_fen
+    return refunds
+
+
+def refund_entries(packet: Packet, refunds: Refunds) -> list[Entry]:
+    """Return the sender's entries of chunks of refunded shares."""
     return [
-        Entry(
-            account=user_account(packet.sender.user_id),
-            transfer_id=refund_id(packet.packet_id, first_no),
-            kind=TransferKind.REFUND,
-            amount_fen=fen,
-            counterparty=packet_account(packet.packet_id),
-            at_ms=at_ms,
-        )
-        for (first_no, at_ms), fen in sorted(chunk_fen.items())
+        refund_entry(packet, first_no, at_ms, fen)
+        for (first_no, at_ms), fen in sorted(refunds.items())
     ]
+
+
+def refund_entry(packet: Packet, first_no: int, at_ms: int, fen: int) -> Entry:
+    """Return the sender's entry of one chunk."""
+    return Entry(
+        account=user_account(packet.sender.user_id),
+        transfer_id=refund_id(packet.packet_id, first_no),
+        kind=TransferKind.REFUND,
+        amount_fen=fen,
+        counterparty=packet_account(packet.packet_id),
+        at_ms=at_ms,
+    )
 
 
 def _receiver(share: ShareFate, sender: str) -> tuple[str, int]:

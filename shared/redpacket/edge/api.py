@@ -144,7 +144,7 @@ class HttpAnswer:
 
 
 Route: TypeAlias = Callable[[HttpRequest], HttpAnswer]
-Schedule: TypeAlias = Callable[[int], dict[str, Any]]
+Schedule: TypeAlias = Callable[[int, Event], dict[str, Any]]
 
 
 class Api:
@@ -164,7 +164,7 @@ class Api:
         return register
 
     def schedule(self, function: Schedule) -> Schedule:
-        """Register what a schedule runs: it gets the time left in ms, and its errors fly."""
+        """Register what a schedule runs: it gets the time left in ms and the event; errors fly."""
         self._on_schedule = function
         return function
 
@@ -180,7 +180,7 @@ class Api:
     def __call__(self, event: Event, context: Any) -> Answer:  # noqa: ANN401 - Lambda's form
         """Answer one request, whose every error becomes a problem; or run the schedule."""
         if self._on_schedule and "routeKey" not in event:
-            return self._on_schedule(context.get_remaining_time_in_millis())
+            return self._on_schedule(context.get_remaining_time_in_millis(), event)
         request_id = event["requestContext"]["requestId"]
         try:
             answer = self._routes[event["routeKey"]](_request_of(event))

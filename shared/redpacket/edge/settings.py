@@ -65,6 +65,11 @@ def accounts_table() -> str:
     return _required("ACCOUNTS_TABLE")
 
 
+def reconciliation_table() -> str:
+    """Return RECONCILIATION_TABLE."""
+    return _required("RECONCILIATION_TABLE")
+
+
 def profiles_table() -> str:
     """Return PROFILES_TABLE."""
     return _required("PROFILES_TABLE")

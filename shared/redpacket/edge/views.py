@@ -244,12 +244,23 @@ def audit_view(differences: Sequence[Difference]) -> dict[str, Any]:
 
 def reconciliation_view(found: Reconciliation) -> dict[str, Any]:
     """Show an operator what was compared, and every difference."""
+    is_known = found.is_complete or bool(found.differences)
     return {
         **audit_view(found.differences),
+        # Nothing is wrong so far, and not all was compared.
+        "ok": not found.differences if is_known else None,
         "is_complete": found.is_complete,
         "account_count": found.account_count,
         "entry_count": found.entry_count,
         "packet_count": found.packet_count,
+        "difference_count": found.difference_count,
+        "moving_count": found.moving_count,
+        "held_fen": found.held_fen,
+        "started_at_ms": found.started_at_ms,
+        "until_ms": found.until_ms,
+        "progress": None
+        if found.is_over
+        else {"table": found.reading or None, "row_count": found.row_count},
     }
 
 

@@ -575,17 +575,37 @@ def audit_packet(packet_id: str) -> list[Difference]:
     return flow(packet_id, packets=packets(), ledger=ledger(), clock=clock)
 
 
-def reconcile(time_left_ms: int) -> Reconciliation:
+def reconcile(time_left_ms: int, *, may_begin: bool = True) -> Reconciliation:
     """Bind flows/reconcile."""
+    from redpacket.adapters.dynamo_runs import DynamoRuns
+    from redpacket.adapters.dynamo_tables import DynamoTables
+    from redpacket.flows.compare_rows import Desk
     from redpacket.flows.reconcile import reconcile as flow
+    from redpacket.ports import Table
 
+    names = {
+        Table.ACCOUNTS: settings.accounts_table(),
+        Table.PACKETS: settings.packets_table(),
+        Table.SHARES: settings.shares_table(),
+        Table.QUOTAS: settings.quotas_table(),
+        Table.CAMPAIGNS: settings.campaigns_table(),
+        Table.DRAWS: settings.draws_table(),
+    }
     return flow(
-        packets=packets(),
-        ledger=ledger(),
-        board=board(),
+        desk=Desk(
+            tables=DynamoTables(_dynamo(), names),
+            packets=packets(),
+            ledger=ledger(),
+            draws=draws(),
+            board=board(),
+            clock=clock,
+            journal=journal,
+        ),
+        runs=DynamoRuns(_dynamo(), settings.reconciliation_table()),
         dead_letters=dead_letters(),
-        clock=clock,
-        journal=journal,
+        holder=secrets.token_hex(8),
+        new_key=lambda: secrets.token_hex(16),
+        may_begin=may_begin,
         stop_at_ms=clock.now_ms() + time_left_ms,
     )
 

@@ -1,297 +1,247 @@
-"""Reconcile: compare everything that must agree - accounts, entries, packets, cache and queue.
+"""Reconcile: compare everything that must agree, in bounded memory and over many invocations.
 
-Scans are no snapshot, since money moves meanwhile; so they only find candidates, and strong reads
-of the single account, transfer or packet decide. Nothing is changed here.
-
-Fates and books are compared by sums (flows/compare_books.py), so that memory does not grow with the
-claims that there are.
+A run reads each table once, page by page, and keeps how far it is in one row; whoever is called
+next goes on there. Rows are compared by sums of lines (domain/lines.py, flows/line_sums.py) as of
+one moment before the run began, so that money which moves meanwhile is on neither side. Where sums
+differ, a second pass reads their rows again (flows/confirm_rows.py). Nothing is changed here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 
-from redpacket.domain.checks import (
-    Difference,
-    PacketFacts,
-    check_packet,
-    check_packet_exists,
-    check_settled_in_time,
-    check_takers,
-)
-from redpacket.domain.claim import ShareFate, Taker
-from redpacket.domain.errors import (
-    CacheAway,
-    InvariantViolated,
-    PacketNotFound,
-    Unavailable,
-)
-from redpacket.domain.ledger import Entry, Receipt, packet_of
-from redpacket.domain.packet import PacketStatus
-from redpacket.domain.postings import expected_entries
-from redpacket.flows.audit_packet import LATE_AFTER_MS, audit_packet
-from redpacket.flows.compare_books import Comparison
-from redpacket.flows.reconcile_accounts import Accounts
-from redpacket.ports import (
-    ClaimBoard,
-    Clock,
-    DeadLetters,
-    Journal,
-    Ledger,
-    Packets,
-    Unreadable,
-)
+from redpacket.domain.checks import Difference
+from redpacket.domain.errors import RedPacketError
+from redpacket.flows.audit_packet import LATE_AFTER_MS
+from redpacket.flows.compare_draws import unfunded
+from redpacket.flows.compare_rows import Comparison, Desk
+from redpacket.flows.confirm_rows import Confirmation
+from redpacket.flows.run_state import Progress, RunState, next_state, read_state
+from redpacket.ports import DeadLetters, Runs, Table
 
 MOVING_MS = LATE_AFTER_MS
-"""What was posted later than this before the start may still be on its way into the other table."""
+"""What was written later than this before the start is left to the next run: no function of ours
+takes so long from reading the clock to its write."""
+
+LEASE_MS = 90_000
+"""A run that was killed is taken up by another invocation after this."""
+
+SAVE_EVERY_MS = 20_000
+
+RUN_MAX_MS = 72 * 3_600_000
+"""A run that takes longer rings: nobody knows any more what is compared."""
+
+_SETTLED_MS = 2_000
+"""Between two looks at what an operator's edit may be moving at this moment."""
+
+_STEPS = list(Table)
 
 
 @dataclass(slots=True)
 class Reconciliation:
-    """What was compared, and every difference; not *is_complete* where the time was up."""
+    """What was compared, and every difference that was found so far.
+
+    *is_complete* where the run is over and everything has answered; *is_over* where it is over.
+    """
 
     differences: list[Difference] = field(default_factory=list)
+    difference_count: int = 0
     account_count: int = 0
     entry_count: int = 0
     packet_count: int = 0
-    is_complete: bool = True
+    row_count: int = 0
+    moving_count: int = 0
+    booked_fen: int = 0
+    held_fen: int = 0
+    started_at_ms: int = 0
+    until_ms: int = 0
+    reading: str = ""
+    is_over: bool = False
+    is_complete: bool = False
+    is_idle: bool = False
+    """Whether this invocation had nothing to do, or left it to another one."""
 
 
 def reconcile(
     *,
-    packets: Packets,
-    ledger: Ledger,
-    board: ClaimBoard,
+    desk: Desk,
+    runs: Runs,
     dead_letters: DeadLetters,
-    clock: Clock,
-    journal: Journal,
+    holder: str,
+    new_key: Callable[[], str],
+    may_begin: bool,
     stop_at_ms: int,
+    moving_ms: int = MOVING_MS,
 ) -> Reconciliation:
-    """Compare all there is, until it is done or *stop_at_ms*; journal every difference."""
-    run = _Run(packets, ledger, clock, stop_at_ms)
-    result = run.result
-    holders = _Holders(board, journal)
-    try:
-        run.scan_books()
-        run.scan_packets(holders)
-        run.scan_shares()
-        run.confirm()
-        result.is_complete &= holders.has_answered
-        result.differences += _reconcile_queue(result, dead_letters, journal)
-    finally:
-        # What was found is told, also where a later step fails.
-        for found in result.differences:
-            journal.event(
-                "difference_found",
-                rule=found.rule,
-                subject=found.subject,
-                what=found.what,
-                expected=found.expected,
-                actual=found.actual,
-            )
+    """Go on with the run that there is until *stop_at_ms*, or begin one if it *may_begin*.
+
+    *holder* names this invocation. While another one holds the run, nothing is done.
+    """
+    journal, now_ms = desk.journal, desk.clock.now_ms()
+    before = read_state(runs.find())
+    is_over = before is None or before.progress.is_over
+    taken = None if is_over and not may_begin else runs.take(holder, now_ms, now_ms + LEASE_MS)
+    if taken is None:
+        seen = _result(before.progress) if before else Reconciliation()
+        return replace(seen, is_idle=True)
+    state = read_state(taken)
+    if state is None or state.progress.is_over:
+        state = next_state(state, now_ms, moving_ms, new_key())
+    if not _Run(state, desk, runs, dead_letters, holder, stop_at_ms).go_on():
+        return replace(_result(state.progress), is_idle=True)
+    result = _result(state.progress)
+    if result.is_over != result.is_complete or now_ms > result.started_at_ms + RUN_MAX_MS:
+        journal.event("reconcile_incomplete")
+        return result
+    # A run that comes further is not silent.
+    journal.event("reconcile_advanced")
     if result.is_complete:
         journal.event("reconcile_complete")
-    else:
-        journal.event("reconcile_incomplete")
     return result
 
 
+class _Cut(Exception):
+    """The time is up, or another invocation has taken the run, in the middle of a page."""
+
+
 class _Run:
-    """One run over all tables; it looks at no more of them once the time is up."""
+    """One invocation's part of a run: it holds the row, and saves between two pages."""
 
-    def __init__(self, packets: Packets, ledger: Ledger, clock: Clock, stop_at_ms: int) -> None:
-        self.result = Reconciliation()
-        self._packets = packets
-        self._ledger = ledger
-        self._clock = clock
+    def __init__(
+        self,
+        state: RunState,
+        desk: Desk,
+        runs: Runs,
+        dead_letters: DeadLetters,
+        holder: str,
+        stop_at_ms: int,
+    ) -> None:
+        self._state = state
+        self._desk = desk
+        self._runs = runs
+        self._dead_letters = dead_letters
+        self._holder = holder
         self._stop_at_ms = stop_at_ms
-        self._until_ms = clock.now_ms() - MOVING_MS
-        self._accounts = Accounts(ledger)
-        self._comparison = Comparison(self._until_ms)
+        self._held_at_ms = desk.clock.now_ms()
+        desk.beat = self._beat
 
-    def scan_books(self) -> None:
-        """Check balances against entries; add the entries of packets to the comparison."""
-        result = self.result
-        for row in self._ledger.scan():
-            if self._is_over():
-                return
-            if isinstance(row, Receipt):
-                self._comparison.add_receipt(row)
-                continue
-            result.differences += self._accounts.add(row)
-            if isinstance(row, Entry):
-                result.entry_count += 1
-                self._comparison.add_entry(row)
-        result.account_count = self._accounts.count
-        result.differences += self._accounts.confirm()
+    def go_on(self) -> bool:
+        """Read pages until the run is over or the time is up; False where another has the run."""
+        clock = self._desk.clock
+        # As of the last whole page: a page that is cut off is read again.
+        saved = self._state.saved()
+        try:
+            while not self._state.progress.is_over and clock.now_ms() < self._stop_at_ms:
+                self._read_page()
+                saved = self._state.saved()
+                if clock.now_ms() >= self._held_at_ms + SAVE_EVERY_MS:
+                    self._held_at_ms = clock.now_ms()
+                    if not self._runs.save(self._holder, saved, self._held_at_ms + LEASE_MS):
+                        return False
+        except _Cut:
+            pass
+        except Exception:
+            with suppress(RedPacketError):
+                self._runs.save(self._holder, saved, 0)
+            raise
+        return self._runs.save(self._holder, saved, 0)
 
-    def scan_packets(self, holders: _Holders) -> None:
-        """Check every packet by itself, and what the cache tells its takers."""
-        for packet in self._packets.scan_packets():
-            if self._is_over():
-                return
-            self.result.packet_count += 1
-            try:
-                facts = PacketFacts(packet, self._packets.list_shares(packet.packet_id))
-            except InvariantViolated as error:
-                # Its rows are told by `scan_shares`; the other packets are compared all the same.
-                self.result.differences.append(
-                    Difference("I3", packet.packet_id, "fates that can be read", "all", str(error))
-                )
-                continue
-            self._comparison.add_fates(facts)
-            late = check_settled_in_time(facts, self._clock.now_ms(), LATE_AFTER_MS)
-            if check_packet(facts) or late:
-                self.result.differences += self._audited(packet.packet_id)
-            self.result.differences += _reconcile_cache(facts, holders)
+    def _beat(self) -> None:
+        now_ms = self._desk.clock.now_ms()
+        if now_ms >= self._stop_at_ms:
+            raise _Cut
+        if now_ms >= self._held_at_ms + SAVE_EVERY_MS:
+            self._held_at_ms = now_ms
+            if not self._runs.hold(self._holder, now_ms + LEASE_MS):
+                raise _Cut
 
-    def scan_shares(self) -> None:
-        """Compare what is in the table of shares with what the packets have of it."""
-        for row in self._packets.scan_shares():
-            if self._is_over():
-                return
-            if isinstance(row, Unreadable):
-                self.result.differences.append(
-                    Difference("I3", row.key, "row that can be read", "yes", "no")
-                )
-            else:
-                self._comparison.add_row(row)
+    def _read_page(self) -> None:
+        state, run = self._state, self._state.progress
+        is_second = run.step >= len(_STEPS)
+        comparison = (Confirmation if is_second else Comparison)(state, self._desk)
+        table = _STEPS[run.step % len(_STEPS)]
+        rows, run.place = self._desk.tables.read(table, run.place)
+        comparison.take_page(table, rows, is_last=run.place is None)
+        run.step += run.place is None
+        if run.place is None and run.step % len(_STEPS) == 0:
+            _end_pass(state, self._desk, comparison, self._dead_letters)
 
-    def confirm(self) -> None:
-        """Look again at what is not equal, by strong reads of its packet."""
-        if not self.result.is_complete:
-            return  # what was not scanned yet would look missing
-        suspects = self._comparison.suspects()
-        if not suspects:
+
+def _end_pass(
+    state: RunState, desk: Desk, comparison: Comparison, dead_letters: DeadLetters
+) -> None:
+    """Go on to the second pass where sums differ, else end the run."""
+    run = state.progress
+    if isinstance(comparison, Confirmation):
+        comparison.tell_unexplained()
+    else:
+        if run.booked_fen + run.held_fen:
+            what = "wallets + packets vs deposits"
+            comparison.tell(
+                Difference("I1", "all accounts", what, 0, run.booked_fen + run.held_fen)
+            )
+        run.suspects = sorted(state.balance.unequal_to_zero())
+        run.changed = sorted(state.history.unequal(state.seal))
+        if run.suspects or run.changed:
+            state.balance.clear(run.suspects)
+            state.history.clear(run.changed)
             return
-        candidates: set[str] = set()
-        books: dict[str, list[Entry]] = {}
-        strays: list[ShareFate | Taker] = []
-        for entry in self._ledger.scan():
-            packet_id = packet_of(entry.counterparty) if isinstance(entry, Entry) else None
-            if isinstance(entry, Entry) and packet_id and suspects.has(packet_id):
-                books.setdefault(packet_id, []).append(entry)
-            elif isinstance(entry, Receipt) and suspects.has(entry.packet_id):
-                candidates.add(entry.packet_id)
-        for row in self._packets.scan_shares():
-            if not isinstance(row, Unreadable) and suspects.has(row.packet_id):
-                candidates.add(row.packet_id)
-                strays.append(row)
-        candidates |= books.keys()
-        for packet_id in sorted(candidates):
-            if self._is_over():
-                return
-            self._tell(packet_id, books.get(packet_id, []), strays)
-
-    def _tell(self, packet_id: str, book: list[Entry], rows: list[ShareFate | Taker]) -> None:
-        """Add what an audit finds, and what an audit of the packet alone can't see."""
-        own = [row for row in rows if row.packet_id == packet_id]
-        fates = [row for row in own if isinstance(row, ShareFate)]
-        if self._packets.find_packet(packet_id) is None:
-            found = check_packet_exists(fates, ())
-            found += check_takers(fates, [row for row in own if isinstance(row, Taker)])
-            found += [
-                Difference(
-                    "I1", packet_id, f"entry {entry.transfer_id} of no packet", 0, entry.amount_fen
-                )
-                for entry in book
-            ]
-        else:
-            found = self._audited(packet_id) + self._strangers(packet_id, book, own)
-        self.result.differences += [
-            one for one in dict.fromkeys(found) if one not in self.result.differences
-        ]
-
-    def _strangers(
-        self, packet_id: str, book: list[Entry], rows: list[ShareFate | Taker]
-    ) -> list[Difference]:
-        """Return entries and takers' rows that no fate of the packet asks for."""
-        packet = self._packets.find_packet(packet_id)
-        if packet is None:
-            return []
-        try:
-            facts = PacketFacts(packet, self._packets.list_shares(packet_id))
-        except InvariantViolated:
-            return []  # told by its rows
-        wanted = {(entry.transfer_id, entry.account) for entry in expected_entries(facts)}
-        found = [
-            Difference(
-                "I1",
-                packet_id,
-                f"entry {entry.transfer_id} of {entry.account}",
-                0,
-                entry.amount_fen,
-            )
-            for entry in book
-            if (entry.transfer_id, entry.account) not in wanted
-        ]
-        takers = [row for row in rows if isinstance(row, Taker)]
-        return found + check_takers(facts.shares, takers)
-
-    def _audited(self, packet_id: str) -> list[Difference]:
-        try:
-            return audit_packet(
-                packet_id, packets=self._packets, ledger=self._ledger, clock=self._clock
-            )
-        except (PacketNotFound, InvariantViolated):
-            return []  # the one is told as an entry or a share of no packet, the other by its rows
-
-    def _is_over(self) -> bool:
-        is_over = self._clock.now_ms() >= self._stop_at_ms
-        if is_over:
-            self.result.is_complete = False
-        return is_over
+    _look_at_ends(run, desk, comparison)
+    _count_dead(run, desk, comparison, dead_letters)
+    run.is_over = True
 
 
-class _Holders:
-    """Asks the cache who holds what until it is away; the ledger is compared all the same."""
+def _look_at_ends(run: Progress, desk: Desk, comparison: Comparison) -> None:
+    """Look again at prize packets with another end than their campaign, or without their money."""
+    if not run.ends:
+        return
+    desk.clock.sleep_ms(_SETTLED_MS)
+    for name in dict.fromkeys(run.ends):
+        kind, _, subject = name.partition(" ")
+        if kind == "campaign":
+            lottery = desk.known.fresh_lottery(subject)
+            for found in unfunded(lottery, desk.packets, desk.clock.now_ms()) if lottery else []:
+                comparison.tell(found)
+            continue
+        packet = desk.known.fresh_packet(subject)
+        if packet:
+            desk.known.fresh_lottery(packet.rules.campaign_id or "")
+            ends_at_ms = comparison.end_differs(packet)
+            if ends_at_ms is not None:
+                what = "end vs that of its campaign"
+                comparison.tell(Difference("I9", subject, what, ends_at_ms, packet.expires_at_ms))
 
-    def __init__(self, board: ClaimBoard, journal: Journal) -> None:
-        self._board = board
-        self._journal = journal
-        self._is_away = False
-        self.has_answered = True
 
-    def of(self, packet_id: str) -> dict[str, int]:
-        """Return the cache's holders, or none where it doesn't know the packet or fails."""
-        if self._is_away:
-            return {}
-        try:
-            return self._board.holders(packet_id)
-        except Unavailable as error:
-            self._journal.failure("cache_not_compared", error, packet_id=packet_id)
-            self._is_away = isinstance(error, CacheAway)
-            self.has_answered = False
-            return {}
-
-
-def _reconcile_queue(
-    result: Reconciliation, dead_letters: DeadLetters, journal: Journal
-) -> Iterator[Difference]:
+def _count_dead(
+    run: Progress, desk: Desk, comparison: Comparison, dead_letters: DeadLetters
+) -> None:
     try:
         dead_count = dead_letters.count()
     except Exception as error:  # noqa: BLE001 - a missing permission, too, hides nothing of the ledger
-        journal.failure("queue_not_compared", error)
-        result.is_complete = False
+        desk.journal.failure("queue_not_compared", error)
+        run.is_whole = False
         return
     if dead_count:
-        yield Difference("queue", "payout DLQ", "claims that could not be settled", 0, dead_count)
+        what = "claims that could not be settled"
+        comparison.tell(Difference("queue", "payout DLQ", what, 0, dead_count))
 
 
-def _reconcile_cache(facts: PacketFacts, cache: _Holders) -> Iterator[Difference]:
-    """Compare what the cache tells takers of an open packet with what they own."""
-    packet_id = facts.packet.packet_id
-    if facts.packet.status is not PacketStatus.OPEN:
-        return
-    holders = cache.of(packet_id)
-    if not holders:
-        return
-    for share in facts.shares:
-        user_id = share.taker.user_id if share.taker else ""
-        if share.taker and holders.get(user_id) != share.share_no:
-            # Harmless: the next grab corrects it. But it tells of a failover that lost its tail.
-            held = holders.get(user_id)
-            yield Difference(
-                "cache", packet_id, f"number of share {share.share_no}", share.share_no, held or 0
-            )
+def _result(run: Progress) -> Reconciliation:
+    return Reconciliation(
+        differences=run.differences,
+        difference_count=run.difference_count,
+        account_count=run.account_count,
+        entry_count=run.entry_count,
+        packet_count=run.packet_count,
+        row_count=run.row_count,
+        moving_count=run.moving_count,
+        booked_fen=run.booked_fen,
+        held_fen=run.held_fen,
+        started_at_ms=run.started_at_ms,
+        until_ms=run.until_ms,
+        reading="" if run.is_over else _STEPS[run.step % len(_STEPS)],
+        is_over=run.is_over,
+        is_complete=run.is_over and run.is_whole,
+    )

@@ -9,7 +9,7 @@ that comes too late.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
@@ -191,19 +191,23 @@ class PartedBoard:
         for board_id in _board_ids(packet_id):
             self._board.close(board_id)
 
-    def holders(self, packet_id: str) -> dict[str, int]:
-        """Return what every user would be told; none unless all parts are loaded."""
+    def held_numbers(self, packet_id: str, owned: Mapping[str, int]) -> dict[str, int] | None:
+        """Return what owners would be told: it stands where they begin, or else with the share."""
         if not is_cut(packet_id):
-            return self._board.holders(packet_id)
+            return self._board.held_numbers(packet_id, owned)
         found: dict[str, int] = {}
-        for part, board_id in enumerate(_board_ids(packet_id)):
-            numbers = self._board.holders(board_id)
-            if not numbers:
-                return {}  # not loaded, or nobody's yet: nothing to compare with
-            for user_id, number in numbers.items():
-                # What they would be told stands where they begin.
-                if part_of_user(packet_id, user_id) == part or user_id not in found:
-                    found[user_id] = _share_no(packet_id, part, number)
+        for of_user in (part_of_user, None):
+            by_part: dict[int, dict[str, int]] = defaultdict(dict)
+            for user_id, share_no in owned.items():
+                if user_id not in found:
+                    home = of_user(packet_id, user_id) if of_user else None
+                    part = part_of_share(packet_id, share_no) if home is None else home
+                    by_part[part][user_id] = share_no
+            for part, users in by_part.items():
+                numbers = self._board.held_numbers(part_id(packet_id, part), users)
+                if numbers is None:
+                    return None
+                found |= {user: _share_no(packet_id, part, no) for user, no in numbers.items()}
         return found
 
     def emptied_by(self, packet_id: str) -> frozenset[str] | None:

@@ -17,6 +17,7 @@ from tests.faults.mutants.mutant import (
     SHARES,
     SQS,
     SWITCHES,
+    TABLES,
     Mutant,
 )
 
@@ -31,10 +32,9 @@ MUTANTS = [
     ),
     Mutant(
         "only the first page of a scan is read",
-        DYNAMO,
-        'if "LastEvaluatedKey" not in page:',
-        "if True:",
-        within="Dynamo.scan",
+        TABLES,
+        "return found, json.dumps(end) if end else None",
+        "return found, None",
     ),
     Mutant(
         "a page of what was sent has no room for the one that it goes on after",
@@ -55,7 +55,7 @@ MUTANTS = [
         "only the first hundred keys are read",
         SHARES,
         "for start in range(0, len(row_keys), KEYS_PER_READ):",
-        "for start in range(0, min(1, len(row_keys))):",
+        "for start in range(0, 1):",
         within="DynamoShares._get_all",
     ),
     Mutant(

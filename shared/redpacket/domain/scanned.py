@@ -1,0 +1,106 @@
+"""What scans of the tables bring that no other rule has a word for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from redpacket.domain.campaign import Campaign
+from redpacket.domain.checks import PlayerDay, Unit
+from redpacket.domain.claim import ShareFate, Taker
+from redpacket.domain.ledger import Entry, Receipt
+from redpacket.domain.lottery import Draw, DrawTable
+from redpacket.domain.packet import Packet
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """What an account holds; *kept* are its sums by year, like "sent_fen_2026"."""
+
+    account: str
+    balance_fen: int
+    kept: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadableRow:
+    """A row that no function of ours writes."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimCount:
+    """How many shares of a campaign a user has taken, as its quota counts them."""
+
+    campaign_id: str
+    user_id: str
+    count: int
+    first_at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """That a campaign's budget paid for a packet."""
+
+    campaign_id: str
+    packet_id: str
+    total_fen: int
+    created_at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class UnitWon:
+    """A unit of a prize, or of a day's stock, with who won it."""
+
+    campaign_id: str
+    unit: Unit
+    user_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A user's counts of one day of a lottery."""
+
+    campaign_id: str
+    player: PlayerDay
+
+
+@dataclass(frozen=True, slots=True)
+class WonOnce:
+    """That a user has won what nobody wins twice."""
+
+    campaign_id: str
+    user_id: str
+    prize_id: str
+    draw_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class HelpGiven:
+    """That a friend gave a user an attempt of a day."""
+
+    campaign_id: str
+    user_id: str
+    day: str
+
+
+Scanned: TypeAlias = (
+    Balance
+    | Entry
+    | Receipt
+    | Packet
+    | ShareFate
+    | Taker
+    | ClaimCount
+    | Campaign
+    | Member
+    | DrawTable
+    | Draw
+    | UnitWon
+    | Played
+    | WonOnce
+    | HelpGiven
+    | UnreadableRow
+)

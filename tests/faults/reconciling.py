@@ -1,0 +1,179 @@
+"""Schedules in which somebody reconciles all the time: no false alarm, and each forgery is found.
+
+A reconciliation reads a few rows at a time, through the same faulty wire as all else; it fails, is
+killed and goes on, while money moves under it. Once the faults stop a forger changes rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from redpacket.adapters import keys
+from redpacket.domain.checks import Difference
+from redpacket.domain.errors import RedPacketError
+from tests.fakes.tables import FakeTable
+from tests.faults.draws import DrawSchedule
+from tests.faults.faulty import Killed
+from tests.faults.packets import PacketSchedule
+from tests.faults.refusals import BOUND_MS
+from tests.faults.schedule import Schedule
+
+MOVING_MS = 120_000
+"""Longer than a transaction takes here, and short enough that some of the rush is compared."""
+
+Row = dict[str, Any]
+Forgery = Callable[[Schedule], None]
+
+
+class _Reconciling(Schedule):
+    """A schedule with two reconcilers; *alarms* are differences that were told under fire."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.alarms: list[Difference] = []
+        self.finished_count = 0
+        self.cut_off_count = 0
+        self.town.moving_ms = MOVING_MS
+        # Or a run would hardly ever come to its end under fire.
+        self.town.dynamo.page_size = self.random.choice((7, 25, 100))
+        for process in self.lambdas:
+            process.moving_ms = MOVING_MS
+
+    def parts(self) -> list[Callable[[], None]]:
+        """Return what runs interleaved."""
+        return [*super().parts(), self._reconciler, self._reconciler]
+
+    def _reconciler(self) -> None:
+        for _ in range(self.random.randint(20, 60)):
+            self.sleep_ms(self.random.randint(10, 3_000))
+            try:
+                found = self.process().reconcile(stop_in_ms=self.random.randint(1_000, 120_000))
+            except (RedPacketError, Killed):
+                self.cut_off_count += 1
+                continue
+            self.finished_count += found.is_over and not found.is_idle
+            self.alarms += found.differences
+
+    def heal(self) -> None:
+        """End what goes on, and compare everything twice: the run that is left, and another."""
+        super().heal()
+        for _ in range(2):
+            self.town.pass_time(BOUND_MS)
+            found = self.town.reconcile(stop_in_ms=10**9)
+            assert found.is_over
+            self.alarms += found.differences
+
+    def false_alarms(self) -> list[Difference]:
+        """Return what was told of a sound ledger; that work was late under fire is true."""
+        return [one for one in self.alarms if one.rule not in {"I8", "cache", "queue"}]
+
+    def found_after(self, forge: Forgery) -> set[str]:
+        """Let a forger at the ledger; return the rules that the next run sees broken."""
+        forge(self)
+        return {one.rule for one in self.town.reconcile(stop_in_ms=10**9).differences}
+
+
+class ReconciledPackets(_Reconciling, PacketSchedule):
+    """Packets under fire."""
+
+
+class ReconciledDraws(_Reconciling, DrawSchedule):
+    """A lottery under fire."""
+
+
+def _rows(schedule: Schedule, table: str, name: str) -> list[tuple[tuple[str, str], Row]]:
+    """Return the rows of a kind by key, in the seed's order."""
+    rows = sorted(schedule.town.dynamo.tables[table].items())
+    named = [(key, row) for key, row in rows if name in " ".join(key)]
+    schedule.random.shuffle(named)
+    return named
+
+
+def extra_entry(schedule: Schedule) -> None:
+    """Book something that nothing asks for."""
+    (_, row), *_ = _rows(schedule, "accounts", "#send:")
+    packet_id = row["counterparty"]["S"].removeprefix("packet:")
+    key = keys.claim_entry("user:thief", 1_000, packet_id, 1)
+    transfer = {"transfer_id": {"S": f"settle:{packet_id}:1"}, "kind": {"S": "settle"}}
+    forged = {**row, **transfer, "pk": {"S": key["pk"]}, "sk": {"S": key["sk"]}}
+    forged["amount_fen"] = {"N": "7"}
+    schedule.town.dynamo.tables["accounts"][key["pk"], key["sk"]] = forged
+
+
+def missing_entry(schedule: Schedule) -> None:
+    """Lose an entry."""
+    (key, _), *_ = _rows(schedule, "accounts", "#send:")
+    del schedule.town.dynamo.tables["accounts"][key]
+
+
+def wrong_balance(schedule: Schedule) -> None:
+    """Move a balance by a fen."""
+    (_, row), *_ = _rows(schedule, "accounts", " balance")
+    row["balance_fen"] = {"N": str(int(row["balance_fen"]["N"]) + 1)}
+
+
+def forged_receipt(schedule: Schedule) -> None:
+    """Change a receipt."""
+    (_, row), *_ = _rows(schedule, "accounts", "paid#")
+    row["account"] = {"S": "user:thief"}
+
+
+def lost_fate(schedule: Schedule) -> None:
+    """Lose a fate."""
+    (key, _), *_ = _rows(schedule, "shares", "share#")
+    del schedule.town.dynamo.tables["shares"][key]
+
+
+def wrong_count(schedule: Schedule) -> None:
+    """Move a quota's count by one; put one where nobody was counted."""
+    counted = _rows(schedule, "quotas", "") if "quotas" in schedule.town.dynamo.tables else []
+    if counted:
+        (_, row), *_ = counted
+        row["claim_count"] = {"N": str(int(row["claim_count"]["N"]) + 1)}
+        return
+    forged = {"claim_count": {"N": "1"}, "first_at_ms": {"N": "1"}}
+    name = "rain#thief"
+    schedule.town.dynamo.tables.setdefault("quotas", FakeTable())[name, ""] = {
+        "pk": {"S": name},
+        **forged,
+    }
+
+
+def unit_twice(schedule: Schedule) -> None:
+    """Let a second draw have won what a first one did."""
+    won = [(key, row) for key, row in _rows(schedule, "draws", "draw#") if "prize" in row]
+    if not won:
+        missed_attempt(schedule)
+        return
+    (_, sk), row = won[0]
+    pk = keys.drawer(row["campaign_id"]["S"], "thief")["pk"]
+    forged = {**row, "pk": {"S": pk}, "user_id": {"S": "thief"}}
+    schedule.town.dynamo.tables["draws"][pk, sk] = forged
+
+
+def missed_attempt(schedule: Schedule) -> None:
+    """Give somebody an attempt back, or count one that nobody made."""
+    played = _rows(schedule, "draws", " day#")
+    if not played:
+        counts = {name: {"N": "1"} for name in ("attempt_count", "attempts_max")}
+        key = keys.player("gala", "thief", "20261122")
+        forged = {"pk": {"S": key["pk"]}, "sk": {"S": key["sk"]}, "win_count": {"N": "0"}}
+        table = schedule.town.dynamo.tables.setdefault("draws", FakeTable())
+        table[key["pk"], key["sk"]] = {**forged, **counts}
+        return
+    (_, row), *_ = played
+    row["attempt_count"] = {"N": str(int(row["attempt_count"]["N"]) - 1)}
+
+
+OF_PACKETS: dict[Forgery, set[str]] = {
+    extra_entry: {"I1"},
+    missing_entry: {"I1"},
+    wrong_balance: {"I1"},
+    forged_receipt: {"I2"},
+    lost_fate: {"I1", "I2"},
+    wrong_count: {"I9"},
+}
+"""What a forger does, and rules that must be found broken by it."""
+
+OF_DRAWS: dict[Forgery, set[str]] = {unit_twice: {"I9"}, missed_attempt: {"I9"}}

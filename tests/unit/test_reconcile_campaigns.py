@@ -1,0 +1,310 @@
+"""Reconciliation of campaigns: budgets, quotas, prizes' money and ends, draws and stock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from redpacket.adapters import keys
+from redpacket.adapters.draw_items import draw_row, won_by
+from redpacket.adapters.dynamo import to_wire
+from redpacket.adapters.items import prize_taker_row, share_row
+from redpacket.domain.campaign import DrawRules
+from redpacket.domain.checks import Difference
+from redpacket.domain.lottery import Draw, Prize, PrizeKind
+from redpacket.domain.packet import Packet
+from redpacket.flows.reconcile import MOVING_MS
+from tests.builders import a_campaign, a_claim, a_prize
+from tests.town import Town
+
+HOUR_MS = 3_600_000
+CASH_FEN = 100
+
+
+class Fair:
+    """A town with a rain of two packets and a lottery of goods and cash, an hour into it."""
+
+    def __init__(self) -> None:
+        self.town = town = Town()
+        now_ms = town.clock.now_ms()
+        rules = DrawRules(attempts_per_user_per_day=5, wins_per_user_per_day=5)
+        self.campaign = a_campaign(
+            campaign_id="fair", ends_at_ms=now_ms + 4 * HOUR_MS, rules=rules, miss_weight=0
+        )
+        assert town.campaigns.create(self.campaign)
+        self.packets = [town.send(campaign=self.campaign, life_ms=3 * HOUR_MS) for _ in range(2)]
+        for packet in self.packets:
+            for user in ("ann", "bob"):
+                town.grab(packet, user)
+        town.deposit("operator", 10_000)
+        self.cash = town.put_prize(
+            a_prize("fair", "cash", kind=PrizeKind.PACKET, amount_fen=CASH_FEN, total=20)
+        )
+        self.cup = town.put_prize(a_prize("fair", "cup", per_day=4, once_per_user=True))
+        town.load_campaign("fair")
+        for user in ("ann", "bob", "cat"):
+            for number in range(3):
+                town.draw("fair", user, f"key-{number}")
+        town.settle()
+        town.pass_time(MOVING_MS + 1)
+
+    def table(self, name: str) -> dict[tuple[str, str], dict[str, Any]]:
+        return self.town.dynamo.tables[name]  # type: ignore[return-value]
+
+    def put(self, table: str, row: dict[str, Any]) -> None:
+        self.table(table)[row["pk"], row.get("sk", "")] = to_wire(row)
+
+    def row(self, table: str, key: dict[str, str]) -> dict[str, Any]:
+        return self.table(table)[key["pk"], key.get("sk", "")]
+
+    def found(self) -> list[Difference]:
+        result = self.town.reconcile()
+        assert result.is_over
+        return result.differences
+
+    def draws(self, prize: Prize) -> list[Draw]:
+        return [
+            draw
+            for user in ("ann", "bob", "cat")
+            for draw in self.town.draws.list_draws("fair", user)
+            if draw.prize and draw.prize.prize_id == prize.prize_id
+        ]
+
+
+@pytest.fixture
+def fair() -> Fair:
+    return Fair()
+
+
+def _subjects(found: list[Difference]) -> set[tuple[str, str]]:
+    return {(one.rule, one.subject) for one in found}
+
+
+def test_a_campaign_in_order_has_no_differences(fair: Fair) -> None:
+    assert fair.draws(fair.cash)
+    assert fair.draws(fair.cup)
+
+    assert fair.found() == []
+    assert fair.town.differences() == []
+
+
+@pytest.mark.parametrize("change", [-1, 1])
+def test_a_quota_that_is_off_by_one_is_found(fair: Fair, change: int) -> None:
+    row = fair.row("quotas", keys.claim_count("fair", "ann"))
+    row["claim_count"] = {"N": str(2 + change)}
+
+    (found,) = fair.found()
+
+    assert (found.rule, found.subject, found.what) == ("I9", "fair ann", "claims counted")
+    assert (found.expected, found.actual) == (2, 2 + change)
+
+
+def test_a_quota_row_that_is_lost_is_found(fair: Fair) -> None:
+    del fair.table("quotas")[keys.claim_count("fair", "ann")["pk"], ""]
+
+    (found,) = fair.found()
+
+    assert (found.subject, found.expected, found.actual) == ("fair ann", 2, 0)
+
+
+def test_a_quota_row_of_a_user_who_claimed_nothing_is_found(fair: Fair) -> None:
+    first_at_ms = fair.town.clock.now_ms() - MOVING_MS - 1
+    key = keys.claim_count("fair", "eve")
+    fair.put("quotas", {**key, "claim_count": 1, "first_at_ms": first_at_ms})
+
+    (found,) = fair.found()
+
+    assert (found.subject, found.expected, found.actual) == ("fair eve", 0, 1)
+
+
+def test_a_budget_that_is_not_what_its_packets_took_is_found(fair: Fair) -> None:
+    fair.row("campaigns", keys.campaign("fair"))["budget_left_fen"] = {"N": "8001"}
+
+    (found,) = fair.found()
+
+    assert (found.rule, found.subject, found.what) == (
+        "I1",
+        "fair",
+        "spent of the budget vs packets",
+    )
+    assert (found.expected, found.actual) == (2_000, 1_999)
+
+
+def test_a_packet_that_no_budget_paid_for_is_found(fair: Fair) -> None:
+    packet_id = fair.packets[0].packet_id
+    key = keys.campaign_packet("fair", packet_id)
+    del fair.table("campaigns")[key["pk"], key["sk"]]
+
+    assert _subjects(fair.found()) == {("I1", "fair"), ("I1", packet_id)}
+
+
+def test_an_end_that_was_moved_without_the_prizes_money_is_found(fair: Fair) -> None:
+    town = fair.town
+
+    before = town.campaigns.find_campaign("fair")
+    assert before
+    edited = replace(before, ends_at_ms=before.ends_at_ms + HOUR_MS, version=2)
+    # An edit that was cut off in front of its prizes.
+    assert town.campaigns.edit(edited, before)
+    ((packet_id, _),) = fair.cash.packets
+
+    (found,) = fair.found()
+
+    assert (found.rule, found.subject) == ("I9", packet_id)
+    assert found.expected == edited.ends_at_ms
+    assert found.actual == fair.campaign.ends_at_ms
+
+
+def test_an_end_that_is_being_moved_is_no_difference(fair: Fair) -> None:
+    town, ends_at_ms = fair.town, fair.campaign.ends_at_ms + HOUR_MS
+    before = town.campaigns.find_campaign("fair")
+    assert before
+    assert town.campaigns.edit(replace(before, ends_at_ms=ends_at_ms, version=2), before)
+    ((packet_id, _),) = fair.cash.packets
+    sleep_ms = town.clock.sleep_ms
+
+    def meanwhile(duration_ms: int) -> None:
+        sleep_ms(duration_ms)
+        town.packets.reschedule(packet_id, ends_at_ms, 99)
+
+    town.clock.sleep_ms = meanwhile  # type: ignore[method-assign]
+
+    assert fair.found() == []
+
+
+def test_stock_without_its_money_is_found(fair: Fair) -> None:
+    ((packet_id, _),) = fair.cash.packets
+    assert fair.town.draws.put_prize(
+        replace(fair.cash, total=21, version=fair.cash.version + 1), fair.cash
+    )
+
+    (found,) = fair.found()
+
+    assert (found.rule, found.subject) == ("I9", "fair cash")
+    assert (found.expected, found.actual) == (21, 20)
+    assert packet_id
+
+
+def _second_draw(fair: Fair, prize: Prize) -> Draw:
+    draw = replace(fair.draws(prize)[0], user_id="eve", draw_id="f" * 32)
+    fair.put("draws", draw_row(draw))
+    return draw
+
+
+def test_a_unit_that_is_won_twice_is_found(fair: Fair) -> None:
+    _second_draw(fair, fair.cup)
+
+    found = fair.found()
+
+    assert any("rows of unit" in one.what for one in found if one.subject == "fair cup")
+    # Nor was the draw counted.
+    assert ("I9", "fair eve") in _subjects(found)
+
+
+def test_a_unit_of_cash_that_is_won_twice_is_found(fair: Fair) -> None:
+    _second_draw(fair, fair.cash)
+    ((packet_id, _),) = fair.cash.packets
+
+    found = fair.found()
+
+    assert ("I9", packet_id) in _subjects(found)
+    assert any("who won share" in one.what for one in found)
+
+
+def test_a_share_of_a_prize_that_nobody_drew_is_found(fair: Fair) -> None:
+    ((packet_id, _),) = fair.cash.packets
+    packet = fair.town.packets.find_packet(packet_id)
+    assert packet
+    taken = {share.share_no for share in fair.town.packets.list_shares(packet_id)}
+    free_no = min(set(range(1, 21)) - taken)
+    claim = a_claim(packet, free_no, "eve", decided_at_ms=fair.town.clock.now_ms() - MOVING_MS - 5)
+    fair.put("shares", share_row(claim))
+    fair.put("shares", prize_taker_row(claim, "eve"))
+
+    found = fair.found()
+
+    assert any(one.what == f"draw that won share {free_no}" for one in found)
+    # Nobody queues it, so it is late as well.
+    assert _subjects(found) == {("I9", packet_id), ("I8", packet_id)}
+
+
+def test_a_row_of_a_unit_that_no_draw_won_is_found(fair: Fair) -> None:
+    draw = replace(fair.draws(fair.cup)[0], draw_id="e" * 32)
+    fair.put("draws", {**keys.unit("fair", "cup", 5), **won_by(draw)})
+
+    (found,) = fair.found()
+
+    assert (found.rule, found.subject, found.expected, found.actual) == ("I9", "fair cup", 0, 1)
+
+
+def _attempts(fair: Fair) -> None:
+    day = fair.draws(fair.cup)[0].day
+    fair.row("draws", keys.player("fair", "ann", day))["attempt_count"] = {"N": "2"}
+
+
+def _outcome(fair: Fair) -> None:
+    draw = fair.draws(fair.cup)[0]
+    row = fair.row("draws", keys.draw("fair", draw.user_id, draw.draw_id))
+    row["odds"] = {"S": "cup:0,cash:1|0"}
+
+
+def _unit(fair: Fair) -> None:
+    draw = fair.draws(fair.cup)[0]
+    fair.put("draws", draw_row(replace(draw, unit_no=99)))
+
+
+def _once(fair: Fair) -> None:
+    draw = fair.draws(fair.cup)[0]
+    key = keys.winner("fair", draw.user_id, "cup")
+    del fair.table("draws")[key["pk"], key["sk"]]
+
+
+def _per_day(fair: Fair) -> None:
+    draw = fair.draws(fair.cup)[0]
+    fair.put("draws", draw_row(replace(draw, day_no=99)))
+
+
+def _over_limit(fair: Fair) -> None:
+    day = fair.draws(fair.cup)[0].day
+    fair.row("draws", keys.player("fair", "ann", day))["attempts_max"] = {"N": "1"}
+
+
+@pytest.mark.parametrize(
+    "forge",
+    [_attempts, _outcome, _unit, _once, _per_day, _over_limit],
+    ids=lambda one: one.__name__,
+)
+def test_a_forged_draw_or_count_is_found(fair: Fair, forge: Callable[[Fair], None]) -> None:
+    forge(fair)
+
+    found = fair.found()
+
+    assert found
+    assert {one.rule for one in found} <= {"I9", "I5"}
+
+
+@pytest.mark.parametrize(
+    "name", ["sent_fen", "sent_count", "received_fen", "received_count", "luckiest_count"]
+)
+def test_a_sum_of_a_year_that_is_not_that_of_the_entries_is_found(name: str) -> None:
+    town = Town()
+    packet: Packet = town.send("sue", count=2)
+    for user in ("ann", "bob"):
+        town.grab(packet, user)
+    town.settle()
+    (end,) = [facts.packet.end for facts in town.world().packets]
+    assert end
+    assert end.luckiest
+    account = "user:sue" if name.startswith("sent") else f"user:{end.luckiest.user_id}"
+    town.pass_time(MOVING_MS + 1)
+    assert town.reconcile().differences == []
+    row = town.dynamo.tables["accounts"][account, "balance"]
+    kept = next(one for one in row if one.startswith(name))
+    row[kept] = {"N": str(int(row[kept]["N"]) + 1)}
+
+    (found,) = town.reconcile().differences
+
+    assert (found.rule, found.subject, found.what) == ("I1", account, f"{kept} vs entries")
