@@ -95,7 +95,7 @@ demo: setup ## packets of every kind on a stack of its own, from the race to the
 	@PYTHONPATH=shared $(APP)/python -m local demo
 
 ##@ Ship it
-.PHONY: build deploy
+.PHONY: build deploy deploy-page
 build: setup ## build the layers and the template for AWS into .aws-sam/
 	@UV="$(CURDIR)/$(UV)" LAYER_INTERPRETER="$$(local/find-python)" \
 		LAYER_PLATFORM="$$(PYTHONPATH=shared $(APP)/python -m local.release platform $(or $(STAGE),dev))" \
@@ -107,8 +107,11 @@ deploy: build ## deploy to AWS: make deploy STAGE=dev|prod
 	@PYTHONPATH=shared $(APP)/python -m local.release stamp $(or $(STAGE),dev)
 	@$(SAM) deploy --config-env $(or $(STAGE),dev)
 
+deploy-page: setup page ## put the page into its bucket: make deploy-page STAGE=dev|prod [STAGING=1]
+	@PYTHONPATH=shared $(APP)/python -m local.publish redpacket-$(or $(STAGE),dev) $(if $(STAGING),--staging)
+
 ##@ Check it
-.PHONY: format lint types imports template test-unit test check
+.PHONY: format lint types imports template test-unit test-page test check
 format: $(VENV)/app.ready ## rewrite the code in the project's format
 	@$(APP)/ruff format .
 	@$(APP)/ruff check --fix-only --quiet .
@@ -128,14 +131,16 @@ template: build ## build, validate and lint template.yaml
 	@$(SAM) validate --lint
 	@$(APP)/cfn-lint --config-file .cfnlint.yaml
 
-test-unit: $(VENV)/app.ready web/src/api/schema.ts ## the tests that need no server, in seconds
+test-unit: $(VENV)/app.ready ## the tests that need no server, in seconds
 	@$(APP)/python -m pytest --quiet tests/unit
+
+test-page: web/src/api/schema.ts ## the page's unit tests
 	@$(NPM) test
 
 test: setup page ## all tests; a part of them: make test TESTS=tests/integration
 	@$(APP)/python -m pytest $(TESTS)
 
-check: lint types imports template test faults bench-cold ## exactly what CI runs
+check: lint types imports template test-page test faults bench-cold ## exactly what CI runs
 
 ##@ Prove it
 .PHONY: faults faults-real fuzz mutants
@@ -153,7 +158,7 @@ mutants: $(VENV)/app.ready ## remove each safety condition, one at a time: every
 
 ##@ Measure it
 .PHONY: bench-draw bench-cold bench-flow bench-send bench-refund bench cost capacity bench-hot
-.PHONY: bench-claim bench-peers bench-memory bench-growth bench-reads bench-settle bench-sweep bench-reconcile
+.PHONY: bench-page bench-claim bench-peers bench-memory bench-growth bench-reads bench-settle bench-sweep bench-reconcile
 bench-claim: $(VENV)/app.ready ## what a claim costs the cache, against an empty script and the originals' scripts
 	@PYTHONPATH=shared $(APP)/python -m bench.bench_claim
 
@@ -195,6 +200,9 @@ bench-sweep: setup ## small packets that a sweep closes in a second, and what it
 
 bench-reconcile: $(VENV)/app.ready ## a reconciliation of a million claims: memory, processor, rows; the last line is JSON
 	@PYTHONPATH=shared $(APP)/python -m bench.bench_reconcile
+
+bench-page: setup page ## what the page weighs, and how soon it is usable on a slow phone; the last line is JSON
+	@PYTHONPATH=shared $(APP)/python -m bench.bench_page
 
 bench: setup $(VENV)/plots.ready ## all of them, into docs/performance.md: make bench ONLY="claim memory"
 	@PYTHONPATH=shared $(APP)/python -m bench.report --run $(ONLY); status=$$?; \

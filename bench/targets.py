@@ -310,6 +310,20 @@ BENCHES = (
             Figure("win_100", "a win, of 100 prizes"),
         ),
     ),
+    Bench(
+        "page",
+        "The page on a slow phone",
+        (
+            "Chromium behind a slow 4G (1.6 Mbit/s, 150 ms) with a processor slowed down four "
+            "times, and a stand-in for the API that answers after 50 ms."
+        ),
+        (
+            Figure("page_kb", "KB of all views, compressed", at_most(60)),
+            Figure("element_kb", "KB of the element for other pages, compressed", at_most(20)),
+            Figure("usable_ms", "milliseconds until a packet can be opened", at_most(1_500)),
+            Figure("axe_serious", "serious findings of axe", at_most(0)),
+        ),
+    ),
 )
 
 # What README.md says of them.

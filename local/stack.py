@@ -47,11 +47,16 @@ class Stack:
         ports: Ports | None = None,
         say: Callable[[str], None] = lambda _: None,
         hold_ms: tuple[int, int] | None = None,
+        hosts_page: bool = False,
     ) -> None:
-        """Prepare a stack; with *hold_ms* transactions conflict, as the emulator's never do."""
+        """Prepare a stack; with *hold_ms* transactions conflict, as the emulator's never do.
+
+        With *hosts_page* it also has the bucket and the distribution of the page.
+        """
         self.state_dir = state_dir.resolve()
         self.ports = ports or Ports.free()
         self._hold_ms = hold_ms
+        self._hosts_page = hosts_page
         # What everybody calls AWS: the emulator, or what stands before it.
         self.aws_port = Ports.free().front if hold_ms else self.ports.emulator
         self.outputs: dict[str, str] = {}
@@ -260,6 +265,8 @@ class Stack:
             "ShareBaseUrl": self.api,
             # Names that no host on the internet has (RFC 2606).
             "AvatarHosts": "example.com,example.org,*.example.com,*.example",
+            "HostPage": "true" if self._hosts_page else "false",
+            "PageClientId": "page",
             # Examples and tests have ids that no stack has made.
             "PreviousPacketIdKeys": PUBLISHED_KEYS,
             # Requests in flight are over at once here, and a demonstration should not wait.

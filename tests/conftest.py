@@ -24,7 +24,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """The whole system: the real template deployed to the emulator, with a real cache."""
-    with Stack(tmp_path_factory.mktemp("stack")) as running:
+    with Stack(tmp_path_factory.mktemp("stack"), hosts_page=True) as running:
         yield running
 
 

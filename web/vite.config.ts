@@ -2,7 +2,10 @@
 
 import { defineConfig } from "vite";
 
+import { compact } from "./compact.ts";
+
 export default defineConfig({
+  plugins: [compact()],
   build: {
     outDir: "dist",
     target: ["es2022", "chrome107", "safari15.4"],

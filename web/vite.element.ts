@@ -2,7 +2,10 @@
 
 import { defineConfig } from "vite";
 
+import { compact } from "./compact.ts";
+
 export default defineConfig({
+  plugins: [compact()],
   publicDir: false,
   build: {
     outDir: "dist",

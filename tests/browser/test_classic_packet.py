@@ -100,7 +100,7 @@ def test_people_who_tap_at_once_share_what_is_there(
 
     for person in people:
         ended = person.page.locator('[data-state="opened"], [data-state="gone"]')
-        expect(ended).to_be_visible(timeout=30_000)
+        expect(ended).to_be_visible()
     won = [p for p in people if p.page.locator('[data-state="opened"]').count()]
     assert len(won) == 2
     assert sum(amount_fen(person.page) for person in won) == 600

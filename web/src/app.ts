@@ -20,6 +20,8 @@ const LOADERS: Record<Route["view"], () => Promise<unknown>> = {
   packet: () => import("./views/packet-view.ts"),
   share: () => import("./views/share.ts"),
   proof: () => import("./views/proof.ts"),
+  campaign: () => import("./views/campaign.ts"),
+  operator: () => import("./views/operator.ts"),
   lost: () => Promise.resolve(),
 };
 
@@ -95,6 +97,7 @@ export class App extends View {
         <button class="tongue" lang=${language() === "en" ? "zh-CN" : "en"} @click=${this.#turn}>
           ${t("other_language")}
         </button>
+        ${session.person?.isOperator ? html`<a href="/operator">${t("operator")}</a>` : nothing}
         ${session.person ? this.#person(session.person.nickname) : nothing}
       </header>
       <main id="main" tabindex="-1" @wants-sign-in=${() => this.#askForSignIn()}>
@@ -129,6 +132,10 @@ export class App extends View {
         return html`<rp-share .packetId=${id}></rp-share>`;
       case "proof":
         return html`<rp-proof .packetId=${id}></rp-proof>`;
+      case "campaign":
+        return html`<rp-campaign .campaignId=${id}></rp-campaign>`;
+      case "operator":
+        return html`<rp-operator></rp-operator>`;
       default:
         return html`<section class="welcome">
           <h1 tabindex="-1">${t("lost")}</h1>

@@ -1,7 +1,7 @@
 /** Paths of the page; links are plain links, so each opens in a new tab too. */
 
 export interface Route {
-  view: "home" | "send" | "packet" | "share" | "proof" | "lost";
+  view: "home" | "send" | "packet" | "share" | "proof" | "campaign" | "operator" | "lost";
   id: string;
 }
 
@@ -12,6 +12,8 @@ const PATHS: [RegExp, Route["view"]][] = [
   [new RegExp(`^/packets/${ID}$`), "packet"],
   [new RegExp(`^/packets/${ID}/share$`), "share"],
   [new RegExp(`^/packets/${ID}/proof$`), "proof"],
+  [new RegExp(`^/campaigns/${ID}$`), "campaign"],
+  [/^\/operator$/, "operator"],
 ];
 
 export function routeOf(path: string): Route {

@@ -1,0 +1,175 @@
+"""What the page weighs, and how soon a packet can be opened on a slow phone.
+
+make bench-page
+
+The page's own files and a stand-in for the API, which answers after 50 ms, behind a slow 4G
+(1.6 Mbit/s, 150 ms) with a processor that is slowed down four times; a new browser profile each
+time. Usable is when the coin can be tapped, counted from the start of the visit; the median of the
+rounds. axe counts what is serious or critical in the views, in light and dark.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import uvicorn
+from playwright.sync_api import Browser, sync_playwright
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.types import Receive, Scope, Send
+
+from local import places
+from local.page import ELEMENT, Page
+from local.ports import HOST, Ports, is_open
+
+ROUNDS = 7
+ANSWER_S = 0.05
+SLOW_4G = {
+    "offline": False,
+    "latency": 150,
+    "downloadThroughput": 200_000,
+    "uploadThroughput": 90_000,
+}
+CPU_SLOWDOWN = 4
+PACKET_ID = "bench"
+PERSON = {"user_token": "x" * 24, "nickname": "妈妈", "avatar_url": None}
+RECORD: dict[str, Any] = {
+    "packet_id": PACKET_ID,
+    "sender": PERSON,
+    "kind": "lucky",
+    "split": "double_mean",
+    "opening": "one_step",
+    "is_exclusive": False,
+    "needs_passphrase": False,
+    "greeting": "平安喜乐",
+    "status": "open",
+    "count": 5,
+    "total_fen": 1000,
+    "remaining_count": 5,
+    "starts_at_ms": 0,
+    "expires_at_ms": 2**52,
+    "commitment": "0" * 64,
+    "claims": [],
+    "mine": None,
+    "next": None,
+}
+ANSWERS: dict[str, Any] = {
+    f"/packets/{PACKET_ID}": RECORD,
+    "/dev/tokens": {"token": "e30.e30.x"},
+    "/me": {**PERSON, "balance_fen": 8888},
+    "/me/received": {"items": [], "total_fen": 0, "count": 0, "luckiest_count": 0, "next": None},
+}
+WATCH = """
+const watch = () => {
+  const coin = document.querySelector("red-packet")?.shadowRoot
+    ?.querySelector("button.coin[aria-disabled=false]");
+  if (coin) window.usableMs = performance.now();
+  else setTimeout(watch, 5);
+};
+watch();
+sessionStorage.setItem("redpacket.dev-user", JSON.stringify({ sub: "bob", nickname: "Bob" }));
+"""
+AXE = places.ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
+
+
+def main() -> int:
+    """Measure, and print the line."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None or not places.PAGE.exists():
+        print("needs Chromium (apt-get install chromium) and the page (make page)")
+        return 1
+    with _served() as address, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        line = {
+            "page_kb": _packed_kb(path for path in _files() if path.name != ELEMENT[1:]),
+            "element_kb": _packed_kb([places.PAGE / ELEMENT[1:]]),
+            "usable_ms": round(median(_usable_ms(browser, address) for _ in range(ROUNDS))),
+            "axe_serious": sum(
+                _axe_serious(browser, address, scheme) for scheme in ("light", "dark")
+            ),
+        }
+        browser.close()
+    print(json.dumps(line))
+    return 0
+
+
+def _files() -> list[Path]:
+    return [path for path in sorted(places.PAGE.rglob("*")) if path.is_file()]
+
+
+def _packed_kb(paths: Iterator[Path] | list[Path]) -> float:
+    return round(sum(len(gzip.compress(path.read_bytes(), 9)) for path in paths) / 1024, 1)
+
+
+async def _api(scope: Scope, receive: Receive, send: Send) -> None:
+    await asyncio.sleep(ANSWER_S)
+    path = Request(scope).url.path
+    known = ANSWERS.get(path)
+    answer = JSONResponse(known if known is not None else {"code": "packet_not_found"})
+    answer.status_code = 200 if known is not None else 404
+    await answer(scope, receive, send)
+
+
+@contextmanager
+def _served() -> Iterator[str]:
+    port = Ports.free().front
+    config = uvicorn.Config(
+        Page(places.PAGE, _api), host=HOST, port=port, log_level="critical", lifespan="off"
+    )
+    server = uvicorn.Server(config)
+    threading.Thread(target=server.run, daemon=True).start()
+    while not is_open(port):
+        time.sleep(0.01)
+    try:
+        yield f"http://{HOST}:{port}"
+    finally:
+        server.should_exit = True
+
+
+def _usable_ms(browser: Browser, address: str) -> float:
+    context = browser.new_context(viewport={"width": 390, "height": 844})
+    page = context.new_page()
+    session = context.new_cdp_session(page)
+    session.send("Network.emulateNetworkConditions", SLOW_4G)
+    session.send("Emulation.setCPUThrottlingRate", {"rate": CPU_SLOWDOWN})
+    page.add_init_script(WATCH)
+    page.goto(f"{address}/packets/{PACKET_ID}")
+    page.wait_for_function("window.usableMs", timeout=60_000)
+    usable_ms: float = page.evaluate("window.usableMs")
+    context.close()
+    return usable_ms
+
+
+def _axe_serious(browser: Browser, address: str, scheme: Any) -> int:  # noqa: ANN401 - Playwright's literal
+    context = browser.new_context(color_scheme=scheme, reduced_motion="reduce")
+    page = context.new_page()
+    page.add_init_script(WATCH)
+    found = 0
+    for path, seen in (
+        (f"/packets/{PACKET_ID}", "red-packet button.coin"),
+        ("/packets/none", "red-packet .note strong"),
+        ("/", ".empty"),
+        ("/send", ".send"),
+    ):
+        page.goto(address + path)
+        page.wait_for_selector(seen)
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+        violations = page.evaluate("axe.run().then((told) => told.violations)")
+        found += sum(1 for one in violations if one["impact"] in {"serious", "critical"})
+    context.close()
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,83 @@
+"""Puts the built page into the bucket of a deployed stack: `python -m local.publish redpacket-dev`.
+
+With `--staging` it goes beside the page that people see; the header `x-page-stage: staging`
+shows it. Without it the assets of the page before stay, so that an open page still finds its own.
+"""
+
+import argparse
+import json
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import boto3
+
+from local import places
+from local.errors import StackError
+from local.page import API_PREFIX, CONFIG_PATH, INDEX, File
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+STAGING = "staging"
+
+
+def publish(
+    store: "S3Client", bucket: str, config: dict[str, Any], *, is_staging: bool = False
+) -> list[str]:
+    """Upload the page and its configuration; return the keys. The document comes last."""
+    files = [file for file in sorted(places.PAGE.rglob("*")) if file.is_file()]
+    contents = {f"/{file.relative_to(places.PAGE).as_posix()}": file.read_bytes() for file in files}
+    if INDEX not in contents:
+        raise StackError("the page isn't built: make page")
+    contents[CONFIG_PATH] = json.dumps(config).encode()
+    # Who loads the document must find everything that it names.
+    paths = sorted(contents, key=lambda path: path == INDEX)
+    prefix = f"{STAGING}/" if is_staging else ""
+    for path in paths:
+        headers = File.of(path, contents[path]).headers
+        store.put_object(
+            Bucket=bucket,
+            Key=f"{prefix}{path.removeprefix('/')}",
+            Body=contents[path],
+            ContentType=headers["content-type"],
+            CacheControl=headers["cache-control"],
+        )
+    return [f"{prefix}{path.removeprefix('/')}" for path in paths]
+
+
+def configuration(
+    outputs: dict[str, str], parameters: dict[str, str], region: str
+) -> dict[str, Any]:
+    """Return /config.json of a stack: its own user pool, or the issuer that it was given."""
+    if "UserPoolId" in outputs:
+        issuer = f"https://cognito-idp.{region}.amazonaws.com/{outputs['UserPoolId']}"
+        # Its access tokens have no nickname; the authorizer takes both.
+        auth = {"client_id": outputs["UserPoolClientId"], "token": "id_token"}
+    else:
+        issuer = parameters["JwtIssuer"]
+        auth = {"client_id": parameters["PageClientId"], "token": "access_token"}
+    if not urlsplit(issuer).netloc or not auth["client_id"]:
+        raise StackError("the stack has no client for the page: set PageClientId")
+    oidc = {"kind": "oidc", "issuer": issuer, "scope": "openid profile", **auth}
+    return {"api": API_PREFIX, "auth": oidc}
+
+
+def main() -> None:
+    """Publish to the stack that the command line names, in the AWS account of its environment."""
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("stack")
+    arguments.add_argument("--staging", action="store_true")
+    given = arguments.parse_args()
+    cloud = boto3.client("cloudformation")
+    stack = cloud.describe_stacks(StackName=given.stack)["Stacks"][0]
+    outputs = {one["OutputKey"]: one["OutputValue"] for one in stack.get("Outputs", [])}
+    parameters = {one["ParameterKey"]: one["ParameterValue"] for one in stack["Parameters"]}
+    if "PageBucketName" not in outputs:
+        raise SystemExit("the stack has no bucket for the page: deploy it with HostPage=true")
+    config = configuration(outputs, parameters, cloud.meta.region_name)
+    keys = publish(boto3.client("s3"), outputs["PageBucketName"], config, is_staging=given.staging)
+    print(f"{len(keys)} files are at {outputs['PageUrl']}")
+
+
+if __name__ == "__main__":
+    main()

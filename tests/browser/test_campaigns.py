@@ -1,0 +1,203 @@
+"""Rain and lottery in a phone's browser, and the operator behind them."""
+
+from __future__ import annotations
+
+import re
+import time
+import uuid
+from typing import Any
+
+import pytest
+from playwright.sync_api import Route, expect
+
+from tests.browser.conftest import MakePerson, Operator
+
+
+def plan(operator: Operator, *, starts_in_ms: int = 0, **rules: Any) -> str:
+    """Plan a campaign that starts now and return its id."""
+    campaign_id = f"browser-{uuid.uuid4().hex[:8]}"
+    now_ms = int(time.time() * 1000)
+    body = {
+        "title": "新春抽大奖",
+        "description": "转一转，好运来",
+        "starts_at_ms": now_ms + starts_in_ms,
+        "ends_at_ms": now_ms + 3_600_000,
+        "status": "on",
+        **rules,
+    }
+    answer = operator.http.put(f"/admin/campaigns/{campaign_id}", json=body)
+    assert answer.is_success, answer.text
+    return campaign_id
+
+
+def put_prize(operator: Operator, campaign_id: str, prize_id: str, **prize: Any) -> None:
+    body = {"title": prize_id, "kind": "goods", "weight": 1, "total": 100, **prize}
+    path = f"/admin/campaigns/{campaign_id}/prizes/{prize_id}"
+    answer = operator.http.put(path, json=body)
+    assert answer.is_success, answer.text
+
+
+@pytest.fixture
+def lottery(operator: Operator) -> str:
+    """A lottery that everybody wins, with help of friends."""
+    rules = {"attempts_per_user_per_day": 2, "helps_per_user_per_day": 3}
+    operator.fund("operator")
+    campaign_id = plan(operator, rules=rules, passphrase="新年快乐")
+    put_prize(operator, campaign_id, "tea", title="明前龙井", weight=3)
+    put_prize(
+        operator, campaign_id, "cash", title="现金红包", kind="packet", amount_fen=888, total=10
+    )
+    return campaign_id
+
+
+def test_a_wheel_turns_to_what_was_drawn_and_the_attempts_count(
+    a_person: MakePerson, lottery: str
+) -> None:
+    una = a_person(f"una-{lottery}", f"/campaigns/{lottery}")
+    expect(una.page.get_by_role("heading", name="新春抽大奖")).to_be_visible()
+    una.shoot("lottery")
+
+    una.page.get_by_role("button", name="抽奖", exact=True).click()
+    expect(una.page.get_by_text("恭喜中奖")).to_be_visible()
+    expect(una.page.get_by_text("今天还能抽 1 次")).to_be_visible()
+    una.shoot("lottery-won")
+    una.page.get_by_role("button", name="再抽一次").click()
+    expect(una.page.get_by_text("今天还能抽 0 次")).to_be_visible()
+    una.page.get_by_role("button", name="再抽一次").click()
+
+    expect(una.page.get_by_role("alert")).to_contain_text("今天的抽奖次数用完了")
+    # A draw can be checked only when its day is over.
+    una.page.get_by_role("button", name="验证").first.click()
+    expect(una.page.get_by_text("当天结束后可以验证")).to_be_visible()
+
+
+def test_a_friend_who_says_the_phrase_gives_one_more_draw(
+    a_person: MakePerson, operator: Operator, lottery: str
+) -> None:
+    inviter = operator.as_user(f"vic-{lottery}").get("/me").json()["user_token"]
+    wes = a_person(f"wes-{lottery}", f"/campaigns/{lottery}?inviter={inviter}")
+
+    wes.page.get_by_label("说出活动口令").fill("不知道")
+    wes.page.get_by_role("button", name="助力", exact=True).click()
+    expect(wes.page.get_by_role("alert")).to_contain_text("口令不对")
+    wes.page.get_by_label("说出活动口令").fill("新年快乐")
+    wes.page.get_by_role("button", name="助力", exact=True).click()
+
+    expect(wes.page.get_by_text("助力成功")).to_be_visible()
+
+
+def test_a_card_is_scratched_by_finger_or_by_button(a_person: MakePerson, lottery: str) -> None:
+    xia = a_person(f"xia-{lottery}", f"/campaigns/{lottery}")
+    xia.page.get_by_role("button", name="刮刮卡").click()
+
+    xia.page.get_by_role("button", name="拿一张卡").click()
+    box = xia.page.locator("rp-scratch canvas").bounding_box()
+    assert box
+    expect(xia.page.get_by_text("恭喜中奖")).to_have_count(0)
+    xia.shoot("scratch-covered")
+    xia.page.mouse.move(box["x"] + 20, box["y"] + 90)
+    xia.page.mouse.down()
+    for step in range(40):
+        xia.page.mouse.move(box["x"] + 20 + step * 7, box["y"] + 60 + (step % 5) * 14)
+    xia.page.mouse.up()
+    expect(xia.page.get_by_text("恭喜中奖")).to_be_visible()
+    xia.shoot("scratch-won")
+
+    xia.page.get_by_role("button", name="拿一张卡").click()
+    xia.page.get_by_role("button", name="直接揭晓").click()
+    expect(xia.page.get_by_text("今天还能抽 0 次")).to_be_visible()
+
+
+def test_a_reload_in_the_middle_of_a_draw_uses_one_attempt(
+    a_person: MakePerson, operator: Operator, lottery: str
+) -> None:
+    name = f"yan-{lottery}"
+    yan = a_person(name, f"/campaigns/{lottery}")
+
+    def lose_the_answer(route: Route) -> None:
+        if route.request.method == "GET":
+            route.continue_()
+            return
+        route.fetch()
+        route.abort()
+
+    yan.page.route("**/draws", lose_the_answer)
+
+    yan.page.get_by_role("button", name="抽奖", exact=True).click()
+    expect(yan.page.get_by_role("button", name="正在抽")).to_be_visible()
+    yan.page.wait_for_timeout(1_000)
+    yan.page.unroute("**/draws")
+    yan.page.reload()
+
+    expect(yan.page.get_by_text("我的抽奖")).to_be_visible()
+    yan.page.wait_for_load_state("networkidle")
+    items = operator.as_user(name).get(f"/campaigns/{lottery}/draws").json()["items"]
+    assert len(items) == 1
+
+
+def test_a_rain_gives_what_was_tapped_within_the_quota(
+    a_person: MakePerson, operator: Operator
+) -> None:
+    operator.fund("operator")
+    campaign_id = plan(operator, title="红包雨", budget_fen=3_000, quota_per_user=2)
+    ids = [
+        operator.send(operator.http, total_fen=1_000, count=2, campaign_id=campaign_id)
+        for _ in range(3)
+    ]
+    zoe = a_person(f"zoe-{campaign_id}", f"/campaigns/{campaign_id}#packets={','.join(ids)}")
+    tap = zoe.page.get_by_role("button", name="抢一个")
+
+    tap.click()
+    expect(zoe.page.get_by_text(re.compile("你抢到 1 个"))).to_be_visible()
+    zoe.shoot("rain")
+    zoe.page.wait_for_timeout(1_000)
+    tap.click()
+    expect(zoe.page.get_by_text(re.compile("你抢到 2 个")).first).to_be_visible()
+    zoe.page.wait_for_timeout(1_000)
+    tap.click()
+
+    expect(zoe.page.get_by_role("heading", name="红包雨结束了")).to_be_visible()
+    zoe.shoot("rain-over")
+    balance_fen = operator.as_user(zoe.name).get("/me").json()["balance_fen"]
+    assert 0 <= balance_fen < 2_000
+
+
+def test_before_its_start_a_campaign_counts_down(a_person: MakePerson, operator: Operator) -> None:
+    campaign_id = plan(operator, starts_in_ms=60_000)
+
+    ada = a_person("Ada", f"/campaigns/{campaign_id}")
+
+    expect(ada.page.get_by_role("timer")).to_contain_text("后开始")
+
+
+def test_an_operator_turns_switches_and_changes_stock(a_person: MakePerson, lottery: str) -> None:
+    boss = a_person("Operator", "/operator")
+    row = boss.page.locator("li", has_text="提现")
+    row.get_by_role("button", name="关闭").click()
+    expect(row).to_contain_text("关")
+    row.get_by_role("button", name="打开").click()
+    expect(row.get_by_role("button", name="关闭")).to_be_visible()
+
+    boss.page.get_by_label("活动编号").fill(lottery)
+    boss.page.get_by_role("button", name="查看").click()
+    boss.page.get_by_label("明前龙井: 增减数量").fill("20")
+    boss.page.get_by_role("button", name="加库存").last.click()
+
+    expect(boss.page.get_by_text("已发 0 / 120")).to_be_visible()
+    boss.shoot("operator")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious_in_games(
+    a_person: MakePerson, lottery: str, scheme: str
+) -> None:
+    narrow: dict[str, Any] = {"viewport": {"width": 320, "height": 640}, "color_scheme": scheme}
+    bea = a_person("Bea", f"/campaigns/{lottery}?inviter={'x' * 24}", **narrow)
+    expect(bea.page.get_by_role("button", name="抽奖", exact=True)).to_be_visible()
+    boss = a_person("Operator", "/operator", **narrow)
+    expect(boss.page.locator("li").first).to_be_visible()
+
+    assert bea.audit() + boss.audit() == []
+    assert bea.overflow_px() == boss.overflow_px() == 0
+    bea.shoot(f"{scheme}-lottery")
+    boss.shoot(f"{scheme}-operator")

@@ -1,0 +1,144 @@
+"""The page behind CloudFront: deployed to the emulator with the template, and put into its bucket.
+
+The emulator stores a distribution and does not serve it. So Node runs its functions here, as
+CloudFront does, and what they lead to is looked up in the bucket.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import Any
+
+import pytest
+
+from local import places
+from local.page import SECURITY_HEADERS
+from local.publish import configuration, publish
+from local.stack import Stack
+
+NODE = places.LOCAL / "venv" / "node" / "bin" / "node"
+CONFIG = {"api": "/api", "auth": {"kind": "oidc"}}
+
+
+@pytest.fixture(scope="module")
+def bucket(stack: Stack) -> str:
+    if not places.PAGE.exists():
+        pytest.skip("the page isn't built: make page")
+    name = stack.outputs["PageBucketName"]
+    publish(stack.aws("s3"), name, CONFIG)
+    publish(stack.aws("s3"), name, CONFIG, is_staging=True)
+    return name
+
+
+@pytest.fixture(scope="module")
+def distribution(stack: Stack) -> dict[str, Any]:
+    cloudfront = stack.aws("cloudfront")
+    name = stack.outputs["PageDistributionId"]
+    config: dict[str, Any] = cloudfront.get_distribution_config(Id=name)["DistributionConfig"]
+    return config
+
+
+def _led_to(stack: Stack, function: str, uri: str, headers: dict[str, str] | None = None) -> str:
+    """Return the path that CloudFront asks an origin for."""
+    cloudfront = stack.aws("cloudfront")
+    named = [
+        item["Name"]
+        for item in cloudfront.list_functions(Stage="LIVE")["FunctionList"]["Items"]
+        if item["Name"].endswith(function)
+    ]
+    code = cloudfront.get_function(Name=named[0], Stage="LIVE")["FunctionCode"].read().decode()
+    said = {name: {"value": value} for name, value in (headers or {}).items()}
+    event = json.dumps({"request": {"uri": uri, "headers": said}})
+    done = subprocess.run(
+        [NODE, "-e", f"{code}; console.log(handler({event}).uri)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize("path", ["/", "/send", "/packets/AbC-_9", "/campaigns/spring-2027"])
+def test_every_path_of_the_page_is_its_document(stack: Stack, bucket: str, path: str) -> None:
+    key = _led_to(stack, "page-paths", path).removeprefix("/")
+
+    found = stack.aws("s3").get_object(Bucket=bucket, Key=key)
+
+    assert b"<rp-app>" in found["Body"].read()
+    assert found["CacheControl"] == "no-cache"
+
+
+def test_files_of_the_page_stay_where_they_are_and_are_kept(stack: Stack, bucket: str) -> None:
+    store = stack.aws("s3")
+    keys = [item["Key"] for item in store.list_objects_v2(Bucket=bucket)["Contents"]]
+    assets = [key for key in keys if key.startswith("assets/")]
+
+    assert assets
+    for key in assets:
+        assert _led_to(stack, "page-paths", f"/{key}") == f"/{key}"
+        assert "immutable" in store.get_object(Bucket=bucket, Key=key)["CacheControl"]
+
+
+def test_a_header_shows_the_staged_page(stack: Stack, bucket: str) -> None:
+    header = {"x-page-stage": "staging"}
+
+    key = _led_to(stack, "page-paths", "/send", header).removeprefix("/")
+
+    assert key == "staging/index.html"
+    assert stack.aws("s3").get_object(Bucket=bucket, Key=key)
+    assert _led_to(stack, "page-paths", "/send", {"x-page-stage": "other"}) == "/index.html"
+
+
+def test_the_api_is_asked_without_its_prefix(stack: Stack) -> None:
+    assert _led_to(stack, "api-paths", "/api/packets/x/feed") == "/packets/x/feed"
+    assert _led_to(stack, "api-paths", "/api/api/x") == "/api/x"
+
+
+def test_only_the_feed_is_cached_of_the_api(distribution: dict[str, Any]) -> None:
+    behaviours = {item["PathPattern"]: item for item in distribution["CacheBehaviors"]["Items"]}
+
+    disabled = "4135ea2d-6df8-44a3-9df3-4b5a84be39ad"
+    assert list(behaviours) == ["/red-packet.js", "/api/packets/*/feed", "/api/*"]
+    assert behaviours["/api/*"]["CachePolicyId"] == disabled
+    assert behaviours["/api/packets/*/feed"]["CachePolicyId"] != disabled
+    assert {item["TargetOriginId"] for item in behaviours.values()} == {"api", "page"}
+
+
+def test_the_bucket_is_read_by_the_distribution_alone(stack: Stack, bucket: str) -> None:
+    policy = json.loads(stack.aws("s3").get_bucket_policy(Bucket=bucket)["Policy"])
+
+    (allowed,) = [said for said in policy["Statement"] if said["Effect"] == "Allow"]
+
+    assert allowed["Principal"] == {"Service": "cloudfront.amazonaws.com"}
+    assert stack.outputs["PageDistributionId"] in json.dumps(allowed["Condition"])
+
+
+def test_the_edge_sends_the_headers_of_the_local_page(stack: Stack) -> None:
+    policies = stack.aws("cloudfront").list_response_headers_policies(Type="custom")
+    (config,) = [
+        item["ResponseHeadersPolicy"]["ResponseHeadersPolicyConfig"]
+        for item in policies["ResponseHeadersPolicyList"]["Items"]
+        if item["ResponseHeadersPolicy"]["ResponseHeadersPolicyConfig"]["Name"].endswith("-page")
+    ]
+
+    told = config["SecurityHeadersConfig"]["ContentSecurityPolicy"]["ContentSecurityPolicy"]
+
+    here = SECURITY_HEADERS["content-security-policy"]
+    before, _, after = here.partition("connect-src 'self'")
+    assert told.startswith(before)
+    assert told.endswith(after)
+    issuers = told.removeprefix(f"{before}connect-src 'self'").removesuffix(after)
+    assert issuers == " https://127.0.0.1:" + stack.api.rpartition(":")[2]
+
+
+def test_the_configuration_names_the_pool_or_the_given_issuer() -> None:
+    pool = {"UserPoolId": "eu-1_x", "UserPoolClientId": "abc"}
+    given = {"JwtIssuer": "https://issuer.example", "PageClientId": "page"}
+
+    own = configuration(pool, {"JwtIssuer": "", "PageClientId": ""}, "eu-central-1")["auth"]
+    theirs = configuration({}, given, "eu-central-1")["auth"]
+
+    assert own["issuer"] == "https://cognito-idp.eu-central-1.amazonaws.com/eu-1_x"
+    assert (own["client_id"], own["token"]) == ("abc", "id_token")
+    assert (theirs["issuer"], theirs["client_id"]) == ("https://issuer.example", "page")

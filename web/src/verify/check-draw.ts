@@ -1,0 +1,28 @@
+/** Checks one draw by the proof of its day. */
+
+import type { Client, Schemas } from "../api/client.ts";
+import { problemOf } from "../api/problems.ts";
+import { choose, dayCommitment, drawPoint } from "./draws.ts";
+
+type Draw = Schemas["Draws"]["items"][number];
+
+/** `later` until the day is over. Throws any other problem. */
+export async function checkDraw(
+  client: Client,
+  campaignId: string,
+  draw: Draw,
+): Promise<"true" | "false" | "later"> {
+  let proof: Schemas["DrawProof"];
+  try {
+    proof = await client.get(`/campaigns/${campaignId}/proof?day=${draw.day}`);
+  } catch (error) {
+    if (problemOf(error).code === "proof_not_ready") return "later";
+    throw error;
+  }
+  const point = drawPoint(proof.seed, draw.draw_id);
+  const isTrue =
+    dayCommitment(proof.seed, campaignId, draw.day) === proof.commitment &&
+    point === draw.point &&
+    choose(draw.odds, point) === (draw.prize?.prize_id ?? null);
+  return isTrue ? "true" : "false";
+}

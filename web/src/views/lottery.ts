@@ -1,0 +1,305 @@
+/** A lottery: a wheel or a scratch card, its odds, help of friends, and draws that can be checked. */
+
+import { html, nothing } from "lit";
+
+import type { Schemas } from "../api/client.ts";
+import { clock } from "../i18n/language.ts";
+import { t } from "../i18n/page.ts";
+import { yuan } from "../money.ts";
+import { session } from "../session.ts";
+import { copy, problemView, View } from "./view.ts";
+import "./scratch.ts";
+import "./wheel.ts";
+import type { Wheel } from "./wheel.ts";
+
+type Draw = Schemas["Draws"]["items"][number];
+type Drawn = Schemas["Drawn"];
+type Checked = "check_true" | "check_false" | "check_later";
+
+const REPEATS = 12;
+
+export class Lottery extends View {
+  static override properties = {
+    ...View.properties,
+    campaign: { attribute: false },
+    game: { state: true },
+    drawn: { state: true },
+    isDrawing: { state: true },
+    isShown: { state: true },
+    draws: { state: true },
+    checked: { state: true },
+    helped: { state: true },
+    myToken: { state: true },
+  };
+  declare campaign: Schemas["Campaign"];
+  declare game: "wheel" | "scratch";
+  declare drawn: Drawn | undefined;
+  declare isDrawing: boolean;
+  /** Whether the result may be told: the wheel stands, or the card is scratched. */
+  declare isShown: boolean;
+  declare draws: Draw[];
+  declare checked: Record<string, Checked>;
+  declare helped: Schemas["Helped"]["outcome"] | undefined;
+  declare myToken: string;
+
+  constructor() {
+    super();
+    this.game = "wheel";
+    this.isDrawing = false;
+    this.isShown = false;
+    this.draws = [];
+    this.checked = {};
+    this.myToken = "";
+  }
+
+  get #path(): string {
+    return `/campaigns/${this.campaign.campaign_id}`;
+  }
+
+  get #slot(): string {
+    return `draw.${this.campaign.campaign_id}`;
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    void this.attempt(async () => {
+      const [me] = await Promise.all([
+        session.client.get<Schemas["Me"]>("/me"),
+        this.#readDraws(),
+      ]);
+      this.myToken = me.user_token;
+      // A draw whose answer a reload has cut off is asked for again.
+      if (session.writes.find(this.#slot, session.person?.sub ?? "")) await this.#draw();
+    });
+  }
+
+  async #readDraws(): Promise<void> {
+    const page = await session.client.get<Schemas["Draws"]>(`${this.#path}/draws`);
+    this.draws = page.items;
+  }
+
+  override render() {
+    return html`
+      ${this.#helpFriend()}
+      <div class="tabs" role="group" aria-label=${t("lottery")}>
+        ${(["wheel", "scratch"] as const).map(
+          (game) => html`<button
+            aria-pressed=${game === this.game ? "true" : "false"}
+            ?disabled=${this.isDrawing}
+            @click=${() => this.#choose(game)}
+          >
+            ${t(game)}
+          </button>`,
+        )}
+      </div>
+      ${this.game === "wheel" ? this.#wheel() : this.#card()}
+      ${this.problem ? problemView(this.problem) : nothing} ${this.#result()} ${this.#prizes()}
+      ${this.campaign.rules.helps_per_user_per_day ? this.#askForHelp() : nothing} ${this.#mine()}
+    `;
+  }
+
+  #choose(game: "wheel" | "scratch"): void {
+    this.game = game;
+    this.drawn = undefined;
+  }
+
+  #wheel() {
+    return html`
+      <rp-wheel .titles=${this.#titles()}></rp-wheel>
+      <button class="primary" ?disabled=${this.isDrawing} @click=${() => void this.#spin()}>
+        ${t(this.isDrawing ? "drawing" : this.drawn ? "again" : "draw")}
+      </button>
+    `;
+  }
+
+  #card() {
+    const text = this.drawn ? titleOf(this.drawn.prize) : "";
+    const isCovered = Boolean(this.drawn) && !this.isShown;
+    return html`
+      <rp-scratch .text=${text} .isCovered=${isCovered} @reveal=${() => this.#show()}></rp-scratch>
+      <button
+        class="primary"
+        ?disabled=${this.isDrawing || isCovered}
+        @click=${() => void this.attempt(() => this.#draw())}
+      >
+        ${t(this.isDrawing ? "drawing" : "new_card")}
+      </button>
+    `;
+  }
+
+  #titles(): string[] {
+    const on = this.campaign.prizes.filter((prize) => prize.status === "on");
+    return [...on.map((prize) => titleOf(prize)), t("missed")];
+  }
+
+  async #spin(): Promise<void> {
+    await this.attempt(() => this.#draw());
+    if (!this.drawn || this.problem) return;
+    this.isDrawing = true;
+    const place = this.#titles().indexOf(titleOf(this.drawn.prize));
+    await this.querySelector<Wheel>("rp-wheel")?.spinTo(Math.max(0, place));
+    this.isDrawing = false;
+    this.#show();
+  }
+
+  async #draw(): Promise<void> {
+    if (this.isDrawing) return;
+    this.isDrawing = true;
+    this.isShown = false;
+    this.drawn = undefined;
+    const { key } = session.writes.begin(this.#slot, session.person?.sub ?? "", {});
+    try {
+      this.drawn = await session.client.ask<Drawn>("POST", `${this.#path}/draws`, {
+        key,
+        repeats: REPEATS,
+      });
+      session.writes.end(this.#slot);
+    } catch (error) {
+      const isUnknown = (error as { passesByItself?: boolean }).passesByItself;
+      if (!isUnknown) session.writes.end(this.#slot);
+      throw error;
+    } finally {
+      this.isDrawing = false;
+    }
+  }
+
+  #show(): void {
+    this.isShown = true;
+    void this.#readDraws().catch(() => undefined);
+  }
+
+  #result() {
+    const { drawn } = this;
+    if (!drawn || !this.isShown) return html`<p class="outcome" role="status"></p>`;
+    const left = drawn.attempts_left;
+    return html`
+      <div class="outcome ${drawn.prize ? "is-win" : ""}" role="status">
+        <p class="title">${t(drawn.prize ? "won" : "missed")}</p>
+        <p>${drawn.prize ? titleOf(drawn.prize) : t("missed_hint")}</p>
+        ${left === null ? nothing : html`<p class="hint">${t("attempts_left", { n: left })}</p>`}
+      </div>
+    `;
+  }
+
+  #prizes() {
+    const odds = chances(this.draws[0]?.odds);
+    return html`
+      <section class="card">
+        <h2>${t("prizes")}</h2>
+        ${odds ? html`<p class="hint">${t("odds_now")}</p>` : nothing}
+        <ul class="items">
+          ${this.campaign.prizes.map(
+            (prize) => html`<li>
+              <span class="what"><b>${titleOf(prize)}</b></span>
+              <span class="hint">
+                ${prize.is_sold_out
+                  ? t("sold_out")
+                  : (odds?.[prize.prize_id] ?? t("weight", { n: prize.weight ?? 0 }))}
+              </span>
+            </li>`,
+          )}
+          ${odds
+            ? html`<li>
+                <span class="what">${t("miss_odds")}</span><span class="hint">${odds[""]}</span>
+              </li>`
+            : nothing}
+        </ul>
+      </section>
+    `;
+  }
+
+  #askForHelp() {
+    const link = `${location.origin}${this.#path}?inviter=${this.myToken}`;
+    const onCopy = (event: Event) => void copy(event.currentTarget as HTMLButtonElement, link);
+    return html`
+      <section class="card">
+        <h2>${t("help")}</h2>
+        <p class="hint">${t("help_hint")}</p>
+        <div class="row link">
+          <input readonly aria-label=${t("help_link")} .value=${link} />
+          <button class="secondary" @click=${onCopy}>${t("copy")}</button>
+        </div>
+      </section>
+    `;
+  }
+
+  #helpFriend() {
+    const inviter = new URLSearchParams(location.search).get("inviter");
+    if (!inviter || inviter === this.myToken) return nothing;
+    const help = (event: SubmitEvent) => {
+      event.preventDefault();
+      const transcript = String(new FormData(event.target as HTMLFormElement).get("phrase")).trim();
+      void this.attempt(async () => {
+        const body = { inviter_token: inviter, transcript };
+        const path = `${this.#path}/helps`;
+        const ask = { body, repeats: REPEATS };
+        this.helped = (await session.client.ask<Schemas["Helped"]>("POST", path, ask)).outcome;
+      });
+    };
+    return html`
+      <form class="card" @submit=${help}>
+        <h2>${t("help_friend")}</h2>
+        ${this.helped
+          ? html`<p role="status">${t(this.helped)}</p>`
+          : html`
+              <label class="hint" for="phrase">${t("help_say")}</label>
+              <div class="row link">
+                <input id="phrase" name="phrase" maxlength="40" required autocomplete="off" />
+                <button class="secondary">${t("help_go")}</button>
+              </div>
+            `}
+      </form>
+    `;
+  }
+
+  #mine() {
+    if (this.draws.length === 0) return nothing;
+    return html`
+      <section class="card">
+        <h2>${t("my_draws")}</h2>
+        <ul class="items">
+          ${this.draws.map((draw) => {
+            const checked = this.checked[draw.draw_id];
+            return html`<li>
+              <span class="what">
+                <b>${titleOf(draw.prize)}</b><time>${clock(draw.drawn_at_ms)}</time>
+              </span>
+              ${checked
+                ? html`<span class="hint" role="status">${t(checked)}</span>`
+                : html`<button class="quiet" @click=${() => void this.#check(draw)}>
+                    ${t("check")}
+                  </button>`}
+            </li>`;
+          })}
+        </ul>
+      </section>
+    `;
+  }
+
+  async #check(draw: Draw): Promise<void> {
+    const { checkDraw } = await import("../verify/check-draw.ts");
+    const result = await checkDraw(session.client, this.campaign.campaign_id, draw);
+    this.checked = { ...this.checked, [draw.draw_id]: `check_${result}` };
+  }
+}
+
+function titleOf(prize: { title: string; amount_fen: number | null } | null): string {
+  if (!prize) return t("missed");
+  return prize.amount_fen ? `${prize.title} ${yuan(prize.amount_fen)}` : prize.title;
+}
+
+/** The chances that a draw's odds mean, by prize; "" is the miss. */
+function chances(odds: string | undefined): Record<string, string> | undefined {
+  if (!odds) return undefined;
+  const [listed = "", miss = "0"] = odds.split("|");
+  const weights: [string, number][] = listed
+    .split(",")
+    .filter(Boolean)
+    .map((entry) => [entry.split(":")[0]!, Number(entry.split(":")[1])]);
+  weights.push(["", Number(miss)]);
+  const all = weights.reduce((sum, [, weight]) => sum + weight, 0) || 1;
+  const percent = (weight: number) => `${((100 * weight) / all).toFixed(weight / all < 0.01 ? 3 : 1)}%`;
+  return Object.fromEntries(weights.map(([name, weight]) => [name, percent(weight)]));
+}
+
+customElements.define("rp-lottery", Lottery);
