@@ -298,7 +298,8 @@ function chances(odds: string | undefined): Record<string, string> | undefined {
     .map((entry) => [entry.split(":")[0]!, Number(entry.split(":")[1])]);
   weights.push(["", Number(miss)]);
   const all = weights.reduce((sum, [, weight]) => sum + weight, 0) || 1;
-  const percent = (weight: number) => `${((100 * weight) / all).toFixed(weight / all < 0.01 ? 3 : 1)}%`;
+  const digits = (chance: number) => (chance === 0 ? 0 : chance < 0.01 ? 3 : 1);
+  const percent = (weight: number) => `${((100 * weight) / all).toFixed(digits(weight / all))}%`;
   return Object.fromEntries(weights.map(([name, weight]) => [name, percent(weight)]));
 }
 
