@@ -67,7 +67,8 @@ def test_every_reference_leads_to_what_is_made(stack: Stack) -> None:
     }
 
     assert named <= known
-    local = {"Resource", "User", "ConfigName"}  # which Fn::Sub itself gives a value
+    # Which Fn::Sub itself gives a value.
+    local = {"Resource", "User", "ConfigName", "Issuer", "Host"}
     assert substituted - local <= known
 
 

@@ -107,6 +107,7 @@ _ARNS = {
     "AWS::Lambda::LayerVersion": "lambda:{place}:layer:{name}:1",
     "AWS::Logs::LogGroup": "logs:{place}:log-group:{name}:*",
     "AWS::Events::Rule": "events:{place}:rule/{name}",
+    "AWS::S3::Bucket": "s3:::{name}",
 }
 _REFS_ARE_ARNS = {
     "AWS::SecretsManager::Secret",
@@ -359,6 +360,14 @@ STACKS = [
             "SelfSignUp": "true",
             "SesIdentityArn": f"arn:aws:ses:us-east-1:{ACCOUNT}:identity/example.com",
         },
+    ),
+    Stack(
+        "a page, with packets in other pages",
+        parameters={"HostPage": "true", "EmbedOrigins": "https://shop.example"},
+    ),
+    Stack(
+        "a page of a given issuer",
+        parameters={"HostPage": "true", "JwtIssuer": ISSUER, "PageClientId": "page"},
     ),
     Stack(
         "no reserve",
