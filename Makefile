@@ -8,7 +8,8 @@ SAM := $(VENV)/sam/bin/sam
 UV := $(VENV)/uv/bin/uv
 # Node comes from PyPI, like everything else, so that a machine with Python and make is enough.
 NODE_BIN := $(CURDIR)/$(VENV)/node/bin
-NPM := PATH="$(NODE_BIN):$$PATH" npm --prefix web --silent
+# npm trusts what this machine trusts, as uv does.
+NPM := PATH="$(NODE_BIN):$$PATH" NODE_OPTIONS=--use-system-ca npm --prefix web --loglevel=error
 TESTS ?= tests
 
 # sam keeps its own settings here instead of in the home folder, and reports nothing to its makers.
