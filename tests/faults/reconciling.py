@@ -154,7 +154,8 @@ def unit_twice(schedule: Schedule) -> None:
 
 def missed_attempt(schedule: Schedule) -> None:
     """Give somebody an attempt back, or count one that nobody made."""
-    played = _rows(schedule, "draws", " day#")
+    days = _rows(schedule, "draws", " day#")
+    played = [(key, row) for key, row in days if "attempt_count" in row]
     if not played:
         counts = {name: {"N": "1"} for name in ("attempt_count", "attempts_max")}
         key = keys.player("gala", "thief", "20261122")
