@@ -52,6 +52,16 @@ def test_whoever_was_credited_sent_or_took_something_can_be_found_again(town: To
     assert town.host_ids() == {name: f"{name}@host" for name in ("payee", "sender", "taker")}
 
 
+def test_whoever_was_forgotten_is_known_again_once_they_send(town: Town) -> None:
+    order = an_order("sender")
+    town.deposit("sender", order.total_fen)
+    town.dynamo.delete_item(TableName="profiles", Key={"pk": {"S": "sender"}})
+
+    town.send_order(order)
+
+    assert town.host_ids() == {"sender": "sender@host"}
+
+
 def test_a_loser_leaves_nothing(town: Town) -> None:
     packet = town.send("sender", count=1)
     town.grab(packet, "taker")
@@ -101,6 +111,7 @@ def test_a_chosen_name_goes_before_the_tokens_and_keeps_the_way_back(
     chosen = profiles.list_profiles(["ann"])["ann"]
     profiles.put(Profile("ann", "大安"))
     without_avatar = profiles.list_profiles(["ann"])["ann"]
+    assert _row(town, "ann")["host_id"] == "ann@host.example"
     _claim(town, ANN)
 
     assert by_token == Profile("ann", "安")
