@@ -167,13 +167,13 @@ def not_found_if_no_route(_context: object, response: Response, case: AnyCase) -
 
     The library wants 405 with Allow, which is right for servers; an HTTP API of API Gateway
     knows routes only, and answers 404 whether the path or the method has none. To OPTIONS the
-    emulator answers 403 instead, as to a preflight that no CORS was configured for.
+    emulator answers 403 instead, as to a preflight of an origin that `EmbedOrigins` does not name.
     """
     if coverage_scenario(case) is not CoverageScenario.UNSPECIFIED_HTTP_METHOD:
         return None
     expected = (HTTPStatus.NOT_FOUND, {"message": "Not Found"})
     if case.method == "OPTIONS":
-        expected = (HTTPStatus.FORBIDDEN, {"message": "CORS not configured"})
+        expected = (HTTPStatus.FORBIDDEN, {"message": "CORS origin denied"})
     if (response.status_code, response.json()) != expected:
         message = f"{response.status_code} {response.text}"
         raise _OtherMethod(operation=case.operation.label, message=message)
