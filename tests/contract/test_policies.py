@@ -66,6 +66,11 @@ def allows(statement: dict[str, Any], asked: Asked) -> bool:
     if asked.action not in statement["Action"] or asked.resource not in names:
         return False
     for operator, tests in statement.get("Condition", {}).items():
+        if operator == "StringEqualsIfExists":
+            # No call here asks for a whole row back: those without ReturnValues ask for NONE.
+            assert tests.keys() == {"dynamodb:ReturnValues"}
+            assert "NONE" in tests["dynamodb:ReturnValues"]
+            continue
         assert operator == "ForAllValues:StringEquals"
         for key, values in tests.items():
             assert key == "dynamodb:Attributes"
