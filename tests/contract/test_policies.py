@@ -43,6 +43,7 @@ class Asked:
     action: str
     resource: str
     attributes: frozenset[str] = frozenset()
+    returned: str = "NONE"
 
     def __str__(self) -> str:
         return f"{self.function}: {self.action} on {self.resource} of {sorted(self.attributes)}"
@@ -67,9 +68,9 @@ def allows(statement: dict[str, Any], asked: Asked) -> bool:
         return False
     for operator, tests in statement.get("Condition", {}).items():
         if operator == "StringEqualsIfExists":
-            # No call here asks for a whole row back: those without ReturnValues ask for NONE.
             assert tests.keys() == {"dynamodb:ReturnValues"}
-            assert "NONE" in tests["dynamodb:ReturnValues"]
+            if asked.returned not in tests["dynamodb:ReturnValues"]:
+                return False
             continue
         assert operator == "ForAllValues:StringEquals"
         for key, values in tests.items():
@@ -133,10 +134,11 @@ class Recorder:
 
     def note(self, service: str, operation: str, arguments: dict[str, Any]) -> Any:
         if service == "dynamodb":
+            returned = arguments.get("ReturnValues", "NONE")
             for action, place, attributes in _of_dynamodb(operation, arguments):
                 table, _, rest = place.partition("/")
                 arn = STACK.arn(table.removeprefix(STACK.physical("")))
-                self._add(action, f"{arn}/{rest}" if rest else arn, attributes)
+                self._add(action, f"{arn}/{rest}" if rest else arn, attributes, returned)
             return getattr(self.dynamo, operation)(**arguments)
         if service == "sqs":
             name = arguments["QueueUrl"].rpartition("/")[2].removeprefix(STACK.physical(""))
@@ -153,8 +155,14 @@ class Recorder:
         self._add("lambda:UpdateEventSourceMapping", f"arn:aws:lambda:{place}:{mapping}")
         return {}
 
-    def _add(self, action: str, resource: str, attributes: frozenset[str] = frozenset()) -> None:
-        self.asked.add(Asked(self.function, action, resource, attributes))
+    def _add(
+        self,
+        action: str,
+        resource: str,
+        attributes: frozenset[str] = frozenset(),
+        returned: str = "NONE",
+    ) -> None:
+        self.asked.add(Asked(self.function, action, resource, attributes, returned))
 
 
 class _Client:
@@ -403,6 +411,20 @@ def test_what_is_not_granted_is_noticed() -> None:
     assert not may("dynamodb:PutItem", claim)
     assert not may("dynamodb:UpdateItem", claim, STACK.arn("PacketsTable"))
     assert not may("dynamodb:GetItem", claim, STACK.arn("AccountsTable"))
+
+
+def test_a_whole_row_that_may_not_come_back_is_noticed() -> None:
+    profiles = STACK.arn("ProfilesTable")
+    statements = _statements(STACK, "ProfileFunction")
+
+    def may(returned: str) -> bool:
+        named = frozenset({"pk", "nickname"})
+        asked = Asked("ProfileFunction", "dynamodb:UpdateItem", profiles, named, returned)
+        return any(allows(statement, asked) for statement in statements)
+
+    assert may("NONE")
+    assert not may("ALL_NEW")
+    assert not may("ALL_OLD")
 
 
 @pytest.mark.parametrize(
