@@ -139,7 +139,7 @@ test-page: web/src/api/schema.ts ## the page's unit tests
 	@$(NPM) test
 
 test: setup page ## all tests; a part of them: make test TESTS=tests/integration
-	@$(APP)/python -m pytest $(TESTS)
+	@$(APP)/python -m pytest --numprocesses auto --dist loadgroup $(TESTS)
 
 check: lint types imports template test-page test faults bench-cold ## exactly what CI runs
 

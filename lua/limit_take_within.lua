@@ -16,7 +16,8 @@ Returns one string; the first status that applies wins:
 
 Why a script: many at once must not all find the group's last one. Whether *is_spent* is not told by the answer.
 ]]
-local limit_key, group_key = KEYS[1], KEYS[2]
+local limit_key = KEYS[1]
+local group_key = KEYS[2]
 local interval_ms, burst = tonumber(ARGV[1]), tonumber(ARGV[2])
 local group_interval_ms, group_burst = tonumber(ARGV[3]), tonumber(ARGV[4])
 local is_spent = ARGV[5] == '1'

@@ -15,10 +15,11 @@ from tests.faults.servers import OperatorCache
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that need the whole system, so that others can be run by themselves."""
+    """Mark the tests that need the whole system: all of them run in one process, on one stack."""
     for item in items:
         if "stack" in getattr(item, "fixturenames", ()):
             item.add_marker("deployed")
+            item.add_marker(pytest.mark.xdist_group("stack"))
 
 
 @pytest.fixture(scope="session")

@@ -80,7 +80,7 @@ from tests.fakes import (
     FakeQueue,
     FakeQuotas,
 )
-from tests.world import World, read_world
+from tests.world import World, read_world, scan_rows
 
 GRACE_MS = 5_000
 LIFE_MS = 60_000
@@ -503,8 +503,8 @@ class Town:
 
     def host_ids(self) -> dict[str, str]:
         """Return what users are to the host, by user id."""
-        rows = self.dynamo.tables.get("profiles", {}).values()
-        return {row["pk"]["S"]: row["host_id"]["S"] for row in rows if "host_id" in row}
+        rows = scan_rows(self.dynamo, "profiles")
+        return {row["pk"]: row["host_id"] for row in rows if "host_id" in row}
 
     def _lost_people(self) -> list[Difference]:
         """Return those who won a prize, and whom nothing leads back to (docs/adr/0019)."""

@@ -168,7 +168,7 @@ def read_world(
     sums: dict[str, YearSums] = {}
     entries: list[Entry] = []
     receipts: list[Receipt] = []
-    for row in _scan(dynamodb, accounts_table):
+    for row in scan_rows(dynamodb, accounts_table):
         if row["sk"] == keys.BALANCE:
             balances[row["pk"]] = row.get("balance_fen", 0)
             sums[row["pk"]] = sums_of(row, None)
@@ -177,7 +177,7 @@ def read_world(
             receipts.append(receipt_of(row))
         elif row["sk"].startswith((keys.ENTRY_PREFIX, keys.CLAIM_PREFIX)):
             entries.append(entry_of(row))
-    rows = list(_scan(dynamodb, shares_table))
+    rows = list(scan_rows(dynamodb, shares_table))
     shares = [items.share_of(row) for row in rows if row["sk"].startswith(keys.SHARE_PREFIX)]
     takers = [items.taker_of(row) for row in rows if row["sk"].startswith(keys.TAKER_PREFIX)]
     by_packet: dict[str, list[ShareFate]] = {}
@@ -185,15 +185,18 @@ def read_world(
         by_packet.setdefault(share.packet_id, []).append(share)
     facts = [
         PacketFacts(items.packet_of(row), by_packet.get(row["packet_id"], []))
-        for row in _scan(dynamodb, packets_table)
+        for row in scan_rows(dynamodb, packets_table)
         if row["sk"] == keys.PACKET
     ]
     claim_counts = {}
-    for row in _scan(dynamodb, quotas_table) if quotas_table else ():
+    for row in scan_rows(dynamodb, quotas_table) if quotas_table else ():
         campaign_id, user_id = row["pk"].split("#", 1)
         claim_counts[campaign_id, user_id] = row["claim_count"]
     lottery_rows = [
-        row for table in (campaigns_table, draws_table) if table for row in _scan(dynamodb, table)
+        row
+        for table in (campaigns_table, draws_table)
+        if table
+        for row in scan_rows(dynamodb, table)
     ]
     lotteries = _lotteries(lottery_rows, shares)
     return World(
@@ -250,7 +253,7 @@ def _player_day(user_id: str, row: dict[str, Any]) -> PlayerDay:
     )
 
 
-def _scan(dynamodb: Any, table: str) -> Iterator[dict[str, Any]]:
+def scan_rows(dynamodb: Any, table: str) -> Iterator[dict[str, Any]]:
     request: dict[str, Any] = {"TableName": table, "ConsistentRead": True}
     while True:
         page = dynamodb.scan(**request)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import httpx
 import pytest
+from anyio.from_thread import start_blocking_portal
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -36,7 +36,9 @@ class Visitor:
             async with httpx.AsyncClient(transport=self._transport, base_url="http://x") as client:
                 return await client.request(method, path, headers=headers)
 
-        return asyncio.run(asked())
+        # In a thread of its own: Playwright keeps a running loop in the tests' thread.
+        with start_blocking_portal() as portal:
+            return portal.call(asked)
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import unicodedata
@@ -206,4 +207,8 @@ def test_no_cold_start_pays_for_the_table_of_look_alikes(door: str) -> None:
         "assert not [name for name in sys.modules if name.startswith('confusable')]"
     )
 
-    subprocess.run([sys.executable, "-c", script, ROOT / "functions" / door / "app.py"], check=True)
+    subprocess.run(
+        [sys.executable, "-c", script, ROOT / "functions" / door / "app.py"],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "shared")},
+        check=True,
+    )
