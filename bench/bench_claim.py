@@ -32,9 +32,9 @@ from bench.rounds import (
     whole_costs_us,
 )
 from local.ports import HOST
-from redpacket.adapters.redis_cache import connect
-from redpacket.adapters.redis_claims import STATE, RedisClaims
-from redpacket.adapters.scripts import read_script
+from redpacket.adapters.redis.claims import STATE, RedisClaims
+from redpacket.adapters.redis.connect import connect
+from redpacket.adapters.redis.scripts import read_script
 from redpacket.domain.claim import GrabStatus
 from tests.faults.servers import CACHE_TIMEOUT_S, OperatorCache, Server, some_servers
 

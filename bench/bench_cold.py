@@ -37,10 +37,10 @@ from local import places
 from local.build import Building
 from local.packet_ids import PUBLISHED_KEYS
 from local.user_ids import PUBLISHED_KEY
-from redpacket.adapters.redis_claims import RedisClaims
-from redpacket.adapters.redis_switches import RedisSwitches
+from redpacket.adapters.redis.claims import RedisClaims
+from redpacket.adapters.redis.switches import RedisSwitches
 from redpacket.adapters.tls import AMAZON_ROOTS
-from redpacket.ports import SwitchesSeen
+from redpacket.ports.guards import SwitchesSeen
 from tests.aws_stub import Call, an_aws_stub
 from tests.builders import a_packet
 from tests.faults.servers import some_servers

@@ -24,8 +24,8 @@ from bench.rounds import (
     the_limit,
 )
 from redpacket.adapters import keys
-from redpacket.adapters.redis_draws import RedisDraws
-from redpacket.adapters.scripts import read_script
+from redpacket.adapters.redis.draws import RedisDraws
+from redpacket.adapters.redis.scripts import read_script
 from redpacket.domain.lottery import POINT_BITS, DrawDay, DrawTable, Prize, PrizeKind
 from tests.builders import a_campaign
 from tests.faults.servers import OperatorCache, some_servers

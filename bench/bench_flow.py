@@ -39,23 +39,23 @@ from bench.rounds import Figures, interleaved, ratio, spread
 from local.client import Client
 from local.ports import HOST
 from local.stack import Stack
-from redpacket.adapters.dynamo import Dynamo
-from redpacket.adapters.dynamo_ledger import DynamoLedger
-from redpacket.adapters.dynamo_packets import DynamoPackets
-from redpacket.adapters.redis_cache import connect
-from redpacket.adapters.redis_claims import RedisClaims
-from redpacket.adapters.redis_limits import RedisLimits
-from redpacket.adapters.sqs_payouts import SqsPayouts
+from redpacket.adapters.aws.sqs_payouts import SqsPayouts
+from redpacket.adapters.dynamo.client import Dynamo
+from redpacket.adapters.dynamo.ledger import DynamoLedger
+from redpacket.adapters.dynamo.packets import DynamoPackets
+from redpacket.adapters.redis.claims import RedisClaims
+from redpacket.adapters.redis.connect import connect
+from redpacket.adapters.redis.limits import RedisLimits
 from redpacket.domain.claim import Claim, ShareRef
 from redpacket.domain.ledger import Transfer, TransferKind, user_account
 from redpacket.domain.limits import grab_limit
 from redpacket.domain.packet import Packet, Person
 from redpacket.edge.wiring import SystemClock
-from redpacket.flows.claim_share import Desk, claim_share
-from redpacket.flows.limit_rate import UserLimit
-from redpacket.flows.recall_emptied import RecalledEmptied
-from redpacket.flows.settle_claims import CLAIMS_PER_TRANSACTION
-from redpacket.ports import Request
+from redpacket.flows.guards.limit_rate import UserLimit
+from redpacket.flows.packets.claim_share import Desk, claim_share
+from redpacket.flows.packets.recall_emptied import RecalledEmptied
+from redpacket.flows.packets.settle_claims import CLAIMS_PER_TRANSACTION
+from redpacket.ports.accounts import Request
 from tests.builders import a_funding, a_packet, a_packet_id
 from tests.world import World, read_world
 

@@ -24,7 +24,7 @@ from bench.rounds import (
     server_costs_us,
     the_limit,
 )
-from redpacket.adapters.scripts import read_script
+from redpacket.adapters.redis.scripts import read_script
 from tests.faults.servers import OperatorCache, some_servers
 
 SIZES = (10_000, 100_000, 1_000_000)

@@ -22,9 +22,10 @@ from redis.crc import key_slot
 from bench.rounds import Call, cpu_s, interleaved, ratio, spread
 from local.ports import HOST
 from redpacket.adapters import keys
-from redpacket.adapters.redis_claims import RedisClaims
-from redpacket.adapters.redis_cluster import ClusterClient, connect_cluster
-from redpacket.adapters.scripts import read_script
+from redpacket.adapters.redis.claims import RedisClaims
+from redpacket.adapters.redis.cluster import ClusterClient, connect_cluster
+from redpacket.adapters.redis.parted_claims import PartedBoard
+from redpacket.adapters.redis.scripts import read_script
 from redpacket.domain.claim import GrabOutcome, GrabStatus
 from redpacket.domain.packet import (
     Packet,
@@ -34,8 +35,7 @@ from redpacket.domain.packet import (
     part_of_user,
     parts_for,
 )
-from redpacket.flows.try_parts import PartedBoard
-from redpacket.ports import ClaimBoard
+from redpacket.ports.packets import ClaimBoard
 from tests.builders import a_packet, a_packet_id
 from tests.fakes import FakeBoard, FakeClock
 from tests.faults.real_cluster import Cluster

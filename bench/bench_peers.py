@@ -30,8 +30,8 @@ import redis
 from bench.postgres import CLAIM, TABLES, a_postgres
 from bench.rounds import Figures, interleaved, loaded, spread
 from local.ports import HOST
-from redpacket.adapters.redis_cache import Script, connect
-from redpacket.adapters.redis_claims import RedisClaims
+from redpacket.adapters.redis.claims import RedisClaims
+from redpacket.adapters.redis.connect import Script, connect
 from tests.faults.servers import some_servers
 
 WORKERS = (1, 4, 20)

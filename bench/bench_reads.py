@@ -28,16 +28,16 @@ from local.packet_ids import PUBLISHED_KEYS
 from local.places import ROOT
 from local.user_ids import PUBLISHED_KEY
 from redpacket.adapters import keys
-from redpacket.adapters.books import entry_row
-from redpacket.adapters.dynamo import Dynamo, put, to_wire
-from redpacket.adapters.dynamo_pages import DynamoPages
-from redpacket.adapters.items import packet_row
+from redpacket.adapters.dynamo.books import entry_row
+from redpacket.adapters.dynamo.client import Dynamo, put, to_wire
+from redpacket.adapters.dynamo.items import packet_row
+from redpacket.adapters.dynamo.pages import DynamoPages
 from redpacket.domain.errors import PacketNotFound
 from redpacket.domain.ledger import Entry, TransferKind, packet_account, settle_id, user_account
 from redpacket.domain.lottery import Prize, PrizeKind, PrizeStock, draw_day
 from redpacket.edge import wiring
-from redpacket.flows.read_records import PAGE_SIZE, list_received
-from redpacket.flows.recall_lottery import KEPT_MS
+from redpacket.flows.campaigns.recall_lottery import KEPT_MS
+from redpacket.flows.packets.read_records import PAGE_SIZE, list_received
 from tests.builders import NOW_MS, a_campaign, a_packet
 from tests.crowd import CROWD, a_crowded_town, count_reads, rush
 from tests.faults.servers import some_servers

@@ -20,25 +20,26 @@ from dataclasses import replace
 from multiprocessing import get_context
 from typing import Any
 
-from redpacket.adapters import items, keys
-from redpacket.adapters.books import entry_row, receipt_row
-from redpacket.adapters.campaign_items import plan_row
-from redpacket.adapters.dynamo import Dynamo, Row, from_wire, to_wire
-from redpacket.adapters.dynamo_draws import DynamoDraws
-from redpacket.adapters.dynamo_ledger import DynamoLedger
-from redpacket.adapters.dynamo_packets import DynamoPackets
-from redpacket.adapters.dynamo_runs import DynamoRuns
-from redpacket.adapters.dynamo_tables import DynamoTables
-from redpacket.adapters.shown_items import shown_row
+from redpacket.adapters import keys
+from redpacket.adapters.dynamo import items
+from redpacket.adapters.dynamo.books import entry_row, receipt_row
+from redpacket.adapters.dynamo.campaign_items import plan_row
+from redpacket.adapters.dynamo.client import Dynamo, Row, from_wire, to_wire
+from redpacket.adapters.dynamo.draws import DynamoDraws
+from redpacket.adapters.dynamo.ledger import DynamoLedger
+from redpacket.adapters.dynamo.packets import DynamoPackets
+from redpacket.adapters.dynamo.runs import DynamoRuns
+from redpacket.adapters.dynamo.shown_items import shown_row
+from redpacket.adapters.dynamo.tables import DynamoTables
 from redpacket.domain.campaign import Campaign
 from redpacket.domain.claim import Fate, ShareFate
 from redpacket.domain.ledger import DEPOSITS, Entry, Receipt, TransferKind, user_account
 from redpacket.domain.packet import Kind, PacketEnd, PacketStatus, Person, Rules
 from redpacket.domain.postings import sent_entry, settled_entries
 from redpacket.domain.split import Split, Terms
-from redpacket.flows.compare_rows import Desk
-from redpacket.flows.reconcile import LEASE_MS, Reconciliation, reconcile
-from redpacket.ports import Table
+from redpacket.flows.reconciliation.compare_rows import Desk
+from redpacket.flows.reconciliation.reconcile import LEASE_MS, Reconciliation, reconcile
+from redpacket.ports.reconciliation import Table
 from tests.builders import NOW_MS, a_campaign, a_packet, a_packet_id
 from tests.fakes import FakeBoard, FakeClock, FakeDeadLetters, FakeDynamo, FakeJournal
 

@@ -20,7 +20,7 @@ from itertools import count
 from statistics import median
 
 from bench.rounds import Figures, interleaved, ratio
-from redpacket.adapters.redis_claims import RedisClaims
+from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.domain.split import SEED_BYTES, Split, Terms, amounts_fen, share_amount_fen
 from tests.builders import a_packet, some_terms
 from tests.faults.servers import OperatorCache, some_servers

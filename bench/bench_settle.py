@@ -31,15 +31,15 @@ from bench.deployment import template
 from bench.slow_dynamo import SlowDynamo, Units, indexes_of
 from bench.virtual import VirtualTime
 from bench.waiting_claims import PayoutQueue, QueueTerms
-from redpacket.adapters.dynamo import Dynamo
-from redpacket.adapters.dynamo_ledger import DynamoLedger
-from redpacket.adapters.dynamo_packets import DynamoPackets
-from redpacket.adapters.dynamo_pages import DynamoPages
+from redpacket.adapters.dynamo.client import Dynamo
+from redpacket.adapters.dynamo.ledger import DynamoLedger
+from redpacket.adapters.dynamo.packets import DynamoPackets
+from redpacket.adapters.dynamo.pages import DynamoPages
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.errors import Unavailable
 from redpacket.domain.ledger import DEPOSITS, Transfer, TransferKind, user_account
-from redpacket.flows.settle_claims import settle_claims
-from redpacket.ports import Request
+from redpacket.flows.packets.settle_claims import settle_claims
+from redpacket.ports.accounts import Request
 from tests.builders import NOW_MS, a_claim, a_funding, a_packet, a_packet_id
 from tests.fakes import FakeJournal
 

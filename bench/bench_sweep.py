@@ -19,7 +19,7 @@ from typing import Any
 
 from bench.due_packets import Books
 from redpacket.adapters.threads import in_threads
-from redpacket.ports import InParallel
+from redpacket.ports.runtime import InParallel
 from tests.builders import a_packet_id
 from tests.faults.cloud import a_cloud
 from tests.town import one_by_one

@@ -15,8 +15,8 @@ from local.places import ROOT
 from redpacket.adapters import keys
 from redpacket.adapters.threads import THREADS
 from redpacket.domain.packet import PARTS_MAX, SMALL_MAX
-from redpacket.flows.expire_packets import PACKETS_PER_SWEEP
-from redpacket.flows.sweep import REPAIR_MS
+from redpacket.flows.packets.expire_packets import PACKETS_PER_SWEEP
+from redpacket.flows.packets.sweep import REPAIR_MS
 
 PAGE = ROOT / "docs" / "capacity.md"
 BEGIN, END = "<!-- sizes:begin -->", "<!-- sizes:end -->"

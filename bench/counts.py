@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from local.user_ids import PUBLISHED_USER_IDS
-from redpacket.adapters.dynamo import Dynamo
-from redpacket.adapters.dynamo_ledger import DynamoLedger
-from redpacket.adapters.dynamo_packets import DynamoPackets
-from redpacket.adapters.dynamo_pages import DynamoPages
-from redpacket.adapters.dynamo_profiles import DynamoProfiles
+from redpacket.adapters.dynamo.client import Dynamo
+from redpacket.adapters.dynamo.ledger import DynamoLedger
+from redpacket.adapters.dynamo.packets import DynamoPackets
+from redpacket.adapters.dynamo.pages import DynamoPages
+from redpacket.adapters.dynamo.profiles import DynamoProfiles
 from redpacket.domain.claim import Quota, ShareFate, ShareRef
 from redpacket.domain.ledger import DEPOSITS, Transfer, TransferKind, user_account
 from redpacket.domain.packet import Packet, Person
-from redpacket.flows.read_records import read_record
-from redpacket.flows.settle_claims import settle_claims
-from redpacket.ports import Request
+from redpacket.flows.packets.read_records import read_record
+from redpacket.flows.packets.settle_claims import settle_claims
+from redpacket.ports.accounts import Request
 from tests.builders import NOW_MS, a_claim, a_funding, a_packet
 from tests.fakes import FakeClock, FakeDynamo, FakeJournal, FakeQueue
 from tests.town import one_by_one

@@ -7,21 +7,22 @@ from typing import Any
 
 from local.ports import HOST
 from local.stack import REGION
-from redpacket.adapters.aws_client import AwsClient
-from redpacket.adapters.aws_signature import Keys
-from redpacket.adapters.dynamo import Dynamo
-from redpacket.adapters.dynamo_ledger import DynamoLedger
-from redpacket.adapters.dynamo_packets import DynamoPackets
-from redpacket.adapters.dynamo_pages import DynamoPages
-from redpacket.adapters.redis_cache import connect
-from redpacket.adapters.redis_claims import RedisClaims
+from redpacket.adapters.aws.client import AwsClient
+from redpacket.adapters.aws.signature import Keys
+from redpacket.adapters.dynamo.client import Dynamo
+from redpacket.adapters.dynamo.ledger import DynamoLedger
+from redpacket.adapters.dynamo.packets import DynamoPackets
+from redpacket.adapters.dynamo.pages import DynamoPages
+from redpacket.adapters.redis.claims import RedisClaims
+from redpacket.adapters.redis.connect import connect
+from redpacket.adapters.redis.parted_claims import PartedBoard
 from redpacket.adapters.threads import in_threads
 from redpacket.domain.ledger import DEPOSITS, Transfer, TransferKind, user_account
 from redpacket.domain.packet import Packet, Person
-from redpacket.flows.expire_packets import ExpireReport, expire_packets
-from redpacket.flows.settle_claims import settle_claims
-from redpacket.flows.try_parts import PartedBoard
-from redpacket.ports import InParallel, Request
+from redpacket.flows.packets.expire_packets import ExpireReport, expire_packets
+from redpacket.flows.packets.settle_claims import settle_claims
+from redpacket.ports.accounts import Request
+from redpacket.ports.runtime import InParallel
 from tests.builders import a_claim, a_funding, a_packet
 from tests.fakes import FakeJournal, FakeQueue
 from tests.faults.cloud import Cloud

@@ -13,7 +13,7 @@ import random
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from redpacket.adapters.dynamo import Operation, Row, from_wire, put, to_wire, update
+from redpacket.adapters.dynamo.client import Operation, Row, from_wire, put, to_wire, update
 from redpacket.domain.claim import ShareRef
 
 CLAIMS_PER_TRANSACTION = 20

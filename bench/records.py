@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from random import Random
 
 from local.user_ids import PUBLISHED_USER_IDS
-from redpacket.adapters import items
-from redpacket.adapters.dynamo import Dynamo, Row, to_wire
-from redpacket.adapters.dynamo_ledger import DynamoLedger
-from redpacket.adapters.dynamo_packets import DynamoPackets
-from redpacket.adapters.dynamo_pages import DynamoPages
-from redpacket.adapters.dynamo_profiles import DynamoProfiles
+from redpacket.adapters.dynamo import items
+from redpacket.adapters.dynamo.client import Dynamo, Row, to_wire
+from redpacket.adapters.dynamo.ledger import DynamoLedger
+from redpacket.adapters.dynamo.packets import DynamoPackets
+from redpacket.adapters.dynamo.pages import DynamoPages
+from redpacket.adapters.dynamo.profiles import DynamoProfiles
 from redpacket.domain.claim import Fate, ShareFate
 from redpacket.domain.packet import PacketEnd, Person, part_count, part_size
 from redpacket.domain.split import amounts_fen
-from redpacket.flows.close_packet import close_if_ended, end_part
-from redpacket.flows.read_records import Record, read_record
-from redpacket.ports import Settled
+from redpacket.flows.packets.close_packet import close_if_ended, end_part
+from redpacket.flows.packets.read_records import Record, read_record
+from redpacket.ports.packets import Settled
 from tests.builders import NOW_MS, a_packet, a_packet_id
 from tests.fakes import FakeClock, FakeDynamo
 from tests.units import MeteredDynamo

@@ -12,8 +12,8 @@ from statistics import median
 import redis
 
 from redpacket.adapters import keys
-from redpacket.adapters.redis_claims import RedisClaims
-from redpacket.adapters.redis_client import Client
+from redpacket.adapters.redis.claims import RedisClaims
+from redpacket.adapters.redis.client import Client
 from tests.builders import a_packet
 from tests.faults.servers import Server
 

@@ -21,8 +21,8 @@ from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 import redpacket
 from local import places
 from local.field_notes import FIELD_EXAMPLES, MEANINGS
-from redpacket.adapters.books import ENTRY_CURSOR
-from redpacket.adapters.dynamo_packets import SENT_CURSOR
+from redpacket.adapters.dynamo.books import ENTRY_CURSOR
+from redpacket.adapters.dynamo.packets import SENT_CURSOR
 from redpacket.domain.campaign import CAMPAIGN_ID, CampaignStatus, WhenSoldOut
 from redpacket.domain.ledger import FEN_MAX, TransferKind
 from redpacket.domain.lottery import (
@@ -40,9 +40,9 @@ from redpacket.domain.switches import Switch
 from redpacket.edge import pages, schemas
 from redpacket.edge.api import ADMIN_SCOPE, BODY_BYTES_MAX, DAY, KEY_LENGTH_MAX, Api
 from redpacket.edge.problems import RETRIED, STATUS_BY_CODE
-from redpacket.flows.preheat_campaign import CURSOR as PREHEAT_CURSOR
-from redpacket.flows.read_draws import PAGE_SIZE as DRAWS_PAGE_SIZE
-from redpacket.ports import Table
+from redpacket.flows.campaigns.preheat_campaign import CURSOR as PREHEAT_CURSOR
+from redpacket.flows.campaigns.read_draws import PAGE_SIZE as DRAWS_PAGE_SIZE
+from redpacket.ports.reconciliation import Table
 
 Schema: TypeAlias = dict[str, Any]
 

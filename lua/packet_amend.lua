@@ -39,7 +39,7 @@ if packet then
   end
   if owned_no ~= '' then
     if packet.letter == 'E' then
-      -- Processes remember for a second who emptied a packet (flows/recall_emptied.py): whoever gets
+      -- Processes remember for a second who emptied a packet (flows/packets/recall_emptied.py): whoever gets
       -- the number must not meet such a memory.
       packet.offered_ms = redis.call('PTTL', packet_key) - 1000
     end

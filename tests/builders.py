@@ -13,7 +13,7 @@ from redpacket.domain.ledger import Transfer
 from redpacket.domain.lottery import Prize, PrizeKind
 from redpacket.domain.packet import Kind, Packet, Person, Rules
 from redpacket.domain.split import Split, Terms, share_amount_fen
-from redpacket.flows.send_packet import funding_of
+from redpacket.flows.packets.send_packet import funding_of
 
 NOW_MS = 1_795_000_000_000
 _numbers = itertools.count(1)

@@ -10,11 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from local.ports import HOST
-from redpacket.adapters.redis_cache import connect
-from redpacket.adapters.redis_claims import RedisClaims
+from redpacket.adapters.redis.claims import RedisClaims
+from redpacket.adapters.redis.connect import connect
+from redpacket.adapters.redis.parted_claims import PartedBoard
 from redpacket.domain.errors import RedPacketError, Unavailable
 from redpacket.domain.packet import Packet
-from redpacket.flows.try_parts import PartedBoard
 from tests.faults.rush import WallClock
 from tests.town import Town
 from tests.units import MeteredDynamo

@@ -9,16 +9,17 @@ from dataclasses import replace
 from typing import Any
 
 from local.packet_ids import PUBLISHED_IDS
-from redpacket.adapters.dynamo import Dynamo
-from redpacket.adapters.dynamo_campaigns import DynamoCampaigns
-from redpacket.adapters.dynamo_draws import DynamoDraws
-from redpacket.adapters.dynamo_ledger import DynamoLedger
-from redpacket.adapters.dynamo_packets import DynamoPackets
-from redpacket.adapters.dynamo_pages import DynamoPages
-from redpacket.adapters.dynamo_profiles import DynamoProfiles
-from redpacket.adapters.dynamo_runs import DynamoRuns
-from redpacket.adapters.dynamo_tables import DynamoTables
+from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
+from redpacket.adapters.dynamo.client import Dynamo
+from redpacket.adapters.dynamo.draws import DynamoDraws
+from redpacket.adapters.dynamo.ledger import DynamoLedger
+from redpacket.adapters.dynamo.packets import DynamoPackets
+from redpacket.adapters.dynamo.pages import DynamoPages
+from redpacket.adapters.dynamo.profiles import DynamoProfiles
+from redpacket.adapters.dynamo.runs import DynamoRuns
+from redpacket.adapters.dynamo.tables import DynamoTables
 from redpacket.adapters.pinyin import PinyinPhrases
+from redpacket.adapters.redis.parted_claims import PartedBoard
 from redpacket.domain.campaign import Campaign, CampaignPlan
 from redpacket.domain.checks import Difference, Told, check_settled_in_time
 from redpacket.domain.claim import Admission, Claim, ShareRef
@@ -26,48 +27,36 @@ from redpacket.domain.limits import grab_limit
 from redpacket.domain.lottery import Draw, Prize, draw_id_of
 from redpacket.domain.packet import Kind, Packet, Person, Rules, part_count
 from redpacket.domain.split import Split
-from redpacket.flows.claim_share import Desk as GrabDesk
-from redpacket.flows.compare_rows import Desk
-from redpacket.flows.deposit import deposit
-from redpacket.flows.draw_prize import DrawDesk, Drawn, draw_prize
-from redpacket.flows.edit_campaign import edit_campaign
-from redpacket.flows.edit_prize import PrizeDesk, change_stock, put_prize
-from redpacket.flows.expire_packets import ExpireReport, expire_packets
-from redpacket.flows.grab_packet import RuleBook, grab_packet
-from redpacket.flows.help_inviter import HelpDesk, Helped, help_inviter
-from redpacket.flows.limit_rate import UserLimit
-from redpacket.flows.load_campaign import load_campaign
-from redpacket.flows.note_people import note_people
-from redpacket.flows.open_packet import open_packet
-from redpacket.flows.preheat_campaign import Preheated, preheat_campaign
-from redpacket.flows.read_records import Record, read_record
-from redpacket.flows.recall_campaign import RecalledCampaigns
-from redpacket.flows.recall_emptied import RecalledEmptied
-from redpacket.flows.recall_lottery import RecalledLotteries
-from redpacket.flows.recall_table import RecalledTables
-from redpacket.flows.reconcile import MOVING_MS, Reconciliation, reconcile
-from redpacket.flows.repair import load_packets, requeue_claims
-from redpacket.flows.send_packet import SendOrder, send_packet
-from redpacket.flows.settle_claims import settle_claims
-from redpacket.flows.sweep import SweepReport, sweep
-from redpacket.flows.try_parts import PartedBoard
-from redpacket.ports import (
-    Campaigns,
-    ClaimBoard,
-    DeadLetters,
-    DrawBoard,
-    Draws,
-    InParallel,
-    Limits,
-    Pages,
-    PayoutQueue,
-    Profiles,
-    Quotas,
-    Request,
-    Runs,
-    Table,
-    Tables,
-)
+from redpacket.flows.accounts.deposit import deposit
+from redpacket.flows.accounts.note_people import note_people
+from redpacket.flows.campaigns.draw_prize import DrawDesk, Drawn, draw_prize
+from redpacket.flows.campaigns.edit_campaign import edit_campaign
+from redpacket.flows.campaigns.edit_prize import PrizeDesk, change_stock, put_prize
+from redpacket.flows.campaigns.help_inviter import HelpDesk, Helped, help_inviter
+from redpacket.flows.campaigns.load_campaign import load_campaign
+from redpacket.flows.campaigns.preheat_campaign import Preheated, preheat_campaign
+from redpacket.flows.campaigns.recall_lottery import RecalledLotteries
+from redpacket.flows.campaigns.recall_table import RecalledTables
+from redpacket.flows.guards.limit_rate import UserLimit
+from redpacket.flows.packets.claim_share import Desk as GrabDesk
+from redpacket.flows.packets.expire_packets import ExpireReport, expire_packets
+from redpacket.flows.packets.grab_packet import RuleBook, grab_packet
+from redpacket.flows.packets.open_packet import open_packet
+from redpacket.flows.packets.read_records import Record, read_record
+from redpacket.flows.packets.recall_campaign import RecalledCampaigns
+from redpacket.flows.packets.recall_emptied import RecalledEmptied
+from redpacket.flows.packets.repair import load_packets, requeue_claims
+from redpacket.flows.packets.send_packet import SendOrder, send_packet
+from redpacket.flows.packets.settle_claims import settle_claims
+from redpacket.flows.packets.sweep import SweepReport, sweep
+from redpacket.flows.reconciliation.compare_rows import Desk
+from redpacket.flows.reconciliation.reconcile import MOVING_MS, Reconciliation, reconcile
+from redpacket.ports.accounts import Profiles, Request
+from redpacket.ports.campaigns import Campaigns, DrawBoard, Draws
+from redpacket.ports.guards import Limits
+from redpacket.ports.packets import ClaimBoard, DeadLetters, Pages, PayoutQueue, Quotas
+from redpacket.ports.reconciliation import Runs, Table, Tables
+from redpacket.ports.runtime import InParallel
 from tests.builders import a_campaign
 from tests.fakes import (
     FakeBoard,

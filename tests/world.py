@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from redpacket.adapters import items, keys
-from redpacket.adapters.books import entry_of, receipt_of, sums_of
-from redpacket.adapters.draw_items import draw_of
-from redpacket.adapters.dynamo import from_wire
-from redpacket.adapters.shown_items import table_of
+from redpacket.adapters import keys
+from redpacket.adapters.dynamo import items
+from redpacket.adapters.dynamo.books import entry_of, receipt_of, sums_of
+from redpacket.adapters.dynamo.client import from_wire
+from redpacket.adapters.dynamo.draw_items import draw_of
+from redpacket.adapters.dynamo.shown_items import table_of
 from redpacket.domain.checks import (
     Difference,
     LotteryFacts,

@@ -13,10 +13,10 @@ import yaml
 from moto import mock_aws
 
 from local.places import ROOT
-from redpacket.adapters.dynamo import Dynamo
-from redpacket.adapters.dynamo_ledger import DynamoLedger
-from redpacket.adapters.dynamo_packets import DynamoPackets
-from redpacket.adapters.dynamo_pages import DynamoPages
+from redpacket.adapters.dynamo.client import Dynamo
+from redpacket.adapters.dynamo.ledger import DynamoLedger
+from redpacket.adapters.dynamo.packets import DynamoPackets
+from redpacket.adapters.dynamo.pages import DynamoPages
 from redpacket.domain.claim import RecordStatus, ShareFate, taker_of
 from redpacket.domain.closing import find_end
 from redpacket.domain.ledger import (
@@ -29,7 +29,7 @@ from redpacket.domain.ledger import (
     user_account,
 )
 from redpacket.domain.packet import Packet, PacketEnd, Person
-from redpacket.ports import Request
+from redpacket.ports.accounts import Request
 from tests.builders import NOW_MS, a_claim, a_funding, a_packet, a_packet_id, a_refund, a_user_id
 from tests.fakes import FakeDynamo
 from tests.faults.cloud import SCHEMA, TABLES, Cloud

@@ -13,12 +13,20 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 from botocore.session import get_session
 
-from redpacket.adapters.aws_client import AwsClient
-from redpacket.adapters.aws_errors import AwsRefused
-from redpacket.adapters.aws_signature import Keys
-from redpacket.adapters.cache_secret import CacheSecret
-from redpacket.adapters.dynamo import Dynamo, Row, TransactionCanceled, check, put, update, values
-from redpacket.adapters.sqs_payouts import SqsDeadLetters, SqsPayouts
+from redpacket.adapters.aws.client import AwsClient
+from redpacket.adapters.aws.errors import AwsRefused
+from redpacket.adapters.aws.signature import Keys
+from redpacket.adapters.aws.sqs_payouts import SqsDeadLetters, SqsPayouts
+from redpacket.adapters.dynamo.client import (
+    Dynamo,
+    Row,
+    TransactionCanceled,
+    check,
+    put,
+    update,
+    values,
+)
+from redpacket.adapters.redis.secret import CacheSecret
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.errors import InvariantViolated, Unavailable
 from tests.aws_stub import AwsStub, Call, Drops, Hangs, Says, an_aws_stub

@@ -14,7 +14,7 @@ from redpacket.domain.errors import InvalidRequest
 from redpacket.domain.ledger import Entry, TransferKind, YearSums, user_account
 from redpacket.domain.packet import Packet
 from redpacket.domain.postings import expected_entries, expected_receipts
-from redpacket.ports import ReceivedItem
+from redpacket.ports.packets import ReceivedItem
 from tests.builders import NOW_MS, a_user_id
 from tests.contract.tables import PAID_MS, Books, a_deposit, a_request
 

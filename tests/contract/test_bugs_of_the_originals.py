@@ -13,8 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from redpacket.adapters.redis_claims import RedisClaims
-from redpacket.adapters.scripts import LUA_FOLDER, read_script
+from redpacket.adapters.redis.claims import RedisClaims
+from redpacket.adapters.redis.scripts import LUA_FOLDER, read_script
 from redpacket.domain.campaign import Campaign
 from redpacket.domain.errors import PacketEmptied
 from redpacket.domain.packet import Packet, Rules

@@ -12,8 +12,8 @@ from redis.connection import Connection
 from redis.exceptions import BusyLoadingError, OutOfMemoryError, ResponseError
 
 from local.ports import HOST
-from redpacket.adapters.redis_cache import Cache, connection_maker
-from redpacket.adapters.redis_client import FAILURES, ServerClient
+from redpacket.adapters.redis.client import FAILURES, ServerClient
+from redpacket.adapters.redis.connect import Cache, connection_maker
 from redpacket.domain.errors import CacheAway, Unavailable
 from tests.faults.servers import Address, OperatorCache, Server, some_servers, wait_for
 

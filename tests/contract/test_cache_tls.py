@@ -11,20 +11,20 @@ from redis.exceptions import AuthenticationError
 
 from local.ports import HOST
 from redpacket.adapters import keys
-from redpacket.adapters.redis_cache import connect
-from redpacket.adapters.redis_claims import RedisClaims
-from redpacket.adapters.redis_client import Client
-from redpacket.adapters.redis_cluster import connect_cluster
-from redpacket.adapters.redis_draws import RedisDraws
-from redpacket.adapters.redis_limits import RedisLimits
-from redpacket.adapters.redis_quotas import RedisQuotas
-from redpacket.adapters.redis_switches import RedisSwitches
+from redpacket.adapters.redis.claims import RedisClaims
+from redpacket.adapters.redis.client import Client
+from redpacket.adapters.redis.cluster import connect_cluster
+from redpacket.adapters.redis.connect import connect
+from redpacket.adapters.redis.draws import RedisDraws
+from redpacket.adapters.redis.limits import RedisLimits
+from redpacket.adapters.redis.quotas import RedisQuotas
+from redpacket.adapters.redis.switches import RedisSwitches
 from redpacket.domain.claim import Quota
 from redpacket.domain.errors import CacheAway
 from redpacket.domain.limits import Limit
 from redpacket.domain.packet import Opening, Packet, Rules
 from redpacket.domain.switches import Switch
-from redpacket.ports import SwitchesSeen
+from redpacket.ports.guards import SwitchesSeen
 from tests.builders import a_packet
 from tests.contract.test_cache_user import access_rules
 from tests.faults.real_cluster import Cluster

@@ -11,17 +11,17 @@ import redis
 import yaml
 
 from local.ports import HOST
-from redpacket.adapters.redis_cache import connect
-from redpacket.adapters.redis_claims import RedisClaims
-from redpacket.adapters.redis_client import ServerClient
-from redpacket.adapters.redis_limits import RedisLimits
-from redpacket.adapters.redis_quotas import RedisQuotas
-from redpacket.adapters.redis_switches import RedisSwitches
+from redpacket.adapters.redis.claims import RedisClaims
+from redpacket.adapters.redis.client import ServerClient
+from redpacket.adapters.redis.connect import connect
+from redpacket.adapters.redis.limits import RedisLimits
+from redpacket.adapters.redis.quotas import RedisQuotas
+from redpacket.adapters.redis.switches import RedisSwitches
 from redpacket.domain.claim import Quota
 from redpacket.domain.limits import Limit
 from redpacket.domain.packet import Opening, Packet, Rules
 from redpacket.domain.switches import Switch
-from redpacket.ports import SwitchesSeen
+from redpacket.ports.guards import SwitchesSeen
 from tests.builders import a_packet
 from tests.faults.servers import OperatorCache
 

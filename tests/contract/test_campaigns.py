@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from redpacket.adapters.dynamo import Dynamo
-from redpacket.adapters.dynamo_campaigns import DynamoCampaigns
-from redpacket.adapters.dynamo_ledger import DynamoLedger
-from redpacket.adapters.dynamo_packets import DynamoPackets
+from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
+from redpacket.adapters.dynamo.client import Dynamo
+from redpacket.adapters.dynamo.ledger import DynamoLedger
+from redpacket.adapters.dynamo.packets import DynamoPackets
 from redpacket.domain.campaign import Campaign, CampaignStatus, DrawRules, WhenSoldOut
 from redpacket.domain.claim import Quota
 from redpacket.domain.errors import (
@@ -25,7 +25,7 @@ from redpacket.domain.errors import (
 )
 from redpacket.domain.ledger import DEPOSITS, Transfer, TransferKind, user_account
 from redpacket.domain.packet import Packet, Person, Rules
-from redpacket.ports import Request
+from redpacket.ports.accounts import Request
 from tests.builders import NOW_MS, a_campaign, a_claim, a_funding, a_packet
 from tests.contract.tables import KINDS, a_client
 from tests.fakes import FakeDynamo

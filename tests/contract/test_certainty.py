@@ -11,12 +11,12 @@ import pytest
 
 from local.ports import HOST
 from redpacket.adapters import keys
-from redpacket.adapters.redis_cache import Script, connect
-from redpacket.adapters.redis_claims import RedisClaims
+from redpacket.adapters.redis.claims import RedisClaims
+from redpacket.adapters.redis.connect import Script, connect
+from redpacket.adapters.redis.parted_claims import PartedBoard
 from redpacket.domain.claim import ShareFate
 from redpacket.domain.packet import Packet, PacketStatus, part_of_user
-from redpacket.flows.try_parts import PartedBoard
-from redpacket.ports import PartBoard
+from redpacket.ports.packets import PartBoard
 from tests.builders import a_claim, a_packet, a_packet_id, a_refund
 from tests.fakes import FakeBoard, FakeClock
 from tests.faults.servers import OperatorCache, Server, some_servers, wait_for

@@ -8,12 +8,11 @@ from dataclasses import replace
 
 import pytest
 
-from redpacket.adapters.redis_claims import RedisClaims
-from redpacket.domain.claim import GrabStatus
+from redpacket.adapters.redis.claims import RedisClaims
+from redpacket.adapters.redis.parted_claims import PartedBoard
+from redpacket.domain.claim import EMPTIED_KEPT_MS, GrabStatus
 from redpacket.domain.packet import Opening, Packet, PacketStatus, Rules
-from redpacket.flows.recall_emptied import KEPT_MS
-from redpacket.flows.try_parts import PartedBoard
-from redpacket.ports import ClaimBoard
+from redpacket.ports.packets import ClaimBoard
 from tests.builders import a_claim, a_packet, a_refund
 from tests.fakes import FakeBoard, FakeClock
 from tests.faults.servers import OperatorCache
@@ -259,7 +258,7 @@ def test_giving_back_the_last_number_reopens_an_emptied_packet(board: ClaimBoard
 
     assert _grab(board, packet, "bob") == ("packet_emptied", None)
     assert board.emptied_by(packet.packet_id) is None
-    _pass_time(board, KEPT_MS)
+    _pass_time(board, EMPTIED_KEPT_MS)
     assert _grab(board, packet, "bob") == ("claimed", 2)
     assert _grab(board, packet, "cat") == ("packet_emptied", None)
 
@@ -271,7 +270,7 @@ def test_a_packet_in_two_steps_reopens_after_a_second_too(board: ClaimBoard) -> 
     board.free(packet.packet_id, "ann", 1)
 
     assert _admit(board, packet, "bob") == ("packet_emptied", 0)
-    _pass_time(board, KEPT_MS)
+    _pass_time(board, EMPTIED_KEPT_MS)
     assert _admit(board, packet, "bob")[0] == "admitted"
 
 
@@ -417,7 +416,7 @@ def test_freeing_the_last_number_reopens_an_emptied_packet(board: ClaimBoard) ->
 
     board.free(packet.packet_id, "ann", 1)
 
-    _pass_time(board, KEPT_MS)
+    _pass_time(board, EMPTIED_KEPT_MS)
     assert _grab(board, packet, "ann") == ("claimed", 1)
 
 
@@ -449,7 +448,7 @@ def test_a_number_that_came_back_is_the_last_one_again(board: ClaimBoard) -> Non
 
     board.free(packet.packet_id, "ann", 1)
 
-    _pass_time(board, KEPT_MS)
+    _pass_time(board, EMPTIED_KEPT_MS)
     assert _is_last(board, packet, "bob")
 
 

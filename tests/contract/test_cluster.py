@@ -11,8 +11,8 @@ from redis.exceptions import AskError, MovedError
 
 from local.ports import HOST
 from redpacket.adapters import keys
-from redpacket.adapters.redis_claims import RedisClaims
-from redpacket.adapters.redis_cluster import ClusterClient, connect_cluster
+from redpacket.adapters.redis.claims import RedisClaims
+from redpacket.adapters.redis.cluster import ClusterClient, connect_cluster
 from redpacket.domain.errors import CacheAway, Unavailable
 from redpacket.domain.packet import Packet
 from tests.builders import a_packet

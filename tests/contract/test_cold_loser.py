@@ -19,10 +19,10 @@ from local.places import ROOT
 from local.ports import HOST
 from local.user_ids import PUBLISHED_KEY
 from redpacket.adapters import keys
-from redpacket.adapters.redis_claims import RedisClaims
-from redpacket.adapters.redis_switches import RedisSwitches
+from redpacket.adapters.redis.claims import RedisClaims
+from redpacket.adapters.redis.switches import RedisSwitches
 from redpacket.domain.switches import Switch
-from redpacket.ports import SwitchesSeen
+from redpacket.ports.guards import SwitchesSeen
 from tests.builders import a_packet
 from tests.faults.servers import OperatorCache
 
@@ -36,7 +36,7 @@ print(json.dumps([answer, sorted(sys.modules)]))
 # redis imports asyncio and its own asynchronous half by itself: docs/adr/0009.
 HEAVY = (
     *("boto3", "botocore", "pydantic", "aws_lambda_powertools", "typing_extensions", "zoneinfo"),
-    *("regex", "pypinyin", "rapidfuzz", "http.client", "redpacket.adapters.aws_client"),
+    *("regex", "pypinyin", "rapidfuzz", "http.client", "redpacket.adapters.aws.client"),
     *("redpacket.domain.lottery", "redpacket.domain.checks", "redpacket.edge.schemas"),
 )
 FLOWS = {

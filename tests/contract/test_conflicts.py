@@ -13,7 +13,7 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from redpacket.adapters.dynamo import Dynamo, TransactionCanceled, put, to_wire, update
+from redpacket.adapters.dynamo.client import Dynamo, TransactionCanceled, put, to_wire, update
 from tests.fakes import FakeDynamo
 from tests.faults.cloud import Cloud, a_cloud
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from redpacket.adapters.redis_draws import RedisDraws
+from redpacket.adapters.redis.draws import RedisDraws
 from redpacket.domain.campaign import Campaign, CampaignStatus, DrawRules, WhenSoldOut
 from redpacket.domain.lottery import (
     DrawAsk,
@@ -24,7 +24,7 @@ from redpacket.domain.lottery import (
     PrizeStock,
     choose,
 )
-from redpacket.ports import DrawBoard
+from redpacket.ports.campaigns import DrawBoard
 from tests.builders import a_campaign
 from tests.fakes import FakeClock, FakeDrawBoard
 from tests.faults.servers import OperatorCache

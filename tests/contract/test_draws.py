@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from redpacket.adapters import unit_stock
-from redpacket.adapters.dynamo import Dynamo
-from redpacket.adapters.dynamo_campaigns import DynamoCampaigns
-from redpacket.adapters.dynamo_draws import DynamoDraws
-from redpacket.adapters.dynamo_ledger import DynamoLedger
-from redpacket.adapters.dynamo_packets import DynamoPackets
+from redpacket.adapters.dynamo import unit_stock
+from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
+from redpacket.adapters.dynamo.client import Dynamo
+from redpacket.adapters.dynamo.draws import DynamoDraws
+from redpacket.adapters.dynamo.ledger import DynamoLedger
+from redpacket.adapters.dynamo.packets import DynamoPackets
 from redpacket.domain.campaign import Campaign, CampaignStatus, DrawRules
 from redpacket.domain.claim import Fate, ShareFate
 from redpacket.domain.errors import IdempotencyKeyReused, Unavailable
@@ -42,7 +42,7 @@ from redpacket.domain.lottery import (
 )
 from redpacket.domain.packet import Kind, Packet, Person, Rules
 from redpacket.domain.split import Split, Terms
-from redpacket.ports import Request
+from redpacket.ports.accounts import Request
 from tests.builders import NOW_MS, a_campaign, a_funding, a_packet, a_prize, a_refund
 from tests.contract.tables import KINDS, REFUNDED_MS, a_client
 from tests.prizes import real_prizes

@@ -14,9 +14,9 @@ from redis.crc import key_slot
 
 from local.ports import HOST
 from redpacket.adapters import keys
-from redpacket.adapters.redis_cache import connect
-from redpacket.adapters.redis_draws import RedisDraws
-from redpacket.adapters.scripts import read_script
+from redpacket.adapters.redis.connect import connect
+from redpacket.adapters.redis.draws import RedisDraws
+from redpacket.adapters.redis.scripts import read_script
 from redpacket.domain.campaign import DrawRules, WhenSoldOut
 from redpacket.domain.errors import CacheAway, Unavailable
 from redpacket.domain.lottery import (

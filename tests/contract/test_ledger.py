@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from redpacket.adapters import items, keys
-from redpacket.adapters.books import receipt_row
-from redpacket.adapters.dynamo import Dynamo, from_wire, to_wire
-from redpacket.adapters.dynamo_ledger import DynamoLedger
+from redpacket.adapters import keys
+from redpacket.adapters.dynamo import items
+from redpacket.adapters.dynamo.books import receipt_row
+from redpacket.adapters.dynamo.client import Dynamo, from_wire, to_wire
+from redpacket.adapters.dynamo.ledger import DynamoLedger
 from redpacket.domain.claim import Fate
 from redpacket.domain.errors import (
     Busy,

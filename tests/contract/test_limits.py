@@ -11,11 +11,12 @@ import pytest
 
 from local.ports import HOST
 from redpacket.adapters import keys
-from redpacket.adapters.redis_cache import connect
-from redpacket.adapters.redis_limits import RedisLimits
+from redpacket.adapters.redis.connect import connect
+from redpacket.adapters.redis.limits import RedisLimits
 from redpacket.domain.errors import Unavailable
 from redpacket.domain.limits import Limit
-from redpacket.ports import Clock, Limits
+from redpacket.ports.guards import Limits
+from redpacket.ports.runtime import Clock
 from tests.fakes import FakeClock, FakeLimits
 from tests.faults.servers import OperatorCache
 

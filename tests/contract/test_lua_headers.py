@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from redpacket.adapters.scripts import LUA_FOLDER, read_script
+from redpacket.adapters.redis.scripts import LUA_FOLDER, read_script
 from redpacket.domain.claim import AdmitStatus, GrabStatus, QuotaStatus
 from redpacket.domain.lottery import DrawStatus
 

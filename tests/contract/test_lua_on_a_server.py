@@ -12,9 +12,9 @@ import pytest
 
 from local.ports import HOST
 from redpacket.adapters import keys
-from redpacket.adapters.redis_cache import connect
-from redpacket.adapters.redis_claims import RedisClaims
-from redpacket.adapters.scripts import read_script
+from redpacket.adapters.redis.claims import RedisClaims
+from redpacket.adapters.redis.connect import connect
+from redpacket.adapters.redis.scripts import read_script
 from redpacket.domain.errors import CacheAway, Unavailable
 from redpacket.domain.packet import Packet, PacketStatus
 from redpacket.domain.split import Split

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from redpacket.adapters import keys
-from redpacket.adapters.redis_claims import RedisClaims
+from redpacket.adapters.redis.claims import RedisClaims
+from redpacket.adapters.redis.parted_claims import PartedBoard
+from redpacket.domain.claim import EMPTIED_KEPT_MS
 from redpacket.domain.packet import (
     Opening,
     Packet,
@@ -21,9 +23,7 @@ from redpacket.domain.packet import (
     part_of_share,
     part_of_user,
 )
-from redpacket.flows.recall_emptied import KEPT_MS
-from redpacket.flows.try_parts import PartedBoard
-from redpacket.ports import PartBoard
+from redpacket.ports.packets import PartBoard
 from tests.builders import a_claim, a_packet, a_packet_id, a_refund
 from tests.fakes import FakeBoard, FakeClock
 from tests.faults.servers import OperatorCache
@@ -193,7 +193,7 @@ def test_losers_of_an_emptied_packet_cost_one_read_each(boards: Boards) -> None:
 
     assert {boards.grab(packet, user_id)[0] for user_id in latecomers} == {"packet_emptied"}
     assert boards.asked.calls == {"grab": 50}
-    boards.clock.sleep_ms(KEPT_MS)
+    boards.clock.sleep_ms(EMPTIED_KEPT_MS)
     boards.grab(packet, latecomers[0])
     assert boards.asked.calls == {"grab": 50 + PARTS}
     assert set(owned.values()) == set(range(1, 9))
@@ -217,7 +217,7 @@ def test_a_number_that_comes_back_to_any_part_is_handed_out_again(
         boards.board.free(packet.packet_id, user_id, share_no)
 
     assert boards.grab(packet, "late")[0] == "packet_emptied"
-    boards.pass_time(KEPT_MS)
+    boards.pass_time(EMPTIED_KEPT_MS)
     assert boards.grab(packet, "late") == ("claimed", share_no)
     assert boards.grab(packet, user_id) == ("packet_emptied", None)
 
@@ -247,7 +247,7 @@ def test_a_number_is_swapped_for_the_one_that_the_user_owns(
         board.give_back(packet.packet_id, user_id, share_no, owned_no=owned_no)
 
     assert boards.grab(packet, user_id) == ("already_claimed", owned_no)
-    boards.pass_time(KEPT_MS)
+    boards.pass_time(EMPTIED_KEPT_MS)
     assert boards.grab(packet, "late") == ("claimed", share_no)
     assert boards.grab(packet, "later") == ("packet_emptied", None)
 
@@ -428,7 +428,7 @@ def test_who_is_admitted_where_a_part_is_emptied_comes_to_another(boards: Boards
     board.take(packet.packet_id, third, terms)
     assert admit(fourth) == ("packet_emptied", 0)
     boards.lose(packet, 0)
-    boards.clock.sleep_ms(KEPT_MS)
+    boards.clock.sleep_ms(EMPTIED_KEPT_MS)
     assert admit(fourth) == ("packet_not_loaded", 0)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from redpacket.adapters import keys
-from redpacket.adapters.redis_quotas import RedisQuotas
+from redpacket.adapters.redis.quotas import RedisQuotas
 from redpacket.domain.claim import Quota
-from redpacket.ports import Quotas
+from redpacket.ports.packets import Quotas
 from tests.fakes import FakeQuotas
 from tests.faults.servers import OperatorCache
 

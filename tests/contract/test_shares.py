@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from redpacket.adapters import keys
-from redpacket.adapters.dynamo import to_wire
+from redpacket.adapters.dynamo.client import to_wire
 from redpacket.domain.claim import RecordStatus, ShareFate, ShareRef, Taker, taker_of
 from redpacket.domain.errors import InvalidRequest
 from redpacket.domain.packet import Packet, PacketEnd, PacketStatus, Person, fate_partitions
-from redpacket.ports import Unreadable
+from redpacket.ports.packets import Unreadable
 from tests.builders import NOW_MS, a_claim, a_packet_id, a_user_id
 from tests.contract.tables import (
     PAID_MS,

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from redpacket.adapters import keys, redis_claims
-from redpacket.adapters.redis_claims import RedisClaims
+from redpacket.adapters import keys
+from redpacket.adapters.redis import claims as redis_claims
+from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.domain.packet import Opening, Packet, PacketStatus, Rules, part_id
 from redpacket.domain.split import Terms
 from tests.builders import a_packet, a_packet_id

@@ -15,14 +15,14 @@ from moto import mock_aws
 from local.ports import HOST
 from local.stack import Stack
 from redpacket.adapters import keys
-from redpacket.adapters.dynamo import Dynamo
-from redpacket.adapters.dynamo_switches import DynamoSwitches
-from redpacket.adapters.lambda_deliveries import LambdaDeliveries
-from redpacket.adapters.redis_cache import connect
-from redpacket.adapters.redis_switches import RedisSwitches
+from redpacket.adapters.aws.lambda_deliveries import LambdaDeliveries
+from redpacket.adapters.dynamo.client import Dynamo
+from redpacket.adapters.dynamo.switches import DynamoSwitches
+from redpacket.adapters.redis.connect import connect
+from redpacket.adapters.redis.switches import RedisSwitches
 from redpacket.domain.errors import Unavailable
 from redpacket.domain.switches import Switch, SwitchState
-from redpacket.ports import SwitchCopy, SwitchesSeen, SwitchStore
+from redpacket.ports.guards import SwitchCopy, SwitchesSeen, SwitchStore
 from tests.builders import NOW_MS
 from tests.fakes import FakeClock, FakeDynamo, FakeSwitchCopy, FakeSwitchStore
 from tests.faults.servers import OperatorCache

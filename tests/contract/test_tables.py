@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from redpacket.adapters import keys
-from redpacket.adapters.dynamo import Dynamo, to_wire
-from redpacket.adapters.dynamo_campaigns import DynamoCampaigns
-from redpacket.adapters.dynamo_draws import DynamoDraws
-from redpacket.adapters.dynamo_runs import DynamoRuns
-from redpacket.adapters.dynamo_tables import DynamoTables
+from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
+from redpacket.adapters.dynamo.client import Dynamo, to_wire
+from redpacket.adapters.dynamo.draws import DynamoDraws
+from redpacket.adapters.dynamo.runs import DynamoRuns
+from redpacket.adapters.dynamo.tables import DynamoTables
 from redpacket.domain.campaign import DrawRules
 from redpacket.domain.checks import PacketFacts, PlayerDay, Unit
 from redpacket.domain.claim import Quota, RecordStatus, ShareFate, taker_of
@@ -35,7 +35,7 @@ from redpacket.domain.scanned import (
     UnreadableRow,
     WonOnce,
 )
-from redpacket.ports import SavedRun, Table
+from redpacket.ports.reconciliation import SavedRun, Table
 from tests.builders import NOW_MS, a_campaign, a_claim, a_packet, a_prize, a_user_id
 from tests.contract.tables import Books, a_request
 

@@ -15,10 +15,10 @@ import redis
 
 from local.ports import HOST
 from redpacket.adapters import tls
-from redpacket.adapters.aws_client import AwsClient
-from redpacket.adapters.aws_errors import AwsSilent
-from redpacket.adapters.aws_signature import Keys
-from redpacket.adapters.redis_cache import connect
+from redpacket.adapters.aws.client import AwsClient
+from redpacket.adapters.aws.errors import AwsSilent
+from redpacket.adapters.aws.signature import Keys
+from redpacket.adapters.redis.connect import connect
 from tests.aws_stub import Says, an_aws_stub
 from tests.tls_servers import Authority, tls_before
 

@@ -20,16 +20,17 @@ from local.packet_ids import PUBLISHED_KEYS
 from local.places import ROOT
 from local.ports import HOST
 from local.user_ids import PUBLISHED_KEY
-from redpacket.adapters import keys, redis_claims
-from redpacket.adapters.aws_client import AwsClient
-from redpacket.adapters.dynamo import Dynamo
-from redpacket.adapters.dynamo_ledger import DynamoLedger
-from redpacket.adapters.redis_claims import RedisClaims
+from redpacket.adapters import keys
+from redpacket.adapters.aws.client import AwsClient
+from redpacket.adapters.dynamo.client import Dynamo
+from redpacket.adapters.dynamo.ledger import DynamoLedger
+from redpacket.adapters.redis import claims as redis_claims
+from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.domain.ledger import Transfer, TransferKind, user_account
 from redpacket.domain.packet import Packet, Person
 from redpacket.edge import wiring
-from redpacket.flows.settle_claims import CLAIMS_PER_TRANSACTION
-from redpacket.ports import Request
+from redpacket.flows.packets.settle_claims import CLAIMS_PER_TRANSACTION
+from redpacket.ports.accounts import Request
 from tests.builders import a_funding, a_packet, a_packet_id, a_user_id
 from tests.faults.cloud import Cloud
 from tests.faults.servers import OperatorCache

@@ -11,6 +11,7 @@ from collections.abc import (
 from dataclasses import replace
 
 from redpacket.domain.claim import (
+    EMPTIED_KEPT_MS,
     AdmitOutcome,
     AdmitStatus,
     Fate,
@@ -21,7 +22,6 @@ from redpacket.domain.claim import (
     ShareFate,
 )
 from redpacket.domain.packet import Packet, PacketStatus, part_id, part_size
-from redpacket.flows.recall_emptied import KEPT_MS
 from tests.fakes.services import FakeClock
 from tests.fakes.tables import Item
 
@@ -281,7 +281,7 @@ class FakeBoard:
         if not board["terms"]:
             return  # only users: the ledger's fates say what is free, once it is loaded
         if board["letter"] == "E":
-            board["reopens_at_ms"] = self.clock.now_ms() + KEPT_MS
+            board["reopens_at_ms"] = self.clock.now_ms() + EMPTIED_KEPT_MS
         board["returned"].append(share_no)
         self._note_emptied(board)
 

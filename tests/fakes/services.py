@@ -12,7 +12,7 @@ from redpacket.domain.claim import (
 from redpacket.domain.errors import Unavailable
 from redpacket.domain.limits import Limit
 from redpacket.domain.switches import Switch, SwitchState
-from redpacket.ports import SwitchesSeen
+from redpacket.ports.guards import SwitchesSeen
 from tests.builders import NOW_MS
 
 

@@ -31,7 +31,7 @@ from redpacket.domain.lottery import (
     draw_id_of,
     draw_point,
 )
-from redpacket.flows.load_campaign import load_campaign
+from redpacket.flows.campaigns.load_campaign import load_campaign
 from tests.builders import NOW_MS, a_campaign, a_prize
 from tests.faults.faulty import Killed
 from tests.faults.process import SKEW_MAX_MS, Process

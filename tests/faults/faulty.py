@@ -29,15 +29,9 @@ from redpacket.domain.lottery import (
 )
 from redpacket.domain.packet import Packet
 from redpacket.domain.switches import SwitchState
-from redpacket.ports import (
-    DrawBoard,
-    Limits,
-    PartBoard,
-    Quotas,
-    SwitchCopy,
-    SwitchesSeen,
-    SwitchStore,
-)
+from redpacket.ports.campaigns import DrawBoard
+from redpacket.ports.guards import Limits, SwitchCopy, SwitchesSeen, SwitchStore
+from redpacket.ports.packets import PartBoard, Quotas
 from tests.fakes import FakeDynamo
 
 Result = TypeVar("Result")

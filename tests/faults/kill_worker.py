@@ -18,11 +18,11 @@ import botocore.session
 import redis
 
 from local.ports import HOST
-from redpacket.adapters.dynamo import Dynamo
-from redpacket.adapters.dynamo_pages import DynamoPages
-from redpacket.adapters.redis_cache import connect
-from redpacket.adapters.redis_claims import RedisClaims
-from redpacket.adapters.sqs_payouts import SqsPayouts
+from redpacket.adapters.aws.sqs_payouts import SqsPayouts
+from redpacket.adapters.dynamo.client import Dynamo
+from redpacket.adapters.dynamo.pages import DynamoPages
+from redpacket.adapters.redis.claims import RedisClaims
+from redpacket.adapters.redis.connect import connect
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.errors import RedPacketError
 from tests.faults.rush import NaiveBoard, WallClock

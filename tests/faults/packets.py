@@ -31,8 +31,8 @@ from redpacket.domain.packet import (
 )
 from redpacket.domain.split import share_amount_fen
 from redpacket.domain.switches import Switch
-from redpacket.flows.load_packet import load_packet
-from redpacket.flows.send_packet import SendOrder
+from redpacket.flows.packets.load_packet import load_packet
+from redpacket.flows.packets.send_packet import SendOrder
 from tests.builders import NOW_MS, a_campaign
 from tests.faults.faulty import Killed
 from tests.faults.process import Process

@@ -5,25 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from redpacket.adapters.dynamo import Dynamo
-from redpacket.adapters.dynamo_campaigns import DynamoCampaigns
-from redpacket.adapters.dynamo_draws import DynamoDraws
-from redpacket.adapters.dynamo_ledger import DynamoLedger
-from redpacket.adapters.dynamo_packets import DynamoPackets
-from redpacket.adapters.dynamo_pages import DynamoPages
-from redpacket.adapters.dynamo_profiles import DynamoProfiles
-from redpacket.adapters.dynamo_runs import DynamoRuns
-from redpacket.adapters.dynamo_tables import DynamoTables
+from redpacket.adapters.aws.sqs_payouts import SqsPayouts
+from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
+from redpacket.adapters.dynamo.client import Dynamo
+from redpacket.adapters.dynamo.draws import DynamoDraws
+from redpacket.adapters.dynamo.ledger import DynamoLedger
+from redpacket.adapters.dynamo.packets import DynamoPackets
+from redpacket.adapters.dynamo.pages import DynamoPages
+from redpacket.adapters.dynamo.profiles import DynamoProfiles
+from redpacket.adapters.dynamo.runs import DynamoRuns
+from redpacket.adapters.dynamo.tables import DynamoTables
 from redpacket.adapters.keys import WORK_SHARDS
-from redpacket.adapters.sqs_payouts import SqsPayouts
+from redpacket.adapters.redis.parted_claims import PartedBoard
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.switches import Switch
-from redpacket.flows.delay_claims import delay_claims
-from redpacket.flows.read_switches import KnownSwitches
-from redpacket.flows.recall_campaign import RecalledCampaigns
-from redpacket.flows.recall_emptied import RecalledEmptied
-from redpacket.flows.try_parts import PartedBoard
-from redpacket.ports import DrawBoard, Limits, PartBoard, Quotas, SwitchCopy, SwitchStore, Table
+from redpacket.flows.guards.read_switches import KnownSwitches
+from redpacket.flows.packets.delay_claims import delay_claims
+from redpacket.flows.packets.recall_campaign import RecalledCampaigns
+from redpacket.flows.packets.recall_emptied import RecalledEmptied
+from redpacket.ports.campaigns import DrawBoard
+from redpacket.ports.guards import Limits, SwitchCopy, SwitchStore
+from redpacket.ports.packets import PartBoard, Quotas
+from redpacket.ports.reconciliation import Table
 from tests.fakes import FakeClock
 from tests.town import Town
 

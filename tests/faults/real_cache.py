@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from local.ports import HOST
 from redpacket.adapters import keys
-from redpacket.adapters.redis_claims import RedisClaims
+from redpacket.adapters.redis.claims import RedisClaims
 from tests.faults.figures import Figures
 from tests.faults.rush import Crowd, NaiveBoard, RealTown, close_quietly
 from tests.faults.servers import Address, Server, some_servers, wait_for

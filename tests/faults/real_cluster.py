@@ -13,8 +13,8 @@ from redis.crc import key_slot
 
 from local.ports import HOST, Ports
 from redpacket.adapters import keys
-from redpacket.adapters.redis_claims import RedisClaims
-from redpacket.adapters.redis_cluster import connect_cluster
+from redpacket.adapters.redis.claims import RedisClaims
+from redpacket.adapters.redis.cluster import connect_cluster
 from tests.faults.figures import Figures
 from tests.faults.real_cache import note_recovery, run_crowd
 from tests.faults.rush import Crowd, NaiveBoard, RealTown, close_quietly

@@ -15,9 +15,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from local.places import ROOT
-from redpacket.adapters.redis_cache import connect
-from redpacket.adapters.redis_claims import RedisClaims
-from redpacket.adapters.sqs_payouts import SqsPayouts
+from redpacket.adapters.aws.sqs_payouts import SqsPayouts
+from redpacket.adapters.redis.claims import RedisClaims
+from redpacket.adapters.redis.connect import connect
 from redpacket.domain.checks import Told
 from redpacket.domain.packet import Packet, PacketStatus
 from tests.faults.cloud import HOLD_MS, Cloud, a_cloud

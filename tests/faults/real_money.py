@@ -10,14 +10,14 @@ from contextlib import contextmanager
 from typing import Any
 
 from redpacket.adapters import keys
-from redpacket.adapters.redis_claims import RedisClaims
+from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.adapters.threads import in_threads
 from redpacket.domain.claim import Fate
 from redpacket.domain.errors import Busy, Unavailable
 from redpacket.domain.ledger import Transfer, TransferKind, packet_account, user_account
 from redpacket.domain.packet import Packet
-from redpacket.flows.expire_packets import expire_packets
-from redpacket.flows.send_packet import SendOrder
+from redpacket.flows.packets.expire_packets import expire_packets
+from redpacket.flows.packets.send_packet import SendOrder
 from tests.faults.cloud import HOLD_MS, a_cloud
 from tests.faults.figures import Figures
 from tests.faults.real_cache import run_crowd

@@ -18,13 +18,13 @@ from unittest.mock import patch
 
 from local.packet_ids import PUBLISHED_KEYS
 from local.user_ids import PUBLISHED_KEY
-from redpacket.adapters.sqs_payouts import SqsPayouts
+from redpacket.adapters.aws.sqs_payouts import SqsPayouts
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.errors import Unavailable
 from redpacket.domain.packet import Packet
 from redpacket.edge.queue import settle_batch
 from redpacket.edge.telemetry import logger
-from redpacket.flows.settle_claims import _transfer
+from redpacket.flows.packets.settle_claims import _transfer
 from tests.faults.cloud import HOLD_MS, RECEIVES_MAX, Cloud, a_cloud
 from tests.faults.figures import Figures
 from tests.faults.rush import LATE_MS, THREADS, RealTown, refs_of

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from redpacket.adapters import keys
-from redpacket.adapters.dynamo import from_wire
+from redpacket.adapters.dynamo.client import from_wire
 from redpacket.domain.campaign import CampaignStatus
 from redpacket.domain.errors import (
     CampaignPaused,

@@ -27,7 +27,7 @@ from redpacket.domain.errors import (
 )
 from redpacket.domain.packet import Packet, PacketStatus, Person
 from redpacket.domain.split import share_amount_fen
-from redpacket.ports import ClaimBoard
+from redpacket.ports.packets import ClaimBoard
 from tests.fakes import FakeBoard, FakeClock, FakeDynamo, Item
 from tests.town import LIFE_MS, Town
 

@@ -25,8 +25,8 @@ from redpacket.domain.errors import InvariantViolated, RedPacketError
 from redpacket.domain.packet import PacketStatus
 from redpacket.domain.switches import Switch
 from redpacket.edge.queue import settle_batch
-from redpacket.flows.reconcile import Reconciliation
-from redpacket.flows.turn_switch import turn_switch
+from redpacket.flows.guards.turn_switch import turn_switch
+from redpacket.flows.reconciliation.reconcile import Reconciliation
 from tests.fakes import FakeDeliveries, FakeLimits, FakeSwitchCopy, FakeSwitchStore, Position
 from tests.fakes.tables import LateCopy
 from tests.faults.faulty import (

@@ -16,8 +16,8 @@ import redis
 from local import places
 from local.ports import HOST, Ports, is_open
 from local.processes import Process, stop_all
-from redpacket.adapters.redis_cache import connect, connection_maker
-from redpacket.adapters.redis_client import ServerClient, Word
+from redpacket.adapters.redis.client import ServerClient, Word
+from redpacket.adapters.redis.connect import connect, connection_maker
 
 CACHE_TIMEOUT_S = 0.5
 """As in production."""

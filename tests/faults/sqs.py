@@ -11,7 +11,7 @@ from typing import Any
 
 from local.packet_ids import PUBLISHED_KEYS
 from local.user_ids import PUBLISHED_KEY
-from redpacket.adapters.messages import settle_message
+from redpacket.adapters.aws.messages import settle_message
 from redpacket.domain.claim import ShareRef
 from redpacket.edge.queue import _ref_of
 from tests.faults.faulty import Faults, Wire, throttled, timed_out

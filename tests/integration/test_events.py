@@ -12,13 +12,13 @@ import pytest
 
 from local.packet_ids import PUBLISHED_IDS
 from local.stack import Stack
-from redpacket.adapters.dynamo import Dynamo
-from redpacket.adapters.dynamo_ledger import DynamoLedger
-from redpacket.adapters.dynamo_packets import DynamoPackets
-from redpacket.adapters.messages import settle_message
+from redpacket.adapters.aws.messages import settle_message
+from redpacket.adapters.dynamo.client import Dynamo
+from redpacket.adapters.dynamo.ledger import DynamoLedger
+from redpacket.adapters.dynamo.packets import DynamoPackets
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.packet import Packet, Person
-from redpacket.ports import Request
+from redpacket.ports.accounts import Request
 from tests.builders import a_claim, a_funding, a_packet, some_terms
 from tests.integration.conftest import Invoke, MakeUser, User, user_ids
 

@@ -11,14 +11,14 @@ import httpx
 
 from local.stack import Stack
 from redpacket.adapters import keys
-from redpacket.adapters.dynamo import Dynamo, to_wire
-from redpacket.adapters.dynamo_ledger import DynamoLedger
-from redpacket.adapters.dynamo_packets import DynamoPackets
-from redpacket.adapters.sqs_payouts import SqsPayouts
+from redpacket.adapters.aws.sqs_payouts import SqsPayouts
+from redpacket.adapters.dynamo.client import Dynamo, to_wire
+from redpacket.adapters.dynamo.ledger import DynamoLedger
+from redpacket.adapters.dynamo.packets import DynamoPackets
 from redpacket.domain.claim import RecordStatus
 from redpacket.domain.packet import Person
-from redpacket.flows.reconcile import MOVING_MS
-from redpacket.ports import Request
+from redpacket.flows.reconciliation.reconcile import MOVING_MS
+from redpacket.ports.accounts import Request
 from tests.builders import a_claim, a_funding, a_packet
 from tests.integration.conftest import MakeUser, User, is_turned_away
 

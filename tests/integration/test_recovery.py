@@ -18,8 +18,8 @@ import redis
 from local.ports import HOST
 from local.stack import Stack
 from redpacket.adapters import keys
-from redpacket.adapters.dynamo import from_wire, to_wire
-from redpacket.adapters.messages import settle_message
+from redpacket.adapters.aws.messages import settle_message
+from redpacket.adapters.dynamo.client import from_wire, to_wire
 from redpacket.domain.claim import ShareRef
 from tests.integration.conftest import Eventually, Invoke, MakeUser, User
 

@@ -20,8 +20,8 @@ import httpx
 import pytest
 
 from local.stack import Stack
-from redpacket.adapters.dynamo import Dynamo
-from redpacket.adapters.dynamo_draws import DynamoDraws
+from redpacket.adapters.dynamo.client import Dynamo
+from redpacket.adapters.dynamo.draws import DynamoDraws
 from tests.integration.conftest import Eventually, Invoke, MakeUser, User
 
 ROOT = Path(__file__).parents[2]

@@ -23,7 +23,7 @@ from redpacket.adapters import keys
 from redpacket.domain.checks import Told
 from redpacket.domain.claim import Fate
 from redpacket.domain.limits import send_limit
-from redpacket.flows.read_switches import KEPT_MS
+from redpacket.flows.guards.read_switches import KEPT_MS
 from tests.integration.conftest import Eventually, Invoke, MakeUser, User, is_turned_away
 from tests.world import World
 

@@ -14,9 +14,10 @@ import pytest
 from botocore.exceptions import ClientError
 
 from local.stack import Stack
-from redpacket.adapters import items, keys
-from redpacket.adapters.dynamo import create, from_wire, to_wire, values
-from redpacket.adapters.messages import settle_message
+from redpacket.adapters import keys
+from redpacket.adapters.aws.messages import settle_message
+from redpacket.adapters.dynamo import items
+from redpacket.adapters.dynamo.client import create, from_wire, to_wire, values
 from redpacket.domain.claim import Fate, ShareFate, ShareRef
 from redpacket.domain.packet import Person
 from redpacket.domain.split import share_amount_fen

@@ -8,7 +8,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from redpacket.domain.claim import Admission
+from redpacket.adapters.redis.parted_claims import PartedBoard
+from redpacket.domain.claim import EMPTIED_KEPT_MS, Admission
 from redpacket.domain.errors import PacketEmptied, Rejected, Unavailable
 from redpacket.domain.packet import (
     Opening,
@@ -18,9 +19,7 @@ from redpacket.domain.packet import (
     part_id,
     part_of_user,
 )
-from redpacket.flows.load_packet import load_packet
-from redpacket.flows.recall_emptied import KEPT_MS
-from redpacket.flows.try_parts import PartedBoard
+from redpacket.flows.packets.load_packet import load_packet
 from tests.builders import a_campaign
 from tests.town import LIFE_MS, Town
 
@@ -100,7 +99,7 @@ class PartsStory(RuleBasedStateMachine):
     def an_operator_preheats(self) -> None:
         load_packet(self.packet.packet_id, packets=self.town.packets, board=self.town.board)
 
-    @rule(duration_ms=st.sampled_from([1, KEPT_MS, LIFE_MS // 3]))
+    @rule(duration_ms=st.sampled_from([1, EMPTIED_KEPT_MS, LIFE_MS // 3]))
     def time_passes(self, duration_ms: int) -> None:
         self.town.pass_time(duration_ms)
 
@@ -134,7 +133,7 @@ class PartsStory(RuleBasedStateMachine):
         for _ in range(3):
             for user in everybody:
                 self.a_user_grabs(user, 0)
-            self.town.pass_time(KEPT_MS)
+            self.town.pass_time(EMPTIED_KEPT_MS)
         owners = {t.user_id for t in self.town.told}
         left = self.packet.terms.count - len(owners)
         assert left <= len(self.stranded) or self._is_over()

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 import yaml
 
-from redpacket.adapters.dynamo_profiles import SHOWN
-from redpacket.adapters.items import person_row, prize_taker_row, share_row, taker_row
+from redpacket.adapters.dynamo.items import person_row, prize_taker_row, share_row, taker_row
+from redpacket.adapters.dynamo.profiles import SHOWN
 from redpacket.adapters.keys import WORK_SHARDS
 from redpacket.domain.packet import Person
 from tests.builders import a_claim, a_packet, a_refund

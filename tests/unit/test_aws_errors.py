@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 
-from redpacket.adapters.aws_errors import AwsRefused, AwsSilent
-from redpacket.adapters.dynamo import Dynamo
-from redpacket.adapters.sqs_payouts import SqsDeadLetters, SqsPayouts
+from redpacket.adapters.aws.errors import AwsRefused, AwsSilent
+from redpacket.adapters.aws.sqs_payouts import SqsDeadLetters, SqsPayouts
+from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.errors import Unavailable
 

@@ -15,7 +15,7 @@ from bench.slow_dynamo import SlowDynamo, indexes_of
 from bench.targets import BENCHES
 from bench.virtual import VirtualTime
 from bench.waiting_claims import PayoutQueue, QueueTerms
-from redpacket.adapters.dynamo import put, to_wire, update
+from redpacket.adapters.dynamo.client import put, to_wire, update
 from redpacket.domain.claim import ShareRef
 from tests.builders import NOW_MS
 

@@ -13,11 +13,11 @@ from botocore.model import ServiceId
 from botocore.signers import RequestSigner
 from redis.exceptions import ConnectionError as NoConnection
 
-from redpacket.adapters.aws_errors import AwsRefused, AwsSilent
-from redpacket.adapters.aws_signature import Keys
-from redpacket.adapters.cache_secret import CacheSecret
-from redpacket.adapters.cache_token import cache_token
-from redpacket.adapters.redis_cache import SignIn
+from redpacket.adapters.aws.errors import AwsRefused, AwsSilent
+from redpacket.adapters.aws.signature import Keys
+from redpacket.adapters.redis.connect import SignIn
+from redpacket.adapters.redis.secret import CacheSecret
+from redpacket.adapters.redis.token import cache_token
 
 SECRET_KEY = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
 

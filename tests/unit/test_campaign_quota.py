@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 
 from redpacket.domain.campaign import Campaign, CampaignStatus
-from redpacket.domain.claim import Admission, Quota
+from redpacket.domain.claim import EMPTIED_KEPT_MS, Admission, Quota
 from redpacket.domain.errors import CampaignPaused, PacketEmptied, QuotaExhausted, Unavailable
 from redpacket.domain.packet import Opening, Packet, Rules
-from redpacket.flows import recall_emptied
-from redpacket.flows.recall_campaign import KEPT_MS, RecalledCampaigns
+from redpacket.flows.packets.recall_campaign import KEPT_MS, RecalledCampaigns
 from tests.builders import a_campaign
 from tests.town import Town
 
@@ -91,7 +90,7 @@ def test_a_cache_that_forgot_everything_gives_nobody_more(town: Town, campaign: 
         town.grab(fourth, "ann")
 
     # The number that she held for a moment is there for somebody else, a second later.
-    town.pass_time(recall_emptied.KEPT_MS)
+    town.pass_time(EMPTIED_KEPT_MS)
     assert town.grab(third, "bob").share.share_no == 1
     assert town.memory.holders(fourth.packet_id) == {}
 

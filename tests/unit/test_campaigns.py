@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from redpacket.adapters.dynamo import Dynamo
-from redpacket.adapters.dynamo_campaigns import DynamoCampaigns
-from redpacket.adapters.dynamo_draws import DynamoDraws
-from redpacket.adapters.dynamo_ledger import DynamoLedger
+from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
+from redpacket.adapters.dynamo.client import Dynamo
+from redpacket.adapters.dynamo.draws import DynamoDraws
+from redpacket.adapters.dynamo.ledger import DynamoLedger
 from redpacket.domain.campaign import (
     Campaign,
     CampaignPlan,
@@ -31,8 +31,8 @@ from redpacket.domain.errors import (
 )
 from redpacket.domain.packet import Packet
 from redpacket.domain.split import Split
-from redpacket.flows.edit_campaign import edit_campaign, get_campaign
-from redpacket.flows.preheat_campaign import Preheated, preheat_campaign
+from redpacket.flows.campaigns.edit_campaign import edit_campaign, get_campaign
+from redpacket.flows.campaigns.preheat_campaign import Preheated, preheat_campaign
 from tests.builders import NOW_MS, a_campaign
 from tests.fakes import FakeBoard
 from tests.town import LIFE_MS, Town, an_order

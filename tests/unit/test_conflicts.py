@@ -13,7 +13,7 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 
-from redpacket.adapters.dynamo import check, put, update
+from redpacket.adapters.dynamo.client import check, put, update
 from tests.fakes import FakeDynamo
 
 TABLE = "table"

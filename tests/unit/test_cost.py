@@ -14,7 +14,7 @@ from bench import cost, counts, deployment
 from bench.cost import Pace
 from bench.counts import Claims
 from bench.deployment import Deployment, Standing
-from redpacket.adapters.dynamo import Dynamo, Operation, check, create, put, update
+from redpacket.adapters.dynamo.client import Dynamo, Operation, check, create, put, update
 from redpacket.domain.packet import Person
 from tests.fakes import FakeDynamo
 from tests.units import MeteredDynamo

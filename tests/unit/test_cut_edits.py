@@ -12,15 +12,15 @@ from typing import Any, TypeAlias
 import pytest
 from botocore.exceptions import ReadTimeoutError
 
-from redpacket.adapters.dynamo import Dynamo
-from redpacket.adapters.dynamo_campaigns import DynamoCampaigns
+from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
+from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.domain.campaign import Campaign
 from redpacket.domain.errors import RedPacketError, Unavailable
 from redpacket.domain.lottery import Prize, PrizeKind
 from redpacket.domain.packet import PacketStatus, Person
-from redpacket.flows.edit_campaign import edit_campaign
-from redpacket.flows.edit_prize import PrizeDesk, change_stock, put_prize
-from redpacket.ports import Request
+from redpacket.flows.campaigns.edit_campaign import edit_campaign
+from redpacket.flows.campaigns.edit_prize import PrizeDesk, change_stock, put_prize
+from redpacket.ports.accounts import Request
 from tests.builders import NOW_MS, a_campaign, a_prize
 from tests.fakes import FakeDynamo
 from tests.town import Town

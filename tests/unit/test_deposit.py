@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from redpacket.domain.errors import Forbidden, IdempotencyKeyReused, InvalidRequest
-from redpacket.flows.deposit import deposit
-from redpacket.ports import Request
+from redpacket.flows.accounts.deposit import deposit
+from redpacket.ports.accounts import Request
 from tests.town import DEPOSIT_FEN_MAX, Town, a_person
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from redpacket.adapters.dynamo import Dynamo
-from redpacket.adapters.dynamo_campaigns import DynamoCampaigns
-from redpacket.adapters.dynamo_draws import DynamoDraws
+from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
+from redpacket.adapters.dynamo.client import Dynamo
+from redpacket.adapters.dynamo.draws import DynamoDraws
 from redpacket.domain.errors import Unavailable
 from redpacket.domain.lottery import Prize
 from tests.builders import a_campaign, a_prize

@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from redpacket.adapters.dynamo import (
+from redpacket.adapters.dynamo.client import (
     TRIES,
     ConflictPersists,
     Dynamo,
     TransactionCanceled,
     put,
 )
-from redpacket.adapters.dynamo_ledger import DynamoLedger
+from redpacket.adapters.dynamo.ledger import DynamoLedger
 from redpacket.domain.errors import Busy, IdempotencyKeyReused, InvariantViolated, Unavailable
 from redpacket.domain.ledger import DEPOSITS, Transfer, TransferKind
-from redpacket.ports import Request
+from redpacket.ports.accounts import Request
 from tests.builders import NOW_MS, a_funding, a_packet
 from tests.fakes import FakeDynamo
 

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from redpacket.adapters.dynamo import Dynamo, to_wire
-from redpacket.adapters.dynamo_packets import DynamoPackets
-from redpacket.adapters.items import share_row
+from redpacket.adapters.dynamo.client import Dynamo, to_wire
+from redpacket.adapters.dynamo.items import share_row
+from redpacket.adapters.dynamo.packets import DynamoPackets
 from tests.builders import a_claim, a_packet
 from tests.fakes import FakeDynamo
 

@@ -30,10 +30,10 @@ from redpacket.domain.lottery import (
 )
 from redpacket.domain.packet import Kind, Packet, PacketStatus, Person, Rules
 from redpacket.edge.lottery_views import prize_admin_view
-from redpacket.flows.edit_campaign import edit_campaign
-from redpacket.flows.edit_prize import PrizeDesk, change_stock, put_prize
-from redpacket.flows.read_records import list_received
-from redpacket.ports import Request
+from redpacket.flows.campaigns.edit_campaign import edit_campaign
+from redpacket.flows.campaigns.edit_prize import PrizeDesk, change_stock, put_prize
+from redpacket.flows.packets.read_records import list_received
+from redpacket.ports.accounts import Request
 from tests.builders import NOW_MS, a_campaign, a_prize
 from tests.town import Town
 

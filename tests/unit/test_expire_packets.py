@@ -9,19 +9,19 @@ from typing import Any
 import pytest
 
 from redpacket.adapters import keys
-from redpacket.adapters.dynamo import Dynamo
-from redpacket.adapters.dynamo_packets import DynamoPackets
+from redpacket.adapters.dynamo.client import Dynamo
+from redpacket.adapters.dynamo.packets import DynamoPackets
+from redpacket.adapters.redis.parted_claims import PartedBoard
 from redpacket.adapters.threads import in_threads
 from redpacket.domain.claim import ShareFate
 from redpacket.domain.errors import CacheAway, Unavailable
 from redpacket.domain.packet import Packet
-from redpacket.flows.expire_packets import expire_packets
-from redpacket.flows.refund_packet import (
+from redpacket.flows.packets.expire_packets import expire_packets
+from redpacket.flows.packets.refund_packet import (
     OPERATIONS_PER_TRANSACTION,
     SHARES_PER_TRANSACTION,
     batches,
 )
-from redpacket.flows.try_parts import PartedBoard
 from tests.builders import a_claim, a_packet
 from tests.fakes import FakeBoard, FakeClock
 from tests.town import GRACE_MS, LIFE_MS, Town, an_order, one_by_one

@@ -7,8 +7,8 @@ from unittest.mock import Mock
 import pytest
 from botocore.exceptions import EndpointConnectionError
 
-from redpacket.adapters.dynamo import Dynamo
-from redpacket.adapters.dynamo_packets import DynamoPackets
+from redpacket.adapters.dynamo.client import Dynamo
+from redpacket.adapters.dynamo.packets import DynamoPackets
 from redpacket.domain.claim import GrabOutcome, ShareFate, ShareRef
 from redpacket.domain.errors import (
     PacketEmptied,
@@ -17,7 +17,7 @@ from redpacket.domain.errors import (
     Unavailable,
 )
 from redpacket.domain.split import amounts_fen
-from redpacket.flows.load_packet import WAITS_MS, load_among_many
+from redpacket.flows.packets.load_packet import WAITS_MS, load_among_many
 from tests.builders import a_claim, a_packet
 from tests.fakes import FakeQueue
 from tests.town import Town

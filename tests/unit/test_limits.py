@@ -16,7 +16,7 @@ from redpacket.domain.limits import (
     send_limit,
     wrong_tries,
 )
-from redpacket.flows.limit_rate import AWAY_MS, UserLimit, limit_rate, require_rate
+from redpacket.flows.guards.limit_rate import AWAY_MS, UserLimit, limit_rate, require_rate
 from tests.fakes import FakeClock, FakeJournal, FakeLimits
 
 

@@ -11,7 +11,7 @@ from redpacket.domain.claim import RecordStatus
 from redpacket.domain.errors import InvariantViolated
 from redpacket.domain.packet import Person
 from redpacket.domain.switches import Switch
-from redpacket.flows.turn_switch import turn_switch
+from redpacket.flows.guards.turn_switch import turn_switch
 from tests.builders import a_claim
 from tests.fakes import FakeClock, FakeDeliveries, FakeJournal, FakeSwitchStore
 from tests.town import Town

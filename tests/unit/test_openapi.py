@@ -31,15 +31,15 @@ from redpacket.edge import lottery_views, schemas, views
 from redpacket.edge.api import HttpRequest
 from redpacket.edge.pages import health
 from redpacket.edge.problems import STATUS_BY_CODE, problem_of
-from redpacket.flows.draw_prize import Drawn
-from redpacket.flows.help_inviter import Helped
-from redpacket.flows.preheat_campaign import Preheated
-from redpacket.flows.read_draws import DrawPage, DrawProof, WatchedLottery
-from redpacket.flows.read_proof import Proof
-from redpacket.flows.read_records import PacketList, Record
-from redpacket.flows.recall_lottery import Lottery
-from redpacket.flows.reconcile import Reconciliation
-from redpacket.ports import Profile
+from redpacket.flows.campaigns.draw_prize import Drawn
+from redpacket.flows.campaigns.help_inviter import Helped
+from redpacket.flows.campaigns.preheat_campaign import Preheated
+from redpacket.flows.campaigns.read_draws import DrawPage, DrawProof, WatchedLottery
+from redpacket.flows.campaigns.recall_lottery import Lottery
+from redpacket.flows.packets.read_proof import Proof
+from redpacket.flows.packets.read_records import PacketList, Record
+from redpacket.flows.reconciliation.reconcile import Reconciliation
+from redpacket.ports.accounts import Profile
 from tests.builders import NOW_MS, a_campaign, a_claim, a_funding, a_packet
 
 CONTRACT = json.loads(openapi.OPENAPI.read_text(encoding="utf-8"))

@@ -12,7 +12,7 @@ from redpacket.domain.user_id import UserIds
 from redpacket.edge.api import HttpRequest
 from redpacket.edge.orders import send_order
 from redpacket.edge.schemas import HelpBody, parse
-from redpacket.flows.send_packet import SendOrder
+from redpacket.flows.packets.send_packet import SendOrder
 
 BODY = {"kind": "lucky", "total_fen": 1000, "count": 10}
 

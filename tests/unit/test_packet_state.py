@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redpacket.adapters.packet_state import read_terms, write_head
+from redpacket.adapters.redis.packet_state import read_terms, write_head
 from redpacket.domain.split import Split, Terms
 from tests.builders import some_terms
 

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from local.user_ids import PUBLISHED_USER_IDS
-from redpacket.adapters.dynamo import Dynamo, from_wire
-from redpacket.adapters.dynamo_profiles import DynamoProfiles
-from redpacket.adapters.messages import settle_message
+from redpacket.adapters.aws.messages import settle_message
+from redpacket.adapters.dynamo.client import Dynamo, from_wire
+from redpacket.adapters.dynamo.profiles import DynamoProfiles
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.errors import InsufficientFunds, PacketEmptied, Unavailable
 from redpacket.domain.packet import Person
 from redpacket.edge.queue import settle_batch
-from redpacket.flows.delay_claims import delay_claims
-from redpacket.ports import Profile
+from redpacket.flows.packets.delay_claims import delay_claims
+from redpacket.ports.accounts import Profile
 from tests.builders import a_campaign, a_claim, a_packet_id, a_prize
 from tests.town import Town, an_order
 from tests.units import MeteredDynamo

@@ -8,7 +8,7 @@ import pytest
 from redpacket.domain.campaign import Campaign
 from redpacket.domain.errors import CampaignNotFound, ProofNotReady, Unavailable
 from redpacket.domain.lottery import Draw, day_commitment, draw_day, find_day
-from redpacket.flows.read_draws import (
+from redpacket.flows.campaigns.read_draws import (
     PAGE_SIZE,
     REVEAL_AFTER_MS,
     DrawProof,
@@ -17,7 +17,7 @@ from redpacket.flows.read_draws import (
     read_draw_proof,
     watch_lottery,
 )
-from redpacket.flows.recall_table import KEPT_MS
+from redpacket.flows.campaigns.recall_table import KEPT_MS
 from tests.builders import NOW_MS, a_campaign, a_prize
 from tests.town import Town
 

@@ -5,7 +5,7 @@ import pytest
 from redpacket.domain.errors import PacketNotFound, ProofNotReady
 from redpacket.domain.packet import Packet, Person, Rules
 from redpacket.domain.split import Split, amounts_fen
-from redpacket.flows.read_proof import Proof, read_proof
+from redpacket.flows.packets.read_proof import Proof, read_proof
 from tests.town import Town
 
 

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from redpacket.adapters.dynamo import Dynamo
-from redpacket.adapters.dynamo_pages import DynamoPages
+from redpacket.adapters.dynamo.client import Dynamo
+from redpacket.adapters.dynamo.pages import DynamoPages
 from redpacket.domain.claim import Quota, ShareFate
 from redpacket.domain.errors import PacketNotFound
 from redpacket.domain.packet import Opening, Packet, Person, Rules, fate_partitions
-from redpacket.flows.read_records import Record, read_record
+from redpacket.flows.packets.read_records import Record, read_record
 from tests.builders import a_claim, a_packet
 from tests.town import LIFE_MS, Town
 from tests.units import MeteredDynamo

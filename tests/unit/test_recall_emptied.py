@@ -4,7 +4,8 @@ import random
 
 import pytest
 
-from redpacket.flows.recall_emptied import HOLDERS_MAX, KEPT_MS, RecalledEmptied
+from redpacket.domain.claim import EMPTIED_KEPT_MS
+from redpacket.flows.packets.recall_emptied import HOLDERS_MAX, RecalledEmptied
 from tests.builders import a_packet
 from tests.fakes import FakeBoard, FakeClock
 
@@ -18,7 +19,7 @@ class CountedBoard(FakeBoard):
 
 
 class Process:
-    """One process that takes grabs, as flows/claim_share.py asks its memory."""
+    """One process that takes grabs, as flows/packets/claim_share.py asks its memory."""
 
     def __init__(self, board: FakeBoard) -> None:
         self.board = board
@@ -55,7 +56,7 @@ def test_a_crowd_of_losers_costs_one_refusal_and_one_read_a_second(board: Counte
 
     assert refused == [False] + [True] * 50
     assert board.reads == 1
-    board.clock.sleep_ms(KEPT_MS)
+    board.clock.sleep_ms(EMPTIED_KEPT_MS)
     assert not process.emptied.refuses(packet_id, "late")
 
 
@@ -75,7 +76,7 @@ def test_a_packet_that_has_a_number_again_is_forgotten(board: CountedBoard) -> N
     board.free(packet_id, "owner-1", 2)
 
     assert not process.emptied.refuses(packet_id, "late")
-    board.clock.sleep_ms(KEPT_MS)
+    board.clock.sleep_ms(EMPTIED_KEPT_MS)
     assert process.grab(packet_id, "late") == 2
 
 
@@ -92,7 +93,7 @@ def test_a_clock_that_was_put_back_does_not_freeze_what_is_known(board: CountedB
     for _ in range(2):
         process.grab(packet_id, "late")
 
-    board.clock.at_ms -= 10 * KEPT_MS
+    board.clock.at_ms -= 10 * EMPTIED_KEPT_MS
 
     assert not process.emptied.refuses(packet_id, "late")
 

@@ -11,7 +11,7 @@ import pytest
 from redpacket.domain.campaign import Campaign
 from redpacket.domain.errors import CampaignNotFound, Unavailable
 from redpacket.domain.lottery import PageNote, PrizeKind, day_commitment
-from redpacket.flows.recall_lottery import KEPT_MS, RecalledLotteries
+from redpacket.flows.campaigns.recall_lottery import KEPT_MS, RecalledLotteries
 from tests.builders import NOW_MS, a_campaign, a_prize
 from tests.prizes import real_prizes
 from tests.town import Town

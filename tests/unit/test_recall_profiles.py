@@ -3,8 +3,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from redpacket.domain.packet import Person
-from redpacket.flows.recall_profiles import KEPT_MS, RecalledProfiles
-from redpacket.ports import Profile
+from redpacket.flows.accounts.recall_profiles import KEPT_MS, RecalledProfiles
+from redpacket.ports.accounts import Profile
 from tests.fakes import FakeClock
 
 

@@ -6,18 +6,19 @@ from dataclasses import replace
 import pytest
 
 from redpacket.adapters import keys
-from redpacket.adapters.dynamo import Dynamo, to_wire
-from redpacket.adapters.dynamo_packets import DynamoPackets
-from redpacket.adapters.dynamo_tables import DynamoTables
-from redpacket.adapters.items import share_row
+from redpacket.adapters.dynamo.client import Dynamo, to_wire
+from redpacket.adapters.dynamo.items import share_row
+from redpacket.adapters.dynamo.packets import DynamoPackets
+from redpacket.adapters.dynamo.tables import DynamoTables
 from redpacket.domain.checks import Difference
 from redpacket.domain.claim import ShareFate
 from redpacket.domain.errors import CacheAway, Unavailable
 from redpacket.domain.packet import Packet, part_count
 from redpacket.domain.scanned import Scanned
-from redpacket.flows.audit_packet import audit_packet
-from redpacket.flows.reconcile import MOVING_MS, Reconciliation
-from redpacket.ports import DeadLetters, Table
+from redpacket.flows.reconciliation.audit_packet import audit_packet
+from redpacket.flows.reconciliation.reconcile import MOVING_MS, Reconciliation
+from redpacket.ports.packets import DeadLetters
+from redpacket.ports.reconciliation import Table
 from tests.builders import a_campaign, a_refund
 from tests.fakes import FakeBoard, FakeDeadLetters
 from tests.town import Town

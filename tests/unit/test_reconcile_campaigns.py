@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from redpacket.adapters import keys
-from redpacket.adapters.draw_items import draw_row, won_by
-from redpacket.adapters.dynamo import to_wire
-from redpacket.adapters.items import prize_taker_row, share_row
+from redpacket.adapters.dynamo.client import to_wire
+from redpacket.adapters.dynamo.draw_items import draw_row, won_by
+from redpacket.adapters.dynamo.items import prize_taker_row, share_row
 from redpacket.domain.campaign import DrawRules
 from redpacket.domain.checks import Difference
 from redpacket.domain.lottery import Draw, Prize, PrizeKind
 from redpacket.domain.packet import Packet
-from redpacket.flows.reconcile import MOVING_MS
+from redpacket.flows.reconciliation.reconcile import MOVING_MS
 from tests.builders import a_campaign, a_claim, a_prize
 from tests.town import Town
 

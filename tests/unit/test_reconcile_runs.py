@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from redpacket.adapters import keys
-from redpacket.adapters.dynamo import Dynamo
-from redpacket.adapters.dynamo_tables import DynamoTables
+from redpacket.adapters.dynamo.client import Dynamo
+from redpacket.adapters.dynamo.tables import DynamoTables
 from redpacket.domain.errors import Unavailable
 from redpacket.domain.scanned import Scanned
-from redpacket.flows.reconcile import LEASE_MS, MOVING_MS, RUN_MAX_MS, Reconciliation
-from redpacket.flows.run_state import read_state
-from redpacket.ports import SavedRun, Table
+from redpacket.flows.reconciliation.reconcile import LEASE_MS, MOVING_MS, RUN_MAX_MS, Reconciliation
+from redpacket.flows.reconciliation.run_state import read_state
+from redpacket.ports.reconciliation import SavedRun, Table
 from tests.town import Town
 
 LIFE_MS = 10 * 3_600_000

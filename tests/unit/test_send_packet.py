@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from redpacket.adapters.dynamo import Dynamo
-from redpacket.adapters.dynamo_ledger import DynamoLedger
+from redpacket.adapters.dynamo.client import Dynamo
+from redpacket.adapters.dynamo.ledger import DynamoLedger
 from redpacket.domain.claim import ShareFate
 from redpacket.domain.errors import (
     IdempotencyKeyReused,
@@ -18,7 +18,7 @@ from redpacket.domain.errors import (
     Unavailable,
 )
 from redpacket.domain.packet import PARTS_MAX, Packet, PacketStatus, part_count
-from redpacket.ports import Request
+from redpacket.ports.accounts import Request
 from tests.builders import a_campaign
 from tests.fakes import FakeBoard, FakeDynamo
 from tests.town import LIFE_MS, Town, an_order

@@ -11,8 +11,8 @@ from redpacket.domain.claim import ShareRef
 from redpacket.domain.errors import PacketEmptied, Unavailable
 from redpacket.domain.packet import Kind, Packet, PacketStatus
 from redpacket.domain.split import Split
-from redpacket.flows.audit_packet import audit_packet
-from redpacket.flows.settle_claims import ASKED_AGAIN_MS, settle_claims
+from redpacket.flows.packets.settle_claims import ASKED_AGAIN_MS, settle_claims
+from redpacket.flows.reconciliation.audit_packet import audit_packet
 from tests.town import Town, one_by_one
 
 

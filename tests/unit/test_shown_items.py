@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from redpacket.adapters.dynamo import to_wire
-from redpacket.adapters.shown_items import (
+from redpacket.adapters.dynamo.client import to_wire
+from redpacket.adapters.dynamo.shown_items import (
     PACKED_BYTES_MAX,
     note_of,
     note_row,

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from redpacket.adapters.sqs_payouts import SqsPayouts
+from redpacket.adapters.aws.sqs_payouts import SqsPayouts
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.errors import Unavailable
 from tests.builders import a_packet_id

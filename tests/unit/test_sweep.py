@@ -26,11 +26,13 @@ from redpacket.domain.packet import (
     share_numbers,
 )
 from redpacket.domain.split import Split, Terms
-from redpacket.flows import edit_prize, expire_packets, refund_packet, repair
-from redpacket.flows.edit_campaign import edit_campaign
-from redpacket.flows.expire_packets import ExpireReport
-from redpacket.flows.repair import REPAIR_AFTER_MS, REQUEUE_PAUSE_MS_MAX
-from redpacket.ports import ClaimBoard, Ledger, Packets, Pages
+from redpacket.flows.campaigns import edit_prize
+from redpacket.flows.campaigns.edit_campaign import edit_campaign
+from redpacket.flows.packets import expire_packets, refund_packet, repair
+from redpacket.flows.packets.expire_packets import ExpireReport
+from redpacket.flows.packets.repair import REPAIR_AFTER_MS, REQUEUE_PAUSE_MS_MAX
+from redpacket.ports.accounts import Ledger
+from redpacket.ports.packets import ClaimBoard, Packets, Pages
 from tests.builders import a_campaign, a_packet, a_packet_id, a_prize
 from tests.fakes import FakeClock, FakeJournal
 from tests.town import GRACE_MS, LIFE_MS, Town, an_order, one_by_one

@@ -9,11 +9,11 @@ import pytest
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.errors import SwitchedOff, SwitchNotFound, Unavailable
 from redpacket.domain.switches import Switch, SwitchState, switch_named
-from redpacket.flows.delay_claims import delay_claims
-from redpacket.flows.expire_packets import expire_packets
-from redpacket.flows.read_switches import KEPT_MS, KnownSwitches
-from redpacket.flows.repair import requeue_claims
-from redpacket.flows.turn_switch import turn_switch
+from redpacket.flows.guards.read_switches import KEPT_MS, KnownSwitches
+from redpacket.flows.guards.turn_switch import turn_switch
+from redpacket.flows.packets.delay_claims import delay_claims
+from redpacket.flows.packets.expire_packets import expire_packets
+from redpacket.flows.packets.repair import requeue_claims
 from tests.builders import NOW_MS
 from tests.fakes import (
     FakeClock,

@@ -15,8 +15,8 @@ from redpacket.adapters.skeletons import skeleton_of
 from redpacket.domain.errors import InvalidRequest
 from redpacket.domain.packet import Person
 from redpacket.domain.text import is_reserved, is_visible
-from redpacket.flows.edit_profile import edit_profile
-from redpacket.ports import Profile
+from redpacket.flows.accounts.edit_profile import edit_profile
+from redpacket.ports.accounts import Profile
 
 DOORS = list((ROOT / "functions").glob("*/app.py"))
 HOSTS = frozenset({"cdn.host.example", "*.img.example"})

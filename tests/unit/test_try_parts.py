@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from redpacket.domain.claim import Quota, QuotaStatus, ShareFate
+from redpacket.domain.claim import EMPTIED_KEPT_MS, Quota, QuotaStatus, ShareFate
 from redpacket.domain.errors import PacketEmptied
 from redpacket.domain.packet import Packet, part_id, part_of_user
-from redpacket.flows.recall_emptied import KEPT_MS
 from tests.builders import a_campaign
 from tests.fakes import FakeQuotas
 from tests.town import Town
@@ -144,7 +143,7 @@ def test_a_number_over_the_quota_is_for_somebody_else(town: Town) -> None:
     with pytest.raises(Exception, match="as many shares"):
         town.grab(packet, users[5])
 
-    town.pass_time(KEPT_MS)
+    town.pass_time(EMPTIED_KEPT_MS)
     assert town.grab(packet, users[6]).is_new
     with pytest.raises(PacketEmptied):
         town.grab(packet, "late")

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from redpacket.adapters import keys, unit_stock
-from redpacket.adapters.dynamo import Dynamo, to_wire
-from redpacket.adapters.dynamo_draws import DynamoDraws
-from redpacket.adapters.unit_stock import ROWS_PER_CALL
+from redpacket.adapters import keys
+from redpacket.adapters.dynamo import unit_stock
+from redpacket.adapters.dynamo.client import Dynamo, to_wire
+from redpacket.adapters.dynamo.draws import DynamoDraws
+from redpacket.adapters.dynamo.unit_stock import ROWS_PER_CALL
 from redpacket.domain.errors import Unavailable
 from redpacket.domain.lottery import Prize, PrizeKind, PrizeStock
 from redpacket.domain.packet import fate_partitions

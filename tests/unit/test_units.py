@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from redpacket.adapters.dynamo import Dynamo, put, to_wire, values
+from redpacket.adapters.dynamo.client import Dynamo, put, to_wire, values
 from tests.fakes import FakeDynamo
 from tests.units import MeteredDynamo, item_bytes
 

@@ -14,9 +14,9 @@ from redpacket.domain.claim import ShareFate
 from redpacket.domain.packet import Packet, Person
 from redpacket.domain.split import Split, Terms, amounts_fen
 from redpacket.edge import lottery_views, views
-from redpacket.flows.read_draws import DrawPage, read_draw_proof
-from redpacket.flows.read_proof import Proof
-from redpacket.flows.read_records import Record, status_of
+from redpacket.flows.campaigns.read_draws import DrawPage, read_draw_proof
+from redpacket.flows.packets.read_proof import Proof
+from redpacket.flows.packets.read_records import Record, status_of
 from redpacket.verify import FALSE, TRUE, UNREADABLE, main
 from tests.builders import a_campaign, a_claim, a_packet, a_prize, some_terms
 from tests.town import Town

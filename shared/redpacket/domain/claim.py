@@ -8,6 +8,12 @@ from enum import StrEnum
 
 from redpacket.domain.packet import Person
 
+EMPTIED_KEPT_MS = 1_000
+"""How long a process may remember that a packet is emptied.
+
+A number that comes back to an emptied packet is offered after this time (lua/packet_amend.lua).
+"""
+
 
 class GrabStatus(StrEnum):
     """What `lua/packet_grab.lua` answers, in order of precedence.

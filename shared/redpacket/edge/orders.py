@@ -8,7 +8,7 @@ from redpacket.domain.split import Split, default_share_fen_max
 from redpacket.edge import settings, wiring
 from redpacket.edge.api import ADMIN_SCOPE, HttpRequest
 from redpacket.edge.schemas import PrizeBody, SendBody, idempotent_request, parse
-from redpacket.flows.send_packet import SendOrder
+from redpacket.flows.packets.send_packet import SendOrder
 
 
 def send_order(request: HttpRequest) -> SendOrder:

@@ -29,7 +29,7 @@ def packet_id_of(request: HttpRequest) -> str:
 
 def preheat_cursor_of(request: HttpRequest) -> str | None:
     """Return where a preheat goes on. Raises InvalidRequest, PacketNotFound."""
-    from redpacket.flows.preheat_campaign import CURSOR
+    from redpacket.flows.campaigns.preheat_campaign import CURSOR
 
     cursor = request.query.get("cursor")
     if cursor is None:

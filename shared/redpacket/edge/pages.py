@@ -15,8 +15,8 @@ from redpacket.domain.packet import Packet, Person
 from redpacket.edge import guards, views, wiring
 from redpacket.edge.api import HttpAnswer, HttpRequest
 from redpacket.edge.packet_ids import packet_id_of
-from redpacket.flows.read_proof import read_proof
-from redpacket.flows.read_records import Record, list_received, list_sent, read_record
+from redpacket.flows.packets.read_proof import read_proof
+from redpacket.flows.packets.read_records import Record, list_received, list_sent, read_record
 
 LIMIT_DEFAULT = 50
 LIMIT_MAX = 100

@@ -41,7 +41,7 @@ from redpacket.domain.split import UNIT_FEN_MAX
 from redpacket.domain.text import composed, is_visible
 from redpacket.domain.user_id import HOST_ID, check_host_id
 from redpacket.edge.api import HttpRequest, user_ids
-from redpacket.ports import Request
+from redpacket.ports.accounts import Request
 
 DEFAULT_GREETING = "恭喜发财，大吉大利"
 GREETING_GRAPHEMES_MAX = 50

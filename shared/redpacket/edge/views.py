@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from redpacket.domain.claim import Admission, Claim, ShareFate
 from redpacket.domain.ledger import DEPOSITS, Entry, packet_of
 from redpacket.domain.packet import Packet, Person
-from redpacket.ports import Profile
+from redpacket.ports.accounts import Profile
 
 if TYPE_CHECKING:
     # Each door shows what its own flow made, and imports no other.
     from redpacket.domain.checks import Difference
     from redpacket.domain.switches import SwitchState
-    from redpacket.flows.preheat_campaign import Preheated
-    from redpacket.flows.read_proof import Proof
-    from redpacket.flows.read_records import PacketList, Record
-    from redpacket.flows.reconcile import Reconciliation
+    from redpacket.flows.campaigns.preheat_campaign import Preheated
+    from redpacket.flows.packets.read_proof import Proof
+    from redpacket.flows.packets.read_records import PacketList, Record
+    from redpacket.flows.reconciliation.reconcile import Reconciliation
 
 
 def claim_view(claim: Claim) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from redpacket.adapters.dynamo import Dynamo
-from redpacket.adapters.dynamo_packets import DynamoPackets
+from redpacket.adapters.dynamo.client import Dynamo
+from redpacket.adapters.dynamo.packets import DynamoPackets
 from redpacket.adapters.keys import WORK_SHARDS
 from redpacket.domain.switches import Switch, SwitchState
 from redpacket.edge import settings
@@ -20,41 +20,41 @@ from redpacket.edge.packet_ids import new_packet_id
 from redpacket.edge.telemetry import journal
 
 if TYPE_CHECKING:
-    from redpacket.adapters.aws_client import AwsClient
-    from redpacket.adapters.dynamo_campaigns import DynamoCampaigns
-    from redpacket.adapters.dynamo_draws import DynamoDraws
-    from redpacket.adapters.dynamo_ledger import DynamoLedger
-    from redpacket.adapters.dynamo_pages import DynamoPages
-    from redpacket.adapters.dynamo_profiles import DynamoProfiles
-    from redpacket.adapters.dynamo_switches import DynamoSwitches
-    from redpacket.adapters.lambda_deliveries import LambdaDeliveries
+    from redpacket.adapters.aws.client import AwsClient
+    from redpacket.adapters.aws.lambda_deliveries import LambdaDeliveries
+    from redpacket.adapters.aws.sqs_payouts import SqsDeadLetters, SqsPayouts
+    from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
+    from redpacket.adapters.dynamo.draws import DynamoDraws
+    from redpacket.adapters.dynamo.ledger import DynamoLedger
+    from redpacket.adapters.dynamo.pages import DynamoPages
+    from redpacket.adapters.dynamo.profiles import DynamoProfiles
+    from redpacket.adapters.dynamo.switches import DynamoSwitches
     from redpacket.adapters.pinyin import PinyinPhrases
-    from redpacket.adapters.redis_cache import Options
-    from redpacket.adapters.redis_client import Client
-    from redpacket.adapters.redis_draws import RedisDraws
-    from redpacket.adapters.redis_limits import RedisLimits
-    from redpacket.adapters.sqs_payouts import SqsDeadLetters, SqsPayouts
+    from redpacket.adapters.redis.client import Client
+    from redpacket.adapters.redis.connect import Options
+    from redpacket.adapters.redis.draws import RedisDraws
+    from redpacket.adapters.redis.limits import RedisLimits
+    from redpacket.adapters.redis.parted_claims import PartedBoard
     from redpacket.domain.campaign import Campaign, CampaignPlan
     from redpacket.domain.checks import Difference
     from redpacket.domain.claim import Admission, Claim, ShareRef
     from redpacket.domain.lottery import Prize, PrizeStock
     from redpacket.domain.packet import Packet, Person
-    from redpacket.flows.claim_share import Desk
-    from redpacket.flows.draw_prize import Drawn
-    from redpacket.flows.edit_prize import PrizeDesk
-    from redpacket.flows.grab_packet import RuleBook
-    from redpacket.flows.help_inviter import Helped
-    from redpacket.flows.limit_rate import UserLimit
-    from redpacket.flows.preheat_campaign import Preheated
-    from redpacket.flows.read_draws import DrawPage, DrawProof, WatchedLottery
-    from redpacket.flows.read_switches import KnownSwitches
-    from redpacket.flows.recall_lottery import Lottery, RecalledLotteries
-    from redpacket.flows.recall_profiles import RecalledProfiles
-    from redpacket.flows.recall_table import RecalledTables
-    from redpacket.flows.reconcile import Reconciliation
-    from redpacket.flows.send_packet import SendOrder
-    from redpacket.flows.try_parts import PartedBoard
-    from redpacket.ports import Profile, Request
+    from redpacket.flows.accounts.recall_profiles import RecalledProfiles
+    from redpacket.flows.campaigns.draw_prize import Drawn
+    from redpacket.flows.campaigns.edit_prize import PrizeDesk
+    from redpacket.flows.campaigns.help_inviter import Helped
+    from redpacket.flows.campaigns.preheat_campaign import Preheated
+    from redpacket.flows.campaigns.read_draws import DrawPage, DrawProof, WatchedLottery
+    from redpacket.flows.campaigns.recall_lottery import Lottery, RecalledLotteries
+    from redpacket.flows.campaigns.recall_table import RecalledTables
+    from redpacket.flows.guards.limit_rate import UserLimit
+    from redpacket.flows.guards.read_switches import KnownSwitches
+    from redpacket.flows.packets.claim_share import Desk
+    from redpacket.flows.packets.grab_packet import RuleBook
+    from redpacket.flows.packets.send_packet import SendOrder
+    from redpacket.flows.reconciliation.reconcile import Reconciliation
+    from redpacket.ports.accounts import Profile, Request
 
 _CACHE_TIMEOUT_S = 0.5
 _AWS_CONNECT_TIMEOUT_S = 1
@@ -65,7 +65,7 @@ a 503 before the Lambda's 15 s are over, and not a 502. Where the cache has no c
 either, the ledger is asked for them first: 2 x 3 s more, but then it does not get to the queue."""
 
 _LIGHT_SERVICES = {"dynamodb", "sqs", "secretsmanager"}
-"""What `adapters/aws_client.py` speaks to; botocore does all else, and where keys aren't given."""
+"""What `adapters/aws/client.py` speaks to; botocore does all else, and where keys aren't given."""
 
 _SWEEP_RESERVE_MS = 8_000
 """The last chunk must end before the Lambda does."""
@@ -112,8 +112,8 @@ def _aws(service: str) -> Any:  # noqa: ANN401 - boto3's clients have no type at
 
 
 def _light(service: str) -> AwsClient:
-    from redpacket.adapters.aws_client import AwsClient
-    from redpacket.adapters.aws_signature import Keys
+    from redpacket.adapters.aws.client import AwsClient
+    from redpacket.adapters.aws.signature import Keys
 
     return AwsClient(
         service,
@@ -140,7 +140,7 @@ def packets() -> DynamoPackets:
 @cache
 def pages() -> DynamoPages:
     """Return what record pages read, in PacketsTable."""
-    from redpacket.adapters.dynamo_pages import DynamoPages
+    from redpacket.adapters.dynamo.pages import DynamoPages
 
     return DynamoPages(_dynamo(), settings.packets_table())
 
@@ -173,7 +173,7 @@ def _ledger(
     *,
     open_packets_max: int | None = None,
 ) -> DynamoLedger:
-    from redpacket.adapters.dynamo_ledger import DynamoLedger
+    from redpacket.adapters.dynamo.ledger import DynamoLedger
 
     return DynamoLedger(
         _dynamo(),
@@ -190,7 +190,7 @@ def _ledger(
 @cache
 def campaigns() -> DynamoCampaigns:
     """Return the campaigns of CampaignsTable."""
-    from redpacket.adapters.dynamo_campaigns import DynamoCampaigns
+    from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
 
     return DynamoCampaigns(_dynamo(), settings.campaigns_table())
 
@@ -198,7 +198,7 @@ def campaigns() -> DynamoCampaigns:
 @cache
 def draws() -> DynamoDraws:
     """Return the lotteries of CampaignsTable; cash prizes are shares of PacketsTable."""
-    from redpacket.adapters.dynamo_draws import DynamoDraws
+    from redpacket.adapters.dynamo.draws import DynamoDraws
 
     return DynamoDraws(
         _dynamo(),
@@ -211,7 +211,7 @@ def draws() -> DynamoDraws:
 @cache
 def _recorded_draws() -> DynamoDraws:
     """Return the lotteries where users draw, which notes who wins."""
-    from redpacket.adapters.dynamo_draws import DynamoDraws
+    from redpacket.adapters.dynamo.draws import DynamoDraws
 
     return DynamoDraws(
         _dynamo(),
@@ -225,21 +225,21 @@ def _recorded_draws() -> DynamoDraws:
 @cache
 def draw_board() -> RedisDraws:
     """Return the draw board on the cache."""
-    from redpacket.adapters.redis_draws import RedisDraws
+    from redpacket.adapters.redis.draws import RedisDraws
 
     return RedisDraws(_cache_client())
 
 
 @cache
 def _tables() -> RecalledTables:
-    from redpacket.flows.recall_table import RecalledTables
+    from redpacket.flows.campaigns.recall_table import RecalledTables
 
     return RecalledTables(draws(), clock=clock, journal=journal)
 
 
 @cache
 def _lotteries() -> RecalledLotteries:
-    from redpacket.flows.recall_lottery import RecalledLotteries
+    from redpacket.flows.campaigns.recall_lottery import RecalledLotteries
 
     return RecalledLotteries(draws(), draw_board(), clock=clock, journal=journal)
 
@@ -247,7 +247,7 @@ def _lotteries() -> RecalledLotteries:
 @cache
 def profiles() -> DynamoProfiles:
     """Return the profiles of ProfilesTable."""
-    from redpacket.adapters.dynamo_profiles import DynamoProfiles
+    from redpacket.adapters.dynamo.profiles import DynamoProfiles
 
     return DynamoProfiles(_dynamo(), settings.profiles_table())
 
@@ -255,14 +255,14 @@ def profiles() -> DynamoProfiles:
 @cache
 def shown_profiles() -> RecalledProfiles:
     """Return the profiles as this process remembers them, for pages that many people look at."""
-    from redpacket.flows.recall_profiles import RecalledProfiles
+    from redpacket.flows.accounts.recall_profiles import RecalledProfiles
 
     return RecalledProfiles(profiles(), clock=clock)
 
 
 @cache
 def _cache_client() -> Client:
-    from redpacket.adapters.redis_cache import connect
+    from redpacket.adapters.redis.connect import connect
 
     host, port = settings.cache_address()
     options: Options = {
@@ -273,7 +273,7 @@ def _cache_client() -> Client:
         "ca_bundle": settings.cache_ca_bundle(),
     }
     if settings.cache_is_cluster():
-        from redpacket.adapters.redis_cluster import connect_cluster
+        from redpacket.adapters.redis.cluster import connect_cluster
 
         return connect_cluster(host, port, **options)
     return connect(host, port, **options)
@@ -281,13 +281,13 @@ def _cache_client() -> Client:
 
 def _cache_password() -> str | Callable[[], str]:
     if resource := settings.cache_iam_resource():
-        from redpacket.adapters.aws_signature import Keys
-        from redpacket.adapters.cache_token import cache_token
+        from redpacket.adapters.aws.signature import Keys
+        from redpacket.adapters.redis.token import cache_token
 
         user_id, region = settings.cache_user(), settings.aws_region()
         return lambda: cache_token(resource, user_id, region, Keys(*settings.aws_keys()))
     if secret_arn := settings.cache_password_secret_arn():
-        from redpacket.adapters.cache_secret import CacheSecret
+        from redpacket.adapters.redis.secret import CacheSecret
 
         return CacheSecret(lambda: _aws("secretsmanager"), secret_arn)
     return ""
@@ -296,8 +296,8 @@ def _cache_password() -> str | Callable[[], str]:
 @cache
 def board() -> PartedBoard:
     """Return the claim board on the cache."""
-    from redpacket.adapters.redis_claims import RedisClaims
-    from redpacket.flows.try_parts import PartedBoard
+    from redpacket.adapters.redis.claims import RedisClaims
+    from redpacket.adapters.redis.parted_claims import PartedBoard
 
     return PartedBoard(RedisClaims(_cache_client()), clock=clock)
 
@@ -306,9 +306,9 @@ def board() -> PartedBoard:
 def limits() -> RedisLimits:
     """Return the rate limits on the cache.
 
-    `flows/limit_rate.py` takes the limits of `domain/limits.py`, which say what their subject is.
+    `domain/limits.py` says what the subject of each limit is.
     """
-    from redpacket.adapters.redis_limits import RedisLimits
+    from redpacket.adapters.redis.limits import RedisLimits
 
     return RedisLimits(_cache_client())
 
@@ -316,7 +316,7 @@ def limits() -> RedisLimits:
 @cache
 def switch_store() -> DynamoSwitches:
     """Return the switches of SwitchesTable."""
-    from redpacket.adapters.dynamo_switches import DynamoSwitches
+    from redpacket.adapters.dynamo.switches import DynamoSwitches
 
     return DynamoSwitches(_dynamo(), settings.switches_table())
 
@@ -324,8 +324,8 @@ def switch_store() -> DynamoSwitches:
 @cache
 def switches() -> KnownSwitches:
     """Return the switches as this process knows them, by way of the cache."""
-    from redpacket.adapters.redis_switches import RedisSwitches
-    from redpacket.flows.read_switches import KnownSwitches
+    from redpacket.adapters.redis.switches import RedisSwitches
+    from redpacket.flows.guards.read_switches import KnownSwitches
 
     return KnownSwitches(
         store=switch_store(), copy=RedisSwitches(_cache_client()), clock=clock, journal=journal
@@ -334,7 +334,7 @@ def switches() -> KnownSwitches:
 
 @cache
 def _payout_switches() -> KnownSwitches:
-    from redpacket.flows.read_switches import KnownSwitches
+    from redpacket.flows.guards.read_switches import KnownSwitches
 
     # Payouts know no cache.
     return KnownSwitches(store=switch_store(), copy=None, clock=clock, journal=journal)
@@ -343,7 +343,7 @@ def _payout_switches() -> KnownSwitches:
 @cache
 def deliveries() -> LambdaDeliveries:
     """Return what hands the payout queue's messages to the payout function."""
-    from redpacket.adapters.lambda_deliveries import LambdaDeliveries
+    from redpacket.adapters.aws.lambda_deliveries import LambdaDeliveries
 
     return LambdaDeliveries(lambda: _aws("lambda"), settings.payout_mapping_id())
 
@@ -351,7 +351,7 @@ def deliveries() -> LambdaDeliveries:
 @cache
 def payouts() -> SqsPayouts:
     """Return the payout queue."""
-    from redpacket.adapters.sqs_payouts import SqsPayouts
+    from redpacket.adapters.aws.sqs_payouts import SqsPayouts
 
     return SqsPayouts(lambda: _aws("sqs"), settings.payout_queue_url(), clock.now_ms)
 
@@ -359,7 +359,7 @@ def payouts() -> SqsPayouts:
 @cache
 def dead_letters() -> SqsDeadLetters:
     """Return the payout queue's dead letters."""
-    from redpacket.adapters.sqs_payouts import SqsDeadLetters
+    from redpacket.adapters.aws.sqs_payouts import SqsDeadLetters
 
     return SqsDeadLetters(lambda: _aws("sqs"), settings.payout_dlq_url())
 
@@ -370,9 +370,9 @@ def require_on(switch: Switch) -> None:
 
 
 def limit_sends(user_id: str) -> None:
-    """Bind flows/limit_rate to a user's sends."""
+    """Bind flows/guards/limit_rate to a user's sends."""
     from redpacket.domain.limits import daily_send_limit, send_limit
-    from redpacket.flows.limit_rate import limit_rate
+    from redpacket.flows.guards.limit_rate import limit_rate
 
     for limit in (
         send_limit(settings.sends_per_minute(), settings.send_burst()),
@@ -382,9 +382,9 @@ def limit_sends(user_id: str) -> None:
 
 
 def limit_draws(user_id: str) -> None:
-    """Bind flows/limit_rate to a user's draws."""
+    """Bind flows/guards/limit_rate to a user's draws."""
     from redpacket.domain.limits import draw_limit
-    from redpacket.flows.limit_rate import limit_rate
+    from redpacket.flows.guards.limit_rate import limit_rate
 
     limit = draw_limit(settings.draws_per_minute(), settings.draw_burst())
     limit_rate(limit, user_id, limits=limits(), journal=journal)
@@ -393,7 +393,7 @@ def limit_draws(user_id: str) -> None:
 @cache
 def _reads() -> UserLimit:
     from redpacket.domain.limits import read_limit
-    from redpacket.flows.limit_rate import UserLimit
+    from redpacket.flows.guards.limit_rate import UserLimit
 
     limit = read_limit(settings.reads_per_minute(), settings.read_burst())
     return UserLimit(limit, limits=limits(), clock=clock, journal=journal)
@@ -405,8 +405,8 @@ def limit_reads(user_id: str) -> None:
 
 
 def turn_switch(switch: Switch, *, is_on: bool, reason: str, operator_id: str) -> SwitchState:
-    """Bind flows/turn_switch."""
-    from redpacket.flows.turn_switch import turn_switch as flow
+    """Bind flows/guards/turn_switch."""
+    from redpacket.flows.guards.turn_switch import turn_switch as flow
 
     return flow(
         switch,
@@ -421,8 +421,8 @@ def turn_switch(switch: Switch, *, is_on: bool, reason: str, operator_id: str) -
 
 
 def send_packet(order: SendOrder) -> Packet:
-    """Bind flows/send_packet."""
-    from redpacket.flows.send_packet import send_packet as flow
+    """Bind flows/packets/send_packet."""
+    from redpacket.flows.packets.send_packet import send_packet as flow
 
     return flow(
         order,
@@ -440,9 +440,9 @@ def send_packet(order: SendOrder) -> Packet:
 @cache
 def _desk() -> Desk:
     from redpacket.domain.limits import grab_limit
-    from redpacket.flows.claim_share import Desk
-    from redpacket.flows.limit_rate import UserLimit
-    from redpacket.flows.recall_emptied import RecalledEmptied
+    from redpacket.flows.guards.limit_rate import UserLimit
+    from redpacket.flows.packets.claim_share import Desk
+    from redpacket.flows.packets.recall_emptied import RecalledEmptied
 
     limit = grab_limit(settings.grabs_per_minute(), settings.grab_burst())
     return Desk(
@@ -471,9 +471,9 @@ def phrases() -> PinyinPhrases:
 
 @cache
 def _rule_book() -> RuleBook:
-    from redpacket.adapters.redis_quotas import RedisQuotas
-    from redpacket.flows.grab_packet import RuleBook
-    from redpacket.flows.recall_campaign import RecalledCampaigns
+    from redpacket.adapters.redis.quotas import RedisQuotas
+    from redpacket.flows.packets.grab_packet import RuleBook
+    from redpacket.flows.packets.recall_campaign import RecalledCampaigns
 
     return RuleBook(
         phrases=phrases(),
@@ -485,29 +485,29 @@ def _rule_book() -> RuleBook:
 
 
 def grab_packet(packet_id: str, taker: Person, said: str | None) -> Claim | Admission:
-    """Bind flows/grab_packet."""
-    from redpacket.flows.grab_packet import grab_packet as flow
+    """Bind flows/packets/grab_packet."""
+    from redpacket.flows.packets.grab_packet import grab_packet as flow
 
     return flow(packet_id, taker, said, book=_rule_book(), desk=_desk())
 
 
 def open_packet(packet_id: str, taker: Person, grab_token: str) -> Claim:
-    """Bind flows/open_packet."""
-    from redpacket.flows.open_packet import open_packet as flow
+    """Bind flows/packets/open_packet."""
+    from redpacket.flows.packets.open_packet import open_packet as flow
 
     return flow(packet_id, taker, grab_token, book=_rule_book(), desk=_desk())
 
 
 def settle_claims(refs: Iterable[ShareRef]) -> set[ShareRef]:
-    """Bind flows/settle_claims and flows/note_people; while payouts are off, flows/delay_claims."""
+    """Bind settle_claims and note_people; while payouts are off, delay_claims."""
     refs = list(refs)
     if not _payout_switches().is_on(Switch.PAYOUT):
-        from redpacket.flows.delay_claims import delay_claims
+        from redpacket.flows.packets.delay_claims import delay_claims
 
         return delay_claims(refs, payouts=payouts(), journal=journal)
     from redpacket.adapters.threads import in_threads
-    from redpacket.flows.note_people import note_people
-    from redpacket.flows.settle_claims import settle_claims as flow
+    from redpacket.flows.accounts.note_people import note_people
+    from redpacket.flows.packets.settle_claims import settle_claims as flow
 
     unpaid = flow(
         refs,
@@ -524,14 +524,14 @@ def settle_claims(refs: Iterable[ShareRef]) -> set[ShareRef]:
 
 
 def sweep(time_left_ms: int, group: int, groups: int) -> dict[str, int]:
-    """Bind flows/sweep, and tell what was done.
+    """Bind flows/packets/sweep, and tell what was done.
 
     This sweep is the *group*-th, from 0, of *groups* that share the work.
     """
     from dataclasses import asdict
 
     from redpacket.adapters.threads import in_threads
-    from redpacket.flows.sweep import sweep as flow
+    from redpacket.flows.packets.sweep import sweep as flow
 
     shards = range(group, WORK_SHARDS, groups)
     packets = DynamoPackets(
@@ -555,8 +555,8 @@ def sweep(time_left_ms: int, group: int, groups: int) -> dict[str, int]:
 
 
 def deposit(payee: Person, amount_fen: int, request: Request) -> tuple[str, int]:
-    """Bind flows/deposit."""
-    from redpacket.flows.deposit import deposit as flow
+    """Bind flows/accounts/deposit."""
+    from redpacket.flows.accounts.deposit import deposit as flow
 
     return flow(
         payee,
@@ -569,19 +569,19 @@ def deposit(payee: Person, amount_fen: int, request: Request) -> tuple[str, int]
 
 
 def audit_packet(packet_id: str) -> list[Difference]:
-    """Bind flows/audit_packet."""
-    from redpacket.flows.audit_packet import audit_packet as flow
+    """Bind flows/reconciliation/audit_packet."""
+    from redpacket.flows.reconciliation.audit_packet import audit_packet as flow
 
     return flow(packet_id, packets=packets(), ledger=ledger(), clock=clock)
 
 
 def reconcile(time_left_ms: int, *, may_begin: bool = True) -> Reconciliation:
-    """Bind flows/reconcile."""
-    from redpacket.adapters.dynamo_runs import DynamoRuns
-    from redpacket.adapters.dynamo_tables import DynamoTables
-    from redpacket.flows.compare_rows import Desk
-    from redpacket.flows.reconcile import reconcile as flow
-    from redpacket.ports import Table
+    """Bind flows/reconciliation/reconcile."""
+    from redpacket.adapters.dynamo.runs import DynamoRuns
+    from redpacket.adapters.dynamo.tables import DynamoTables
+    from redpacket.flows.reconciliation.compare_rows import Desk
+    from redpacket.flows.reconciliation.reconcile import reconcile as flow
+    from redpacket.ports.reconciliation import Table
 
     names = {
         Table.ACCOUNTS: settings.accounts_table(),
@@ -618,10 +618,10 @@ def balance_fen(user_id: str) -> int:
 
 
 def keep_profile(user_id: str, nickname: str, avatar_url: str | None) -> dict[str, Profile]:
-    """Bind flows/edit_profile; return the profile as `list_profiles` would."""
+    """Bind flows/accounts/edit_profile; return the profile as `list_profiles` would."""
     from redpacket.adapters.skeletons import skeleton_of
-    from redpacket.flows.edit_profile import edit_profile
-    from redpacket.ports import Profile
+    from redpacket.flows.accounts.edit_profile import edit_profile
+    from redpacket.ports.accounts import Profile
 
     profile = Profile(user_id, nickname, avatar_url)
     edit_profile(
@@ -634,20 +634,20 @@ def keep_profile(user_id: str, nickname: str, avatar_url: str | None) -> dict[st
 
 
 def get_campaign(campaign_id: str) -> Campaign:
-    """Bind flows/edit_campaign."""
-    from redpacket.flows.edit_campaign import get_campaign as flow
+    """Bind flows/campaigns/edit_campaign."""
+    from redpacket.flows.campaigns.edit_campaign import get_campaign as flow
 
     return flow(campaign_id, campaigns=campaigns())
 
 
 def read_lottery(campaign_id: str) -> Lottery:
-    """Bind flows/recall_lottery: a campaign as users see it."""
+    """Bind flows/campaigns/recall_lottery: a campaign as users see it."""
     return _lotteries().recall(campaign_id)
 
 
 def watch_lottery(campaign_id: str) -> WatchedLottery:
-    """Bind flows/read_draws to a campaign as it is now, with its stock."""
-    from redpacket.flows.read_draws import watch_lottery as flow
+    """Bind flows/campaigns/read_draws to a campaign as it is now, with its stock."""
+    from redpacket.flows.campaigns.read_draws import watch_lottery as flow
 
     return flow(
         campaign_id,
@@ -658,9 +658,9 @@ def watch_lottery(campaign_id: str) -> WatchedLottery:
 
 
 def load_lottery(campaign_id: str) -> None:
-    """Bind flows/load_campaign: after an edit the ledger is right, and the cache learns of it."""
+    """Bind load_campaign: after an edit the ledger is right, and the cache learns of it."""
     from redpacket.domain.errors import Unavailable
-    from redpacket.flows.load_campaign import load_campaign
+    from redpacket.flows.campaigns.load_campaign import load_campaign
 
     try:
         load_campaign(campaign_id, draws=draws(), board=draw_board(), clock=clock)
@@ -669,8 +669,8 @@ def load_lottery(campaign_id: str) -> None:
 
 
 def _prize_desk() -> PrizeDesk:
-    from redpacket.adapters.dynamo_draws import DynamoDraws
-    from redpacket.flows.edit_prize import PrizeDesk
+    from redpacket.adapters.dynamo.draws import DynamoDraws
+    from redpacket.flows.campaigns.edit_prize import PrizeDesk
 
     return PrizeDesk(
         draws=DynamoDraws(
@@ -690,8 +690,8 @@ def _prize_desk() -> PrizeDesk:
 
 
 def put_prize(plan: Prize, version: int | None, operator: Person) -> tuple[Prize, PrizeStock, bool]:
-    """Bind flows/edit_prize; draws go by the edit from then on."""
-    from redpacket.flows.edit_prize import put_prize as flow
+    """Bind flows/campaigns/edit_prize; draws go by the edit from then on."""
+    from redpacket.flows.campaigns.edit_prize import put_prize as flow
 
     prize, is_new = flow(plan, version, operator, desk=_prize_desk())
     return prize, _load_prize(prize), is_new
@@ -705,8 +705,8 @@ def change_stock(
     operator: Person,
     request: Request,
 ) -> tuple[Prize, PrizeStock]:
-    """Bind flows/edit_prize; draws go by the edit from then on."""
-    from redpacket.flows.edit_prize import change_stock as flow
+    """Bind flows/campaigns/edit_prize; draws go by the edit from then on."""
+    from redpacket.flows.campaigns.edit_prize import change_stock as flow
 
     desk = _prize_desk()
     prize = flow(campaign_id, prize_id, delta, version, operator, request, desk=desk)
@@ -720,9 +720,9 @@ def _load_prize(prize: Prize) -> PrizeStock:
 
 
 def draw_prize(campaign_id: str, drawer: Person, key_hash: str) -> Drawn:
-    """Bind flows/draw_prize."""
-    from redpacket.flows.draw_prize import DrawDesk
-    from redpacket.flows.draw_prize import draw_prize as flow
+    """Bind flows/campaigns/draw_prize."""
+    from redpacket.flows.campaigns.draw_prize import DrawDesk
+    from redpacket.flows.campaigns.draw_prize import draw_prize as flow
 
     desk = DrawDesk(
         board=draw_board(),
@@ -736,9 +736,9 @@ def draw_prize(campaign_id: str, drawer: Person, key_hash: str) -> Drawn:
 
 
 def help_inviter(campaign_id: str, helper_id: str, inviter_id: str, said: str) -> Helped:
-    """Bind flows/help_inviter."""
-    from redpacket.flows.help_inviter import HelpDesk
-    from redpacket.flows.help_inviter import help_inviter as flow
+    """Bind flows/campaigns/help_inviter."""
+    from redpacket.flows.campaigns.help_inviter import HelpDesk
+    from redpacket.flows.campaigns.help_inviter import help_inviter as flow
 
     desk = HelpDesk(
         board=draw_board(),
@@ -753,15 +753,15 @@ def help_inviter(campaign_id: str, helper_id: str, inviter_id: str, said: str) -
 
 
 def list_draws(campaign_id: str, user_id: str, cursor: str | None) -> DrawPage:
-    """Bind flows/read_draws to a user's own."""
-    from redpacket.flows.read_draws import list_draws as flow
+    """Bind flows/campaigns/read_draws to a user's own."""
+    from redpacket.flows.campaigns.read_draws import list_draws as flow
 
     return flow(campaign_id, user_id, cursor, draws=draws(), tables=_tables())
 
 
 def read_draw_proof(campaign_id: str, day: str) -> DrawProof:
-    """Bind flows/read_draws to the proof of a day."""
-    from redpacket.flows.read_draws import read_draw_proof as flow
+    """Bind flows/campaigns/read_draws to the proof of a day."""
+    from redpacket.flows.campaigns.read_draws import read_draw_proof as flow
 
     return flow(campaign_id, day, tables=_tables(), clock=clock)
 
@@ -769,10 +769,10 @@ def read_draw_proof(campaign_id: str, day: str) -> DrawProof:
 def edit_campaign(
     plan: CampaignPlan, budget_fen: int | None, version: int | None
 ) -> tuple[WatchedLottery, bool]:
-    """Bind flows/edit_campaign; a lottery's draws go by the edit from then on."""
+    """Bind flows/campaigns/edit_campaign; a lottery's draws go by the edit from then on."""
     from dataclasses import replace
 
-    from redpacket.flows.edit_campaign import edit_campaign as flow
+    from redpacket.flows.campaigns.edit_campaign import edit_campaign as flow
 
     campaign, is_new = flow(
         plan, budget_fen, version, campaigns=campaigns(), draws=draws(), packets=packets()
@@ -784,8 +784,8 @@ def edit_campaign(
 
 
 def preheat_campaign(campaign_id: str, cursor: str | None, time_left_ms: int) -> Preheated:
-    """Bind flows/preheat_campaign."""
-    from redpacket.flows.preheat_campaign import preheat_campaign as flow
+    """Bind flows/campaigns/preheat_campaign."""
+    from redpacket.flows.campaigns.preheat_campaign import preheat_campaign as flow
 
     return flow(
         campaign_id,

@@ -75,13 +75,13 @@ MUTANTS = [
     ),
     Mutant(
         "a switch is forgotten while its table is away",
-        "shared/redpacket/flows/read_switches.py",
+        "shared/redpacket/flows/guards/read_switches.py",
         "            if seen.is_known:\n                self._off = seen.off",
         "            self._off = seen.off",
     ),
     Mutant(
         "claims that arrive while payouts are off are forgotten",
-        "shared/redpacket/flows/delay_claims.py",
+        "shared/redpacket/flows/packets/delay_claims.py",
         "    payouts.put(waiting, delay_s=_DELAY_S)\n",
         "",
     ),

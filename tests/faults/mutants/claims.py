@@ -63,7 +63,7 @@ MUTANTS = [
     ),
     Mutant(
         "anybody opens a packet in two steps",
-        "shared/redpacket/flows/open_packet.py",
+        "shared/redpacket/flows/packets/open_packet.py",
         "        check_grab_token(self.grab_token, terms.seed, ",
         "        (lambda *_: None)(self.grab_token, terms.seed, ",
     ),
@@ -76,7 +76,7 @@ MUTANTS = [
     ),
     Mutant(
         "tries at a passphrase are not limited",
-        "shared/redpacket/flows/limit_rate.py",
+        "shared/redpacket/flows/guards/limit_rate.py",
         "    if retry_after_ms:\n        raise _wait(",
         "    if retry_after_ms < 0:\n        raise _wait(",
     ),

@@ -65,13 +65,13 @@ MUTANTS = [
     ),
     Mutant(
         "nothing leads back to a taker",
-        "shared/redpacket/flows/note_people.py",
+        "shared/redpacket/flows/accounts/note_people.py",
         "in_parallel(profiles.note, ",
         "in_parallel(id, ",
     ),
     Mutant(
         "nothing leads back to a winner",
-        "shared/redpacket/adapters/dynamo_draws.py",
+        "shared/redpacket/adapters/dynamo/draws.py",
         "operations += items.note_person(self._profiles, drawer)",
         "pass",
     ),
@@ -89,7 +89,7 @@ MUTANTS = [
     ),
     Mutant(
         "a chosen name takes the way back with it",
-        "shared/redpacket/adapters/dynamo_profiles.py",
+        "shared/redpacket/adapters/dynamo/profiles.py",
         '"REMOVE": [name for name in chosen if name not in kept]',
         '"REMOVE": ["host_id", *(name for name in chosen if name not in kept)]',
     ),
@@ -157,13 +157,13 @@ MUTANTS = [
     ),
     Mutant(
         "a user may make the ledger count their claims as often as they like",
-        "shared/redpacket/flows/campaign_quota.py",
+        "shared/redpacket/flows/packets/campaign_quota.py",
         "            self.costs.count(self.user_id)\n",
         "",
     ),
     Mutant(
         "a cache that is away is waited for by each read",
-        "shared/redpacket/flows/limit_rate.py",
+        "shared/redpacket/flows/guards/limit_rate.py",
         "            self._away_at_ms = now_ms\n",
         "",
     ),

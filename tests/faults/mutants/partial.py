@@ -140,7 +140,7 @@ MUTANTS = [
     Mutant(
         "who emptied a packet is remembered for ever",
         RECALL_EMPTIED,
-        "if not 0 <= now_ms - known.seen_at_ms < KEPT_MS:",
+        "if not 0 <= now_ms - known.seen_at_ms < EMPTIED_KEPT_MS:",
         "if False:",
         within="RecalledEmptied.refuses",
     ),

@@ -74,7 +74,7 @@ MUTANTS = [
     Mutant(
         "in parts: what is emptied is remembered for ever",
         PARTS,
-        "0 <= self._clock.now_ms() - seen_at_ms < KEPT_MS",
+        "0 <= self._clock.now_ms() - seen_at_ms < EMPTIED_KEPT_MS",
         "seen_at_ms > 0",
     ),
     Mutant(

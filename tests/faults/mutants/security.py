@@ -5,10 +5,10 @@ from __future__ import annotations
 from tests.faults.mutants.mutant import GATE, LEDGER, Mutant
 
 PACKET = "shared/redpacket/domain/packet.py"
-DEPOSIT = "shared/redpacket/flows/deposit.py"
+DEPOSIT = "shared/redpacket/flows/accounts/deposit.py"
 PASSPHRASE = "shared/redpacket/domain/passphrase.py"
 TEXT = "shared/redpacket/domain/text.py"
-PROFILE = "shared/redpacket/flows/edit_profile.py"
+PROFILE = "shared/redpacket/flows/accounts/edit_profile.py"
 LIMIT = "lua/limit_take_within.lua"
 
 MUTANTS = [

@@ -1,0 +1,1 @@
+"""AWS's other services, and a light client for all of them."""

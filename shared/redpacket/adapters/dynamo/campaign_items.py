@@ -1,0 +1,72 @@
+"""The one mapper between campaigns and their rows in CampaignsTable: grabs need no more of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from redpacket.adapters.dynamo.client import Value
+from redpacket.domain.campaign import (
+    Campaign,
+    CampaignPlan,
+    CampaignStatus,
+    DrawRules,
+    WhenSoldOut,
+)
+
+
+def campaign_of(row: dict[str, Any]) -> Campaign:
+    """Read a campaign's row."""
+    return Campaign(
+        **_plan_fields(row),
+        budget_fen=row["budget_fen"],
+        budget_left_fen=row["budget_left_fen"],
+        version=row["version"],
+    )
+
+
+def plan_row(plan: CampaignPlan) -> dict[str, Value]:
+    """Return the attributes of a campaign's row that an operator decides."""
+    return {
+        "campaign_id": plan.campaign_id,
+        "title": plan.title,
+        "description": plan.description,
+        "starts_at_ms": plan.starts_at_ms,
+        "ends_at_ms": plan.ends_at_ms,
+        "timezone": plan.timezone,
+        "miss_weight": plan.miss_weight,
+        "attempts_per_user_per_day": plan.rules.attempts_per_user_per_day,
+        "wins_per_user_per_day": plan.rules.wins_per_user_per_day,
+        "guaranteed_after_misses": plan.rules.guaranteed_after_misses,
+        "helps_per_user_per_day": plan.rules.helps_per_user_per_day,
+        "when_sold_out": plan.when_sold_out,
+        "passphrase": plan.passphrase or "",
+        "quota_per_user": plan.quota_per_user,
+        "status": plan.status,
+    }
+
+
+def plan_of(row: dict[str, Any]) -> CampaignPlan:
+    """Read a plan."""
+    return CampaignPlan(**_plan_fields(row))
+
+
+def _plan_fields(row: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "campaign_id": row["campaign_id"],
+        "title": row["title"],
+        "description": row["description"],
+        "starts_at_ms": row["starts_at_ms"],
+        "ends_at_ms": row["ends_at_ms"],
+        "timezone": row["timezone"],
+        "miss_weight": row["miss_weight"],
+        "rules": DrawRules(
+            row["attempts_per_user_per_day"],
+            row["wins_per_user_per_day"],
+            row["guaranteed_after_misses"],
+            row["helps_per_user_per_day"],
+        ),
+        "when_sold_out": WhenSoldOut(row["when_sold_out"]),
+        "passphrase": row["passphrase"] or None,
+        "quota_per_user": row["quota_per_user"],
+        "status": CampaignStatus(row["status"]),
+    }

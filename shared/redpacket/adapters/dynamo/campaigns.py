@@ -1,0 +1,168 @@
+"""Campaigns, their budgets and their packets in CampaignsTable."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+
+from redpacket.adapters import keys
+from redpacket.adapters.dynamo.campaign_items import campaign_of, plan_row
+from redpacket.adapters.dynamo.client import (
+    Dynamo,
+    Operation,
+    TransactionCanceled,
+    Value,
+    from_wire,
+    put,
+    update,
+    values,
+)
+from redpacket.domain.campaign import Campaign, CampaignStatus
+from redpacket.domain.errors import (
+    CampaignEnded,
+    CampaignNotFound,
+    CampaignPaused,
+    InsufficientFunds,
+    RedPacketError,
+)
+from redpacket.domain.packet import Packet
+
+# What the conditions of this module mean.
+IS_THERE = "attribute_exists(pk)"
+IS_AS_READ = "version = :read_version"
+CAN_GIVE_UP = "budget_left_fen >= :given_up"
+LOTTERY_SEED_BYTES = 32
+
+CAN_SPEND = "#status = :on AND ends_at_ms >= :later_ms AND budget_left_fen >= :spent"
+
+
+class DynamoCampaigns:
+    """Implements Campaigns."""
+
+    def __init__(
+        self,
+        dynamo: Dynamo,
+        table: str,
+        new_seed: Callable[[int], bytes] = secrets.token_bytes,
+    ) -> None:
+        self._dynamo = dynamo
+        self._table = table
+        self._new_seed = new_seed
+
+    def find_campaign(self, campaign_id: str) -> Campaign | None:
+        row = self._dynamo.get(self._table, keys.campaign(campaign_id))
+        return campaign_of(row) if row else None
+
+    def create(self, campaign: Campaign) -> bool:
+        # Grabs find campaigns, and have no use for prizes.
+        from redpacket.adapters.dynamo.shown_items import shown_row
+
+        money: dict[str, Value] = {
+            **keys.campaign(campaign.campaign_id),
+            "budget_fen": campaign.budget_fen,
+            "budget_left_fen": campaign.budget_left_fen,
+            "version": campaign.version,
+        }
+        row = put(self._table, {**plan_row(campaign), **money})
+        # The functions that draw can't write this table: the seed is there before the first draw.
+        seed: dict[str, Value] = {
+            **keys.lottery_seed(campaign.campaign_id),
+            "seed": self._new_seed(LOTTERY_SEED_BYTES).hex(),
+        }
+        return self._write([row, put(self._table, shown_row(campaign)), put(self._table, seed)])
+
+    def edit(self, campaign: Campaign, before: Campaign) -> bool:
+        from redpacket.adapters.dynamo.shown_items import packed_plan
+
+        change_fen = campaign.budget_fen - before.budget_fen
+        planned = plan_row(campaign)
+        operation = update(
+            self._table,
+            keys.campaign(campaign.campaign_id),
+            # Packets take from the budget meanwhile: what is left changes by the difference.
+            "SET budget_left_fen = budget_left_fen + :change_fen, budget_fen = :budget_fen,"
+            f" version = :version, {', '.join(f'#{name} = :{name}' for name in planned)}",
+            condition=f"{IS_AS_READ} AND {CAN_GIVE_UP}",
+            **planned,
+            change_fen=change_fen,
+            given_up=-change_fen,
+            budget_fen=campaign.budget_fen,
+            version=campaign.version,
+            read_version=before.version,
+        )
+        # Some of them are words of DynamoDB's own.
+        operation["Update"]["ExpressionAttributeNames"] = {f"#{name}": name for name in planned}
+        shown = update(
+            self._table,
+            keys.shown(campaign.campaign_id),
+            # Needs no version: another edit of the plan fails above, and prizes stay as they are.
+            "SET #plan = :plan ADD version :one",
+            condition=IS_THERE,
+            plan=packed_plan(campaign),
+            one=1,
+        )
+        shown["Update"]["ExpressionAttributeNames"] = {"#plan": "plan"}
+        return self._write([operation, shown])
+
+    def list_packet_ids(self, campaign_id: str, after: str | None, limit: int) -> list[str]:
+        first = f"{keys.CAMPAIGN_PACKET_PREFIX}{after or ''}"
+        rows = self._dynamo.query_some(
+            self._table,
+            limit + 1,
+            KeyConditionExpression="pk = :pk AND sk BETWEEN :first AND :last",
+            ExpressionAttributeValues=values(
+                pk=keys.campaign(campaign_id)["pk"],
+                first=first,
+                last=f"{keys.CAMPAIGN_PACKET_PREFIX}~",
+            ),
+            ConsistentRead=True,
+        )
+        ids = [str(row["sk"]).removeprefix(keys.CAMPAIGN_PACKET_PREFIX) for row in rows]
+        return [packet_id for packet_id in ids if packet_id != after][:limit]
+
+    def _write(self, operations: list[Operation]) -> bool:
+        try:
+            self._dynamo.transact(operations)
+        except TransactionCanceled:
+            return False
+        return True
+
+
+def spend(table: str, packet: Packet, campaign_id: str) -> list[Operation]:
+    """Return what puts a packet into its campaign: the budget's operation, then the membership."""
+    spent_fen = packet.terms.total_fen
+    budget = update(
+        table,
+        keys.campaign(campaign_id),
+        "ADD budget_left_fen :change_fen",
+        condition=CAN_SPEND,
+        change_fen=-spent_fen,
+        spent=spent_fen,
+        later_ms=packet.created_at_ms + 1,
+        on=CampaignStatus.ON,
+    )
+    budget["Update"]["ExpressionAttributeNames"] = {"#status": "status"}
+    member: dict[str, Value] = {
+        **keys.campaign_packet(campaign_id, packet.packet_id),
+        "total_fen": spent_fen,
+        "created_at_ms": packet.created_at_ms,
+    }
+    return [budget, put(table, member)]
+
+
+def spending_refusal(operation: Operation, found: dict[str, Value]) -> RedPacketError | None:
+    """Say why a budget's operation was refused by *found*; None for any other operation."""
+    arguments = operation.get("Update", {})
+    if arguments.get("ConditionExpression") != CAN_SPEND:
+        return None
+    if not found:
+        return CampaignNotFound("no such campaign")
+    bound = from_wire(arguments["ExpressionAttributeValues"])
+    if int(found["ends_at_ms"]) < int(bound[":later_ms"]):
+        return CampaignEnded("the campaign is over")
+    if found["status"] != bound[":on"]:
+        return CampaignPaused("an operator has turned the campaign off")
+    left_fen = int(found["budget_left_fen"])
+    return InsufficientFunds(
+        f"the campaign's budget has {left_fen} fen left, and the packet takes more"
+    )

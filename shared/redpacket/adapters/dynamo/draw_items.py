@@ -1,0 +1,104 @@
+"""The one mapper between what is drawn and the rows of DrawsTable."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from redpacket.adapters import keys
+from redpacket.adapters.dynamo.client import Value
+from redpacket.domain.campaign import CampaignStatus
+from redpacket.domain.checks import Unit
+from redpacket.domain.claim import Fate, ShareFate
+from redpacket.domain.lottery import Draw, Player, Prize, PrizeKind, unit_share
+from redpacket.domain.packet import Person
+from redpacket.domain.scanned import UnitWon
+
+
+def draw_row(draw: Draw) -> dict[str, Value]:
+    """Return the row of a draw, hit or miss."""
+    row: dict[str, Value] = {
+        **keys.draw(draw.campaign_id, draw.user_id, draw.draw_id),
+        "campaign_id": draw.campaign_id,
+        "user_id": draw.user_id,
+        "draw_id": draw.draw_id,
+        "day": draw.day,
+        "drawn_at_ms": draw.drawn_at_ms,
+        "point": draw.point,
+        "odds": draw.odds,
+        "table_version": draw.table_version,
+    }
+    if draw.prize:
+        row["prize"] = prize_text(draw.prize)
+        row["unit_no"] = draw.unit_no
+        row["day_no"] = draw.day_no
+    return row
+
+
+def draw_of(row: dict[str, Any]) -> Draw:
+    """Read a draw's row."""
+    return Draw(
+        campaign_id=row["campaign_id"],
+        user_id=row["user_id"],
+        draw_id=row["draw_id"],
+        day=row["day"],
+        drawn_at_ms=row["drawn_at_ms"],
+        point=row["point"],
+        odds=row["odds"],
+        table_version=row["table_version"],
+        prize=prize_of(row["prize"]) if "prize" in row else None,
+        unit_no=row.get("unit_no", 0),
+        day_no=row.get("day_no", 0),
+    )
+
+
+def won_by(draw: Draw) -> dict[str, Value]:
+    """Return who won, for the rows of units: whoever finds one taken can see by which draw."""
+    return {"user_id": draw.user_id, "draw_id": draw.draw_id}
+
+
+def unit_of(row: dict[str, Any]) -> UnitWon:
+    """Read the row of a unit, or of one of a day's stock."""
+    # Neither ids of campaigns nor of prizes hold a "#".
+    campaign_id, prize_id = row["pk"].removeprefix(keys.UNITS_PREFIX).split("#")
+    _, *day, number = row["sk"].split("#")
+    unit = Unit(prize_id, int(number), row["draw_id"], day[0] if day else "")
+    return UnitWon(campaign_id, unit, row["user_id"])
+
+
+def player_of(row: dict[str, Any] | None) -> Player:
+    """Read what a user did on one day; without a row they did nothing."""
+    if row is None:
+        return Player()
+    return Player(row["attempt_count"], row["win_count"], row["miss_streak"])
+
+
+def share_won(draw: Draw, prize: Prize) -> ShareFate:
+    """Return the claim that a unit of a cash prize is."""
+    if prize.amount_fen is None:
+        msg = f"cash prize {prize.prize_id} has no amount"
+        raise ValueError(msg)
+    ref = unit_share(prize, draw.unit_no)
+    return ShareFate(
+        ref.packet_id,
+        ref.share_no,
+        Fate.CLAIMED,
+        prize.amount_fen,
+        draw.drawn_at_ms,
+        Person(draw.user_id),
+    )
+
+
+def prize_text(prize: Prize) -> str:
+    """Return a prize as it is at this moment, for the rows that keep it so."""
+    return json.dumps(asdict(prize), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+
+
+def prize_of(text: str) -> Prize:
+    """Read what `prize_text` returned."""
+    kept = json.loads(text)
+    kept["kind"] = PrizeKind(kept["kind"])
+    kept["status"] = CampaignStatus(kept["status"])
+    kept["packets"] = tuple((packet_id, count) for packet_id, count in kept["packets"])
+    return Prize(**kept)

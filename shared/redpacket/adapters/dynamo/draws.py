@@ -1,0 +1,327 @@
+"""Prizes in CampaignsTable; units, draws, players and helps in DrawsTable; cash in SharesTable.
+
+As with shares, each unit of a prize and of a day's stock has one row, put where there is none, and
+each attempt moves a counter under a condition. All that one draw does is one transaction.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from redpacket.adapters import keys
+from redpacket.adapters.dynamo import items
+from redpacket.adapters.dynamo.client import (
+    Dynamo,
+    Operation,
+    TransactionCanceled,
+    Value,
+    create,
+    put,
+    update,
+    values,
+)
+from redpacket.adapters.dynamo.draw_items import (
+    draw_of,
+    draw_row,
+    player_of,
+    prize_of,
+    prize_text,
+    share_won,
+    won_by,
+)
+from redpacket.adapters.dynamo.packets import last_until
+from redpacket.adapters.dynamo.requests import find_result, transact_once
+from redpacket.adapters.dynamo.shown_items import note_of, note_row, packed_prizes, table_of
+from redpacket.adapters.dynamo.unit_stock import UnitStock
+from redpacket.domain.campaign import DrawRules
+from redpacket.domain.claim import NO_LIMIT, Fate
+from redpacket.domain.errors import InvariantViolated, Unavailable
+from redpacket.domain.lottery import (
+    SEED_BYTES,
+    Draw,
+    DrawTable,
+    HelpStatus,
+    PageNote,
+    Player,
+    Prize,
+    PrizeKind,
+    PrizeStock,
+    RecordDrawStatus,
+)
+from redpacket.domain.packet import Person
+from redpacket.ports.accounts import Request
+
+# What the conditions of this module mean.
+IS_AS_READ = "version = :read_version"
+IS_THERE = "attribute_exists(pk)"
+MAY_DRAW = "attribute_not_exists(pk) OR attempt_count < :attempts_max"
+MAY_WIN = "attribute_not_exists(pk) OR attempt_count < :attempts_max AND win_count < :wins_max"
+MAY_BE_HELPED = "attribute_not_exists(help_count) OR help_count < :helps_max"
+
+_PUT_TRIES = 6
+"""Edits are made by hand: hardly ever is one between a read and its write, and never six."""
+
+
+class DynamoDraws:
+    """Implements Draws."""
+
+    def __init__(
+        self,
+        dynamo: Dynamo,
+        campaigns_table: str,
+        shares_table: str,
+        draws_table: str,
+        packets_table: str | None = None,
+        profiles_table: str | None = None,
+    ) -> None:
+        self._dynamo = dynamo
+        self._campaigns = campaigns_table
+        self._shares = shares_table
+        self._draws = draws_table
+        # Only who puts prizes has it.
+        self._packets = packets_table
+        # Only who draws has it.
+        self._profiles = profiles_table
+
+    # ---- prizes
+
+    def list_prizes(self, campaign_id: str) -> tuple[Prize, ...]:
+        table = self.find_table(campaign_id)
+        return table.prizes if table else ()
+
+    def find_table(self, campaign_id: str) -> DrawTable | None:
+        row = self._dynamo.get(self._campaigns, keys.shown(campaign_id))
+        return table_of(row) if row else None
+
+    def find_page(self, campaign_id: str) -> tuple[DrawTable, PageNote] | None:
+        row = self._dynamo.get_seen(self._campaigns, keys.shown(campaign_id))
+        return (table_of(row), note_of(row)) if row else None
+
+    def note_page(self, campaign_id: str, note: PageNote) -> None:
+        row = note_row(note)
+        changes = ", ".join(f"{name} = :{name}" for name in row)
+        key = keys.shown(campaign_id)
+        self._dynamo.write(
+            update(self._campaigns, key, f"SET {changes}", condition=IS_THERE, **row)
+        )
+
+    def put_prize(
+        self, prize: Prize, before: Prize | None, request: Request | None = None
+    ) -> Prize | None:
+        for _ in range(_PUT_TRIES):
+            table = self.find_table(prize.campaign_id)
+            if table is None:
+                return None
+            prizes = {found.prize_id: found for found in table.prizes}
+            if _version(prizes.get(prize.prize_id)) != _version(before):
+                return None
+            after = {**prizes, prize.prize_id: prize}
+            operations = [_replace_prizes(self._campaigns, table, after)]
+            operations += self._last_until_the_end(prize, before, table)
+            try:
+                return self._put(prize, operations, request)
+            except TransactionCanceled as canceled:
+                if canceled.found[0] is None:
+                    return None  # a packet has ended meanwhile
+            # Another prize was put meanwhile, or the campaign was edited: upon that, then.
+        raise Unavailable("others edit the campaign at the same time")
+
+    def find_put(self, request: Request) -> Prize | None:
+        text = find_result(self._dynamo, self._packets_table(), _put_by(request), request)
+        return prize_of(text) if text else None
+
+    def list_stock(self, prizes: Sequence[Prize], day: str) -> list[PrizeStock]:
+        stock = UnitStock(self._dynamo, self._draws, self._shares)
+        return [stock.count(prize, day) for prize in prizes]
+
+    # ---- draws
+
+    def find_draw(self, campaign_id: str, user_id: str, draw_id: str) -> Draw | None:
+        row = self._dynamo.get(self._draws, keys.draw(campaign_id, user_id, draw_id))
+        return draw_of(row) if row else None
+
+    def record_draw(
+        self, draw: Draw, rules: DrawRules, drawer: Person | None = None
+    ) -> RecordDrawStatus:
+        operations = [
+            put(self._draws, draw_row(draw)),  # I10: one outcome
+            self._count_draw(draw, rules),  # I9: no more than the rules
+        ]
+        if draw.prize:
+            if drawer:
+                operations += items.note_person(self._profiles, drawer)
+            operations += self._use_up(draw, draw.prize)  # I9: no more than there is
+        try:
+            self._dynamo.transact(operations)
+        except TransactionCanceled as canceled:
+            return _refusal(canceled, draw, rules)
+        return RecordDrawStatus.RECORDED
+
+    def find_player(self, campaign_id: str, user_id: str, day: str) -> Player:
+        return player_of(self._dynamo.get(self._draws, keys.player(campaign_id, user_id, day)))
+
+    def list_draws(self, campaign_id: str, user_id: str) -> list[Draw]:
+        rows = self._rows(keys.drawer(campaign_id, user_id)["pk"], keys.DRAW_PREFIX)
+        draws = [draw_of(row) for row in rows]
+        return sorted(draws, key=lambda draw: (draw.drawn_at_ms, draw.draw_id), reverse=True)
+
+    def day_seed(self, campaign_id: str, day: str) -> bytes:
+        row = self._dynamo.get(self._campaigns, keys.lottery_seed(campaign_id))
+        if row is None:
+            msg = f"campaign {campaign_id} has no seed"
+            raise InvariantViolated(msg)
+        secret = bytes.fromhex(str(row["seed"]))
+        return hmac.digest(secret, f"day {campaign_id} {day}".encode(), "sha256")[:SEED_BYTES]
+
+    def record_help(
+        self,
+        campaign_id: str,
+        inviter_id: str,
+        helper_id: str,
+        day: str,
+        helps_max: int,
+        at_ms: int,
+    ) -> HelpStatus:
+        given: dict[str, Value] = {
+            **keys.help_given(campaign_id, inviter_id, helper_id),
+            "day": day,
+            "helped_at_ms": at_ms,
+        }
+        one_more = update(
+            self._draws,
+            keys.player(campaign_id, inviter_id, day),
+            # All of a player's counts, so that a row has them whatever came first.
+            "ADD attempt_count :minus_one, help_count :one, win_count :zero, miss_streak :zero",
+            condition=MAY_BE_HELPED,
+            minus_one=-1,
+            one=1,
+            zero=0,
+            helps_max=helps_max or NO_LIMIT,
+        )
+        try:
+            self._dynamo.transact([put(self._draws, given), one_more])
+        except TransactionCanceled as canceled:
+            return HelpStatus.HELPED_BEFORE if canceled.found[0] else HelpStatus.HELPS_EXHAUSTED
+        return HelpStatus.HELPED
+
+    def _put(self, prize: Prize, operations: list[Operation], request: Request | None) -> Prize:
+        if request is None:
+            # Perhaps of one row, and a transaction: it waits for another one, and a repeat is the
+            # same.
+            self._dynamo.transact(operations)
+            return prize
+        marker, result = _put_by(request), prize_text(prize)
+        return prize_of(
+            transact_once(self._dynamo, self._packets_table(), marker, request, result, operations)
+        )
+
+    def _last_until_the_end(
+        self, prize: Prize, before: Prize | None, table: DrawTable
+    ) -> list[Operation]:
+        """Let the packets that are new to a prize end with the campaign, if they are open."""
+        known = before.packets if before else ()
+        version = table.version + 1
+        return [
+            last_until(self._packets_table(), packet_id, table.campaign.ends_at_ms, version)
+            for packet_id, count in prize.packets
+            if (packet_id, count) not in known
+        ]
+
+    def _packets_table(self) -> str:
+        """Return PacketsTable, which has the packets of cash and the requests of operators."""
+        if self._packets is None:
+            raise InvariantViolated("these draws know no packets")
+        return self._packets
+
+    def _count_draw(self, draw: Draw, rules: DrawRules) -> Operation:
+        key = keys.player(draw.campaign_id, draw.user_id, draw.day)
+        attempts_max = rules.attempts_per_user_per_day or NO_LIMIT
+        if draw.prize is None:
+            return update(
+                self._draws,
+                key,
+                "ADD attempt_count :one, win_count :zero, miss_streak :one"
+                " SET attempts_max = :attempts_max",
+                condition=MAY_DRAW,
+                one=1,
+                zero=0,
+                attempts_max=attempts_max,
+            )
+        return update(
+            self._draws,
+            key,
+            # The limits are kept for the audit (I9): they may be lowered later.
+            "ADD attempt_count :one, win_count :one"
+            " SET miss_streak = :zero, attempts_max = :attempts_max, wins_max = :wins_max",
+            condition=MAY_WIN,
+            one=1,
+            zero=0,
+            attempts_max=attempts_max,
+            wins_max=rules.wins_per_user_per_day or NO_LIMIT,
+        )
+
+    def _use_up(self, draw: Draw, prize: Prize) -> list[Operation]:
+        """Return the operations on what a win uses up: the unit's first, the winner's last."""
+        where = draw.campaign_id, prize.prize_id
+        operations = []
+        if prize.kind is PrizeKind.PACKET:
+            share = share_won(draw, prize)
+            operations += [
+                create(self._shares, items.share_row(share)),  # I3: one fate
+                create(self._shares, items.prize_taker_row(share, draw.user_id)),
+            ]
+        else:
+            unit = keys.unit(*where, draw.unit_no)
+            operations.append(put(self._draws, {**unit, **won_by(draw)}))
+        if draw.day_no:
+            day_unit = keys.day_unit(*where, draw.day, draw.day_no)
+            operations.append(put(self._draws, {**day_unit, **won_by(draw)}))
+        if prize.once_per_user:
+            winner = keys.winner(draw.campaign_id, draw.user_id, prize.prize_id)
+            operations.append(put(self._draws, {**winner, "draw_id": draw.draw_id}))
+        return operations
+
+    def _rows(self, pk: str, prefix: str, table: str | None = None) -> Iterator[dict[str, Any]]:
+        return self._dynamo.query(
+            table or self._draws,
+            KeyConditionExpression="pk = :pk AND begins_with(sk, :prefix)",
+            ExpressionAttributeValues=values(pk=pk, prefix=prefix),
+            ConsistentRead=True,
+        )
+
+
+def _refusal(canceled: TransactionCanceled, draw: Draw, rules: DrawRules) -> RecordDrawStatus:
+    """Say what stood in a draw's way, by the first of DynamoDB's reasons in our order."""
+    drawn_before, player, *used_up = canceled.found
+    if drawn_before:
+        return RecordDrawStatus.DRAWN_BEFORE
+    if player:
+        attempts_max = rules.attempts_per_user_per_day or NO_LIMIT
+        is_last = int(player["attempt_count"]) >= attempts_max
+        return RecordDrawStatus.ATTEMPTS_EXHAUSTED if is_last else RecordDrawStatus.WINS_EXHAUSTED
+    if draw.prize and draw.prize.once_per_user and used_up.pop():
+        return RecordDrawStatus.WON_BEFORE
+    taken = [found for found in used_up if found and found.get("fate") != Fate.REFUNDED]
+    return RecordDrawStatus.UNIT_TAKEN if taken else RecordDrawStatus.UNIT_REFUNDED
+
+
+def _replace_prizes(campaigns_table: str, table: DrawTable, after: dict[str, Prize]) -> Operation:
+    return update(
+        campaigns_table,
+        keys.shown(table.campaign.campaign_id),
+        "SET prizes = :prizes ADD version :one",
+        condition=IS_AS_READ,
+        prizes=packed_prizes(tuple(after.values())),
+        one=1,
+        read_version=table.version,
+    )
+
+
+def _put_by(request: Request) -> dict[str, str]:
+    return keys.request(request.user_id, "stock", request.key_hash)
+
+
+def _version(prize: Prize | None) -> int | None:
+    return prize.version if prize else None

@@ -1,0 +1,352 @@
+"""Accounts, entries and receipts, and the transactions that tie them to packets and shares."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from redpacket.adapters import keys
+from redpacket.adapters.dynamo import items
+from redpacket.adapters.dynamo.books import (
+    BookPages,
+    entry_row,
+    receipt_row,
+    sums_of,
+)
+from redpacket.adapters.dynamo.campaigns import spend, spending_refusal
+from redpacket.adapters.dynamo.client import (
+    ConflictPersists,
+    Dynamo,
+    Operation,
+    Row,
+    TransactionCanceled,
+    create,
+    put,
+    update,
+)
+from redpacket.adapters.dynamo.requests import find_result, transact_once
+from redpacket.domain.claim import ShareFate, ShareRef
+from redpacket.domain.errors import (
+    InsufficientFunds,
+    InvariantViolated,
+    RateLimited,
+    RedPacketError,
+)
+from redpacket.domain.ledger import (
+    Entry,
+    Receipt,
+    Transfer,
+    TransferKind,
+    YearSums,
+    entries,
+    may_go_below_zero,
+    user_account,
+    user_of,
+    year_of,
+)
+from redpacket.domain.packet import Packet, PacketEnd, PacketStatus, Person
+from redpacket.ports.accounts import Request
+from redpacket.ports.packets import ReceivedItem
+
+# What the conditions of this module mean.
+HOLDS_ENOUGH = "balance_fen >= :needed"
+HAS_ROOM = (
+    # Of packets that are open; AND binds first.
+    f"{HOLDS_ENOUGH} AND attribute_not_exists(open_count)"
+    f" OR {HOLDS_ENOUGH} AND open_count < :open_max"
+)
+IS_CLAIMED_AND_UNSETTLED = (
+    # A refunded share has no user, and its number of a refund can't be taken away by a forger.
+    "user_id = :user_id AND amount_fen = :amount_fen"
+    " AND attribute_not_exists(settled_at_ms) AND attribute_not_exists(refund_no)"
+)
+IS_NOT_CLOSED = "attribute_exists(pk) AND #status <> :closed"
+
+OPEN_RETRY_S = 60
+"""A packet of a sender who has too many may end at any time; sweeps come once a minute."""
+
+
+class DynamoLedger:
+    """Implements Ledger."""
+
+    def __init__(
+        self,
+        dynamo: Dynamo,
+        accounts_table: str,
+        packets_table: str,
+        shares_table: str,
+        campaigns_table: str | None = None,
+        profiles_table: str | None = None,
+        *,
+        has_receipts: bool = True,
+        open_packets_max: int | None = None,
+    ) -> None:
+        self._dynamo = dynamo
+        self._accounts = accounts_table
+        self._packets = packets_table
+        self._shares = shares_table
+        # Only who funds packets of campaigns has it.
+        self._campaigns = campaigns_table
+        # Only who hears of users by their tokens, or by operators, has it.
+        self._profiles = profiles_table
+        self._has_receipts = has_receipts
+        # Only who funds users' packets has it.
+        self._open_packets_max = open_packets_max
+        self._books = BookPages(dynamo, accounts_table)
+
+    def fund(self, packet: Packet, transfer: Transfer, request: Request) -> str:
+        marker = _sent_by(request)
+        rows = [put(self._packets, items.packet_row(packet))]
+        campaign_id = packet.rules.campaign_id
+        # Prizes are funded by themselves: a budget is for packets.
+        if campaign_id and not packet.rules.prize_id:
+            if self._campaigns is None:
+                raise InvariantViolated("this ledger knows no campaigns")
+            rows += spend(self._campaigns, packet, campaign_id)
+        rows += items.note_person(self._profiles, packet.sender)
+        if packet.counts_as_open:
+            rows.append(self._open(transfer))
+            rows += [put(self._accounts, entry_row(entry)) for entry in entries(transfer)]
+            return self._once(self._packets, marker, request, packet.packet_id, [], rows)
+        return self._once(self._packets, marker, request, packet.packet_id, [transfer], rows)
+
+    def find_sent(self, request: Request) -> str | None:
+        return find_result(self._dynamo, self._packets, _sent_by(request), request)
+
+    def find_deposited(self, request: Request) -> str | None:
+        return find_result(self._dynamo, self._accounts, _deposited_by(request), request)
+
+    def deposit(self, transfer: Transfer, request: Request, payee: Person | None = None) -> None:
+        marker = _deposited_by(request)
+        rows = items.note_person(self._profiles, payee) if payee else []
+        self._once(self._accounts, marker, request, transfer.transfer_id, [transfer], rows)
+
+    def settle(
+        self, settlements: Sequence[tuple[ShareFate, Transfer]], now_ms: int
+    ) -> set[ShareRef]:
+        operations: list[Operation] = []
+        # Which claims an operation is of: a balance is of all claims of its user.
+        owners: list[set[ShareRef]] = []
+        change_fen: dict[str, list[Transfer]] = defaultdict(list)
+        for share, transfer in settlements:
+            own = [self._settle_share(share, now_ms)]
+            own += [put(self._accounts, entry_row(entry)) for entry in entries(transfer)]
+            own += self._receipts([share], transfer.credit, now_ms)
+            operations += own
+            owners += [{share.ref}] * len(own)
+            change_fen[transfer.credit].append(transfer)
+        for account, transfers in change_fen.items():
+            operations.append(self._change_balance(account, transfers))
+            owners.append({share.ref for share, transfer in settlements if transfer in transfers})
+        try:
+            self._dynamo.transact(operations)
+        except TransactionCanceled as canceled:
+            stood = zip(owners, canceled.found, strict=True)
+            return set().union(*(refs for refs, found in stood if found is not None))
+        except ConflictPersists as conflict:
+            return set().union(*(owners[position] for position in conflict.positions))
+        return set()
+
+    def refund(self, refunds: Sequence[tuple[Sequence[ShareFate], Transfer]], now_ms: int) -> bool:
+        operations: list[Operation] = []
+        for shares, transfer in refunds:
+            operations += [create(self._shares, items.share_row(share)) for share in shares]  # I3
+            operations += self._receipts(shares, transfer.credit, now_ms)
+        return self._try([*operations, *self._post([transfer for _, transfer in refunds])])
+
+    def close(self, packet: Packet, end: PacketEnd, now_ms: int) -> bool:
+        row = items.end_row(end)
+        sums = ", ".join(f"{name} = :{name}" for name in row)
+        closed = update(
+            self._packets,
+            keys.packet(packet.packet_id),
+            f"SET #status = :closed, closed_at_ms = :now_ms, {sums} REMOVE work_pk, work_at_ms",
+            condition=IS_NOT_CLOSED,
+            closed=PacketStatus.CLOSED,
+            now_ms=now_ms,
+            **row,
+        )
+        closed["Update"]["ExpressionAttributeNames"] = {"#status": "status"}
+        counts: dict[str, dict[str, int]] = defaultdict(dict)
+        if packet.counts_as_open:
+            counts[user_account(packet.sender.user_id)]["open_count"] = -1
+        if end.luckiest and packet.has_luckiest:
+            luckiest_count = f"luckiest_count_{year_of(end.luckiest_at_ms)}"
+            counts[user_account(end.luckiest.user_id)][luckiest_count] = 1
+        changes = [
+            update(
+                self._accounts,
+                keys.account(account),
+                "ADD " + ", ".join(f"{name} :{name}" for name in changed),
+                condition=None,
+                **changed,
+            )
+            for account, changed in counts.items()
+        ]
+        return self._try([closed, *changes])
+
+    def balance_fen(self, account: str) -> int:
+        row = self._dynamo.get(self._accounts, keys.account(account))
+        return int(row["balance_fen"]) if row else 0
+
+    def year_sums(self, user_id: str, year: int | None) -> YearSums:
+        row = self._dynamo.get(self._accounts, keys.account(user_account(user_id)))
+        return sums_of(row or {}, year)
+
+    def list_entries(
+        self, account: str, cursor: str | None, limit: int
+    ) -> tuple[list[Entry], str | None]:
+        return self._books.list_entries(account, cursor, limit)
+
+    def list_received(
+        self, user_id: str, year: int | None, cursor: str | None, limit: int
+    ) -> tuple[list[ReceivedItem], str | None]:
+        return self._books.list_received(user_account(user_id), year, cursor, limit)
+
+    def list_postings(self, wanted: Sequence[Entry]) -> list[Entry]:
+        return self._books.list_postings(wanted)
+
+    def list_receipts(self, refs: Sequence[ShareRef]) -> list[Receipt] | None:
+        return self._books.list_receipts(refs) if self._has_receipts else None
+
+    def _once(
+        self,
+        table: str,
+        marker: Row,
+        request: Request,
+        result_id: str,
+        transfers: Sequence[Transfer],
+        rows: Sequence[Operation],
+    ) -> str:
+        """Carry out a request once, and return the id of what it made then."""
+        operations = [*rows, *self._post(transfers)]
+        try:
+            return transact_once(self._dynamo, table, marker, request, result_id, operations)
+        except TransactionCanceled as canceled:
+            raise _refusal(operations, canceled) from canceled
+
+    def _try(self, operations: Sequence[Operation]) -> bool:
+        try:
+            self._dynamo.transact(operations)
+        except TransactionCanceled:
+            return False
+        return True
+
+    def _post(self, transfers: Sequence[Transfer]) -> list[Operation]:
+        """Return the operations that post *transfers*: entries, and one change per account."""
+        moved: dict[str, list[Transfer]] = defaultdict(list)
+        book: list[Operation] = []
+        for transfer in transfers:
+            for entry in entries(transfer):
+                moved[entry.account].append(transfer)
+                book.append(put(self._accounts, entry_row(entry)))
+        changes = [self._change_balance(account, changes) for account, changes in moved.items()]
+        return changes + book
+
+    def _open(self, transfer: Transfer) -> Operation:
+        """Take a packet's money from its sender, and count it as open, in one update."""
+        account, open_max = transfer.debit, self._open_packets_max
+        sums = _kept_sums(account, [transfer])
+        added = {"balance_fen": -transfer.amount_fen, "open_count": 1, **sums}
+        return update(
+            self._accounts,
+            keys.account(account),
+            "ADD " + ", ".join(f"{name} :{name}" for name in added),
+            condition=HOLDS_ENOUGH if open_max is None else HAS_ROOM,
+            needed=transfer.amount_fen,
+            **added,
+            **({} if open_max is None else {"open_max": open_max}),
+        )
+
+    def _change_balance(self, account: str, transfers: Sequence[Transfer]) -> Operation:
+        fen = sum(
+            transfer.amount_fen if transfer.credit == account else -transfer.amount_fen
+            for transfer in transfers
+        )
+        sums = _kept_sums(account, transfers)
+        needs_cover = fen < 0 and not may_go_below_zero(account)
+        expression = ", ".join(["ADD balance_fen :fen", *(f"{name} :{name}" for name in sums)])
+        return update(
+            self._accounts,
+            keys.account(account),
+            expression,
+            condition=HOLDS_ENOUGH if needs_cover else None,
+            fen=fen,
+            **sums,
+            **({"needed": -fen} if needs_cover else {}),
+        )
+
+    def _receipts(self, shares: Sequence[ShareFate], account: str, now_ms: int) -> list[Operation]:
+        """Return what writes that these shares' money left, once, if receipts are kept."""
+        if not self._has_receipts:
+            return []
+        return [
+            put(
+                self._accounts,
+                receipt_row(
+                    Receipt(share.packet_id, share.share_no, account, share.amount_fen, now_ms)
+                ),
+            )
+            for share in shares
+        ]
+
+    def _settle_share(self, share: ShareFate, now_ms: int) -> Operation:
+        # The last claim stays in the work list until its packet is closed.
+        removed = "" if share.is_last else " REMOVE work_pk, work_at_ms"
+        return update(
+            self._shares,
+            keys.share(share.packet_id, share.share_no),
+            f"SET settled_at_ms = :now_ms{removed}",
+            condition=IS_CLAIMED_AND_UNSETTLED,
+            user_id=share.taker.user_id if share.taker else "",
+            amount_fen=share.amount_fen,
+            now_ms=now_ms,
+        )
+
+
+def _sent_by(request: Request) -> dict[str, str]:
+    return keys.request(request.user_id, "send", request.key_hash)
+
+
+def _deposited_by(request: Request) -> dict[str, str]:
+    return keys.request(request.user_id, "deposit", request.key_hash)
+
+
+def _refusal(operations: Sequence[Operation], canceled: TransactionCanceled) -> RedPacketError:
+    """Tell a debit that is not covered from an id that was used before, which is a bug."""
+    refused = [
+        (operation, found)
+        for operation, found in zip(operations, canceled.found, strict=True)
+        if found is not None
+    ]
+    failed = [operation for operation, _ in refused]
+    for operation, found in refused:
+        if refusal := spending_refusal(operation, found):
+            return refusal
+    if any(_is_full(operation, found) for operation, found in refused):
+        return RateLimited("too many of your packets are open: one must end first", OPEN_RETRY_S)
+    if all("Update" in operation for operation in failed):
+        return InsufficientFunds("the account does not hold that much")
+    return InvariantViolated("a packet or transfer of this id exists already")
+
+
+def _is_full(operation: Operation, found: Row) -> bool:
+    """Tell whether a sender's row was refused for as many open packets as there may be."""
+    bound = operation.get("Update", {}).get("ExpressionAttributeValues", {})
+    if ":open_max" not in bound:
+        return False
+    return int(found.get("open_count", 0)) >= int(bound[":open_max"]["N"])
+
+
+def _kept_sums(account: str, transfers: Sequence[Transfer]) -> dict[str, int]:
+    """Return what is added to the sums that a user's balance keeps by year."""
+    sums: dict[str, int] = defaultdict(int)
+    for transfer in transfers if user_of(account) else ():
+        year = year_of(transfer.placed_at_ms or transfer.at_ms)
+        if transfer.kind is TransferKind.SETTLE:
+            sums[f"received_fen_{year}"] += transfer.amount_fen
+            sums[f"received_count_{year}"] += 1
+        elif transfer.kind is TransferKind.SEND:
+            sums[f"sent_fen_{year}"] += transfer.amount_fen
+            sums[f"sent_count_{year}"] += 1
+    return dict(sums)

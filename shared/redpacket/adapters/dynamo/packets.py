@@ -1,0 +1,223 @@
+"""Packet rows in PacketsTable; their shares are in adapters/dynamo/shares.py."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from redpacket.adapters import keys
+from redpacket.adapters.dynamo import items
+from redpacket.adapters.dynamo.client import Dynamo, Operation, put, update, values
+from redpacket.adapters.dynamo.shares import COMES_BEFORE, DynamoShares
+from redpacket.domain.errors import InvalidRequest
+from redpacket.domain.packet import Packet, PacketEnd, PacketStatus, Rules
+from redpacket.ports.packets import SentItem
+
+# What the conditions of this module mean.
+IS_DUE = "expires_at_ms <= :now_ms AND #status <> :closed"
+IS_CLOSING = "#status = :closing"
+# Only packets of prizes have the attribute.
+IS_OPEN_AND_NO_NEWER = "#status = :open AND end_version <= :version"
+ENDS_EARLIER = "expires_at_ms < :at_ms"
+IS_UNLOADED = "is_loaded = :no"
+
+_KNOWN_MAX = 1_000
+"""Packets that a process keeps for what never changes of them: a crowd asks for the same few."""
+
+SENT_CURSOR = re.compile(r"[0-9]{13}#[!-~]{1,100}")
+
+
+class DynamoPackets(DynamoShares):
+    """Implements Packets."""
+
+    def __init__(
+        self,
+        dynamo: Dynamo,
+        packets_table: str,
+        shares_table: str,
+        quotas_table: str | None = None,
+        work_shards: Sequence[int] = range(keys.WORK_SHARDS),
+    ) -> None:
+        super().__init__(dynamo, shares_table, quotas_table, work_shards)
+        self._packets = packets_table
+        self._known: dict[str, Packet] = {}
+
+    def find_packet(self, packet_id: str) -> Packet | None:
+        row = self._dynamo.get(self._packets, keys.packet(packet_id))
+        return items.packet_of(row) if row else None
+
+    def find_known(self, packet_id: str) -> Packet | None:
+        if packet_id not in self._known:
+            packet = self.find_packet(packet_id)
+            if packet is None:
+                return None
+            if len(self._known) >= _KNOWN_MAX:
+                self._known.clear()
+            self._known[packet_id] = packet
+        return self._known[packet_id]
+
+    def find_rules(self, packet_id: str) -> Rules | None:
+        packet = self.find_known(packet_id)
+        return packet.rules if packet else None
+
+    def list_packets(self, packet_ids: Sequence[str]) -> list[Packet]:
+        if not packet_ids:
+            return []
+        row_keys = [keys.packet(packet_id) for packet_id in dict.fromkeys(packet_ids)]
+        rows = self._dynamo.get_many(self._packets, row_keys, is_strong=True)
+        return [items.packet_of(row) for row in rows]
+
+    def mark_loaded(self, packet: Packet) -> None:
+        self._dynamo.write(
+            update(
+                self._packets,
+                keys.packet(packet.packet_id),
+                "SET is_loaded = :yes, work_pk = :due, work_at_ms = :expires_at_ms",
+                condition=IS_UNLOADED,
+                yes=True,
+                no=False,
+                due=items.due_list(packet),
+                expires_at_ms=packet.expires_at_ms,
+            )
+        )
+
+    def begin_close(self, packet: Packet, now_ms: int) -> Packet:
+        operation = update(
+            self._packets,
+            keys.packet(packet.packet_id),
+            "SET #status = :closing, is_loaded = :yes, work_pk = :due, work_at_ms = :now_ms",
+            condition=IS_DUE,
+            closing=PacketStatus.CLOSING,
+            closed=PacketStatus.CLOSED,
+            yes=True,
+            due=items.due_list(packet),
+            now_ms=now_ms,
+        )
+        operation["Update"]["ExpressionAttributeNames"] = {"#status": "status"}
+        row = self._dynamo.change(operation)
+        closing = items.packet_of(row) if row else self.find_packet(packet.packet_id)
+        if closing is None:
+            msg = f"packet {packet.packet_id} vanished"
+            raise LookupError(msg)
+        return closing
+
+    def put_part_end(self, packet_id: str, part: int, end: PacketEnd) -> None:
+        row = {**keys.part_end(packet_id, part), **items.end_row(end)}
+        # The end of a part never changes: a second one would be the same.
+        self._dynamo.write(put(self._packets, row))
+
+    def list_part_ends(self, packet_id: str) -> list[PacketEnd]:
+        rows = self._dynamo.query(
+            self._packets,
+            KeyConditionExpression="pk = :pk AND begins_with(sk, :end)",
+            ExpressionAttributeValues=values(
+                pk=keys.packet(packet_id)["pk"], end=keys.PART_END_PREFIX
+            ),
+            ConsistentRead=True,
+        )
+        return [items.end_of(row) for row in rows]
+
+    def mark_step(self, packet: Packet) -> None:
+        operation = update(
+            self._packets,
+            keys.packet(packet.packet_id),
+            "SET closing_step = :step, closing_no = :share_no",
+            # Not where another sweep has closed it meanwhile: no sweep would finish the step.
+            condition=IS_CLOSING,
+            step=packet.closing_step,
+            share_no=packet.closing_no,
+            closing=PacketStatus.CLOSING,
+        )
+        operation["Update"]["ExpressionAttributeNames"] = {"#status": "status"}
+        self._dynamo.write(operation)
+
+    def reschedule(
+        self, packet_id: str, expires_at_ms: int, table_version: int, *, only_later: bool = False
+    ) -> None:
+        operation = last_until(self._packets, packet_id, expires_at_ms, table_version)
+        if only_later:
+            operation["Update"]["ConditionExpression"] += f" AND {ENDS_EARLIER}"
+        self._dynamo.write(operation)
+
+    def put_off(self, packet_id: str, until_ms: int) -> None:
+        self._dynamo.write(
+            update(
+                self._packets,
+                keys.packet(packet_id),
+                "SET work_at_ms = :until_ms",
+                condition=COMES_BEFORE,
+                until_ms=until_ms,
+            )
+        )
+
+    def list_unloaded(self, until_ms: int, limit: int) -> list[str]:
+        return [
+            row["pk"].removeprefix("packet#")
+            for row in self._work(self._packets, "load", until_ms, limit)
+        ]
+
+    def list_due(self, until_ms: int, limit: int) -> list[str]:
+        return [
+            row["pk"].removeprefix("packet#")
+            for row in self._work(self._packets, "due", until_ms, limit)
+        ]
+
+    def list_sent(
+        self, user_id: str, year: int | None, cursor: str | None, limit: int
+    ) -> tuple[list[SentItem], str | None]:
+        first, last = (
+            _bound(0 if year is None else year),
+            _bound(9999 if year is None else year + 1),
+        )
+        if cursor is not None:
+            if not SENT_CURSOR.fullmatch(cursor):
+                raise InvalidRequest(
+                    [{"field": "cursor", "message": "is not a valid cursor of this list"}]
+                )
+            last = min(last, cursor)
+        if last < first:
+            return [], None
+        rows = self._dynamo.query_some(
+            self._packets,
+            limit + 2,
+            IndexName="by_list",
+            KeyConditionExpression="list_pk = :list AND list_sk BETWEEN :first AND :last",
+            ExpressionAttributeValues=values(list=keys.sent_list(user_id), first=first, last=last),
+            ScanIndexForward=False,
+        )
+        rows = [row for row in rows if row["list_sk"] != cursor]
+        page = rows[:limit]
+        next_cursor = str(page[-1]["list_sk"]) if len(rows) > limit else None
+        return [_sent_item(row) for row in page], next_cursor
+
+
+def last_until(table: str, packet_id: str, ends_at_ms: int, table_version: int) -> Operation:
+    """Return what moves the end of an open packet of a prize to that of its campaign.
+
+    The end that the newest table says stays, in whatever order edits of the campaign arrive.
+    """
+    operation = update(
+        table,
+        keys.packet(packet_id),
+        # Such a packet waits for nothing but its end.
+        "SET expires_at_ms = :at_ms, work_at_ms = :at_ms, end_version = :version",
+        condition=IS_OPEN_AND_NO_NEWER,
+        at_ms=ends_at_ms,
+        open=PacketStatus.OPEN,
+        version=table_version,
+    )
+    operation["Update"]["ExpressionAttributeNames"] = {"#status": "status"}
+    return operation
+
+
+def _bound(year: int) -> str:
+    """Return the position of a year's first moment, of a far one for 9999, of any for 0."""
+    if not 0 < year < 9999:  # noqa: PLR2004 - the ends of time
+        return keys.list_position(10**13 - 1 if year else 0, "")
+    return keys.list_position(int(datetime(year, 1, 1, tzinfo=UTC).timestamp() * 1000), "")
+
+
+def _sent_item(row: dict[str, Any]) -> SentItem:
+    return SentItem(row["packet_id"], row["total_fen"], int(row["list_sk"].partition("#")[0]))

@@ -1,0 +1,134 @@
+"""What record pages read instead of all fates: final pages and kept sums, in PacketsTable."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from redpacket.adapters import keys
+from redpacket.adapters.dynamo import items
+from redpacket.adapters.dynamo.client import Dynamo, put, update, values
+from redpacket.adapters.dynamo.packed_text import json_text, packed, unpacked
+from redpacket.domain.claim import Fate, ShareFate
+from redpacket.domain.packet import Packet, Person, fate_partitions
+from redpacket.ports.packets import Settled
+
+CLAIMS_PER_PAGE = 50
+"""About 2.2 KB: one read unit has three of them, which are 100 claims after any of them."""
+
+_PARTITIONS_PER_PAGE = 2
+"""Most partitions that one page looks at: each costs half a read unit."""
+
+
+class DynamoPages:
+    """Implements Pages."""
+
+    def __init__(self, dynamo: Dynamo, packets_table: str) -> None:
+        self._dynamo = dynamo
+        self._table = packets_table
+
+    def find_seen(self, packet_id: str) -> Packet | None:
+        key = keys.packet(packet_id)
+        # A packet that was sent a moment ago may be missing from a read that is not strong.
+        row = self._dynamo.get_seen(self._table, key) or self._dynamo.get(self._table, key)
+        return items.packet_of(row) if row else None
+
+    def list_seen(self, packet_ids: Sequence[str]) -> list[Packet]:
+        row_keys = [keys.packet(packet_id) for packet_id in dict.fromkeys(packet_ids)]
+        if not row_keys:
+            return []
+        rows = self._dynamo.get_many(self._table, row_keys, is_strong=False)
+        return [items.packet_of(row) for row in rows]
+
+    def put_final(self, packet_id: str, shares: Sequence[ShareFate]) -> None:
+        claims: dict[int, list[ShareFate]] = defaultdict(list)
+        for share in shares:
+            if share.fate is Fate.CLAIMED:
+                claims[(share.share_no - 1) % fate_partitions(packet_id)].append(share)
+        for partition, of_partition in claims.items():
+            for start in range(0, len(of_partition), CLAIMS_PER_PAGE):
+                page = of_partition[start : start + CLAIMS_PER_PAGE]
+                key = keys.final_page(packet_id, partition, page[-1].share_no)
+                # A page never changes: a second one would be the same.
+                self._dynamo.write(put(self._table, {**key, "claims": _packed(page)}))
+
+    def list_final(
+        self, packet_id: str, after_no: int, limit: int
+    ) -> tuple[list[ShareFate], int | None]:
+        partitions = fate_partitions(packet_id)
+        # Below 0 it is where a partition begins: as in `Packets.list_some_shares`.
+        partition = ((after_no - 1) if after_no > 0 else -after_no) % partitions
+        # The first of the claims may be anywhere in its page.
+        asked = -(-limit // CLAIMS_PER_PAGE) + (after_no > 0)
+        found: list[ShareFate] = []
+        for looked in range(_PARTITIONS_PER_PAGE):
+            first = after_no + 1 if looked == 0 and after_no > 0 else 0
+            key = keys.final_page(packet_id, partition, first)
+            rows = self._dynamo.query_some(
+                self._table,
+                asked,
+                KeyConditionExpression="pk = :pk AND sk BETWEEN :first AND :last",
+                ExpressionAttributeValues=values(
+                    pk=key["pk"], first=key["sk"], last=f"{keys.FINAL_PREFIX}~"
+                ),
+            )
+            claims = [share for row in rows for share in _unpacked(packet_id, row)]
+            found += [share for share in claims if share.share_no >= first]
+            # The last page of a partition may be full, too.
+            has_more = len(rows) == asked and len(claims) == asked * CLAIMS_PER_PAGE
+            if has_more or len(found) > limit:
+                page = found[:limit]
+                return page, page[-1].share_no
+            partition += 1
+            if partition == partitions:
+                return found, None
+            if len(rows) > 1 or len(found) == limit:
+                break
+            asked = 1
+        return found, -partition
+
+    def add_settled(self, packet_id: str, settled: Settled) -> None:
+        self._dynamo.write(
+            update(
+                self._table,
+                keys.settled_sums(packet_id),
+                "ADD settled_count :count, settled_fen :fen",
+                count=settled.count,
+                fen=settled.fen,
+            )
+        )
+
+    def find_settled(self, packet_id: str) -> Settled:
+        row = self._dynamo.get_seen(self._table, keys.settled_sums(packet_id))
+        return Settled(int(row["settled_count"]), int(row["settled_fen"])) if row else Settled(0, 0)
+
+
+def _packed(page: Sequence[ShareFate]) -> str | bytes:
+    """Return a page's claims field by field, since values of one field are alike."""
+    takers = [share.taker or Person("") for share in page]
+    columns = [
+        [share.share_no for share in page],
+        [share.amount_fen for share in page],
+        [share.decided_at_ms for share in page],
+        [taker.user_id for taker in takers],
+    ]
+    return packed(json_text(columns))
+
+
+def _unpacked(packet_id: str, row: dict[str, Any]) -> list[ShareFate]:
+    columns = json.loads(unpacked(row["claims"]))
+    return [
+        ShareFate(
+            packet_id=packet_id,
+            share_no=share_no,
+            fate=Fate.CLAIMED,
+            amount_fen=amount_fen,
+            decided_at_ms=at_ms,
+            taker=Person(user_id),
+            # Every claim of a final page is settled; when, its book says.
+            settled_at_ms=at_ms,
+        )
+        for share_no, amount_fen, at_ms, user_id in zip(*columns, strict=True)
+    ]

@@ -1,0 +1,77 @@
+"""Nicknames and avatars in ProfilesTable: the only rows with a user's personal data.
+
+The transactions that give a user a right add what their token says (`items.note_person`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from redpacket.adapters.dynamo import items
+from redpacket.adapters.dynamo.client import Dynamo, Row, merge, update
+from redpacket.domain.packet import Person
+from redpacket.ports.accounts import Profile
+
+_KEYS_PER_CALL = 100
+"""BatchGetItem's own limit."""
+
+SHOWN = "pk, nickname, token_nickname, avatar_url"
+"""What pages read of a row: never the host's own id of a user."""
+
+SAID = "pk, host_id, token_nickname"
+"""What tokens say."""
+
+
+class DynamoProfiles:
+    """Implements Profiles."""
+
+    def __init__(self, dynamo: Dynamo, table: str) -> None:
+        self._dynamo = dynamo
+        self._table = table
+
+    def list_profiles(self, user_ids: Sequence[str]) -> dict[str, Profile]:
+        profiles = {}
+        for user_id, row in self._rows(user_ids, SHOWN).items():
+            # What they chose, or what their token said when they last sent or took something.
+            nickname = row.get("nickname") or row.get("token_nickname")
+            avatar_url = row.get("avatar_url")
+            profiles[user_id] = Profile(
+                user_id,
+                str(nickname) if nickname else None,
+                str(avatar_url) if avatar_url else None,
+            )
+        return profiles
+
+    def list_unnoted(self, people: Sequence[Person]) -> list[Person]:
+        by_id = {person.user_id: person for person in people}
+        known = self._rows(list(by_id), SAID)
+        return [
+            person
+            for user_id, person in by_id.items()
+            if not items.person_row(person).items() <= known.get(user_id, {}).items()
+        ]
+
+    def note(self, person: Person) -> None:
+        self._dynamo.write(merge(self._table, items.person_row(person)))
+
+    def put(self, profile: Profile) -> None:
+        chosen = {"nickname": profile.nickname, "avatar_url": profile.avatar_url}
+        kept = {name: value for name, value in chosen.items() if value}
+        verbs = {
+            "SET": [f"{name} = :{name}" for name in kept],
+            "REMOVE": [name for name in chosen if name not in kept],
+        }
+        expression = " ".join(
+            f"{verb} {', '.join(names)}" for verb, names in verbs.items() if names
+        )
+        self._dynamo.write(update(self._table, {"pk": profile.user_id}, expression, **kept))
+
+    def _rows(self, user_ids: Sequence[str], only: str) -> dict[str, Row]:
+        wanted = [{"pk": user_id} for user_id in dict.fromkeys(user_ids)]
+        return {
+            str(row["pk"]): row
+            for start in range(0, len(wanted), _KEYS_PER_CALL)
+            for row in self._dynamo.get_many(
+                self._table, wanted[start : start + _KEYS_PER_CALL], is_strong=False, only=only
+            )
+        }

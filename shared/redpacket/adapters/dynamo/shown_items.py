@@ -1,0 +1,88 @@
+"""The one mapper between a campaign with its prizes and its packed row (docs/adr/0014)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any
+
+from redpacket.adapters import keys
+from redpacket.adapters.dynamo.campaign_items import plan_of, plan_row
+from redpacket.adapters.dynamo.client import Value
+from redpacket.adapters.dynamo.packed_text import json_text, packed, unpacked
+from redpacket.domain.campaign import CampaignPlan, CampaignStatus
+from redpacket.domain.errors import InvalidRequest
+from redpacket.domain.lottery import DrawTable, PageNote, Prize, PrizeKind
+
+PACKED_BYTES_MAX = 300_000
+"""An item of DynamoDB has at most 400 KB, and the plan and the note are in this one, too."""
+
+_PRIZE_FIELDS = [field.name for field in fields(Prize) if field.name != "campaign_id"]
+
+
+def shown_row(plan: CampaignPlan) -> dict[str, Value]:
+    """Return the packed row of a campaign that was just created."""
+    return {
+        **keys.shown(plan.campaign_id),
+        "plan": packed_plan(plan),
+        "prizes": packed_prizes(()),
+        "version": 1,
+    }
+
+
+def packed_plan(plan: CampaignPlan) -> str | bytes:
+    """Return a plan as the packed row has it."""
+    return packed(json_text(plan_row(plan)))
+
+
+def packed_prizes(prizes: Sequence[Prize]) -> str | bytes:
+    """Return a campaign's prizes as the packed row has them, in the order of their ids.
+
+    Field by field, since values of one field are alike. Raises InvalidRequest where they are more
+    than a row holds.
+    """
+    ordered = sorted(prizes, key=lambda prize: prize.prize_id)
+    columns = {name: [getattr(prize, name) for prize in ordered] for name in _PRIZE_FIELDS}
+    text = packed(json_text(columns))
+    if len(text) > PACKED_BYTES_MAX:
+        message = "the texts of all prizes of the campaign together are too long"
+        raise InvalidRequest([{"field": "description", "message": message}])
+    return text
+
+
+def table_of(row: dict[str, Any]) -> DrawTable:
+    """Read a packed row."""
+    plan = plan_of(json.loads(unpacked(row["plan"])))
+    columns = json.loads(unpacked(row["prizes"]))
+    rows = zip(*columns.values(), strict=True)
+    prizes = tuple(
+        _prize_of(plan.campaign_id, dict(zip(columns, values, strict=True))) for values in rows
+    )
+    return DrawTable(plan, prizes, row["version"])
+
+
+def note_row(note: PageNote) -> dict[str, Value]:
+    """Return a note as the packed row has it."""
+    # Ids of prizes hold no commas (domain/lottery.PRIZE_ID).
+    sold_out = packed(",".join(sorted(note.sold_out)))
+    return {"noted_day": note.day, "noted_commitment": note.commitment, "noted_sold_out": sold_out}
+
+
+def note_of(row: dict[str, Any]) -> PageNote:
+    """Read what was noted beside a table; nothing before the first page."""
+    if "noted_day" not in row:
+        return PageNote()
+    sold_out = unpacked(row["noted_sold_out"])
+    return PageNote(
+        row["noted_day"],
+        row["noted_commitment"],
+        frozenset(sold_out.split(",") if sold_out else ()),
+    )
+
+
+def _prize_of(campaign_id: str, kept: dict[str, Any]) -> Prize:
+    kept["kind"] = PrizeKind(kept["kind"])
+    kept["status"] = CampaignStatus(kept["status"])
+    kept["packets"] = tuple((packet_id, count) for packet_id, count in kept["packets"])
+    return Prize(campaign_id=campaign_id, **kept)

@@ -1,0 +1,49 @@
+"""The switches in SwitchesTable: one row, a few attributes for each switch that was ever turned."""
+
+from __future__ import annotations
+
+from redpacket.adapters import keys
+from redpacket.adapters.dynamo.client import Dynamo, Value, update
+from redpacket.domain.switches import Switch, SwitchState
+
+
+class DynamoSwitches:
+    """Implements SwitchStore."""
+
+    def __init__(self, dynamo: Dynamo, table: str) -> None:
+        self._dynamo = dynamo
+        self._table = table
+
+    def list_states(self) -> list[SwitchState]:
+        row = self._dynamo.get(self._table, keys.switches()) or {}
+        return [_state_of(switch, row) for switch in Switch]
+
+    def put(self, state: SwitchState) -> None:
+        name = state.switch.value
+        expression = (
+            f"SET {name}_is_on = :is_on, {name}_reason = :reason,"
+            f" {name}_changed_at_ms = :changed_at_ms, {name}_changed_by = :changed_by"
+        )
+        operation = update(
+            self._table,
+            keys.switches(),
+            expression,
+            is_on=state.is_on,
+            reason=state.reason,
+            changed_at_ms=state.changed_at_ms or 0,
+            changed_by=state.changed_by or "",
+        )
+        self._dynamo.write(operation)
+
+
+def _state_of(switch: Switch, row: dict[str, Value]) -> SwitchState:
+    name = switch.value
+    if f"{name}_is_on" not in row:
+        return SwitchState(switch)
+    return SwitchState(
+        switch,
+        is_on=bool(row[f"{name}_is_on"]),
+        reason=str(row[f"{name}_reason"]),
+        changed_at_ms=int(row[f"{name}_changed_at_ms"]),
+        changed_by=str(row[f"{name}_changed_by"]),
+    )

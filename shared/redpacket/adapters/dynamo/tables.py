@@ -1,0 +1,174 @@
+"""Whole tables, page by page, and the single rows that reconciliation looks at again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from redpacket.adapters import keys
+from redpacket.adapters.dynamo import items
+from redpacket.adapters.dynamo.books import balance_of, entry_of, receipt_of
+from redpacket.adapters.dynamo.campaign_items import campaign_of
+from redpacket.adapters.dynamo.client import KEYS_PER_READ, Dynamo, Row, Value, values
+from redpacket.adapters.dynamo.draw_items import draw_of, unit_of
+from redpacket.adapters.dynamo.shown_items import table_of
+from redpacket.domain.checks import PlayerDay, Unit
+from redpacket.domain.lottery import Draw
+from redpacket.domain.scanned import (
+    ClaimCount,
+    HelpGiven,
+    Member,
+    Played,
+    Scanned,
+    UnitWon,
+    UnreadableRow,
+    WonOnce,
+)
+from redpacket.ports.reconciliation import Table
+
+
+class DynamoTables:
+    """Implements Tables."""
+
+    def __init__(self, dynamo: Dynamo, names: Mapping[Table, str]) -> None:
+        self._dynamo = dynamo
+        self._names = names
+
+    def read(self, table: Table, place: str | None) -> tuple[list[Scanned], str | None]:
+        begin = json.loads(place) if place else None
+        rows, end = self._dynamo.scan_page(self._names[table], begin)
+        found = [read for row in rows if (read := _read(table, row))]
+        return found, json.dumps(end) if end else None
+
+    def partition(self, table: Table, owner: tuple[str, ...]) -> Iterator[Scanned]:
+        rows = self._dynamo.query(
+            self._names[table],
+            KeyConditionExpression="pk = :pk",
+            ExpressionAttributeValues=values(pk=_PARTITIONS[table](*owner)),
+            ConsistentRead=True,
+        )
+        return (read for row in rows if (read := _read(table, row)))
+
+    def count_claims(self, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
+        row_keys = [keys.claim_count(*pair) for pair in pairs]
+        found = [_count_of(row) for row in self._get_all(Table.QUOTAS, row_keys)]
+        return {(count.campaign_id, count.user_id): count.count for count in found}
+
+    def list_members(self, names: Sequence[tuple[str, str]]) -> list[Member]:
+        row_keys = [keys.campaign_packet(*name) for name in dict.fromkeys(names)]
+        return [_member_of(row) for row in self._get_all(Table.CAMPAIGNS, row_keys)]
+
+    def list_draws(self, names: Sequence[tuple[str, str, str]]) -> list[Draw]:
+        row_keys = [keys.draw(*name) for name in dict.fromkeys(names)]
+        return [draw_of(row) for row in self._get_all(Table.DRAWS, row_keys)]
+
+    def list_units(self, campaign_id: str, units: Sequence[Unit]) -> list[UnitWon]:
+        # Two draws may name the same unit, if one of them is forged.
+        named = {(unit.prize_id, unit.day, unit.number): unit for unit in units}
+        row_keys = [_unit_key(campaign_id, unit) for unit in named.values()]
+        return [unit_of(row) for row in self._get_all(Table.DRAWS, row_keys)]
+
+    def _get_all(self, table: Table, row_keys: Sequence[Row]) -> Iterator[dict[str, Value]]:
+        for start in range(0, len(row_keys), KEYS_PER_READ):
+            chunk = row_keys[start : start + KEYS_PER_READ]
+            yield from self._dynamo.get_many(self._names[table], chunk, is_strong=True)
+
+
+def _read(table: Table, row: dict[str, Any]) -> Scanned | None:
+    """Return what a row says; None for one that is not compared."""
+    try:
+        return _READERS[table](row)
+    except (KeyError, ValueError, TypeError, AttributeError):
+        # A forger's row must not keep all others from being compared.
+        return UnreadableRow(" ".join(str(row[name]) for name in ("pk", "sk") if name in row))
+
+
+def _account_row(row: dict[str, Any]) -> Scanned | None:
+    if row["sk"] == keys.BALANCE:
+        return balance_of(row)
+    if row["sk"] == keys.RECEIPT:
+        return receipt_of(row)
+    if row["sk"].startswith((keys.ENTRY_PREFIX, keys.CLAIM_PREFIX)):
+        return entry_of(row)
+    return None
+
+
+def _packet_row(row: dict[str, Any]) -> Scanned | None:
+    return items.packet_of(row) if row["sk"] == keys.PACKET else None
+
+
+def _share_row(row: dict[str, Any]) -> Scanned | None:
+    is_fate = row["sk"].startswith(keys.SHARE_PREFIX)
+    return items.share_of(row) if is_fate else items.taker_of(row)
+
+
+def _count_of(row: dict[str, Any]) -> ClaimCount:
+    # No id of a campaign holds a "#".
+    campaign_id, user_id = row["pk"].split("#", 1)
+    return ClaimCount(campaign_id, user_id, row["claim_count"], row["first_at_ms"])
+
+
+def _campaign_row(row: dict[str, Any]) -> Scanned | None:
+    campaign_id = row["pk"].partition("#")[2]
+    if row["sk"] == keys.campaign(campaign_id)["sk"]:
+        return campaign_of(row)
+    if row["sk"] == keys.SHOWN:
+        return table_of(row)
+    if row["sk"].startswith(keys.CAMPAIGN_PACKET_PREFIX):
+        return _member_of(row)
+    return None
+
+
+def _member_of(row: dict[str, Any]) -> Member:
+    campaign_id = row["pk"].partition("#")[2]
+    packet_id = row["sk"].removeprefix(keys.CAMPAIGN_PACKET_PREFIX)
+    return Member(campaign_id, packet_id, row["total_fen"], row["created_at_ms"])
+
+
+def _draw_row(row: dict[str, Any]) -> Scanned | None:
+    kind, _, where = row["pk"].partition("#")
+    if f"{kind}#" == keys.UNITS_PREFIX:
+        return unit_of(row)
+    campaign_id, user_id = where.split("#", 1)
+    sort_key = row["sk"]
+    if sort_key.startswith(keys.DRAW_PREFIX):
+        return draw_of(row)
+    if sort_key.startswith(keys.PLAYER_PREFIX):
+        player = PlayerDay(
+            user_id,
+            sort_key.removeprefix(keys.PLAYER_PREFIX),
+            row["attempt_count"],
+            row["win_count"],
+            row.get("help_count", 0),
+            row.get("attempts_max", 0),
+            row.get("wins_max", 0),
+        )
+        return Played(campaign_id, player)
+    if sort_key.startswith(keys.WINNER_PREFIX):
+        prize_id = sort_key.removeprefix(keys.WINNER_PREFIX)
+        return WonOnce(campaign_id, user_id, prize_id, row["draw_id"])
+    return HelpGiven(campaign_id, user_id, row["day"])
+
+
+def _unit_key(campaign_id: str, unit: Unit) -> dict[str, str]:
+    if unit.day:
+        return keys.day_unit(campaign_id, unit.prize_id, unit.day, unit.number)
+    return keys.unit(campaign_id, unit.prize_id, unit.number)
+
+
+_READERS = {
+    Table.ACCOUNTS: _account_row,
+    Table.PACKETS: _packet_row,
+    Table.SHARES: _share_row,
+    Table.QUOTAS: _count_of,
+    Table.CAMPAIGNS: _campaign_row,
+    Table.DRAWS: _draw_row,
+}
+
+_PARTITIONS: dict[Table, Callable[..., str]] = {
+    Table.ACCOUNTS: lambda account: keys.account(account)["pk"],
+    Table.SHARES: lambda user_id: f"{keys.USER_PREFIX}{user_id}",
+    Table.CAMPAIGNS: lambda campaign_id: keys.campaign(campaign_id)["pk"],
+    Table.DRAWS: lambda campaign_id, user_id: keys.drawer(campaign_id, user_id)["pk"],
+}

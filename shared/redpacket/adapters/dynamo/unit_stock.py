@@ -1,0 +1,190 @@
+"""Which units of prizes are won, read on from a noted place, so that no read is of all units.
+
+A won unit is won for ever, and units are handed out by number. So up to some number all are won but
+a few, and that is noted in DrawsTable. One call reads a bounded number of rows, notes how far it
+has come, and fails where more are left: the next call goes on there (docs/adr/0024).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from redpacket.adapters import keys
+from redpacket.adapters.dynamo.client import KEYS_PER_READ, Dynamo, Row, Value, update, values
+from redpacket.domain.claim import Fate
+from redpacket.domain.errors import Unavailable
+from redpacket.domain.lottery import UNITS_MAX, Prize, PrizeKind, PrizeStock, unit_share
+from redpacket.domain.packet import fate_partitions
+
+# What the condition of this module means.
+IS_BEHIND = "attribute_not_exists(pk) OR until_no < :until_no"
+
+ROWS_PER_CALL = 100_000
+"""About seventeen pages of DynamoDB's, and less than a second of a processor."""
+
+ROWS_PER_RUN = 200
+"""What each partition is read of, whatever is left: a call gets on with the last prize, too."""
+
+NOTED_MIN = 200
+"""So many units further a place is noted anew."""
+
+FREE_MAX = 5_000
+"""Free units below a place; each is looked up again by each call."""
+
+_COUNTING = "the units that are won are being counted: ask again"
+
+_Fates = dict[int, Value | None]
+"""Units that have a row, with the fate of those of cash."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Up to *until_no* every unit has a row but *free*; *refunded_count* went back unwon."""
+
+    until_no: int = 0
+    free: tuple[int, ...] = ()
+    refunded_count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """The rows in one partition of units *before* + 1 to *before* + *count*."""
+
+    table: str
+    pk: str
+    prefix: str
+    before: int = 0
+    count: int = UNITS_MAX
+
+
+class UnitStock:
+    """Counts units for one call; what it may read is for all of its prizes together."""
+
+    def __init__(self, dynamo: Dynamo, draws_table: str, shares_table: str) -> None:
+        self._dynamo = dynamo
+        self._draws = draws_table
+        self._shares = shares_table
+        self._left = ROWS_PER_CALL
+
+    def count(self, prize: Prize, day: str) -> PrizeStock:
+        """Return what is known of a prize's units. Raises Unavailable where more are to be read."""
+        where = prize.campaign_id, prize.prize_id
+        units = keys.units(*where)["pk"]
+        if prize.kind is PrizeKind.PACKET:
+            all_in_all = self._read(
+                keys.stock(*where, ""), self._cash(prize), lambda no: _share_key(prize, no)
+            )
+        else:
+            run = _Run(self._draws, units, keys.UNIT_PREFIX)
+            all_in_all = self._read(keys.stock(*where, ""), [run], lambda no: keys.unit(*where, no))
+        today = _Place()
+        if prize.per_day:
+            run = _Run(self._draws, units, keys.day_units(day))
+            today = self._read(
+                keys.stock(*where, day), [run], lambda no: keys.day_unit(*where, day, no)
+            )
+        return PrizeStock(
+            prize.prize_id,
+            all_in_all.until_no,
+            all_in_all.free,
+            today.until_no,
+            today.free,
+            all_in_all.refunded_count,
+        )
+
+    def _cash(self, prize: Prize) -> list[_Run]:
+        runs: list[_Run] = []
+        before = 0
+        for packet_id, count in prize.packets:
+            for partition in range(fate_partitions(packet_id)):
+                pk = keys.shares(packet_id, partition)["pk"]
+                runs.append(_Run(self._shares, pk, keys.SHARE_PREFIX, before, count))
+            before += count
+        return runs
+
+    def _read(self, where: Row, runs: Sequence[_Run], key_of: Callable[[int], Row]) -> _Place:
+        """Return the place at the highest unit that has a row."""
+        if self._left <= 0:
+            raise Unavailable(_COUNTING)
+        noted = self._find(where)
+        ahead = [run for run in runs if run.before + run.count > noted.until_no]
+        limit = max(ROWS_PER_RUN, self._left // max(1, len(ahead)))
+        fates: _Fates = {}
+        known_to: int | None = None
+        for run in ahead:
+            found = self._rows_after(noted.until_no, run, limit)
+            if len(found) == limit:
+                known_to = min(known_to or UNITS_MAX, max(found))
+            fates |= found
+        self._left -= len(fates)
+        if runs and noted.free:
+            fates |= self._look_again(runs[0].table, noted.free, key_of)
+        place = _place_at(max(fates, default=0), noted, fates)
+        self._note(where, noted, place if known_to is None else _place_at(known_to, noted, fates))
+        if known_to is not None:
+            raise Unavailable(_COUNTING)
+        return place
+
+    def _rows_after(self, until_no: int, run: _Run, limit: int) -> _Fates:
+        first = max(0, until_no - run.before) + 1
+        rows = self._dynamo.query_some(
+            run.table,
+            limit,
+            KeyConditionExpression="pk = :pk AND sk BETWEEN :first AND :last",
+            ExpressionAttributeValues=values(
+                pk=run.pk, first=f"{run.prefix}{first:07d}", last=f"{run.prefix}~"
+            ),
+            ProjectionExpression="sk, fate",
+            ConsistentRead=True,
+        )
+        return {run.before + int(str(row["sk"])[-7:]): row.get("fate") for row in rows}
+
+    def _look_again(
+        self, table: str, numbers: Sequence[int], key_of: Callable[[int], Row]
+    ) -> _Fates:
+        """Return those of the units that were free which have a row by now."""
+        row_keys = {tuple(key_of(no).values()): no for no in numbers}
+        fates: _Fates = {}
+        waiting = iter(key_of(no) for no in numbers)
+        while chunk := list(islice(waiting, KEYS_PER_READ)):
+            for row in self._dynamo.get_many(table, chunk, is_strong=True):
+                fates[row_keys[row["pk"], row["sk"]]] = row.get("fate")
+        return fates
+
+    def _find(self, where: Row) -> _Place:
+        row = self._dynamo.get(self._draws, where)
+        if row is None:
+            return _Place()
+        free = tuple(map(int, filter(None, str(row["free_nos"]).split(","))))
+        return _Place(int(row["until_no"]), free, int(row["refunded_count"]))
+
+    def _note(self, where: Row, noted: _Place, place: _Place) -> None:
+        if len(place.free) > FREE_MAX or place.until_no - noted.until_no < NOTED_MIN:
+            return
+        self._dynamo.write(
+            update(
+                self._draws,
+                where,
+                "SET until_no = :until_no, free_nos = :free_nos, refunded_count = :refunded_count",
+                condition=IS_BEHIND,
+                until_no=place.until_no,
+                free_nos=",".join(map(str, place.free)),
+                refunded_count=place.refunded_count,
+            )
+        )
+
+
+def _place_at(until_no: int, noted: _Place, fates: _Fates) -> _Place:
+    """Return the place at a unit up to which *noted* and *fates* know everything."""
+    until_no = max(until_no, noted.until_no)
+    fresh = range(noted.until_no + 1, until_no)
+    free = [no for no in (*noted.free, *fresh) if no not in fates]
+    refunded = sum(fate == Fate.REFUNDED for no, fate in fates.items() if no <= until_no)
+    return _Place(until_no, tuple(free), noted.refunded_count + refunded)
+
+
+def _share_key(prize: Prize, unit_no: int) -> Row:
+    ref = unit_share(prize, unit_no)
+    return keys.share(ref.packet_id, ref.share_no)

@@ -1,0 +1,1 @@
+"""The cache: Valkey or Redis, one server or a cluster."""

@@ -1,0 +1,291 @@
+"""A hot packet in parts: each user begins at one of them, and tries the others once it is emptied.
+
+To the cache each part is a packet by itself, in a slot of its own; money, terms and the numbers
+that users hear of stay one packet's. What somebody takes elsewhere is noted where they begin,
+before it becomes durable: whoever asks again is answered by the first read, and so is the crowd
+that comes too late.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
+
+from redpacket.domain.claim import (
+    EMPTIED_KEPT_MS,
+    AdmitOutcome,
+    AdmitStatus,
+    GrabOutcome,
+    GrabStatus,
+    ShareFate,
+)
+from redpacket.domain.packet import (
+    Packet,
+    is_cut,
+    local_no,
+    other_parts,
+    part_count,
+    part_id,
+    part_of_share,
+    part_of_user,
+    share_no_of,
+)
+from redpacket.ports.packets import PartBoard
+from redpacket.ports.runtime import Clock
+
+_REMEMBERED_MAX = 10_000
+"""Parts that a process remembers as emptied: about 1 MB."""
+
+Outcome = TypeVar("Outcome", GrabOutcome, AdmitOutcome)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found(Generic[Outcome]):
+    """The first part that has something left, or where the user begins if none has."""
+
+    part: int
+    outcome: Outcome
+    at_home: Outcome
+
+
+class PartedBoard:
+    """Implements ClaimBoard; a packet that isn't cut goes straight through."""
+
+    def __init__(self, board: PartBoard, *, clock: Clock) -> None:
+        self._board = board
+        self._clock = clock
+        self._emptied = _EmptiedParts(clock)
+
+    def grab(self, packet_id: str, user_id: str) -> GrabOutcome:
+        """Read where the user begins, and elsewhere only once that is emptied."""
+        if not is_cut(packet_id):
+            return self._board.grab(packet_id, user_id)
+        found = self._first_left(
+            packet_id, user_id, lambda board_id: self._board.grab(board_id, user_id)
+        )
+        outcome = self._told(packet_id, user_id, found.part, found.outcome)
+        return replace(outcome, is_certain=found.at_home.is_certain)
+
+    def take(self, packet_id: str, user_id: str, terms: str) -> GrabOutcome:
+        """Take a number of the first part that has one left."""
+        if not is_cut(packet_id):
+            return self._board.take(packet_id, user_id, terms)
+        found = self._first_left(
+            packet_id, user_id, lambda board_id: self._board.take(board_id, user_id, terms)
+        )
+        return self._told(packet_id, user_id, found.part, found.outcome)
+
+    def admit(
+        self, packet_id: str, user_id: str, *, life_ms: int, admitted_max: int
+    ) -> AdmitOutcome:
+        """Admit to the first part that has something left; each has its share of the places."""
+        if not is_cut(packet_id):
+            return self._board.admit(packet_id, user_id, life_ms=life_ms, admitted_max=admitted_max)
+        places = -(-admitted_max // part_count(packet_id))
+        found = self._first_left(
+            packet_id,
+            user_id,
+            lambda board_id: self._board.admit(
+                board_id, user_id, life_ms=life_ms, admitted_max=places
+            ),
+        )
+        outcome, part = found.outcome, found.part
+        if outcome.status is AdmitStatus.ALREADY_CLAIMED:
+            outcome = replace(outcome, number=_share_no(packet_id, part, outcome.number))
+        return replace(outcome, part=part)
+
+    def load(self, packet: Packet, shares: Sequence[ShareFate], part: int | None = None) -> None:
+        """Bring parts up to the ledger, and their users' numbers to where those begin."""
+        packet_id = packet.packet_id
+        if not is_cut(packet_id):
+            self._board.load(packet, shares)
+            return
+        own: dict[int, list[ShareFate]] = defaultdict(list)
+        notes: dict[int, dict[str, int]] = defaultdict(dict)
+        for share in shares:
+            of_share = part_of_share(packet_id, share.share_no)
+            own[of_share].append(replace(share, share_no=local_no(packet_id, share.share_no)))
+            if share.taker:
+                home = part_of_user(packet_id, share.taker.user_id)
+                if home != of_share:
+                    notes[home][share.taker.user_id] = -share.share_no
+        # One part's fates don't tell who begins there and has a share of another one. Before the
+        # start nobody has.
+        is_whole = part is None or self._clock.now_ms() < packet.starts_at_ms
+        for number in range(part_count(packet_id)) if part is None else (part,):
+            self._board.load_part(packet, number, own[number], is_whole=is_whole)
+            self._emptied.forget(part_id(packet_id, number))
+        for home, numbers in notes.items():
+            self._board.note(part_id(packet_id, home), numbers)
+
+    def load_sent(self, packet: Packet) -> None:
+        """Load all parts of a packet whose id has not been told to anybody."""
+        if not is_cut(packet.packet_id):
+            self._board.load_sent(packet)
+            return
+        for part in range(part_count(packet.packet_id)):
+            self._board.load_sent_part(packet, part)
+
+    def knows_takers(self, packet_id: str, user_id: str) -> bool:
+        """Ask where the user begins: what they take elsewhere is noted there before it counts."""
+        board_id = packet_id
+        if is_cut(packet_id):
+            board_id = part_id(packet_id, part_of_user(packet_id, user_id))
+        return self._board.knows_takers(board_id, user_id)
+
+    def begin_look(self, packet_id: str, part: int, life_ms: int) -> bool:
+        """Give one of many callers its turn to look for owners that are lost."""
+        return self._board.begin_look(packet_id, part, life_ms)
+
+    def begin_load(self, packet_id: str, part: int, life_ms: int) -> bool:
+        """Give one of many callers its turn to load a part."""
+        return self._board.begin_load(packet_id, part, life_ms)
+
+    def hold_load(self, packet_id: str, part: int, life_ms: int) -> None:
+        """Change how long a turn still lasts."""
+        self._board.hold_load(packet_id, part, life_ms)
+
+    def is_loaded(self, packet_id: str, part: int) -> bool:
+        """Tell whether the cache has a part."""
+        board_id = part_id(packet_id, part) if is_cut(packet_id) else packet_id
+        return self._board.is_loaded(board_id, 0)
+
+    def disown(self, packet_id: str, user_id: str, share_no: int) -> None:
+        """Take a number from a user who does not own it, and its note."""
+        if not is_cut(packet_id):
+            self._board.disown(packet_id, user_id, share_no)
+            return
+        of_share, home = part_of_share(packet_id, share_no), part_of_user(packet_id, user_id)
+        for part in dict.fromkeys((of_share, home)):
+            number = _number(packet_id, part, share_no)
+            self._board.disown(part_id(packet_id, part), user_id, number)
+
+    def give_back(self, packet_id: str, user_id: str, share_no: int, *, owned_no: int) -> None:
+        """Swap a number for the one that the user owns, wherever either is."""
+        if not is_cut(packet_id):
+            self._board.give_back(packet_id, user_id, share_no, owned_no=owned_no)
+            return
+        home = part_of_user(packet_id, user_id)
+        owned = _number(packet_id, home, owned_no)
+        if part_of_share(packet_id, share_no) == home:
+            number = local_no(packet_id, share_no)
+            self._board.give_back(part_id(packet_id, home), user_id, number, owned_no=owned)
+        else:
+            self.free(packet_id, user_id, share_no)
+            self._board.note(part_id(packet_id, home), {user_id: owned})
+
+    def free(self, packet_id: str, user_id: str, share_no: int) -> None:
+        """Offer a number again in its part."""
+        if not is_cut(packet_id):
+            self._board.free(packet_id, user_id, share_no)
+            return
+        of_share, home = part_of_share(packet_id, share_no), part_of_user(packet_id, user_id)
+        # First where the number is: a note that is left leads here again.
+        self._board.free(part_id(packet_id, of_share), user_id, local_no(packet_id, share_no))
+        if of_share != home:
+            self._board.disown(part_id(packet_id, home), user_id, -share_no)
+
+    def close(self, packet_id: str) -> None:
+        """Close every part."""
+        for board_id in _board_ids(packet_id):
+            self._board.close(board_id)
+
+    def held_numbers(self, packet_id: str, owned: Mapping[str, int]) -> dict[str, int] | None:
+        """Return what owners would be told: it stands where they begin, or else with the share."""
+        if not is_cut(packet_id):
+            return self._board.held_numbers(packet_id, owned)
+        found: dict[str, int] = {}
+        for of_user in (part_of_user, None):
+            by_part: dict[int, dict[str, int]] = defaultdict(dict)
+            for user_id, share_no in owned.items():
+                if user_id not in found:
+                    home = of_user(packet_id, user_id) if of_user else None
+                    part = part_of_share(packet_id, share_no) if home is None else home
+                    by_part[part][user_id] = share_no
+            for part, users in by_part.items():
+                numbers = self._board.held_numbers(part_id(packet_id, part), users)
+                if numbers is None:
+                    return None
+                found |= {user: _share_no(packet_id, part, no) for user, no in numbers.items()}
+        return found
+
+    def emptied_by(self, packet_id: str) -> frozenset[str] | None:
+        """Return who emptied a packet that isn't cut: others are not small."""
+        return None if is_cut(packet_id) else self._board.emptied_by(packet_id)
+
+    def _first_left(
+        self, packet_id: str, user_id: str, ask: Callable[[str], Outcome]
+    ) -> _Found[Outcome]:
+        """Ask where the user begins, and then other parts until one is not emptied."""
+        home = part_of_user(packet_id, user_id)
+        # Asked whatever is remembered: only there is everything known of this user.
+        at_home = ask(part_id(packet_id, home))
+        if self._emptied.learn(part_id(packet_id, home), at_home):
+            for part in other_parts(packet_id, user_id):
+                board_id = part_id(packet_id, part)
+                if self._emptied.has(board_id):
+                    continue
+                outcome = ask(board_id)
+                if not self._emptied.learn(board_id, outcome):
+                    return _Found(part, outcome, at_home)
+        return _Found(home, at_home, at_home)
+
+    def _told(self, packet_id: str, user_id: str, part: int, outcome: GrabOutcome) -> GrabOutcome:
+        """Return a part's answer as the packet's, and note a number where the user begins."""
+        if outcome.status is GrabStatus.PACKET_EMPTIED:
+            # Without the terms: the flow would take them for those of a small packet.
+            return GrabOutcome(outcome.status)
+        if outcome.share_no is None:
+            return replace(outcome, part=part)
+        if not outcome.terms:
+            # A note that came before the rest: what the claim counts against isn't known yet.
+            return GrabOutcome(GrabStatus.PACKET_NOT_LOADED, part=part)
+        share_no = _share_no(packet_id, part, outcome.share_no)
+        home = part_of_user(packet_id, user_id)
+        if part != home:
+            self._board.note(part_id(packet_id, home), {user_id: -share_no})
+        return replace(outcome, share_no=share_no, part=part)
+
+
+class _EmptiedParts:
+    """Which parts were emptied within the last second, as one process knows them."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._seen_at_ms: dict[str, int] = {}
+
+    def has(self, board_id: str) -> bool:
+        seen_at_ms = self._seen_at_ms.get(board_id)
+        # A number that comes back is offered when this is over (lua/packet_amend.lua).
+        return seen_at_ms is not None and 0 <= self._clock.now_ms() - seen_at_ms < EMPTIED_KEPT_MS
+
+    def learn(self, board_id: str, outcome: GrabOutcome | AdmitOutcome) -> bool:
+        """Remember a part's answer; return whether it is emptied."""
+        if outcome.status.value != GrabStatus.PACKET_EMPTIED.value:
+            self.forget(board_id)
+            return False
+        if len(self._seen_at_ms) >= _REMEMBERED_MAX:
+            self._seen_at_ms.clear()
+        self._seen_at_ms[board_id] = self._clock.now_ms()
+        return True
+
+    def forget(self, board_id: str) -> None:
+        self._seen_at_ms.pop(board_id, None)
+
+
+def _board_ids(packet_id: str) -> list[str]:
+    if not is_cut(packet_id):
+        return [packet_id]
+    return [part_id(packet_id, part) for part in range(part_count(packet_id))]
+
+
+def _number(packet_id: str, part: int, share_no: int) -> int:
+    """Return how a part writes a share: its own by their number in it, others' below 0."""
+    is_own = part_of_share(packet_id, share_no) == part
+    return local_no(packet_id, share_no) if is_own else -share_no
+
+
+def _share_no(packet_id: str, part: int, number: int) -> int:
+    return share_no_of(packet_id, part, number) if number > 0 else -number

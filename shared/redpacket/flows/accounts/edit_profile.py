@@ -1,0 +1,44 @@
+"""Edit a profile: what others see of a user, and can't take for somebody else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Container
+
+from redpacket.domain.errors import InvalidRequest
+from redpacket.domain.text import is_reserved
+from redpacket.ports.accounts import Profile, Profiles
+
+# Nothing before the host, no port and no backslash: browsers and parsers read those differently.
+_HOST = re.compile(r"https://([A-Za-z0-9.-]{1,253})(?:/[!-\[\]-~]*)?")
+
+
+def edit_profile(
+    profile: Profile,
+    *,
+    profiles: Profiles,
+    skeleton_of: Callable[[str], str],
+    avatar_hosts: Container[str],
+) -> None:
+    """Keep a profile. Raises InvalidRequest for a reserved name, or an avatar elsewhere.
+
+    *skeleton_of* puts one character in place of all that look like it.
+    """
+    errors = []
+    nickname = profile.nickname or ""
+    if is_reserved(nickname) or is_reserved(nickname, skeleton_of):
+        errors.append({"field": "nickname", "message": "is a reserved name, or looks like one"})
+    if profile.avatar_url and not _is_allowed(profile.avatar_url, avatar_hosts):
+        errors.append({"field": "avatar_url", "message": "is not on a host of this deployment"})
+    if errors:
+        raise InvalidRequest(errors)
+    profiles.put(profile)
+
+
+def _is_allowed(url: str, hosts: Container[str]) -> bool:
+    found = _HOST.fullmatch(url)
+    if not found:
+        return False
+    host = found[1].lower()
+    _, _, parent = host.partition(".")
+    return host in hosts or f"*.{parent}" in hosts

@@ -1,0 +1,27 @@
+"""Keep the way back to takers: the ledger knows them by an id that says nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from redpacket.domain.claim import ShareRef
+from redpacket.domain.errors import Unavailable
+from redpacket.ports.accounts import Profiles
+from redpacket.ports.runtime import InParallel, Journal
+
+
+def note_people(
+    refs: Iterable[ShareRef], *, profiles: Profiles, journal: Journal, in_parallel: InParallel
+) -> set[ShareRef]:
+    """Note the takers that messages name; return the claims whose messages must come again.
+
+    A claim that the sweep queues names nobody: its first message was lost, and the next one of
+    this taker makes up for it.
+    """
+    named = [ref for ref in refs if ref.taker and ref.taker.host_id]
+    try:
+        in_parallel(profiles.note, profiles.list_unnoted([ref.taker for ref in named if ref.taker]))
+    except Unavailable as error:
+        journal.failure("people_not_noted", error, count=len(named))
+        return set(named)
+    return set()

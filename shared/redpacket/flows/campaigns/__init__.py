@@ -1,0 +1,1 @@
+"""Campaigns and their lotteries: edited, preheated, drawn, shown."""

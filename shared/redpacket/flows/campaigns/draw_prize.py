@@ -1,0 +1,308 @@
+"""Draw (抽): the cache chooses, the ledger makes it durable, then the user hears of it.
+
+Where the two disagree, because the cache lost its tail in a failover or died between two steps,
+the ledger is right and the cache is corrected.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from redpacket.domain.errors import (
+    AttemptsExhausted,
+    CampaignEnded,
+    CampaignNotStarted,
+    CampaignPaused,
+    InvariantViolated,
+    Rejected,
+    Unavailable,
+)
+from redpacket.domain.lottery import (
+    Draw,
+    DrawAsk,
+    DrawOutcome,
+    DrawStatus,
+    DrawTable,
+    Player,
+    Prize,
+    PrizeKind,
+    RecordDrawStatus,
+    attempts_left,
+    choose,
+    draw_day,
+    draw_id_of,
+    draw_point,
+    has_prizes,
+    unit_share,
+)
+from redpacket.domain.packet import Person
+from redpacket.flows.campaigns.load_campaign import load_campaign
+from redpacket.flows.campaigns.recall_table import RecalledTables
+from redpacket.ports.campaigns import DrawBoard, Draws
+from redpacket.ports.packets import PayoutQueue
+from redpacket.ports.runtime import Clock, Journal
+
+_TRIES = 4
+"""Each repair leaves the cache right for this user, so a second try is rare and a fourth unseen."""
+
+_LOAD_LIFE_MS = 2_000
+"""Who loads a campaign has so much time, until another one may try."""
+
+_REPEATED_WITHIN_MS = 3_600_000
+"""Who repeats an attempt of yesterday does so soon; later draws are spared the question."""
+
+_REFUSALS: dict[DrawStatus, tuple[type[Rejected], str]] = {
+    DrawStatus.CAMPAIGN_ENDED: (CampaignEnded, "the campaign is over"),
+    DrawStatus.CAMPAIGN_NOT_STARTED: (CampaignNotStarted, "the campaign opens later"),
+    DrawStatus.CAMPAIGN_PAUSED: (CampaignPaused, "the campaign is turned off for now"),
+    DrawStatus.ATTEMPTS_EXHAUSTED: (AttemptsExhausted, "you have drawn as often as one may today"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrawDesk:
+    """The ports that every draw passes."""
+
+    board: DrawBoard
+    draws: Draws
+    tables: RecalledTables
+    payouts: PayoutQueue
+    clock: Clock
+    journal: Journal
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """What a user is told: *attempts_left* of today, None where there is no limit."""
+
+    draw: Draw
+    attempts_left: int | None
+
+
+def draw_prize(campaign_id: str, drawer: Person, key_hash: str, *, desk: DrawDesk) -> Drawn:
+    """Return the draw of this user and key, the same one whenever they ask.
+
+    Raises CampaignNotFound, CampaignNotStarted, CampaignEnded, CampaignPaused, AttemptsExhausted;
+    Unavailable where the outcome is unknown, and asking again gives the one true answer.
+    """
+    draw_id = draw_id_of(campaign_id, drawer.user_id, key_hash)
+    for _ in range(_TRIES):
+        # Anew with every try: the cache may be on the next day, or of a newer table.
+        table = desk.tables.recall(campaign_id)
+        ask = _ask(table, drawer.user_id, draw_id, desk)
+        outcome = desk.board.draw(ask)
+        draw = _draw_of(ask, drawer, outcome, table, desk)
+        if draw:
+            return Drawn(draw, _attempts_left(ask, table, desk))
+    if refusal := _REFUSALS.get(outcome.status):
+        error, detail = refusal
+        raise error(detail)
+    msg = "the cache is being repaired"
+    raise Unavailable(msg)
+
+
+def _ask(table: DrawTable, user_id: str, draw_id: str, desk: DrawDesk) -> DrawAsk:
+    campaign_id = table.campaign.campaign_id
+    day = draw_day(table.campaign, desk.clock.now_ms())
+    point = draw_point(desk.tables.seed(campaign_id, day.name), draw_id)
+    return DrawAsk(campaign_id, user_id, draw_id, day, point)
+
+
+def _draw_of(
+    ask: DrawAsk, drawer: Person, outcome: DrawOutcome, table: DrawTable, desk: DrawDesk
+) -> Draw | None:
+    """Turn the cache's answer into the ledger's; None where the cache has been corrected."""
+    if outcome.status is DrawStatus.CAMPAIGN_NOT_LOADED:
+        _load(ask.campaign_id, desk)
+        return None
+    if outcome.status is DrawStatus.WRONG_DAY:
+        return None
+    if outcome.is_repeat and (before := _find_draw(ask, desk)):
+        return before
+    decided_by = _table_of(ask, outcome, table, desk)
+    if decided_by and outcome.status in _REFUSALS:
+        return _refused(ask, outcome.status, decided_by, desk)
+    if decided_by is None or _is_owed_a_prize(ask, outcome, decided_by, desk):
+        return None
+    return _make_durable(ask, drawer, _decided(ask, outcome, decided_by, desk), decided_by, desk)
+
+
+def _refused(ask: DrawAsk, status: DrawStatus, table: DrawTable, desk: DrawDesk) -> Draw | None:
+    """Return what the cache has forgotten of this attempt, or raise its refusal.
+
+    None where the user has more attempts than the cache knows of. Before a campaign's start
+    nobody is looked up: that is the crowd, and nobody has drawn.
+    """
+    error, detail = _REFUSALS[status]
+    if status is not DrawStatus.CAMPAIGN_NOT_STARTED and (before := _find_draw(ask, desk)):
+        return before
+    if status is DrawStatus.ATTEMPTS_EXHAUSTED:
+        player = _correct_player(ask, desk)
+        # A help that the cache never heard of, or an attempt that died before it was durable.
+        if attempts_left(table.campaign.rules, player) != 0:
+            return None
+    raise error(detail)
+
+
+def _load(campaign_id: str, desk: DrawDesk) -> None:
+    """Load a campaign that the cache has lost, alone; the others wait."""
+    if not desk.board.begin_load(campaign_id, _LOAD_LIFE_MS):
+        msg = "the campaign is being loaded"
+        raise Unavailable(msg)
+    desk.journal.event("campaign_loaded", campaign_id=campaign_id)
+    load_campaign(campaign_id, draws=desk.draws, board=desk.board, clock=desk.clock)
+
+
+def _table_of(
+    ask: DrawAsk, outcome: DrawOutcome, table: DrawTable, desk: DrawDesk
+) -> DrawTable | None:
+    """Return the table that the cache decided or refused by; None where the ledger's is another."""
+    if outcome.table_version > table.version:
+        table = desk.tables.recall(ask.campaign_id, version_min=outcome.table_version)
+    if outcome.table_version >= table.version:
+        return table
+    # The cache missed an edit, or is about to hear of it. A draw is of one table, and its record
+    # has the prize as it is there: nobody has heard of this one, and it is decided anew. A refusal
+    # has decided nothing, and the cache may still have the user's durable draw.
+    if outcome.status not in _REFUSALS:
+        desk.board.undo(ask, is_unit_free=True)
+    _load(ask.campaign_id, desk)
+    return None
+
+
+def _is_owed_a_prize(ask: DrawAsk, outcome: DrawOutcome, table: DrawTable, desk: DrawDesk) -> bool:
+    """Tell whether this miss is one too many in a row, and correct a cache that lost count."""
+    owed_after = table.campaign.rules.guaranteed_after_misses
+    if outcome.status is not DrawStatus.MISSED or not owed_after:
+        return False
+    if not has_prizes(outcome.odds):
+        return False
+    if desk.draws.find_player(ask.campaign_id, ask.user_id, ask.day.name).miss_streak < owed_after:
+        return False
+    _undo(ask, desk, is_unit_free=True)
+    return True
+
+
+def _decided(ask: DrawAsk, outcome: DrawOutcome, table: DrawTable, desk: DrawDesk) -> Draw:
+    """Return the draw as it will be written. Whoever has the day's seed can compute it, too."""
+    if choose(outcome.odds, ask.point) != outcome.prize_id:
+        msg = f"draw {ask.draw_id} of {ask.campaign_id} is not what its odds and point make of it"
+        raise InvariantViolated(msg)
+    return Draw(
+        campaign_id=ask.campaign_id,
+        user_id=ask.user_id,
+        draw_id=ask.draw_id,
+        day=ask.day.name,
+        drawn_at_ms=desk.clock.now_ms(),
+        point=ask.point,
+        odds=outcome.odds,
+        table_version=outcome.table_version,
+        prize=_prize_of(outcome, table) if outcome.prize_id else None,
+        unit_no=outcome.unit_no,
+        day_no=outcome.day_no,
+    )
+
+
+def _prize_of(outcome: DrawOutcome, table: DrawTable) -> Prize:
+    for prize in table.prizes:
+        if prize.prize_id == outcome.prize_id:
+            return prize
+    msg = f"the cache has prize {outcome.prize_id}, and there is none in table {table.version}"
+    raise InvariantViolated(msg)
+
+
+def _make_durable(
+    ask: DrawAsk, drawer: Person, draw: Draw, table: DrawTable, desk: DrawDesk
+) -> Draw | None:
+    """Write the draw with all that it uses up; None where the cache has been corrected."""
+    recorded = desk.draws.record_draw(draw, table.campaign.rules, drawer)
+    if recorded is RecordDrawStatus.RECORDED:
+        _queue_payout(draw, desk)
+        _forget_yesterdays(ask, table, desk)
+        return draw
+    if recorded is RecordDrawStatus.DRAWN_BEFORE:
+        return _drawn_before(ask, draw, desk)
+    desk.journal.event(
+        "draw_corrected", campaign_id=ask.campaign_id, draw_id=ask.draw_id, reason=str(recorded)
+    )
+    is_lost = recorded in {RecordDrawStatus.UNIT_TAKEN, RecordDrawStatus.UNIT_REFUNDED}
+    _undo(ask, desk, is_unit_free=not is_lost)
+    is_over = desk.clock.now_ms() >= table.campaign.ends_at_ms
+    if recorded is RecordDrawStatus.UNIT_REFUNDED and is_over:
+        msg = "too late: what was left went back to the sender"
+        raise CampaignEnded(msg)
+    if recorded is RecordDrawStatus.ATTEMPTS_EXHAUSTED:
+        error, detail = _REFUSALS[DrawStatus.ATTEMPTS_EXHAUSTED]
+        raise error(detail)
+    if recorded is RecordDrawStatus.WON_BEFORE and draw.prize:
+        desk.board.mark_winner(ask, draw.prize.prize_id)
+    if is_lost:
+        # Refunded, while the campaign goes on: it had ended before, and its end was moved.
+        load_campaign(ask.campaign_id, draws=desk.draws, board=desk.board, clock=desk.clock)
+    return None
+
+
+def _drawn_before(ask: DrawAsk, draw: Draw, desk: DrawDesk) -> Draw:
+    """Return the draw that the cache had forgotten, or that was made on another day."""
+    before = _find_draw(ask, desk)
+    if before is None:
+        msg = f"draw {ask.draw_id} of {ask.campaign_id} was recorded and is not there"
+        raise InvariantViolated(msg)
+    if _used_up(before) != _used_up(draw):
+        # Or every repeat would use up another unit.
+        _undo(ask, desk, is_unit_free=True)
+    return before
+
+
+def _used_up(draw: Draw) -> tuple[str, str | None, int, int]:
+    return draw.day, draw.prize.prize_id if draw.prize else None, draw.unit_no, draw.day_no
+
+
+def _undo(ask: DrawAsk, desk: DrawDesk, *, is_unit_free: bool) -> None:
+    desk.board.undo(ask, is_unit_free=is_unit_free)
+    _correct_player(ask, desk)
+
+
+def _correct_player(ask: DrawAsk, desk: DrawDesk) -> Player:
+    """Bring the cache's counts of the user to the ledger's."""
+    player = desk.draws.find_player(ask.campaign_id, ask.user_id, ask.day.name)
+    desk.board.set_player(ask, player)
+    return player
+
+
+def _find_draw(ask: DrawAsk, desk: DrawDesk) -> Draw | None:
+    return desk.draws.find_draw(ask.campaign_id, ask.user_id, ask.draw_id)
+
+
+def _attempts_left(ask: DrawAsk, table: DrawTable, desk: DrawDesk) -> int | None:
+    rules = table.campaign.rules
+    if not rules.attempts_per_user_per_day:
+        return None
+    return attempts_left(rules, desk.draws.find_player(ask.campaign_id, ask.user_id, ask.day.name))
+
+
+def _forget_yesterdays(ask: DrawAsk, table: DrawTable, desk: DrawDesk) -> None:
+    """Offer again what this attempt took before midnight, if it died then.
+
+    Its repeat is an attempt of the new day. That one has become durable, so the other one never
+    will: its unit would be nobody's.
+    """
+    if desk.clock.now_ms() - ask.day.starts_at_ms >= _REPEATED_WITHIN_MS:
+        return
+    yesterday = draw_day(table.campaign, ask.day.starts_at_ms - 1)
+    try:
+        desk.board.undo(replace(ask, day=yesterday), is_unit_free=True)
+    except Unavailable as error:
+        # The user's draw is durable. A cache that loses the lottery and loads it again offers it.
+        desk.journal.failure("draw_not_forgotten", error, campaign_id=ask.campaign_id)
+
+
+def _queue_payout(draw: Draw, desk: DrawDesk) -> None:
+    if not draw.prize or draw.prize.kind is not PrizeKind.PACKET:
+        return
+    ref = unit_share(draw.prize, draw.unit_no)
+    try:
+        desk.payouts.put([ref])
+    except Unavailable as error:
+        # The share's row is the outbox: the sweep queues it again within two minutes.
+        desk.journal.failure("payout_not_queued", error, packet_id=ref.packet_id)

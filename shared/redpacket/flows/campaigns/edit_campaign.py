@@ -1,0 +1,133 @@
+"""Create a campaign, or edit it while it runs, and find it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any
+
+from redpacket.domain.campaign import Campaign, CampaignPlan
+from redpacket.domain.errors import (
+    CampaignNotFound,
+    InvalidRequest,
+    Unavailable,
+    VersionConflict,
+)
+from redpacket.domain.lottery import DrawTable
+from redpacket.ports.campaigns import Campaigns, Draws
+from redpacket.ports.packets import Packets
+
+_TRIES = 4
+"""Operators edit by hand: two at once are rare, and each try loses to somebody's success."""
+
+
+def edit_campaign(
+    plan: CampaignPlan,
+    budget_fen: int | None,
+    version: int | None,
+    *,
+    campaigns: Campaigns,
+    draws: Draws,
+    packets: Packets,
+) -> tuple[Campaign, bool]:
+    """Write *plan*, and return the campaign as it is then, and whether it is new.
+
+    *budget_fen* None leaves the budget as it is; it is 0 at first. *version* None edits whatever is
+    there. Cash prizes last until the campaign's end, wherever it is moved: wherever this is cut
+    off, no cash ends before its campaign, and a repeat does what is left. Raises VersionConflict;
+    InvalidRequest where more than the new budget is in packets, or where the days of a lottery
+    would move.
+    """
+    for _ in range(_TRIES):
+        # Before the campaign: where another edit comes in between, its table is a newer one.
+        table = draws.find_table(plan.campaign_id)
+        before = campaigns.find_campaign(plan.campaign_id)
+        if before is None:
+            _check_version(version, None)
+            if campaigns.create(_edited(plan, budget_fen, None)):
+                return get_campaign(plan.campaign_id, campaigns=campaigns), True
+            continue
+        is_done = _is_made(plan, budget_fen, version, before)
+        if not is_done:
+            _check_version(version, before)
+            after = _edited(plan, budget_fen, before)
+            if table and table.prizes:
+                _check_timezone(after, before)
+                _keep_cash(table, after, before, packets)
+            is_done = campaigns.edit(after, before)
+        # As the newest edit says, whoever made that.
+        if table := draws.find_table(plan.campaign_id):
+            for packet_id in _packet_ids(table):
+                packets.reschedule(packet_id, table.campaign.ends_at_ms, table.version)
+        if is_done:
+            return get_campaign(plan.campaign_id, campaigns=campaigns), False
+    msg = "others edit it at the same time"
+    raise Unavailable(msg)
+
+
+def get_campaign(campaign_id: str, *, campaigns: Campaigns) -> Campaign:
+    """Return the campaign. Raises CampaignNotFound."""
+    campaign = campaigns.find_campaign(campaign_id)
+    if campaign is None:
+        msg = "no such campaign"
+        raise CampaignNotFound(msg)
+    return campaign
+
+
+def _keep_cash(table: DrawTable, after: Campaign, before: Campaign, packets: Packets) -> None:
+    """Let cash last until a later end, before the edit is written.
+
+    So an edit that is cut off leaves cash that ends too late, and not too early. Where another edit
+    is faster, that one sets the end. Not with a lower budget, which may be refused in the end.
+    """
+    if after.ends_at_ms > before.ends_at_ms and after.budget_fen >= before.budget_fen:
+        for packet_id in _packet_ids(table):
+            packets.reschedule(packet_id, after.ends_at_ms, table.version + 1, only_later=True)
+
+
+def _check_timezone(after: Campaign, before: Campaign) -> None:
+    # Another zone may end a day early, whose seed would be shown while it is still drawn with.
+    if after.timezone != before.timezone:
+        kept = f"never changes once there are prizes: it is {before.timezone}"
+        raise InvalidRequest([{"field": "timezone", "message": kept}])
+
+
+def _packet_ids(table: DrawTable) -> Iterator[str]:
+    return (packet_id for prize in table.prizes for packet_id, _ in prize.packets)
+
+
+def _is_made(
+    plan: CampaignPlan, budget_fen: int | None, version: int | None, found: Campaign
+) -> bool:
+    """Tell whether this edit of *version* is what was found: its first answer was lost, then."""
+    return (
+        version is not None
+        and found.version == version + 1
+        and _planned(found) == _planned(plan)
+        and budget_fen in {None, found.budget_fen}
+    )
+
+
+def _check_version(version: int | None, before: Campaign | None) -> None:
+    if version is not None and version != (before.version if before else None):
+        msg = f"it has version {before.version} by now" if before else "it does not exist"
+        raise VersionConflict(msg)
+
+
+def _edited(plan: CampaignPlan, budget_fen: int | None, before: Campaign | None) -> Campaign:
+    had_fen, left_fen, version = (
+        (before.budget_fen, before.budget_left_fen, before.version) if before else (0, 0, 0)
+    )
+    budget_fen = had_fen if budget_fen is None else budget_fen
+    left_fen += budget_fen - had_fen
+    if left_fen < 0:
+        spent = f"is below the {budget_fen - left_fen} fen that are in packets already"
+        raise InvalidRequest([{"field": "budget_fen", "message": spent}])
+    return Campaign(
+        **_planned(plan), budget_fen=budget_fen, budget_left_fen=left_fen, version=version + 1
+    )
+
+
+def _planned(plan: CampaignPlan) -> dict[str, Any]:
+    """Return what of a plan an operator decides, also of a whole campaign."""
+    return {field.name: getattr(plan, field.name) for field in fields(CampaignPlan)}

@@ -1,0 +1,249 @@
+"""Put a prize into a campaign, or edit it while people draw, and change its stock by deltas.
+
+A cash prize is funded first: an equal packet of the operator's money, a share for every unit, which
+lives as long as the campaign and goes back to the operator where it is not won. Who dies between
+the two and repeats the call finds the packet by the request that made it; who does not repeat it
+gets the money back at the campaign's end. Units are put only with a packet that is open then.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from redpacket.domain.campaign import CampaignPlan
+from redpacket.domain.errors import (
+    CampaignEnded,
+    CampaignNotFound,
+    InvalidRequest,
+    Unavailable,
+    VersionConflict,
+)
+from redpacket.domain.ledger import FEN_MAX
+from redpacket.domain.lottery import (
+    PRIZES_MAX,
+    UNITS_MAX,
+    UNITS_PER_PART,
+    Prize,
+    PrizeKind,
+    check_prize_id,
+)
+from redpacket.domain.packet import Kind, Packet, PacketStatus, Person, Rules, parts_for
+from redpacket.domain.split import SEED_BYTES, Split, Terms
+from redpacket.flows.packets.send_packet import funding_of
+from redpacket.ports.accounts import Ledger, Request
+from redpacket.ports.campaigns import Draws
+from redpacket.ports.packets import Packets
+from redpacket.ports.runtime import Clock
+
+_TRIES = 4
+"""Operators edit by hand: two at once are rare, and each try loses to somebody's success."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrizeDesk:
+    """The ports that every edit of a prize passes."""
+
+    draws: Draws
+    ledger: Ledger
+    packets: Packets
+    clock: Clock
+    new_id: Callable[[int], str]
+    new_seed: Callable[[int], bytes]
+    share_fen_max: int
+
+
+def put_prize(
+    plan: Prize, version: int | None, operator: Person, *, desk: PrizeDesk
+) -> tuple[Prize, bool]:
+    """Write *plan*, and return the prize and whether it is new.
+
+    *version* None edits whatever is there. What a prize is and how much stays as it was first:
+    stock goes by `change_stock`. Raises CampaignNotFound, VersionConflict, InvalidRequest; of cash
+    CampaignEnded and InsufficientFunds, too.
+    """
+    check_prize_id(plan.prize_id)
+
+    def edited(campaign: CampaignPlan, prizes: dict[str, Prize]) -> tuple[Prize, Prize | None]:
+        before = prizes.get(plan.prize_id)
+        if before and _is_made(plan, version, before):
+            return before, before
+        _check_version(version, before)
+        if before:
+            _check_unchanged(plan, before)
+            return replace(plan, version=before.version + 1, packets=before.packets), before
+        if len(prizes) >= PRIZES_MAX:
+            raise _invalid("prize_id", f"a campaign has at most {PRIZES_MAX} prizes")
+        _check_amount(plan, desk)
+        # One request, whoever repeats it after whatever crash: no user has such an id.
+        asked = _Asked(f"{plan.campaign_id}#{plan.prize_id}", "put")
+        created = replace(plan, version=1, packets=())
+        return _funded(created, campaign, operator, asked, desk), None
+
+    prize, before = _write(plan.campaign_id, edited, None, desk)
+    return prize, before is None
+
+
+def change_stock(
+    campaign_id: str,
+    prize_id: str,
+    delta: int,
+    version: int | None,
+    operator: Person,
+    request: Request,
+    *,
+    desk: PrizeDesk,
+) -> Prize:
+    """Add *delta* units to a prize, or take some that nobody has won, once per *request*.
+
+    A repeat returns the prize as it was put then. More cash is funded; less comes back at the
+    campaign's end, and pays for units that are added before. What the cache has handed out at this
+    moment is won all the same. Raises CampaignNotFound, VersionConflict, InvalidRequest,
+    IdempotencyKeyReused, Busy; of cash CampaignEnded and InsufficientFunds.
+    """
+    check_prize_id(prize_id)
+    # With the path: one key for two prizes is no repeat.
+    request = replace(request, body_hash=_digest(campaign_id, prize_id, request.body_hash))
+    if changed := desk.draws.find_put(request):
+        return changed
+
+    def edited(campaign: CampaignPlan, prizes: dict[str, Prize]) -> tuple[Prize, Prize | None]:
+        before = prizes.get(prize_id)
+        if before is None:
+            raise CampaignNotFound("no such prize")
+        _check_version(version, before)
+        total = before.total + delta
+        if total > UNITS_MAX:
+            raise _invalid("delta", f"a prize has at most {UNITS_MAX} units")
+        if delta < 0:
+            (stock,) = desk.draws.list_stock([before], "")
+            if total < stock.durable_no:
+                message = f"{stock.durable_no} of {before.total} units are given out already"
+                raise _invalid("delta", message)
+        after = replace(before, total=total, version=before.version + 1)
+        asked = _Asked(request.user_id, request.key_hash)
+        return _funded(after, campaign, operator, asked, desk), before
+
+    return _write(campaign_id, edited, request, desk)[0]
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Who asks for a funding, and by which word of theirs: both the same for a repeat."""
+
+    user_id: str
+    word: str
+
+
+def _write(
+    campaign_id: str,
+    edited: Callable[[CampaignPlan, dict[str, Prize]], tuple[Prize, Prize | None]],
+    request: Request | None,
+    desk: PrizeDesk,
+) -> tuple[Prize, Prize | None]:
+    """Write what *edited* makes of a campaign's prizes, anew where somebody else was faster."""
+    for _ in range(_TRIES):
+        table = desk.draws.find_table(campaign_id)
+        if table is None:
+            raise CampaignNotFound("no such campaign")
+        prizes = {prize.prize_id: prize for prize in table.prizes}
+        after, before = edited(table.campaign, prizes)
+        if after is before:
+            return after, before
+        if done := desk.draws.put_prize(after, before, request):
+            return done, before
+    raise Unavailable("others edit it at the same time")
+
+
+def _funded(
+    prize: Prize, campaign: CampaignPlan, operator: Person, asked: _Asked, desk: PrizeDesk
+) -> Prize:
+    """Return a prize whose every unit has a share, with a packet more where some have none."""
+    count = prize.total - sum(count for _, count in prize.packets)
+    if prize.kind is not PrizeKind.PACKET or count <= 0:
+        return prize
+    _check_amount(prize, desk)
+    packet = _packet_of(prize, count, campaign, operator, desk)
+    if packet.terms.total_fen > FEN_MAX:
+        raise _invalid("total", f"the units together are above {FEN_MAX} fen")
+    if campaign.ends_at_ms <= packet.created_at_ms:
+        raise CampaignEnded("the campaign is over")
+    wanted = asked.word, prize.campaign_id, prize.prize_id, str(count), str(prize.amount_fen)
+    packet_id = _fund(packet, asked.user_id, wanted, desk)
+    return replace(prize, packets=(*prize.packets, (packet_id, count)))
+
+
+def _fund(packet: Packet, user_id: str, wanted: tuple[str, ...], desk: PrizeDesk) -> str:
+    """Return the open packet of what is *wanted*: one that a cut-off call has left, or a new one.
+
+    What was left may have ended since, and gone back to its sender: then it is funded anew, once.
+    """
+    while True:
+        digest = _digest("prize", *wanted)
+        packet_id = desk.ledger.fund(packet, funding_of(packet), Request(user_id, digest, digest))
+        if packet_id == packet.packet_id:
+            return packet_id
+        found = desk.packets.find_packet(packet_id)
+        if found and found.status is PacketStatus.OPEN:
+            return packet_id
+        wanted = (*wanted, packet_id)
+
+
+def _packet_of(
+    prize: Prize, count: int, campaign: CampaignPlan, operator: Person, desk: PrizeDesk
+) -> Packet:
+    amount_fen = prize.amount_fen
+    if not amount_fen:
+        raise _invalid("amount_fen", "cash has an amount")
+    now_ms = desk.clock.now_ms()
+    seed = desk.new_seed(SEED_BYTES)
+    return Packet(
+        packet_id=desk.new_id(parts_for(count, UNITS_PER_PART)),
+        sender=operator,
+        kind=Kind.EQUAL,
+        rules=Rules(campaign_id=prize.campaign_id, prize_id=prize.prize_id),
+        greeting=prize.title,
+        terms=Terms(Split.EQUAL, amount_fen * count, count, amount_fen, amount_fen, 1, seed),
+        created_at_ms=now_ms,
+        starts_at_ms=max(now_ms, campaign.starts_at_ms),
+        expires_at_ms=campaign.ends_at_ms,
+    )
+
+
+def _is_made(plan: Prize, version: int | None, found: Prize) -> bool:
+    """Tell whether this edit of *version* is what was found: its first answer was lost, then."""
+    made = replace(plan, version=found.version, packets=found.packets)
+    return version is not None and found.version == version + 1 and found == made
+
+
+def _check_amount(prize: Prize, desk: PrizeDesk) -> None:
+    """Refuse new money in shares above the limit; what is there may be edited, and turned off."""
+    if (prize.amount_fen or 0) > desk.share_fen_max:
+        raise _invalid("amount_fen", f"is above {desk.share_fen_max}")
+
+
+def _check_version(version: int | None, before: Prize | None) -> None:
+    if version is not None and version != (before.version if before else None):
+        msg = f"it has version {before.version} by now" if before else "it does not exist"
+        raise VersionConflict(msg)
+
+
+def _check_unchanged(plan: Prize, before: Prize) -> None:
+    """Refuse what would change the money of units, or overwrite the stock."""
+    kept = {"kind": "never changes", "amount_fen": "never changes", "total": "changes by deltas"}
+    changed = [
+        {"field": field, "message": f"{message}: it is {getattr(before, field)}"}
+        for field, message in kept.items()
+        if getattr(plan, field) != getattr(before, field)
+    ]
+    if changed:
+        raise InvalidRequest(changed)
+
+
+def _invalid(field: str, message: str) -> InvalidRequest:
+    return InvalidRequest([{"field": field, "message": message}])
+
+
+def _digest(*words: str) -> str:
+    return hashlib.sha256("\n".join(words).encode()).hexdigest()

@@ -1,0 +1,98 @@
+"""Help (助力): a friend says a campaign's phrase, and whoever shared it may draw once more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from redpacket.domain.campaign import CampaignPlan
+from redpacket.domain.errors import (
+    HelpQuotaExhausted,
+    PassphraseMismatch,
+    SelfHelp,
+    Unavailable,
+)
+from redpacket.domain.limits import PASSPHRASE_TRIES
+from redpacket.domain.lottery import (
+    DrawAsk,
+    HelpStatus,
+    Player,
+    attempts_left,
+    check_is_giving,
+    draw_day,
+)
+from redpacket.domain.passphrase import THRESHOLD_DEFAULT, is_alike, is_exact
+from redpacket.flows.campaigns.recall_table import RecalledTables
+from redpacket.flows.guards.limit_rate import require_rate
+from redpacket.ports.campaigns import DrawBoard, Draws
+from redpacket.ports.guards import Limits
+from redpacket.ports.packets import Phrases
+from redpacket.ports.runtime import Clock, Journal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HelpDesk:
+    """The ports that every help passes."""
+
+    board: DrawBoard
+    draws: Draws
+    tables: RecalledTables
+    phrases: Phrases
+    limits: Limits
+    clock: Clock
+    journal: Journal
+
+
+@dataclass(frozen=True, slots=True)
+class Helped:
+    """What a helper is told: *attempts_left* are the inviter's of today, None without a limit.
+
+    *status* is HELPED or HELPED_BEFORE.
+    """
+
+    status: HelpStatus
+    attempts_left: int | None
+
+
+def help_inviter(
+    campaign_id: str, helper_id: str, inviter_id: str, said: str, *, desk: HelpDesk
+) -> Helped:
+    """Give the inviter one more attempt today, once per pair for ever.
+
+    Raises CampaignNotFound, CampaignNotStarted, CampaignEnded, CampaignPaused; SelfHelp,
+    PassphraseMismatch, RateLimited, HelpQuotaExhausted.
+    """
+    campaign = desk.tables.recall(campaign_id).campaign
+    now_ms = desk.clock.now_ms()
+    check_is_giving(campaign, now_ms)
+    if inviter_id == helper_id:
+        raise SelfHelp("nobody helps themselves")
+    _check_phrase(campaign, helper_id, said, desk)
+    day = draw_day(campaign, now_ms)
+    helps_max = campaign.rules.helps_per_user_per_day
+    status = desk.draws.record_help(campaign_id, inviter_id, helper_id, day.name, helps_max, now_ms)
+    if status is HelpStatus.HELPS_EXHAUSTED:
+        raise HelpQuotaExhausted("friends have helped this user as often as they may today")
+    # Also where it was done before: the first time may have died before the cache heard of it.
+    player = desk.draws.find_player(campaign_id, inviter_id, day.name)
+    _tell_cache(DrawAsk(campaign_id, inviter_id, "", day, 0), player, desk)
+    return Helped(status, attempts_left(campaign.rules, player))
+
+
+def _check_phrase(campaign: CampaignPlan, helper_id: str, said: str, desk: HelpDesk) -> None:
+    if campaign.passphrase is None:
+        raise PassphraseMismatch("there is nothing to say")
+    # Where nobody counts, nobody guesses.
+    require_rate(PASSPHRASE_TRIES, f"{helper_id}:{campaign.campaign_id}", limits=desk.limits)
+    similarity = desk.phrases.similarity
+    if not is_exact(said, campaign.passphrase) and not is_alike(
+        said, campaign.passphrase, THRESHOLD_DEFAULT, similarity
+    ):
+        raise PassphraseMismatch("that is not the campaign's phrase")
+
+
+def _tell_cache(ask: DrawAsk, player: Player, desk: HelpDesk) -> None:
+    try:
+        desk.board.set_player(ask, player)
+    except Unavailable as error:
+        # Whom the cache refuses is looked up in the ledger before they hear of it.
+        desk.journal.failure("player_not_corrected", error, campaign_id=ask.campaign_id)

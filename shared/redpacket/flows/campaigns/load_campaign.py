@@ -1,0 +1,22 @@
+"""Bring a lottery into the cache: before its start, after an edit, when the cache has lost it."""
+
+from __future__ import annotations
+
+from redpacket.domain.errors import CampaignNotFound
+from redpacket.domain.lottery import DrawTable, draw_day
+from redpacket.ports.campaigns import DrawBoard, Draws
+from redpacket.ports.runtime import Clock
+
+
+def load_campaign(campaign_id: str, *, draws: Draws, board: DrawBoard, clock: Clock) -> DrawTable:
+    """Load what the ledger knows, whatever the cache holds; return the table.
+
+    Nothing of players: the ledger guards their quotas. Raises CampaignNotFound.
+    """
+    table = draws.find_table(campaign_id)
+    if table is None:
+        msg = "no such campaign"
+        raise CampaignNotFound(msg)
+    day = draw_day(table.campaign, clock.now_ms())
+    board.load(table, day, draws.list_stock(table.prizes, day.name))
+    return table

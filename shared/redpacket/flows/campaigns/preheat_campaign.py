@@ -1,0 +1,91 @@
+"""Preheat a campaign: load all its packets, before the start or when the cache has lost them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from redpacket.domain.errors import InvariantViolated, Unavailable
+from redpacket.domain.packet import Packet, PacketStatus, part_count, part_id
+from redpacket.domain.packet_id import PACKET_ID
+from redpacket.flows.campaigns.edit_campaign import get_campaign
+from redpacket.ports.campaigns import Campaigns
+from redpacket.ports.packets import ClaimBoard, Packets
+from redpacket.ports.runtime import Clock, Journal
+
+_IDS_PER_READ = 500
+
+# The packet that was loaded last; "." and a part follow where others of its parts are left.
+CURSOR = re.compile(rf"{PACKET_ID.pattern}(\.[0-9]{{1,2}})?")
+
+
+@dataclass(frozen=True, slots=True)
+class Preheated:
+    """What a preheat found and loaded; *next_cursor* says where to go on, None at the end."""
+
+    packet_count: int
+    loaded_count: int
+    next_cursor: str | None
+
+
+def preheat_campaign(
+    campaign_id: str,
+    cursor: str | None,
+    *,
+    campaigns: Campaigns,
+    packets: Packets,
+    board: ClaimBoard,
+    clock: Clock,
+    journal: Journal,
+    stop_at_ms: int,
+) -> Preheated:
+    """Load the campaign's packets that are not closed, after *cursor*, until the time is up.
+
+    Repeating it is harmless. What can't be loaded is passed over: its first grab loads it. Raises
+    CampaignNotFound.
+    """
+    get_campaign(campaign_id, campaigns=campaigns)
+    packet_count = loaded_count = 0
+    for packet_id, first_part in _packets_after(cursor or "", campaign_id, campaigns, packets):
+        packet = _get(packet_id, packets)
+        # Nobody can take anything any more of a packet that is closed.
+        parts = 0 if packet.status is PacketStatus.CLOSED else part_count(packet_id)
+        try:
+            for part in range(first_part, parts):
+                board.load(packet, packets.list_part_shares(packet_id, part), part)
+                # After one, so that repeating it comes to the end whatever the time.
+                if part + 1 < parts and clock.now_ms() >= stop_at_ms:
+                    return Preheated(packet_count, loaded_count, part_id(packet_id, part))
+            if parts:
+                packets.mark_loaded(packet)
+                loaded_count += 1
+        except Unavailable as error:
+            journal.failure("preheat_failed", error, packet_id=packet_id)
+        packet_count += parts > 0
+        if clock.now_ms() >= stop_at_ms:
+            return Preheated(packet_count, loaded_count, packet_id)
+    return Preheated(packet_count, loaded_count, None)
+
+
+def _packets_after(
+    cursor: str, campaign_id: str, campaigns: Campaigns, packets: Packets
+) -> Iterator[tuple[str, int]]:
+    """Yield the ids of what is left to load, and the part to begin with."""
+    last_id, _, last_part = cursor.partition(".")
+    last = packets.find_packet(last_id) if last_part else None
+    if last and last.rules.campaign_id == campaign_id:
+        next_part = int(last_part) + 1
+        if next_part < part_count(last_id):
+            yield last_id, next_part
+    while ids := campaigns.list_packet_ids(campaign_id, last_id or None, _IDS_PER_READ):
+        yield from ((packet_id, 0) for packet_id in ids)
+        last_id = ids[-1]
+
+
+def _get(packet_id: str, packets: Packets) -> Packet:
+    packet = packets.find_packet(packet_id)
+    if packet is None:
+        msg = f"the campaign knows {packet_id}, and there is no such packet"
+        raise InvariantViolated(msg)
+    return packet

@@ -1,0 +1,117 @@
+"""What is shown of a lottery: what it holds, what a user drew, and the proof of a day."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from redpacket.domain.campaign import Campaign
+from redpacket.domain.errors import CampaignNotFound, ProofNotReady
+from redpacket.domain.lottery import (
+    Draw,
+    PrizeStock,
+    day_commitment,
+    draw_day,
+    find_day,
+    has_units_left,
+)
+from redpacket.flows.campaigns.edit_campaign import get_campaign
+from redpacket.flows.campaigns.recall_lottery import Lottery
+from redpacket.flows.campaigns.recall_table import RecalledTables
+from redpacket.ports.campaigns import Campaigns, Draws
+from redpacket.ports.runtime import Clock
+
+PAGE_SIZE = 50
+
+REVEAL_AFTER_MS = 60_000
+"""The cache's clock decides when a day is over, and may be behind."""
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedLottery:
+    """A lottery as it is now, with its campaign's money and, by prize id, its stock of today."""
+
+    campaign: Campaign
+    lottery: Lottery
+    stock: Mapping[str, PrizeStock]
+
+
+@dataclass(frozen=True, slots=True)
+class DrawPage:
+    """A page of a user's draws, newest first; *next* is the last one's id, None at the end."""
+
+    items: Sequence[Draw]
+    next: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class DrawProof:
+    """The seed of a day that is over, with the commitment that was shown on that day."""
+
+    campaign_id: str
+    day: str
+    seed: bytes
+    commitment: str
+
+
+def watch_lottery(
+    campaign_id: str,
+    *,
+    campaigns: Campaigns,
+    draws: Draws,
+    clock: Clock,
+) -> WatchedLottery:
+    """Return what operators may know of a lottery: it counts every unit. Raises CampaignNotFound.
+
+    Campaign and prizes are of two reads: each as it was in one moment, with versions of their own.
+    """
+    campaign = get_campaign(campaign_id, campaigns=campaigns)
+    table = draws.find_table(campaign_id)
+    if table is None:
+        raise CampaignNotFound("no such campaign")
+    day = draw_day(table.campaign, clock.now_ms()).name
+    stock = {found.prize_id: found for found in draws.list_stock(table.prizes, day)}
+    sold_out = frozenset(
+        prize.prize_id for prize in table.prizes if not has_units_left(prize, stock[prize.prize_id])
+    )
+    commitment = None
+    if table.prizes:
+        seed = draws.day_seed(campaign_id, day)
+        commitment = day_commitment(seed, campaign_id, day)
+    return WatchedLottery(campaign, Lottery(table, sold_out, day, commitment), stock)
+
+
+def list_draws(
+    campaign_id: str, user_id: str, cursor: str | None, *, draws: Draws, tables: RecalledTables
+) -> DrawPage:
+    """Cut the page after *cursor*, the id of the last draw shown; an unknown one: the first page.
+
+    Raises CampaignNotFound.
+    """
+    tables.recall(campaign_id)
+    found = draws.list_draws(campaign_id, user_id)
+    ids = [draw.draw_id for draw in found]
+    start = ids.index(cursor) + 1 if cursor in ids else 0
+    page = found[start : start + PAGE_SIZE]
+    has_more = start + PAGE_SIZE < len(found)
+    return DrawPage(page, page[-1].draw_id if has_more else None)
+
+
+def read_draw_proof(
+    campaign_id: str, day: str, *, tables: RecalledTables, clock: Clock
+) -> DrawProof:
+    """Return the proof of *day*, like 20270129. Raises CampaignNotFound, ProofNotReady.
+
+    CampaignNotFound also where the campaign has no such day.
+    """
+    table = tables.recall(campaign_id)
+    found = find_day(table.campaign, day)
+    # Before the first prize its days may still move to another time zone, and be today again.
+    if found is None or not table.prizes:
+        msg = "the campaign has no such day"
+        raise CampaignNotFound(msg)
+    if clock.now_ms() < found.ends_at_ms + REVEAL_AFTER_MS:
+        msg = "the day is not over: until then its seed stays secret"
+        raise ProofNotReady(msg)
+    seed = tables.seed(campaign_id, day)
+    return DrawProof(campaign_id, day, seed, day_commitment(seed, campaign_id, day))

@@ -1,0 +1,126 @@
+"""Know what users may see of a lottery as it was some seconds ago: one read, of any number of wins.
+
+The packed row has the table and, noted beside it, the commitment of the day and what is sold out.
+The cache knows better what is sold out, while it has the lottery. Who sees that the note is behind
+writes it anew: once a day and once for each prize that sells out, and not with the draws.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from threading import Lock
+
+from redpacket.domain.errors import CampaignNotFound, Unavailable
+from redpacket.domain.lottery import (
+    DrawTable,
+    PageNote,
+    day_commitment,
+    draw_day,
+)
+from redpacket.ports.campaigns import DrawBoard, Draws
+from redpacket.ports.runtime import Clock, Journal
+
+KEPT_MS = 4_000
+"""Users see an edit within that, as with a switch, and pages cost each process as little."""
+
+_REMEMBERED_MAX = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Lottery:
+    """A campaign with its prizes, some seconds old.
+
+    *sold_out* are the ids of prizes of which every unit is won. *commitment* is that of the seed of
+    *day*, today in the campaign's time zone; None where there are no prizes.
+    """
+
+    table: DrawTable
+    sold_out: frozenset[str]
+    day: str
+    commitment: str | None
+
+
+class RecalledLotteries:
+    """The lotteries as users of one process see them; without the store the last page holds."""
+
+    def __init__(
+        self,
+        draws: Draws,
+        board: DrawBoard,
+        *,
+        clock: Clock,
+        journal: Journal,
+    ) -> None:
+        self._draws = draws
+        self._board = board
+        self._clock = clock
+        self._journal = journal
+        self._known: dict[str, tuple[int, Lottery]] = {}
+        self._reading = Lock()
+
+    def recall(self, campaign_id: str) -> Lottery:
+        """Return a lottery as users see it. Raises CampaignNotFound; Unavailable if never read."""
+        # A process of Lambda has one request at a time; elsewhere the others wait for the first.
+        with self._reading:
+            now_ms = self._clock.now_ms()
+            read_at_ms, known = self._known.get(campaign_id, (0, None))
+            if known and 0 <= now_ms - read_at_ms < KEPT_MS and _is_today(known, now_ms):
+                return known
+            try:
+                page = self._read(campaign_id, now_ms)
+            except Unavailable as error:
+                if known is None:
+                    raise
+                self._journal.failure("campaign_not_read", error, campaign_id=campaign_id)
+                page = known
+            if len(self._known) >= _REMEMBERED_MAX:
+                self._known.clear()
+            self._known[campaign_id] = now_ms, page
+            return page
+
+    def _read(self, campaign_id: str, now_ms: int) -> Lottery:
+        found = self._draws.find_page(campaign_id)
+        if found is None:
+            raise CampaignNotFound("no such campaign")
+        table, note = found
+        day = draw_day(table.campaign, now_ms).name
+        if not table.prizes:
+            return Lottery(table, frozenset(), day, None)
+        commitment = note.commitment
+        if note.day != day:
+            seed = self._draws.day_seed(campaign_id, day)
+            commitment = day_commitment(seed, campaign_id, day)
+        seen = PageNote(day, commitment, self._sold_out(table, note))
+        if seen != note:
+            self._keep(campaign_id, seen)
+        return Lottery(table, seen.sold_out, day, commitment)
+
+    def _sold_out(self, table: DrawTable, note: PageNote) -> frozenset[str]:
+        """Ask the cache; where it does not know, take what was noted."""
+        campaign_id = table.campaign.campaign_id
+        try:
+            issued = self._board.count_issued(
+                campaign_id, [prize.prize_id for prize in table.prizes]
+            )
+        except Unavailable as error:
+            self._journal.failure("stock_not_read", error, campaign_id=campaign_id)
+            issued = None
+        if issued is None:
+            return note.sold_out
+        return frozenset(
+            prize.prize_id
+            for prize in table.prizes
+            # What is put by an operator at this moment, the cache has not heard of.
+            if issued.get(prize.prize_id, 0) >= prize.total
+        )
+
+    def _keep(self, campaign_id: str, note: PageNote) -> None:
+        try:
+            self._draws.note_page(campaign_id, note)
+        except Unavailable as error:
+            # The next process that reads the page notes it.
+            self._journal.failure("page_not_noted", error, campaign_id=campaign_id)
+
+
+def _is_today(page: Lottery, now_ms: int) -> bool:
+    return draw_day(page.table.campaign, now_ms).name == page.day

@@ -1,0 +1,1 @@
+"""What keeps load away: switches, rate limits, a cache that is down."""

@@ -1,0 +1,82 @@
+"""Refuse users who are too fast, and say when they may ask again."""
+
+from __future__ import annotations
+
+from redpacket.domain.errors import RateLimited, Unavailable
+from redpacket.domain.limits import Limit
+from redpacket.ports.guards import Limits
+from redpacket.ports.runtime import Clock, Journal
+
+AWAY_MS = 5_000
+"""Reads need the cache for nothing but their limit, so they don't wait for it each time."""
+
+
+def limit_rate(limit: Limit, subject: str, *, limits: Limits, journal: Journal) -> None:
+    """Count one more of *subject*. Raises RateLimited.
+
+    Where the limits are away everybody is let through: they spare the ledger, they don't guard it.
+    """
+    try:
+        require_rate(limit, subject, limits=limits)
+    except Unavailable as error:
+        journal.failure("limit_not_checked", error, limit=limit.name)
+
+
+def require_rate(limit: Limit, subject: str, *, limits: Limits) -> None:
+    """Count one more of *subject*, or refuse: also where nobody counts, by Unavailable."""
+    retry_after_ms = limits.take(limit, subject)
+    if retry_after_ms:
+        raise _too_fast(limit, retry_after_ms)
+
+
+def limit_guesses(
+    limit: Limit,
+    subject: str,
+    group_limit: Limit,
+    group: str,
+    *,
+    is_spent: bool,
+    limits: Limits,
+) -> None:
+    """Count a guess of *subject* at the secret of *group*, before it is judged.
+
+    Whether the guess is right must not be told by what is raised: *is_spent* only uses up one of
+    the group's. Raises RateLimited; Unavailable where nobody counts, so that nobody guesses then.
+    """
+    retry_after_ms = limits.take_within(limit, subject, group_limit, group, is_spent=is_spent)
+    if retry_after_ms:
+        raise _wait("too many tries at this passphrase", retry_after_ms)
+
+
+class UserLimit:
+    """One limit of every user, which lets all through for a while once its cache is away."""
+
+    def __init__(self, limit: Limit, *, limits: Limits, clock: Clock, journal: Journal) -> None:
+        self._limit = limit
+        self._limits = limits
+        self._clock = clock
+        self._journal = journal
+        self._away_at_ms = -AWAY_MS
+
+    def count(self, user_id: str) -> None:
+        """Count one more of the user's. Raises RateLimited."""
+        now_ms = self._clock.now_ms()
+        if 0 <= now_ms - self._away_at_ms < AWAY_MS:
+            return
+        try:
+            retry_after_ms = self._limits.take(self._limit, user_id)
+        except Unavailable as error:
+            self._away_at_ms = now_ms
+            self._journal.failure("limit_not_checked", error, limit=self._limit.name)
+            return
+        if retry_after_ms:
+            raise _too_fast(self._limit, retry_after_ms)
+
+
+def _too_fast(limit: Limit, retry_after_ms: int) -> RateLimited:
+    return _wait(f"at most {limit.burst} at once and {limit.per_minute} a minute", retry_after_ms)
+
+
+def _wait(message: str, retry_after_ms: int) -> RateLimited:
+    # Whole seconds, rounded up: a caller that waits that long is let through.
+    return RateLimited(message, retry_after_s=-(-retry_after_ms // 1000))

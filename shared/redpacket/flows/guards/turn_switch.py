@@ -1,0 +1,48 @@
+"""Turn a switch; the payout switch also stops the queue from handing out its messages."""
+
+from __future__ import annotations
+
+from redpacket.domain.errors import Unavailable
+from redpacket.domain.switches import Switch, SwitchState
+from redpacket.ports.guards import Deliveries, SwitchStore
+from redpacket.ports.runtime import Clock, Journal
+
+_TRIES = 3
+
+
+def turn_switch(
+    switch: Switch,
+    *,
+    is_on: bool,
+    reason: str,
+    operator_id: str,
+    switches: SwitchStore,
+    deliveries: Deliveries,
+    clock: Clock,
+    journal: Journal,
+) -> SwitchState:
+    """Set *switch*; a repeat changes nothing, and mends what the first time could not do."""
+    state = _state_of(switch, switches)
+    if (state.is_on, state.reason) != (is_on, reason):
+        state = SwitchState(switch, is_on, reason, clock.now_ms(), operator_id)
+        switches.put(state)
+        # Who did it, and why, is in the row: logs hold no user ids.
+        journal.event("switch_changed", switch=switch.value, is_on=int(is_on))
+    if switch is Switch.PAYOUT:
+        _deliver_as_switched(switches, deliveries)
+    return state
+
+
+def _deliver_as_switched(switches: SwitchStore, deliveries: Deliveries) -> None:
+    """Bring the deliveries to where the row says; two operators at once end with the row's word."""
+    for _ in range(_TRIES):
+        is_on = _state_of(Switch.PAYOUT, switches).is_on
+        deliveries.turn(is_on=is_on)
+        if _state_of(Switch.PAYOUT, switches).is_on == is_on:
+            return
+    raise Unavailable("somebody else turns the same switch")
+
+
+def _state_of(switch: Switch, switches: SwitchStore) -> SwitchState:
+    (state,) = [found for found in switches.list_states() if found.switch is switch]
+    return state

@@ -1,0 +1,1 @@
+"""A packet's life: sent, grabbed, opened, settled, swept, refunded, shown."""

@@ -1,0 +1,67 @@
+"""Do one thing to many items so that each fails by itself, until the time is up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from redpacket.ports.runtime import Clock, InParallel, Journal
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Attempts(Generic[Result]):
+    """The results of what worked, and how many did not; the next sweep finds those again."""
+
+    results: list[Result]
+    failed_count: int
+
+
+def attempt_lanes(
+    lanes: Sequence[Iterable[Item]],
+    do: Callable[[Item], Result],
+    *,
+    name: str,
+    clock: Clock,
+    journal: Journal,
+    stop_at_ms: int,
+    may_go_on: Callable[[], bool],
+    in_parallel: InParallel,
+) -> Attempts[Result]:
+    """Call *do* with every item: lanes side by side, the items of a lane one after the other.
+
+    Failures are journaled under *name*. The next sweep finds what is left where *may_go_on* says no
+    or the time is up.
+    """
+
+    def attempt(lane: Iterable[Item]) -> tuple[Attempts[Result], bool]:
+        """Return what came of a lane, and whether its time was up."""
+        results: list[Result] = []
+        failed_count = 0
+        for item in lane:
+            if not may_go_on():
+                break
+            if clock.now_ms() >= stop_at_ms:
+                return Attempts(results, failed_count), True
+            try:
+                results.append(do(item))
+            except Exception as error:  # noqa: BLE001 - one bad row must not keep others from refunds
+                journal.failure(name, error, item=_name(item))
+                failed_count += 1
+        return Attempts(results, failed_count), False
+
+    tried: list[tuple[Attempts[Result], bool]] = in_parallel(attempt, lanes)
+    if any(is_out_of_time for _, is_out_of_time in tried):
+        journal.event("sweep_out_of_time", step=name)
+    return Attempts(
+        [result for attempts, _ in tried for result in attempts.results],
+        sum(attempts.failed_count for attempts, _ in tried),
+    )
+
+
+def _name(item: object) -> str:
+    subject = getattr(item, "packet", item)
+    return str(getattr(subject, "packet_id", subject))

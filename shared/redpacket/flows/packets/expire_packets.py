@@ -1,0 +1,187 @@
+"""Expire: close due packets and give what was left back to their senders.
+
+The order makes it safe at any moment: the ledger says "closing", the cache stops handing out
+shares, claims in flight get a grace, then what is left is refunded (refund_packet.py). It may
+run twice, late, or be cut off anywhere.
+
+Packets are closed side by side, but those of one sender are refunded one after the other: their
+refunds meet on the sender's balance. Each packet gets a turn, then another one until the time is
+up, so that none waits for the end of a large one (docs/adr/0023).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+from redpacket.domain.errors import Unavailable
+from redpacket.domain.packet import Packet, PacketStatus
+from redpacket.flows.guards.impatient_cache import ImpatientCache
+from redpacket.flows.packets.attempt_each import Attempts, attempt_lanes
+from redpacket.flows.packets.refund_packet import (
+    Closing,
+    ClosingDesk,
+    Progress,
+    batches,
+    refund_together,
+)
+from redpacket.ports.accounts import Ledger
+from redpacket.ports.packets import ClaimBoard, Packets, Pages
+from redpacket.ports.runtime import Clock, InParallel, Journal
+
+PACKETS_PER_SWEEP = 1_600
+"""What a sweep may begin; the oldest come first, the rest wait a minute (docs/capacity.md)."""
+
+PACKETS_PER_READ = 100
+
+TURN_MS = 3_000
+"""How long one packet goes on before all others have had their turn: about 4,500 refunds."""
+
+LATE_MS = 600_000
+"""Small packets come first; who waits longer than this comes before them, of any size."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExpireReport:
+    """What one run did; packets that failed, or wait for a settlement, are due again."""
+
+    closed_count: int
+    refunded_fen: int
+    failed_count: int
+
+
+def expire_packets(
+    *,
+    packets: Packets,
+    pages: Pages,
+    board: ClaimBoard,
+    ledger: Ledger,
+    clock: Clock,
+    journal: Journal,
+    grace_ms: int,
+    stop_at_ms: int,
+    in_parallel: InParallel,
+    may_go_on: Callable[[], bool] = lambda: True,
+) -> ExpireReport:
+    """Close and refund what is due, the grace once for all of them; stop at *stop_at_ms*.
+
+    Stops as well where *may_go_on* says no: refunds were switched off, and what is due waits.
+    """
+    turn = Lock()
+
+    def is_allowed() -> bool:
+        # Who asks it first may have to read it, and the others wait for the answer.
+        with turn:
+            return may_go_on()
+
+    desk = ClosingDesk(
+        packets=packets,
+        pages=pages,
+        cache=ImpatientCache(board, turn),
+        ledger=ledger,
+        clock=clock,
+        journal=journal,
+        is_over=lambda: clock.now_ms() >= stop_at_ms or not is_allowed(),
+    )
+    due = packets.list_due(clock.now_ms(), PACKETS_PER_SWEEP)
+    rows = _read(due, packets, in_parallel)
+
+    def attempt(
+        name: str, lanes: Sequence[Iterable[Any]], do: Callable[[Any], Any]
+    ) -> Attempts[Any]:
+        return attempt_lanes(
+            lanes,
+            do,
+            name=name,
+            clock=clock,
+            journal=journal,
+            stop_at_ms=stop_at_ms,
+            may_go_on=is_allowed,
+            in_parallel=in_parallel,
+        )
+
+    closing = attempt(
+        "close_failed",
+        [[packet_id] for packet_id in due],
+        lambda packet_id: _begin_close(packet_id, rows.get(packet_id), desk),
+    )
+    if closing.results:
+        clock.sleep_ms(grace_ms)
+    waiting = [packet for packet in closing.results if packet.status is PacketStatus.CLOSING]
+    closed_count = sum(packet.status is PacketStatus.CLOSED for packet in closing.results)
+    failed_count, refunded_fen = closing.failed_count, 0
+    while waiting:
+        # Of packets that are not closed yet; a turn begins where the one before has ended.
+        turns = attempt(
+            "refund_failed",
+            [_turns(lane, desk) for lane in _lanes(waiting, clock.now_ms())],
+            lambda one: (one, one.go_on(TURN_MS)),
+        )
+        failed_count += turns.failed_count
+        closed_count += sum(progress is Progress.DONE for _, progress in turns.results)
+        refunded_fen += sum(one.refunded_fen for one, _ in turns.results)
+        if desk.is_over():
+            break
+        waiting = [one.packet for one, progress in turns.results if progress is Progress.UNFINISHED]
+    return ExpireReport(closed_count, refunded_fen, failed_count)
+
+
+def _read(due: Sequence[str], packets: Packets, in_parallel: InParallel) -> Mapping[str, Packet]:
+    """Return packets by id; those of a read that fails are missing, and are read one by one."""
+
+    def read(chunk: Sequence[str]) -> list[Packet]:
+        try:
+            return packets.list_packets(chunk)
+        except Exception:  # noqa: BLE001 - one bad row must not keep others from refunds
+            return []
+
+    starts = range(0, len(due), PACKETS_PER_READ)
+    chunks = [due[start : start + PACKETS_PER_READ] for start in starts]
+    return {row.packet_id: row for rows in in_parallel(read, chunks) for row in rows}
+
+
+def _begin_close(packet_id: str, row: Packet | None, desk: ClosingDesk) -> Packet:
+    try:
+        packet = row or desk.packets.find_packet(packet_id)
+        closing = desk.packets.begin_close(packet, desk.clock.now_ms()) if packet else None
+    except Exception:
+        # Many of them at the head of the list would keep all others from being found.
+        desk.packets.put_off(packet_id, desk.clock.now_ms())
+        raise
+    if packet is None or closing is None:
+        # Only the index knows it still.
+        msg = f"packet {packet_id} is due and does not exist"
+        raise LookupError(msg)
+    if packet.rules.prize_id or closing.status is not PacketStatus.CLOSING:
+        # The cache doesn't have a prize's packet. Others were closed, or got a later end meanwhile.
+        return closing
+    try:
+        desk.cache.close(packet_id)
+    except Unavailable as error:
+        # It refuses by its own clock; and what it hands out nevertheless meets a fate.
+        desk.journal.failure("cache_not_closed", error, packet_id=packet_id)
+    return closing
+
+
+def _lanes(packets: Sequence[Packet], now_ms: int) -> list[list[Packet]]:
+    """Return packets by sender: those of late ones first, then the fewest shares first."""
+    lanes: dict[str, list[Packet]] = defaultdict(list)
+    for packet in sorted(packets, key=lambda packet: _place([packet], now_ms)):
+        lanes[packet.sender.user_id].append(packet)
+    return sorted(lanes.values(), key=lambda lane: _place(lane, now_ms))
+
+
+def _place(packets: Sequence[Packet], now_ms: int) -> tuple[bool, int]:
+    is_late = any(now_ms - packet.expires_at_ms >= LATE_MS for packet in packets)
+    return not is_late, sum(packet.terms.count for packet in packets)
+
+
+def _turns(packets: Sequence[Packet], desk: ClosingDesk) -> Iterator[Closing]:
+    """Yield one sender's packets for a turn of each; small ones are refunded together before."""
+    for batch in batches(packets):
+        closings = [Closing(packet, desk) for packet in batch]
+        refund_together(closings, desk)
+        yield from closings

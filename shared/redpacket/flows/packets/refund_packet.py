@@ -1,0 +1,280 @@
+"""Refund (退款): give back what is left of packets that are closing, and end them.
+
+Every share without a fate becomes "refunded" together with the sender's credit. A share that is
+claimed meanwhile cancels its chunk, which is then read anew. It goes part by part, and no more than
+one is in memory. A fate is for ever, so what has all of them needs no second look: the packet row
+knows how far a large packet has come, and its next turn goes on there (docs/adr/0023).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum, auto
+from operator import attrgetter
+from threading import Lock
+
+from redpacket.domain.claim import Fate, ShareFate
+from redpacket.domain.errors import InvariantViolated, Unavailable
+from redpacket.domain.ledger import (
+    Transfer,
+    TransferKind,
+    packet_account,
+    refund_id,
+    user_account,
+)
+from redpacket.domain.packet import Packet, PacketEnd, is_cut, part_count, share_numbers
+from redpacket.domain.split import share_amount_fen
+from redpacket.flows.guards.impatient_cache import ImpatientCache
+from redpacket.flows.packets.close_packet import close_if_ended, end_part
+from redpacket.ports.accounts import Ledger
+from redpacket.ports.packets import Packets, Pages
+from redpacket.ports.runtime import Clock, Journal
+
+OPERATIONS_PER_TRANSACTION = 100
+"""DynamoDB's own limit."""
+
+SHARES_PER_TRANSACTION = 45
+"""A fate and a receipt of each, the sender's balance and entry."""
+
+_FATES_PER_LOOK = 1_000
+"""Fates that are read between two looks at the time: about a page of DynamoDB's."""
+
+_LARGE = 20_000
+"""Shares whose split takes a noticeable time: 1,000,000 take two seconds."""
+
+_share_no = attrgetter("share_no")
+
+
+class Progress(Enum):
+    """What came of a step, or of a turn: DONE, it WAITS for others, or time was too short."""
+
+    DONE = auto()
+    WAITS = auto()
+    UNFINISHED = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class ClosingDesk:
+    """What it takes to end packets; *is_over* says that the rest waits for the next sweep.
+
+    *splitting* is held while a large packet is split: ten at once would take the time of all.
+    """
+
+    packets: Packets
+    pages: Pages
+    cache: ImpatientCache
+    ledger: Ledger
+    clock: Clock
+    journal: Journal
+    is_over: Callable[[], bool]
+    splitting: Lock = field(default_factory=Lock)
+
+
+class Closing:
+    """A packet on its way to its end: first every part is refunded, then every part is told."""
+
+    def __init__(self, packet: Packet, desk: ClosingDesk) -> None:
+        self.packet = packet
+        self.refunded_fen = 0
+        self._desk = desk
+        self._end = PacketEnd()
+        self._turn_ends_ms = 0
+        # All fates of a packet of one part, once each share has one.
+        self._known: Sequence[ShareFate] | None = None
+
+    def go_on(self, turn_ms: int) -> Progress:
+        """Go on until the packet is closed or its turn is over; each turn gets somewhere."""
+        self._turn_ends_ms = self._desk.clock.now_ms() + turn_ms
+        parts = part_count(self.packet.packet_id)
+        while (step := self.packet.closing_step) < 2 * parts:
+            if self._desk.is_over():
+                return Progress.UNFINISHED
+            do = self._refund if step < parts else self._tell
+            progress = do(step % parts)
+            if progress is not Progress.DONE:
+                return progress
+            self.packet = replace(self.packet, closing_step=step + 1, closing_no=0)
+            if parts > 1:
+                self._desk.packets.mark_step(self.packet)
+                if self._is_turn_over():
+                    return Progress.UNFINISHED
+        is_closed = close_if_ended(
+            self.packet,
+            self._end,
+            ledger=self._desk.ledger,
+            packets=self._desk.packets,
+            clock=self._desk.clock,
+        )
+        return Progress.DONE if is_closed else Progress.WAITS
+
+    def draft(self, now_ms: int) -> tuple[list[ShareFate], list[ShareFate]]:
+        """Return the fates that there are of a packet of one part, and those that it lacks."""
+        fates = self._desk.packets.list_part_shares(self.packet.packet_id, 0)
+        return fates, self._refunded(self._missing(fates, 0), now_ms)
+
+    def adopt(self, fates: Sequence[ShareFate], refunded: Sequence[ShareFate]) -> None:
+        """Take a draft for true: *refunded* are in the ledger now."""
+        self.refunded_fen += sum(share.amount_fen for share in refunded)
+        self._know([*fates, *refunded])
+
+    def _refund(self, part: int) -> Progress:
+        """Refund every share of a part that has no fate, in chunks."""
+        if self._known is not None:
+            return Progress.DONE
+        fates = self._read(part, self.packet.closing_no)
+        while fates is not None and (missing := self._missing(fates, part)):
+            if not self._is_split():
+                return Progress.UNFINISHED
+            refunded: list[ShareFate] = []
+            for start in range(0, len(missing), SHARES_PER_TRANSACTION):
+                if self._desk.is_over() or (refunded and self._is_turn_over()):
+                    self._keep_place(refunded)
+                    return Progress.UNFINISHED
+                now_ms = self._desk.clock.now_ms()
+                chunk = self._refunded(missing[start : start + SHARES_PER_TRANSACTION], now_ms)
+                transfer = transfer_of(self.packet, chunk)
+                if not self._desk.ledger.refund([(chunk, transfer)], now_ms):
+                    break  # a claim came in between: read again
+                self.refunded_fen += transfer.amount_fen
+                refunded += chunk
+            else:
+                fates = [*fates, *refunded]
+                break
+            before, fates = fates, self._read(part, self.packet.closing_no)
+            if fates is not None and len(fates) == len(before):
+                msg = (
+                    f"the ledger refuses to refund {self.packet.packet_id},"
+                    " and no claim is the reason"
+                )
+                raise InvariantViolated(msg)
+        if fates is None:
+            return Progress.UNFINISHED
+        if not is_cut(self.packet.packet_id) and not self.packet.closing_no:
+            self._know(fates)
+        return Progress.DONE
+
+    def _tell(self, part: int) -> Progress:
+        """Bring the cache up to the end, and write the part's sums.
+
+        Owners hear of their shares, whatever the cache had forgotten. It waits where the cache is
+        away or a claim is not settled: the money is back by then, and the next sweep goes on.
+        """
+        packet, desk = self.packet, self._desk
+        shares = self._known
+        if shares is None:
+            shares = self._read(part)
+            if shares is None:
+                return Progress.UNFINISHED
+        # Draws know what is won by the units' fates.
+        if not packet.rules.prize_id:
+            try:
+                desk.cache.load(packet, shares, part)
+            except Unavailable as error:
+                desk.journal.failure("cache_not_closed", error, packet_id=packet.packet_id)
+                return Progress.WAITS
+        end = end_part(packet, part, shares, packets=desk.packets, pages=desk.pages)
+        self._end = end or self._end
+        return Progress.DONE if end else Progress.WAITS
+
+    def _read(self, part: int, after_no: int = 0) -> list[ShareFate] | None:
+        """Return the fates of a part after a share; None where the time is up meanwhile."""
+        fates: list[ShareFate] = []
+        for fate in self._desk.packets.scan_part_shares(self.packet.packet_id, part, after_no):
+            fates.append(fate)
+            if len(fates) % _FATES_PER_LOOK == 0 and self._desk.is_over():
+                return None
+        return sorted(fates, key=_share_no)
+
+    def _is_turn_over(self) -> bool:
+        return self._desk.clock.now_ms() >= self._turn_ends_ms
+
+    def _is_split(self) -> bool:
+        """Split a large packet, one at a time, unless the time is up: nothing interrupts it."""
+        if self.packet.terms.count <= _LARGE:
+            return True
+        with self._desk.splitting:
+            if self._desk.is_over():
+                return False
+            share_amount_fen(self.packet.terms, 1)
+        return True
+
+    def _keep_place(self, refunded: Sequence[ShareFate]) -> None:
+        """Note that all shares of the part up to the last of *refunded* have a fate."""
+        if refunded:
+            self.packet = replace(self.packet, closing_no=refunded[-1].share_no)
+            self._desk.packets.mark_step(self.packet)
+
+    def _know(self, fates: Iterable[ShareFate]) -> None:
+        self._known = sorted(fates, key=_share_no)
+
+    def _missing(self, fates: Iterable[ShareFate], part: int) -> list[int]:
+        taken = {share.share_no for share in fates}
+        place = self.packet.closing_no
+        return [no for no in share_numbers(self.packet, part) if no > place and no not in taken]
+
+    def _refunded(self, numbers: Sequence[int], now_ms: int) -> list[ShareFate]:
+        return [
+            ShareFate(
+                self.packet.packet_id,
+                no,
+                Fate.REFUNDED,
+                share_amount_fen(self.packet.terms, no),
+                now_ms,
+                refund_no=numbers[0],
+            )
+            for no in numbers
+        ]
+
+
+def refund_together(closings: Sequence[Closing], desk: ClosingDesk) -> None:
+    """Refund what is left of a `batches` of one sender's packets in one transaction.
+
+    Where that fails nothing has happened: each is then refunded by itself, and fails by itself.
+    """
+    if len(closings) < 2 or desk.is_over():  # noqa: PLR2004 - alone is not together
+        return
+    now_ms = desk.clock.now_ms()
+    try:
+        drafts = [(closing, *closing.draft(now_ms)) for closing in closings]
+        refunds = [
+            (refunded, transfer_of(closing.packet, refunded))
+            for closing, _, refunded in drafts
+            if refunded
+        ]
+        if refunds and not desk.ledger.refund(refunds, now_ms):
+            return  # a claim came in between
+    except Exception:  # noqa: BLE001 - one bad packet must not keep others from refunds
+        return
+    for closing, fates, refunded in drafts:
+        closing.adopt(fates, refunded)
+
+
+def batches(packets: Iterable[Packet]) -> Iterator[list[Packet]]:
+    """Yield packets of one sender in groups that one transaction can refund; large ones alone."""
+    batch: list[Packet] = []
+    used = 1  # the sender's balance
+    for packet in packets:
+        # A fate and a receipt of each share, and the sender's entry.
+        needed = 2 * packet.terms.count + 1
+        if is_cut(packet.packet_id):
+            needed = OPERATIONS_PER_TRANSACTION
+        if batch and used + needed > OPERATIONS_PER_TRANSACTION:
+            yield batch
+            batch, used = [], 1
+        batch.append(packet)
+        used += needed
+    if batch:
+        yield batch
+
+
+def transfer_of(packet: Packet, refunded: Sequence[ShareFate]) -> Transfer:
+    """Return the transfer that gives shares back to their sender."""
+    return Transfer(
+        transfer_id=refund_id(packet.packet_id, refunded[0].share_no),
+        kind=TransferKind.REFUND,
+        debit=packet_account(packet.packet_id),
+        credit=user_account(packet.sender.user_id),
+        amount_fen=sum(share.amount_fen for share in refunded),
+        at_ms=refunded[0].decided_at_ms,
+    )

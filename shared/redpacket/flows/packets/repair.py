@@ -1,0 +1,147 @@
+"""Take up what was cut off: claims that were not settled, packets that were not loaded.
+
+Nothing stays at the head of these lists that would keep the rest from being found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Lock
+
+from redpacket.domain.claim import ShareRef
+from redpacket.domain.errors import InvariantViolated, Unavailable
+from redpacket.domain.packet import Packet, part_count
+from redpacket.flows.guards.impatient_cache import ImpatientCache
+from redpacket.flows.packets.attempt_each import Attempts, attempt_lanes
+from redpacket.ports.packets import ClaimBoard, Packets, PayoutQueue, Unreadable
+from redpacket.ports.runtime import Clock, InParallel, Journal
+
+REPAIR_AFTER_MS = 60_000
+"""A claim settles and a load ends within seconds; what takes a minute was cut off."""
+
+REQUEUE_PAUSE_MS_MAX = 3_600_000
+"""While payouts fail for long, each claim is queued again at most once an hour."""
+
+ROWS_PER_SWEEP = 800
+"""Of each work list; the oldest come first, the rest wait a minute."""
+
+
+def requeue_claims(
+    *,
+    packets: Packets,
+    payouts: PayoutQueue,
+    clock: Clock,
+    journal: Journal,
+    stop_at_ms: int,
+    in_parallel: InParallel,
+    may_go_on: Callable[[], bool] = lambda: True,
+) -> Attempts[ShareRef]:
+    """Queue claims again that wait after a minute: after 1, 2, 4 ... minutes.
+
+    They wait for their settlement, or are the last ones of packets that are not closed yet. The
+    functions of the crowd may write this list: what is settled leaves it, and what can't be read is
+    set aside for an hour.
+
+    None while payouts are off (*may_go_on*): their messages wait, and are not lost.
+    """
+    turn = Lock()
+
+    def is_allowed() -> bool:
+        # The switches may be read by way of the cache, whose client has one connection.
+        with turn:
+            return may_go_on()
+
+    def requeue(found: ShareRef | Unreadable) -> ShareRef:
+        if isinstance(found, Unreadable):
+            packets.set_aside(found, clock.now_ms() + REQUEUE_PAUSE_MS_MAX)
+            msg = f"{found.key} waits for a settlement and is no share"
+            raise InvariantViolated(msg)
+        try:
+            _requeue(found, packets, payouts, clock)
+        except Unavailable:
+            raise
+        except Exception:
+            packets.set_aside(found, clock.now_ms() + REQUEUE_PAUSE_MS_MAX)
+            raise
+        return found
+
+    waiting = packets.list_unsettled(clock.now_ms() - REPAIR_AFTER_MS, ROWS_PER_SWEEP)
+    return attempt_lanes(
+        [[found] for found in waiting],
+        requeue,
+        name="requeue_failed",
+        clock=clock,
+        journal=journal,
+        stop_at_ms=stop_at_ms,
+        may_go_on=is_allowed,
+        in_parallel=in_parallel,
+    )
+
+
+def _requeue(ref: ShareRef, packets: Packets, payouts: PayoutQueue, clock: Clock) -> None:
+    for share in packets.list_refs([ref]):
+        if share.settled_at_ms is None or share.is_last:
+            payouts.put([ref])
+            pause_ms = min(REPAIR_AFTER_MS << share.requeued_count, REQUEUE_PAUSE_MS_MAX)
+            packets.mark_requeued(share, clock.now_ms() + pause_ms - REPAIR_AFTER_MS)
+        else:
+            packets.mark_done(share)
+
+
+def load_packets(
+    *,
+    packets: Packets,
+    board: ClaimBoard,
+    clock: Clock,
+    journal: Journal,
+    stop_at_ms: int,
+    in_parallel: InParallel,
+) -> Attempts[str]:
+    """Load packets whose load is not known to have worked a minute after they were sent.
+
+    Each is made due after one try, whatever came of it: its refund waits for no cache, and its
+    first grab loads what is missing. A cache that is away is not waited for with every packet.
+    """
+    cache = ImpatientCache(board, Lock())
+
+    def load(packet_id: str) -> str:
+        packet = _find(packet_id, packets, clock)
+        try:
+            if clock.now_ms() < packet.expires_at_ms:
+                load_parts(packet)
+        finally:
+            packets.mark_loaded(packet)
+        return packet_id
+
+    def load_parts(packet: Packet) -> None:
+        for part in range(part_count(packet.packet_id)):
+            cache.load(packet, packets.list_part_shares(packet.packet_id, part), part)
+            if clock.now_ms() >= stop_at_ms:
+                return
+
+    waiting = packets.list_unloaded(clock.now_ms() - REPAIR_AFTER_MS, ROWS_PER_SWEEP)
+    return attempt_lanes(
+        [[packet_id] for packet_id in waiting],
+        load,
+        name="load_failed",
+        clock=clock,
+        journal=journal,
+        stop_at_ms=stop_at_ms,
+        may_go_on=lambda: True,
+        in_parallel=in_parallel,
+    )
+
+
+def _find(packet_id: str, packets: Packets, clock: Clock) -> Packet:
+    try:
+        packet = packets.find_packet(packet_id)
+    except Unavailable:
+        raise
+    except Exception:
+        packets.put_off(packet_id, clock.now_ms())
+        raise
+    if packet is None:
+        # Only the index knows it still.
+        msg = f"packet {packet_id} is to be loaded and does not exist"
+        raise LookupError(msg)
+    return packet

@@ -1,0 +1,153 @@
+"""Send (发): fund a packet, once per idempotency key, and load it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from redpacket.domain.campaign import Campaign
+from redpacket.domain.errors import InvalidRequest, Rejected, Unavailable
+from redpacket.domain.ledger import (
+    Transfer,
+    TransferKind,
+    packet_account,
+    send_id,
+    user_account,
+)
+from redpacket.domain.packet import Kind, Packet, Person, Rules, parts_for
+from redpacket.domain.split import SEED_BYTES, Split, Terms, check_possible
+from redpacket.ports.accounts import Ledger, Request
+from redpacket.ports.packets import ClaimBoard, Packets
+from redpacket.ports.runtime import Clock, Journal
+
+
+@dataclass(frozen=True, slots=True)
+class SendOrder:
+    """What a sender asks for.
+
+    *life_ms* is None only with a *campaign*, whose end is then the packet's. *refused_fields*
+    are fields, each with a message, that only a repeat may have: limits and keys change.
+    """
+
+    sender: Person
+    request: Request
+    kind: Kind
+    split: Split
+    rules: Rules
+    total_fen: int
+    count: int
+    share_fen_min: int
+    share_fen_max: int
+    unit_fen: int
+    greeting: str
+    life_ms: int | None
+    campaign: Campaign | None = None
+    refused_fields: tuple[tuple[str, str], ...] = ()
+
+
+def send_packet(
+    order: SendOrder,
+    *,
+    ledger: Ledger,
+    packets: Packets,
+    board: ClaimBoard,
+    clock: Clock,
+    journal: Journal,
+    new_id: Callable[[int], str],
+    new_seed: Callable[[int], bytes],
+    part_share_count: int,
+) -> Packet:
+    """Return the packet that this request made, now or the first time.
+
+    A campaign's packet of more shares than *part_share_count* is cut into parts; *new_id* makes the
+    id of a packet that has so many.
+
+    Raises InvalidRequest, SplitImpossible, CampaignPaused, CampaignEnded, InsufficientFunds,
+    IdempotencyKeyReused, Busy, Unavailable; none of them moves money, but after Unavailable only
+    asking again tells whether it moved.
+    """
+    # Whether the campaign still gives is a condition of the funding: a repeat gets its first
+    # answer, whatever became of the campaign since.
+    packet_id = new_id(parts_for(order.count, part_share_count) if order.campaign else 1)
+    packet = _packet_of(order, clock.now_ms(), packet_id, new_seed(SEED_BYTES))
+    try:
+        _check(order, packet.terms)
+    except Rejected:
+        # I10: what was within the limits at the first time keeps its answer.
+        if first_id := ledger.find_sent(order.request):
+            return _sent_before(first_id, packets)
+        raise
+    packet_id = ledger.fund(packet, funding_of(packet), order.request)
+    if packet_id != packet.packet_id:
+        return _sent_before(packet_id, packets)
+    try:
+        board.load_sent(packet)
+        packets.mark_loaded(packet)
+    except Unavailable as error:
+        # Funded is sent: the first grab loads it, or the sweep within two minutes.
+        journal.failure("packet_not_loaded", error, packet_id=packet_id)
+    return packet
+
+
+def funding_of(packet: Packet) -> Transfer:
+    """Return the transfer that funds a packet; the sender's entry keeps the commitment."""
+    return Transfer(
+        transfer_id=send_id(packet.packet_id),
+        kind=TransferKind.SEND,
+        debit=user_account(packet.sender.user_id),
+        credit=packet_account(packet.packet_id),
+        amount_fen=packet.terms.total_fen,
+        at_ms=packet.created_at_ms,
+        commitment=packet.terms.commitment,
+    )
+
+
+def _check(order: SendOrder, terms: Terms) -> None:
+    if order.refused_fields:
+        raise InvalidRequest(
+            [{"field": field, "message": message} for field, message in order.refused_fields]
+        )
+    check_possible(terms)
+
+
+def _packet_of(order: SendOrder, now_ms: int, packet_id: str, seed: bytes) -> Packet:
+    terms = Terms(
+        order.split,
+        order.total_fen,
+        order.count,
+        order.share_fen_min,
+        order.share_fen_max,
+        order.unit_fen,
+        seed,
+    )
+    campaign = order.campaign
+    starts_at_ms, expires_at_ms = _window(order, now_ms)
+    return Packet(
+        packet_id=packet_id,
+        sender=order.sender,
+        kind=order.kind,
+        rules=replace(order.rules, campaign_id=campaign.campaign_id) if campaign else order.rules,
+        greeting=order.greeting,
+        terms=terms,
+        created_at_ms=now_ms,
+        starts_at_ms=starts_at_ms,
+        expires_at_ms=expires_at_ms,
+    )
+
+
+def _window(order: SendOrder, now_ms: int) -> tuple[int, int]:
+    """Return when the packet starts and expires: within its campaign's window, if it has one."""
+    campaign = order.campaign
+    starts_at_ms = max(now_ms, campaign.starts_at_ms) if campaign else now_ms
+    ends_ms = [campaign.ends_at_ms] if campaign else []
+    if order.life_ms is not None:
+        ends_ms.append(starts_at_ms + order.life_ms)
+    return starts_at_ms, min(ends_ms)
+
+
+def _sent_before(packet_id: str, packets: Packets) -> Packet:
+    packet = packets.find_packet(packet_id)
+    if packet is None:
+        msg = f"the ledger knows the request of {packet_id} and not the packet"
+        raise Unavailable(msg)
+    return packet

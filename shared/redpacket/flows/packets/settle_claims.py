@@ -1,0 +1,240 @@
+"""Settle (入账): credit claims to their takers, several transactions side by side.
+
+A claim's transaction holds nothing that other takers share: its fate, its taker's balance and
+entry. The settlement of a packet's last claim closes the packet (flows/packets/close_packet.py).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
+
+from redpacket.domain.claim import Fate, ShareFate, ShareRef
+from redpacket.domain.errors import InvariantViolated, RedPacketError, Unavailable
+from redpacket.domain.ledger import (
+    Transfer,
+    TransferKind,
+    packet_account,
+    settle_id,
+    user_account,
+)
+from redpacket.domain.packet import Packet, PacketStatus
+from redpacket.domain.split import share_amount_fen
+from redpacket.flows.packets.close_packet import close_emptied
+from redpacket.ports.accounts import Ledger
+from redpacket.ports.packets import Packets, Pages, PayoutQueue, Settled
+from redpacket.ports.runtime import Clock, InParallel, Journal
+
+Item = TypeVar("Item", ShareRef, ShareFate)
+Result = TypeVar("Result")
+
+CLAIMS_PER_TRANSACTION = 10
+"""Larger transactions meet others more often, and all of their claims wait for the slowest."""
+
+CLAIMS_PER_READ = 100
+
+ASK_AGAIN_S = 2
+"""A packet's last claim may settle before others that are under way: then it is asked again."""
+ASKED_AGAIN_MS = 30_000
+"""After this time the sweep asks: claims under way settle within seconds."""
+
+
+def settle_claims(
+    refs: Iterable[ShareRef],
+    *,
+    ledger: Ledger,
+    packets: Packets,
+    pages: Pages,
+    payouts: PayoutQueue,
+    clock: Clock,
+    journal: Journal,
+    in_parallel: InParallel,
+) -> set[ShareRef]:
+    """Credit every claim that is not credited yet; return those that could not be settled.
+
+    Amounts and takers come from the ledger's own rows, never from a message.
+    """
+    waiting = list(dict.fromkeys(refs))
+    failed: set[ShareRef] = set()
+    for start in range(0, len(waiting), CLAIMS_PER_READ):
+        chunk = waiting[start : start + CLAIMS_PER_READ]
+        # Packets first: of one that is closed by then, every claim is read as settled.
+        sent = {packet.packet_id: packet for packet in _packets_of(chunk, packets)}
+        shares = {share.ref: share for share in _each(packets.list_refs, chunk, journal)}
+        payable, refused = _checked_all(chunk, shares, sent, journal)
+
+        def pay(batch: Sequence[ShareFate]) -> set[ShareRef]:
+            def paid(some: Sequence[ShareFate]) -> list[ShareRef]:
+                unpaid = _pay(some, ledger=ledger, now_ms=clock.now_ms())
+                return [share.ref for share in some if share.ref not in unpaid]
+
+            settled: list[ShareRef] = _each(paid, batch, journal)
+            return {share.ref for share in batch} - set(settled)
+
+        unpaid = set[ShareRef]().union(*in_parallel(pay, _batches(payable)))
+        _add_settled([share for share in payable if share.ref not in unpaid], sent, pages, journal)
+        failed |= refused | _still_unsettled(unpaid, packets)
+        last = [
+            (share, sent[ref.packet_id])
+            for ref, share in shares.items()
+            if share.is_last and ref not in failed | refused
+        ]
+
+        def end(one: tuple[ShareFate, Packet]) -> None:
+            _end_packet(
+                *one,
+                ledger=ledger,
+                packets=packets,
+                pages=pages,
+                payouts=payouts,
+                clock=clock,
+                journal=journal,
+            )
+
+        # Of a packet in parts, all may end in one batch, each with hundreds of pages to write.
+        in_parallel(end, last)
+    return failed
+
+
+def _each(
+    do: Callable[[Sequence[Item]], list[Result]], items: Sequence[Item], journal: Journal
+) -> list[Result]:
+    """Return what *do* makes of all items; where it fails, what it makes of each by itself.
+
+    The functions of the crowd write claims. One that nothing can be made of holds up no other.
+    """
+    try:
+        return do(items)
+    except Unavailable:
+        raise  # what does not answer would not answer each of them
+    except Exception as error:  # noqa: BLE001 - a forged row may break anything that reads it
+        if len(items) == 1:
+            journal.failure("claim_refused", error, claim=items[0].name)
+            return []
+    return [result for item in items for result in _each(do, [item], journal)]
+
+
+def _checked_all(
+    refs: Sequence[ShareRef],
+    shares: Mapping[ShareRef, ShareFate],
+    sent: Mapping[str, Packet],
+    journal: Journal,
+) -> tuple[list[ShareFate], set[ShareRef]]:
+    """Return the shares that are still to pay, and the refs that are not claims."""
+    failed: set[ShareRef] = set()
+    payable: list[ShareFate] = []
+    for ref in refs:
+        try:
+            share = _checked(ref, shares.get(ref), sent.get(ref.packet_id))
+        except RedPacketError as error:
+            journal.failure("claim_refused", error, packet_id=ref.packet_id, share_no=ref.share_no)
+            failed.add(ref)
+            continue
+        if share.settled_at_ms is None:
+            payable.append(share)
+    return payable, failed
+
+
+def _packets_of(refs: Iterable[ShareRef], packets: Packets) -> list[Packet]:
+    return packets.list_packets(sorted({ref.packet_id for ref in refs}))
+
+
+def _checked(ref: ShareRef, share: ShareFate | None, packet: Packet | None) -> ShareFate:
+    """Return the share to pay, or raise InvariantViolated where it is not a claim or is wrong."""
+    if share is None or packet is None or share.fate is not Fate.CLAIMED:
+        msg = f"share {ref.share_no} is not claimed"
+        raise InvariantViolated(msg)
+    terms, share_no = packet.terms, ref.share_no
+    exists = 1 <= share_no <= terms.count
+    if not exists or share.amount_fen != share_amount_fen(terms, share_no):
+        msg = f"share {ref.share_no} is not worth {share.amount_fen} fen by the packet's terms"
+        raise InvariantViolated(msg)
+    if share.settled_at_ms is None and packet.status is PacketStatus.CLOSED:
+        # All claims of a closed packet are settled: this one was written by a forger.
+        msg = f"share {ref.share_no} was claimed after its packet was closed"
+        raise InvariantViolated(msg)
+    return share
+
+
+def _batches(payable: Sequence[ShareFate]) -> list[Sequence[ShareFate]]:
+    starts = range(0, len(payable), CLAIMS_PER_TRANSACTION)
+    return [payable[start : start + CLAIMS_PER_TRANSACTION] for start in starts]
+
+
+def _pay(batch: Sequence[ShareFate], *, ledger: Ledger, now_ms: int) -> set[ShareRef]:
+    """Credit a batch; where some stand in its way, the others at once and those each by itself."""
+    unpaid: set[ShareRef] = set()
+    left = [(share, _transfer(share, now_ms)) for share in batch]
+    while left:
+        in_the_way = ledger.settle(left, now_ms)
+        if not in_the_way:
+            break
+        apart = [one for one in left if one[0].ref in in_the_way]
+        if len(left) == 1 or not apart:
+            return unpaid | {share.ref for share, _ in left}
+        left = [one for one in left if one[0].ref not in in_the_way]
+        for one in apart:
+            unpaid |= ledger.settle([one], now_ms)
+    return unpaid
+
+
+def _add_settled(
+    paid: Iterable[ShareFate], sent: Mapping[str, Packet], pages: Pages, journal: Journal
+) -> None:
+    """Add to the sums of large packets, whose record pages don't read all fates."""
+    amounts: dict[str, list[int]] = defaultdict(list)
+    for share in paid:
+        if not sent[share.packet_id].is_small:
+            amounts[share.packet_id].append(share.amount_fen)
+    for packet_id, amounts_fen in amounts.items():
+        try:
+            pages.add_settled(packet_id, Settled(len(amounts_fen), sum(amounts_fen)))
+        except Unavailable as error:
+            # The page shows less than there is until the packet has ended.
+            journal.failure("sums_not_kept", error, packet_id=packet_id)
+
+
+def _still_unsettled(refs: set[ShareRef], packets: Packets) -> set[ShareRef]:
+    """Return those of *refs* that a duplicate delivery has not paid meanwhile."""
+    shares = packets.list_refs(sorted(refs, key=lambda ref: (ref.packet_id, ref.share_no)))
+    return {share.ref for share in shares if share.settled_at_ms is None}
+
+
+def _transfer(share: ShareFate, now_ms: int) -> Transfer:
+    if share.taker is None:
+        msg = f"claimed share {share.share_no} of {share.packet_id} has no taker"
+        raise InvariantViolated(msg)
+    return Transfer(
+        transfer_id=settle_id(share.packet_id, share.share_no),
+        kind=TransferKind.SETTLE,
+        debit=packet_account(share.packet_id),
+        credit=user_account(share.taker.user_id),
+        amount_fen=share.amount_fen,
+        at_ms=now_ms,
+        placed_at_ms=share.decided_at_ms,
+    )
+
+
+def _end_packet(
+    share: ShareFate,
+    packet: Packet,
+    *,
+    ledger: Ledger,
+    packets: Packets,
+    pages: Pages,
+    payouts: PayoutQueue,
+    clock: Clock,
+    journal: Journal,
+) -> None:
+    """Close the packet whose last claim is settled, or ask again soon; the claim itself is paid."""
+    try:
+        if close_emptied(
+            packet, share.share_no, ledger=ledger, packets=packets, pages=pages, clock=clock
+        ):
+            packets.mark_done(share)
+        elif clock.now_ms() - share.decided_at_ms < ASKED_AGAIN_MS:
+            payouts.put([share.ref], delay_s=ASK_AGAIN_S)
+    except Exception as error:  # noqa: BLE001 - what is paid must not come again with all its batch
+        # The claim stays in the sweep's list until the packet is closed.
+        journal.failure("packet_not_closed", error, packet_id=share.packet_id)

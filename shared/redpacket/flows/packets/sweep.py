@@ -1,0 +1,83 @@
+"""Sweep: what the schedule runs every minute. No step may take the time of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from redpacket.flows.packets.expire_packets import expire_packets
+from redpacket.flows.packets.repair import load_packets, requeue_claims
+from redpacket.ports.accounts import Ledger
+from redpacket.ports.packets import ClaimBoard, Packets, Pages, PayoutQueue
+from redpacket.ports.runtime import Clock, InParallel, Journal
+
+REPAIR_MS = 2_000
+"""What refunds leave to claims and to packets that were cut off, a second to each."""
+
+
+@dataclass(frozen=True, slots=True)
+class SweepReport:
+    """What one sweep did; what failed is found again."""
+
+    requeued_count: int
+    loaded_count: int
+    closed_count: int
+    refunded_fen: int
+    failed_count: int
+
+
+def sweep(
+    *,
+    packets: Packets,
+    pages: Pages,
+    board: ClaimBoard,
+    ledger: Ledger,
+    payouts: PayoutQueue,
+    clock: Clock,
+    journal: Journal,
+    grace_ms: int,
+    stop_at_ms: int,
+    in_parallel: InParallel,
+    may_refund: Callable[[], bool] = lambda: True,
+    may_pay: Callable[[], bool] = lambda: True,
+) -> SweepReport:
+    """Refund what is due, queue lost claims again, load what is missing, until *stop_at_ms*.
+
+    Refunds come first: they must not wait where a queue or a cache hangs.
+    """
+    expired = expire_packets(
+        packets=packets,
+        pages=pages,
+        board=board,
+        ledger=ledger,
+        clock=clock,
+        journal=journal,
+        grace_ms=grace_ms,
+        stop_at_ms=stop_at_ms - REPAIR_MS,
+        in_parallel=in_parallel,
+        may_go_on=may_refund,
+    )
+    requeued = requeue_claims(
+        packets=packets,
+        payouts=payouts,
+        clock=clock,
+        journal=journal,
+        stop_at_ms=stop_at_ms - REPAIR_MS // 2,
+        in_parallel=in_parallel,
+        may_go_on=may_pay,
+    )
+    loaded = load_packets(
+        packets=packets,
+        board=board,
+        clock=clock,
+        journal=journal,
+        stop_at_ms=stop_at_ms,
+        in_parallel=in_parallel,
+    )
+    return SweepReport(
+        requeued_count=len(requeued.results),
+        loaded_count=len(loaded.results),
+        closed_count=expired.closed_count,
+        refunded_fen=expired.refunded_fen,
+        failed_count=requeued.failed_count + loaded.failed_count + expired.failed_count,
+    )

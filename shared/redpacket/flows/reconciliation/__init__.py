@@ -1,0 +1,1 @@
+"""Compares the whole ledger with itself, and one packet at a time."""

@@ -1,0 +1,136 @@
+"""Audit one packet: the invariants of domain/checks and domain/postings, on strong reads.
+
+Shares are written by the functions of the crowd. So every settled or refunded one is compared with
+the entry and the receipt of its money, which those functions can't write, and the packet row with
+its sender's entry. Fates are read and compared some at a time: a packet of any size takes the same
+memory, but for a number per chunk of refunded shares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice
+
+from redpacket.domain.checks import (
+    Difference,
+    PacketFacts,
+    Tally,
+    check_bounds,
+    check_fates,
+    check_late_claims,
+    check_late_close,
+    check_once_per_user,
+    check_takers,
+    check_tally,
+)
+from redpacket.domain.claim import Fate, ShareFate, ShareRef
+from redpacket.domain.errors import PacketNotFound
+from redpacket.domain.packet import Packet, part_count
+from redpacket.domain.postings import (
+    Refunds,
+    add_refunds,
+    check_posted,
+    check_receipts,
+    refund_entries,
+    sent_entry,
+    settled_entries,
+)
+from redpacket.ports.accounts import Ledger
+from redpacket.ports.packets import Packets
+from redpacket.ports.runtime import Clock
+
+LATE_AFTER_MS = 15 * 60_000
+"""I8 in production: the sweep comes every minute, and tries again after 1, 2, 4 and 8."""
+
+FOUND_MAX = 200
+"""An audit ends where it has found this much: the packet is broken, and somebody must look."""
+
+_SHARES_AT_ONCE = 500
+
+_BETWEEN_LOOKS_MS = 300
+"""A transaction that commits may be seen in part, for some milliseconds."""
+
+
+def audit_packet(
+    packet_id: str,
+    *,
+    packets: Packets,
+    ledger: Ledger,
+    clock: Clock,
+    beat: Callable[[], None] = lambda: None,
+) -> list[Difference]:
+    """Return broken rules, FOUND_MAX at most; money that moves meanwhile is read again.
+
+    *beat* is called now and then, and may end the audit by an error of its own.
+
+    Raises PacketNotFound.
+    """
+    now_ms = clock.now_ms()
+
+    def differences() -> list[Difference]:
+        found = _differences(packet_id, packets, ledger, now_ms, beat)
+        return list(islice(found, FOUND_MAX))
+
+    # The reads are not one moment: a settlement in between looks like a difference.
+    first = differences()
+    if first:
+        clock.sleep_ms(_BETWEEN_LOOKS_MS)
+    return [found for found in differences() if found in first] if first else []
+
+
+def _differences(
+    packet_id: str,
+    packets: Packets,
+    ledger: Ledger,
+    now_ms: int,
+    beat: Callable[[], None],
+) -> Iterator[Difference]:
+    packet = packets.find_packet(packet_id)
+    if packet is None:
+        msg = "no such packet"
+        raise PacketNotFound(msg)
+    tally, refunds = Tally(), Refunds()
+    parts = range(part_count(packet_id))
+    shares = chain.from_iterable(packets.scan_part_shares(packet_id, part) for part in parts)
+    while page := list(islice(shares, _SHARES_AT_ONCE)):
+        beat()
+        tally.add(page)
+        add_refunds(refunds, page)
+        yield from _of_shares(PacketFacts(packet, page), packets, ledger)
+        yield from check_late_claims(page, now_ms, LATE_AFTER_MS)
+    yield from check_late_close(packet, now_ms, LATE_AFTER_MS)
+    yield from check_tally(packet, tally)
+    yield from _of_sender(packet, refunds, ledger)
+
+
+def _of_shares(facts: PacketFacts, packets: Packets, ledger: Ledger) -> Iterator[Difference]:
+    packet_id, shares = facts.packet.packet_id, facts.shares
+    find_takers = packets.list_winners if facts.packet.rules.prize_id else packets.list_takers
+    takers = find_takers(packet_id, user_ids_of(shares))
+    if facts.packet.rules.prize_id:
+        # Somebody may have won others of its shares, too.
+        numbers = {share.share_no for share in shares}
+        takers = [taker for taker in takers if taker.share_no in numbers]
+    yield from check_fates(facts)
+    yield from check_once_per_user(facts)
+    yield from check_takers(shares, takers)
+    expected = settled_entries(shares)
+    posted = ledger.list_postings(expected)
+    yield from check_posted(packet_id, expected, posted)
+    yield from check_bounds({}, posted)
+    receipts = ledger.list_receipts([ShareRef(packet_id, share.share_no) for share in shares])
+    if receipts is not None:
+        yield from check_receipts(facts, receipts)
+
+
+def _of_sender(packet: Packet, refunds: Refunds, ledger: Ledger) -> Iterator[Difference]:
+    expected = [sent_entry(packet), *refund_entries(packet, refunds)]
+    posted = ledger.list_postings(expected)
+    yield from check_posted(packet.packet_id, expected, posted)
+    yield from check_bounds({}, posted)
+
+
+def user_ids_of(shares: Iterable[ShareFate]) -> list[str]:
+    """Return who has claimed these shares; "" for a claim that names nobody."""
+    claims = (share for share in shares if share.fate is Fate.CLAIMED)
+    return [share.taker.user_id if share.taker else "" for share in claims]

@@ -1,0 +1,394 @@
+"""Compare a table page by page: lines into sums, partitions within themselves, rows by themselves.
+
+What is wrong with a row that never changes is told at once. What may be on its way (a balance that
+moves, a claim that is late, an end that is being moved) is read again, strongly, before it is told.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+
+from redpacket.domain.checks import (
+    Difference,
+    check_bounds,
+    check_late_claims,
+    check_late_close,
+    check_packet_exists,
+    check_player,
+)
+from redpacket.domain.claim import Fate, ShareFate, Taker
+from redpacket.domain.errors import (
+    CacheAway,
+    InvariantViolated,
+    PacketNotFound,
+    SplitImpossible,
+    Unavailable,
+)
+from redpacket.domain.ledger import Entry
+from redpacket.domain.lines import (
+    Line,
+    booked_fen,
+    first_claim_line,
+    held_fen,
+    lines_of,
+    local_lines,
+    owner_of,
+    packet_named,
+)
+from redpacket.domain.lottery import DrawTable
+from redpacket.domain.packet import Packet, PacketStatus
+from redpacket.domain.scanned import Balance, Played, Scanned, UnreadableRow
+from redpacket.domain.split import share_amount_fen
+from redpacket.flows.reconciliation.audit_packet import LATE_AFTER_MS, audit_packet
+from redpacket.flows.reconciliation.compare_draws import DrawComparison, unfunded
+from redpacket.flows.reconciliation.known_rows import KnownRows
+from redpacket.flows.reconciliation.line_sums import bucket_of, weigh
+from redpacket.flows.reconciliation.run_state import DIFFERENCES_KEPT, LocalSums, RunState
+from redpacket.ports.accounts import Ledger
+from redpacket.ports.campaigns import Draws
+from redpacket.ports.packets import ClaimBoard, Packets
+from redpacket.ports.reconciliation import Table, Tables
+from redpacket.ports.runtime import Clock, Journal
+
+LOOKS = 4
+"""A partition that moves in each of so many looks is left to the next run, and counted."""
+
+BETWEEN_LOOKS_MS = 300
+"""A transaction that commits may be seen in part, for some milliseconds."""
+
+_ROWS_AT_ONCE = 500
+
+_RULES = {Table.ACCOUNTS: "I1", Table.CAMPAIGNS: "I1", Table.SHARES: "I9", Table.DRAWS: "I9"}
+
+_TIMES = {table: times for times, table in enumerate(Table, start=2)}
+"""The history takes the lines of each table so many times: both sides of a line would cancel."""
+
+
+class Desk:
+    """The ports that a comparison asks, and what it has read of them."""
+
+    def __init__(
+        self,
+        *,
+        tables: Tables,
+        packets: Packets,
+        ledger: Ledger,
+        draws: Draws,
+        board: ClaimBoard,
+        clock: Clock,
+        journal: Journal,
+    ) -> None:
+        self.tables = tables
+        self.packets = packets
+        self.ledger = ledger
+        self.draws = draws
+        self.board = board
+        self.clock = clock
+        self.journal = journal
+        self.known = KnownRows(packets, draws)
+        self.has_receipts = ledger.list_receipts([]) is not None
+        self.cache_is_away = False
+        self.beat: Callable[[], None] = lambda: None
+        """Called in the course of all that may take long."""
+
+
+class Comparison:
+    """One pass over the tables; *state* says how far it is."""
+
+    def __init__(self, state: RunState, desk: Desk) -> None:
+        self.state = state
+        self._desk = desk
+        self._run = state.progress
+        self._draws = DrawComparison(
+            desk.tables, desk.packets, desk.known, desk.clock, self._run.until_ms, self.tell
+        )
+
+    def tell(self, found: Difference) -> None:
+        """Keep a difference and journal it, once."""
+        run = self._run
+        if found in run.differences:
+            return
+        run.difference_count += 1
+        if len(run.differences) < DIFFERENCES_KEPT:
+            run.differences.append(found)
+        if found.rule in {"I1", "I2", "I3", "I4", "I9"}:
+            run.explained = sorted({*run.explained, bucket_of(found.subject)})
+        self._desk.journal.event(
+            "difference_found",
+            rule=found.rule,
+            subject=found.subject,
+            what=found.what,
+            expected=found.expected,
+            actual=found.actual,
+        )
+
+    # ---- the first pass
+
+    def take_page(self, table: Table, rows: Sequence[Scanned], *, is_last: bool) -> None:
+        """Take a page of a table."""
+        self._desk.known.fetch(name for row in rows if (name := packet_named(row)))
+        closed: list[LocalSums] = []
+        for row in rows:
+            self._count(row)
+            packet = self._packet_of(row)
+            self._take_lines(table, row, packet)
+            closed += self._take_local(row, packet)
+            self._check_row(row, packet)
+        closed += self._close() if is_last else []
+        self._compare_closed(table, closed)
+        if table is Table.DRAWS:
+            self._draws.check(rows)
+        if table is Table.SHARES:
+            self._compare_cache(rows)
+        self._desk.known.forget_some()
+
+    def _count(self, row: Scanned) -> None:
+        run = self._run
+        run.row_count += 1
+        run.account_count += isinstance(row, Balance)
+        run.entry_count += isinstance(row, Entry)
+        run.packet_count += isinstance(row, Packet)
+        run.booked_fen += booked_fen(row, run.until_ms)
+        run.held_fen += held_fen(row, run.until_ms)
+
+    def _packet_of(self, row: Scanned) -> Packet | None:
+        name = packet_named(row)
+        return self._desk.known.packet(name) if name else None
+
+    def _take_lines(self, table: Table, row: Scanned, packet: Packet | None) -> None:
+        try:
+            for line in lines_of(row, packet, has_receipts=self._desk.has_receipts):
+                self.add(table, line)
+        except InvariantViolated as error:
+            # A win of no packet: `DrawComparison` tells of it.
+            self.tell(Difference("I9", str(error), "share of a won unit", "one", "none"))
+
+    def add(self, table: Table, line: Line) -> None:
+        """Add a line to the sums; what is younger than the run's moment is left to the next run."""
+        at_ms, subject, _, _ = line
+        run, state = self._run, self.state
+        if at_ms >= run.until_ms:
+            return
+        value = weigh(bytes.fromhex(run.key), line)
+        state.balance.add(subject, value)
+        if at_ms < run.sealed_until_ms:
+            self.add_history(table, subject, value)
+        else:
+            state.fresh.add(subject, value * _TIMES[table])
+
+    def add_history(self, table: Table, subject: str, value: int) -> None:
+        """Add a line of before the last run's moment, which must not have changed since."""
+        self.state.history.add(subject, value * _TIMES[table])
+
+    # ---- partitions
+
+    def _take_local(self, row: Scanned, packet: Packet | None) -> list[LocalSums]:
+        """Take a row into its partition's sums; return those of the one that is over now."""
+        owner = owner_of(row)
+        if owner is None:
+            return []
+        closed = [] if owner == self._run.local.owner else self._close()
+        local = self._run.local
+        local.owner = owner
+        for name, expected, actual in local_lines(row, packet):
+            numbers = local.numbers.setdefault(name, [0, 0])
+            numbers[0] += expected
+            numbers[1] += actual
+            if isinstance(row, Taker):
+                first_ms = local.firsts.get(name, row.claimed_at_ms)
+                local.firsts[name] = min(first_ms, row.claimed_at_ms)
+        return closed
+
+    def _close(self) -> list[LocalSums]:
+        local, self._run.local = self._run.local, LocalSums()
+        for campaign_id, at_ms in local.firsts.items():
+            self.add(Table.SHARES, first_claim_line(campaign_id, local.owner[0], at_ms))
+        return [local] if local.owner else []
+
+    def _compare_closed(self, table: Table, closed: Iterable[LocalSums]) -> None:
+        if table is Table.SHARES:
+            pairs = [(name, local.owner[0]) for local in closed for name in local.numbers]
+            counts = self._desk.tables.count_claims(pairs)
+            for local in closed:
+                for name, numbers in local.numbers.items():
+                    numbers[1] = counts.get((name, local.owner[0]), 0)
+        for local in closed:
+            if any(expected != actual for expected, actual in local.numbers.values()):
+                self.look_at(table, local.owner)
+
+    def look_at(self, table: Table, owner: tuple[str, ...], campaign_id: str = "") -> None:
+        """Read a partition again until two looks agree; tell what they find.
+
+        *campaign_id* is one whose count is compared also where its user claimed nothing.
+        """
+        before: dict[str, tuple[int, int]] | None = None
+        for _ in range(LOOKS):
+            found = self._unequal(table, owner, campaign_id)
+            if not found:
+                return
+            if found == before:
+                break
+            before = found
+            self._desk.clock.sleep_ms(BETWEEN_LOOKS_MS)
+        else:
+            self._run.moving_count += 1
+            return
+        for name, (expected, actual) in found.items():
+            subject, what = " ".join(owner), name
+            if table is Table.SHARES:
+                subject, what = f"{name} {owner[0]}", "claims counted"
+            self.tell(Difference(_RULES[table], subject, what, expected, actual))
+
+    def _unequal(
+        self, table: Table, owner: tuple[str, ...], campaign_id: str
+    ) -> dict[str, tuple[int, int]]:
+        numbers: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+        rows = self._desk.tables.partition(table, owner)
+        while page := list(islice(rows, _ROWS_AT_ONCE)):
+            self._desk.beat()
+            names = (name for row in page if (name := packet_named(row)))
+            self._desk.known.fetch(names, is_fresh=True)
+            for row in page:
+                for name, expected, actual in local_lines(row, self._packet_of(row)):
+                    numbers[name][0] += expected
+                    numbers[name][1] += actual
+        if table is Table.SHARES:
+            pairs = [(name, owner[0]) for name in {*numbers, campaign_id} - {""}]
+            for (name, _), count in self._desk.tables.count_claims(pairs).items():
+                numbers[name][1] = count
+        return {name: (one, two) for name, (one, two) in sorted(numbers.items()) if one != two}
+
+    # ---- rows
+
+    def _check_row(self, row: Scanned, packet: Packet | None) -> None:
+        found: list[Difference] = []
+        if isinstance(row, UnreadableRow):
+            found = [Difference("I3", row.key, "row that can be read", "yes", "no")]
+        elif isinstance(row, Entry):
+            found = check_bounds({}, [row])
+        elif isinstance(row, Balance):
+            found = check_bounds({row.account: row.balance_fen}, [])
+        elif isinstance(row, ShareFate):
+            found = self._check_fate(row, packet)
+        elif isinstance(row, Packet):
+            self._check_packet(row)
+        elif isinstance(row, Played):
+            found = check_player(row.campaign_id, row.player)
+        elif isinstance(row, DrawTable) and unfunded(
+            row, self._desk.packets, self._desk.clock.now_ms()
+        ):
+            self._run.ends.append(f"campaign {row.campaign.campaign_id}")
+        for difference in found:
+            self.tell(difference)
+
+    def _check_fate(self, share: ShareFate, packet: Packet | None) -> list[Difference]:
+        if packet is None:
+            return check_packet_exists([share], ())
+        is_settled = share.fate is Fate.REFUNDED or share.settled_at_ms is not None
+        is_late = not is_settled and (
+            packet.status is PacketStatus.CLOSED
+            or check_late_claims([share], self._desk.clock.now_ms(), LATE_AFTER_MS)
+        )
+        if is_late or share.amount_fen != _worth_fen(packet, share.share_no):
+            self.audit(share.packet_id)
+        return []
+
+    def _check_packet(self, packet: Packet) -> None:
+        now_ms = self._desk.clock.now_ms()
+        end = packet.end
+        if packet.status is PacketStatus.CLOSED:
+            is_whole = (
+                end is not None
+                and end.claimed_fen + end.refunded_fen == packet.terms.total_fen
+                and end.claimed_count + end.refunded_count == packet.terms.count
+            )
+            if not is_whole:
+                self.audit(packet.packet_id)
+        elif check_late_close(packet, now_ms, LATE_AFTER_MS):
+            self.audit(packet.packet_id)
+        elif self.end_differs(packet):
+            self._run.ends.append(f"packet {packet.packet_id}")
+
+    def end_differs(self, packet: Packet) -> int | None:
+        """Return the end of the campaign where an open packet of a prize has another one."""
+        rules = packet.rules
+        if not (rules.prize_id and rules.campaign_id) or packet.status is not PacketStatus.OPEN:
+            return None
+        lottery = self._desk.known.lottery(rules.campaign_id)
+        ends_at_ms = lottery.campaign.ends_at_ms if lottery else 0
+        return None if packet.expires_at_ms == ends_at_ms else ends_at_ms
+
+    def audit(self, packet_id: str) -> None:
+        """Audit a packet, once in a run."""
+        desk = self._desk
+        if not self._run.remember_audit(packet_id):
+            return
+        try:
+            found = audit_packet(
+                packet_id,
+                packets=desk.packets,
+                ledger=desk.ledger,
+                clock=desk.clock,
+                beat=desk.beat,
+            )
+        except PacketNotFound:
+            return  # told by its shares and entries
+        except (InvariantViolated, SplitImpossible) as error:
+            found = [Difference("I3", packet_id, "fates that can be read", "all", str(error))]
+        for difference in found:
+            self.tell(difference)
+
+    # ---- the cache
+
+    def _compare_cache(self, rows: Iterable[Scanned]) -> None:
+        """Compare what the cache tells takers of open packets with what they own."""
+        owned: dict[str, dict[str, int]] = defaultdict(dict)
+        for share in rows:
+            if isinstance(share, ShareFate) and share.taker:
+                packet = self._desk.known.packet(share.packet_id)
+                is_open = packet is not None and packet.status is PacketStatus.OPEN
+                if packet and is_open and not packet.rules.prize_id:
+                    owned[share.packet_id][share.taker.user_id] = share.share_no
+        for packet_id, numbers in owned.items():
+            unequal = self._held_otherwise(packet_id, numbers)
+            if not unequal:
+                continue
+            # Another look: what was written after the cache answered is no difference.
+            self._desk.clock.sleep_ms(BETWEEN_LOOKS_MS)
+            packet = self._desk.known.fresh_packet(packet_id)
+            if packet is None or packet.status is not PacketStatus.OPEN:
+                continue
+            for user_id, held in self._held_otherwise(packet_id, unequal).items():
+                number = numbers[user_id]
+                # Harmless: the next grab corrects it. But it tells of a failover that lost data.
+                what = f"number of share {number}"
+                self.tell(Difference("cache", packet_id, what, number, held))
+
+    def _held_otherwise(self, packet_id: str, numbers: dict[str, int]) -> dict[str, int]:
+        """Return what the cache says of those of whom it says something else; 0 for nothing."""
+        if self._desk.cache_is_away:
+            return {}
+        try:
+            held = self._desk.board.held_numbers(packet_id, numbers)
+        except Unavailable as error:
+            self._desk.journal.failure("cache_not_compared", error, packet_id=packet_id)
+            self._desk.cache_is_away = isinstance(error, CacheAway)
+            self._run.is_whole = False
+            return {}
+        if held is None:
+            return {}
+        return {
+            user_id: held.get(user_id, 0)
+            for user_id, number in numbers.items()
+            if held.get(user_id) != number
+        }
+
+
+def _worth_fen(packet: Packet, share_no: int) -> int:
+    """Return what a share is worth by its packet's terms; -1 where nothing says so."""
+    try:
+        return share_amount_fen(packet.terms, share_no)
+    except (IndexError, SplitImpossible):
+        return -1

@@ -1,0 +1,248 @@
+"""Reconcile: compare everything that must agree, in bounded memory and over many invocations.
+
+A run reads each table once, page by page, and keeps how far it is in one row; whoever is called
+next goes on there. Rows are compared by sums of lines (domain/lines.py, line_sums.py) as of
+one moment before the run began, so that money which moves meanwhile is on neither side. Where sums
+differ, a second pass reads their rows again (confirm_rows.py). Nothing is changed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+
+from redpacket.domain.checks import Difference
+from redpacket.domain.errors import RedPacketError
+from redpacket.flows.reconciliation.audit_packet import LATE_AFTER_MS
+from redpacket.flows.reconciliation.compare_draws import unfunded
+from redpacket.flows.reconciliation.compare_rows import Comparison, Desk
+from redpacket.flows.reconciliation.confirm_rows import Confirmation
+from redpacket.flows.reconciliation.run_state import Progress, RunState, next_state, read_state
+from redpacket.ports.packets import DeadLetters
+from redpacket.ports.reconciliation import Runs, Table
+
+MOVING_MS = LATE_AFTER_MS
+"""What was written later than this before the start is left to the next run: no function of ours
+takes so long from reading the clock to its write."""
+
+LEASE_MS = 90_000
+"""A run that was killed is taken up by another invocation after this."""
+
+SAVE_EVERY_MS = 20_000
+
+RUN_MAX_MS = 72 * 3_600_000
+"""A run that takes longer rings: nobody knows any more what is compared."""
+
+_SETTLED_MS = 2_000
+"""Between two looks at what an operator's edit may be moving at this moment."""
+
+_STEPS = list(Table)
+
+
+@dataclass(slots=True)
+class Reconciliation:
+    """What was compared, and every difference that was found so far.
+
+    *is_complete* where the run is over and everything has answered; *is_over* where it is over.
+    """
+
+    differences: list[Difference] = field(default_factory=list)
+    difference_count: int = 0
+    account_count: int = 0
+    entry_count: int = 0
+    packet_count: int = 0
+    row_count: int = 0
+    moving_count: int = 0
+    booked_fen: int = 0
+    held_fen: int = 0
+    started_at_ms: int = 0
+    until_ms: int = 0
+    reading: str = ""
+    is_over: bool = False
+    is_complete: bool = False
+    is_idle: bool = False
+    """Whether this invocation had nothing to do, or left it to another one."""
+
+
+def reconcile(
+    *,
+    desk: Desk,
+    runs: Runs,
+    dead_letters: DeadLetters,
+    holder: str,
+    new_key: Callable[[], str],
+    may_begin: bool,
+    stop_at_ms: int,
+    moving_ms: int = MOVING_MS,
+) -> Reconciliation:
+    """Go on with the run that there is until *stop_at_ms*, or begin one if it *may_begin*.
+
+    *holder* names this invocation. While another one holds the run, nothing is done.
+    """
+    journal, now_ms = desk.journal, desk.clock.now_ms()
+    before = read_state(runs.find())
+    is_over = before is None or before.progress.is_over
+    taken = None if is_over and not may_begin else runs.take(holder, now_ms, now_ms + LEASE_MS)
+    if taken is None:
+        seen = _result(before.progress) if before else Reconciliation()
+        return replace(seen, is_idle=True)
+    state = read_state(taken)
+    if state is None or state.progress.is_over:
+        state = next_state(state, now_ms, moving_ms, new_key())
+    if not _Run(state, desk, runs, dead_letters, holder, stop_at_ms).go_on():
+        return replace(_result(state.progress), is_idle=True)
+    result = _result(state.progress)
+    if result.is_over != result.is_complete or now_ms > result.started_at_ms + RUN_MAX_MS:
+        journal.event("reconcile_incomplete")
+        return result
+    # A run that comes further is not silent.
+    journal.event("reconcile_advanced")
+    if result.is_complete:
+        journal.event("reconcile_complete")
+    return result
+
+
+class _Cut(Exception):
+    """The time is up, or another invocation has taken the run, in the middle of a page."""
+
+
+class _Run:
+    """One invocation's part of a run: it holds the row, and saves between two pages."""
+
+    def __init__(
+        self,
+        state: RunState,
+        desk: Desk,
+        runs: Runs,
+        dead_letters: DeadLetters,
+        holder: str,
+        stop_at_ms: int,
+    ) -> None:
+        self._state = state
+        self._desk = desk
+        self._runs = runs
+        self._dead_letters = dead_letters
+        self._holder = holder
+        self._stop_at_ms = stop_at_ms
+        self._held_at_ms = desk.clock.now_ms()
+        desk.beat = self._beat
+
+    def go_on(self) -> bool:
+        """Read pages until the run is over or the time is up; False where another has the run."""
+        clock = self._desk.clock
+        # As of the last whole page: a page that is cut off is read again.
+        saved = self._state.saved()
+        try:
+            while not self._state.progress.is_over and clock.now_ms() < self._stop_at_ms:
+                self._read_page()
+                saved = self._state.saved()
+                if clock.now_ms() >= self._held_at_ms + SAVE_EVERY_MS:
+                    self._held_at_ms = clock.now_ms()
+                    if not self._runs.save(self._holder, saved, self._held_at_ms + LEASE_MS):
+                        return False
+        except _Cut:
+            pass
+        except Exception:
+            with suppress(RedPacketError):
+                self._runs.save(self._holder, saved, 0)
+            raise
+        return self._runs.save(self._holder, saved, 0)
+
+    def _beat(self) -> None:
+        now_ms = self._desk.clock.now_ms()
+        if now_ms >= self._stop_at_ms:
+            raise _Cut
+        if now_ms >= self._held_at_ms + SAVE_EVERY_MS:
+            self._held_at_ms = now_ms
+            if not self._runs.hold(self._holder, now_ms + LEASE_MS):
+                raise _Cut
+
+    def _read_page(self) -> None:
+        state, run = self._state, self._state.progress
+        is_second = run.step >= len(_STEPS)
+        comparison = (Confirmation if is_second else Comparison)(state, self._desk)
+        table = _STEPS[run.step % len(_STEPS)]
+        rows, run.place = self._desk.tables.read(table, run.place)
+        comparison.take_page(table, rows, is_last=run.place is None)
+        run.step += run.place is None
+        if run.place is None and run.step % len(_STEPS) == 0:
+            _end_pass(state, self._desk, comparison, self._dead_letters)
+
+
+def _end_pass(
+    state: RunState, desk: Desk, comparison: Comparison, dead_letters: DeadLetters
+) -> None:
+    """Go on to the second pass where sums differ, else end the run."""
+    run = state.progress
+    if isinstance(comparison, Confirmation):
+        comparison.tell_unexplained()
+    else:
+        if run.booked_fen + run.held_fen:
+            what = "wallets + packets vs deposits"
+            comparison.tell(
+                Difference("I1", "all accounts", what, 0, run.booked_fen + run.held_fen)
+            )
+        run.suspects = sorted(state.balance.unequal_to_zero())
+        run.changed = sorted(state.history.unequal(state.seal))
+        if run.suspects or run.changed:
+            state.balance.clear(run.suspects)
+            state.history.clear(run.changed)
+            return
+    _look_at_ends(run, desk, comparison)
+    _count_dead(run, desk, comparison, dead_letters)
+    run.is_over = True
+
+
+def _look_at_ends(run: Progress, desk: Desk, comparison: Comparison) -> None:
+    """Look again at prize packets with another end than their campaign, or without their money."""
+    if not run.ends:
+        return
+    desk.clock.sleep_ms(_SETTLED_MS)
+    for name in dict.fromkeys(run.ends):
+        kind, _, subject = name.partition(" ")
+        if kind == "campaign":
+            lottery = desk.known.fresh_lottery(subject)
+            for found in unfunded(lottery, desk.packets, desk.clock.now_ms()) if lottery else []:
+                comparison.tell(found)
+            continue
+        packet = desk.known.fresh_packet(subject)
+        if packet:
+            desk.known.fresh_lottery(packet.rules.campaign_id or "")
+            ends_at_ms = comparison.end_differs(packet)
+            if ends_at_ms is not None:
+                what = "end vs that of its campaign"
+                comparison.tell(Difference("I9", subject, what, ends_at_ms, packet.expires_at_ms))
+
+
+def _count_dead(
+    run: Progress, desk: Desk, comparison: Comparison, dead_letters: DeadLetters
+) -> None:
+    try:
+        dead_count = dead_letters.count()
+    except Exception as error:  # noqa: BLE001 - a missing permission, too, hides nothing of the ledger
+        desk.journal.failure("queue_not_compared", error)
+        run.is_whole = False
+        return
+    if dead_count:
+        what = "claims that could not be settled"
+        comparison.tell(Difference("queue", "payout DLQ", what, 0, dead_count))
+
+
+def _result(run: Progress) -> Reconciliation:
+    return Reconciliation(
+        differences=run.differences,
+        difference_count=run.difference_count,
+        account_count=run.account_count,
+        entry_count=run.entry_count,
+        packet_count=run.packet_count,
+        row_count=run.row_count,
+        moving_count=run.moving_count,
+        booked_fen=run.booked_fen,
+        held_fen=run.held_fen,
+        started_at_ms=run.started_at_ms,
+        until_ms=run.until_ms,
+        reading="" if run.is_over else _STEPS[run.step % len(_STEPS)],
+        is_over=run.is_over,
+        is_complete=run.is_over and run.is_whole,
+    )

@@ -1,0 +1,147 @@
+"""What campaigns and lotteries need from outside."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    # Each flow and adapter imports this page; none needs the words of all the others.
+    from collections.abc import Sequence
+
+    from redpacket.domain.campaign import Campaign, DrawRules
+    from redpacket.domain.lottery import (
+        Draw,
+        DrawAsk,
+        DrawDay,
+        DrawOutcome,
+        DrawTable,
+        HelpStatus,
+        PageNote,
+        Player,
+        Prize,
+        PrizeStock,
+        RecordDrawStatus,
+    )
+    from redpacket.domain.packet import Person
+from redpacket.ports.accounts import Request
+
+
+class Campaigns(Protocol):
+    """Campaigns and what they may still spend; a packet is put into one by Ledger.fund."""
+
+    def find_campaign(self, campaign_id: str) -> Campaign | None:
+        """Return the campaign, read strongly."""
+
+    def create(self, campaign: Campaign) -> bool:
+        """Put a campaign; False, without effect, if there is one of this id."""
+
+    def edit(self, campaign: Campaign, before: Campaign) -> bool:
+        """Replace *before*, and change what is left by what the budget changes.
+
+        False, without effect, if it has another version by now, or less left than is taken away.
+        """
+
+    def list_packet_ids(self, campaign_id: str, after: str | None, limit: int) -> list[str]:
+        """Return ids of the campaign's packets that come after the id *after*, read strongly."""
+
+
+class DrawBoard(Protocol):
+    """The cache's side of a lottery: chooses, counts and remembers; it never decides for good."""
+
+    def draw(self, ask: DrawAsk) -> DrawOutcome:
+        """Decide one attempt, the same way whenever it is asked on its day."""
+
+    def load(self, table: DrawTable, day: DrawDay, stock: Sequence[PrizeStock]) -> None:
+        """Bring the cache up to the ledger: an older table and lower counts change nothing."""
+
+    def undo(self, ask: DrawAsk, *, is_unit_free: bool) -> None:
+        """Forget an attempt that did not become durable, and what it counted.
+
+        Its unit's numbers are offered again where *is_unit_free*, else they stay taken: somebody
+        else has the unit. Forgetting what is not known changes nothing.
+        """
+
+    def set_player(self, ask: DrawAsk, player: Player) -> None:
+        """Bring a user's counts of the day to what the ledger knows."""
+
+    def mark_winner(self, ask: DrawAsk, prize_id: str) -> None:
+        """Note that the user has won a prize that nobody wins twice."""
+
+    def begin_load(self, campaign_id: str, life_ms: int) -> bool:
+        """Tell one of many callers to load a campaign that the cache has lost; the others wait."""
+
+    def count_issued(self, campaign_id: str, prize_ids: Sequence[str]) -> dict[str, int] | None:
+        """Return how many units of each prize are in somebody's hands; None if nothing is loaded.
+
+        A prize that the cache has not heard of is left out.
+        """
+
+
+class Draws(Protocol):
+    """Prizes, their units, draws, players and helps: durable, and none of them ever undone."""
+
+    def list_prizes(self, campaign_id: str) -> tuple[Prize, ...]:
+        """Return every prize of a campaign by id, on or off, read strongly."""
+
+    def find_table(self, campaign_id: str) -> DrawTable | None:
+        """Return the campaign with its prizes and the version of both, read strongly."""
+
+    def find_page(self, campaign_id: str) -> tuple[DrawTable, PageNote] | None:
+        """Return the table as it is now or was a moment ago, with what is noted beside it."""
+
+    def note_page(self, campaign_id: str, note: PageNote) -> None:
+        """Keep *note* beside a campaign's table, whose version stays."""
+
+    def put_prize(
+        self, prize: Prize, before: Prize | None, request: Request | None = None
+    ) -> Prize | None:
+        """Create or replace a prize, and raise its campaign's table version, all in one move.
+
+        Packets that *before* has not got last until the campaign's end from then on. None, without
+        effect, if there is another version than *before* by now, or if such a packet is not open.
+        With a *request* once: returns what it put, now or the first time. Raises
+        IdempotencyKeyReused, Busy.
+        """
+
+    def find_put(self, request: Request) -> Prize | None:
+        """Return the prize as this request put it, read strongly; None where it did not yet.
+
+        Raises IdempotencyKeyReused.
+        """
+
+    def list_stock(self, prizes: Sequence[Prize], day: str) -> list[PrizeStock]:
+        """Return what the units' rows say, read strongly.
+
+        Of more units than one call may read: Unavailable, and each call gets further.
+        """
+
+    def find_draw(self, campaign_id: str, user_id: str, draw_id: str) -> Draw | None:
+        """Return a draw, read strongly."""
+
+    def record_draw(
+        self, draw: Draw, rules: DrawRules, drawer: Person | None = None
+    ) -> RecordDrawStatus:
+        """Make a draw durable with all that it uses up, or nothing of it; note who wins.
+
+        A cash prize's unit is a share of one of its packets: claimed by the user, to be settled.
+        """
+
+    def find_player(self, campaign_id: str, user_id: str, day: str) -> Player:
+        """Return what a user did on a day, read strongly."""
+
+    def list_draws(self, campaign_id: str, user_id: str) -> list[Draw]:
+        """Return a user's draws, newest first."""
+
+    def day_seed(self, campaign_id: str, day: str) -> bytes:
+        """Return the day's secret seed, made of the campaign's, which never changes."""
+
+    def record_help(
+        self,
+        campaign_id: str,
+        inviter_id: str,
+        helper_id: str,
+        day: str,
+        helps_max: int,
+        at_ms: int,
+    ) -> HelpStatus:
+        """Give the inviter one more attempt on *day*, once per pair for ever."""
