@@ -94,10 +94,10 @@ def _whole(server: Server) -> dict[str, Callable[[str], object]]:
     client = connect(
         HOST, server.port, has_tls=False, username="", password="", timeout_s=CACHE_TIMEOUT_S
     )
-    board = RedisClaims(client)
+    claim_cache = RedisClaims(client)
     open_id, emptied_id = (_packet_id(loaded(client, count)) for count in (1_000_000, SIZES[0]))
     for number in range(SIZES[0]):
-        assert board.grab(emptied_id, f"taker-{number}").share_no
+        assert claim_cache.grab(emptied_id, f"taker-{number}").share_no
     script = script_call(server.admin, read_script("packet_grab"), 1)
     open_key = loaded(client, 1_000_000)
     left = seed_003(server.admin, "whole", ROUNDS * WHOLE_CALLS)
@@ -105,10 +105,10 @@ def _whole(server: Server) -> dict[str, Callable[[str], object]]:
     assert client.ask(*gone, "taker")
 
     def win(user_id: str) -> None:
-        assert board.grab(open_id, user_id).share_no
+        assert claim_cache.grab(open_id, user_id).share_no
 
     def lose(user_id: str) -> None:
-        assert board.grab(emptied_id, user_id).status is GrabStatus.PACKET_EMPTIED
+        assert claim_cache.grab(emptied_id, user_id).status is GrabStatus.PACKET_EMPTIED
 
     def win_003(user_id: str) -> None:
         assert client.ask(*left, user_id)

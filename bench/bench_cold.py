@@ -54,7 +54,7 @@ BLIND = {"heavy_grab": "grab", "heavy_payout": "payout", "botocore_winner": "win
 RUNTIME_PACKAGES = ("boto3", "botocore", "s3transfer", "jmespath", "dateutil", "urllib3")
 
 # What is left to do before the first command to a server.
-GRAB = "import app; from redpacket.edge import wiring; wiring.switches(); wiring.board()"
+GRAB = "import app; from redpacket.edge import wiring; wiring.switches(); wiring.claim_cache()"
 PAYOUT = "import app; from redpacket.edge import wiring; wiring._aws('dynamodb')"
 FIRST_GRAB = """
 import app, json
@@ -230,12 +230,12 @@ def _servers(folder: Path) -> Iterator[dict[str, str]]:
         ]
         # Who asks for what is the ledger's and ElastiCache's matter: here any token will do.
         cache.admin.execute_command("ACL", "SETUSER", "functions", "on", "nopass", "~*", "+@all")  # type: ignore[no-untyped-call]
-        board, now_ms = RedisClaims(cache.admin), time.time_ns() // 1_000_000
+        claim_cache, now_ms = RedisClaims(cache.admin), time.time_ns() // 1_000_000
         life = {"created_at_ms": now_ms - 1000, "expires_at_ms": now_ms + _HOUR_MS}
         packets = {"EMPTIED": a_packet(10_000, 1, **life), "OPEN": a_packet(10_000, 1000, **life)}
         for packet in packets.values():
-            board.load_sent(packet)
-        board.grab(packets["EMPTIED"].packet_id, "early")
+            claim_cache.load_sent(packet)
+        claim_cache.grab(packets["EMPTIED"].packet_id, "early")
         RedisSwitches(cache.admin).keep(SwitchesSeen(frozenset()), _HOUR_MS)
         yield {
             **ENVIRONMENT,

@@ -26,7 +26,7 @@ from bench.rounds import (
 from redpacket.adapters import keys
 from redpacket.adapters.redis.draws import RedisDraws
 from redpacket.adapters.redis.scripts import read_script
-from redpacket.domain.lottery import POINT_BITS, DrawDay, DrawTable, Prize, PrizeKind
+from redpacket.domain.lottery import POINT_BITS, DrawDay, LotterySnapshot, Prize, PrizeKind
 from tests.builders import a_campaign
 from tests.faults.servers import OperatorCache, some_servers
 
@@ -60,7 +60,7 @@ def _draws(client: OperatorCache) -> Iterator[Contender]:
             campaign_id = f"{name}-{size}"
             _load(client, campaign_id, size, day)
             script_keys = (
-                keys.draw_board(campaign_id),
+                keys.draw_cache(campaign_id),
                 keys.draw_day(campaign_id, DAY),
                 keys.draw_winners(campaign_id),
             )
@@ -92,7 +92,7 @@ def _load(client: OperatorCache, campaign_id: str, size: int, day: DrawDay) -> N
         Prize(campaign_id, f"prize-{number:03d}", "奖品", PrizeKind.GOODS, 10, 1_000_000)
         for number in range(size)
     )
-    RedisDraws(client).load(DrawTable(campaign, prizes, 1), day, [])
+    RedisDraws(client).load(LotterySnapshot(campaign, prizes, 1), day, [])
 
 
 if __name__ == "__main__":

@@ -52,12 +52,12 @@ from redpacket.domain.limits import grab_limit
 from redpacket.domain.packet import Packet, Person
 from redpacket.edge.wiring import SystemClock
 from redpacket.flows.guards.limit_rate import UserLimit
-from redpacket.flows.packets.claim_share import Desk, claim_share
-from redpacket.flows.packets.recall_emptied import RecalledEmptied
+from redpacket.flows.packets.cached_emptied import CachedEmptied
+from redpacket.flows.packets.claim_share import ClaimPorts, claim_share
 from redpacket.flows.packets.settle_claims import CLAIMS_PER_TRANSACTION
 from redpacket.ports.accounts import Request
 from tests.builders import a_funding, a_packet, a_packet_id
-from tests.world import World, read_world
+from tests.ledger_state import LedgerState, read_ledger_state
 
 ROUNDS = 5
 PACKETS_PER_ROUND = 3
@@ -292,10 +292,10 @@ def _claim_in_process(stack: Stack) -> set[ShareRef]:
         outputs["CampaignsTable"],
     )
     cache = connect(HOST, stack.redis_port, has_tls=False, username="", password="", timeout_s=5)
-    board, queued = RedisClaims(cache), _Collected()
-    desk = Desk(
-        board=board,
-        emptied=RecalledEmptied(board, clock=clock),
+    claim_cache, queued = RedisClaims(cache), _Collected()
+    ports = ClaimPorts(
+        claim_cache=claim_cache,
+        emptied=CachedEmptied(claim_cache, clock=clock),
         packets=DynamoPackets(
             dynamo, outputs["PacketsTable"], outputs["SharesTable"], outputs["QuotasTable"]
         ),
@@ -308,10 +308,10 @@ def _claim_in_process(stack: Stack) -> set[ShareRef]:
     )
     packets = [_fund(ledger, clock.now_ms()) for _ in range(CLAIMS // SHARES)]
     for packet in packets:
-        board.load(packet, [])
+        claim_cache.load(packet, [])
     began_s = time.monotonic()
     with ThreadPoolExecutor(CLAIMERS) as pool:
-        list(pool.map(lambda asked: _claim(asked[0], asked[1], desk), _crowds(packets)))
+        list(pool.map(lambda asked: _claim(asked[0], asked[1], ports), _crowds(packets)))
     print(f"made {CLAIMS} claims in {time.monotonic() - began_s:.1f} s")
     SqsPayouts(lambda: sqs, outputs["PayoutQueueUrl"], clock.now_ms).put(queued.refs)
     return set(queued.refs)
@@ -325,9 +325,9 @@ def _crowds(packets: list[Packet]) -> Iterator[tuple[Packet, str]]:
                 yield packet, f"{packet.packet_id}-{number}"
 
 
-def _claim(packet: Packet, user_id: str, desk: Desk) -> None:
+def _claim(packet: Packet, user_id: str, ports: ClaimPorts) -> None:
     # A plain packet has no gate.
-    claim = claim_share(packet.packet_id, Person(user_id), gate=None, desk=desk)  # type: ignore[arg-type]
+    claim = claim_share(packet.packet_id, Person(user_id), gate=None, ports=ports)  # type: ignore[arg-type]
     assert isinstance(claim, Claim)
     assert claim.is_new
 
@@ -387,10 +387,10 @@ def _receive(sqs: Any, url: str, count: int) -> list[dict[str, str]]:  # noqa: A
     return batch
 
 
-def _read(stack: Stack) -> World:
+def _read(stack: Stack) -> LedgerState:
     names = ("Accounts", "Packets", "Shares", "Campaigns", "Draws", "Quotas")
     tables = [stack.outputs[f"{name}Table"] for name in names]
-    return read_world(stack.aws("dynamodb"), *tables)
+    return read_ledger_state(stack.aws("dynamodb"), *tables)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ make bench-hot
 
 Capacity is counted in CPU of the busiest node, which is what ends a node's day, so that neither the
 client nor a busy machine matters much; medians of interleaved rounds, each with packets of its own.
-Then a smaller packet is emptied by a crowd through the real board and the cluster's client.
+Then a smaller packet is emptied by a crowd through the real claim cache and the cluster's client.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from local.ports import HOST
 from redpacket.adapters import keys
 from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.adapters.redis.cluster import ClusterClient, connect_cluster
-from redpacket.adapters.redis.parted_claims import PartedBoard
+from redpacket.adapters.redis.parted_claims import PartedClaims
 from redpacket.adapters.redis.scripts import read_script
 from redpacket.domain.claim import GrabOutcome, GrabStatus
 from redpacket.domain.packet import (
@@ -35,9 +35,9 @@ from redpacket.domain.packet import (
     part_of_user,
     parts_for,
 )
-from redpacket.ports.packets import ClaimBoard
+from redpacket.ports.packets import ClaimCache
 from tests.builders import a_packet, a_packet_id
-from tests.fakes import FakeBoard, FakeClock
+from tests.fakes import FakeClaimCache, FakeClock
 from tests.faults.real_cluster import Cluster
 from tests.faults.rush import WallClock
 from tests.faults.servers import CACHE_TIMEOUT_S, Server, some_servers
@@ -59,11 +59,11 @@ def main() -> None:
     with some_servers() as start:
         cluster = Cluster(start, holders=NODES)
         client = _client(cluster)
-        board = RedisClaims(client)
+        claim_cache = RedisClaims(client)
         costs = interleaved(
             {
-                "one_part": partial(_busiest_us, cluster, board, SHARES),
-                "parts": partial(_busiest_us, cluster, board, PART_SHARES),
+                "one_part": partial(_busiest_us, cluster, claim_cache, SHARES),
+                "parts": partial(_busiest_us, cluster, claim_cache, PART_SHARES),
             },
             ROUNDS,
         )
@@ -96,7 +96,7 @@ def _client(cluster: Cluster) -> ClusterClient:
     )
 
 
-def _loaded(board: PartedBoard, count: int, part_share_count: int) -> Packet:
+def _loaded(claim_cache: PartedClaims, count: int, part_share_count: int) -> Packet:
     now_ms = int(time.time() * 1000)
     packet_id = a_packet_id(parts_for(count, part_share_count))
     packet = a_packet(
@@ -106,21 +106,21 @@ def _loaded(board: PartedBoard, count: int, part_share_count: int) -> Packet:
         created_at_ms=now_ms - 1000,
         expires_at_ms=now_ms + 3_600_000,
     )
-    board.load(packet, [])
+    claim_cache.load(packet, [])
     return packet
 
 
-def _busiest_us(cluster: Cluster, board: RedisClaims, part_share_count: int) -> float:
+def _busiest_us(cluster: Cluster, claim_cache: RedisClaims, part_share_count: int) -> float:
     """Claim from a new packet as winners do; return the busiest node's CPU by all claims."""
-    packet = _loaded(PartedBoard(board, clock=WallClock()), SHARES, part_share_count)
+    packet = _loaded(PartedClaims(claim_cache, clock=WallClock()), SHARES, part_share_count)
     calls: dict[Server, list[Call]] = defaultdict(list)
     sha = {s: str(s.admin.script_load(read_script("packet_grab"))) for s in cluster.servers}
     for number in range(CLAIMS):
         user_id = f"user-{number:08d}"
-        board_id = packet.packet_id
-        if is_cut(board_id):
-            board_id = part_id(board_id, part_of_user(board_id, user_id))
-        key = keys.board(board_id)
+        cache_id = packet.packet_id
+        if is_cut(cache_id):
+            cache_id = part_id(cache_id, part_of_user(cache_id, user_id))
+        key = keys.claim_cache(cache_id)
         node = cluster.owner(key_slot(key.encode()))
         calls[node] += [("HMGET", key, "#", user_id), ("EVALSHA", sha[node], 1, key, user_id)]
     before_s = {server: cpu_s(server) for server in cluster.servers}
@@ -139,7 +139,7 @@ def _send(server: Server, calls: list[Call]) -> None:
 
 
 class _Counted(RedisClaims):
-    """A board that counts how often it is asked for a share."""
+    """A claim cache that counts how often it is asked for a share."""
 
     count = 0
 
@@ -151,10 +151,10 @@ class _Counted(RedisClaims):
 def _emptied(client: ClusterClient) -> dict[str, int | float | bool]:
     """Let a crowd empty a packet, some of it twice; return who won, and what losers cost."""
     counted = _Counted(client)
-    boards = [PartedBoard(counted, clock=WallClock()) for _ in range(PROCESSES)]
-    packet = _loaded(boards[0], EMPTIED_SHARES, EMPTIED_SHARES // EMPTIED_PARTS)
+    caches = [PartedClaims(counted, clock=WallClock()) for _ in range(PROCESSES)]
+    packet = _loaded(caches[0], EMPTIED_SHARES, EMPTIED_SHARES // EMPTIED_PARTS)
     assert part_count(packet.packet_id) == EMPTIED_PARTS
-    processes = itertools.cycle(boards)
+    processes = itertools.cycle(caches)
     told: dict[str, int] = {}
     is_exact = True
     crowd = [f"user-{number}" for number in range(CROWD)]
@@ -178,8 +178,8 @@ def _emptied(client: ClusterClient) -> dict[str, int | float | bool]:
     }
 
 
-class _Instant(FakeBoard):
-    """A board that answers at once."""
+class _Instant(FakeClaimCache):
+    """A claim cache that answers at once."""
 
     def grab(self, *_: str) -> GrabOutcome:
         return EMPTIED
@@ -189,14 +189,14 @@ EMPTIED = GrabOutcome(GrabStatus.PACKET_EMPTIED)
 
 
 def _uncut_us() -> float:
-    """Return what the way through the parted board costs a packet that has no parts."""
+    """Return what the way through the parted claim cache costs a packet that has no parts."""
     instant = _Instant(FakeClock())
-    parted = PartedBoard(instant, clock=FakeClock())
+    parted = PartedClaims(instant, clock=FakeClock())
 
-    def run(board: ClaimBoard) -> float:
+    def run(claim_cache: ClaimCache) -> float:
         began_at = time.perf_counter()
         for _ in range(UNCUT_CALLS):
-            board.grab("AbCdEfGhIjKlMnOpQrStUv", "ann")
+            claim_cache.grab("AbCdEfGhIjKlMnOpQrStUv", "ann")
         return (time.perf_counter() - began_at) / UNCUT_CALLS * 1e6
 
     times_us = interleaved({"direct": partial(run, instant), "parted": partial(run, parted)})

@@ -3,11 +3,11 @@
 make bench-peers
 
 Processes claim as fast as they can for a moment, and contenders take turns. 1.00 is our script
-alone, called by redis-py in the same round; "adapter" is the board as production uses it, and what
-peers are compared with. PostgreSQL is Debian's (apt install postgresql), durable as it comes and
-with synchronous_commit=off; where it is missing its figures are null. All that Redis hands out is
-not durable before the ledger has it. At the end the same users ask in all processes at once: each
-may have one share, and separate commands give more.
+alone, called by redis-py in the same round; "adapter" is the claim cache as production uses it,
+and what peers are compared with. PostgreSQL is Debian's (apt install postgresql), durable as it
+comes and with synchronous_commit=off; where it is missing its figures are null. All that Redis
+hands out is not durable before the ledger has it. At the end the same users ask in all processes
+at once: each may have one share, and separate commands give more.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Place(NamedTuple):
     """Where the shares are."""
 
     port: int
-    board_key: str
+    cache_key: str
     postgres: str | None
 
 
@@ -115,7 +115,7 @@ def _taken_by_the_same(place: Place, client: redis.Redis, name: str) -> int:
 
     def left() -> int:
         if name == "script":
-            return -int(client.hlen(place.board_key))
+            return -int(client.hlen(place.cache_key))
         return int(client.llen(f"{name}:left"))
 
     before = left()
@@ -181,16 +181,16 @@ def _client() -> redis.Redis:
 
 def _script() -> Claim:
     client, script = _client(), Script.read("packet_grab")
-    return lambda user_id: client.evalsha(script.sha, 1, _PLACE.board_key, user_id)
+    return lambda user_id: client.evalsha(script.sha, 1, _PLACE.cache_key, user_id)
 
 
 def _adapter() -> Claim:
     client = connect(HOST, _PLACE.port, has_tls=False, username="", password="", timeout_s=30)
-    board = RedisClaims(client)
-    packet_id = _PLACE.board_key.partition("{")[2].removesuffix("}")
+    claim_cache = RedisClaims(client)
+    packet_id = _PLACE.cache_key.partition("{")[2].removesuffix("}")
 
     def claim(user_id: str) -> None:
-        assert board.grab(packet_id, user_id).share_no
+        assert claim_cache.grab(packet_id, user_id).share_no
 
     return claim
 

@@ -36,13 +36,13 @@ from redpacket.domain.errors import PacketNotFound
 from redpacket.domain.ledger import Entry, TransferKind, packet_account, settle_id, user_account
 from redpacket.domain.lottery import Prize, PrizeKind, PrizeStock, draw_day
 from redpacket.edge import wiring
-from redpacket.flows.campaigns.recall_lottery import KEPT_MS
+from redpacket.flows.campaigns.cached_lotteries import KEPT_MS
 from redpacket.flows.packets.read_records import PAGE_SIZE, list_received
 from tests.builders import NOW_MS, a_campaign, a_packet
 from tests.crowd import CROWD, a_crowded_town, count_reads, rush
 from tests.faults.servers import some_servers
+from tests.in_memory_system import InMemorySystem
 from tests.prizes import noisy_prizes, real_prizes
-from tests.town import Town
 from tests.units import MeteredDynamo
 
 CASES = (
@@ -76,32 +76,32 @@ def crowd_strong_reads() -> dict[str, float]:
     with some_servers() as start:
         server = start()
         for count in (5, 100, 100):
-            town = a_crowded_town(server.port)
-            packet = town.send(count=count)
+            system = a_crowded_town(server.port)
+            packet = system.send(count=count)
             server.admin.flushall()
-            meter = count_reads(town)
-            answers = rush(town, packet)
+            meter = count_reads(system)
+            answers = rush(system, packet)
             assert answers["claimed"] == count
             flush.append(meter.strong_count)
             print(f"{CROWD} at {count} shares after a flush: {meter.strong_count} strong reads")
-        # The ids of every town begin anew.
+        # The ids of every system begin anew.
         server.admin.flushall()
-        town = a_crowded_town(server.port)
-        packet = town.send(life_ms=1)
-        meter = count_reads(town)
+        system = a_crowded_town(server.port)
+        packet = system.send(life_ms=1)
+        meter = count_reads(system)
         time.sleep(0.01)
-        assert rush(town, packet) == {"packet_expired": CROWD}
+        assert rush(system, packet) == {"packet_expired": CROWD}
         print(f"{CROWD} late at an expired packet: {meter.strong_count} strong reads")
         return {"flush_strong_reads": max(flush), "late_strong_reads": meter.strong_count}
 
 
 def unknown_id_strong_reads() -> float:
     """Ask each door of a packet for ids that were never signed; return the strong reads."""
-    town = Town()
-    meter = MeteredDynamo(town.dynamo)
-    town.packets, _ = town.adapters(meter)
+    system = InMemorySystem()
+    meter = MeteredDynamo(system.dynamo)
+    system.packets, _ = system.adapters(meter)
     with contextlib.suppress(PacketNotFound):
-        town.grab(a_packet(), "ann")
+        system.grab(a_packet(), "ann")
     assert meter.strong_count, "an id with a right tag is looked up"
     meter.forget()
     doors = [
@@ -161,7 +161,7 @@ def _view(book: Book, state: str, key: str, largest: dict[str, float]) -> None:
 
 def received_rcu_max() -> float:
     """Return the most that a page of what a user received reads, of 20,000 items."""
-    town = Town()
+    system = InMemorySystem()
     account = user_account(STRANGER.user_id)
     packets = [a_packet(greeting="恭喜发财，大吉大利", sender=a_person()) for _ in range(RECEIVED)]
     places_ms = range(NOW_MS, NOW_MS + RECEIVED * 60_000, 60_000)
@@ -176,11 +176,11 @@ def received_rcu_max() -> float:
             placed_at_ms=at_ms,
         )
         for table, row in (("accounts", entry_row(entry)), ("packets", packet_row(packet))):
-            town.dynamo.put_item(TableName=table, Item=to_wire(row))
+            system.dynamo.put_item(TableName=table, Item=to_wire(row))
     sums = {"balance_fen": 10**7, "received_fen_2026": 10**7, "received_count_2026": RECEIVED}
-    town.dynamo.put_item(TableName="accounts", Item=to_wire({**keys.account(account), **sums}))
-    meter = MeteredDynamo(town.dynamo)
-    _, ledger = town.adapters(meter)
+    system.dynamo.put_item(TableName="accounts", Item=to_wire({**keys.account(account), **sums}))
+    meter = MeteredDynamo(system.dynamo)
+    _, ledger = system.adapters(meter)
     pages = DynamoPages(Dynamo(lambda: meter), "packets")
     middle = RECEIVED // 2
     units = []
@@ -212,39 +212,39 @@ def campaign_rcu_max() -> float:
 
 def _campaign_rcus(prizes: list[Prize]) -> list[float]:
     """Return what each GET costs: the first of the day, of new processes, of one that lives on."""
-    town = Town()
-    assert town.campaigns.create(a_campaign(campaign_id=CAMPAIGN_ID, title="新春好运大转盘"))
+    system = InMemorySystem()
+    assert system.campaigns.create(a_campaign(campaign_id=CAMPAIGN_ID, title="新春好运大转盘"))
     for prize in prizes:
         goods = replace(prize, kind=PrizeKind.GOODS, packets=(), amount_fen=None, total=WIN_COUNT)
-        assert town.draws.put_prize(goods, None)
-    _win(town, prizes)
-    meter = MeteredDynamo(town.dynamo)
-    town.draws = town.draw_adapter(meter)
+        assert system.draws.put_prize(goods, None)
+    _win(system, prizes)
+    meter = MeteredDynamo(system.dynamo)
+    system.draws = system.draw_adapter(meter)
     units = []
-    lasting = town.lotteries()
-    for pages in [*(town.lotteries() for _ in range(GETS)), *([lasting] * GETS)]:
+    lasting = system.lotteries()
+    for pages in [*(system.lotteries() for _ in range(GETS)), *([lasting] * GETS)]:
         meter.forget()
         shown = pages.recall(CAMPAIGN_ID)
         units.append(meter.units)
         assert len(shown.table.prizes) == len(prizes)
         assert shown.sold_out == {prizes[0].prize_id}
         assert shown.commitment
-        town.pass_time(KEPT_MS)
+        system.pass_time(KEPT_MS)
     return units
 
 
-def _win(town: Town, prizes: list[Prize]) -> None:
+def _win(system: InMemorySystem, prizes: list[Prize]) -> None:
     """Put every unit of the first prize, and load the lottery: it is sold out."""
     first = prizes[0]
-    write = town.dynamo.put_item
+    write = system.dynamo.put_item
     for unit_no in range(1, WIN_COUNT + 1):
         unit = keys.unit(CAMPAIGN_ID, first.prize_id, unit_no)
         won = put("draws", {**unit, "user_id": f"user-{unit_no}", "draw_id": f"{unit_no:032x}"})
         write(**won["Put"])
-    table = town.draws.find_table(CAMPAIGN_ID)
+    table = system.draws.find_table(CAMPAIGN_ID)
     assert table
-    day = draw_day(table.campaign, town.clock.now_ms())
-    town.draw_board.load(table, day, [PrizeStock(first.prize_id, durable_no=WIN_COUNT)])
+    day = draw_day(table.campaign, system.clock.now_ms())
+    system.draw_cache.load(table, day, [PrizeStock(first.prize_id, durable_no=WIN_COUNT)])
 
 
 def main() -> None:

@@ -37,11 +37,11 @@ from redpacket.domain.ledger import DEPOSITS, Entry, Receipt, TransferKind, user
 from redpacket.domain.packet import Kind, PacketEnd, PacketStatus, Person, Rules
 from redpacket.domain.postings import sent_entry, settled_entries
 from redpacket.domain.split import Split, Terms
-from redpacket.flows.reconciliation.compare_rows import Desk
+from redpacket.flows.reconciliation.compare_rows import ReconcilePorts
 from redpacket.flows.reconciliation.reconcile import LEASE_MS, Reconciliation, reconcile
 from redpacket.ports.reconciliation import Table
 from tests.builders import NOW_MS, a_campaign, a_packet, a_packet_id
-from tests.fakes import FakeBoard, FakeClock, FakeDeadLetters, FakeDynamo, FakeJournal
+from tests.fakes import FakeClaimCache, FakeClock, FakeDeadLetters, FakeDynamo, FakeJournal
 
 SIZES = (10_000, 1_000_000)
 PARTS = 50
@@ -243,12 +243,12 @@ def measure(count: int) -> dict[str, Any]:
     # An hour later nothing is on its way any more.
     clock = WallClock(NOW_MS + 3_600_000)
     packets = DynamoPackets(dynamo, "packets", "shares", "quotas")
-    desk = Desk(
+    ports = ReconcilePorts(
         tables=DynamoTables(dynamo, {table: table.value for table in Table}),
         packets=packets,
         ledger=DynamoLedger(dynamo, "accounts", "packets", "shares"),
         draws=DynamoDraws(dynamo, "campaigns", "shares", "draws"),
-        board=FakeBoard(clock),
+        claim_cache=FakeClaimCache(clock),
         clock=clock,
         journal=FakeJournal(),
     )
@@ -266,7 +266,7 @@ def measure(count: int) -> dict[str, Any]:
         is_killed = invocations == KILLED
         made.before_page = kill_on_the_way if is_killed else lambda: None
         try:
-            found = _go_on(desk, dynamo, invocations)
+            found = _go_on(ports, dynamo, invocations)
         except Killed:
             killed_rows = made.row_count
             clock.at_ms += LEASE_MS + 1
@@ -293,15 +293,15 @@ def measure(count: int) -> dict[str, Any]:
     }
 
 
-def _go_on(desk: Desk, dynamo: Dynamo, number: int) -> Reconciliation:
+def _go_on(ports: ReconcilePorts, dynamo: Dynamo, number: int) -> Reconciliation:
     return reconcile(
-        desk=desk,
+        ports=ports,
         runs=DynamoRuns(dynamo, "reconciliation"),
         dead_letters=FakeDeadLetters(0),
         holder=f"invocation-{number}",
         new_key=lambda: "5e" * 16,
         may_begin=True,
-        stop_at_ms=desk.clock.now_ms() + INVOCATION_S * 1000,
+        stop_at_ms=ports.clock.now_ms() + INVOCATION_S * 1000,
     )
 
 

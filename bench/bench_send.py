@@ -125,12 +125,12 @@ def _peak_mb(split: Split) -> float:
 
 
 def _load(cache: OperatorCache, share_count: int) -> float:
-    board = RedisClaims(cache)
+    claim_cache = RedisClaims(cache)
     packets = [a_packet(terms=_terms(Split.DOUBLE_MEAN, share_count)) for _ in range(LOADS)]
 
     def load() -> None:
         for packet in packets:
-            board.load(packet, [])  # as send does: a new packet has no fates
+            claim_cache.load(packet, [])  # as send does: a new packet has no fates
 
     return _seconds(load) / LOADS
 

@@ -22,7 +22,7 @@ from redpacket.adapters.threads import in_threads
 from redpacket.ports.runtime import InParallel
 from tests.builders import a_packet_id
 from tests.faults.cloud import a_cloud
-from tests.town import one_by_one
+from tests.in_memory_system import one_by_one
 
 SENDERS = 80
 PACKETS_PER_SENDER = 5

@@ -15,7 +15,7 @@ from redpacket.adapters.dynamo.packets import DynamoPackets
 from redpacket.adapters.dynamo.pages import DynamoPages
 from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.adapters.redis.connect import connect
-from redpacket.adapters.redis.parted_claims import PartedBoard
+from redpacket.adapters.redis.parted_claims import PartedClaims
 from redpacket.adapters.threads import in_threads
 from redpacket.domain.ledger import DEPOSITS, Transfer, TransferKind, user_account
 from redpacket.domain.packet import Packet, Person
@@ -76,7 +76,7 @@ class Books:
         return expire_packets(
             packets=packets,
             pages=pages,
-            board=PartedBoard(RedisClaims(cache), clock=clock),
+            claim_cache=PartedClaims(RedisClaims(cache), clock=clock),
             ledger=ledger,
             clock=clock,
             journal=FakeJournal(),

@@ -124,7 +124,7 @@ def loaded(client: Client, share_count: int) -> str:
     packet = a_packet(100 * share_count, share_count, created_at_ms=now_ms)
     packet = replace(packet, expires_at_ms=now_ms + DAY_MS)
     RedisClaims(client).load(packet, [])
-    return keys.board(packet.packet_id)
+    return keys.claim_cache(packet.packet_id)
 
 
 def always(*call: str | int) -> Callable[[], Call]:

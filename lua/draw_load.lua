@@ -19,7 +19,7 @@ Returns:
 Why a script: draws go on meanwhile, and each sees one table. What is older than the board's own table
 changes no rules and no terms; units that are issued stay issued.
 ]]
-local board_key = KEYS[1]
+local cache_key = KEYS[1]
 local day_key = KEYS[2]
 local winners_key = KEYS[3]
 local keep_until_ms = tonumber(ARGV[1])
@@ -32,28 +32,28 @@ local prizes = ARGV[5]
 -- @include lib/stock
 -- @include lib/rules
 local now = now_ms()
-local old = redis.call('HGET', board_key, '#')
+local old = redis.call('HGET', cache_key, '#')
 local known = old and read_rules(old) or { version = 0, revision = 0 }
 local is_newer = version >= known.version
 if is_newer then
-  redis.call('HSET', board_key, '=', prizes)
+  redis.call('HSET', cache_key, '=', prizes)
 else
   rules = string.match(old, '^(.*),%d+,%d+$')
   version = known.version
 end
 -- Two loads of one millisecond differ, and so does the first one after the board was forgotten.
 local revision = math.max(known.revision + 1, now)
-redis.call('HSET', board_key, '#', string.format('%s,%d,%.0f', rules, version, revision))
+redis.call('HSET', cache_key, '#', string.format('%s,%d,%.0f', rules, version, revision))
 
 for i = 6, #ARGV, 6 do
   local prize_id = ARGV[i]
-  local terms, units = string.match(redis.call('HGET', board_key, prize_id) or '', '^(.*);(.*)$')
+  local terms, units = string.match(redis.call('HGET', cache_key, prize_id) or '', '^(.*);(.*)$')
   local stock = read_stock(units)
   raise_stock(stock, tonumber(ARGV[i + 2]), ARGV[i + 3])
   if is_newer or not terms then
     terms = ARGV[i + 1]
   end
-  redis.call('HSET', board_key, prize_id, terms .. ';' .. write_stock(stock))
+  redis.call('HSET', cache_key, prize_id, terms .. ';' .. write_stock(stock))
   local today = read_stock(redis.call('HGET', day_key, 'n:' .. prize_id))
   raise_stock(today, tonumber(ARGV[i + 4]), ARGV[i + 5])
   if today.issued_no > 0 then
@@ -63,6 +63,6 @@ for i = 6, #ARGV, 6 do
 end
 -- A lottery that ended long ago must outlive this load, or nobody would hear that it ended.
 keep_until_ms = math.max(keep_until_ms, now + 600000)
-redis.call('PEXPIREAT', board_key, keep_until_ms)
+redis.call('PEXPIREAT', cache_key, keep_until_ms)
 redis.call('PEXPIREAT', winners_key, keep_until_ms)
 return 'loaded'

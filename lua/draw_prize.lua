@@ -25,7 +25,7 @@ Returns one string, <version> being the board's, <outcome> "<prize_id or -> <uni
 Why a script: what is counted, chosen and taken must be of one moment, and of one table. By the version the
 caller sees whether the board missed an edit: such an outcome, or refusal, is not told.
 ]]
-local board_key = KEYS[1]
+local cache_key = KEYS[1]
 local day_key = KEYS[2]
 local winners_key = KEYS[3]
 local user_id = ARGV[1]
@@ -41,7 +41,7 @@ local day_ends_ms = tonumber(ARGV[5])
 -- @include lib/prize
 -- @include lib/odds
 -- @include lib/win
-local state = redis.call('HGET', board_key, '#')
+local state = redis.call('HGET', cache_key, '#')
 if not state then
   return 'campaign_not_loaded'
 end
@@ -66,12 +66,12 @@ if rules.attempts_max > 0 and player.attempt_count >= rules.attempts_max then
 end
 
 local won = rules.has_once and redis.call('HGET', winners_key, user_id)
-local standing = standing_odds(board_key, day_key, day_ends_ms, rules, now)
-local odds = odds_of(board_key, player, won, standing, rules)
+local standing = standing_odds(cache_key, day_key, day_ends_ms, rules, now)
+local odds = odds_of(cache_key, player, won, standing, rules)
 local prize_id = choose(odds, point)
 local unit_no, day_no, is_once = 0, 0, false
 if prize_id then
-  unit_no, day_no, is_once = win(board_key, day_key, prize_id, rules, now)
+  unit_no, day_no, is_once = win(cache_key, day_key, prize_id, rules, now)
 end
 if is_once then
   note_winner(winners_key, user_id, won, prize_id, rules.ends_at_ms + 86400000)

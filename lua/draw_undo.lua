@@ -16,7 +16,7 @@ Returns; the first status that applies wins:
 Why a script: the user, the prize and the attempt must stay of one mind.
 Runs where memory is full, too: it adds a few bytes at the most.
 ]]
-local board_key = KEYS[1]
+local cache_key = KEYS[1]
 local day_key = KEYS[2]
 local winners_key = KEYS[3]
 local user_id = ARGV[1]
@@ -50,16 +50,16 @@ if won then
     redis.call('HSET', winners_key, user_id, won)
   end
 end
-local prize = is_won and is_unit_free and redis.call('HGET', board_key, prize_id)
+local prize = is_won and is_unit_free and redis.call('HGET', cache_key, prize_id)
 if prize then
   prize = read_prize(prize)
   offer_no(prize.units, tonumber(unit_no))
-  redis.call('HSET', board_key, prize_id, write_prize(prize))
+  redis.call('HSET', cache_key, prize_id, write_prize(prize))
   local today = read_stock(redis.call('HGET', day_key, 'n:' .. prize_id))
   if tonumber(day_no) > 0 then
     offer_no(today, tonumber(day_no))
     redis.call('HSET', day_key, 'n:' .. prize_id, write_stock(today))
   end
-  raise_revision(board_key)
+  raise_revision(cache_key)
 end
 return 'undone'

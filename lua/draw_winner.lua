@@ -14,12 +14,12 @@ Returns; the first status that applies wins:
 
 Why a script: draws add to the same list meanwhile.
 ]]
-local board_key = KEYS[1]
+local cache_key = KEYS[1]
 local winners_key = KEYS[2]
 local user_id = ARGV[1]
 local prize_id = ARGV[2]
 
-local keep_until_ms = redis.call('PEXPIRETIME', board_key)
+local keep_until_ms = redis.call('PEXPIRETIME', cache_key)
 if keep_until_ms < 0 then
   return 'campaign_not_loaded'
 end

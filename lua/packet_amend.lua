@@ -39,11 +39,11 @@ if packet then
   end
   if owned_no ~= '' then
     if packet.letter == 'E' then
-      -- Processes remember for a second who emptied a packet (flows/packets/recall_emptied.py): whoever gets
+      -- Processes remember for a second who emptied a packet (flows/packets/cached_emptied.py): whoever gets
       -- the number must not meet such a memory.
       packet.offered_ms = redis.call('PTTL', packet_key) - 1000
     end
-    give_back(packet, share_no)
+    reassign(packet, share_no)
   end
   redis.call('HSET', packet_key, '#', write_state(packet, redis.call('HLEN', packet_key)))
 end

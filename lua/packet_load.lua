@@ -51,7 +51,7 @@ if packet then
   for share_no in string.gmatch(free, '%d+') do
     -- A lower one is in somebody's hands, on its way to the ledger.
     if tonumber(share_no) > packet.given_no then
-      give_back(packet, share_no)
+      reassign(packet, share_no)
     end
   end
   packet.given_no = math.max(packet.given_no, durable_no)

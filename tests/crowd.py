@@ -12,11 +12,11 @@ from typing import Any
 from local.ports import HOST
 from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.adapters.redis.connect import connect
-from redpacket.adapters.redis.parted_claims import PartedBoard
+from redpacket.adapters.redis.parted_claims import PartedClaims
 from redpacket.domain.errors import RedPacketError, Unavailable
 from redpacket.domain.packet import Packet
 from tests.faults.rush import WallClock
-from tests.town import Town
+from tests.in_memory_system import InMemorySystem
 from tests.units import MeteredDynamo
 
 CROWD = 200
@@ -25,38 +25,38 @@ _READ_S = 0.01
 """About what a call to DynamoDB takes: long enough for the others to come, too."""
 
 
-def a_crowded_town(cache_port: int) -> Town:
-    """Return a town in real time, with the cache at *cache_port*."""
-    town = Town()
-    town.clock = WallClock()
-    town.board = _BoardPerThread(cache_port)
-    return town
+def a_crowded_town(cache_port: int) -> InMemorySystem:
+    """Return a system in real time, with the cache at *cache_port*."""
+    system = InMemorySystem()
+    system.clock = WallClock()
+    system.claim_cache = _CachePerThread(cache_port)
+    return system
 
 
-def count_reads(town: Town) -> MeteredDynamo:
-    """Let *town* be slow, and return what counts its reads from now on."""
-    meter = MeteredDynamo(town.dynamo)
-    town.packets, town.ledger = town.adapters(_SlowDynamo(meter))
+def count_reads(system: InMemorySystem) -> MeteredDynamo:
+    """Let *system* be slow, and return what counts its reads from now on."""
+    meter = MeteredDynamo(system.dynamo)
+    system.packets, system.ledger = system.adapters(_SlowDynamo(meter))
     return meter
 
 
 ASKED_AT_MOST = 20
 
 
-def rush(town: Town, packet: Packet) -> Counter[str]:
+def rush(system: InMemorySystem, packet: Packet) -> Counter[str]:
     """Let the crowd grab at the same moment; return their answers."""
     answers: Counter[str] = Counter()
     ready = threading.Barrier(CROWD)
 
     def grab(number: int) -> None:
         # Everybody has a connection: 200 at once take a process longer than a load may.
-        town.board.is_loaded(packet.packet_id, 0)
+        system.claim_cache.is_loaded(packet.packet_id, 0)
         ready.wait()
         # Who is told 503 asks again, as their client does: a busy machine loads for longer than
         # a caller waits.
         for _ in range(ASKED_AT_MOST):
             try:
-                town.grab(packet, f"user-{number}")
+                system.grab(packet, f"user-{number}")
             except Unavailable:
                 continue
             except RedPacketError as error:
@@ -90,12 +90,12 @@ class _SlowDynamo:
         return call
 
 
-class _BoardPerThread(threading.local):
+class _CachePerThread(threading.local):
     """A thread is what a Lambda's process is: it has a connection of its own."""
 
     def __init__(self, port: int) -> None:
         client = connect(HOST, port, has_tls=False, username="", password="", timeout_s=5)
-        self._board = PartedBoard(RedisClaims(client), clock=WallClock())
+        self._claim_cache = PartedClaims(RedisClaims(client), clock=WallClock())
 
     def __getattr__(self, move: str) -> Any:
-        return getattr(self._board, move)
+        return getattr(self._claim_cache, move)

@@ -52,7 +52,7 @@ from redpacket.adapters import keys
 from redpacket.domain.switches import Switch
 from redpacket.domain.text import is_visible
 from redpacket.edge.api import ADMIN_SCOPE
-from tests.world import lasting, read_world
+from tests.ledger_state import lasting, read_ledger_state
 
 AnyCase: TypeAlias = "Case[Any]"
 AnyOperation: TypeAlias = "APIOperation[Any, Any, Any, Any]"
@@ -135,7 +135,7 @@ LIMITED = {"POST /packets": "send", "POST /campaigns/{campaign_id}/draws": "draw
 
 
 def accepted_if_well_formed(_context: object, response: Response, case: AnyCase) -> bool | None:
-    """Check that a refusal of well-formed data is about the world, not about the form.
+    """Check that a refusal of well-formed data is about the ledger_state, not about the form.
 
     Stricter than the library's own check, which knows statuses only and takes any 404 or 409.
     """
@@ -506,7 +506,7 @@ def broken_invariants(stack: Stack) -> list[str]:
     """Return what the ledger breaks"""
     names = ("Accounts", "Packets", "Shares", "Campaigns", "Draws", "Quotas")
     tables = [stack.outputs[f"{name}Table"] for name in names]
-    found = lasting(lambda: read_world(stack.aws("dynamodb"), *tables).differences())
+    found = lasting(lambda: read_ledger_state(stack.aws("dynamodb"), *tables).differences())
     return [str(difference) for difference in found]
 
 

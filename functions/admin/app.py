@@ -26,7 +26,7 @@ def audit_packet(request: HttpRequest) -> HttpAnswer:
 
 
 @handler.route("GET /admin/switches")
-def read_switches(request: HttpRequest) -> HttpAnswer:
+def cached_switches(request: HttpRequest) -> HttpAnswer:
     """Show how every switch stands, since when and why."""
     request.require_scope(ADMIN_SCOPE)
     return HttpAnswer(views.switches_view(wiring.switch_store().list_states()))

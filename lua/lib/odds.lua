@@ -15,13 +15,13 @@ local function recall_draw(day_key, record)
   return outcome .. ' ' .. redis.call('HGET', day_key, name)
 end
 
-local function weigh(board_key, day_key, day_ends_ms, rules, now)
+local function weigh(cache_key, day_key, day_ends_ms, rules, now)
   local hour = hour_of(rules, now)
   local odds = { prize_weight = 0, miss_weight = rules.miss_weight }
   local until_ms = rules.ends_at_ms
   local listed = {}
-  for prize_id in string.gmatch(redis.call('HGET', board_key, '='), '[^,!]+') do
-    local prize = read_prize(redis.call('HGET', board_key, prize_id))
+  for prize_id in string.gmatch(redis.call('HGET', cache_key, '='), '[^,!]+') do
+    local prize = read_prize(redis.call('HGET', cache_key, prize_id))
     local today = read_stock(prize.per_day > 0 and redis.call('HGET', day_key, 'n:' .. prize_id))
     if is_left(prize, today, hour) then
       listed[#listed + 1] = string.format('%s:%.0f', prize_id, prize.weight)
@@ -41,11 +41,11 @@ local function weigh(board_key, day_key, day_ends_ms, rules, now)
   return odds
 end
 
-local function standing_odds(board_key, day_key, day_ends_ms, rules, now)
+local function standing_odds(cache_key, day_key, day_ends_ms, rules, now)
   local standing = redis.call('HGET', day_key, '=') or ''
   local revision, until_ms = string.sub(standing, 1, 13), string.sub(standing, 14, 26)
   if revision ~= rules.revision or now >= tonumber(until_ms) then
-    return weigh(board_key, day_key, day_ends_ms, rules, now)
+    return weigh(cache_key, day_key, day_ends_ms, rules, now)
   end
   return {
     prize_weight = tonumber(string.sub(standing, 27, 42)),
@@ -72,11 +72,11 @@ local function leave_out(odds, rules, is_out)
   return left
 end
 
-local function odds_of(board_key, player, won, odds, rules)
+local function odds_of(cache_key, player, won, odds, rules)
   if rules.wins_max > 0 and player.win_count >= rules.wins_max then
     odds = leave_out(odds, rules, function() return true end)
   elseif won then
-    local prizes = ',' .. redis.call('HGET', board_key, '=') .. ','
+    local prizes = ',' .. redis.call('HGET', cache_key, '=') .. ','
     odds = leave_out(odds, rules, function(prize_id)
       return string.find(won, ',' .. prize_id .. ',', 1, true)
         and string.find(prizes, ',' .. prize_id .. '!,', 1, true)

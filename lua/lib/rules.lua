@@ -21,9 +21,9 @@ local function read_rules(text)
   }
 end
 
-local function raise_revision(board_key)
-  local kept, revision = string.match(redis.call('HGET', board_key, '#'), '^(.*,)(%d+)$')
-  redis.call('HSET', board_key, '#', string.format('%s%.0f', kept, revision + 1))
+local function raise_revision(cache_key)
+  local kept, revision = string.match(redis.call('HGET', cache_key, '#'), '^(.*,)(%d+)$')
+  redis.call('HSET', cache_key, '#', string.format('%s%.0f', kept, revision + 1))
 end
 
 -- The hour since the campaign's start; the first is 1.

@@ -40,6 +40,6 @@ local function sign(packet, mark)
   packet.head = string.gsub(packet.head, '[@*].*$', '') .. mark
 end
 
-local function give_back(packet, share_no)
+local function reassign(packet, share_no)
   packet.returned = packet.returned .. ',' .. share_no
 end

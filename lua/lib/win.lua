@@ -1,16 +1,16 @@
 -- Takes a unit of a prize, and one of the day's where it has a daily stock; returns both numbers, and
 -- whether nobody wins it twice.
-local function win(board_key, day_key, prize_id, rules, now)
-  local prize = read_prize(redis.call('HGET', board_key, prize_id))
+local function win(cache_key, day_key, prize_id, rules, now)
+  local prize = read_prize(redis.call('HGET', cache_key, prize_id))
   local today = read_stock(prize.per_day > 0 and redis.call('HGET', day_key, 'n:' .. prize_id))
   local unit_no, day_no = take_no(prize.units, prize.total), 0
-  redis.call('HSET', board_key, prize_id, write_prize(prize))
+  redis.call('HSET', cache_key, prize_id, write_prize(prize))
   if prize.per_day > 0 then
     day_no = take_no(today, prize.per_day)
     redis.call('HSET', day_key, 'n:' .. prize_id, write_stock(today))
   end
   if not is_left(prize, today, hour_of(rules, now)) then
-    raise_revision(board_key)
+    raise_revision(cache_key)
   end
   return unit_no, day_no, prize.is_once
 end

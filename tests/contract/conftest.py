@@ -22,4 +22,4 @@ def books(request: pytest.FixtureRequest) -> Iterator[Books]:
     """A ledger that is right after every test."""
     with a_client(request.param, request) as client:
         yield some_books(client)
-        assert not some_books(client).world().differences()
+        assert not some_books(client).ledger_state().differences()

@@ -33,7 +33,7 @@ from redpacket.ports.accounts import Request
 from tests.builders import NOW_MS, a_claim, a_funding, a_packet, a_packet_id, a_refund, a_user_id
 from tests.fakes import FakeDynamo
 from tests.faults.cloud import SCHEMA, TABLES, Cloud
-from tests.world import World, read_world
+from tests.ledger_state import LedgerState, read_ledger_state
 
 KINDS = ("fake", "moto", "emulator")
 
@@ -90,8 +90,8 @@ class Books:
     packets: DynamoPackets
     pages: DynamoPages
 
-    def world(self) -> World:
-        return read_world(
+    def ledger_state(self) -> LedgerState:
+        return read_ledger_state(
             self.client, "accounts", "packets", "shares", "campaigns", "draws", "quotas"
         )
 

@@ -51,7 +51,7 @@ def test_a_book_is_paged_newest_first_whatever_it_is_of(books: Books, limit: int
             break
         assert len(page) == limit
 
-    whole = [entry for entry in books.world().entries if entry.account == account]
+    whole = [entry for entry in books.ledger_state().entries if entry.account == account]
     assert len(found) == 8
     assert sorted(found, key=str) == sorted(whole, key=str)
     # Entries of one moment come before its claims.

@@ -21,12 +21,12 @@ from redpacket.domain.packet import Packet, Rules
 from redpacket.domain.split import Split, amounts_fen
 from tests.builders import a_campaign, a_packet, some_terms
 from tests.faults.servers import OperatorCache
-from tests.town import LIFE_MS, Town
+from tests.in_memory_system import LIFE_MS, InMemorySystem
 
 
 @pytest.fixture
-def town() -> Town:
-    return Town()
+def system() -> InMemorySystem:
+    return InMemorySystem()
 
 
 def _packet(count: int) -> Packet:
@@ -41,11 +41,11 @@ def test_check_and_pop_in_separate_commands(cache: OperatorCache) -> None:
     assert len(popped) == 2, "the control must fail"
     users = [f"user-{number % 20}" for number in range(400)]
     random.Random(1).shuffle(users)
-    board, packet = RedisClaims(cache), _packet(400)
-    board.load(packet, [])
+    claim_cache, packet = RedisClaims(cache), _packet(400)
+    claim_cache.load(packet, [])
 
     def take(user: str) -> str | None:
-        return user if board.grab(packet.packet_id, user).status == "claimed" else None
+        return user if claim_cache.grab(packet.packet_id, user).status == "claimed" else None
 
     with ThreadPoolExecutor(max_workers=40) as pool:
         ours = Counter(user for user in pool.map(take, users) if user)
@@ -54,18 +54,18 @@ def test_check_and_pop_in_separate_commands(cache: OperatorCache) -> None:
     assert len(ours) == 20
 
 
-def test_expiry_that_silently_drops_the_money(town: Town) -> None:
-    packet = town.send(count=4)
-    town.grab(packet, "ann")
-    town.settle()
+def test_expiry_that_silently_drops_the_money(system: InMemorySystem) -> None:
+    packet = system.send(count=4)
+    system.grab(packet, "ann")
+    system.settle()
     # The key expires, as the original's did: with all that was left.
-    town.memory.boards.clear()
-    town.pass_time(LIFE_MS)
+    system.memory.caches.clear()
+    system.pass_time(LIFE_MS)
 
-    town.expire()
+    system.expire()
 
-    assert town.balance_fen("ann") + town.balance_fen("sender") == packet.terms.total_fen
-    assert town.differences(bound_ms=0) == []
+    assert system.balance_fen("ann") + system.balance_fen("sender") == packet.terms.total_fen
+    assert system.differences(bound_ms=0) == []
 
 
 @pytest.mark.parametrize("split", list(Split))
@@ -79,36 +79,36 @@ def test_a_random_range_that_throws(split: Split) -> None:
                 assert min(amounts) >= 1
 
 
-def _campaign(town: Town) -> Campaign:
-    campaign = a_campaign(quota_per_user=1, ends_at_ms=town.clock.now_ms() + 10 * LIFE_MS)
-    assert town.campaigns.create(campaign)
+def _campaign(system: InMemorySystem) -> Campaign:
+    campaign = a_campaign(quota_per_user=1, ends_at_ms=system.clock.now_ms() + 10 * LIFE_MS)
+    assert system.campaigns.create(campaign)
     return campaign
 
 
-def test_the_users_counter_consumed_before_the_sold_out_check(town: Town) -> None:
-    campaign = _campaign(town)
+def test_the_users_counter_consumed_before_the_sold_out_check(system: InMemorySystem) -> None:
+    campaign = _campaign(system)
     rules = Rules(campaign_id=campaign.campaign_id)
-    emptied, open_yet = (town.send(count=1, rules=rules, campaign=campaign) for _ in range(2))
-    town.grab(emptied, "bob")
+    emptied, open_yet = (system.send(count=1, rules=rules, campaign=campaign) for _ in range(2))
+    system.grab(emptied, "bob")
 
     with pytest.raises(PacketEmptied):
-        town.grab(emptied, "ann")
+        system.grab(emptied, "ann")
 
-    assert town.packets.count_claims(campaign.campaign_id, "ann") == 0
-    assert town.grab(open_yet, "ann").is_new
+    assert system.packets.count_claims(campaign.campaign_id, "ann") == 0
+    assert system.grab(open_yet, "ann").is_new
 
 
-def test_a_task_popped_and_then_lost(town: Town) -> None:
-    claim = town.grab(town.send(), "ann")
+def test_a_task_popped_and_then_lost(system: InMemorySystem) -> None:
+    claim = system.grab(system.send(), "ann")
     # The worker has taken it from the queue, and dies.
-    town.queue.take_all()
-    assert town.balance_fen("ann") == 0
+    system.queue.take_all()
+    assert system.balance_fen("ann") == 0
 
-    town.pass_time(60_001)
-    town.repair()
-    town.settle()
+    system.pass_time(60_001)
+    system.repair()
+    system.settle()
 
-    assert town.balance_fen("ann") == claim.share.amount_fen
+    assert system.balance_fen("ann") == claim.share.amount_fen
 
 
 SCRIPTS = sorted(path.stem for path in LUA_FOLDER.glob("*.lua"))
@@ -137,13 +137,13 @@ def test_keys_built_inside_the_script(name: str) -> None:
 
 
 def test_a_stock_reload_that_overwrites(cache: OperatorCache) -> None:
-    board, packet = RedisClaims(cache), _packet(3)
-    board.load(packet, [])
+    claim_cache, packet = RedisClaims(cache), _packet(3)
+    claim_cache.load(packet, [])
     for user in ("ann", "bob"):
-        board.grab(packet.packet_id, user)
+        claim_cache.grab(packet.packet_id, user)
 
-    board.load(packet, [])
+    claim_cache.load(packet, [])
 
-    assert board.grab(packet.packet_id, "ann").share_no == 1
-    assert board.grab(packet.packet_id, "cat").share_no == 3
-    assert board.grab(packet.packet_id, "dan").status == "packet_emptied"
+    assert claim_cache.grab(packet.packet_id, "ann").share_no == 1
+    assert claim_cache.grab(packet.packet_id, "cat").share_no == 3
+    assert claim_cache.grab(packet.packet_id, "dan").status == "packet_emptied"

@@ -107,18 +107,18 @@ def _packet(rules: Rules | None = None) -> Packet:
 
 
 def _use_everything(client: Client) -> None:
-    board, packet = RedisClaims(client), _packet()
-    board.load(packet, [])
-    numbers = [board.grab(packet.packet_id, user).share_no for user in ("ann", "bob", "ann")]
+    claim_cache, packet = RedisClaims(client), _packet()
+    claim_cache.load(packet, [])
+    numbers = [claim_cache.grab(packet.packet_id, user).share_no for user in ("ann", "bob", "ann")]
     assert numbers == [1, 2, 1]
-    board.free(packet.packet_id, "bob", 2)
-    assert board.held_numbers(packet.packet_id, {"ann": 1, "bob": 2}) == {"ann": 1}
-    board.close(packet.packet_id)
+    claim_cache.release(packet.packet_id, "bob", 2)
+    assert claim_cache.held_numbers(packet.packet_id, {"ann": 1, "bob": 2}) == {"ann": 1}
+    claim_cache.close(packet.packet_id)
     gated = _packet(Rules(opening=Opening.TWO_STEP))
-    board.load(gated, [])
-    assert board.admit(gated.packet_id, "ann", life_ms=1000, admitted_max=1).number
-    assert board.take(gated.packet_id, "ann", "").share_no == 1
-    assert board.begin_load(packet.packet_id, 0, 1000)
+    claim_cache.load(gated, [])
+    assert claim_cache.admit(gated.packet_id, "ann", life_ms=1000, admitted_max=1).number
+    assert claim_cache.take(gated.packet_id, "ann", "").share_no == 1
+    assert claim_cache.begin_load(packet.packet_id, 0, 1000)
     quotas = RedisQuotas(client)
     assert quotas.reserve(Quota("newyear", 2), "ann", packet.packet_id) == "reserved"
     quotas.release(Quota("newyear", 2), "ann", packet.packet_id)
@@ -197,12 +197,12 @@ def test_a_slot_that_moves_is_followed_over_tls(
     cluster: tuple[Cluster, list[Front]], cluster_client: Client
 ) -> None:
     nodes, _ = cluster
-    board, packet = RedisClaims(cluster_client), _packet()
-    board.load(packet, [])
-    board.grab(packet.packet_id, "ann")
-    slot = key_slot(keys.board(packet.packet_id).encode())
+    claim_cache, packet = RedisClaims(cluster_client), _packet()
+    claim_cache.load(packet, [])
+    claim_cache.grab(packet.packet_id, "ann")
+    slot = key_slot(keys.claim_cache(packet.packet_id).encode())
     to = (nodes.servers.index(nodes.owner(slot)) + 1) % 3
 
     with nodes.moving(slot, to=to):
-        assert board.grab(packet.packet_id, "bob").share_no == 2
-    assert board.grab(packet.packet_id, "cat").share_no == 3
+        assert claim_cache.grab(packet.packet_id, "bob").share_no == 2
+    assert claim_cache.grab(packet.packet_id, "cat").share_no == 3

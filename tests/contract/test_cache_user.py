@@ -84,38 +84,38 @@ def _packet(cache: OperatorCache, **changes: Any) -> Packet:
 
 
 def test_it_may_do_all_that_a_packet_needs(cache: OperatorCache, functions: ServerClient) -> None:
-    board = RedisClaims(functions)
+    claim_cache = RedisClaims(functions)
     packet = _packet(cache)
-    board.load_sent(packet)
+    claim_cache.load_sent(packet)
     # A script may ask which server this is.
-    assert board.knows_takers(packet.packet_id, "ann")
+    assert claim_cache.knows_takers(packet.packet_id, "ann")
     for user in ("ann", "bob"):
-        board.grab(packet.packet_id, user)
+        claim_cache.grab(packet.packet_id, user)
 
-    board.disown(packet.packet_id, "ann", 1)
-    board.free(packet.packet_id, "bob", 2)
-    board.give_back(packet.packet_id, "nobody", 1, owned_no=2)
-    assert board.grab(packet.packet_id, "cat").share_no
-    assert list(board.held_numbers(packet.packet_id, {"ann": 1, "cat": 1}) or {}) == ["cat"]
-    assert board.emptied_by(packet.packet_id) is None
-    assert board.begin_load(packet.packet_id, 0, 1000)
-    board.hold_load(packet.packet_id, 0, 0)
-    assert board.is_loaded(packet.packet_id, 0)
-    board.close(packet.packet_id)
+    claim_cache.revoke(packet.packet_id, "ann", 1)
+    claim_cache.release(packet.packet_id, "bob", 2)
+    claim_cache.reassign(packet.packet_id, "nobody", 1, owned_no=2)
+    assert claim_cache.grab(packet.packet_id, "cat").share_no
+    assert list(claim_cache.held_numbers(packet.packet_id, {"ann": 1, "cat": 1}) or {}) == ["cat"]
+    assert claim_cache.emptied_by(packet.packet_id) is None
+    assert claim_cache.begin_load(packet.packet_id, 0, 1000)
+    claim_cache.hold_load(packet.packet_id, 0, 0)
+    assert claim_cache.is_loaded(packet.packet_id, 0)
+    claim_cache.close(packet.packet_id)
 
 
 def test_it_may_admit_and_take(cache: OperatorCache, functions: ServerClient) -> None:
-    board = RedisClaims(functions)
+    claim_cache = RedisClaims(functions)
     packet = _packet(cache, rules=Rules(opening=Opening.TWO_STEP))
-    board.load(packet, [])
+    claim_cache.load(packet, [])
 
     admitted = [
-        board.admit(packet.packet_id, user, life_ms=1000, admitted_max=1).status
+        claim_cache.admit(packet.packet_id, user, life_ms=1000, admitted_max=1).status
         for user in ("ann", "ann", "bob")
     ]
 
     assert admitted == ["admitted", "admitted", "crowded"]
-    assert board.take(packet.packet_id, "ann", str(packet.terms)).share_no == 1
+    assert claim_cache.take(packet.packet_id, "ann", str(packet.terms)).share_no == 1
 
 
 def test_it_may_count_against_a_quota(functions: ServerClient) -> None:

@@ -1,4 +1,4 @@
-"""When a board may refuse without the ledger: one suite for the fake and a real server."""
+"""When a claim cache may refuse without the ledger: one suite for the fake and a real server."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from local.ports import HOST
 from redpacket.adapters import keys
 from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.adapters.redis.connect import Script, connect
-from redpacket.adapters.redis.parted_claims import PartedBoard
+from redpacket.adapters.redis.parted_claims import PartedClaims
 from redpacket.domain.claim import ShareFate
 from redpacket.domain.packet import Packet, PacketStatus, part_of_user
-from redpacket.ports.packets import PartBoard
+from redpacket.ports.packets import PartCache
 from tests.builders import a_claim, a_packet, a_packet_id, a_refund
-from tests.fakes import FakeBoard, FakeClock
+from tests.fakes import FakeClaimCache, FakeClock
 from tests.faults.servers import OperatorCache, Server, some_servers, wait_for
 
 LARGE = 1_500
@@ -26,9 +26,9 @@ LARGE = 1_500
 
 
 @pytest.fixture(params=["fake", "redis"])
-def board(request: pytest.FixtureRequest) -> PartBoard:
+def claim_cache(request: pytest.FixtureRequest) -> PartCache:
     if request.param == "fake":
-        return FakeBoard(FakeClock(_now_ms()))
+        return FakeClaimCache(FakeClock(_now_ms()))
     cache: OperatorCache = request.getfixturevalue("cache")
     return RedisClaims(cache)
 
@@ -41,9 +41,11 @@ def _packet(count: int = 3, **changes: Any) -> Packet:
     return a_packet(100 * count, count, created_at_ms=_now_ms() - 1000, **changes)
 
 
-def _knows(board: PartBoard, packet: Packet) -> bool:
+def _knows(claim_cache: PartCache, packet: Packet) -> bool:
     """Ask as a process does that has just started."""
-    fresh = RedisClaims(board._client) if isinstance(board, RedisClaims) else board
+    fresh = (
+        RedisClaims(claim_cache._client) if isinstance(claim_cache, RedisClaims) else claim_cache
+    )
     return fresh.knows_takers(packet.packet_id, "ann")
 
 
@@ -52,70 +54,70 @@ def _all_fates(packet: Packet) -> list[ShareFate]:
     return [*claims, a_refund(packet, packet.terms.count)]
 
 
-def test_a_board_that_has_seen_every_claim_knows_all_takers(board: PartBoard) -> None:
+def test_a_board_that_has_seen_every_claim_knows_all_takers(claim_cache: PartCache) -> None:
     packet = _packet()
-    board.load_sent(packet)
-    board.grab(packet.packet_id, "ann")
-    board.close(packet.packet_id)
+    claim_cache.load_sent(packet)
+    claim_cache.grab(packet.packet_id, "ann")
+    claim_cache.close(packet.packet_id)
 
-    assert _knows(board, packet)
-    assert board.grab(packet.packet_id, "ann").terms == str(packet.terms)
+    assert _knows(claim_cache, packet)
+    assert claim_cache.grab(packet.packet_id, "ann").terms == str(packet.terms)
 
 
-def test_a_board_that_was_loaded_later_does_not(board: PartBoard) -> None:
+def test_a_board_that_was_loaded_later_does_not(claim_cache: PartCache) -> None:
     loaded, never = _packet(), _packet()
-    board.load(loaded, [])
+    claim_cache.load(loaded, [])
 
-    assert not _knows(board, loaded)
-    assert not _knows(board, never)
+    assert not _knows(claim_cache, loaded)
+    assert not _knows(claim_cache, never)
 
 
-def test_a_send_that_comes_after_another_load_proves_nothing(board: PartBoard) -> None:
+def test_a_send_that_comes_after_another_load_proves_nothing(claim_cache: PartCache) -> None:
     packet = _packet()
-    board.load(packet, [])
-    board.load_sent(packet)
+    claim_cache.load(packet, [])
+    claim_cache.load_sent(packet)
 
-    assert not _knows(board, packet)
+    assert not _knows(claim_cache, packet)
 
 
-def test_a_later_load_takes_no_knowledge_away(board: PartBoard) -> None:
+def test_a_later_load_takes_no_knowledge_away(claim_cache: PartCache) -> None:
     packet = _packet()
-    board.load_sent(packet)
-    board.load(packet, [a_claim(packet, 1, "ann")])
+    claim_cache.load_sent(packet)
+    claim_cache.load(packet, [a_claim(packet, 1, "ann")])
 
-    assert _knows(board, packet)
+    assert _knows(claim_cache, packet)
 
 
 @pytest.mark.parametrize("count", [3, LARGE])
-def test_a_packet_whose_every_fate_was_told_is_known(board: PartBoard, count: int) -> None:
+def test_a_packet_whose_every_fate_was_told_is_known(claim_cache: PartCache, count: int) -> None:
     packet = replace(_packet(count), status=PacketStatus.CLOSING)
     fates = _all_fates(packet)
 
-    board.load(packet, fates[1:])
-    assert not _knows(board, packet)
-    board.load(packet, fates)
+    claim_cache.load(packet, fates[1:])
+    assert not _knows(claim_cache, packet)
+    claim_cache.load(packet, fates)
 
-    assert _knows(board, packet)
-    assert board.grab(packet.packet_id, "user-1").share_no == 1
-    assert board.grab(packet.packet_id, "late").status == "packet_expired"
+    assert _knows(claim_cache, packet)
+    assert claim_cache.grab(packet.packet_id, "user-1").share_no == 1
+    assert claim_cache.grab(packet.packet_id, "late").status == "packet_expired"
 
 
-def test_a_claim_that_the_board_did_not_see_makes_it_doubt(board: PartBoard) -> None:
+def test_a_claim_that_the_board_did_not_see_makes_it_doubt(claim_cache: PartCache) -> None:
     taken, owned, freed = _packet(), _packet(), _packet()
     for packet in (taken, owned, freed):
-        board.load_sent(packet)
-        board.grab(packet.packet_id, "ann")
+        claim_cache.load_sent(packet)
+        claim_cache.grab(packet.packet_id, "ann")
 
-    board.disown(taken.packet_id, "ann", 1)
-    board.give_back(owned.packet_id, "ann", 1, owned_no=2)
-    board.free(freed.packet_id, "ann", 1)
+    claim_cache.revoke(taken.packet_id, "ann", 1)
+    claim_cache.reassign(owned.packet_id, "ann", 1, owned_no=2)
+    claim_cache.release(freed.packet_id, "ann", 1)
 
-    assert [_knows(board, packet) for packet in (taken, owned, freed)] == [False, False, True]
-    assert board.grab(owned.packet_id, "bob").terms == str(owned.terms)
+    assert [_knows(claim_cache, packet) for packet in (taken, owned, freed)] == [False, False, True]
+    assert claim_cache.grab(owned.packet_id, "bob").terms == str(owned.terms)
 
 
-def test_a_part_vouches_for_the_users_who_begin_there(board: PartBoard) -> None:
-    parted = PartedBoard(board, clock=FakeClock(_now_ms()))
+def test_a_part_vouches_for_the_users_who_begin_there(claim_cache: PartCache) -> None:
+    parted = PartedClaims(claim_cache, clock=FakeClock(_now_ms()))
     packet = _packet(40, packet_id=a_packet_id(4))
     other = _packet(40, packet_id=a_packet_id(4))
     parted.load_sent(packet)
@@ -127,10 +129,10 @@ def test_a_part_vouches_for_the_users_who_begin_there(board: PartBoard) -> None:
     assert not any(parted.knows_takers(other.packet_id, user) for user in users)
 
 
-def test_a_part_vouches_for_nobody_who_begins_elsewhere(board: PartBoard) -> None:
-    parted = PartedBoard(board, clock=FakeClock(_now_ms()))
+def test_a_part_vouches_for_nobody_who_begins_elsewhere(claim_cache: PartCache) -> None:
+    parted = PartedClaims(claim_cache, clock=FakeClock(_now_ms()))
     packet = _packet(40, packet_id=a_packet_id(4))
-    board.load_sent_part(packet, 0)
+    claim_cache.load_sent_part(packet, 0)
     for part in range(1, 4):
         parted.load(packet, [], part)
 
@@ -146,26 +148,26 @@ def test_a_part_vouches_for_nobody_who_begins_elsewhere(board: PartBoard) -> Non
 def test_what_is_certain_is_remembered_for_a_second(
     cache: OperatorCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    board, packet, doubted = RedisClaims(cache), _packet(), _packet()
-    board.load_sent(packet)
-    board.load(doubted, [])
-    assert board.knows_takers(packet.packet_id, "ann")
-    assert not board.knows_takers(doubted.packet_id, "ann")
+    claim_cache, packet, doubted = RedisClaims(cache), _packet(), _packet()
+    claim_cache.load_sent(packet)
+    claim_cache.load(doubted, [])
+    assert claim_cache.knows_takers(packet.packet_id, "ann")
+    assert not claim_cache.knows_takers(doubted.packet_id, "ann")
     asked: list[Script] = []
-    run = board.run
+    run = claim_cache.run
 
     def counted(script: Script, *arguments: Any) -> str:
         asked.append(script)
         return run(script, *arguments)
 
-    monkeypatch.setattr(board, "run", counted)
-    assert all(board.knows_takers(packet.packet_id, "bob") for _ in range(10))
+    monkeypatch.setattr(claim_cache, "run", counted)
+    assert all(claim_cache.knows_takers(packet.packet_id, "bob") for _ in range(10))
     assert asked == []
-    assert not board.knows_takers(doubted.packet_id, "bob")
+    assert not claim_cache.knows_takers(doubted.packet_id, "bob")
     assert len(asked) == 1
     now_s = time.monotonic()
     monkeypatch.setattr(time, "monotonic", lambda: now_s + 1.0)
-    assert board.knows_takers(packet.packet_id, "bob")
+    assert claim_cache.knows_takers(packet.packet_id, "bob")
     assert len(asked) == 2
 
 
@@ -173,8 +175,8 @@ def test_what_is_certain_is_remembered_for_a_second(
 def test_a_large_packet_that_is_lost_while_it_is_told_is_not_known(
     cache: OperatorCache, monkeypatch: pytest.MonkeyPatch, loss: str
 ) -> None:
-    board, packet = RedisClaims(cache), replace(_packet(LARGE), status=PacketStatus.CLOSING)
-    run = board.run
+    claim_cache, packet = RedisClaims(cache), replace(_packet(LARGE), status=PacketStatus.CLOSING)
+    run = claim_cache.run
 
     def losing(script: Script, key: str, *arguments: Any) -> str:
         answer = run(script, key, *arguments)
@@ -182,11 +184,11 @@ def test_a_large_packet_that_is_lost_while_it_is_told_is_not_known(
             cache.delete(key)
         return answer if loss == "flush" else "loaded othr"
 
-    monkeypatch.setattr(board, "run", losing)
-    board.load(packet, _all_fates(packet))
+    monkeypatch.setattr(claim_cache, "run", losing)
+    claim_cache.load(packet, _all_fates(packet))
 
-    assert not _knows(board, packet)
-    assert board.grab(packet.packet_id, "late").status == "packet_expired"
+    assert not _knows(claim_cache, packet)
+    assert claim_cache.grab(packet.packet_id, "late").status == "packet_expired"
 
 
 def test_a_server_that_hides_its_life_vouches_for_nobody_but_is_believed_what_it_was_told(
@@ -196,15 +198,15 @@ def test_a_server_that_hides_its_life_vouches_for_nobody_but_is_believed_what_it
     cache.execute_command("ACL", "SETUSER", "hidden", "nopass", *rules)  # type: ignore[no-untyped-call]
     port = cache.connection_pool.connection_kwargs["port"]
     client = connect(HOST, port, has_tls=False, username="hidden", password="any", timeout_s=2)
-    board, packet, told = RedisClaims(client), _packet(), _packet()
+    claim_cache, packet, told = RedisClaims(client), _packet(), _packet()
     large = replace(_packet(LARGE), status=PacketStatus.CLOSING)
 
-    board.load_sent(packet)
-    board.load(told, _all_fates(told))
-    board.load(large, _all_fates(large))
+    claim_cache.load_sent(packet)
+    claim_cache.load(told, _all_fates(told))
+    claim_cache.load(large, _all_fates(large))
 
-    assert [_knows(board, one) for one in (packet, told, large)] == [False, True, False]
-    assert board.grab(packet.packet_id, "ann").share_no == 1
+    assert [_knows(claim_cache, one) for one in (packet, told, large)] == [False, True, False]
+    assert claim_cache.grab(packet.packet_id, "ann").share_no == 1
     client.close()
     cache.execute_command("ACL", "DELUSER", "hidden")  # type: ignore[no-untyped-call]
 
@@ -218,7 +220,7 @@ def pair() -> Iterator[tuple[Server, Server]]:
         yield first, second
 
 
-def _board_on(server: Server) -> RedisClaims:
+def _claim_cache_on(server: Server) -> RedisClaims:
     return RedisClaims(
         connect(HOST, server.port, has_tls=False, username="", password="", timeout_s=2)
     )
@@ -235,15 +237,15 @@ def _follows(replica: Server, primary: Server) -> None:
 
 def test_after_a_failover_only_what_was_told_is_known(pair: tuple[Server, Server]) -> None:
     first, second = pair
-    board = _board_on(first)
+    claim_cache = _claim_cache_on(first)
     sent, told = _packet(), _packet()
-    board.load_sent(sent)
-    board.load(told, _all_fates(told))
-    assert [_knows(board, packet) for packet in (sent, told)] == [True, True]
+    claim_cache.load_sent(sent)
+    claim_cache.load(told, _all_fates(told))
+    assert [_knows(claim_cache, packet) for packet in (sent, told)] == [True, True]
     _follows(second, first)
 
     second.admin.replicaof("NO", "ONE")
-    promoted = _board_on(second)
+    promoted = _claim_cache_on(second)
     assert [_knows(promoted, packet) for packet in (sent, told)] == [False, True]
     later = _packet()
     promoted.load_sent(later)
@@ -253,14 +255,14 @@ def test_after_a_failover_only_what_was_told_is_known(pair: tuple[Server, Server
     first.admin.replicaof(HOST, second.port)
     _follows(first, second)
     first.admin.replicaof("NO", "ONE")
-    assert [_knows(board, packet) for packet in (sent, told, later)] == [False, True, False]
+    assert [_knows(claim_cache, packet) for packet in (sent, told, later)] == [False, True, False]
 
 
 def test_a_sign_is_five_characters_and_leaves_the_hash_packed(cache: OperatorCache) -> None:
-    board, packet = RedisClaims(cache), _packet()
-    board.load_sent(packet)
+    claim_cache, packet = RedisClaims(cache), _packet()
+    claim_cache.load_sent(packet)
 
-    state = str(cache.hget(keys.board(packet.packet_id), "#"))
+    state = str(cache.hget(keys.claim_cache(packet.packet_id), "#"))
     assert state[-5] == "@"
     assert len(state) <= 52
-    assert cache.object("encoding", keys.board(packet.packet_id)) == "listpack"
+    assert cache.object("encoding", keys.claim_cache(packet.packet_id)) == "listpack"

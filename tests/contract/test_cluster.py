@@ -1,4 +1,4 @@
-"""The board on a cache in cluster mode, where its client has surprises of its own."""
+"""The claim cache on a cache in cluster mode, where its client has surprises of its own."""
 
 from __future__ import annotations
 
@@ -37,40 +37,40 @@ def client(cluster: Cluster) -> Iterator[ClusterClient]:
     client.close()
 
 
-def _loaded(board: RedisClaims) -> Packet:
+def _loaded(claim_cache: RedisClaims) -> Packet:
     packet = a_packet(created_at_ms=int(time.time() * 1000) - 1000)
-    board.load(packet, [])
+    claim_cache.load(packet, [])
     return packet
 
 
 def test_an_ask_to_a_node_without_slots_is_followed(
     cluster: Cluster, client: ClusterClient
 ) -> None:
-    board = RedisClaims(client)
-    packet = _loaded(board)
-    board.grab(packet.packet_id, "ann")
-    slot = key_slot(keys.board(packet.packet_id).encode())
+    claim_cache = RedisClaims(client)
+    packet = _loaded(claim_cache)
+    claim_cache.grab(packet.packet_id, "ann")
+    slot = key_slot(keys.claim_cache(packet.packet_id).encode())
 
     with cluster.moving(slot, to=2):
-        assert board.grab(packet.packet_id, "bob").share_no == 2
-        board.close(packet.packet_id)
-    assert board.grab(packet.packet_id, "ann").share_no == 1
-    assert board.grab(packet.packet_id, "cat").status == "packet_expired"
+        assert claim_cache.grab(packet.packet_id, "bob").share_no == 2
+        claim_cache.close(packet.packet_id)
+    assert claim_cache.grab(packet.packet_id, "ann").share_no == 1
+    assert claim_cache.grab(packet.packet_id, "cat").status == "packet_expired"
 
 
 def test_scripts_are_brought_to_the_one_node_that_misses_them(
     cluster: Cluster, client: ClusterClient
 ) -> None:
-    board = RedisClaims(client)
-    packet = _loaded(board)
-    slot = key_slot(keys.board(packet.packet_id).encode())
+    claim_cache = RedisClaims(client)
+    packet = _loaded(claim_cache)
+    slot = key_slot(keys.claim_cache(packet.packet_id).encode())
     others = [server for server in cluster.servers if server is not cluster.owner(slot)]
     cluster.owner(slot).admin.script_flush()
     for server in others:
         server.freeze()
 
     try:
-        assert board.grab(packet.packet_id, "ann").share_no == 1
+        assert claim_cache.grab(packet.packet_id, "ann").share_no == 1
     finally:
         for server in others:
             server.thaw()
@@ -84,23 +84,23 @@ def test_a_cluster_that_is_away_is_unavailable_and_not_an_error_of_redis() -> No
 def test_a_slot_that_nobody_serves_is_not_taken_for_a_cluster_that_is_away(
     cluster: Cluster, client: ClusterClient
 ) -> None:
-    board = RedisClaims(client)
-    packet = _loaded(board)
-    slot = key_slot(keys.board(packet.packet_id).encode())
+    claim_cache = RedisClaims(client)
+    packet = _loaded(claim_cache)
+    slot = key_slot(keys.claim_cache(packet.packet_id).encode())
 
     with cluster.unserved(slot), pytest.raises(Unavailable) as refused:
-        board.close(packet.packet_id)
+        claim_cache.close(packet.packet_id)
 
     assert not isinstance(refused.value, CacheAway)
-    board.close(packet.packet_id)
+    claim_cache.close(packet.packet_id)
 
 
-def _a_packet_of_each(cluster: Cluster, board: RedisClaims) -> dict[int, Packet]:
+def _a_packet_of_each(cluster: Cluster, claim_cache: RedisClaims) -> dict[int, Packet]:
     """Return a loaded packet for each port that has slots."""
     found: dict[int, Packet] = {}
     while len(found) < 2:
-        packet = _loaded(board)
-        slot = key_slot(keys.board(packet.packet_id).encode())
+        packet = _loaded(claim_cache)
+        slot = key_slot(keys.claim_cache(packet.packet_id).encode())
         found[cluster.owner(slot).port] = packet
     return found
 
@@ -108,32 +108,32 @@ def _a_packet_of_each(cluster: Cluster, board: RedisClaims) -> dict[int, Packet]
 def test_a_client_that_slept_has_lost_every_connection(
     cluster: Cluster, client: ClusterClient
 ) -> None:
-    board = RedisClaims(client)
-    packets = _a_packet_of_each(cluster, board)
+    claim_cache = RedisClaims(client)
+    packets = _a_packet_of_each(cluster, claim_cache)
 
     for user_id, packet in zip(("ann", "bob"), packets.values(), strict=True):
         for server in cluster.servers:
             server.admin.client_kill_filter(_type="normal", skipme=True)
-        assert board.grab(packet.packet_id, user_id).share_no == 1
+        assert claim_cache.grab(packet.packet_id, user_id).share_no == 1
 
 
 def test_a_server_that_hangs_is_tried_twice_and_the_others_go_on(
     cluster: Cluster, client: ClusterClient
 ) -> None:
-    board = RedisClaims(client)
-    packets = _a_packet_of_each(cluster, board)
+    claim_cache = RedisClaims(client)
+    packets = _a_packet_of_each(cluster, claim_cache)
     hanging = cluster.servers[1]
     hanging.freeze()
 
     try:
         with pytest.raises(CacheAway):
-            board.grab(packets[hanging.port].packet_id, "ann")
+            claim_cache.grab(packets[hanging.port].packet_id, "ann")
         others = packets[cluster.servers[0].port]
-        assert board.grab(others.packet_id, "ann").share_no == 1
+        assert claim_cache.grab(others.packet_id, "ann").share_no == 1
     finally:
         hanging.thaw()
     wait_for(cluster.is_up, "the cluster")
-    assert board.grab(packets[hanging.port].packet_id, "ann").share_no == 1
+    assert claim_cache.grab(packets[hanging.port].packet_id, "ann").share_no == 1
 
 
 def test_a_replica_that_took_over_is_found_while_its_primary_lives_and_after() -> None:
@@ -141,21 +141,21 @@ def test_a_replica_that_took_over_is_found_while_its_primary_lives_and_after() -
         cluster = Cluster(start)
         primary, _, replica = cluster.servers
         client = _client(cluster.servers[1].port)
-        board = RedisClaims(client)
-        packet = _a_packet_of_each(cluster, board)[primary.port]
-        board.grab(packet.packet_id, "ann")
+        claim_cache = RedisClaims(client)
+        packet = _a_packet_of_each(cluster, claim_cache)[primary.port]
+        claim_cache.grab(packet.packet_id, "ann")
         _ask(replica, "CLUSTER", "REPLICATE", _ask(primary, "CLUSTER", "MYID"))
         wait_for(lambda: replica.admin.dbsize() == primary.admin.dbsize(), "the replication")
 
         _ask(replica, "CLUSTER", "FAILOVER", "TAKEOVER")
         wait_for(lambda: primary.info("replication")["role"] == "slave", "the takeover")
-        assert board.grab(packet.packet_id, "bob").share_no == 2
+        assert claim_cache.grab(packet.packet_id, "bob").share_no == 2
         # One that knows only of the primary.
         late = RedisClaims(_client(cluster.servers[1].port))
         late.grab(packet.packet_id, "cat")
         primary.kill()
 
-        assert board.grab(packet.packet_id, "cat").share_no == 3
+        assert claim_cache.grab(packet.packet_id, "cat").share_no == 3
         assert late.grab(packet.packet_id, "ann").share_no == 1
 
 
@@ -177,8 +177,8 @@ class _Moving:
 def test_a_cluster_that_sends_everybody_on_is_given_up(
     client: ClusterClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    board = RedisClaims(client)
-    board.grab("p" * 22, "ann")
+    claim_cache = RedisClaims(client)
+    claim_cache.grab("p" * 22, "ann")
     moving, addresses = _Moving(), []
 
     def server(address: tuple[str, int]) -> _Moving:
@@ -188,7 +188,7 @@ def test_a_cluster_that_sends_everybody_on_is_given_up(
     monkeypatch.setattr(client, "_server", server)
 
     with pytest.raises(Unavailable) as refused:
-        board.grab("p" * 22, "ann")
+        claim_cache.grab("p" * 22, "ann")
 
     assert not isinstance(refused.value, CacheAway)
     assert moving.asked == [False, True] * 4

@@ -43,7 +43,7 @@ FLOWS = {
     "redpacket.flows." + name
     for name in (
         *("campaign_quota", "claim_share", "grab_packet", "limit_rate", "load_packet"),
-        *("read_switches", "recall_campaign", "recall_emptied", "try_parts"),
+        *("cached_switches", "cached_campaigns", "cached_emptied", "try_parts"),
     )
 }
 """What a grab may come to; the other doors' flows are theirs."""
@@ -103,10 +103,10 @@ def _grab(cache: OperatorCache, packet_id: str) -> tuple[dict[str, Any], list[st
 def test_a_cold_loser_imports_nothing_that_losing_does_not_need(
     cache: OperatorCache, off: frozenset[Switch], code: str
 ) -> None:
-    board = RedisClaims(cache)
+    claim_cache = RedisClaims(cache)
     packet = a_packet(100, 1, created_at_ms=int(time.time() * 1000) - 1000)
-    board.load_sent(packet)
-    board.grab(packet.packet_id, "early")
+    claim_cache.load_sent(packet)
+    claim_cache.grab(packet.packet_id, "early")
     RedisSwitches(cache).keep(SwitchesSeen(off), 60_000)
 
     answer, imported = _grab(cache, packet.packet_id)

@@ -31,8 +31,8 @@ from redpacket.domain.ledger import (
 )
 from redpacket.domain.lottery import (
     Draw,
-    DrawTable,
     HelpStatus,
+    LotterySnapshot,
     PageNote,
     Player,
     Prize,
@@ -45,8 +45,8 @@ from redpacket.domain.split import Split, Terms
 from redpacket.ports.accounts import Request
 from tests.builders import NOW_MS, a_campaign, a_funding, a_packet, a_prize, a_refund
 from tests.contract.tables import KINDS, REFUNDED_MS, a_client
+from tests.ledger_state import read_ledger_state
 from tests.prizes import real_prizes
-from tests.world import read_world
 
 _numbers = itertools.count(1)
 
@@ -132,7 +132,7 @@ class Fair:
     def find(self, draw: Draw) -> Draw | None:
         return self.draws.find_draw(draw.campaign_id, draw.user_id, draw.draw_id)
 
-    def table(self) -> DrawTable:
+    def table(self) -> LotterySnapshot:
         table = self.draws.find_table(self.campaign.campaign_id)
         assert table
         return table
@@ -164,11 +164,11 @@ def _fair(client: Any) -> Fair:
 
 @pytest.fixture(params=KINDS)
 def fair(request: pytest.FixtureRequest) -> Iterator[Fair]:
-    """A fair whose whole world is right after every test."""
+    """A fair whose whole ledger_state is right after every test."""
     with a_client(request.param, request) as client:
         yield _fair(client)
         tables = ("accounts", "packets", "shares", "campaigns", "draws", "quotas")
-        assert not read_world(client, *tables).differences()
+        assert not read_ledger_state(client, *tables).differences()
 
 
 # ---- prizes and their table
@@ -317,7 +317,7 @@ def test_edits_that_race_are_all_done(fair: Fair) -> None:
 def test_a_page_is_the_table_with_what_was_noted_beside_it(fair: Fair) -> None:
     campaign_id, prize = fair.campaign.campaign_id, fair.put()
 
-    def page() -> tuple[DrawTable, PageNote]:
+    def page() -> tuple[LotterySnapshot, PageNote]:
         found = fair.draws.find_page(campaign_id)
         assert found
         return found

@@ -24,7 +24,7 @@ from redpacket.domain.lottery import (
     DrawAsk,
     DrawDay,
     DrawStatus,
-    DrawTable,
+    LotterySnapshot,
     Player,
     Prize,
     PrizeKind,
@@ -48,10 +48,10 @@ def _day() -> DrawDay:
     return DrawDay("20270129", _now_ms() - HOUR_MS, _now_ms() + HOUR_MS)
 
 
-def _table(*prizes: Prize, **changes: object) -> DrawTable:
+def _table(*prizes: Prize, **changes: object) -> LotterySnapshot:
     now_ms = _now_ms()
     window = {"starts_at_ms": now_ms - HOUR_MS // 2, "ends_at_ms": now_ms + 2 * HOUR_MS}
-    return DrawTable(a_campaign(campaign_id="spring", **{**window, **changes}), prizes, 1)
+    return LotterySnapshot(a_campaign(campaign_id="spring", **{**window, **changes}), prizes, 1)
 
 
 def _prize(prize_id: str = "cup", weight: int = 1, total: int = 10, **changes: object) -> Prize:
@@ -68,12 +68,12 @@ def _keys(cache: OperatorCache) -> list[str]:
 
 
 def test_a_hundred_threads_win_ten_units_once_each(cache: OperatorCache) -> None:
-    board, day = RedisDraws(cache), _day()
-    board.load(_table(_prize(per_day=10)), day, [])
+    claim_cache, day = RedisDraws(cache), _day()
+    claim_cache.load(_table(_prize(per_day=10)), day, [])
 
     with ThreadPoolExecutor(max_workers=100) as pool:
         asks = [_ask(day, f"user-{number}", f"draw-{number}") for number in range(100)]
-        outcomes = list(pool.map(board.draw, asks))
+        outcomes = list(pool.map(claim_cache.draw, asks))
 
     won = [outcome for outcome in outcomes if outcome.status is DrawStatus.WON]
     assert sorted(outcome.unit_no for outcome in won) == list(range(1, 11))
@@ -84,24 +84,24 @@ def test_a_hundred_threads_win_ten_units_once_each(cache: OperatorCache) -> None
 def test_one_user_in_a_hundred_threads_makes_as_many_attempts_as_allowed(
     cache: OperatorCache,
 ) -> None:
-    board, day = RedisDraws(cache), _day()
+    claim_cache, day = RedisDraws(cache), _day()
     rules = DrawRules(attempts_per_user_per_day=7, wins_per_user_per_day=3)
-    board.load(_table(_prize(total=100), rules=rules), day, [])
+    claim_cache.load(_table(_prize(total=100), rules=rules), day, [])
 
     with ThreadPoolExecutor(max_workers=100) as pool:
         asks = [_ask(day, "ann", f"draw-{number}") for number in range(100)]
-        outcomes = list(pool.map(board.draw, asks))
+        outcomes = list(pool.map(claim_cache.draw, asks))
 
     counted = Counter(outcome.status.value for outcome in outcomes)
     assert counted == {"won": 3, "missed": 4, "attempts_exhausted": 93}
 
 
 def test_one_attempt_in_a_hundred_threads_is_decided_once(cache: OperatorCache) -> None:
-    board, day = RedisDraws(cache), _day()
-    board.load(_table(_prize()), day, [])
+    claim_cache, day = RedisDraws(cache), _day()
+    claim_cache.load(_table(_prize()), day, [])
 
     with ThreadPoolExecutor(max_workers=100) as pool:
-        outcomes = list(pool.map(lambda _: board.draw(_ask(day, "ann", "draw")), range(100)))
+        outcomes = list(pool.map(lambda _: claim_cache.draw(_ask(day, "ann", "draw")), range(100)))
 
     assert {(outcome.prize_id, outcome.unit_no) for outcome in outcomes} == {("cup", 1)}
     assert Counter(outcome.is_repeat for outcome in outcomes) == {True: 99, False: 1}
@@ -126,7 +126,7 @@ def _drawn(cache: OperatorCache, day: DrawDay) -> Iterator[str]:
       answers[#answers + 1] = draw(keys, {{args[i], args[i], args[i], args[1], args[2]}})
     end
     return answers"""
-    names = [keys.draw_board("spring"), keys.draw_day("spring", day.name)]
+    names = [keys.draw_cache("spring"), keys.draw_day("spring", day.name)]
     names += [keys.draw_winners("spring")]
     for start in range(0, DRAWS, 1_000):
         points = [draw_point(SEED, f"draw-{number}") for number in range(start, start + 1_000)]
@@ -166,11 +166,11 @@ def test_prizes_fall_by_their_weights(
 
 @pytest.mark.parametrize("seed", range(40))
 def test_the_script_chooses_as_python_does_to_the_last_bit(cache: OperatorCache, seed: int) -> None:
-    board, day, pick = RedisDraws(cache), _day(), random.Random(seed)
+    claim_cache, day, pick = RedisDraws(cache), _day(), random.Random(seed)
     largest = pick.choice([3, 1_000, 10**9, 10**14])
     prizes = [_prize(f"p{no:02d}", pick.randint(1, largest), 10**6) for no in range(12)]
-    board.load(_table(*prizes, miss_weight=pick.randint(0, largest)), day, [])
-    odds = board.draw(_ask(day, "ann", "first")).odds
+    claim_cache.load(_table(*prizes, miss_weight=pick.randint(0, largest)), day, [])
+    odds = claim_cache.draw(_ask(day, "ann", "first")).odds
     weights = [int(entry.rpartition(":")[2]) for entry in odds.partition("|")[0].split(",")]
     total = sum(weights) + int(odds.partition("|")[2])
 
@@ -179,40 +179,40 @@ def test_the_script_chooses_as_python_does_to_the_last_bit(cache: OperatorCache,
     near = {border + shift for border in borders for shift in (-2, -1, 0, 1, 2)}
     points = sorted(point for point in near if 0 <= point < 2**POINT_BITS)
 
-    chosen = [board.draw(_ask(day, "ann", f"draw-{at}", at)).prize_id for at in points]
+    chosen = [claim_cache.draw(_ask(day, "ann", f"draw-{at}", at)).prize_id for at in points]
     assert chosen == [choose(odds, point) for point in points]
     assert set(filter(None, chosen)) == {prize.prize_id for prize in prizes}
 
 
 def test_scripts_survive_a_script_flush(cache: OperatorCache) -> None:
-    board, day = RedisDraws(cache), _day()
+    claim_cache, day = RedisDraws(cache), _day()
     ask = _ask(day, "ann", "draw")
 
     cache.script_flush()
-    board.load(_table(_prize(once_per_user=True), _prize("pen")), day, [])
+    claim_cache.load(_table(_prize(once_per_user=True), _prize("pen")), day, [])
     cache.script_flush()
-    assert board.draw(ask).prize_id == "cup"
+    assert claim_cache.draw(ask).prize_id == "cup"
     cache.script_flush()
-    board.undo(ask, is_unit_free=True)
+    claim_cache.undo(ask, is_unit_free=True)
     cache.script_flush()
-    board.set_player(ask, Player(1))
+    claim_cache.set_player(ask, Player(1))
     cache.script_flush()
-    board.mark_winner(ask, "cup")
-    assert board.draw(ask).prize_id == "pen"
+    claim_cache.mark_winner(ask, "cup")
+    assert claim_cache.draw(ask).prize_id == "pen"
 
 
 def test_every_key_has_an_end_and_a_slot_with_the_others(cache: OperatorCache) -> None:
-    board, day = RedisDraws(cache), _day()
+    claim_cache, day = RedisDraws(cache), _day()
     table = _table(_prize(once_per_user=True))
 
-    board.load(table, day, [])
-    board.draw(_ask(day, "ann", "draw"))
-    board.begin_load("spring", 2_000)
+    claim_cache.load(table, day, [])
+    claim_cache.draw(_ask(day, "ann", "draw"))
+    claim_cache.begin_load("spring", 2_000)
 
     ends = {key: cache.pexpiretime(key) for key in _keys(cache)}
     assert 0 < ends.pop(keys.draw_loading("spring")) <= _now_ms() + 2_000
     assert ends == {
-        keys.draw_board("spring"): table.campaign.ends_at_ms + DAY_MS,
+        keys.draw_cache("spring"): table.campaign.ends_at_ms + DAY_MS,
         keys.draw_winners("spring"): table.campaign.ends_at_ms + DAY_MS,
         keys.draw_day("spring", "20270129"): day.ends_at_ms + DAY_MS,
     }
@@ -221,14 +221,14 @@ def test_every_key_has_an_end_and_a_slot_with_the_others(cache: OperatorCache) -
 
 @pytest.mark.parametrize("first", ["load", "set_player", "mark_winner", "undo"])
 def test_a_key_has_its_end_whatever_makes_it(cache: OperatorCache, first: str) -> None:
-    board, day = RedisDraws(cache), _day()
+    claim_cache, day = RedisDraws(cache), _day()
     ask = _ask(day, "ann", "draw")
     table = _table(_prize(per_day=3))
     moves: dict[str, Callable[[], None]] = {
-        "load": lambda: board.load(table, day, [PrizeStock("cup", 1, (), 1)]),
-        "set_player": lambda: board.set_player(ask, Player(1)),
-        "mark_winner": lambda: board.mark_winner(ask, "cup"),
-        "undo": lambda: board.undo(ask, is_unit_free=True),
+        "load": lambda: claim_cache.load(table, day, [PrizeStock("cup", 1, (), 1)]),
+        "set_player": lambda: claim_cache.set_player(ask, Player(1)),
+        "mark_winner": lambda: claim_cache.mark_winner(ask, "cup"),
+        "undo": lambda: claim_cache.undo(ask, is_unit_free=True),
     }
 
     for move in (moves.pop(first), *moves.values()):
@@ -238,100 +238,104 @@ def test_a_key_has_its_end_whatever_makes_it(cache: OperatorCache, first: str) -
 
 
 def test_an_edit_that_ends_later_keeps_all_for_longer(cache: OperatorCache) -> None:
-    board, day = RedisDraws(cache), _day()
+    claim_cache, day = RedisDraws(cache), _day()
     table = _table(_prize(once_per_user=True))
-    board.load(table, day, [])
-    board.draw(_ask(day, "ann", "draw"))
+    claim_cache.load(table, day, [])
+    claim_cache.draw(_ask(day, "ann", "draw"))
 
     ends_at_ms = table.campaign.ends_at_ms + DAY_MS
-    board.load(replace(table, campaign=replace(table.campaign, ends_at_ms=ends_at_ms)), day, [])
+    claim_cache.load(
+        replace(table, campaign=replace(table.campaign, ends_at_ms=ends_at_ms)), day, []
+    )
 
-    for key in (keys.draw_board("spring"), keys.draw_winners("spring")):
+    for key in (keys.draw_cache("spring"), keys.draw_winners("spring")):
         assert cache.pexpiretime(key) == ends_at_ms + DAY_MS
 
 
 def test_a_lottery_that_ended_long_ago_is_loaded_for_a_while(cache: OperatorCache) -> None:
-    board, day = RedisDraws(cache), _day()
+    claim_cache, day = RedisDraws(cache), _day()
 
-    board.load(_table(_prize(), starts_at_ms=1, ends_at_ms=2), day, [])
+    claim_cache.load(_table(_prize(), starts_at_ms=1, ends_at_ms=2), day, [])
 
-    assert board.draw(_ask(day, "ann", "draw")).status is DrawStatus.CAMPAIGN_ENDED
-    assert 0 < cache.pttl(keys.draw_board("spring")) <= 600_000
+    assert claim_cache.draw(_ask(day, "ann", "draw")).status is DrawStatus.CAMPAIGN_ENDED
+    assert 0 < cache.pttl(keys.draw_cache("spring")) <= 600_000
 
 
 def test_a_day_that_is_lost_alone_is_begun_anew(cache: OperatorCache) -> None:
-    board, day = RedisDraws(cache), _day()
-    board.load(_table(_prize(total=3)), day, [])
-    board.draw(_ask(day, "ann", "one"))
+    claim_cache, day = RedisDraws(cache), _day()
+    claim_cache.load(_table(_prize(total=3)), day, [])
+    claim_cache.draw(_ask(day, "ann", "one"))
 
     cache.delete(keys.draw_day("spring", day.name))
 
-    outcome = board.draw(_ask(day, "ann", "two"))
+    outcome = claim_cache.draw(_ask(day, "ann", "two"))
     assert outcome.unit_no == 2
-    assert board.draw(_ask(day, "ann", "two")) == replace(outcome, is_repeat=True)
+    assert claim_cache.draw(_ask(day, "ann", "two")) == replace(outcome, is_repeat=True)
     assert cache.pttl(keys.draw_day("spring", day.name)) > 0
 
 
 def test_a_board_that_is_lost_alone_goes_by_its_new_table(cache: OperatorCache) -> None:
-    board, day = RedisDraws(cache), _day()
-    board.load(_table(_prize("cup")), day, [])
-    assert board.draw(_ask(day, "ann", "one")).odds == "cup:1|0"
+    claim_cache, day = RedisDraws(cache), _day()
+    claim_cache.load(_table(_prize("cup")), day, [])
+    assert claim_cache.draw(_ask(day, "ann", "one")).odds == "cup:1|0"
 
-    cache.delete(keys.draw_board("spring"))
+    cache.delete(keys.draw_cache("spring"))
     time.sleep(0.002)
-    board.load(_table(_prize("pen")), day, [])
+    claim_cache.load(_table(_prize("pen")), day, [])
 
-    assert board.draw(_ask(day, "ann", "two")).odds == "pen:1|0"
+    assert claim_cache.draw(_ask(day, "ann", "two")).odds == "pen:1|0"
 
 
 def test_a_unit_that_a_lost_board_has_yet_to_issue_is_not_offered_too(cache: OperatorCache) -> None:
-    board, day = RedisDraws(cache), _day()
+    claim_cache, day = RedisDraws(cache), _day()
     table = _table(_prize(total=2))
-    board.load(table, day, [])
+    claim_cache.load(table, day, [])
     ask = _ask(day, "ann", "one")
-    board.draw(ask)
+    claim_cache.draw(ask)
 
-    cache.delete(keys.draw_board("spring"))
-    board.load(table, day, [])
-    board.undo(ask, is_unit_free=True)
+    cache.delete(keys.draw_cache("spring"))
+    claim_cache.load(table, day, [])
+    claim_cache.undo(ask, is_unit_free=True)
 
-    units = [board.draw(_ask(day, "bob", name)).unit_no for name in ("two", "three", "four")]
+    units = [claim_cache.draw(_ask(day, "bob", name)).unit_no for name in ("two", "three", "four")]
     assert units == [1, 2, 0]
 
 
 def test_a_full_server_refuses_a_draw_without_using_up_anything(cache: OperatorCache) -> None:
-    board, day = RedisDraws(cache), _day()
-    board.load(_table(_prize(total=1)), day, [])
+    claim_cache, day = RedisDraws(cache), _day()
+    claim_cache.load(_table(_prize(total=1)), day, [])
     asks = [_ask(day, "ann", name) for name in ("one", "two")]
-    board.draw(asks[0])
+    claim_cache.draw(asks[0])
 
     cache.config_set("maxmemory", "1")
     try:
         with pytest.raises(Unavailable) as refused:
-            board.draw(asks[1])
-        board.undo(asks[0], is_unit_free=True)
+            claim_cache.draw(asks[1])
+        claim_cache.undo(asks[0], is_unit_free=True)
     finally:
         cache.config_set("maxmemory", "0")
 
     assert not isinstance(refused.value, CacheAway)
-    assert board.draw(asks[1]).unit_no == 1
+    assert claim_cache.draw(asks[1]).unit_no == 1
 
 
 def test_a_server_that_is_away_is_unavailable_and_not_an_error_of_redis() -> None:
-    board = RedisDraws(connect(HOST, 1, has_tls=False, username="", password="", timeout_s=0.1))
+    claim_cache = RedisDraws(
+        connect(HOST, 1, has_tls=False, username="", password="", timeout_s=0.1)
+    )
 
     with pytest.raises(CacheAway):
-        board.draw(_ask(_day(), "ann", "draw"))
+        claim_cache.draw(_ask(_day(), "ann", "draw"))
 
 
 def test_a_table_of_hundreds_of_prizes_is_drawn_from(cache: OperatorCache) -> None:
-    board, day = RedisDraws(cache), _day()
+    claim_cache, day = RedisDraws(cache), _day()
     prizes = [_prize(f"prize-{number:03d}", 1_000_000, 1_000_000) for number in range(600)]
     table = _table(*prizes, when_sold_out=WhenSoldOut.MISS, miss_weight=10**12)
-    board.load(table, day, [PrizeStock(prize.prize_id, 999_999) for prize in prizes])
+    claim_cache.load(table, day, [PrizeStock(prize.prize_id, 999_999) for prize in prizes])
 
-    outcome = board.draw(_ask(day, "ann", "draw", 0))
+    outcome = claim_cache.draw(_ask(day, "ann", "draw", 0))
 
     assert (outcome.prize_id, outcome.unit_no) == ("prize-000", 1_000_000)
-    assert board.draw(_ask(day, "bob", "next", 0)).prize_id == "prize-001"
-    assert board.draw(_ask(day, "cat", "last", 2**52 - 1)).status is DrawStatus.MISSED
+    assert claim_cache.draw(_ask(day, "bob", "next", 0)).prize_id == "prize-001"
+    assert claim_cache.draw(_ask(day, "cat", "last", 2**52 - 1)).status is DrawStatus.MISSED

@@ -88,7 +88,7 @@ def test_sending_moves_the_total_into_the_packet(books: Books) -> None:
 
     assert books.balance_fen(packet.sender.user_id) == 0
     assert books.packets.find_packet(packet.packet_id) == packet
-    (facts,) = [facts for facts in books.world().packets if facts.packet == packet]
+    (facts,) = [facts for facts in books.ledger_state().packets if facts.packet == packet]
     assert facts.held_fen == 1000
 
 
@@ -441,7 +441,7 @@ def bare_books(request: pytest.FixtureRequest) -> Iterator[Books]:
     with a_client(request.param, request) as client:
         books = some_books(client, has_receipts=False)
         yield books
-        found = books.world().differences()
+        found = books.ledger_state().differences()
         assert not [one for one in found if not one.what.startswith("receipt of")]
 
 
@@ -451,7 +451,7 @@ def test_a_ledger_works_without_receipts(bare_books: Books) -> None:
 
     shares = bare_books.packets.list_shares(packet.packet_id)
     assert bare_books.ledger.list_receipts([share.ref for share in shares]) is None
-    assert not bare_books.world().receipts
+    assert not bare_books.ledger_state().receipts
 
 
 @pytest.mark.parametrize("is_refunded", [True, False], ids=["refunded", "settled"])

@@ -27,13 +27,15 @@ def _packet(count: int) -> Packet:
 
 
 def test_a_hundred_threads_share_ten_shares(cache: OperatorCache) -> None:
-    board = RedisClaims(cache)
+    claim_cache = RedisClaims(cache)
     packet = _packet(10)
-    board.load(packet, [])
+    claim_cache.load(packet, [])
 
     with ThreadPoolExecutor(max_workers=100) as pool:
         outcomes = list(
-            pool.map(lambda number: board.grab(packet.packet_id, f"user-{number}"), range(100))
+            pool.map(
+                lambda number: claim_cache.grab(packet.packet_id, f"user-{number}"), range(100)
+            )
         )
 
     numbers = [outcome.share_no for outcome in outcomes if outcome.share_no]
@@ -45,191 +47,191 @@ def test_a_hundred_threads_share_ten_shares(cache: OperatorCache) -> None:
 
 
 def test_one_user_in_a_hundred_threads_gets_one_share(cache: OperatorCache) -> None:
-    board = RedisClaims(cache)
+    claim_cache = RedisClaims(cache)
     packet = _packet(10)
-    board.load(packet, [])
+    claim_cache.load(packet, [])
 
     with ThreadPoolExecutor(max_workers=100) as pool:
-        outcomes = list(pool.map(lambda _: board.grab(packet.packet_id, "ann"), range(100)))
+        outcomes = list(pool.map(lambda _: claim_cache.grab(packet.packet_id, "ann"), range(100)))
 
     assert {outcome.share_no for outcome in outcomes} == {1}
-    assert cache.hkeys(keys.board(packet.packet_id)) == ["#", "ann"]
+    assert cache.hkeys(keys.claim_cache(packet.packet_id)) == ["#", "ann"]
 
 
 CALLS = ("hmget", "evalsha")
 
 
 def test_the_script_itself_gives_a_user_the_same_number(cache: OperatorCache) -> None:
-    board = RedisClaims(cache)
+    claim_cache = RedisClaims(cache)
     packet = _packet(10)
-    board.load(packet, [])
+    claim_cache.load(packet, [])
     grab = cache.register_script(read_script("packet_grab"))
-    key = keys.board(packet.packet_id)
+    key = keys.claim_cache(packet.packet_id)
 
     assert grab(keys=[key], args=["ann"]) == "claimed 1"
     assert grab(keys=[key], args=["ann"]) == "already_claimed 1"
 
 
 def test_scripts_survive_a_script_flush(cache: OperatorCache) -> None:
-    board = RedisClaims(cache)
+    claim_cache = RedisClaims(cache)
     packet = _packet(3)
-    board.load(packet, [])
-    board.grab(packet.packet_id, "ann")
+    claim_cache.load(packet, [])
+    claim_cache.grab(packet.packet_id, "ann")
 
     cache.script_flush()
 
-    assert board.grab(packet.packet_id, "bob").share_no == 2
+    assert claim_cache.grab(packet.packet_id, "bob").share_no == 2
     cache.script_flush()
-    board.load(packet, [])
+    claim_cache.load(packet, [])
     cache.script_flush()
-    board.disown(packet.packet_id, "bob", 2)
+    claim_cache.revoke(packet.packet_id, "bob", 2)
     cache.script_flush()
-    board.close(packet.packet_id)
-    assert board.grab(packet.packet_id, "cat").status == "packet_expired"
+    claim_cache.close(packet.packet_id)
+    assert claim_cache.grab(packet.packet_id, "cat").status == "packet_expired"
 
 
 def test_every_key_has_an_end_a_day_after_the_packets(cache: OperatorCache) -> None:
-    board = RedisClaims(cache)
+    claim_cache = RedisClaims(cache)
     packet = _packet(3)
 
-    board.load(packet, [a_claim(packet, 1, "ann")])
-    board.grab(packet.packet_id, "bob")
-    board.disown(packet.packet_id, "bob", 2)
-    board.close(packet.packet_id)
+    claim_cache.load(packet, [a_claim(packet, 1, "ann")])
+    claim_cache.grab(packet.packet_id, "bob")
+    claim_cache.revoke(packet.packet_id, "bob", 2)
+    claim_cache.close(packet.packet_id)
 
     (key,) = cache.keys()
-    assert key == keys.board(packet.packet_id)
+    assert key == keys.claim_cache(packet.packet_id)
     assert cache.pexpiretime(key) == packet.expires_at_ms + 24 * 3600 * 1000
 
 
 def test_a_load_of_thousands_goes_in_chunks(cache: OperatorCache) -> None:
-    board = RedisClaims(cache)
+    claim_cache = RedisClaims(cache)
     equal = some_terms(500_000, 5_000, split=Split.EQUAL)
     packet = replace(_packet(5_000), terms=equal)
     claims = [a_claim(packet, number, f"user-{number}") for number in range(1, 2_502)]
 
-    board.load(packet, claims)
+    claim_cache.load(packet, claims)
 
-    assert board.grab(packet.packet_id, "user-2501").share_no == 2501
-    assert board.grab(packet.packet_id, "new").share_no == 2502
+    assert claim_cache.grab(packet.packet_id, "user-2501").share_no == 2501
+    assert claim_cache.grab(packet.packet_id, "new").share_no == 2502
 
 
 def test_a_half_done_load_of_thousands_counts_as_not_loaded(cache: OperatorCache) -> None:
-    board = RedisClaims(cache)
+    claim_cache = RedisClaims(cache)
     packet = _packet(5_000)
     # What the first chunk of a load leaves: users, and no state yet.
-    cache.hset(keys.board(packet.packet_id), mapping={"user-1": 1, "user-2": 2})
+    cache.hset(keys.claim_cache(packet.packet_id), mapping={"user-1": 1, "user-2": 2})
 
-    assert board.grab(packet.packet_id, "new").status == "packet_not_loaded"
-    assert board.grab(packet.packet_id, "user-2").share_no == 2
+    assert claim_cache.grab(packet.packet_id, "new").status == "packet_not_loaded"
+    assert claim_cache.grab(packet.packet_id, "user-2").share_no == 2
 
 
 def test_a_full_server_refuses_without_taking_a_share(cache: OperatorCache) -> None:
-    board = RedisClaims(cache)
+    claim_cache = RedisClaims(cache)
     packet = _packet(3)
-    board.load(packet, [])
-    board.grab(packet.packet_id, "ann")
+    claim_cache.load(packet, [])
+    claim_cache.grab(packet.packet_id, "ann")
 
     cache.config_set("maxmemory", "1")
     try:
         with pytest.raises(Unavailable):
-            board.grab(packet.packet_id, "bob")
+            claim_cache.grab(packet.packet_id, "bob")
         with pytest.raises(Unavailable) as refused:
-            board.load(_packet(3), [])
+            claim_cache.load(_packet(3), [])
     finally:
         cache.config_set("maxmemory", "0")
 
     # It answers: that one packet finds no room says nothing of the next one.
     assert not isinstance(refused.value, CacheAway)
-    assert board.grab(packet.packet_id, "bob").share_no == 2
+    assert claim_cache.grab(packet.packet_id, "bob").share_no == 2
 
 
 def test_a_full_server_still_closes_and_corrects(cache: OperatorCache) -> None:
-    board = RedisClaims(cache)
+    claim_cache = RedisClaims(cache)
     packet = _packet(3)
-    board.load(packet, [])
-    board.grab(packet.packet_id, "bob")
+    claim_cache.load(packet, [])
+    claim_cache.grab(packet.packet_id, "bob")
 
     cache.config_set("maxmemory", "1")
     try:
-        board.disown(packet.packet_id, "bob", 1)
-        board.close(packet.packet_id)
+        claim_cache.revoke(packet.packet_id, "bob", 1)
+        claim_cache.close(packet.packet_id)
     finally:
         cache.config_set("maxmemory", "0")
 
-    assert board.grab(packet.packet_id, "bob").status == "packet_expired"
+    assert claim_cache.grab(packet.packet_id, "bob").status == "packet_expired"
 
 
 def test_a_packet_that_ended_long_ago_is_loaded_for_its_owners(cache: OperatorCache) -> None:
-    board = RedisClaims(cache)
+    claim_cache = RedisClaims(cache)
     week_ms = 7 * 24 * 3600 * 1000
     packet = a_packet(created_at_ms=int(time.time() * 1000) - week_ms)
     packet = replace(packet, status=PacketStatus.CLOSED)
 
-    board.load(packet, [a_claim(packet, 1, "ann")])
+    claim_cache.load(packet, [a_claim(packet, 1, "ann")])
 
-    assert board.grab(packet.packet_id, "ann").share_no == 1
-    assert board.grab(packet.packet_id, "bob").status == "packet_expired"
-    assert 0 < cache.pttl(keys.board(packet.packet_id)) <= 600_000
+    assert claim_cache.grab(packet.packet_id, "ann").share_no == 1
+    assert claim_cache.grab(packet.packet_id, "bob").status == "packet_expired"
+    assert 0 < cache.pttl(keys.claim_cache(packet.packet_id)) <= 600_000
 
 
 def test_a_packet_in_the_layout_of_an_earlier_version_is_loaded_anew(cache: OperatorCache) -> None:
-    board = RedisClaims(cache)
+    claim_cache = RedisClaims(cache)
     packet = _packet(2)
     window = f"{packet.starts_at_ms:013d}{packet.expires_at_ms:013d}0000002"
     earlier: Any = {"#": f"O{window}-0000001|", "=": str(packet.terms), "ann": "1"}
     cache.hset(f"rp:{{{packet.packet_id}}}", mapping=earlier)
 
-    assert board.grab(packet.packet_id, "bob").status == "packet_not_loaded"
-    board.load(packet, [a_claim(packet, 1, "ann")])
+    assert claim_cache.grab(packet.packet_id, "bob").status == "packet_not_loaded"
+    claim_cache.load(packet, [a_claim(packet, 1, "ann")])
 
-    assert board.grab(packet.packet_id, "ann").share_no == 1
-    assert board.grab(packet.packet_id, "bob").share_no == 2
+    assert claim_cache.grab(packet.packet_id, "ann").share_no == 1
+    assert claim_cache.grab(packet.packet_id, "bob").share_no == 2
     owned = {"ann": 1, "bob": 2}
-    assert board.held_numbers(packet.packet_id, {**owned, "cat": 3}) == owned
+    assert claim_cache.held_numbers(packet.packet_id, {**owned, "cat": 3}) == owned
 
 
 def test_a_small_packet_stays_packed(cache: OperatorCache) -> None:
-    board = RedisClaims(cache)
+    claim_cache = RedisClaims(cache)
     packet = _packet(100)
-    board.load(packet, [])
+    claim_cache.load(packet, [])
     for number in range(100):
-        board.grab(packet.packet_id, f"user-{number}")
+        claim_cache.grab(packet.packet_id, f"user-{number}")
 
-    assert cache.object("ENCODING", keys.board(packet.packet_id)) == "listpack"
+    assert cache.object("ENCODING", keys.claim_cache(packet.packet_id)) == "listpack"
 
 
 def test_a_larger_packet_is_not_searched_for_every_loser(cache: OperatorCache) -> None:
-    board = RedisClaims(cache)
+    claim_cache = RedisClaims(cache)
     packet = _packet(129)
 
-    board.load(packet, [a_claim(packet, 1, "ann")])
+    claim_cache.load(packet, [a_claim(packet, 1, "ann")])
 
-    assert cache.object("ENCODING", keys.board(packet.packet_id)) == "hashtable"
-    assert cache.hkeys(keys.board(packet.packet_id)) == ["#", "ann"]
+    assert cache.object("ENCODING", keys.claim_cache(packet.packet_id)) == "hashtable"
+    assert cache.hkeys(keys.claim_cache(packet.packet_id)) == ["#", "ann"]
 
 
 def test_a_loaded_packet_takes_little_memory(cache: OperatorCache) -> None:
-    board = RedisClaims(cache)
+    claim_cache = RedisClaims(cache)
     packet = _packet(10)
 
-    board.load(packet, [])
+    claim_cache.load(packet, [])
 
     # Two allocations of 64 bytes at the most, as servers have them that use jemalloc.
-    assert int(cache.memory_usage(keys.board(packet.packet_id)) or 0) <= 128
+    assert int(cache.memory_usage(keys.claim_cache(packet.packet_id)) or 0) <= 128
 
 
 def test_a_packet_whose_key_has_no_end_hands_out_nothing(cache: OperatorCache) -> None:
-    board = RedisClaims(cache)
+    claim_cache = RedisClaims(cache)
     packet = _packet(10)
-    board.load(packet, [])
-    board.grab(packet.packet_id, "ann")
+    claim_cache.load(packet, [])
+    claim_cache.grab(packet.packet_id, "ann")
 
     # Where the packet stands is told by what is left of the key's life: no operator may take it.
-    cache.persist(keys.board(packet.packet_id))
+    cache.persist(keys.claim_cache(packet.packet_id))
 
-    assert board.grab(packet.packet_id, "ann").share_no == 1
-    assert board.grab(packet.packet_id, "bob").status == "packet_expired"
+    assert claim_cache.grab(packet.packet_id, "ann").share_no == 1
+    assert claim_cache.grab(packet.packet_id, "bob").status == "packet_expired"
 
 
 def test_a_server_that_is_away_is_unavailable_and_not_an_error_of_redis() -> None:

@@ -369,18 +369,18 @@ def test_a_packet_that_can_not_be_closed_goes_to_the_end_of_the_list(books: Book
     assert packet.packet_id not in books.packets.list_unloaded(REFUNDED_MS + 5, 8_000)
 
 
-def test_a_packet_that_is_put_off_waits_so_long_and_never_less(books: Books) -> None:
+def test_a_packet_that_is_delayed_waits_so_long_and_never_less(books: Books) -> None:
     packet = books.sent()
     books.packets.mark_loaded(packet)
     at_ms = packet.expires_at_ms
 
-    books.packets.put_off(packet.packet_id, at_ms - 1)
+    books.packets.delay(packet.packet_id, at_ms - 1)
     assert packet.packet_id not in books.packets.list_due(at_ms - 1, 8_000)
-    books.packets.put_off(packet.packet_id, at_ms + 50)
+    books.packets.delay(packet.packet_id, at_ms + 50)
     assert packet.packet_id not in books.packets.list_due(at_ms + 49, 8_000)
     assert packet.packet_id in books.packets.list_due(at_ms + 50, 8_000)
     _closed(books, packet)
-    books.packets.put_off(packet.packet_id, at_ms + 60)
+    books.packets.delay(packet.packet_id, at_ms + 60)
     assert packet.packet_id not in books.packets.list_due(at_ms + 99, 8_000)
 
 

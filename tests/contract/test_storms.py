@@ -8,21 +8,23 @@ import pytest
 
 from tests.crowd import CROWD, a_crowded_town, count_reads, rush
 from tests.faults.servers import OperatorCache
-from tests.town import Town
+from tests.in_memory_system import InMemorySystem
 
 
 @pytest.fixture
-def town(cache: OperatorCache) -> Town:
+def system(cache: OperatorCache) -> InMemorySystem:
     return a_crowded_town(cache.connection_pool.connection_kwargs["port"])
 
 
 @pytest.mark.parametrize("count", [5, 100])
-def test_after_a_flush_a_crowd_costs_one_load(town: Town, cache: OperatorCache, count: int) -> None:
-    packet = town.send(count=count)
+def test_after_a_flush_a_crowd_costs_one_load(
+    system: InMemorySystem, cache: OperatorCache, count: int
+) -> None:
+    packet = system.send(count=count)
     cache.flushall()
-    meter = count_reads(town)
+    meter = count_reads(system)
 
-    answers = rush(town, packet)
+    answers = rush(system, packet)
 
     # A process of 200 threads may keep the one that loads waiting for longer than the others do.
     answers["packet_emptied"] += answers.pop("unavailable", 0)
@@ -32,12 +34,12 @@ def test_after_a_flush_a_crowd_costs_one_load(town: Town, cache: OperatorCache, 
     assert meter.strong_count == len(meter.reads) <= 4
 
 
-def test_who_is_late_costs_no_read(town: Town) -> None:
-    packet = town.send(life_ms=1)
-    meter = count_reads(town)
+def test_who_is_late_costs_no_read(system: InMemorySystem) -> None:
+    packet = system.send(life_ms=1)
+    meter = count_reads(system)
     time.sleep(0.01)
 
-    answers = rush(town, packet)
+    answers = rush(system, packet)
 
     assert answers == {"packet_expired": CROWD}
     assert meter.reads == []

@@ -31,10 +31,10 @@ def _packet(count: int = 10, **changes: Any) -> Packet:
     return a_packet(100 * count, count, created_at_ms=int(time.time() * 1000) - 1000, **changes)
 
 
-def _loaded(board: RedisClaims, count: int = 10, **changes: Any) -> Packet:
+def _loaded(claim_cache: RedisClaims, count: int = 10, **changes: Any) -> Packet:
     packet = _packet(count, **changes)
-    board.load(packet, [])
-    board.take("unknown", "ann", "")  # the server knows the script from then on
+    claim_cache.load(packet, [])
+    claim_cache.take("unknown", "ann", "")  # the server knows the script from then on
     return packet
 
 
@@ -52,11 +52,11 @@ def _counted(cache: OperatorCache) -> Iterator[Counter[str]]:
 
 
 def test_a_claim_right_after_another_is_one_call(cache: OperatorCache) -> None:
-    board = RedisClaims(cache)
-    packet = _loaded(board)
+    claim_cache = RedisClaims(cache)
+    packet = _loaded(claim_cache)
 
     with _counted(cache) as calls:
-        outcomes = [board.grab(packet.packet_id, f"user-{number}") for number in range(5)]
+        outcomes = [claim_cache.grab(packet.packet_id, f"user-{number}") for number in range(5)]
 
     assert calls == {"hmget": 1, "evalsha": 5}
     assert [outcome.share_no for outcome in outcomes] == [1, 2, 3, 4, 5]
@@ -66,28 +66,28 @@ def test_a_claim_right_after_another_is_one_call(cache: OperatorCache) -> None:
 def test_what_was_seen_is_forgotten_after_a_while(
     cache: OperatorCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    board = RedisClaims(cache)
-    packet = _loaded(board)
-    board.grab(packet.packet_id, "ann")
+    claim_cache = RedisClaims(cache)
+    packet = _loaded(claim_cache)
+    claim_cache.grab(packet.packet_id, "ann")
 
     monkeypatch.setattr(redis_claims, "_SEEN_OPEN_S", 0.01)
     time.sleep(0.01)
     with _counted(cache) as calls:
-        board.grab(packet.packet_id, "bob")
+        claim_cache.grab(packet.packet_id, "bob")
 
     assert calls == {"hmget": 1, "evalsha": 1}
 
 
 def test_a_repeat_right_after_a_claim_is_one_call(cache: OperatorCache) -> None:
-    board = RedisClaims(cache)
-    packet = _loaded(board, count=2)
-    first = board.grab(packet.packet_id, "ann")
+    claim_cache = RedisClaims(cache)
+    packet = _loaded(claim_cache, count=2)
+    first = claim_cache.grab(packet.packet_id, "ann")
 
     with _counted(cache) as calls:
-        again = board.grab(packet.packet_id, "ann")
+        again = claim_cache.grab(packet.packet_id, "ann")
         # Elsewhere somebody takes the last one.
         RedisClaims(cache).grab(packet.packet_id, "bob")
-        emptied = board.grab(packet.packet_id, "ann")
+        emptied = claim_cache.grab(packet.packet_id, "ann")
 
     assert calls == {"hmget": 1, "evalsha": 3}
     assert (again.status, again.share_no, again.terms) == ("already_claimed", 1, first.terms)
@@ -96,9 +96,9 @@ def test_a_repeat_right_after_a_claim_is_one_call(cache: OperatorCache) -> None:
 
 
 def test_losers_of_an_emptied_packet_are_one_native_read_each(cache: OperatorCache) -> None:
-    board, other = RedisClaims(cache), RedisClaims(cache)
-    packet = _loaded(board, count=3)
-    board.grab(packet.packet_id, "ann")
+    claim_cache, other = RedisClaims(cache), RedisClaims(cache)
+    packet = _loaded(claim_cache, count=3)
+    claim_cache.grab(packet.packet_id, "ann")
     for user_id in ("bob", "cat"):
         other.grab(packet.packet_id, user_id)
 
@@ -108,66 +108,66 @@ def test_losers_of_an_emptied_packet_are_one_native_read_each(cache: OperatorCac
     assert calls == {"hmget": 1}
     with _counted(cache) as calls:
         for number in range(4):
-            outcome = board.grab(packet.packet_id, f"late-{number}")
+            outcome = claim_cache.grab(packet.packet_id, f"late-{number}")
             assert (outcome.status, outcome.terms) == ("packet_emptied", str(packet.terms))
     assert calls == {"evalsha": 1, "hmget": 4}
 
 
 def test_a_refusal_is_told_with_the_marks_of_the_state_as_it_is(cache: OperatorCache) -> None:
-    board = RedisClaims(cache)
+    claim_cache = RedisClaims(cache)
     packet = _packet(packet_id=a_packet_id(2))
-    board.load_part(packet, 0, [], is_whole=True)
+    claim_cache.load_part(packet, 0, [], is_whole=True)
     home = part_id(packet.packet_id, 0)
-    assert board.grab(home, "ann").is_certain
+    assert claim_cache.grab(home, "ann").is_certain
 
     # It comes back alone, after the end: it may have forgotten who has a share elsewhere.
-    cache.delete(keys.board(home))
+    cache.delete(keys.claim_cache(home))
     closing = replace(packet, status=PacketStatus.CLOSING)
-    board.load_part(closing, 0, [], is_whole=False)
+    claim_cache.load_part(closing, 0, [], is_whole=False)
 
-    refused = board.grab(home, "bob")
+    refused = claim_cache.grab(home, "bob")
     assert (refused.status, refused.is_certain) == ("packet_expired", False)
 
 
 def test_a_packet_that_was_just_lost_is_not_loaded(cache: OperatorCache) -> None:
-    board = RedisClaims(cache)
-    packet = _loaded(board)
-    board.grab(packet.packet_id, "ann")
+    claim_cache = RedisClaims(cache)
+    packet = _loaded(claim_cache)
+    claim_cache.grab(packet.packet_id, "ann")
 
-    cache.delete(keys.board(packet.packet_id))
+    cache.delete(keys.claim_cache(packet.packet_id))
 
-    assert board.grab(packet.packet_id, "bob").status == "packet_not_loaded"
-    board.load(packet, [])
-    assert board.grab(packet.packet_id, "bob").share_no == 1
+    assert claim_cache.grab(packet.packet_id, "bob").status == "packet_not_loaded"
+    claim_cache.load(packet, [])
+    assert claim_cache.grab(packet.packet_id, "bob").share_no == 1
 
 
 def test_a_packet_that_was_just_closed_is_expired(cache: OperatorCache) -> None:
-    board = RedisClaims(cache)
-    packet = _loaded(board)
-    board.grab(packet.packet_id, "ann")
+    claim_cache = RedisClaims(cache)
+    packet = _loaded(claim_cache)
+    claim_cache.grab(packet.packet_id, "ann")
 
     RedisClaims(cache).close(packet.packet_id)
 
-    assert board.grab(packet.packet_id, "bob").status == "packet_expired"
-    assert board.grab(packet.packet_id, "ann").share_no == 1
+    assert claim_cache.grab(packet.packet_id, "bob").status == "packet_expired"
+    assert claim_cache.grab(packet.packet_id, "ann").share_no == 1
 
 
 def test_rules_are_asked_for_however_often_the_packet_is_seen(cache: OperatorCache) -> None:
-    board = RedisClaims(cache)
-    packet = _loaded(board, rules=Rules(opening=Opening.TWO_STEP))
+    claim_cache = RedisClaims(cache)
+    packet = _loaded(claim_cache, rules=Rules(opening=Opening.TWO_STEP))
     terms = str(packet.terms)
-    board.take(packet.packet_id, "ann", terms)
+    claim_cache.take(packet.packet_id, "ann", terms)
 
     with _counted(cache) as calls:
-        assert board.grab(packet.packet_id, "bob").status == "packet_gated"
+        assert claim_cache.grab(packet.packet_id, "bob").status == "packet_gated"
 
     assert calls == {"hmget": 1}
     assert Terms.parse(terms) == packet.terms
 
 
 def test_no_more_packets_are_remembered_than_may_be(cache: OperatorCache) -> None:
-    board = RedisClaims(cache)
+    claim_cache = RedisClaims(cache)
     for _ in range(1_001):
-        board.grab(_loaded(board, count=2).packet_id, "ann")
+        claim_cache.grab(_loaded(claim_cache, count=2).packet_id, "ann")
 
-    assert len(board._seen_open) <= 1_000
+    assert len(claim_cache._seen_open) <= 1_000

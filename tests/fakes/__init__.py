@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.fakes.board import FakeBoard, FakeQuotas
-from tests.fakes.draw_board import FakeDrawBoard
+from tests.fakes.claim_cache import FakeClaimCache, FakeQuotas
+from tests.fakes.draw_cache import FakeDrawCache
 from tests.fakes.dynamo import FakeDynamo
 from tests.fakes.services import (
     FakeClock,
@@ -18,11 +18,11 @@ from tests.fakes.services import (
 from tests.fakes.tables import FakeTable, Item, Position, locate
 
 __all__ = [
-    "FakeBoard",
+    "FakeClaimCache",
     "FakeClock",
     "FakeDeadLetters",
     "FakeDeliveries",
-    "FakeDrawBoard",
+    "FakeDrawCache",
     "FakeDynamo",
     "FakeJournal",
     "FakeLimits",

@@ -65,18 +65,18 @@ class DrawSchedule(Schedule):
     def run(self) -> list[Difference]:
         """Play the schedule to its end; return the broken invariants."""
         found = super().run()
-        for facts in self.town.world().lotteries:
+        for facts in self.system.ledger_state().lotteries:
             found += self._overdrawn(facts) + self._unproved(facts.draws)
         return found
 
     def prepare(self) -> None:
         """Put a lottery of some goods and some cash."""
-        town, pick = self.town, self.random.choice
+        system, pick = self.system, self.random.choice
         if pick((True, False)):
             # Midnight comes in the middle of the rush.
             day = draw_day(a_campaign(), NOW_MS)
-            town.clock.at_ms = day.ends_at_ms - self.random.randint(0, 8_000)
-        now_ms = town.clock.now_ms()
+            system.clock.at_ms = day.ends_at_ms - self.random.randint(0, 8_000)
+        now_ms = system.clock.now_ms()
         self.rules = DrawRules(
             attempts_per_user_per_day=pick((0, 1, 2, 3)),
             wins_per_user_per_day=pick((0, 1, 2)),
@@ -92,13 +92,13 @@ class DrawSchedule(Schedule):
             when_sold_out=pick(list(WhenSoldOut)),
             passphrase=PHRASE,
         )
-        town.campaigns.create(campaign)
-        town.deposit("operator", 1000)
+        system.campaigns.create(campaign)
+        system.deposit("operator", 1000)
         for number in range(self.random.randint(1, 3)):
-            town.put_prize(self._some_prize(f"prize-{number}"))
+            system.put_prize(self._some_prize(f"prize-{number}"))
         if pick((True, False)):
-            town.load_campaign(ID)
-        self._snapshots = [town.lots.snapshot()]
+            system.load_campaign(ID)
+        self._snapshots = [system.lots.snapshot()]
 
     def _some_prize(self, prize_id: str) -> Prize:
         pick = self.random.choice
@@ -151,14 +151,14 @@ class DrawSchedule(Schedule):
         """Answer after the cache alone; the durable write follows, if it does."""
         if attempt in self.told_to:
             return  # who was told something is content
-        town, tables = process, process.known_tables
+        system, tables = process, process.known_tables
         table = tables.recall(ID)
-        day = draw_day(table.campaign, town.clock.now_ms())
+        day = draw_day(table.campaign, system.clock.now_ms())
         draw_id = draw_id_of(ID, *attempt)
         point = draw_point(tables.seed(ID, day.name), draw_id)
-        outcome = town.draw_board.draw(DrawAsk(ID, attempt[0], draw_id, day, point))
+        outcome = system.draw_cache.draw(DrawAsk(ID, attempt[0], draw_id, day, point))
         if not outcome.odds:
-            load_campaign(ID, draws=town.draws, board=town.draw_board, clock=town.clock)
+            load_campaign(ID, draws=system.draws, claim_cache=system.draw_cache, clock=system.clock)
             return
         if attempt in self.told_to:
             return
@@ -169,7 +169,7 @@ class DrawSchedule(Schedule):
             attempt[0],
             draw_id,
             day.name,
-            town.clock.now_ms(),
+            system.clock.now_ms(),
             point,
             outcome.odds,
             outcome.table_version,
@@ -178,8 +178,8 @@ class DrawSchedule(Schedule):
             outcome.day_no,
         )
         self.told_to[attempt] = draw
-        town.told_draws.append(draw)
-        town.draws.record_draw(draw, table.campaign.rules)
+        system.told_draws.append(draw)
+        system.draws.record_draw(draw, table.campaign.rules)
 
     def _friend(self, friends: Sequence[str]) -> Callable[[], None]:
         helper, inviter = friends
@@ -241,7 +241,7 @@ class DrawSchedule(Schedule):
         campaign = process.campaigns.find_campaign(ID)
         assert campaign
         if self.random.random() < 0.5:
-            ends_at_ms = self.town.clock.now_ms() + self.random.choice((5_000, 60_000, DAY_MS))
+            ends_at_ms = self.system.clock.now_ms() + self.random.choice((5_000, 60_000, DAY_MS))
             plan = replace(campaign.plan, ends_at_ms=ends_at_ms)
         else:
             plan = replace(campaign.plan, status=self.random.choice(list(CampaignStatus)))
@@ -249,39 +249,39 @@ class DrawSchedule(Schedule):
         process.edit_campaign(plan)
 
     def _chaos(self) -> None:
-        town = self.town
+        system = self.system
         for _ in range(self.random.randint(3, 10)):
             for _ in range(self.random.randint(1, 30)):
                 self.wait()
                 if self.random.random() < 0.04:
-                    self._snapshots.append(town.lots.snapshot())
+                    self._snapshots.append(system.lots.snapshot())
             match self.random.choice(("rollback", "rollback", "rollback", "flush", "clock", "day")):
                 case "rollback":
                     self.story.append("the cache fails over to an older replica")
-                    town.lots.fail_over(self._snapshots[-1])
-                    self._snapshots.append(town.lots.snapshot())
+                    system.lots.fail_over(self._snapshots[-1])
+                    self._snapshots.append(system.lots.snapshot())
                 case "flush":
                     self.story.append("the cache is flushed")
-                    town.lots.forget()
+                    system.lots.forget()
                 case "clock":
-                    town.pass_time(self.random.randint(1, 20_000))
+                    system.pass_time(self.random.randint(1, 20_000))
                 case _ if self.random.random() < 0.3:
                     self.story.append("a day passes")
-                    town.pass_time(DAY_MS)
+                    system.pass_time(DAY_MS)
 
     # The end
 
     def heal(self) -> None:
         """Without faults who waits for an answer gets one, and all ends in time."""
-        town = self.town
+        system = self.system
         if not self.is_naive:
             # An edit that was cut off is made good by its repeat.
-            town.edit_campaign(replace(self._campaign().plan, status=CampaignStatus.ON))
+            system.edit_campaign(replace(self._campaign().plan, status=CampaignStatus.ON))
             if self.random.random() < 0.5:
                 self.story.append("the cache fails over to an older replica in the end")
-                town.lots.fail_over(self.random.choice(self._snapshots))
+                system.lots.fail_over(self.random.choice(self._snapshots))
             self._judge()
-        town.pass_time(max(0, self._campaign().ends_at_ms - town.clock.now_ms()))
+        system.pass_time(max(0, self._campaign().ends_at_ms - system.clock.now_ms()))
         self.end_all()
         # I10: who asks again is told the same, for ever.
         for attempt, draw in [] if self.is_naive else list(self.told_to.items()):
@@ -292,7 +292,7 @@ class DrawSchedule(Schedule):
                 continue
             if (again := self.told_to[attempt]) != draw:
                 self._complain("I10", attempt, str(draw), str(again))
-        town.pass_time(BOUND_MS)
+        system.pass_time(BOUND_MS)
 
     def _judge(self) -> None:
         """Let everybody draw, and again after the bound: by then no refusal may be wrong."""
@@ -307,12 +307,12 @@ class DrawSchedule(Schedule):
                         self.seen[f"wrong {refusal.code}"] += 1
                     if is_wrong and is_last:
                         self._complain("refusal", attempt, "the truth", refusal.code)
-            self.town.pass_time(0 if is_last else BOUND_MS)
+            self.system.pass_time(0 if is_last else BOUND_MS)
 
     def _is_wrong(self, attempt: Attempt, refusal: Rejected) -> bool:
         """Tell whether the ledger says otherwise."""
-        town, campaign = self.town, self._campaign()
-        now_ms = town.clock.now_ms()
+        system, campaign = self.system, self._campaign()
+        now_ms = system.clock.now_ms()
         match refusal:
             case RateLimited():
                 return False
@@ -325,7 +325,7 @@ class DrawSchedule(Schedule):
                 if min(now_ms - day.starts_at_ms, day.ends_at_ms - now_ms) < 2 * SKEW_MAX_MS:
                     return False  # whose day it is depends on whose clock
                 count_max = campaign.rules.attempts_per_user_per_day
-                player = town.draws.find_player(ID, attempt[0], day.name)
+                player = system.draws.find_player(ID, attempt[0], day.name)
                 return count_max == 0 or player.attempt_count < count_max
         return True
 
@@ -335,13 +335,13 @@ class DrawSchedule(Schedule):
             try:
                 self._draw(self.a_lambda(), attempt)
             except Unavailable:
-                self.town.pass_time(2_000)
+                self.system.pass_time(2_000)
             else:
                 return
         self._complain("I8", attempt, "an answer", "none, though all is well")
 
     def _campaign(self) -> Campaign:
-        campaign = self.town.campaigns.find_campaign(ID)
+        campaign = self.system.campaigns.find_campaign(ID)
         assert campaign
         return campaign
 
@@ -386,7 +386,7 @@ class DrawSchedule(Schedule):
 
     def _unproved(self, draws: Iterable[Draw]) -> list[Difference]:
         """Every draw follows from its day's seed."""
-        draws, tables = list(draws), self.town.tables()
+        draws, tables = list(draws), self.system.tables()
         self.seen["draws proved"] += len(draws)
         return [
             Difference("I5", draw.draw_id, "prize by its seed", str(true), str(said))

@@ -23,15 +23,15 @@ from redpacket.domain.lottery import (
     DrawAsk,
     DrawDay,
     DrawOutcome,
-    DrawTable,
+    LotterySnapshot,
     Player,
     PrizeStock,
 )
 from redpacket.domain.packet import Packet
 from redpacket.domain.switches import SwitchState
-from redpacket.ports.campaigns import DrawBoard
+from redpacket.ports.campaigns import DrawCache
 from redpacket.ports.guards import Limits, SwitchCopy, SwitchesSeen, SwitchStore
-from redpacket.ports.packets import PartBoard, Quotas
+from redpacket.ports.packets import PartCache, Quotas
 from tests.fakes import FakeDynamo
 
 Result = TypeVar("Result")
@@ -174,77 +174,79 @@ class FaultyDynamo:
         return call
 
 
-class FaultyBoard:
-    """FakeBoard behind a wire."""
+class FaultyClaimCache:
+    """FakeClaimCache behind a wire."""
 
-    def __init__(self, board: PartBoard, wire: Wire) -> None:
-        self._board = board
+    def __init__(self, claim_cache: PartCache, wire: Wire) -> None:
+        self._claim_cache = claim_cache
         self._wire = wire
 
     def grab(self, packet_id: str, user_id: str) -> GrabOutcome:
-        return self._call(lambda: self._board.grab(packet_id, user_id))
+        return self._call(lambda: self._claim_cache.grab(packet_id, user_id))
 
     def take(self, packet_id: str, user_id: str, terms: str) -> GrabOutcome:
-        return self._call(lambda: self._board.take(packet_id, user_id, terms))
+        return self._call(lambda: self._claim_cache.take(packet_id, user_id, terms))
 
     def admit(
         self, packet_id: str, user_id: str, *, life_ms: int, admitted_max: int
     ) -> AdmitOutcome:
         return self._call(
-            lambda: self._board.admit(
+            lambda: self._claim_cache.admit(
                 packet_id, user_id, life_ms=life_ms, admitted_max=admitted_max
             )
         )
 
-    def free(self, packet_id: str, user_id: str, share_no: int) -> None:
-        self._call(lambda: self._board.free(packet_id, user_id, share_no))
+    def release(self, packet_id: str, user_id: str, share_no: int) -> None:
+        self._call(lambda: self._claim_cache.release(packet_id, user_id, share_no))
 
     def load(self, packet: Packet, shares: Sequence[ShareFate], part: int | None = None) -> None:
-        self._call(lambda: self._board.load(packet, shares, part))
+        self._call(lambda: self._claim_cache.load(packet, shares, part))
 
     def load_part(
         self, packet: Packet, part: int, shares: Sequence[ShareFate], *, is_whole: bool
     ) -> None:
-        self._call(lambda: self._board.load_part(packet, part, shares, is_whole=is_whole))
+        self._call(lambda: self._claim_cache.load_part(packet, part, shares, is_whole=is_whole))
 
     def load_sent(self, packet: Packet) -> None:
-        self._call(lambda: self._board.load_sent(packet))
+        self._call(lambda: self._claim_cache.load_sent(packet))
 
     def load_sent_part(self, packet: Packet, part: int) -> None:
-        self._call(lambda: self._board.load_sent_part(packet, part))
+        self._call(lambda: self._claim_cache.load_sent_part(packet, part))
 
     def knows_takers(self, packet_id: str, user_id: str) -> bool:
-        return self._call(lambda: self._board.knows_takers(packet_id, user_id))
+        return self._call(lambda: self._claim_cache.knows_takers(packet_id, user_id))
 
     def begin_look(self, packet_id: str, part: int, life_ms: int) -> bool:
-        return self._call(lambda: self._board.begin_look(packet_id, part, life_ms))
+        return self._call(lambda: self._claim_cache.begin_look(packet_id, part, life_ms))
 
     def begin_load(self, packet_id: str, part: int, life_ms: int) -> bool:
-        return self._call(lambda: self._board.begin_load(packet_id, part, life_ms))
+        return self._call(lambda: self._claim_cache.begin_load(packet_id, part, life_ms))
 
     def hold_load(self, packet_id: str, part: int, life_ms: int) -> None:
-        self._call(lambda: self._board.hold_load(packet_id, part, life_ms))
+        self._call(lambda: self._claim_cache.hold_load(packet_id, part, life_ms))
 
     def is_loaded(self, packet_id: str, part: int) -> bool:
-        return self._call(lambda: self._board.is_loaded(packet_id, part))
+        return self._call(lambda: self._claim_cache.is_loaded(packet_id, part))
 
-    def note(self, board_id: str, numbers: Mapping[str, int]) -> None:
-        self._call(lambda: self._board.note(board_id, numbers))
+    def note(self, cache_id: str, numbers: Mapping[str, int]) -> None:
+        self._call(lambda: self._claim_cache.note(cache_id, numbers))
 
-    def disown(self, packet_id: str, user_id: str, share_no: int) -> None:
-        self._call(lambda: self._board.disown(packet_id, user_id, share_no))
+    def revoke(self, packet_id: str, user_id: str, share_no: int) -> None:
+        self._call(lambda: self._claim_cache.revoke(packet_id, user_id, share_no))
 
-    def give_back(self, packet_id: str, user_id: str, share_no: int, *, owned_no: int) -> None:
-        self._call(lambda: self._board.give_back(packet_id, user_id, share_no, owned_no=owned_no))
+    def reassign(self, packet_id: str, user_id: str, share_no: int, *, owned_no: int) -> None:
+        self._call(
+            lambda: self._claim_cache.reassign(packet_id, user_id, share_no, owned_no=owned_no)
+        )
 
     def close(self, packet_id: str) -> None:
-        self._call(lambda: self._board.close(packet_id))
+        self._call(lambda: self._claim_cache.close(packet_id))
 
     def held_numbers(self, packet_id: str, owned: Mapping[str, int]) -> dict[str, int] | None:
-        return self._call(lambda: self._board.held_numbers(packet_id, owned))
+        return self._call(lambda: self._claim_cache.held_numbers(packet_id, owned))
 
     def emptied_by(self, packet_id: str) -> frozenset[str] | None:
-        return self._call(lambda: self._board.emptied_by(packet_id))
+        return self._call(lambda: self._claim_cache.emptied_by(packet_id))
 
     def _call(self, do: Callable[[], Result]) -> Result:
         return self._wire.call(do, lost=_cache_away, in_doubt=_cache_away)
@@ -275,32 +277,32 @@ class FaultyQuotas:
 
 
 class FaultyDraws:
-    """FakeDrawBoard behind a wire."""
+    """FakeDrawCache behind a wire."""
 
-    def __init__(self, board: DrawBoard, wire: Wire) -> None:
-        self._board = board
+    def __init__(self, claim_cache: DrawCache, wire: Wire) -> None:
+        self._claim_cache = claim_cache
         self._wire = wire
 
     def draw(self, ask: DrawAsk) -> DrawOutcome:
-        return self._call(lambda: self._board.draw(ask))
+        return self._call(lambda: self._claim_cache.draw(ask))
 
-    def load(self, table: DrawTable, day: DrawDay, stock: Sequence[PrizeStock]) -> None:
-        self._call(lambda: self._board.load(table, day, stock))
+    def load(self, table: LotterySnapshot, day: DrawDay, stock: Sequence[PrizeStock]) -> None:
+        self._call(lambda: self._claim_cache.load(table, day, stock))
 
     def undo(self, ask: DrawAsk, *, is_unit_free: bool) -> None:
-        self._call(lambda: self._board.undo(ask, is_unit_free=is_unit_free))
+        self._call(lambda: self._claim_cache.undo(ask, is_unit_free=is_unit_free))
 
     def set_player(self, ask: DrawAsk, player: Player) -> None:
-        self._call(lambda: self._board.set_player(ask, player))
+        self._call(lambda: self._claim_cache.set_player(ask, player))
 
     def mark_winner(self, ask: DrawAsk, prize_id: str) -> None:
-        self._call(lambda: self._board.mark_winner(ask, prize_id))
+        self._call(lambda: self._claim_cache.mark_winner(ask, prize_id))
 
     def begin_load(self, campaign_id: str, life_ms: int) -> bool:
-        return self._call(lambda: self._board.begin_load(campaign_id, life_ms))
+        return self._call(lambda: self._claim_cache.begin_load(campaign_id, life_ms))
 
     def count_issued(self, campaign_id: str, prize_ids: Sequence[str]) -> dict[str, int] | None:
-        return self._call(lambda: self._board.count_issued(campaign_id, prize_ids))
+        return self._call(lambda: self._claim_cache.count_issued(campaign_id, prize_ids))
 
     def _call(self, do: Callable[[], Result]) -> Result:
         return self._wire.call(do, lost=_cache_away, in_doubt=_cache_away)

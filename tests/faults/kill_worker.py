@@ -25,9 +25,9 @@ from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.adapters.redis.connect import connect
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.errors import RedPacketError
-from tests.faults.rush import NaiveBoard, WallClock
+from tests.faults.rush import NaiveClaimCache, WallClock
 from tests.faults.servers import CACHE_TIMEOUT_S
-from tests.town import Town
+from tests.in_memory_system import InMemorySystem
 
 _MESSAGES = 5
 
@@ -110,36 +110,36 @@ class Worker:
 
     def _do(self, job: dict[str, Any], writing: int) -> None:
         fuse = Fuse(job.get("fuse"))
-        town = Town()
-        town.clock = WallClock()
-        town.clock.at_ms = job["ahead_ms"]
+        system = InMemorySystem()
+        system.clock = WallClock()
+        system.clock.at_ms = job["ahead_ms"]
         dynamodb = Fused(self._dynamodb, fuse)
-        town.packets, town.ledger = town.adapters(dynamodb)
-        town.pages = DynamoPages(Dynamo(lambda: dynamodb), "packets")
-        town.board = RedisClaims(Fused(self._cache, fuse))
+        system.packets, system.ledger = system.adapters(dynamodb)
+        system.pages = DynamoPages(Dynamo(lambda: dynamodb), "packets")
+        system.claim_cache = RedisClaims(Fused(self._cache, fuse))
         sqs = Fused(self._sqs, fuse)
-        town.payouts = SqsPayouts(lambda: sqs, self._queue_url, town.clock.now_ms)
+        system.payouts = SqsPayouts(lambda: sqs, self._queue_url, system.clock.now_ms)
 
         def tell(**answer: Any) -> None:
             os.write(writing, f"{json.dumps(answer)}\n".encode())
 
         try:
             if job["do"] == "grab":
-                self._grab(job, town, Fused(self._usual, fuse), tell)
+                self._grab(job, system, Fused(self._usual, fuse), tell)
             elif job["do"] == "settle":
-                self._settle(town, sqs)
+                self._settle(system, sqs)
             else:
-                town.expire()
-                town.repair()
+                system.expire()
+                system.repair()
         except RedPacketError as error:
             tell(refused=error.code)
 
     @staticmethod
-    def _grab(job: dict[str, Any], town: Town, cache: Fused, tell: Any) -> None:
-        packet = town.packets.find_packet(job["packet_id"])
+    def _grab(job: dict[str, Any], system: InMemorySystem, cache: Fused, tell: Any) -> None:
+        packet = system.packets.find_packet(job["packet_id"])
         assert packet
         if not job["is_naive"]:
-            share = town.grab(packet, job["user_id"]).share
+            share = system.grab(packet, job["user_id"]).share
             tell(share_no=share.share_no, amount_fen=share.amount_fen)
             return
 
@@ -147,16 +147,16 @@ class Worker:
             def append(self, told: Any) -> None:
                 tell(share_no=told.share_no, amount_fen=told.amount_fen)
 
-        town.told = Telling()
-        NaiveBoard(cache).grab(town, packet, job["user_id"])
+        system.told = Telling()
+        NaiveClaimCache(cache).grab(system, packet, job["user_id"])
 
-    def _settle(self, town: Town, sqs: Fused) -> None:
+    def _settle(self, system: InMemorySystem, sqs: Fused) -> None:
         answer = sqs.receive_message(QueueUrl=self._queue_url, MaxNumberOfMessages=_MESSAGES)
         named = {}
         for message in answer.get("Messages", []):
             body = json.loads(message["Body"])["body"]
             named[message["ReceiptHandle"]] = ShareRef(body["packet_id"], body["share_no"])
-        failed = town.settle(list(named.values())) if named else set()
+        failed = system.settle(list(named.values())) if named else set()
         for handle, ref in named.items():
             if ref not in failed:
                 sqs.delete_message(QueueUrl=self._queue_url, ReceiptHandle=handle)

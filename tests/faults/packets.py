@@ -38,7 +38,7 @@ from tests.faults.faulty import Killed
 from tests.faults.process import Process
 from tests.faults.refusals import BOUND_MS, PASSES, Known, is_wrong, known
 from tests.faults.schedule import Schedule
-from tests.town import LIFE_MS, an_order
+from tests.in_memory_system import LIFE_MS, an_order
 
 CAMPAIGN_ID = "rain"
 PHRASE = "恭喜发财"
@@ -70,13 +70,13 @@ class PacketSchedule(Schedule):
     def prepare(self) -> None:
         """Fund senders; some packets are there from the start, some are sent under fire."""
         pick = self.random.choice
-        self._snapshots = [self.town.memory.snapshot()]
+        self._snapshots = [self.system.memory.snapshot()]
         self._knew_phrase: set[Asker] = set()
         self._quota_max = 0
         count = self.random.randint(8, 16)
         self.users = [f"user-{number}" for number in range(count)]
         for number in range(self.random.randint(1, 2)):
-            self.town.deposit(f"sender-{number}", SENDER_FEN)
+            self.system.deposit(f"sender-{number}", SENDER_FEN)
             order = an_order(
                 f"sender-{number}",
                 key="the key",
@@ -88,7 +88,7 @@ class PacketSchedule(Schedule):
             )
             self.orders.append(order)
             if self.random.random() < 0.9:
-                self.packets.append(self.town.send_order(order))
+                self.packets.append(self.system.send_order(order))
 
     def parts(self) -> list[Callable[[], None]]:
         """Return what runs interleaved: some people tap on two devices at once."""
@@ -105,19 +105,19 @@ class PacketSchedule(Schedule):
         """Stop the faults; judge what is refused, and let everything end."""
         if self.is_naive:
             self.end_all()
-            self.town.pass_time(BOUND_MS)
+            self.system.pass_time(BOUND_MS)
             return
-        if campaign := self.town.campaigns.find_campaign(CAMPAIGN_ID):
-            self.town.edit_campaign(replace(campaign.plan, status=CampaignStatus.ON))
+        if campaign := self.system.campaigns.find_campaign(CAMPAIGN_ID):
+            self.system.edit_campaign(replace(campaign.plan, status=CampaignStatus.ON))
         for order in self.orders:
             self._send(self.process(), order)
         self._fail_over_a_last_time()
         self._judge(self.users)
         self.end_all()
         self._fail_over_a_last_time()
-        self._judge(sorted({answer.user_id for answer in self.town.told}))
+        self._judge(sorted({answer.user_id for answer in self.system.told}))
         self._check_rules()
-        self.town.pass_time(BOUND_MS)
+        self.system.pass_time(BOUND_MS)
 
     # People
 
@@ -133,15 +133,15 @@ class PacketSchedule(Schedule):
         if chance() < 0.5:
             return {"rules": rules}
         # Its packets are cut: into as many parts as shares, or fewer.
-        self.town.part_share_count = pick((1, 2, 4))
-        campaign = self.town.campaigns.find_campaign(CAMPAIGN_ID)
+        self.system.part_share_count = pick((1, 2, 4))
+        campaign = self.system.campaigns.find_campaign(CAMPAIGN_ID)
         if campaign is None:
             # Two packets, and one share for each user at first.
             campaign = a_campaign(
                 campaign_id=CAMPAIGN_ID, quota_per_user=1, ends_at_ms=NOW_MS + 2 * LIFE_MS
             )
             self._quota_max = campaign.quota_per_user
-            self.town.campaigns.create(campaign)
+            self.system.campaigns.create(campaign)
         return {"rules": replace(rules, campaign_id=CAMPAIGN_ID), "campaign": campaign}
 
     def _sender(self, order: SendOrder) -> Callable[[], None]:
@@ -216,25 +216,25 @@ class PacketSchedule(Schedule):
         return self.random.choice((None, "身体健康"))
 
     def _known(self, packet: Packet, user_id: str) -> Known:
-        return known(self.town.dynamo, packet, user_id, self.town.clock.now_ms())
+        return known(self.system.dynamo, packet, user_id, self.system.clock.now_ms())
 
     def _grab_naively(self, process: Process, packet: Packet, user_id: str) -> None:
         """Answer after the cache alone; the durable write follows, if it does."""
-        town = self.town
-        if any(packet.packet_id == t.packet_id and user_id == t.user_id for t in town.told):
+        system = self.system
+        if any(packet.packet_id == t.packet_id and user_id == t.user_id for t in system.told):
             return  # who was told an amount is content
-        outcome = process.board.grab(packet.packet_id, user_id)
+        outcome = process.claim_cache.grab(packet.packet_id, user_id)
         if outcome.share_no is None:
-            load_packet(packet.packet_id, packets=process.packets, board=process.board)
+            load_packet(packet.packet_id, packets=process.packets, claim_cache=process.claim_cache)
             return
         amount_fen = share_amount_fen(packet.terms, outcome.share_no)
-        town.told.append(Told(packet.packet_id, user_id, outcome.share_no, amount_fen))
+        system.told.append(Told(packet.packet_id, user_id, outcome.share_no, amount_fen))
         share = ShareFate(
             packet.packet_id,
             outcome.share_no,
             Fate.CLAIMED,
             amount_fen,
-            town.clock.now_ms(),
+            system.clock.now_ms(),
             Person(user_id),
         )
         process.packets.record_claim(share)
@@ -263,7 +263,7 @@ class PacketSchedule(Schedule):
         campaign = process.campaigns.find_campaign(CAMPAIGN_ID)
         if campaign is None:
             return
-        pick, now_ms = self.random.choice, self.town.clock.now_ms()
+        pick, now_ms = self.random.choice, self.system.clock.now_ms()
         budget_fen = None
         match pick(("end", "status", "quota", "budget")):
             case "end":
@@ -287,7 +287,7 @@ class PacketSchedule(Schedule):
 
     def _chaos(self) -> None:
         for _ in range(self.random.randint(3, 10)):
-            memory = self.town.memory
+            memory = self.system.memory
             for _ in range(self.random.randint(1, 30)):
                 self.wait()
                 if self.random.random() < 0.04:
@@ -301,30 +301,30 @@ class PacketSchedule(Schedule):
                     self._snapshots.append(memory.snapshot())
                 case "node":
                     self.story.append("a node of the cache fails over, or is flushed")
-                    lost = [board_id for board_id in memory.boards if self.random.random() < 0.4]
+                    lost = [cache_id for cache_id in memory.caches if self.random.random() < 0.4]
                     memory.fail_over(self.random.choice((self._snapshots[-1], {})), lost)
                     self._snapshots.append(memory.snapshot())
                 case "flush":
                     self.story.append("the cache is flushed")
-                    memory.boards.clear()
-                    self.town.reserved.forget()
+                    memory.caches.clear()
+                    self.system.reserved.forget()
                 case "forged":
                     if self.packets:
                         ref = ShareRef(self.random.choice(self.packets).packet_id, 1_000)
                         self.sqs.forge(ref)
                 case _:
-                    self.town.pass_time(self.random.randint(1, LIFE_MS // 3))
+                    self.system.pass_time(self.random.randint(1, LIFE_MS // 3))
 
     def _fail_over_a_last_time(self) -> None:
         """Lose what the cache knows once more, in half of the schedules, before all is judged."""
-        memory = self.town.memory
+        memory = self.system.memory
         match self.random.choice(("rollback", "node", "nothing", "nothing")):
             case "rollback":
                 self.story.append("the cache fails over to an older replica in the end")
                 memory.fail_over(self.random.choice(self._snapshots))
             case "node":
                 self.story.append("a node of the cache fails over in the end")
-                lost = [board_id for board_id in memory.boards if self.random.random() < 0.4]
+                lost = [cache_id for cache_id in memory.caches if self.random.random() < 0.4]
                 memory.fail_over(self.random.choice(self._snapshots), lost)
 
     # Judging
@@ -332,7 +332,7 @@ class PacketSchedule(Schedule):
     def _judge(self, users: Iterable[str]) -> None:
         """Let everybody ask, and again after the bound: by then no refusal may be wrong."""
         self._ask_all(users)
-        self.town.pass_time(BOUND_MS)
+        self.system.pass_time(BOUND_MS)
         wrongly_refused = self._ask_all(users)
         for packet in self.packets:
             self._check_numbers(packet)
@@ -350,7 +350,7 @@ class PacketSchedule(Schedule):
             return  # not judged here, or by another rule
         else:
             return
-        fates = {share.share_no for share in self.town.packets.list_shares(packet.packet_id)}
+        fates = {share.share_no for share in self.system.packets.list_shares(packet.packet_id)}
         held = self._held_numbers(packet.packet_id)
         self.seen["numbers of emptied packets"] += packet.terms.count
         if lost := set(range(1, packet.terms.count + 1)) - fates - held:
@@ -359,11 +359,11 @@ class PacketSchedule(Schedule):
     def _held_numbers(self, packet_id: str) -> set[int]:
         """Return the shares that the cache has given to somebody, in any part."""
         if not is_cut(packet_id):
-            return set(self.town.memory.holders(packet_id).values())
+            return set(self.system.memory.holders(packet_id).values())
         return {
             share_no_of(packet_id, part, number) if number > 0 else -number
             for part in range(part_count(packet_id))
-            for number in self.town.memory.holders(part_id(packet_id, part)).values()
+            for number in self.system.memory.holders(part_id(packet_id, part)).values()
         }
 
     def _ask_all(self, users: Iterable[str]) -> list[tuple[Packet, str, _Wrong]]:
@@ -390,18 +390,18 @@ class PacketSchedule(Schedule):
             try:
                 self._grab(process, packet, user_id)
             except RateLimited as too_fast:
-                self.town.pass_time(1_000 * (too_fast.retry_after_s or 1))
+                self.system.pass_time(1_000 * (too_fast.retry_after_s or 1))
             except (Unavailable, SwitchedOff, Busy) as busy:
                 self.story.append(f"{user_id} meets {busy} in the end")
-                self.town.pass_time(1_000 * (busy.retry_after_s or 1))
+                self.system.pass_time(1_000 * (busy.retry_after_s or 1))
             else:
                 return
         self._complain("I8", user_id, f"an answer of {packet.packet_id}", "none")
 
     def _check_rules(self) -> None:
         """Nobody got what was for others, or by the wrong words; quotas held."""
-        world = self.town.world()
-        for facts in world.packets:
+        ledger_state = self.system.ledger_state()
+        for facts in ledger_state.packets:
             rules, packet_id = facts.packet.rules, facts.packet.packet_id
             for share in facts.shares:
                 if not share.taker:
@@ -415,7 +415,7 @@ class PacketSchedule(Schedule):
                     self.seen["claims by a passphrase"] += 1
                     if (packet_id, user_id) not in self._knew_phrase:
                         self._complain("rules", user_id, "said nothing right", str(share.ref))
-        for (campaign_id, user_id), count in world.claim_counts.items():
+        for (campaign_id, user_id), count in ledger_state.claim_counts.items():
             self.seen["claims under a quota"] += count
             if count > self._quota_max:
                 self._complain("I9", f"{campaign_id} {user_id}", str(self._quota_max), str(count))

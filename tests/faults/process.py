@@ -16,19 +16,19 @@ from redpacket.adapters.dynamo.profiles import DynamoProfiles
 from redpacket.adapters.dynamo.runs import DynamoRuns
 from redpacket.adapters.dynamo.tables import DynamoTables
 from redpacket.adapters.keys import WORK_SHARDS
-from redpacket.adapters.redis.parted_claims import PartedBoard
+from redpacket.adapters.redis.parted_claims import PartedClaims
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.switches import Switch
-from redpacket.flows.guards.read_switches import KnownSwitches
+from redpacket.flows.guards.cached_switches import CachedSwitches
+from redpacket.flows.packets.cached_campaigns import CachedCampaigns
+from redpacket.flows.packets.cached_emptied import CachedEmptied
 from redpacket.flows.packets.delay_claims import delay_claims
-from redpacket.flows.packets.recall_campaign import RecalledCampaigns
-from redpacket.flows.packets.recall_emptied import RecalledEmptied
-from redpacket.ports.campaigns import DrawBoard
+from redpacket.ports.campaigns import DrawCache
 from redpacket.ports.guards import Limits, SwitchCopy, SwitchStore
-from redpacket.ports.packets import PartBoard, Quotas
+from redpacket.ports.packets import PartCache, Quotas
 from redpacket.ports.reconciliation import Table
 from tests.fakes import FakeClock
-from tests.town import Town
+from tests.in_memory_system import InMemorySystem
 
 SKEW_MAX_MS = 2_000
 
@@ -56,8 +56,8 @@ class Wires:
         *,
         dynamo: Any,
         sqs: Any,
-        board: PartBoard,
-        draw_board: DrawBoard,
+        claim_cache: PartCache,
+        draw_cache: DrawCache,
         quotas: Quotas,
         limits: Limits,
         switches: SwitchStore,
@@ -66,8 +66,8 @@ class Wires:
     ) -> None:
         self.dynamo = dynamo
         self.sqs = sqs
-        self.board = board
-        self.draw_board = draw_board
+        self.claim_cache = claim_cache
+        self.draw_cache = draw_cache
         self.quotas = quotas
         self.limits = limits
         self.switches = switches
@@ -75,14 +75,20 @@ class Wires:
         self.pause_s = pause_s
 
 
-class Process(Town):
+class Process(InMemorySystem):
     """A town's people, money and memory of answers, as one Lambda knows and reaches them."""
 
     def __init__(
-        self, town: Town, wires: Wires, clock: FakeClock, *, group: int = 0, groups: int = 1
+        self,
+        system: InMemorySystem,
+        wires: Wires,
+        clock: FakeClock,
+        *,
+        group: int = 0,
+        groups: int = 1,
     ) -> None:
-        # Everything else is the town's own: the same people, ids and answers.
-        vars(self).update(vars(town))
+        # Everything else is the system's own: the same people, ids and answers.
+        vars(self).update(vars(system))
         self.clock = clock
         dynamo = Dynamo(lambda: wires.dynamo, pause_s=wires.pause_s)
         shards = range(group, WORK_SHARDS, groups)
@@ -92,20 +98,20 @@ class Process(Town):
         self.profiles = DynamoProfiles(dynamo, "profiles")
         self.scans = DynamoTables(dynamo, {table: table.value for table in Table})
         self.runs = DynamoRuns(dynamo, "reconciliation")
-        self.campaigns = DynamoCampaigns(dynamo, "campaigns", town._new_seed)
+        self.campaigns = DynamoCampaigns(dynamo, "campaigns", system._new_seed)
         self.draws = DynamoDraws(dynamo, "campaigns", "shares", "draws", "packets", "profiles")
-        self.board = PartedBoard(wires.board, clock=clock)
-        self.draw_board = wires.draw_board
+        self.claim_cache = PartedClaims(wires.claim_cache, clock=clock)
+        self.draw_cache = wires.draw_cache
         self.quotas = wires.quotas
         self.limits = wires.limits
         self.payouts = SqsPayouts(lambda: wires.sqs, "queue", clock.now_ms)
-        emptied = RecalledEmptied(self.board, clock=clock)
+        emptied = CachedEmptied(self.claim_cache, clock=clock)
         self.recall = lambda: emptied
-        campaigns = RecalledCampaigns(self.campaigns, clock=clock, journal=self.journal)
+        campaigns = CachedCampaigns(self.campaigns, clock=clock, journal=self.journal)
         self.recall_campaigns = lambda: campaigns
         self.known_tables = self.tables()
         self.switch_store = wires.switches
-        self.switches = KnownSwitches(
+        self.switches = CachedSwitches(
             store=wires.switches, copy=wires.switch_copy, clock=clock, journal=self.journal
         )
         self.may_refund = lambda: self.switches.is_on(Switch.REFUND)

@@ -11,7 +11,7 @@ from local.ports import HOST
 from redpacket.adapters import keys
 from redpacket.adapters.redis.claims import RedisClaims
 from tests.faults.figures import Figures
-from tests.faults.rush import Crowd, NaiveBoard, RealTown, close_quietly
+from tests.faults.rush import Crowd, NaiveClaimCache, RealTimeSystem, close_quietly
 from tests.faults.servers import Address, Server, some_servers, wait_for
 
 KILL_AFTER_MS = (50, 200, 1_000)
@@ -178,7 +178,7 @@ def _evicting(server: Server) -> Harm:
 def _missing(crowd: Crowd, server: Server) -> set[str]:
     pipeline = server.admin.pipeline(transaction=False)
     for packet in crowd.packets:
-        pipeline.exists(keys.board(packet.packet_id))
+        pipeline.exists(keys.claim_cache(packet.packet_id))
     found = zip(crowd.packets, pipeline.execute(), strict=True)
     return {packet.packet_id for packet, exists in found if not exists}
 
@@ -203,7 +203,7 @@ def _filling(server: Server) -> Harm:
 
 
 def _handed_out(crowd: Crowd, server: Server) -> int:
-    lengths = [server.admin.hlen(keys.board(packet.packet_id)) for packet in crowd.packets]
+    lengths = [server.admin.hlen(keys.claim_cache(packet.packet_id)) for packet in crowd.packets]
     return sum(int(length) for length in lengths)
 
 
@@ -225,9 +225,9 @@ def _rush(
 ) -> None:
     client, usual = address.client(), address.usual_client()
     try:
-        town = RealTown(RedisClaims(client))
-        packets = town.send_some(*sizes)
-        crowd = Crowd(town, packets, NaiveBoard(usual) if is_naive else None)
+        system = RealTimeSystem(RedisClaims(client))
+        packets = system.send_some(*sizes)
+        crowd = Crowd(system, packets, NaiveClaimCache(usual) if is_naive else None)
         run_crowd(figures, crowd, harm)
     finally:
         close_quietly(client, usual)
@@ -245,7 +245,7 @@ def run_crowd(figures: Figures, crowd: Crowd, harm: Harm) -> None:
         return
     figures.runs += 1
     figures.claims += len(crowd.claims)
-    figures.repairs += sum(event in REPAIRS for event in crowd.town.journal.events)
+    figures.repairs += sum(event in REPAIRS for event in crowd.system.journal.events)
     figures.violations += [str(found) for found in differences]
 
 

@@ -17,7 +17,7 @@ from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.adapters.redis.cluster import connect_cluster
 from tests.faults.figures import Figures
 from tests.faults.real_cache import note_recovery, run_crowd
-from tests.faults.rush import Crowd, NaiveBoard, RealTown, close_quietly
+from tests.faults.rush import Crowd, NaiveClaimCache, RealTimeSystem, close_quietly
 from tests.faults.servers import CACHE_TIMEOUT_S, Server, some_servers, wait_for
 
 SLOTS = 16_384
@@ -129,10 +129,10 @@ def _run(figures: Figures, nodes: Cluster, moves: int, *, is_naive: bool) -> Non
         socket_timeout=CACHE_TIMEOUT_S,
     )
     try:
-        town = RealTown(RedisClaims(client))
-        packets = town.send_some(20, 200)
-        crowd = Crowd(town, packets, NaiveBoard(usual) if is_naive else None)
-        slots = [key_slot(keys.board(packet.packet_id).encode()) for packet in packets]
+        system = RealTimeSystem(RedisClaims(client))
+        packets = system.send_some(20, 200)
+        crowd = Crowd(system, packets, NaiveClaimCache(usual) if is_naive else None)
+        slots = [key_slot(keys.claim_cache(packet.packet_id).encode()) for packet in packets]
         run_crowd(figures, crowd, _moving(nodes, slots, moves))
     finally:
         close_quietly(client, usual)

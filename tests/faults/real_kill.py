@@ -23,8 +23,8 @@ from redpacket.domain.packet import Packet, PacketStatus
 from tests.faults.cloud import HOLD_MS, Cloud, a_cloud
 from tests.faults.figures import Figures
 from tests.faults.rush import LATE_MS, WallClock, close_quietly
-from tests.town import LIFE_MS, Town
-from tests.world import read_world
+from tests.in_memory_system import LIFE_MS, InMemorySystem
+from tests.ledger_state import read_ledger_state
 
 WORKERS = 3
 VISIBILITY_TIMEOUT_S = 1
@@ -107,42 +107,42 @@ def _run(cloud: Cloud, figures: Figures, users: int, *, is_naive: bool) -> None:
     cache = connect(
         "127.0.0.1", cloud.redis_port, has_tls=False, username="", password="", timeout_s=2
     )
-    town = Town()
-    town._ids = itertools.count(1_000 * (1 + is_naive))
-    town.clock = WallClock()
-    town.packets, town.ledger = town.adapters(dynamodb)
-    town.board = RedisClaims(cache)
+    system = InMemorySystem()
+    system._ids = itertools.count(1_000 * (1 + is_naive))
+    system.clock = WallClock()
+    system.packets, system.ledger = system.adapters(dynamodb)
+    system.claim_cache = RedisClaims(cache)
     sqs: Any = cloud.aws("sqs")
-    town.payouts = SqsPayouts(lambda: sqs, queue_url, town.clock.now_ms)
+    system.payouts = SqsPayouts(lambda: sqs, queue_url, system.clock.now_ms)
     # Some are emptied, and closed by their last claim; the others by a sweep.
     packets = [
-        town.send(count=count, total_fen=10_000, life_ms=10 * LIFE_MS)
+        system.send(count=count, total_fen=10_000, life_ms=10 * LIFE_MS)
         for count in [users // 5] * 2 + [users // 4 + 3] * 3
     ]
     wrong: list[str] = []
     killed: list[Job] = []
     try:
         with some_workers(cloud, queue_url) as workers:
-            grab = _grabbing(workers, packets, town.told, wrong, killed, is_naive=is_naive)
+            grab = _grabbing(workers, packets, system.told, wrong, killed, is_naive=is_naive)
             with ThreadPoolExecutor(WORKERS) as pool:
                 list(pool.map(grab, range(users)))
             if not is_naive:
                 _end_under_fire(workers, dynamodb, killed)
     finally:
         close_quietly(cache)
-    town.pass_time(LATE_MS)
-    world = read_world(dynamodb, "accounts", "packets", "shares")
-    found = [*wrong, *(str(difference) for difference in world.differences(town.told))]
+    system.pass_time(LATE_MS)
+    ledger_state = read_ledger_state(dynamodb, "accounts", "packets", "shares")
+    found = [*wrong, *(str(difference) for difference in ledger_state.differences(system.told))]
     if is_naive:
         figures.naive_violations += len(found)
         return
     found += [
         f"{facts.packet.packet_id} is {facts.packet.status}"
-        for facts in world.packets
+        for facts in ledger_state.packets
         if facts.packet.status is not PacketStatus.CLOSED
     ]
     figures.runs += 1
-    figures.claims += len({(told.packet_id, told.user_id) for told in town.told})
+    figures.claims += len({(told.packet_id, told.user_id) for told in system.told})
     figures.faults += len(killed)
     figures.violations += found
 
@@ -196,6 +196,6 @@ def _end_under_fire(workers: Workers, dynamodb: Any, killed: list[Job]) -> None:
         for _ in range(20):
             workers.run(do="settle")
         workers.run(do="sweep")
-        world = read_world(dynamodb, "accounts", "packets", "shares")
-        if all(facts.packet.status is PacketStatus.CLOSED for facts in world.packets):
+        ledger_state = read_ledger_state(dynamodb, "accounts", "packets", "shares")
+        if all(facts.packet.status is PacketStatus.CLOSED for facts in ledger_state.packets):
             return

@@ -21,9 +21,9 @@ from redpacket.flows.packets.send_packet import SendOrder
 from tests.faults.cloud import HOLD_MS, a_cloud
 from tests.faults.figures import Figures
 from tests.faults.real_cache import run_crowd
-from tests.faults.rush import Crowd, RealTown, close_quietly
+from tests.faults.rush import Crowd, RealTimeSystem, close_quietly
 from tests.faults.servers import Address, some_servers
-from tests.town import Town, an_order
+from tests.in_memory_system import InMemorySystem, an_order
 
 PACKETS = 20
 LIFE_MS = 1_200
@@ -40,96 +40,96 @@ CLIENTS = 64
 def refund(figures: Figures, *, is_quick: bool) -> None:
     """Close packets while they are grabbed: paid + refunded = total."""
     for _ in range(1 if is_quick else 10):
-        with _a_race() as (crowd, town):
-            run_crowd(figures, crowd, lambda crowd, figures: _close(town, crowd, figures))
-    with _a_race() as (crowd, town):
-        figures.naive_violations += _close_naively(town, crowd)
+        with _a_race() as (crowd, system):
+            run_crowd(figures, crowd, lambda crowd, figures: _close(system, crowd, figures))
+    with _a_race() as (crowd, system):
+        figures.naive_violations += _close_naively(system, crowd)
 
 
 @contextmanager
-def _a_race() -> Iterator[tuple[Crowd, RealTown]]:
+def _a_race() -> Iterator[tuple[Crowd, RealTimeSystem]]:
     with some_servers() as start:
         client = Address(start()).client()
         try:
-            town = RealTown(RedisClaims(client))
-            town.clock.is_patient = True
-            packets = town.send_some(PACKETS, 100, life_ms=LIFE_MS)
-            yield Crowd(town, packets, pause_s=0.001), town
+            system = RealTimeSystem(RedisClaims(client))
+            system.clock.is_patient = True
+            packets = system.send_some(PACKETS, 100, life_ms=LIFE_MS)
+            yield Crowd(system, packets, pause_s=0.001), system
         finally:
             close_quietly(client)
 
 
-def _wait_until_due(town: RealTown, crowd: Crowd) -> None:
+def _wait_until_due(system: RealTimeSystem, crowd: Crowd) -> None:
     first_ms = min(packet.expires_at_ms for packet in crowd.packets)
-    time.sleep(max(0, first_ms - town.clock.now_ms() - EARLY_MS) / 1000)
-    town.clock.at_ms = EARLY_MS
+    time.sleep(max(0, first_ms - system.clock.now_ms() - EARLY_MS) / 1000)
+    system.clock.at_ms = EARLY_MS
 
 
-def _close(town: RealTown, crowd: Crowd, figures: Figures) -> None:
+def _close(system: RealTimeSystem, crowd: Crowd, figures: Figures) -> None:
     """Sweep twice at the same time, again and again, and settle meanwhile."""
     over_at = time.monotonic() + LIFE_MS / 1000 + CLOSING_S
 
     def sweep() -> None:
         while time.monotonic() < over_at:
             expire_packets(
-                packets=town.packets,
-                pages=town.pages,
-                board=town.board,
-                ledger=town.ledger,
-                clock=town.clock,
-                journal=town.journal,
+                packets=system.packets,
+                pages=system.pages,
+                claim_cache=system.claim_cache,
+                ledger=system.ledger,
+                clock=system.clock,
+                journal=system.journal,
                 grace_ms=GRACE_MS,
-                stop_at_ms=town.clock.now_ms() + 50_000,
+                stop_at_ms=system.clock.now_ms() + 50_000,
                 in_parallel=in_threads,
             )
 
     def settle() -> None:
         while time.monotonic() < over_at:
-            town.queue.refs.extend(town.settle())
+            system.queue.refs.extend(system.settle())
             time.sleep(0.01)
 
-    _wait_until_due(town, crowd)
+    _wait_until_due(system, crowd)
     with ThreadPoolExecutor(3) as pool:
         for done in [pool.submit(sweep), pool.submit(sweep), pool.submit(settle)]:
             done.result()
     figures.faults += len(crowd.packets)
 
 
-def _close_naively(town: RealTown, crowd: Crowd) -> int:
+def _close_naively(system: RealTimeSystem, crowd: Crowd) -> int:
     """Refund what is left by a look at what is claimed; return how many packets paid too much."""
     refunded_fen: dict[str, int] = {}
     with crowd.grabbing():
-        _wait_until_due(town, crowd)
+        _wait_until_due(system, crowd)
         for packet in crowd.packets:
-            refunded_fen[packet.packet_id] = packet.terms.total_fen - _claimed_fen(town, packet)
-            town.clock.sleep_ms(GRACE_MS)
-            town.board.close(packet.packet_id)
+            refunded_fen[packet.packet_id] = packet.terms.total_fen - _claimed_fen(system, packet)
+            system.clock.sleep_ms(GRACE_MS)
+            system.claim_cache.close(packet.packet_id)
     return sum(
-        _claimed_fen(town, packet) + refunded_fen[packet.packet_id] > packet.terms.total_fen
+        _claimed_fen(system, packet) + refunded_fen[packet.packet_id] > packet.terms.total_fen
         for packet in crowd.packets
     )
 
 
-def _claimed_fen(town: Town, packet: Packet) -> int:
-    shares = town.packets.list_shares(packet.packet_id)
+def _claimed_fen(system: InMemorySystem, packet: Packet) -> int:
+    shares = system.packets.list_shares(packet.packet_id)
     return sum(share.amount_fen for share in shares if share.fate is Fate.CLAIMED)
 
 
 def send(figures: Figures, *, is_quick: bool) -> None:
     """Send with one key from everywhere at once: one debit, one packet, one answer."""
-    _send_at_once(figures, RealTown(), 200 if is_quick else 1_000)
+    _send_at_once(figures, RealTimeSystem(), 200 if is_quick else 1_000)
     with a_cloud(HOLD_MS) as cloud:
-        town = RealTown()
+        system = RealTimeSystem()
         # The emulator's own transactions, made to conflict as DynamoDB's do.
-        town.dynamo = cloud.aws("dynamodb")
-        town.packets, town.ledger = town.adapters(town.dynamo)
-        _send_at_once(figures, town, 50)
+        system.dynamo = cloud.aws("dynamodb")
+        system.packets, system.ledger = system.adapters(system.dynamo)
+        _send_at_once(figures, system, 50)
     figures.naive_violations += _debits_of_naive_sends()
 
 
-def _send_at_once(figures: Figures, town: RealTown, clients: int) -> None:
+def _send_at_once(figures: Figures, system: RealTimeSystem, clients: int) -> None:
     order = an_order()
-    town.deposit(order.sender.user_id, 10 * order.total_fen)
+    system.deposit(order.sender.user_id, 10 * order.total_fen)
     start = threading.Barrier(min(CLIENTS, clients))
     packet_ids: list[str] = []
     busy: list[str] = []
@@ -137,7 +137,7 @@ def _send_at_once(figures: Figures, town: RealTown, clients: int) -> None:
     def ask() -> None:
         while True:
             try:
-                packet_ids.append(town.send_order(order).packet_id)
+                packet_ids.append(system.send_order(order).packet_id)
             except (Busy, Unavailable) as error:
                 busy.append(error.code)
                 time.sleep(0.05)
@@ -155,32 +155,33 @@ def _send_at_once(figures: Figures, town: RealTown, clients: int) -> None:
         list(pool.map(client, shares))
     figures.runs += 1
     figures.faults += clients - 1 + len(busy)
-    figures.violations += [str(found) for found in town.differences()]
+    figures.violations += [str(found) for found in system.differences()]
     if len(packet_ids) != clients or len(set(packet_ids)) != 1:
         figures.violations.append(f"{clients} clients were told {len(set(packet_ids))} packets")
-    if (debits := _debits(town)) != 1:
+    if (debits := _debits(system)) != 1:
         figures.violations.append(f"{debits} debits")
 
 
-def _debits(town: Town) -> int:
+def _debits(system: InMemorySystem) -> int:
     return sum(
-        entry.kind is TransferKind.SEND and entry.amount_fen < 0 for entry in town.world().entries
+        entry.kind is TransferKind.SEND and entry.amount_fen < 0
+        for entry in system.ledger_state().entries
     )
 
 
 def _debits_of_naive_sends() -> int:
     """Look for the key, then debit, then note the key; return the debits that are too many."""
-    town = RealTown()
+    system = RealTimeSystem()
     order = an_order()
-    town.deposit(order.sender.user_id, CLIENTS * order.total_fen)
+    system.deposit(order.sender.user_id, CLIENTS * order.total_fen)
     with ThreadPoolExecutor(CLIENTS) as pool:
-        list(pool.map(lambda number: _send_naively(town, order, number), range(CLIENTS)))
-    return _debits(town) - 1
+        list(pool.map(lambda number: _send_naively(system, order, number), range(CLIENTS)))
+    return _debits(system) - 1
 
 
-def _send_naively(town: RealTown, order: SendOrder, number: int) -> None:
+def _send_naively(system: RealTimeSystem, order: SendOrder, number: int) -> None:
     marker: dict[str, Any] = keys.request(order.sender.user_id, "send", order.request.key_hash)
-    dynamo = town.ledger._dynamo
+    dynamo = system.ledger._dynamo
     if dynamo.get("packets", marker):
         return
     transfer = Transfer(
@@ -189,12 +190,12 @@ def _send_naively(town: RealTown, order: SendOrder, number: int) -> None:
         user_account(order.sender.user_id),
         packet_account(str(number)),
         order.total_fen,
-        town.clock.now_ms(),
+        system.clock.now_ms(),
     )
     try:
-        dynamo.transact(town.ledger._post([transfer]))
+        dynamo.transact(system.ledger._post([transfer]))
     except Unavailable:
         return  # too many others at once: this one debits nothing
-    town.dynamo.put_item(
+    system.dynamo.put_item(
         TableName="packets", Item={name: {"S": value} for name, value in marker.items()}
     )

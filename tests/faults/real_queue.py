@@ -27,7 +27,7 @@ from redpacket.edge.telemetry import logger
 from redpacket.flows.packets.settle_claims import _transfer
 from tests.faults.cloud import HOLD_MS, RECEIVES_MAX, Cloud, a_cloud
 from tests.faults.figures import Figures
-from tests.faults.rush import LATE_MS, THREADS, RealTown, refs_of
+from tests.faults.rush import LATE_MS, THREADS, RealTimeSystem, refs_of
 from tests.faults.servers import wait_for
 
 VISIBILITY_TIMEOUT_S = 1
@@ -131,13 +131,13 @@ def _run(
     sqs: Any = cloud.aws("sqs")
     queue_url, dlq_url = cloud.make_queues(f"payouts-{messages}", VISIBILITY_TIMEOUT_S)
     claims = round(messages / (1 + DUPLICATES))
-    town, packets = _claimed(claims)
+    system, packets = _claimed(claims)
     cursed = {packets[0].packet_id}
-    settle = _naively(town) if is_naive else _settling(town, cursed)
-    refs = refs_of(town)
+    settle = _naively(system) if is_naive else _settling(system, cursed)
+    refs = refs_of(system)
     duplicates = random.sample(refs, round(len(refs) * DUPLICATES))
     poison = () if is_naive else POISON * max(1, messages // 1_000)
-    _send(sqs, queue_url, [*refs, *duplicates], poison, town)
+    _send(sqs, queue_url, [*refs, *duplicates], poison, system)
 
     delivery = Delivery(sqs, queue_url, settle)
     wrong: list[str] = []
@@ -155,12 +155,12 @@ def _run(
             lambda: _count(sqs, dlq_url) == left and _count(sqs, queue_url) == len(poison) - left
         )
         wrong += _check_dead(sqs, dlq_url, delivery, left)
-    town.pass_time(LATE_MS)
-    found = [str(each) for each in town.differences()]
+    system.pass_time(LATE_MS)
+    found = [str(each) for each in system.differences()]
     if is_naive:
         figures.naive_violations += len(found)
         return
-    shares = [share for facts in town.world().packets for share in facts.shares]
+    shares = [share for facts in system.ledger_state().packets for share in facts.shares]
     unpaid = sum(share.settled_at_ms is None for share in shares)
     if unpaid:
         wrong.append(f"{unpaid} of {len(shares)} claims are not credited")
@@ -170,35 +170,35 @@ def _run(
     figures.violations += wrong + found
 
 
-def _claimed(claims: int) -> tuple[RealTown, list[Packet]]:
-    """Return a town where so many claims wait for their credit; the board is not at stake."""
-    town = RealTown()
-    town.dynamo.is_far = False
-    packets = town.send_some(-(-claims // SHARES_PER_PACKET), SHARES_PER_PACKET)
+def _claimed(claims: int) -> tuple[RealTimeSystem, list[Packet]]:
+    """Return a system where so many claims wait for their credit."""
+    system = RealTimeSystem()
+    system.dynamo.is_far = False
+    packets = system.send_some(-(-claims // SHARES_PER_PACKET), SHARES_PER_PACKET)
     for number in range(claims):
-        town.grab(packets[number // SHARES_PER_PACKET], f"user-{number}")
-    return town, packets
+        system.grab(packets[number // SHARES_PER_PACKET], f"user-{number}")
+    return system, packets
 
 
-def _settling(town: RealTown, cursed: set[str]) -> Settle:
+def _settling(system: RealTimeSystem, cursed: set[str]) -> Settle:
     def settle(refs: Iterable[ShareRef]) -> set[ShareRef]:
         """Settle, while the ledger refuses whatever concerns a cursed packet."""
         asked = list(refs)
         refused = {ref for ref in asked if ref.packet_id in cursed}
-        return refused | town.settle([ref for ref in asked if ref not in refused])
+        return refused | system.settle([ref for ref in asked if ref not in refused])
 
     return settle
 
 
-def _naively(town: RealTown) -> Settle:
+def _naively(system: RealTimeSystem) -> Settle:
     def settle(refs: Iterable[ShareRef]) -> set[ShareRef]:
         """Credit what each message names, without asking whether it was credited before."""
-        now_ms = town.clock.now_ms()
-        for share in town.packets.list_refs(list(refs)):
+        now_ms = system.clock.now_ms()
+        for share in system.packets.list_refs(list(refs)):
             ledger.settle([(share, _transfer(share, now_ms))], now_ms)
         return set()
 
-    _, ledger = town.adapters(_Unguarded(town.dynamo))
+    _, ledger = system.adapters(_Unguarded(system.dynamo))
     return settle
 
 
@@ -223,12 +223,12 @@ class _Unguarded:
 
 
 def _send(
-    sqs: Any, queue_url: str, refs: list[ShareRef], poison: Iterable[str], town: RealTown
+    sqs: Any, queue_url: str, refs: list[ShareRef], poison: Iterable[str], system: RealTimeSystem
 ) -> None:
     random.shuffle(refs)
     waiting = iter(refs)
     chunks = list(iter(lambda: list(islice(waiting, 100)), []))
-    payouts = SqsPayouts(lambda: sqs, queue_url, town.clock.now_ms)
+    payouts = SqsPayouts(lambda: sqs, queue_url, system.clock.now_ms)
     payouts.put(chunks.pop())
     with ThreadPoolExecutor(THREADS) as pool:
         list(pool.map(payouts.put, chunks))

@@ -34,9 +34,9 @@ class _Reconciling(Schedule):
         self.alarms: list[Difference] = []
         self.finished_count = 0
         self.cut_off_count = 0
-        self.town.moving_ms = MOVING_MS
+        self.system.moving_ms = MOVING_MS
         # Or a run would hardly ever come to its end under fire.
-        self.town.dynamo.page_size = self.random.choice((7, 25, 100))
+        self.system.dynamo.page_size = self.random.choice((7, 25, 100))
         for process in self.lambdas:
             process.moving_ms = MOVING_MS
 
@@ -59,8 +59,8 @@ class _Reconciling(Schedule):
         """End what goes on, and compare everything twice: the run that is left, and another."""
         super().heal()
         for _ in range(2):
-            self.town.pass_time(BOUND_MS)
-            found = self.town.reconcile(stop_in_ms=10**9)
+            self.system.pass_time(BOUND_MS)
+            found = self.system.reconcile(stop_in_ms=10**9)
             assert found.is_over
             self.alarms += found.differences
 
@@ -71,7 +71,7 @@ class _Reconciling(Schedule):
     def found_after(self, forge: Forgery) -> set[str]:
         """Let a forger at the ledger; return the rules that the next run sees broken."""
         forge(self)
-        return {one.rule for one in self.town.reconcile(stop_in_ms=10**9).differences}
+        return {one.rule for one in self.system.reconcile(stop_in_ms=10**9).differences}
 
 
 class ReconciledPackets(_Reconciling, PacketSchedule):
@@ -84,7 +84,7 @@ class ReconciledDraws(_Reconciling, DrawSchedule):
 
 def _rows(schedule: Schedule, table: str, name: str) -> list[tuple[tuple[str, str], Row]]:
     """Return the rows of a kind by key, in the seed's order."""
-    rows = sorted(schedule.town.dynamo.tables[table].items())
+    rows = sorted(schedule.system.dynamo.tables[table].items())
     named = [(key, row) for key, row in rows if name in " ".join(key)]
     schedule.random.shuffle(named)
     return named
@@ -98,13 +98,13 @@ def extra_entry(schedule: Schedule) -> None:
     transfer = {"transfer_id": {"S": f"settle:{packet_id}:1"}, "kind": {"S": "settle"}}
     forged = {**row, **transfer, "pk": {"S": key["pk"]}, "sk": {"S": key["sk"]}}
     forged["amount_fen"] = {"N": "7"}
-    schedule.town.dynamo.tables["accounts"][key["pk"], key["sk"]] = forged
+    schedule.system.dynamo.tables["accounts"][key["pk"], key["sk"]] = forged
 
 
 def missing_entry(schedule: Schedule) -> None:
     """Lose an entry."""
     (key, _), *_ = _rows(schedule, "accounts", "#send:")
-    del schedule.town.dynamo.tables["accounts"][key]
+    del schedule.system.dynamo.tables["accounts"][key]
 
 
 def wrong_balance(schedule: Schedule) -> None:
@@ -122,19 +122,19 @@ def forged_receipt(schedule: Schedule) -> None:
 def lost_fate(schedule: Schedule) -> None:
     """Lose a fate."""
     (key, _), *_ = _rows(schedule, "shares", "share#")
-    del schedule.town.dynamo.tables["shares"][key]
+    del schedule.system.dynamo.tables["shares"][key]
 
 
 def wrong_count(schedule: Schedule) -> None:
     """Move a quota's count by one; put one where nobody was counted."""
-    counted = _rows(schedule, "quotas", "") if "quotas" in schedule.town.dynamo.tables else []
+    counted = _rows(schedule, "quotas", "") if "quotas" in schedule.system.dynamo.tables else []
     if counted:
         (_, row), *_ = counted
         row["claim_count"] = {"N": str(int(row["claim_count"]["N"]) + 1)}
         return
     forged = {"claim_count": {"N": "1"}, "first_at_ms": {"N": "1"}}
     name = "rain#thief"
-    schedule.town.dynamo.tables.setdefault("quotas", FakeTable())[name, ""] = {
+    schedule.system.dynamo.tables.setdefault("quotas", FakeTable())[name, ""] = {
         "pk": {"S": name},
         **forged,
     }
@@ -149,7 +149,7 @@ def unit_twice(schedule: Schedule) -> None:
     (_, sk), row = won[0]
     pk = keys.drawer(row["campaign_id"]["S"], "thief")["pk"]
     forged = {**row, "pk": {"S": pk}, "user_id": {"S": "thief"}}
-    schedule.town.dynamo.tables["draws"][pk, sk] = forged
+    schedule.system.dynamo.tables["draws"][pk, sk] = forged
 
 
 def missed_attempt(schedule: Schedule) -> None:
@@ -160,7 +160,7 @@ def missed_attempt(schedule: Schedule) -> None:
         counts = {name: {"N": "1"} for name in ("attempt_count", "attempts_max")}
         key = keys.player("gala", "thief", "20261122")
         forged = {"pk": {"S": key["pk"]}, "sk": {"S": key["sk"]}, "win_count": {"N": "0"}}
-        table = schedule.town.dynamo.tables.setdefault("draws", FakeTable())
+        table = schedule.system.dynamo.tables.setdefault("draws", FakeTable())
         table[key["pk"], key["sk"]] = {**forged, **counts}
         return
     (_, row), *_ = played

@@ -27,9 +27,9 @@ from redpacket.domain.errors import (
 )
 from redpacket.domain.packet import Packet, PacketStatus, Person
 from redpacket.domain.split import share_amount_fen
-from redpacket.ports.packets import ClaimBoard
-from tests.fakes import FakeBoard, FakeClock, FakeDynamo, Item
-from tests.town import LIFE_MS, Town
+from redpacket.ports.packets import ClaimCache
+from tests.fakes import FakeClaimCache, FakeClock, FakeDynamo, Item
+from tests.in_memory_system import LIFE_MS, InMemorySystem
 
 THREADS = 12
 COMES_BACK = 0.15
@@ -108,16 +108,16 @@ class SharedDynamo(FakeDynamo):
             time.sleep(random.uniform(*LEDGER_LATENCY_S))
 
 
-class RealTown(Town):
-    """A town in real time, for many threads, and with a real cache where one is given."""
+class RealTimeSystem(InMemorySystem):
+    """A system in real time, for many threads, and with a real cache where one is given."""
 
-    def __init__(self, board: ClaimBoard | None = None) -> None:
+    def __init__(self, claim_cache: ClaimCache | None = None) -> None:
         super().__init__()
         self.clock: WallClock = WallClock()
         self.dynamo: SharedDynamo = SharedDynamo()
         self.packets, self.ledger = self.adapters(self.dynamo)
-        self.memory = FakeBoard(self.clock)
-        self.board = board or self.memory
+        self.memory = FakeClaimCache(self.clock)
+        self.claim_cache = claim_cache or self.memory
 
     def send_some(self, number: int, count: int, **changes: Any) -> list[Packet]:
         """Send *number* lucky packets of *count* shares."""
@@ -130,7 +130,7 @@ class RealTown(Town):
                 self.queue.refs.extend(self.settle())
 
 
-class NaiveBoard:
+class NaiveClaimCache:
     """The usual design: look, take and note in separate commands, keys wherever they hash to."""
 
     def __init__(self, client: Any) -> None:
@@ -151,23 +151,23 @@ class NaiveBoard:
             raise Unavailable("the cache does not answer") from error
         return share_no
 
-    def grab(self, town: Town, packet: Packet, user_id: str) -> bool:
+    def grab(self, system: InMemorySystem, packet: Packet, user_id: str) -> bool:
         """Tell after the cache alone; the durable write follows, if it does."""
         share_no = self.take(packet, user_id)
         if share_no is None:
             raise PacketEmptied("every share is taken")
         amount_fen = share_amount_fen(packet.terms, share_no)
-        town.told.append(Told(packet.packet_id, user_id, share_no, amount_fen))
+        system.told.append(Told(packet.packet_id, user_id, share_no, amount_fen))
         share = ShareFate(
             packet.packet_id,
             share_no,
             Fate.CLAIMED,
             amount_fen,
-            town.clock.now_ms(),
+            system.clock.now_ms(),
             Person(user_id),
         )
-        town.packets.record_claim(share)
-        town.payouts.put([share.ref])
+        system.packets.record_claim(share)
+        system.payouts.put([share.ref])
         return True
 
 
@@ -176,13 +176,13 @@ class Crowd:
 
     def __init__(
         self,
-        town: RealTown,
+        system: RealTimeSystem,
         packets: list[Packet],
-        naive: NaiveBoard | None = None,
+        naive: NaiveClaimCache | None = None,
         *,
         pause_s: float = 0.002,
     ) -> None:
-        self.town = town
+        self.system = system
         self.packets = packets
         self.naive = naive
         self.claims: list[tuple[float, float]] = []
@@ -229,12 +229,12 @@ class Crowd:
 
     def differences(self) -> list[Difference | str]:
         """Play the day to its end without faults; return everything that is wrong then."""
-        town = self.town
-        town.dynamo.is_far = town.clock.is_patient = False
+        system = self.system
+        system.dynamo.is_far = system.clock.is_patient = False
         found: list[Difference | str] = [*self.wrong]
         if not self.naive:
             self._everybody_asks(self._unanswered)
-            told = {(answer.packet_id, answer.user_id) for answer in town.told}
+            told = {(answer.packet_id, answer.user_id) for answer in system.told}
             everybody = [(self._by_id[packet_id], user_id) for packet_id, user_id in told]
             self._everybody_asks(everybody)
             found = [*self.wrong]
@@ -243,26 +243,26 @@ class Crowd:
             # The packets are closed, and whoever has a share still hears so.
             self._everybody_asks(random.sample(everybody, min(100, len(everybody))))
             found = [*self.wrong]
-        town.pass_time(LATE_MS)
-        found += town.differences(LATE_MS)
+        system.pass_time(LATE_MS)
+        found += system.differences(LATE_MS)
         found += [
             f"{name}: {error}"
-            for name, error in town.journal.errors
+            for name, error in system.journal.errors
             if isinstance(error, InvariantViolated)
         ]
         return found
 
     def _end_the_day(self) -> None:
-        town = self.town
+        system = self.system
         last_ms = max(packet.expires_at_ms for packet in self.packets)
-        town.settle_all()
-        town.pass_time(max(0, last_ms - town.clock.now_ms()) + 60_000)
+        system.settle_all()
+        system.pass_time(max(0, last_ms - system.clock.now_ms()) + 60_000)
         for _ in range(3):
-            town.expire()
-            town.repair()
-            town.settle_all()
-            town.pass_time(60_000)
-            if all(f.packet.status is PacketStatus.CLOSED for f in town.world().packets):
+            system.expire()
+            system.repair()
+            system.settle_all()
+            system.pass_time(60_000)
+            if all(f.packet.status is PacketStatus.CLOSED for f in system.ledger_state().packets):
                 return
 
     def _grab_on(self) -> None:
@@ -277,7 +277,7 @@ class Crowd:
 
     def _come_back(self) -> None:
         """Let somebody who was told an amount ask again, while all goes wrong."""
-        if told := self.town.told:
+        if told := self.system.told:
             answer = random.choice(told)
             packet = self._by_id[answer.packet_id]
             self._try(packet, answer.user_id, is_owner=True)
@@ -294,9 +294,9 @@ class Crowd:
         asked_at = time.monotonic()
         try:
             if self.naive:
-                is_new = self.naive.grab(self.town, packet, user_id)
+                is_new = self.naive.grab(self.system, packet, user_id)
             else:
-                is_new = self.town.grab(packet, user_id).is_new
+                is_new = self.system.grab(packet, user_id).is_new
         except Unavailable as unavailable:
             cause = unavailable.__cause__
             self.causes[type(cause).__name__ if cause else str(unavailable)] += 1
@@ -317,7 +317,7 @@ class Crowd:
         return True
 
     def _everybody_asks(self, asking: list[tuple[Packet, str]]) -> None:
-        owners = {(answer.packet_id, answer.user_id) for answer in self.town.told}
+        owners = {(answer.packet_id, answer.user_id) for answer in self.system.told}
 
         def ask(who: tuple[Packet, str]) -> None:
             packet, user_id = who
@@ -332,11 +332,11 @@ class Crowd:
             list(pool.map(ask, asking))
 
 
-def refs_of(town: Town) -> list[ShareRef]:
+def refs_of(system: InMemorySystem) -> list[ShareRef]:
     """Return every claim that the ledger knows."""
     return [
         share.ref
-        for facts in town.world().packets
+        for facts in system.ledger_state().packets
         for share in facts.shares
         if share.fate is Fate.CLAIMED
     ]

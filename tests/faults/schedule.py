@@ -31,7 +31,7 @@ from tests.fakes import FakeDeliveries, FakeLimits, FakeSwitchCopy, FakeSwitchSt
 from tests.fakes.tables import LateCopy
 from tests.faults.faulty import (
     Faults,
-    FaultyBoard,
+    FaultyClaimCache,
     FaultyDraws,
     FaultyDynamo,
     FaultyLimits,
@@ -43,7 +43,7 @@ from tests.faults.faulty import (
 )
 from tests.faults.process import SKEW_MAX_MS, Process, SkewedClock, Wires
 from tests.faults.sqs import FaultySqs, Message
-from tests.town import Town
+from tests.in_memory_system import InMemorySystem
 
 FAULT_RATES = (0.1, 0.2, 0.25)
 """Per I/O, with six of them in a grab: some schedules get far, in others nearly nothing works."""
@@ -109,7 +109,7 @@ class Schedule:
 
     seed: int
     is_naive: bool = False
-    town: Town = field(default_factory=Town)
+    system: InMemorySystem = field(default_factory=InMemorySystem)
     steps: int = 0
     story: list[str] = field(default_factory=list)
     found: list[Difference] = field(default_factory=list)
@@ -125,18 +125,18 @@ class Schedule:
         self._turns = itertools.count()
         self._is_over = False
         self._make_aws_unkind()
-        town, now_ms = self.town, self.town.clock.now_ms
+        system, now_ms = self.system, self.system.clock.now_ms
         self.sqs = FaultySqs(self.wire, self.faults, now_ms, self._acknowledged, self._queued)
         self.switches = FakeSwitchStore()
         self.wires = Wires(
-            dynamo=FaultyDynamo(town.dynamo, self.wire),
+            dynamo=FaultyDynamo(system.dynamo, self.wire),
             sqs=self.sqs,
-            board=FaultyBoard(town.memory, self.wire),
-            draw_board=FaultyDraws(town.lots, self.wire),
-            quotas=FaultyQuotas(town.reserved, self.wire),
-            limits=FaultyLimits(FakeLimits(town.clock), self.wire),
+            claim_cache=FaultyClaimCache(system.memory, self.wire),
+            draw_cache=FaultyDraws(system.lots, self.wire),
+            quotas=FaultyQuotas(system.reserved, self.wire),
+            limits=FaultyLimits(FakeLimits(system.clock), self.wire),
             switches=FaultySwitches(self.switches, self.wire),
-            switch_copy=FaultySwitchCopy(FakeSwitchCopy(town.clock), self.wire),
+            switch_copy=FaultySwitchCopy(FakeSwitchCopy(system.clock), self.wire),
             pause_s=lambda _: self.sleep_ms(self.random.randint(5, 200)),
         )
         self.groups = self.random.choice((1, 2, 3))
@@ -147,7 +147,7 @@ class Schedule:
         self.prepare()
         for part in self.parts():
             self._run_later(greenlet(self._surviving(part)), 0)
-        clock = self.town.clock
+        clock = self.system.clock
         while self._waiting:
             wakes_at_ms, _, _, chosen = heapq.heappop(self._waiting)
             clock.at_ms = max(clock.at_ms, wakes_at_ms)
@@ -157,7 +157,7 @@ class Schedule:
         self._is_over = True
         self.turn_all_on()
         self.heal()
-        found = self.town.differences(BOUND_MS, self.seen)
+        found = self.system.differences(BOUND_MS, self.seen)
         return self.found + found + self._alarms() + self._named_in_logs()
 
     def _alarms(self) -> list[Difference]:
@@ -165,13 +165,13 @@ class Schedule:
         forged = {f"share {ref.share_no} is not claimed" for ref in self.sqs.forged}
         return [
             Difference("alarm", name, "error", "none", str(error))
-            for name, error in self.town.journal.errors
+            for name, error in self.system.journal.errors
             if isinstance(error, InvariantViolated) and str(error) not in forged
         ]
 
     def _named_in_logs(self) -> list[Difference]:
         """Logs hold no user ids, whatever fails."""
-        lines = self.town.journal.lines
+        lines = self.system.journal.lines
         self.seen["logged lines"] += len(lines)
         return [
             Difference("logs", "the journal", "lines that name a user", "none", line)
@@ -197,7 +197,7 @@ class Schedule:
         """Let others run, until this part's time has come."""
         current = getcurrent()
         if self._is_over or current.parent is None:
-            self.town.pass_time(duration_ms)
+            self.system.pass_time(duration_ms)
         elif duration_ms:
             self._run_later(current, duration_ms)
             current.parent.switch()
@@ -209,8 +209,8 @@ class Schedule:
     def process(self, group: int = 0, groups: int = 1) -> Process:
         """Return a new Lambda, which remembers nothing."""
         skew_ms = self.random.randint(-SKEW_MAX_MS, SKEW_MAX_MS)
-        clock = SkewedClock(self.town.clock, skew_ms, self.sleep_ms)
-        return Process(self.town, self.wires, clock, group=group, groups=groups)
+        clock = SkewedClock(self.system.clock, skew_ms, self.sleep_ms)
+        return Process(self.system, self.wires, clock, group=group, groups=groups)
 
     def a_lambda(self) -> Process:
         """Return a Lambda that may have run for long, or one that just started."""
@@ -316,14 +316,14 @@ class Schedule:
         """Turn every switch on, and wait until it must act."""
         for switch in Switch:
             self.switches.turn(switch, is_on=True)
-        self.town.pass_time(SWITCH_BOUND_MS)
+        self.system.pass_time(SWITCH_BOUND_MS)
 
     def end_all(self) -> None:
         """Run the minutes of the schedule until everything is settled and closed."""
         worker = self.process()
         sweepers = [self.process(group, self.groups) for group in range(self.groups)]
         for _ in range(BOUND_MS // _MINUTE_MS):
-            self.town.pass_time(_MINUTE_MS)
+            self.system.pass_time(_MINUTE_MS)
             for sweeper in sweepers:
                 sweeper.sweep(50_000)
             self._deliver_all(worker)
@@ -332,7 +332,8 @@ class Schedule:
                 sweeper.repair()
             self._deliver_all(worker)
             if not self.sqs.messages and all(
-                facts.packet.status is PacketStatus.CLOSED for facts in self.town.world().packets
+                facts.packet.status is PacketStatus.CLOSED
+                for facts in self.system.ledger_state().packets
             ):
                 break
         self._check_queue()
@@ -343,7 +344,7 @@ class Schedule:
                 pass
             if not self.sqs.messages:
                 return
-            self.town.pass_time(500)
+            self.system.pass_time(500)
 
     # What must hold at any moment
 
@@ -369,7 +370,9 @@ class Schedule:
 
     def _share_row(self, ref: ShareRef) -> dict[str, object]:
         key = keys.share(ref.packet_id, ref.share_no)
-        found: dict[str, object] = self.town.dynamo.tables["shares"].get((key["pk"], key["sk"]), {})
+        found: dict[str, object] = self.system.dynamo.tables["shares"].get(
+            (key["pk"], key["sk"]), {}
+        )
         return found
 
     def _check_queue(self) -> None:
@@ -385,7 +388,7 @@ class Schedule:
     # How AWS behaves
 
     def _make_aws_unkind(self) -> None:
-        dynamo, pick, now_ms = self.town.dynamo, self.random.choice, self.town.clock.now_ms
+        dynamo, pick, now_ms = self.system.dynamo, self.random.choice, self.system.clock.now_ms
         dynamo.during_transaction = lambda: self.sleep_ms(pick(HOLDS_MS))
         dynamo.page_size = pick((1, 2, 3, 7))
         dynamo.read_of = self._read_of
@@ -418,7 +421,7 @@ class Schedule:
 
     def _run_later(self, part: greenlet, delay_ms: int) -> None:
         """Let a part run after a while; of those whose time has come any may be first."""
-        wakes_at_ms = self.town.clock.now_ms() + delay_ms
+        wakes_at_ms = self.system.clock.now_ms() + delay_ms
         turn = self.random.random(), next(self._turns)
         heapq.heappush(self._waiting, (wakes_at_ms, *turn, part))
 

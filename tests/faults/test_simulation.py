@@ -73,7 +73,7 @@ def test_transactions_meet_others_that_hold_their_rows(kind: type[Schedule]) -> 
     for schedule in schedules:
         schedule.run()
 
-    assert sum(schedule.town.dynamo.conflict_count for schedule in schedules) > 20
+    assert sum(schedule.system.dynamo.conflict_count for schedule in schedules) > 20
 
 
 @pytest.mark.parametrize("of", [PACKETS, DRAWS])

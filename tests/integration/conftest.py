@@ -16,7 +16,7 @@ import pytest
 from local.stack import Stack
 from redpacket.domain.checks import Told
 from redpacket.domain.user_id import UserIds
-from tests.world import World, lasting, read_world
+from tests.ledger_state import LedgerState, lasting, read_ledger_state
 
 _numbers = itertools.count(1)
 
@@ -139,18 +139,18 @@ def dynamodb(stack: Stack) -> Any:
 
 
 @pytest.fixture
-def world(stack: Stack, dynamodb: Any) -> Callable[[], World]:
+def ledger_state(stack: Stack, dynamodb: Any) -> Callable[[], LedgerState]:
     """Read the whole ledger as it is now."""
     names = ("Accounts", "Packets", "Shares", "Campaigns", "Draws", "Quotas")
     tables = [stack.outputs[f"{name}Table"] for name in names]
-    return lambda: read_world(dynamodb, *tables)
+    return lambda: read_ledger_state(dynamodb, *tables)
 
 
 @pytest.fixture(autouse=True)
-def _invariants(world: Callable[[], World], told: list[Told]) -> Iterator[None]:
+def _invariants(ledger_state: Callable[[], LedgerState], told: list[Told]) -> Iterator[None]:
     """After every test here: not a fen made or lost, and everybody was told the truth."""
     yield
-    assert not lasting(lambda: world().differences(told))
+    assert not lasting(lambda: ledger_state().differences(told))
 
 
 @pytest.fixture(scope="module")

@@ -289,7 +289,7 @@ def test_a_preheat_loads_before_the_start_and_after_the_cache_was_lost(
     path = f"/admin/campaigns/{campaign_id}/preheat"
 
     def loaded() -> list[bool]:
-        return [bool(cache.exists(keys.board(packet_id))) for packet_id in ids]
+        return [bool(cache.exists(keys.claim_cache(packet_id))) for packet_id in ids]
 
     assert loaded() == [True] * 3
     cache.flushall()
@@ -349,7 +349,7 @@ def test_a_packet_in_parts_gives_each_user_one_share_also_where_a_part_is_lost(
 
     with ThreadPoolExecutor(4) as pool_of_threads:
         claims = list(pool_of_threads.map(lambda taker: taker.grab(packet_id).json(), takers))
-    cache.delete(*(keys.board(part_id(packet_id, part)) for part in (0, 2)))
+    cache.delete(*(keys.claim_cache(part_id(packet_id, part)) for part in (0, 2)))
     again = [taker.grab(packet_id).json() for taker in takers]
     newcomer = a_user().grab(packet_id).json()
 

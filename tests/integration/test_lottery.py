@@ -17,7 +17,7 @@ from local.ports import HOST
 from local.stack import Stack
 from redpacket.domain.lottery import choose
 from tests.integration.conftest import Eventually, Invoke, MakeUser, User, is_turned_away
-from tests.world import lasting
+from tests.ledger_state import lasting
 
 _numbers = itertools.count(1)
 
@@ -544,7 +544,7 @@ def test_cash_is_paid_and_what_nobody_won_goes_back(
     a_user: MakeUser,
     invoke: Invoke,
     eventually: Eventually,
-    world: Callable[[], Any],
+    ledger_state: Callable[[], Any],
 ) -> None:
     campaign_id = made(
         cash={"kind": "packet", "amount_fen": 88, "total": 10},
@@ -574,7 +574,7 @@ def test_cash_is_paid_and_what_nobody_won_goes_back(
     eventually(is_back)
     audit = sponsor.http.get(f"/admin/packets/{packet_id}/audit").json()
     assert (audit["ok"], audit["differences"]) == (True, [])
-    assert lasting(lambda: world().differences()) == []
+    assert lasting(lambda: ledger_state().differences()) == []
 
 
 def test_the_seed_of_a_day_is_a_secret_until_the_day_is_over(made: Make, a_user: MakeUser) -> None:

@@ -177,7 +177,7 @@ def test_a_cache_that_lost_the_last_claims_gives_nothing_twice(
     sender, early, late = a_user(funds_fen=1000), [a_user() for _ in range(3)], a_user()
     packet_id = sender.send(count=4).json()["packet_id"]
     early[0].grab(packet_id)
-    key = keys.board(packet_id)
+    key = keys.claim_cache(packet_id)
     copy, ends_at_ms = cache.dump(key) or b"", cache.pexpiretime(key)
     told = [user.grab(packet_id).json() for user in early]
 
@@ -206,7 +206,7 @@ def test_scripts_that_the_cache_forgot_are_loaded_again(
 
     assert claim.status_code == httpx.codes.OK, claim.text
     assert second.status_code == httpx.codes.CREATED, second.text
-    assert cache.exists(keys.board(second.json()["packet_id"]))
+    assert cache.exists(keys.claim_cache(second.json()["packet_id"]))
 
 
 # ---------------------------------------------------------------- the cache hangs
@@ -264,13 +264,13 @@ def test_a_packet_sent_while_the_cache_hangs_is_loaded_by_the_sweep(
     with frozen_cache():
         packet_id = a_user(funds_fen=1000).send(count=1).json()["packet_id"]
     # Whatever the load sent before it gave up may have arrived when the cache woke up.
-    cache.delete(keys.board(packet_id))
+    cache.delete(keys.claim_cache(packet_id))
 
     rows.age_packet(packet_id, by_ms=61_000)
     report = invoke("ExpireFunction", SCHEDULE)
 
     assert report["loaded_count"] >= 1
-    assert cache.exists(keys.board(packet_id))
+    assert cache.exists(keys.claim_cache(packet_id))
     assert rows.packet(packet_id)["is_loaded"] is True
     assert a_user().grab(packet_id).json()["amount_fen"] == 1000
 

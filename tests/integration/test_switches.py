@@ -23,9 +23,9 @@ from redpacket.adapters import keys
 from redpacket.domain.checks import Told
 from redpacket.domain.claim import Fate
 from redpacket.domain.limits import send_limit
-from redpacket.flows.guards.read_switches import KEPT_MS
+from redpacket.flows.guards.cached_switches import KEPT_MS
 from tests.integration.conftest import Eventually, Invoke, MakeUser, User, is_turned_away
-from tests.world import World
+from tests.ledger_state import LedgerState
 
 # The drill sweeps by itself.
 pytestmark = pytest.mark.usefixtures("only_own_sweeps", "_everything_on")
@@ -300,7 +300,7 @@ def test_each_switch_acts_within_ten_seconds_under_load_and_loses_nothing(
     a_user: MakeUser,
     operator: User,
     invoke: Invoke,
-    world: Callable[[], World],
+    ledger_state: Callable[[], LedgerState],
     eventually: Eventually,
 ) -> None:
     load = Load(
@@ -343,7 +343,7 @@ def test_each_switch_acts_within_ten_seconds_under_load_and_loses_nothing(
 
     def is_at_rest() -> bool:
         load.sweep()
-        facts = [found for found in world().packets if found.packet.packet_id in load.sent]
+        facts = [found for found in ledger_state().packets if found.packet.packet_id in load.sent]
         counts = _counts(stack, "PayoutQueueUrl")
         return all(found.packet.status == "closed" for found in facts) and not any(counts.values())
 
@@ -351,7 +351,7 @@ def test_each_switch_acts_within_ten_seconds_under_load_and_loses_nothing(
     ours = {*load.sent, *(packet["packet_id"] for packet in lasting)}
     shares = [
         share
-        for found in world().packets
+        for found in ledger_state().packets
         if found.packet.packet_id in ours
         for share in found.shares
     ]

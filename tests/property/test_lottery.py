@@ -24,7 +24,7 @@ from redpacket.domain.lottery import (
 )
 from redpacket.domain.packet import PacketStatus
 from tests.builders import NOW_MS, a_campaign, a_prize
-from tests.town import LIFE_MS, Town
+from tests.in_memory_system import LIFE_MS, InMemorySystem
 
 DAY_MS = 24 * 3_600_000
 ENDS_AT_MS = NOW_MS + 10 * DAY_MS
@@ -63,8 +63,8 @@ class Story(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.town = Town()
-        self.replica: dict[str, Any] = self.town.lots.snapshot()
+        self.system = InMemorySystem()
+        self.replica: dict[str, Any] = self.system.lots.snapshot()
         self.told: dict[tuple[str, str], Draw] = {}
         self.miss_streaks: Counter[tuple[str, str]] = Counter()
 
@@ -78,7 +78,7 @@ class Story(RuleBasedStateMachine):
         self, rules: DrawRules, prizes: list[Prize], miss_weight: int, when_sold_out: WhenSoldOut
     ) -> None:
         self.draw_rules = rules
-        self.town.deposit("operator", 10_000)
+        self.system.deposit("operator", 10_000)
         campaign = a_campaign(
             campaign_id="gala",
             rules=rules,
@@ -87,21 +87,21 @@ class Story(RuleBasedStateMachine):
             passphrase="恭喜发财",
             ends_at_ms=ENDS_AT_MS,
         )
-        self.town.campaigns.create(campaign)
+        self.system.campaigns.create(campaign)
         for prize in prizes:
-            self.town.put_prize(prize)
+            self.system.put_prize(prize)
 
     @rule(user=USERS, key=KEYS)
     def a_user_draws(self, user: str, key: str) -> None:
         known = self.told.get((user, key))
         try:
-            draw = self.town.draw("gala", user, key).draw
+            draw = self.system.draw("gala", user, key).draw
         except Rejected as refusal:
             # I5: whoever was told an outcome is never refused.
             assert known is None, refusal.code
             return
         except Unavailable:
-            self.town.pass_time(2_000)
+            self.system.pass_time(2_000)
             return
         assert known in {None, draw}
         if known is None:
@@ -121,26 +121,26 @@ class Story(RuleBasedStateMachine):
 
     @rule(user=USERS, key=KEYS)
     def a_lambda_dies_between_cache_and_ledger(self, user: str, key: str) -> None:
-        tables = self.town.tables()
-        day = draw_day(tables.recall("gala").campaign, self.town.clock.now_ms())
+        tables = self.system.tables()
+        day = draw_day(tables.recall("gala").campaign, self.system.clock.now_ms())
         draw_id = draw_id_of("gala", user, key)
         point = draw_point(tables.seed("gala", day.name), draw_id)
-        self.town.lots.draw(DrawAsk("gala", user, draw_id, day, point))
+        self.system.lots.draw(DrawAsk("gala", user, draw_id, day, point))
 
     @rule(helper=USERS, inviter=USERS)
     def a_friend_helps(self, helper: str, inviter: str) -> None:
         try:
-            self.town.help("gala", helper, inviter)
+            self.system.help("gala", helper, inviter)
         except Rejected:
             return
 
     @rule(number=st.integers(0, 2), delta=st.integers(-2, 2))
     def the_stock_changes(self, number: int, delta: int) -> None:
-        prizes = self.town.draws.list_prizes("gala")
+        prizes = self.system.draws.list_prizes("gala")
         if number >= len(prizes) or self._is_over():
             return
         try:
-            self.town.change_stock(prizes[number], delta)
+            self.system.change_stock(prizes[number], delta)
         except InvalidRequest:
             return
 
@@ -148,65 +148,65 @@ class Story(RuleBasedStateMachine):
         number=st.integers(0, 2), weight=st.integers(0, 10), status=st.sampled_from(CampaignStatus)
     )
     def a_prize_is_edited(self, number: int, weight: int, status: CampaignStatus) -> None:
-        prizes = self.town.draws.list_prizes("gala")
+        prizes = self.system.draws.list_prizes("gala")
         if number < len(prizes) and not self._is_over():
-            self.town.put_prize(replace(prizes[number], weight=weight, status=status))
+            self.system.put_prize(replace(prizes[number], weight=weight, status=status))
 
     def _is_over(self) -> bool:
-        return self.town.clock.now_ms() >= ENDS_AT_MS
+        return self.system.clock.now_ms() >= ENDS_AT_MS
 
     @rule()
     def the_cache_hears_of_edits(self) -> None:
-        self.town.load_campaign("gala")
+        self.system.load_campaign("gala")
 
     @rule()
     def the_schedule_runs(self) -> None:
-        self.town.repair()
-        assert self.town.expire().failed_count == 0
-        assert self.town.settle() == set()
+        self.system.repair()
+        assert self.system.expire().failed_count == 0
+        assert self.system.settle() == set()
 
     @rule(duration_ms=st.sampled_from([1, 2_000, 3_600_000, DAY_MS, 3 * DAY_MS]))
     def time_passes(self, duration_ms: int) -> None:
-        self.town.pass_time(duration_ms)
+        self.system.pass_time(duration_ms)
 
     @rule()
     def the_replica_catches_up(self) -> None:
-        self.replica = self.town.lots.snapshot()
+        self.replica = self.system.lots.snapshot()
 
     @rule()
     def the_cache_fails_over(self) -> None:
-        self.town.lots.fail_over(self.replica)
-        self.replica = self.town.lots.snapshot()
+        self.system.lots.fail_over(self.replica)
+        self.replica = self.system.lots.snapshot()
 
     @rule()
     def the_cache_is_flushed(self) -> None:
-        self.town.lots.forget()
+        self.system.lots.forget()
 
     @invariant()
     def nothing_is_won_that_is_not_there(self) -> None:
-        assert self.town.differences() == []
+        assert self.system.differences() == []
 
     def teardown(self) -> None:
         """I8: in the end all that was won is paid, and the rest is the operator's again."""
-        self.town.clock.at_ms = max(self.town.clock.at_ms, ENDS_AT_MS)
+        self.system.clock.at_ms = max(self.system.clock.at_ms, ENDS_AT_MS)
         for _ in range(10):
-            self.town.pass_time(LIFE_MS)
-            self.town.repair()
-            self.town.expire()
-            self.town.settle()
-        world = self.town.world()
-        assert self.town.differences(bound_ms=10 * LIFE_MS) == []
-        assert {facts.packet.status for facts in world.packets} <= {PacketStatus.CLOSED}
+            self.system.pass_time(LIFE_MS)
+            self.system.repair()
+            self.system.expire()
+            self.system.settle()
+        ledger_state = self.system.ledger_state()
+        assert self.system.differences(bound_ms=10 * LIFE_MS) == []
+        assert {facts.packet.status for facts in ledger_state.packets} <= {PacketStatus.CLOSED}
         won_fen = sum(
             draw.prize.amount_fen or 0
-            for facts in world.lotteries
+            for facts in ledger_state.lotteries
             for draw in facts.draws
             if draw.prize
         )
-        users_fen = sum(self.town.balance_fen(user) for user in ("ann", "bob", "cat"))
+        users_fen = sum(self.system.balance_fen(user) for user in ("ann", "bob", "cat"))
         assert users_fen == won_fen
         # Nothing was deposited where hypothesis gave up before the plan.
-        assert self.town.balance_fen("operator") in {10_000 - won_fen, 0}
+        assert self.system.balance_fen("operator") in {10_000 - won_fen, 0}
 
 
 TestLottery = Story.TestCase

@@ -8,7 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from redpacket.adapters.redis.parted_claims import PartedBoard
+from redpacket.adapters.redis.parted_claims import PartedClaims
 from redpacket.domain.claim import EMPTIED_KEPT_MS, Admission
 from redpacket.domain.errors import PacketEmptied, Rejected, Unavailable
 from redpacket.domain.packet import (
@@ -21,7 +21,7 @@ from redpacket.domain.packet import (
 )
 from redpacket.flows.packets.load_packet import load_packet
 from tests.builders import a_campaign
-from tests.town import LIFE_MS, Town
+from tests.in_memory_system import LIFE_MS, InMemorySystem
 
 USERS = [f"user-{number}" for number in range(14)]
 TRIES = 5
@@ -37,22 +37,24 @@ class PartsStory(RuleBasedStateMachine):
         opening=st.sampled_from(Opening),
     )
     def an_operator_sends(self, count: int, part_share_count: int, opening: Opening) -> None:
-        self.town = Town()
-        self.town.part_share_count = part_share_count
+        self.system = InMemorySystem()
+        self.system.part_share_count = part_share_count
         campaign = a_campaign(quota_per_user=1)
-        self.town.campaigns.create(campaign)
-        self.packet = self.town.send(
+        self.system.campaigns.create(campaign)
+        self.packet = self.system.send(
             total_fen=1000, count=count, rules=Rules(opening=opening), campaign=campaign
         )
         self.parts = part_count(self.packet.packet_id)
         # Users with a number that nobody else gets; without a note they may not get it, either.
         self.stranded: set[str] = set()
-        self.processes = [PartedBoard(self.town.memory, clock=self.town.clock) for _ in range(2)]
+        self.processes = [
+            PartedClaims(self.system.memory, clock=self.system.clock) for _ in range(2)
+        ]
 
     @rule(user=st.sampled_from(USERS), process=st.integers(0, 1))
     def a_user_grabs(self, user: str, process: int) -> None:
-        self.town.board = self.processes[process]
-        told = {t.user_id: t for t in self.town.told}
+        self.system.claim_cache = self.processes[process]
+        told = {t.user_id: t for t in self.system.told}
         try:
             self._grab(user)
         except Rejected as refusal:
@@ -63,9 +65,9 @@ class PartsStory(RuleBasedStateMachine):
     def _grab(self, user: str) -> None:
         for _ in range(TRIES):
             try:
-                answer = self.town.grab_or_enter(self.packet, user)
+                answer = self.system.grab_or_enter(self.packet, user)
                 if isinstance(answer, Admission):
-                    self.town.open(self.packet, user, answer.grab_token)
+                    self.system.open(self.packet, user, answer.grab_token)
             except Unavailable:
                 continue  # one try repairs a few parts at most
             return
@@ -83,8 +85,8 @@ class PartsStory(RuleBasedStateMachine):
         packet_id = self.packet.packet_id
         others = other_parts(packet_id, user) if self.parts > 1 else []
         for part in (part_of_user(packet_id, user), *others):
-            board_id = part_id(packet_id, part) if self.parts > 1 else packet_id
-            outcome = self.town.memory.take(board_id, user, str(self.packet.terms))
+            cache_id = part_id(packet_id, part) if self.parts > 1 else packet_id
+            outcome = self.system.memory.take(cache_id, user, str(self.packet.terms))
             if outcome.status != "packet_emptied":
                 self.stranded.add(user)
                 return
@@ -93,25 +95,27 @@ class PartsStory(RuleBasedStateMachine):
     @rule(parts=st.sets(st.integers(0, 8), min_size=1))
     def nodes_lose_their_data(self, parts: set[int]) -> None:
         for part in parts:
-            self.town.memory.boards.pop(part_id(self.packet.packet_id, part), None)
+            self.system.memory.caches.pop(part_id(self.packet.packet_id, part), None)
 
     @rule()
     def an_operator_preheats(self) -> None:
-        load_packet(self.packet.packet_id, packets=self.town.packets, board=self.town.board)
+        load_packet(
+            self.packet.packet_id, packets=self.system.packets, claim_cache=self.system.claim_cache
+        )
 
     @rule(duration_ms=st.sampled_from([1, EMPTIED_KEPT_MS, LIFE_MS // 3]))
     def time_passes(self, duration_ms: int) -> None:
-        self.town.pass_time(duration_ms)
+        self.system.pass_time(duration_ms)
 
     @rule()
     def the_schedule_runs(self) -> None:
-        self.town.settle()
-        assert self.town.expire().failed_count == 0
+        self.system.settle()
+        assert self.system.expire().failed_count == 0
 
     @invariant()
     def not_a_fen_is_made_or_lost(self) -> None:
         if hasattr(self, "packet"):
-            assert self.town.differences() == []
+            assert self.system.differences() == []
 
     def teardown(self) -> None:
         """Whoever comes while there is something left gets it, and the rest goes back."""
@@ -120,26 +124,26 @@ class PartsStory(RuleBasedStateMachine):
         if not self._is_over():
             self._everybody_comes()
         for _ in range(5):
-            self.town.pass_time(LIFE_MS)
-            self.town.repair()
-            self.town.expire()
-            self.town.settle()
-        assert self.town.differences(bound_ms=10 * LIFE_MS) == []
-        for user in {t.user_id for t in self.town.told}:
-            assert not self.town.grab(self.packet, user).is_new
+            self.system.pass_time(LIFE_MS)
+            self.system.repair()
+            self.system.expire()
+            self.system.settle()
+        assert self.system.differences(bound_ms=10 * LIFE_MS) == []
+        for user in {t.user_id for t in self.system.told}:
+            assert not self.system.grab(self.packet, user).is_new
 
     def _everybody_comes(self) -> None:
         everybody = [*USERS, *[f"late-{number}" for number in range(9)]]
         for _ in range(3):
             for user in everybody:
                 self.a_user_grabs(user, 0)
-            self.town.pass_time(EMPTIED_KEPT_MS)
-        owners = {t.user_id for t in self.town.told}
+            self.system.pass_time(EMPTIED_KEPT_MS)
+        owners = {t.user_id for t in self.system.told}
         left = self.packet.terms.count - len(owners)
         assert left <= len(self.stranded) or self._is_over()
 
     def _is_over(self) -> bool:
-        return self.town.clock.now_ms() >= self.packet.expires_at_ms
+        return self.system.clock.now_ms() >= self.packet.expires_at_ms
 
 
 TestParts = PartsStory.TestCase

@@ -738,10 +738,10 @@ spec = importlib.util.spec_from_file_location("door", "functions/grab/app.py")
 module = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
 from redpacket.edge import wiring
-from tests.town import Town
-town = Town()
-packet = town.send()
-town.grab(packet, "ann")
+from tests.in_memory_system import InMemorySystem
+system = InMemorySystem()
+packet = system.send()
+system.grab(packet, "ann")
 wiring.phrases()
 loaded = {name.partition(".")[0] for name in sys.modules}
 assert not loaded & {"pypinyin", "rapidfuzz"}, loaded

@@ -1,4 +1,4 @@
-"""A town in memory, with the invariants after every test in it."""
+"""A system in memory, with the invariants after every test in it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from local.packet_ids import PUBLISHED_KEYS
 from local.user_ids import PUBLISHED_KEY
 from redpacket.edge.api import user_ids
 from redpacket.edge.packet_ids import packet_ids
-from tests.town import Town
+from tests.in_memory_system import InMemorySystem
 
 
 @pytest.fixture(autouse=True)
@@ -24,7 +24,7 @@ def _keys(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture
-def town() -> Iterator[Town]:
-    town = Town()
-    yield town
-    assert town.differences() == []
+def system() -> Iterator[InMemorySystem]:
+    system = InMemorySystem()
+    yield system
+    assert system.differences() == []

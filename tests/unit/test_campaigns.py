@@ -34,20 +34,22 @@ from redpacket.domain.split import Split
 from redpacket.flows.campaigns.edit_campaign import edit_campaign, get_campaign
 from redpacket.flows.campaigns.preheat_campaign import Preheated, preheat_campaign
 from tests.builders import NOW_MS, a_campaign
-from tests.fakes import FakeBoard
-from tests.town import LIFE_MS, Town, an_order
+from tests.fakes import FakeClaimCache
+from tests.in_memory_system import LIFE_MS, InMemorySystem, an_order
 
 DAY_MS = 24 * 3_600_000
 
 
 class Office:
-    """A town whose operator may spend the budgets of campaigns."""
+    """A system whose operator may spend the budgets of campaigns."""
 
-    def __init__(self, town: Town) -> None:
-        self.town = town
-        dynamo = Dynamo(lambda: town.dynamo)
+    def __init__(self, system: InMemorySystem) -> None:
+        self.system = system
+        dynamo = Dynamo(lambda: system.dynamo)
         self.campaigns = DynamoCampaigns(dynamo, "campaigns")
-        town.ledger = DynamoLedger(dynamo, "accounts", "packets", "shares", "campaigns", "profiles")
+        system.ledger = DynamoLedger(
+            dynamo, "accounts", "packets", "shares", "campaigns", "profiles"
+        )
 
     def made(self, **changes: Any) -> Campaign:
         campaign = a_campaign(**changes)
@@ -63,9 +65,9 @@ class Office:
             version,
             campaigns=self.campaigns,
             draws=DynamoDraws(
-                Dynamo(lambda: self.town.dynamo), "campaigns", "shares", "draws", "packets"
+                Dynamo(lambda: self.system.dynamo), "campaigns", "shares", "draws", "packets"
             ),
-            packets=self.town.packets,
+            packets=self.system.packets,
         )
 
     def find(self, campaign: Campaign) -> Campaign:
@@ -78,17 +80,17 @@ class Office:
             campaign.campaign_id,
             cursor,
             campaigns=self.campaigns,
-            packets=self.town.packets,
-            board=self.town.board,
-            clock=self.town.clock,
-            journal=self.town.journal,
-            stop_at_ms=self.town.clock.now_ms() + within_ms,
+            packets=self.system.packets,
+            claim_cache=self.system.claim_cache,
+            clock=self.system.clock,
+            journal=self.system.journal,
+            stop_at_ms=self.system.clock.now_ms() + within_ms,
         )
 
 
 @pytest.fixture
-def office(town: Town) -> Office:
-    return Office(town)
+def office(system: InMemorySystem) -> Office:
+    return Office(system)
 
 
 # ---- ids and zones
@@ -171,7 +173,7 @@ class RacingCampaigns(DynamoCampaigns):
 
 def test_an_edit_that_meets_another_is_done_upon_it(office: Office) -> None:
     campaign = office.made()
-    office.campaigns = RacingCampaigns(Dynamo(lambda: office.town.dynamo), "campaigns")
+    office.campaigns = RacingCampaigns(Dynamo(lambda: office.system.dynamo), "campaigns")
 
     edited, _ = office.edit(replace(campaign, title="new"))
 
@@ -180,7 +182,7 @@ def test_an_edit_that_meets_another_is_done_upon_it(office: Office) -> None:
 
 def test_an_edit_that_meets_another_is_refused_where_it_names_a_version(office: Office) -> None:
     campaign = office.made()
-    office.campaigns = RacingCampaigns(Dynamo(lambda: office.town.dynamo), "campaigns")
+    office.campaigns = RacingCampaigns(Dynamo(lambda: office.system.dynamo), "campaigns")
 
     with pytest.raises(VersionConflict):
         office.edit(replace(campaign, title="new"), version=1)
@@ -188,7 +190,7 @@ def test_an_edit_that_meets_another_is_refused_where_it_names_a_version(office: 
 
 def test_an_edit_that_always_meets_another_gives_up(office: Office) -> None:
     campaign = office.made()
-    office.campaigns = RacingCampaigns(Dynamo(lambda: office.town.dynamo), "campaigns")
+    office.campaigns = RacingCampaigns(Dynamo(lambda: office.system.dynamo), "campaigns")
     office.campaigns.races = 99
 
     with pytest.raises(Unavailable):
@@ -197,7 +199,7 @@ def test_an_edit_that_always_meets_another_gives_up(office: Office) -> None:
 
 def test_a_budget_can_not_be_lowered_below_what_is_in_packets(office: Office) -> None:
     campaign = office.made()
-    office.town.send("operator", total_fen=4_000, campaign=campaign)
+    office.system.send("operator", total_fen=4_000, campaign=campaign)
 
     with pytest.raises(InvalidRequest) as refused:
         office.edit(campaign, 3_999)
@@ -225,8 +227,8 @@ class SpendingCampaigns(DynamoCampaigns):
 
 def test_an_edit_tells_what_is_left_of_the_budget_now_and_not_what_was(office: Office) -> None:
     campaign = office.made()
-    campaigns = SpendingCampaigns(Dynamo(lambda: office.town.dynamo), "campaigns")
-    campaigns.send = lambda: office.town.send("operator", campaign=campaign, total_fen=6_000)
+    campaigns = SpendingCampaigns(Dynamo(lambda: office.system.dynamo), "campaigns")
+    campaigns.send = lambda: office.system.send("operator", campaign=campaign, total_fen=6_000)
     office.campaigns = campaigns
 
     edited, _ = office.edit(replace(campaign, title="new"))
@@ -258,21 +260,21 @@ def test_an_edit_that_was_made_already_is_told_to_its_repeat(
 def test_a_packet_lives_as_long_as_its_campaign(office: Office) -> None:
     campaign = office.made(starts_at_ms=NOW_MS + 1_000, ends_at_ms=NOW_MS + 30 * DAY_MS)
 
-    packet = office.town.send("operator", campaign=campaign, life_ms=None)
+    packet = office.system.send("operator", campaign=campaign, life_ms=None)
 
     assert packet.rules.campaign_id == campaign.campaign_id
     assert (packet.starts_at_ms, packet.expires_at_ms) == (
         campaign.starts_at_ms,
         campaign.ends_at_ms,
     )
-    assert office.town.packets.find_packet(packet.packet_id) == packet
+    assert office.system.packets.find_packet(packet.packet_id) == packet
 
 
 def test_a_packet_of_a_campaign_under_way_starts_now_and_may_end_earlier(office: Office) -> None:
     campaign = office.made()
 
-    short = office.town.send("operator", campaign=campaign)
-    long = office.town.send("operator", campaign=campaign, life_ms=9 * DAY_MS)
+    short = office.system.send("operator", campaign=campaign)
+    long = office.system.send("operator", campaign=campaign, life_ms=9 * DAY_MS)
 
     assert (short.starts_at_ms, short.expires_at_ms) == (NOW_MS, NOW_MS + LIFE_MS)
     assert (long.starts_at_ms, long.expires_at_ms) == (NOW_MS, campaign.ends_at_ms)
@@ -280,13 +282,13 @@ def test_a_packet_of_a_campaign_under_way_starts_now_and_may_end_earlier(office:
 
 def test_nobody_takes_anything_before_the_start(office: Office) -> None:
     campaign = office.made(starts_at_ms=NOW_MS + 1_000)
-    packet = office.town.send("operator", campaign=campaign, life_ms=None)
+    packet = office.system.send("operator", campaign=campaign, life_ms=None)
 
     with pytest.raises(PacketNotStarted):
-        office.town.grab(packet, "ann")
+        office.system.grab(packet, "ann")
 
-    office.town.pass_time(1_000)
-    assert office.town.grab(packet, "ann").is_new
+    office.system.pass_time(1_000)
+    assert office.system.grab(packet, "ann").is_new
 
 
 @pytest.mark.parametrize(
@@ -302,9 +304,9 @@ def test_a_campaign_that_gives_nothing_refuses_a_new_packet_and_knows_an_old_one
     office: Office, changes: dict[str, Any], refusal: type[Exception]
 ) -> None:
     campaign = office.made()
-    office.town.deposit("operator", 5_000)
+    office.system.deposit("operator", 5_000)
     order = an_order("operator", campaign=campaign)
-    sent = office.town.send_order(order)
+    sent = office.system.send_order(order)
     now = replace(campaign, version=2, **{"budget_left_fen": 9_000, **changes})
     if "budget_left_fen" in changes:
         now = replace(now, budget_fen=campaign.budget_fen - 8_001)
@@ -312,35 +314,35 @@ def test_a_campaign_that_gives_nothing_refuses_a_new_packet_and_knows_an_old_one
     later = replace(order, campaign=office.find(campaign))
 
     with pytest.raises(refusal):
-        office.town.send_order(replace(later, request=replace(order.request, key_hash="new")))
+        office.system.send_order(replace(later, request=replace(order.request, key_hash="new")))
 
-    assert office.town.send_order(later) == sent
-    assert office.town.balance_fen("operator") == 4_000
+    assert office.system.send_order(later) == sent
+    assert office.system.balance_fen("operator") == 4_000
     assert office.find(campaign).budget_left_fen == now.budget_left_fen
 
 
 def test_what_nobody_took_goes_back_to_the_operator_and_not_to_the_budget(office: Office) -> None:
     campaign = office.made()
-    packet = office.town.send("operator", campaign=campaign)
-    taken_fen = office.town.grab(packet, "ann").share.amount_fen
-    office.town.settle()
-    office.town.pass_time(LIFE_MS)
+    packet = office.system.send("operator", campaign=campaign)
+    taken_fen = office.system.grab(packet, "ann").share.amount_fen
+    office.system.settle()
+    office.system.pass_time(LIFE_MS)
 
-    office.town.expire()
+    office.system.expire()
 
-    assert office.town.balance_fen("operator") == 1_000 - taken_fen
+    assert office.system.balance_fen("operator") == 1_000 - taken_fen
     found = office.find(campaign)
     assert (found.budget_fen, found.budget_left_fen) == (10_000, 9_000)
-    assert office.town.differences() == []
+    assert office.system.differences() == []
 
 
 def test_the_first_share_of_a_million_is_taken(office: Office) -> None:
     campaign = office.made(budget_fen=10**9, budget_left_fen=10**9)
-    packet = office.town.send(
+    packet = office.system.send(
         "operator", campaign=campaign, total_fen=10**8, count=10**6, split=Split.EQUAL
     )
 
-    assert office.town.grab(packet, "ann").share.amount_fen == 100
+    assert office.system.grab(packet, "ann").share.amount_fen == 100
 
 
 # ---- preheat
@@ -348,42 +350,42 @@ def test_the_first_share_of_a_million_is_taken(office: Office) -> None:
 
 def test_a_preheat_brings_back_what_the_cache_has_lost(office: Office) -> None:
     campaign = office.made()
-    packets = [office.town.send("operator", campaign=campaign) for _ in range(3)]
-    first = office.town.grab(packets[0], "ann").share
-    office.town.memory.boards.clear()
+    packets = [office.system.send("operator", campaign=campaign) for _ in range(3)]
+    first = office.system.grab(packets[0], "ann").share
+    office.system.memory.caches.clear()
 
     assert office.preheat(campaign) == Preheated(3, 3, None)
 
-    assert set(office.town.memory.boards) == {packet.packet_id for packet in packets}
-    assert office.town.grab(packets[0], "ann").share == first
-    assert office.town.grab(packets[0], "bob").share.share_no != first.share_no
+    assert set(office.system.memory.caches) == {packet.packet_id for packet in packets}
+    assert office.system.grab(packets[0], "ann").share == first
+    assert office.system.grab(packets[0], "bob").share.share_no != first.share_no
     assert office.preheat(campaign) == Preheated(3, 3, None)
 
 
-class BoardThatIsAway(FakeBoard):
+class CacheThatIsAway(FakeClaimCache):
     def load(self, packet: Packet, shares: Sequence[ShareFate], part: int | None = None) -> None:
         raise Unavailable("the cache does not answer")
 
 
 def test_a_preheat_finishes_what_a_send_could_not_load(office: Office) -> None:
-    town = office.town
+    system = office.system
     campaign = office.made()
-    town.board = BoardThatIsAway(town.clock)
-    packet = town.send("operator", campaign=campaign)
+    system.claim_cache = CacheThatIsAway(system.clock)
+    packet = system.send("operator", campaign=campaign)
 
     assert office.preheat(campaign) == Preheated(1, 0, None)
-    assert [name for name, _ in town.journal.errors] == ["packet_not_loaded", "preheat_failed"]
-    town.board = town.memory
+    assert [name for name, _ in system.journal.errors] == ["packet_not_loaded", "preheat_failed"]
+    system.claim_cache = system.memory
 
     assert office.preheat(campaign) == Preheated(1, 1, None)
-    assert packet.packet_id in town.memory.boards
-    assert town.packets.list_unloaded(town.clock.now_ms(), 800) == []
+    assert packet.packet_id in system.memory.caches
+    assert system.packets.list_unloaded(system.clock.now_ms(), 800) == []
 
 
 def test_a_preheat_that_runs_out_of_time_says_where_to_go_on(office: Office) -> None:
     campaign = office.made()
-    packets = [office.town.send("operator", campaign=campaign) for _ in range(3)]
-    office.town.memory.boards.clear()
+    packets = [office.system.send("operator", campaign=campaign) for _ in range(3)]
+    office.system.memory.caches.clear()
 
     first = office.preheat(campaign, within_ms=0)
     second = office.preheat(campaign, first.next_cursor, within_ms=0)
@@ -393,15 +395,15 @@ def test_a_preheat_that_runs_out_of_time_says_where_to_go_on(office: Office) -> 
     assert first == Preheated(1, 1, ids[0])
     assert second == Preheated(1, 1, ids[1])
     assert third == Preheated(1, 1, None)
-    assert set(office.town.memory.boards) == set(ids)
+    assert set(office.system.memory.caches) == set(ids)
 
 
 def test_a_preheat_goes_on_within_a_packet_of_several_parts(office: Office) -> None:
-    town, campaign = office.town, office.made()
-    town.part_share_count = 4
-    packet = town.send("operator", campaign=campaign, count=12)
+    system, campaign = office.system, office.made()
+    system.part_share_count = 4
+    packet = system.send("operator", campaign=campaign, count=12)
     packet_id = packet.packet_id
-    town.memory.boards.clear()
+    system.memory.caches.clear()
 
     first = office.preheat(campaign, within_ms=0)
     second = office.preheat(campaign, first.next_cursor, within_ms=0)
@@ -410,42 +412,42 @@ def test_a_preheat_goes_on_within_a_packet_of_several_parts(office: Office) -> N
     assert first == Preheated(0, 0, f"{packet_id}.0")
     assert second == Preheated(0, 0, f"{packet_id}.1")
     assert third == Preheated(1, 1, None)
-    assert set(town.memory.boards) == {f"{packet_id}.{part}" for part in range(3)}
+    assert set(system.memory.caches) == {f"{packet_id}.{part}" for part in range(3)}
 
 
 def test_a_cursor_of_another_campaign_is_of_no_use(office: Office) -> None:
-    town = office.town
-    town.part_share_count = 4
-    packet = town.send("operator", campaign=office.made(), count=12)
-    town.memory.boards.clear()
+    system = office.system
+    system.part_share_count = 4
+    packet = system.send("operator", campaign=office.made(), count=12)
+    system.memory.caches.clear()
 
     assert office.preheat(office.made(), f"{packet.packet_id}.0") == Preheated(0, 0, None)
     assert office.preheat(office.made(), "AbCdEfGhIjKlMnOpQrStUv~3.0") == Preheated(0, 0, None)
-    assert town.memory.boards == {}
+    assert system.memory.caches == {}
 
 
 @pytest.mark.parametrize("part", [2, 99])
 def test_a_cursor_behind_the_last_part_does_not_count_as_a_load(office: Office, part: int) -> None:
-    town, campaign = office.town, office.made()
-    town.part_share_count = 4
-    packet = town.send("operator", campaign=campaign, count=12)
-    town.memory.boards.clear()
+    system, campaign = office.system, office.made()
+    system.part_share_count = 4
+    packet = system.send("operator", campaign=campaign, count=12)
+    system.memory.caches.clear()
 
     found = office.preheat(campaign, f"{packet.packet_id}.{part}")
 
     assert found == Preheated(0, 0, None)
-    assert town.memory.boards == {}
+    assert system.memory.caches == {}
 
 
 def test_a_closed_packet_is_not_loaded_again(office: Office) -> None:
     campaign = office.made()
-    office.town.send("operator", campaign=campaign)
-    office.town.pass_time(LIFE_MS)
-    office.town.expire()
-    office.town.memory.boards.clear()
+    office.system.send("operator", campaign=campaign)
+    office.system.pass_time(LIFE_MS)
+    office.system.expire()
+    office.system.memory.caches.clear()
 
     assert office.preheat(campaign) == Preheated(0, 0, None)
-    assert office.town.memory.boards == {}
+    assert office.system.memory.caches == {}
 
 
 def test_a_preheat_of_no_campaign_is_refused(office: Office) -> None:
@@ -455,11 +457,11 @@ def test_a_preheat_of_no_campaign_is_refused(office: Office) -> None:
 
 def test_a_packet_that_vanished_stops_a_preheat_loudly(office: Office) -> None:
     campaign = office.made()
-    packet = office.town.send("operator", campaign=campaign)
+    packet = office.system.send("operator", campaign=campaign)
     key = f"packet#{packet.packet_id}", "packet"
-    row = office.town.dynamo.tables["packets"].pop(key)
+    row = office.system.dynamo.tables["packets"].pop(key)
 
     with pytest.raises(InvariantViolated):
         office.preheat(campaign)
 
-    office.town.dynamo.tables["packets"][key] = row
+    office.system.dynamo.tables["packets"][key] = row

@@ -23,155 +23,161 @@ from redpacket.domain.errors import (
 from redpacket.domain.limits import grab_limit
 from redpacket.domain.packet import Packet, Rules
 from tests.builders import a_campaign, a_packet
-from tests.town import Town
+from tests.in_memory_system import InMemorySystem
 
 BURST = 3
 
 
 @pytest.fixture
-def town() -> Iterator[Town]:
-    town = Town()
-    town.grab_limit = grab_limit(per_minute=1, burst=BURST)
-    yield town
-    assert town.differences() == []
+def system() -> Iterator[InMemorySystem]:
+    system = InMemorySystem()
+    system.grab_limit = grab_limit(per_minute=1, burst=BURST)
+    yield system
+    assert system.differences() == []
 
 
 @pytest.fixture
-def reads(town: Town, monkeypatch: pytest.MonkeyPatch) -> Mock:
-    counted = Mock(wraps=town.dynamo.get_item)
-    monkeypatch.setattr(town.dynamo, "get_item", counted)
+def reads(system: InMemorySystem, monkeypatch: pytest.MonkeyPatch) -> Mock:
+    counted = Mock(wraps=system.dynamo.get_item)
+    monkeypatch.setattr(system.dynamo, "get_item", counted)
     return counted
 
 
-def _refusals(town: Town, packet: Packet, user_id: str, times: int) -> list[type[Rejected]]:
+def _refusals(
+    system: InMemorySystem, packet: Packet, user_id: str, times: int
+) -> list[type[Rejected]]:
     refusals = []
     for _ in range(times):
         try:
-            town.grab(packet, user_id)
+            system.grab(packet, user_id)
         except Rejected as refusal:
             refusals.append(type(refusal))
     return refusals
 
 
-def test_repeats_of_a_winner_are_limited(town: Town, reads: Mock) -> None:
-    packet = town.send()
-    town.grab(packet, "ann")
+def test_repeats_of_a_winner_are_limited(system: InMemorySystem, reads: Mock) -> None:
+    packet = system.send()
+    system.grab(packet, "ann")
     before = reads.call_count
 
-    assert _refusals(town, packet, "ann", BURST + 5) == [RateLimited] * 5
+    assert _refusals(system, packet, "ann", BURST + 5) == [RateLimited] * 5
     per_repeat = (reads.call_count - before) / BURST
     assert per_repeat == int(per_repeat) <= 2
-    assert town.grab(packet, "bob").is_new
+    assert system.grab(packet, "bob").is_new
 
 
-def test_claims_themselves_are_not_counted(town: Town) -> None:
+def test_claims_themselves_are_not_counted(system: InMemorySystem) -> None:
     for _ in range(BURST + 3):
-        assert town.grab(town.send(), "ann").is_new
+        assert system.grab(system.send(), "ann").is_new
 
 
-def test_losers_of_an_emptied_packet_are_not_counted(town: Town) -> None:
-    packet = town.send(count=1)
-    town.grab(packet, "ann")
+def test_losers_of_an_emptied_packet_are_not_counted(system: InMemorySystem) -> None:
+    packet = system.send(count=1)
+    system.grab(packet, "ann")
 
-    assert _refusals(town, packet, "bob", BURST + 5) == [PacketEmptied] * (BURST + 5)
+    assert _refusals(system, packet, "bob", BURST + 5) == [PacketEmptied] * (BURST + 5)
 
 
-def test_loads_are_limited_and_a_refused_one_keeps_nobody_waiting(town: Town, reads: Mock) -> None:
+def test_loads_are_limited_and_a_refused_one_keeps_nobody_waiting(
+    system: InMemorySystem, reads: Mock
+) -> None:
     unknown = a_packet()
 
-    refusals = _refusals(town, unknown, "ann", BURST + 5)
+    refusals = _refusals(system, unknown, "ann", BURST + 5)
 
     assert refusals == [PacketNotFound] * BURST + [RateLimited] * 5
     assert reads.call_count == BURST
-    began_at_ms = town.clock.now_ms()
-    assert _refusals(town, unknown, "bob", 1) == [PacketNotFound]
-    assert town.clock.now_ms() == began_at_ms
+    began_at_ms = system.clock.now_ms()
+    assert _refusals(system, unknown, "bob", 1) == [PacketNotFound]
+    assert system.clock.now_ms() == began_at_ms
 
 
-def test_refusals_that_must_be_looked_up_are_limited(town: Town) -> None:
-    packet = town.send()
-    town.memory.fail_over(town.memory.snapshot())
-    town.pass_time(61_000)
+def test_refusals_that_must_be_looked_up_are_limited(system: InMemorySystem) -> None:
+    packet = system.send()
+    system.memory.fail_over(system.memory.snapshot())
+    system.pass_time(61_000)
 
-    refusals = _refusals(town, packet, "ann", BURST + 2)
+    refusals = _refusals(system, packet, "ann", BURST + 2)
 
     assert refusals == [PacketExpired] * BURST + [RateLimited] * 2
 
 
-def test_counts_of_a_full_quota_are_limited(town: Town) -> None:
+def test_counts_of_a_full_quota_are_limited(system: InMemorySystem) -> None:
     campaign = a_campaign(quota_per_user=1)
-    assert town.campaigns.create(campaign)
+    assert system.campaigns.create(campaign)
     rules = Rules(campaign_id=campaign.campaign_id)
-    first, second = (town.send(rules=rules, campaign=campaign) for _ in range(2))
+    first, second = (system.send(rules=rules, campaign=campaign) for _ in range(2))
     # A grab of the first is under way: it has reserved, and is not durable yet.
-    town.quotas.reserve(Quota(campaign.campaign_id, 1), "ann", first.packet_id)
+    system.quotas.reserve(Quota(campaign.campaign_id, 1), "ann", first.packet_id)
     for _ in range(BURST):
-        town.limits.take(town.grab_limit, "ann")
+        system.limits.take(system.grab_limit, "ann")
 
-    assert _refusals(town, second, "ann", 2) == [RateLimited] * 2
+    assert _refusals(system, second, "ann", 2) == [RateLimited] * 2
 
 
-def _of_campaign(town: Town, **changes: Any) -> tuple[Campaign, Packet]:
+def _of_campaign(system: InMemorySystem, **changes: Any) -> tuple[Campaign, Packet]:
     campaign = a_campaign(**changes)
-    assert town.campaigns.create(campaign)
+    assert system.campaigns.create(campaign)
     rules = Rules(campaign_id=campaign.campaign_id)
-    return campaign, town.send(rules=rules, campaign=campaign)
+    return campaign, system.send(rules=rules, campaign=campaign)
 
 
-def _looks(town: Town, monkeypatch: pytest.MonkeyPatch) -> Mock:
+def _looks(system: InMemorySystem, monkeypatch: pytest.MonkeyPatch) -> Mock:
     """Count how often the ledger is asked whether a user has a share."""
-    counted = Mock(wraps=town.packets.find_share_of)
-    monkeypatch.setattr(type(town.packets), "find_share_of", counted)
+    counted = Mock(wraps=system.packets.find_share_of)
+    monkeypatch.setattr(type(system.packets), "find_share_of", counted)
     return counted
 
 
-def test_who_is_late_at_an_expired_packet_costs_no_read(town: Town, reads: Mock) -> None:
-    packet = town.send()
-    town.grab(packet, "ann")
+def test_who_is_late_at_an_expired_packet_costs_no_read(
+    system: InMemorySystem, reads: Mock
+) -> None:
+    packet = system.send()
+    system.grab(packet, "ann")
     before = reads.call_count
-    town.pass_time(61_000)
+    system.pass_time(61_000)
 
-    assert _refusals(town, packet, "bob", BURST + 5) == [PacketExpired] * (BURST + 5)
+    assert _refusals(system, packet, "bob", BURST + 5) == [PacketExpired] * (BURST + 5)
     assert reads.call_count == before
 
 
 def test_who_is_late_at_a_packet_that_was_closed_costs_no_read_after_a_failover(
-    town: Town, reads: Mock
+    system: InMemorySystem, reads: Mock
 ) -> None:
-    packet = town.send()
-    town.grab(packet, "ann")
-    town.pass_time(61_000)
-    town.settle()
-    town.expire()
+    packet = system.send()
+    system.grab(packet, "ann")
+    system.pass_time(61_000)
+    system.settle()
+    system.expire()
     before = reads.call_count
-    town.memory.fail_over(town.memory.snapshot())
+    system.memory.fail_over(system.memory.snapshot())
 
-    assert _refusals(town, packet, "bob", BURST + 5) == [PacketExpired] * (BURST + 5)
+    assert _refusals(system, packet, "bob", BURST + 5) == [PacketExpired] * (BURST + 5)
     assert reads.call_count == before
 
 
 @pytest.mark.parametrize("is_over", [False, True], ids=["same life", "another life"])
 def test_refusals_of_a_paused_campaign_are_looked_up_in_another_life_only(
-    town: Town, monkeypatch: pytest.MonkeyPatch, *, is_over: bool
+    system: InMemorySystem, monkeypatch: pytest.MonkeyPatch, *, is_over: bool
 ) -> None:
-    campaign, packet = _of_campaign(town)
+    campaign, packet = _of_campaign(system)
     paused = replace(campaign, status=CampaignStatus.OFF)
-    monkeypatch.setattr(type(town.campaigns), "find_campaign", lambda *_: paused)
-    looks = _looks(town, monkeypatch)
+    monkeypatch.setattr(type(system.campaigns), "find_campaign", lambda *_: paused)
+    looks = _looks(system, monkeypatch)
     if is_over:
-        town.memory.fail_over(town.memory.snapshot())
+        system.memory.fail_over(system.memory.snapshot())
 
-    assert _refusals(town, packet, "bob", BURST) == [CampaignPaused] * BURST
+    assert _refusals(system, packet, "bob", BURST) == [CampaignPaused] * BURST
     assert looks.call_count == (BURST if is_over else 0)
 
 
 def test_refusals_of_an_exhausted_quota_are_not_looked_up(
-    town: Town, monkeypatch: pytest.MonkeyPatch
+    system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    campaign, first = _of_campaign(town, quota_per_user=1)
-    second = town.send(rules=first.rules, campaign=campaign)
-    town.grab(first, "ann")
-    looks = _looks(town, monkeypatch)
+    campaign, first = _of_campaign(system, quota_per_user=1)
+    second = system.send(rules=first.rules, campaign=campaign)
+    system.grab(first, "ann")
+    looks = _looks(system, monkeypatch)
 
-    assert set(_refusals(town, second, "ann", BURST)) == {QuotaExhausted}
+    assert set(_refusals(system, second, "ann", BURST)) == {QuotaExhausted}
     assert looks.call_count == 0

@@ -19,11 +19,11 @@ from redpacket.domain.errors import RedPacketError, Unavailable
 from redpacket.domain.lottery import Prize, PrizeKind
 from redpacket.domain.packet import PacketStatus, Person
 from redpacket.flows.campaigns.edit_campaign import edit_campaign
-from redpacket.flows.campaigns.edit_prize import PrizeDesk, change_stock, put_prize
+from redpacket.flows.campaigns.edit_prize import PrizePorts, change_stock, put_prize
 from redpacket.ports.accounts import Request
 from tests.builders import NOW_MS, a_campaign, a_prize
 from tests.fakes import FakeDynamo
-from tests.town import Town
+from tests.in_memory_system import InMemorySystem
 
 HOUR_MS = 3_600_000
 FUNDS_FEN = 10_000
@@ -75,27 +75,27 @@ def cash(prize_id: str, total: int, **changes: Any) -> Prize:
     return a_prize("gala", prize_id, kind=PrizeKind.PACKET, amount_fen=100, total=total, **changes)
 
 
-def an_office_town() -> Town:
-    """Return a town of operators with money, who have put cash of three packets."""
-    town = Town()
-    assert town.campaigns.create(GALA)
+def an_office_town() -> InMemorySystem:
+    """Return a system of operators with money, who have put cash of three packets."""
+    system = InMemorySystem()
+    assert system.campaigns.create(GALA)
     for operator in ("op-a", "op-b", "operator"):
-        town.deposit(operator, FUNDS_FEN)
-    town.change_stock(town.put_prize(cash("cash", 3)), 2)
-    town.put_prize(cash("more", 2))
-    return town
+        system.deposit(operator, FUNDS_FEN)
+    system.change_stock(system.put_prize(cash("cash", 3)), 2)
+    system.put_prize(cash("more", 2))
+    return system
 
 
 class Office:
     """A campaign with cash, and operators whose calls are cut off."""
 
-    def __init__(self, town: Town | None = None) -> None:
-        """Open an office, or one more Lambda of the *town*'s office."""
-        self.town = town or an_office_town()
-        self.client = CutDynamo(self.town.dynamo)
+    def __init__(self, system: InMemorySystem | None = None) -> None:
+        """Open an office, or one more Lambda of the *system*'s office."""
+        self.system = system or an_office_town()
+        self.client = CutDynamo(self.system.dynamo)
         client: Any = self.client
-        self.packets, self.ledger = self.town.adapters(client)
-        self.draws = self.town.draw_adapter(client)
+        self.packets, self.ledger = self.system.adapters(client)
+        self.draws = self.system.draw_adapter(client)
         self.campaigns = DynamoCampaigns(Dynamo(lambda: client), "campaigns")
 
     def edit(self, ends_at_ms: int, version: int | None, **changes: Any) -> Campaign:
@@ -108,18 +108,18 @@ class Office:
             packets=self.packets,
         )[0]
 
-    def desk(self) -> PrizeDesk:
+    def ports(self) -> PrizePorts:
         return replace(
-            self.town.prize_desk(), draws=self.draws, ledger=self.ledger, packets=self.packets
+            self.system.prize_ports(), draws=self.draws, ledger=self.ledger, packets=self.packets
         )
 
     def put(self, plan: Prize, operator: str, version: int | None = None) -> Prize:
-        return put_prize(plan, version, Person(operator), desk=self.desk())[0]
+        return put_prize(plan, version, Person(operator), ports=self.ports())[0]
 
     def stock(self, delta: int, key: str, operator: str = "operator") -> Prize:
         request = Request(operator, key, str(delta))
         who = Person(operator)
-        return change_stock("gala", "cash", delta, None, who, request, desk=self.desk())
+        return change_stock("gala", "cash", delta, None, who, request, ports=self.ports())
 
     def cut(self, at: int, how: str, act: Act, between: Act | None = None) -> bool:
         """Do *act*, cut off at its I/O of this number; tell whether it got so far."""
@@ -133,7 +133,7 @@ class Office:
     def paid_fen(self) -> dict[str, int]:
         """Return what each operator has paid, of what is not back."""
         return {
-            operator: FUNDS_FEN - self.town.balance_fen(operator)
+            operator: FUNDS_FEN - self.system.balance_fen(operator)
             for operator in ("op-a", "op-b", "operator")
         }
 
@@ -159,13 +159,13 @@ class Office:
             assert len(set(ids)) == len(ids)
             packets = self.packets.list_packets(ids)
             assert {packet.status for packet in packets} == {PacketStatus.OPEN}
-        assert self.town.differences() == []
-        self.town.clock.at_ms = NOW_MS + 48 * HOUR_MS
+        assert self.system.differences() == []
+        self.system.clock.at_ms = NOW_MS + 48 * HOUR_MS
         for _ in range(3):
-            self.town.expire()
-            self.town.pass_time(60_000)
+            self.system.expire()
+            self.system.pass_time(60_000)
         assert self.paid_fen() == {"op-a": 0, "op-b": 0, "operator": 0}
-        assert self.town.differences() == []
+        assert self.system.differences() == []
 
 
 def each_cut(act: Act, check: Callable[[Office], None]) -> None:
@@ -219,11 +219,11 @@ def test_cash_is_there_until_the_campaigns_new_end_though_the_edit_was_cut_off()
         if office.campaign_ends_ms() == LATER:
             break
 
-    office.town.pass_time(5 * HOUR_MS)
-    assert office.town.expire().closed_count == 0
-    office.town.load_campaign("gala")
+    office.system.pass_time(5 * HOUR_MS)
+    assert office.system.expire().closed_count == 0
+    office.system.load_campaign("gala")
 
-    assert office.town.draw("gala", "ann", "key").draw.prize
+    assert office.system.draw("gala", "ann", "key").draw.prize
 
 
 @pytest.mark.parametrize("how", ["lost", "in doubt", "killed"])
@@ -264,7 +264,7 @@ def test_two_edits_at_once_of_which_one_is_cut_off_end_with_one_end_once_it_is_r
 
     for at, other_at in itertools.product(range(1, IO_MAX), range(1, IO_MAX)):
         office = Office()
-        other = Office(office.town)
+        other = Office(office.system)
         die = partial(_cut, other, other_at, edit_later)
         if not office.cut(at, "between", edit, die):
             break
@@ -380,10 +380,10 @@ def test_units_are_not_put_with_money_that_went_back_at_an_earlier_end() -> None
 
     def check(office: Office) -> None:
         office.edit(LATER, None)
-        office.town.pass_time(5 * HOUR_MS)
+        office.system.pass_time(5 * HOUR_MS)
         for _ in range(2):
-            office.town.expire()
-            office.town.pass_time(10_000)
+            office.system.expire()
+            office.system.pass_time(10_000)
 
         after = change(office)
 
@@ -401,9 +401,9 @@ def test_units_are_not_put_with_money_that_goes_back_while_they_are_put() -> Non
         return office.stock(4, "key")
 
     def sweep(office: Office) -> None:
-        office.town.clock.at_ms = NOW_MS + 5 * HOUR_MS
+        office.system.clock.at_ms = NOW_MS + 5 * HOUR_MS
         for _ in range(2):
-            office.town.expire()
+            office.system.expire()
 
     for at in range(1, IO_MAX):
         office = Office()

@@ -7,11 +7,11 @@ import pytest
 from redpacket.domain.errors import Forbidden, IdempotencyKeyReused, InvalidRequest
 from redpacket.flows.accounts.deposit import deposit
 from redpacket.ports.accounts import Request
-from tests.town import DEPOSIT_FEN_MAX, Town, a_person
+from tests.in_memory_system import DEPOSIT_FEN_MAX, InMemorySystem, a_person
 
 
 def _deposit(
-    town: Town,
+    system: InMemorySystem,
     user_id: str,
     amount_fen: int,
     *,
@@ -24,35 +24,35 @@ def _deposit(
         amount_fen,
         Request(operator, key, str(amount_fen)),
         amount_fen_max=amount_fen_max,
-        ledger=town.ledger,
-        clock=town.clock,
+        ledger=system.ledger,
+        clock=system.clock,
     )
 
 
-def test_a_deposit_above_the_cap_was_taken(town: Town) -> None:
-    assert _deposit(town, "ann", DEPOSIT_FEN_MAX)[1] == DEPOSIT_FEN_MAX
+def test_a_deposit_above_the_cap_was_taken(system: InMemorySystem) -> None:
+    assert _deposit(system, "ann", DEPOSIT_FEN_MAX)[1] == DEPOSIT_FEN_MAX
 
     with pytest.raises(InvalidRequest) as refused:
-        _deposit(town, "ann", DEPOSIT_FEN_MAX + 1, key="another")
+        _deposit(system, "ann", DEPOSIT_FEN_MAX + 1, key="another")
 
     assert refused.value.errors == [{"field": "amount_fen", "message": "is above 10000000000"}]
-    assert town.balance_fen("ann") == DEPOSIT_FEN_MAX
+    assert system.balance_fen("ann") == DEPOSIT_FEN_MAX
 
 
-def test_an_operator_credited_themselves(town: Town) -> None:
+def test_an_operator_credited_themselves(system: InMemorySystem) -> None:
     with pytest.raises(Forbidden):
-        _deposit(town, "boss", 1)
+        _deposit(system, "boss", 1)
 
-    assert town.world().balances_fen == {}
-    assert _deposit(town, "boss", 1, operator="other")[1] == 1
+    assert system.ledger_state().balances_fen == {}
+    assert _deposit(system, "boss", 1, operator="other")[1] == 1
 
 
-def test_a_repeat_after_the_cap_was_lowered_gets_its_first_answer(town: Town) -> None:
-    first = _deposit(town, "ann", 1000)
+def test_a_repeat_after_the_cap_was_lowered_gets_its_first_answer(system: InMemorySystem) -> None:
+    first = _deposit(system, "ann", 1000)
 
-    assert _deposit(town, "ann", 1000, amount_fen_max=10) == first
+    assert _deposit(system, "ann", 1000, amount_fen_max=10) == first
     with pytest.raises(IdempotencyKeyReused):
-        _deposit(town, "ann", 1001, amount_fen_max=10)
+        _deposit(system, "ann", 1001, amount_fen_max=10)
     with pytest.raises(InvalidRequest):
-        _deposit(town, "ann", 1000, key="new", amount_fen_max=10)
-    assert town.balance_fen("ann") == 1000
+        _deposit(system, "ann", 1000, key="new", amount_fen_max=10)
+    assert system.balance_fen("ann") == 1000

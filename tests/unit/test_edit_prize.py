@@ -31,11 +31,11 @@ from redpacket.domain.lottery import (
 from redpacket.domain.packet import Kind, Packet, PacketStatus, Person, Rules
 from redpacket.edge.lottery_views import prize_admin_view
 from redpacket.flows.campaigns.edit_campaign import edit_campaign
-from redpacket.flows.campaigns.edit_prize import PrizeDesk, change_stock, put_prize
+from redpacket.flows.campaigns.edit_prize import PrizePorts, change_stock, put_prize
 from redpacket.flows.packets.read_records import list_received
 from redpacket.ports.accounts import Request
 from tests.builders import NOW_MS, a_campaign, a_prize
-from tests.town import Town
+from tests.in_memory_system import InMemorySystem
 
 OPERATOR = Person("operator")
 DAY = "20270129"
@@ -44,13 +44,13 @@ _numbers = itertools.count(1)
 
 
 class Office:
-    """A town with one campaign and an operator who has money."""
+    """A system with one campaign and an operator who has money."""
 
-    def __init__(self, town: Town) -> None:
-        self.town = town
+    def __init__(self, system: InMemorySystem) -> None:
+        self.system = system
         self.campaign: Campaign = a_campaign(campaign_id="fair")
-        assert town.campaigns.create(self.campaign)
-        town.deposit("operator", 10_000)
+        assert system.campaigns.create(self.campaign)
+        system.deposit("operator", 10_000)
 
     def plan(self, prize_id: str = "cup", **changes: Any) -> Prize:
         return a_prize("fair", prize_id, **changes)
@@ -62,34 +62,34 @@ class Office:
     def put(
         self, plan: Prize, version: int | None = None, operator: Person = OPERATOR
     ) -> tuple[Prize, bool]:
-        return put_prize(plan, version, operator, desk=self._desk())
+        return put_prize(plan, version, operator, ports=self._ports())
 
     def stock(
         self, prize: Prize, delta: int, version: int | None = None, key: str | None = None
     ) -> Prize:
         request = Request("operator", key or f"key-{next(_numbers)}", f"body {delta} {version}")
         return change_stock(
-            "fair", prize.prize_id, delta, version, OPERATOR, request, desk=self._desk()
+            "fair", prize.prize_id, delta, version, OPERATOR, request, ports=self._ports()
         )
 
-    def _desk(self) -> PrizeDesk:
-        return self.town.prize_desk()
+    def _ports(self) -> PrizePorts:
+        return self.system.prize_ports()
 
     def edit(self, **changes: Any) -> None:
         edit_campaign(
             replace(self.campaign, **changes),
             None,
             None,
-            campaigns=self.town.campaigns,
-            draws=self.town.draws,
-            packets=self.town.packets,
+            campaigns=self.system.campaigns,
+            draws=self.system.draws,
+            packets=self.system.packets,
         )
 
     def found(self) -> tuple[Prize, ...]:
-        return self.town.draws.list_prizes("fair")
+        return self.system.draws.list_prizes("fair")
 
     def packets_of(self, prize: Prize) -> list[Packet]:
-        found = [self.town.packets.find_packet(packet_id) for packet_id, _ in prize.packets]
+        found = [self.system.packets.find_packet(packet_id) for packet_id, _ in prize.packets]
         return [packet for packet in found if packet]
 
     def win(self, prize: Prize, unit_no: int, user_id: str = "ann") -> RecordDrawStatus:
@@ -98,30 +98,30 @@ class Office:
             user_id=user_id,
             draw_id=f"draw-{prize.prize_id}-{unit_no}-{user_id}",
             day=DAY,
-            drawn_at_ms=self.town.clock.now_ms(),
+            drawn_at_ms=self.system.clock.now_ms(),
             point=7,
             odds=f"{prize.prize_id}:1|0",
             table_version=1,
             prize=prize,
             unit_no=unit_no,
         )
-        return self.town.draws.record_draw(draw, self.campaign.rules)
+        return self.system.draws.record_draw(draw, self.campaign.rules)
 
     def cached(self, packet: Packet) -> GrabStatus:
-        return self.town.board.grab(packet.packet_id, "somebody").status
+        return self.system.claim_cache.grab(packet.packet_id, "somebody").status
 
     def shown(self, prize: Prize) -> dict[str, Any]:
         """Return what operators see of a prize."""
-        (stock,) = self.town.draws.list_stock([prize], DAY)
+        (stock,) = self.system.draws.list_stock([prize], DAY)
         return prize_admin_view(prize, stock)
 
     def balance_fen(self) -> int:
-        return self.town.balance_fen("operator")
+        return self.system.balance_fen("operator")
 
 
 @pytest.fixture
-def office(town: Town) -> Office:
-    return Office(town)
+def office(system: InMemorySystem) -> Office:
+    return Office(system)
 
 
 # ---- putting and editing
@@ -285,7 +285,7 @@ def test_cash_is_funded_with_the_operators_money_and_not_the_campaigns_budget(
     assert packet.rules == Rules(campaign_id="fair", prize_id="cash")
     assert packet.expires_at_ms == office.campaign.ends_at_ms
     assert office.balance_fen() == 9_500
-    assert office.town.campaigns.find_campaign("fair") == office.campaign
+    assert office.system.campaigns.find_campaign("fair") == office.campaign
 
 
 def test_cash_without_units_is_not_funded(office: Office) -> None:
@@ -352,7 +352,7 @@ def test_cash_needs_an_amount_and_is_bounded(office: Office) -> None:
 
 def test_a_campaign_that_is_over_funds_nothing(office: Office) -> None:
     prize, _ = office.put(office.cash(5))
-    office.town.clock.at_ms = office.campaign.ends_at_ms
+    office.system.clock.at_ms = office.campaign.ends_at_ms
 
     with pytest.raises(CampaignEnded):
         office.stock(prize, 1)
@@ -366,7 +366,7 @@ def test_who_is_cut_off_between_money_and_prize_pays_once(office: Office) -> Non
     with pytest.raises(Unavailable):
         office.put(office.cash(5))
     assert (office.found(), office.balance_fen()) == ((), 9_500)
-    office.town.before_each_transaction(lambda _: None)
+    office.system.before_each_transaction(lambda _: None)
 
     prize, _ = office.put(office.cash(5, title="another title"))
 
@@ -380,12 +380,12 @@ def test_who_is_cut_off_and_thinks_again_gets_the_first_money_back_at_the_end(
     _lose_prize_writes(office)
     with pytest.raises(Unavailable):
         office.put(office.cash(5))
-    office.town.before_each_transaction(lambda _: None)
+    office.system.before_each_transaction(lambda _: None)
     prize, _ = office.put(office.cash(3))
     assert office.balance_fen() == 9_200
 
-    office.town.clock.at_ms = office.campaign.ends_at_ms
-    office.town.expire()
+    office.system.clock.at_ms = office.campaign.ends_at_ms
+    office.system.expire()
 
     assert office.balance_fen() == 10_000
     assert [packet.status for packet in office.packets_of(prize)] == [PacketStatus.CLOSED]
@@ -399,14 +399,14 @@ def test_two_deltas_of_cash_at_once_are_funded_each(office: Office) -> None:
 
     assert more.total == sum(count for _, count in more.packets) == 6
     # The loser's first packet is nobody's, and comes back at the end.
-    office.town.clock.at_ms = office.campaign.ends_at_ms
-    office.town.expire()
+    office.system.clock.at_ms = office.campaign.ends_at_ms
+    office.system.expire()
     assert office.balance_fen() == 10_000
 
 
 def test_cash_above_a_lowered_limit_is_turned_off_and_not_added_to(office: Office) -> None:
     prize, _ = office.put(office.cash(5, amount_fen=500))
-    office.town.share_fen_max = 499
+    office.system.share_fen_max = 499
 
     off, _ = office.put(office.cash(5, amount_fen=500, status=CampaignStatus.OFF))
 
@@ -443,7 +443,7 @@ def test_a_repeat_of_a_change_of_stock_hears_the_first_answer_whatever_came_sinc
     first = office.stock(prize, 2, key="key", version=1)
     office.stock(prize, 4)
     office.put(office.cash(11, title="another title"))
-    office.town.clock.at_ms = office.campaign.ends_at_ms
+    office.system.clock.at_ms = office.campaign.ends_at_ms
 
     assert office.stock(prize, 2, key="key", version=1) == first
     assert (first.total, first.version) == (7, 2)
@@ -453,7 +453,7 @@ def test_a_change_of_stock_that_was_refused_may_be_asked_for_again(office: Offic
     prize, _ = office.put(office.cash(5))
     with pytest.raises(InsufficientFunds):
         office.stock(prize, 1_000, key="key")
-    office.town.deposit("operator", 100_000)
+    office.system.deposit("operator", 100_000)
 
     assert office.stock(prize, 1_000, key="key").total == 1_005
 
@@ -466,16 +466,16 @@ def test_nobody_grabs_a_prizes_packet(office: Office) -> None:
     (packet,) = office.packets_of(prize)
 
     with pytest.raises(PacketNotFound):
-        office.town.grab(packet, "ann")
+        office.system.grab(packet, "ann")
     with pytest.raises(PacketNotFound):
-        office.town.open(packet, "ann", "token")
+        office.system.open(packet, "ann", "token")
     assert office.cached(packet) is GrabStatus.PACKET_NOT_LOADED
     # Not even where the cache should know it.
-    office.town.board.load(packet, [])
+    office.system.claim_cache.load(packet, [])
     with pytest.raises(PacketNotFound):
-        office.town.grab(packet, "ann")
+        office.system.grab(packet, "ann")
 
-    assert office.town.packets.list_shares(packet.packet_id) == []
+    assert office.system.packets.list_shares(packet.packet_id) == []
 
 
 def test_the_sweep_never_loads_a_prizes_packet(office: Office) -> None:
@@ -483,9 +483,9 @@ def test_the_sweep_never_loads_a_prizes_packet(office: Office) -> None:
     (packet,) = office.packets_of(prize)
 
     for at_ms in (office.campaign.ends_at_ms - 1, office.campaign.ends_at_ms):
-        office.town.clock.at_ms = at_ms
-        office.town.repair()
-        office.town.expire()
+        office.system.clock.at_ms = at_ms
+        office.system.repair()
+        office.system.expire()
         assert office.cached(packet) is GrabStatus.PACKET_NOT_LOADED
 
     assert [packet.status for packet in office.packets_of(prize)] == [PacketStatus.CLOSED]
@@ -498,19 +498,19 @@ def test_what_was_won_is_paid_and_the_rest_comes_back_at_the_end(office: Office)
     office.win(prize, 4, "bob")
 
     # The draws' rows are the outbox, as with every claim.
-    office.town.pass_time(120_000)
-    assert office.town.repair() == (3, 0)
-    assert office.town.settle() == set()
-    office.town.clock.at_ms = office.campaign.ends_at_ms
-    office.town.expire()
+    office.system.pass_time(120_000)
+    assert office.system.repair() == (3, 0)
+    assert office.system.settle() == set()
+    office.system.clock.at_ms = office.campaign.ends_at_ms
+    office.system.expire()
 
-    assert office.town.balance_fen("ann") == 200
-    assert office.town.balance_fen("bob") == 100
+    assert office.system.balance_fen("ann") == 200
+    assert office.system.balance_fen("bob") == 100
     assert office.balance_fen() == 9_700
     assert [packet.status for packet in office.packets_of(prize)] == [PacketStatus.CLOSED]
     assert office.win(prize, 3, "cat") is RecordDrawStatus.UNIT_REFUNDED
-    assert office.town.reconcile().differences == []
-    assert office.town.differences(bound_ms=120_000) == []
+    assert office.system.reconcile().differences == []
+    assert office.system.differences(bound_ms=120_000) == []
 
 
 def test_units_that_went_back_to_the_operator_are_not_shown_as_won(office: Office) -> None:
@@ -519,8 +519,8 @@ def test_units_that_went_back_to_the_operator_are_not_shown_as_won(office: Offic
     office.win(prize, 3, "bob")
     assert office.shown(prize)["issued"] == 2
 
-    office.town.clock.at_ms = office.campaign.ends_at_ms
-    office.town.expire()
+    office.system.clock.at_ms = office.campaign.ends_at_ms
+    office.system.expire()
 
     assert office.balance_fen() == 10_000 - 200
     assert office.shown(prize)["issued"] == 2
@@ -531,7 +531,7 @@ def test_a_win_that_comes_with_the_refund_is_paid_or_refused_and_never_both(
     office: Office,
 ) -> None:
     prize, _ = office.put(office.cash(3))
-    office.town.clock.at_ms = office.campaign.ends_at_ms
+    office.system.clock.at_ms = office.campaign.ends_at_ms
     told: list[RecordDrawStatus] = []
 
     def win_before_the_refund(operations: list[Any]) -> None:
@@ -539,15 +539,15 @@ def test_a_win_that_comes_with_the_refund_is_paid_or_refused_and_never_both(
             told.append(RecordDrawStatus.RECORDED)
             assert office.win(prize, 2) is RecordDrawStatus.RECORDED
 
-    office.town.before_each_transaction(win_before_the_refund)
-    office.town.expire()
-    office.town.pass_time(120_000)
-    office.town.repair()
-    office.town.settle()
-    office.town.expire()
+    office.system.before_each_transaction(win_before_the_refund)
+    office.system.expire()
+    office.system.pass_time(120_000)
+    office.system.repair()
+    office.system.settle()
+    office.system.expire()
 
     assert told
-    assert office.town.balance_fen("ann") == 100
+    assert office.system.balance_fen("ann") == 100
     assert office.balance_fen() == 9_900
 
 
@@ -555,14 +555,14 @@ def test_what_was_won_is_listed_share_by_share_and_page_by_page(office: Office) 
     prize, _ = office.put(office.cash(60))
     for unit_no in range(1, 61):
         office.win(prize, unit_no)
-    town = office.town
-    town.pass_time(60_001)
-    town.repair()
-    town.settle()
+    system = office.system
+    system.pass_time(60_001)
+    system.repair()
+    system.settle()
 
-    pages = [list_received("ann", None, None, pages=town.pages, ledger=town.ledger)]
+    pages = [list_received("ann", None, None, pages=system.pages, ledger=system.ledger)]
     while cursor := pages[-1].next:
-        pages.append(list_received("ann", None, cursor, pages=town.pages, ledger=town.ledger))
+        pages.append(list_received("ann", None, cursor, pages=system.pages, ledger=system.ledger))
 
     assert (pages[0].count, pages[0].total_fen, len(pages)) == (60, 6_000, 3)
     assert sum(len(page.items) for page in pages) == 60
@@ -578,8 +578,8 @@ def test_cash_lasts_until_the_campaigns_end_wherever_it_is_moved(office: Office)
         packets = office.packets_of(office.found()[0])
         assert [packet.expires_at_ms for packet in packets] == [moved_ms, moved_ms]
 
-    office.town.clock.at_ms = NOW_MS + 60_000
-    office.town.expire()
+    office.system.clock.at_ms = NOW_MS + 60_000
+    office.system.expire()
     assert office.balance_fen() == 10_000
 
 
@@ -600,7 +600,7 @@ def test_money_of_a_prize_that_was_cut_off_lasts_until_the_campaigns_new_end(
     _lose_prize_writes(office)
     with pytest.raises(Unavailable):
         office.put(office.cash(5))
-    office.town.before_each_transaction(lambda _: None)
+    office.system.before_each_transaction(lambda _: None)
     later_ms = office.campaign.ends_at_ms + 1_000
     office.edit(ends_at_ms=later_ms)
 
@@ -617,7 +617,7 @@ def _meet(office: Office, do: Any) -> None:
         if waiting and _writes_prize(operations):
             waiting.pop()()
 
-    office.town.before_each_transaction(meet)
+    office.system.before_each_transaction(meet)
 
 
 def _lose_prize_writes(office: Office) -> None:
@@ -625,7 +625,7 @@ def _lose_prize_writes(office: Office) -> None:
         if _writes_prize(operations):
             raise Unavailable("cut off")
 
-    office.town.before_each_transaction(lose)
+    office.system.before_each_transaction(lose)
 
 
 def _writes_prize(operations: list[Any]) -> bool:

@@ -11,7 +11,7 @@ import pytest
 from redpacket.adapters import keys
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.adapters.dynamo.packets import DynamoPackets
-from redpacket.adapters.redis.parted_claims import PartedBoard
+from redpacket.adapters.redis.parted_claims import PartedClaims
 from redpacket.adapters.threads import in_threads
 from redpacket.domain.claim import ShareFate
 from redpacket.domain.errors import CacheAway, Unavailable
@@ -23,8 +23,8 @@ from redpacket.flows.packets.refund_packet import (
     batches,
 )
 from tests.builders import a_claim, a_packet
-from tests.fakes import FakeBoard, FakeClock
-from tests.town import GRACE_MS, LIFE_MS, Town, an_order, one_by_one
+from tests.fakes import FakeClaimCache, FakeClock
+from tests.in_memory_system import GRACE_MS, LIFE_MS, InMemorySystem, an_order, one_by_one
 
 
 class _Reading(DynamoPackets):
@@ -39,7 +39,7 @@ class _Reading(DynamoPackets):
         return super().scan_part_shares(packet_id, part, after_no)
 
 
-class _Away(FakeBoard):
+class _Away(FakeClaimCache):
     """A cache that can't be reached."""
 
     def close(self, packet_id: str) -> None:
@@ -52,279 +52,291 @@ class _Away(FakeBoard):
         raise CacheAway("load_part")
 
 
-def _status(town: Town, packet: Packet) -> str:
-    found = town.packets.find_packet(packet.packet_id)
+def _status(system: InMemorySystem, packet: Packet) -> str:
+    found = system.packets.find_packet(packet.packet_id)
     assert found
     return found.status
 
 
-def test_what_nobody_took_goes_back_to_the_fen(town: Town) -> None:
-    packet = town.send(total_fen=1000, count=4)
-    claim = town.grab(packet, "ann")
-    town.settle()
-    town.pass_time(61_000)
+def test_what_nobody_took_goes_back_to_the_fen(system: InMemorySystem) -> None:
+    packet = system.send(total_fen=1000, count=4)
+    claim = system.grab(packet, "ann")
+    system.settle()
+    system.pass_time(61_000)
 
-    report = town.expire()
+    report = system.expire()
 
     assert report.refunded_fen == 1000 - claim.share.amount_fen
     assert report.closed_count == 1
-    assert town.balance_fen("sender") == report.refunded_fen
-    assert _status(town, packet) == "closed"
+    assert system.balance_fen("sender") == report.refunded_fen
+    assert _status(system, packet) == "closed"
 
 
-def test_sweeping_again_refunds_nothing_more(town: Town) -> None:
-    town.send()
-    town.pass_time(61_000)
-    town.expire()
+def test_sweeping_again_refunds_nothing_more(system: InMemorySystem) -> None:
+    system.send()
+    system.pass_time(61_000)
+    system.expire()
 
-    again = town.expire()
+    again = system.expire()
 
     assert (again.closed_count, again.refunded_fen) == (0, 0)
-    assert town.balance_fen("sender") == 1000
+    assert system.balance_fen("sender") == 1000
 
 
-def test_nothing_is_closed_before_its_time(town: Town) -> None:
-    packet = town.send()
-    town.pass_time(59_999)
+def test_nothing_is_closed_before_its_time(system: InMemorySystem) -> None:
+    packet = system.send()
+    system.pass_time(59_999)
 
-    assert town.expire().closed_count == 0
-    assert _status(town, packet) == "open"
+    assert system.expire().closed_count == 0
+    assert _status(system, packet) == "open"
 
 
-def test_an_emptied_and_settled_packet_never_reaches_the_sweep(town: Town) -> None:
-    packet = town.send(count=1)
-    town.grab(packet, "ann")
-    town.settle()
-    town.pass_time(61_000)
+def test_an_emptied_and_settled_packet_never_reaches_the_sweep(system: InMemorySystem) -> None:
+    packet = system.send(count=1)
+    system.grab(packet, "ann")
+    system.settle()
+    system.pass_time(61_000)
 
-    report = town.expire()
+    report = system.expire()
 
     assert (report.closed_count, report.refunded_fen) == (0, 0)
-    assert _status(town, packet) == "closed"
+    assert _status(system, packet) == "closed"
 
 
-def test_a_packet_with_an_unsettled_claim_stays_closing_until_it_is_settled(town: Town) -> None:
-    packet = town.send()
-    town.grab(packet, "ann")
-    town.pass_time(61_000)
+def test_a_packet_with_an_unsettled_claim_stays_closing_until_it_is_settled(
+    system: InMemorySystem,
+) -> None:
+    packet = system.send()
+    system.grab(packet, "ann")
+    system.pass_time(61_000)
 
-    assert town.expire().closed_count == 0
-    assert _status(town, packet) == "closing"
-    town.settle()
-    assert town.expire().closed_count == 1
+    assert system.expire().closed_count == 0
+    assert _status(system, packet) == "closing"
+    system.settle()
+    assert system.expire().closed_count == 1
 
 
-def test_the_grace_is_waited_once_for_all_packets(town: Town) -> None:
+def test_the_grace_is_waited_once_for_all_packets(system: InMemorySystem) -> None:
     for _ in range(3):
-        town.send()
-    town.pass_time(61_000)
-    before_ms = town.clock.now_ms()
+        system.send()
+    system.pass_time(61_000)
+    before_ms = system.clock.now_ms()
 
-    assert town.expire().closed_count == 3
+    assert system.expire().closed_count == 3
 
-    assert town.clock.now_ms() == before_ms + GRACE_MS
+    assert system.clock.now_ms() == before_ms + GRACE_MS
 
 
-def test_a_large_refund_takes_one_transaction_for_forty_five_shares(town: Town) -> None:
-    town.send(total_fen=1000, count=200)
-    town.pass_time(61_000)
+def test_a_large_refund_takes_one_transaction_for_forty_five_shares(system: InMemorySystem) -> None:
+    system.send(total_fen=1000, count=200)
+    system.pass_time(61_000)
 
-    town.expire()
+    system.expire()
 
-    book, _ = town.ledger.list_entries("user:sender", None, 20)
+    book, _ = system.ledger.list_entries("user:sender", None, 20)
     refunds = [entry for entry in book if entry.kind == "refund"]
     assert len(refunds) == -(-200 // SHARES_PER_TRANSACTION)
-    assert town.balance_fen("sender") == 1000
+    assert system.balance_fen("sender") == 1000
 
 
-def test_a_sweep_that_runs_out_of_time_is_taken_up_by_the_next(town: Town) -> None:
-    packet = town.send(total_fen=1000, count=200)
-    town.pass_time(61_000)
+def test_a_sweep_that_runs_out_of_time_is_taken_up_by_the_next(system: InMemorySystem) -> None:
+    packet = system.send(total_fen=1000, count=200)
+    system.pass_time(61_000)
 
     # The time is up when the grace is over.
-    report = town.expire(stop_in_ms=GRACE_MS)
+    report = system.expire(stop_in_ms=GRACE_MS)
 
     assert (report.closed_count, report.refunded_fen) == (0, 0)
-    assert _status(town, packet) == "closing"
-    assert town.expire().refunded_fen == 1000
+    assert _status(system, packet) == "closing"
+    assert system.expire().refunded_fen == 1000
 
 
-def test_a_sweep_goes_on_with_the_part_where_the_last_one_stopped(town: Town) -> None:
-    packet = town.send_in_parts(4, count=400, total_fen=4000)
-    claims = [town.grab(packet, f"user-{number}").share for number in range(40)]
-    town.settle()
-    town.pass_time(61_000)
-    town.before_each_transaction(lambda _operations: town.pass_time(1_000))
-    town.packets = reading = _Reading(Dynamo(lambda: town.dynamo))
+def test_a_sweep_goes_on_with_the_part_where_the_last_one_stopped(system: InMemorySystem) -> None:
+    packet = system.send_in_parts(4, count=400, total_fen=4000)
+    claims = [system.grab(packet, f"user-{number}").share for number in range(40)]
+    system.settle()
+    system.pass_time(61_000)
+    system.before_each_transaction(lambda _operations: system.pass_time(1_000))
+    system.packets = reading = _Reading(Dynamo(lambda: system.dynamo))
 
     reports = []
-    while _status(town, packet) != "closed":
-        reports.append(town.expire(stop_in_ms=GRACE_MS + 2_000))
+    while _status(system, packet) != "closed":
+        reports.append(system.expire(stop_in_ms=GRACE_MS + 2_000))
         assert len(reports) < 20
 
     # Each part twice, to refund it and to tell the cache, and once more where the time was up.
     assert len(reports) > 3
     assert len(reading.listed) <= 2 * 4 + len(reports)
-    assert sum(report.refunded_fen for report in reports) == town.balance_fen("sender")
-    assert town.balance_fen("sender") == 4000 - sum(share.amount_fen for share in claims)
+    assert sum(report.refunded_fen for report in reports) == system.balance_fen("sender")
+    assert system.balance_fen("sender") == 4000 - sum(share.amount_fen for share in claims)
     best = max(claims, key=lambda share: (share.amount_fen, -share.decided_at_ms, -share.share_no))
-    row = town.packets.find_packet(packet.packet_id)
+    row = system.packets.find_packet(packet.packet_id)
     assert row
     assert row.end
     assert row.end.luckiest_no == best.share_no
-    assert town.differences() == []
+    assert system.differences() == []
 
 
-def test_a_cache_that_is_away_does_not_keep_any_part_from_its_refund(town: Town) -> None:
-    packet = town.send_in_parts(3, count=300, total_fen=3000)
-    town.pass_time(61_000)
+def test_a_cache_that_is_away_does_not_keep_any_part_from_its_refund(
+    system: InMemorySystem,
+) -> None:
+    packet = system.send_in_parts(3, count=300, total_fen=3000)
+    system.pass_time(61_000)
 
-    known = town.board
-    town.board = PartedBoard(_Away(town.clock), clock=town.clock)
+    known = system.claim_cache
+    system.claim_cache = PartedClaims(_Away(system.clock), clock=system.clock)
 
-    report = town.expire()
+    report = system.expire()
 
     assert (report.refunded_fen, report.closed_count, report.failed_count) == (3000, 0, 0)
-    assert _status(town, packet) == "closing"
-    town.board = known
-    assert town.expire().closed_count == 1
+    assert _status(system, packet) == "closing"
+    system.claim_cache = known
+    assert system.expire().closed_count == 1
 
 
 def test_one_broken_packet_does_not_keep_others_from_their_refund() -> None:
-    town = Town()
-    broken, sound = town.send("broken"), town.send("sound")
+    system = InMemorySystem()
+    broken, sound = system.send("broken"), system.send("sound")
     key = keys.packet(broken.packet_id)
-    town.dynamo.tables["packets"][key["pk"], key["sk"]]["terms"] = {"S": "nonsense"}
-    town.pass_time(61_000)
+    system.dynamo.tables["packets"][key["pk"], key["sk"]]["terms"] = {"S": "nonsense"}
+    system.pass_time(61_000)
 
-    report = town.expire()
+    report = system.expire()
 
     assert (report.closed_count, report.failed_count) == (1, 1)
-    assert town.ledger.balance_fen("user:sound") == 1000
-    assert _status(town, sound) == "closed"
+    assert system.ledger.balance_fen("user:sound") == 1000
+    assert _status(system, sound) == "closed"
 
 
 def test_a_fate_that_is_not_worth_its_share_keeps_the_packet_from_closing() -> None:
-    town = Town()
-    packet = town.send(count=4)
-    town.grab(packet, "ann")
-    town.settle()
+    system = InMemorySystem()
+    packet = system.send(count=4)
+    system.grab(packet, "ann")
+    system.settle()
     key = keys.share(packet.packet_id, 1)
-    town.dynamo.tables["shares"][key["pk"], key["sk"]]["amount_fen"] = {"N": "1"}
-    town.pass_time(61_000)
+    system.dynamo.tables["shares"][key["pk"], key["sk"]]["amount_fen"] = {"N": "1"}
+    system.pass_time(61_000)
 
-    report = town.expire()
+    report = system.expire()
 
     assert (report.failed_count, report.closed_count) == (1, 0)
-    assert _status(town, packet) == "closing"
-    assert {found.rule for found in town.differences()} >= {"I1", "I3"}
+    assert _status(system, packet) == "closing"
+    assert {found.rule for found in system.differences()} >= {"I1", "I3"}
 
 
-def test_a_packet_whose_end_was_moved_after_the_list_was_read_is_left_alone(town: Town) -> None:
-    packet = town.send(life_ms=LIFE_MS)
-    town.pass_time(61_000)
+def test_a_packet_whose_end_was_moved_after_the_list_was_read_is_left_alone(
+    system: InMemorySystem,
+) -> None:
+    packet = system.send(life_ms=LIFE_MS)
+    system.pass_time(61_000)
     key = keys.packet(packet.packet_id)
-    later_ms = str(town.clock.now_ms() + LIFE_MS)
-    town.dynamo.tables["packets"][key["pk"], key["sk"]]["expires_at_ms"] = {"N": later_ms}
+    later_ms = str(system.clock.now_ms() + LIFE_MS)
+    system.dynamo.tables["packets"][key["pk"], key["sk"]]["expires_at_ms"] = {"N": later_ms}
 
-    report = town.expire()
+    report = system.expire()
 
     assert (report.closed_count, report.refunded_fen, report.failed_count) == (0, 0, 0)
-    assert _status(town, packet) == "open"
+    assert _status(system, packet) == "open"
 
 
-def test_a_cache_that_is_away_delays_the_close_but_not_the_refund(town: Town) -> None:
-    packet = town.send()
-    town.pass_time(61_000)
-    town.board = _Away(town.clock)
+def test_a_cache_that_is_away_delays_the_close_but_not_the_refund(system: InMemorySystem) -> None:
+    packet = system.send()
+    system.pass_time(61_000)
+    system.claim_cache = _Away(system.clock)
 
-    report = town.expire()
+    report = system.expire()
 
     assert (report.refunded_fen, report.closed_count, report.failed_count) == (1000, 0, 0)
-    assert town.balance_fen("sender") == 1000
-    assert _status(town, packet) == "closing"
-    town.board = town.memory
-    assert town.expire().closed_count == 1
+    assert system.balance_fen("sender") == 1000
+    assert _status(system, packet) == "closing"
+    system.claim_cache = system.memory
+    assert system.expire().closed_count == 1
 
 
 @pytest.mark.parametrize("parts", [1, 3])
-def test_a_packet_that_no_cache_ever_knew_is_refunded_without_one(town: Town, parts: int) -> None:
-    known = town.board
-    town.board = PartedBoard(_Away(town.clock), clock=town.clock)
-    packet = town.send_in_parts(parts, 6) if parts > 1 else town.send(total_fen=6000, count=6)
-    town.pass_time(61_000)
+def test_a_packet_that_no_cache_ever_knew_is_refunded_without_one(
+    system: InMemorySystem, parts: int
+) -> None:
+    known = system.claim_cache
+    system.claim_cache = PartedClaims(_Away(system.clock), clock=system.clock)
+    packet = system.send_in_parts(parts, 6) if parts > 1 else system.send(total_fen=6000, count=6)
+    system.pass_time(61_000)
 
-    town.expire()
-    town.repair()
-    report = town.expire()
+    system.expire()
+    system.repair()
+    report = system.expire()
 
     assert (report.refunded_fen, report.closed_count) == (6000, 0)
-    assert town.balance_fen("sender") == 6000
-    town.board = known
-    assert town.expire().closed_count == 1
-    assert _status(town, packet) == "closed"
+    assert system.balance_fen("sender") == 6000
+    system.claim_cache = known
+    assert system.expire().closed_count == 1
+    assert _status(system, packet) == "closed"
 
 
-def test_a_sweep_that_is_behind_another_one_leaves_a_closed_packet_alone(town: Town) -> None:
-    packet = town.send_in_parts(3, 9)
+def test_a_sweep_that_is_behind_another_one_leaves_a_closed_packet_alone(
+    system: InMemorySystem,
+) -> None:
+    packet = system.send_in_parts(3, 9)
     for number in range(5):
-        town.grab(packet, f"user-{number}")
-    town.settle()
-    town.pass_time(61_000)
-    closing = town.packets.begin_close(packet, town.clock.now_ms())
-    town.expire()
-    closed = town.packets.find_packet(packet.packet_id)
+        system.grab(packet, f"user-{number}")
+    system.settle()
+    system.pass_time(61_000)
+    closing = system.packets.begin_close(packet, system.clock.now_ms())
+    system.expire()
+    closed = system.packets.find_packet(packet.packet_id)
 
-    town.packets.mark_step(replace(closing, closing_step=1))
+    system.packets.mark_step(replace(closing, closing_step=1))
 
-    assert town.packets.find_packet(packet.packet_id) == closed
+    assert system.packets.find_packet(packet.packet_id) == closed
 
 
-def test_a_cache_that_hangs_is_asked_for_one_load_in_a_sweep(town: Town) -> None:
+def test_a_cache_that_hangs_is_asked_for_one_load_in_a_sweep(system: InMemorySystem) -> None:
     asked = []
 
-    class Hanging(FakeBoard):
+    class Hanging(FakeClaimCache):
         def load(
             self, packet: Packet, shares: Sequence[ShareFate], part: int | None = None
         ) -> None:
             asked.append(packet.packet_id)
             raise CacheAway(packet.packet_id)
 
-    town.board = Hanging(town.clock)
+    system.claim_cache = Hanging(system.clock)
     for _ in range(5):
-        town.send(life_ms=2 * LIFE_MS)
+        system.send(life_ms=2 * LIFE_MS)
     asked.clear()
-    town.pass_time(60_001)
+    system.pass_time(60_001)
 
-    assert town.repair() == (0, 0)
+    assert system.repair() == (0, 0)
 
     assert len(asked) == 1
 
 
-def test_a_cache_that_hangs_is_asked_once_in_a_sweep(town: Town) -> None:
+def test_a_cache_that_hangs_is_asked_once_in_a_sweep(system: InMemorySystem) -> None:
     asked = []
 
-    class Hanging(FakeBoard):
+    class Hanging(FakeClaimCache):
         def close(self, packet_id: str) -> None:
             asked.append(packet_id)
             raise CacheAway(packet_id)
 
     for _ in range(5):
-        town.send()
-    town.pass_time(61_000)
-    town.board = Hanging(town.clock)
+        system.send()
+    system.pass_time(61_000)
+    system.claim_cache = Hanging(system.clock)
 
-    report = town.expire()
+    report = system.expire()
 
     assert len(asked) == 1
     assert (report.refunded_fen, report.closed_count, report.failed_count) == (5000, 0, 0)
-    assert town.balance_fen("sender") == 5 * 1000
+    assert system.balance_fen("sender") == 5 * 1000
 
 
-def test_a_packet_that_a_full_cache_refuses_does_not_hold_up_the_others(town: Town) -> None:
-    first, *others = [town.send() for _ in range(3)]
+def test_a_packet_that_a_full_cache_refuses_does_not_hold_up_the_others(
+    system: InMemorySystem,
+) -> None:
+    first, *others = [system.send() for _ in range(3)]
 
-    class Full(FakeBoard):
+    class Full(FakeClaimCache):
         def load(
             self, packet: Packet, shares: Sequence[ShareFate], part: int | None = None
         ) -> None:
@@ -332,60 +344,64 @@ def test_a_packet_that_a_full_cache_refuses_does_not_hold_up_the_others(town: To
                 raise Unavailable("OOM command not allowed")
             super().load(packet, shares, part)
 
-    town.pass_time(61_000)
-    town.board = Full(town.clock)
+    system.pass_time(61_000)
+    system.claim_cache = Full(system.clock)
 
-    report = town.expire()
+    report = system.expire()
 
     assert (report.refunded_fen, report.closed_count, report.failed_count) == (3000, 2, 0)
-    assert _status(town, first) == "closing"
-    assert {_status(town, packet) for packet in others} == {"closed"}
-    town.board = town.memory
-    assert town.expire().closed_count == 1
+    assert _status(system, first) == "closing"
+    assert {_status(system, packet) for packet in others} == {"closed"}
+    system.claim_cache = system.memory
+    assert system.expire().closed_count == 1
 
 
-def test_a_slot_that_nobody_serves_does_not_hold_up_the_packets_of_others(town: Town) -> None:
-    first, *others = [town.send() for _ in range(3)]
+def test_a_slot_that_nobody_serves_does_not_hold_up_the_packets_of_others(
+    system: InMemorySystem,
+) -> None:
+    first, *others = [system.send() for _ in range(3)]
 
-    class Gap(FakeBoard):
+    class Gap(FakeClaimCache):
         def close(self, packet_id: str) -> None:
             if packet_id == first.packet_id:
                 raise Unavailable("CLUSTERDOWN Hash slot not served")
             super().close(packet_id)
 
-    town.pass_time(61_000)
-    town.board = Gap(town.clock)
+    system.pass_time(61_000)
+    system.claim_cache = Gap(system.clock)
 
-    assert town.expire().closed_count == 3
-    assert {_status(town, packet) for packet in others} == {"closed"}
+    assert system.expire().closed_count == 3
+    assert {_status(system, packet) for packet in others} == {"closed"}
 
 
-def test_a_claim_that_cancels_a_refund_is_paid_and_not_counted_as_refunded(town: Town) -> None:
-    packet = town.send(total_fen=1000, count=3)
+def test_a_claim_that_cancels_a_refund_is_paid_and_not_counted_as_refunded(
+    system: InMemorySystem,
+) -> None:
+    packet = system.send(total_fen=1000, count=3)
     share = a_claim(packet, 2, "ann")
-    rival, _ = town.adapters(town.dynamo)
-    town.pass_time(61_000)
+    rival, _ = system.adapters(system.dynamo)
+    system.pass_time(61_000)
 
     def claim_share(_operations: list[object]) -> None:
         rival.record_claim(share)
 
-    town.before_first_transaction(claim_share)
+    system.before_first_transaction(claim_share)
 
-    report = town.expire()
+    report = system.expire()
 
     assert report.refunded_fen == 1000 - share.amount_fen
-    town.settle([share.ref])
-    assert town.expire().closed_count == 1
-    assert town.balance_fen("ann") == share.amount_fen
+    system.settle([share.ref])
+    assert system.expire().closed_count == 1
+    assert system.balance_fen("ann") == share.amount_fen
 
 
 def test_nothing_is_handed_out_in_the_grace_even_where_the_clock_of_the_cache_is_late(
-    town: Town,
+    system: InMemorySystem,
 ) -> None:
-    late = FakeBoard(FakeClock())  # stands still at the moment of the send
-    town.board = town.memory = late
-    packet = town.send()
-    town.pass_time(61_000)
+    late = FakeClaimCache(FakeClock())  # stands still at the moment of the send
+    system.claim_cache = system.memory = late
+    packet = system.send()
+    system.pass_time(61_000)
     asked = []
 
     class Asking(FakeClock):
@@ -393,89 +409,89 @@ def test_nothing_is_handed_out_in_the_grace_even_where_the_clock_of_the_cache_is
             asked.append(late.grab(packet.packet_id, "ann").status.value)
             super().sleep_ms(duration_ms)
 
-    town.clock = Asking(town.clock.now_ms())
-    town.expire()
+    system.clock = Asking(system.clock.now_ms())
+    system.expire()
 
     assert asked == ["packet_expired"]
 
 
 def test_whoever_has_a_share_hears_so_after_the_close_even_if_the_cache_forgot(
-    town: Town,
+    system: InMemorySystem,
 ) -> None:
-    packet = town.send()
-    claim = town.grab(packet, "ann")
-    town.settle()
+    packet = system.send()
+    claim = system.grab(packet, "ann")
+    system.settle()
     # A failover forgot ann just before the end.
-    town.memory.boards.clear()
-    town.memory.load(packet, [])
-    town.pass_time(61_000)
-    town.expire()
+    system.memory.caches.clear()
+    system.memory.load(packet, [])
+    system.pass_time(61_000)
+    system.expire()
 
-    assert town.grab(packet, "ann").share.amount_fen == claim.share.amount_fen
+    assert system.grab(packet, "ann").share.amount_fen == claim.share.amount_fen
 
 
 def test_a_row_of_no_share_does_not_keep_claims_from_being_queued_again() -> None:
-    town = Town()
-    packet = town.send()
-    claim = town.grab(packet, "ann")
-    town.queue.take_all()
+    system = InMemorySystem()
+    packet = system.send()
+    claim = system.grab(packet, "ann")
+    system.queue.take_all()
     # A thief may update the table of shares.
     key = {"pk": {"S": "x"}, "sk": {"S": "y"}}
-    town.dynamo.tables["shares"]["x", "y"] = {
+    system.dynamo.tables["shares"]["x", "y"] = {
         **key,
         "work_pk": {"S": keys.work("settle", 0)},
         "work_at_ms": {"N": "0"},
     }
-    town.pass_time(60_001)
+    system.pass_time(60_001)
 
-    town.repair()
+    system.repair()
 
-    assert town.queue.take_all() == [claim.share.ref]
+    assert system.queue.take_all() == [claim.share.ref]
 
 
-def test_claims_are_queued_again_after_one_two_and_four_minutes(town: Town) -> None:
-    packet = town.send(life_ms=3_600_000)
-    claim = town.grab(packet, "ann")
-    town.queue.take_all()
+def test_claims_are_queued_again_after_one_two_and_four_minutes(system: InMemorySystem) -> None:
+    packet = system.send(life_ms=3_600_000)
+    claim = system.grab(packet, "ann")
+    system.queue.take_all()
     requeued_at_min = []
 
     for minute in range(1, 9):
-        town.pass_time(60_000)
-        town.repair()
-        if town.queue.take_all():
+        system.pass_time(60_000)
+        system.repair()
+        if system.queue.take_all():
             requeued_at_min.append(minute)
 
     assert requeued_at_min == [1, 2, 4, 8]
-    town.settle([claim.share.ref])
-    town.pass_time(3_600_000)
-    assert town.repair() == (0, 0)
+    system.settle([claim.share.ref])
+    system.pass_time(3_600_000)
+    assert system.repair() == (0, 0)
 
 
 @pytest.mark.parametrize("claimed_count", [0, 1, 3])
-def test_paid_and_refunded_are_the_total(town: Town, claimed_count: int) -> None:
-    packet = town.send(total_fen=777, count=4)
+def test_paid_and_refunded_are_the_total(system: InMemorySystem, claimed_count: int) -> None:
+    packet = system.send(total_fen=777, count=4)
     for number in range(claimed_count):
-        town.grab(packet, f"user-{number}")
-    town.settle()
-    town.pass_time(61_000)
+        system.grab(packet, f"user-{number}")
+    system.settle()
+    system.pass_time(61_000)
 
-    town.expire()
+    system.expire()
 
-    paid = sum(town.balance_fen(f"user-{number}") for number in range(claimed_count))
-    assert paid + town.balance_fen("sender") == 777
+    paid = sum(system.balance_fen(f"user-{number}") for number in range(claimed_count))
+    assert paid + system.balance_fen("sender") == 777
 
 
-def _send_several(town: Town, number: int, **changes: Any) -> list[Packet]:
+def _send_several(system: InMemorySystem, number: int, **changes: Any) -> list[Packet]:
     """Send small packets of one sender."""
     packets = []
     for key in range(number):
         order = an_order("sender", key=f"several-{key}", **changes)
-        town.deposit("sender", order.total_fen)
-        packets.append(town.send_order(order))
+        system.deposit("sender", order.total_fen)
+        packets.append(system.send_order(order))
     return packets
 
 
-def _refund_transactions(town: Town) -> list[list[dict[str, Any]]]:
+def _refund_transactions(system: InMemorySystem) -> list[list[dict[str, Any]]]:
     """Note every transaction from now on that changes a balance."""
     noted: list[list[dict[str, Any]]] = []
 
@@ -484,53 +500,55 @@ def _refund_transactions(town: Town) -> list[list[dict[str, Any]]]:
         if {"shares", "accounts"} <= tables:
             noted.append(operations)
 
-    town.before_each_transaction(note)
+    system.before_each_transaction(note)
     return noted
 
 
-def test_small_packets_of_one_sender_are_refunded_in_one_transaction(town: Town) -> None:
-    packets = _send_several(town, 5, count=10)
-    claim = town.grab(packets[0], "ann")
-    town.settle()
-    town.pass_time(61_000)
-    noted = _refund_transactions(town)
+def test_small_packets_of_one_sender_are_refunded_in_one_transaction(
+    system: InMemorySystem,
+) -> None:
+    packets = _send_several(system, 5, count=10)
+    claim = system.grab(packets[0], "ann")
+    system.settle()
+    system.pass_time(61_000)
+    noted = _refund_transactions(system)
 
-    report = town.expire()
+    report = system.expire()
 
     # 10 fates and receipts, and an entry: four packets fill a transaction.
     assert [len(operations) for operations in noted] == [4 * 21 + 1 - 2, 21 + 1]
     assert (report.closed_count, report.failed_count) == (5, 0)
-    assert report.refunded_fen == 5000 - claim.share.amount_fen == town.balance_fen("sender")
-    assert town.differences(bound_ms=0) == []
+    assert report.refunded_fen == 5000 - claim.share.amount_fen == system.balance_fen("sender")
+    assert system.differences(bound_ms=0) == []
 
 
-def test_a_claim_in_between_makes_each_packet_refund_by_itself(town: Town) -> None:
-    first, second, third = _send_several(town, 3)
+def test_a_claim_in_between_makes_each_packet_refund_by_itself(system: InMemorySystem) -> None:
+    first, second, third = _send_several(system, 3)
     share = a_claim(second, 2, "ann")
-    rival, _ = town.adapters(town.dynamo)
-    town.pass_time(61_000)
+    rival, _ = system.adapters(system.dynamo)
+    system.pass_time(61_000)
 
     def claim_share(_operations: list[object]) -> None:
         rival.record_claim(share)
 
-    town.before_first_transaction(claim_share)
+    system.before_first_transaction(claim_share)
 
-    report = town.expire()
+    report = system.expire()
 
     assert report.refunded_fen == 3000 - share.amount_fen
     assert report.closed_count == 2
-    assert [_status(town, packet) for packet in (first, second, third)] == [
+    assert [_status(system, packet) for packet in (first, second, third)] == [
         "closed",
         "closing",
         "closed",
     ]
-    town.settle([share.ref])
-    assert town.expire().closed_count == 1
-    assert town.differences(bound_ms=0) == []
+    system.settle([share.ref])
+    assert system.expire().closed_count == 1
+    assert system.differences(bound_ms=0) == []
 
 
-def test_a_packet_that_cannot_be_refunded_leaves_its_batch_alone(town: Town) -> None:
-    broken, *sound = _send_several(town, 3)
+def test_a_packet_that_cannot_be_refunded_leaves_its_batch_alone(system: InMemorySystem) -> None:
+    broken, *sound = _send_several(system, 3)
 
     class Unreadable(DynamoPackets):
         def scan_part_shares(
@@ -540,33 +558,35 @@ def test_a_packet_that_cannot_be_refunded_leaves_its_batch_alone(town: Town) -> 
                 raise ValueError(packet_id)
             return super().scan_part_shares(packet_id, part, after_no)
 
-    town.packets = Unreadable(Dynamo(lambda: town.dynamo), "packets", "shares")
-    town.pass_time(61_000)
+    system.packets = Unreadable(Dynamo(lambda: system.dynamo), "packets", "shares")
+    system.pass_time(61_000)
 
-    report = town.expire()
+    report = system.expire()
 
     assert (report.closed_count, report.failed_count, report.refunded_fen) == (2, 1, 2000)
-    assert {_status(town, packet) for packet in sound} == {"closed"}
+    assert {_status(system, packet) for packet in sound} == {"closed"}
 
 
-def test_packets_that_need_no_refund_are_closed_together_with_others(town: Town) -> None:
-    full, empty = _send_several(town, 2, count=2)
+def test_packets_that_need_no_refund_are_closed_together_with_others(
+    system: InMemorySystem,
+) -> None:
+    full, empty = _send_several(system, 2, count=2)
     for user_id in ("ann", "ben"):
-        town.grab(full, user_id)
+        system.grab(full, user_id)
     # The message of the last claim is cut off after its payment: nobody notices the end.
-    refs = town.queue.take_all()
-    shares = town.packets.list_refs(refs)
+    refs = system.queue.take_all()
+    shares = system.packets.list_refs(refs)
     for share in shares:
         key = keys.share(share.packet_id, share.share_no)
-        town.dynamo.tables["shares"][key["pk"], key["sk"]].pop("is_last", None)
-    town.settle(refs)
-    town.pass_time(61_000)
-    assert _status(town, full) == "open"
+        system.dynamo.tables["shares"][key["pk"], key["sk"]].pop("is_last", None)
+    system.settle(refs)
+    system.pass_time(61_000)
+    assert _status(system, full) == "open"
 
-    town.expire()
+    system.expire()
 
-    assert {_status(town, packet) for packet in (full, empty)} == {"closed"}
-    assert town.differences(bound_ms=0) == []
+    assert {_status(system, packet) for packet in (full, empty)} == {"closed"}
+    assert system.differences(bound_ms=0) == []
 
 
 def test_a_batch_fills_a_transaction_and_no_more() -> None:
@@ -586,40 +606,42 @@ def test_a_batch_fills_a_transaction_and_no_more() -> None:
     assert [len(batch) for batch in batches([cut, cut])] == [1, 1]
 
 
-def test_one_thread_refunds_all_packets_of_a_sender_one_after_the_other(town: Town) -> None:
+def test_one_thread_refunds_all_packets_of_a_sender_one_after_the_other(
+    system: InMemorySystem,
+) -> None:
     for sender in ("ann", "ben", "ann", "ben", "ann"):
-        town.send(sender, count=30)
-    town.pass_time(61_000)
+        system.send(sender, count=30)
+    system.pass_time(61_000)
     lanes: list[int] = []
 
     def counting(do: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
         lanes.append(len(items))
         return one_by_one(do, items)
 
-    town.in_parallel = counting
+    system.in_parallel = counting
 
-    assert town.expire().closed_count == 5
+    assert system.expire().closed_count == 5
 
     # One read, five packets to begin with, and two senders.
     assert lanes == [1, 5, 2]
 
 
-def test_a_sweep_closes_packets_of_many_senders_in_threads(town: Town) -> None:
-    packets = [town.send(f"sender-{number % 7}") for number in range(40)]
-    town.pass_time(61_000)
-    town.in_parallel = in_threads
+def test_a_sweep_closes_packets_of_many_senders_in_threads(system: InMemorySystem) -> None:
+    packets = [system.send(f"sender-{number % 7}") for number in range(40)]
+    system.pass_time(61_000)
+    system.in_parallel = in_threads
 
-    report = town.expire()
+    report = system.expire()
 
     assert (report.closed_count, report.refunded_fen, report.failed_count) == (40, 40_000, 0)
-    assert {_status(town, packet) for packet in packets} == {"closed"}
-    assert town.differences(bound_ms=0) == []
+    assert {_status(system, packet) for packet in packets} == {"closed"}
+    assert system.differences(bound_ms=0) == []
 
 
-def test_one_at_a_time_asks_the_cache_or_the_switches(town: Town) -> None:
+def test_one_at_a_time_asks_the_cache_or_the_switches(system: InMemorySystem) -> None:
     for number in range(30):
-        town.send(f"sender-{number}")
-    town.pass_time(61_000)
+        system.send(f"sender-{number}")
+    system.pass_time(61_000)
     busy = Lock()
     overlaps = []
 
@@ -630,27 +652,27 @@ def test_one_at_a_time_asks_the_cache_or_the_switches(town: Town) -> None:
         time.sleep(0.002)
         busy.release()
 
-    close = town.memory.close
+    close = system.memory.close
 
     def close_slowly(packet_id: str, *arguments: Any) -> None:
         one_asks()
         close(packet_id, *arguments)
 
-    town.memory.close = close_slowly  # type: ignore[method-assign]
+    system.memory.close = close_slowly  # type: ignore[method-assign]
 
     def is_on() -> bool:
         one_asks()
         return True
 
     report = expire_packets(
-        packets=town.packets,
-        pages=town.pages,
-        board=town.board,
-        ledger=town.ledger,
-        clock=town.clock,
-        journal=town.journal,
+        packets=system.packets,
+        pages=system.pages,
+        claim_cache=system.claim_cache,
+        ledger=system.ledger,
+        clock=system.clock,
+        journal=system.journal,
         grace_ms=GRACE_MS,
-        stop_at_ms=town.clock.now_ms() + 50_000,
+        stop_at_ms=system.clock.now_ms() + 50_000,
         in_parallel=in_threads,
         may_go_on=is_on,
     )
@@ -659,20 +681,20 @@ def test_one_at_a_time_asks_the_cache_or_the_switches(town: Town) -> None:
     assert overlaps == []
 
 
-def test_a_small_packet_is_read_once_and_written_three_times(town: Town) -> None:
-    town.send()
-    town.pass_time(61_000)
+def test_a_small_packet_is_read_once_and_written_three_times(system: InMemorySystem) -> None:
+    system.send()
+    system.pass_time(61_000)
     asked: list[str] = []
 
     class Noting:
         def __getattr__(self, name: str) -> Any:
             if not name.startswith("_") and name != "exceptions":
                 asked.append(name)
-            return getattr(town.dynamo, name)
+            return getattr(system.dynamo, name)
 
     client = Noting()
-    town.packets, town.ledger = town.adapters(client)
-    town.expire()
+    system.packets, system.ledger = system.adapters(client)
+    system.expire()
 
     listing = [name for name in asked if name == "query"]
     assert len(listing) == keys.WORK_SHARDS + 1
@@ -684,11 +706,11 @@ def test_a_small_packet_is_read_once_and_written_three_times(town: Town) -> None
     ]
 
 
-def test_a_sweep_whose_time_is_up_says_so_once(town: Town) -> None:
+def test_a_sweep_whose_time_is_up_says_so_once(system: InMemorySystem) -> None:
     for number in range(3):
-        town.send(f"sender-{number}")
-    town.pass_time(61_000)
+        system.send(f"sender-{number}")
+    system.pass_time(61_000)
 
-    town.expire(stop_in_ms=GRACE_MS)
+    system.expire(stop_in_ms=GRACE_MS)
 
-    assert town.journal.events == ["sweep_out_of_time"]
+    assert system.journal.events == ["sweep_out_of_time"]

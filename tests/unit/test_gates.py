@@ -20,13 +20,13 @@ from redpacket.domain.grab_token import LIFE_MS
 from redpacket.domain.limits import PASSPHRASE_TRIES
 from redpacket.domain.packet import Opening, Packet, Rules
 from tests.fakes import FakeLimits
-from tests.town import ADMISSION_FACTOR, Town
+from tests.in_memory_system import ADMISSION_FACTOR, InMemorySystem
 
 TWO_STEP = Rules(opening=Opening.TWO_STEP)
 
 
-def _admitted(town: Town, packet: Packet, user_id: str) -> Admission:
-    answer = town.grab_or_enter(packet, user_id)
+def _admitted(system: InMemorySystem, packet: Packet, user_id: str) -> Admission:
+    answer = system.grab_or_enter(packet, user_id)
     assert isinstance(answer, Admission)
     return answer
 
@@ -34,286 +34,286 @@ def _admitted(town: Town, packet: Packet, user_id: str) -> Admission:
 # ---------------------------------------------------------------- two steps
 
 
-def test_grab_admits_and_open_takes_the_share(town: Town) -> None:
-    packet = town.send(rules=TWO_STEP, count=2)
+def test_grab_admits_and_open_takes_the_share(system: InMemorySystem) -> None:
+    packet = system.send(rules=TWO_STEP, count=2)
 
-    admission = _admitted(town, packet, "ann")
-    claim = town.open(packet, "ann", admission.grab_token)
+    admission = _admitted(system, packet, "ann")
+    claim = system.open(packet, "ann", admission.grab_token)
 
-    assert admission.expires_at_ms == town.clock.now_ms() + LIFE_MS
+    assert admission.expires_at_ms == system.clock.now_ms() + LIFE_MS
     assert (claim.share.share_no, claim.is_new) == (1, True)
-    assert town.queue.refs == [claim.share.ref]
+    assert system.queue.refs == [claim.share.ref]
 
 
-def test_nobody_has_a_share_by_being_admitted(town: Town) -> None:
-    packet = town.send(rules=TWO_STEP)
+def test_nobody_has_a_share_by_being_admitted(system: InMemorySystem) -> None:
+    packet = system.send(rules=TWO_STEP)
 
-    _admitted(town, packet, "ann")
+    _admitted(system, packet, "ann")
 
-    assert town.packets.list_shares(packet.packet_id) == []
-    assert town.queue.refs == []
+    assert system.packets.list_shares(packet.packet_id) == []
+    assert system.queue.refs == []
 
 
-def test_a_packet_that_is_emptied_in_between_says_so(town: Town) -> None:
-    packet = town.send(rules=TWO_STEP, count=1)
-    tokens = {user: _admitted(town, packet, user).grab_token for user in ("ann", "bob")}
-    town.open(packet, "ann", tokens["ann"])
+def test_a_packet_that_is_emptied_in_between_says_so(system: InMemorySystem) -> None:
+    packet = system.send(rules=TWO_STEP, count=1)
+    tokens = {user: _admitted(system, packet, user).grab_token for user in ("ann", "bob")}
+    system.open(packet, "ann", tokens["ann"])
 
     with pytest.raises(PacketEmptied):
-        town.open(packet, "bob", tokens["bob"])
+        system.open(packet, "bob", tokens["bob"])
     with pytest.raises(PacketEmptied):
-        town.grab_or_enter(packet, "cat")
+        system.grab_or_enter(packet, "cat")
 
 
-def test_no_more_are_admitted_than_places(town: Town) -> None:
-    packet = town.send(rules=TWO_STEP, count=2)
+def test_no_more_are_admitted_than_places(system: InMemorySystem) -> None:
+    packet = system.send(rules=TWO_STEP, count=2)
     for number in range(2 * ADMISSION_FACTOR):
-        _admitted(town, packet, f"user-{number}")
+        _admitted(system, packet, f"user-{number}")
 
     with pytest.raises(RateLimited) as refused:
-        town.grab_or_enter(packet, "late")
+        system.grab_or_enter(packet, "late")
 
     assert refused.value.retry_after_s == LIFE_MS // 1000
-    town.pass_time(LIFE_MS)
+    system.pass_time(LIFE_MS)
     with pytest.raises(PacketExpired):
-        town.grab_or_enter(packet, "late")
+        system.grab_or_enter(packet, "late")
 
 
-def test_a_place_that_nobody_used_goes_to_somebody_else(town: Town) -> None:
-    packet = town.send(rules=TWO_STEP, count=1, life_ms=10 * LIFE_MS)
+def test_a_place_that_nobody_used_goes_to_somebody_else(system: InMemorySystem) -> None:
+    packet = system.send(rules=TWO_STEP, count=1, life_ms=10 * LIFE_MS)
     for number in range(ADMISSION_FACTOR):
-        _admitted(town, packet, f"user-{number}")
-    town.pass_time(LIFE_MS)
+        _admitted(system, packet, f"user-{number}")
+    system.pass_time(LIFE_MS)
 
-    _admitted(town, packet, "late")
+    _admitted(system, packet, "late")
 
 
-def test_opening_again_gives_the_same_share_whatever_the_token(town: Town) -> None:
-    packet = town.send(rules=TWO_STEP)
-    first = town.open(packet, "ann", _admitted(town, packet, "ann").grab_token)
+def test_opening_again_gives_the_same_share_whatever_the_token(system: InMemorySystem) -> None:
+    packet = system.send(rules=TWO_STEP)
+    first = system.open(packet, "ann", _admitted(system, packet, "ann").grab_token)
 
-    for token in ("nonsense", _admitted(town, packet, "bob").grab_token):
-        again = town.open(packet, "ann", token)
+    for token in ("nonsense", _admitted(system, packet, "bob").grab_token):
+        again = system.open(packet, "ann", token)
         assert (again.share, again.is_new) == (first.share, False)
-    assert isinstance(town.grab_or_enter(packet, "ann"), Claim)
+    assert isinstance(system.grab_or_enter(packet, "ann"), Claim)
 
 
-def test_a_token_opens_for_its_user_only(town: Town) -> None:
-    packet = town.send(rules=TWO_STEP)
-    token = _admitted(town, packet, "ann").grab_token
-
-    with pytest.raises(GrabTokenInvalid):
-        town.open(packet, "bob", token)
-
-
-def test_a_token_that_is_too_old_does_not_open(town: Town) -> None:
-    packet = town.send(rules=TWO_STEP, life_ms=10 * LIFE_MS)
-    token = _admitted(town, packet, "ann").grab_token
-    town.pass_time(LIFE_MS)
+def test_a_token_opens_for_its_user_only(system: InMemorySystem) -> None:
+    packet = system.send(rules=TWO_STEP)
+    token = _admitted(system, packet, "ann").grab_token
 
     with pytest.raises(GrabTokenInvalid):
-        town.open(packet, "ann", token)
+        system.open(packet, "bob", token)
 
 
-def test_a_packet_in_one_step_is_not_opened(town: Town) -> None:
-    packet = town.send()
-    of_another = _admitted(town, town.send(rules=TWO_STEP), "ann")
+def test_a_token_that_is_too_old_does_not_open(system: InMemorySystem) -> None:
+    packet = system.send(rules=TWO_STEP, life_ms=10 * LIFE_MS)
+    token = _admitted(system, packet, "ann").grab_token
+    system.pass_time(LIFE_MS)
 
     with pytest.raises(GrabTokenInvalid):
-        town.open(packet, "ann", of_another.grab_token)
+        system.open(packet, "ann", token)
 
 
-def test_a_token_outlives_the_cache(town: Town) -> None:
-    packet = town.send(rules=TWO_STEP)
-    token = _admitted(town, packet, "ann").grab_token
-    town.memory.boards.clear()
+def test_a_packet_in_one_step_is_not_opened(system: InMemorySystem) -> None:
+    packet = system.send()
+    of_another = _admitted(system, system.send(rules=TWO_STEP), "ann")
 
-    assert town.open(packet, "ann", token).share.share_no == 1
+    with pytest.raises(GrabTokenInvalid):
+        system.open(packet, "ann", of_another.grab_token)
+
+
+def test_a_token_outlives_the_cache(system: InMemorySystem) -> None:
+    packet = system.send(rules=TWO_STEP)
+    token = _admitted(system, packet, "ann").grab_token
+    system.memory.caches.clear()
+
+    assert system.open(packet, "ann", token).share.share_no == 1
 
 
 def test_a_cache_that_is_flushed_between_look_and_admission_gives_no_share_away(
-    town: Town,
+    system: InMemorySystem,
 ) -> None:
-    packet = town.send(rules=TWO_STEP)
-    admit = town.memory.admit
+    packet = system.send(rules=TWO_STEP)
+    admit = system.memory.admit
 
     def flushed(*args: object, **named: object) -> object:
-        town.memory.boards.clear()
-        town.memory.admit = admit  # type: ignore[method-assign]
+        system.memory.caches.clear()
+        system.memory.admit = admit  # type: ignore[method-assign]
         return admit(*args, **named)  # type: ignore[arg-type]
 
-    town.memory.admit = flushed  # type: ignore[method-assign, assignment]
+    system.memory.admit = flushed  # type: ignore[method-assign, assignment]
 
-    _admitted(town, packet, "ann")
+    _admitted(system, packet, "ann")
 
-    assert town.memory.holders(packet.packet_id) == {}
+    assert system.memory.holders(packet.packet_id) == {}
 
 
 # ---------------------------------------------------------------- recipients
 
 
-def test_an_exclusive_packet_is_for_its_recipients_only(town: Town) -> None:
-    packet = town.send(rules=Rules(recipients=frozenset({"ann", "bob"})), count=2)
+def test_an_exclusive_packet_is_for_its_recipients_only(system: InMemorySystem) -> None:
+    packet = system.send(rules=Rules(recipients=frozenset({"ann", "bob"})), count=2)
 
     with pytest.raises(NotInvited):
-        town.grab(packet, "eve")
+        system.grab(packet, "eve")
 
-    assert town.grab(packet, "ann").share.share_no == 1
-    assert town.memory.holders(packet.packet_id) == {"ann": 1}
+    assert system.grab(packet, "ann").share.share_no == 1
+    assert system.memory.holders(packet.packet_id) == {"ann": 1}
 
 
-def test_the_uninvited_do_not_read_the_ledger_again_and_again(town: Town) -> None:
-    packet = town.send(rules=Rules(recipients=frozenset({"ann"})))
+def test_the_uninvited_do_not_read_the_ledger_again_and_again(system: InMemorySystem) -> None:
+    packet = system.send(rules=Rules(recipients=frozenset({"ann"})))
     with pytest.raises(NotInvited):
-        town.grab(packet, "eve")
-    packets, _ = town.adapters(None)  # anything asked of it would fail
-    packets._known = town.packets._known
-    real, town.packets = town.packets, packets
+        system.grab(packet, "eve")
+    packets, _ = system.adapters(None)  # anything asked of it would fail
+    packets._known = system.packets._known
+    real, system.packets = system.packets, packets
 
     for user in ("eve", "mallory"):
         with pytest.raises(NotInvited):
-            town.grab(packet, user)
+            system.grab(packet, user)
 
-    town.packets = real
+    system.packets = real
 
 
 # ---------------------------------------------------------------- passphrases
 
 
-def test_whoever_says_the_passphrase_gets_a_share(town: Town) -> None:
-    packet = town.send(rules=Rules(passphrase="恭喜发财"), count=3)
+def test_whoever_says_the_passphrase_gets_a_share(system: InMemorySystem) -> None:
+    packet = system.send(rules=Rules(passphrase="恭喜发财"), count=3)
 
-    assert town.grab(packet, "ann", "恭喜发财！").share.share_no == 1
-    assert town.grab(packet, "bob", "恭禧发才").share.share_no == 2
-    assert town.grab(packet, "ann").share.share_no == 1
+    assert system.grab(packet, "ann", "恭喜发财！").share.share_no == 1
+    assert system.grab(packet, "bob", "恭禧发才").share.share_no == 2
+    assert system.grab(packet, "ann").share.share_no == 1
 
 
 @pytest.mark.parametrize("said", [None, "", "新年快乐", "！"])
-def test_whoever_says_something_else_gets_nothing(town: Town, said: str | None) -> None:
-    packet = town.send(rules=Rules(passphrase="恭喜发财"))
+def test_whoever_says_something_else_gets_nothing(system: InMemorySystem, said: str | None) -> None:
+    packet = system.send(rules=Rules(passphrase="恭喜发财"))
 
     with pytest.raises(PassphraseMismatch):
-        town.grab(packet, "ann", said)
+        system.grab(packet, "ann", said)
 
-    assert town.memory.holders(packet.packet_id) == {}
+    assert system.memory.holders(packet.packet_id) == {}
 
 
-def test_tries_are_limited_per_user_and_packet(town: Town) -> None:
-    packet, other = (town.send(rules=Rules(passphrase="芝麻开门")) for _ in range(2))
+def test_tries_are_limited_per_user_and_packet(system: InMemorySystem) -> None:
+    packet, other = (system.send(rules=Rules(passphrase="芝麻开门")) for _ in range(2))
     for _ in range(PASSPHRASE_TRIES.burst):
         with pytest.raises(PassphraseMismatch):
-            town.grab(packet, "eve", "猜")
+            system.grab(packet, "eve", "猜")
 
     with pytest.raises(RateLimited) as refused:
-        town.grab(packet, "eve", "芝麻开门")
+        system.grab(packet, "eve", "芝麻开门")
 
     assert refused.value.retry_after_s == 60
-    assert town.grab(packet, "ann", "芝麻开门").is_new
-    assert town.grab(other, "eve", "芝麻开门").is_new
+    assert system.grab(packet, "ann", "芝麻开门").is_new
+    assert system.grab(other, "eve", "芝麻开门").is_new
 
 
-def _hears(town: Town, packet: Packet, user_id: str, said: str) -> str:
+def _hears(system: InMemorySystem, packet: Packet, user_id: str, said: str) -> str:
     try:
-        town.grab(packet, user_id, said)
+        system.grab(packet, user_id, said)
     except RedPacketError as error:
         return error.code
     return "claimed"
 
 
-def test_a_thousand_accounts_guessed_a_code_of_four_digits(town: Town) -> None:
+def test_a_thousand_accounts_guessed_a_code_of_four_digits(system: InMemorySystem) -> None:
     # 24 hours at a chat packet of ten shares; docs/adr/0025 states the figure.
-    packet = town.send(rules=Rules(passphrase="8848"), count=10, life_ms=25 * 3_600_000)
+    packet = system.send(rules=Rules(passphrase="8848"), count=10, life_ms=25 * 3_600_000)
     judged: Counter[str] = Counter()
     for hour in range(24):
         # Each account would have five tries more by then.
         for number in range(1000 if hour in {0, 23} else 10):
-            judged[_hears(town, packet, f"eve-{number}", "848")] += 1
-        town.pass_time(3_600_000)
+            judged[_hears(system, packet, f"eve-{number}", "848")] += 1
+        system.pass_time(3_600_000)
 
     assert judged["claimed"] == 0
     assert judged["passphrase_mismatch"] == 20 + 2 * 10 + 23
 
 
-def test_right_words_to_the_letter_use_up_no_tries_of_the_packet(town: Town) -> None:
-    packet = town.send(rules=Rules(Opening.TWO_STEP, passphrase="恭喜发财"), count=1)
+def test_right_words_to_the_letter_use_up_no_tries_of_the_packet(system: InMemorySystem) -> None:
+    packet = system.send(rules=Rules(Opening.TWO_STEP, passphrase="恭喜发财"), count=1)
     for number in range(30):  # most of them find all places to open taken
         with suppress(RateLimited):
-            town.grab_or_enter(packet, f"user-{number}", "恭喜发财")
+            system.grab_or_enter(packet, f"user-{number}", "恭喜发财")
 
-    judged = [_hears(town, packet, f"eve-{number}", "猜") for number in range(23)]
+    judged = [_hears(system, packet, f"eve-{number}", "猜") for number in range(23)]
 
     assert judged == ["passphrase_mismatch"] * 22 + ["rate_limited"]
 
 
-def test_all_takers_may_be_misheard(town: Town) -> None:
-    packet = town.send(rules=Rules(passphrase="恭喜发财"), count=100)
+def test_all_takers_may_be_misheard(system: InMemorySystem) -> None:
+    packet = system.send(rules=Rules(passphrase="恭喜发财"), count=100)
 
-    heard = Counter(_hears(town, packet, f"user-{number}", "恭禧发才") for number in range(100))
+    heard = Counter(_hears(system, packet, f"user-{number}", "恭禧发才") for number in range(100))
 
     assert heard == {"claimed": 100}
 
 
 @pytest.mark.parametrize("said", ["8848", "848"])
 def test_a_right_guess_and_a_wrong_one_were_told_apart_while_nobody_counted(
-    town: Town, said: str
+    system: InMemorySystem, said: str
 ) -> None:
-    packet = town.send(rules=Rules(passphrase="8848"))
-    assert isinstance(town.limits, FakeLimits)
-    town.limits.is_away = True
+    packet = system.send(rules=Rules(passphrase="8848"))
+    assert isinstance(system.limits, FakeLimits)
+    system.limits.is_away = True
 
-    assert _hears(town, packet, "eve", said) == "unavailable"
-    assert town.memory.holders(packet.packet_id) == {}
+    assert _hears(system, packet, "eve", said) == "unavailable"
+    assert system.memory.holders(packet.packet_id) == {}
 
 
 @pytest.mark.parametrize("said", ["8848", "848"])
 def test_a_right_guess_and_a_wrong_one_hear_the_same_once_no_tries_are_left(
-    town: Town, said: str
+    system: InMemorySystem, said: str
 ) -> None:
-    packet = town.send(rules=Rules(passphrase="8848"), count=1)
+    packet = system.send(rules=Rules(passphrase="8848"), count=1)
     for number in range(22):
-        assert _hears(town, packet, f"eve-{number}", "1234") == "passphrase_mismatch"
+        assert _hears(system, packet, f"eve-{number}", "1234") == "passphrase_mismatch"
 
     with pytest.raises(RateLimited) as refused:
-        town.grab(packet, "ann", said)
+        system.grab(packet, "ann", said)
 
     assert refused.value.retry_after_s == 3600
     assert str(refused.value) == "too many tries at this passphrase"
 
 
 def test_a_phrase_is_not_compared_before_it_is_counted(
-    town: Town, monkeypatch: pytest.MonkeyPatch
+    system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def not_asked(*_: object) -> int:
         raise AssertionError("how long an answer takes would tell whether the guess is right")
 
     monkeypatch.setattr(PinyinPhrases, "similarity", not_asked)
-    packet = town.send(rules=Rules(passphrase="恭喜发财"))
-    assert isinstance(town.limits, FakeLimits)
-    town.limits.is_away = True
+    packet = system.send(rules=Rules(passphrase="恭喜发财"))
+    assert isinstance(system.limits, FakeLimits)
+    system.limits.is_away = True
 
-    assert _hears(town, packet, "eve", "恭禧发才") == "unavailable"
+    assert _hears(system, packet, "eve", "恭禧发才") == "unavailable"
 
 
-def test_silence_is_no_try(town: Town) -> None:
-    packet = town.send(rules=Rules(passphrase="芝麻开门"))
+def test_silence_is_no_try(system: InMemorySystem) -> None:
+    packet = system.send(rules=Rules(passphrase="芝麻开门"))
     for _ in range(2 * PASSPHRASE_TRIES.burst):
         with pytest.raises(PassphraseMismatch):
-            town.grab(packet, "ann")
+            system.grab(packet, "ann")
 
-    assert town.grab(packet, "ann", "芝麻开门").is_new
+    assert system.grab(packet, "ann", "芝麻开门").is_new
 
 
-def test_a_higher_threshold_forgives_less(town: Town) -> None:
-    packet = town.send(rules=Rules(passphrase="恭喜发财", passphrase_threshold=100))
+def test_a_higher_threshold_forgives_less(system: InMemorySystem) -> None:
+    packet = system.send(rules=Rules(passphrase="恭喜发财", passphrase_threshold=100))
 
     with pytest.raises(PassphraseMismatch):
-        town.grab(packet, "ann", "恭喜发菜了")
+        system.grab(packet, "ann", "恭喜发菜了")
 
 
-def test_rules_survive_the_ledger(town: Town) -> None:
+def test_rules_survive_the_ledger(system: InMemorySystem) -> None:
     rules = Rules(Opening.TWO_STEP, frozenset({"ann", "b|ob@x.y"}), "恭喜", 90)
 
-    packet = town.send(rules=rules)
+    packet = system.send(rules=rules)
 
-    assert town.packets.find_packet(packet.packet_id) == packet
+    assert system.packets.find_packet(packet.packet_id) == packet
     assert packet.rules == rules

@@ -14,34 +14,36 @@ from redpacket.domain.switches import Switch
 from redpacket.flows.guards.turn_switch import turn_switch
 from tests.builders import a_claim
 from tests.fakes import FakeClock, FakeDeliveries, FakeJournal, FakeSwitchStore
-from tests.town import Town
+from tests.in_memory_system import InMemorySystem
 
 ANN = "ann-4711@host.example"
 
 
-def test_an_error_about_a_taker_named_them(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
-    packet = town.send()
-    monkeypatch.setattr(town.packets, "record_claim", lambda *_args: RecordStatus.USER_HAS_SHARE)
+def test_an_error_about_a_taker_named_them(
+    system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packet = system.send()
+    monkeypatch.setattr(system.packets, "record_claim", lambda *_args: RecordStatus.USER_HAS_SHARE)
 
     with pytest.raises(InvariantViolated) as found:
-        town.grab(packet, ANN)
+        system.grab(packet, ANN)
 
     assert ANN not in str(found.value)
     assert packet.packet_id in str(found.value)
 
 
-def test_a_claim_that_can_not_be_paid_was_logged_with_its_taker(town: Town) -> None:
-    packet = town.send(count=2)
+def test_a_claim_that_can_not_be_paid_was_logged_with_its_taker(system: InMemorySystem) -> None:
+    packet = system.send(count=2)
     share = replace(a_claim(packet, 1, ANN), taker=Person(ANN, "阿宁"))
-    town.packets.record_claim(share)
+    system.packets.record_claim(share)
 
     def broken(*_args: Any, **_named: Any) -> Any:
         raise ValueError("a row that nothing can be made of")
 
-    town.ledger.settle = broken  # type: ignore[method-assign]
-    town.settle([share.ref])
+    system.ledger.settle = broken  # type: ignore[method-assign]
+    system.settle([share.ref])
 
-    (line,) = town.journal.lines
+    (line,) = system.journal.lines
     assert line.startswith("claim_refused")
     assert f"share 1 of {packet.packet_id}" in line
     assert ANN not in line

@@ -18,8 +18,8 @@ from redpacket.domain.errors import InvalidRequest, RedPacketError, Rejected
 from redpacket.domain.ledger import DEPOSITS, Entry, TransferKind, entries, user_account
 from redpacket.domain.lottery import (
     Draw,
-    DrawTable,
     HelpStatus,
+    LotterySnapshot,
     Prize,
     PrizeKind,
     PrizeStock,
@@ -31,11 +31,11 @@ from redpacket.edge import lottery_views, schemas, views
 from redpacket.edge.api import HttpRequest
 from redpacket.edge.pages import health
 from redpacket.edge.problems import STATUS_BY_CODE, problem_of
+from redpacket.flows.campaigns.cached_lotteries import Lottery
 from redpacket.flows.campaigns.draw_prize import Drawn
 from redpacket.flows.campaigns.help_inviter import Helped
 from redpacket.flows.campaigns.preheat_campaign import Preheated
 from redpacket.flows.campaigns.read_draws import DrawPage, DrawProof, WatchedLottery
-from redpacket.flows.campaigns.recall_lottery import Lottery
 from redpacket.flows.packets.read_proof import Proof
 from redpacket.flows.packets.read_records import PacketList, Record
 from redpacket.flows.reconciliation.reconcile import Reconciliation
@@ -253,10 +253,10 @@ def test_switches_are_of_their_form() -> None:
 def test_a_campaign_is_of_its_form(changes: dict[str, Any]) -> None:
     campaign = a_campaign(**changes)
     stock = PrizeStock("phone", durable_no=2, free=(1,), day_durable_no=1)
-    table = DrawTable(campaign.plan, (PHONE, replace(CASH, status=CampaignStatus.OFF)), 7)
+    table = LotterySnapshot(campaign.plan, (PHONE, replace(CASH, status=CampaignStatus.OFF)), 7)
 
     for lottery in (
-        Lottery(DrawTable(campaign.plan, (), 1), frozenset(), "20270129", None),
+        Lottery(LotterySnapshot(campaign.plan, (), 1), frozenset(), "20270129", None),
         Lottery(table, frozenset(["phone"]), "20270129", "0" * 64),
     ):
         watched = WatchedLottery(campaign, lottery, {"phone": stock})
@@ -268,7 +268,7 @@ def test_users_see_no_weight_of_a_prize_that_is_off_and_no_stock() -> None:
     off = replace(CASH, status=CampaignStatus.OFF)
     stock = {"phone": PrizeStock("phone", durable_no=2)}
     campaign = a_campaign()
-    table = DrawTable(campaign.plan, (PHONE, off), 7)
+    table = LotterySnapshot(campaign.plan, (PHONE, off), 7)
     lottery = Lottery(table, frozenset(["phone"]), "20270129", "0" * 64)
 
     phone, cash = lottery_views.campaign_view(lottery)["prizes"]

@@ -19,124 +19,126 @@ from redpacket.edge.queue import settle_batch
 from redpacket.flows.packets.delay_claims import delay_claims
 from redpacket.ports.accounts import Profile
 from tests.builders import a_campaign, a_claim, a_packet_id, a_prize
-from tests.town import Town, an_order
+from tests.in_memory_system import InMemorySystem, an_order
 from tests.units import MeteredDynamo
 
 ANN = Person("ann", "安", "ann@host.example")
 
 
 @pytest.fixture
-def profiles(town: Town) -> DynamoProfiles:
-    return DynamoProfiles(Dynamo(lambda: town.dynamo), "profiles")
+def profiles(system: InMemorySystem) -> DynamoProfiles:
+    return DynamoProfiles(Dynamo(lambda: system.dynamo), "profiles")
 
 
-def _row(town: Town, user_id: str) -> dict[str, Any]:
-    (row,) = [row for row in town.dynamo.tables["profiles"].values() if row["pk"]["S"] == user_id]
+def _row(system: InMemorySystem, user_id: str) -> dict[str, Any]:
+    (row,) = [row for row in system.dynamo.tables["profiles"].values() if row["pk"]["S"] == user_id]
     return from_wire(row)
 
 
-def _claim(town: Town, taker: Person) -> ShareRef:
-    packet = town.send(count=1)
+def _claim(system: InMemorySystem, taker: Person) -> ShareRef:
+    packet = system.send(count=1)
     share = a_claim(packet, 1, taker.user_id, taker=taker)
-    town.packets.record_claim(share)
-    assert not town.settle([share.ref])
+    system.packets.record_claim(share)
+    assert not system.settle([share.ref])
     return share.ref
 
 
-def test_whoever_was_credited_sent_or_took_something_can_be_found_again(town: Town) -> None:
-    town.deposit("payee", 100)
-    packet = town.send("sender", count=2)
-    town.grab(packet, "taker")
-    town.settle()
+def test_whoever_was_credited_sent_or_took_something_can_be_found_again(
+    system: InMemorySystem,
+) -> None:
+    system.deposit("payee", 100)
+    packet = system.send("sender", count=2)
+    system.grab(packet, "taker")
+    system.settle()
 
-    assert town.host_ids() == {name: f"{name}@host" for name in ("payee", "sender", "taker")}
+    assert system.host_ids() == {name: f"{name}@host" for name in ("payee", "sender", "taker")}
 
 
-def test_whoever_was_forgotten_is_known_again_once_they_send(town: Town) -> None:
+def test_whoever_was_forgotten_is_known_again_once_they_send(system: InMemorySystem) -> None:
     order = an_order("sender")
-    town.deposit("sender", order.total_fen)
-    town.dynamo.delete_item(TableName="profiles", Key={"pk": {"S": "sender"}})
+    system.deposit("sender", order.total_fen)
+    system.dynamo.delete_item(TableName="profiles", Key={"pk": {"S": "sender"}})
 
-    town.send_order(order)
+    system.send_order(order)
 
-    assert town.host_ids() == {"sender": "sender@host"}
+    assert system.host_ids() == {"sender": "sender@host"}
 
 
-def test_a_loser_leaves_nothing(town: Town) -> None:
-    packet = town.send("sender", count=1)
-    town.grab(packet, "taker")
+def test_a_loser_leaves_nothing(system: InMemorySystem) -> None:
+    packet = system.send("sender", count=1)
+    system.grab(packet, "taker")
 
     with pytest.raises(PacketEmptied):
-        town.grab(packet, "loser")
+        system.grab(packet, "loser")
     with pytest.raises(InsufficientFunds):
-        town.send_order(an_order("poor"))
-    town.settle()
+        system.send_order(an_order("poor"))
+    system.settle()
 
-    assert town.host_ids().keys() == {"sender", "taker"}
+    assert system.host_ids().keys() == {"sender", "taker"}
 
 
 def test_whoever_wins_a_prize_can_be_found_again_and_whoever_misses_is_not_kept(
-    town: Town,
+    system: InMemorySystem,
 ) -> None:
-    assert town.campaigns.create(a_campaign(campaign_id="gala"))
-    assert town.draws.put_prize(a_prize("gala", total=1), None)
+    assert system.campaigns.create(a_campaign(campaign_id="gala"))
+    assert system.draws.put_prize(a_prize("gala", total=1), None)
 
-    town.draw("gala", "ann", "key")
-    town.draw("gala", "bob", "key")
+    system.draw("gala", "ann", "key")
+    system.draw("gala", "bob", "key")
 
-    (winner,) = [draw.user_id for draw in town.told_draws if draw.prize]
-    assert town.host_ids().keys() == {winner}
+    (winner,) = [draw.user_id for draw in system.told_draws if draw.prize]
+    assert system.host_ids().keys() == {winner}
 
 
-def test_a_claim_keeps_a_name_in_the_users_row_and_nowhere_else(town: Town) -> None:
-    _claim(town, ANN)
+def test_a_claim_keeps_a_name_in_the_users_row_and_nowhere_else(system: InMemorySystem) -> None:
+    _claim(system, ANN)
 
-    assert _row(town, "ann") == {
+    assert _row(system, "ann") == {
         "pk": "ann",
         "host_id": "ann@host.example",
         "token_nickname": "安",
     }
-    for name, table in town.dynamo.tables.items():
+    for name, table in system.dynamo.tables.items():
         if name != "profiles":
             assert "host.example" not in str(list(table.values()))
             assert "安" not in str(list(table.values()))
 
 
 def test_a_chosen_name_goes_before_the_tokens_and_keeps_the_way_back(
-    town: Town, profiles: DynamoProfiles
+    system: InMemorySystem, profiles: DynamoProfiles
 ) -> None:
-    _claim(town, ANN)
+    _claim(system, ANN)
     by_token = profiles.list_profiles(["ann"])["ann"]
     profiles.put(Profile("ann", "小安", "https://a.example/1"))
     chosen = profiles.list_profiles(["ann"])["ann"]
     profiles.put(Profile("ann", "大安"))
     without_avatar = profiles.list_profiles(["ann"])["ann"]
-    assert _row(town, "ann")["host_id"] == "ann@host.example"
-    _claim(town, ANN)
+    assert _row(system, "ann")["host_id"] == "ann@host.example"
+    _claim(system, ANN)
 
     assert by_token == Profile("ann", "安")
     assert chosen == Profile("ann", "小安", "https://a.example/1")
     assert without_avatar == Profile("ann", "大安") == profiles.list_profiles(["ann"])["ann"]
-    assert _row(town, "ann")["host_id"] == "ann@host.example"
+    assert _row(system, "ann")["host_id"] == "ann@host.example"
 
 
 def test_a_token_without_a_name_leaves_the_one_that_is_there(
-    town: Town, profiles: DynamoProfiles
+    system: InMemorySystem, profiles: DynamoProfiles
 ) -> None:
-    _claim(town, ANN)
-    _claim(town, Person("ann", host_id="ann@host.example"))
+    _claim(system, ANN)
+    _claim(system, Person("ann", host_id="ann@host.example"))
 
     assert profiles.list_profiles(["ann"])["ann"].nickname == "安"
 
 
 def test_once_a_row_is_erased_a_page_shows_a_name_made_of_the_id(
-    town: Town, profiles: DynamoProfiles
+    system: InMemorySystem, profiles: DynamoProfiles
 ) -> None:
-    _claim(town, ANN)
-    town.dynamo.delete_item(TableName="profiles", Key={"pk": {"S": "ann"}})
+    _claim(system, ANN)
+    system.dynamo.delete_item(TableName="profiles", Key={"pk": {"S": "ann"}})
 
     assert profiles.list_profiles(["ann"]) == {}
-    assert town.host_ids().keys() == {"sender"}
+    assert system.host_ids().keys() == {"sender"}
 
 
 def test_a_person_is_the_same_whatever_is_known_of_them_and_prints_no_name() -> None:
@@ -145,30 +147,30 @@ def test_a_person_is_the_same_whatever_is_known_of_them_and_prints_no_name() -> 
 
 
 def test_a_row_that_could_not_be_written_comes_again_and_the_claim_is_paid_once(
-    town: Town, monkeypatch: pytest.MonkeyPatch
+    system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    packet = town.send(count=1)
-    claim = town.grab(packet, "ann").share
-    (ref,) = town.queue.take_all()
+    packet = system.send(count=1)
+    claim = system.grab(packet, "ann").share
+    (ref,) = system.queue.take_all()
 
     with monkeypatch.context() as patch:
 
         def away(_person: object) -> None:
             raise Unavailable("the ledger does not answer")
 
-        patch.setattr(town.profiles, "note", away)
-        first = town.settle([ref])
-    second = town.settle([ref])
+        patch.setattr(system.profiles, "note", away)
+        first = system.settle([ref])
+    second = system.settle([ref])
 
     assert (first, second) == ({claim.ref}, set())
-    assert town.balance_fen("ann") == claim.amount_fen
-    assert town.host_ids()["ann"] == "ann@host"
-    assert any(line.startswith("people_not_noted") for line in town.journal.lines)
+    assert system.balance_fen("ann") == claim.amount_fen
+    assert system.host_ids()["ann"] == "ann@host"
+    assert any(line.startswith("people_not_noted") for line in system.journal.lines)
 
 
-def test_who_is_known_already_is_not_written_again(town: Town) -> None:
-    _claim(town, ANN)
-    meter = MeteredDynamo(town.dynamo)
+def test_who_is_known_already_is_not_written_again(system: InMemorySystem) -> None:
+    _claim(system, ANN)
+    meter = MeteredDynamo(system.dynamo)
     profiles = DynamoProfiles(Dynamo(lambda: meter), "profiles")
 
     assert profiles.list_unnoted([ANN, ANN]) == []
@@ -177,16 +179,16 @@ def test_who_is_known_already_is_not_written_again(town: Town) -> None:
     profiles.note(renamed)
 
     assert meter.written.total() == 1
-    assert _row(town, "ann")["token_nickname"] == "Ann"
+    assert _row(system, "ann")["token_nickname"] == "Ann"
 
 
-def test_while_payouts_are_off_a_message_keeps_who_took_the_share(town: Town) -> None:
-    town.grab(town.send(count=1), "ann")
+def test_while_payouts_are_off_a_message_keeps_who_took_the_share(system: InMemorySystem) -> None:
+    system.grab(system.send(count=1), "ann")
 
-    delay_claims(town.queue.take_all(), payouts=town.queue, journal=town.journal)
-    town.settle()
+    delay_claims(system.queue.take_all(), payouts=system.queue, journal=system.journal)
+    system.settle()
 
-    assert town.host_ids()["ann"] == "ann@host"
+    assert system.host_ids()["ann"] == "ann@host"
 
 
 # ---------------------------------------------------------------- in a message

@@ -8,6 +8,7 @@ import pytest
 from redpacket.domain.campaign import Campaign
 from redpacket.domain.errors import CampaignNotFound, ProofNotReady, Unavailable
 from redpacket.domain.lottery import Draw, day_commitment, draw_day, find_day
+from redpacket.flows.campaigns.cached_snapshots import KEPT_MS
 from redpacket.flows.campaigns.read_draws import (
     PAGE_SIZE,
     REVEAL_AFTER_MS,
@@ -17,88 +18,87 @@ from redpacket.flows.campaigns.read_draws import (
     read_draw_proof,
     watch_lottery,
 )
-from redpacket.flows.campaigns.recall_table import KEPT_MS
 from tests.builders import NOW_MS, a_campaign, a_prize
-from tests.town import Town
+from tests.in_memory_system import InMemorySystem
 
 DAY_MS = 24 * 3_600_000
 TODAY = "20261118"
 
 
-def a_lottery(town: Town, **changes: Any) -> Campaign:
+def a_lottery(system: InMemorySystem, **changes: Any) -> Campaign:
     plan = {"campaign_id": "gala", "ends_at_ms": NOW_MS + 3 * DAY_MS, **changes}
     campaign = a_campaign(**plan)
-    assert town.campaigns.create(campaign)
-    assert town.draws.put_prize(a_prize("gala", total=100, per_day=2), None)
+    assert system.campaigns.create(campaign)
+    assert system.draws.put_prize(a_prize("gala", total=100, per_day=2), None)
     return campaign
 
 
-def watch(town: Town) -> WatchedLottery:
+def watch(system: InMemorySystem) -> WatchedLottery:
     return watch_lottery(
         "gala",
-        campaigns=town.campaigns,
-        draws=town.draws,
-        clock=town.clock,
+        campaigns=system.campaigns,
+        draws=system.draws,
+        clock=system.clock,
     )
 
 
-def proof(town: Town, day: str = TODAY) -> DrawProof:
-    return read_draw_proof("gala", day, tables=town.tables(), clock=town.clock)
+def proof(system: InMemorySystem, day: str = TODAY) -> DrawProof:
+    return read_draw_proof("gala", day, tables=system.tables(), clock=system.clock)
 
 
-def test_operators_see_stock_and_money_as_they_are(town: Town) -> None:
-    campaign = a_lottery(town)
-    pages = town.lotteries()
+def test_operators_see_stock_and_money_as_they_are(system: InMemorySystem) -> None:
+    campaign = a_lottery(system)
+    pages = system.lotteries()
     pages.recall("gala")
     for number in range(3):
-        town.draw("gala", f"user-{number}", "key")
+        system.draw("gala", f"user-{number}", "key")
     edited = replace(campaign, title="new", budget_fen=7, budget_left_fen=7, version=2)
-    assert town.campaigns.edit(edited, campaign)
+    assert system.campaigns.edit(edited, campaign)
 
-    watched = watch(town)
+    watched = watch(system)
 
     assert watched.campaign == edited
-    assert watched.lottery.table == town.draws.find_table("gala")
+    assert watched.lottery.table == system.draws.find_table("gala")
     assert watched.stock["cup"].durable_no == 2
     assert (watched.stock["cup"].day_durable_no, watched.lottery.sold_out) == (2, frozenset())
     shown = pages.recall("gala")
     assert (watched.lottery.day, watched.lottery.commitment) == (shown.day, shown.commitment)
 
 
-def test_operators_see_what_is_sold_out(town: Town) -> None:
-    town.campaigns.create(a_campaign(campaign_id="gala"))
-    town.draws.put_prize(a_prize("gala", total=1), None)
-    town.draws.put_prize(a_prize("gala", "pen", total=1, weight=0), None)
-    town.draw("gala", "ann", "key")
+def test_operators_see_what_is_sold_out(system: InMemorySystem) -> None:
+    system.campaigns.create(a_campaign(campaign_id="gala"))
+    system.draws.put_prize(a_prize("gala", total=1), None)
+    system.draws.put_prize(a_prize("gala", "pen", total=1, weight=0), None)
+    system.draw("gala", "ann", "key")
 
-    assert watch(town).lottery.sold_out == {"cup"}
+    assert watch(system).lottery.sold_out == {"cup"}
 
 
-def test_operators_of_a_campaign_without_prizes_see_its_plan(town: Town) -> None:
+def test_operators_of_a_campaign_without_prizes_see_its_plan(system: InMemorySystem) -> None:
     campaign = a_campaign(campaign_id="gala")
-    town.campaigns.create(campaign)
+    system.campaigns.create(campaign)
 
-    watched = watch(town)
+    watched = watch(system)
 
     assert (watched.campaign, watched.stock, watched.lottery.commitment) == (campaign, {}, None)
 
 
-def test_nothing_is_watched_of_no_campaign(town: Town) -> None:
+def test_nothing_is_watched_of_no_campaign(system: InMemorySystem) -> None:
     with pytest.raises(CampaignNotFound):
-        watch(town)
+        watch(system)
 
 
 def test_what_is_known_is_good_for_some_seconds_and_longer_while_the_ledger_is_away(
-    town: Town,
+    system: InMemorySystem,
 ) -> None:
-    a_lottery(town)
-    tables = town.tables()
+    a_lottery(system)
+    tables = system.tables()
     shown = tables.recall("gala")
-    town.draws.put_prize(a_prize("gala", "pen"), None)
+    system.draws.put_prize(a_prize("gala", "pen"), None)
 
     assert tables.recall("gala") == shown
     assert len(tables.recall("gala", version_min=shown.version + 1).prizes) == 2
-    town.pass_time(KEPT_MS)
+    system.pass_time(KEPT_MS)
 
     class Away:
         def find_table(self, campaign_id: str) -> None:
@@ -106,23 +106,23 @@ def test_what_is_known_is_good_for_some_seconds_and_longer_while_the_ledger_is_a
 
     tables._draws = Away()  # type: ignore[assignment]
     assert len(tables.recall("gala").prizes) == 2
-    assert [name for name, _ in town.journal.errors] == ["campaign_not_read"]
+    assert [name for name, _ in system.journal.errors] == ["campaign_not_read"]
     with pytest.raises(Unavailable):
         tables.recall("gala", version_min=shown.version + 2)
     with pytest.raises(Unavailable):
         tables.recall("other")
 
 
-def test_draws_come_in_pages_newest_first(town: Town) -> None:
-    a_lottery(town)
+def test_draws_come_in_pages_newest_first(system: InMemorySystem) -> None:
+    a_lottery(system)
     drawn: list[Draw] = []
     for number in range(PAGE_SIZE + 2):
-        town.pass_time(1)
-        drawn.insert(0, town.draw("gala", "ann", f"key-{number}").draw)
-    town.draw("gala", "bob", "key")
+        system.pass_time(1)
+        drawn.insert(0, system.draw("gala", "ann", f"key-{number}").draw)
+    system.draw("gala", "bob", "key")
 
     def page(cursor: str | None) -> Any:
-        return list_draws("gala", "ann", cursor, draws=town.draws, tables=town.tables())
+        return list_draws("gala", "ann", cursor, draws=system.draws, tables=system.tables())
 
     first = page(None)
     second = page(first.next)
@@ -133,45 +133,47 @@ def test_draws_come_in_pages_newest_first(town: Town) -> None:
     assert page("unknown") == first
 
 
-def test_draws_of_no_campaign_are_not_found(town: Town) -> None:
+def test_draws_of_no_campaign_are_not_found(system: InMemorySystem) -> None:
     with pytest.raises(CampaignNotFound):
-        list_draws("gala", "ann", None, draws=town.draws, tables=town.tables())
+        list_draws("gala", "ann", None, draws=system.draws, tables=system.tables())
 
 
-def test_a_days_seed_is_what_its_commitment_promised(town: Town) -> None:
-    campaign = a_lottery(town)
-    shown = town.lotteries().recall("gala")
-    town.clock.at_ms = draw_day(campaign, NOW_MS).ends_at_ms + REVEAL_AFTER_MS
+def test_a_days_seed_is_what_its_commitment_promised(system: InMemorySystem) -> None:
+    campaign = a_lottery(system)
+    shown = system.lotteries().recall("gala")
+    system.clock.at_ms = draw_day(campaign, NOW_MS).ends_at_ms + REVEAL_AFTER_MS
 
-    revealed = proof(town)
+    revealed = proof(system)
 
     assert revealed.commitment == shown.commitment
     assert day_commitment(revealed.seed, "gala", TODAY) == shown.commitment
 
 
-def test_a_days_seed_is_secret_until_no_clock_says_that_it_is_today(town: Town) -> None:
-    campaign = a_lottery(town)
-    town.clock.at_ms = draw_day(campaign, NOW_MS).ends_at_ms + REVEAL_AFTER_MS - 1
+def test_a_days_seed_is_secret_until_no_clock_says_that_it_is_today(system: InMemorySystem) -> None:
+    campaign = a_lottery(system)
+    system.clock.at_ms = draw_day(campaign, NOW_MS).ends_at_ms + REVEAL_AFTER_MS - 1
 
     with pytest.raises(ProofNotReady):
-        proof(town)
+        proof(system)
 
 
 @pytest.mark.parametrize("day", ["20261117", "20261122", "2026111", "20261131", "", "today"])
-def test_a_day_that_the_campaign_does_not_have_is_not_found(town: Town, day: str) -> None:
-    a_lottery(town)
-    town.pass_time(10 * DAY_MS)
+def test_a_day_that_the_campaign_does_not_have_is_not_found(
+    system: InMemorySystem, day: str
+) -> None:
+    a_lottery(system)
+    system.pass_time(10 * DAY_MS)
 
     with pytest.raises(CampaignNotFound):
-        proof(town, day)
+        proof(system, day)
 
 
-def test_a_campaign_without_prizes_reveals_nothing(town: Town) -> None:
-    town.campaigns.create(a_campaign(campaign_id="gala"))
-    town.pass_time(3 * DAY_MS)
+def test_a_campaign_without_prizes_reveals_nothing(system: InMemorySystem) -> None:
+    system.campaigns.create(a_campaign(campaign_id="gala"))
+    system.pass_time(3 * DAY_MS)
 
     with pytest.raises(CampaignNotFound):
-        proof(town)
+        proof(system)
 
 
 def test_the_campaigns_first_and_last_day_are_found() -> None:

@@ -9,41 +9,45 @@ from redpacket.domain.errors import PacketNotFound
 from redpacket.domain.packet import Opening, Packet, Person, Rules, fate_partitions
 from redpacket.flows.packets.read_records import Record, read_record
 from tests.builders import a_claim, a_packet
-from tests.town import LIFE_MS, Town
+from tests.in_memory_system import LIFE_MS, InMemorySystem
 from tests.units import MeteredDynamo
 
 ANN = Person("ann")
 
 
 def _read(
-    town: Town, packet: Packet, after_no: int = 0, limit: int = 100, viewer: Person | None = ANN
+    system: InMemorySystem,
+    packet: Packet,
+    after_no: int = 0,
+    limit: int = 100,
+    viewer: Person | None = ANN,
 ) -> Record:
     return read_record(
         packet.packet_id,
         viewer,
         after_no=after_no,
         limit=limit,
-        packets=town.packets,
-        pages=town.pages,
+        packets=system.packets,
+        pages=system.pages,
     )
 
 
-def _all_claims(town: Town, packet: Packet, limit: int) -> list[ShareFate]:
-    page = _read(town, packet, 0, limit)
+def _all_claims(system: InMemorySystem, packet: Packet, limit: int) -> list[ShareFate]:
+    page = _read(system, packet, 0, limit)
     claims = list(page.claims)
     while page.next_no is not None:
-        page = _read(town, packet, page.next_no, limit)
+        page = _read(system, packet, page.next_no, limit)
         assert len(page.claims) <= limit
         claims += page.claims
     return claims
 
 
 @pytest.mark.parametrize("parts", [1, 3])
-def test_pages_show_every_claim_once_in_order(town: Town, parts: int) -> None:
-    packet = town.send_in_parts(parts, count=600)
-    claims = [town.grab(packet, f"user-{number}").share for number in range(70)]
+def test_pages_show_every_claim_once_in_order(system: InMemorySystem, parts: int) -> None:
+    packet = system.send_in_parts(parts, count=600)
+    claims = [system.grab(packet, f"user-{number}").share for number in range(70)]
 
-    shown = _all_claims(town, packet, limit=25)
+    shown = _all_claims(system, packet, limit=25)
 
     # By partition, and by number within it: of a packet that isn't cut simply by number.
     partitions = fate_partitions(packet.packet_id)
@@ -53,16 +57,18 @@ def test_pages_show_every_claim_once_in_order(town: Town, parts: int) -> None:
 
 @pytest.mark.parametrize("limit", [7, 50, 100])
 @pytest.mark.parametrize("parts", [1, 3])
-def test_final_pages_show_what_the_open_ones_showed(town: Town, parts: int, limit: int) -> None:
-    packet = town.send_in_parts(parts, count=600)
+def test_final_pages_show_what_the_open_ones_showed(
+    system: InMemorySystem, parts: int, limit: int
+) -> None:
+    packet = system.send_in_parts(parts, count=600)
     for number in range(130):
-        town.grab(packet, f"user-{number}")
-    town.settle()
-    before = _all_claims(town, packet, limit)
-    town.pass_time(61_000)
-    town.expire()
+        system.grab(packet, f"user-{number}")
+    system.settle()
+    before = _all_claims(system, packet, limit)
+    system.pass_time(61_000)
+    system.expire()
 
-    shown = _all_claims(town, packet, limit)
+    shown = _all_claims(system, packet, limit)
 
     names = [(share.ref, share.amount_fen, share.taker, share.decided_at_ms) for share in before]
     assert names == [
@@ -72,16 +78,16 @@ def test_final_pages_show_what_the_open_ones_showed(town: Town, parts: int, limi
 
 @pytest.mark.parametrize("parts", [1, 3])
 def test_a_record_of_a_packet_that_is_closed_has_its_totals_and_the_luckiest(
-    town: Town, parts: int
+    system: InMemorySystem, parts: int
 ) -> None:
-    packet = town.send_in_parts(parts, count=30)
-    claims = [town.grab(packet, user).share for user in ("ann", "bob", "cat")]
-    town.settle()
-    assert _read(town, packet).luckiest is None
-    town.pass_time(61_000)
-    town.expire()
+    packet = system.send_in_parts(parts, count=30)
+    claims = [system.grab(packet, user).share for user in ("ann", "bob", "cat")]
+    system.settle()
+    assert _read(system, packet).luckiest is None
+    system.pass_time(61_000)
+    system.expire()
 
-    record = _read(town, packet)
+    record = _read(system, packet)
 
     assert (record.status, record.claimed_count) == ("closed", 3)
     assert record.claimed_fen == sum(share.amount_fen for share in claims)
@@ -94,54 +100,58 @@ def test_a_record_of_a_packet_that_is_closed_has_its_totals_and_the_luckiest(
 
 
 @pytest.mark.parametrize("parts", [1, 3])
-def test_a_record_of_a_packet_that_is_emptied_says_in_what_time(town: Town, parts: int) -> None:
-    packet = town.send_in_parts(parts, count=6)
-    town.pass_time(500)
+def test_a_record_of_a_packet_that_is_emptied_says_in_what_time(
+    system: InMemorySystem, parts: int
+) -> None:
+    packet = system.send_in_parts(parts, count=6)
+    system.pass_time(500)
     for number in range(6):
-        town.grab(packet, f"user-{number}")
-    town.settle()
+        system.grab(packet, f"user-{number}")
+    system.settle()
 
-    record = _read(town, packet)
+    record = _read(system, packet)
 
     assert (record.status, record.claimed_count, record.emptied_in_ms) == ("emptied", 6, 500)
     assert record.claimed_fen == packet.terms.total_fen
 
 
-def test_of_a_packet_in_parts_the_settled_claims_are_counted(town: Town) -> None:
-    packet = town.send_in_parts(3, count=30)
-    first = town.grab(packet, "ann").share
-    town.settle()
-    town.grab(packet, "bob")
+def test_of_a_packet_in_parts_the_settled_claims_are_counted(system: InMemorySystem) -> None:
+    packet = system.send_in_parts(3, count=30)
+    first = system.grab(packet, "ann").share
+    system.settle()
+    system.grab(packet, "bob")
 
-    record = _read(town, packet)
+    record = _read(system, packet)
 
     assert (record.claimed_count, record.claimed_fen) == (1, first.amount_fen)
     assert len(record.claims) == 2
 
 
-def test_an_emptied_packet_stays_emptied_to_users_whatever_its_row_says(town: Town) -> None:
-    packet = town.send(count=2)
+def test_an_emptied_packet_stays_emptied_to_users_whatever_its_row_says(
+    system: InMemorySystem,
+) -> None:
+    packet = system.send(count=2)
     for user in ("ann", "bob"):
-        town.grab(packet, user)
-    assert _read(town, packet).status == "emptied"
-    town.settle()
-    assert _read(town, packet).status == "emptied"
+        system.grab(packet, user)
+    assert _read(system, packet).status == "emptied"
+    system.settle()
+    assert _read(system, packet).status == "emptied"
 
-    town.pass_time(61_000)
-    town.expire()
+    system.pass_time(61_000)
+    system.expire()
 
-    assert _read(town, packet).status == "emptied"
+    assert _read(system, packet).status == "emptied"
 
 
-def test_the_viewers_own_claim_is_shown_on_every_page(town: Town) -> None:
-    packet = town.send_in_parts(1, count=300)
-    shares = {user: town.grab(packet, user).share for user in ("bob", "cat", "ann")}
-    town.settle()
+def test_the_viewers_own_claim_is_shown_on_every_page(system: InMemorySystem) -> None:
+    packet = system.send_in_parts(1, count=300)
+    shares = {user: system.grab(packet, user).share for user in ("bob", "cat", "ann")}
+    system.settle()
 
-    pages = [_read(town, packet, after_no, 1) for after_no in (0, 1, 2)]
-    town.pass_time(61_000)
-    town.expire()
-    pages += [_read(town, packet, after_no, 1) for after_no in (0, 1, 2)]
+    pages = [_read(system, packet, after_no, 1) for after_no in (0, 1, 2)]
+    system.pass_time(61_000)
+    system.expire()
+    pages += [_read(system, packet, after_no, 1) for after_no in (0, 1, 2)]
 
     assert [page.mine and page.mine.ref for page in pages] == [shares["ann"].ref] * 6
 
@@ -151,30 +161,36 @@ def test_the_viewers_own_claim_is_shown_on_every_page(town: Town) -> None:
 @pytest.mark.parametrize("limit", [50, 100])
 @pytest.mark.parametrize("parts", [1, 2])
 def test_a_page_reads_few_units_however_claims_are_spread(
-    town: Town, parts: int, limit: int, per_partition: int, *, is_final: bool, units_max: float
+    system: InMemorySystem,
+    parts: int,
+    limit: int,
+    per_partition: int,
+    *,
+    is_final: bool,
+    units_max: float,
 ) -> None:
-    packet = town.send_in_parts(parts, count=1_000, total_fen=100_000)
+    packet = system.send_in_parts(parts, count=1_000, total_fen=100_000)
     partitions = fate_partitions(packet.packet_id)
     quota = Quota(packet.rules.campaign_id or "", 1)
     claimed = [number for number in range(1, 1_001) if (number - 1) // partitions < per_partition]
     for number in claimed:
         taker = Person(f"5f0c8f5e-{number:04d}-4b1e-9a53-0c4a3d2f1b6a", "恭喜发财大吉")
-        town.packets.record_claim(a_claim(packet, number, "", taker=taker), quota)
+        system.packets.record_claim(a_claim(packet, number, "", taker=taker), quota)
     if is_final:
-        shares = town.packets.list_shares(packet.packet_id)
-        town.settle([share.ref for share in shares])
-        town.pass_time(61_000)
-        town.expire()
-    meter = MeteredDynamo(town.dynamo)
-    town.packets, _ = town.adapters(meter)
-    town.pages = DynamoPages(Dynamo(lambda: meter), "packets")
+        shares = system.packets.list_shares(packet.packet_id)
+        system.settle([share.ref for share in shares])
+        system.pass_time(61_000)
+        system.expire()
+    meter = MeteredDynamo(system.dynamo)
+    system.packets, _ = system.adapters(meter)
+    system.pages = DynamoPages(Dynamo(lambda: meter), "packets")
     viewer = Person(f"5f0c8f5e-{claimed[-1]:04d}-4b1e-9a53-0c4a3d2f1b6a")
 
     shown: list[int] = []
     after_no: int | None = 0
     while after_no is not None:
         meter.forget()
-        page = _read(town, packet, after_no, limit, viewer)
+        page = _read(system, packet, after_no, limit, viewer)
         assert meter.units <= units_max
         assert page.mine
         shown += [share.share_no for share in page.claims]
@@ -183,24 +199,24 @@ def test_a_page_reads_few_units_however_claims_are_spread(
     assert sorted(shown) == claimed
 
 
-def test_there_is_no_record_of_a_packet_that_nobody_sent(town: Town) -> None:
+def test_there_is_no_record_of_a_packet_that_nobody_sent(system: InMemorySystem) -> None:
     with pytest.raises(PacketNotFound):
-        _read(town, a_packet())
+        _read(system, a_packet())
 
 
 @pytest.mark.parametrize("opening", list(Opening))
 @pytest.mark.parametrize("is_closed", [False, True])
 def test_an_exclusive_packet_is_shown_to_its_sender_and_recipients_only(
-    town: Town, opening: Opening, *, is_closed: bool
+    system: InMemorySystem, opening: Opening, *, is_closed: bool
 ) -> None:
     rules = Rules(opening, recipients=frozenset({"ann", "bob"}))
-    packet = town.send(count=2, rules=rules)
+    packet = system.send(count=2, rules=rules)
     if is_closed:
-        town.pass_time(2 * LIFE_MS)
-        town.expire()
+        system.pass_time(2 * LIFE_MS)
+        system.expire()
 
     for viewer in ("sender", "ann", "bob"):
-        assert _read(town, packet, viewer=Person(viewer)).packet.packet_id == packet.packet_id
+        assert _read(system, packet, viewer=Person(viewer)).packet.packet_id == packet.packet_id
     for stranger in (Person("eve"), Person("an"), None):
         with pytest.raises(PacketNotFound):
-            _read(town, packet, viewer=stranger)
+            _read(system, packet, viewer=stranger)

@@ -18,41 +18,41 @@ from redpacket.domain.lottery import Draw, Prize, PrizeKind
 from redpacket.domain.packet import Packet
 from redpacket.flows.reconciliation.reconcile import MOVING_MS
 from tests.builders import a_campaign, a_claim, a_prize
-from tests.town import Town
+from tests.in_memory_system import InMemorySystem
 
 HOUR_MS = 3_600_000
 CASH_FEN = 100
 
 
 class Fair:
-    """A town with a rain of two packets and a lottery of goods and cash, an hour into it."""
+    """A system with a rain of two packets and a lottery of goods and cash, an hour into it."""
 
     def __init__(self) -> None:
-        self.town = town = Town()
-        now_ms = town.clock.now_ms()
+        self.system = system = InMemorySystem()
+        now_ms = system.clock.now_ms()
         rules = DrawRules(attempts_per_user_per_day=5, wins_per_user_per_day=5)
         self.campaign = a_campaign(
             campaign_id="fair", ends_at_ms=now_ms + 4 * HOUR_MS, rules=rules, miss_weight=0
         )
-        assert town.campaigns.create(self.campaign)
-        self.packets = [town.send(campaign=self.campaign, life_ms=3 * HOUR_MS) for _ in range(2)]
+        assert system.campaigns.create(self.campaign)
+        self.packets = [system.send(campaign=self.campaign, life_ms=3 * HOUR_MS) for _ in range(2)]
         for packet in self.packets:
             for user in ("ann", "bob"):
-                town.grab(packet, user)
-        town.deposit("operator", 10_000)
-        self.cash = town.put_prize(
+                system.grab(packet, user)
+        system.deposit("operator", 10_000)
+        self.cash = system.put_prize(
             a_prize("fair", "cash", kind=PrizeKind.PACKET, amount_fen=CASH_FEN, total=20)
         )
-        self.cup = town.put_prize(a_prize("fair", "cup", per_day=4, once_per_user=True))
-        town.load_campaign("fair")
+        self.cup = system.put_prize(a_prize("fair", "cup", per_day=4, once_per_user=True))
+        system.load_campaign("fair")
         for user in ("ann", "bob", "cat"):
             for number in range(3):
-                town.draw("fair", user, f"key-{number}")
-        town.settle()
-        town.pass_time(MOVING_MS + 1)
+                system.draw("fair", user, f"key-{number}")
+        system.settle()
+        system.pass_time(MOVING_MS + 1)
 
     def table(self, name: str) -> dict[tuple[str, str], dict[str, Any]]:
-        return self.town.dynamo.tables[name]  # type: ignore[return-value]
+        return self.system.dynamo.tables[name]  # type: ignore[return-value]
 
     def put(self, table: str, row: dict[str, Any]) -> None:
         self.table(table)[row["pk"], row.get("sk", "")] = to_wire(row)
@@ -61,7 +61,7 @@ class Fair:
         return self.table(table)[key["pk"], key.get("sk", "")]
 
     def found(self) -> list[Difference]:
-        result = self.town.reconcile()
+        result = self.system.reconcile()
         assert result.is_over
         return result.differences
 
@@ -69,7 +69,7 @@ class Fair:
         return [
             draw
             for user in ("ann", "bob", "cat")
-            for draw in self.town.draws.list_draws("fair", user)
+            for draw in self.system.draws.list_draws("fair", user)
             if draw.prize and draw.prize.prize_id == prize.prize_id
         ]
 
@@ -88,7 +88,7 @@ def test_a_campaign_in_order_has_no_differences(fair: Fair) -> None:
     assert fair.draws(fair.cup)
 
     assert fair.found() == []
-    assert fair.town.differences() == []
+    assert fair.system.differences() == []
 
 
 @pytest.mark.parametrize("change", [-1, 1])
@@ -111,7 +111,7 @@ def test_a_quota_row_that_is_lost_is_found(fair: Fair) -> None:
 
 
 def test_a_quota_row_of_a_user_who_claimed_nothing_is_found(fair: Fair) -> None:
-    first_at_ms = fair.town.clock.now_ms() - MOVING_MS - 1
+    first_at_ms = fair.system.clock.now_ms() - MOVING_MS - 1
     key = keys.claim_count("fair", "eve")
     fair.put("quotas", {**key, "claim_count": 1, "first_at_ms": first_at_ms})
 
@@ -142,13 +142,13 @@ def test_a_packet_that_no_budget_paid_for_is_found(fair: Fair) -> None:
 
 
 def test_an_end_that_was_moved_without_the_prizes_money_is_found(fair: Fair) -> None:
-    town = fair.town
+    system = fair.system
 
-    before = town.campaigns.find_campaign("fair")
+    before = system.campaigns.find_campaign("fair")
     assert before
     edited = replace(before, ends_at_ms=before.ends_at_ms + HOUR_MS, version=2)
     # An edit that was cut off in front of its prizes.
-    assert town.campaigns.edit(edited, before)
+    assert system.campaigns.edit(edited, before)
     ((packet_id, _),) = fair.cash.packets
 
     (found,) = fair.found()
@@ -159,25 +159,25 @@ def test_an_end_that_was_moved_without_the_prizes_money_is_found(fair: Fair) -> 
 
 
 def test_an_end_that_is_being_moved_is_no_difference(fair: Fair) -> None:
-    town, ends_at_ms = fair.town, fair.campaign.ends_at_ms + HOUR_MS
-    before = town.campaigns.find_campaign("fair")
+    system, ends_at_ms = fair.system, fair.campaign.ends_at_ms + HOUR_MS
+    before = system.campaigns.find_campaign("fair")
     assert before
-    assert town.campaigns.edit(replace(before, ends_at_ms=ends_at_ms, version=2), before)
+    assert system.campaigns.edit(replace(before, ends_at_ms=ends_at_ms, version=2), before)
     ((packet_id, _),) = fair.cash.packets
-    sleep_ms = town.clock.sleep_ms
+    sleep_ms = system.clock.sleep_ms
 
     def meanwhile(duration_ms: int) -> None:
         sleep_ms(duration_ms)
-        town.packets.reschedule(packet_id, ends_at_ms, 99)
+        system.packets.reschedule(packet_id, ends_at_ms, 99)
 
-    town.clock.sleep_ms = meanwhile  # type: ignore[method-assign]
+    system.clock.sleep_ms = meanwhile  # type: ignore[method-assign]
 
     assert fair.found() == []
 
 
 def test_stock_without_its_money_is_found(fair: Fair) -> None:
     ((packet_id, _),) = fair.cash.packets
-    assert fair.town.draws.put_prize(
+    assert fair.system.draws.put_prize(
         replace(fair.cash, total=21, version=fair.cash.version + 1), fair.cash
     )
 
@@ -216,11 +216,13 @@ def test_a_unit_of_cash_that_is_won_twice_is_found(fair: Fair) -> None:
 
 def test_a_share_of_a_prize_that_nobody_drew_is_found(fair: Fair) -> None:
     ((packet_id, _),) = fair.cash.packets
-    packet = fair.town.packets.find_packet(packet_id)
+    packet = fair.system.packets.find_packet(packet_id)
     assert packet
-    taken = {share.share_no for share in fair.town.packets.list_shares(packet_id)}
+    taken = {share.share_no for share in fair.system.packets.list_shares(packet_id)}
     free_no = min(set(range(1, 21)) - taken)
-    claim = a_claim(packet, free_no, "eve", decided_at_ms=fair.town.clock.now_ms() - MOVING_MS - 5)
+    claim = a_claim(
+        packet, free_no, "eve", decided_at_ms=fair.system.clock.now_ms() - MOVING_MS - 5
+    )
     fair.put("shares", share_row(claim))
     fair.put("shares", prize_taker_row(claim, "eve"))
 
@@ -290,21 +292,21 @@ def test_a_forged_draw_or_count_is_found(fair: Fair, forge: Callable[[Fair], Non
     "name", ["sent_fen", "sent_count", "received_fen", "received_count", "luckiest_count"]
 )
 def test_a_sum_of_a_year_that_is_not_that_of_the_entries_is_found(name: str) -> None:
-    town = Town()
-    packet: Packet = town.send("sue", count=2)
+    system = InMemorySystem()
+    packet: Packet = system.send("sue", count=2)
     for user in ("ann", "bob"):
-        town.grab(packet, user)
-    town.settle()
-    (end,) = [facts.packet.end for facts in town.world().packets]
+        system.grab(packet, user)
+    system.settle()
+    (end,) = [facts.packet.end for facts in system.ledger_state().packets]
     assert end
     assert end.luckiest
     account = "user:sue" if name.startswith("sent") else f"user:{end.luckiest.user_id}"
-    town.pass_time(MOVING_MS + 1)
-    assert town.reconcile().differences == []
-    row = town.dynamo.tables["accounts"][account, "balance"]
+    system.pass_time(MOVING_MS + 1)
+    assert system.reconcile().differences == []
+    row = system.dynamo.tables["accounts"][account, "balance"]
     kept = next(one for one in row if one.startswith(name))
     row[kept] = {"N": str(int(row[kept]["N"]) + 1)}
 
-    (found,) = town.reconcile().differences
+    (found,) = system.reconcile().differences
 
     assert (found.rule, found.subject, found.what) == ("I1", account, f"{kept} vs entries")

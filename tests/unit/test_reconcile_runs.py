@@ -15,53 +15,53 @@ from redpacket.domain.scanned import Scanned
 from redpacket.flows.reconciliation.reconcile import LEASE_MS, MOVING_MS, RUN_MAX_MS, Reconciliation
 from redpacket.flows.reconciliation.run_state import read_state
 from redpacket.ports.reconciliation import SavedRun, Table
-from tests.town import Town
+from tests.in_memory_system import InMemorySystem
 
 LIFE_MS = 10 * 3_600_000
 
 
 class Pages(DynamoTables):
-    """Reads tables of a town a few rows at a time; each page takes a second."""
+    """Reads tables of a system a few rows at a time; each page takes a second."""
 
-    def __init__(self, town: Town, rows: int = 3) -> None:
-        super().__init__(Dynamo(lambda: town.dynamo), {table: table.value for table in Table})
-        town.dynamo.page_size = rows
-        self.town = town
+    def __init__(self, system: InMemorySystem, rows: int = 3) -> None:
+        super().__init__(Dynamo(lambda: system.dynamo), {table: table.value for table in Table})
+        system.dynamo.page_size = rows
+        self.system = system
         self.read_from: list[tuple[Table, str | None]] = []
         self.before_page: Callable[[Table], None] = lambda _: None
 
     def read(self, table: Table, place: str | None) -> tuple[list[Scanned], str | None]:
         self.before_page(table)
         self.read_from.append((table, place))
-        self.town.pass_time(1_000)
+        self.system.pass_time(1_000)
         return super().read(table, place)
 
 
-def _town() -> tuple[Town, Pages]:
-    town = Town()
+def _town() -> tuple[InMemorySystem, Pages]:
+    system = InMemorySystem()
     for number in range(4):
-        packet = town.send(f"sender-{number}", count=3, life_ms=LIFE_MS)
+        packet = system.send(f"sender-{number}", count=3, life_ms=LIFE_MS)
         for user in ("ann", "bob", "cat"):
-            town.grab(packet, user)
-    town.settle()
-    town.pass_time(MOVING_MS + 1)
-    pages = Pages(town)
-    town.scans = pages
-    return town, pages
+            system.grab(packet, user)
+    system.settle()
+    system.pass_time(MOVING_MS + 1)
+    pages = Pages(system)
+    system.scans = pages
+    return system, pages
 
 
-def _until_over(town: Town, stop_in_ms: int = 4_000) -> list[Reconciliation]:
-    found = [town.reconcile(stop_in_ms=stop_in_ms)]
+def _until_over(system: InMemorySystem, stop_in_ms: int = 4_000) -> list[Reconciliation]:
+    found = [system.reconcile(stop_in_ms=stop_in_ms)]
     while not found[-1].is_over:
         assert len(found) < 100
-        found.append(town.reconcile(stop_in_ms=stop_in_ms, may_begin=False))
+        found.append(system.reconcile(stop_in_ms=stop_in_ms, may_begin=False))
     return found
 
 
 def test_a_run_reads_each_page_once_over_many_invocations() -> None:
-    town, pages = _town()
+    system, pages = _town()
 
-    found = _until_over(town)
+    found = _until_over(system)
 
     assert len(found) > 3
     assert len(set(pages.read_from)) == len(pages.read_from)
@@ -69,13 +69,13 @@ def test_a_run_reads_each_page_once_over_many_invocations() -> None:
     assert found[-1].differences == []
     assert (found[-1].packet_count, found[-1].account_count) == (4, 8)
     assert found[-1].started_at_ms == found[0].started_at_ms
-    assert town.journal.events == ["reconcile_advanced"] * len(found) + ["reconcile_complete"]
+    assert system.journal.events == ["reconcile_advanced"] * len(found) + ["reconcile_complete"]
 
 
 def test_a_run_that_is_not_over_says_how_far_it_is() -> None:
-    town, _ = _town()
+    system, _ = _town()
 
-    found = town.reconcile(stop_in_ms=4_000)
+    found = system.reconcile(stop_in_ms=4_000)
 
     assert (found.is_over, found.is_complete, found.differences) == (False, False, [])
     assert found.reading == "accounts"
@@ -83,22 +83,22 @@ def test_a_run_that_is_not_over_says_how_far_it_is() -> None:
 
 
 def test_what_an_earlier_invocation_found_is_told_at_the_end() -> None:
-    town, _ = _town()
-    town.dynamo.tables["accounts"]["user:ann", "balance"]["balance_fen"] = {"N": "1"}
+    system, _ = _town()
+    system.dynamo.tables["accounts"]["user:ann", "balance"]["balance_fen"] = {"N": "1"}
 
-    found = _until_over(town)
+    found = _until_over(system)
 
     assert [one.subject for one in found[-1].differences] == ["user:ann"]
-    assert town.journal.events.count("difference_found") == 1
+    assert system.journal.events.count("difference_found") == 1
 
 
 def test_a_forgery_that_two_invocations_saw_a_half_of_is_found() -> None:
-    town, _ = _town()
-    (share, *_) = town.world().shares
+    system, _ = _town()
+    (share, *_) = system.ledger_state().shares
     key = keys.receipt(share.packet_id, share.share_no)
-    town.dynamo.tables["accounts"][key["pk"], key["sk"]]["amount_fen"] = {"N": "1"}
+    system.dynamo.tables["accounts"][key["pk"], key["sk"]]["amount_fen"] = {"N": "1"}
 
-    found = _until_over(town)
+    found = _until_over(system)
 
     assert {(one.rule, one.subject) for one in found[-1].differences} == {("I2", share.packet_id)}
 
@@ -108,7 +108,7 @@ class Killed(BaseException):
 
 
 def test_a_run_that_is_killed_is_taken_up_at_its_place() -> None:
-    town, pages = _town()
+    system, pages = _town()
 
     def kill(_: Table) -> None:
         if len(pages.read_from) == 25:
@@ -116,8 +116,8 @@ def test_a_run_that_is_killed_is_taken_up_at_its_place() -> None:
 
     pages.before_page = kill
     with pytest.raises(Killed):
-        town.reconcile()
-    kept = town.runs.find()
+        system.reconcile()
+    kept = system.runs.find()
     state = read_state(kept)
     assert state
     assert state.progress.row_count > 0
@@ -125,9 +125,9 @@ def test_a_run_that_is_killed_is_taken_up_at_its_place() -> None:
     read_before = len(pages.read_from)
 
     # Nobody knows yet that it was killed.
-    assert town.reconcile(may_begin=False).is_idle
-    town.pass_time(LEASE_MS + 1)
-    found = town.reconcile(may_begin=False)
+    assert system.reconcile(may_begin=False).is_idle
+    system.pass_time(LEASE_MS + 1)
+    found = system.reconcile(may_begin=False)
 
     assert found.is_complete
     assert found.differences == []
@@ -138,7 +138,7 @@ def test_a_run_that_is_killed_is_taken_up_at_its_place() -> None:
 
 
 def test_a_run_that_failed_is_taken_up_at_once() -> None:
-    town, pages = _town()
+    system, pages = _town()
     failures = [Unavailable("throttled")]
 
     def fail(table: Table) -> None:
@@ -147,23 +147,23 @@ def test_a_run_that_failed_is_taken_up_at_once() -> None:
 
     pages.before_page = fail
     with pytest.raises(Unavailable):
-        town.reconcile()
-    found = town.reconcile(may_begin=False)
+        system.reconcile()
+    found = system.reconcile(may_begin=False)
 
     assert found.is_complete
     assert len(set(pages.read_from)) == len(pages.read_from)
 
 
 def test_one_run_goes_on_at_a_time() -> None:
-    town, pages = _town()
+    system, pages = _town()
     others: list[Reconciliation] = []
 
     def meanwhile(table: Table) -> None:
         if table is Table.SHARES and not others:
-            others.append(town.reconcile())
+            others.append(system.reconcile())
 
     pages.before_page = meanwhile
-    found = town.reconcile()
+    found = system.reconcile()
 
     assert found.is_complete
     (other,) = others
@@ -172,88 +172,88 @@ def test_one_run_goes_on_at_a_time() -> None:
 
 
 def test_a_run_that_another_invocation_has_taken_is_left_to_it() -> None:
-    town, pages = _town()
+    system, pages = _town()
     taken: list[SavedRun | None] = []
 
     def steal(table: Table) -> None:
         if table is Table.SHARES and not taken:
-            now_ms = town.clock.now_ms() + LEASE_MS + 1
-            taken.append(town.runs.take("another", now_ms, now_ms + LEASE_MS))
+            now_ms = system.clock.now_ms() + LEASE_MS + 1
+            taken.append(system.runs.take("another", now_ms, now_ms + LEASE_MS))
 
     pages.before_page = steal
-    found = town.reconcile()
+    found = system.reconcile()
 
     assert taken[0]
     assert found.is_idle
-    assert town.journal.events == []
+    assert system.journal.events == []
 
 
 def test_the_schedule_that_goes_on_begins_nothing() -> None:
-    town, pages = _town()
+    system, pages = _town()
 
-    assert town.reconcile(may_begin=False).is_idle
-    assert town.reconcile().is_complete
-    assert town.reconcile(may_begin=False).is_idle
-    assert town.journal.events == ["reconcile_advanced", "reconcile_complete"]
+    assert system.reconcile(may_begin=False).is_idle
+    assert system.reconcile().is_complete
+    assert system.reconcile(may_begin=False).is_idle
+    assert system.journal.events == ["reconcile_advanced", "reconcile_complete"]
     assert len(set(pages.read_from)) == len(pages.read_from)
 
 
 def test_a_run_that_takes_days_rings() -> None:
-    town, _ = _town()
-    town.reconcile(stop_in_ms=4_000)
-    town.pass_time(RUN_MAX_MS)
+    system, _ = _town()
+    system.reconcile(stop_in_ms=4_000)
+    system.pass_time(RUN_MAX_MS)
 
-    town.reconcile(stop_in_ms=4_000)
+    system.reconcile(stop_in_ms=4_000)
 
-    assert town.journal.events == ["reconcile_advanced", "reconcile_incomplete"]
+    assert system.journal.events == ["reconcile_advanced", "reconcile_incomplete"]
 
 
 def test_money_that_moves_while_pages_are_read_is_no_difference() -> None:
-    town, pages = _town()
+    system, pages = _town()
     numbers = iter(range(60))
 
     def move(_: Table) -> None:
         number = next(numbers, None)
         if number is None:
             return  # or the tables would grow faster than they are read
-        packet = town.send(f"sender-{number % 4}", count=2, life_ms=LIFE_MS)
-        town.grab(packet, "ann")
-        town.grab(packet, f"user-{number}")
+        packet = system.send(f"sender-{number % 4}", count=2, life_ms=LIFE_MS)
+        system.grab(packet, "ann")
+        system.grab(packet, f"user-{number}")
         if number % 2:
-            town.settle()
+            system.settle()
 
     pages.before_page = move
-    found = _until_over(town, stop_in_ms=20_000)
+    found = _until_over(system, stop_in_ms=20_000)
 
     assert found[-1].differences == []
     assert found[-1].is_complete
-    assert town.differences() == []
+    assert system.differences() == []
 
 
 def test_an_account_that_moves_with_each_look_is_counted_and_not_told() -> None:
-    town, _ = _town()
-    partition = town.scans.partition
+    system, _ = _town()
+    partition = system.scans.partition
 
     def moving(table: Table, owner: tuple[str, ...]) -> Any:
         rows = list(partition(table, owner))
-        town.deposit(owner[0].removeprefix("user:"), 1)
+        system.deposit(owner[0].removeprefix("user:"), 1)
         # As a read of many pages: the entry is there, and the balance was read before it.
         yield rows[0]
         yield from list(partition(table, owner))[1:]
 
-    town.scans.partition = moving  # type: ignore[method-assign]
-    town.dynamo.tables["accounts"]["user:ann", "balance"]["balance_fen"] = {"N": "1"}
+    system.scans.partition = moving  # type: ignore[method-assign]
+    system.dynamo.tables["accounts"]["user:ann", "balance"]["balance_fen"] = {"N": "1"}
 
-    found = town.reconcile()
+    found = system.reconcile()
 
     assert found.moving_count == 1
     assert "user:ann" not in [one.subject for one in found.differences]
 
 
-def _rewritten(town: Town, change: Callable[[str], str]) -> None:
+def _rewritten(system: InMemorySystem, change: Callable[[str], str]) -> None:
     """Rewrite a paid share wherever it is named, so that all rows agree again."""
     for name in ("accounts", "shares"):
-        table = town.dynamo.tables[name]
+        table = system.dynamo.tables[name]
         for key in list(table):
             row = table.pop(key)
             text = {attribute: dict(value) for attribute, value in row.items()}
@@ -264,43 +264,43 @@ def _rewritten(town: Town, change: Callable[[str], str]) -> None:
 
 
 def test_a_history_that_was_rewritten_so_that_all_agrees_is_found() -> None:
-    town, _ = _town()
-    assert town.reconcile().is_complete
-    town.pass_time(3_600_000)
+    system, _ = _town()
+    assert system.reconcile().is_complete
+    system.pass_time(3_600_000)
 
     _rewritten(
-        town, lambda text: text.replace("user:cat", "user:eve").replace("user#cat", "user#eve")
+        system, lambda text: text.replace("user:cat", "user:eve").replace("user#cat", "user#eve")
     )
     for name, attribute in (("shares", "user_id"), ("packets", "luckiest_user_id")):
-        for row in town.dynamo.tables[name].values():
+        for row in system.dynamo.tables[name].values():
             if row.get(attribute) == {"S": "cat"}:
                 row[attribute] = {"S": "eve"}
-    found = town.reconcile()
+    found = system.reconcile()
 
     assert {one.rule for one in found.differences} == {"history"}
-    packets = [facts.packet.packet_id for facts in town.world().packets]
+    packets = [facts.packet.packet_id for facts in system.ledger_state().packets]
     told = " ".join(one.subject for one in found.differences)
     assert all(packet_id in told for packet_id in packets)
     # It stays told until somebody accepts it.
-    assert {one.rule for one in town.reconcile().differences} == {"history"}
+    assert {one.rule for one in system.reconcile().differences} == {"history"}
 
 
 def test_a_history_that_goes_on_is_no_difference() -> None:
-    town, _ = _town()
+    system, _ = _town()
     for number in range(3):
-        assert town.reconcile().differences == []
-        packet = town.send("sender-0", count=3, life_ms=LIFE_MS)
-        town.grab(packet, f"user-{number}")
-        town.settle()
-        town.pass_time(MOVING_MS // 2)
+        assert system.reconcile().differences == []
+        packet = system.send("sender-0", count=3, life_ms=LIFE_MS)
+        system.grab(packet, f"user-{number}")
+        system.settle()
+        system.pass_time(MOVING_MS // 2)
 
-    assert town.reconcile().differences == []
+    assert system.reconcile().differences == []
 
 
 def test_a_row_too_many_that_its_own_name_hides_is_found() -> None:
     """A copy of an entry under another key, with the balance to match."""
-    town, _ = _town()
-    accounts = town.dynamo.tables["accounts"]
+    system, _ = _town()
+    accounts = system.dynamo.tables["accounts"]
     key = next(key for key in accounts if key[0] == "user:ann" and key[1].startswith("claim#"))
     copy = {**accounts[key], "sk": {"S": f"entry#{key[1].removeprefix('claim#')}"}}
     accounts["user:ann", copy["sk"]["S"]] = copy
@@ -308,7 +308,7 @@ def test_a_row_too_many_that_its_own_name_hides_is_found() -> None:
     fen = int(copy["amount_fen"]["N"])
     balance["balance_fen"] = {"N": str(int(balance["balance_fen"]["N"]) + fen)}
 
-    found = town.reconcile()
+    found = system.reconcile()
 
     packet_id = copy["counterparty"]["S"].removeprefix("packet:")
     assert any(one.rule == "I1" and packet_id in one.subject for one in found.differences)
@@ -316,14 +316,14 @@ def test_a_row_too_many_that_its_own_name_hides_is_found() -> None:
 
 
 def test_a_run_keeps_its_state_below_the_size_of_a_row() -> None:
-    town, _ = _town()
+    system, _ = _town()
     for number in range(300):
         account = f"user:forged-{number:030d}"
         row = {"pk": {"S": account}, "sk": {"S": "balance"}, "balance_fen": {"N": "1"}}
-        town.dynamo.tables["accounts"][account, "balance"] = row
+        system.dynamo.tables["accounts"][account, "balance"] = row
 
-    found = town.reconcile()
-    kept = town.runs.find()
+    found = system.reconcile()
+    kept = system.runs.find()
 
     assert (found.difference_count, len(found.differences)) == (300, 200)
     assert len(kept.state.encode()) + sum(map(len, kept.sums.values())) < 300_000

@@ -20,52 +20,52 @@ from redpacket.domain.errors import (
 from redpacket.domain.packet import PARTS_MAX, Packet, PacketStatus, part_count
 from redpacket.ports.accounts import Request
 from tests.builders import a_campaign
-from tests.fakes import FakeBoard, FakeDynamo
-from tests.town import LIFE_MS, Town, an_order
+from tests.fakes import FakeClaimCache, FakeDynamo
+from tests.in_memory_system import LIFE_MS, InMemorySystem, an_order
 
 
-class BoardThatIsAway(FakeBoard):
+class CacheThatIsAway(FakeClaimCache):
     def load(self, packet: Packet, shares: Sequence[ShareFate], part: int | None = None) -> None:
         raise Unavailable("the cache does not answer")
 
 
-def test_a_sent_packet_is_funded_and_loaded(town: Town) -> None:
-    packet = town.send(total_fen=1000)
+def test_a_sent_packet_is_funded_and_loaded(system: InMemorySystem) -> None:
+    packet = system.send(total_fen=1000)
 
-    assert town.balance_fen("sender") == 0
-    assert [facts.held_fen for facts in town.world().packets] == [1000]
-    assert town.memory.grab(packet.packet_id, "ann").share_no == 1
-    assert town.packets.list_unloaded(town.clock.now_ms(), 800) == []
+    assert system.balance_fen("sender") == 0
+    assert [facts.held_fen for facts in system.ledger_state().packets] == [1000]
+    assert system.memory.grab(packet.packet_id, "ann").share_no == 1
+    assert system.packets.list_unloaded(system.clock.now_ms(), 800) == []
 
 
 @pytest.mark.parametrize(
     ("count", "part_share_count", "parts"), [(4, 4, 1), (5, 4, 2), (9, 3, 3), (130, 1, PARTS_MAX)]
 )
 def test_a_large_packet_of_a_campaign_is_cut_into_parts(
-    town: Town, count: int, part_share_count: int, parts: int
+    system: InMemorySystem, count: int, part_share_count: int, parts: int
 ) -> None:
-    town.part_share_count = part_share_count
+    system.part_share_count = part_share_count
     campaign = a_campaign()
-    town.campaigns.create(campaign)
+    system.campaigns.create(campaign)
 
-    packet = town.send(campaign=campaign, count=count)
-    chat = town.send(count=count)
+    packet = system.send(campaign=campaign, count=count)
+    chat = system.send(count=count)
 
     assert part_count(packet.packet_id) == parts
-    assert len(town.memory.boards) == parts + 1
+    assert len(system.memory.caches) == parts + 1
     assert part_count(chat.packet_id) == 1
-    assert town.packets.find_packet(packet.packet_id) == packet
+    assert system.packets.find_packet(packet.packet_id) == packet
 
 
-def test_the_same_key_sends_once_and_answers_the_same(town: Town) -> None:
-    town.deposit("sender", 5000)
-    first = town.send_order(an_order())
-    town.pass_time(10)
+def test_the_same_key_sends_once_and_answers_the_same(system: InMemorySystem) -> None:
+    system.deposit("sender", 5000)
+    first = system.send_order(an_order())
+    system.pass_time(10)
 
-    again = town.send_order(an_order())
+    again = system.send_order(an_order())
 
     assert again == first
-    assert town.balance_fen("sender") == 4000
+    assert system.balance_fen("sender") == 4000
 
 
 @pytest.mark.parametrize(
@@ -78,92 +78,96 @@ def test_the_same_key_sends_once_and_answers_the_same(town: Town) -> None:
     ids=["a limit", "the default bound"],
 )
 def test_a_repeat_after_the_limits_were_lowered_gets_its_first_answer(
-    town: Town, lowered: dict[str, Any]
+    system: InMemorySystem, lowered: dict[str, Any]
 ) -> None:
-    town.deposit("sender", 5000)
-    first = town.send_order(an_order())
+    system.deposit("sender", 5000)
+    first = system.send_order(an_order())
 
-    again = town.send_order(an_order(**lowered))
+    again = system.send_order(an_order(**lowered))
 
     assert again == first
-    assert town.balance_fen("sender") == 4000
+    assert system.balance_fen("sender") == 4000
 
 
-def test_a_key_that_comes_with_another_body_is_refused_above_the_limits_too(town: Town) -> None:
-    town.deposit("sender", 5000)
-    town.send_order(an_order())
+def test_a_key_that_comes_with_another_body_is_refused_above_the_limits_too(
+    system: InMemorySystem,
+) -> None:
+    system.deposit("sender", 5000)
+    system.send_order(an_order())
     above = an_order(refused_fields=(("count", "is above 3"),))
 
     with pytest.raises(IdempotencyKeyReused):
-        town.send_order(replace(above, request=replace(above.request, body_hash="other")))
+        system.send_order(replace(above, request=replace(above.request, body_hash="other")))
 
 
-def test_an_order_above_the_limits_is_refused_by_name_and_moves_nothing(town: Town) -> None:
-    town.deposit("sender", 5000)
+def test_an_order_above_the_limits_is_refused_by_name_and_moves_nothing(
+    system: InMemorySystem,
+) -> None:
+    system.deposit("sender", 5000)
 
     with pytest.raises(InvalidRequest) as refused:
-        town.send_order(an_order(refused_fields=(("count", "is above 3"),)))
+        system.send_order(an_order(refused_fields=(("count", "is above 3"),)))
 
     assert refused.value.errors == [{"field": "count", "message": "is above 3"}]
-    assert town.world().packets == []
+    assert system.ledger_state().packets == []
 
 
-def test_the_same_key_with_another_body_sends_nothing(town: Town) -> None:
-    town.deposit("sender", 5000)
-    town.send_order(an_order())
+def test_the_same_key_with_another_body_sends_nothing(system: InMemorySystem) -> None:
+    system.deposit("sender", 5000)
+    system.send_order(an_order())
     order = an_order(total_fen=2000)
 
     with pytest.raises(IdempotencyKeyReused):
-        town.send_order(replace(order, request=replace(order.request, body_hash="other")))
+        system.send_order(replace(order, request=replace(order.request, body_hash="other")))
 
-    assert town.balance_fen("sender") == 4000
+    assert system.balance_fen("sender") == 4000
 
 
-def test_a_sender_without_money_sends_nothing(town: Town) -> None:
-    town.deposit("sender", 999)
+def test_a_sender_without_money_sends_nothing(system: InMemorySystem) -> None:
+    system.deposit("sender", 999)
 
     with pytest.raises(InsufficientFunds):
-        town.send_order(an_order(total_fen=1000))
+        system.send_order(an_order(total_fen=1000))
 
-    assert town.world().packets == []
+    assert system.ledger_state().packets == []
 
 
-def test_an_impossible_split_never_reaches_the_ledger(town: Town) -> None:
-    town.deposit("sender", 999)
+def test_an_impossible_split_never_reaches_the_ledger(system: InMemorySystem) -> None:
+    system.deposit("sender", 999)
 
     with pytest.raises(SplitImpossible):
-        town.send_order(an_order(total_fen=3, count=4))
+        system.send_order(an_order(total_fen=3, count=4))
 
-    assert town.balance_fen("sender") == 999
-
-
-def test_a_packet_is_sent_even_where_the_cache_is_away(town: Town) -> None:
-    town.board = BoardThatIsAway(town.clock)
-
-    packet = town.send(life_ms=2 * LIFE_MS)
-
-    assert [name for name, _ in town.journal.errors] == ["packet_not_loaded"]
-    town.board = town.memory
-    town.pass_time(60_001)
-    assert town.repair() == (0, 1)
-    assert town.packets.list_unloaded(town.clock.now_ms(), 800) == []
-    assert town.memory.boards[packet.packet_id]["letter"] == "O"
+    assert system.balance_fen("sender") == 999
 
 
-def test_a_packet_that_could_not_be_loaded_all_its_life_is_refunded(town: Town) -> None:
-    town.board = BoardThatIsAway(town.clock)
-    town.send(total_fen=1000)
-    town.board = town.memory
-    town.pass_time(90_000)
+def test_a_packet_is_sent_even_where_the_cache_is_away(system: InMemorySystem) -> None:
+    system.claim_cache = CacheThatIsAway(system.clock)
 
-    town.repair()
-    town.expire()
+    packet = system.send(life_ms=2 * LIFE_MS)
 
-    assert town.balance_fen("sender") == 1000
+    assert [name for name, _ in system.journal.errors] == ["packet_not_loaded"]
+    system.claim_cache = system.memory
+    system.pass_time(60_001)
+    assert system.repair() == (0, 1)
+    assert system.packets.list_unloaded(system.clock.now_ms(), 800) == []
+    assert system.memory.caches[packet.packet_id]["letter"] == "O"
 
 
-def test_two_packets_have_two_ids_and_two_seeds(town: Town) -> None:
-    first, second = town.send(), town.send()
+def test_a_packet_that_could_not_be_loaded_all_its_life_is_refunded(system: InMemorySystem) -> None:
+    system.claim_cache = CacheThatIsAway(system.clock)
+    system.send(total_fen=1000)
+    system.claim_cache = system.memory
+    system.pass_time(90_000)
+
+    system.repair()
+    system.expire()
+
+    assert system.balance_fen("sender") == 1000
+
+
+def test_two_packets_have_two_ids_and_two_seeds(system: InMemorySystem) -> None:
+    first, second = system.send(), system.send()
 
     assert first.packet_id != second.packet_id
     assert first.terms.seed != second.terms.seed
@@ -187,18 +191,18 @@ class _StillHeld(FakeDynamo):
 
 
 def test_a_repeat_while_its_first_time_ends_is_not_told_that_the_money_is_short(
-    town: Town,
+    system: InMemorySystem,
 ) -> None:
     client = _StillHeld()
-    town.dynamo = client
-    town.packets, town.ledger = town.adapters(client)
-    town.deposit("sender", 1000)
-    first = town.send_order(an_order())
+    system.dynamo = client
+    system.packets, system.ledger = system.adapters(client)
+    system.deposit("sender", 1000)
+    first = system.send_order(an_order())
     client.is_held = True
 
     # The balance is lowered already, and the request's own row is held.
-    assert town.send_order(an_order()) == first
-    assert town.balance_fen("sender") == 0
+    assert system.send_order(an_order()) == first
+    assert system.balance_fen("sender") == 0
 
 
 # ---------------------------------------------------------------- open packets of one user
@@ -207,10 +211,10 @@ OPEN_MAX = 5
 
 
 @pytest.fixture
-def few(town: Town) -> Town:
-    """A town where each user may have few packets open."""
-    town.ledger = DynamoLedger(
-        Dynamo(lambda: town.dynamo),
+def few(system: InMemorySystem) -> InMemorySystem:
+    """A system where each user may have few packets open."""
+    system.ledger = DynamoLedger(
+        Dynamo(lambda: system.dynamo),
         "accounts",
         "packets",
         "shares",
@@ -218,10 +222,10 @@ def few(town: Town) -> Town:
         "profiles",
         open_packets_max=OPEN_MAX,
     )
-    return town
+    return system
 
 
-def test_one_user_filled_the_cache_with_packets_of_a_fen(few: Town) -> None:
+def test_one_user_filled_the_cache_with_packets_of_a_fen(few: InMemorySystem) -> None:
     for _ in range(OPEN_MAX):
         few.send("eve", total_fen=1, count=1)
 
@@ -234,7 +238,7 @@ def test_one_user_filled_the_cache_with_packets_of_a_fen(few: Town) -> None:
     assert few.differences() == []
 
 
-def test_a_place_is_free_again_once_a_packet_is_emptied(few: Town) -> None:
+def test_a_place_is_free_again_once_a_packet_is_emptied(few: InMemorySystem) -> None:
     sent = [few.send("eve", total_fen=1, count=1) for _ in range(OPEN_MAX)]
 
     for round_no in range(3):
@@ -247,20 +251,22 @@ def test_a_place_is_free_again_once_a_packet_is_emptied(few: Town) -> None:
     assert few.differences() == []
 
 
-def test_all_places_are_free_again_once_packets_have_expired(few: Town) -> None:
+def test_all_places_are_free_again_once_packets_have_expired(few: InMemorySystem) -> None:
     for _ in range(OPEN_MAX):
         few.send("eve", count=3)
     few.pass_time(2 * LIFE_MS)
     for _ in range(3):
         few.expire()
 
-    assert few.world().open_counts["user:eve"] == 0
+    assert few.ledger_state().open_counts["user:eve"] == 0
     for _ in range(OPEN_MAX):
         few.send("eve", count=3)
     assert few.differences() == []
 
 
-def test_a_sender_who_is_the_luckiest_of_their_own_packet_gets_both_counts(few: Town) -> None:
+def test_a_sender_who_is_the_luckiest_of_their_own_packet_gets_both_counts(
+    few: InMemorySystem,
+) -> None:
     packet = few.send("eve", count=1)
     few.grab(packet, "eve")
     few.settle()
@@ -269,7 +275,7 @@ def test_a_sender_who_is_the_luckiest_of_their_own_packet_gets_both_counts(few: 
     assert few.differences() == []
 
 
-def test_a_repeat_gets_its_first_answer_although_no_place_is_left(few: Town) -> None:
+def test_a_repeat_gets_its_first_answer_although_no_place_is_left(few: InMemorySystem) -> None:
     few.deposit("eve", 100)
     order = an_order("eve", total_fen=10, count=1)
     first = few.send_order(order)
@@ -281,7 +287,7 @@ def test_a_repeat_gets_its_first_answer_although_no_place_is_left(few: Town) -> 
         few.send_order(replace(order, request=Request("eve", "another", "body")))
 
 
-def test_packets_of_campaigns_are_not_counted(few: Town) -> None:
+def test_packets_of_campaigns_are_not_counted(few: InMemorySystem) -> None:
     for _ in range(OPEN_MAX):
         few.send("boss", total_fen=1, count=1)
 

@@ -13,144 +13,146 @@ from redpacket.domain.packet import Kind, Packet, PacketStatus
 from redpacket.domain.split import Split
 from redpacket.flows.packets.settle_claims import ASKED_AGAIN_MS, settle_claims
 from redpacket.flows.reconciliation.audit_packet import audit_packet
-from tests.town import Town, one_by_one
+from tests.in_memory_system import InMemorySystem, one_by_one
 
 
-def test_a_claim_is_credited_once_however_often_it_is_delivered(town: Town) -> None:
-    packet = town.send()
-    claim = town.grab(packet, "ann")
+def test_a_claim_is_credited_once_however_often_it_is_delivered(system: InMemorySystem) -> None:
+    packet = system.send()
+    claim = system.grab(packet, "ann")
 
-    assert town.settle([claim.share.ref] * 3) == set()
-    assert town.settle([claim.share.ref]) == set()
+    assert system.settle([claim.share.ref] * 3) == set()
+    assert system.settle([claim.share.ref]) == set()
 
-    assert town.balance_fen("ann") == claim.share.amount_fen
-    assert town.grab(packet, "ann").share.settled_at_ms
+    assert system.balance_fen("ann") == claim.share.amount_fen
+    assert system.grab(packet, "ann").share.settled_at_ms
 
 
-def test_a_batch_is_paid_in_transactions_of_ten_claims(town: Town) -> None:
-    packet = town.send(count=25)
+def test_a_batch_is_paid_in_transactions_of_ten_claims(system: InMemorySystem) -> None:
+    packet = system.send(count=25)
     for number in range(25):
-        town.grab(packet, f"user-{number}")
-    transactions = _count_transactions(town)
+        system.grab(packet, f"user-{number}")
+    transactions = _count_transactions(system)
 
-    assert town.settle() == set()
+    assert system.settle() == set()
 
     # A fate, an entry, a receipt and a balance each; then the packet is closed, with its sender's
     # and the luckiest taker's counts.
     assert transactions == [40, 40, 20, 3]
-    assert sum(town.balance_fen(f"user-{number}") for number in range(25)) == 1000
+    assert sum(system.balance_fen(f"user-{number}") for number in range(25)) == 1000
 
 
-def test_a_message_that_names_no_claim_fails_alone(town: Town) -> None:
-    packet = town.send()
-    claim = town.grab(packet, "ann")
+def test_a_message_that_names_no_claim_fails_alone(system: InMemorySystem) -> None:
+    packet = system.send()
+    claim = system.grab(packet, "ann")
     invented = [
         ShareRef(packet.packet_id, 4),
         ShareRef("p" * 22, 1),
         ShareRef(packet.packet_id, 99),
     ]
 
-    assert town.settle([invented[0], claim.share.ref, *invented[1:]]) == set(invented)
+    assert system.settle([invented[0], claim.share.ref, *invented[1:]]) == set(invented)
 
-    assert town.balance_fen("ann") == claim.share.amount_fen
+    assert system.balance_fen("ann") == claim.share.amount_fen
 
 
-def test_a_refunded_share_is_never_settled(town: Town) -> None:
-    packet = town.send()
-    town.pass_time(61_000)
-    town.expire()
+def test_a_refunded_share_is_never_settled(system: InMemorySystem) -> None:
+    packet = system.send()
+    system.pass_time(61_000)
+    system.expire()
     ref = ShareRef(packet.packet_id, 1)
 
-    assert town.settle([ref]) == {ref}
+    assert system.settle([ref]) == {ref}
 
-    assert town.balance_fen("sender") == 1000
+    assert system.balance_fen("sender") == 1000
 
 
 def test_an_amount_that_differs_from_the_terms_is_not_paid() -> None:
-    town = Town()
-    packet = town.send()
-    share = town.grab(packet, "ann").share
+    system = InMemorySystem()
+    packet = system.send()
+    share = system.grab(packet, "ann").share
     key = keys.share(packet.packet_id, 1)
-    row = town.dynamo.tables["shares"][key["pk"], key["sk"]]
+    row = system.dynamo.tables["shares"][key["pk"], key["sk"]]
     row["amount_fen"] = {"N": str(share.amount_fen + 1)}
 
-    assert town.settle() == {share.ref}
+    assert system.settle() == {share.ref}
 
-    assert town.balance_fen("ann") == 0
-    assert [name for name, _ in town.journal.errors] == ["claim_refused"]
-    assert {found.rule for found in town.differences()} == {"I3", "I4", "I5"}
+    assert system.balance_fen("ann") == 0
+    assert [name for name, _ in system.journal.errors] == ["claim_refused"]
+    assert {found.rule for found in system.differences()} == {"I3", "I4", "I5"}
 
 
-def test_when_the_last_share_is_paid_the_packet_is_closed_without_a_sweep(town: Town) -> None:
-    packet = town.send(count=3)
-    claims = [town.grab(packet, user) for user in ("ann", "bob", "cat")]
+def test_when_the_last_share_is_paid_the_packet_is_closed_without_a_sweep(
+    system: InMemorySystem,
+) -> None:
+    packet = system.send(count=3)
+    claims = [system.grab(packet, user) for user in ("ann", "bob", "cat")]
 
-    town.settle()
+    system.settle()
 
-    row = _row(town, packet)
+    row = _row(system, packet)
     best = max((claim.share for claim in claims), key=lambda share: share.amount_fen)
     assert (row.status, row.is_emptied) == (PacketStatus.CLOSED, True)
     assert row.end
     assert row.end.last_claimed_at_ms == claims[-1].share.decided_at_ms
     assert (row.end.luckiest_no, row.end.claimed_fen) == (best.share_no, 1000)
-    town.pass_time(61_000)
-    assert town.packets.list_due(town.clock.now_ms(), 100) == []
-    assert town.packets.list_unsettled(town.clock.now_ms(), 100) == []
-    assert town.repair() == (0, 0)
+    system.pass_time(61_000)
+    assert system.packets.list_due(system.clock.now_ms(), 100) == []
+    assert system.packets.list_unsettled(system.clock.now_ms(), 100) == []
+    assert system.repair() == (0, 0)
 
 
-def test_the_luckiest_is_counted_once_in_the_year(town: Town) -> None:
-    packet = town.send(count=3)
-    claims = [town.grab(packet, user) for user in ("ann", "bob", "cat")]
+def test_the_luckiest_is_counted_once_in_the_year(system: InMemorySystem) -> None:
+    packet = system.send(count=3)
+    claims = [system.grab(packet, user) for user in ("ann", "bob", "cat")]
 
-    town.settle()
-    town.settle([claim.share.ref for claim in claims])
+    system.settle()
+    system.settle([claim.share.ref for claim in claims])
 
     best = max(claim.share.amount_fen for claim in claims)
-    counts = [town.ledger.year_sums(user, None).luckiest_count for user in ("ann", "bob", "cat")]
+    counts = [system.ledger.year_sums(user, None).luckiest_count for user in ("ann", "bob", "cat")]
     assert counts == [claim.share.amount_fen == best for claim in claims]
 
 
 def test_a_last_claim_that_settles_first_is_asked_again_until_the_others_are_paid(
-    town: Town,
+    system: InMemorySystem,
 ) -> None:
-    packet = town.send(count=3)
-    *others, last = [town.grab(packet, user).share.ref for user in ("ann", "bob", "cat")]
-    town.queue.take_all()
+    packet = system.send(count=3)
+    *others, last = [system.grab(packet, user).share.ref for user in ("ann", "bob", "cat")]
+    system.queue.take_all()
 
-    town.settle([last])
+    system.settle([last])
 
-    assert _row(town, packet).status is PacketStatus.OPEN
-    assert (town.queue.take_all(), town.queue.delays_s[-1]) == ([last], 2)
-    town.settle(others)
-    town.settle([last])
-    assert _row(town, packet).status is PacketStatus.CLOSED
+    assert _row(system, packet).status is PacketStatus.OPEN
+    assert (system.queue.take_all(), system.queue.delays_s[-1]) == ([last], 2)
+    system.settle(others)
+    system.settle([last])
+    assert _row(system, packet).status is PacketStatus.CLOSED
 
 
 def test_a_last_claim_waits_in_the_work_list_for_a_claim_that_settles_much_later(
-    town: Town,
+    system: InMemorySystem,
 ) -> None:
-    packet = town.send(count=2, life_ms=3_600_000)
-    late, last = [town.grab(packet, user).share for user in ("ann", "bob")]
-    town.queue.take_all()
-    town.settle([last.ref])
-    town.pass_time(ASKED_AGAIN_MS)
-    town.settle()
-    assert town.queue.refs == []
+    packet = system.send(count=2, life_ms=3_600_000)
+    late, last = [system.grab(packet, user).share for user in ("ann", "bob")]
+    system.queue.take_all()
+    system.settle([last.ref])
+    system.pass_time(ASKED_AGAIN_MS)
+    system.settle()
+    assert system.queue.refs == []
 
-    town.settle([late.ref])
-    town.pass_time(60_001)
-    town.repair()
-    town.settle()
+    system.settle([late.ref])
+    system.pass_time(60_001)
+    system.repair()
+    system.settle()
 
-    assert _row(town, packet).status is PacketStatus.CLOSED
+    assert _row(system, packet).status is PacketStatus.CLOSED
 
 
-def test_a_packet_whose_end_was_cut_off_is_closed_by_the_sweep(town: Town) -> None:
-    packet = town.send(count=2, life_ms=3_600_000)
+def test_a_packet_whose_end_was_cut_off_is_closed_by_the_sweep(system: InMemorySystem) -> None:
+    packet = system.send(count=2, life_ms=3_600_000)
     for user in ("ann", "bob"):
-        town.grab(packet, user)
-    refs = town.queue.take_all()
+        system.grab(packet, user)
+    refs = system.queue.take_all()
 
     def dies(operations: list[dict[str, object]]) -> None:
         if any(
@@ -159,103 +161,103 @@ def test_a_packet_whose_end_was_cut_off_is_closed_by_the_sweep(town: Town) -> No
         ):
             raise Unavailable("the worker died")
 
-    packets = town.packets
-    town.before_each_transaction(dies)
-    assert town.settle(refs) == set()
-    assert _row(town, packet).status is PacketStatus.OPEN
-    town.packets, town.ledger = packets, Town.adapters(town.dynamo)[1]
+    packets = system.packets
+    system.before_each_transaction(dies)
+    assert system.settle(refs) == set()
+    assert _row(system, packet).status is PacketStatus.OPEN
+    system.packets, system.ledger = packets, InMemorySystem.adapters(system.dynamo)[1]
 
-    town.pass_time(60_001)
-    town.repair()
-    town.settle()
+    system.pass_time(60_001)
+    system.repair()
+    system.settle()
 
-    assert _row(town, packet).status is PacketStatus.CLOSED
-    assert town.differences() == []
+    assert _row(system, packet).status is PacketStatus.CLOSED
+    assert system.differences() == []
 
 
-def test_a_packet_in_parts_is_closed_by_the_last_of_its_parts(town: Town) -> None:
-    packet = town.send_in_parts(3, 9)
+def test_a_packet_in_parts_is_closed_by_the_last_of_its_parts(system: InMemorySystem) -> None:
+    packet = system.send_in_parts(3, 9)
     for number in range(9):
-        town.grab(packet, f"user-{number}")
+        system.grab(packet, f"user-{number}")
 
-    town.settle()
+    system.settle()
 
-    row = _row(town, packet)
+    row = _row(system, packet)
     assert row.end
     assert (row.status, row.end.claimed_count, row.end.claimed_fen) == ("closed", 9, 6000)
     # The parts that ended before the last one closed nothing, and tried nothing.
-    assert town.journal.errors == []
-    assert town.differences() == []
+    assert system.journal.errors == []
+    assert system.differences() == []
 
 
-def test_parts_that_are_emptied_together_end_side_by_side(town: Town) -> None:
-    packet = town.send_in_parts(3, count=6)
+def test_parts_that_are_emptied_together_end_side_by_side(system: InMemorySystem) -> None:
+    packet = system.send_in_parts(3, count=6)
     for number in range(6):
-        town.grab(packet, f"user-{number}")
+        system.grab(packet, f"user-{number}")
     lanes: list[int] = []
 
     def counted(do: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
         lanes.append(len(items))
         return in_threads(do, items)
 
-    town.in_parallel = counted
+    system.in_parallel = counted
 
-    assert town.settle() == set()
+    assert system.settle() == set()
 
     assert lanes == [1, 3, 6]  # a transaction, three ends, six people
-    assert _row(town, packet).status is PacketStatus.CLOSED
+    assert _row(system, packet).status is PacketStatus.CLOSED
 
 
-def test_a_packet_of_which_a_share_went_back_is_not_emptied(town: Town) -> None:
-    packet = town.send(count=3)
-    town.grab(packet, "ann")
-    town.settle()
-    town.pass_time(61_000)
+def test_a_packet_of_which_a_share_went_back_is_not_emptied(system: InMemorySystem) -> None:
+    packet = system.send(count=3)
+    system.grab(packet, "ann")
+    system.settle()
+    system.pass_time(61_000)
 
-    town.expire()
+    system.expire()
 
-    row = _row(town, packet)
+    row = _row(system, packet)
     assert row.end
     assert row.end.refunded_count == 2
     assert not row.is_emptied
 
 
 def test_a_claim_that_is_written_after_the_close_is_not_paid() -> None:
-    town = Town()
-    packet = town.send(count=2)
-    town.pass_time(61_000)
-    town.expire()
+    system = InMemorySystem()
+    packet = system.send(count=2)
+    system.pass_time(61_000)
+    system.expire()
     # A thief may update the table of shares.
     key = keys.share(packet.packet_id, 1)
-    row = town.dynamo.tables["shares"][key["pk"], key["sk"]]
+    row = system.dynamo.tables["shares"][key["pk"], key["sk"]]
     row |= {"fate": {"S": "claimed"}, "user_id": {"S": "thief"}}
 
-    assert town.settle([ShareRef(packet.packet_id, 1)]) == {ShareRef(packet.packet_id, 1)}
+    assert system.settle([ShareRef(packet.packet_id, 1)]) == {ShareRef(packet.packet_id, 1)}
 
     # Told as what it is, before the ledger's own conditions are asked.
-    assert [name for name, _ in town.journal.errors] == ["claim_refused"]
-    assert town.balance_fen("thief") == 0
-    assert town.balance_fen("sender") == 1000
+    assert [name for name, _ in system.journal.errors] == ["claim_refused"]
+    assert system.balance_fen("thief") == 0
+    assert system.balance_fen("sender") == 1000
 
 
 def test_a_share_that_left_its_receipt_is_not_paid_again() -> None:
-    town = Town()
-    packet = town.send(count=2)
-    paid = town.grab(packet, "ann").share
-    town.settle()
+    system = InMemorySystem()
+    packet = system.send(count=2)
+    paid = system.grab(packet, "ann").share
+    system.settle()
     # Were settled_at_ms in a thief's reach, the receipt would still stand.
     key = keys.share(packet.packet_id, paid.share_no)
-    row = town.dynamo.tables["shares"][key["pk"], key["sk"]]
+    row = system.dynamo.tables["shares"][key["pk"], key["sk"]]
     row["user_id"] = {"S": "thief"}
     del row["settled_at_ms"]
 
-    assert town.settle([paid.ref]) == {paid.ref}
+    assert system.settle([paid.ref]) == {paid.ref}
 
-    assert town.balance_fen("thief") == 0
+    assert system.balance_fen("thief") == 0
     subjects = {
         found.rule
         for found in audit_packet(
-            packet.packet_id, packets=town.packets, ledger=town.ledger, clock=town.clock
+            packet.packet_id, packets=system.packets, ledger=system.ledger, clock=system.clock
         )
     }
     assert {"I1", "I2", "I4"} & subjects
@@ -267,131 +269,131 @@ def test_a_share_that_left_its_receipt_is_not_paid_again() -> None:
     ids=lambda forged: next(iter(forged)),
 )
 def test_a_claim_that_breaks_what_reads_it_fails_alone(forged: dict[str, Any]) -> None:
-    town = Town()
-    packet = town.send(count=3)
-    refs = [town.grab(packet, user).share.ref for user in ("ann", "bob")]
+    system = InMemorySystem()
+    packet = system.send(count=3)
+    refs = [system.grab(packet, user).share.ref for user in ("ann", "bob")]
     # A thief may update the table of shares.
     key = keys.share(packet.packet_id, 1)
-    row = town.dynamo.tables["shares"][key["pk"], key["sk"]]
+    row = system.dynamo.tables["shares"][key["pk"], key["sk"]]
     before = dict(row)
-    town.dynamo.tables["shares"][key["pk"], key["sk"]] = {
+    system.dynamo.tables["shares"][key["pk"], key["sk"]] = {
         name: value for name, value in (row | forged).items() if value
     }
 
-    assert town.settle() == {refs[0]}
+    assert system.settle() == {refs[0]}
 
-    town.dynamo.tables["shares"][key["pk"], key["sk"]] = before
-    assert town.balance_fen("ann") == 0
-    assert town.balance_fen("bob") > 0
-    assert {name for name, _ in town.journal.errors} == {"claim_refused"}
+    system.dynamo.tables["shares"][key["pk"], key["sk"]] = before
+    assert system.balance_fen("ann") == 0
+    assert system.balance_fen("bob") > 0
+    assert {name for name, _ in system.journal.errors} == {"claim_refused"}
 
 
 def test_a_packet_that_cannot_be_read_to_its_end_does_not_bring_paid_claims_again() -> None:
-    town = Town()
-    packets = [town.send(count=1), town.send(count=1)]
-    refs = [town.grab(packet, "ann").share.ref for packet in packets]
+    system = InMemorySystem()
+    packets = [system.send(count=1), system.send(count=1)]
+    refs = [system.grab(packet, "ann").share.ref for packet in packets]
     # A thief may update the table of shares.
     pk = keys.share(packets[0].packet_id, 1)["pk"]
-    town.dynamo.tables["shares"][pk, "share#x"] = {"pk": {"S": pk}, "sk": {"S": "share#x"}}
+    system.dynamo.tables["shares"][pk, "share#x"] = {"pk": {"S": pk}, "sk": {"S": "share#x"}}
 
-    assert town.settle(refs) == set()
+    assert system.settle(refs) == set()
 
-    assert _row(town, packets[0]).status is PacketStatus.OPEN
-    assert _row(town, packets[1]).status is PacketStatus.CLOSED
-    assert [name for name, _ in town.journal.errors] == ["packet_not_closed"]
+    assert _row(system, packets[0]).status is PacketStatus.OPEN
+    assert _row(system, packets[1]).status is PacketStatus.CLOSED
+    assert [name for name, _ in system.journal.errors] == ["packet_not_closed"]
 
 
-def test_nobody_is_luckiest_among_equals(town: Town) -> None:
-    packet = town.send(kind=Kind.EQUAL, split=Split.EQUAL, count=2)
+def test_nobody_is_luckiest_among_equals(system: InMemorySystem) -> None:
+    packet = system.send(kind=Kind.EQUAL, split=Split.EQUAL, count=2)
     for user in ("ann", "bob"):
-        town.grab(packet, user)
-    town.settle()
+        system.grab(packet, user)
+    system.settle()
 
-    assert town.ledger.year_sums("ann", None).luckiest_count == 0
+    assert system.ledger.year_sums("ann", None).luckiest_count == 0
     with pytest.raises(PacketEmptied):
-        town.grab(packet, "cat")
+        system.grab(packet, "cat")
 
 
-def test_a_claim_that_is_paid_meanwhile_does_not_hold_up_its_batch(town: Town) -> None:
-    packet = town.send(count=3)
-    shares = [town.grab(packet, user).share for user in ("ann", "bob", "cat")]
-    rival = Town.adapters(town.dynamo)
+def test_a_claim_that_is_paid_meanwhile_does_not_hold_up_its_batch(system: InMemorySystem) -> None:
+    packet = system.send(count=3)
+    shares = [system.grab(packet, user).share for user in ("ann", "bob", "cat")]
+    rival = InMemorySystem.adapters(system.dynamo)
 
     def pay_bob_first(_operations: list[dict[str, object]]) -> None:
         settle_claims(
             [shares[1].ref],
             ledger=rival[1],
             packets=rival[0],
-            pages=town.pages,
-            payouts=town.payouts,
-            clock=town.clock,
-            journal=town.journal,
+            pages=system.pages,
+            payouts=system.payouts,
+            clock=system.clock,
+            journal=system.journal,
             in_parallel=one_by_one,
         )
 
-    town.before_first_transaction(pay_bob_first)
+    system.before_first_transaction(pay_bob_first)
 
-    assert town.settle() == set()
+    assert system.settle() == set()
 
-    balances = [town.balance_fen(user) for user in ("ann", "bob", "cat")]
+    balances = [system.balance_fen(user) for user in ("ann", "bob", "cat")]
     assert balances == [share.amount_fen for share in shares]
 
 
 def test_a_claim_that_is_paid_and_its_packet_closed_between_two_reads_has_not_failed(
-    town: Town, monkeypatch: pytest.MonkeyPatch
+    system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    packet = town.send(count=1)
-    town.grab(packet, "ann")
-    (ref,) = town.queue.take_all()
-    read = town.dynamo.batch_get_item
+    packet = system.send(count=1)
+    system.grab(packet, "ann")
+    (ref,) = system.queue.take_all()
+    read = system.dynamo.batch_get_item
 
     def pay_after_the_first_read(**asked: Any) -> Any:
         answer = read(**asked)
         monkeypatch.undo()
-        town.settle([ref])
+        system.settle([ref])
         return answer
 
-    monkeypatch.setattr(town.dynamo, "batch_get_item", pay_after_the_first_read)
+    monkeypatch.setattr(system.dynamo, "batch_get_item", pay_after_the_first_read)
 
-    assert town.settle([ref]) == set()
+    assert system.settle([ref]) == set()
 
-    assert _row(town, packet).status is PacketStatus.CLOSED
-    assert town.journal.errors == []
+    assert _row(system, packet).status is PacketStatus.CLOSED
+    assert system.journal.errors == []
 
 
 def test_a_packet_that_a_sweep_has_begun_to_close_is_left_to_it_and_the_cache_is_told(
-    town: Town,
+    system: InMemorySystem,
 ) -> None:
-    packet = town.send(count=2)
-    told = town.grab(packet, "ann")
-    before = town.memory.snapshot()
-    town.grab(packet, "bob")
-    town.pass_time(61_000)
-    assert town.expire().closed_count == 0
+    packet = system.send(count=2)
+    told = system.grab(packet, "ann")
+    before = system.memory.snapshot()
+    system.grab(packet, "bob")
+    system.pass_time(61_000)
+    assert system.expire().closed_count == 0
     # It is emptied, and knows nothing of Ann.
-    town.memory.fail_over(before)
-    board = town.memory.boards[packet.packet_id]
-    board["users"].clear()
-    board["letter"] = "E"
+    system.memory.fail_over(before)
+    claim_cache = system.memory.caches[packet.packet_id]
+    claim_cache["users"].clear()
+    claim_cache["letter"] = "E"
 
-    town.settle()
+    system.settle()
 
-    assert _row(town, packet).status is PacketStatus.CLOSING
-    assert town.expire().closed_count == 1
-    assert town.grab(packet, "ann").share.share_no == told.share.share_no
-    town.pass_time(60_000)
-    town.repair()
-    town.settle()
-    assert town.packets.list_unsettled(town.clock.now_ms() + 10**9, 800) == []
+    assert _row(system, packet).status is PacketStatus.CLOSING
+    assert system.expire().closed_count == 1
+    assert system.grab(packet, "ann").share.share_no == told.share.share_no
+    system.pass_time(60_000)
+    system.repair()
+    system.settle()
+    assert system.packets.list_unsettled(system.clock.now_ms() + 10**9, 800) == []
 
 
-def _count_transactions(town: Town) -> list[int]:
+def _count_transactions(system: InMemorySystem) -> list[int]:
     sizes: list[int] = []
-    town.before_each_transaction(lambda operations: sizes.append(len(operations)))
+    system.before_each_transaction(lambda operations: sizes.append(len(operations)))
     return sizes
 
 
-def _row(town: Town, packet: Packet) -> Packet:
-    row = town.packets.find_packet(packet.packet_id)
+def _row(system: InMemorySystem, packet: Packet) -> Packet:
+    row = system.packets.find_packet(packet.packet_id)
     assert row
     return row

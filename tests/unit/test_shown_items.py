@@ -18,7 +18,7 @@ from redpacket.adapters.dynamo.shown_items import (
 )
 from redpacket.domain.campaign import CampaignStatus, DrawRules, WhenSoldOut
 from redpacket.domain.errors import InvalidRequest
-from redpacket.domain.lottery import DrawTable, PageNote, Prize
+from redpacket.domain.lottery import LotterySnapshot, PageNote, Prize
 from tests.builders import a_campaign, a_prize
 from tests.prizes import noisy_prizes, real_prizes
 from tests.units import UNIT_BYTES, item_bytes
@@ -48,7 +48,7 @@ def test_a_table_is_unpacked_as_it_was_packed(count: int) -> None:
     if prizes:
         prizes[0] = replace(prizes[0], status=CampaignStatus.OFF, image_url=None)
 
-    assert table_of(row_of(prizes[::-1])) == DrawTable(PLAN, tuple(prizes), 7)
+    assert table_of(row_of(prizes[::-1])) == LotterySnapshot(PLAN, tuple(prizes), 7)
 
 
 def test_a_small_campaign_stays_readable_in_the_console() -> None:
@@ -77,7 +77,7 @@ def test_a_hundred_prizes_of_nothing_but_noise_fit_the_row() -> None:
     packed = packed_prizes(prizes)
 
     assert len(packed) < PACKED_BYTES_MAX
-    assert table_of(row_of(prizes)) == DrawTable(PLAN, tuple(prizes), 7)
+    assert table_of(row_of(prizes)) == LotterySnapshot(PLAN, tuple(prizes), 7)
 
 
 def test_more_than_a_row_holds_is_refused() -> None:

@@ -32,10 +32,10 @@ from redpacket.flows.packets import expire_packets, refund_packet, repair
 from redpacket.flows.packets.expire_packets import ExpireReport
 from redpacket.flows.packets.repair import REPAIR_AFTER_MS, REQUEUE_PAUSE_MS_MAX
 from redpacket.ports.accounts import Ledger
-from redpacket.ports.packets import ClaimBoard, Packets, Pages
+from redpacket.ports.packets import ClaimCache, Packets, Pages
 from tests.builders import a_campaign, a_packet, a_packet_id, a_prize
 from tests.fakes import FakeClock, FakeJournal
-from tests.town import GRACE_MS, LIFE_MS, Town, an_order, one_by_one
+from tests.in_memory_system import GRACE_MS, LIFE_MS, InMemorySystem, an_order, one_by_one
 
 MINUTE_MS = 60_000
 WINDOW_MS = 47_000
@@ -48,8 +48,8 @@ UNITS = int(os.environ.get("SWEPT_UNITS", "200000"))
 class _Slow:
     """A DynamoDB client whose calls take time: each one, each row read, each share refunded."""
 
-    def __init__(self, town: Town, row_ms: float, share_ms: float) -> None:
-        self._town = town
+    def __init__(self, system: InMemorySystem, row_ms: float, share_ms: float) -> None:
+        self._town = system
         self._row_ms = row_ms
         self._share_ms = share_ms
 
@@ -67,36 +67,38 @@ class _Slow:
         self._town.pass_time(10 + int(self._share_ms * tables.count("shares")))
 
 
-def _slow_down(town: Town, row_ms: float, share_ms: float) -> None:
-    town.packets, town.ledger = town.adapters(_Slow(town, row_ms, share_ms))
+def _slow_down(system: InMemorySystem, row_ms: float, share_ms: float) -> None:
+    system.packets, system.ledger = system.adapters(_Slow(system, row_ms, share_ms))
 
 
-def _sweep_each_minute(town: Town, minutes: int) -> Iterator[int]:
+def _sweep_each_minute(system: InMemorySystem, minutes: int) -> Iterator[int]:
     """Sweep as often; yield the minute that has passed, and how long the sweep took at most."""
     for minute in range(1, minutes + 1):
-        began_ms = town.clock.now_ms()
-        town.sweep(WINDOW_MS)
-        assert town.clock.now_ms() < began_ms + 55_000, "the function would have died"
-        town.clock.at_ms = began_ms + MINUTE_MS
+        began_ms = system.clock.now_ms()
+        system.sweep(WINDOW_MS)
+        assert system.clock.now_ms() < began_ms + 55_000, "the function would have died"
+        system.clock.at_ms = began_ms + MINUTE_MS
         yield minute
 
 
-def _status(town: Town, packet_id: str) -> str:
-    found = town.packets.find_packet(packet_id)
+def _status(system: InMemorySystem, packet_id: str) -> str:
+    found = system.packets.find_packet(packet_id)
     assert found
     return found.status
 
 
-def _open_count(town: Town, packets: Sequence[Packet]) -> int:
-    return sum(_status(town, packet.packet_id) != "closed" for packet in packets)
+def _open_count(system: InMemorySystem, packets: Sequence[Packet]) -> int:
+    return sum(_status(system, packet.packet_id) != "closed" for packet in packets)
 
 
-def _cash(town: Town, units: int, amount_fen: int = 100, life_ms: int = LIFE_MS) -> Packet:
+def _cash(
+    system: InMemorySystem, units: int, amount_fen: int = 100, life_ms: int = LIFE_MS
+) -> Packet:
     """Put a prize of cash into a campaign of its own, and return its packet."""
-    campaign = a_campaign(ends_at_ms=town.clock.now_ms() + life_ms)
-    town.campaigns.create(campaign)
-    town.deposit("operator", units * amount_fen)
-    prize = town.put_prize(
+    campaign = a_campaign(ends_at_ms=system.clock.now_ms() + life_ms)
+    system.campaigns.create(campaign)
+    system.deposit("operator", units * amount_fen)
+    prize = system.put_prize(
         a_prize(
             campaign.campaign_id,
             "cash",
@@ -106,7 +108,7 @@ def _cash(town: Town, units: int, amount_fen: int = 100, life_ms: int = LIFE_MS)
         )
     )
     ((packet_id, _),) = prize.packets
-    packet = town.packets.find_packet(packet_id)
+    packet = system.packets.find_packet(packet_id)
     assert packet
     return packet
 
@@ -192,7 +194,7 @@ def test_units_of_cash_that_nobody_won_go_back_over_many_sweeps() -> None:
             expire_packets.expire_packets(
                 packets=cast("Packets", books),
                 pages=cast("Pages", books),
-                board=cast("ClaimBoard", None),
+                claim_cache=cast("ClaimCache", None),
                 ledger=cast("Ledger", books),
                 clock=clock,
                 journal=FakeJournal(),
@@ -216,37 +218,37 @@ def test_units_of_cash_that_nobody_won_go_back_over_many_sweeps() -> None:
 
 
 def test_a_huge_prize_holds_up_neither_other_packets_nor_lost_claims(
-    town: Town, monkeypatch: pytest.MonkeyPatch
+    system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # All at 1:250, so a part has 80 units; a row takes 5 ms and a refund of 45 shares 1.7 s.
     monkeypatch.setattr(edit_prize, "UNITS_PER_PART", 80)
-    prize = _cash(town, 4_000)
-    others = [town.send(f"sender-{number}", life_ms=LIFE_MS + 1_000) for number in range(40)]
-    claim = town.grab(others[0], "ann").share
-    town.queue.take_all()  # its message is lost
-    town.pass_time(LIFE_MS + 2_000)
-    _slow_down(town, row_ms=5, share_ms=37)
+    prize = _cash(system, 4_000)
+    others = [system.send(f"sender-{number}", life_ms=LIFE_MS + 1_000) for number in range(40)]
+    claim = system.grab(others[0], "ann").share
+    system.queue.take_all()  # its message is lost
+    system.pass_time(LIFE_MS + 2_000)
+    _slow_down(system, row_ms=5, share_ms=37)
 
-    for minute in _sweep_each_minute(town, 8):
+    for minute in _sweep_each_minute(system, 8):
         if minute == 1:
-            assert _open_count(town, others[1:]) == 0
-            assert town.queue.take_all() == [claim.ref]
-            town.settle([claim.ref])
+            assert _open_count(system, others[1:]) == 0
+            assert system.queue.take_all() == [claim.ref]
+            system.settle([claim.ref])
 
-    assert _status(town, prize.packet_id) == "closed"
-    assert _open_count(town, others) == 0
-    assert town.balance_fen("operator") == 4_000 * 100
+    assert _status(system, prize.packet_id) == "closed"
+    assert _open_count(system, others) == 0
+    assert system.balance_fen("operator") == 4_000 * 100
 
 
-def test_small_packets_do_not_wait_behind_three_huge_ones(town: Town) -> None:
-    now_ms = town.clock.now_ms()
+def test_small_packets_do_not_wait_behind_three_huge_ones(system: InMemorySystem) -> None:
+    now_ms = system.clock.now_ms()
     campaign = a_campaign(
         starts_at_ms=now_ms, ends_at_ms=now_ms + LIFE_MS, budget_fen=10**9, budget_left_fen=10**9
     )
-    assert town.campaigns.create(campaign)
-    town.part_share_count = 40
+    assert system.campaigns.create(campaign)
+    system.part_share_count = 40
     huge = [
-        town.send(
+        system.send(
             "operator",
             kind=Kind.EQUAL,
             split=Split.EQUAL,
@@ -256,18 +258,18 @@ def test_small_packets_do_not_wait_behind_three_huge_ones(town: Town) -> None:
         )
         for _ in range(3)
     ]
-    small = [town.send(f"sender-{number}") for number in range(40)]
-    town.pass_time(LIFE_MS + 1_000)
-    _slow_down(town, row_ms=2, share_ms=75)
+    small = [system.send(f"sender-{number}") for number in range(40)]
+    system.pass_time(LIFE_MS + 1_000)
+    _slow_down(system, row_ms=2, share_ms=75)
     closed_after: dict[str, int] = {}
 
-    for minute in _sweep_each_minute(town, 20):
+    for minute in _sweep_each_minute(system, 20):
         if minute == 1:
-            assert _open_count(town, small) == 0
-            steps = [town.packets.find_packet(packet.packet_id) for packet in huge]
+            assert _open_count(system, small) == 0
+            steps = [system.packets.find_packet(packet.packet_id) for packet in huge]
             assert all(packet and packet.closing_step > 0 for packet in steps)
         for packet in huge:
-            if _status(town, packet.packet_id) == "closed":
+            if _status(system, packet.packet_id) == "closed":
                 closed_after.setdefault(packet.packet_id, minute)
         if len(closed_after) == len(huge):
             break
@@ -277,130 +279,141 @@ def test_small_packets_do_not_wait_behind_three_huge_ones(town: Town) -> None:
     assert max(closed_after.values()) - min(closed_after.values()) <= 3
 
 
-def test_a_sweep_with_time_for_one_packet_takes_the_small_one(town: Town) -> None:
-    large, small = town.send("large", count=100), town.send("small")
-    town.pass_time(LIFE_MS)
-    _slow_down(town, row_ms=0, share_ms=200)
+def test_a_sweep_with_time_for_one_packet_takes_the_small_one(system: InMemorySystem) -> None:
+    large, small = system.send("large", count=100), system.send("small")
+    system.pass_time(LIFE_MS)
+    _slow_down(system, row_ms=0, share_ms=200)
 
-    town.expire(stop_in_ms=GRACE_MS + 500)
+    system.expire(stop_in_ms=GRACE_MS + 500)
 
-    assert (town.balance_fen("small"), town.balance_fen("large")) == (1_000, 0)
-    town.expire()
-    assert _open_count(town, [large, small]) == 0
+    assert (system.balance_fen("small"), system.balance_fen("large")) == (1_000, 0)
+    system.expire()
+    assert _open_count(system, [large, small]) == 0
 
 
-def test_a_large_packet_gets_its_turn_where_small_ones_take_all_the_time(town: Town) -> None:
-    large = town.send("large", count=100, total_fen=10_000)
+def test_a_large_packet_gets_its_turn_where_small_ones_take_all_the_time(
+    system: InMemorySystem,
+) -> None:
+    large = system.send("large", count=100, total_fen=10_000)
     for number in range(60):
-        town.send(f"sender-{number}")
-    town.pass_time(LIFE_MS)
-    _slow_down(town, row_ms=2, share_ms=200)
+        system.send(f"sender-{number}")
+    system.pass_time(LIFE_MS)
+    _slow_down(system, row_ms=2, share_ms=200)
     # As many more come every minute as a sweep has time for.
-    for minute in _sweep_each_minute(town, 15):
-        if _status(town, large.packet_id) == "closed":
+    for minute in _sweep_each_minute(system, 15):
+        if _status(system, large.packet_id) == "closed":
             break
         for number in range(60):
-            town.send(f"sender-{minute}-{number}", life_ms=1_000)
-        town.pass_time(1_000)
+            system.send(f"sender-{minute}-{number}", life_ms=1_000)
+        system.pass_time(1_000)
     else:
         pytest.fail("it waits for ever")
 
     assert 10 <= minute <= 14
-    town.sweep(10**9)
+    system.sweep(10**9)
 
 
-def test_a_turn_that_ends_in_the_middle_of_a_part_goes_on_there(town: Town) -> None:
-    packet = town.send("sender", count=100, total_fen=1_000, split=Split.EQUAL, kind=Kind.EQUAL)
-    town.pass_time(LIFE_MS)
+def test_a_turn_that_ends_in_the_middle_of_a_part_goes_on_there(system: InMemorySystem) -> None:
+    packet = system.send("sender", count=100, total_fen=1_000, split=Split.EQUAL, kind=Kind.EQUAL)
+    system.pass_time(LIFE_MS)
     # 45 shares take more than a turn.
-    _slow_down(town, row_ms=0, share_ms=200)
+    _slow_down(system, row_ms=0, share_ms=200)
 
-    town.expire(stop_in_ms=GRACE_MS + 1_000)
+    system.expire(stop_in_ms=GRACE_MS + 1_000)
 
-    row = town.packets.find_packet(packet.packet_id)
+    row = system.packets.find_packet(packet.packet_id)
     assert row
     assert (row.closing_step, row.closing_no) == (0, 45)
-    assert town.expire().closed_count == 1
-    assert town.balance_fen("sender") == 1_000
+    assert system.expire().closed_count == 1
+    assert system.balance_fen("sender") == 1_000
 
 
-def test_packets_of_one_sender_have_their_turns_one_after_the_other(town: Town) -> None:
-    packets = [_sent_by_one(town, number, count=100) for number in range(2)]
-    town.pass_time(LIFE_MS)
+def test_packets_of_one_sender_have_their_turns_one_after_the_other(system: InMemorySystem) -> None:
+    packets = [_sent_by_one(system, number, count=100) for number in range(2)]
+    system.pass_time(LIFE_MS)
     # 45 shares take 9 s.
-    _slow_down(town, row_ms=0, share_ms=200)
+    _slow_down(system, row_ms=0, share_ms=200)
 
-    town.expire(stop_in_ms=GRACE_MS + 17_000)
+    system.expire(stop_in_ms=GRACE_MS + 17_000)
 
-    rows = [town.packets.find_packet(packet.packet_id) for packet in packets]
+    rows = [system.packets.find_packet(packet.packet_id) for packet in packets]
     assert [row.closing_no for row in rows if row] == [45, 45]
-    town.expire(stop_in_ms=10**9)
+    system.expire(stop_in_ms=10**9)
 
 
-def test_a_turn_that_is_over_when_the_fates_are_read_gets_on_all_the_same(town: Town) -> None:
-    packet = town.send("sender", count=100, total_fen=1_000)
+def test_a_turn_that_is_over_when_the_fates_are_read_gets_on_all_the_same(
+    system: InMemorySystem,
+) -> None:
+    packet = system.send("sender", count=100, total_fen=1_000)
     for number in range(90):
-        town.grab(packet, f"user-{number}")
-    town.settle()
-    town.pass_time(LIFE_MS)
-    _slow_down(town, row_ms=50, share_ms=1)
+        system.grab(packet, f"user-{number}")
+    system.settle()
+    system.pass_time(LIFE_MS)
+    _slow_down(system, row_ms=50, share_ms=1)
 
-    assert town.expire().closed_count == 1
+    assert system.expire().closed_count == 1
 
 
-def test_a_claim_behind_the_place_of_a_refund_is_found_all_the_same(town: Town) -> None:
-    packet = town.send("sender", count=100, total_fen=1_000, split=Split.EQUAL, kind=Kind.EQUAL)
-    claims = [town.grab(packet, f"user-{number}").share for number in range(60)]
-    town.settle()
-    town.pass_time(LIFE_MS)
-    _slow_down(town, row_ms=0, share_ms=200)
+def test_a_claim_behind_the_place_of_a_refund_is_found_all_the_same(system: InMemorySystem) -> None:
+    packet = system.send("sender", count=100, total_fen=1_000, split=Split.EQUAL, kind=Kind.EQUAL)
+    claims = [system.grab(packet, f"user-{number}").share for number in range(60)]
+    system.settle()
+    system.pass_time(LIFE_MS)
+    _slow_down(system, row_ms=0, share_ms=200)
 
-    town.expire(stop_in_ms=GRACE_MS)
-    reports = [town.expire(stop_in_ms=GRACE_MS + 1_000) for _ in range(2)]
+    system.expire(stop_in_ms=GRACE_MS)
+    reports = [system.expire(stop_in_ms=GRACE_MS + 1_000) for _ in range(2)]
 
     assert sum(report.refunded_fen for report in reports) == 1_000 - 10 * len(claims)
-    assert town.expire().closed_count + sum(report.closed_count for report in reports) == 1
+    assert system.expire().closed_count + sum(report.closed_count for report in reports) == 1
 
 
 # ---- ends that move
 
 
-def test_a_prizes_end_that_was_moved_after_the_list_was_read_is_harmless(town: Town) -> None:
-    campaign = a_campaign(campaign_id="gala", ends_at_ms=town.clock.now_ms() + LIFE_MS)
-    town.campaigns.create(campaign)
-    town.deposit("operator", 10_000)
-    prize = town.put_prize(
+def test_a_prizes_end_that_was_moved_after_the_list_was_read_is_harmless(
+    system: InMemorySystem,
+) -> None:
+    campaign = a_campaign(campaign_id="gala", ends_at_ms=system.clock.now_ms() + LIFE_MS)
+    system.campaigns.create(campaign)
+    system.deposit("operator", 10_000)
+    prize = system.put_prize(
         a_prize("gala", "cash", kind=PrizeKind.PACKET, amount_fen=1_000, total=10)
     )
-    town.load_campaign("gala")
-    town.pass_time(LIFE_MS)
-    list_due = town.packets.list_due
+    system.load_campaign("gala")
+    system.pass_time(LIFE_MS)
+    list_due = system.packets.list_due
 
     def moved_meanwhile(until_ms: int, limit: int) -> list[str]:
         due = list_due(until_ms, limit)
-        later = replace(campaign, ends_at_ms=town.clock.now_ms() + 10 * LIFE_MS)
+        later = replace(campaign, ends_at_ms=system.clock.now_ms() + 10 * LIFE_MS)
         edit_campaign(
-            later, None, None, campaigns=town.campaigns, draws=town.draws, packets=town.packets
+            later,
+            None,
+            None,
+            campaigns=system.campaigns,
+            draws=system.draws,
+            packets=system.packets,
         )
-        town.load_campaign("gala")
+        system.load_campaign("gala")
         return due
 
-    town.packets.list_due = moved_meanwhile  # type: ignore[method-assign]
+    system.packets.list_due = moved_meanwhile  # type: ignore[method-assign]
 
-    report = town.expire()
+    report = system.expire()
 
     assert (report.closed_count, report.refunded_fen, report.failed_count) == (0, 0, 0)
     ((packet_id, _),) = prize.packets
-    assert _status(town, packet_id) == "open"
-    assert town.draw("gala", "ann", "key").draw.prize
-    town.settle()
+    assert _status(system, packet_id) == "open"
+    assert system.draw("gala", "ann", "key").draw.prize
+    system.settle()
 
 
 # ---- lists whose head does not move
 
 
 def test_short_packets_are_due_in_time_while_the_cache_is_away_for_long(
-    town: Town, monkeypatch: pytest.MonkeyPatch
+    system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(repair, "ROWS_PER_SWEEP", 3 * keys.WORK_SHARDS)
 
@@ -411,23 +424,25 @@ def test_short_packets_are_due_in_time_while_the_cache_is_away_for_long(
 
             return call
 
-    known, town.board = town.board, cast("ClaimBoard", Away())
+    known, system.claim_cache = system.claim_cache, cast("ClaimCache", Away())
     for number in range(200):
-        town.send(f"sender-{number}", life_ms=24 * 3_600_000)
-    town.pass_time(1_000)
-    short = [town.send(f"short-{number}") for number in range(20)]
-    town.pass_time(MINUTE_MS)
+        system.send(f"sender-{number}", life_ms=24 * 3_600_000)
+    system.pass_time(1_000)
+    short = [system.send(f"short-{number}") for number in range(20)]
+    system.pass_time(MINUTE_MS)
 
-    for _ in _sweep_each_minute(town, 6):
+    for _ in _sweep_each_minute(system, 6):
         pass
 
-    assert all(town.balance_fen(f"short-{number}") == 1_000 for number in range(20))
-    town.board = known
-    town.sweep()
-    assert _open_count(town, short) == 0
+    assert all(system.balance_fen(f"short-{number}") == 1_000 for number in range(20))
+    system.claim_cache = known
+    system.sweep()
+    assert _open_count(system, short) == 0
 
 
-def test_a_packet_that_no_sweep_could_load_is_loaded_by_its_first_grab(town: Town) -> None:
+def test_a_packet_that_no_sweep_could_load_is_loaded_by_its_first_grab(
+    system: InMemorySystem,
+) -> None:
     class Away:
         def __getattr__(self, _name: str) -> Any:
             def call(*_arguments: Any, **_options: Any) -> None:
@@ -435,180 +450,184 @@ def test_a_packet_that_no_sweep_could_load_is_loaded_by_its_first_grab(town: Tow
 
             return call
 
-    known, town.board = town.board, cast("ClaimBoard", Away())
-    packet = town.send(life_ms=10 * LIFE_MS)
-    town.pass_time(REPAIR_AFTER_MS)
-    report = town.sweep()
-    town.board = known
+    known, system.claim_cache = system.claim_cache, cast("ClaimCache", Away())
+    packet = system.send(life_ms=10 * LIFE_MS)
+    system.pass_time(REPAIR_AFTER_MS)
+    report = system.sweep()
+    system.claim_cache = known
 
-    claim = town.grab(packet, "ann")
+    claim = system.grab(packet, "ann")
 
     assert (report.loaded_count, report.failed_count) == (0, 1)
-    assert town.packets.list_unloaded(town.clock.now_ms(), 800) == []
+    assert system.packets.list_unloaded(system.clock.now_ms(), 800) == []
     assert claim.is_new
-    town.settle()
+    system.settle()
 
 
 @pytest.mark.parametrize("is_loaded", [True, False])
 def test_packets_that_can_not_be_read_do_not_stay_at_the_head_of_the_list(
     monkeypatch: pytest.MonkeyPatch, *, is_loaded: bool
 ) -> None:
-    town = Town()
+    system = InMemorySystem()
     monkeypatch.setattr(expire_packets, "PACKETS_PER_SWEEP", keys.WORK_SHARDS)
     monkeypatch.setattr(repair, "ROWS_PER_SWEEP", keys.WORK_SHARDS)
     # Of one sender, so of one shard of the due ones, of which a sweep takes few here.
-    *broken, sound = [_sent_by_one(town, number) for number in range(70)]
+    *broken, sound = [_sent_by_one(system, number) for number in range(70)]
     for packet in broken:
         key = keys.packet(packet.packet_id)
-        town.dynamo.tables["packets"][key["pk"], key["sk"]]["terms"] = {"S": "nonsense"}
+        system.dynamo.tables["packets"][key["pk"], key["sk"]]["terms"] = {"S": "nonsense"}
     for packet in () if is_loaded else (*broken, sound):
-        _unload(town, packet)
-    town.pass_time(REPAIR_AFTER_MS)
+        _unload(system, packet)
+    system.pass_time(REPAIR_AFTER_MS)
 
-    for _ in _sweep_each_minute(town, 5):
+    for _ in _sweep_each_minute(system, 5):
         pass
 
-    assert _status(town, sound.packet_id) == "closed"
+    assert _status(system, sound.packet_id) == "closed"
 
 
-def _unload(town: Town, packet: Packet) -> None:
+def _unload(system: InMemorySystem, packet: Packet) -> None:
     """Put a packet where its send leaves it that is cut off, all in one shard."""
     key = keys.packet(packet.packet_id)
-    row = town.dynamo.tables["packets"][key["pk"], key["sk"]]
+    row = system.dynamo.tables["packets"][key["pk"], key["sk"]]
     waits = {"work_pk": {"S": keys.work("load", 0)}, "work_at_ms": {"N": str(packet.created_at_ms)}}
     item = {**row, "is_loaded": {"BOOL": False}, **waits}
-    town.dynamo.put_item(TableName="packets", Item=item)
+    system.dynamo.put_item(TableName="packets", Item=item)
 
 
-def test_a_read_stops_where_the_time_is_up(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_read_stops_where_the_time_is_up(
+    system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(refund_packet, "_FATES_PER_LOOK", 2)
-    packet = town.send("sender", count=20)
+    packet = system.send("sender", count=20)
     for number in range(10):
-        town.grab(packet, f"user-{number}")
-    town.settle()
-    town.pass_time(LIFE_MS)
-    scan, read = town.packets.scan_part_shares, 0
+        system.grab(packet, f"user-{number}")
+    system.settle()
+    system.pass_time(LIFE_MS)
+    scan, read = system.packets.scan_part_shares, 0
 
     def slowly(packet_id: str, part: int, after_no: int = 0) -> Iterator[ShareFate]:
         nonlocal read
         for fate in scan(packet_id, part, after_no):
-            town.pass_time(1_000)
+            system.pass_time(1_000)
             read += 1
             yield fate
 
-    town.packets.scan_part_shares = slowly  # type: ignore[method-assign]
+    system.packets.scan_part_shares = slowly  # type: ignore[method-assign]
 
-    report = town.expire(stop_in_ms=GRACE_MS + 3_500)
+    report = system.expire(stop_in_ms=GRACE_MS + 3_500)
 
     assert (report.refunded_fen, report.failed_count) == (0, 0)
     assert read == 4
-    assert town.expire().closed_count == 1
+    assert system.expire().closed_count == 1
 
 
-def _sent_by_one(town: Town, number: int, **changes: Any) -> Packet:
-    town.pass_time(1)
+def _sent_by_one(system: InMemorySystem, number: int, **changes: Any) -> Packet:
+    system.pass_time(1)
     order = an_order("sender", key=f"send-{number}", **changes)
-    town.deposit("sender", order.total_fen)
-    return town.send_order(order)
+    system.deposit("sender", order.total_fen)
+    return system.send_order(order)
 
 
 def test_a_thiefs_rows_do_not_keep_claims_of_their_shard_from_being_queued_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    town = Town()
+    system = InMemorySystem()
     monkeypatch.setattr(repair, "ROWS_PER_SWEEP", keys.WORK_SHARDS)
-    packet = town.send(life_ms=100 * LIFE_MS)
-    claim = town.grab(packet, "ann").share
-    town.queue.take_all()
+    packet = system.send(life_ms=100 * LIFE_MS)
+    claim = system.grab(packet, "ann").share
+    system.queue.take_all()
     key = keys.share(packet.packet_id, claim.share_no)
-    shard = town.dynamo.tables["shares"][key["pk"], key["sk"]]["work_pk"]["S"]
+    shard = system.dynamo.tables["shares"][key["pk"], key["sk"]]["work_pk"]["S"]
     for number in range(100):
-        _put_work(town, f"x{number}", "y", shard)
-    town.pass_time(REPAIR_AFTER_MS)
+        _put_work(system, f"x{number}", "y", shard)
+    system.pass_time(REPAIR_AFTER_MS)
 
-    for _ in _sweep_each_minute(town, 10):
+    for _ in _sweep_each_minute(system, 10):
         pass
 
-    assert town.queue.take_all()[:1] == [claim.ref]
+    assert system.queue.take_all()[:1] == [claim.ref]
     # They come again after an hour, and the journal names each.
-    later_ms = town.clock.now_ms() + REQUEUE_PAUSE_MS_MAX
-    assert len(town.packets.list_unsettled(later_ms, 8_000)) == 101
-    assert len(town.journal.errors) == 100
+    later_ms = system.clock.now_ms() + REQUEUE_PAUSE_MS_MAX
+    assert len(system.packets.list_unsettled(later_ms, 8_000)) == 101
+    assert len(system.journal.errors) == 100
 
 
-def _put_work(town: Town, pk: str, sk: str, shard: str, **values: Any) -> None:
+def _put_work(system: InMemorySystem, pk: str, sk: str, shard: str, **values: Any) -> None:
     """Put a row into a work list as a thief of the grab function's role can."""
     row = {"pk": {"S": pk}, "sk": {"S": sk}, "work_pk": {"S": shard}, "work_at_ms": {"N": "0"}}
-    town.dynamo.put_item(TableName="shares", Item={**row, **values})
+    system.dynamo.put_item(TableName="shares", Item={**row, **values})
 
 
 def test_a_share_that_can_not_be_read_is_set_aside_for_an_hour() -> None:
-    town = Town()
+    system = InMemorySystem()
     key = keys.share(a_packet_id(), 1)
-    _put_work(town, key["pk"], key["sk"], keys.work("settle", 0), fate={"S": "eaten"})
-    town.pass_time(REPAIR_AFTER_MS)
+    _put_work(system, key["pk"], key["sk"], keys.work("settle", 0), fate={"S": "eaten"})
+    system.pass_time(REPAIR_AFTER_MS)
 
-    town.repair()
-    again = town.packets.list_unsettled(town.clock.now_ms() + REQUEUE_PAUSE_MS_MAX - 1, 800)
-    later = town.packets.list_unsettled(town.clock.now_ms() + REQUEUE_PAUSE_MS_MAX, 800)
+    system.repair()
+    again = system.packets.list_unsettled(system.clock.now_ms() + REQUEUE_PAUSE_MS_MAX - 1, 800)
+    later = system.packets.list_unsettled(system.clock.now_ms() + REQUEUE_PAUSE_MS_MAX, 800)
 
-    assert [name for name, _ in town.journal.errors] == ["requeue_failed"]
+    assert [name for name, _ in system.journal.errors] == ["requeue_failed"]
     assert (len(again), len(later)) == (0, 1)
 
 
-def test_a_settled_claim_that_somebody_put_back_to_work_leaves_the_list(town: Town) -> None:
-    packet = town.send()
-    claim = town.grab(packet, "ann").share
-    town.settle()
+def test_a_settled_claim_that_somebody_put_back_to_work_leaves_the_list(
+    system: InMemorySystem,
+) -> None:
+    packet = system.send()
+    claim = system.grab(packet, "ann").share
+    system.settle()
     key = keys.share(packet.packet_id, claim.share_no)
-    row = town.dynamo.tables["shares"][key["pk"], key["sk"]]
-    town.dynamo.tables["shares"][key["pk"], key["sk"]] = {
+    row = system.dynamo.tables["shares"][key["pk"], key["sk"]]
+    system.dynamo.tables["shares"][key["pk"], key["sk"]] = {
         **row,
         "work_pk": {"S": keys.work("settle", 3)},
         "work_at_ms": {"N": "0"},
     }
-    town.pass_time(REPAIR_AFTER_MS)
+    system.pass_time(REPAIR_AFTER_MS)
 
-    town.repair()
+    system.repair()
 
-    assert town.packets.list_unsettled(town.clock.now_ms(), 800) == []
-    assert town.queue.take_all() == []
+    assert system.packets.list_unsettled(system.clock.now_ms(), 800) == []
+    assert system.queue.take_all() == []
 
 
 # ---- grabs of what nobody grabs
 
 
 @pytest.mark.parametrize("units", [10, 5_000, 50_000])
-def test_a_prizes_packet_is_never_there_for_a_grab(town: Town, units: int) -> None:
-    packet = _cash(town, units, amount_fen=1)
+def test_a_prizes_packet_is_never_there_for_a_grab(system: InMemorySystem, units: int) -> None:
+    packet = _cash(system, units, amount_fen=1)
     assert part_count(packet.packet_id) == (3 if units == 50_000 else 1)
     heard = []
 
     for number in range(6):
         with pytest.raises(Rejected) as refused:
-            town.grab(packet, f"user-{number}")
+            system.grab(packet, f"user-{number}")
         heard.append(refused.value.code)
 
     assert heard == ["packet_not_found"] * 6
 
 
 def test_won_units_of_a_prize_in_parts_are_found_in_all_of_them(
-    town: Town, monkeypatch: pytest.MonkeyPatch
+    system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(edit_prize, "UNITS_PER_PART", 4)
-    packet = _cash(town, 12)
+    packet = _cash(system, 12)
     campaign_id = packet.rules.campaign_id or ""
     assert part_count(packet.packet_id) == 3
-    town.load_campaign(campaign_id)
+    system.load_campaign(campaign_id)
 
-    units = [town.draw(campaign_id, f"user-{number}", "key").draw.unit_no for number in range(7)]
+    units = [system.draw(campaign_id, f"user-{number}", "key").draw.unit_no for number in range(7)]
 
-    (stock,) = town.draws.list_stock(town.draws.list_prizes(campaign_id), "")
+    (stock,) = system.draws.list_stock(system.draws.list_prizes(campaign_id), "")
     assert (stock.durable_no, stock.free) == (7, ())
     assert {part_of_share(packet.packet_id, unit) for unit in units} == {0, 1, 2}
-    assert {ref.packet_id for ref in town.queue.refs} == {packet.packet_id}
-    assert len(set(town.queue.refs)) == 7
-    town.settle()
-    town.pass_time(LIFE_MS)
-    assert town.expire().refunded_fen == 5 * 100
-    assert ShareRef(packet.packet_id, 7) not in town.packets.list_unsettled(10**15, 800)
+    assert {ref.packet_id for ref in system.queue.refs} == {packet.packet_id}
+    assert len(set(system.queue.refs)) == 7
+    system.settle()
+    system.pass_time(LIFE_MS)
+    assert system.expire().refunded_fen == 5 * 100
+    assert ShareRef(packet.packet_id, 7) not in system.packets.list_unsettled(10**15, 800)

@@ -9,7 +9,7 @@ import pytest
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.errors import SwitchedOff, SwitchNotFound, Unavailable
 from redpacket.domain.switches import Switch, SwitchState, switch_named
-from redpacket.flows.guards.read_switches import KEPT_MS, KnownSwitches
+from redpacket.flows.guards.cached_switches import KEPT_MS, CachedSwitches
 from redpacket.flows.guards.turn_switch import turn_switch
 from redpacket.flows.packets.delay_claims import delay_claims
 from redpacket.flows.packets.expire_packets import expire_packets
@@ -23,11 +23,11 @@ from tests.fakes import (
     FakeSwitchCopy,
     FakeSwitchStore,
 )
-from tests.town import GRACE_MS, LIFE_MS, Town, one_by_one
+from tests.in_memory_system import GRACE_MS, LIFE_MS, InMemorySystem, one_by_one
 
 
 @dataclass
-class Desk:
+class ClaimPorts:
     """A store, its copy, and processes that ask."""
 
     clock: FakeClock = field(default_factory=FakeClock)
@@ -38,8 +38,8 @@ class Desk:
     def __post_init__(self) -> None:
         self.copy = FakeSwitchCopy(self.clock)
 
-    def process(self, *, has_cache: bool = True) -> KnownSwitches:
-        return KnownSwitches(
+    def process(self, *, has_cache: bool = True) -> CachedSwitches:
+        return CachedSwitches(
             store=self.store,
             copy=self.copy if has_cache else None,
             clock=self.clock,
@@ -60,16 +60,16 @@ class Desk:
 
 
 @pytest.fixture
-def desk() -> Desk:
-    return Desk()
+def ports() -> ClaimPorts:
+    return ClaimPorts()
 
 
 # ---------------------------------------------------------------- what a process knows
 
 
-def test_what_is_off_is_refused_and_says_when_to_ask_again(desk: Desk) -> None:
-    desk.store.turn(Switch.SEND, is_on=False)
-    process = desk.process()
+def test_what_is_off_is_refused_and_says_when_to_ask_again(ports: ClaimPorts) -> None:
+    ports.store.turn(Switch.SEND, is_on=False)
+    process = ports.process()
 
     process.require_on(Switch.GRAB)
     with pytest.raises(SwitchedOff) as refused:
@@ -81,101 +81,101 @@ def test_what_is_off_is_refused_and_says_when_to_ask_again(desk: Desk) -> None:
 @pytest.mark.parametrize("has_cache", [True, False], ids=["with a cache", "without"])
 @pytest.mark.parametrize("is_on", [True, False], ids=["on", "off"])
 def test_a_switch_takes_effect_within_ten_seconds_whoever_asked_when(
-    desk: Desk, *, has_cache: bool, is_on: bool
+    ports: ClaimPorts, *, has_cache: bool, is_on: bool
 ) -> None:
-    desk.store.turn(Switch.GRAB, is_on=not is_on)
-    early, late = desk.process(has_cache=has_cache), desk.process(has_cache=has_cache)
+    ports.store.turn(Switch.GRAB, is_on=not is_on)
+    early, late = ports.process(has_cache=has_cache), ports.process(has_cache=has_cache)
     early.is_on(Switch.GRAB)
-    desk.store.turn(Switch.GRAB, is_on=is_on)
-    desk.clock.sleep_ms(KEPT_MS - 1)
+    ports.store.turn(Switch.GRAB, is_on=is_on)
+    ports.clock.sleep_ms(KEPT_MS - 1)
     late.is_on(Switch.GRAB)  # by the copy, at its very end
 
-    desk.clock.sleep_ms(KEPT_MS)
+    ports.clock.sleep_ms(KEPT_MS)
 
     assert early.is_on(Switch.GRAB) is is_on
     assert late.is_on(Switch.GRAB) is is_on
 
 
-def test_a_crowd_asks_the_store_once_in_a_while(desk: Desk) -> None:
-    crowd = [desk.process() for _ in range(100)]
+def test_a_crowd_asks_the_store_once_in_a_while(ports: ClaimPorts) -> None:
+    crowd = [ports.process() for _ in range(100)]
 
     for _ in range(50):
         for process in crowd:
             process.is_on(Switch.GRAB)
 
-    assert desk.store.read_count == 1
+    assert ports.store.read_count == 1
 
 
-def test_a_slow_answer_is_not_kept_longer_for_it(desk: Desk) -> None:
-    process, other = desk.process(), desk.process()
-    list_states = desk.store.list_states
+def test_a_slow_answer_is_not_kept_longer_for_it(ports: ClaimPorts) -> None:
+    process, other = ports.process(), ports.process()
+    list_states = ports.store.list_states
 
     def slow() -> list[SwitchState]:
         states = list_states()
-        desk.clock.sleep_ms(KEPT_MS - 500)
+        ports.clock.sleep_ms(KEPT_MS - 500)
         return states
 
-    desk.store.list_states = slow  # type: ignore[method-assign]
+    ports.store.list_states = slow  # type: ignore[method-assign]
     process.is_on(Switch.GRAB)
-    desk.store.turn(Switch.GRAB, is_on=False)
-    desk.clock.sleep_ms(501)
+    ports.store.turn(Switch.GRAB, is_on=False)
+    ports.clock.sleep_ms(501)
 
     assert not other.is_on(Switch.GRAB)
 
 
-def test_everything_is_on_where_the_store_never_answered(desk: Desk) -> None:
-    desk.store.error = Unavailable("away")
+def test_everything_is_on_where_the_store_never_answered(ports: ClaimPorts) -> None:
+    ports.store.error = Unavailable("away")
 
-    assert all(desk.process().is_on(switch) for switch in Switch)
+    assert all(ports.process().is_on(switch) for switch in Switch)
 
 
 @pytest.mark.parametrize("error", [Unavailable("away"), RuntimeError("no permission")], ids=repr)
 @pytest.mark.parametrize("has_cache", [True, False], ids=["with a cache", "without"])
 def test_the_last_that_was_known_holds_and_it_is_told_once_in_a_while(
-    desk: Desk, error: Exception, *, has_cache: bool
+    ports: ClaimPorts, error: Exception, *, has_cache: bool
 ) -> None:
-    desk.store.turn(Switch.GRAB, is_on=False)
-    process = desk.process(has_cache=has_cache)
+    ports.store.turn(Switch.GRAB, is_on=False)
+    process = ports.process(has_cache=has_cache)
     process.is_on(Switch.GRAB)
-    desk.store.error = error
-    desk.store.turn(Switch.GRAB, is_on=True)
-    desk.clock.sleep_ms(KEPT_MS)
+    ports.store.error = error
+    ports.store.turn(Switch.GRAB, is_on=True)
+    ports.clock.sleep_ms(KEPT_MS)
 
     answers = {process.is_on(Switch.GRAB) for _ in range(100)}
 
     assert answers == {False}
-    assert desk.journal.errors == [("switches_not_read", error)]
+    assert ports.journal.errors == [("switches_not_read", error)]
 
 
-def test_a_store_that_is_away_is_not_asked_by_every_process(desk: Desk) -> None:
-    desk.store.error = Unavailable("away")
-    crowd = [desk.process() for _ in range(100)]
+def test_a_store_that_is_away_is_not_asked_by_every_process(ports: ClaimPorts) -> None:
+    ports.store.error = Unavailable("away")
+    crowd = [ports.process() for _ in range(100)]
 
     for process in crowd:
         process.is_on(Switch.GRAB)
 
-    assert desk.store.read_count == 1
+    assert ports.store.read_count == 1
 
 
-def test_without_the_copy_the_store_is_asked(desk: Desk) -> None:
-    desk.store.turn(Switch.SEND, is_on=False)
-    desk.copy.is_away = True
-    process = desk.process()
+def test_without_the_copy_the_store_is_asked(ports: ClaimPorts) -> None:
+    ports.store.turn(Switch.SEND, is_on=False)
+    ports.copy.is_away = True
+    process = ports.process()
 
     answers = {process.is_on(Switch.SEND) for _ in range(10)}
 
     assert answers == {False}
-    assert desk.store.read_count == 1
+    assert ports.store.read_count == 1
     # It was asked before, and told afterwards.
-    assert [name for name, _ in desk.journal.errors] == ["switches_not_read"] * 2
+    assert [name for name, _ in ports.journal.errors] == ["switches_not_read"] * 2
 
 
-def test_a_clock_that_was_put_back_does_not_freeze_what_is_known(desk: Desk) -> None:
-    process = desk.process(has_cache=False)
+def test_a_clock_that_was_put_back_does_not_freeze_what_is_known(ports: ClaimPorts) -> None:
+    process = ports.process(has_cache=False)
     process.is_on(Switch.GRAB)
-    desk.store.turn(Switch.GRAB, is_on=False)
+    ports.store.turn(Switch.GRAB, is_on=False)
 
-    desk.clock.at_ms -= 3_600_000
+    ports.clock.at_ms -= 3_600_000
 
     assert not process.is_on(Switch.GRAB)
 
@@ -183,65 +183,65 @@ def test_a_clock_that_was_put_back_does_not_freeze_what_is_known(desk: Desk) -> 
 # ---------------------------------------------------------------- turning
 
 
-def test_turning_says_who_when_and_why_and_is_journaled(desk: Desk) -> None:
-    state = desk.turn(Switch.SEND, "维护", is_on=False)
+def test_turning_says_who_when_and_why_and_is_journaled(ports: ClaimPorts) -> None:
+    state = ports.turn(Switch.SEND, "维护", is_on=False)
 
     assert state == SwitchState(
         Switch.SEND, is_on=False, reason="维护", changed_at_ms=NOW_MS, changed_by="operator"
     )
-    assert desk.store.states[Switch.SEND] == state
-    assert desk.journal.events == ["switch_changed"]
-    assert desk.deliveries.turned == []
+    assert ports.store.states[Switch.SEND] == state
+    assert ports.journal.events == ["switch_changed"]
+    assert ports.deliveries.turned == []
 
 
-def test_turning_again_changes_nothing(desk: Desk) -> None:
-    first = desk.turn(Switch.SEND, is_on=False)
-    desk.clock.sleep_ms(1000)
+def test_turning_again_changes_nothing(ports: ClaimPorts) -> None:
+    first = ports.turn(Switch.SEND, is_on=False)
+    ports.clock.sleep_ms(1000)
 
-    assert desk.turn(Switch.SEND, is_on=False) == first
-    assert desk.journal.events == ["switch_changed"]
-
-
-def test_turning_on_what_was_never_off_changes_nothing(desk: Desk) -> None:
-    assert desk.turn(Switch.GRAB, is_on=True).changed_at_ms is None
-    assert desk.journal.events == []
+    assert ports.turn(Switch.SEND, is_on=False) == first
+    assert ports.journal.events == ["switch_changed"]
 
 
-def test_the_payout_switch_stops_the_deliveries(desk: Desk) -> None:
-    desk.turn(Switch.PAYOUT, is_on=False)
-    stopped = desk.deliveries.is_on
-    desk.turn(Switch.PAYOUT, is_on=True)
+def test_turning_on_what_was_never_off_changes_nothing(ports: ClaimPorts) -> None:
+    assert ports.turn(Switch.GRAB, is_on=True).changed_at_ms is None
+    assert ports.journal.events == []
+
+
+def test_the_payout_switch_stops_the_deliveries(ports: ClaimPorts) -> None:
+    ports.turn(Switch.PAYOUT, is_on=False)
+    stopped = ports.deliveries.is_on
+    ports.turn(Switch.PAYOUT, is_on=True)
 
     assert stopped is False
-    assert desk.deliveries.is_on is True
+    assert ports.deliveries.is_on is True
 
 
-def test_deliveries_that_could_not_be_stopped_are_stopped_by_a_repeat(desk: Desk) -> None:
-    desk.deliveries.is_away = True
+def test_deliveries_that_could_not_be_stopped_are_stopped_by_a_repeat(ports: ClaimPorts) -> None:
+    ports.deliveries.is_away = True
     with pytest.raises(Unavailable):
-        desk.turn(Switch.PAYOUT, is_on=False)
+        ports.turn(Switch.PAYOUT, is_on=False)
     # The payout function asks the switch itself, and pays nothing meanwhile.
-    assert not desk.process(has_cache=False).is_on(Switch.PAYOUT)
+    assert not ports.process(has_cache=False).is_on(Switch.PAYOUT)
 
-    desk.deliveries.is_away = False
-    desk.turn(Switch.PAYOUT, is_on=False)
+    ports.deliveries.is_away = False
+    ports.turn(Switch.PAYOUT, is_on=False)
 
-    assert desk.deliveries.is_on is False
-    assert desk.journal.events == ["switch_changed"]
+    assert ports.deliveries.is_on is False
+    assert ports.journal.events == ["switch_changed"]
 
 
-def test_of_two_operators_at_once_the_deliveries_follow_the_row(desk: Desk) -> None:
+def test_of_two_operators_at_once_the_deliveries_follow_the_row(ports: ClaimPorts) -> None:
     class Interrupted(FakeDeliveries):
         def turn(self, *, is_on: bool) -> None:
             super().turn(is_on=is_on)
             if len(self.turned) == 1:
-                desk.store.turn(Switch.PAYOUT, is_on=True)
+                ports.store.turn(Switch.PAYOUT, is_on=True)
 
-    desk.deliveries = Interrupted()
+    ports.deliveries = Interrupted()
 
-    desk.turn(Switch.PAYOUT, is_on=False)
+    ports.turn(Switch.PAYOUT, is_on=False)
 
-    assert desk.deliveries.turned == [False, True]
+    assert ports.deliveries.turned == [False, True]
 
 
 def test_a_name_that_is_no_switch_is_not_found() -> None:
@@ -273,66 +273,68 @@ def test_claims_that_can_not_be_queued_anew_are_not_acknowledged() -> None:
         delay_claims([ShareRef("p" * 22, 1)], payouts=Broken(), journal=FakeJournal())
 
 
-def test_while_payouts_are_off_the_sweep_queues_nothing_again(town: Town) -> None:
-    packet = town.send(count=1)
-    town.grab(packet, "ann")
-    town.queue.take_all()
-    town.pass_time(61_000)
+def test_while_payouts_are_off_the_sweep_queues_nothing_again(system: InMemorySystem) -> None:
+    packet = system.send(count=1)
+    system.grab(packet, "ann")
+    system.queue.take_all()
+    system.pass_time(61_000)
 
     def requeue(*, is_on: bool) -> list[ShareRef]:
         return requeue_claims(
-            packets=town.packets,
-            payouts=town.queue,
-            clock=town.clock,
-            journal=town.journal,
-            stop_at_ms=town.clock.now_ms() + 50_000,
+            packets=system.packets,
+            payouts=system.queue,
+            clock=system.clock,
+            journal=system.journal,
+            stop_at_ms=system.clock.now_ms() + 50_000,
             in_parallel=one_by_one,
             may_go_on=lambda: is_on,
         ).results
 
     assert requeue(is_on=False) == []
-    assert town.queue.refs == []
+    assert system.queue.refs == []
     assert requeue(is_on=True) == [ShareRef(packet.packet_id, 1)]
-    town.settle()
+    system.settle()
 
 
-def _sweep(town: Town, answers: list[bool]) -> int:
+def _sweep(system: InMemorySystem, answers: list[bool]) -> int:
     return expire_packets(
-        packets=town.packets,
-        pages=town.pages,
-        board=town.board,
-        ledger=town.ledger,
-        clock=town.clock,
-        journal=town.journal,
+        packets=system.packets,
+        pages=system.pages,
+        claim_cache=system.claim_cache,
+        ledger=system.ledger,
+        clock=system.clock,
+        journal=system.journal,
         grace_ms=GRACE_MS,
-        stop_at_ms=town.clock.now_ms() + 50_000,
-        in_parallel=town.in_parallel,
+        stop_at_ms=system.clock.now_ms() + 50_000,
+        in_parallel=system.in_parallel,
         may_go_on=lambda: answers.pop(0) if answers else False,
     ).refunded_fen
 
 
-def test_while_refunds_are_off_due_packets_stay_open_and_wait(town: Town) -> None:
-    packet = town.send()
-    town.pass_time(LIFE_MS + 1)
+def test_while_refunds_are_off_due_packets_stay_open_and_wait(system: InMemorySystem) -> None:
+    packet = system.send()
+    system.pass_time(LIFE_MS + 1)
 
-    assert _sweep(town, [False]) == 0
-    found = town.packets.find_packet(packet.packet_id)
+    assert _sweep(system, [False]) == 0
+    found = system.packets.find_packet(packet.packet_id)
 
     assert found
     assert found.status == "open"
-    assert town.expire().closed_count == 1
-    assert town.balance_fen("sender") == 1000
+    assert system.expire().closed_count == 1
+    assert system.balance_fen("sender") == 1000
 
 
-def test_refunds_that_are_switched_off_stop_between_two_chunks_and_go_on_later(town: Town) -> None:
-    town.send(total_fen=20_000, count=200)
-    town.pass_time(LIFE_MS + 1)
+def test_refunds_that_are_switched_off_stop_between_two_chunks_and_go_on_later(
+    system: InMemorySystem,
+) -> None:
+    system.send(total_fen=20_000, count=200)
+    system.pass_time(LIFE_MS + 1)
 
     # Asked before the close, the refund, its part, and each chunk of 45 shares.
-    refunded_fen = _sweep(town, [True, True, True, True, False])
+    refunded_fen = _sweep(system, [True, True, True, True, False])
 
     assert 0 < refunded_fen < 20_000
-    assert town.balance_fen("sender") == refunded_fen
-    assert town.journal.errors == []
-    assert town.expire().closed_count == 1
-    assert town.balance_fen("sender") == 20_000
+    assert system.balance_fen("sender") == refunded_fen
+    assert system.journal.errors == []
+    assert system.expire().closed_count == 1
+    assert system.balance_fen("sender") == 20_000

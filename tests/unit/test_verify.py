@@ -19,7 +19,7 @@ from redpacket.flows.packets.read_proof import Proof
 from redpacket.flows.packets.read_records import Record, status_of
 from redpacket.verify import FALSE, TRUE, UNREADABLE, main
 from tests.builders import a_campaign, a_claim, a_packet, a_prize, some_terms
-from tests.town import Town
+from tests.in_memory_system import InMemorySystem
 
 ROOT = Path(__file__).parents[2]
 
@@ -273,14 +273,14 @@ A_CAR = {"prize_id": "car", "title": "汽车", "kind": "goods"}
 
 def a_drawn_day(users: int = 12) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     """Return what the API says of a day that is over: the campaign on it, its proof, its draws."""
-    town = Town()
-    town.campaigns.create(a_campaign(campaign_id="gala", miss_weight=10))
+    system = InMemorySystem()
+    system.campaigns.create(a_campaign(campaign_id="gala", miss_weight=10))
     for prize_id in ("cup", "pen"):
-        town.draws.put_prize(a_prize("gala", prize_id), None)
-    shown = town.lotteries().recall("gala")
-    draws = [town.draw("gala", f"user-{number}", "key").draw for number in range(users)]
-    town.pass_time(24 * 3_600_000)
-    proof = read_draw_proof("gala", shown.day, tables=town.tables(), clock=town.clock)
+        system.draws.put_prize(a_prize("gala", prize_id), None)
+    shown = system.lotteries().recall("gala")
+    draws = [system.draw("gala", f"user-{number}", "key").draw for number in range(users)]
+    system.pass_time(24 * 3_600_000)
+    proof = read_draw_proof("gala", shown.day, tables=system.tables(), clock=system.clock)
     return (
         _as_json(lottery_views.campaign_view(shown)),
         _as_json(lottery_views.draw_proof_view(proof)),

@@ -14,7 +14,7 @@ A packet that is due is in its sender's: one sweep at a time writes a sender's b
 """
 
 
-def board(packet_id: str) -> str:
+def claim_cache(packet_id: str) -> str:
     """Redis: the packet's one hash; the braces keep all keys of a packet in one slot.
 
     The 2 is of the hash's layout (lua/lib/state.lua): what another version loaded is not read, and
@@ -26,17 +26,17 @@ def board(packet_id: str) -> str:
 
 def admitted(packet_id: str) -> str:
     """Redis: who may open a packet of two steps at this moment, by the end of their admission."""
-    return f"{board(packet_id)}:admitted"
+    return f"{claim_cache(packet_id)}:admitted"
 
 
 def loading(packet_id: str, part: int) -> str:
     """Redis: that somebody loads a part of a packet at this moment."""
-    return f"{board(packet_id)}:loading:{part}"
+    return f"{claim_cache(packet_id)}:loading:{part}"
 
 
 def looking(packet_id: str, part: int) -> str:
     """Redis: that the ledger was asked a moment ago who took what of an emptied packet."""
-    return f"{board(packet_id)}:looking:{part}"
+    return f"{claim_cache(packet_id)}:looking:{part}"
 
 
 def quota(campaign_id: str, user_id: str) -> str:
@@ -54,24 +54,24 @@ def limit_within(name: str, group: str, subject: str) -> str:
     return f"{limit(name, group)}:{subject}"
 
 
-def draw_board(campaign_id: str) -> str:
+def draw_cache(campaign_id: str) -> str:
     """Redis: a lottery's one hash; all keys of a lottery are in one slot."""
     return f"rp:{{draw:{campaign_id}}}"
 
 
 def draw_day(campaign_id: str, day: str) -> str:
     """Redis: what was drawn in a lottery on one day, and by whom."""
-    return f"{draw_board(campaign_id)}:{day}"
+    return f"{draw_cache(campaign_id)}:{day}"
 
 
 def draw_winners(campaign_id: str) -> str:
     """Redis: who has won what nobody wins twice."""
-    return f"{draw_board(campaign_id)}:winners"
+    return f"{draw_cache(campaign_id)}:winners"
 
 
 def draw_loading(campaign_id: str) -> str:
     """Redis: that somebody loads a lottery at this moment."""
-    return f"{draw_board(campaign_id)}:loading"
+    return f"{draw_cache(campaign_id)}:loading"
 
 
 SWITCH_COPY = "rp:switches"

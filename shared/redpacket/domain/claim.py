@@ -18,7 +18,7 @@ A number that comes back to an emptied packet is offered after this time (lua/pa
 class GrabStatus(StrEnum):
     """What `lua/packet_grab.lua` answers, in order of precedence.
 
-    PACKET_GATED is the board's own: the packet has rules, and nobody has said that they are met.
+    PACKET_GATED is the claim cache's own: the packet has rules, and they have not been checked.
     """
 
     ALREADY_CLAIMED = "already_claimed"

@@ -87,7 +87,7 @@ class DrawDay:
 
 
 @dataclass(frozen=True, slots=True)
-class DrawTable:
+class LotterySnapshot:
     """All that decides a draw, as of one *version*: a draw sees one table, whole.
 
     *version* goes up with every edit of the campaign or of any of its prizes.

@@ -10,7 +10,7 @@ from redpacket.domain.campaign import Campaign
 from redpacket.domain.checks import PlayerDay, Unit
 from redpacket.domain.claim import ShareFate, Taker
 from redpacket.domain.ledger import Entry, Receipt
-from redpacket.domain.lottery import Draw, DrawTable
+from redpacket.domain.lottery import Draw, LotterySnapshot
 from redpacket.domain.packet import Packet
 
 
@@ -96,7 +96,7 @@ Scanned: TypeAlias = (
     | ClaimCount
     | Campaign
     | Member
-    | DrawTable
+    | LotterySnapshot
     | Draw
     | UnitWon
     | Played

@@ -7,10 +7,10 @@ from typing import Any
 
 from redpacket.domain.campaign import CampaignPlan, CampaignStatus
 from redpacket.domain.lottery import Draw, HelpStatus, Prize, PrizeStock, has_units_left
+from redpacket.flows.campaigns.cached_lotteries import Lottery
 from redpacket.flows.campaigns.draw_prize import Drawn
 from redpacket.flows.campaigns.help_inviter import Helped
 from redpacket.flows.campaigns.read_draws import DrawPage, DrawProof, WatchedLottery
-from redpacket.flows.campaigns.recall_lottery import Lottery
 
 
 def campaign_view(lottery: Lottery) -> dict[str, Any]:

@@ -34,24 +34,24 @@ if TYPE_CHECKING:
     from redpacket.adapters.redis.connect import Options
     from redpacket.adapters.redis.draws import RedisDraws
     from redpacket.adapters.redis.limits import RedisLimits
-    from redpacket.adapters.redis.parted_claims import PartedBoard
+    from redpacket.adapters.redis.parted_claims import PartedClaims
     from redpacket.domain.campaign import Campaign, CampaignPlan
     from redpacket.domain.checks import Difference
     from redpacket.domain.claim import Admission, Claim, ShareRef
     from redpacket.domain.lottery import Prize, PrizeStock
     from redpacket.domain.packet import Packet, Person
-    from redpacket.flows.accounts.recall_profiles import RecalledProfiles
+    from redpacket.flows.accounts.cached_profiles import CachedProfiles
+    from redpacket.flows.campaigns.cached_lotteries import CachedLotteries, Lottery
+    from redpacket.flows.campaigns.cached_snapshots import CachedSnapshots
     from redpacket.flows.campaigns.draw_prize import Drawn
-    from redpacket.flows.campaigns.edit_prize import PrizeDesk
+    from redpacket.flows.campaigns.edit_prize import PrizePorts
     from redpacket.flows.campaigns.help_inviter import Helped
     from redpacket.flows.campaigns.preheat_campaign import Preheated
     from redpacket.flows.campaigns.read_draws import DrawPage, DrawProof, WatchedLottery
-    from redpacket.flows.campaigns.recall_lottery import Lottery, RecalledLotteries
-    from redpacket.flows.campaigns.recall_table import RecalledTables
+    from redpacket.flows.guards.cached_switches import CachedSwitches
     from redpacket.flows.guards.limit_rate import UserLimit
-    from redpacket.flows.guards.read_switches import KnownSwitches
-    from redpacket.flows.packets.claim_share import Desk
-    from redpacket.flows.packets.grab_packet import RuleBook
+    from redpacket.flows.packets.claim_share import ClaimPorts
+    from redpacket.flows.packets.grab_packet import GrabPorts
     from redpacket.flows.packets.send_packet import SendOrder
     from redpacket.flows.reconciliation.reconcile import Reconciliation
     from redpacket.ports.accounts import Profile, Request
@@ -223,25 +223,25 @@ def _recorded_draws() -> DynamoDraws:
 
 
 @cache
-def draw_board() -> RedisDraws:
-    """Return the draw board on the cache."""
+def draw_cache() -> RedisDraws:
+    """Return the draw claim cache on the cache."""
     from redpacket.adapters.redis.draws import RedisDraws
 
     return RedisDraws(_cache_client())
 
 
 @cache
-def _tables() -> RecalledTables:
-    from redpacket.flows.campaigns.recall_table import RecalledTables
+def _tables() -> CachedSnapshots:
+    from redpacket.flows.campaigns.cached_snapshots import CachedSnapshots
 
-    return RecalledTables(draws(), clock=clock, journal=journal)
+    return CachedSnapshots(draws(), clock=clock, journal=journal)
 
 
 @cache
-def _lotteries() -> RecalledLotteries:
-    from redpacket.flows.campaigns.recall_lottery import RecalledLotteries
+def _lotteries() -> CachedLotteries:
+    from redpacket.flows.campaigns.cached_lotteries import CachedLotteries
 
-    return RecalledLotteries(draws(), draw_board(), clock=clock, journal=journal)
+    return CachedLotteries(draws(), draw_cache(), clock=clock, journal=journal)
 
 
 @cache
@@ -253,11 +253,11 @@ def profiles() -> DynamoProfiles:
 
 
 @cache
-def shown_profiles() -> RecalledProfiles:
+def shown_profiles() -> CachedProfiles:
     """Return the profiles as this process remembers them, for pages that many people look at."""
-    from redpacket.flows.accounts.recall_profiles import RecalledProfiles
+    from redpacket.flows.accounts.cached_profiles import CachedProfiles
 
-    return RecalledProfiles(profiles(), clock=clock)
+    return CachedProfiles(profiles(), clock=clock)
 
 
 @cache
@@ -294,12 +294,12 @@ def _cache_password() -> str | Callable[[], str]:
 
 
 @cache
-def board() -> PartedBoard:
-    """Return the claim board on the cache."""
+def claim_cache() -> PartedClaims:
+    """Return the claim claim cache on the cache."""
     from redpacket.adapters.redis.claims import RedisClaims
-    from redpacket.adapters.redis.parted_claims import PartedBoard
+    from redpacket.adapters.redis.parted_claims import PartedClaims
 
-    return PartedBoard(RedisClaims(_cache_client()), clock=clock)
+    return PartedClaims(RedisClaims(_cache_client()), clock=clock)
 
 
 @cache
@@ -322,22 +322,22 @@ def switch_store() -> DynamoSwitches:
 
 
 @cache
-def switches() -> KnownSwitches:
+def switches() -> CachedSwitches:
     """Return the switches as this process knows them, by way of the cache."""
     from redpacket.adapters.redis.switches import RedisSwitches
-    from redpacket.flows.guards.read_switches import KnownSwitches
+    from redpacket.flows.guards.cached_switches import CachedSwitches
 
-    return KnownSwitches(
+    return CachedSwitches(
         store=switch_store(), copy=RedisSwitches(_cache_client()), clock=clock, journal=journal
     )
 
 
 @cache
-def _payout_switches() -> KnownSwitches:
-    from redpacket.flows.guards.read_switches import KnownSwitches
+def _payout_switches() -> CachedSwitches:
+    from redpacket.flows.guards.cached_switches import CachedSwitches
 
     # Payouts know no cache.
-    return KnownSwitches(store=switch_store(), copy=None, clock=clock, journal=journal)
+    return CachedSwitches(store=switch_store(), copy=None, clock=clock, journal=journal)
 
 
 @cache
@@ -428,7 +428,7 @@ def send_packet(order: SendOrder) -> Packet:
         order,
         ledger=campaign_ledger(),
         packets=packets(),
-        board=board(),
+        claim_cache=claim_cache(),
         clock=clock,
         journal=journal,
         new_id=new_packet_id,
@@ -438,16 +438,16 @@ def send_packet(order: SendOrder) -> Packet:
 
 
 @cache
-def _desk() -> Desk:
+def _claim_ports() -> ClaimPorts:
     from redpacket.domain.limits import grab_limit
     from redpacket.flows.guards.limit_rate import UserLimit
-    from redpacket.flows.packets.claim_share import Desk
-    from redpacket.flows.packets.recall_emptied import RecalledEmptied
+    from redpacket.flows.packets.cached_emptied import CachedEmptied
+    from redpacket.flows.packets.claim_share import ClaimPorts
 
     limit = grab_limit(settings.grabs_per_minute(), settings.grab_burst())
-    return Desk(
-        board=board(),
-        emptied=RecalledEmptied(board(), clock=clock),
+    return ClaimPorts(
+        claim_cache=claim_cache(),
+        emptied=CachedEmptied(claim_cache(), clock=clock),
         packets=DynamoPackets(
             _dynamo(),
             settings.packets_table(),
@@ -470,15 +470,15 @@ def phrases() -> PinyinPhrases:
 
 
 @cache
-def _rule_book() -> RuleBook:
+def _rule_book() -> GrabPorts:
     from redpacket.adapters.redis.quotas import RedisQuotas
-    from redpacket.flows.packets.grab_packet import RuleBook
-    from redpacket.flows.packets.recall_campaign import RecalledCampaigns
+    from redpacket.flows.packets.cached_campaigns import CachedCampaigns
+    from redpacket.flows.packets.grab_packet import GrabPorts
 
-    return RuleBook(
+    return GrabPorts(
         phrases=phrases(),
         limits=limits(),
-        campaigns=RecalledCampaigns(campaigns(), clock=clock, journal=journal),
+        campaigns=CachedCampaigns(campaigns(), clock=clock, journal=journal),
         quotas=RedisQuotas(_cache_client()),
         admission_factor=settings.admission_factor(),
     )
@@ -488,14 +488,14 @@ def grab_packet(packet_id: str, taker: Person, said: str | None) -> Claim | Admi
     """Bind flows/packets/grab_packet."""
     from redpacket.flows.packets.grab_packet import grab_packet as flow
 
-    return flow(packet_id, taker, said, book=_rule_book(), desk=_desk())
+    return flow(packet_id, taker, said, book=_rule_book(), ports=_claim_ports())
 
 
 def open_packet(packet_id: str, taker: Person, grab_token: str) -> Claim:
     """Bind flows/packets/open_packet."""
     from redpacket.flows.packets.open_packet import open_packet as flow
 
-    return flow(packet_id, taker, grab_token, book=_rule_book(), desk=_desk())
+    return flow(packet_id, taker, grab_token, book=_rule_book(), ports=_claim_ports())
 
 
 def settle_claims(refs: Iterable[ShareRef]) -> set[ShareRef]:
@@ -540,7 +540,7 @@ def sweep(time_left_ms: int, group: int, groups: int) -> dict[str, int]:
     report = flow(
         packets=packets,
         pages=pages(),
-        board=board(),
+        claim_cache=claim_cache(),
         ledger=ledger(),
         payouts=payouts(),
         clock=clock,
@@ -579,7 +579,7 @@ def reconcile(time_left_ms: int, *, may_begin: bool = True) -> Reconciliation:
     """Bind flows/reconciliation/reconcile."""
     from redpacket.adapters.dynamo.runs import DynamoRuns
     from redpacket.adapters.dynamo.tables import DynamoTables
-    from redpacket.flows.reconciliation.compare_rows import Desk
+    from redpacket.flows.reconciliation.compare_rows import ReconcilePorts
     from redpacket.flows.reconciliation.reconcile import reconcile as flow
     from redpacket.ports.reconciliation import Table
 
@@ -592,12 +592,12 @@ def reconcile(time_left_ms: int, *, may_begin: bool = True) -> Reconciliation:
         Table.DRAWS: settings.draws_table(),
     }
     return flow(
-        desk=Desk(
+        ports=ReconcilePorts(
             tables=DynamoTables(_dynamo(), names),
             packets=packets(),
             ledger=ledger(),
             draws=draws(),
-            board=board(),
+            claim_cache=claim_cache(),
             clock=clock,
             journal=journal,
         ),
@@ -641,7 +641,7 @@ def get_campaign(campaign_id: str) -> Campaign:
 
 
 def read_lottery(campaign_id: str) -> Lottery:
-    """Bind flows/campaigns/recall_lottery: a campaign as users see it."""
+    """Bind flows/campaigns/cached_lotteries: a campaign as users see it."""
     return _lotteries().recall(campaign_id)
 
 
@@ -663,16 +663,16 @@ def load_lottery(campaign_id: str) -> None:
     from redpacket.flows.campaigns.load_campaign import load_campaign
 
     try:
-        load_campaign(campaign_id, draws=draws(), board=draw_board(), clock=clock)
+        load_campaign(campaign_id, draws=draws(), claim_cache=draw_cache(), clock=clock)
     except Unavailable as error:
         journal.failure("campaign_not_loaded", error, campaign_id=campaign_id)
 
 
-def _prize_desk() -> PrizeDesk:
+def _prize_ports() -> PrizePorts:
     from redpacket.adapters.dynamo.draws import DynamoDraws
-    from redpacket.flows.campaigns.edit_prize import PrizeDesk
+    from redpacket.flows.campaigns.edit_prize import PrizePorts
 
-    return PrizeDesk(
+    return PrizePorts(
         draws=DynamoDraws(
             _dynamo(),
             settings.campaigns_table(),
@@ -693,7 +693,7 @@ def put_prize(plan: Prize, version: int | None, operator: Person) -> tuple[Prize
     """Bind flows/campaigns/edit_prize; draws go by the edit from then on."""
     from redpacket.flows.campaigns.edit_prize import put_prize as flow
 
-    prize, is_new = flow(plan, version, operator, desk=_prize_desk())
+    prize, is_new = flow(plan, version, operator, ports=_prize_ports())
     return prize, _load_prize(prize), is_new
 
 
@@ -708,8 +708,8 @@ def change_stock(
     """Bind flows/campaigns/edit_prize; draws go by the edit from then on."""
     from redpacket.flows.campaigns.edit_prize import change_stock as flow
 
-    desk = _prize_desk()
-    prize = flow(campaign_id, prize_id, delta, version, operator, request, desk=desk)
+    ports = _prize_ports()
+    prize = flow(campaign_id, prize_id, delta, version, operator, request, ports=ports)
     return prize, _load_prize(prize)
 
 
@@ -721,27 +721,27 @@ def _load_prize(prize: Prize) -> PrizeStock:
 
 def draw_prize(campaign_id: str, drawer: Person, key_hash: str) -> Drawn:
     """Bind flows/campaigns/draw_prize."""
-    from redpacket.flows.campaigns.draw_prize import DrawDesk
+    from redpacket.flows.campaigns.draw_prize import DrawPorts
     from redpacket.flows.campaigns.draw_prize import draw_prize as flow
 
-    desk = DrawDesk(
-        board=draw_board(),
+    ports = DrawPorts(
+        claim_cache=draw_cache(),
         draws=_recorded_draws(),
         tables=_tables(),
         payouts=payouts(),
         clock=clock,
         journal=journal,
     )
-    return flow(campaign_id, drawer, key_hash, desk=desk)
+    return flow(campaign_id, drawer, key_hash, ports=ports)
 
 
 def help_inviter(campaign_id: str, helper_id: str, inviter_id: str, said: str) -> Helped:
     """Bind flows/campaigns/help_inviter."""
-    from redpacket.flows.campaigns.help_inviter import HelpDesk
+    from redpacket.flows.campaigns.help_inviter import HelpPorts
     from redpacket.flows.campaigns.help_inviter import help_inviter as flow
 
-    desk = HelpDesk(
-        board=draw_board(),
+    ports = HelpPorts(
+        claim_cache=draw_cache(),
         draws=draws(),
         tables=_tables(),
         phrases=phrases(),
@@ -749,7 +749,7 @@ def help_inviter(campaign_id: str, helper_id: str, inviter_id: str, said: str) -
         clock=clock,
         journal=journal,
     )
-    return flow(campaign_id, helper_id, inviter_id, said, desk=desk)
+    return flow(campaign_id, helper_id, inviter_id, said, ports=ports)
 
 
 def list_draws(campaign_id: str, user_id: str, cursor: str | None) -> DrawPage:
@@ -792,7 +792,7 @@ def preheat_campaign(campaign_id: str, cursor: str | None, time_left_ms: int) ->
         cursor,
         campaigns=campaigns(),
         packets=packets(),
-        board=board(),
+        claim_cache=claim_cache(),
         clock=clock,
         journal=journal,
         stop_at_ms=clock.now_ms() + time_left_ms,

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
         DrawAsk,
         DrawDay,
         DrawOutcome,
-        DrawTable,
         HelpStatus,
+        LotterySnapshot,
         PageNote,
         Player,
         Prize,
@@ -45,13 +45,13 @@ class Campaigns(Protocol):
         """Return ids of the campaign's packets that come after the id *after*, read strongly."""
 
 
-class DrawBoard(Protocol):
+class DrawCache(Protocol):
     """The cache's side of a lottery: chooses, counts and remembers; it never decides for good."""
 
     def draw(self, ask: DrawAsk) -> DrawOutcome:
         """Decide one attempt, the same way whenever it is asked on its day."""
 
-    def load(self, table: DrawTable, day: DrawDay, stock: Sequence[PrizeStock]) -> None:
+    def load(self, table: LotterySnapshot, day: DrawDay, stock: Sequence[PrizeStock]) -> None:
         """Bring the cache up to the ledger: an older table and lower counts change nothing."""
 
     def undo(self, ask: DrawAsk, *, is_unit_free: bool) -> None:
@@ -83,10 +83,10 @@ class Draws(Protocol):
     def list_prizes(self, campaign_id: str) -> tuple[Prize, ...]:
         """Return every prize of a campaign by id, on or off, read strongly."""
 
-    def find_table(self, campaign_id: str) -> DrawTable | None:
+    def find_table(self, campaign_id: str) -> LotterySnapshot | None:
         """Return the campaign with its prizes and the version of both, read strongly."""
 
-    def find_page(self, campaign_id: str) -> tuple[DrawTable, PageNote] | None:
+    def find_page(self, campaign_id: str) -> tuple[LotterySnapshot, PageNote] | None:
         """Return the table as it is now or was a moment ago, with what is noted beside it."""
 
     def note_page(self, campaign_id: str, note: PageNote) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from redpacket.domain.packet import Packet, PacketEnd, Rules
 
 
-class ClaimBoard(Protocol):
+class ClaimCache(Protocol):
     """The cache that keeps the crowd away from the ledger; it never decides about money."""
 
     def grab(self, packet_id: str, user_id: str) -> GrabOutcome:
@@ -67,13 +67,13 @@ class ClaimBoard(Protocol):
     def is_loaded(self, packet_id: str, part: int) -> bool:
         """Tell whether the cache has a part, and not only notes of some of its users."""
 
-    def disown(self, packet_id: str, user_id: str, share_no: int) -> None:
+    def revoke(self, packet_id: str, user_id: str, share_no: int) -> None:
         """Take a number from a user who turned out not to own it: it is somebody else's."""
 
-    def give_back(self, packet_id: str, user_id: str, share_no: int, *, owned_no: int) -> None:
+    def reassign(self, packet_id: str, user_id: str, share_no: int, *, owned_no: int) -> None:
         """Swap a number for the one that the user owned all along, and offer it again."""
 
-    def free(self, packet_id: str, user_id: str, share_no: int) -> None:
+    def release(self, packet_id: str, user_id: str, share_no: int) -> None:
         """Take a number from a user who may not have it, and offer it again."""
 
     def close(self, packet_id: str) -> None:
@@ -89,8 +89,8 @@ class ClaimBoard(Protocol):
         """Return all users of a small packet that is emptied, in one read; None if it isn't."""
 
 
-class PartBoard(ClaimBoard, Protocol):
-    """A board to which a part is like a packet, under the id that `domain/packet.part_id` gives it.
+class PartCache(ClaimCache, Protocol):
+    """A claim cache that treats a part as a packet, under the id of `domain/packet.part_id`.
 
     It hands out the part's own numbers, from 1 on. A number below 0 is what `note` brought.
     """
@@ -106,7 +106,7 @@ class PartBoard(ClaimBoard, Protocol):
     def load_sent_part(self, packet: Packet, part: int) -> None:
         """Load a part of a packet whose id has not been told to anybody."""
 
-    def note(self, board_id: str, numbers: Mapping[str, int]) -> None:
+    def note(self, cache_id: str, numbers: Mapping[str, int]) -> None:
         """Note numbers of users who have none here, also where the part isn't loaded yet."""
 
 
@@ -221,7 +221,7 @@ class Packets(Protocol):
     def mark_step(self, packet: Packet) -> None:
         """Note on the row of a packet that is CLOSING how far it is on its way to CLOSED."""
 
-    def put_off(self, packet_id: str, until_ms: int) -> None:
+    def delay(self, packet_id: str, until_ms: int) -> None:
         """Let a packet that waits in one of the sweep's lists be found again from *until_ms* on."""
 
     def put_part_end(self, packet_id: str, part: int, end: PacketEnd) -> None:

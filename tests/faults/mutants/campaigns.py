@@ -75,7 +75,7 @@ MUTANTS = [
     ),
     Mutant(
         "a switch is forgotten while its table is away",
-        "shared/redpacket/flows/guards/read_switches.py",
+        "shared/redpacket/flows/guards/cached_switches.py",
         "            if seen.is_known:\n                self._off = seen.off",
         "            self._off = seen.off",
     ),

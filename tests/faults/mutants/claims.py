@@ -58,7 +58,7 @@ MUTANTS = [
     Mutant(
         "a number over the quota stays taken",
         GRAB,
-        "        desk.board.free(share.packet_id, taker.user_id, share.share_no)\n",
+        "        ports.claim_cache.release(share.packet_id, taker.user_id, share.share_no)\n",
         "",
     ),
     Mutant(
@@ -102,26 +102,26 @@ MUTANTS = [
     Mutant(
         "the amount is told before it is durable",
         GRAB,
-        "    recorded = desk.packets.record_claim(share, quota)\n",
-        "    try:\n        recorded = desk.packets.record_claim(share, quota)\n"
+        "    recorded = ports.packets.record_claim(share, quota)\n",
+        "    try:\n        recorded = ports.packets.record_claim(share, quota)\n"
         "    except Unavailable:\n        return Claim(share, is_new=True)\n",
     ),
     Mutant(
         "a repeat is believed without a look at the ledger",
         GRAB,
-        "        owned = _owned(packet_id, taker, desk)\n        if owned and",
-        "        owned = _claimed_share(packet_id, taker, outcome, desk)\n        if",
+        "        owned = _owned(packet_id, taker, ports)\n        if owned and",
+        "        owned = _claimed_share(packet_id, taker, outcome, ports)\n        if",
     ),
     Mutant(
         "a number that is somebody else's is not burnt",
         GRAB,
-        "        desk.board.disown(share.packet_id, taker.user_id, share.share_no)\n",
+        "        ports.claim_cache.revoke(share.packet_id, taker.user_id, share.share_no)\n",
         "",
     ),
     Mutant(
         "a number that is given back is lost",
         GRAB,
-        "        desk.board.give_back(",
+        "        ports.claim_cache.reassign(",
         "        (lambda *_, **__: None)(",
     ),
     Mutant(
@@ -130,7 +130,7 @@ MUTANTS = [
     Mutant(
         "a claim is not queued",
         GRAB,
-        "        desk.payouts.put([claim.share.ref])\n",
+        "        ports.payouts.put([claim.share.ref])\n",
         "        pass\n",
     ),
     Mutant(
@@ -169,19 +169,19 @@ MUTANTS = [
         "for packet in closing.results if packet.status is PacketStatus.CLOSING]",
         "for packet in closing.results if packet.status is not PacketStatus.CLOSED]",
     ),
-    Mutant("the cache is not closed", EXPIRE, "  desk.cache.close(packet_id)\n", "  pass\n"),
+    Mutant("the cache is not closed", EXPIRE, "  ports.cache.close(packet_id)\n", "  pass\n"),
     Mutant("there is no grace", EXPIRE, "        clock.sleep_ms(grace_ms)\n", "        pass\n"),
     Mutant(
         "a cancelled refund is counted as done",
         REFUND,
-        "if not self._desk.ledger.refund([(chunk, transfer)], now_ms):",
-        "if self._desk.ledger.refund([(chunk, transfer)], now_ms) is None:",
+        "if not self._ports.ledger.refund([(chunk, transfer)], now_ms):",
+        "if self._ports.ledger.refund([(chunk, transfer)], now_ms) is None:",
     ),
     Mutant(
         "a cancelled refund of several packets is counted as done",
         REFUND,
-        "if refunds and not desk.ledger.refund(refunds, now_ms):",
-        "if refunds and desk.ledger.refund(refunds, now_ms) is None:",
+        "if refunds and not ports.ledger.refund(refunds, now_ms):",
+        "if refunds and ports.ledger.refund(refunds, now_ms) is None:",
     ),
     Mutant(
         "one bad packet keeps those that are refunded with it from their refund",
@@ -234,7 +234,7 @@ MUTANTS = [
     Mutant(
         "owners that the cache forgot stay forgotten after the close",
         REFUND,
-        "                desk.cache.load(packet, shares, part)\n",
+        "                ports.cache.load(packet, shares, part)\n",
         "                pass\n",
     ),
     Mutant(

@@ -100,7 +100,7 @@ MUTANTS = [
     of_draws(
         "whoever has drawn is refused at the end",
         DRAW,
-        "if status is not DrawStatus.CAMPAIGN_NOT_STARTED and (before := _find_draw(ask, desk)):",
+        "if status is not DrawStatus.CAMPAIGN_NOT_STARTED and (before := _find_draw(ask, ports)):",
         "if (before := None):",
     ),
     of_draws(
@@ -130,7 +130,7 @@ MUTANTS = [
     of_draws(
         "a promised prize is forgotten with the cache",
         DRAW,
-        "if decided_by is None or _is_owed_a_prize(ask, outcome, decided_by, desk):",
+        "if decided_by is None or _is_owed_a_prize(ask, outcome, decided_by, ports):",
         "if decided_by is None:",
     ),
     of_draws(
@@ -151,11 +151,11 @@ MUTANTS = [
         "is_unit_free=not is_lost",
         "is_unit_free=True",
     ),
-    of_draws("a win of cash is not queued", DRAW, "        _queue_payout(draw, desk)\n", ""),
+    of_draws("a win of cash is not queued", DRAW, "        _queue_payout(draw, ports)\n", ""),
     of_draws(
         "everybody loads a lottery that the cache lost",
         DRAW,
-        "if not desk.board.begin_load(campaign_id, _LOAD_LIFE_MS):",
+        "if not ports.claim_cache.begin_load(campaign_id, _LOAD_LIFE_MS):",
         "if False:",
     ),
     of_draws(
@@ -168,7 +168,7 @@ MUTANTS = [
     of_draws(
         "helpers need not say the phrase",
         HELP,
-        "    _check_phrase(campaign, helper_id, said, desk)\n",
+        "    _check_phrase(campaign, helper_id, said, ports)\n",
         "",
     ),
     of_draws(

@@ -8,9 +8,9 @@ MUTANTS = [
     of_draws(
         "a refusal by a table that was edited is told",
         DRAW,
-        "decided_by = _table_of(ask, outcome, table, desk)",
+        "decided_by = _table_of(ask, outcome, table, ports)",
         "decided_by = table if outcome.status in _REFUSALS"
-        " else _table_of(ask, outcome, table, desk)",
+        " else _table_of(ask, outcome, table, ports)",
     ),
     of_draws(
         "a refusal that comes too late offers a unit again",
@@ -118,7 +118,7 @@ MUTANTS = [
     of_draws(
         "a repeat of a change of stock is asked the prize's version",
         PRIZE,
-        "    if changed := desk.draws.find_put(request):\n        return changed\n",
+        "    if changed := ports.draws.find_put(request):\n        return changed\n",
         "",
     ),
     of_draws(
@@ -136,19 +136,19 @@ MUTANTS = [
     of_draws(
         "cash above the limit is added to",
         PRIZE,
-        "    _check_amount(prize, desk)\n",
+        "    _check_amount(prize, ports)\n",
         "",
     ),
     of_draws(
         "a prize above the limit is put",
         PRIZE,
-        "        _check_amount(plan, desk)\n",
+        "        _check_amount(plan, ports)\n",
         "",
     ),
     of_draws(
         "a unit of before midnight stays with a draw that died",
         DRAW,
-        "        _forget_yesterdays(ask, table, desk)\n",
+        "        _forget_yesterdays(ask, table, ports)\n",
         "",
     ),
 ]

@@ -108,7 +108,7 @@ MUTANTS = [
     Mutant(
         "everybody loads at once what the cache lost",
         LOAD,
-        """    if not board.begin_load(packet_id, part, _LOAD_LIFE_MS):
+        """    if not claim_cache.begin_load(packet_id, part, _LOAD_LIFE_MS):
         return False
     try:""",
         "    try:",
@@ -116,13 +116,13 @@ MUTANTS = [
     Mutant(
         "what was loaded meanwhile is loaded again",
         LOAD,
-        "if not board.is_loaded(packet_id, part):",
+        "if not claim_cache.is_loaded(packet_id, part):",
         "if True:",
     ),
     Mutant(
         "a turn to load is kept until it is over",
         LOAD,
-        "    board.hold_load(packet_id, part, 0)\n    return True\n",
+        "    claim_cache.hold_load(packet_id, part, 0)\n    return True\n",
         "    return True\n",
     ),
     Mutant(
@@ -134,13 +134,13 @@ MUTANTS = [
     Mutant(
         "a packet that is not there keeps others waiting",
         LOAD,
-        "    except Rejected:\n        board.hold_load(packet_id, part, 0)\n",
+        "    except Rejected:\n        claim_cache.hold_load(packet_id, part, 0)\n",
         "    except Rejected:\n",
     ),
     Mutant(
         "a large load gets a small one's time",
         LOAD,
-        "        board.hold_load(packet_id, part, _LARGE_LOAD_LIFE_MS)\n",
+        "        claim_cache.hold_load(packet_id, part, _LARGE_LOAD_LIFE_MS)\n",
         "        pass\n",
     ),
     Mutant(
@@ -152,7 +152,7 @@ MUTANTS = [
     Mutant(
         "a user may make the ledger look for their share as often as they like",
         GRAB,
-        "    desk.costs.count(taker.user_id)\n",
+        "    ports.costs.count(taker.user_id)\n",
         "",
     ),
     Mutant(
@@ -224,20 +224,21 @@ MUTANTS = [
     Mutant(
         "any cache is believed to know all takers",
         GRAB,
-        "    if desk.board.knows_takers(packet_id, taker.user_id):\n",
+        "    if ports.claim_cache.knows_takers(packet_id, taker.user_id):\n",
         "    if True:\n",
     ),
     Mutant(
         "any part vouches for a user",
         PARTS,
-        "            board_id = part_id(packet_id, part_of_user(packet_id, user_id))\n"
-        "        return self._board.knows_takers",
-        "            board_id = part_id(packet_id, 0)\n        return self._board.knows_takers",
+        "            cache_id = part_id(packet_id, part_of_user(packet_id, user_id))\n"
+        "        return self._claim_cache.knows_takers",
+        "            cache_id = part_id(packet_id, 0)\n"
+        "        return self._claim_cache.knows_takers",
     ),
     Mutant(
         "everybody loads at once what was behind",
         LOAD,
-        "        if board.begin_load(packet_id, part, _LOAD_LIFE_MS):\n",
+        "        if claim_cache.begin_load(packet_id, part, _LOAD_LIFE_MS):\n",
         "        if True:\n",
     ),
     Mutant(

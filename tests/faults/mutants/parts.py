@@ -14,7 +14,7 @@ MUTANTS = [
     Mutant(
         "in parts: what is taken elsewhere is not noted where the user begins",
         PARTS,
-        "            self._board.note(part_id(packet_id, home), {user_id: -share_no})\n",
+        "            self._claim_cache.note(part_id(packet_id, home), {user_id: -share_no})\n",
         "            pass\n",
     ),
     Mutant(
@@ -44,7 +44,7 @@ MUTANTS = [
     Mutant(
         "in parts: the users of others are not noted where they begin",
         PARTS,
-        "            self._board.note(part_id(packet_id, home), numbers)\n",
+        "            self._claim_cache.note(part_id(packet_id, home), numbers)\n",
         "            pass\n",
     ),
     Mutant(
@@ -86,14 +86,14 @@ MUTANTS = [
     Mutant(
         "in parts: a number that is free again stays noted",
         PARTS,
-        "            self._board.disown(part_id(packet_id, home), user_id, -share_no)\n",
+        "            self._claim_cache.revoke(part_id(packet_id, home), user_id, -share_no)\n",
         "            pass\n",
     ),
     Mutant(
         "in parts: only the first one is closed",
         PARTS,
-        "for board_id in _board_ids(packet_id):",
-        "for board_id in _board_ids(packet_id)[:1]:",
+        "for cache_id in _cache_ids(packet_id):",
+        "for cache_id in _cache_ids(packet_id)[:1]:",
     ),
     Mutant(
         "in parts: a collision brings back the wrong one",

@@ -92,8 +92,8 @@ MUTANTS = [
     Mutant(
         "an end that is being moved is told",
         RECONCILE,
-        "desk.clock.sleep_ms(_SETTLED_MS)",
-        "desk.clock.sleep_ms",
+        "ports.clock.sleep_ms(_SETTLED_MS)",
+        "ports.clock.sleep_ms",
     ),
     Mutant(
         "stock may be without its money",

@@ -19,8 +19,8 @@ MUTANTS = [
     Mutant(
         "a large packet has the time of all others",
         REFUND,
-        "if self._desk.is_over() or (refunded and self._is_turn_over()):",
-        "if self._desk.is_over():",
+        "if self._ports.is_over() or (refunded and self._is_turn_over()):",
+        "if self._ports.is_over():",
     ),
     Mutant(
         "in parts: the turn of a packet ends with its last part",
@@ -31,8 +31,8 @@ MUTANTS = [
     Mutant(
         "a turn that is too short gets nowhere",
         REFUND,
-        "if self._desk.is_over() or (refunded and self._is_turn_over()):",
-        "if self._desk.is_over() or self._is_turn_over():",
+        "if self._ports.is_over() or (refunded and self._is_turn_over()):",
+        "if self._ports.is_over() or self._is_turn_over():",
     ),
     Mutant(
         "a turn begins anew where the one before has been",
@@ -55,7 +55,7 @@ MUTANTS = [
     Mutant(
         "fates are read until the end of a part, however long that takes",
         REFUND,
-        "if len(fates) % _FATES_PER_LOOK == 0 and self._desk.is_over():",
+        "if len(fates) % _FATES_PER_LOOK == 0 and self._ports.is_over():",
         "if False:",
     ),
     Mutant(
@@ -85,13 +85,13 @@ MUTANTS = [
     Mutant(
         "a packet that can't be read stays at the head of the due ones",
         EXPIRE,
-        "        desk.packets.put_off(packet_id, desk.clock.now_ms())\n",
+        "        ports.packets.delay(packet_id, ports.clock.now_ms())\n",
         "",
     ),
     Mutant(
         "a packet that can't be read stays at the head of those to load",
         REPAIR,
-        "        packets.put_off(packet_id, clock.now_ms())\n",
+        "        packets.delay(packet_id, clock.now_ms())\n",
         "",
     ),
     Mutant(
@@ -128,8 +128,8 @@ MUTANTS = [
     Mutant(
         "a prize of any size is one part",
         PRIZE,
-        "desk.new_id(parts_for(count, UNITS_PER_PART))",
-        "desk.new_id(1)",
+        "ports.new_id(parts_for(count, UNITS_PER_PART))",
+        "ports.new_id(1)",
     ),
     of_draws(
         "won units of one partition count",

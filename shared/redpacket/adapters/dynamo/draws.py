@@ -41,8 +41,8 @@ from redpacket.domain.errors import InvariantViolated, Unavailable
 from redpacket.domain.lottery import (
     SEED_BYTES,
     Draw,
-    DrawTable,
     HelpStatus,
+    LotterySnapshot,
     PageNote,
     Player,
     Prize,
@@ -91,11 +91,11 @@ class DynamoDraws:
         table = self.find_table(campaign_id)
         return table.prizes if table else ()
 
-    def find_table(self, campaign_id: str) -> DrawTable | None:
+    def find_table(self, campaign_id: str) -> LotterySnapshot | None:
         row = self._dynamo.get(self._campaigns, keys.shown(campaign_id))
         return table_of(row) if row else None
 
-    def find_page(self, campaign_id: str) -> tuple[DrawTable, PageNote] | None:
+    def find_page(self, campaign_id: str) -> tuple[LotterySnapshot, PageNote] | None:
         row = self._dynamo.get_seen(self._campaigns, keys.shown(campaign_id))
         return (table_of(row), note_of(row)) if row else None
 
@@ -218,7 +218,7 @@ class DynamoDraws:
         )
 
     def _last_until_the_end(
-        self, prize: Prize, before: Prize | None, table: DrawTable
+        self, prize: Prize, before: Prize | None, table: LotterySnapshot
     ) -> list[Operation]:
         """Let the packets that are new to a prize end with the campaign, if they are open."""
         known = before.packets if before else ()
@@ -307,7 +307,9 @@ def _refusal(canceled: TransactionCanceled, draw: Draw, rules: DrawRules) -> Rec
     return RecordDrawStatus.UNIT_TAKEN if taken else RecordDrawStatus.UNIT_REFUNDED
 
 
-def _replace_prizes(campaigns_table: str, table: DrawTable, after: dict[str, Prize]) -> Operation:
+def _replace_prizes(
+    campaigns_table: str, table: LotterySnapshot, after: dict[str, Prize]
+) -> Operation:
     return update(
         campaigns_table,
         keys.shown(table.campaign.campaign_id),

@@ -141,7 +141,7 @@ class DynamoPackets(DynamoShares):
             operation["Update"]["ConditionExpression"] += f" AND {ENDS_EARLIER}"
         self._dynamo.write(operation)
 
-    def put_off(self, packet_id: str, until_ms: int) -> None:
+    def delay(self, packet_id: str, until_ms: int) -> None:
         self._dynamo.write(
             update(
                 self._packets,

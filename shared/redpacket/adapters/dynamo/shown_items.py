@@ -13,7 +13,7 @@ from redpacket.adapters.dynamo.client import Value
 from redpacket.adapters.dynamo.packed_text import json_text, packed, unpacked
 from redpacket.domain.campaign import CampaignPlan, CampaignStatus
 from redpacket.domain.errors import InvalidRequest
-from redpacket.domain.lottery import DrawTable, PageNote, Prize, PrizeKind
+from redpacket.domain.lottery import LotterySnapshot, PageNote, Prize, PrizeKind
 
 PACKED_BYTES_MAX = 300_000
 """An item of DynamoDB has at most 400 KB, and the plan and the note are in this one, too."""
@@ -51,7 +51,7 @@ def packed_prizes(prizes: Sequence[Prize]) -> str | bytes:
     return text
 
 
-def table_of(row: dict[str, Any]) -> DrawTable:
+def table_of(row: dict[str, Any]) -> LotterySnapshot:
     """Read a packed row."""
     plan = plan_of(json.loads(unpacked(row["plan"])))
     columns = json.loads(unpacked(row["prizes"]))
@@ -59,7 +59,7 @@ def table_of(row: dict[str, Any]) -> DrawTable:
     prizes = tuple(
         _prize_of(plan.campaign_id, dict(zip(columns, values, strict=True))) for values in rows
     )
-    return DrawTable(plan, prizes, row["version"])
+    return LotterySnapshot(plan, prizes, row["version"])
 
 
 def note_row(note: PageNote) -> dict[str, Value]:

@@ -1,4 +1,4 @@
-"""The claim board on Redis or Valkey: one hash per packet, one script per move."""
+"""The claim claim cache on Redis or Valkey: one hash per packet, one script per move."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class _Head(NamedTuple):
 
 
 class RedisClaims(Cache):
-    """Implements PartBoard."""
+    """Implements PartCache."""
 
     def __init__(self, client: Client) -> None:
         super().__init__(client)
@@ -94,7 +94,7 @@ class RedisClaims(Cache):
             # A refusal is told from the state as it is, with its marks.
             self._seen_open.pop(packet_id, None)
         # The crowd loses, and one native read is cheaper than any script: ADR 0002.
-        state, owned_no = self.ask("HMGET", keys.board(packet_id), STATE, user_id)
+        state, owned_no = self.ask("HMGET", keys.claim_cache(packet_id), STATE, user_id)
         letter = str(state)[0] if state else ""
         terms, marks = read_terms(str(state)) if state else ("", "")
         is_gated, is_certain = _GATED in marks, _FORGETFUL not in marks
@@ -123,7 +123,7 @@ class RedisClaims(Cache):
         proved_at_s = self._life_at_s.get(life)
         if proved_at_s is not None and now_s - proved_at_s < _LIFE_S:
             return True
-        is_whole = self.run(self._certain, keys.board(packet_id)) == "certain"
+        is_whole = self.run(self._certain, keys.claim_cache(packet_id)) == "certain"
         if is_whole:
             if len(self._life_at_s) >= _REMEMBERED_MAX:
                 self._life_at_s.clear()
@@ -134,7 +134,7 @@ class RedisClaims(Cache):
         return self._take(packet_id, user_id, _Head(terms, is_gated=True))
 
     def _take(self, packet_id: str, user_id: str, head: _Head) -> GrabOutcome:
-        answer = self.run(self._grab, keys.board(packet_id), user_id)
+        answer = self.run(self._grab, keys.claim_cache(packet_id), user_id)
         status, _, number = answer.partition(" ")
         if not number:
             return GrabOutcome(GrabStatus(status), is_certain=head.is_certain)
@@ -160,7 +160,7 @@ class RedisClaims(Cache):
     def admit(
         self, packet_id: str, user_id: str, *, life_ms: int, admitted_max: int
     ) -> AdmitOutcome:
-        script_keys = [keys.board(packet_id), keys.admitted(packet_id)]
+        script_keys = [keys.claim_cache(packet_id), keys.admitted(packet_id)]
         answer = self.run(self._admit, script_keys, user_id, life_ms, admitted_max)
         status, _, number = answer.partition(" ")
         return AdmitOutcome(AdmitStatus(status), int(number.partition(" ")[0] or 0))
@@ -191,8 +191,8 @@ class RedisClaims(Cache):
 
     def load_sent_part(self, packet: Packet, part: int) -> None:
         marks = "" if packet.rules.is_plain else _GATED
-        board_id, count = part_id(packet.packet_id, part), part_size(packet, part)
-        self._bring(board_id, packet, count, [], marks, _SENT)
+        cache_id, count = part_id(packet.packet_id, part), part_size(packet, part)
+        self._bring(cache_id, packet, count, [], marks, _SENT)
 
     def begin_load(self, packet_id: str, part: int, life_ms: int) -> bool:
         return bool(self.ask("SET", keys.loading(packet_id, part), "", "NX", "PX", life_ms))
@@ -208,25 +208,25 @@ class RedisClaims(Cache):
         packet_id: str,
         part: int,  # noqa: ARG002 - a packet that isn't cut is one part
     ) -> bool:
-        return bool(self.ask("HEXISTS", keys.board(packet_id), STATE))
+        return bool(self.ask("HEXISTS", keys.claim_cache(packet_id), STATE))
 
-    def note(self, board_id: str, numbers: Mapping[str, int]) -> None:
+    def note(self, cache_id: str, numbers: Mapping[str, int]) -> None:
         pairs = list(numbers.items())
         for start in range(0, len(pairs), _PAIRS_PER_LOAD):
             args: list[str | int] = [0, "", "", 0, "", ""]
             args += chain.from_iterable(pairs[start : start + _PAIRS_PER_LOAD])
-            self.run(self._load, keys.board(board_id), *args)
+            self.run(self._load, keys.claim_cache(cache_id), *args)
 
     def _bring(
         self,
-        board_id: str,
+        cache_id: str,
         packet: Packet,
         count: int,
         shares: Sequence[ShareFate],
         marks: str,
         proof: str = "",
     ) -> None:
-        key = keys.board(board_id)
+        key = keys.claim_cache(cache_id)
         keep_until_ms = packet.expires_at_ms + _KEEP_AFTER_EXPIRY_MS
         opens_ms = keep_until_ms - packet.starts_at_ms
         head = write_head(packet.terms, count, opens_ms, marks)
@@ -251,24 +251,24 @@ class RedisClaims(Cache):
             # Of the first call: what it brought is lost where the last one meets another life.
             life = answer.partition(" ")[2] or "?" if life == "-" else life
 
-    def disown(self, packet_id: str, user_id: str, share_no: int) -> None:
-        self.run(self._amend, keys.board(packet_id), user_id, share_no, "")
+    def revoke(self, packet_id: str, user_id: str, share_no: int) -> None:
+        self.run(self._amend, keys.claim_cache(packet_id), user_id, share_no, "")
 
-    def give_back(self, packet_id: str, user_id: str, share_no: int, *, owned_no: int) -> None:
-        self.run(self._amend, keys.board(packet_id), user_id, share_no, owned_no)
+    def reassign(self, packet_id: str, user_id: str, share_no: int, *, owned_no: int) -> None:
+        self.run(self._amend, keys.claim_cache(packet_id), user_id, share_no, owned_no)
 
-    def free(self, packet_id: str, user_id: str, share_no: int) -> None:
-        self.run(self._amend, keys.board(packet_id), user_id, share_no, 0)
+    def release(self, packet_id: str, user_id: str, share_no: int) -> None:
+        self.run(self._amend, keys.claim_cache(packet_id), user_id, share_no, 0)
 
     def close(self, packet_id: str) -> None:
-        self.run(self._close, keys.board(packet_id))
+        self.run(self._close, keys.claim_cache(packet_id))
 
     def knows_takers(
         self,
         packet_id: str,
         user_id: str,  # noqa: ARG002 - a packet that isn't cut is one part
     ) -> bool:
-        key, now_s = keys.board(packet_id), time.monotonic()
+        key, now_s = keys.claim_cache(packet_id), time.monotonic()
         known_at_s = self._certain_at_s.get(key)
         if known_at_s is not None and now_s - known_at_s < _CERTAIN_S:
             return True
@@ -280,7 +280,7 @@ class RedisClaims(Cache):
         return is_certain
 
     def held_numbers(self, packet_id: str, owned: Mapping[str, int]) -> dict[str, int] | None:
-        key, users, found = keys.board(packet_id), list(owned), dict[str, int]()
+        key, users, found = keys.claim_cache(packet_id), list(owned), dict[str, int]()
         for start in range(0, len(users), _PAIRS_PER_LOAD):
             chunk = users[start : start + _PAIRS_PER_LOAD]
             state, *numbers = self.ask("HMGET", key, STATE, *chunk)
@@ -291,7 +291,7 @@ class RedisClaims(Cache):
         return found
 
     def emptied_by(self, packet_id: str) -> frozenset[str] | None:
-        fields = dict(_pairs(self.ask("HGETALL", keys.board(packet_id))))
+        fields = dict(_pairs(self.ask("HGETALL", keys.claim_cache(packet_id))))
         is_emptied = fields.get(STATE, "").startswith(_EMPTIED)
         return frozenset(fields.keys() - {STATE}) if is_emptied else None
 

@@ -13,7 +13,7 @@ from redpacket.domain.lottery import (
     DrawDay,
     DrawOutcome,
     DrawStatus,
-    DrawTable,
+    LotterySnapshot,
     Player,
     Prize,
     PrizeStock,
@@ -31,7 +31,7 @@ _OUTCOME_WORDS = 5
 
 
 class RedisDraws(Cache):
-    """Implements DrawBoard."""
+    """Implements DrawCache."""
 
     def __init__(self, client: Client) -> None:
         super().__init__(client)
@@ -61,12 +61,12 @@ class RedisDraws(Cache):
             is_repeat=status == DrawStatus.DRAWN_BEFORE,
         )
 
-    def load(self, table: DrawTable, day: DrawDay, stock: Sequence[PrizeStock]) -> None:
+    def load(self, table: LotterySnapshot, day: DrawDay, stock: Sequence[PrizeStock]) -> None:
         campaign = table.campaign
         prizes = sorted(table.prizes, key=lambda prize: prize.prize_id)
         listed = [prize for prize in prizes if prize.status is CampaignStatus.ON and prize.weight]
         script_keys = [
-            keys.draw_board(campaign.campaign_id),
+            keys.draw_cache(campaign.campaign_id),
             keys.draw_day(campaign.campaign_id, day.name),
             keys.draw_winners(campaign.campaign_id),
         ]
@@ -95,15 +95,15 @@ class RedisDraws(Cache):
         self.run(self._player, key, ask.user_id, counts, keep_until_ms)
 
     def mark_winner(self, ask: DrawAsk, prize_id: str) -> None:
-        script_keys = [keys.draw_board(ask.campaign_id), keys.draw_winners(ask.campaign_id)]
+        script_keys = [keys.draw_cache(ask.campaign_id), keys.draw_winners(ask.campaign_id)]
         self.run(self._winner, script_keys, ask.user_id, prize_id)
 
     def begin_load(self, campaign_id: str, life_ms: int) -> bool:
         return bool(self.ask("SET", keys.draw_loading(campaign_id), "", "NX", "PX", life_ms))
 
     def count_issued(self, campaign_id: str, prize_ids: Sequence[str]) -> dict[str, int] | None:
-        board = keys.draw_board(campaign_id)
-        rules, *prizes = self.ask("HMGET", board, _RULES, *prize_ids)
+        claim_cache = keys.draw_cache(campaign_id)
+        rules, *prizes = self.ask("HMGET", claim_cache, _RULES, *prize_ids)
         if rules is None:
             return None
         known = zip(prize_ids, prizes, strict=True)
@@ -112,7 +112,7 @@ class RedisDraws(Cache):
 
 def _script_keys(ask: DrawAsk) -> list[str]:
     return [
-        keys.draw_board(ask.campaign_id),
+        keys.draw_cache(ask.campaign_id),
         keys.draw_day(ask.campaign_id, ask.day.name),
         keys.draw_winners(ask.campaign_id),
     ]

@@ -32,7 +32,7 @@ from redpacket.domain.packet import (
     part_of_user,
     share_no_of,
 )
-from redpacket.ports.packets import PartBoard
+from redpacket.ports.packets import PartCache
 from redpacket.ports.runtime import Clock
 
 _REMEMBERED_MAX = 10_000
@@ -50,20 +50,20 @@ class _Found(Generic[Outcome]):
     at_home: Outcome
 
 
-class PartedBoard:
-    """Implements ClaimBoard; a packet that isn't cut goes straight through."""
+class PartedClaims:
+    """Implements ClaimCache; a packet that isn't cut goes straight through."""
 
-    def __init__(self, board: PartBoard, *, clock: Clock) -> None:
-        self._board = board
+    def __init__(self, claim_cache: PartCache, *, clock: Clock) -> None:
+        self._claim_cache = claim_cache
         self._clock = clock
         self._emptied = _EmptiedParts(clock)
 
     def grab(self, packet_id: str, user_id: str) -> GrabOutcome:
         """Read where the user begins, and elsewhere only once that is emptied."""
         if not is_cut(packet_id):
-            return self._board.grab(packet_id, user_id)
+            return self._claim_cache.grab(packet_id, user_id)
         found = self._first_left(
-            packet_id, user_id, lambda board_id: self._board.grab(board_id, user_id)
+            packet_id, user_id, lambda cache_id: self._claim_cache.grab(cache_id, user_id)
         )
         outcome = self._told(packet_id, user_id, found.part, found.outcome)
         return replace(outcome, is_certain=found.at_home.is_certain)
@@ -71,9 +71,9 @@ class PartedBoard:
     def take(self, packet_id: str, user_id: str, terms: str) -> GrabOutcome:
         """Take a number of the first part that has one left."""
         if not is_cut(packet_id):
-            return self._board.take(packet_id, user_id, terms)
+            return self._claim_cache.take(packet_id, user_id, terms)
         found = self._first_left(
-            packet_id, user_id, lambda board_id: self._board.take(board_id, user_id, terms)
+            packet_id, user_id, lambda cache_id: self._claim_cache.take(cache_id, user_id, terms)
         )
         return self._told(packet_id, user_id, found.part, found.outcome)
 
@@ -82,13 +82,15 @@ class PartedBoard:
     ) -> AdmitOutcome:
         """Admit to the first part that has something left; each has its share of the places."""
         if not is_cut(packet_id):
-            return self._board.admit(packet_id, user_id, life_ms=life_ms, admitted_max=admitted_max)
+            return self._claim_cache.admit(
+                packet_id, user_id, life_ms=life_ms, admitted_max=admitted_max
+            )
         places = -(-admitted_max // part_count(packet_id))
         found = self._first_left(
             packet_id,
             user_id,
-            lambda board_id: self._board.admit(
-                board_id, user_id, life_ms=life_ms, admitted_max=places
+            lambda cache_id: self._claim_cache.admit(
+                cache_id, user_id, life_ms=life_ms, admitted_max=places
             ),
         )
         outcome, part = found.outcome, found.part
@@ -100,7 +102,7 @@ class PartedBoard:
         """Bring parts up to the ledger, and their users' numbers to where those begin."""
         packet_id = packet.packet_id
         if not is_cut(packet_id):
-            self._board.load(packet, shares)
+            self._claim_cache.load(packet, shares)
             return
         own: dict[int, list[ShareFate]] = defaultdict(list)
         notes: dict[int, dict[str, int]] = defaultdict(dict)
@@ -115,87 +117,89 @@ class PartedBoard:
         # start nobody has.
         is_whole = part is None or self._clock.now_ms() < packet.starts_at_ms
         for number in range(part_count(packet_id)) if part is None else (part,):
-            self._board.load_part(packet, number, own[number], is_whole=is_whole)
+            self._claim_cache.load_part(packet, number, own[number], is_whole=is_whole)
             self._emptied.forget(part_id(packet_id, number))
         for home, numbers in notes.items():
-            self._board.note(part_id(packet_id, home), numbers)
+            self._claim_cache.note(part_id(packet_id, home), numbers)
 
     def load_sent(self, packet: Packet) -> None:
         """Load all parts of a packet whose id has not been told to anybody."""
         if not is_cut(packet.packet_id):
-            self._board.load_sent(packet)
+            self._claim_cache.load_sent(packet)
             return
         for part in range(part_count(packet.packet_id)):
-            self._board.load_sent_part(packet, part)
+            self._claim_cache.load_sent_part(packet, part)
 
     def knows_takers(self, packet_id: str, user_id: str) -> bool:
         """Ask where the user begins: what they take elsewhere is noted there before it counts."""
-        board_id = packet_id
+        cache_id = packet_id
         if is_cut(packet_id):
-            board_id = part_id(packet_id, part_of_user(packet_id, user_id))
-        return self._board.knows_takers(board_id, user_id)
+            cache_id = part_id(packet_id, part_of_user(packet_id, user_id))
+        return self._claim_cache.knows_takers(cache_id, user_id)
 
     def begin_look(self, packet_id: str, part: int, life_ms: int) -> bool:
         """Give one of many callers its turn to look for owners that are lost."""
-        return self._board.begin_look(packet_id, part, life_ms)
+        return self._claim_cache.begin_look(packet_id, part, life_ms)
 
     def begin_load(self, packet_id: str, part: int, life_ms: int) -> bool:
         """Give one of many callers its turn to load a part."""
-        return self._board.begin_load(packet_id, part, life_ms)
+        return self._claim_cache.begin_load(packet_id, part, life_ms)
 
     def hold_load(self, packet_id: str, part: int, life_ms: int) -> None:
         """Change how long a turn still lasts."""
-        self._board.hold_load(packet_id, part, life_ms)
+        self._claim_cache.hold_load(packet_id, part, life_ms)
 
     def is_loaded(self, packet_id: str, part: int) -> bool:
         """Tell whether the cache has a part."""
-        board_id = part_id(packet_id, part) if is_cut(packet_id) else packet_id
-        return self._board.is_loaded(board_id, 0)
+        cache_id = part_id(packet_id, part) if is_cut(packet_id) else packet_id
+        return self._claim_cache.is_loaded(cache_id, 0)
 
-    def disown(self, packet_id: str, user_id: str, share_no: int) -> None:
+    def revoke(self, packet_id: str, user_id: str, share_no: int) -> None:
         """Take a number from a user who does not own it, and its note."""
         if not is_cut(packet_id):
-            self._board.disown(packet_id, user_id, share_no)
+            self._claim_cache.revoke(packet_id, user_id, share_no)
             return
         of_share, home = part_of_share(packet_id, share_no), part_of_user(packet_id, user_id)
         for part in dict.fromkeys((of_share, home)):
             number = _number(packet_id, part, share_no)
-            self._board.disown(part_id(packet_id, part), user_id, number)
+            self._claim_cache.revoke(part_id(packet_id, part), user_id, number)
 
-    def give_back(self, packet_id: str, user_id: str, share_no: int, *, owned_no: int) -> None:
+    def reassign(self, packet_id: str, user_id: str, share_no: int, *, owned_no: int) -> None:
         """Swap a number for the one that the user owns, wherever either is."""
         if not is_cut(packet_id):
-            self._board.give_back(packet_id, user_id, share_no, owned_no=owned_no)
+            self._claim_cache.reassign(packet_id, user_id, share_no, owned_no=owned_no)
             return
         home = part_of_user(packet_id, user_id)
         owned = _number(packet_id, home, owned_no)
         if part_of_share(packet_id, share_no) == home:
             number = local_no(packet_id, share_no)
-            self._board.give_back(part_id(packet_id, home), user_id, number, owned_no=owned)
+            self._claim_cache.reassign(part_id(packet_id, home), user_id, number, owned_no=owned)
         else:
-            self.free(packet_id, user_id, share_no)
-            self._board.note(part_id(packet_id, home), {user_id: owned})
+            self.release(packet_id, user_id, share_no)
+            self._claim_cache.note(part_id(packet_id, home), {user_id: owned})
 
-    def free(self, packet_id: str, user_id: str, share_no: int) -> None:
+    def release(self, packet_id: str, user_id: str, share_no: int) -> None:
         """Offer a number again in its part."""
         if not is_cut(packet_id):
-            self._board.free(packet_id, user_id, share_no)
+            self._claim_cache.release(packet_id, user_id, share_no)
             return
         of_share, home = part_of_share(packet_id, share_no), part_of_user(packet_id, user_id)
         # First where the number is: a note that is left leads here again.
-        self._board.free(part_id(packet_id, of_share), user_id, local_no(packet_id, share_no))
+        self._claim_cache.release(
+            part_id(packet_id, of_share), user_id, local_no(packet_id, share_no)
+        )
         if of_share != home:
-            self._board.disown(part_id(packet_id, home), user_id, -share_no)
+            self._claim_cache.revoke(part_id(packet_id, home), user_id, -share_no)
 
     def close(self, packet_id: str) -> None:
         """Close every part."""
-        for board_id in _board_ids(packet_id):
-            self._board.close(board_id)
+        for cache_id in _cache_ids(packet_id):
+            self._claim_cache.close(cache_id)
 
     def held_numbers(self, packet_id: str, owned: Mapping[str, int]) -> dict[str, int] | None:
         """Return what owners would be told: it stands where they begin, or else with the share."""
         if not is_cut(packet_id):
-            return self._board.held_numbers(packet_id, owned)
+            return self._claim_cache.held_numbers(packet_id, owned)
         found: dict[str, int] = {}
         for of_user in (part_of_user, None):
             by_part: dict[int, dict[str, int]] = defaultdict(dict)
@@ -205,7 +209,7 @@ class PartedBoard:
                     part = part_of_share(packet_id, share_no) if home is None else home
                     by_part[part][user_id] = share_no
             for part, users in by_part.items():
-                numbers = self._board.held_numbers(part_id(packet_id, part), users)
+                numbers = self._claim_cache.held_numbers(part_id(packet_id, part), users)
                 if numbers is None:
                     return None
                 found |= {user: _share_no(packet_id, part, no) for user, no in numbers.items()}
@@ -213,7 +217,7 @@ class PartedBoard:
 
     def emptied_by(self, packet_id: str) -> frozenset[str] | None:
         """Return who emptied a packet that isn't cut: others are not small."""
-        return None if is_cut(packet_id) else self._board.emptied_by(packet_id)
+        return None if is_cut(packet_id) else self._claim_cache.emptied_by(packet_id)
 
     def _first_left(
         self, packet_id: str, user_id: str, ask: Callable[[str], Outcome]
@@ -224,11 +228,11 @@ class PartedBoard:
         at_home = ask(part_id(packet_id, home))
         if self._emptied.learn(part_id(packet_id, home), at_home):
             for part in other_parts(packet_id, user_id):
-                board_id = part_id(packet_id, part)
-                if self._emptied.has(board_id):
+                cache_id = part_id(packet_id, part)
+                if self._emptied.has(cache_id):
                     continue
-                outcome = ask(board_id)
-                if not self._emptied.learn(board_id, outcome):
+                outcome = ask(cache_id)
+                if not self._emptied.learn(cache_id, outcome):
                     return _Found(part, outcome, at_home)
         return _Found(home, at_home, at_home)
 
@@ -245,7 +249,7 @@ class PartedBoard:
         share_no = _share_no(packet_id, part, outcome.share_no)
         home = part_of_user(packet_id, user_id)
         if part != home:
-            self._board.note(part_id(packet_id, home), {user_id: -share_no})
+            self._claim_cache.note(part_id(packet_id, home), {user_id: -share_no})
         return replace(outcome, share_no=share_no, part=part)
 
 
@@ -256,26 +260,26 @@ class _EmptiedParts:
         self._clock = clock
         self._seen_at_ms: dict[str, int] = {}
 
-    def has(self, board_id: str) -> bool:
-        seen_at_ms = self._seen_at_ms.get(board_id)
+    def has(self, cache_id: str) -> bool:
+        seen_at_ms = self._seen_at_ms.get(cache_id)
         # A number that comes back is offered when this is over (lua/packet_amend.lua).
         return seen_at_ms is not None and 0 <= self._clock.now_ms() - seen_at_ms < EMPTIED_KEPT_MS
 
-    def learn(self, board_id: str, outcome: GrabOutcome | AdmitOutcome) -> bool:
+    def learn(self, cache_id: str, outcome: GrabOutcome | AdmitOutcome) -> bool:
         """Remember a part's answer; return whether it is emptied."""
         if outcome.status.value != GrabStatus.PACKET_EMPTIED.value:
-            self.forget(board_id)
+            self.forget(cache_id)
             return False
         if len(self._seen_at_ms) >= _REMEMBERED_MAX:
             self._seen_at_ms.clear()
-        self._seen_at_ms[board_id] = self._clock.now_ms()
+        self._seen_at_ms[cache_id] = self._clock.now_ms()
         return True
 
-    def forget(self, board_id: str) -> None:
-        self._seen_at_ms.pop(board_id, None)
+    def forget(self, cache_id: str) -> None:
+        self._seen_at_ms.pop(cache_id, None)
 
 
-def _board_ids(packet_id: str) -> list[str]:
+def _cache_ids(packet_id: str) -> list[str]:
     if not is_cut(packet_id):
         return [packet_id]
     return [part_id(packet_id, part) for part in range(part_count(packet_id))]

@@ -22,7 +22,7 @@ from redpacket.domain.lottery import (
     DrawAsk,
     DrawOutcome,
     DrawStatus,
-    DrawTable,
+    LotterySnapshot,
     Player,
     Prize,
     PrizeKind,
@@ -36,9 +36,9 @@ from redpacket.domain.lottery import (
     unit_share,
 )
 from redpacket.domain.packet import Person
+from redpacket.flows.campaigns.cached_snapshots import CachedSnapshots
 from redpacket.flows.campaigns.load_campaign import load_campaign
-from redpacket.flows.campaigns.recall_table import RecalledTables
-from redpacket.ports.campaigns import DrawBoard, Draws
+from redpacket.ports.campaigns import DrawCache, Draws
 from redpacket.ports.packets import PayoutQueue
 from redpacket.ports.runtime import Clock, Journal
 
@@ -60,12 +60,12 @@ _REFUSALS: dict[DrawStatus, tuple[type[Rejected], str]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DrawDesk:
+class DrawPorts:
     """The ports that every draw passes."""
 
-    board: DrawBoard
+    claim_cache: DrawCache
     draws: Draws
-    tables: RecalledTables
+    tables: CachedSnapshots
     payouts: PayoutQueue
     clock: Clock
     journal: Journal
@@ -79,7 +79,7 @@ class Drawn:
     attempts_left: int | None
 
 
-def draw_prize(campaign_id: str, drawer: Person, key_hash: str, *, desk: DrawDesk) -> Drawn:
+def draw_prize(campaign_id: str, drawer: Person, key_hash: str, *, ports: DrawPorts) -> Drawn:
     """Return the draw of this user and key, the same one whenever they ask.
 
     Raises CampaignNotFound, CampaignNotStarted, CampaignEnded, CampaignPaused, AttemptsExhausted;
@@ -88,12 +88,12 @@ def draw_prize(campaign_id: str, drawer: Person, key_hash: str, *, desk: DrawDes
     draw_id = draw_id_of(campaign_id, drawer.user_id, key_hash)
     for _ in range(_TRIES):
         # Anew with every try: the cache may be on the next day, or of a newer table.
-        table = desk.tables.recall(campaign_id)
-        ask = _ask(table, drawer.user_id, draw_id, desk)
-        outcome = desk.board.draw(ask)
-        draw = _draw_of(ask, drawer, outcome, table, desk)
+        table = ports.tables.recall(campaign_id)
+        ask = _ask(table, drawer.user_id, draw_id, ports)
+        outcome = ports.claim_cache.draw(ask)
+        draw = _draw_of(ask, drawer, outcome, table, ports)
         if draw:
-            return Drawn(draw, _attempts_left(ask, table, desk))
+            return Drawn(draw, _attempts_left(ask, table, ports))
     if refusal := _REFUSALS.get(outcome.status):
         error, detail = refusal
         raise error(detail)
@@ -101,89 +101,93 @@ def draw_prize(campaign_id: str, drawer: Person, key_hash: str, *, desk: DrawDes
     raise Unavailable(msg)
 
 
-def _ask(table: DrawTable, user_id: str, draw_id: str, desk: DrawDesk) -> DrawAsk:
+def _ask(table: LotterySnapshot, user_id: str, draw_id: str, ports: DrawPorts) -> DrawAsk:
     campaign_id = table.campaign.campaign_id
-    day = draw_day(table.campaign, desk.clock.now_ms())
-    point = draw_point(desk.tables.seed(campaign_id, day.name), draw_id)
+    day = draw_day(table.campaign, ports.clock.now_ms())
+    point = draw_point(ports.tables.seed(campaign_id, day.name), draw_id)
     return DrawAsk(campaign_id, user_id, draw_id, day, point)
 
 
 def _draw_of(
-    ask: DrawAsk, drawer: Person, outcome: DrawOutcome, table: DrawTable, desk: DrawDesk
+    ask: DrawAsk, drawer: Person, outcome: DrawOutcome, table: LotterySnapshot, ports: DrawPorts
 ) -> Draw | None:
     """Turn the cache's answer into the ledger's; None where the cache has been corrected."""
     if outcome.status is DrawStatus.CAMPAIGN_NOT_LOADED:
-        _load(ask.campaign_id, desk)
+        _load(ask.campaign_id, ports)
         return None
     if outcome.status is DrawStatus.WRONG_DAY:
         return None
-    if outcome.is_repeat and (before := _find_draw(ask, desk)):
+    if outcome.is_repeat and (before := _find_draw(ask, ports)):
         return before
-    decided_by = _table_of(ask, outcome, table, desk)
+    decided_by = _table_of(ask, outcome, table, ports)
     if decided_by and outcome.status in _REFUSALS:
-        return _refused(ask, outcome.status, decided_by, desk)
-    if decided_by is None or _is_owed_a_prize(ask, outcome, decided_by, desk):
+        return _refused(ask, outcome.status, decided_by, ports)
+    if decided_by is None or _is_owed_a_prize(ask, outcome, decided_by, ports):
         return None
-    return _make_durable(ask, drawer, _decided(ask, outcome, decided_by, desk), decided_by, desk)
+    return _make_durable(ask, drawer, _decided(ask, outcome, decided_by, ports), decided_by, ports)
 
 
-def _refused(ask: DrawAsk, status: DrawStatus, table: DrawTable, desk: DrawDesk) -> Draw | None:
+def _refused(
+    ask: DrawAsk, status: DrawStatus, table: LotterySnapshot, ports: DrawPorts
+) -> Draw | None:
     """Return what the cache has forgotten of this attempt, or raise its refusal.
 
     None where the user has more attempts than the cache knows of. Before a campaign's start
     nobody is looked up: that is the crowd, and nobody has drawn.
     """
     error, detail = _REFUSALS[status]
-    if status is not DrawStatus.CAMPAIGN_NOT_STARTED and (before := _find_draw(ask, desk)):
+    if status is not DrawStatus.CAMPAIGN_NOT_STARTED and (before := _find_draw(ask, ports)):
         return before
     if status is DrawStatus.ATTEMPTS_EXHAUSTED:
-        player = _correct_player(ask, desk)
+        player = _correct_player(ask, ports)
         # A help that the cache never heard of, or an attempt that died before it was durable.
         if attempts_left(table.campaign.rules, player) != 0:
             return None
     raise error(detail)
 
 
-def _load(campaign_id: str, desk: DrawDesk) -> None:
+def _load(campaign_id: str, ports: DrawPorts) -> None:
     """Load a campaign that the cache has lost, alone; the others wait."""
-    if not desk.board.begin_load(campaign_id, _LOAD_LIFE_MS):
+    if not ports.claim_cache.begin_load(campaign_id, _LOAD_LIFE_MS):
         msg = "the campaign is being loaded"
         raise Unavailable(msg)
-    desk.journal.event("campaign_loaded", campaign_id=campaign_id)
-    load_campaign(campaign_id, draws=desk.draws, board=desk.board, clock=desk.clock)
+    ports.journal.event("campaign_loaded", campaign_id=campaign_id)
+    load_campaign(campaign_id, draws=ports.draws, claim_cache=ports.claim_cache, clock=ports.clock)
 
 
 def _table_of(
-    ask: DrawAsk, outcome: DrawOutcome, table: DrawTable, desk: DrawDesk
-) -> DrawTable | None:
+    ask: DrawAsk, outcome: DrawOutcome, table: LotterySnapshot, ports: DrawPorts
+) -> LotterySnapshot | None:
     """Return the table that the cache decided or refused by; None where the ledger's is another."""
     if outcome.table_version > table.version:
-        table = desk.tables.recall(ask.campaign_id, version_min=outcome.table_version)
+        table = ports.tables.recall(ask.campaign_id, version_min=outcome.table_version)
     if outcome.table_version >= table.version:
         return table
     # The cache missed an edit, or is about to hear of it. A draw is of one table, and its record
     # has the prize as it is there: nobody has heard of this one, and it is decided anew. A refusal
     # has decided nothing, and the cache may still have the user's durable draw.
     if outcome.status not in _REFUSALS:
-        desk.board.undo(ask, is_unit_free=True)
-    _load(ask.campaign_id, desk)
+        ports.claim_cache.undo(ask, is_unit_free=True)
+    _load(ask.campaign_id, ports)
     return None
 
 
-def _is_owed_a_prize(ask: DrawAsk, outcome: DrawOutcome, table: DrawTable, desk: DrawDesk) -> bool:
+def _is_owed_a_prize(
+    ask: DrawAsk, outcome: DrawOutcome, table: LotterySnapshot, ports: DrawPorts
+) -> bool:
     """Tell whether this miss is one too many in a row, and correct a cache that lost count."""
     owed_after = table.campaign.rules.guaranteed_after_misses
     if outcome.status is not DrawStatus.MISSED or not owed_after:
         return False
     if not has_prizes(outcome.odds):
         return False
-    if desk.draws.find_player(ask.campaign_id, ask.user_id, ask.day.name).miss_streak < owed_after:
+    if ports.draws.find_player(ask.campaign_id, ask.user_id, ask.day.name).miss_streak < owed_after:
         return False
-    _undo(ask, desk, is_unit_free=True)
+    _undo(ask, ports, is_unit_free=True)
     return True
 
 
-def _decided(ask: DrawAsk, outcome: DrawOutcome, table: DrawTable, desk: DrawDesk) -> Draw:
+def _decided(ask: DrawAsk, outcome: DrawOutcome, table: LotterySnapshot, ports: DrawPorts) -> Draw:
     """Return the draw as it will be written. Whoever has the day's seed can compute it, too."""
     if choose(outcome.odds, ask.point) != outcome.prize_id:
         msg = f"draw {ask.draw_id} of {ask.campaign_id} is not what its odds and point make of it"
@@ -193,7 +197,7 @@ def _decided(ask: DrawAsk, outcome: DrawOutcome, table: DrawTable, desk: DrawDes
         user_id=ask.user_id,
         draw_id=ask.draw_id,
         day=ask.day.name,
-        drawn_at_ms=desk.clock.now_ms(),
+        drawn_at_ms=ports.clock.now_ms(),
         point=ask.point,
         odds=outcome.odds,
         table_version=outcome.table_version,
@@ -203,7 +207,7 @@ def _decided(ask: DrawAsk, outcome: DrawOutcome, table: DrawTable, desk: DrawDes
     )
 
 
-def _prize_of(outcome: DrawOutcome, table: DrawTable) -> Prize:
+def _prize_of(outcome: DrawOutcome, table: LotterySnapshot) -> Prize:
     for prize in table.prizes:
         if prize.prize_id == outcome.prize_id:
             return prize
@@ -212,22 +216,22 @@ def _prize_of(outcome: DrawOutcome, table: DrawTable) -> Prize:
 
 
 def _make_durable(
-    ask: DrawAsk, drawer: Person, draw: Draw, table: DrawTable, desk: DrawDesk
+    ask: DrawAsk, drawer: Person, draw: Draw, table: LotterySnapshot, ports: DrawPorts
 ) -> Draw | None:
     """Write the draw with all that it uses up; None where the cache has been corrected."""
-    recorded = desk.draws.record_draw(draw, table.campaign.rules, drawer)
+    recorded = ports.draws.record_draw(draw, table.campaign.rules, drawer)
     if recorded is RecordDrawStatus.RECORDED:
-        _queue_payout(draw, desk)
-        _forget_yesterdays(ask, table, desk)
+        _queue_payout(draw, ports)
+        _forget_yesterdays(ask, table, ports)
         return draw
     if recorded is RecordDrawStatus.DRAWN_BEFORE:
-        return _drawn_before(ask, draw, desk)
-    desk.journal.event(
+        return _drawn_before(ask, draw, ports)
+    ports.journal.event(
         "draw_corrected", campaign_id=ask.campaign_id, draw_id=ask.draw_id, reason=str(recorded)
     )
     is_lost = recorded in {RecordDrawStatus.UNIT_TAKEN, RecordDrawStatus.UNIT_REFUNDED}
-    _undo(ask, desk, is_unit_free=not is_lost)
-    is_over = desk.clock.now_ms() >= table.campaign.ends_at_ms
+    _undo(ask, ports, is_unit_free=not is_lost)
+    is_over = ports.clock.now_ms() >= table.campaign.ends_at_ms
     if recorded is RecordDrawStatus.UNIT_REFUNDED and is_over:
         msg = "too late: what was left went back to the sender"
         raise CampaignEnded(msg)
@@ -235,22 +239,24 @@ def _make_durable(
         error, detail = _REFUSALS[DrawStatus.ATTEMPTS_EXHAUSTED]
         raise error(detail)
     if recorded is RecordDrawStatus.WON_BEFORE and draw.prize:
-        desk.board.mark_winner(ask, draw.prize.prize_id)
+        ports.claim_cache.mark_winner(ask, draw.prize.prize_id)
     if is_lost:
         # Refunded, while the campaign goes on: it had ended before, and its end was moved.
-        load_campaign(ask.campaign_id, draws=desk.draws, board=desk.board, clock=desk.clock)
+        load_campaign(
+            ask.campaign_id, draws=ports.draws, claim_cache=ports.claim_cache, clock=ports.clock
+        )
     return None
 
 
-def _drawn_before(ask: DrawAsk, draw: Draw, desk: DrawDesk) -> Draw:
+def _drawn_before(ask: DrawAsk, draw: Draw, ports: DrawPorts) -> Draw:
     """Return the draw that the cache had forgotten, or that was made on another day."""
-    before = _find_draw(ask, desk)
+    before = _find_draw(ask, ports)
     if before is None:
         msg = f"draw {ask.draw_id} of {ask.campaign_id} was recorded and is not there"
         raise InvariantViolated(msg)
     if _used_up(before) != _used_up(draw):
         # Or every repeat would use up another unit.
-        _undo(ask, desk, is_unit_free=True)
+        _undo(ask, ports, is_unit_free=True)
     return before
 
 
@@ -258,51 +264,51 @@ def _used_up(draw: Draw) -> tuple[str, str | None, int, int]:
     return draw.day, draw.prize.prize_id if draw.prize else None, draw.unit_no, draw.day_no
 
 
-def _undo(ask: DrawAsk, desk: DrawDesk, *, is_unit_free: bool) -> None:
-    desk.board.undo(ask, is_unit_free=is_unit_free)
-    _correct_player(ask, desk)
+def _undo(ask: DrawAsk, ports: DrawPorts, *, is_unit_free: bool) -> None:
+    ports.claim_cache.undo(ask, is_unit_free=is_unit_free)
+    _correct_player(ask, ports)
 
 
-def _correct_player(ask: DrawAsk, desk: DrawDesk) -> Player:
+def _correct_player(ask: DrawAsk, ports: DrawPorts) -> Player:
     """Bring the cache's counts of the user to the ledger's."""
-    player = desk.draws.find_player(ask.campaign_id, ask.user_id, ask.day.name)
-    desk.board.set_player(ask, player)
+    player = ports.draws.find_player(ask.campaign_id, ask.user_id, ask.day.name)
+    ports.claim_cache.set_player(ask, player)
     return player
 
 
-def _find_draw(ask: DrawAsk, desk: DrawDesk) -> Draw | None:
-    return desk.draws.find_draw(ask.campaign_id, ask.user_id, ask.draw_id)
+def _find_draw(ask: DrawAsk, ports: DrawPorts) -> Draw | None:
+    return ports.draws.find_draw(ask.campaign_id, ask.user_id, ask.draw_id)
 
 
-def _attempts_left(ask: DrawAsk, table: DrawTable, desk: DrawDesk) -> int | None:
+def _attempts_left(ask: DrawAsk, table: LotterySnapshot, ports: DrawPorts) -> int | None:
     rules = table.campaign.rules
     if not rules.attempts_per_user_per_day:
         return None
-    return attempts_left(rules, desk.draws.find_player(ask.campaign_id, ask.user_id, ask.day.name))
+    return attempts_left(rules, ports.draws.find_player(ask.campaign_id, ask.user_id, ask.day.name))
 
 
-def _forget_yesterdays(ask: DrawAsk, table: DrawTable, desk: DrawDesk) -> None:
+def _forget_yesterdays(ask: DrawAsk, table: LotterySnapshot, ports: DrawPorts) -> None:
     """Offer again what this attempt took before midnight, if it died then.
 
     Its repeat is an attempt of the new day. That one has become durable, so the other one never
     will: its unit would be nobody's.
     """
-    if desk.clock.now_ms() - ask.day.starts_at_ms >= _REPEATED_WITHIN_MS:
+    if ports.clock.now_ms() - ask.day.starts_at_ms >= _REPEATED_WITHIN_MS:
         return
     yesterday = draw_day(table.campaign, ask.day.starts_at_ms - 1)
     try:
-        desk.board.undo(replace(ask, day=yesterday), is_unit_free=True)
+        ports.claim_cache.undo(replace(ask, day=yesterday), is_unit_free=True)
     except Unavailable as error:
         # The user's draw is durable. A cache that loses the lottery and loads it again offers it.
-        desk.journal.failure("draw_not_forgotten", error, campaign_id=ask.campaign_id)
+        ports.journal.failure("draw_not_forgotten", error, campaign_id=ask.campaign_id)
 
 
-def _queue_payout(draw: Draw, desk: DrawDesk) -> None:
+def _queue_payout(draw: Draw, ports: DrawPorts) -> None:
     if not draw.prize or draw.prize.kind is not PrizeKind.PACKET:
         return
     ref = unit_share(draw.prize, draw.unit_no)
     try:
-        desk.payouts.put([ref])
+        ports.payouts.put([ref])
     except Unavailable as error:
         # The share's row is the outbox: the sweep queues it again within two minutes.
-        desk.journal.failure("payout_not_queued", error, packet_id=ref.packet_id)
+        ports.journal.failure("payout_not_queued", error, packet_id=ref.packet_id)

@@ -13,7 +13,7 @@ from redpacket.domain.errors import (
     Unavailable,
     VersionConflict,
 )
-from redpacket.domain.lottery import DrawTable
+from redpacket.domain.lottery import LotterySnapshot
 from redpacket.ports.campaigns import Campaigns, Draws
 from redpacket.ports.packets import Packets
 
@@ -74,7 +74,7 @@ def get_campaign(campaign_id: str, *, campaigns: Campaigns) -> Campaign:
     return campaign
 
 
-def _keep_cash(table: DrawTable, after: Campaign, before: Campaign, packets: Packets) -> None:
+def _keep_cash(table: LotterySnapshot, after: Campaign, before: Campaign, packets: Packets) -> None:
     """Let cash last until a later end, before the edit is written.
 
     So an edit that is cut off leaves cash that ends too late, and not too early. Where another edit
@@ -92,7 +92,7 @@ def _check_timezone(after: Campaign, before: Campaign) -> None:
         raise InvalidRequest([{"field": "timezone", "message": kept}])
 
 
-def _packet_ids(table: DrawTable) -> Iterator[str]:
+def _packet_ids(table: LotterySnapshot) -> Iterator[str]:
     return (packet_id for prize in table.prizes for packet_id, _ in prize.packets)
 
 

@@ -42,7 +42,7 @@ _TRIES = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PrizeDesk:
+class PrizePorts:
     """The ports that every edit of a prize passes."""
 
     draws: Draws
@@ -55,7 +55,7 @@ class PrizeDesk:
 
 
 def put_prize(
-    plan: Prize, version: int | None, operator: Person, *, desk: PrizeDesk
+    plan: Prize, version: int | None, operator: Person, *, ports: PrizePorts
 ) -> tuple[Prize, bool]:
     """Write *plan*, and return the prize and whether it is new.
 
@@ -75,13 +75,13 @@ def put_prize(
             return replace(plan, version=before.version + 1, packets=before.packets), before
         if len(prizes) >= PRIZES_MAX:
             raise _invalid("prize_id", f"a campaign has at most {PRIZES_MAX} prizes")
-        _check_amount(plan, desk)
+        _check_amount(plan, ports)
         # One request, whoever repeats it after whatever crash: no user has such an id.
         asked = _Asked(f"{plan.campaign_id}#{plan.prize_id}", "put")
         created = replace(plan, version=1, packets=())
-        return _funded(created, campaign, operator, asked, desk), None
+        return _funded(created, campaign, operator, asked, ports), None
 
-    prize, before = _write(plan.campaign_id, edited, None, desk)
+    prize, before = _write(plan.campaign_id, edited, None, ports)
     return prize, before is None
 
 
@@ -93,7 +93,7 @@ def change_stock(
     operator: Person,
     request: Request,
     *,
-    desk: PrizeDesk,
+    ports: PrizePorts,
 ) -> Prize:
     """Add *delta* units to a prize, or take some that nobody has won, once per *request*.
 
@@ -105,7 +105,7 @@ def change_stock(
     check_prize_id(prize_id)
     # With the path: one key for two prizes is no repeat.
     request = replace(request, body_hash=_digest(campaign_id, prize_id, request.body_hash))
-    if changed := desk.draws.find_put(request):
+    if changed := ports.draws.find_put(request):
         return changed
 
     def edited(campaign: CampaignPlan, prizes: dict[str, Prize]) -> tuple[Prize, Prize | None]:
@@ -117,15 +117,15 @@ def change_stock(
         if total > UNITS_MAX:
             raise _invalid("delta", f"a prize has at most {UNITS_MAX} units")
         if delta < 0:
-            (stock,) = desk.draws.list_stock([before], "")
+            (stock,) = ports.draws.list_stock([before], "")
             if total < stock.durable_no:
                 message = f"{stock.durable_no} of {before.total} units are given out already"
                 raise _invalid("delta", message)
         after = replace(before, total=total, version=before.version + 1)
         asked = _Asked(request.user_id, request.key_hash)
-        return _funded(after, campaign, operator, asked, desk), before
+        return _funded(after, campaign, operator, asked, ports), before
 
-    return _write(campaign_id, edited, request, desk)[0]
+    return _write(campaign_id, edited, request, ports)[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,66 +140,66 @@ def _write(
     campaign_id: str,
     edited: Callable[[CampaignPlan, dict[str, Prize]], tuple[Prize, Prize | None]],
     request: Request | None,
-    desk: PrizeDesk,
+    ports: PrizePorts,
 ) -> tuple[Prize, Prize | None]:
     """Write what *edited* makes of a campaign's prizes, anew where somebody else was faster."""
     for _ in range(_TRIES):
-        table = desk.draws.find_table(campaign_id)
+        table = ports.draws.find_table(campaign_id)
         if table is None:
             raise CampaignNotFound("no such campaign")
         prizes = {prize.prize_id: prize for prize in table.prizes}
         after, before = edited(table.campaign, prizes)
         if after is before:
             return after, before
-        if done := desk.draws.put_prize(after, before, request):
+        if done := ports.draws.put_prize(after, before, request):
             return done, before
     raise Unavailable("others edit it at the same time")
 
 
 def _funded(
-    prize: Prize, campaign: CampaignPlan, operator: Person, asked: _Asked, desk: PrizeDesk
+    prize: Prize, campaign: CampaignPlan, operator: Person, asked: _Asked, ports: PrizePorts
 ) -> Prize:
     """Return a prize whose every unit has a share, with a packet more where some have none."""
     count = prize.total - sum(count for _, count in prize.packets)
     if prize.kind is not PrizeKind.PACKET or count <= 0:
         return prize
-    _check_amount(prize, desk)
-    packet = _packet_of(prize, count, campaign, operator, desk)
+    _check_amount(prize, ports)
+    packet = _packet_of(prize, count, campaign, operator, ports)
     if packet.terms.total_fen > FEN_MAX:
         raise _invalid("total", f"the units together are above {FEN_MAX} fen")
     if campaign.ends_at_ms <= packet.created_at_ms:
         raise CampaignEnded("the campaign is over")
     wanted = asked.word, prize.campaign_id, prize.prize_id, str(count), str(prize.amount_fen)
-    packet_id = _fund(packet, asked.user_id, wanted, desk)
+    packet_id = _fund(packet, asked.user_id, wanted, ports)
     return replace(prize, packets=(*prize.packets, (packet_id, count)))
 
 
-def _fund(packet: Packet, user_id: str, wanted: tuple[str, ...], desk: PrizeDesk) -> str:
+def _fund(packet: Packet, user_id: str, wanted: tuple[str, ...], ports: PrizePorts) -> str:
     """Return the open packet of what is *wanted*: one that a cut-off call has left, or a new one.
 
     What was left may have ended since, and gone back to its sender: then it is funded anew, once.
     """
     while True:
         digest = _digest("prize", *wanted)
-        packet_id = desk.ledger.fund(packet, funding_of(packet), Request(user_id, digest, digest))
+        packet_id = ports.ledger.fund(packet, funding_of(packet), Request(user_id, digest, digest))
         if packet_id == packet.packet_id:
             return packet_id
-        found = desk.packets.find_packet(packet_id)
+        found = ports.packets.find_packet(packet_id)
         if found and found.status is PacketStatus.OPEN:
             return packet_id
         wanted = (*wanted, packet_id)
 
 
 def _packet_of(
-    prize: Prize, count: int, campaign: CampaignPlan, operator: Person, desk: PrizeDesk
+    prize: Prize, count: int, campaign: CampaignPlan, operator: Person, ports: PrizePorts
 ) -> Packet:
     amount_fen = prize.amount_fen
     if not amount_fen:
         raise _invalid("amount_fen", "cash has an amount")
-    now_ms = desk.clock.now_ms()
-    seed = desk.new_seed(SEED_BYTES)
+    now_ms = ports.clock.now_ms()
+    seed = ports.new_seed(SEED_BYTES)
     return Packet(
-        packet_id=desk.new_id(parts_for(count, UNITS_PER_PART)),
+        packet_id=ports.new_id(parts_for(count, UNITS_PER_PART)),
         sender=operator,
         kind=Kind.EQUAL,
         rules=Rules(campaign_id=prize.campaign_id, prize_id=prize.prize_id),
@@ -217,10 +217,10 @@ def _is_made(plan: Prize, version: int | None, found: Prize) -> bool:
     return version is not None and found.version == version + 1 and found == made
 
 
-def _check_amount(prize: Prize, desk: PrizeDesk) -> None:
+def _check_amount(prize: Prize, ports: PrizePorts) -> None:
     """Refuse new money in shares above the limit; what is there may be edited, and turned off."""
-    if (prize.amount_fen or 0) > desk.share_fen_max:
-        raise _invalid("amount_fen", f"is above {desk.share_fen_max}")
+    if (prize.amount_fen or 0) > ports.share_fen_max:
+        raise _invalid("amount_fen", f"is above {ports.share_fen_max}")
 
 
 def _check_version(version: int | None, before: Prize | None) -> None:

@@ -21,21 +21,21 @@ from redpacket.domain.lottery import (
     draw_day,
 )
 from redpacket.domain.passphrase import THRESHOLD_DEFAULT, is_alike, is_exact
-from redpacket.flows.campaigns.recall_table import RecalledTables
+from redpacket.flows.campaigns.cached_snapshots import CachedSnapshots
 from redpacket.flows.guards.limit_rate import require_rate
-from redpacket.ports.campaigns import DrawBoard, Draws
+from redpacket.ports.campaigns import DrawCache, Draws
 from redpacket.ports.guards import Limits
 from redpacket.ports.packets import Phrases
 from redpacket.ports.runtime import Clock, Journal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HelpDesk:
+class HelpPorts:
     """The ports that every help passes."""
 
-    board: DrawBoard
+    claim_cache: DrawCache
     draws: Draws
-    tables: RecalledTables
+    tables: CachedSnapshots
     phrases: Phrases
     limits: Limits
     clock: Clock
@@ -54,45 +54,47 @@ class Helped:
 
 
 def help_inviter(
-    campaign_id: str, helper_id: str, inviter_id: str, said: str, *, desk: HelpDesk
+    campaign_id: str, helper_id: str, inviter_id: str, said: str, *, ports: HelpPorts
 ) -> Helped:
     """Give the inviter one more attempt today, once per pair for ever.
 
     Raises CampaignNotFound, CampaignNotStarted, CampaignEnded, CampaignPaused; SelfHelp,
     PassphraseMismatch, RateLimited, HelpQuotaExhausted.
     """
-    campaign = desk.tables.recall(campaign_id).campaign
-    now_ms = desk.clock.now_ms()
+    campaign = ports.tables.recall(campaign_id).campaign
+    now_ms = ports.clock.now_ms()
     check_is_giving(campaign, now_ms)
     if inviter_id == helper_id:
         raise SelfHelp("nobody helps themselves")
-    _check_phrase(campaign, helper_id, said, desk)
+    _check_phrase(campaign, helper_id, said, ports)
     day = draw_day(campaign, now_ms)
     helps_max = campaign.rules.helps_per_user_per_day
-    status = desk.draws.record_help(campaign_id, inviter_id, helper_id, day.name, helps_max, now_ms)
+    status = ports.draws.record_help(
+        campaign_id, inviter_id, helper_id, day.name, helps_max, now_ms
+    )
     if status is HelpStatus.HELPS_EXHAUSTED:
         raise HelpQuotaExhausted("friends have helped this user as often as they may today")
     # Also where it was done before: the first time may have died before the cache heard of it.
-    player = desk.draws.find_player(campaign_id, inviter_id, day.name)
-    _tell_cache(DrawAsk(campaign_id, inviter_id, "", day, 0), player, desk)
+    player = ports.draws.find_player(campaign_id, inviter_id, day.name)
+    _tell_cache(DrawAsk(campaign_id, inviter_id, "", day, 0), player, ports)
     return Helped(status, attempts_left(campaign.rules, player))
 
 
-def _check_phrase(campaign: CampaignPlan, helper_id: str, said: str, desk: HelpDesk) -> None:
+def _check_phrase(campaign: CampaignPlan, helper_id: str, said: str, ports: HelpPorts) -> None:
     if campaign.passphrase is None:
         raise PassphraseMismatch("there is nothing to say")
     # Where nobody counts, nobody guesses.
-    require_rate(PASSPHRASE_TRIES, f"{helper_id}:{campaign.campaign_id}", limits=desk.limits)
-    similarity = desk.phrases.similarity
+    require_rate(PASSPHRASE_TRIES, f"{helper_id}:{campaign.campaign_id}", limits=ports.limits)
+    similarity = ports.phrases.similarity
     if not is_exact(said, campaign.passphrase) and not is_alike(
         said, campaign.passphrase, THRESHOLD_DEFAULT, similarity
     ):
         raise PassphraseMismatch("that is not the campaign's phrase")
 
 
-def _tell_cache(ask: DrawAsk, player: Player, desk: HelpDesk) -> None:
+def _tell_cache(ask: DrawAsk, player: Player, ports: HelpPorts) -> None:
     try:
-        desk.board.set_player(ask, player)
+        ports.claim_cache.set_player(ask, player)
     except Unavailable as error:
         # Whom the cache refuses is looked up in the ledger before they hear of it.
-        desk.journal.failure("player_not_corrected", error, campaign_id=ask.campaign_id)
+        ports.journal.failure("player_not_corrected", error, campaign_id=ask.campaign_id)

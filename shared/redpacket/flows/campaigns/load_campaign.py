@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from redpacket.domain.errors import CampaignNotFound
-from redpacket.domain.lottery import DrawTable, draw_day
-from redpacket.ports.campaigns import DrawBoard, Draws
+from redpacket.domain.lottery import LotterySnapshot, draw_day
+from redpacket.ports.campaigns import DrawCache, Draws
 from redpacket.ports.runtime import Clock
 
 
-def load_campaign(campaign_id: str, *, draws: Draws, board: DrawBoard, clock: Clock) -> DrawTable:
+def load_campaign(
+    campaign_id: str, *, draws: Draws, claim_cache: DrawCache, clock: Clock
+) -> LotterySnapshot:
     """Load what the ledger knows, whatever the cache holds; return the table.
 
     Nothing of players: the ledger guards their quotas. Raises CampaignNotFound.
@@ -18,5 +20,5 @@ def load_campaign(campaign_id: str, *, draws: Draws, board: DrawBoard, clock: Cl
         msg = "no such campaign"
         raise CampaignNotFound(msg)
     day = draw_day(table.campaign, clock.now_ms())
-    board.load(table, day, draws.list_stock(table.prizes, day.name))
+    claim_cache.load(table, day, draws.list_stock(table.prizes, day.name))
     return table

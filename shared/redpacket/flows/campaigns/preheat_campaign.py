@@ -11,7 +11,7 @@ from redpacket.domain.packet import Packet, PacketStatus, part_count, part_id
 from redpacket.domain.packet_id import PACKET_ID
 from redpacket.flows.campaigns.edit_campaign import get_campaign
 from redpacket.ports.campaigns import Campaigns
-from redpacket.ports.packets import ClaimBoard, Packets
+from redpacket.ports.packets import ClaimCache, Packets
 from redpacket.ports.runtime import Clock, Journal
 
 _IDS_PER_READ = 500
@@ -35,7 +35,7 @@ def preheat_campaign(
     *,
     campaigns: Campaigns,
     packets: Packets,
-    board: ClaimBoard,
+    claim_cache: ClaimCache,
     clock: Clock,
     journal: Journal,
     stop_at_ms: int,
@@ -53,7 +53,7 @@ def preheat_campaign(
         parts = 0 if packet.status is PacketStatus.CLOSED else part_count(packet_id)
         try:
             for part in range(first_part, parts):
-                board.load(packet, packets.list_part_shares(packet_id, part), part)
+                claim_cache.load(packet, packets.list_part_shares(packet_id, part), part)
                 # After one, so that repeating it comes to the end whatever the time.
                 if part + 1 < parts and clock.now_ms() >= stop_at_ms:
                     return Preheated(packet_count, loaded_count, part_id(packet_id, part))

@@ -15,9 +15,9 @@ from redpacket.domain.lottery import (
     find_day,
     has_units_left,
 )
+from redpacket.flows.campaigns.cached_lotteries import Lottery
+from redpacket.flows.campaigns.cached_snapshots import CachedSnapshots
 from redpacket.flows.campaigns.edit_campaign import get_campaign
-from redpacket.flows.campaigns.recall_lottery import Lottery
-from redpacket.flows.campaigns.recall_table import RecalledTables
 from redpacket.ports.campaigns import Campaigns, Draws
 from redpacket.ports.runtime import Clock
 
@@ -82,7 +82,7 @@ def watch_lottery(
 
 
 def list_draws(
-    campaign_id: str, user_id: str, cursor: str | None, *, draws: Draws, tables: RecalledTables
+    campaign_id: str, user_id: str, cursor: str | None, *, draws: Draws, tables: CachedSnapshots
 ) -> DrawPage:
     """Cut the page after *cursor*, the id of the last draw shown; an unknown one: the first page.
 
@@ -98,7 +98,7 @@ def list_draws(
 
 
 def read_draw_proof(
-    campaign_id: str, day: str, *, tables: RecalledTables, clock: Clock
+    campaign_id: str, day: str, *, tables: CachedSnapshots, clock: Clock
 ) -> DrawProof:
     """Return the proof of *day*, like 20270129. Raises CampaignNotFound, ProofNotReady.
 

@@ -13,7 +13,7 @@ from redpacket.domain.claim import NO_LIMIT, Quota, QuotaStatus
 from redpacket.domain.errors import CampaignPaused, QuotaExhausted, Rejected, Unavailable
 from redpacket.domain.packet import Rules
 from redpacket.flows.guards.limit_rate import UserLimit
-from redpacket.flows.packets.recall_campaign import RecalledCampaigns
+from redpacket.flows.packets.cached_campaigns import CachedCampaigns
 from redpacket.ports.packets import Packets, Quotas
 from redpacket.ports.runtime import Journal
 
@@ -24,7 +24,7 @@ class CampaignQuota:
 
     packet_id: str
     user_id: str
-    campaigns: RecalledCampaigns
+    campaigns: CachedCampaigns
     quotas: Quotas
     packets: Packets
     costs: UserLimit
@@ -59,7 +59,7 @@ class CampaignQuota:
             raise QuotaExhausted(EXHAUSTED)
         self._reserved = quota
 
-    def give_back(self, refusal: Rejected) -> None:
+    def reassign(self, refusal: Rejected) -> None:
         """Undo the reservation of a claim that was refused; a leftover costs nobody a share."""
         quota = self._reserved
         if quota is None:

@@ -19,17 +19,17 @@ from typing import Any
 
 from redpacket.domain.errors import Unavailable
 from redpacket.domain.packet import Packet, PacketStatus
-from redpacket.flows.guards.impatient_cache import ImpatientCache
+from redpacket.flows.guards.circuit_breaker import CircuitBreaker
 from redpacket.flows.packets.attempt_each import Attempts, attempt_lanes
 from redpacket.flows.packets.refund_packet import (
     Closing,
-    ClosingDesk,
+    ClosingPorts,
     Progress,
     batches,
     refund_together,
 )
 from redpacket.ports.accounts import Ledger
-from redpacket.ports.packets import ClaimBoard, Packets, Pages
+from redpacket.ports.packets import ClaimCache, Packets, Pages
 from redpacket.ports.runtime import Clock, InParallel, Journal
 
 PACKETS_PER_SWEEP = 1_600
@@ -57,7 +57,7 @@ def expire_packets(
     *,
     packets: Packets,
     pages: Pages,
-    board: ClaimBoard,
+    claim_cache: ClaimCache,
     ledger: Ledger,
     clock: Clock,
     journal: Journal,
@@ -77,10 +77,10 @@ def expire_packets(
         with turn:
             return may_go_on()
 
-    desk = ClosingDesk(
+    ports = ClosingPorts(
         packets=packets,
         pages=pages,
-        cache=ImpatientCache(board, turn),
+        cache=CircuitBreaker(claim_cache, turn),
         ledger=ledger,
         clock=clock,
         journal=journal,
@@ -106,7 +106,7 @@ def expire_packets(
     closing = attempt(
         "close_failed",
         [[packet_id] for packet_id in due],
-        lambda packet_id: _begin_close(packet_id, rows.get(packet_id), desk),
+        lambda packet_id: _begin_close(packet_id, rows.get(packet_id), ports),
     )
     if closing.results:
         clock.sleep_ms(grace_ms)
@@ -117,13 +117,13 @@ def expire_packets(
         # Of packets that are not closed yet; a turn begins where the one before has ended.
         turns = attempt(
             "refund_failed",
-            [_turns(lane, desk) for lane in _lanes(waiting, clock.now_ms())],
+            [_turns(lane, ports) for lane in _lanes(waiting, clock.now_ms())],
             lambda one: (one, one.go_on(TURN_MS)),
         )
         failed_count += turns.failed_count
         closed_count += sum(progress is Progress.DONE for _, progress in turns.results)
         refunded_fen += sum(one.refunded_fen for one, _ in turns.results)
-        if desk.is_over():
+        if ports.is_over():
             break
         waiting = [one.packet for one, progress in turns.results if progress is Progress.UNFINISHED]
     return ExpireReport(closed_count, refunded_fen, failed_count)
@@ -143,13 +143,13 @@ def _read(due: Sequence[str], packets: Packets, in_parallel: InParallel) -> Mapp
     return {row.packet_id: row for rows in in_parallel(read, chunks) for row in rows}
 
 
-def _begin_close(packet_id: str, row: Packet | None, desk: ClosingDesk) -> Packet:
+def _begin_close(packet_id: str, row: Packet | None, ports: ClosingPorts) -> Packet:
     try:
-        packet = row or desk.packets.find_packet(packet_id)
-        closing = desk.packets.begin_close(packet, desk.clock.now_ms()) if packet else None
+        packet = row or ports.packets.find_packet(packet_id)
+        closing = ports.packets.begin_close(packet, ports.clock.now_ms()) if packet else None
     except Exception:
         # Many of them at the head of the list would keep all others from being found.
-        desk.packets.put_off(packet_id, desk.clock.now_ms())
+        ports.packets.delay(packet_id, ports.clock.now_ms())
         raise
     if packet is None or closing is None:
         # Only the index knows it still.
@@ -159,10 +159,10 @@ def _begin_close(packet_id: str, row: Packet | None, desk: ClosingDesk) -> Packe
         # The cache doesn't have a prize's packet. Others were closed, or got a later end meanwhile.
         return closing
     try:
-        desk.cache.close(packet_id)
+        ports.cache.close(packet_id)
     except Unavailable as error:
         # It refuses by its own clock; and what it hands out nevertheless meets a fate.
-        desk.journal.failure("cache_not_closed", error, packet_id=packet_id)
+        ports.journal.failure("cache_not_closed", error, packet_id=packet_id)
     return closing
 
 
@@ -179,9 +179,9 @@ def _place(packets: Sequence[Packet], now_ms: int) -> tuple[bool, int]:
     return not is_late, sum(packet.terms.count for packet in packets)
 
 
-def _turns(packets: Sequence[Packet], desk: ClosingDesk) -> Iterator[Closing]:
+def _turns(packets: Sequence[Packet], ports: ClosingPorts) -> Iterator[Closing]:
     """Yield one sender's packets for a turn of each; small ones are refunded together before."""
     for batch in batches(packets):
-        closings = [Closing(packet, desk) for packet in batch]
-        refund_together(closings, desk)
+        closings = [Closing(packet, ports) for packet in batch]
+        refund_together(closings, ports)
         yield from closings

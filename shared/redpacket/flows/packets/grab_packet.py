@@ -25,64 +25,66 @@ from redpacket.domain.packet import Opening, Person, Rules
 from redpacket.domain.passphrase import is_alike, is_exact
 from redpacket.domain.split import Terms
 from redpacket.flows.guards.limit_rate import limit_guesses
+from redpacket.flows.packets.cached_campaigns import CachedCampaigns
 from redpacket.flows.packets.campaign_quota import CampaignQuota
-from redpacket.flows.packets.claim_share import Desk, Gate, claim_share
-from redpacket.flows.packets.recall_campaign import RecalledCampaigns
+from redpacket.flows.packets.claim_share import ClaimPorts, Gate, claim_share
 from redpacket.ports.guards import Limits
 from redpacket.ports.packets import Phrases, Quotas
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RuleBook:
+class GrabPorts:
     """What is asked of a packet with rules, besides the ports that every claim passes."""
 
     phrases: Phrases
     limits: Limits
-    campaigns: RecalledCampaigns
+    campaigns: CachedCampaigns
     quotas: Quotas
     admission_factor: int
 
 
 def grab_packet(
-    packet_id: str, taker: Person, said: str | None, *, book: RuleBook, desk: Desk
+    packet_id: str, taker: Person, said: str | None, *, book: GrabPorts, ports: ClaimPorts
 ) -> Claim | Admission:
     """Return the taker's share, or their admission to open one; *said* is the passphrase, perhaps.
 
     Raises what `claim_share` does, and NotInvited, PassphraseMismatch, RateLimited,
     CampaignPaused.
     """
-    quota = quota_for(packet_id, taker, book=book, desk=desk)
-    gate = _GrabGate(packet_id, taker, said, book, quota, desk)
-    return claim_within(quota, packet_id, taker, gate=gate, desk=desk)
+    quota = quota_for(packet_id, taker, book=book, ports=ports)
+    gate = _GrabGate(packet_id, taker, said, book, quota, ports)
+    return claim_within(quota, packet_id, taker, gate=gate, ports=ports)
 
 
 def claim_within(
-    quota: CampaignQuota, packet_id: str, taker: Person, *, gate: Gate, desk: Desk
+    quota: CampaignQuota, packet_id: str, taker: Person, *, gate: Gate, ports: ClaimPorts
 ) -> Claim | Admission:
     """Claim a share, and give back what was reserved for it where it is refused."""
     try:
-        return claim_share(packet_id, taker, gate=gate, desk=desk)
+        return claim_share(packet_id, taker, gate=gate, ports=ports)
     except Rejected as refusal:
-        quota.give_back(refusal)
+        quota.reassign(refusal)
         raise
 
 
-def quota_for(packet_id: str, taker: Person, *, book: RuleBook, desk: Desk) -> CampaignQuota:
+def quota_for(
+    packet_id: str, taker: Person, *, book: GrabPorts, ports: ClaimPorts
+) -> CampaignQuota:
     """Return the taker's quota for one claim."""
     return CampaignQuota(
         packet_id,
         taker.user_id,
         book.campaigns,
         book.quotas,
-        desk.packets,
-        desk.costs,
-        desk.journal,
+        ports.packets,
+        ports.costs,
+        ports.journal,
     )
 
 
-def find_rules(packet_id: str, desk: Desk) -> Rules:
+def find_rules(packet_id: str, ports: ClaimPorts) -> Rules:
     """Return a packet's rules. Raises PacketNotFound, also of a prize's: nobody grabs it."""
-    rules = desk.packets.find_rules(packet_id)
+    rules = ports.packets.find_rules(packet_id)
     if rules is None or rules.prize_id:
         raise PacketNotFound("no such packet")
     return rules
@@ -98,12 +100,12 @@ class _GrabGate:
     packet_id: str
     taker: Person
     said: str | None
-    book: RuleBook
+    book: GrabPorts
     campaign_quota: CampaignQuota
-    desk: Desk
+    ports: ClaimPorts
 
     def enter(self, terms: Terms) -> Admission | GrabOutcome | None:
-        rules = find_rules(self.packet_id, self.desk)
+        rules = find_rules(self.packet_id, self.ports)
         self._check_invited(rules)
         self._check_passphrase(rules, terms.count)
         if rules.opening is Opening.TWO_STEP:
@@ -113,7 +115,7 @@ class _GrabGate:
         return None
 
     def quota(self) -> Quota | None:
-        return self.campaign_quota.find(find_rules(self.packet_id, self.desk))
+        return self.campaign_quota.find(find_rules(self.packet_id, self.ports))
 
     def _check_invited(self, rules: Rules) -> None:
         if rules.recipients and self.taker.user_id not in rules.recipients:
@@ -140,7 +142,7 @@ class _GrabGate:
 
     def _admit(self, terms: Terms) -> Admission | GrabOutcome:
         user_id = self.taker.user_id
-        outcome = self.desk.board.admit(
+        outcome = self.ports.claim_cache.admit(
             self.packet_id,
             user_id,
             life_ms=LIFE_MS,
@@ -150,7 +152,7 @@ class _GrabGate:
             token = grab_token(terms.seed, self.packet_id, user_id, outcome.number)
             return Admission(token, outcome.number)
         if outcome.status is AdmitStatus.CROWDED:
-            wait_ms = max(1, outcome.number - self.desk.clock.now_ms())
+            wait_ms = max(1, outcome.number - self.ports.clock.now_ms())
             raise RateLimited("all places to open are taken: try again", -(-wait_ms // 1000))
         share_no = outcome.number or None
         status = GrabStatus(outcome.status)

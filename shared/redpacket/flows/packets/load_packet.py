@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from redpacket.domain.errors import PacketNotFound, Rejected, Unavailable
 from redpacket.domain.packet import Packet, part_count, part_size
-from redpacket.ports.packets import ClaimBoard, Packets
+from redpacket.ports.packets import ClaimCache, Packets
 from redpacket.ports.runtime import Clock
 
 _LARGE = 1_000
@@ -41,12 +41,12 @@ class LoadWaits:
 
 
 def load_packet(
-    packet_id: str, part: int | None = None, *, packets: Packets, board: ClaimBoard
+    packet_id: str, part: int | None = None, *, packets: Packets, claim_cache: ClaimCache
 ) -> None:
     """Load what the ledger knows of a part, or of all of them. Raises PacketNotFound."""
     packet = _get(packet_id, packets)
     for number in range(part_count(packet_id)) if part is None else (part,):
-        board.load(packet, packets.list_part_shares(packet_id, number), number)
+        claim_cache.load(packet, packets.list_part_shares(packet_id, number), number)
 
 
 def load_among_many(
@@ -54,30 +54,30 @@ def load_among_many(
     part: int,
     *,
     packets: Packets,
-    board: ClaimBoard,
+    claim_cache: ClaimCache,
     before_read: Callable[[], None] = lambda: None,
 ) -> bool:
     """Load a part as one of a crowd that has found it missing; False where another caller does.
 
     *before_read* may refuse this caller. Raises PacketNotFound.
     """
-    if not board.begin_load(packet_id, part, _LOAD_LIFE_MS):
+    if not claim_cache.begin_load(packet_id, part, _LOAD_LIFE_MS):
         return False
     try:
         # Between this caller's look and its turn another one may have loaded it.
-        if not board.is_loaded(packet_id, part):
+        if not claim_cache.is_loaded(packet_id, part):
             before_read()
-            _load(packet_id, part, packets, board)
+            _load(packet_id, part, packets, claim_cache)
     except Rejected:
-        board.hold_load(packet_id, part, 0)
+        claim_cache.hold_load(packet_id, part, 0)
         raise
     # Not after an Unavailable: then the rest of the crowd would try, one after the other.
-    board.hold_load(packet_id, part, 0)
+    claim_cache.hold_load(packet_id, part, 0)
     return True
 
 
 def reload_among_many(
-    packet_id: str, part: int, *, packets: Packets, board: ClaimBoard, clock: Clock
+    packet_id: str, part: int, *, packets: Packets, claim_cache: ClaimCache, clock: Clock
 ) -> None:
     """Load a part that turned out to be behind the ledger, after those who load it already.
 
@@ -85,18 +85,18 @@ def reload_among_many(
     Only a large load is not waited for until its end.
     """
     for wait_ms in (*WAITS_MS, 0):
-        if board.begin_load(packet_id, part, _LOAD_LIFE_MS):
-            _load(packet_id, part, packets, board)
-            board.hold_load(packet_id, part, 0)
+        if claim_cache.begin_load(packet_id, part, _LOAD_LIFE_MS):
+            _load(packet_id, part, packets, claim_cache)
+            claim_cache.hold_load(packet_id, part, 0)
             return
         clock.sleep_ms(wait_ms)
 
 
-def _load(packet_id: str, part: int, packets: Packets, board: ClaimBoard) -> None:
+def _load(packet_id: str, part: int, packets: Packets, claim_cache: ClaimCache) -> None:
     packet = _get(packet_id, packets)
     if part_size(packet, part) > _LARGE:
-        board.hold_load(packet_id, part, _LARGE_LOAD_LIFE_MS)
-    board.load(packet, packets.list_part_shares(packet_id, part), part)
+        claim_cache.hold_load(packet_id, part, _LARGE_LOAD_LIFE_MS)
+    claim_cache.load(packet, packets.list_part_shares(packet_id, part), part)
 
 
 def _get(packet_id: str, packets: Packets) -> Packet:

@@ -10,23 +10,23 @@ from redpacket.domain.grab_token import check_grab_token
 from redpacket.domain.packet import Opening, Person, Rules
 from redpacket.domain.split import Terms
 from redpacket.flows.packets.campaign_quota import CampaignQuota
-from redpacket.flows.packets.claim_share import Desk
-from redpacket.flows.packets.grab_packet import RuleBook, claim_within, find_rules, quota_for
+from redpacket.flows.packets.claim_share import ClaimPorts
+from redpacket.flows.packets.grab_packet import GrabPorts, claim_within, find_rules, quota_for
 
 
 def open_packet(
-    packet_id: str, taker: Person, grab_token: str, *, book: RuleBook, desk: Desk
+    packet_id: str, taker: Person, grab_token: str, *, book: GrabPorts, ports: ClaimPorts
 ) -> Claim:
     """Return the taker's share.
 
     Raises what `claim_share` does, and GrabTokenInvalid, CampaignPaused.
     """
-    rules = find_rules(packet_id, desk)
+    rules = find_rules(packet_id, ports)
     if rules.opening is not Opening.TWO_STEP:
         raise GrabTokenInvalid("this packet is opened by grabbing it")
-    quota = quota_for(packet_id, taker, book=book, desk=desk)
-    gate = _OpenGate(packet_id, taker, grab_token, rules, quota, desk)
-    claim = claim_within(quota, packet_id, taker, gate=gate, desk=desk)
+    quota = quota_for(packet_id, taker, book=book, ports=ports)
+    gate = _OpenGate(packet_id, taker, grab_token, rules, quota, ports)
+    claim = claim_within(quota, packet_id, taker, gate=gate, ports=ports)
     if not isinstance(claim, Claim):
         msg = "an admission to what is open"
         raise InvariantViolated(msg)
@@ -42,10 +42,10 @@ class _OpenGate:
     grab_token: str
     rules: Rules
     campaign_quota: CampaignQuota
-    desk: Desk
+    ports: ClaimPorts
 
     def enter(self, terms: Terms) -> None:
-        now_ms = self.desk.clock.now_ms()
+        now_ms = self.ports.clock.now_ms()
         check_grab_token(self.grab_token, terms.seed, self.packet_id, self.taker.user_id, now_ms)
         self.campaign_quota.reserve(self.rules)
 

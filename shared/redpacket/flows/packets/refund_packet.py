@@ -25,7 +25,7 @@ from redpacket.domain.ledger import (
 )
 from redpacket.domain.packet import Packet, PacketEnd, is_cut, part_count, share_numbers
 from redpacket.domain.split import share_amount_fen
-from redpacket.flows.guards.impatient_cache import ImpatientCache
+from redpacket.flows.guards.circuit_breaker import CircuitBreaker
 from redpacket.flows.packets.close_packet import close_if_ended, end_part
 from redpacket.ports.accounts import Ledger
 from redpacket.ports.packets import Packets, Pages
@@ -55,7 +55,7 @@ class Progress(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class ClosingDesk:
+class ClosingPorts:
     """What it takes to end packets; *is_over* says that the rest waits for the next sweep.
 
     *splitting* is held while a large packet is split: ten at once would take the time of all.
@@ -63,7 +63,7 @@ class ClosingDesk:
 
     packets: Packets
     pages: Pages
-    cache: ImpatientCache
+    cache: CircuitBreaker
     ledger: Ledger
     clock: Clock
     journal: Journal
@@ -74,10 +74,10 @@ class ClosingDesk:
 class Closing:
     """A packet on its way to its end: first every part is refunded, then every part is told."""
 
-    def __init__(self, packet: Packet, desk: ClosingDesk) -> None:
+    def __init__(self, packet: Packet, ports: ClosingPorts) -> None:
         self.packet = packet
         self.refunded_fen = 0
-        self._desk = desk
+        self._ports = ports
         self._end = PacketEnd()
         self._turn_ends_ms = 0
         # All fates of a packet of one part, once each share has one.
@@ -85,10 +85,10 @@ class Closing:
 
     def go_on(self, turn_ms: int) -> Progress:
         """Go on until the packet is closed or its turn is over; each turn gets somewhere."""
-        self._turn_ends_ms = self._desk.clock.now_ms() + turn_ms
+        self._turn_ends_ms = self._ports.clock.now_ms() + turn_ms
         parts = part_count(self.packet.packet_id)
         while (step := self.packet.closing_step) < 2 * parts:
-            if self._desk.is_over():
+            if self._ports.is_over():
                 return Progress.UNFINISHED
             do = self._refund if step < parts else self._tell
             progress = do(step % parts)
@@ -96,21 +96,21 @@ class Closing:
                 return progress
             self.packet = replace(self.packet, closing_step=step + 1, closing_no=0)
             if parts > 1:
-                self._desk.packets.mark_step(self.packet)
+                self._ports.packets.mark_step(self.packet)
                 if self._is_turn_over():
                     return Progress.UNFINISHED
         is_closed = close_if_ended(
             self.packet,
             self._end,
-            ledger=self._desk.ledger,
-            packets=self._desk.packets,
-            clock=self._desk.clock,
+            ledger=self._ports.ledger,
+            packets=self._ports.packets,
+            clock=self._ports.clock,
         )
         return Progress.DONE if is_closed else Progress.WAITS
 
     def draft(self, now_ms: int) -> tuple[list[ShareFate], list[ShareFate]]:
         """Return the fates that there are of a packet of one part, and those that it lacks."""
-        fates = self._desk.packets.list_part_shares(self.packet.packet_id, 0)
+        fates = self._ports.packets.list_part_shares(self.packet.packet_id, 0)
         return fates, self._refunded(self._missing(fates, 0), now_ms)
 
     def adopt(self, fates: Sequence[ShareFate], refunded: Sequence[ShareFate]) -> None:
@@ -128,13 +128,13 @@ class Closing:
                 return Progress.UNFINISHED
             refunded: list[ShareFate] = []
             for start in range(0, len(missing), SHARES_PER_TRANSACTION):
-                if self._desk.is_over() or (refunded and self._is_turn_over()):
+                if self._ports.is_over() or (refunded and self._is_turn_over()):
                     self._keep_place(refunded)
                     return Progress.UNFINISHED
-                now_ms = self._desk.clock.now_ms()
+                now_ms = self._ports.clock.now_ms()
                 chunk = self._refunded(missing[start : start + SHARES_PER_TRANSACTION], now_ms)
                 transfer = transfer_of(self.packet, chunk)
-                if not self._desk.ledger.refund([(chunk, transfer)], now_ms):
+                if not self._ports.ledger.refund([(chunk, transfer)], now_ms):
                     break  # a claim came in between: read again
                 self.refunded_fen += transfer.amount_fen
                 refunded += chunk
@@ -160,7 +160,7 @@ class Closing:
         Owners hear of their shares, whatever the cache had forgotten. It waits where the cache is
         away or a claim is not settled: the money is back by then, and the next sweep goes on.
         """
-        packet, desk = self.packet, self._desk
+        packet, ports = self.packet, self._ports
         shares = self._known
         if shares is None:
             shares = self._read(part)
@@ -169,32 +169,32 @@ class Closing:
         # Draws know what is won by the units' fates.
         if not packet.rules.prize_id:
             try:
-                desk.cache.load(packet, shares, part)
+                ports.cache.load(packet, shares, part)
             except Unavailable as error:
-                desk.journal.failure("cache_not_closed", error, packet_id=packet.packet_id)
+                ports.journal.failure("cache_not_closed", error, packet_id=packet.packet_id)
                 return Progress.WAITS
-        end = end_part(packet, part, shares, packets=desk.packets, pages=desk.pages)
+        end = end_part(packet, part, shares, packets=ports.packets, pages=ports.pages)
         self._end = end or self._end
         return Progress.DONE if end else Progress.WAITS
 
     def _read(self, part: int, after_no: int = 0) -> list[ShareFate] | None:
         """Return the fates of a part after a share; None where the time is up meanwhile."""
         fates: list[ShareFate] = []
-        for fate in self._desk.packets.scan_part_shares(self.packet.packet_id, part, after_no):
+        for fate in self._ports.packets.scan_part_shares(self.packet.packet_id, part, after_no):
             fates.append(fate)
-            if len(fates) % _FATES_PER_LOOK == 0 and self._desk.is_over():
+            if len(fates) % _FATES_PER_LOOK == 0 and self._ports.is_over():
                 return None
         return sorted(fates, key=_share_no)
 
     def _is_turn_over(self) -> bool:
-        return self._desk.clock.now_ms() >= self._turn_ends_ms
+        return self._ports.clock.now_ms() >= self._turn_ends_ms
 
     def _is_split(self) -> bool:
         """Split a large packet, one at a time, unless the time is up: nothing interrupts it."""
         if self.packet.terms.count <= _LARGE:
             return True
-        with self._desk.splitting:
-            if self._desk.is_over():
+        with self._ports.splitting:
+            if self._ports.is_over():
                 return False
             share_amount_fen(self.packet.terms, 1)
         return True
@@ -203,7 +203,7 @@ class Closing:
         """Note that all shares of the part up to the last of *refunded* have a fate."""
         if refunded:
             self.packet = replace(self.packet, closing_no=refunded[-1].share_no)
-            self._desk.packets.mark_step(self.packet)
+            self._ports.packets.mark_step(self.packet)
 
     def _know(self, fates: Iterable[ShareFate]) -> None:
         self._known = sorted(fates, key=_share_no)
@@ -227,14 +227,14 @@ class Closing:
         ]
 
 
-def refund_together(closings: Sequence[Closing], desk: ClosingDesk) -> None:
+def refund_together(closings: Sequence[Closing], ports: ClosingPorts) -> None:
     """Refund what is left of a `batches` of one sender's packets in one transaction.
 
     Where that fails nothing has happened: each is then refunded by itself, and fails by itself.
     """
-    if len(closings) < 2 or desk.is_over():  # noqa: PLR2004 - alone is not together
+    if len(closings) < 2 or ports.is_over():  # noqa: PLR2004 - alone is not together
         return
-    now_ms = desk.clock.now_ms()
+    now_ms = ports.clock.now_ms()
     try:
         drafts = [(closing, *closing.draft(now_ms)) for closing in closings]
         refunds = [
@@ -242,7 +242,7 @@ def refund_together(closings: Sequence[Closing], desk: ClosingDesk) -> None:
             for closing, _, refunded in drafts
             if refunded
         ]
-        if refunds and not desk.ledger.refund(refunds, now_ms):
+        if refunds and not ports.ledger.refund(refunds, now_ms):
             return  # a claim came in between
     except Exception:  # noqa: BLE001 - one bad packet must not keep others from refunds
         return

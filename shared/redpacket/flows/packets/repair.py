@@ -11,9 +11,9 @@ from threading import Lock
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.errors import InvariantViolated, Unavailable
 from redpacket.domain.packet import Packet, part_count
-from redpacket.flows.guards.impatient_cache import ImpatientCache
+from redpacket.flows.guards.circuit_breaker import CircuitBreaker
 from redpacket.flows.packets.attempt_each import Attempts, attempt_lanes
-from redpacket.ports.packets import ClaimBoard, Packets, PayoutQueue, Unreadable
+from redpacket.ports.packets import ClaimCache, Packets, PayoutQueue, Unreadable
 from redpacket.ports.runtime import Clock, InParallel, Journal
 
 REPAIR_AFTER_MS = 60_000
@@ -91,7 +91,7 @@ def _requeue(ref: ShareRef, packets: Packets, payouts: PayoutQueue, clock: Clock
 def load_packets(
     *,
     packets: Packets,
-    board: ClaimBoard,
+    claim_cache: ClaimCache,
     clock: Clock,
     journal: Journal,
     stop_at_ms: int,
@@ -102,7 +102,7 @@ def load_packets(
     Each is made due after one try, whatever came of it: its refund waits for no cache, and its
     first grab loads what is missing. A cache that is away is not waited for with every packet.
     """
-    cache = ImpatientCache(board, Lock())
+    cache = CircuitBreaker(claim_cache, Lock())
 
     def load(packet_id: str) -> str:
         packet = _find(packet_id, packets, clock)
@@ -138,7 +138,7 @@ def _find(packet_id: str, packets: Packets, clock: Clock) -> Packet:
     except Unavailable:
         raise
     except Exception:
-        packets.put_off(packet_id, clock.now_ms())
+        packets.delay(packet_id, clock.now_ms())
         raise
     if packet is None:
         # Only the index knows it still.

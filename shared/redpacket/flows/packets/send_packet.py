@@ -17,7 +17,7 @@ from redpacket.domain.ledger import (
 from redpacket.domain.packet import Kind, Packet, Person, Rules, parts_for
 from redpacket.domain.split import SEED_BYTES, Split, Terms, check_possible
 from redpacket.ports.accounts import Ledger, Request
-from redpacket.ports.packets import ClaimBoard, Packets
+from redpacket.ports.packets import ClaimCache, Packets
 from redpacket.ports.runtime import Clock, Journal
 
 
@@ -50,7 +50,7 @@ def send_packet(
     *,
     ledger: Ledger,
     packets: Packets,
-    board: ClaimBoard,
+    claim_cache: ClaimCache,
     clock: Clock,
     journal: Journal,
     new_id: Callable[[int], str],
@@ -81,7 +81,7 @@ def send_packet(
     if packet_id != packet.packet_id:
         return _sent_before(packet_id, packets)
     try:
-        board.load_sent(packet)
+        claim_cache.load_sent(packet)
         packets.mark_loaded(packet)
     except Unavailable as error:
         # Funded is sent: the first grab loads it, or the sweep within two minutes.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from redpacket.flows.packets.expire_packets import expire_packets
 from redpacket.flows.packets.repair import load_packets, requeue_claims
 from redpacket.ports.accounts import Ledger
-from redpacket.ports.packets import ClaimBoard, Packets, Pages, PayoutQueue
+from redpacket.ports.packets import ClaimCache, Packets, Pages, PayoutQueue
 from redpacket.ports.runtime import Clock, InParallel, Journal
 
 REPAIR_MS = 2_000
@@ -30,7 +30,7 @@ def sweep(
     *,
     packets: Packets,
     pages: Pages,
-    board: ClaimBoard,
+    claim_cache: ClaimCache,
     ledger: Ledger,
     payouts: PayoutQueue,
     clock: Clock,
@@ -48,7 +48,7 @@ def sweep(
     expired = expire_packets(
         packets=packets,
         pages=pages,
-        board=board,
+        claim_cache=claim_cache,
         ledger=ledger,
         clock=clock,
         journal=journal,
@@ -68,7 +68,7 @@ def sweep(
     )
     loaded = load_packets(
         packets=packets,
-        board=board,
+        claim_cache=claim_cache,
         clock=clock,
         journal=journal,
         stop_at_ms=stop_at_ms,

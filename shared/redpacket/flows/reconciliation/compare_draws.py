@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from redpacket.domain.checks import Difference, check_outcomes, check_unit, units_of
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.errors import InvariantViolated
-from redpacket.domain.lottery import Draw, DrawTable, PrizeKind, unit_share
+from redpacket.domain.lottery import Draw, LotterySnapshot, PrizeKind, unit_share
 from redpacket.domain.packet import PacketStatus
 from redpacket.domain.scanned import Scanned, UnitWon
-from redpacket.flows.reconciliation.known_rows import KnownRows
+from redpacket.flows.reconciliation.cached_rows import CachedRows
 from redpacket.ports.packets import Packets
 from redpacket.ports.reconciliation import Tables
 from redpacket.ports.runtime import Clock
@@ -32,7 +32,7 @@ class DrawComparison:
         self,
         tables: Tables,
         packets: Packets,
-        known: KnownRows,
+        known: CachedRows,
         clock: Clock,
         until_ms: int,
         tell: Callable[[Difference], None],
@@ -123,7 +123,7 @@ class DrawComparison:
                 )
 
 
-def unfunded(table: DrawTable, packets: Packets, now_ms: int) -> list[Difference]:
+def unfunded(table: LotterySnapshot, packets: Packets, now_ms: int) -> list[Difference]:
     """Return cash prizes whose units do not all have their money."""
     is_over = table.campaign.ends_at_ms <= now_ms
     found = []

@@ -37,18 +37,18 @@ from redpacket.domain.lines import (
     owner_of,
     packet_named,
 )
-from redpacket.domain.lottery import DrawTable
+from redpacket.domain.lottery import LotterySnapshot
 from redpacket.domain.packet import Packet, PacketStatus
 from redpacket.domain.scanned import Balance, Played, Scanned, UnreadableRow
 from redpacket.domain.split import share_amount_fen
 from redpacket.flows.reconciliation.audit_packet import LATE_AFTER_MS, audit_packet
+from redpacket.flows.reconciliation.cached_rows import CachedRows
 from redpacket.flows.reconciliation.compare_draws import DrawComparison, unfunded
-from redpacket.flows.reconciliation.known_rows import KnownRows
 from redpacket.flows.reconciliation.line_sums import bucket_of, weigh
 from redpacket.flows.reconciliation.run_state import DIFFERENCES_KEPT, LocalSums, RunState
 from redpacket.ports.accounts import Ledger
 from redpacket.ports.campaigns import Draws
-from redpacket.ports.packets import ClaimBoard, Packets
+from redpacket.ports.packets import ClaimCache, Packets
 from redpacket.ports.reconciliation import Table, Tables
 from redpacket.ports.runtime import Clock, Journal
 
@@ -66,7 +66,7 @@ _TIMES = {table: times for times, table in enumerate(Table, start=2)}
 """The history takes the lines of each table so many times: both sides of a line would cancel."""
 
 
-class Desk:
+class ReconcilePorts:
     """The ports that a comparison asks, and what it has read of them."""
 
     def __init__(
@@ -76,7 +76,7 @@ class Desk:
         packets: Packets,
         ledger: Ledger,
         draws: Draws,
-        board: ClaimBoard,
+        claim_cache: ClaimCache,
         clock: Clock,
         journal: Journal,
     ) -> None:
@@ -84,10 +84,10 @@ class Desk:
         self.packets = packets
         self.ledger = ledger
         self.draws = draws
-        self.board = board
+        self.claim_cache = claim_cache
         self.clock = clock
         self.journal = journal
-        self.known = KnownRows(packets, draws)
+        self.known = CachedRows(packets, draws)
         self.has_receipts = ledger.list_receipts([]) is not None
         self.cache_is_away = False
         self.beat: Callable[[], None] = lambda: None
@@ -97,12 +97,12 @@ class Desk:
 class Comparison:
     """One pass over the tables; *state* says how far it is."""
 
-    def __init__(self, state: RunState, desk: Desk) -> None:
+    def __init__(self, state: RunState, ports: ReconcilePorts) -> None:
         self.state = state
-        self._desk = desk
+        self._ports = ports
         self._run = state.progress
         self._draws = DrawComparison(
-            desk.tables, desk.packets, desk.known, desk.clock, self._run.until_ms, self.tell
+            ports.tables, ports.packets, ports.known, ports.clock, self._run.until_ms, self.tell
         )
 
     def tell(self, found: Difference) -> None:
@@ -115,7 +115,7 @@ class Comparison:
             run.differences.append(found)
         if found.rule in {"I1", "I2", "I3", "I4", "I9"}:
             run.explained = sorted({*run.explained, bucket_of(found.subject)})
-        self._desk.journal.event(
+        self._ports.journal.event(
             "difference_found",
             rule=found.rule,
             subject=found.subject,
@@ -128,7 +128,7 @@ class Comparison:
 
     def take_page(self, table: Table, rows: Sequence[Scanned], *, is_last: bool) -> None:
         """Take a page of a table."""
-        self._desk.known.fetch(name for row in rows if (name := packet_named(row)))
+        self._ports.known.fetch(name for row in rows if (name := packet_named(row)))
         closed: list[LocalSums] = []
         for row in rows:
             self._count(row)
@@ -142,7 +142,7 @@ class Comparison:
             self._draws.check(rows)
         if table is Table.SHARES:
             self._compare_cache(rows)
-        self._desk.known.forget_some()
+        self._ports.known.forget_some()
 
     def _count(self, row: Scanned) -> None:
         run = self._run
@@ -155,11 +155,11 @@ class Comparison:
 
     def _packet_of(self, row: Scanned) -> Packet | None:
         name = packet_named(row)
-        return self._desk.known.packet(name) if name else None
+        return self._ports.known.packet(name) if name else None
 
     def _take_lines(self, table: Table, row: Scanned, packet: Packet | None) -> None:
         try:
-            for line in lines_of(row, packet, has_receipts=self._desk.has_receipts):
+            for line in lines_of(row, packet, has_receipts=self._ports.has_receipts):
                 self.add(table, line)
         except InvariantViolated as error:
             # A win of no packet: `DrawComparison` tells of it.
@@ -210,7 +210,7 @@ class Comparison:
     def _compare_closed(self, table: Table, closed: Iterable[LocalSums]) -> None:
         if table is Table.SHARES:
             pairs = [(name, local.owner[0]) for local in closed for name in local.numbers]
-            counts = self._desk.tables.count_claims(pairs)
+            counts = self._ports.tables.count_claims(pairs)
             for local in closed:
                 for name, numbers in local.numbers.items():
                     numbers[1] = counts.get((name, local.owner[0]), 0)
@@ -231,7 +231,7 @@ class Comparison:
             if found == before:
                 break
             before = found
-            self._desk.clock.sleep_ms(BETWEEN_LOOKS_MS)
+            self._ports.clock.sleep_ms(BETWEEN_LOOKS_MS)
         else:
             self._run.moving_count += 1
             return
@@ -245,18 +245,18 @@ class Comparison:
         self, table: Table, owner: tuple[str, ...], campaign_id: str
     ) -> dict[str, tuple[int, int]]:
         numbers: dict[str, list[int]] = defaultdict(lambda: [0, 0])
-        rows = self._desk.tables.partition(table, owner)
+        rows = self._ports.tables.partition(table, owner)
         while page := list(islice(rows, _ROWS_AT_ONCE)):
-            self._desk.beat()
+            self._ports.beat()
             names = (name for row in page if (name := packet_named(row)))
-            self._desk.known.fetch(names, is_fresh=True)
+            self._ports.known.fetch(names, is_fresh=True)
             for row in page:
                 for name, expected, actual in local_lines(row, self._packet_of(row)):
                     numbers[name][0] += expected
                     numbers[name][1] += actual
         if table is Table.SHARES:
             pairs = [(name, owner[0]) for name in {*numbers, campaign_id} - {""}]
-            for (name, _), count in self._desk.tables.count_claims(pairs).items():
+            for (name, _), count in self._ports.tables.count_claims(pairs).items():
                 numbers[name][1] = count
         return {name: (one, two) for name, (one, two) in sorted(numbers.items()) if one != two}
 
@@ -276,8 +276,8 @@ class Comparison:
             self._check_packet(row)
         elif isinstance(row, Played):
             found = check_player(row.campaign_id, row.player)
-        elif isinstance(row, DrawTable) and unfunded(
-            row, self._desk.packets, self._desk.clock.now_ms()
+        elif isinstance(row, LotterySnapshot) and unfunded(
+            row, self._ports.packets, self._ports.clock.now_ms()
         ):
             self._run.ends.append(f"campaign {row.campaign.campaign_id}")
         for difference in found:
@@ -289,14 +289,14 @@ class Comparison:
         is_settled = share.fate is Fate.REFUNDED or share.settled_at_ms is not None
         is_late = not is_settled and (
             packet.status is PacketStatus.CLOSED
-            or check_late_claims([share], self._desk.clock.now_ms(), LATE_AFTER_MS)
+            or check_late_claims([share], self._ports.clock.now_ms(), LATE_AFTER_MS)
         )
         if is_late or share.amount_fen != _worth_fen(packet, share.share_no):
             self.audit(share.packet_id)
         return []
 
     def _check_packet(self, packet: Packet) -> None:
-        now_ms = self._desk.clock.now_ms()
+        now_ms = self._ports.clock.now_ms()
         end = packet.end
         if packet.status is PacketStatus.CLOSED:
             is_whole = (
@@ -316,22 +316,22 @@ class Comparison:
         rules = packet.rules
         if not (rules.prize_id and rules.campaign_id) or packet.status is not PacketStatus.OPEN:
             return None
-        lottery = self._desk.known.lottery(rules.campaign_id)
+        lottery = self._ports.known.lottery(rules.campaign_id)
         ends_at_ms = lottery.campaign.ends_at_ms if lottery else 0
         return None if packet.expires_at_ms == ends_at_ms else ends_at_ms
 
     def audit(self, packet_id: str) -> None:
         """Audit a packet, once in a run."""
-        desk = self._desk
+        ports = self._ports
         if not self._run.remember_audit(packet_id):
             return
         try:
             found = audit_packet(
                 packet_id,
-                packets=desk.packets,
-                ledger=desk.ledger,
-                clock=desk.clock,
-                beat=desk.beat,
+                packets=ports.packets,
+                ledger=ports.ledger,
+                clock=ports.clock,
+                beat=ports.beat,
             )
         except PacketNotFound:
             return  # told by its shares and entries
@@ -347,7 +347,7 @@ class Comparison:
         owned: dict[str, dict[str, int]] = defaultdict(dict)
         for share in rows:
             if isinstance(share, ShareFate) and share.taker:
-                packet = self._desk.known.packet(share.packet_id)
+                packet = self._ports.known.packet(share.packet_id)
                 is_open = packet is not None and packet.status is PacketStatus.OPEN
                 if packet and is_open and not packet.rules.prize_id:
                     owned[share.packet_id][share.taker.user_id] = share.share_no
@@ -356,8 +356,8 @@ class Comparison:
             if not unequal:
                 continue
             # Another look: what was written after the cache answered is no difference.
-            self._desk.clock.sleep_ms(BETWEEN_LOOKS_MS)
-            packet = self._desk.known.fresh_packet(packet_id)
+            self._ports.clock.sleep_ms(BETWEEN_LOOKS_MS)
+            packet = self._ports.known.fresh_packet(packet_id)
             if packet is None or packet.status is not PacketStatus.OPEN:
                 continue
             for user_id, held in self._held_otherwise(packet_id, unequal).items():
@@ -368,13 +368,13 @@ class Comparison:
 
     def _held_otherwise(self, packet_id: str, numbers: dict[str, int]) -> dict[str, int]:
         """Return what the cache says of those of whom it says something else; 0 for nothing."""
-        if self._desk.cache_is_away:
+        if self._ports.cache_is_away:
             return {}
         try:
-            held = self._desk.board.held_numbers(packet_id, numbers)
+            held = self._ports.claim_cache.held_numbers(packet_id, numbers)
         except Unavailable as error:
-            self._desk.journal.failure("cache_not_compared", error, packet_id=packet_id)
-            self._desk.cache_is_away = isinstance(error, CacheAway)
+            self._ports.journal.failure("cache_not_compared", error, packet_id=packet_id)
+            self._ports.cache_is_away = isinstance(error, CacheAway)
             self._run.is_whole = False
             return {}
         if held is None:

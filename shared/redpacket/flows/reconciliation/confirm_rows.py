@@ -18,7 +18,7 @@ from redpacket.domain.lottery import Draw, PrizeKind, unit_share
 from redpacket.domain.packet import Packet
 from redpacket.domain.postings import expected_receipts, sent_entry, settled_entries
 from redpacket.domain.scanned import ClaimCount, Member, Scanned
-from redpacket.flows.reconciliation.compare_rows import Comparison, Desk
+from redpacket.flows.reconciliation.compare_rows import Comparison, ReconcilePorts
 from redpacket.flows.reconciliation.line_sums import bucket_of, weigh
 from redpacket.flows.reconciliation.run_state import RunState
 from redpacket.ports.reconciliation import Table
@@ -31,14 +31,14 @@ _BUCKETS_NAMED = 20
 class Confirmation(Comparison):
     """The second pass; only what is in a suspected bucket is added up and looked at."""
 
-    def __init__(self, state: RunState, desk: Desk) -> None:
-        super().__init__(state, desk)
+    def __init__(self, state: RunState, ports: ReconcilePorts) -> None:
+        super().__init__(state, ports)
         self._suspects = set(self._run.suspects)
         self._changed = set(self._run.changed)
 
     def take_page(self, table: Table, rows: Sequence[Scanned], *, is_last: bool) -> None:
         """Take a page of a table."""
-        known = self._desk.known
+        known = self._ports.known
         known.fetch(name for row in rows if (name := packet_named(row)))
         for row in rows:
             packet = self._packet_of(row)
@@ -93,9 +93,9 @@ class Confirmation(Comparison):
 
     def _look(self, rows: Sequence[Scanned]) -> None:
         packet_ids = [packet_id for row in rows if (packet_id := _packet_id(row))]
-        self._desk.known.fetch(packet_ids, is_fresh=True)
+        self._ports.known.fetch(packet_ids, is_fresh=True)
         refs = [ref for row in rows if (ref := _ref_of(row))]
-        fates = {share.ref: share for share in self._desk.packets.list_refs(refs)}
+        fates = {share.ref: share for share in self._ports.packets.list_refs(refs)}
         for row in rows:
             ref = _ref_of(row)
             self._look_at_row(row, fates.get(ref) if ref else None)
@@ -122,7 +122,7 @@ class Confirmation(Comparison):
         if packet_id is None:
             self._look_at_transfer(entry)
             return
-        packet = self._desk.known.packet(packet_id)
+        packet = self._ports.known.packet(packet_id)
         if packet is None:
             what = f"entry {entry.transfer_id} of no packet"
             self.tell(Difference("I1", packet_id, what, 0, entry.amount_fen))
@@ -140,12 +140,12 @@ class Confirmation(Comparison):
             at_ms=entry.at_ms,
             placed_at_ms=entry.placed_at_ms,
         )
-        if self._desk.ledger.list_postings([other]) != [other]:
+        if self._ports.ledger.list_postings([other]) != [other]:
             what = "entries of a transfer"
             self.tell(Difference("I1", entry.transfer_id, what, 0, entry.amount_fen))
 
     def _look_at_receipt(self, receipt: Receipt, share: ShareFate | None) -> None:
-        packet = self._desk.known.packet(receipt.packet_id)
+        packet = self._ports.known.packet(receipt.packet_id)
         wanted = expected_receipts(PacketFacts(packet, [share])) if packet and share else []
         if wanted != [receipt]:
             self.tell(
@@ -160,11 +160,11 @@ class Confirmation(Comparison):
 
     def _look_at_win(self, share: ShareFate) -> None:
         """Tell of a claimed share of a prize that no draw has won."""
-        packet = self._desk.known.packet(share.packet_id)
+        packet = self._ports.known.packet(share.packet_id)
         if packet is None or not share.taker or not packet.rules.prize_id:
             return
         campaign_id, user_id = packet.rules.campaign_id or "", share.taker.user_id
-        draws = self._desk.tables.partition(Table.DRAWS, (campaign_id, user_id))
+        draws = self._ports.tables.partition(Table.DRAWS, (campaign_id, user_id))
         if not any(isinstance(draw, Draw) and _wins(draw, share.ref) for draw in draws):
             what = f"draw that won share {share.share_no}"
             self.tell(Difference("I9", share.packet_id, what, "one", "none"))
@@ -174,7 +174,7 @@ class Confirmation(Comparison):
         wanted: dict[tuple[str, str], Member] = {}
         names: list[tuple[str, str]] = []
         for row in rows:
-            packet = self._desk.known.packet(row.packet_id)
+            packet = self._ports.known.packet(row.packet_id)
             if packet and packet.rules.campaign_id and not packet.rules.prize_id:
                 name = packet.rules.campaign_id, packet.packet_id
                 wanted[name] = Member(*name, packet.terms.total_fen, packet.created_at_ms)
@@ -189,7 +189,7 @@ class Confirmation(Comparison):
                 self.tell(Difference("I1", name[1], what, str(one), str(other)))
 
     def _members(self, names: Sequence[tuple[str, str]]) -> list[Member]:
-        return self._desk.tables.list_members(names)
+        return self._ports.tables.list_members(names)
 
 
 def _written_at_ms(row: Scanned) -> int:

@@ -16,7 +16,7 @@ from redpacket.domain.checks import Difference
 from redpacket.domain.errors import RedPacketError
 from redpacket.flows.reconciliation.audit_packet import LATE_AFTER_MS
 from redpacket.flows.reconciliation.compare_draws import unfunded
-from redpacket.flows.reconciliation.compare_rows import Comparison, Desk
+from redpacket.flows.reconciliation.compare_rows import Comparison, ReconcilePorts
 from redpacket.flows.reconciliation.confirm_rows import Confirmation
 from redpacket.flows.reconciliation.run_state import Progress, RunState, next_state, read_state
 from redpacket.ports.packets import DeadLetters
@@ -67,7 +67,7 @@ class Reconciliation:
 
 def reconcile(
     *,
-    desk: Desk,
+    ports: ReconcilePorts,
     runs: Runs,
     dead_letters: DeadLetters,
     holder: str,
@@ -80,7 +80,7 @@ def reconcile(
 
     *holder* names this invocation. While another one holds the run, nothing is done.
     """
-    journal, now_ms = desk.journal, desk.clock.now_ms()
+    journal, now_ms = ports.journal, ports.clock.now_ms()
     before = read_state(runs.find())
     is_over = before is None or before.progress.is_over
     taken = None if is_over and not may_begin else runs.take(holder, now_ms, now_ms + LEASE_MS)
@@ -90,7 +90,7 @@ def reconcile(
     state = read_state(taken)
     if state is None or state.progress.is_over:
         state = next_state(state, now_ms, moving_ms, new_key())
-    if not _Run(state, desk, runs, dead_letters, holder, stop_at_ms).go_on():
+    if not _Run(state, ports, runs, dead_letters, holder, stop_at_ms).go_on():
         return replace(_result(state.progress), is_idle=True)
     result = _result(state.progress)
     if result.is_over != result.is_complete or now_ms > result.started_at_ms + RUN_MAX_MS:
@@ -113,24 +113,24 @@ class _Run:
     def __init__(
         self,
         state: RunState,
-        desk: Desk,
+        ports: ReconcilePorts,
         runs: Runs,
         dead_letters: DeadLetters,
         holder: str,
         stop_at_ms: int,
     ) -> None:
         self._state = state
-        self._desk = desk
+        self._ports = ports
         self._runs = runs
         self._dead_letters = dead_letters
         self._holder = holder
         self._stop_at_ms = stop_at_ms
-        self._held_at_ms = desk.clock.now_ms()
-        desk.beat = self._beat
+        self._held_at_ms = ports.clock.now_ms()
+        ports.beat = self._beat
 
     def go_on(self) -> bool:
         """Read pages until the run is over or the time is up; False where another has the run."""
-        clock = self._desk.clock
+        clock = self._ports.clock
         # As of the last whole page: a page that is cut off is read again.
         saved = self._state.saved()
         try:
@@ -150,7 +150,7 @@ class _Run:
         return self._runs.save(self._holder, saved, 0)
 
     def _beat(self) -> None:
-        now_ms = self._desk.clock.now_ms()
+        now_ms = self._ports.clock.now_ms()
         if now_ms >= self._stop_at_ms:
             raise _Cut
         if now_ms >= self._held_at_ms + SAVE_EVERY_MS:
@@ -161,17 +161,17 @@ class _Run:
     def _read_page(self) -> None:
         state, run = self._state, self._state.progress
         is_second = run.step >= len(_STEPS)
-        comparison = (Confirmation if is_second else Comparison)(state, self._desk)
+        comparison = (Confirmation if is_second else Comparison)(state, self._ports)
         table = _STEPS[run.step % len(_STEPS)]
-        rows, run.place = self._desk.tables.read(table, run.place)
+        rows, run.place = self._ports.tables.read(table, run.place)
         comparison.take_page(table, rows, is_last=run.place is None)
         run.step += run.place is None
         if run.place is None and run.step % len(_STEPS) == 0:
-            _end_pass(state, self._desk, comparison, self._dead_letters)
+            _end_pass(state, self._ports, comparison, self._dead_letters)
 
 
 def _end_pass(
-    state: RunState, desk: Desk, comparison: Comparison, dead_letters: DeadLetters
+    state: RunState, ports: ReconcilePorts, comparison: Comparison, dead_letters: DeadLetters
 ) -> None:
     """Go on to the second pass where sums differ, else end the run."""
     run = state.progress
@@ -189,26 +189,26 @@ def _end_pass(
             state.balance.clear(run.suspects)
             state.history.clear(run.changed)
             return
-    _look_at_ends(run, desk, comparison)
-    _count_dead(run, desk, comparison, dead_letters)
+    _look_at_ends(run, ports, comparison)
+    _count_dead(run, ports, comparison, dead_letters)
     run.is_over = True
 
 
-def _look_at_ends(run: Progress, desk: Desk, comparison: Comparison) -> None:
+def _look_at_ends(run: Progress, ports: ReconcilePorts, comparison: Comparison) -> None:
     """Look again at prize packets with another end than their campaign, or without their money."""
     if not run.ends:
         return
-    desk.clock.sleep_ms(_SETTLED_MS)
+    ports.clock.sleep_ms(_SETTLED_MS)
     for name in dict.fromkeys(run.ends):
         kind, _, subject = name.partition(" ")
         if kind == "campaign":
-            lottery = desk.known.fresh_lottery(subject)
-            for found in unfunded(lottery, desk.packets, desk.clock.now_ms()) if lottery else []:
+            lottery = ports.known.fresh_lottery(subject)
+            for found in unfunded(lottery, ports.packets, ports.clock.now_ms()) if lottery else []:
                 comparison.tell(found)
             continue
-        packet = desk.known.fresh_packet(subject)
+        packet = ports.known.fresh_packet(subject)
         if packet:
-            desk.known.fresh_lottery(packet.rules.campaign_id or "")
+            ports.known.fresh_lottery(packet.rules.campaign_id or "")
             ends_at_ms = comparison.end_differs(packet)
             if ends_at_ms is not None:
                 what = "end vs that of its campaign"
@@ -216,12 +216,12 @@ def _look_at_ends(run: Progress, desk: Desk, comparison: Comparison) -> None:
 
 
 def _count_dead(
-    run: Progress, desk: Desk, comparison: Comparison, dead_letters: DeadLetters
+    run: Progress, ports: ReconcilePorts, comparison: Comparison, dead_letters: DeadLetters
 ) -> None:
     try:
         dead_count = dead_letters.count()
     except Exception as error:  # noqa: BLE001 - a missing permission, too, hides nothing of the ledger
-        desk.journal.failure("queue_not_compared", error)
+        ports.journal.failure("queue_not_compared", error)
         run.is_whole = False
         return
     if dead_count:

@@ -13,7 +13,7 @@ KEPT_MS = 10_000
 _REMEMBERED_MAX = 20_000
 
 
-class RecalledProfiles:
+class CachedProfiles:
     """Profiles as one process knows them.
 
     Users without one are asked for again: whoever sent or took a share has one, but a read may

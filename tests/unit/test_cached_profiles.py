@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from redpacket.domain.packet import Person
-from redpacket.flows.accounts.recall_profiles import KEPT_MS, RecalledProfiles
+from redpacket.flows.accounts.cached_profiles import KEPT_MS, CachedProfiles
 from redpacket.ports.accounts import Profile
 from tests.fakes import FakeClock
 
@@ -30,7 +30,7 @@ class _Profiles:
 
 def test_profiles_are_read_once_in_their_time() -> None:
     clock, store = FakeClock(), _Profiles()
-    profiles = RecalledProfiles(store, clock=clock)
+    profiles = CachedProfiles(store, clock=clock)
 
     first = profiles.list_profiles(["ned", "nan", "ned"])
     clock.at_ms += KEPT_MS - 1
@@ -43,7 +43,7 @@ def test_profiles_are_read_once_in_their_time() -> None:
 
 def test_a_row_that_was_written_a_moment_ago_is_not_missing_for_long() -> None:
     store = _Profiles()
-    profiles = RecalledProfiles(store, clock=FakeClock())
+    profiles = CachedProfiles(store, clock=FakeClock())
 
     profiles.list_profiles(["ann"])
     profiles.list_profiles(["ann"])
@@ -53,7 +53,7 @@ def test_a_row_that_was_written_a_moment_ago_is_not_missing_for_long() -> None:
 
 def test_a_new_nickname_is_shown_after_some_seconds() -> None:
     clock, store = FakeClock(), _Profiles()
-    profiles = RecalledProfiles(store, clock=clock)
+    profiles = CachedProfiles(store, clock=clock)
     profiles.list_profiles(["ned"])
 
     clock.at_ms += KEPT_MS

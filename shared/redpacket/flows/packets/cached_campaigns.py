@@ -13,7 +13,7 @@ KEPT_MS = 4_000
 _REMEMBERED_MAX = 100
 
 
-class RecalledCampaigns:
+class CachedCampaigns:
     """The campaigns as one process knows them; where the store is away the last value holds."""
 
     def __init__(self, campaigns: Campaigns, *, clock: Clock, journal: Journal) -> None:

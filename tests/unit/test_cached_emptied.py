@@ -5,12 +5,12 @@ import random
 import pytest
 
 from redpacket.domain.claim import EMPTIED_KEPT_MS
-from redpacket.flows.packets.recall_emptied import HOLDERS_MAX, RecalledEmptied
+from redpacket.flows.packets.cached_emptied import HOLDERS_MAX, CachedEmptied
 from tests.builders import a_packet
-from tests.fakes import FakeBoard, FakeClock
+from tests.fakes import FakeClaimCache, FakeClock
 
 
-class CountedBoard(FakeBoard):
+class CountedClaimCache(FakeClaimCache):
     reads = 0
 
     def emptied_by(self, packet_id: str) -> frozenset[str] | None:
@@ -21,47 +21,49 @@ class CountedBoard(FakeBoard):
 class Process:
     """One process that takes grabs, as flows/packets/claim_share.py asks its memory."""
 
-    def __init__(self, board: FakeBoard) -> None:
-        self.board = board
-        self.emptied = RecalledEmptied(board, clock=board.clock)
+    def __init__(self, claim_cache: FakeClaimCache) -> None:
+        self.claim_cache = claim_cache
+        self.emptied = CachedEmptied(claim_cache, clock=claim_cache.clock)
 
     def grab(self, packet_id: str, user_id: str) -> int | None:
         if self.emptied.refuses(packet_id, user_id):
             return None
-        outcome = self.board.grab(packet_id, user_id)
+        outcome = self.claim_cache.grab(packet_id, user_id)
         if outcome.status == "packet_emptied":
             self.emptied.remember(packet_id, outcome.terms)
         return outcome.share_no
 
 
 @pytest.fixture
-def board() -> CountedBoard:
-    return CountedBoard(FakeClock())
+def claim_cache() -> CountedClaimCache:
+    return CountedClaimCache(FakeClock())
 
 
-def _emptied(board: FakeBoard, count: int = 2) -> str:
-    packet = a_packet(100 * count, count, expires_at_ms=board.clock.now_ms() + 10**9)
-    board.load(packet, [])
+def _emptied(claim_cache: FakeClaimCache, count: int = 2) -> str:
+    packet = a_packet(100 * count, count, expires_at_ms=claim_cache.clock.now_ms() + 10**9)
+    claim_cache.load(packet, [])
     for number in range(count):
-        board.grab(packet.packet_id, f"owner-{number}")
+        claim_cache.grab(packet.packet_id, f"owner-{number}")
     return packet.packet_id
 
 
-def test_a_crowd_of_losers_costs_one_refusal_and_one_read_a_second(board: CountedBoard) -> None:
-    packet_id, process = _emptied(board), Process(board)
+def test_a_crowd_of_losers_costs_one_refusal_and_one_read_a_second(
+    claim_cache: CountedClaimCache,
+) -> None:
+    packet_id, process = _emptied(claim_cache), Process(claim_cache)
 
     refused = [process.emptied.refuses(packet_id, "late")]
     assert process.grab(packet_id, "late") is None
     refused += [process.emptied.refuses(packet_id, f"later-{n}") for n in range(50)]
 
     assert refused == [False] + [True] * 50
-    assert board.reads == 1
-    board.clock.sleep_ms(EMPTIED_KEPT_MS)
+    assert claim_cache.reads == 1
+    claim_cache.clock.sleep_ms(EMPTIED_KEPT_MS)
     assert not process.emptied.refuses(packet_id, "late")
 
 
-def test_an_owner_is_never_refused(board: CountedBoard) -> None:
-    packet_id, process = _emptied(board), Process(board)
+def test_an_owner_is_never_refused(claim_cache: CountedClaimCache) -> None:
+    packet_id, process = _emptied(claim_cache), Process(claim_cache)
     for _ in range(3):
         process.grab(packet_id, "late")
 
@@ -69,43 +71,47 @@ def test_an_owner_is_never_refused(board: CountedBoard) -> None:
     assert process.grab(packet_id, "owner-1") == 2
 
 
-def test_a_packet_that_has_a_number_again_is_forgotten(board: CountedBoard) -> None:
-    packet_id, process = _emptied(board), Process(board)
+def test_a_packet_that_has_a_number_again_is_forgotten(claim_cache: CountedClaimCache) -> None:
+    packet_id, process = _emptied(claim_cache), Process(claim_cache)
     process.grab(packet_id, "late")
 
-    board.free(packet_id, "owner-1", 2)
+    claim_cache.release(packet_id, "owner-1", 2)
 
     assert not process.emptied.refuses(packet_id, "late")
-    board.clock.sleep_ms(EMPTIED_KEPT_MS)
+    claim_cache.clock.sleep_ms(EMPTIED_KEPT_MS)
     assert process.grab(packet_id, "late") == 2
 
 
-def test_a_large_packet_is_not_remembered(board: CountedBoard) -> None:
-    packet_id, process = _emptied(board, HOLDERS_MAX + 1), Process(board)
+def test_a_large_packet_is_not_remembered(claim_cache: CountedClaimCache) -> None:
+    packet_id, process = _emptied(claim_cache, HOLDERS_MAX + 1), Process(claim_cache)
 
     assert process.grab(packet_id, "late") is None
     assert not process.emptied.refuses(packet_id, "late")
-    assert board.reads == 0
+    assert claim_cache.reads == 0
 
 
-def test_a_clock_that_was_put_back_does_not_freeze_what_is_known(board: CountedBoard) -> None:
-    packet_id, process = _emptied(board), Process(board)
+def test_a_clock_that_was_put_back_does_not_freeze_what_is_known(
+    claim_cache: CountedClaimCache,
+) -> None:
+    packet_id, process = _emptied(claim_cache), Process(claim_cache)
     for _ in range(2):
         process.grab(packet_id, "late")
 
-    board.clock.at_ms -= 10 * EMPTIED_KEPT_MS
+    claim_cache.clock.at_ms -= 10 * EMPTIED_KEPT_MS
 
     assert not process.emptied.refuses(packet_id, "late")
 
 
 @pytest.mark.parametrize("seed", range(50))
-def test_no_process_hides_a_claim_that_another_one_gave(board: CountedBoard, seed: int) -> None:
+def test_no_process_hides_a_claim_that_another_one_gave(
+    claim_cache: CountedClaimCache, seed: int
+) -> None:
     chance = random.Random(seed)
-    packet_id, processes = _emptied(board, 3), [Process(board) for _ in range(3)]
+    packet_id, processes = _emptied(claim_cache, 3), [Process(claim_cache) for _ in range(3)]
     owned: dict[str, int] = {}
     repeat_count = 0
     for _ in range(300):
-        board.clock.sleep_ms(chance.choice((0, 1, 20, 300)))
+        claim_cache.clock.sleep_ms(chance.choice((0, 1, 20, 300)))
         user_id = f"user-{chance.randrange(8)}"
         share_no = chance.choice(processes).grab(packet_id, user_id)
         if user_id in owned:
@@ -113,10 +119,10 @@ def test_no_process_hides_a_claim_that_another_one_gave(board: CountedBoard, see
             repeat_count += 1
         elif share_no:
             owned[user_id] = share_no
-        holders = board.holders(packet_id)
+        holders = claim_cache.holders(packet_id)
         if chance.random() < 0.1 and holders:
             # The ledger takes a number from somebody who was never told of it.
             unlucky = chance.choice(sorted(holders))
-            board.free(packet_id, unlucky, holders[unlucky])
+            claim_cache.release(packet_id, unlucky, holders[unlucky])
             owned.pop(unlucky, None)
     assert repeat_count

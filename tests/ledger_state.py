@@ -49,7 +49,7 @@ from redpacket.domain.postings import (
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class LedgerState:
     """The whole ledger at one moment of rest."""
 
     balances_fen: dict[str, int]
@@ -151,7 +151,7 @@ def lasting(read: Callable[[], list[Difference]]) -> list[Difference]:
     return [found for found in read() if found in first] if first else []
 
 
-def read_world(
+def read_ledger_state(
     dynamodb: Any,
     accounts_table: str,
     packets_table: str,
@@ -159,7 +159,7 @@ def read_world(
     campaigns_table: str | None = None,
     draws_table: str | None = None,
     quotas_table: str | None = None,
-) -> World:
+) -> LedgerState:
     """Scan the tables with boto3's DynamoDB client, or a fake of it.
 
     Without *campaigns_table* nobody has won anything, without *quotas_table* nobody is counted.
@@ -200,7 +200,7 @@ def read_world(
         for row in scan_rows(dynamodb, table)
     ]
     lotteries = _lotteries(lottery_rows, shares)
-    return World(
+    return LedgerState(
         balances,
         open_counts,
         sums,

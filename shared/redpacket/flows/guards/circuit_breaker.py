@@ -1,4 +1,4 @@
-"""The claim board as a sweep asks it: one question at a time, and none once it is away."""
+"""The claim claim cache as a sweep asks it: one question at a time, and none once it is away."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from threading import Lock
 from redpacket.domain.claim import ShareFate
 from redpacket.domain.errors import CacheAway
 from redpacket.domain.packet import Packet
-from redpacket.ports.packets import ClaimBoard
+from redpacket.ports.packets import ClaimCache
 
 
-class ImpatientCache:
-    """The board until it is away: a sweep has no time to wait for it with every packet.
+class CircuitBreaker:
+    """The claim cache until it is away: a sweep has no time to wait for it with every packet.
 
     What fails for one packet, like a full memory or a slot that nobody serves, says nothing of the
     next one. *turn* is held while the cache is asked: its client may have one connection.
     """
 
-    def __init__(self, board: ClaimBoard, turn: Lock) -> None:
-        self._board = board
+    def __init__(self, claim_cache: ClaimCache, turn: Lock) -> None:
+        self._claim_cache = claim_cache
         self._turn = turn
         self._is_away = False
 
     def close(self, packet_id: str) -> None:
         """Close a packet. Raises Unavailable."""
-        self._try(lambda: self._board.close(packet_id))
+        self._try(lambda: self._claim_cache.close(packet_id))
 
     def load(self, packet: Packet, shares: Sequence[ShareFate], part: int) -> None:
         """Load a part of a packet. Raises Unavailable."""
-        self._try(lambda: self._board.load(packet, shares, part))
+        self._try(lambda: self._claim_cache.load(packet, shares, part))
 
     def _try(self, do: Callable[[], None]) -> None:
         with self._turn:

@@ -19,7 +19,7 @@ from redpacket.adapters.dynamo.profiles import DynamoProfiles
 from redpacket.adapters.dynamo.runs import DynamoRuns
 from redpacket.adapters.dynamo.tables import DynamoTables
 from redpacket.adapters.pinyin import PinyinPhrases
-from redpacket.adapters.redis.parted_claims import PartedBoard
+from redpacket.adapters.redis.parted_claims import PartedClaims
 from redpacket.domain.campaign import Campaign, CampaignPlan
 from redpacket.domain.checks import Difference, Told, check_settled_in_time
 from redpacket.domain.claim import Admission, Claim, ShareRef
@@ -29,47 +29,47 @@ from redpacket.domain.packet import Kind, Packet, Person, Rules, part_count
 from redpacket.domain.split import Split
 from redpacket.flows.accounts.deposit import deposit
 from redpacket.flows.accounts.note_people import note_people
-from redpacket.flows.campaigns.draw_prize import DrawDesk, Drawn, draw_prize
+from redpacket.flows.campaigns.cached_lotteries import CachedLotteries
+from redpacket.flows.campaigns.cached_snapshots import CachedSnapshots
+from redpacket.flows.campaigns.draw_prize import Drawn, DrawPorts, draw_prize
 from redpacket.flows.campaigns.edit_campaign import edit_campaign
-from redpacket.flows.campaigns.edit_prize import PrizeDesk, change_stock, put_prize
-from redpacket.flows.campaigns.help_inviter import HelpDesk, Helped, help_inviter
+from redpacket.flows.campaigns.edit_prize import PrizePorts, change_stock, put_prize
+from redpacket.flows.campaigns.help_inviter import Helped, HelpPorts, help_inviter
 from redpacket.flows.campaigns.load_campaign import load_campaign
 from redpacket.flows.campaigns.preheat_campaign import Preheated, preheat_campaign
-from redpacket.flows.campaigns.recall_lottery import RecalledLotteries
-from redpacket.flows.campaigns.recall_table import RecalledTables
 from redpacket.flows.guards.limit_rate import UserLimit
-from redpacket.flows.packets.claim_share import Desk as GrabDesk
+from redpacket.flows.packets.cached_campaigns import CachedCampaigns
+from redpacket.flows.packets.cached_emptied import CachedEmptied
+from redpacket.flows.packets.claim_share import ClaimPorts
 from redpacket.flows.packets.expire_packets import ExpireReport, expire_packets
-from redpacket.flows.packets.grab_packet import RuleBook, grab_packet
+from redpacket.flows.packets.grab_packet import GrabPorts, grab_packet
 from redpacket.flows.packets.open_packet import open_packet
 from redpacket.flows.packets.read_records import Record, read_record
-from redpacket.flows.packets.recall_campaign import RecalledCampaigns
-from redpacket.flows.packets.recall_emptied import RecalledEmptied
 from redpacket.flows.packets.repair import load_packets, requeue_claims
 from redpacket.flows.packets.send_packet import SendOrder, send_packet
 from redpacket.flows.packets.settle_claims import settle_claims
 from redpacket.flows.packets.sweep import SweepReport, sweep
-from redpacket.flows.reconciliation.compare_rows import Desk
+from redpacket.flows.reconciliation.compare_rows import ReconcilePorts
 from redpacket.flows.reconciliation.reconcile import MOVING_MS, Reconciliation, reconcile
 from redpacket.ports.accounts import Profiles, Request
-from redpacket.ports.campaigns import Campaigns, DrawBoard, Draws
+from redpacket.ports.campaigns import Campaigns, DrawCache, Draws
 from redpacket.ports.guards import Limits
-from redpacket.ports.packets import ClaimBoard, DeadLetters, Pages, PayoutQueue, Quotas
+from redpacket.ports.packets import ClaimCache, DeadLetters, Pages, PayoutQueue, Quotas
 from redpacket.ports.reconciliation import Runs, Table, Tables
 from redpacket.ports.runtime import InParallel
 from tests.builders import a_campaign
 from tests.fakes import (
-    FakeBoard,
+    FakeClaimCache,
     FakeClock,
     FakeDeadLetters,
-    FakeDrawBoard,
+    FakeDrawCache,
     FakeDynamo,
     FakeJournal,
     FakeLimits,
     FakeQueue,
     FakeQuotas,
 )
-from tests.world import World, read_world, scan_rows
+from tests.ledger_state import LedgerState, read_ledger_state, scan_rows
 
 GRACE_MS = 5_000
 LIFE_MS = 60_000
@@ -79,7 +79,7 @@ OPEN_PACKETS_MAX = 1000
 DEPOSIT_FEN_MAX = 10**10
 
 
-class Town:
+class InMemorySystem:
     """People who send and grab; *told* remembers every answer for I5."""
 
     def __init__(self) -> None:
@@ -87,9 +87,9 @@ class Town:
         self.journal = FakeJournal()
         self.dynamo = FakeDynamo()
         self.queue = FakeQueue()
-        self.memory = FakeBoard(self.clock)
+        self.memory = FakeClaimCache(self.clock)
         # What the flows use; a test may put something in between.
-        self.board: ClaimBoard = PartedBoard(self.memory, clock=self.clock)
+        self.claim_cache: ClaimCache = PartedClaims(self.memory, clock=self.clock)
         self.payouts: PayoutQueue = self.queue
         self.packets, self.ledger = self.adapters(self.dynamo)
         self.pages: Pages = DynamoPages(Dynamo(lambda: self.dynamo), "packets")
@@ -100,19 +100,19 @@ class Town:
         self.quotas: Quotas = self.reserved
         self.limits: Limits = FakeLimits(self.clock)
         self.grab_limit = grab_limit(per_minute=600, burst=200)
-        self.lots = FakeDrawBoard(self.clock)
-        self.draw_board: DrawBoard = self.lots
+        self.lots = FakeDrawCache(self.clock)
+        self.draw_cache: DrawCache = self.lots
         self.draws: Draws = self.draw_adapter(self.dynamo)
         self.profiles: Profiles = DynamoProfiles(Dynamo(lambda: self.dynamo), "profiles")
         self.moving_ms = MOVING_MS
         self.scans: Tables = self.table_adapter(self.dynamo)
         self.runs: Runs = DynamoRuns(Dynamo(lambda: self.dynamo), "reconciliation")
         # A process of its own for every grab, unless a test has some that live on.
-        self.recall: Callable[[], RecalledEmptied] = lambda: RecalledEmptied(
-            self.board, clock=self.clock
+        self.recall: Callable[[], CachedEmptied] = lambda: CachedEmptied(
+            self.claim_cache, clock=self.clock
         )
         # So is what a process knows of campaigns.
-        self.recall_campaigns: Callable[[], RecalledCampaigns] = lambda: RecalledCampaigns(
+        self.recall_campaigns: Callable[[], CachedCampaigns] = lambda: CachedCampaigns(
             self.campaigns, clock=self.clock, journal=self.journal
         )
         self.told: list[Told] = []
@@ -201,7 +201,7 @@ class Town:
             order,
             ledger=self.ledger,
             packets=self.packets,
-            board=self.board,
+            claim_cache=self.claim_cache,
             clock=self.clock,
             journal=self.journal,
             new_id=self._new_id,
@@ -223,18 +223,18 @@ class Town:
             a_person(user_id),
             said,
             book=self._book(),
-            desk=self._desk(),
+            ports=self._ports(),
         )
         return self._remember(answer, user_id) if isinstance(answer, Claim) else answer
 
     def open(self, packet: Packet, user_id: str, grab_token: str) -> Claim:
         claim = open_packet(
-            packet.packet_id, a_person(user_id), grab_token, book=self._book(), desk=self._desk()
+            packet.packet_id, a_person(user_id), grab_token, book=self._book(), ports=self._ports()
         )
         return self._remember(claim, user_id)
 
-    def _book(self) -> RuleBook:
-        return RuleBook(
+    def _book(self) -> GrabPorts:
+        return GrabPorts(
             phrases=PinyinPhrases(),
             limits=self.limits,
             campaigns=self.recall_campaigns(),
@@ -242,9 +242,9 @@ class Town:
             admission_factor=ADMISSION_FACTOR,
         )
 
-    def _desk(self) -> GrabDesk:
-        return GrabDesk(
-            board=self.board,
+    def _ports(self) -> ClaimPorts:
+        return ClaimPorts(
+            claim_cache=self.claim_cache,
             emptied=self.recall(),
             packets=self.packets,
             payouts=self.payouts,
@@ -262,7 +262,7 @@ class Town:
 
     def put_prize(self, plan: Prize) -> Prize:
         """Put or edit a prize; cash is the operator's money."""
-        return put_prize(plan, None, a_person("operator"), desk=self.prize_desk())[0]
+        return put_prize(plan, None, a_person("operator"), ports=self.prize_ports())[0]
 
     def change_stock(self, prize: Prize, delta: int, key: str | None = None) -> Prize:
         """Change the stock; calls with one key are repeats of each other."""
@@ -274,14 +274,14 @@ class Town:
             None,
             a_person("operator"),
             request,
-            desk=self.prize_desk(),
+            ports=self.prize_ports(),
         )
 
     def load_campaign(self, campaign_id: str) -> None:
-        load_campaign(campaign_id, draws=self.draws, board=self.draw_board, clock=self.clock)
+        load_campaign(campaign_id, draws=self.draws, claim_cache=self.draw_cache, clock=self.clock)
 
-    def prize_desk(self) -> PrizeDesk:
-        return PrizeDesk(
+    def prize_ports(self) -> PrizePorts:
+        return PrizePorts(
             draws=self.draws,
             ledger=self.ledger,
             packets=self.packets,
@@ -292,25 +292,25 @@ class Town:
         )
 
     def draw(
-        self, campaign_id: str, user_id: str, key: str, tables: RecalledTables | None = None
+        self, campaign_id: str, user_id: str, key: str, tables: CachedSnapshots | None = None
     ) -> Drawn:
         """Draw once; *tables* are what a process remembers, nothing without them."""
-        desk = DrawDesk(
-            board=self.draw_board,
+        ports = DrawPorts(
+            claim_cache=self.draw_cache,
             draws=self.draws,
             tables=tables or self.tables(),
             payouts=self.payouts,
             clock=self.clock,
             journal=self.journal,
         )
-        drawn = draw_prize(campaign_id, a_person(user_id), key, desk=desk)
+        drawn = draw_prize(campaign_id, a_person(user_id), key, ports=ports)
         self.told_draws.append(drawn.draw)
         assert drawn.draw.draw_id == draw_id_of(campaign_id, user_id, key)
         return drawn
 
     def help(self, campaign_id: str, helper: str, inviter: str, said: str = "恭喜发财") -> Helped:
-        desk = HelpDesk(
-            board=self.draw_board,
+        ports = HelpPorts(
+            claim_cache=self.draw_cache,
             draws=self.draws,
             tables=self.tables(),
             phrases=PinyinPhrases(),
@@ -318,20 +318,20 @@ class Town:
             clock=self.clock,
             journal=self.journal,
         )
-        return help_inviter(campaign_id, helper, inviter, said, desk=desk)
+        return help_inviter(campaign_id, helper, inviter, said, ports=ports)
 
-    def lotteries(self) -> RecalledLotteries:
+    def lotteries(self) -> CachedLotteries:
         """Return a process that has shown nothing yet."""
-        return RecalledLotteries(
+        return CachedLotteries(
             self.draws,
-            self.draw_board,
+            self.draw_cache,
             clock=self.clock,
             journal=self.journal,
         )
 
-    def tables(self) -> RecalledTables:
+    def tables(self) -> CachedSnapshots:
         """Return a process that knows nothing yet."""
-        return RecalledTables(self.draws, clock=self.clock, journal=self.journal)
+        return CachedSnapshots(self.draws, clock=self.clock, journal=self.journal)
 
     def _new_id(self, parts: int) -> str:
         return PUBLISHED_IDS.sign(f"packet-{next(self._ids):015d}", parts)
@@ -360,7 +360,7 @@ class Town:
         return expire_packets(
             packets=self.packets,
             pages=self.pages,
-            board=self.board,
+            claim_cache=self.claim_cache,
             ledger=self.ledger,
             clock=self.clock,
             journal=self.journal,
@@ -382,7 +382,7 @@ class Town:
         )
         loaded = load_packets(
             packets=self.packets,
-            board=self.board,
+            claim_cache=self.claim_cache,
             clock=self.clock,
             journal=self.journal,
             stop_at_ms=stop_at_ms,
@@ -419,7 +419,7 @@ class Town:
             cursor,
             campaigns=self.campaigns,
             packets=self.packets,
-            board=self.board,
+            claim_cache=self.claim_cache,
             clock=self.clock,
             journal=self.journal,
             stop_at_ms=self.clock.now_ms() + 20_000,
@@ -430,7 +430,7 @@ class Town:
         return sweep(
             packets=self.packets,
             pages=self.pages,
-            board=self.board,
+            claim_cache=self.claim_cache,
             ledger=self.ledger,
             payouts=self.payouts,
             clock=self.clock,
@@ -453,12 +453,12 @@ class Town:
         self, dead_letters: DeadLetters, *, stop_in_ms: int = 900_000, may_begin: bool = True
     ) -> Reconciliation:
         return reconcile(
-            desk=Desk(
+            ports=ReconcilePorts(
                 tables=self.scans,
                 packets=self.packets,
                 ledger=self.ledger,
                 draws=self.draws,
-                board=self.board,
+                claim_cache=self.claim_cache,
                 clock=self.clock,
                 journal=self.journal,
             ),
@@ -474,8 +474,8 @@ class Town:
     def pass_time(self, duration_ms: int) -> None:
         self.clock.at_ms += duration_ms
 
-    def world(self) -> World:
-        return read_world(
+    def ledger_state(self) -> LedgerState:
+        return read_ledger_state(
             self.dynamo, "accounts", "packets", "shares", "campaigns", "draws", "quotas"
         )
 
@@ -483,10 +483,10 @@ class Town:
         self, bound_ms: int | None = None, seen: Counter[str] | None = None
     ) -> list[Difference]:
         """Run every check; with *bound_ms* also that nothing is late."""
-        world, seen = self.world(), Counter() if seen is None else seen
-        found = world.differences(self.told, self.told_draws, seen)
-        seen["check_settled_in_time"] += 0 if bound_ms is None else len(world.packets)
-        for facts in world.packets if bound_ms is not None else []:
+        ledger_state, seen = self.ledger_state(), Counter() if seen is None else seen
+        found = ledger_state.differences(self.told, self.told_draws, seen)
+        seen["check_settled_in_time"] += 0 if bound_ms is None else len(ledger_state.packets)
+        for facts in ledger_state.packets if bound_ms is not None else []:
             found += check_settled_in_time(facts, self.clock.now_ms(), bound_ms or 0)
         return found + self._lost_people()
 
@@ -506,7 +506,7 @@ class Town:
         ]
 
     def balance_fen(self, user_id: str) -> int:
-        return self.world().balances_fen.get(f"user:{user_id}", 0)
+        return self.ledger_state().balances_fen.get(f"user:{user_id}", 0)
 
 
 def one_by_one(do: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:

@@ -1,4 +1,4 @@
-"""One suite for the draw board in memory and the draw board on a real server."""
+"""One suite for the draw claim cache in memory and the draw claim cache on a real server."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from redpacket.domain.lottery import (
     DrawDay,
     DrawOutcome,
     DrawStatus,
-    DrawTable,
+    LotterySnapshot,
     Player,
     Prize,
     PrizeKind,
     PrizeStock,
     choose,
 )
-from redpacket.ports.campaigns import DrawBoard
+from redpacket.ports.campaigns import DrawCache
 from tests.builders import a_campaign
-from tests.fakes import FakeClock, FakeDrawBoard
+from tests.fakes import FakeClock, FakeDrawCache
 from tests.faults.servers import OperatorCache
 
 HOUR_MS = 3_600_000
@@ -56,22 +56,22 @@ def a_day(name: str = "20270129") -> DrawDay:
 
 @dataclass
 class Lottery:
-    """A board under test, and what is asked of it in a few words."""
+    """A claim cache under test, and what is asked of it in a few words."""
 
-    board: DrawBoard
+    claim_cache: DrawCache
     campaign: Campaign
     day: DrawDay
     numbers: count[int]
 
     def load(self, *prizes: Prize, version: int = 1, stock: tuple[PrizeStock, ...] = ()) -> None:
-        self.board.load(DrawTable(self.campaign, prizes, version), self.day, stock)
+        self.claim_cache.load(LotterySnapshot(self.campaign, prizes, version), self.day, stock)
 
     def ask(self, user_id: str = "ann", point: int = LUCK, draw_id: str = "") -> DrawAsk:
         name = draw_id or f"draw-{next(self.numbers)}"
         return DrawAsk(self.campaign.campaign_id, user_id, name, self.day, point)
 
     def draw(self, user_id: str = "ann", point: int = LUCK, draw_id: str = "") -> DrawOutcome:
-        return self.board.draw(self.ask(user_id, point, draw_id))
+        return self.claim_cache.draw(self.ask(user_id, point, draw_id))
 
     def units(self, times: int, user_id: str = "ann") -> list[int]:
         """Draw some times; 0 is a miss."""
@@ -83,13 +83,13 @@ class Lottery:
 
 @pytest.fixture(params=["fake", "redis"])
 def lottery(request: pytest.FixtureRequest) -> Lottery:
-    board: DrawBoard
+    claim_cache: DrawCache
     if request.param == "fake":
-        board = FakeDrawBoard(FakeClock(_now_ms()))
+        claim_cache = FakeDrawCache(FakeClock(_now_ms()))
     else:
         cache: OperatorCache = request.getfixturevalue("cache")
-        board = RedisDraws(cache)
-    return Lottery(board, a_lottery(), a_day(), count(1))
+        claim_cache = RedisDraws(cache)
+    return Lottery(claim_cache, a_lottery(), a_day(), count(1))
 
 
 def test_a_lottery_that_was_never_loaded_says_so(lottery: Lottery) -> None:
@@ -172,11 +172,11 @@ def test_a_refused_draw_uses_up_nothing(lottery: Lottery) -> None:
     ask = lottery.ask()
     lottery.draw()
 
-    assert lottery.board.draw(ask).status is DrawStatus.ATTEMPTS_EXHAUSTED
+    assert lottery.claim_cache.draw(ask).status is DrawStatus.ATTEMPTS_EXHAUSTED
 
     lottery.rule(attempts_per_user_per_day=2)
     lottery.load(a_prize(total=2), version=2)
-    assert lottery.board.draw(ask) == DrawOutcome(DrawStatus.WON, "cup", 2, 0, 2, "cup:1|0")
+    assert lottery.claim_cache.draw(ask) == DrawOutcome(DrawStatus.WON, "cup", 2, 0, 2, "cup:1|0")
 
 
 @pytest.mark.parametrize(
@@ -254,8 +254,8 @@ def test_the_next_hour_releases_more(lottery: Lottery) -> None:
     lottery.load(a_prize(total=10, per_hour=1))
     before = lottery.units(2)
 
-    if isinstance(lottery.board, FakeDrawBoard):
-        lottery.board._clock.sleep_ms(600)
+    if isinstance(lottery.claim_cache, FakeDrawCache):
+        lottery.claim_cache._clock.sleep_ms(600)
     else:
         time.sleep(0.6)
 
@@ -293,7 +293,7 @@ def test_a_winner_that_the_ledger_knows_is_remembered(lottery: Lottery) -> None:
     lottery.load(a_prize("cup", weight=8, once_per_user=True), a_prize("pen"))
 
     for _ in range(2):
-        lottery.board.mark_winner(lottery.ask(), "cup")
+        lottery.claim_cache.mark_winner(lottery.ask(), "cup")
 
     assert lottery.draw(point=0).prize_id == "pen"
     assert lottery.draw("bob", point=0).prize_id == "cup"
@@ -423,12 +423,12 @@ def test_an_attempt_that_is_undone_may_be_decided_anew(lottery: Lottery) -> None
     prize = a_prize(total=3, per_day=3, once_per_user=True)
     lottery.load(prize)
     ask = lottery.ask()
-    lottery.board.draw(ask)
+    lottery.claim_cache.draw(ask)
 
     for _ in range(2):
-        lottery.board.undo(ask, is_unit_free=False)
+        lottery.claim_cache.undo(ask, is_unit_free=False)
 
-    outcome = lottery.board.draw(ask)
+    outcome = lottery.claim_cache.draw(ask)
     # Somebody else has unit 1.
     assert (outcome.unit_no, outcome.day_no, outcome.is_repeat) == (2, 2, False)
     assert lottery.draw().status is DrawStatus.ATTEMPTS_EXHAUSTED
@@ -438,11 +438,11 @@ def test_a_free_unit_is_offered_again(lottery: Lottery) -> None:
     lottery.load(a_prize(total=2, per_day=2))
     asks = [lottery.ask() for _ in range(2)]
     for ask in asks:
-        lottery.board.draw(ask)
+        lottery.claim_cache.draw(ask)
     assert lottery.draw("bob").odds == "|0"
 
     for _ in range(2):
-        lottery.board.undo(asks[0], is_unit_free=True)
+        lottery.claim_cache.undo(asks[0], is_unit_free=True)
 
     outcomes = [lottery.draw("bob") for _ in range(2)]
     assert [(one.unit_no, one.day_no) for one in outcomes] == [(1, 1), (0, 0)]
@@ -454,9 +454,9 @@ def test_undoing_a_miss_gives_the_attempt_and_the_streak_back(lottery: Lottery) 
     lottery.load(a_prize())
     lottery.draw()
     ask = lottery.ask()
-    lottery.board.draw(ask)
+    lottery.claim_cache.draw(ask)
 
-    lottery.board.undo(ask, is_unit_free=True)
+    lottery.claim_cache.undo(ask, is_unit_free=True)
 
     assert [lottery.draw().unit_no for _ in range(2)] == [0, 1]
     assert lottery.draw().status is DrawStatus.ATTEMPTS_EXHAUSTED
@@ -469,9 +469,9 @@ def test_undoing_a_guaranteed_win_keeps_the_guarantee(lottery: Lottery) -> None:
     lottery.draw()
     ask = lottery.ask()
 
-    assert lottery.board.draw(ask).unit_no == 1
-    lottery.board.undo(ask, is_unit_free=False)
-    assert lottery.board.draw(ask).unit_no == 2
+    assert lottery.claim_cache.draw(ask).unit_no == 1
+    lottery.claim_cache.undo(ask, is_unit_free=False)
+    assert lottery.claim_cache.draw(ask).unit_no == 2
 
 
 def test_a_players_counts_are_the_ledgers(lottery: Lottery) -> None:
@@ -480,20 +480,20 @@ def test_a_players_counts_are_the_ledgers(lottery: Lottery) -> None:
     lottery.load(a_prize())
     lottery.draw()
 
-    lottery.board.set_player(lottery.ask(), Player(-1, 0, 3))
+    lottery.claim_cache.set_player(lottery.ask(), Player(-1, 0, 3))
     outcomes = [lottery.draw() for _ in range(4)]
     assert [outcome.unit_no for outcome in outcomes] == [1, 0, 0, 0]
     assert outcomes[-1].status is DrawStatus.ATTEMPTS_EXHAUSTED
 
-    lottery.board.set_player(lottery.ask(), Player(0, 2, 9))
+    lottery.claim_cache.set_player(lottery.ask(), Player(0, 2, 9))
     assert lottery.draw().odds == "|1000000"
 
 
 def test_what_a_player_did_may_be_known_before_the_lottery(lottery: Lottery) -> None:
     lottery.rule(attempts_per_user_per_day=2)
-    lottery.board.set_player(lottery.ask(), Player(2))
-    lottery.board.undo(lottery.ask(), is_unit_free=True)
-    lottery.board.mark_winner(lottery.ask(), "cup")
+    lottery.claim_cache.set_player(lottery.ask(), Player(2))
+    lottery.claim_cache.undo(lottery.ask(), is_unit_free=True)
+    lottery.claim_cache.mark_winner(lottery.ask(), "cup")
 
     lottery.load(a_prize())
 
@@ -501,31 +501,31 @@ def test_what_a_player_did_may_be_known_before_the_lottery(lottery: Lottery) -> 
 
 
 def test_units_are_counted_where_the_lottery_is_loaded(lottery: Lottery) -> None:
-    board, campaign_id = lottery.board, lottery.campaign.campaign_id
-    assert board.count_issued(campaign_id, ["cup"]) is None
+    claim_cache, campaign_id = lottery.claim_cache, lottery.campaign.campaign_id
+    assert claim_cache.count_issued(campaign_id, ["cup"]) is None
 
     stock = PrizeStock("pen", durable_no=7, free=(2, 5))
     lottery.load(a_prize(total=2), a_prize("pen", weight=0, total=9), stock=(stock,))
-    assert board.count_issued(campaign_id, ["cup", "pen", "new"]) == {"cup": 0, "pen": 5}
+    assert claim_cache.count_issued(campaign_id, ["cup", "pen", "new"]) == {"cup": 0, "pen": 5}
     ask = lottery.ask()
-    board.draw(ask)
+    claim_cache.draw(ask)
     lottery.draw("bob")
-    assert board.count_issued(campaign_id, ["cup"]) == {"cup": 2}
-    board.undo(ask, is_unit_free=True)
-    assert board.count_issued(campaign_id, ["pen", "cup"]) == {"pen": 5, "cup": 1}
-    assert board.count_issued(campaign_id, []) == {}
+    assert claim_cache.count_issued(campaign_id, ["cup"]) == {"cup": 2}
+    claim_cache.undo(ask, is_unit_free=True)
+    assert claim_cache.count_issued(campaign_id, ["pen", "cup"]) == {"pen": 5, "cup": 1}
+    assert claim_cache.count_issued(campaign_id, []) == {}
 
 
 def test_one_of_many_loads(lottery: Lottery) -> None:
-    answers = [lottery.board.begin_load("spring", 300) for _ in range(3)]
+    answers = [lottery.claim_cache.begin_load("spring", 300) for _ in range(3)]
 
     assert answers == [True, False, False]
-    assert lottery.board.begin_load("autumn", 300)
-    if isinstance(lottery.board, FakeDrawBoard):
-        lottery.board._clock.sleep_ms(301)
+    assert lottery.claim_cache.begin_load("autumn", 300)
+    if isinstance(lottery.claim_cache, FakeDrawCache):
+        lottery.claim_cache._clock.sleep_ms(301)
     else:
         time.sleep(0.31)
-    assert lottery.board.begin_load("spring", 300)
+    assert lottery.claim_cache.begin_load("spring", 300)
 
 
 class _Story:
@@ -534,8 +534,8 @@ class _Story:
     def __init__(self, seed: int, cache: OperatorCache) -> None:
         self._random = random.Random(seed)
         self._cache = cache
-        self._fake = FakeDrawBoard(FakeClock(_now_ms()))
-        self._boards: list[DrawBoard] = [self._fake, RedisDraws(cache)]
+        self._fake = FakeDrawCache(FakeClock(_now_ms()))
+        self._caches: list[DrawCache] = [self._fake, RedisDraws(cache)]
         self._days = [a_day("20270129"), a_day("20270130")]
         self._asks: list[DrawAsk] = []
         self._version = 0
@@ -564,9 +564,12 @@ class _Story:
         ]
         pick.shuffle(prizes)
         stock = [self._stock(prize) for prize in prizes if pick.random() < 0.3]
-        table, day = DrawTable(campaign, tuple(prizes), self._version), pick.choice(self._days)
-        for board in self._boards:
-            board.load(table, day, stock)
+        table, day = (
+            LotterySnapshot(campaign, tuple(prizes), self._version),
+            pick.choice(self._days),
+        )
+        for claim_cache in self._caches:
+            claim_cache.load(table, day, stock)
 
     def _stock(self, prize: Prize) -> PrizeStock:
         durable_no, day_no = self._random.randint(0, 6), self._random.randint(0, 2)
@@ -583,7 +586,7 @@ class _Story:
             point = pick.choice([0, 2**52 - 1, pick.getrandbits(52), pick.getrandbits(52)])
             ask = DrawAsk("spring", user_id, f"draw-{len(self._asks)}", day, point)
             self._asks.append(ask)
-        fake, real = (board.draw(ask) for board in self._boards)
+        fake, real = (claim_cache.draw(ask) for claim_cache in self._caches)
         assert real == fake
         if real.odds:
             assert choose(real.odds, ask.point) == real.prize_id
@@ -591,8 +594,8 @@ class _Story:
     def undo(self) -> None:
         if self._asks:
             ask, is_unit_free = self._random.choice(self._asks), self._random.random() < 0.5
-            for board in self._boards:
-                board.undo(ask, is_unit_free=is_unit_free)
+            for claim_cache in self._caches:
+                claim_cache.undo(ask, is_unit_free=is_unit_free)
 
     def forget(self) -> None:
         self._cache.flushall()
@@ -605,9 +608,9 @@ class _Story:
             ask = self._random.choice(self._asks)
             player = Player(*(self._random.randint(low, 3) for low in (-2, 0, 0)))
             prize_id = f"p{self._random.randint(0, 12)}"
-            for board in self._boards:
-                board.set_player(ask, player)
-                board.mark_winner(ask, prize_id)
+            for claim_cache in self._caches:
+                claim_cache.set_player(ask, player)
+                claim_cache.mark_winner(ask, prize_id)
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 from redpacket.domain.errors import CampaignNotFound, Unavailable
-from redpacket.domain.lottery import DrawTable
+from redpacket.domain.lottery import LotterySnapshot
 from redpacket.ports.campaigns import Draws
 from redpacket.ports.runtime import Clock, Journal
 
@@ -21,7 +21,7 @@ Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 
-class RecalledTables:
+class CachedSnapshots:
     """The lotteries as one process knows them; where the store is away the last value holds."""
 
     def __init__(
@@ -34,10 +34,10 @@ class RecalledTables:
         self._draws = draws
         self._clock = clock
         self._journal = journal
-        self._tables: dict[str, tuple[int, DrawTable]] = {}
+        self._tables: dict[str, tuple[int, LotterySnapshot]] = {}
         self._seeds: dict[tuple[str, str], bytes] = {}
 
-    def recall(self, campaign_id: str, version_min: int = 0) -> DrawTable:
+    def recall(self, campaign_id: str, version_min: int = 0) -> LotterySnapshot:
         """Return a campaign with its prizes; not older than *version_min*, which somebody saw.
 
         Raises CampaignNotFound; Unavailable where it was never read.

@@ -12,12 +12,12 @@ from threading import Lock
 
 from redpacket.domain.errors import CampaignNotFound, Unavailable
 from redpacket.domain.lottery import (
-    DrawTable,
+    LotterySnapshot,
     PageNote,
     day_commitment,
     draw_day,
 )
-from redpacket.ports.campaigns import DrawBoard, Draws
+from redpacket.ports.campaigns import DrawCache, Draws
 from redpacket.ports.runtime import Clock, Journal
 
 KEPT_MS = 4_000
@@ -34,25 +34,25 @@ class Lottery:
     *day*, today in the campaign's time zone; None where there are no prizes.
     """
 
-    table: DrawTable
+    table: LotterySnapshot
     sold_out: frozenset[str]
     day: str
     commitment: str | None
 
 
-class RecalledLotteries:
+class CachedLotteries:
     """The lotteries as users of one process see them; without the store the last page holds."""
 
     def __init__(
         self,
         draws: Draws,
-        board: DrawBoard,
+        claim_cache: DrawCache,
         *,
         clock: Clock,
         journal: Journal,
     ) -> None:
         self._draws = draws
-        self._board = board
+        self._claim_cache = claim_cache
         self._clock = clock
         self._journal = journal
         self._known: dict[str, tuple[int, Lottery]] = {}
@@ -95,11 +95,11 @@ class RecalledLotteries:
             self._keep(campaign_id, seen)
         return Lottery(table, seen.sold_out, day, commitment)
 
-    def _sold_out(self, table: DrawTable, note: PageNote) -> frozenset[str]:
+    def _sold_out(self, table: LotterySnapshot, note: PageNote) -> frozenset[str]:
         """Ask the cache; where it does not know, take what was noted."""
         campaign_id = table.campaign.campaign_id
         try:
-            issued = self._board.count_issued(
+            issued = self._claim_cache.count_issued(
                 campaign_id, [prize.prize_id for prize in table.prizes]
             )
         except Unavailable as error:

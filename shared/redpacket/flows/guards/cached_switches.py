@@ -16,7 +16,7 @@ KEPT_MS = 4_000
 """Twice this, and some time to ask, is under the ten seconds within which a switch must act."""
 
 
-class KnownSwitches:
+class CachedSwitches:
     """The switches as one process knows them; *copy* is None where there is no cache."""
 
     def __init__(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable
 
-from redpacket.domain.lottery import DrawTable
+from redpacket.domain.lottery import LotterySnapshot
 from redpacket.domain.packet import Packet
 from redpacket.ports.campaigns import Draws
 from redpacket.ports.packets import Packets
@@ -15,14 +15,14 @@ _LOTTERIES_KEPT = 50
 _PACKETS_AT_ONCE = 100
 
 
-class KnownRows:
+class CachedRows:
     """What was read strongly since the run began: of a packet that was closed before it, all."""
 
     def __init__(self, packets: Packets, draws: Draws) -> None:
         self._packets = packets
         self._draws = draws
         self._known: OrderedDict[str, Packet | None] = OrderedDict()
-        self._lotteries: OrderedDict[str, DrawTable | None] = OrderedDict()
+        self._lotteries: OrderedDict[str, LotterySnapshot | None] = OrderedDict()
 
     def fetch(self, packet_ids: Iterable[str], *, is_fresh: bool = False) -> None:
         """Read those packets that are not known, or all of them, a hundred at a time."""
@@ -54,12 +54,12 @@ class KnownRows:
         self.fetch([packet_id], is_fresh=True)
         return self._known[packet_id]
 
-    def fresh_lottery(self, campaign_id: str) -> DrawTable | None:
+    def fresh_lottery(self, campaign_id: str) -> LotterySnapshot | None:
         """Return a campaign with its prizes as it is now."""
         self._lotteries.pop(campaign_id, None)
         return self.lottery(campaign_id)
 
-    def lottery(self, campaign_id: str) -> DrawTable | None:
+    def lottery(self, campaign_id: str) -> LotterySnapshot | None:
         """Return a campaign with its prizes, as it was when it was read."""
         if campaign_id not in self._lotteries:
             if len(self._lotteries) >= _LOTTERIES_KEPT:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from redpacket.domain.claim import EMPTIED_KEPT_MS
 from redpacket.domain.split import Terms
-from redpacket.ports.packets import ClaimBoard
+from redpacket.ports.packets import ClaimCache
 from redpacket.ports.runtime import Clock
 
 HOLDERS_MAX = 500
@@ -24,15 +24,15 @@ class _Emptied:
     holders: frozenset[str] | None = None
 
 
-class RecalledEmptied:
+class CachedEmptied:
     """Small packets that are emptied, as one process knows them.
 
     The first loser costs the cache one read, the second one a read of all who have a share, and the
     others of that second none. Whoever has a share is never refused: the cache is asked for them.
     """
 
-    def __init__(self, board: ClaimBoard, *, clock: Clock) -> None:
-        self._board = board
+    def __init__(self, claim_cache: ClaimCache, *, clock: Clock) -> None:
+        self._claim_cache = claim_cache
         self._clock = clock
         self._known: dict[str, _Emptied] = {}
 
@@ -48,7 +48,7 @@ class RecalledEmptied:
         if not known.is_small:
             return False
         if known.holders is None:
-            holders = self._board.emptied_by(packet_id)
+            holders = self._claim_cache.emptied_by(packet_id)
             if holders is None:
                 self._known.pop(packet_id, None)  # a number was given back
                 return False

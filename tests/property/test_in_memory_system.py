@@ -14,7 +14,7 @@ from redpacket.domain.claim import Admission
 from redpacket.domain.errors import Rejected
 from redpacket.domain.packet import Opening, Packet, PacketStatus, Rules
 from tests.builders import NOW_MS, a_campaign
-from tests.town import LIFE_MS, Town
+from tests.in_memory_system import LIFE_MS, InMemorySystem
 
 QUOTAS = {"limited": 2, "free": 0}
 USERS = st.sampled_from(["ann", "bob", "cat", "dan", "eve"])
@@ -27,7 +27,7 @@ class Story(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.town = Town()
+        self.system = InMemorySystem()
         self.replica: dict[str, Any] = {}
 
     @rule(
@@ -42,10 +42,10 @@ class Story(RuleBasedStateMachine):
     ) -> Packet:
         campaign = self._campaign(campaign_id) if campaign_id else None
         rules = Rules(opening=opening)
-        return self.town.send(total_fen=total_fen, count=count, rules=rules, campaign=campaign)
+        return self.system.send(total_fen=total_fen, count=count, rules=rules, campaign=campaign)
 
     def _campaign(self, campaign_id: str) -> Campaign:
-        campaign = self.town.campaigns.find_campaign(campaign_id)
+        campaign = self.system.campaigns.find_campaign(campaign_id)
         if campaign is None:
             campaign = a_campaign(
                 campaign_id=campaign_id,
@@ -54,83 +54,83 @@ class Story(RuleBasedStateMachine):
                 budget_left_fen=10**9,
                 ends_at_ms=NOW_MS + 10**9,
             )
-            self.town.campaigns.create(campaign)
+            self.system.campaigns.create(campaign)
         return campaign
 
     @rule(packet=packets, user=USERS)
     def a_user_grabs(self, packet: Packet, user: str) -> None:
         try:
-            answer = self.town.grab_or_enter(packet, user)
+            answer = self.system.grab_or_enter(packet, user)
             if isinstance(answer, Admission):
-                self.town.open(packet, user, answer.grab_token)
+                self.system.open(packet, user, answer.grab_token)
         except Rejected as refusal:
             # Whoever was told an amount is never refused: I5.
-            told = [t for t in self.town.told if t.user_id == user]
+            told = [t for t in self.system.told if t.user_id == user]
             assert packet.packet_id not in [t.packet_id for t in told], refusal.code
 
     @rule(packet=packets, user=USERS)
     def a_lambda_dies_between_cache_and_ledger(self, packet: Packet, user: str) -> None:
-        self.town.memory.take(packet.packet_id, user, str(packet.terms))
+        self.system.memory.take(packet.packet_id, user, str(packet.terms))
 
     @rule()
     def the_queue_delivers(self) -> None:
-        assert self.town.settle() == set()
+        assert self.system.settle() == set()
 
     @rule()
     def the_queue_delivers_twice(self) -> None:
-        refs = list(self.town.queue.refs)
-        assert self.town.settle(refs) == set()
+        refs = list(self.system.queue.refs)
+        assert self.system.settle(refs) == set()
 
     @rule()
     def the_queue_loses_everything(self) -> None:
-        self.town.queue.take_all()
+        self.system.queue.take_all()
 
     @rule()
     def the_schedule_runs(self) -> None:
-        self.town.repair()
-        report = self.town.expire()
+        self.system.repair()
+        report = self.system.expire()
         assert report.failed_count == 0
 
     @rule(duration_ms=st.sampled_from([1, 30_000, LIFE_MS]))
     def time_passes(self, duration_ms: int) -> None:
-        self.town.pass_time(duration_ms)
+        self.system.pass_time(duration_ms)
 
     @rule()
     def the_replica_catches_up(self) -> None:
-        self.replica = self.town.memory.snapshot()
+        self.replica = self.system.memory.snapshot()
 
     @rule()
     def the_cache_fails_over(self) -> None:
-        self.town.memory.fail_over(self.replica)
-        self.replica = self.town.memory.snapshot()
+        self.system.memory.fail_over(self.replica)
+        self.replica = self.system.memory.snapshot()
 
     @rule()
     def the_cache_is_flushed(self) -> None:
-        self.town.memory.boards.clear()
+        self.system.memory.caches.clear()
 
     @rule()
     def the_cache_forgets_quotas(self) -> None:
-        self.town.reserved.forget()
+        self.system.reserved.forget()
 
     @invariant()
     def not_a_fen_is_made_or_lost(self) -> None:
-        assert self.town.differences() == []
+        assert self.system.differences() == []
 
     @invariant()
     def nobody_has_more_than_the_quota(self) -> None:
-        counts = self.town.world().claim_counts
+        counts = self.system.ledger_state().claim_counts
         limited = [count for (campaign_id, _), count in counts.items() if campaign_id == "limited"]
         assert all(count <= QUOTAS["limited"] for count in limited)
 
     def teardown(self) -> None:
         """I8: left to itself, everything is settled and closed."""
         for _ in range(10):
-            self.town.pass_time(LIFE_MS)
-            self.town.repair()
-            self.town.expire()
-            self.town.settle()
-        assert self.town.differences(bound_ms=10 * LIFE_MS) == []
-        statuses = {facts.packet.status for facts in self.town.world().packets}
+            self.system.pass_time(LIFE_MS)
+            self.system.repair()
+            self.system.expire()
+            self.system.settle()
+        assert self.system.differences(bound_ms=10 * LIFE_MS) == []
+        statuses = {facts.packet.status for facts in self.system.ledger_state().packets}
         assert statuses <= {PacketStatus.CLOSED}
 
 

@@ -16,7 +16,7 @@ from redpacket.domain.lottery import (
     DrawDay,
     DrawOutcome,
     DrawStatus,
-    DrawTable,
+    LotterySnapshot,
     Player,
     Prize,
     PrizeStock,
@@ -63,8 +63,8 @@ class _DrawDay:
         self.draws: dict[str, tuple[DrawOutcome, int]] = {}
 
 
-class FakeDrawBoard:
-    """Implements DrawBoard as the scripts do, with a clock of its own."""
+class FakeDrawCache:
+    """Implements DrawCache as the scripts do, with a clock of its own."""
 
     def __init__(self, clock: FakeClock) -> None:
         self._clock = clock
@@ -73,7 +73,7 @@ class FakeDrawBoard:
 
     def forget(self) -> None:
         """Lose everything."""
-        self.tables: dict[str, DrawTable] = {}
+        self.tables: dict[str, LotterySnapshot] = {}
         self.stocks: defaultdict[tuple[str, str], _Stock] = defaultdict(_Stock)
         self.days: defaultdict[tuple[str, str], _DrawDay] = defaultdict(_DrawDay)
         self.winners: set[tuple[str, str, str]] = set()
@@ -122,7 +122,7 @@ class FakeDrawBoard:
         )
         return outcome
 
-    def load(self, table: DrawTable, day: DrawDay, stock: Sequence[PrizeStock]) -> None:
+    def load(self, table: LotterySnapshot, day: DrawDay, stock: Sequence[PrizeStock]) -> None:
         self._check()
         campaign_id = table.campaign.campaign_id
         if campaign_id not in self.tables or self.tables[campaign_id].version <= table.version:
@@ -181,7 +181,7 @@ class FakeDrawBoard:
             if prize_id in known
         }
 
-    def _refusal(self, table: DrawTable | None, ask: DrawAsk) -> DrawStatus | None:
+    def _refusal(self, table: LotterySnapshot | None, ask: DrawAsk) -> DrawStatus | None:
         now_ms = self._clock.now_ms()
         if table is None:
             return DrawStatus.CAMPAIGN_NOT_LOADED
@@ -195,7 +195,7 @@ class FakeDrawBoard:
             return DrawStatus.WRONG_DAY
         return None
 
-    def _odds(self, table: DrawTable, ask: DrawAsk, player: Player) -> str:
+    def _odds(self, table: LotterySnapshot, ask: DrawAsk, player: Player) -> str:
         campaign, rules = table.campaign, table.campaign.rules
         miss_weight = campaign.miss_weight
         listed: list[str] = []
@@ -231,6 +231,6 @@ class FakeDrawBoard:
             raise Unavailable("the cache does not answer")
 
 
-def _version_told(refused: DrawStatus, table: DrawTable | None) -> int:
+def _version_told(refused: DrawStatus, table: LotterySnapshot | None) -> int:
     """Return the version that a refusal carries: the wrong day is a matter of clocks alone."""
     return table.version if table and refused is not DrawStatus.WRONG_DAY else 0

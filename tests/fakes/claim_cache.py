@@ -28,18 +28,18 @@ from tests.fakes.tables import Item
 _DECIDED_BY_THE_CLOCK = {GrabStatus.PACKET_EXPIRED, GrabStatus.PACKET_NOT_STARTED}
 
 
-def _is_decided(board: Item, seen: GrabOutcome) -> bool:
+def _is_decided(claim_cache: Item, seen: GrabOutcome) -> bool:
     """Tell whether the cache says so without its clock: reopening, too, is a matter of time."""
-    reopens = seen.status is GrabStatus.PACKET_EMPTIED and board["letter"] == "O"
+    reopens = seen.status is GrabStatus.PACKET_EMPTIED and claim_cache["letter"] == "O"
     return seen.status not in _DECIDED_BY_THE_CLOCK and not reopens
 
 
-class FakeBoard:
-    """Implements PartBoard as the scripts do, with a clock of its own."""
+class FakeClaimCache:
+    """Implements PartCache as the scripts do, with a clock of its own."""
 
     def __init__(self, clock: FakeClock) -> None:
         self.clock = clock
-        self.boards: dict[str, Item] = {}
+        self.caches: dict[str, Item] = {}
         self._loading_until_ms: dict[tuple[str, int], int] = {}
         self._lives = itertools.count(1)
         self._life = next(self._lives)
@@ -49,12 +49,12 @@ class FakeBoard:
         """Return a copy that later claims don't change: what a replica has seen so far."""
         return {
             packet_id: {
-                **board,
-                "users": dict(board["users"]),
-                "returned": list(board["returned"]),
-                "admitted": dict(board.get("admitted", {})),
+                **claim_cache,
+                "users": dict(claim_cache["users"]),
+                "returned": list(claim_cache["returned"]),
+                "admitted": dict(claim_cache.get("admitted", {})),
             }
-            for packet_id, board in self.boards.items()
+            for packet_id, claim_cache in self.caches.items()
         }
 
     def fail_over(self, snapshot: dict[str, Item], slots: Collection[str] | None = None) -> None:
@@ -64,23 +64,27 @@ class FakeBoard:
             self._life, self._life_of_slot = life, {}
         else:
             self._life_of_slot |= dict.fromkeys(slots, life)
-        for packet_id in list(self.boards) if slots is None else slots:
-            self.boards.pop(packet_id, None)
+        for packet_id in list(self.caches) if slots is None else slots:
+            self.caches.pop(packet_id, None)
         for packet_id in snapshot if slots is None else set(slots) & snapshot.keys():
-            self.boards[packet_id] = snapshot[packet_id]
+            self.caches[packet_id] = snapshot[packet_id]
 
     def grab(self, packet_id: str, user_id: str) -> GrabOutcome:
         seen = self._look(packet_id, user_id)
-        board = self.boards.get(packet_id, {"terms": ""})
-        if board["terms"] and board["is_gated"] and not (seen and _is_decided(board, seen)):
-            if board["letter"] == "C":
+        claim_cache = self.caches.get(packet_id, {"terms": ""})
+        if (
+            claim_cache["terms"]
+            and claim_cache["is_gated"]
+            and not (seen and _is_decided(claim_cache, seen))
+        ):
+            if claim_cache["letter"] == "C":
                 seen = GrabOutcome(GrabStatus.PACKET_EXPIRED)
             else:
-                terms = board["terms"]
+                terms = claim_cache["terms"]
                 seen = GrabOutcome(GrabStatus.PACKET_GATED, None, terms, is_gated=True)
         outcome = seen or self._hand_out(packet_id, user_id)
-        is_certain = board.get("is_whole", True)
-        if outcome.status is GrabStatus.PACKET_EMPTIED and board["letter"] == "E":
+        is_certain = claim_cache.get("is_whole", True)
+        if outcome.status is GrabStatus.PACKET_EMPTIED and claim_cache["letter"] == "E":
             is_certain = is_certain and self.knows_takers(packet_id, user_id)
         return replace(outcome, is_certain=is_certain)
 
@@ -94,7 +98,7 @@ class FakeBoard:
         if seen:
             return AdmitOutcome(AdmitStatus(seen.status), seen.share_no or 0)
         now_ms = self.clock.now_ms()
-        ends = self.boards[packet_id].setdefault("admitted", {})
+        ends = self.caches[packet_id].setdefault("admitted", {})
         for other in [user for user, end_ms in ends.items() if end_ms <= now_ms]:
             del ends[other]
         if user_id not in ends and len(ends) >= admitted_max:
@@ -103,56 +107,56 @@ class FakeBoard:
 
     def _look(self, packet_id: str, user_id: str) -> GrabOutcome | None:
         """Return the answer of a packet that hands out nothing to the user."""
-        board = self.boards.get(packet_id) or self._a_board()
-        terms, now_ms = board["terms"], self.clock.now_ms()
-        if user_id in board["users"]:
-            share_no = board["users"][user_id]
+        claim_cache = self.caches.get(packet_id) or self._a_claim_cache()
+        terms, now_ms = claim_cache["terms"], self.clock.now_ms()
+        if user_id in claim_cache["users"]:
+            share_no = claim_cache["users"][user_id]
             return GrabOutcome(
                 GrabStatus.ALREADY_CLAIMED,
                 share_no,
                 terms,
-                board["is_gated"],
-                is_last=board["letter"] == "E",
+                claim_cache["is_gated"],
+                is_last=claim_cache["letter"] == "E",
             )
         if not terms:
             return GrabOutcome(GrabStatus.PACKET_NOT_LOADED)
-        if board["letter"] == "E":
+        if claim_cache["letter"] == "E":
             return GrabOutcome(GrabStatus.PACKET_EMPTIED, None, terms)
-        if board["letter"] == "C" or now_ms >= board["expires_at_ms"]:
+        if claim_cache["letter"] == "C" or now_ms >= claim_cache["expires_at_ms"]:
             return GrabOutcome(GrabStatus.PACKET_EXPIRED)
-        if now_ms < max(board["starts_at_ms"], board.get("reopens_at_ms", 0)):
-            was_emptied = "reopens_at_ms" in board
+        if now_ms < max(claim_cache["starts_at_ms"], claim_cache.get("reopens_at_ms", 0)):
+            was_emptied = "reopens_at_ms" in claim_cache
             status = GrabStatus.PACKET_EMPTIED if was_emptied else GrabStatus.PACKET_NOT_STARTED
             return GrabOutcome(status)
         return None
 
     def _hand_out(self, packet_id: str, user_id: str) -> GrabOutcome:
-        board = self.boards[packet_id]
-        if board["given_no"] < board["count"]:
-            share_no = board["given_no"] = board["given_no"] + 1
+        claim_cache = self.caches[packet_id]
+        if claim_cache["given_no"] < claim_cache["count"]:
+            share_no = claim_cache["given_no"] = claim_cache["given_no"] + 1
         else:
-            share_no = board["returned"].pop(0)
-        board["users"][user_id] = share_no
-        self._note_emptied(board)
+            share_no = claim_cache["returned"].pop(0)
+        claim_cache["users"][user_id] = share_no
+        self._note_emptied(claim_cache)
         return GrabOutcome(
             GrabStatus.CLAIMED,
             share_no,
-            board["terms"],
-            board["is_gated"],
-            is_last=board["letter"] == "E",
+            claim_cache["terms"],
+            claim_cache["is_gated"],
+            is_last=claim_cache["letter"] == "E",
         )
 
     def load(self, packet: Packet, shares: Sequence[ShareFate], part: int | None = None) -> None:
         packet_id, count = packet.packet_id, packet.terms.count
         self._bring(packet_id, packet, count, shares, is_whole=True)
         if len(shares) == count:
-            self.boards[packet_id]["sign"] = "told"
+            self.caches[packet_id]["sign"] = "told"
 
     def load_part(
         self, packet: Packet, part: int, shares: Sequence[ShareFate], *, is_whole: bool
     ) -> None:
-        board_id, count = part_id(packet.packet_id, part), part_size(packet, part)
-        self._bring(board_id, packet, count, shares, is_whole=is_whole)
+        cache_id, count = part_id(packet.packet_id, part), part_size(packet, part)
+        self._bring(cache_id, packet, count, shares, is_whole=is_whole)
 
     def load_sent(self, packet: Packet) -> None:
         is_new = not self.is_loaded(packet.packet_id, 0)
@@ -160,30 +164,30 @@ class FakeBoard:
         self._sign(packet.packet_id, is_new=is_new)
 
     def load_sent_part(self, packet: Packet, part: int) -> None:
-        board_id = part_id(packet.packet_id, part)
-        is_new = not self.is_loaded(board_id, 0)
+        cache_id = part_id(packet.packet_id, part)
+        is_new = not self.is_loaded(cache_id, 0)
         self.load_part(packet, part, [], is_whole=True)
-        self._sign(board_id, is_new=is_new)
+        self._sign(cache_id, is_new=is_new)
 
-    def _sign(self, board_id: str, *, is_new: bool) -> None:
+    def _sign(self, cache_id: str, *, is_new: bool) -> None:
         if is_new:
-            self.boards[board_id]["sign"] = self._life_of(board_id)
+            self.caches[cache_id]["sign"] = self._life_of(cache_id)
 
     def knows_takers(self, packet_id: str, user_id: str) -> bool:
-        sign = self.boards.get(packet_id, {}).get("sign")
+        sign = self.caches.get(packet_id, {}).get("sign")
         return sign in {"told", self._life_of(packet_id)}
 
     def _life_of(self, packet_id: str) -> int:
         return self._life_of_slot.get(packet_id, self._life)
 
-    def note(self, board_id: str, numbers: Mapping[str, int]) -> None:
-        board = self.boards.setdefault(board_id, self._a_board())
+    def note(self, cache_id: str, numbers: Mapping[str, int]) -> None:
+        claim_cache = self.caches.setdefault(cache_id, self._a_claim_cache())
         for user_id, number in numbers.items():
-            board["users"].setdefault(user_id, number)
+            claim_cache["users"].setdefault(user_id, number)
 
     def _bring(
         self,
-        board_id: str,
+        cache_id: str,
         packet: Packet,
         count: int,
         shares: Sequence[ShareFate],
@@ -192,9 +196,9 @@ class FakeBoard:
     ) -> None:
         claimed_count = sum(share.fate is Fate.CLAIMED for share in shares)
         is_open = packet.status is PacketStatus.OPEN or claimed_count == count
-        board = self.boards.setdefault(board_id, self._a_board())
-        if not board["terms"]:
-            board |= {
+        claim_cache = self.caches.setdefault(cache_id, self._a_claim_cache())
+        if not claim_cache["terms"]:
+            claim_cache |= {
                 "terms": str(packet.terms),
                 "is_gated": not packet.rules.is_plain,
                 "is_whole": is_whole,
@@ -204,16 +208,18 @@ class FakeBoard:
             }
         for share in shares:
             if share.taker:
-                board["users"].setdefault(share.taker.user_id, share.share_no)
+                claim_cache["users"].setdefault(share.taker.user_id, share.share_no)
         numbers = {share.share_no for share in shares}
         durable_no = max(numbers, default=0)
-        board["returned"] += [
-            number for number in range(board["given_no"] + 1, durable_no) if number not in numbers
+        claim_cache["returned"] += [
+            number
+            for number in range(claim_cache["given_no"] + 1, durable_no)
+            if number not in numbers
         ]
-        board["given_no"] = max(board["given_no"], durable_no)
+        claim_cache["given_no"] = max(claim_cache["given_no"], durable_no)
         if not is_open:
-            board["letter"] = "C"
-        self._note_emptied(board)
+            claim_cache["letter"] = "C"
+        self._note_emptied(claim_cache)
 
     def begin_look(self, packet_id: str, part: int, life_ms: int) -> bool:
         return self.begin_load(packet_id, -1 - part, life_ms)
@@ -231,62 +237,66 @@ class FakeBoard:
             self._loading_until_ms[packet_id, part] = now_ms + life_ms
 
     def is_loaded(self, packet_id: str, part: int) -> bool:
-        return bool(self.boards.get(packet_id, self._a_board())["terms"])
+        return bool(self.caches.get(packet_id, self._a_claim_cache())["terms"])
 
-    def disown(self, packet_id: str, user_id: str, share_no: int) -> None:
-        board = self.boards.get(packet_id)
-        if board and board["users"].get(user_id) == share_no:
-            del board["users"][user_id]
-            self._doubt(board)
+    def revoke(self, packet_id: str, user_id: str, share_no: int) -> None:
+        claim_cache = self.caches.get(packet_id)
+        if claim_cache and claim_cache["users"].get(user_id) == share_no:
+            del claim_cache["users"][user_id]
+            self._doubt(claim_cache)
 
-    def give_back(self, packet_id: str, user_id: str, share_no: int, *, owned_no: int) -> None:
-        board = self.boards.get(packet_id)
-        if board and board["users"].get(user_id) == share_no:
-            board["users"][user_id] = owned_no
-            self._doubt(board)
-            self._offer_again(board, share_no)
+    def reassign(self, packet_id: str, user_id: str, share_no: int, *, owned_no: int) -> None:
+        claim_cache = self.caches.get(packet_id)
+        if claim_cache and claim_cache["users"].get(user_id) == share_no:
+            claim_cache["users"][user_id] = owned_no
+            self._doubt(claim_cache)
+            self._offer_again(claim_cache, share_no)
 
-    def free(self, packet_id: str, user_id: str, share_no: int) -> None:
-        board = self.boards.get(packet_id)
-        if board and board["users"].get(user_id) == share_no:
-            del board["users"][user_id]
-            self._offer_again(board, share_no)
+    def release(self, packet_id: str, user_id: str, share_no: int) -> None:
+        claim_cache = self.caches.get(packet_id)
+        if claim_cache and claim_cache["users"].get(user_id) == share_no:
+            del claim_cache["users"][user_id]
+            self._offer_again(claim_cache, share_no)
 
     def close(self, packet_id: str) -> None:
-        board = self.boards.get(packet_id)
-        if board and board["letter"] == "O":
-            board["letter"] = "C"
+        claim_cache = self.caches.get(packet_id)
+        if claim_cache and claim_cache["letter"] == "O":
+            claim_cache["letter"] = "C"
 
     def held_numbers(self, packet_id: str, owned: Mapping[str, int]) -> dict[str, int] | None:
-        if packet_id not in self.boards:
+        if packet_id not in self.caches:
             return None
         held = self.holders(packet_id)
         return {user_id: held[user_id] for user_id in owned if user_id in held}
 
     def holders(self, packet_id: str) -> dict[str, int]:
-        board = self.boards.get(packet_id)
-        return dict(board["users"]) if board else {}
+        claim_cache = self.caches.get(packet_id)
+        return dict(claim_cache["users"]) if claim_cache else {}
 
     def emptied_by(self, packet_id: str) -> frozenset[str] | None:
-        board = self.boards.get(packet_id)
-        return frozenset(board["users"]) if board and board["letter"] == "E" else None
+        claim_cache = self.caches.get(packet_id)
+        return (
+            frozenset(claim_cache["users"])
+            if claim_cache and claim_cache["letter"] == "E"
+            else None
+        )
 
     @staticmethod
-    def _doubt(board: Item) -> None:
-        """The ledger knew a claim that this board did not see."""
-        if board.get("sign") != "told":
-            board["sign"] = None
+    def _doubt(claim_cache: Item) -> None:
+        """The ledger knew a claim that this claim cache did not see."""
+        if claim_cache.get("sign") != "told":
+            claim_cache["sign"] = None
 
-    def _offer_again(self, board: Item, share_no: int) -> None:
-        if not board["terms"]:
+    def _offer_again(self, claim_cache: Item, share_no: int) -> None:
+        if not claim_cache["terms"]:
             return  # only users: the ledger's fates say what is free, once it is loaded
-        if board["letter"] == "E":
-            board["reopens_at_ms"] = self.clock.now_ms() + EMPTIED_KEPT_MS
-        board["returned"].append(share_no)
-        self._note_emptied(board)
+        if claim_cache["letter"] == "E":
+            claim_cache["reopens_at_ms"] = self.clock.now_ms() + EMPTIED_KEPT_MS
+        claim_cache["returned"].append(share_no)
+        self._note_emptied(claim_cache)
 
     @staticmethod
-    def _a_board() -> Item:
+    def _a_claim_cache() -> Item:
         """Return what a note leaves where nothing is loaded."""
         return {
             "letter": "",
@@ -298,10 +308,10 @@ class FakeBoard:
         }
 
     @staticmethod
-    def _note_emptied(board: Item) -> None:
-        has_left = board["given_no"] < board["count"] or board["returned"]
-        if board["letter"] != "C":
-            board["letter"] = "O" if has_left else "E"
+    def _note_emptied(claim_cache: Item) -> None:
+        has_left = claim_cache["given_no"] < claim_cache["count"] or claim_cache["returned"]
+        if claim_cache["letter"] != "C":
+            claim_cache["letter"] = "O" if has_left else "E"
 
 
 class FakeQuotas:

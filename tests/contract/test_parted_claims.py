@@ -1,0 +1,490 @@
+"""A packet in parts, on the claim cache in memory and on a real server."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+
+from redpacket.adapters import keys
+from redpacket.adapters.redis.claims import RedisClaims
+from redpacket.adapters.redis.parted_claims import PartedClaims
+from redpacket.domain.claim import EMPTIED_KEPT_MS
+from redpacket.domain.packet import (
+    Opening,
+    Packet,
+    PacketStatus,
+    Rules,
+    part_id,
+    part_of_share,
+    part_of_user,
+)
+from redpacket.ports.packets import PartCache
+from tests.builders import a_claim, a_packet, a_packet_id, a_refund
+from tests.fakes import FakeClaimCache, FakeClock
+from tests.faults.servers import OperatorCache
+
+PARTS = 3
+
+
+class CountedClaimCache:
+    """A claim cache that counts what it is asked."""
+
+    def __init__(self, claim_cache: PartCache) -> None:
+        self._claim_cache = claim_cache
+        self.calls: Counter[str] = Counter()
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        method = getattr(self._claim_cache, name)
+
+        def call(*args: Any, **options: Any) -> Any:
+            self.calls[name] += 1
+            return method(*args, **options)
+
+        return call
+
+
+@dataclass
+class Boards:
+    """A parted claim cache, what is below it, and the clock of its memory."""
+
+    inner: PartCache
+    forget: Callable[[str], object]
+    clock: FakeClock = field(default_factory=lambda: FakeClock(_now_ms()))
+    asked: Any = None
+
+    def __post_init__(self) -> None:
+        self.asked = CountedClaimCache(self.inner)
+        self.claim_cache = PartedClaims(self.asked, clock=self.clock)
+
+    def grab(self, packet: Packet, user_id: str) -> tuple[str, int | None]:
+        outcome = self.claim_cache.grab(packet.packet_id, user_id)
+        return outcome.status, outcome.share_no
+
+    def lose(self, packet: Packet, *parts: int) -> None:
+        for part in parts:
+            self.forget(part_id(packet.packet_id, part))
+
+    def pass_time(self, duration_ms: int) -> None:
+        self.clock.sleep_ms(duration_ms)
+        if isinstance(self.inner, RedisClaims):
+            time.sleep(duration_ms / 1000)
+
+
+@pytest.fixture(params=["fake", "redis"])
+def caches(request: pytest.FixtureRequest) -> Iterator[Boards]:
+    if request.param == "fake":
+        clock = FakeClock(_now_ms())
+        memory = FakeClaimCache(clock)
+        yield Boards(memory, lambda cache_id: memory.caches.pop(cache_id, None), clock)
+    else:
+        cache: OperatorCache = request.getfixturevalue("cache")
+        yield Boards(RedisClaims(cache), lambda cache_id: cache.delete(keys.claim_cache(cache_id)))
+
+
+def _now_ms() -> int:
+    return int(time.time() * 1000)
+
+
+def _packet(count: int = 8, **changes: Any) -> Packet:
+    changes = {
+        "packet_id": a_packet_id(PARTS),
+        "created_at_ms": _now_ms() - 1000,
+        "expires_at_ms": _now_ms() + 60_000,
+        **changes,
+    }
+    return a_packet(100 * count, count, **changes)
+
+
+def _loaded(caches: Boards, count: int = 8, **changes: Any) -> Packet:
+    packet = _packet(count, **changes)
+    caches.claim_cache.load_sent(packet)
+    return packet
+
+
+def _users_of(packet: Packet, part: int) -> Iterator[str]:
+    number = 0
+    while True:
+        user_id = f"user-{number}"
+        if part_of_user(packet.packet_id, user_id) == part:
+            yield user_id
+        number += 1
+
+
+def _some(packet: Packet, part: int, number: int) -> list[str]:
+    users = _users_of(packet, part)
+    return [next(users) for _ in range(number)]
+
+
+def _emptied_by_one_part(caches: Boards, **changes: Any) -> tuple[Packet, dict[str, int]]:
+    """Return a packet whose every share went to users of its first part, by user."""
+    packet = _loaded(caches, **changes)
+    owned = {}
+    for user_id in _some(packet, 0, packet.terms.count):
+        status, share_no = caches.grab(packet, user_id)
+        assert status == "claimed"
+        owned[user_id] = share_no or 0
+    return packet, owned
+
+
+def _claims(packet: Packet, owned: dict[str, int]) -> list[Any]:
+    return [a_claim(packet, share_no, user_id) for user_id, share_no in owned.items()]
+
+
+def test_every_share_is_handed_out_once_over_all_parts(caches: Boards) -> None:
+    packet = _loaded(caches, count=20)
+
+    told = [caches.grab(packet, f"user-{number}") for number in range(30)]
+
+    numbers = [share_no for status, share_no in told if status == "claimed"]
+    assert sorted(number or 0 for number in numbers) == list(range(1, 21))
+    assert Counter(status for status, _ in told) == {"claimed": 20, "packet_emptied": 10}
+
+
+def test_a_user_begins_at_a_part_of_their_own(caches: Boards) -> None:
+    packet = _loaded(caches)
+
+    for part in range(PARTS):
+        (user_id,) = _some(packet, part, 1)
+        assert caches.grab(packet, user_id) == ("claimed", part + 1)
+
+
+def test_who_finds_their_part_emptied_takes_a_share_of_another(caches: Boards) -> None:
+    packet, owned = _emptied_by_one_part(caches)
+
+    assert sorted(owned.values()) == list(range(1, 9))
+    for user_id, share_no in owned.items():
+        assert caches.grab(packet, user_id) == ("already_claimed", share_no)
+
+
+def test_a_repeat_is_one_read_wherever_the_share_is(caches: Boards) -> None:
+    packet, owned = _emptied_by_one_part(caches)
+
+    for user_id, share_no in owned.items():
+        caches.asked.calls.clear()
+        assert caches.grab(packet, user_id)[1] == share_no
+        assert caches.asked.calls == {"grab": 1}
+
+
+def test_the_last_share_of_each_part_says_so(caches: Boards) -> None:
+    packet = _loaded(caches, count=2 * PARTS)
+    users = [user for part in range(PARTS) for user in _some(packet, part, 2)]
+
+    is_last = [caches.claim_cache.grab(packet.packet_id, user).is_last for user in users]
+
+    assert is_last == [False, True] * PARTS
+
+
+def test_who_has_a_share_of_an_emptied_packet_is_known_to_wherever_it_is(caches: Boards) -> None:
+    packet, owned = _emptied_by_one_part(caches)
+
+    assert all(caches.claim_cache.grab(packet.packet_id, user_id).is_last for user_id in owned)
+
+
+def test_losers_of_an_emptied_packet_cost_one_read_each(caches: Boards) -> None:
+    packet, owned = _emptied_by_one_part(caches)
+    latecomers = [f"late-{number}" for number in range(50)]
+    assert caches.grab(packet, latecomers[0])[0] == "packet_emptied"
+    caches.asked.calls.clear()
+
+    assert {caches.grab(packet, user_id)[0] for user_id in latecomers} == {"packet_emptied"}
+    assert caches.asked.calls == {"grab": 50}
+    caches.clock.sleep_ms(EMPTIED_KEPT_MS)
+    caches.grab(packet, latecomers[0])
+    assert caches.asked.calls == {"grab": 50 + PARTS}
+    assert set(owned.values()) == set(range(1, 9))
+
+
+def test_an_emptied_packet_is_not_taken_for_a_small_one(caches: Boards) -> None:
+    packet, _ = _emptied_by_one_part(caches)
+
+    assert not caches.claim_cache.grab(packet.packet_id, "late").terms
+    assert caches.claim_cache.emptied_by(packet.packet_id) is None
+
+
+@pytest.mark.parametrize("share_no", [1, 2])
+def test_a_number_that_comes_back_to_any_part_is_handed_out_again(
+    caches: Boards, share_no: int
+) -> None:
+    packet, owned = _emptied_by_one_part(caches)
+    user_id = next(user for user, number in owned.items() if number == share_no)
+
+    for _ in range(2):
+        caches.claim_cache.release(packet.packet_id, user_id, share_no)
+
+    assert caches.grab(packet, "late")[0] == "packet_emptied"
+    caches.pass_time(EMPTIED_KEPT_MS)
+    assert caches.grab(packet, "late") == ("claimed", share_no)
+    assert caches.grab(packet, user_id) == ("packet_emptied", None)
+
+
+@pytest.mark.parametrize("share_no", [1, 2])
+def test_whoever_does_not_own_a_number_loses_it_everywhere(caches: Boards, share_no: int) -> None:
+    packet, owned = _emptied_by_one_part(caches)
+    user_id = next(user for user, number in owned.items() if number == share_no)
+
+    for _ in range(2):
+        caches.claim_cache.revoke(packet.packet_id, user_id, share_no)
+
+    assert caches.grab(packet, user_id) == ("packet_emptied", None)
+    assert caches.grab(packet, "late") == ("packet_emptied", None)
+    assert caches.claim_cache.held_numbers(packet.packet_id, {user_id: share_no}) == {}
+
+
+@pytest.mark.parametrize(("share_no", "owned_no"), [(1, 4), (1, 2), (2, 1), (2, 5), (2, 3)])
+def test_a_number_is_swapped_for_the_one_that_the_user_owns(
+    caches: Boards, share_no: int, owned_no: int
+) -> None:
+    packet, owned = _emptied_by_one_part(caches)
+    user_id = next(user for user, number in owned.items() if number == share_no)
+    claim_cache = caches.claim_cache
+
+    for _ in range(2):
+        claim_cache.reassign(packet.packet_id, user_id, share_no, owned_no=owned_no)
+
+    assert caches.grab(packet, user_id) == ("already_claimed", owned_no)
+    caches.pass_time(EMPTIED_KEPT_MS)
+    assert caches.grab(packet, "late") == ("claimed", share_no)
+    assert caches.grab(packet, "later") == ("packet_emptied", None)
+
+
+def test_closing_ends_all_parts_but_not_what_was_claimed(caches: Boards) -> None:
+    packet = _loaded(caches)
+    owners = {
+        user_id: caches.grab(packet, user_id)[1]
+        for user_id in _some(packet, 1, 4)  # one of them elsewhere
+    }
+
+    for _ in range(2):
+        caches.claim_cache.close(packet.packet_id)
+
+    for user_id, share_no in owners.items():
+        assert caches.grab(packet, user_id) == ("already_claimed", share_no)
+    # Also where their own part was emptied, and the others were not.
+    for part in range(PARTS):
+        *_, late = _some(packet, part, 6)
+        assert caches.grab(packet, late) == ("packet_expired", None)
+
+
+def test_a_part_that_was_lost_names_itself(caches: Boards) -> None:
+    packet = _loaded(caches)
+    caches.lose(packet, 1)
+    first, second = _some(packet, 0, 1)[0], _some(packet, 1, 1)[0]
+
+    assert caches.grab(packet, first) == ("claimed", 1)
+    outcome = caches.claim_cache.grab(packet.packet_id, second)
+    assert (outcome.status, outcome.part) == ("packet_not_loaded", 1)
+    caches.claim_cache.load(packet, [], 1)
+    assert caches.grab(packet, second) == ("claimed", 2)
+
+
+def test_a_part_that_was_lost_elsewhere_names_itself(caches: Boards) -> None:
+    packet = _loaded(caches, count=PARTS)
+    first, second, third = _some(packet, 0, 3)
+    caches.grab(packet, first)
+    caches.lose(packet, 1, 2)
+
+    parts = []
+    while (outcome := caches.claim_cache.grab(packet.packet_id, second)).status != "claimed":
+        parts.append(outcome.part)
+        caches.claim_cache.load(packet, [], outcome.part)
+
+    assert outcome.share_no == parts[0] + 1
+    assert set(parts) < {1, 2}
+    assert caches.claim_cache.grab(packet.packet_id, third).part == 3 - parts[0]
+
+
+def test_a_part_that_comes_back_alone_refuses_nobody_for_certain(caches: Boards) -> None:
+    packet, owned = _emptied_by_one_part(caches)
+    claims = _claims(packet, owned)
+    elsewhere = next(user for user, number in owned.items() if number == 2)
+    assert caches.claim_cache.grab(packet.packet_id, "late").is_certain
+    caches.lose(packet, 0)
+
+    caches.claim_cache.load(
+        packet, [c for c in claims if part_of_share(packet.packet_id, c.share_no) == 0], 0
+    )
+
+    of_part = next(user for user, number in owned.items() if number == 4)
+    assert caches.grab(packet, of_part) == ("already_claimed", 4)
+    refused = caches.claim_cache.grab(packet.packet_id, elsewhere)
+    assert not refused.is_certain or refused.share_no == 2
+    other = _some(packet, 1, 1)[0]
+    assert caches.claim_cache.grab(packet.packet_id, other).is_certain
+
+
+def test_all_parts_bring_back_everybody(caches: Boards) -> None:
+    packet, owned = _emptied_by_one_part(caches)
+    claims = _claims(packet, owned)
+    caches.lose(packet, *range(PARTS))
+
+    for part in range(PARTS):
+        own = [c for c in claims if part_of_share(packet.packet_id, c.share_no) == part]
+        caches.claim_cache.load(packet, own, part)
+
+    # From then on the other parts are not asked for a while.
+    assert caches.grab(packet, "late") == ("packet_emptied", None)
+    for user_id, share_no in owned.items():
+        assert caches.grab(packet, user_id) == ("already_claimed", share_no)
+    assert caches.claim_cache.held_numbers(packet.packet_id, owned) == owned
+
+
+def test_what_is_loaded_before_the_start_misses_nobody(caches: Boards) -> None:
+    packet = _packet(starts_at_ms=_now_ms() + 60_000)
+
+    for part in range(PARTS):
+        caches.claim_cache.load(packet, [], part)
+
+    assert caches.claim_cache.grab(packet.packet_id, "ann").is_certain
+    assert caches.grab(packet, "ann") == ("packet_not_started", None)
+
+
+def test_a_whole_packet_is_loaded_with_everybody(caches: Boards) -> None:
+    packet, owned = _emptied_by_one_part(caches)
+    closed = replace(packet, status=PacketStatus.CLOSED)
+    caches.lose(packet, *range(PARTS))
+    claims = _claims(packet, owned)
+
+    caches.claim_cache.load(closed, [*claims[:-1], a_refund(packet, claims[-1].share_no)])
+
+    for user_id, share_no in list(owned.items())[:-1]:
+        assert caches.grab(packet, user_id) == ("already_claimed", share_no)
+    assert caches.grab(packet, "late") == ("packet_expired", None)
+
+
+def test_a_note_that_comes_before_its_part_waits_for_it(caches: Boards) -> None:
+    packet = _loaded(caches, rules=Rules(campaign_id="rain"))
+    user_id = _some(packet, 0, 1)[0]
+    caches.lose(packet, 0)
+    caches.inner.note(part_id(packet.packet_id, 0), {user_id: -2})
+
+    # What it counts against is not known before the terms are.
+    outcome = caches.claim_cache.grab(packet.packet_id, user_id)
+    assert (outcome.status, outcome.part) == ("packet_not_loaded", 0)
+    caches.claim_cache.load(packet, [], 0)
+
+    outcome = caches.claim_cache.grab(packet.packet_id, user_id)
+    assert (outcome.status, outcome.share_no, outcome.is_gated) == ("already_claimed", 2, True)
+    others = [user for user in _some(packet, 0, 4) if user != user_id]
+    taken = [
+        caches.claim_cache.take(packet.packet_id, user, str(packet.terms)).share_no
+        for user in others
+    ]
+    assert taken == [1, 4, 7]
+
+
+def test_rules_are_asked_before_a_share_of_another_part_is_taken(caches: Boards) -> None:
+    packet = _loaded(caches, rules=Rules(campaign_id="rain"))
+    terms, claim_cache = str(packet.terms), caches.claim_cache
+    *first, last = _some(packet, 0, 4)
+    for user_id in first:
+        claim_cache.take(packet.packet_id, user_id, terms)
+
+    asked = claim_cache.grab(packet.packet_id, last)
+    held = claim_cache.held_numbers(packet.packet_id, {last: 1})
+    taken = claim_cache.take(packet.packet_id, last, asked.terms)
+
+    assert (asked.status, asked.terms) == ("packet_gated", terms)
+    assert held == {}
+    assert (taken.status, taken.terms, taken.is_gated) == ("claimed", terms, True)
+    assert part_of_share(packet.packet_id, taken.share_no or 0) != 0
+    assert caches.grab(packet, last) == ("already_claimed", taken.share_no)
+
+
+def test_each_part_admits_its_share_of_the_crowd(caches: Boards) -> None:
+    packet = _loaded(caches, count=6, rules=Rules(opening=Opening.TWO_STEP))
+
+    def admit(user_id: str) -> str:
+        outcome = caches.claim_cache.admit(
+            packet.packet_id, user_id, life_ms=60_000, admitted_max=2 * PARTS
+        )
+        return outcome.status
+
+    for part in range(PARTS):
+        assert [admit(user) for user in _some(packet, part, 3)] == [
+            "admitted",
+            "admitted",
+            "crowded",
+        ]
+
+
+def test_who_is_admitted_where_a_part_is_emptied_comes_to_another(caches: Boards) -> None:
+    packet = _loaded(caches, count=PARTS, rules=Rules(opening=Opening.TWO_STEP))
+    claim_cache, terms = caches.claim_cache, str(packet.terms)
+    first, second, third, fourth = _some(packet, 0, 4)
+    claim_cache.take(packet.packet_id, first, terms)
+
+    def admit(user_id: str) -> tuple[str, int]:
+        outcome = claim_cache.admit(packet.packet_id, user_id, life_ms=60_000, admitted_max=9)
+        return outcome.status, outcome.number if outcome.status != "admitted" else 0
+
+    assert admit(first) == ("already_claimed", 1)
+    assert admit(second) == ("admitted", 0)
+    taken = claim_cache.take(packet.packet_id, second, terms).share_no
+    assert admit(second) == ("already_claimed", taken)
+    claim_cache.take(packet.packet_id, third, terms)
+    assert admit(fourth) == ("packet_emptied", 0)
+    caches.lose(packet, 0)
+    caches.clock.sleep_ms(EMPTIED_KEPT_MS)
+    assert admit(fourth) == ("packet_not_loaded", 0)
+
+
+def test_what_a_part_that_is_lost_holds_is_not_compared(caches: Boards) -> None:
+    packet, owned = _emptied_by_one_part(caches)
+    assert caches.claim_cache.held_numbers(packet.packet_id, owned) == owned
+
+    # Where all of them begin.
+    caches.lose(packet, 0)
+
+    assert caches.claim_cache.held_numbers(packet.packet_id, owned) is None
+
+
+def test_a_packet_that_is_not_cut_costs_no_call_more(caches: Boards) -> None:
+    packet = _loaded(caches, count=2, packet_id=a_packet_id())
+    packet_id, claim_cache = packet.packet_id, caches.claim_cache
+
+    numbers = [caches.grab(packet, user_id)[1] for user_id in ("ann", "bob", "ann", "cem")]
+    claim_cache.release(packet_id, "bob", 2)
+    claim_cache.revoke(packet_id, "ann", 1)
+    claim_cache.reassign(packet_id, "ann", 1, owned_no=2)
+    claim_cache.close(packet_id)
+
+    assert numbers == [1, 2, 1, None]
+    assert claim_cache.held_numbers(packet_id, {"ann": 1}) == {}
+    assert caches.asked.calls == {
+        "load_sent": 1,
+        "grab": 4,
+        "free": 1,
+        "revoke": 1,
+        "reassign": 1,
+        "close": 1,
+        "held_numbers": 1,
+    }
+
+
+def test_a_note_does_not_shorten_a_parts_life(cache: OperatorCache) -> None:
+    claim_cache = PartedClaims(RedisClaims(cache), clock=FakeClock(_now_ms()))
+    packet = _packet()
+    claim_cache.load(packet, [])
+    home = keys.claim_cache(part_id(packet.packet_id, 0))
+    before: Any = cache.pexpiretime(home)
+
+    RedisClaims(cache).note(part_id(packet.packet_id, 0), {"ann": -2})
+
+    assert cache.pexpiretime(home) == before
+    cache.delete(home)
+    RedisClaims(cache).note(part_id(packet.packet_id, 0), {"ann": -2})
+    assert 0 < int(str(cache.pttl(home))) <= 600_000
+
+
+def test_the_parts_of_a_packet_are_in_slots_of_their_own(cache: OperatorCache) -> None:
+    packet = _packet(packet_id=a_packet_id(20), count=40)
+    PartedClaims(RedisClaims(cache), clock=FakeClock()).load(packet, [])
+
+    names: Any = cache.keys("*")
+
+    assert len({name[name.index("{") : name.index("}")] for name in names}) == 20

@@ -1,0 +1,244 @@
+"""What users see of a lottery: one read of a unit at most, whatever was won."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from redpacket.domain.campaign import Campaign
+from redpacket.domain.errors import CampaignNotFound, Unavailable
+from redpacket.domain.lottery import PageNote, PrizeKind, day_commitment
+from redpacket.flows.campaigns.cached_lotteries import KEPT_MS, CachedLotteries
+from tests.builders import NOW_MS, a_campaign, a_prize
+from tests.in_memory_system import InMemorySystem
+from tests.prizes import real_prizes
+from tests.units import MeteredDynamo
+
+DAY_MS = 24 * 3_600_000
+TODAY, TOMORROW = "20261118", "20261119"
+
+
+def a_lottery(system: InMemorySystem, *prize_ids: str, **changes: Any) -> Campaign:
+    campaign = a_campaign(campaign_id="gala", ends_at_ms=NOW_MS + 3 * DAY_MS)
+    assert system.campaigns.create(campaign)
+    for prize_id in prize_ids or ["cup"]:
+        assert system.draws.put_prize(a_prize("gala", prize_id, **changes), None)
+    return campaign
+
+
+def meter_of(system: InMemorySystem) -> MeteredDynamo:
+    """Let the system's lottery be read through a meter."""
+    meter = MeteredDynamo(system.dynamo)
+    system.draws = system.draw_adapter(meter)
+    return meter
+
+
+def test_a_page_shows_prizes_and_todays_commitment(system: InMemorySystem) -> None:
+    a_lottery(system)
+
+    shown = system.lotteries().recall("gala")
+
+    assert [prize.prize_id for prize in shown.table.prizes] == ["cup"]
+    seed = system.draws.day_seed("gala", TODAY)
+    assert (shown.day, shown.commitment) == (TODAY, day_commitment(seed, "gala", TODAY))
+    assert system.lotteries().recall("gala") == shown
+
+
+def test_a_campaign_without_prizes_promises_nothing(system: InMemorySystem) -> None:
+    system.campaigns.create(a_campaign(campaign_id="gala"))
+
+    shown = system.lotteries().recall("gala")
+
+    assert (shown.table.prizes, shown.sold_out, shown.commitment) == ((), frozenset(), None)
+
+
+def test_a_page_of_no_campaign_is_not_found(system: InMemorySystem) -> None:
+    with pytest.raises(CampaignNotFound):
+        system.lotteries().recall("gala")
+
+
+def test_a_new_process_reads_one_row_and_the_same_one_none(system: InMemorySystem) -> None:
+    a_lottery(system)
+    system.load_campaign("gala")
+    system.lotteries().recall("gala")
+    meter = meter_of(system)
+    pages = system.lotteries()
+
+    pages.recall("gala")
+    assert (meter.units, meter.strong_count) == (0.5, 0)
+    system.pass_time(KEPT_MS - 1)
+    pages.recall("gala")
+    assert meter.units == 0.5
+    system.pass_time(1)
+    pages.recall("gala")
+    assert meter.units == 1
+
+
+def test_a_hundred_prizes_and_many_wins_cost_one_unit(system: InMemorySystem) -> None:
+    a_lottery(system)
+    for prize in real_prizes("gala", 99):
+        goods = replace(prize, kind=PrizeKind.GOODS, packets=(), version=1)
+        assert system.draws.put_prize(goods, None)
+    for number in range(200):
+        system.draw("gala", f"user-{number}", "key")
+    system.lotteries().recall("gala")
+    meter = meter_of(system)
+
+    system.lotteries().recall("gala")
+
+    assert (meter.units, meter.strong_count) == (1, 0)
+
+
+def test_an_edit_is_seen_some_seconds_later_and_whole(system: InMemorySystem) -> None:
+    campaign = a_lottery(system)
+    pages = system.lotteries()
+    before = pages.recall("gala")
+    system.draws.put_prize(a_prize("gala", "pen"), None)
+    assert system.campaigns.edit(replace(campaign, title="新", version=2), campaign)
+
+    assert pages.recall("gala") == before
+    system.pass_time(KEPT_MS)
+    after = pages.recall("gala")
+
+    assert [prize.prize_id for prize in after.table.prizes] == ["cup", "pen"]
+    assert (after.table.campaign.title, after.table.version) == ("新", before.table.version + 2)
+    assert (after.day, after.commitment) == (before.day, before.commitment)
+
+
+def test_at_midnight_the_next_days_commitment_is_shown(system: InMemorySystem) -> None:
+    a_lottery(system)
+    pages = system.lotteries()
+    before = pages.recall("gala")
+    until_midnight_ms = DAY_MS - (NOW_MS + 8 * 3_600_000) % DAY_MS
+
+    system.pass_time(until_midnight_ms - 1)
+    assert pages.recall("gala").day == TODAY
+    system.pass_time(1)
+    after = pages.recall("gala")
+
+    assert after.day == TOMORROW
+    assert after.commitment != before.commitment
+    assert system.lotteries().recall("gala") == after
+
+
+# ---- what is sold out
+
+
+def test_a_prize_of_which_nothing_is_left_is_sold_out(system: InMemorySystem) -> None:
+    a_lottery(system, total=2)
+    pages = system.lotteries()
+
+    for number, sold_out in enumerate([set(), set(), {"cup"}]):
+        assert pages.recall("gala").sold_out == sold_out
+        system.draw("gala", f"user-{number}", "key")
+        system.pass_time(KEPT_MS)
+
+
+def test_a_prize_without_units_is_sold_out(system: InMemorySystem) -> None:
+    a_lottery(system, total=0)
+    system.load_campaign("gala")
+
+    assert system.lotteries().recall("gala").sold_out == {"cup"}
+
+
+def test_what_the_cache_has_not_heard_of_is_not_sold_out(system: InMemorySystem) -> None:
+    a_lottery(system)
+    system.load_campaign("gala")
+    system.draws.put_prize(a_prize("gala", "pen"), None)
+
+    assert system.lotteries().recall("gala").sold_out == frozenset()
+
+
+def test_what_was_sold_out_is_so_when_the_cache_has_lost_it(system: InMemorySystem) -> None:
+    a_lottery(system, total=1)
+    system.draw("gala", "ann", "key")
+    assert system.lotteries().recall("gala").sold_out == {"cup"}
+    system.lots.forget()
+    meter = meter_of(system)
+
+    assert system.lotteries().recall("gala").sold_out == {"cup"}
+    assert meter.units == 0.5
+    system.lots.is_away = True
+    assert system.lotteries().recall("gala").sold_out == {"cup"}
+    assert [name for name, _ in system.journal.errors] == ["stock_not_read"]
+
+
+def test_stock_that_is_added_is_not_sold_out(system: InMemorySystem) -> None:
+    a_lottery(system, total=1)
+    system.draw("gala", "ann", "key")
+    assert system.lotteries().recall("gala").sold_out == {"cup"}
+    (prize,) = system.draws.list_prizes("gala")
+    system.change_stock(prize, 1)
+
+    assert system.lotteries().recall("gala").sold_out == frozenset()
+
+
+def test_a_note_is_written_where_it_changes_and_not_with_every_draw(system: InMemorySystem) -> None:
+    a_lottery(system, total=3)
+    noted: list[PageNote] = []
+    keep = system.draws.note_page
+
+    def note_page(campaign_id: str, note: PageNote) -> None:
+        noted.append(note)
+        keep(campaign_id, note)
+
+    system.draws.note_page = note_page  # type: ignore[method-assign]
+
+    for number in range(5):
+        system.draw("gala", f"user-{number}", "key")
+        system.lotteries().recall("gala")
+
+    assert [note.sold_out for note in noted] == [frozenset(), {"cup"}]
+
+
+# ---- trouble
+
+
+def away(*_: Any) -> Any:
+    raise Unavailable("the ledger does not answer")
+
+
+def test_a_page_that_can_not_be_noted_is_shown(system: InMemorySystem) -> None:
+    a_lottery(system)
+    system.draws.note_page = away  # type: ignore[method-assign, assignment]
+
+    assert system.lotteries().recall("gala").commitment
+    assert [name for name, _ in system.journal.errors] == ["page_not_noted"]
+
+
+def test_while_the_ledger_is_away_the_last_page_holds(system: InMemorySystem) -> None:
+    a_lottery(system)
+    pages = system.lotteries()
+    shown = pages.recall("gala")
+    system.pass_time(KEPT_MS)
+    system.draws.find_page = away  # type: ignore[method-assign, assignment]
+
+    assert pages.recall("gala") == shown
+    assert [name for name, _ in system.journal.errors] == ["campaign_not_read"]
+    with pytest.raises(Unavailable):
+        pages.recall("other")
+
+
+def test_many_at_once_in_one_process_read_once(system: InMemorySystem) -> None:
+    a_lottery(system)
+    system.lotteries().recall("gala")
+    meter = meter_of(system)
+    pages = system.lotteries()
+
+    with ThreadPoolExecutor(8) as pool:
+        shown = list(pool.map(pages.recall, ["gala"] * 64))
+
+    assert len(set(map(id, shown))) == 1
+    assert len(meter.reads) == 1
+
+
+def test_a_process_does_not_remember_campaigns_without_end(system: InMemorySystem) -> None:
+    pages: CachedLotteries = system.lotteries()
+    for number in range(101):
+        system.campaigns.create(a_campaign(campaign_id=f"gala-{number}"))
+        pages.recall(f"gala-{number}")
+
+    assert len(pages._known) == 1
