@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from http import HTTPStatus
 from typing import Any
 
 from local import openapi, places
@@ -285,8 +284,7 @@ def _problems() -> str:
     }
     lines = ["## Problems\n", "| Status | Code | Means |\n|---|---|---|"]
     lines += [
-        f"| {status} {HTTPStatus(status).phrase} | `{code}` | {meanings[code]} |"
-        for code, status in STATUS_BY_CODE.items()
+        f"| {status} | `{code}` | {meanings[code]} |" for code, status in STATUS_BY_CODE.items()
     ]
     return "\n".join([*lines, ""])
 
