@@ -1,7 +1,8 @@
 """Remove each safety condition, one at a time: the simulation or a test must notice every one.
 
-Each mutant is a copy of the tree with one text replaced. First it plays simulated schedules; what
-those don't notice, the unit and contract tests must (on the fakes and a real cache: no emulator).
+Each mutant is a copy of the tree in which one function lacks one condition. First it plays
+simulated schedules; what those don't notice, the unit and contract tests must (on the fakes and a
+real cache: no emulator).
 
     python -m tests.faults.mutants [--only NAME] [--of packets|draws] [--by-simulation] [--every N]
 """
@@ -21,7 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.faults.mutants import MUTANTS
-from tests.faults.mutants.mutant import LEDGER, ROOT, Mutant
+from tests.faults.mutants.mutant import ROOT, Mutant
 
 SCHEDULES = {"packets": 200, "draws": 100}
 TIMEOUT_S = 600
@@ -44,8 +45,7 @@ def hunt(mutant: Mutant, say: Callable[[str], None], *, by_simulation: bool = Fa
             ignore=shutil.ignore_patterns(*_LEFT_OUT, *_TESTS_OF_TEXTS),
             dirs_exist_ok=True,
         )
-        target = copy / mutant.file
-        target.write_text(mutant.changed(target.read_text()))
+        (copy / mutant.file).write_text(mutant.changed())
         for way, command in _ways(mutant.of)[: 1 if by_simulation else 2]:
             if not _passes(command, copy):
                 say(f"caught by {way}: {mutant.name}")
@@ -93,7 +93,7 @@ def main() -> int:
     ][:: arguments.every]
     began_at = time.monotonic()
     for of in {mutant.of for mutant in chosen}:
-        control = Mutant("nothing is changed", LEDGER, "HOLDS_ENOUGH", "HOLDS_ENOUGH", of)
+        control = Mutant("nothing is changed", "HOLDS_ENOUGH", "HOLDS_ENOUGH", "HOLDS_ENOUGH", of)
         if hunt(control, print, by_simulation=arguments.by_simulation):
             print("an unchanged tree fails: this run proves nothing")
             return 1

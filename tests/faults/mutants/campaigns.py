@@ -3,91 +3,86 @@
 from __future__ import annotations
 
 from tests.faults.mutants.mutant import (
-    CAMPAIGNS,
-    EXPIRE,
-    PRESPLIT,
-    PROOF,
-    REPAIR,
     Mutant,
 )
 
 MUTANTS = [
     # Conditions of campaigns
-    Mutant("a budget is overspent", CAMPAIGNS, " AND budget_left_fen >= :spent", ""),
-    Mutant("a campaign that is off gives", CAMPAIGNS, "#status = :on AND ", ""),
-    Mutant("a campaign that is over gives", CAMPAIGNS, "ends_at_ms >= :later_ms AND ", ""),
+    Mutant("a budget is overspent", "CAN_SPEND", " AND budget_left_fen >= :spent", ""),
+    Mutant("a campaign that is off gives", "CAN_SPEND", "#status = :on AND ", ""),
+    Mutant("a campaign that is over gives", "CAN_SPEND", "ends_at_ms >= :later_ms AND ", ""),
     Mutant(
         "a packet leaves the budget as it is",
-        CAMPAIGNS,
+        "spend",
         "change_fen=-spent_fen",
         "change_fen=0",
     ),
     Mutant(
         "a budget is lowered below what was spent",
-        CAMPAIGNS,
+        "DynamoCampaigns.edit",
         'condition=f"{IS_AS_READ} AND {CAN_GIVE_UP}"',
         "condition=IS_AS_READ",
     ),
     Mutant(
         "an edit undoes another",
-        CAMPAIGNS,
+        "campaigns:IS_AS_READ",
         'IS_AS_READ = "version = :read_version"',
         'IS_AS_READ = "version >= :read_version"',
     ),
     Mutant(
         "an edit gives back what was spent meanwhile",
-        CAMPAIGNS,
+        "DynamoCampaigns.edit",
         "SET budget_left_fen = budget_left_fen + :change_fen,",
         "SET budget_left_fen = :budget_fen,",
     ),
     # Splits and proofs
     Mutant(
         "the seed is revealed while shares are free",
-        PROOF,
+        "read_proof:read_proof",
         "if packet.status is not PacketStatus.CLOSED and not _is_emptied(packet, packets):",
         "if packet is None:",
     ),
     Mutant(
         "the last share alone reveals the seed",
-        PROOF,
+        "_is_taken",
         "return sum(share.fate is Fate.CLAIMED for share in shares) == part_size(packet, part)",
         "return True",
     ),
     Mutant(
         "the sum of a bell is not repaired",
-        PRESPLIT,
+        "_bell",
         "32) + 1 >> 1))\n    return _repaired(amounts, units)",
         "32) + 1 >> 1))\n    return amounts",
     ),
-    Mutant("a split is not shuffled", PRESPLIT, "    _shuffle(amounts, words)\n", ""),
+    Mutant("a split is not shuffled", "presplit", "    _shuffle(amounts, words)\n", ""),
     # Switches and limits
     Mutant(
         "the sweep queues claims while payouts are off",
-        REPAIR,
+        "requeue_claims.is_allowed",
         "            return may_go_on()\n",
         "            return True\n",
     ),
     Mutant(
         "refunds that are switched off go on with the next chunk",
-        EXPIRE,
+        "expire_packets",
         " or not is_allowed()",
         "",
     ),
     Mutant(
         "a switch is forgotten while its table is away",
-        "shared/redpacket/flows/guards/cached_switches.py",
+        "CachedSwitches.is_on",
         "            if seen.is_known:\n                self._off = seen.off",
         "            self._off = seen.off",
     ),
     Mutant(
         "claims that arrive while payouts are off are forgotten",
-        "shared/redpacket/flows/packets/delay_claims.py",
+        "delay_claims",
         "    payouts.put(waiting, delay_s=_DELAY_S)\n",
         "",
     ),
     Mutant(
         "one more than the burst is let through",
-        "lua/limit_take.lua",
+        "limit_take.lua",
         "if wait_ms > 0 then",
         "if wait_ms > interval_ms then",
     ),

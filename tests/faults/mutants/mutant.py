@@ -1,119 +1,201 @@
-"""A mutant, and the files that mutants change."""
+"""A mutant: a condition of one function, and what stands there instead."""
 
 from __future__ import annotations
 
 import ast
+import io
+import textwrap
+import tokenize
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[3]
+SOURCES = ("shared/redpacket", "functions")
+LUA = ROOT / "lua"
 
-USER_IDS = "shared/redpacket/domain/user_id.py"
-LEDGER = "shared/redpacket/adapters/dynamo/ledger.py"
-PACKETS = "shared/redpacket/adapters/dynamo/packets.py"
-SHARES = "shared/redpacket/adapters/dynamo/shares.py"
-PAGES = "shared/redpacket/adapters/dynamo/pages.py"
-GRAB = "shared/redpacket/flows/packets/claim_share.py"
-GATE = "shared/redpacket/flows/packets/grab_packet.py"
-SETTLE = "shared/redpacket/flows/packets/settle_claims.py"
-CLOSE = "shared/redpacket/flows/packets/close_packet.py"
-CLOSING = "shared/redpacket/domain/closing.py"
-EXPIRE = "shared/redpacket/flows/packets/expire_packets.py"
-IMPATIENT = "shared/redpacket/flows/guards/circuit_breaker.py"
-REFUND = "shared/redpacket/flows/packets/refund_packet.py"
-PROOF = "shared/redpacket/flows/packets/read_proof.py"
-PRESPLIT = "shared/redpacket/domain/split/presplit.py"
-SWEEP = "shared/redpacket/flows/packets/sweep.py"
-REPAIR = "shared/redpacket/flows/packets/repair.py"
-CAMPAIGNS = "shared/redpacket/adapters/dynamo/campaigns.py"
-BOARD = "shared/redpacket/adapters/redis/claims.py"
-CLIENT = "shared/redpacket/adapters/redis/client.py"
-CLUSTER = "shared/redpacket/adapters/redis/cluster.py"
-CACHE = "shared/redpacket/adapters/redis/connect.py"
-AWS = "shared/redpacket/adapters/aws/errors.py"
-AWS_CLIENT = "shared/redpacket/adapters/aws/client.py"
-TLS = "shared/redpacket/adapters/tls.py"
-DYNAMO = "shared/redpacket/adapters/dynamo/client.py"
-REQUESTS = "shared/redpacket/adapters/dynamo/requests.py"
-SEND = "shared/redpacket/flows/packets/send_packet.py"
-RECONCILE = "shared/redpacket/flows/reconciliation/reconcile.py"
-COMPARE = "shared/redpacket/flows/reconciliation/compare_rows.py"
-COMPARE_DRAWS = "shared/redpacket/flows/reconciliation/compare_draws.py"
-CONFIRM = "shared/redpacket/flows/reconciliation/confirm_rows.py"
-LINES = "shared/redpacket/domain/lines.py"
-TABLES = "shared/redpacket/adapters/dynamo/tables.py"
-RUNS = "shared/redpacket/adapters/dynamo/runs.py"
-AUDIT = "shared/redpacket/flows/reconciliation/audit_packet.py"
-DRAWS = "shared/redpacket/adapters/dynamo/draws.py"
-STOCK = "shared/redpacket/adapters/dynamo/unit_stock.py"
-DRAW = "shared/redpacket/flows/campaigns/draw_prize.py"
-HELP = "shared/redpacket/flows/campaigns/help_inviter.py"
-PRIZE = "shared/redpacket/flows/campaigns/edit_prize.py"
-EDIT = "shared/redpacket/flows/campaigns/edit_campaign.py"
-RECALLED = "shared/redpacket/flows/campaigns/cached_lotteries.py"
-DRAWN = "shared/redpacket/flows/campaigns/read_draws.py"
-PARTS = "shared/redpacket/adapters/redis/parted_claims.py"
-IDS = "shared/redpacket/domain/packet_id.py"
-QUEUE = "shared/redpacket/edge/queue.py"
-QUOTA = "shared/redpacket/flows/packets/campaign_quota.py"
-RECALL_CAMPAIGN = "shared/redpacket/flows/packets/cached_campaigns.py"
-RECALL_EMPTIED = "shared/redpacket/flows/packets/cached_emptied.py"
-SQS = "shared/redpacket/adapters/aws/sqs_payouts.py"
-SWITCHES = "shared/redpacket/flows/guards/cached_switches.py"
-LOAD = "shared/redpacket/flows/packets/load_packet.py"
+_LAYOUT = {
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENDMARKER,
+}
+_CLOSING = {")", "]", "}"}
 
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """One safety condition less: *old* becomes *new*, everywhere or *within* one function."""
+    """One safety condition less: within *where*, *old* becomes *new*.
+
+    *where* names a function, method or constant of the product, wherever it stands
+    (`RedisClaims.grab`; `module:name` where two modules have the name), or a Lua script
+    (`packet_grab.lua`). *old* is found by its tokens: layout and comments don't matter.
+    """
 
     name: str
-    file: str
+    where: str
     old: str
     new: str
     of: str = "packets"
     """The schedules that it plays."""
-    within: str = ""
 
-    def changed(self, text: str) -> str:
-        """Return what a file's *text* becomes. Raises LookupError where nothing is found."""
-        first, last = _lines_of(self.within, text) if self.within else (0, len(text))
-        if self.old not in text[first:last]:
-            raise LookupError(f"{self.name}: {self.file} has not {self.old!r} {self.within}")
-        return text[:first] + text[first:last].replace(self.old, self.new) + text[last:]
+    @property
+    def file(self) -> Path:
+        """The file that it changes, from the root."""
+        return _place_of(self.where).file
+
+    def changed(self) -> str:
+        """Return what its file becomes. Raises LookupError where nothing is found."""
+        place = _place_of(self.where)
+        text = (ROOT / place.file).read_text(encoding="utf-8")
+        part = text[place.first : place.last]
+        spans = list(token_spans(part, self.old)) if self.file.suffix == ".py" else []
+        is_code = bool(spans)
+        spans = spans or list(_text_spans(part, self.old))
+        if not spans:
+            raise LookupError(f"{self.name}: {self.where} has not {self.old!r}")
+        for first, last in reversed(spans):
+            new = self._indented(part, first) if is_code else self.new
+            part = part[:first] + new + part[last:]
+        return text[: place.first] + part + text[place.last :]
+
+    def _indented(self, text: str, at: int) -> str:
+        """Return the new code as it must stand *at* a place: its lines move as the first one."""
+        first, *others = self.new.strip().splitlines() or [""]
+        own = len(self.old) - len(self.old.lstrip(" "))
+        line = text[text.rfind("\n", 0, at) + 1 : at]
+        shift = len(line) - own if own and not line.strip() else 0
+        return "\n".join([first, *(_shifted(line, shift) for line in others)])
 
 
-def _lines_of(name: str, text: str) -> tuple[int, int]:
-    """Return where a function begins and ends; *name* is dotted where it is in a class."""
-    scope: ast.AST = ast.parse(text)
-    for part in name.split("."):
-        scope = next(
-            node
-            for node in ast.walk(scope)
-            if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == part
-        )
-    assert isinstance(scope, ast.FunctionDef)
-    assert scope.end_lineno
-    lines = text.splitlines(keepends=True)
-    begin = sum(map(len, lines[: scope.lineno - 1]))
-    return begin, begin + sum(map(len, lines[scope.lineno - 1 : scope.end_lineno]))
+def _shifted(line: str, shift: int) -> str:
+    return " " * shift + line if shift >= 0 else line[-shift:]
 
 
-def of_draws(name: str, file: str, old: str, new: str) -> Mutant:
-    return Mutant(name, file, old, new, of="draws")
+class _Place(NamedTuple):
+    """Where a name is defined."""
+
+    file: Path
+    first: int
+    last: int
+
+
+@cache
+def _place_of(where: str) -> _Place:
+    if where.endswith(".lua"):
+        path = next(LUA.rglob(where))
+        return _Place(path.relative_to(ROOT), 0, len(path.read_text(encoding="utf-8")))
+    module, _, name = where.rpartition(":")
+    found = [place for place in _places().get(name, []) if module in {"", place.file.stem}]
+    if len(found) != 1:
+        raise LookupError(f"{where} is defined {len(found)} times")
+    return found[0]
+
+
+@cache
+def _places() -> dict[str, list[_Place]]:
+    places: dict[str, list[_Place]] = {}
+    for source in SOURCES:
+        for path in sorted((ROOT / source).rglob("*.py")):
+            text = path.read_text(encoding="utf-8")
+            starts = _line_starts(text)
+            for name, node in _definitions(ast.parse(text), ""):
+                assert node.end_lineno
+                decorators = [one.lineno for one in getattr(node, "decorator_list", [])]
+                first = starts[min([node.lineno, *decorators]) - 1]
+                place = _Place(path.relative_to(ROOT), first, starts[node.end_lineno])
+                places.setdefault(name, []).append(place)
+    return places
+
+
+def _definitions(scope: ast.AST, prefix: str) -> Iterator[tuple[str, ast.stmt]]:
+    """Yield the functions, classes and constants of a module, by their dotted names."""
+    for node in ast.iter_child_nodes(scope):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield prefix + node.name, node
+            yield from _definitions(node, f"{prefix}{node.name}.")
+        elif isinstance(node, ast.Assign | ast.AnnAssign) and not isinstance(
+            scope, ast.FunctionDef
+        ):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            for target in targets:
+                if isinstance(target, ast.Name):
+                    yield prefix + target.id, node
+
+
+def _line_starts(text: str) -> list[int]:
+    starts = [0]
+    for line in text.splitlines(keepends=True):
+        starts.append(starts[-1] + len(line))
+    return starts
+
+
+class _Token(NamedTuple):
+    text: str
+    first: int
+    last: int
+
+
+def _tokens(code: str) -> list[_Token]:
+    """Return what a fragment of Python says, without its layout."""
+    starts = _line_starts(code)
+    found: list[_Token] = []
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(code).readline):
+            if token.type not in _LAYOUT:
+                first = starts[token.start[0] - 1] + token.start[1]
+                last = starts[token.end[0] - 1] + token.end[1]
+                found.append(_Token(token.string, first, last))
+    except (tokenize.TokenError, IndentationError, SyntaxError):
+        # A fragment may leave brackets open; all before its end was read.
+        pass
+    nexts = [token.text for token in [*found[1:], _Token("", 0, 0)][: len(found)]]
+    return [
+        token
+        for token, after in zip(found, nexts, strict=True)
+        if not (token.text == "," and after in _CLOSING)
+    ]
+
+
+def token_spans(text: str, old: str) -> Iterator[tuple[int, int]]:
+    there, wanted = _tokens(text), _tokens(textwrap.dedent(old).strip())
+    words = [token.text for token in wanted]
+    start = 0
+    while words and start + len(words) <= len(there):
+        if [token.text for token in there[start : start + len(words)]] == words:
+            yield there[start].first, there[start + len(words) - 1].last
+            start += len(words)
+        else:
+            start += 1
+
+
+def _text_spans(text: str, old: str) -> Iterator[tuple[int, int]]:
+    """Find a part of a string, such as a clause of a condition."""
+    start = text.find(old)
+    while old and start >= 0:
+        yield start, start + len(old)
+        start = text.find(old, start + len(old))
+
+
+def of_draws(name: str, where: str, old: str, new: str) -> Mutant:
+    return Mutant(name, where, old, new, of="draws")
 
 
 ANYTHING = 'condition="attribute_not_exists(nothing)"'
 
 
-def overwritten(name: str, row: str) -> Mutant:
+def overwritten(name: str, where: str, row: str) -> Mutant:
     """Put a row of a draw whatever is there."""
-    return of_draws(name, DRAWS, f"{row})", f"{row}, {ANYTHING})")
+    return of_draws(name, where, f"{row})", f"{row}, {ANYTHING})")
 
 
-def recreated(name: str, file: str, operation: str, of: str = "packets") -> Mutant:
+def recreated(name: str, where: str, operation: str, of: str = "packets") -> Mutant:
     """Create a row whatever is there."""
     condition = 'ConditionExpression="attribute_not_exists(nothing)"'
     return Mutant(
-        name, file, operation, f'dict(Update=dict({operation}["Update"], {condition}))', of
+        name, where, operation, f'dict(Update=dict({operation}["Update"], {condition}))', of
     )

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from tests.faults.mutants.mutant import (
-    BOARD,
-    GRAB,
-    PARTS,
     Mutant,
 )
 
@@ -13,97 +10,97 @@ MUTANTS = [
     # Parts of a hot packet
     Mutant(
         "in parts: what is taken elsewhere is not noted where the user begins",
-        PARTS,
+        "PartedClaims._told",
         "            self._claim_cache.note(part_id(packet_id, home), {user_id: -share_no})\n",
         "            pass\n",
     ),
     Mutant(
         "in parts: a part that came back alone is taken for a whole one",
-        PARTS,
+        "PartedClaims.load",
         "is_whole = part is None or",
         "is_whole = True or",
     ),
     Mutant(
         "in parts: a part that lost its notes refuses owners",
-        GRAB,
+        "claim_share:_claim_of",
         "error is PacketExpired or not outcome.is_certain",
         "error is PacketExpired",
     ),
     Mutant(
         "in parts: what is uncertain before the gate is certain behind it",
-        GRAB,
+        "claim_share",
         "            outcome = replace(outcome, is_certain=asked.is_certain)\n",
         "",
     ),
     Mutant(
         "in parts: the cache forgets that a part lost its notes",
-        BOARD,
+        "RedisClaims.load_part",
         '("" if is_whole else _FORGETFUL)',
         '""',
     ),
     Mutant(
         "in parts: the users of others are not noted where they begin",
-        PARTS,
+        "PartedClaims.load",
         "            self._claim_cache.note(part_id(packet_id, home), numbers)\n",
         "            pass\n",
     ),
     Mutant(
         "in parts: a part's number is told for the packet's",
-        PARTS,
+        "parted_claims:_share_no",
         "return share_no_of(packet_id, part, number) if number > 0",
         "return number if number > 0",
     ),
     Mutant(
         "in parts: each part hands out the numbers of all",
-        BOARD,
+        "RedisClaims.load_part",
         "count = part_size(packet, part)",
         "count = packet.terms.count",
     ),
     Mutant(
         "in parts: a note hides the rules that a claim counts against",
-        PARTS,
+        "PartedClaims._told",
         "        if not outcome.terms:\n",
         "        if False:\n",
     ),
     Mutant(
         "in parts: nobody looks into another part",
-        PARTS,
+        "PartedClaims._first_left",
         "for part in other_parts(packet_id, user_id):",
         "for part in other_parts(packet_id, user_id)[:0]:",
     ),
     Mutant(
         "in parts: what is emptied is remembered for ever",
-        PARTS,
+        "_EmptiedParts.has",
         "0 <= self._clock.now_ms() - seen_at_ms < EMPTIED_KEPT_MS",
         "seen_at_ms > 0",
     ),
     Mutant(
         "in parts: a number that is somebody else's stays noted",
-        PARTS,
+        "PartedClaims.revoke",
         "for part in dict.fromkeys((of_share, home)):",
         "for part in (of_share,):",
     ),
     Mutant(
         "in parts: a number that is free again stays noted",
-        PARTS,
+        "PartedClaims.release",
         "            self._claim_cache.revoke(part_id(packet_id, home), user_id, -share_no)\n",
         "            pass\n",
     ),
     Mutant(
         "in parts: only the first one is closed",
-        PARTS,
+        "PartedClaims.close",
         "for cache_id in _cache_ids(packet_id):",
         "for cache_id in _cache_ids(packet_id)[:1]:",
     ),
     Mutant(
         "in parts: a collision brings back the wrong one",
-        GRAB,
+        "claim_share:_make_durable",
         "        part = part_of_share(share.packet_id, share.share_no)\n",
         "        part = 0\n",
     ),
     Mutant(
         "in parts: a note shortens its part's life",
-        "lua/packet_load.lua",
+        "packet_load.lua",
         "until_ms, 'NX')",
         "until_ms)",
     ),
