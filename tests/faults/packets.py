@@ -192,7 +192,8 @@ class PacketSchedule(Schedule):
         try:
             claim = process.grab_or_enter(packet, user_id, said)
             if isinstance(claim, Admission):
-                asked, before = "open", self._known(packet, user_id)
+                asked, ends_at_ms = "open", claim.expires_at_ms
+                before = replace(self._known(packet, user_id), token_ends_at_ms=ends_at_ms)
                 claim = process.open(packet, user_id, claim.grab_token)
         except Rejected as refusal:
             self.seen["refusals"] += 1

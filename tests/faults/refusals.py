@@ -15,6 +15,7 @@ from redpacket.adapters.dynamo.client import from_wire
 from redpacket.domain.campaign import CampaignStatus
 from redpacket.domain.errors import (
     CampaignPaused,
+    GrabTokenInvalid,
     NotInvited,
     PacketEmptied,
     PacketExpired,
@@ -44,6 +45,8 @@ class Known:
     status: PacketStatus
     claim_count: int
     campaign: Mapping[str, Any] | None
+    token_ends_at_ms: int = 0
+    """Until when the user's grab token holds, where they have one."""
 
     @property
     def may_take_more(self) -> bool:
@@ -94,10 +97,13 @@ def is_wrong(
             says_otherwise = before.may_take_more and after.may_take_more
         case CampaignPaused():
             says_otherwise = before.is_on and after.is_on
+        case GrabTokenInvalid():
+            # Who is admitted already gets the same token again, however little time it has left.
+            says_otherwise = after.at_ms < before.token_ends_at_ms - slack_ms
         case PacketNotStarted():
             says_otherwise = before.at_ms > packet.starts_at_ms + slack_ms
         case _:
-            # The packet is there, its token a moment old, and every request well-formed.
+            # The packet is there, and every request well-formed.
             says_otherwise = True
     # Who has a share is told it, but for those who must say something first.
     return says_otherwise or (before.owns and isinstance(refusal, PASSES))
