@@ -324,7 +324,7 @@ class Fuzz:
         self._packet_ids: list[str] = []
         self._is_auth_proven: set[str] = set()
         self._session = requests.Session()
-        # No proxy or password file of whoever runs this.
+        # Ignore the proxy and password file of the user who runs this.
         self._session.trust_env = False
 
     def __enter__(self) -> Self:

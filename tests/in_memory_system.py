@@ -111,7 +111,7 @@ class InMemorySystem:
         self.recall: Callable[[], CachedEmptied] = lambda: CachedEmptied(
             self.claim_cache, clock=self.clock
         )
-        # So is what a process knows of campaigns.
+        # So is what a process has cached about campaigns.
         self.recall_campaigns: Callable[[], CachedCampaigns] = lambda: CachedCampaigns(
             self.campaigns, clock=self.clock, journal=self.journal
         )

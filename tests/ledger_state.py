@@ -162,7 +162,7 @@ def read_ledger_state(
 ) -> LedgerState:
     """Scan the tables with boto3's DynamoDB client, or a fake of it.
 
-    Without *campaigns_table* nobody has won anything, without *quotas_table* nobody is counted.
+    Without *campaigns_table* there are no wins, without *quotas_table* no quota counts.
     """
     balances: dict[str, int] = {}
     open_counts: dict[str, int] = {}

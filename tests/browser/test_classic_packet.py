@@ -284,7 +284,7 @@ def test_a_keyboard_is_enough(a_person: MakePerson, operator: Operator) -> None:
     oli.page.keyboard.press("Enter")
 
     state(oli.page, "opened").to_be_visible()
-    # The reader goes on at the amount, and hears it.
+    # A screen reader continues at the amount and reads it out.
     expect(oli.page.locator("red-packet .amount")).to_be_focused()
     expect(oli.page.locator("red-packet [role=status]")).to_contain_text("红包已打开")
 

@@ -65,7 +65,7 @@ def test_a_packet_opens_in_a_page_of_another_kind(
     guest.shoot(f"element-{framework}")
 
 
-def test_a_host_hears_of_a_refusal_by_its_code(
+def test_a_host_gets_the_code_of_a_refusal(
     a_person: MakePerson, operator: Operator, examples: Path
 ) -> None:
     packet_id = operator.send(total_fen=100, count=1)

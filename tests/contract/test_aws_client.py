@@ -122,7 +122,7 @@ def test_bytes_that_are_written_are_read(dynamo: Dynamo, pk: str) -> None:
     assert list(found) == [row, other]
 
 
-def test_a_condition_that_does_not_hold_is_no_error(dynamo: Dynamo, pk: str) -> None:
+def test_a_failed_condition_does_not_raise(dynamo: Dynamo, pk: str) -> None:
     key = {"pk": pk, "sk": "a"}
     once = update("packets", key, "SET n = :n", condition="attribute_not_exists(pk)", n=1)
 
@@ -409,7 +409,7 @@ def test_a_service_that_is_away_is_unavailable(connect: Connect) -> None:
 
 
 @pytest.mark.parametrize("cut", [Says(cut_off=True), Says(body=b'{"Item": {"pk"')], ids=str)
-def test_an_answer_that_is_cut_off_is_none(cut: Says) -> None:
+def test_a_truncated_answer_is_asked_for_again(cut: Says) -> None:
     with an_aws_stub(cut, Says(), cut, cut) as stub, closing(_ours("dynamodb", stub.url)) as client:
         assert Dynamo(lambda: client).get("table", {"pk": "a"}) is None
         with pytest.raises(Unavailable):

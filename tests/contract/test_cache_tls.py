@@ -154,7 +154,7 @@ def test_a_wrong_password_gets_nothing(front: Front, connected: Connected) -> No
     assert isinstance(refused.value.__cause__, AuthenticationError)
 
 
-def test_a_server_that_nobody_vouches_for_gets_no_password(
+def test_a_server_with_an_untrusted_certificate_gets_no_password(
     front: Front, connected: Connected
 ) -> None:
     before = front.count

@@ -142,7 +142,9 @@ def test_it_may_copy_the_switches(functions: ServerClient) -> None:
 
 
 @pytest.mark.parametrize("command", [("FLUSHALL",), ("CONFIG", "GET", "*"), ("KEYS", "*")])
-def test_it_may_not_do_what_nobody_needs(functions: ServerClient, command: tuple[str, ...]) -> None:
+def test_it_can_not_run_commands_that_no_function_needs(
+    functions: ServerClient, command: tuple[str, ...]
+) -> None:
     with pytest.raises(redis.exceptions.NoPermissionError):
         functions.ask(*command)
 

@@ -266,7 +266,7 @@ def test_a_campaign_that_does_not_exist_gives_nothing(office: Office) -> None:
     assert office.campaigns.find_campaign(never.campaign_id) is None
 
 
-def test_a_repeat_spends_nothing_and_hears_the_first_answer_whatever_came_since(
+def test_a_repeat_spends_nothing_and_gets_the_first_answer_despite_later_changes(
     office: Office,
 ) -> None:
     campaign = office.made()
@@ -317,7 +317,7 @@ def test_a_claim_over_the_quota_has_no_effect_at_all(office: Office) -> None:
     assert office.packets.list_shares(second.packet_id) == []
     assert office.packets.find_share_of(second.packet_id, "ann") is None
     assert office.packets.count_claims(campaign.campaign_id, "ann") == 1
-    # A repeat is no second claim, another user has a quota of their own, and it may be raised.
+    # A repeat does not count twice, each user has a quota of their own, and it can be raised.
     assert record(a_claim(first, 3, "ann"), quota) == "user_has_share"
     assert record(a_claim(second, 1, "bob"), quota) == "recorded"
     assert record(a_claim(second, 2, "ann"), replace(quota, count_max=2)) == "recorded"

@@ -129,7 +129,7 @@ def test_a_part_vouches_for_the_users_who_begin_there(claim_cache: PartCache) ->
     assert not any(parted.knows_takers(other.packet_id, user) for user in users)
 
 
-def test_a_part_vouches_for_nobody_who_begins_elsewhere(claim_cache: PartCache) -> None:
+def test_a_part_is_not_certain_about_users_of_other_parts(claim_cache: PartCache) -> None:
     parted = PartedClaims(claim_cache, clock=FakeClock(_now_ms()))
     packet = _packet(40, packet_id=a_packet_id(4))
     claim_cache.load_sent_part(packet, 0)
@@ -191,7 +191,7 @@ def test_a_large_packet_that_is_lost_while_it_is_told_is_not_known(
     assert claim_cache.grab(packet.packet_id, "late").status == "packet_expired"
 
 
-def test_a_server_that_hides_its_life_vouches_for_nobody_but_is_believed_what_it_was_told(
+def test_a_server_without_a_life_is_only_certain_about_what_the_ledger_told_it(
     cache: OperatorCache,
 ) -> None:
     rules = ("on", "~rp:*", "+@all", "-info")

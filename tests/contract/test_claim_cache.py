@@ -217,7 +217,7 @@ def test_a_lost_tail_is_brought_back_by_a_load(claim_cache: ClaimCache) -> None:
     assert _grab(claim_cache, packet, "g") == ("packet_emptied", None)
 
 
-def test_whoever_turns_out_not_to_own_a_number_gets_the_next_one(claim_cache: ClaimCache) -> None:
+def test_a_user_who_does_not_own_a_number_gets_the_next_one(claim_cache: ClaimCache) -> None:
     packet = _loaded(claim_cache)
     claim_cache.grab(packet.packet_id, "bob")
 
@@ -391,7 +391,7 @@ def test_an_admission_that_ends_makes_room(claim_cache: ClaimCache) -> None:
     assert _admit(claim_cache, packet, "bob", admitted_max=1)[0] == "admitted"
 
 
-def test_nobody_is_admitted_where_there_is_nothing_to_open(claim_cache: ClaimCache) -> None:
+def test_no_user_is_admitted_where_there_is_nothing_to_open(claim_cache: ClaimCache) -> None:
     emptied, closed, unknown = _gated(claim_cache, count=1), _gated(claim_cache), _packet()
     early = _gated(claim_cache, starts_at_ms=_now_ms() + 60_000)
     late = _gated(claim_cache, expires_at_ms=_now_ms() - 500)

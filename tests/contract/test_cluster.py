@@ -81,7 +81,7 @@ def test_a_cluster_that_is_away_is_unavailable_and_not_an_error_of_redis() -> No
         RedisClaims(_client(1)).grab("p" * 22, "ann")
 
 
-def test_a_slot_that_nobody_serves_is_not_taken_for_a_cluster_that_is_away(
+def test_an_unserved_slot_is_not_taken_for_a_cluster_that_is_away(
     cluster: Cluster, client: ClusterClient
 ) -> None:
     claim_cache = RedisClaims(client)

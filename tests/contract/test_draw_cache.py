@@ -110,7 +110,7 @@ def test_a_winner_is_told_the_prize_its_unit_and_the_odds(lottery: Lottery) -> N
     assert lottery.draw(point=2**52 - 1) == DrawOutcome(DrawStatus.MISSED, None, 0, 0, 7, odds)
 
 
-def test_an_attempt_hears_the_same_whenever_it_is_asked(lottery: Lottery) -> None:
+def test_a_repeated_attempt_gets_the_same_answer(lottery: Lottery) -> None:
     lottery.campaign = replace(lottery.campaign, miss_weight=1)
     lottery.load(a_prize(total=1, per_day=1))
     won = lottery.draw(point=0, draw_id="one")
@@ -395,7 +395,7 @@ def test_loading_again_takes_nothing_back(lottery: Lottery) -> None:
     assert lottery.units(3) == [4, 5, 0]
 
 
-def test_a_load_raises_what_is_issued_and_the_odds_hear_of_it(lottery: Lottery) -> None:
+def test_a_load_raises_what_is_issued_and_updates_the_odds(lottery: Lottery) -> None:
     lottery.load(a_prize("cup", weight=5, total=3), a_prize("pen", per_day=2, total=9))
     lottery.draw(point=0)
 
@@ -418,7 +418,7 @@ def test_a_total_that_is_lowered_and_raised_gives_no_number_twice(lottery: Lotte
     assert lottery.units(3) == [7, 6, 0]
 
 
-def test_an_attempt_that_is_undone_may_be_decided_anew(lottery: Lottery) -> None:
+def test_an_undone_attempt_can_be_decided_again(lottery: Lottery) -> None:
     lottery.rule(attempts_per_user_per_day=1, wins_per_user_per_day=1)
     prize = a_prize(total=3, per_day=3, once_per_user=True)
     lottery.load(prize)

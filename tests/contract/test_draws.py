@@ -376,7 +376,7 @@ def test_a_draw_is_recorded_once_and_uses_up_nothing_more(fair: Fair) -> None:
     won = fair.won(prize, 1, day_no=1)
     fair.record(won, DrawRules(1, 1))
 
-    # The cache forgot it, and decides anew.
+    # The cache forgot the draw and decides again.
     assert fair.record(won, DrawRules(1, 1)) is RecordDrawStatus.DRAWN_BEFORE
     again = replace(won, unit_no=2, day_no=2)
     assert fair.record(again) is RecordDrawStatus.DRAWN_BEFORE
@@ -389,7 +389,7 @@ def test_a_draw_is_recorded_once_and_uses_up_nothing_more(fair: Fair) -> None:
     assert fair.stock(prize) == PrizeStock("cup", 1, (), 1, ())
 
 
-def test_a_users_draws_are_listed_newest_first_and_nobody_elses(fair: Fair) -> None:
+def test_only_a_users_own_draws_are_listed_newest_first(fair: Fair) -> None:
     draws = [fair.missed(drawn_at_ms=NOW_MS + at, day=DAY) for at in (2, 9, 5)]
     for draw in draws:
         fair.record(draw)
@@ -424,7 +424,7 @@ def test_attempts_and_misses_in_a_row_are_counted_by_day(fair: Fair) -> None:
     assert fair.player(day=NEXT_DAY) == Player(attempt_count=1, miss_streak=1)
 
 
-def test_nobody_draws_more_often_on_a_day_than_one_may(fair: Fair) -> None:
+def test_draws_of_a_user_are_limited_per_day(fair: Fair) -> None:
     prize, rules = fair.put(), DrawRules(attempts_per_user_per_day=2)
     fair.record(fair.missed(), rules)
     fair.record(fair.missed(), rules)
@@ -440,7 +440,7 @@ def test_nobody_draws_more_often_on_a_day_than_one_may(fair: Fair) -> None:
     assert fair.record(fair.missed("bob"), rules) is RecordDrawStatus.RECORDED
 
 
-def test_nobody_wins_more_often_on_a_day_than_one_may(fair: Fair) -> None:
+def test_wins_of_a_user_are_limited_per_day(fair: Fair) -> None:
     prize, rules = fair.put(), DrawRules(3, 1)
     fair.record(fair.won(prize, 1), rules)
     second = fair.won(prize, 2)
@@ -498,7 +498,7 @@ def test_a_unit_of_a_days_stock_is_won_once_a_day(fair: Fair) -> None:
     assert fair.stock(prize, NEXT_DAY) == PrizeStock("cup", 2, (), 1, ())
 
 
-def test_nobody_wins_twice_what_is_won_once_per_user(fair: Fair) -> None:
+def test_a_once_per_user_prize_is_won_once_per_user(fair: Fair) -> None:
     prize = fair.put(once_per_user=True, per_day=5)
     fair.record(fair.won(prize, 1, day_no=1))
     second = fair.won(prize, 2, day_no=1, day=NEXT_DAY)
@@ -614,7 +614,7 @@ def test_a_unit_that_went_back_to_the_operator_is_not_won(fair: Fair) -> None:
 
     assert fair.find(late) is None
     assert fair.player() == Player()
-    # It has a row, and nobody has won it.
+    # The unit has a row, but no winner.
     stock = fair.stock(prize)
     assert stock == PrizeStock("cash", 1, refunded_count=1)
     assert stock.won_count == 0

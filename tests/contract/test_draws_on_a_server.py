@@ -261,7 +261,7 @@ def test_a_lottery_that_ended_long_ago_is_loaded_for_a_while(cache: OperatorCach
     assert 0 < cache.pttl(keys.draw_cache("spring")) <= 600_000
 
 
-def test_a_day_that_is_lost_alone_is_begun_anew(cache: OperatorCache) -> None:
+def test_a_lost_day_starts_again(cache: OperatorCache) -> None:
     claim_cache, day = RedisDraws(cache), _day()
     claim_cache.load(_table(_prize(total=3)), day, [])
     claim_cache.draw(_ask(day, "ann", "one"))

@@ -59,7 +59,7 @@ def test_a_burst_is_let_through_and_then_no_more(counter: Counter) -> None:
     assert 0 < waits_ms[3] <= 100
 
 
-def test_whoever_waits_as_long_as_they_are_told_is_let_through(counter: Counter) -> None:
+def test_a_user_who_waits_as_long_as_told_is_let_through(counter: Counter) -> None:
     for _ in range(6):
         if wait_ms := counter.take():
             counter.clock.sleep_ms(wait_ms)
@@ -123,7 +123,7 @@ def test_what_is_not_spent_of_a_group_is_left_and_still_asked_for(counter: Count
 
     assert free == [0] * 9
     assert spent == [0, 0]
-    # Whoever would spend none is refused as everybody is: nothing tells them apart.
+    # A call that would spend no try is refused like any other: nothing tells them apart.
     assert all(take(f"late-{is_spent}", is_spent=is_spent) > 59_000 for is_spent in (True, False))
     assert counter.take("late-True", slow) == 0
 

@@ -175,7 +175,7 @@ def test_a_packet_that_ended_long_ago_is_loaded_for_its_owners(cache: OperatorCa
     assert 0 < cache.pttl(keys.claim_cache(packet.packet_id)) <= 600_000
 
 
-def test_a_packet_in_the_layout_of_an_earlier_version_is_loaded_anew(cache: OperatorCache) -> None:
+def test_a_packet_in_an_earlier_layout_is_loaded_again(cache: OperatorCache) -> None:
     claim_cache = RedisClaims(cache)
     packet = _packet(2)
     window = f"{packet.starts_at_ms:013d}{packet.expires_at_ms:013d}0000002"

@@ -223,7 +223,9 @@ def test_a_number_that_comes_back_to_any_part_is_handed_out_again(
 
 
 @pytest.mark.parametrize("share_no", [1, 2])
-def test_whoever_does_not_own_a_number_loses_it_everywhere(caches: Boards, share_no: int) -> None:
+def test_a_user_who_does_not_own_a_number_loses_it_in_every_part(
+    caches: Boards, share_no: int
+) -> None:
     packet, owned = _emptied_by_one_part(caches)
     user_id = next(user for user, number in owned.items() if number == share_no)
 
@@ -298,7 +300,7 @@ def test_a_part_that_was_lost_elsewhere_names_itself(caches: Boards) -> None:
     assert caches.claim_cache.grab(packet.packet_id, third).part == 3 - parts[0]
 
 
-def test_a_part_that_comes_back_alone_refuses_nobody_for_certain(caches: Boards) -> None:
+def test_a_part_that_comes_back_alone_is_certain_about_no_user(caches: Boards) -> None:
     packet, owned = _emptied_by_one_part(caches)
     claims = _claims(packet, owned)
     elsewhere = next(user for user, number in owned.items() if number == 2)
@@ -333,7 +335,7 @@ def test_all_parts_bring_back_everybody(caches: Boards) -> None:
     assert caches.claim_cache.held_numbers(packet.packet_id, owned) == owned
 
 
-def test_what_is_loaded_before_the_start_misses_nobody(caches: Boards) -> None:
+def test_a_load_before_the_start_misses_no_taker(caches: Boards) -> None:
     packet = _packet(starts_at_ms=_now_ms() + 60_000)
 
     for part in range(PARTS):

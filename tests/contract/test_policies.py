@@ -303,7 +303,7 @@ def _tell_everything(doors: Doors, cache: OperatorCache) -> None:
     time.sleep(1.1)
     _restart(cache)
     doors.sweep()
-    # Payouts are off for a while: what arrives is queued anew.
+    # Payouts are off for a while: what arrives is queued again.
     doors.operate("PUT /admin/switches/{name}", {"on": False, "reason": "a try"}, name="payout")
     _restart(cache)
     doors.settle()

@@ -410,7 +410,7 @@ def test_a_row_that_is_set_aside_is_found_again_later_and_not_before(books: Book
 
 @contextmanager
 def _a_stray(books: Books, at_ms: int) -> Iterator[Unreadable]:
-    """Put a row that is no share into the work list, as a thief can."""
+    """Put a row that is not a share into the work list, as a thief can."""
     stray = Unreadable(a_user_id("stray"), "row")
     row: dict[str, str | int] = {
         "pk": stray.pk,

@@ -68,7 +68,7 @@ def _state(store: SwitchStore, switch: Switch) -> SwitchState:
     return state
 
 
-def test_what_nobody_turned_is_on(store: SwitchStore) -> None:
+def test_a_switch_that_was_never_turned_is_on(store: SwitchStore) -> None:
     assert store.list_states() == [SwitchState(switch, is_on=True) for switch in Switch]
 
 
@@ -110,7 +110,7 @@ def shared(request: pytest.FixtureRequest) -> Iterator[Copy]:
         yield Copy(RedisSwitches(cache), lambda ms: time.sleep(ms / 1000))
 
 
-def test_a_copy_that_nobody_kept_is_none(shared: Copy) -> None:
+def test_a_missing_copy_is_not_found(shared: Copy) -> None:
     assert shared.copy.find() is None
 
 

@@ -125,7 +125,7 @@ class Doors:
             yield spent
             self._cache.echo("the end")
             while (call := seen.next_command())["command"] != "ECHO the end":
-                # What a script does inside the cache is no round trip; the switches are read again
+                # Calls inside a script are not round trips; the switches are read again
                 # every few seconds, whatever is asked.
                 if call["client_type"] != "lua" and keys.SWITCH_COPY not in call["command"]:
                     spent.cache[call["command"].split()[0].upper()] += 1
@@ -165,7 +165,7 @@ def doors(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> Iterator[Doors]:
 
 
 def _forget_clients() -> None:
-    """Let the wiring begin anew, as in a process that has just started."""
+    """Reset the wiring, as in a process that has just started."""
     for made in vars(wiring).values():
         if hasattr(made, "cache_clear"):
             made.cache_clear()

@@ -55,7 +55,7 @@ class DrawSchedule(Schedule):
         "check_lottery",
         "check_outcomes",
         "check_told_draws",
-        "draws counted anew",
+        "draws counted again",
         "draws proved",
     }
 
@@ -349,7 +349,7 @@ class DrawSchedule(Schedule):
         self.found.append(Difference(rule, " ".join(attempt), "draw", expected, actual))
 
     def _overdrawn(self, facts: LotteryFacts) -> list[Difference]:
-        """I9, counted anew from the draws alone."""
+        """Check I9 by counting the draws alone."""
         counted: Counter[tuple[str, ...]] = Counter()
         most: dict[tuple[str, ...], int] = {}
         rules = self._campaign().rules
@@ -362,7 +362,7 @@ class DrawSchedule(Schedule):
             most[key] = at_most
 
         for draw in facts.draws:
-            self.seen["draws counted anew"] += 1
+            self.seen["draws counted again"] += 1
             player = draw.user_id, draw.day
             if rules.attempts_per_user_per_day:
                 attempts_max = rules.attempts_per_user_per_day + helped[player]

@@ -42,7 +42,7 @@ Failure: TypeAlias = Callable[[], Exception]
 
 
 _LEFT_BEHIND = 0.5
-"""Of the transactions whose caller hears nothing: they end after it has given up."""
+"""The share of unanswered transactions that are still carried out after their caller gave up."""
 
 
 LATENCIES_MS = (1, 3, 10, 30, 100)

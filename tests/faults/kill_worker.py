@@ -163,7 +163,7 @@ class Worker:
 
 
 def main() -> None:
-    """Serve jobs until nobody asks any more."""
+    """Serve jobs until the input ends."""
     worker = Worker(int(sys.argv[1]), sys.argv[2])
     for line in sys.stdin:
         print(json.dumps(worker.run(json.loads(line))), flush=True)

@@ -155,7 +155,7 @@ class PacketSchedule(Schedule):
             packet = process.send_order(order)
         except Rejected as refusal:
             self.seen["refused sends"] += 1
-            # The sender has the money, and nobody else spends it; only a budget may be short.
+            # Only the sender spends their money, and they have enough; only a budget may be short.
             is_short = isinstance(refusal, InsufficientFunds) and not order.campaign
             if was_sent or is_short:
                 self._complain("I10", order.sender.user_id, "a packet", refusal.code)
@@ -400,7 +400,7 @@ class PacketSchedule(Schedule):
         self._complain("I8", user_id, f"an answer of {packet.packet_id}", "none")
 
     def _check_rules(self) -> None:
-        """Nobody got what was for others, or by the wrong words; quotas held."""
+        """Check that recipients, phrases and quotas decided who got a share."""
         ledger_state = self.system.ledger_state()
         for facts in ledger_state.packets:
             rules, packet_id = facts.packet.rules, facts.packet.packet_id

@@ -197,7 +197,7 @@ def _filling(server: Server) -> Harm:
             server.admin.config_set("maxmemory", 0)
             note_recovery(crowd, figures, time.monotonic())
         if not crowd.causes["OutOfMemoryError"]:
-            crowd.wrong.append(f"nobody felt the full server: {crowd.causes}")
+            crowd.wrong.append(f"no call failed on the full server: {crowd.causes}")
 
     return harm
 
@@ -257,4 +257,4 @@ def note_recovery(
     if took_ms is not None:
         figures.recovered_ms.append(took_ms)
         if limit_ms is not None and took_ms > limit_ms:
-            crowd.wrong.append(f"nobody was served for {took_ms} ms")
+            crowd.wrong.append(f"no call was served for {took_ms} ms")

@@ -78,7 +78,7 @@ class Cluster:
 
     @contextmanager
     def unserved(self, slot: int) -> Iterator[None]:
-        """Let nobody serve a slot; the others go on where full coverage is not asked for."""
+        """Take a slot from its owner; the others go on without full coverage."""
         owner = self.owner(slot)
         owner.admin.config_set("cluster-require-full-coverage", "no")
         self._ask(owner, "DELSLOTS", slot)
@@ -157,6 +157,6 @@ def _moving(servers: Cluster, slots: Sequence[int], moves: int) -> Callable[[Cro
         if crowd.causes["ClusterCrossSlotError"]:
             crowd.wrong.append(f"{crowd.causes['ClusterCrossSlotError']} x CROSSSLOT")
         if not crowd.causes:
-            crowd.wrong.append("nobody felt the hanging node")
+            crowd.wrong.append("no call failed on the hanging node")
 
     return harm

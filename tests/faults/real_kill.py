@@ -29,7 +29,7 @@ from tests.ledger_state import read_ledger_state
 WORKERS = 3
 VISIBILITY_TIMEOUT_S = 1
 
-# How many times the fuse burns in a job that nobody cuts off: twice an I/O.
+# How many times the fuse burns in a job that runs to its end: twice an I/O.
 STEPS = {"grab": 10, "settle": 28, "sweep": 60}
 # Of the control: around the moment when it has told an amount and the ledger knows nothing of it.
 NAIVE_STEPS = range(6, 10)
@@ -169,7 +169,7 @@ def _grabbing(
                 told.append(
                     Told(packet.packet_id, user_id, answer["share_no"], answer["amount_fen"])
                 )
-                # Whoever was told an amount is content; the real ones ask again nevertheless.
+                # A naive user who was told an amount stops; the real ones ask again.
                 if is_naive or attempt >= 3:
                     break
             elif answer["is_broken"] or answer.get("refused") not in {None, "unavailable"}:

@@ -254,7 +254,7 @@ def _count(sqs: Any, queue_url: str) -> int:
 
 
 def _redrive(sqs: Any, dlq_url: str, queue_url: str) -> None:
-    """Do as StartMessageMoveTask does, which the emulator hasn't: send anew, then delete."""
+    """Do what StartMessageMoveTask does, which the emulator lacks: send again, then delete."""
     while messages := sqs.receive_message(QueueUrl=dlq_url, MaxNumberOfMessages=10).get("Messages"):
         for message in messages:
             sqs.send_message(QueueUrl=queue_url, MessageBody=message["Body"])

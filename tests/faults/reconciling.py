@@ -126,7 +126,7 @@ def lost_fate(schedule: Schedule) -> None:
 
 
 def wrong_count(schedule: Schedule) -> None:
-    """Move a quota's count by one; put one where nobody was counted."""
+    """Change a quota's count by one, or add a count where there was none."""
     counted = _rows(schedule, "quotas", "") if "quotas" in schedule.system.dynamo.tables else []
     if counted:
         (_, row), *_ = counted
@@ -153,7 +153,7 @@ def unit_twice(schedule: Schedule) -> None:
 
 
 def missed_attempt(schedule: Schedule) -> None:
-    """Give somebody an attempt back, or count one that nobody made."""
+    """Give a user an attempt back, or count one too many."""
     days = _rows(schedule, "draws", " day#")
     played = [(key, row) for key, row in days if "attempt_count" in row]
     if not played:

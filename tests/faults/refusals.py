@@ -105,7 +105,7 @@ def is_wrong(
         case _:
             # The packet is there, and every request well-formed.
             says_otherwise = True
-    # Who has a share is told it, but for those who must say something first.
+    # Owners are told their share, except those who must say something first.
     return says_otherwise or (before.owns and isinstance(refusal, PASSES))
 
 

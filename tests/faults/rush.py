@@ -1,4 +1,4 @@
-"""A rush on packets: many threads, a real cache, the real flows, and all that users heard."""
+"""A rush on packets: many threads, a real cache, the real flows, and all that users were told."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class WallClock(FakeClock):
 class SharedDynamo(FakeDynamo):
     """FakeDynamo for many threads, each call as slow as the network makes it.
 
-    One call at a time, but for the time in which a transaction holds its items.
+    One call at a time, except while a transaction holds its items.
     """
 
     def __init__(self) -> None:
@@ -224,7 +224,7 @@ class Crowd:
                     return round((told_at - since) * 1000)
                 seen += 1
             time.sleep(0.001)
-        self.wrong.append(f"nobody was served within {timeout_s} s")
+        self.wrong.append(f"no call was served within {timeout_s} s")
         return None
 
     def differences(self) -> list[Difference | str]:
@@ -240,7 +240,7 @@ class Crowd:
             found = [*self.wrong]
         self._end_the_day()
         if not self.naive:
-            # The packets are closed, and whoever has a share still hears so.
+            # The packets are closed, and owners are still told their share.
             self._everybody_asks(random.sample(everybody, min(100, len(everybody))))
             found = [*self.wrong]
         system.pass_time(LATE_MS)

@@ -123,7 +123,7 @@ class FaultySqs:
         return [message.ref for message in self.messages]
 
     def forge(self, ref: ShareRef) -> None:
-        """Put a message that names what nobody has claimed."""
+        """Put a message about a share that was not claimed."""
         self.forged.append(ref)
         self._put(json.dumps(settle_message(ref, self._now_ms())), 0)
 

@@ -109,9 +109,9 @@ Invoke = Callable[[str, dict[str, Any]], dict[str, Any]]
 
 @pytest.fixture
 def a_user(stack: Stack, told: list[Told]) -> Iterator[MakeUser]:
-    """Make users nobody else has; `a_user(funds_fen=1000)` has money."""
+    """Make users for one test; `a_user(funds_fen=1000)` has money."""
     made: list[User] = []
-    # Nobody credits themselves, so it is not the operator of the tests who deposits.
+    # Operators can't credit themselves, so another one than the operator of the tests deposits.
     treasurer = User(stack, "treasurer", told, scope="hongbao/admin")
     made.append(treasurer)
 

@@ -66,7 +66,7 @@ def sponsor(a_user: MakeUser) -> User:
 
 @pytest.fixture
 def made(sponsor: User) -> Make:
-    """Make campaigns nobody else has."""
+    """Make campaigns for one test."""
 
     def make(**changes: Any) -> dict[str, Any]:
         answer = _put(sponsor, f"rain-{next(_numbers)}", **changes)
@@ -263,7 +263,7 @@ def test_a_budget_moves_by_what_is_left(sponsor: User, made: Make) -> None:
     assert [answer.json()["budget_left_fen"] for answer in (raised, kept)] == [16_000, 16_000]
 
 
-def test_before_the_start_nobody_takes_anything(
+def test_before_the_start_claims_are_refused(
     sponsor: User, made: Make, a_user: MakeUser, eventually: Eventually
 ) -> None:
     starts_at_ms = _now_ms() + 3_000
@@ -364,7 +364,7 @@ def test_a_packet_in_parts_gives_each_user_one_share_also_where_a_part_is_lost(
     assert audit["differences"] == []
 
 
-def test_what_nobody_took_goes_back_to_the_operator_and_not_to_the_budget(
+def test_leftovers_go_back_to_the_operator_and_not_to_the_budget(
     sponsor: User, made: Make, a_user: MakeUser, invoke: Invoke, eventually: Eventually
 ) -> None:
     campaign_id = made()["campaign_id"]

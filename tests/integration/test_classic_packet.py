@@ -36,9 +36,7 @@ def test_thirty_users_race_for_ten_shares(a_user: MakeUser, eventually: Eventual
     assert record["luckiest"]["amount_fen"] == max(claim["amount_fen"] for claim in won)
 
 
-def test_what_nobody_took_goes_back(
-    a_user: MakeUser, invoke: Invoke, eventually: Eventually
-) -> None:
+def test_leftovers_go_back(a_user: MakeUser, invoke: Invoke, eventually: Eventually) -> None:
     sender, taker, late = a_user(funds_fen=1000), a_user(), a_user()
     sent = sender.send(total_fen=1000, count=4, expires_in_s=2).json()
     claim = taker.grab(sent["packet_id"]).json()

@@ -183,7 +183,7 @@ def test_sweep_refunds_what_is_due(desk: Desk, invoke: Invoke, a_user: MakeUser)
     packet = desk.send(_id("event-sweep-0000000001"), count=4, created_at_ms=now_ms - 121_000)
     before_fen = a_user(SENDER).balance_fen()
 
-    # Nobody loaded it: the first sweep does, and then it is due.
+    # It was never loaded: the first sweep does that, and then it is due.
     reports = [invoke("ExpireFunction", _event("sweep")) for _ in range(2)]
 
     assert reports[0]["loaded_count"] >= 1

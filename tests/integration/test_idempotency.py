@@ -15,7 +15,7 @@ REPEATS = 20
 
 
 def _race(ask: Callable[[], httpx.Response]) -> list[httpx.Response]:
-    """Ask 20 times at once; whoever is told to come again later does so, until all have it."""
+    """Ask 20 times at once; those who are told to retry do so, until all have it."""
     with ThreadPoolExecutor(max_workers=REPEATS) as pool:
         answers = list(pool.map(lambda _: ask(), range(REPEATS)))
     for answer in answers:
@@ -121,7 +121,7 @@ def test_twenty_deposits_at_once_with_one_key_are_one(
 
 
 @pytest.mark.parametrize("key", ["k", "{}#:/\\", "клавиша", "0"])
-def test_a_key_of_a_send_is_no_key_of_a_deposit(a_user: MakeUser, key: str) -> None:
+def test_sends_and_deposits_do_not_share_idempotency_keys(a_user: MakeUser, key: str) -> None:
     user = a_user(funds_fen=2000, scope="hongbao/admin")
     header = {b"Idempotency-Key": key.encode()}
     send = {"kind": "lucky", "total_fen": 1000, "count": 5}

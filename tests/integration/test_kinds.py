@@ -72,7 +72,7 @@ def test_an_open_of_another_form_is_refused(a_user: MakeUser, body: Any) -> None
     assert _refusal(answer) == (422, "invalid_request")
 
 
-def test_a_token_is_nobody_elses_and_of_no_other_packet(a_user: MakeUser) -> None:
+def test_a_token_is_for_one_user_and_one_packet(a_user: MakeUser) -> None:
     sender, taker, thief = a_user(funds_fen=3000), a_user(), a_user()
     first, second = (_sent(sender, opening="two_step") for _ in range(2))
     in_one_step = _sent(sender)
@@ -132,7 +132,7 @@ def test_a_token_that_was_tampered_with_is_nobodys(a_user: MakeUser) -> None:
 # ---------------------------------------------------------------- passphrases
 
 
-def test_whoever_says_the_passphrase_gets_a_share(a_user: MakeUser) -> None:
+def test_a_user_who_says_the_passphrase_gets_a_share(a_user: MakeUser) -> None:
     sender, types, speaks, silent = a_user(funds_fen=1000), a_user(), a_user(), a_user()
     packet_id = _sent(sender, count=3, passphrase="恭喜发财")
 
@@ -167,7 +167,7 @@ def test_tries_at_a_passphrase_are_limited(a_user: MakeUser) -> None:
         for threshold in (0, 101, "80", 1.5)
     ],
 )
-def test_a_passphrase_that_nobody_could_say_is_refused(
+def test_a_passphrase_that_can_not_be_spoken_is_refused(
     a_user: MakeUser, body: dict[str, Any]
 ) -> None:
     assert _refusal(a_user(funds_fen=1000).send(**body)) == (422, "invalid_request")

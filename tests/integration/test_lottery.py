@@ -91,7 +91,7 @@ def sponsor(a_user: MakeUser) -> User:
 
 @pytest.fixture
 def made(sponsor: User) -> Make:
-    """Make lotteries nobody else has, `made(phone={"total": 1}, plan={"miss_weight": 5})`."""
+    """Make lotteries for one test, `made(phone={"total": 1}, plan={"miss_weight": 5})`."""
 
     def make(plan: dict[str, Any] | None = None, **prizes: dict[str, Any]) -> str:
         campaign_id = f"lottery-{next(_numbers)}"
@@ -116,7 +116,7 @@ def cache(stack: Stack) -> Iterator[redis.Redis]:
 # ---------------------------------------------------------------- draws
 
 
-def test_a_draw_wins_by_its_odds_and_a_repeat_hears_the_same(
+def test_a_draw_wins_by_its_odds_and_a_repeat_gets_the_same_answer(
     sponsor: User, made: Make, a_user: MakeUser
 ) -> None:
     campaign_id = made(phone={"total": 2, "image_url": "https://a.example/1.png"})
@@ -270,7 +270,7 @@ def test_who_draws_too_fast_waits(made: Make, a_user: MakeUser) -> None:
     assert wins == len(user.http.get(f"/campaigns/{campaign_id}/draws").json()["items"])
 
 
-def test_while_draws_are_off_nobody_draws_and_nothing_is_lost(
+def test_while_draws_are_off_draws_are_refused_and_nothing_is_lost(
     made: Make, a_user: MakeUser, operator: User, eventually: Eventually
 ) -> None:
     campaign_id = made({"rules": {"attempts_per_user_per_day": 1}}, phone={})
@@ -438,7 +438,7 @@ def test_a_change_of_stock_is_made_once_for_its_key(sponsor: User, made: Make) -
         )
     again = _add_stock(sponsor, campaign_id, "cash", 3, key)
 
-    # Those that came at once may be told to ask again; nobody is told anything else.
+    # Concurrent calls may be told to retry; no call gets any other answer.
     told = [answer.json() for answer in [*at_once, again] if answer.status_code == httpx.codes.OK]
     assert {answer.status_code for answer in at_once} <= {200, 409, 503}
     assert all(one == told[0] for one in told)
@@ -538,7 +538,7 @@ def test_a_preheat_loads_a_lottery(
 # ---------------------------------------------------------------- cash, and the proof of a day
 
 
-def test_cash_is_paid_and_what_nobody_won_goes_back(
+def test_cash_is_paid_and_leftover_cash_goes_back(
     sponsor: User,
     made: Make,
     a_user: MakeUser,

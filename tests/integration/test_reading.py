@@ -152,7 +152,7 @@ def test_two_viewers_of_one_page_have_two_entity_tags(a_user: MakeUser) -> None:
     assert len(tags) == 2
 
 
-def test_nobody_is_the_luckiest_before_the_last_share_is_taken(a_user: MakeUser) -> None:
+def test_the_luckiest_is_named_once_the_last_share_is_taken(a_user: MakeUser) -> None:
     takers = [a_user(nickname=name) for name in ("Ann", "Bob", "Cy")]
     sender = a_user(funds_fen=1000)
     packet_id = sender.send(count=3).json()["packet_id"]
@@ -243,7 +243,7 @@ def test_a_sender_may_take_a_share_of_their_own_packet(a_user: MakeUser, settled
 
 
 @pytest.mark.parametrize("body", ["", "{}", '{"passphrase": "芝麻开门"}', '{"passphrase": null}'])
-def test_a_passphrase_that_nobody_asked_for_does_no_harm(a_user: MakeUser, body: str) -> None:
+def test_a_passphrase_for_a_packet_without_one_is_ignored(a_user: MakeUser, body: str) -> None:
     packet_id = a_user(funds_fen=100).send(total_fen=100, count=1).json()["packet_id"]
 
     answer = a_user().http.post(f"/packets/{packet_id}/grab", content=body.encode())
@@ -419,7 +419,7 @@ def test_a_cursor_of_another_user_shows_only_my_own_book(a_user: MakeUser) -> No
     assert {item["amount_fen"] for item in shown} <= {5}
 
 
-# ---------------------------------------------------------------- nobody's id, anywhere
+# ---------------------------------------------------------------- ids of others are never shown
 
 
 def test_no_answer_names_a_user_by_their_id(

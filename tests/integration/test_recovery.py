@@ -43,7 +43,7 @@ def cache(stack: Stack) -> Iterator[redis.Redis]:
 
 @pytest.fixture
 def frozen_cache(cache: redis.Redis) -> Interruption:
-    """Hang the cache: connections stay open, and nobody answers."""
+    """Hang the cache: connections stay open without answers."""
 
     @contextmanager
     def freeze() -> Iterator[None]:
@@ -181,7 +181,7 @@ def test_a_cache_that_lost_the_last_claims_gives_nothing_twice(
     copy, ends_at_ms = cache.dump(key) or b"", cache.pexpiretime(key)
     told = [user.grab(packet_id).json() for user in early]
 
-    # A replica takes over that had not heard of the last two claims.
+    # A replica takes over that missed the last two claims.
     cache.restore(key, ends_at_ms, copy, replace=True, absttl=True)
     last = _grab_until_known(late, packet_id)
     again = [_grab_until_known(user, packet_id) for user in early]

@@ -96,7 +96,7 @@ def test_s2_a_company_gives_to_its_employees(
     preheated = operator.http.post("/admin/campaigns/party/preheat")
     assert preheated.status_code == httpx.codes.ACCEPTED
 
-    # Whoever says the phrase gets a share, two in all; payouts wait while they are off.
+    # Users who say the phrase get a share, two in all; payouts wait while they are off.
     off = operator.http.put("/admin/switches/payout", json={"on": False, "reason": "drill"})
     assert off.status_code == httpx.codes.OK
     assert employees[0].grab(packets[0], "什么").json()["code"] == "passphrase_mismatch"
@@ -106,7 +106,7 @@ def test_s2_a_company_gives_to_its_employees(
         assert claims[-1].json()["code"] == "quota_exhausted"
     operator.http.put("/admin/switches/payout", json={"on": True})
 
-    # Nobody ever reads an employee's number.
+    # No page shows an employee's number.
     page = employees[0].http.get(f"/packets/{packets[0]}").text
     assert not any(number in page for number in numbers)
 
@@ -232,7 +232,7 @@ def test_s5_a_lottery_with_goods_cash_and_friends(
     answers.append(crowd[0].draw("double-eleven"))
     assert answers[-1].json()["attempts_left"] == 0
 
-    # Nobody won twice, nothing was won that was not there, and the operator sees the same.
+    # No user won twice, nothing was won beyond the stock, and the operator sees the same.
     pages = [user.http.get("/campaigns/double-eleven/draws").json()["items"] for user in crowd]
     wins = [[item["prize"]["prize_id"] for item in page if item["prize"]] for page in pages]
     assert max(len(won) for won in wins) <= 1
@@ -244,7 +244,7 @@ def test_s5_a_lottery_with_goods_cash_and_friends(
         prize_id: won[prize_id] for prize_id in ("cash", "pen", "phone")
     }
 
-    # The operator ends it; cash is paid, and what nobody won goes back.
+    # The operator ends it; cash is paid, and leftover cash goes back.
     over = {**plan, "ends_at_ms": int(time.time() * 1000)}
     assert boss.http.put(path, json=over).status_code == httpx.codes.OK
 

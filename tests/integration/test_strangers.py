@@ -1,4 +1,4 @@
-"""What a stranger can't read or do, and what nobody ever reads: every route, as somebody else."""
+"""Every route as another user: what a stranger can't read or do, and what is never shown."""
 
 from __future__ import annotations
 

@@ -286,7 +286,7 @@ class Load:
 
 
 def _took_s(load: Load, what: str, turned_at: float, until: float, *, is_off: bool) -> float:
-    """Return after how long the last answer was asked for that did not know of the switch."""
+    """Return how long the switch took: until the last request that it did not affect."""
     late = [
         found.asked_at - turned_at
         for found in load.since(what, turned_at, until)
@@ -308,7 +308,7 @@ def test_each_switch_acts_within_ten_seconds_under_load_and_loses_nothing(
         takers=[a_user() for _ in range(12)],
         sweep=lambda: invoke("ExpireFunction", SCHEDULE),
     )
-    # Long enough to be grabbed while nobody can send.
+    # Large enough to be grabbed while sends are off.
     lasting = [load.senders[0].send(total_fen=1000, count=100).json() for _ in range(6)]
 
     def turn_off(*names: str) -> float:
@@ -379,7 +379,7 @@ def test_each_switch_acts_within_ten_seconds_under_load_and_loses_nothing(
         found.status == httpx.codes.CREATED for found in load.since("send", swapped + 10, over)
     )
     assert any(found.status == httpx.codes.OK for found in load.since("grab", over, ended))
-    # Nothing but refusals that say so: 503 is no other one (the answers are checked one by one).
+    # Only refusals by a switch: each 503 is checked one by one.
     assert {found.status for found in load.answers} <= {200, 201, 404, 410, 503}
     assert all(found.is_off for found in load.answers if found.status == 503)
     # Nothing lost, and not a receive burnt: this one was the first.

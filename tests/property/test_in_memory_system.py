@@ -64,7 +64,7 @@ class Story(RuleBasedStateMachine):
             if isinstance(answer, Admission):
                 self.system.open(packet, user, answer.grab_token)
         except Rejected as refusal:
-            # Whoever was told an amount is never refused: I5.
+            # I5: a user who was told an amount is never refused.
             told = [t for t in self.system.told if t.user_id == user]
             assert packet.packet_id not in [t.packet_id for t in told], refusal.code
 

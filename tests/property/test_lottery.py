@@ -97,7 +97,7 @@ class Story(RuleBasedStateMachine):
         try:
             draw = self.system.draw("gala", user, key).draw
         except Rejected as refusal:
-            # I5: whoever was told an outcome is never refused.
+            # I5: a user who was told an outcome is never refused.
             assert known is None, refusal.code
             return
         except Unavailable:

@@ -1,4 +1,4 @@
-"""Any story of a packet in parts: every share once, and nobody is refused what they own."""
+"""Any story of a packet in parts: every share once, and owners always get their share."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class PartsStory(RuleBasedStateMachine):
             total_fen=1000, count=count, rules=Rules(opening=opening), campaign=campaign
         )
         self.parts = part_count(self.packet.packet_id)
-        # Users with a number that nobody else gets; without a note they may not get it, either.
+        # Users with a number that no other user gets; without a note they may not get it, either.
         self.stranded: set[str] = set()
         self.processes = [
             PartedClaims(self.system.memory, clock=self.system.clock) for _ in range(2)
@@ -71,7 +71,7 @@ class PartsStory(RuleBasedStateMachine):
             except Unavailable:
                 continue  # one try repairs a few parts at most
             return
-        msg = "nobody is served"
+        msg = "no user is served"
         raise AssertionError(msg)
 
     @rule(user=st.sampled_from(USERS), process=st.integers(0, 1))
@@ -118,7 +118,7 @@ class PartsStory(RuleBasedStateMachine):
             assert self.system.differences() == []
 
     def teardown(self) -> None:
-        """Whoever comes while there is something left gets it, and the rest goes back."""
+        """Users who come while shares are left get one, and the rest goes back."""
         if not hasattr(self, "packet"):
             return
         if not self._is_over():

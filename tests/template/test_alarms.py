@@ -93,7 +93,7 @@ def test_what_we_count_is_what_our_alarms_look_at() -> None:
         assert directive["Dimensions"] == [list(dimensions)]
         assert [each["Name"] for each in directive["Metrics"]] == [name]
         assert sent[name]["service"] == dimensions["service"]
-    # What nobody counts would never ring, or always.
+    # An alarm on a metric that is never sent would never fire, or always.
     package = ROOT / "shared" / "redpacket"
     code = "".join(path.read_text(encoding="utf-8") for path in package.rglob("*.py"))
     assert [name for name in sent if not re.search(f'"{name}"', code)] == []

@@ -1,4 +1,4 @@
-"""A function in a VPC without a way out reaches what it calls; no endpoint is paid for in vain."""
+"""A function in a VPC without a way out reaches what it calls, and each paid endpoint is used."""
 
 from __future__ import annotations
 

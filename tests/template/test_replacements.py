@@ -27,7 +27,7 @@ STATEFUL = {
 NEVER_CHANGED = {
     # What is not replaced, but can't be updated either.
     "AWS::Cognito::UserPool": {"UsernameAttributes", "AliasAttributes", "Schema"},
-    # Another way to make a secret makes another secret: nobody would find their account again.
+    # A changed generator makes a new secret, and users would lose their accounts.
     "AWS::SecretsManager::Secret": {"GenerateSecretString"},
 }
 

@@ -150,7 +150,7 @@ def test_a_role_says_exactly_what_it_may_and_on_what(function: str) -> None:
 
 
 @each_function
-def test_nobody_may_delete(function: str) -> None:
+def test_no_function_can_delete(function: str) -> None:
     actions = {action for grant in _grants(function) for action in grant.actions}
 
     # A message is deleted once it is done with.
@@ -255,13 +255,13 @@ def test_a_grab_counts_claims_against_quotas() -> None:
     assert _actions_on("GrabFunction", "QuotasTable") - READS == {"dynamodb:UpdateItem"}
 
 
-def test_whoever_shows_records_only_reads() -> None:
+def test_the_function_that_shows_records_only_reads() -> None:
     actions = {action for grant in _grants("RecordsFunction") for action in grant.actions}
 
     assert actions <= READS
 
 
-def test_whoever_edits_profiles_writes_nothing_else() -> None:
+def test_the_function_that_edits_profiles_writes_nothing_else() -> None:
     assert _actions_on("ProfileFunction", "ProfilesTable") - READS == {"dynamodb:UpdateItem"}
 
 
@@ -293,7 +293,7 @@ def test_a_users_own_row_is_written_and_read_only_in_the_attributes_that_each_ne
         assert allowed == {"dynamodb:BatchGetItem": shown}
     else:
         assert allowed == {}
-    # Whoever shows users to each other reads no host id, and the crowd's function none at all.
+    # Functions that show users to each other read no host id, and the grab function no profile.
     assert "host_id" not in shown
 
 
@@ -335,7 +335,7 @@ def test_who_counts_units_notes_a_place_and_wins_nothing(function: str) -> None:
     }
 
 
-def test_whoever_edits_campaigns_moves_no_money() -> None:
+def test_the_function_that_edits_campaigns_moves_no_money() -> None:
     assert _actions_on("CampaignFunction", "AccountsTable") == set()
 
 
@@ -620,7 +620,7 @@ def test_a_function_gives_up_before_the_gateway_does(function: str) -> None:
 
 
 @each_function
-def test_whoever_needs_the_cache_can_reach_it(function: str) -> None:
+def test_each_function_that_needs_the_cache_can_reach_it(function: str) -> None:
     assert ("CACHE_ENDPOINT" in _variables(function)) == ("VpcConfig" in FUNCTIONS[function])
 
 
@@ -628,7 +628,7 @@ def test_whoever_needs_the_cache_can_reach_it(function: str) -> None:
 
 
 @each_function
-def test_only_who_hears_a_passphrase_carries_what_compares_it(function: str) -> None:
+def test_only_the_function_that_checks_passphrases_has_the_pinyin_layer(function: str) -> None:
     own = FUNCTIONS[function].get("Layers", [])
     hears = function in {"GrabFunction", "LotteryFunction"}
 

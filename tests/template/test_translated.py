@@ -26,7 +26,7 @@ Change = Callable[[dict[str, Any]], None]
 
 
 def _versions(template: dict[str, Any]) -> dict[str, str]:
-    """Return the logical id of each function's version: another one is published anew."""
+    """Return the logical id of each function's version: a new id is a new version."""
     return {
         each["Properties"]["FunctionName"]["Ref"]: name
         for name, each in template["Resources"].items()
@@ -222,7 +222,7 @@ def test_a_first_deployment_that_fails_leaves_nothing_and_a_deleted_stack_its_mo
             assert each["UpdateReplacePolicy"] == "Retain", name
 
 
-def test_in_prod_nobody_deletes_users_or_money_by_mistake() -> None:
+def test_in_prod_users_and_money_are_protected_from_deletion() -> None:
     for stack, is_protected in ((PROD, True), (DEV, False)):
         (pool,) = stack.of_type("AWS::Cognito::UserPool").values()
         tables = stack.of_type("AWS::DynamoDB::Table")
@@ -231,7 +231,7 @@ def test_in_prod_nobody_deletes_users_or_money_by_mistake() -> None:
             assert tables[name]["DeletionProtectionEnabled"] is is_protected
 
 
-def test_nobody_signs_up_unless_they_may() -> None:
+def test_sign_up_is_off_unless_it_is_turned_on() -> None:
     (closed,) = PROD.of_type("AWS::Cognito::UserPool").values()
     (opened,) = STACK_OF["kept warm, with a canary"].of_type("AWS::Cognito::UserPool").values()
 

@@ -213,7 +213,7 @@ class Stack:
         }
 
     def _decided(self, value: Any) -> Any:
-        """Take one side of every Fn::If, and leave out what is no value."""
+        """Resolve every Fn::If, and leave out AWS::NoValue."""
         if isinstance(value, list):
             kept = [self._decided(each) for each in value]
             return [each for each in kept if each != NOTHING]

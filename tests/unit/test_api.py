@@ -81,7 +81,7 @@ def test_a_person_is_the_same_user_by_either_token() -> None:
     by_access, by_id = _request(ACCESS).user, _request(ID).user
 
     assert by_access.user_id == by_id.user_id
-    # Nobody is called by their e-mail, nor by what Cognito calls them.
+    # Neither the e-mail nor the name in Cognito becomes a nickname.
     assert by_access.nickname is None
     assert by_id.nickname is None
 

@@ -144,7 +144,7 @@ def test_a_prize_without_units_is_sold_out(system: InMemorySystem) -> None:
     assert system.lotteries().recall("gala").sold_out == {"cup"}
 
 
-def test_what_the_cache_has_not_heard_of_is_not_sold_out(system: InMemorySystem) -> None:
+def test_a_prize_that_the_cache_missed_is_not_sold_out(system: InMemorySystem) -> None:
     a_lottery(system)
     system.load_campaign("gala")
     system.draws.put_prize(a_prize("gala", "pen"), None)

@@ -82,9 +82,7 @@ def test_the_claims_of_who_has_had_enough_are_counted_once_and_take_no_number(
     assert system.memory.holders(third.packet_id) == {}
 
 
-def test_a_cache_that_forgot_everything_gives_nobody_more(
-    system: InMemorySystem, campaign: Campaign
-) -> None:
+def test_a_flushed_cache_does_not_raise_a_quota(system: InMemorySystem, campaign: Campaign) -> None:
     first, second, third, fourth = _packets(system, campaign, 4, count=1)
     for packet in (first, second):
         system.grab(packet, "ann")
@@ -101,7 +99,7 @@ def test_a_cache_that_forgot_everything_gives_nobody_more(
     assert system.memory.holders(fourth.packet_id) == {}
 
 
-def test_who_has_had_enough_hears_of_a_share_that_the_cache_forgot(
+def test_a_user_with_a_full_quota_gets_a_share_that_the_cache_forgot(
     system: InMemorySystem, campaign: Campaign
 ) -> None:
     first, second, third = _packets(system, campaign, 3)
@@ -172,7 +170,7 @@ def test_the_quota_counts_when_a_packet_is_opened(
         system.open(packets[2], "ann", tokens[2])
 
 
-def test_a_campaign_without_a_quota_limits_nobody(system: InMemorySystem) -> None:
+def test_a_campaign_without_a_quota_has_no_limit(system: InMemorySystem) -> None:
     for packet in _packets(system, _made(system, campaign_id="free", quota_per_user=0), 4):
         assert system.grab(packet, "ann").is_new
 

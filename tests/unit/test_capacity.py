@@ -1,4 +1,4 @@
-"""docs/capacity.md reckons with what the code and the template say, and with safe figures."""
+"""docs/capacity.md computes with the figures of the code and the template, rounded safely."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_sweep_with_less_of_a_processor_closes_less(monkeypatch: pytest.Monkey
     assert capacity.sweeps().packets_per_s < whole.packets_per_s / 3
 
 
-def test_a_sweep_is_reckoned_no_faster_than_it_was_measured() -> None:
+def test_a_sweep_is_planned_no_faster_than_it_was_measured() -> None:
     figures = report.read().get("sweep", {}).get("figures", {})
     if not figures:
         pytest.skip("bench-sweep is not measured yet")
@@ -90,7 +90,7 @@ def test_one_packet_is_settled_as_fast_as_many() -> None:
     assert capacity.settling_s(APP, found) == pytest.approx(20)
 
 
-def test_the_planning_figures_are_no_better_than_the_measured_ones() -> None:
+def test_planning_figures_do_not_exceed_the_measured_ones() -> None:
     figures = report.read().get("claim", {}).get("figures", {})
     if not figures:
         pytest.skip("bench-claim is not measured yet")

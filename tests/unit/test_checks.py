@@ -161,7 +161,7 @@ def test_a_takers_row_that_names_another_share_or_amount_is_found() -> None:
     assert [found.rule for found in another_share + another_amount] == ["I4", "I4"]
 
 
-def test_a_claim_that_names_nobody_is_found() -> None:
+def test_a_claim_without_a_taker_is_found() -> None:
     nobodys = replace(SHARES[0], taker=None)
 
     assert [found.rule for found in check_takers([nobodys], [])] == ["I4"]

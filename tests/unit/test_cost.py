@@ -1,4 +1,4 @@
-"""What `make cost` reckons: the counts are the adapters' own, the sums are right."""
+"""What `make cost` computes: the counts are the adapters' own, the sums are right."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_quota_costs_two_write_units_more() -> None:
 
 
 def test_no_row_is_shared_by_the_claims_of_a_packet() -> None:
-    # But for the sums of a large one, once for a hundred claims.
+    # Except the sums of a large packet, once for a hundred claims.
     assert counts.hot_row_units(INDEXES) <= 0.02
 
 

@@ -37,7 +37,7 @@ DOCUMENTS = [
 DECISIONS = sorted((ROOT / "docs" / "adr").glob("*.md"))
 LATER_INVARIANTS = {"I6"}
 
-# Whole words between back quotes; a code block is none.
+# Whole words between back quotes, outside code blocks.
 _BLOCK = re.compile(r"^ *```.*?^ *```", re.DOTALL | re.MULTILINE)
 _SHELL = re.compile(r"^ *```sh[ \w]*\n(.*?)^ *```$", re.DOTALL | re.MULTILINE)
 _QUOTED = re.compile(r"`([^`\n]+)`")
@@ -117,7 +117,7 @@ def test_every_status_word_is_documented(enum: type[StrEnum], words: set[str]) -
     assert {member.value for member in enum} - unsaid <= words
 
 
-def test_words_of_answers_that_are_no_enum_are_documented(words: set[str]) -> None:
+def test_words_of_answers_outside_enums_are_documented(words: set[str]) -> None:
     assert {"claimed", "already_claimed", "queued", "settled"} <= words
 
 

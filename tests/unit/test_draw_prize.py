@@ -80,7 +80,7 @@ class Meddled:
         return getattr(self._claim_cache, name)
 
 
-def test_a_win_is_durable_before_the_user_hears_of_it(system: InMemorySystem) -> None:
+def test_a_win_is_durable_before_the_user_is_told(system: InMemorySystem) -> None:
     a_lottery(system, a_prize("gala", "cup", title="金杯"))
 
     drawn = system.draw("gala", "ann", "key")
@@ -113,7 +113,7 @@ def test_anybody_who_has_the_seed_can_compute_what_was_drawn(system: InMemorySys
     assert len({draw.prize and draw.prize.prize_id for draw in draws}) == 3
 
 
-def test_the_same_key_hears_the_same_for_ever(system: InMemorySystem) -> None:
+def test_the_same_key_always_gets_the_same_answer(system: InMemorySystem) -> None:
     a_lottery(system, rules=DrawRules(attempts_per_user_per_day=2))
     first = system.draw("gala", "ann", "key")
 
@@ -280,7 +280,7 @@ def test_cash_that_could_not_be_queued_is_queued_by_the_sweep(system: InMemorySy
     assert system.balance_fen("ann") == 66
 
 
-def test_cash_that_nobody_won_goes_back_at_the_end_and_is_won_no_more(
+def test_leftover_cash_goes_back_at_the_end_and_can_not_be_won(
     system: InMemorySystem,
 ) -> None:
     a_cash_lottery(system, ends_at_ms=NOW_MS + 1000)
@@ -302,7 +302,7 @@ def test_cash_that_nobody_won_goes_back_at_the_end_and_is_won_no_more(
     assert system.differences() == []
 
 
-def test_cash_of_an_earlier_end_is_not_won_and_nobody_is_told_that_the_campaign_ended(
+def test_cash_of_an_earlier_end_is_not_won_and_users_see_an_open_campaign(
     system: InMemorySystem,
 ) -> None:
     a_cash_lottery(system, total=2, ends_at_ms=NOW_MS + 1000)
@@ -315,7 +315,7 @@ def test_cash_of_an_earlier_end_is_not_won_and_nobody_is_told_that_the_campaign_
     assert campaign
     edit(system, campaign, ends_at_ms=NOW_MS + DAY_MS)
 
-    # The cache hears of the new end, and of the refunded units from the ledger only.
+    # The cache learns the new end and the refunded units from the ledger only.
     table = system.tables().recall("gala")
     system.draw_cache.load(table, draw_day(table.campaign, system.clock.now_ms()), [])
 
@@ -410,7 +410,7 @@ def test_a_cache_that_lost_its_tail_gives_no_second_win(system: InMemorySystem) 
     assert system.draw("gala", "bob", "key").draw.unit_no == 2
 
 
-def test_nobody_wins_twice_what_is_won_once(system: InMemorySystem) -> None:
+def test_a_once_per_user_prize_is_not_won_twice(system: InMemorySystem) -> None:
     a_lottery(system, a_prize("gala", once_per_user=True), miss_weight=0)
     system.load_campaign("gala")
     replica = system.lots.snapshot()
@@ -469,7 +469,7 @@ def test_an_attempt_that_died_half_way_uses_up_nothing(system: InMemorySystem) -
         system.draw("gala", "ann", "third")
 
 
-def test_an_answer_that_was_lost_is_heard_by_the_repeat(system: InMemorySystem) -> None:
+def test_a_repeat_gets_an_answer_that_was_lost(system: InMemorySystem) -> None:
     a_lottery(system)
     calls = []
 
@@ -487,7 +487,9 @@ def test_an_answer_that_was_lost_is_heard_by_the_repeat(system: InMemorySystem) 
     assert len(calls) == 1
 
 
-def test_a_repeat_on_another_day_hears_the_same_and_uses_up_nothing(system: InMemorySystem) -> None:
+def test_a_repeat_on_another_day_gets_the_same_answer_and_uses_no_attempt(
+    system: InMemorySystem,
+) -> None:
     a_lottery(system, a_prize("gala", total=2), rules=DrawRules(attempts_per_user_per_day=1))
     first = system.draw("gala", "ann", "key")
     system.pass_time(DAY_MS)
@@ -599,7 +601,7 @@ def test_a_draw_by_a_newer_table_reads_it_whatever_is_remembered(system: InMemor
     assert draw.table_version == system.tables().recall("gala").version
 
 
-def test_a_cache_that_missed_an_edit_is_brought_up_and_decides_anew(system: InMemorySystem) -> None:
+def test_a_cache_that_missed_an_edit_is_updated_and_decides_again(system: InMemorySystem) -> None:
     a_lottery(system)
     system.draw("gala", "ann", "key")
     (prize,) = system.draws.list_prizes("gala")
@@ -712,7 +714,7 @@ def test_a_table_that_refuses_too_late_gives_no_unit_back(system: InMemorySystem
     assert system.journal.events.count("draw_corrected") == 0
 
 
-def test_what_the_cache_says_against_its_own_odds_is_believed_by_nobody(
+def test_an_outcome_that_contradicts_its_own_odds_is_rejected(
     system: InMemorySystem,
 ) -> None:
     a_lottery(system)

@@ -104,7 +104,7 @@ def test_a_conflict_that_persists_names_the_rows_that_others_held() -> None:
     assert client.tables == {}
 
 
-def test_a_failed_condition_beside_a_conflict_is_no_answer_yet() -> None:
+def test_a_failed_condition_with_a_conflict_is_tried_again() -> None:
     mixed = _canceled(["TransactionConflict", "ConditionalCheckFailed"])
     client = _Contended([mixed, _canceled(["None", "ConditionalCheckFailed"])])
 
@@ -157,7 +157,7 @@ def test_a_transaction_that_is_under_way_is_asked_for_by_its_token() -> None:
     class Committed(_Contended):
         def transact_write_items(self, **request: Any) -> None:
             if not self.tokens:
-                # It is carried out; its caller only hears that it is under way.
+                # It is carried out; its caller is only told that it is under way.
                 FakeDynamo.transact_write_items(self, **request)
             super().transact_write_items(**request)
 
@@ -186,7 +186,7 @@ def test_a_reason_that_does_not_pass_is_not_tried_again() -> None:
     assert client.transaction_count == 1
 
 
-# ---- what a sender hears
+# ---- what a sender is told
 
 
 def _ledger(client: FakeDynamo) -> DynamoLedger:

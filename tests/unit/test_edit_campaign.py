@@ -280,7 +280,7 @@ def test_a_packet_of_a_campaign_under_way_starts_now_and_may_end_earlier(office:
     assert (long.starts_at_ms, long.expires_at_ms) == (NOW_MS, campaign.ends_at_ms)
 
 
-def test_nobody_takes_anything_before_the_start(office: Office) -> None:
+def test_claims_before_the_start_are_refused(office: Office) -> None:
     campaign = office.made(starts_at_ms=NOW_MS + 1_000)
     packet = office.system.send("operator", campaign=campaign, life_ms=None)
 
@@ -321,7 +321,7 @@ def test_a_campaign_that_gives_nothing_refuses_a_new_packet_and_knows_an_old_one
     assert office.find(campaign).budget_left_fen == now.budget_left_fen
 
 
-def test_what_nobody_took_goes_back_to_the_operator_and_not_to_the_budget(office: Office) -> None:
+def test_leftovers_go_back_to_the_operator_and_not_to_the_budget(office: Office) -> None:
     campaign = office.made()
     packet = office.system.send("operator", campaign=campaign)
     taken_fen = office.system.grab(packet, "ann").share.amount_fen

@@ -335,7 +335,7 @@ def test_editing_cash_moves_no_money(office: Office) -> None:
     assert office.balance_fen() == 9_500
 
 
-def test_cash_that_the_operator_does_not_have_is_no_prize(office: Office) -> None:
+def test_a_cash_prize_that_the_operator_can_not_fund_is_refused(office: Office) -> None:
     with pytest.raises(InsufficientFunds):
         office.put(office.cash(101))
 
@@ -398,7 +398,7 @@ def test_two_deltas_of_cash_at_once_are_funded_each(office: Office) -> None:
     more = office.stock(prize, 3)
 
     assert more.total == sum(count for _, count in more.packets) == 6
-    # The loser's first packet is nobody's, and comes back at the end.
+    # The loser's first packet belongs to no prize, and is refunded at the end.
     office.system.clock.at_ms = office.campaign.ends_at_ms
     office.system.expire()
     assert office.balance_fen() == 10_000
@@ -436,7 +436,7 @@ def test_a_key_of_stock_that_comes_with_another_body_or_prize_is_refused(office:
     assert office.balance_fen() == 9_300
 
 
-def test_a_repeat_of_a_change_of_stock_hears_the_first_answer_whatever_came_since(
+def test_a_repeated_stock_change_gets_the_first_answer_despite_later_changes(
     office: Office,
 ) -> None:
     prize, _ = office.put(office.cash(5))
@@ -461,7 +461,7 @@ def test_a_change_of_stock_that_was_refused_may_be_asked_for_again(office: Offic
 # ---- what becomes of a prize's packet
 
 
-def test_nobody_grabs_a_prizes_packet(office: Office) -> None:
+def test_a_prizes_packet_can_not_be_grabbed(office: Office) -> None:
     prize, _ = office.put(office.cash(5))
     (packet,) = office.packets_of(prize)
 

@@ -58,7 +58,7 @@ def _status(system: InMemorySystem, packet: Packet) -> str:
     return found.status
 
 
-def test_what_nobody_took_goes_back_to_the_fen(system: InMemorySystem) -> None:
+def test_leftovers_go_back_to_the_fen(system: InMemorySystem) -> None:
     packet = system.send(total_fen=1000, count=4)
     claim = system.grab(packet, "ann")
     system.settle()
@@ -356,7 +356,7 @@ def test_a_packet_that_a_full_cache_refuses_does_not_hold_up_the_others(
     assert system.expire().closed_count == 1
 
 
-def test_a_slot_that_nobody_serves_does_not_hold_up_the_packets_of_others(
+def test_an_unserved_slot_does_not_hold_up_other_packets(
     system: InMemorySystem,
 ) -> None:
     first, *others = [system.send() for _ in range(3)]
@@ -415,7 +415,7 @@ def test_nothing_is_handed_out_in_the_grace_even_where_the_clock_of_the_cache_is
     assert asked == ["packet_expired"]
 
 
-def test_whoever_has_a_share_hears_so_after_the_close_even_if_the_cache_forgot(
+def test_an_owner_gets_their_share_after_the_close_even_if_the_cache_forgot(
     system: InMemorySystem,
 ) -> None:
     packet = system.send()
@@ -573,7 +573,7 @@ def test_packets_that_need_no_refund_are_closed_together_with_others(
     full, empty = _send_several(system, 2, count=2)
     for user_id in ("ann", "ben"):
         system.grab(full, user_id)
-    # The message of the last claim is cut off after its payment: nobody notices the end.
+    # The message of the last claim is cut off after its payment: the end goes unnoticed.
     refs = system.queue.take_all()
     shares = system.packets.list_refs(refs)
     for share in shares:

@@ -78,7 +78,7 @@ def test_losers_of_an_emptied_packet_are_not_counted(system: InMemorySystem) -> 
     assert _refusals(system, packet, "bob", BURST + 5) == [PacketEmptied] * (BURST + 5)
 
 
-def test_loads_are_limited_and_a_refused_one_keeps_nobody_waiting(
+def test_loads_are_limited_and_a_refused_one_does_not_delay_others(
     system: InMemorySystem, reads: Mock
 ) -> None:
     unknown = a_packet()

@@ -90,7 +90,7 @@ def test_an_expired_packet_refuses(system: InMemorySystem) -> None:
         system.grab(packet, "ann")
 
 
-def test_a_packet_that_nobody_sent_is_not_found(system: InMemorySystem) -> None:
+def test_a_packet_that_was_not_sent_is_not_found(system: InMemorySystem) -> None:
     with pytest.raises(PacketNotFound):
         system.grab(a_packet(), "ann")
 
@@ -210,7 +210,7 @@ def test_a_large_load_gets_more_time(
     assert sum(free_ms) == life_ms
 
 
-def test_a_packet_that_is_not_there_keeps_nobody_waiting(system: InMemorySystem) -> None:
+def test_a_missing_packet_does_not_delay_the_next_grab(system: InMemorySystem) -> None:
     unknown = a_packet()
     began_at_ms = system.clock.now_ms()
 
@@ -264,7 +264,7 @@ def test_a_collision_does_not_load_beside_a_load_that_takes_long(
     assert reads.call_count == 0
 
 
-def test_a_collision_in_a_large_packet_does_not_wait_for_whoever_loads_it(
+def test_a_collision_in_a_large_packet_does_not_wait_for_its_load(
     system: InMemorySystem,
 ) -> None:
     packet = system.send(total_fen=5_000, count=1_001)
@@ -296,7 +296,7 @@ def test_the_last_claim_is_completed_although_the_packet_is_emptied(system: InMe
     assert system.grab(packet, "ann").share.amount_fen == packet.terms.total_fen
 
 
-def test_a_winner_hears_of_their_share_even_where_the_queue_is_away(system: InMemorySystem) -> None:
+def test_a_winner_gets_their_share_even_if_the_queue_is_away(system: InMemorySystem) -> None:
     packet = system.send()
     system.payouts = QueueThatIsAway()
 

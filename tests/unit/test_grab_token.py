@@ -21,9 +21,7 @@ def test_a_token_is_its_users_until_it_ends() -> None:
     ("packet_id", "user_id", "seed"),
     [("other", "ann", SEED), ("packet", "bob", SEED), ("packet", "ann", b"another seed....")],
 )
-def test_a_token_is_nobody_elses_and_of_no_other_packet(
-    packet_id: str, user_id: str, seed: bytes
-) -> None:
+def test_a_token_is_for_one_user_and_one_packet(packet_id: str, user_id: str, seed: bytes) -> None:
     with pytest.raises(GrabTokenInvalid, match="not yours"):
         check_grab_token(TOKEN, seed, packet_id, user_id, NOW_MS - 1)
 
@@ -31,7 +29,7 @@ def test_a_token_is_nobody_elses_and_of_no_other_packet(
 @pytest.mark.parametrize(
     "token", ["", "x", "=", "é", "AAAA", TOKEN[:-4], TOKEN + "AAAA", "A" * 200]
 )
-def test_what_is_no_token_is_invalid(token: str) -> None:
+def test_a_malformed_token_is_invalid(token: str) -> None:
     with pytest.raises(GrabTokenInvalid):
         check_grab_token(token, SEED, "packet", "ann", NOW_MS - 1)
 

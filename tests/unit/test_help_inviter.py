@@ -86,7 +86,7 @@ def test_helps_are_capped_by_the_day(system: InMemorySystem) -> None:
     assert system.help("gala", "dan", "ann").attempts_left == 2
 
 
-def test_a_help_that_the_cache_never_heard_of_counts(system: InMemorySystem) -> None:
+def test_a_help_that_the_cache_missed_counts(system: InMemorySystem) -> None:
     a_lottery(system)
     system.draw("gala", "ann", "one")
     system.lots.is_away = True
@@ -104,7 +104,7 @@ def test_without_a_limit_nothing_is_left_to_count(system: InMemorySystem) -> Non
     assert system.help("gala", "bob", "ann").attempts_left is None
 
 
-def test_nobody_helps_themselves(system: InMemorySystem) -> None:
+def test_users_can_not_help_themselves(system: InMemorySystem) -> None:
     a_lottery(system)
 
     with pytest.raises(SelfHelp):

@@ -1,4 +1,4 @@
-"""Rate limits: who is refused, for how long, and what happens while nobody counts."""
+"""Rate limits: who is refused, for how long, and what happens while the cache is away."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def gate() -> Gate:
     [send_limit(120, 300), send_limit(7, 2), send_limit(1000, 1), PASSPHRASE_TRIES],
     ids=str,
 )
-def test_whoever_waits_for_retry_after_is_let_through(gate: Gate, limit: Limit) -> None:
+def test_a_user_who_waits_for_retry_after_is_let_through(gate: Gate, limit: Limit) -> None:
     assert gate.passes(limit) == limit.burst
 
     for _ in range(10):
@@ -94,14 +94,14 @@ def test_a_limit_of_one_an_hour_is_one_an_hour(gate: Gate) -> None:
     assert gate.retry_after_s(limit) == 3600
 
 
-def test_what_must_be_counted_is_refused_where_nobody_counts(gate: Gate) -> None:
+def test_what_must_be_counted_is_refused_while_the_cache_is_away(gate: Gate) -> None:
     gate.limits.is_away = True
 
     with pytest.raises(Unavailable):
         require_rate(PASSPHRASE_TRIES, "ann", limits=gate.limits)
 
 
-def test_where_nobody_counts_everybody_is_let_through_and_it_is_journaled(gate: Gate) -> None:
+def test_while_the_cache_is_away_everybody_is_let_through_and_it_is_journaled(gate: Gate) -> None:
     limit = send_limit(1, 1)
     gate.passes(limit)
     gate.limits.is_away = True
@@ -153,5 +153,5 @@ def test_one_user_sent_more_packets_than_the_cache_holds(gate: Gate) -> None:
         passed += gate.passes(limit)
         gate.clock.sleep_ms(3_600_000)
 
-    # As docs/capacity.md reckons.
+    # As docs/capacity.md computes.
     assert 8_900 < passed <= 9_000

@@ -82,7 +82,7 @@ def test_a_unit_outside_the_stock_is_found(unit_no: int) -> None:
     assert found.what == "unit within"
 
 
-def test_a_unit_of_stock_that_was_lowered_since_is_none() -> None:
+def test_a_unit_above_lowered_stock_is_not_a_difference() -> None:
     assert check_lottery(replace(FACTS, prizes=[replace(CUP, total=1), CASH])) == []
 
 
@@ -108,7 +108,7 @@ def test_a_unit_without_its_win_and_a_win_without_its_unit_are_found() -> None:
     assert len(_found(replace(FACTS, units=FACTS.units[1:]))) == 1
 
 
-def test_a_prize_that_somebody_won_twice_though_nobody_may_is_found() -> None:
+def test_a_second_win_of_a_once_per_user_prize_is_found() -> None:
     again = replace(WON_CUP, draw_id="draw-9", unit_no=1, day_no=2)
     units = [*FACTS.units, Unit("cup", 1, "draw-9"), Unit("cup", 2, "draw-9", DAY)]
     players = [PlayerDay("ann", DAY, 2, 2, 1, 9, 9), *FACTS.players[1:]]

@@ -45,7 +45,7 @@ def test_grab_admits_and_open_takes_the_share(system: InMemorySystem) -> None:
     assert system.queue.refs == [claim.share.ref]
 
 
-def test_nobody_has_a_share_by_being_admitted(system: InMemorySystem) -> None:
+def test_an_admission_is_not_a_share(system: InMemorySystem) -> None:
     packet = system.send(rules=TWO_STEP)
 
     _admitted(system, packet, "ann")
@@ -79,7 +79,7 @@ def test_no_more_are_admitted_than_places(system: InMemorySystem) -> None:
         system.grab_or_enter(packet, "late")
 
 
-def test_a_place_that_nobody_used_goes_to_somebody_else(system: InMemorySystem) -> None:
+def test_an_unused_place_goes_to_another_user(system: InMemorySystem) -> None:
     packet = system.send(rules=TWO_STEP, count=1, life_ms=10 * LIFE_MS)
     for number in range(ADMISSION_FACTOR):
         _admitted(system, packet, f"user-{number}")
@@ -180,7 +180,7 @@ def test_the_uninvited_do_not_read_the_ledger_again_and_again(system: InMemorySy
 # ---------------------------------------------------------------- passphrases
 
 
-def test_whoever_says_the_passphrase_gets_a_share(system: InMemorySystem) -> None:
+def test_a_user_who_says_the_passphrase_gets_a_share(system: InMemorySystem) -> None:
     packet = system.send(rules=Rules(passphrase="恭喜发财"), count=3)
 
     assert system.grab(packet, "ann", "恭喜发财！").share.share_no == 1
@@ -189,7 +189,9 @@ def test_whoever_says_the_passphrase_gets_a_share(system: InMemorySystem) -> Non
 
 
 @pytest.mark.parametrize("said", [None, "", "新年快乐", "！"])
-def test_whoever_says_something_else_gets_nothing(system: InMemorySystem, said: str | None) -> None:
+def test_a_user_who_says_something_else_gets_nothing(
+    system: InMemorySystem, said: str | None
+) -> None:
     packet = system.send(rules=Rules(passphrase="恭喜发财"))
 
     with pytest.raises(PassphraseMismatch):
@@ -254,7 +256,7 @@ def test_all_takers_may_be_misheard(system: InMemorySystem) -> None:
 
 
 @pytest.mark.parametrize("said", ["8848", "848"])
-def test_a_right_guess_and_a_wrong_one_were_told_apart_while_nobody_counted(
+def test_a_right_guess_and_a_wrong_one_were_told_apart_while_the_cache_was_away(
     system: InMemorySystem, said: str
 ) -> None:
     packet = system.send(rules=Rules(passphrase="8848"))
@@ -266,7 +268,7 @@ def test_a_right_guess_and_a_wrong_one_were_told_apart_while_nobody_counted(
 
 
 @pytest.mark.parametrize("said", ["8848", "848"])
-def test_a_right_guess_and_a_wrong_one_hear_the_same_once_no_tries_are_left(
+def test_right_and_wrong_guesses_get_the_same_answer_once_no_tries_are_left(
     system: InMemorySystem, said: str
 ) -> None:
     packet = system.send(rules=Rules(passphrase="8848"), count=1)
@@ -294,7 +296,7 @@ def test_a_phrase_is_not_compared_before_it_is_counted(
     assert _hears(system, packet, "eve", "恭禧发才") == "unavailable"
 
 
-def test_silence_is_no_try(system: InMemorySystem) -> None:
+def test_an_empty_phrase_does_not_use_up_a_try(system: InMemorySystem) -> None:
     packet = system.send(rules=Rules(passphrase="芝麻开门"))
     for _ in range(2 * PASSPHRASE_TRIES.burst):
         with pytest.raises(PassphraseMismatch):

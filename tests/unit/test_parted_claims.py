@@ -1,4 +1,4 @@
-"""Packets in parts, through the whole flow: what a user hears, whatever the cache has lost."""
+"""Packets in parts, through the whole flow: what a user is told, whatever the cache has lost."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_campaigns_shares_go_round_over_all_parts(system: InMemorySystem) -> N
 
 
 @pytest.mark.parametrize("lost", [(0,), (1,), (0, 1), (1, 0), (2, 0), (0, 1, 2)])
-def test_owners_hear_the_same_whatever_parts_were_lost(
+def test_owners_get_the_same_answer_whatever_parts_were_lost(
     system: InMemorySystem, lost: tuple[int, ...]
 ) -> None:
     packet, owned = _emptied(system)
@@ -89,7 +89,7 @@ def test_losers_ask_the_ledger_only_where_a_part_lost_its_notes(system: InMemory
     assert asked == [first]
 
 
-def test_an_owner_who_meets_the_last_shares_going_hears_of_their_own(
+def test_an_owner_who_comes_as_the_last_shares_go_gets_their_own(
     system: InMemorySystem,
 ) -> None:
     packet = _sent(system)

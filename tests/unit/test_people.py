@@ -43,7 +43,7 @@ def _claim(system: InMemorySystem, taker: Person) -> ShareRef:
     return share.ref
 
 
-def test_whoever_was_credited_sent_or_took_something_can_be_found_again(
+def test_users_who_were_credited_sent_or_claimed_can_be_found_again(
     system: InMemorySystem,
 ) -> None:
     system.deposit("payee", 100)
@@ -54,7 +54,7 @@ def test_whoever_was_credited_sent_or_took_something_can_be_found_again(
     assert system.host_ids() == {name: f"{name}@host" for name in ("payee", "sender", "taker")}
 
 
-def test_whoever_was_forgotten_is_known_again_once_they_send(system: InMemorySystem) -> None:
+def test_a_forgotten_user_is_known_again_once_they_send(system: InMemorySystem) -> None:
     order = an_order("sender")
     system.deposit("sender", order.total_fen)
     system.dynamo.delete_item(TableName="profiles", Key={"pk": {"S": "sender"}})
@@ -77,7 +77,7 @@ def test_a_loser_leaves_nothing(system: InMemorySystem) -> None:
     assert system.host_ids().keys() == {"sender", "taker"}
 
 
-def test_whoever_wins_a_prize_can_be_found_again_and_whoever_misses_is_not_kept(
+def test_a_winner_can_be_found_again_and_a_loser_is_not_kept(
     system: InMemorySystem,
 ) -> None:
     assert system.campaigns.create(a_campaign(campaign_id="gala"))
@@ -211,7 +211,7 @@ def _message(taker: Person | None) -> dict[str, Any]:
     return settle_message(ShareRef(a_packet_id(), 1, taker), 0)
 
 
-def test_a_message_says_who_took_the_share_and_the_id_is_made_anew() -> None:
+def test_a_message_names_the_taker_and_the_user_id_is_computed_again() -> None:
     message = _message(Person("whatever", "安", "ann@host.example"))
 
     taker = _delivered(message)
@@ -228,7 +228,7 @@ def test_a_message_says_who_took_the_share_and_the_id_is_made_anew() -> None:
     + [{"host_id": host_id, "nickname": None} for host_id in ("", "a b", "a" * 129)],
     ids=str,
 )
-def test_a_message_that_names_nobody_is_settled_all_the_same(taker: object) -> None:
+def test_a_message_without_a_taker_is_settled(taker: object) -> None:
     assert _delivered({**_message(None), "taker": taker}) is None
     assert _delivered(_message(None)) is None
     assert "taker" not in _message(Person("of a fate that was read"))

@@ -42,7 +42,7 @@ def test_the_last_claim_reveals_the_seed_before_it_is_settled(system: InMemorySy
     assert proof.next is None
 
 
-def test_a_number_that_the_cache_has_handed_out_is_no_claim_yet(system: InMemorySystem) -> None:
+def test_a_number_that_the_cache_handed_out_is_not_yet_a_claim(system: InMemorySystem) -> None:
     packet = system.send(count=2)
     system.grab(packet, "ann")
     system.claim_cache.grab(packet.packet_id, "bob")
@@ -53,7 +53,7 @@ def test_a_number_that_the_cache_has_handed_out_is_no_claim_yet(system: InMemory
 
 def test_the_last_number_alone_does_not_empty_a_packet(system: InMemorySystem) -> None:
     packet = system.send(count=3)
-    # A failover made the cache forget a number that nobody got durably.
+    # A failover made the cache forget a number that never became durable.
     system.claim_cache.grab(packet.packet_id, "lost")
     for user in ("ann", "bob"):
         system.grab(packet, user)
@@ -108,7 +108,7 @@ def test_the_proof_of_an_exclusive_packet_is_shown_to_no_stranger(system: InMemo
         _read(system, packet.packet_id, "eve")
 
 
-def test_a_stranger_does_not_hear_how_far_an_exclusive_packet_is(system: InMemorySystem) -> None:
+def test_a_stranger_is_not_told_how_far_an_exclusive_packet_is(system: InMemorySystem) -> None:
     packet = system.send(count=2, rules=Rules(recipients=frozenset({"ann"})))
 
     with pytest.raises(PacketNotFound):

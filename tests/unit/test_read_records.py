@@ -199,7 +199,7 @@ def test_a_page_reads_few_units_however_claims_are_spread(
     assert sorted(shown) == claimed
 
 
-def test_there_is_no_record_of_a_packet_that_nobody_sent(system: InMemorySystem) -> None:
+def test_a_packet_that_was_not_sent_has_no_record(system: InMemorySystem) -> None:
     with pytest.raises(PacketNotFound):
         _read(system, a_packet())
 

@@ -106,7 +106,7 @@ def test_parts_of_a_packet_that_does_not_exist_are_found() -> None:
     assert found.count("I3") == 7
     # Each claim's entry and the sender's, what the budget paid, and the sum of all accounts.
     assert found.count("I1") == 8 + 1 + 1
-    # Each receipt; and nobody can tell any more that the claims were of a campaign.
+    # Each receipt is reported; and the claims no longer show that they were of a campaign.
     assert (found.count("I2"), found.count("I9")) == (7, 7)
     assert set(found) == {"I1", "I2", "I3", "I9"}
 
@@ -247,7 +247,7 @@ def test_a_receipt_that_is_not_that_of_its_share_is_found(change: str) -> None:
     assert _rules(found) == {("I2", share.packet_id)}
 
 
-def test_money_that_moves_between_the_reads_of_an_audit_is_no_difference() -> None:
+def test_money_that_moves_between_the_reads_of_an_audit_is_not_a_difference() -> None:
     system = InMemorySystem()
     packet = system.send(count=2)
     system.grab(packet, "ann")
@@ -287,7 +287,7 @@ def test_a_claim_of_another_amount_is_found_before_it_is_paid() -> None:
     system = InMemorySystem()
     packet = system.send(life_ms=LIFE_MS)
     share = system.grab(packet, "ann").share
-    # The fate and its taker's row agree, and nobody has paid it yet.
+    # The fate and its taker's row agree, and it is not paid yet.
     for key in (keys.share(share.packet_id, share.share_no), keys.taker(share.packet_id, "ann")):
         _row(system, "shares", key)["amount_fen"] = {"N": "999"}
 
@@ -332,7 +332,7 @@ def test_a_cache_that_lost_its_tail_is_found() -> None:
     assert _rules(system.reconcile().differences) == {("cache", packet.packet_id)}
 
 
-def test_a_cache_that_holds_nothing_is_no_difference() -> None:
+def test_an_empty_cache_is_not_a_difference() -> None:
     system = _busy_town()
     system.memory.caches.clear()
 
@@ -463,7 +463,7 @@ def test_a_takers_row_that_names_another_share_or_amount_is_found(field: str) ->
     assert all("bob" in one.what for one in found)
 
 
-def test_a_claim_that_comes_between_the_pages_of_the_scan_is_no_difference() -> None:
+def test_a_claim_between_two_pages_of_the_scan_is_not_a_difference() -> None:
     system = _busy_town()
     packet = system.send(count=4)
 
@@ -524,7 +524,7 @@ def test_a_reconciliation_that_runs_out_of_time_says_so() -> None:
     assert system.journal.events == ["reconcile_advanced"]
 
 
-def test_one_slot_that_nobody_serves_does_not_hide_the_other_packets() -> None:
+def test_one_unserved_slot_does_not_hide_the_other_packets() -> None:
     asked: list[str] = []
 
     class Gap(FakeClaimCache):

@@ -158,7 +158,7 @@ def test_an_end_that_was_moved_without_the_prizes_money_is_found(fair: Fair) -> 
     assert found.actual == fair.campaign.ends_at_ms
 
 
-def test_an_end_that_is_being_moved_is_no_difference(fair: Fair) -> None:
+def test_an_end_that_is_being_moved_is_not_a_difference(fair: Fair) -> None:
     system, ends_at_ms = fair.system, fair.campaign.ends_at_ms + HOUR_MS
     before = system.campaigns.find_campaign("fair")
     assert before
@@ -214,7 +214,7 @@ def test_a_unit_of_cash_that_is_won_twice_is_found(fair: Fair) -> None:
     assert any("who won share" in one.what for one in found)
 
 
-def test_a_share_of_a_prize_that_nobody_drew_is_found(fair: Fair) -> None:
+def test_a_share_of_a_prize_without_a_draw_is_found(fair: Fair) -> None:
     ((packet_id, _),) = fair.cash.packets
     packet = fair.system.packets.find_packet(packet_id)
     assert packet
@@ -229,7 +229,7 @@ def test_a_share_of_a_prize_that_nobody_drew_is_found(fair: Fair) -> None:
     found = fair.found()
 
     assert any(one.what == f"draw that won share {free_no}" for one in found)
-    # Nobody queues it, so it is late as well.
+    # It is not queued, so it is late as well.
     assert _subjects(found) == {("I9", packet_id), ("I8", packet_id)}
 
 

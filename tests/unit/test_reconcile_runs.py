@@ -124,7 +124,7 @@ def test_a_run_that_is_killed_is_taken_up_at_its_place() -> None:
     pages.before_page = lambda _: None
     read_before = len(pages.read_from)
 
-    # Nobody knows yet that it was killed.
+    # The lease still hides that it was killed.
     assert system.reconcile(may_begin=False).is_idle
     system.pass_time(LEASE_MS + 1)
     found = system.reconcile(may_begin=False)
@@ -208,7 +208,7 @@ def test_a_run_that_takes_days_rings() -> None:
     assert system.journal.events == ["reconcile_advanced", "reconcile_incomplete"]
 
 
-def test_money_that_moves_while_pages_are_read_is_no_difference() -> None:
+def test_money_that_moves_while_pages_are_read_is_not_a_difference() -> None:
     system, pages = _town()
     numbers = iter(range(60))
 
@@ -285,7 +285,7 @@ def test_a_history_that_was_rewritten_so_that_all_agrees_is_found() -> None:
     assert {one.rule for one in system.reconcile().differences} == {"history"}
 
 
-def test_a_history_that_goes_on_is_no_difference() -> None:
+def test_a_history_that_goes_on_is_not_a_difference() -> None:
     system, _ = _town()
     for number in range(3):
         assert system.reconcile().differences == []

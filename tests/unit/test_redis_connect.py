@@ -127,7 +127,7 @@ def test_a_store_that_is_away_costs_one_time_out_and_not_the_cache() -> None:
     assert secret() == "new"
 
 
-def test_a_cache_whose_password_nobody_can_read_is_away() -> None:
+def test_a_cache_whose_password_can_not_be_read_is_away() -> None:
     with pytest.raises(NoConnection):
         _secret(_Store(AwsSilent("away")), [0.0])()
 

@@ -303,7 +303,7 @@ def test_a_packet_that_cannot_be_read_to_its_end_does_not_bring_paid_claims_agai
     assert [name for name, _ in system.journal.errors] == ["packet_not_closed"]
 
 
-def test_nobody_is_luckiest_among_equals(system: InMemorySystem) -> None:
+def test_a_packet_of_equal_shares_has_no_luckiest(system: InMemorySystem) -> None:
     packet = system.send(kind=Kind.EQUAL, split=Split.EQUAL, count=2)
     for user in ("ann", "bob"):
         system.grab(packet, user)

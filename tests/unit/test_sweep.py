@@ -174,7 +174,7 @@ class _HugeBooks:
         return True
 
 
-def test_units_of_cash_that_nobody_won_go_back_over_many_sweeps() -> None:
+def test_leftover_units_of_cash_go_back_over_many_sweeps() -> None:
     units, clock = UNITS, FakeClock()
     terms = Terms(Split.EQUAL, 100 * units, units, 100, 100, 1, b"a seed of 16 b..")
     packet = a_packet(
@@ -594,7 +594,7 @@ def test_a_settled_claim_that_somebody_put_back_to_work_leaves_the_list(
     assert system.queue.take_all() == []
 
 
-# ---- grabs of what nobody grabs
+# ---- grabs of prizes' packets
 
 
 @pytest.mark.parametrize("units", [10, 5_000, 50_000])

@@ -1,4 +1,4 @@
-"""Switches: what a process knows of them, how they are turned, what waits while one is off."""
+"""Switches: what a process caches, how they are turned, what waits while one is off."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_what_is_off_is_refused_and_says_when_to_ask_again(ports: ClaimPorts) ->
 
 @pytest.mark.parametrize("has_cache", [True, False], ids=["with a cache", "without"])
 @pytest.mark.parametrize("is_on", [True, False], ids=["on", "off"])
-def test_a_switch_takes_effect_within_ten_seconds_whoever_asked_when(
+def test_a_switch_takes_effect_within_ten_seconds_for_every_process(
     ports: ClaimPorts, *, has_cache: bool, is_on: bool
 ) -> None:
     ports.store.turn(Switch.GRAB, is_on=not is_on)
@@ -244,7 +244,7 @@ def test_of_two_operators_at_once_the_deliveries_follow_the_row(ports: ClaimPort
     assert ports.deliveries.turned == [False, True]
 
 
-def test_a_name_that_is_no_switch_is_not_found() -> None:
+def test_an_unknown_switch_is_not_found() -> None:
     assert switch_named("payout") is Switch.PAYOUT
     with pytest.raises(SwitchNotFound):
         switch_named("everything")
@@ -253,7 +253,7 @@ def test_a_name_that_is_no_switch_is_not_found() -> None:
 # ---------------------------------------------------------------- what waits
 
 
-def test_claims_that_arrive_while_payouts_are_off_are_queued_anew_once_each() -> None:
+def test_claims_that_arrive_while_payouts_are_off_are_queued_again_once_each() -> None:
     payouts, journal = FakeQueue(), FakeJournal()
     first, second = ShareRef("p" * 22, 1), ShareRef("p" * 22, 2)
 
@@ -264,7 +264,7 @@ def test_claims_that_arrive_while_payouts_are_off_are_queued_anew_once_each() ->
     assert journal.events == ["payouts_paused"]
 
 
-def test_claims_that_can_not_be_queued_anew_are_not_acknowledged() -> None:
+def test_claims_that_can_not_be_queued_again_are_not_acknowledged() -> None:
     class Broken:
         def put(self, refs: object, *, delay_s: int = 0) -> None:
             raise Unavailable("the payout queue does not answer")

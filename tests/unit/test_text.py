@@ -70,7 +70,7 @@ def _edit(nickname: str, avatar_url: str | None = None) -> list[str]:
     ],
     ids=ascii,
 )
-def test_a_text_held_what_nobody_sees(blank: str) -> None:
+def test_a_text_held_invisible_characters(blank: str) -> None:
     assert not is_visible(blank)
     assert not is_visible(f"红{blank}包")
     assert not is_visible(f"a{blank}")

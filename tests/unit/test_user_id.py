@@ -48,7 +48,7 @@ def test_employee_numbers_that_follow_each_other_have_nothing_in_common() -> Non
     assert len({user_id[:8] for user_id in ids}) == len(ids)
 
 
-def test_nobody_tells_an_employee_number_from_its_token_without_the_key() -> None:
+def test_without_the_key_an_employee_number_can_not_be_told_from_its_token() -> None:
     token = PUBLISHED_USER_IDS.id_of("100042")
     guessed_keys = ["", "0" * 43, OTHER_KEY, PUBLISHED_KEY[:-1] + "z", PUBLISHED_KEY + " "]
 
@@ -90,7 +90,7 @@ def test_nothing_follows_an_id(tail: str) -> None:
 
 
 @pytest.mark.parametrize("key", ["", "short", "k" * 31, "钥" * 40])
-def test_a_key_that_is_none_is_refused_and_not_repeated(key: str) -> None:
+def test_a_malformed_key_is_refused_and_not_repeated(key: str) -> None:
     with pytest.raises(ValueError, match="at least 32 ASCII") as refused:
         UserIds(key)
     assert not key or key not in str(refused.value)
@@ -114,7 +114,7 @@ def test_a_request_names_its_user_by_the_id_and_not_by_the_subject() -> None:
 
 
 @pytest.mark.parametrize("host_id", ["", " ", "a b", "a,b", "-a", "a" * 129, "阿明", "a\n"])
-def test_a_subject_of_another_form_is_no_user(host_id: str) -> None:
+def test_a_subject_of_another_form_is_not_a_user(host_id: str) -> None:
     with pytest.raises(Forbidden):
         check_host_id(host_id)
 

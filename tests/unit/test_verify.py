@@ -140,7 +140,7 @@ def test_a_changed_field_of_the_proof_is_found(write: Write, change: dict[str, A
     assert main([write(a_proof(some_terms(1000, 5)) | change)]) == FALSE
 
 
-def test_a_proof_without_its_last_amounts_is_no_whole_one(write: Write) -> None:
+def test_a_proof_without_its_last_amounts_is_incomplete(write: Write) -> None:
     proof = a_proof(some_terms(1000, 5))
     del proof["amounts_fen"][3:]
 
@@ -195,7 +195,7 @@ UNREADABLE_FILES = {
 
 
 @pytest.mark.parametrize("document", UNREADABLE_FILES.values(), ids=list(UNREADABLE_FILES))
-def test_a_file_that_is_no_answer_is_unreadable(
+def test_a_file_that_is_not_an_answer_is_unreadable(
     write: Write, document: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     good = write(a_proof(some_terms()))
@@ -361,7 +361,7 @@ def test_a_noted_commitment_of_a_day_must_be_kept(write: Write) -> None:
         {"day": None},
     ],
 )
-def test_what_is_no_draw_is_unreadable(changes: dict[str, Any], write: Write) -> None:
+def test_a_malformed_draw_is_unreadable(changes: dict[str, Any], write: Write) -> None:
     _, proof, draws = a_drawn_day(users=1)
 
     unreadable = write({"items": [{**draws["items"][0], **changes}]})
@@ -370,13 +370,13 @@ def test_what_is_no_draw_is_unreadable(changes: dict[str, Any], write: Write) ->
 
 
 @pytest.mark.parametrize("seed", ["", "00" * 15, "AB" * 16, "zz" * 16, 7])
-def test_what_is_no_seed_of_a_day_is_unreadable(seed: object, write: Write) -> None:
+def test_a_malformed_seed_of_a_day_is_unreadable(seed: object, write: Write) -> None:
     _, proof, _ = a_drawn_day(users=0)
 
     assert main([write({**proof, "seed": seed})]) == UNREADABLE
 
 
-def test_draws_that_are_none_are_unreadable(write: Write) -> None:
+def test_malformed_draws_are_unreadable(write: Write) -> None:
     _, proof, _ = a_drawn_day(users=0)
 
     assert main([write(proof), write({"items": ["won"]})]) == UNREADABLE

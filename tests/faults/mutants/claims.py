@@ -59,7 +59,7 @@ MUTANTS = [
         "the uninvited get a share", "_GrabGate.enter", "        self._check_invited(rules)\n", ""
     ),
     Mutant(
-        "nobody has to say the passphrase",
+        "the passphrase is not checked",
         "_GrabGate.enter",
         "        self._check_passphrase(rules, terms.count)\n",
         "",

@@ -102,7 +102,7 @@ MUTANTS = [
         "",
     ),
     of_draws(
-        "whoever has drawn is refused at the end",
+        "a user who has drawn is refused at the end",
         "_refused",
         "if status is not DrawStatus.CAMPAIGN_NOT_STARTED and (before := _find_draw(ask, ports)):",
         "if (before := None):",
@@ -126,7 +126,7 @@ MUTANTS = [
         "if True:",
     ),
     of_draws(
-        "a draw goes by a table that nobody has read",
+        "a draw uses a table that was never read",
         "_table_of",
         "if outcome.table_version > table.version:",
         "if False:",
@@ -144,7 +144,7 @@ MUTANTS = [
         "if False:",
     ),
     of_draws(
-        "a unit that nobody got is lost",
+        "a unit without a winner is lost",
         "draw_prize:_make_durable",
         "is_unit_free=not is_lost",
         "is_unit_free=False",
@@ -211,7 +211,7 @@ MUTANTS = [
         "player.attempt_count > rules.attempts_max",
     ),
     of_draws(
-        "the cache decides a repeat anew", "draw_prize.lua", "if before then", "if false then"
+        "the cache decides a repeat again", "draw_prize.lua", "if before then", "if false then"
     ),
     of_draws(
         "a draw counts for a day that is over",

@@ -63,7 +63,7 @@ MUTANTS = [
         "        if False:\n",
     ),
     Mutant(
-        "in parts: nobody looks into another part",
+        "in parts: other parts are not asked",
         "PartedClaims._first_left",
         "for part in other_parts(packet_id, user_id):",
         "for part in other_parts(packet_id, user_id)[:0]:",

@@ -21,7 +21,7 @@ MUTANTS = [
         "return taker.claimed_at_ms, taker.packet_id, text, 0 * sign",
     ),
     Mutant(
-        "entries are compared with fates whoever's they are",
+        "entries are compared with fates of any user",
         "_entry_line",
         'text = f"entry {entry.account} {entry.transfer_id}',
         'text = f"entry {entry.transfer_id}',
@@ -175,7 +175,7 @@ MUTANTS = [
         'IS_MINE = "attribute_exists(pk)"',
     ),
     Mutant(
-        "each invocation begins anew",
+        "each invocation starts over",
         "reconcile:reconcile",
         "if state is None or state.progress.is_over:",
         "if state is not state.progress:",

@@ -27,7 +27,7 @@ MUTANTS = [
         "if self._ports.is_over() or self._is_turn_over():",
     ),
     Mutant(
-        "a turn begins anew where the one before has been",
+        "a turn starts over instead of going on",
         "Closing._keep_place",
         "closing_no=refunded[-1].share_no)",
         "closing_no=0)",
@@ -87,7 +87,7 @@ MUTANTS = [
         "",
     ),
     Mutant(
-        "a packet comes before its time because it was put off",
+        "a delayed packet comes before its time",
         "COMES_BEFORE",
         'COMES_BEFORE = "work_at_ms < :until_ms"',
         'COMES_BEFORE = "attribute_exists(work_pk)"',

@@ -1,4 +1,4 @@
-"""Whoever may not ask, for the gateway or for us."""
+"""Callers that the gateway or the functions refuse."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ SCOPES = {
 
 
 @cases(SCOPES)
-def test_operators_routes_refuse_whoever_has_another_scope(
+def test_operators_routes_refuse_other_scopes(
     stack: Stack, told: list[Told], case: str | None
 ) -> None:
     user = User(stack, "sender-of-refusals", told, scope=case)

@@ -1,4 +1,4 @@
-"""Requests whose key will not do, and money that is not there or is no money."""
+"""Requests with an invalid idempotency key, and amounts that are invalid or not covered."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_key_that_comes_with_another_deposit_is_refused(a_user: MakeUser, oper
 
 
 @pytest.mark.parametrize("total_fen", [1001, 20_000])
-def test_whoever_has_too_little_sends_nothing(a_user: MakeUser, total_fen: int) -> None:
+def test_a_sender_with_too_little_money_sends_nothing(a_user: MakeUser, total_fen: int) -> None:
     user = a_user(funds_fen=1000)
 
     answer = user.send(total_fen=total_fen, count=1)
@@ -78,7 +78,7 @@ def test_whoever_has_too_little_sends_nothing(a_user: MakeUser, total_fen: int) 
     assert user.http.get("/me/sent").json()["items"] == []
 
 
-def test_whoever_never_had_money_sends_nothing(a_user: MakeUser) -> None:
+def test_a_user_without_an_account_sends_nothing(a_user: MakeUser) -> None:
     user = a_user()
 
     assert_refused(user.send(), 402, "insufficient_funds")

@@ -30,7 +30,7 @@ def test_only_an_integer_is_an_integer(sender: User, field: str, case: Any) -> N
 
 
 @pytest.mark.parametrize("field", ["total_fen", "count", "share_fen_min", "unit_fen"])
-def test_null_is_no_integer(sender: User, field: str) -> None:
+def test_null_is_not_an_integer(sender: User, field: str) -> None:
     assert_invalid(sender.send(**{field: None}), field)
 
 
@@ -219,7 +219,7 @@ NO_OBJECT: dict[str, bytes | str] = {
 
 
 @cases(NO_OBJECT)
-def test_a_body_that_is_no_json_object_is_refused(sender: User, case: bytes | str) -> None:
+def test_a_body_that_is_not_a_json_object_is_refused(sender: User, case: bytes | str) -> None:
     assert_invalid(send_raw(sender, case), "body")
 
 
@@ -230,7 +230,7 @@ ODD_OBJECTS: dict[str, bytes | str] = {
     "1,300 objects in each other": '{"a":' * 1300 + "1" + "}" * 1300,
     "4,000 arrays in each other": '{"count":' + "[" * 4000 + "]" * 4000 + "}",
     "400 unknown fields": json.dumps({f"field_{number}": 1 for number in range(400)}),
-    "bytes that are no UTF-8": b'{"kind": "\xff\xfe"}',
+    "bytes that are not UTF-8": b'{"kind": "\xff\xfe"}',
     "a field named by half a character": '{"kind": "lucky", "count": 2, "\\ud800": 1}',
     "an amount beyond any float": '{"kind": "lucky", "count": 2, "total_fen": 1e999}',
     "an amount with an exponent": '{"kind": "lucky", "count": 2, "total_fen": 1e2}',
@@ -239,7 +239,7 @@ ODD_OBJECTS: dict[str, bytes | str] = {
 
 
 @cases(ODD_OBJECTS)
-def test_an_object_that_is_no_order_is_refused(sender: User, case: bytes | str) -> None:
+def test_an_object_that_is_not_an_order_is_refused(sender: User, case: bytes | str) -> None:
     assert_refused(send_raw(sender, case), 422, "invalid_request")
 
 
@@ -248,7 +248,7 @@ OVER_8_KB = {
     "an order and much white space": b'{"kind":"lucky","total_fen":100,"count":2}' + b" " * 8192,
     "a megabyte": b"[" * 2**20,
     "few characters of many bytes": ('{"greeting": "' + "🧧" * 2050 + '"}').encode(),
-    "bytes that are no text": b"\xff" * 8193,
+    "bytes that are not text": b"\xff" * 8193,
 }
 
 

@@ -43,7 +43,7 @@ MALFORMED_IDS = {
     "a hash sign": "packet%23" + "A" * 14,
     "a null byte": "A" * 21 + "%00",
     "a line feed": "A" * 22 + "%0A",
-    "a byte that is no UTF-8": "A" * 21 + "%FF",
+    "a byte that is not UTF-8": "A" * 21 + "%FF",
     "half an escape": "A" * 20 + "%4",
     "an escaped percent sign": "%2541",
     "Chinese": "%E7%BA%A2%E5%8C%85",
@@ -100,7 +100,7 @@ def test_an_id_that_makes_another_path_is_not_found(
     ],
     ids=str,
 )
-def test_what_is_no_route_is_not_found(sender: User, method: str, path: str) -> None:
+def test_an_unknown_route_is_not_found(sender: User, method: str, path: str) -> None:
     assert sender.http.request(method, path).status_code == httpx.codes.NOT_FOUND
 
 
@@ -130,7 +130,7 @@ def test_a_grab_with_over_8_kb_takes_nothing(sender: User) -> None:
     assert_refused(answer, 413, "payload_too_large")
 
 
-def test_an_emptied_packet_refuses_whoever_has_no_share(a_user: MakeUser) -> None:
+def test_an_emptied_packet_refuses_users_without_a_share(a_user: MakeUser) -> None:
     taker, late = a_user(), a_user()
     packet_id = a_user(funds_fen=100).send(total_fen=100, count=1).json()["packet_id"]
     taker.grab(packet_id)
