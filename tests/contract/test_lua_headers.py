@@ -26,6 +26,10 @@ def _returned(name: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+def test_the_scripts_are_found() -> None:
+    assert {"packet_grab", "packet_load", "draw_prize"} <= set(SCRIPTS)
+
+
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_documented_statuses_are_those_returned(name: str) -> None:
     assert _documented(name) == _returned(name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-LUA_FOLDER = Path(__file__).parents[1] / "lua"
+LUA_FOLDER = Path(__file__).parents[2] / "lua"
 """A link to the repository's `lua/`; in the layer a copy of it."""
 
 _INCLUDE = re.compile(r"^-- @include (\S+)$", re.MULTILINE)
