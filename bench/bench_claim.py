@@ -36,7 +36,7 @@ from redpacket.adapters.redis.claims import STATE, RedisClaims
 from redpacket.adapters.redis.connect import connect
 from redpacket.adapters.redis.scripts import read_script
 from redpacket.domain.claim import GrabStatus
-from tests.faults.servers import CACHE_TIMEOUT_S, OperatorCache, Server, some_servers
+from testing.servers import CACHE_TIMEOUT_S, OperatorCache, Server, some_servers
 
 WHOLE_CALLS = 2_000
 

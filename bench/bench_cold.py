@@ -41,10 +41,10 @@ from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.adapters.redis.switches import RedisSwitches
 from redpacket.adapters.tls import AMAZON_ROOTS
 from redpacket.ports.guards import SwitchesSeen
-from tests.aws_stub import Call, an_aws_stub
-from tests.builders import a_packet
-from tests.faults.servers import some_servers
-from tests.tls_servers import Authority, tls_before
+from testing.aws_stub import Call, an_aws_stub
+from testing.builders import a_packet
+from testing.servers import some_servers
+from testing.tls_servers import Authority, tls_before
 
 ROUNDS = 7
 BOUNDS = {"grab": 1.3, "payout": 0.8, "loser": 1.4, "winner": 1.5}

@@ -27,8 +27,8 @@ from redpacket.adapters import keys
 from redpacket.adapters.redis.draws import RedisDraws
 from redpacket.adapters.redis.scripts import read_script
 from redpacket.domain.lottery import POINT_BITS, DrawDay, LotterySnapshot, Prize, PrizeKind
-from tests.builders import a_campaign
-from tests.faults.servers import OperatorCache, some_servers
+from testing.builders import a_campaign
+from testing.servers import OperatorCache, some_servers
 
 HOUR_MS = 3_600_000
 DAY = "20270129"

@@ -56,8 +56,8 @@ from redpacket.flows.packets.cached_emptied import CachedEmptied
 from redpacket.flows.packets.claim_share import ClaimPorts, claim_share
 from redpacket.flows.packets.settle_claims import CLAIMS_PER_TRANSACTION
 from redpacket.ports.accounts import Request
-from tests.builders import a_funding, a_packet, a_packet_id
-from tests.ledger_state import LedgerState, read_ledger_state
+from testing.builders import a_funding, a_packet, a_packet_id
+from testing.ledger_state import LedgerState, read_ledger_state
 
 ROUNDS = 5
 PACKETS_PER_ROUND = 3

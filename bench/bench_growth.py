@@ -25,7 +25,7 @@ from bench.rounds import (
     the_limit,
 )
 from redpacket.adapters.redis.scripts import read_script
-from tests.faults.servers import OperatorCache, some_servers
+from testing.servers import OperatorCache, some_servers
 
 SIZES = (10_000, 100_000, 1_000_000)
 FIELDS_PER_CALL = 1_000

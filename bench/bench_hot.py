@@ -36,11 +36,11 @@ from redpacket.domain.packet import (
     parts_for,
 )
 from redpacket.ports.packets import ClaimCache
-from tests.builders import a_packet, a_packet_id
-from tests.fakes import FakeClaimCache, FakeClock
-from tests.faults.real_cluster import Cluster
-from tests.faults.rush import WallClock
-from tests.faults.servers import CACHE_TIMEOUT_S, Server, some_servers
+from testing.builders import a_packet, a_packet_id
+from testing.cluster import Cluster
+from testing.fakes import FakeClaimCache, FakeClock
+from testing.servers import CACHE_TIMEOUT_S, Server, some_servers
+from testing.wall_clock import WallClock
 
 NODES = 3
 SHARES, PART_SHARES = 1_000_000, 20_000

@@ -15,7 +15,7 @@ import redis
 from bench.originals import originals
 from bench.rounds import PIPELINE, Call, loaded, of_new_users, script_call
 from redpacket.adapters.redis.scripts import read_script
-from tests.faults.servers import Server, some_servers
+from testing.servers import Server, some_servers
 
 CLAIMS = 100_000
 PACKETS = 1_000

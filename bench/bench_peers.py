@@ -32,7 +32,7 @@ from bench.rounds import Figures, interleaved, loaded, spread
 from local.ports import HOST
 from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.adapters.redis.connect import Script, connect
-from tests.faults.servers import some_servers
+from testing.servers import some_servers
 
 WORKERS = (1, 4, 20)
 OF_THE_JSON = 4

@@ -2,9 +2,9 @@
 
 make bench-reads
 
-The real flows and adapters on DynamoDB in memory, behind a meter (tests/units.py). Each figure has
-a function of its own, and is the most that one request cost in any case; of a crowd it is what all
-of them cost together. The last line is JSON.
+The real flows and adapters on DynamoDB in memory, behind a meter (testing/units.py). Each figure
+has a function of its own, and is the most that one request cost in any case; of a crowd it is what
+all of them cost together. The last line is JSON.
 
 Record pages count what is read of packets, fates, takers and sums. Profiles are remembered for
 seconds by each process, so what its first view of a page reads of them is a figure of its own.
@@ -38,12 +38,12 @@ from redpacket.domain.lottery import Prize, PrizeKind, PrizeStock, draw_day
 from redpacket.edge import wiring
 from redpacket.flows.campaigns.cached_lotteries import KEPT_MS
 from redpacket.flows.packets.read_records import PAGE_SIZE, list_received
-from tests.builders import NOW_MS, a_campaign, a_packet
-from tests.crowd import CROWD, a_crowded_town, count_reads, rush
-from tests.faults.servers import some_servers
-from tests.in_memory_system import InMemorySystem
-from tests.prizes import noisy_prizes, real_prizes
-from tests.units import MeteredDynamo
+from testing.builders import NOW_MS, a_campaign, a_packet
+from testing.crowd import CROWD, a_crowded_town, count_reads, rush
+from testing.in_memory_system import InMemorySystem
+from testing.prizes import noisy_prizes, real_prizes
+from testing.servers import some_servers
+from testing.units import MeteredDynamo
 
 CASES = (
     # Shares, how many of them are claimed, parts.

@@ -40,8 +40,8 @@ from redpacket.domain.split import Split, Terms
 from redpacket.flows.reconciliation.compare_rows import ReconcilePorts
 from redpacket.flows.reconciliation.reconcile import LEASE_MS, Reconciliation, reconcile
 from redpacket.ports.reconciliation import Table
-from tests.builders import NOW_MS, a_campaign, a_packet, a_packet_id
-from tests.fakes import FakeClaimCache, FakeClock, FakeDeadLetters, FakeDynamo, FakeJournal
+from testing.builders import NOW_MS, a_campaign, a_packet, a_packet_id
+from testing.fakes import FakeClaimCache, FakeClock, FakeDeadLetters, FakeDynamo, FakeJournal
 
 SIZES = (10_000, 1_000_000)
 PARTS = 50

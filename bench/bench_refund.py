@@ -17,8 +17,8 @@ from multiprocessing import get_context
 from bench.due_packets import Books
 from redpacket.domain.ledger import TransferKind, user_account
 from redpacket.domain.packet import PacketStatus
-from tests.builders import a_packet_id
-from tests.faults.cloud import a_cloud
+from testing.builders import a_packet_id
+from testing.cloud import a_cloud
 
 SENDER = "sender"
 COUNT = 20_000

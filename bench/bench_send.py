@@ -22,8 +22,8 @@ from statistics import median
 from bench.rounds import Figures, interleaved, ratio
 from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.domain.split import SEED_BYTES, Split, Terms, amounts_fen, share_amount_fen
-from tests.builders import a_packet, some_terms
-from tests.faults.servers import OperatorCache, some_servers
+from testing.builders import a_packet, some_terms
+from testing.servers import OperatorCache, some_servers
 
 ROUNDS = 3
 COUNT = 1_000_000

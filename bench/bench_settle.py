@@ -40,8 +40,8 @@ from redpacket.domain.errors import Unavailable
 from redpacket.domain.ledger import DEPOSITS, Transfer, TransferKind, user_account
 from redpacket.flows.packets.settle_claims import settle_claims
 from redpacket.ports.accounts import Request
-from tests.builders import NOW_MS, a_claim, a_funding, a_packet, a_packet_id
-from tests.fakes import FakeJournal
+from testing.builders import NOW_MS, a_claim, a_funding, a_packet, a_packet_id
+from testing.fakes import FakeJournal
 
 SHARES = 100_000
 NAIVE_SHARES = 20_000

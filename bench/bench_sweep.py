@@ -20,9 +20,9 @@ from typing import Any
 from bench.due_packets import Books
 from redpacket.adapters.threads import in_threads
 from redpacket.ports.runtime import InParallel
-from tests.builders import a_packet_id
-from tests.faults.cloud import a_cloud
-from tests.in_memory_system import one_by_one
+from testing.builders import a_packet_id
+from testing.cloud import a_cloud
+from testing.in_memory_system import one_by_one
 
 SENDERS = 80
 PACKETS_PER_SENDER = 5

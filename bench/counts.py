@@ -17,10 +17,10 @@ from redpacket.domain.packet import Packet, Person
 from redpacket.flows.packets.read_records import read_record
 from redpacket.flows.packets.settle_claims import settle_claims
 from redpacket.ports.accounts import Request
-from tests.builders import NOW_MS, a_claim, a_funding, a_packet
-from tests.fakes import FakeClock, FakeDynamo, FakeJournal, FakeQueue
-from tests.in_memory_system import one_by_one
-from tests.units import Indexes, MeteredDynamo
+from testing.builders import NOW_MS, a_claim, a_funding, a_packet
+from testing.fakes import FakeClock, FakeDynamo, FakeJournal, FakeQueue
+from testing.in_memory_system import one_by_one
+from testing.units import Indexes, MeteredDynamo
 
 HOST_ID = "5f0c8f5e-{:04d}-4b1e-9a53-0c4a3d2f1b6a"
 """As long as the subjects of Cognito and most other issuers."""

@@ -23,11 +23,11 @@ from redpacket.flows.packets.expire_packets import ExpireReport, expire_packets
 from redpacket.flows.packets.settle_claims import settle_claims
 from redpacket.ports.accounts import Request
 from redpacket.ports.runtime import InParallel
-from tests.builders import a_claim, a_funding, a_packet
-from tests.fakes import FakeJournal, FakeQueue
-from tests.faults.cloud import Cloud
-from tests.faults.rush import WallClock
-from tests.faults.servers import CACHE_TIMEOUT_S
+from testing.builders import a_claim, a_funding, a_packet
+from testing.cloud import Cloud
+from testing.fakes import FakeJournal, FakeQueue
+from testing.servers import CACHE_TIMEOUT_S
+from testing.wall_clock import WallClock
 
 ENDED_MS = 60_000
 """How long ago they ended."""

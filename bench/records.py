@@ -19,9 +19,9 @@ from redpacket.domain.split import amounts_fen
 from redpacket.flows.packets.close_packet import close_if_ended, end_part
 from redpacket.flows.packets.read_records import Record, read_record
 from redpacket.ports.packets import Settled
-from tests.builders import NOW_MS, a_packet, a_packet_id
-from tests.fakes import FakeClock, FakeDynamo
-from tests.units import MeteredDynamo
+from testing.builders import NOW_MS, a_packet, a_packet_id
+from testing.fakes import FakeClock, FakeDynamo
+from testing.units import MeteredDynamo
 
 CLAIM_EVERY_MS = 3
 PAGES_FOLLOWED = 2

@@ -14,8 +14,8 @@ import redis
 from redpacket.adapters import keys
 from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.adapters.redis.client import Client
-from tests.builders import a_packet
-from tests.faults.servers import Server
+from testing.builders import a_packet
+from testing.servers import Server
 
 ROUNDS = 15
 CALLS = 4_000

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, TypeVar
 from botocore.exceptions import ClientError
 
 from bench.virtual import VirtualTime
-from tests.fakes import FakeDynamo, Item, Position, locate
+from testing.fakes import FakeDynamo, Item, Position, locate
 
 Result = TypeVar("Result")
 

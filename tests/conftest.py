@@ -11,7 +11,7 @@ import pytest
 from local import places
 from local.ports import HOST, Ports, is_open
 from local.stack import Stack
-from tests.faults.servers import OperatorCache
+from testing.servers import OperatorCache
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -52,7 +52,7 @@ from redpacket.adapters import keys
 from redpacket.domain.switches import Switch
 from redpacket.domain.text import is_visible
 from redpacket.edge.api import ADMIN_SCOPE
-from tests.ledger_state import lasting, read_ledger_state
+from testing.ledger_state import lasting, read_ledger_state
 
 AnyCase: TypeAlias = "Case[Any]"
 AnyOperation: TypeAlias = "APIOperation[Any, Any, Any, Any]"

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from testing.cloud import Cloud, a_cloud
 from tests.contract.tables import KINDS, Books, a_client, some_books
-from tests.faults.cloud import Cloud, a_cloud
 
 
 @pytest.fixture(scope="session")

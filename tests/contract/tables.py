@@ -30,10 +30,10 @@ from redpacket.domain.ledger import (
 )
 from redpacket.domain.packet import Packet, PacketEnd, Person
 from redpacket.ports.accounts import Request
-from tests.builders import NOW_MS, a_claim, a_funding, a_packet, a_packet_id, a_refund, a_user_id
-from tests.fakes import FakeDynamo
-from tests.faults.cloud import SCHEMA, TABLES, Cloud
-from tests.ledger_state import LedgerState, read_ledger_state
+from testing.builders import NOW_MS, a_claim, a_funding, a_packet, a_packet_id, a_refund, a_user_id
+from testing.cloud import SCHEMA, TABLES, Cloud
+from testing.fakes import FakeDynamo
+from testing.ledger_state import LedgerState, read_ledger_state
 
 KINDS = ("fake", "moto", "emulator")
 
@@ -44,7 +44,7 @@ REFUNDED_MS = NOW_MS + 70_000
 
 @contextmanager
 def a_client(kind: str, request: pytest.FixtureRequest) -> Iterator[Any]:
-    """Yield a DynamoDB client to tables of the template's names (tests/faults/cloud.py)."""
+    """Yield a DynamoDB client to tables of the template's names (testing/cloud.py)."""
     if kind == "fake":
         yield FakeDynamo()
     elif kind == "moto":

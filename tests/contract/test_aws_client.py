@@ -29,8 +29,8 @@ from redpacket.adapters.dynamo.client import (
 from redpacket.adapters.redis.secret import CacheSecret
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.errors import InvariantViolated, Unavailable
-from tests.aws_stub import AwsStub, Call, Drops, Hangs, Says, an_aws_stub
-from tests.faults.cloud import Cloud, a_cloud
+from testing.aws_stub import AwsStub, Call, Drops, Hangs, Says, an_aws_stub
+from testing.cloud import Cloud, a_cloud
 
 REGION = "us-east-1"
 TIMEOUT_S = 0.3

@@ -15,7 +15,7 @@ from redpacket.domain.ledger import Entry, TransferKind, YearSums, user_account
 from redpacket.domain.packet import Packet
 from redpacket.domain.postings import expected_entries, expected_receipts
 from redpacket.ports.packets import ReceivedItem
-from tests.builders import NOW_MS, a_user_id
+from testing.builders import NOW_MS, a_user_id
 from tests.contract.tables import PAID_MS, Books, a_deposit, a_request
 
 LONG_AGO_MS = NOW_MS - 400 * 86_400_000

@@ -19,9 +19,9 @@ from redpacket.domain.campaign import Campaign
 from redpacket.domain.errors import PacketEmptied
 from redpacket.domain.packet import Packet, Rules
 from redpacket.domain.split import Split, amounts_fen
-from tests.builders import a_campaign, a_packet, some_terms
-from tests.faults.servers import OperatorCache
-from tests.in_memory_system import LIFE_MS, InMemorySystem
+from testing.builders import a_campaign, a_packet, some_terms
+from testing.in_memory_system import LIFE_MS, InMemorySystem
+from testing.servers import OperatorCache
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from local.ports import HOST
 from redpacket.adapters.redis.client import FAILURES, ServerClient
 from redpacket.adapters.redis.connect import Cache, connection_maker
 from redpacket.domain.errors import CacheAway, Unavailable
-from tests.faults.servers import Address, OperatorCache, Server, some_servers, wait_for
+from testing.servers import Address, OperatorCache, Server, some_servers, wait_for
 
 TIMEOUT_S = 0.3
 

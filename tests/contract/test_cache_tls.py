@@ -25,11 +25,11 @@ from redpacket.domain.limits import Limit
 from redpacket.domain.packet import Opening, Packet, Rules
 from redpacket.domain.switches import Switch
 from redpacket.ports.guards import SwitchesSeen
-from tests.builders import a_packet
+from testing.builders import a_packet
+from testing.cluster import Cluster
+from testing.servers import Server, some_servers
+from testing.tls_servers import Authority, Front, some_fronts
 from tests.contract.test_cache_user import access_rules
-from tests.faults.real_cluster import Cluster
-from tests.faults.servers import Server, some_servers
-from tests.tls_servers import Authority, Front, some_fronts
 
 Connected = Callable[..., Client]
 

@@ -22,8 +22,8 @@ from redpacket.domain.limits import Limit
 from redpacket.domain.packet import Opening, Packet, Rules
 from redpacket.domain.switches import Switch
 from redpacket.ports.guards import SwitchesSeen
-from tests.builders import a_packet
-from tests.faults.servers import OperatorCache
+from testing.builders import a_packet
+from testing.servers import OperatorCache
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 

@@ -26,9 +26,9 @@ from redpacket.domain.errors import (
 from redpacket.domain.ledger import DEPOSITS, Transfer, TransferKind, user_account
 from redpacket.domain.packet import Packet, Person, Rules
 from redpacket.ports.accounts import Request
-from tests.builders import NOW_MS, a_campaign, a_claim, a_funding, a_packet
+from testing.builders import NOW_MS, a_campaign, a_claim, a_funding, a_packet
+from testing.fakes import FakeDynamo
 from tests.contract.tables import KINDS, a_client
-from tests.fakes import FakeDynamo
 
 _numbers = itertools.count(1)
 

@@ -17,9 +17,9 @@ from redpacket.adapters.redis.parted_claims import PartedClaims
 from redpacket.domain.claim import ShareFate
 from redpacket.domain.packet import Packet, PacketStatus, part_of_user
 from redpacket.ports.packets import PartCache
-from tests.builders import a_claim, a_packet, a_packet_id, a_refund
-from tests.fakes import FakeClaimCache, FakeClock
-from tests.faults.servers import OperatorCache, Server, some_servers, wait_for
+from testing.builders import a_claim, a_packet, a_packet_id, a_refund
+from testing.fakes import FakeClaimCache, FakeClock
+from testing.servers import OperatorCache, Server, some_servers, wait_for
 
 LARGE = 1_500
 """More claims than one call of the load script brings."""

@@ -13,9 +13,9 @@ from redpacket.adapters.redis.parted_claims import PartedClaims
 from redpacket.domain.claim import EMPTIED_KEPT_MS, GrabStatus
 from redpacket.domain.packet import Opening, Packet, PacketStatus, Rules
 from redpacket.ports.packets import ClaimCache
-from tests.builders import a_claim, a_packet, a_refund
-from tests.fakes import FakeClaimCache, FakeClock
-from tests.faults.servers import OperatorCache
+from testing.builders import a_claim, a_packet, a_refund
+from testing.fakes import FakeClaimCache, FakeClock
+from testing.servers import OperatorCache
 
 
 @pytest.fixture(params=["fake", "redis", "parted"])

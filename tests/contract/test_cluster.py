@@ -15,9 +15,9 @@ from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.adapters.redis.cluster import ClusterClient, connect_cluster
 from redpacket.domain.errors import CacheAway, Unavailable
 from redpacket.domain.packet import Packet
-from tests.builders import a_packet
-from tests.faults.real_cluster import Cluster
-from tests.faults.servers import Server, some_servers, wait_for
+from testing.builders import a_packet
+from testing.cluster import Cluster
+from testing.servers import Server, some_servers, wait_for
 
 
 def _client(port: int) -> ClusterClient:

@@ -23,8 +23,8 @@ from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.adapters.redis.switches import RedisSwitches
 from redpacket.domain.switches import Switch
 from redpacket.ports.guards import SwitchesSeen
-from tests.builders import a_packet
-from tests.faults.servers import OperatorCache
+from testing.builders import a_packet
+from testing.servers import OperatorCache
 
 GRAB = """
 import json, runpy, sys

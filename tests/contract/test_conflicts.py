@@ -14,8 +14,8 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from redpacket.adapters.dynamo.client import Dynamo, TransactionCanceled, put, to_wire, update
-from tests.fakes import FakeDynamo
-from tests.faults.cloud import Cloud, a_cloud
+from testing.cloud import Cloud, a_cloud
+from testing.fakes import FakeDynamo
 
 HOLD_MS = (300, 400)
 TABLE = "accounts"

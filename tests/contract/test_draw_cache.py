@@ -25,9 +25,9 @@ from redpacket.domain.lottery import (
     choose,
 )
 from redpacket.ports.campaigns import DrawCache
-from tests.builders import a_campaign
-from tests.fakes import FakeClock, FakeDrawCache
-from tests.faults.servers import OperatorCache
+from testing.builders import a_campaign
+from testing.fakes import FakeClock, FakeDrawCache
+from testing.servers import OperatorCache
 
 HOUR_MS = 3_600_000
 LUCK = 2**51

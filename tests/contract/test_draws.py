@@ -43,10 +43,10 @@ from redpacket.domain.lottery import (
 from redpacket.domain.packet import Kind, Packet, Person, Rules
 from redpacket.domain.split import Split, Terms
 from redpacket.ports.accounts import Request
-from tests.builders import NOW_MS, a_campaign, a_funding, a_packet, a_prize, a_refund
+from testing.builders import NOW_MS, a_campaign, a_funding, a_packet, a_prize, a_refund
+from testing.ledger_state import read_ledger_state
+from testing.prizes import real_prizes
 from tests.contract.tables import KINDS, REFUNDED_MS, a_client
-from tests.ledger_state import read_ledger_state
-from tests.prizes import real_prizes
 
 _numbers = itertools.count(1)
 

@@ -32,8 +32,8 @@ from redpacket.domain.lottery import (
     choose,
     draw_point,
 )
-from tests.builders import a_campaign
-from tests.faults.servers import OperatorCache
+from testing.builders import a_campaign
+from testing.servers import OperatorCache
 
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS

@@ -23,7 +23,8 @@ from redpacket.domain.errors import (
 )
 from redpacket.domain.ledger import Receipt, YearSums, user_account, year_of
 from redpacket.domain.packet import Kind, Packet, PacketStatus, Person
-from tests.builders import NOW_MS, a_claim, a_funding, a_packet, a_packet_id, a_user_id
+from testing.builders import NOW_MS, a_claim, a_funding, a_packet, a_packet_id, a_user_id
+from testing.fakes import FakeDynamo
 from tests.contract.tables import (
     PAID_MS,
     REFUNDED_MS,
@@ -34,7 +35,6 @@ from tests.contract.tables import (
     a_settlement,
     some_books,
 )
-from tests.fakes import FakeDynamo
 
 YEAR = year_of(NOW_MS)
 

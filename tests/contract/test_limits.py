@@ -17,8 +17,8 @@ from redpacket.domain.errors import Unavailable
 from redpacket.domain.limits import Limit
 from redpacket.ports.guards import Limits
 from redpacket.ports.runtime import Clock
-from tests.fakes import FakeClock, FakeLimits
-from tests.faults.servers import OperatorCache
+from testing.fakes import FakeClock, FakeLimits
+from testing.servers import OperatorCache
 
 QUICK = Limit("quick", per_minute=600, burst=3)
 

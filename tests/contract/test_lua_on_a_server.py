@@ -18,8 +18,8 @@ from redpacket.adapters.redis.scripts import read_script
 from redpacket.domain.errors import CacheAway, Unavailable
 from redpacket.domain.packet import Packet, PacketStatus
 from redpacket.domain.split import Split
-from tests.builders import a_claim, a_packet, some_terms
-from tests.faults.servers import OperatorCache
+from testing.builders import a_claim, a_packet, some_terms
+from testing.servers import OperatorCache
 
 
 def _packet(count: int) -> Packet:

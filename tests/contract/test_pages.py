@@ -10,7 +10,7 @@ import pytest
 from redpacket.domain.claim import Fate, ShareFate
 from redpacket.domain.packet import PacketStatus, Person, fate_partitions
 from redpacket.ports.packets import Settled
-from tests.builders import NOW_MS, a_packet_id
+from testing.builders import NOW_MS, a_packet_id
 from tests.contract.tables import PAID_MS, Books
 
 

@@ -24,9 +24,9 @@ from redpacket.domain.packet import (
     part_of_user,
 )
 from redpacket.ports.packets import PartCache
-from tests.builders import a_claim, a_packet, a_packet_id, a_refund
-from tests.fakes import FakeClaimCache, FakeClock
-from tests.faults.servers import OperatorCache
+from testing.builders import a_claim, a_packet, a_packet_id, a_refund
+from testing.fakes import FakeClaimCache, FakeClock
+from testing.servers import OperatorCache
 
 PARTS = 3
 

@@ -23,8 +23,8 @@ from local.user_ids import PUBLISHED_KEY
 from redpacket.edge import wiring
 from redpacket.edge.api import user_ids
 from redpacket.edge.packet_ids import packet_ids
-from tests.fakes import FakeDynamo
-from tests.faults.servers import OperatorCache
+from testing.fakes import FakeDynamo
+from testing.servers import OperatorCache
 from tests.template.test_template import DOORS, _function_of, _handler
 from tests.template.translated import STACK_OF, Stack
 

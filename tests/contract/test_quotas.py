@@ -8,8 +8,8 @@ from redpacket.adapters import keys
 from redpacket.adapters.redis.quotas import RedisQuotas
 from redpacket.domain.claim import Quota
 from redpacket.ports.packets import Quotas
-from tests.fakes import FakeQuotas
-from tests.faults.servers import OperatorCache
+from testing.fakes import FakeQuotas
+from testing.servers import OperatorCache
 
 QUOTA = Quota("newyear", 2)
 

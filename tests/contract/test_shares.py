@@ -15,7 +15,7 @@ from redpacket.domain.claim import RecordStatus, ShareFate, ShareRef, Taker, tak
 from redpacket.domain.errors import InvalidRequest
 from redpacket.domain.packet import Packet, PacketEnd, PacketStatus, Person, fate_partitions
 from redpacket.ports.packets import Unreadable
-from tests.builders import NOW_MS, a_claim, a_packet_id, a_user_id
+from testing.builders import NOW_MS, a_claim, a_packet_id, a_user_id
 from tests.contract.tables import (
     PAID_MS,
     REFUNDED_MS,

@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from tests.crowd import CROWD, a_crowded_town, count_reads, rush
-from tests.faults.servers import OperatorCache
-from tests.in_memory_system import InMemorySystem
+from testing.crowd import CROWD, a_crowded_town, count_reads, rush
+from testing.in_memory_system import InMemorySystem
+from testing.servers import OperatorCache
 
 
 @pytest.fixture

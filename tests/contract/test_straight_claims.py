@@ -16,8 +16,8 @@ from redpacket.adapters.redis import claims as redis_claims
 from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.domain.packet import Opening, Packet, PacketStatus, Rules, part_id
 from redpacket.domain.split import Terms
-from tests.builders import a_packet, a_packet_id
-from tests.faults.servers import OperatorCache
+from testing.builders import a_packet, a_packet_id
+from testing.servers import OperatorCache
 
 
 @pytest.fixture(autouse=True)

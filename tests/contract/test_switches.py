@@ -23,9 +23,9 @@ from redpacket.adapters.redis.switches import RedisSwitches
 from redpacket.domain.errors import Unavailable
 from redpacket.domain.switches import Switch, SwitchState
 from redpacket.ports.guards import SwitchCopy, SwitchesSeen, SwitchStore
-from tests.builders import NOW_MS
-from tests.fakes import FakeClock, FakeDynamo, FakeSwitchCopy, FakeSwitchStore
-from tests.faults.servers import OperatorCache
+from testing.builders import NOW_MS
+from testing.fakes import FakeClock, FakeDynamo, FakeSwitchCopy, FakeSwitchStore
+from testing.servers import OperatorCache
 
 OFF = SwitchState(
     Switch.SEND, is_on=False, reason="维护", changed_at_ms=NOW_MS, changed_by="operator"

@@ -36,7 +36,7 @@ from redpacket.domain.scanned import (
     WonOnce,
 )
 from redpacket.ports.reconciliation import SavedRun, Table
-from tests.builders import NOW_MS, a_campaign, a_claim, a_packet, a_prize, a_user_id
+from testing.builders import NOW_MS, a_campaign, a_claim, a_packet, a_prize, a_user_id
 from tests.contract.tables import Books, a_request
 
 

@@ -19,8 +19,8 @@ from redpacket.adapters.aws.client import AwsClient
 from redpacket.adapters.aws.errors import AwsSilent
 from redpacket.adapters.aws.signature import Keys
 from redpacket.adapters.redis.connect import connect
-from tests.aws_stub import Says, an_aws_stub
-from tests.tls_servers import Authority, tls_before
+from testing.aws_stub import Says, an_aws_stub
+from testing.tls_servers import Authority, tls_before
 
 ROOTS = {
     "Amazon Root CA 1",

@@ -31,9 +31,9 @@ from redpacket.domain.packet import Packet, Person
 from redpacket.edge import wiring
 from redpacket.flows.packets.settle_claims import CLAIMS_PER_TRANSACTION
 from redpacket.ports.accounts import Request
-from tests.builders import a_funding, a_packet, a_packet_id, a_user_id
-from tests.faults.cloud import Cloud
-from tests.faults.servers import OperatorCache
+from testing.builders import a_funding, a_packet, a_packet_id, a_user_id
+from testing.cloud import Cloud
+from testing.servers import OperatorCache
 
 BATCH_MAX = 20
 

@@ -32,7 +32,7 @@ from redpacket.domain.lottery import (
     draw_point,
 )
 from redpacket.flows.campaigns.load_campaign import load_campaign
-from tests.builders import NOW_MS, a_campaign, a_prize
+from testing.builders import NOW_MS, a_campaign, a_prize
 from tests.faults.faulty import Killed
 from tests.faults.process import SKEW_MAX_MS, Process
 from tests.faults.refusals import BOUND_MS

@@ -32,7 +32,7 @@ from redpacket.domain.switches import SwitchState
 from redpacket.ports.campaigns import DrawCache
 from redpacket.ports.guards import Limits, SwitchCopy, SwitchesSeen, SwitchStore
 from redpacket.ports.packets import PartCache, Quotas
-from tests.fakes import FakeDynamo
+from testing.fakes import FakeDynamo
 
 Result = TypeVar("Result")
 

@@ -25,9 +25,10 @@ from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.adapters.redis.connect import connect
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.errors import RedPacketError
-from tests.faults.rush import NaiveClaimCache, WallClock
-from tests.faults.servers import CACHE_TIMEOUT_S
-from tests.in_memory_system import InMemorySystem
+from testing.in_memory_system import InMemorySystem
+from testing.servers import CACHE_TIMEOUT_S
+from testing.wall_clock import WallClock
+from tests.faults.rush import NaiveClaimCache
 
 _MESSAGES = 5
 

@@ -33,12 +33,12 @@ from redpacket.domain.split import share_amount_fen
 from redpacket.domain.switches import Switch
 from redpacket.flows.packets.load_packet import load_packet
 from redpacket.flows.packets.send_packet import SendOrder
-from tests.builders import NOW_MS, a_campaign
+from testing.builders import NOW_MS, a_campaign
+from testing.in_memory_system import LIFE_MS, an_order
 from tests.faults.faulty import Killed
 from tests.faults.process import Process
 from tests.faults.refusals import BOUND_MS, PASSES, Known, is_wrong, known
 from tests.faults.schedule import Schedule
-from tests.in_memory_system import LIFE_MS, an_order
 
 CAMPAIGN_ID = "rain"
 PHRASE = "恭喜发财"

@@ -27,8 +27,8 @@ from redpacket.ports.campaigns import DrawCache
 from redpacket.ports.guards import Limits, SwitchCopy, SwitchStore
 from redpacket.ports.packets import PartCache, Quotas
 from redpacket.ports.reconciliation import Table
-from tests.fakes import FakeClock
-from tests.in_memory_system import InMemorySystem
+from testing.fakes import FakeClock
+from testing.in_memory_system import InMemorySystem
 
 SKEW_MAX_MS = 2_000
 

@@ -10,9 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 from local.ports import HOST
 from redpacket.adapters import keys
 from redpacket.adapters.redis.claims import RedisClaims
+from testing.servers import Address, Server, some_servers, wait_for
 from tests.faults.figures import Figures
 from tests.faults.rush import Crowd, NaiveClaimCache, RealTimeSystem, close_quietly
-from tests.faults.servers import Address, Server, some_servers, wait_for
 
 KILL_AFTER_MS = (50, 200, 1_000)
 """Between the replica's promotion and the primary's end: what is claimed then is lost."""

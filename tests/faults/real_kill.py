@@ -20,11 +20,12 @@ from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.adapters.redis.connect import connect
 from redpacket.domain.checks import Told
 from redpacket.domain.packet import Packet, PacketStatus
-from tests.faults.cloud import HOLD_MS, Cloud, a_cloud
+from testing.cloud import HOLD_MS, Cloud, a_cloud
+from testing.in_memory_system import LIFE_MS, InMemorySystem
+from testing.ledger_state import read_ledger_state
+from testing.wall_clock import WallClock
 from tests.faults.figures import Figures
-from tests.faults.rush import LATE_MS, WallClock, close_quietly
-from tests.in_memory_system import LIFE_MS, InMemorySystem
-from tests.ledger_state import read_ledger_state
+from tests.faults.rush import LATE_MS, close_quietly
 
 WORKERS = 3
 VISIBILITY_TIMEOUT_S = 1

@@ -18,12 +18,12 @@ from redpacket.domain.ledger import Transfer, TransferKind, packet_account, user
 from redpacket.domain.packet import Packet
 from redpacket.flows.packets.expire_packets import expire_packets
 from redpacket.flows.packets.send_packet import SendOrder
-from tests.faults.cloud import HOLD_MS, a_cloud
+from testing.cloud import HOLD_MS, a_cloud
+from testing.in_memory_system import InMemorySystem, an_order
+from testing.servers import Address, some_servers
 from tests.faults.figures import Figures
 from tests.faults.real_cache import run_crowd
 from tests.faults.rush import Crowd, RealTimeSystem, close_quietly
-from tests.faults.servers import Address, some_servers
-from tests.in_memory_system import InMemorySystem, an_order
 
 PACKETS = 20
 LIFE_MS = 1_200

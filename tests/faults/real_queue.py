@@ -25,10 +25,10 @@ from redpacket.domain.packet import Packet
 from redpacket.edge.queue import settle_batch
 from redpacket.edge.telemetry import logger
 from redpacket.flows.packets.settle_claims import _transfer
-from tests.faults.cloud import HOLD_MS, RECEIVES_MAX, Cloud, a_cloud
+from testing.cloud import HOLD_MS, RECEIVES_MAX, Cloud, a_cloud
+from testing.servers import wait_for
 from tests.faults.figures import Figures
 from tests.faults.rush import LATE_MS, THREADS, RealTimeSystem, refs_of
-from tests.faults.servers import wait_for
 
 VISIBILITY_TIMEOUT_S = 1
 CONSUMERS = 4

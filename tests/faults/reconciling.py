@@ -12,7 +12,7 @@ from typing import Any
 from redpacket.adapters import keys
 from redpacket.domain.checks import Difference
 from redpacket.domain.errors import RedPacketError
-from tests.fakes.tables import FakeTable
+from testing.fakes.tables import FakeTable
 from tests.faults.draws import DrawSchedule
 from tests.faults.faulty import Killed
 from tests.faults.packets import PacketSchedule

@@ -26,7 +26,7 @@ from redpacket.domain.errors import (
     Rejected,
 )
 from redpacket.domain.packet import Packet, PacketStatus
-from tests.fakes import FakeDynamo, Item
+from testing.fakes import FakeDynamo, Item
 from tests.faults.process import SKEW_MAX_MS
 
 BOUND_MS = 60_000

@@ -28,8 +28,9 @@ from redpacket.domain.errors import (
 from redpacket.domain.packet import Packet, PacketStatus, Person
 from redpacket.domain.split import share_amount_fen
 from redpacket.ports.packets import ClaimCache
-from tests.fakes import FakeClaimCache, FakeClock, FakeDynamo, Item
-from tests.in_memory_system import LIFE_MS, InMemorySystem
+from testing.fakes import FakeClaimCache, FakeDynamo, Item
+from testing.in_memory_system import LIFE_MS, InMemorySystem
+from testing.wall_clock import WallClock
 
 THREADS = 12
 COMES_BACK = 0.15
@@ -38,23 +39,6 @@ LATE_MS = 20 * 60_000
 
 LEDGER_LATENCY_S = (0.0005, 0.003)
 """There, and back again, while a rush is on: claims are in flight while the cache fails."""
-
-
-class WallClock(FakeClock):
-    """The real time, which can be put forward; *at_ms* is by how much, and grows by sleeping."""
-
-    def __init__(self) -> None:
-        super().__init__(0)
-        self.is_patient = False
-
-    def now_ms(self) -> int:
-        return time.time_ns() // 1_000_000 + self.at_ms
-
-    def sleep_ms(self, duration_ms: int) -> None:
-        if self.is_patient:
-            time.sleep(duration_ms / 1000)
-        else:
-            super().sleep_ms(duration_ms)
 
 
 class SharedDynamo(FakeDynamo):

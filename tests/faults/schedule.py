@@ -27,8 +27,9 @@ from redpacket.domain.switches import Switch
 from redpacket.edge.queue import settle_batch
 from redpacket.flows.guards.turn_switch import turn_switch
 from redpacket.flows.reconciliation.reconcile import Reconciliation
-from tests.fakes import FakeDeliveries, FakeLimits, FakeSwitchCopy, FakeSwitchStore, Position
-from tests.fakes.tables import LateCopy
+from testing.fakes import FakeDeliveries, FakeLimits, FakeSwitchCopy, FakeSwitchStore, Position
+from testing.fakes.tables import LateCopy
+from testing.in_memory_system import InMemorySystem
 from tests.faults.faulty import (
     Faults,
     FaultyClaimCache,
@@ -43,7 +44,6 @@ from tests.faults.faulty import (
 )
 from tests.faults.process import SKEW_MAX_MS, Process, SkewedClock, Wires
 from tests.faults.sqs import FaultySqs, Message
-from tests.in_memory_system import InMemorySystem
 
 FAULT_RATES = (0.1, 0.2, 0.25)
 """Per I/O, with six of them in a grab: some schedules get far, in others nearly nothing works."""

@@ -16,7 +16,7 @@ import pytest
 from local.stack import Stack
 from redpacket.domain.checks import Told
 from redpacket.domain.user_id import UserIds
-from tests.ledger_state import LedgerState, lasting, read_ledger_state
+from testing.ledger_state import LedgerState, lasting, read_ledger_state
 
 _numbers = itertools.count(1)
 

@@ -19,7 +19,7 @@ from redpacket.adapters.dynamo.packets import DynamoPackets
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.packet import Packet, Person
 from redpacket.ports.accounts import Request
-from tests.builders import a_claim, a_funding, a_packet, some_terms
+from testing.builders import a_claim, a_funding, a_packet, some_terms
 from tests.integration.conftest import Invoke, MakeUser, User, user_ids
 
 # One of them is a sweep.

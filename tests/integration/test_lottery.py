@@ -16,8 +16,8 @@ import redis
 from local.ports import HOST
 from local.stack import Stack
 from redpacket.domain.lottery import choose
+from testing.ledger_state import lasting
 from tests.integration.conftest import Eventually, Invoke, MakeUser, User, is_turned_away
-from tests.ledger_state import lasting
 
 _numbers = itertools.count(1)
 

@@ -19,7 +19,7 @@ from redpacket.domain.claim import RecordStatus
 from redpacket.domain.packet import Person
 from redpacket.flows.reconciliation.reconcile import MOVING_MS
 from redpacket.ports.accounts import Request
-from tests.builders import a_claim, a_funding, a_packet
+from testing.builders import a_claim, a_funding, a_packet
 from tests.integration.conftest import MakeUser, User, is_turned_away
 
 Eventually = Callable[[Callable[[], Any]], Any]

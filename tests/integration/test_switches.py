@@ -24,8 +24,8 @@ from redpacket.domain.checks import Told
 from redpacket.domain.claim import Fate
 from redpacket.domain.limits import send_limit
 from redpacket.flows.guards.cached_switches import KEPT_MS
+from testing.ledger_state import LedgerState
 from tests.integration.conftest import Eventually, Invoke, MakeUser, User, is_turned_away
-from tests.ledger_state import LedgerState
 
 # The drill sweeps by itself.
 pytestmark = pytest.mark.usefixtures("only_own_sweeps", "_everything_on")

@@ -13,8 +13,8 @@ from redpacket.domain.campaign import Campaign
 from redpacket.domain.claim import Admission
 from redpacket.domain.errors import Rejected
 from redpacket.domain.packet import Opening, Packet, PacketStatus, Rules
-from tests.builders import NOW_MS, a_campaign
-from tests.in_memory_system import LIFE_MS, InMemorySystem
+from testing.builders import NOW_MS, a_campaign
+from testing.in_memory_system import LIFE_MS, InMemorySystem
 
 QUOTAS = {"limited": 2, "free": 0}
 USERS = st.sampled_from(["ann", "bob", "cat", "dan", "eve"])

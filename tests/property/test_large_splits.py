@@ -9,7 +9,7 @@ import pytest
 
 from redpacket.domain.ledger import FEN_MAX
 from redpacket.domain.split import Split, Terms, amounts_fen
-from tests.builders import some_terms
+from testing.builders import some_terms
 from tests.fairness import LUCKY
 
 MILLION = 1_000_000

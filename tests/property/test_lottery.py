@@ -23,8 +23,8 @@ from redpacket.domain.lottery import (
     draw_point,
 )
 from redpacket.domain.packet import PacketStatus
-from tests.builders import NOW_MS, a_campaign, a_prize
-from tests.in_memory_system import LIFE_MS, InMemorySystem
+from testing.builders import NOW_MS, a_campaign, a_prize
+from testing.in_memory_system import LIFE_MS, InMemorySystem
 
 DAY_MS = 24 * 3_600_000
 ENDS_AT_MS = NOW_MS + 10 * DAY_MS

@@ -20,8 +20,8 @@ from redpacket.domain.packet import (
     part_of_user,
 )
 from redpacket.flows.packets.load_packet import load_packet
-from tests.builders import a_campaign
-from tests.in_memory_system import LIFE_MS, InMemorySystem
+from testing.builders import a_campaign
+from testing.in_memory_system import LIFE_MS, InMemorySystem
 
 USERS = [f"user-{number}" for number in range(14)]
 TRIES = 5

@@ -21,7 +21,7 @@ from redpacket.adapters.dynamo.items import person_row, prize_taker_row, share_r
 from redpacket.adapters.dynamo.profiles import SHOWN
 from redpacket.adapters.keys import WORK_SHARDS
 from redpacket.domain.packet import Person
-from tests.builders import a_claim, a_packet, a_refund
+from testing.builders import a_claim, a_packet, a_refund
 
 ROOT = Path(__file__).parents[2]
 EDGE = ROOT / "shared" / "redpacket" / "edge"
@@ -738,7 +738,7 @@ spec = importlib.util.spec_from_file_location("door", "functions/grab/app.py")
 module = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
 from redpacket.edge import wiring
-from tests.in_memory_system import InMemorySystem
+from testing.in_memory_system import InMemorySystem
 system = InMemorySystem()
 packet = system.send()
 system.grab(packet, "ann")

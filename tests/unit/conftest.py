@@ -10,12 +10,12 @@ from local.packet_ids import PUBLISHED_KEYS
 from local.user_ids import PUBLISHED_KEY
 from redpacket.edge.api import user_ids
 from redpacket.edge.packet_ids import packet_ids
-from tests.in_memory_system import InMemorySystem
+from testing.in_memory_system import InMemorySystem
 
 
 @pytest.fixture(autouse=True)
 def _keys(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let the doors accept the packet ids of tests/builders.py, and make user ids."""
+    """Let the doors accept the packet ids of testing/builders.py, and make user ids."""
     monkeypatch.setenv("PACKET_ID_KEYS", PUBLISHED_KEYS)
     monkeypatch.setenv("USER_ID_KEY", PUBLISHED_KEY)
     yield

@@ -17,7 +17,7 @@ from bench.virtual import VirtualTime
 from bench.waiting_claims import PayoutQueue, QueueTerms
 from redpacket.adapters.dynamo.client import put, to_wire, update
 from redpacket.domain.claim import ShareRef
-from tests.builders import NOW_MS
+from testing.builders import NOW_MS
 
 DEPLOYED = template()
 REFS = [ShareRef("p", number) for number in range(1, 6)]

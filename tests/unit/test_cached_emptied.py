@@ -6,8 +6,8 @@ import pytest
 
 from redpacket.domain.claim import EMPTIED_KEPT_MS
 from redpacket.flows.packets.cached_emptied import HOLDERS_MAX, CachedEmptied
-from tests.builders import a_packet
-from tests.fakes import FakeClaimCache, FakeClock
+from testing.builders import a_packet
+from testing.fakes import FakeClaimCache, FakeClock
 
 
 class CountedClaimCache(FakeClaimCache):

@@ -12,10 +12,10 @@ from redpacket.domain.campaign import Campaign
 from redpacket.domain.errors import CampaignNotFound, Unavailable
 from redpacket.domain.lottery import PageNote, PrizeKind, day_commitment
 from redpacket.flows.campaigns.cached_lotteries import KEPT_MS, CachedLotteries
-from tests.builders import NOW_MS, a_campaign, a_prize
-from tests.in_memory_system import InMemorySystem
-from tests.prizes import real_prizes
-from tests.units import MeteredDynamo
+from testing.builders import NOW_MS, a_campaign, a_prize
+from testing.in_memory_system import InMemorySystem
+from testing.prizes import real_prizes
+from testing.units import MeteredDynamo
 
 DAY_MS = 24 * 3_600_000
 TODAY, TOMORROW = "20261118", "20261119"

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from redpacket.domain.packet import Person
 from redpacket.flows.accounts.cached_profiles import KEPT_MS, CachedProfiles
 from redpacket.ports.accounts import Profile
-from tests.fakes import FakeClock
+from testing.fakes import FakeClock
 
 
 class _Profiles:

@@ -11,8 +11,8 @@ from redpacket.domain.claim import EMPTIED_KEPT_MS, Admission, Quota
 from redpacket.domain.errors import CampaignPaused, PacketEmptied, QuotaExhausted, Unavailable
 from redpacket.domain.packet import Opening, Packet, Rules
 from redpacket.flows.packets.cached_campaigns import KEPT_MS, CachedCampaigns
-from tests.builders import a_campaign
-from tests.in_memory_system import InMemorySystem
+from testing.builders import a_campaign
+from testing.in_memory_system import InMemorySystem
 
 
 @pytest.fixture

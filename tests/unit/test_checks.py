@@ -27,7 +27,7 @@ from redpacket.domain.claim import ShareFate, Taker, taker_of
 from redpacket.domain.closing import find_end
 from redpacket.domain.ledger import DEPOSITS, Entry, Transfer, TransferKind, entries
 from redpacket.domain.packet import PacketStatus, Rules
-from tests.builders import NOW_MS, a_claim, a_funding, a_packet, a_refund
+from testing.builders import NOW_MS, a_claim, a_funding, a_packet, a_refund
 
 PACKET = a_packet(1000, 4)
 SHARES = [

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from redpacket.domain.closing import add_up, find_end
 from redpacket.domain.packet import PacketEnd, Person
-from tests.builders import NOW_MS, a_claim, a_packet, a_refund
+from testing.builders import NOW_MS, a_claim, a_packet, a_refund
 
 
 def test_a_part_has_no_end_while_a_share_of_it_has_no_fate() -> None:

@@ -16,8 +16,8 @@ from bench.counts import Claims
 from bench.deployment import Deployment, Standing
 from redpacket.adapters.dynamo.client import Dynamo, Operation, check, create, put, update
 from redpacket.domain.packet import Person
-from tests.fakes import FakeDynamo
-from tests.units import MeteredDynamo
+from testing.fakes import FakeDynamo
+from testing.units import MeteredDynamo
 
 INDEXES = deployment.indexes_of(deployment.template())
 BOOK: dict[str, Any] = tomllib.loads(cost.PRICES.read_text(encoding="utf-8"))

@@ -21,9 +21,9 @@ from redpacket.domain.packet import PacketStatus, Person
 from redpacket.flows.campaigns.edit_campaign import edit_campaign
 from redpacket.flows.campaigns.edit_prize import PrizePorts, change_stock, put_prize
 from redpacket.ports.accounts import Request
-from tests.builders import NOW_MS, a_campaign, a_prize
-from tests.fakes import FakeDynamo
-from tests.in_memory_system import InMemorySystem
+from testing.builders import NOW_MS, a_campaign, a_prize
+from testing.fakes import FakeDynamo
+from testing.in_memory_system import InMemorySystem
 
 HOUR_MS = 3_600_000
 FUNDS_FEN = 10_000

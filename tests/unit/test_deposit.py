@@ -7,7 +7,7 @@ import pytest
 from redpacket.domain.errors import Forbidden, IdempotencyKeyReused, InvalidRequest
 from redpacket.flows.accounts.deposit import deposit
 from redpacket.ports.accounts import Request
-from tests.in_memory_system import DEPOSIT_FEN_MAX, InMemorySystem, a_person
+from testing.in_memory_system import DEPOSIT_FEN_MAX, InMemorySystem, a_person
 
 
 def _deposit(

@@ -30,9 +30,9 @@ from redpacket.domain.lottery import (
     draw_point,
     unit_share,
 )
-from tests.builders import NOW_MS, a_campaign, a_prize
-from tests.fakes import FakeDrawCache
-from tests.in_memory_system import InMemorySystem
+from testing.builders import NOW_MS, a_campaign, a_prize
+from testing.fakes import FakeDrawCache
+from testing.in_memory_system import InMemorySystem
 
 DAY_MS = 24 * 3_600_000
 

@@ -13,8 +13,8 @@ from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.adapters.dynamo.draws import DynamoDraws
 from redpacket.domain.errors import Unavailable
 from redpacket.domain.lottery import Prize
-from tests.builders import a_campaign, a_prize
-from tests.fakes import FakeDynamo
+from testing.builders import a_campaign, a_prize
+from testing.fakes import FakeDynamo
 
 FAIR = a_campaign(campaign_id="fair")
 

@@ -19,8 +19,8 @@ from redpacket.adapters.dynamo.ledger import DynamoLedger
 from redpacket.domain.errors import Busy, IdempotencyKeyReused, InvariantViolated, Unavailable
 from redpacket.domain.ledger import DEPOSITS, Transfer, TransferKind
 from redpacket.ports.accounts import Request
-from tests.builders import NOW_MS, a_funding, a_packet
-from tests.fakes import FakeDynamo
+from testing.builders import NOW_MS, a_funding, a_packet
+from testing.fakes import FakeDynamo
 
 ROWS = [put("table", {"pk": name, "sk": "row"}) for name in ("one", "two")]
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 from redpacket.adapters.dynamo.client import Dynamo, to_wire
 from redpacket.adapters.dynamo.items import share_row
 from redpacket.adapters.dynamo.packets import DynamoPackets
-from tests.builders import a_claim, a_packet
-from tests.fakes import FakeDynamo
+from testing.builders import a_claim, a_packet
+from testing.fakes import FakeDynamo
 
 
 def test_more_claims_than_one_batch_reads_are_all_found() -> None:

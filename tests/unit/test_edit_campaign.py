@@ -33,9 +33,9 @@ from redpacket.domain.packet import Packet
 from redpacket.domain.split import Split
 from redpacket.flows.campaigns.edit_campaign import edit_campaign, get_campaign
 from redpacket.flows.campaigns.preheat_campaign import Preheated, preheat_campaign
-from tests.builders import NOW_MS, a_campaign
-from tests.fakes import FakeClaimCache
-from tests.in_memory_system import LIFE_MS, InMemorySystem, an_order
+from testing.builders import NOW_MS, a_campaign
+from testing.fakes import FakeClaimCache
+from testing.in_memory_system import LIFE_MS, InMemorySystem, an_order
 
 DAY_MS = 24 * 3_600_000
 

@@ -34,8 +34,8 @@ from redpacket.flows.campaigns.edit_campaign import edit_campaign
 from redpacket.flows.campaigns.edit_prize import PrizePorts, change_stock, put_prize
 from redpacket.flows.packets.read_records import list_received
 from redpacket.ports.accounts import Request
-from tests.builders import NOW_MS, a_campaign, a_prize
-from tests.in_memory_system import InMemorySystem
+from testing.builders import NOW_MS, a_campaign, a_prize
+from testing.in_memory_system import InMemorySystem
 
 OPERATOR = Person("operator")
 DAY = "20270129"

@@ -22,9 +22,9 @@ from redpacket.flows.packets.refund_packet import (
     SHARES_PER_TRANSACTION,
     batches,
 )
-from tests.builders import a_claim, a_packet
-from tests.fakes import FakeClaimCache, FakeClock
-from tests.in_memory_system import GRACE_MS, LIFE_MS, InMemorySystem, an_order, one_by_one
+from testing.builders import a_claim, a_packet
+from testing.fakes import FakeClaimCache, FakeClock
+from testing.in_memory_system import GRACE_MS, LIFE_MS, InMemorySystem, an_order, one_by_one
 
 
 class _Reading(DynamoPackets):

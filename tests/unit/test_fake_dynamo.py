@@ -14,7 +14,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from redpacket.adapters.dynamo.client import check, put, update
-from tests.fakes import FakeDynamo
+from testing.fakes import FakeDynamo
 
 TABLE = "table"
 HELD, FREE = {"pk": "held", "sk": "row"}, {"pk": "free", "sk": "row"}

@@ -22,8 +22,8 @@ from redpacket.domain.errors import (
 )
 from redpacket.domain.limits import grab_limit
 from redpacket.domain.packet import Packet, Rules
-from tests.builders import a_campaign, a_packet
-from tests.in_memory_system import InMemorySystem
+from testing.builders import a_campaign, a_packet
+from testing.in_memory_system import InMemorySystem
 
 BURST = 3
 

@@ -18,9 +18,9 @@ from redpacket.domain.errors import (
 )
 from redpacket.domain.split import amounts_fen
 from redpacket.flows.packets.load_packet import WAITS_MS, load_among_many
-from tests.builders import a_claim, a_packet
-from tests.fakes import FakeQueue
-from tests.in_memory_system import InMemorySystem
+from testing.builders import a_claim, a_packet
+from testing.fakes import FakeQueue
+from testing.in_memory_system import InMemorySystem
 
 
 class QueueThatIsAway(FakeQueue):

@@ -4,7 +4,7 @@ import pytest
 
 from redpacket.domain.errors import GrabTokenInvalid
 from redpacket.domain.grab_token import check_grab_token, grab_token
-from tests.builders import NOW_MS
+from testing.builders import NOW_MS
 
 SEED = b"a seed of 16 b.."
 TOKEN = grab_token(SEED, "packet", "ann", NOW_MS)

@@ -18,8 +18,8 @@ from redpacket.domain.errors import (
 )
 from redpacket.domain.limits import PASSPHRASE_TRIES
 from redpacket.domain.lottery import HelpStatus
-from tests.builders import NOW_MS, a_campaign, a_prize
-from tests.in_memory_system import InMemorySystem
+from testing.builders import NOW_MS, a_campaign, a_prize
+from testing.in_memory_system import InMemorySystem
 
 DAY_MS = 24 * 3_600_000
 ONE_DRAW = DrawRules(attempts_per_user_per_day=1, helps_per_user_per_day=2)

@@ -17,7 +17,7 @@ from redpacket.domain.limits import (
     wrong_tries,
 )
 from redpacket.flows.guards.limit_rate import AWAY_MS, UserLimit, limit_rate, require_rate
-from tests.fakes import FakeClock, FakeJournal, FakeLimits
+from testing.fakes import FakeClock, FakeJournal, FakeLimits
 
 
 @dataclass

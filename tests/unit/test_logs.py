@@ -12,9 +12,9 @@ from redpacket.domain.errors import InvariantViolated
 from redpacket.domain.packet import Person
 from redpacket.domain.switches import Switch
 from redpacket.flows.guards.turn_switch import turn_switch
-from tests.builders import a_claim
-from tests.fakes import FakeClock, FakeDeliveries, FakeJournal, FakeSwitchStore
-from tests.in_memory_system import InMemorySystem
+from testing.builders import a_claim
+from testing.fakes import FakeClock, FakeDeliveries, FakeJournal, FakeSwitchStore
+from testing.in_memory_system import InMemorySystem
 
 ANN = "ann-4711@host.example"
 

@@ -23,7 +23,7 @@ from redpacket.domain.checks import (
 from redpacket.domain.claim import Fate, ShareFate, taker_of
 from redpacket.domain.lottery import Draw, PrizeKind
 from redpacket.domain.packet import Person, Rules
-from tests.builders import NOW_MS, a_claim, a_packet, a_prize
+from testing.builders import NOW_MS, a_claim, a_packet, a_prize
 
 DAY = "20270129"
 CUP = a_prize("fair", "cup", total=3, per_day=2, once_per_user=True)

@@ -19,8 +19,8 @@ from redpacket.domain.errors import (
 from redpacket.domain.grab_token import LIFE_MS
 from redpacket.domain.limits import PASSPHRASE_TRIES
 from redpacket.domain.packet import Opening, Packet, Rules
-from tests.fakes import FakeLimits
-from tests.in_memory_system import ADMISSION_FACTOR, InMemorySystem
+from testing.fakes import FakeLimits
+from testing.in_memory_system import ADMISSION_FACTOR, InMemorySystem
 
 TWO_STEP = Rules(opening=Opening.TWO_STEP)
 

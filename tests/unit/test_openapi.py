@@ -40,7 +40,7 @@ from redpacket.flows.packets.read_proof import Proof
 from redpacket.flows.packets.read_records import PacketList, Record
 from redpacket.flows.reconciliation.reconcile import Reconciliation
 from redpacket.ports.accounts import Profile
-from tests.builders import NOW_MS, a_campaign, a_claim, a_funding, a_packet
+from testing.builders import NOW_MS, a_campaign, a_claim, a_funding, a_packet
 
 CONTRACT = json.loads(openapi.OPENAPI.read_text(encoding="utf-8"))
 SCHEMAS = CONTRACT["components"]["schemas"]

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from redpacket.adapters.redis.packet_state import read_terms, write_head
 from redpacket.domain.split import Split, Terms
-from tests.builders import some_terms
+from testing.builders import some_terms
 
 MONTH_MS = 30 * 24 * 3600 * 1000
 

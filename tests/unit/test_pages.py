@@ -8,8 +8,8 @@ import pytest
 
 from redpacket.domain.packet import PacketEnd
 from redpacket.edge import pages, wiring
-from tests.builders import a_packet
-from tests.fakes import FakeClock
+from testing.builders import a_packet
+from testing.fakes import FakeClock
 
 
 @pytest.mark.parametrize(("age_ms", "kept_s"), [(0, 1), (10_000, 1), (10_001, 3600)])

@@ -7,9 +7,9 @@ import pytest
 from redpacket.domain.claim import EMPTIED_KEPT_MS, Quota, QuotaStatus, ShareFate
 from redpacket.domain.errors import PacketEmptied
 from redpacket.domain.packet import Packet, part_id, part_of_user
-from tests.builders import a_campaign
-from tests.fakes import FakeQuotas
-from tests.in_memory_system import InMemorySystem
+from testing.builders import a_campaign
+from testing.fakes import FakeQuotas
+from testing.in_memory_system import InMemorySystem
 
 PARTS = 3
 

@@ -18,9 +18,9 @@ from redpacket.domain.packet import Person
 from redpacket.edge.queue import settle_batch
 from redpacket.flows.packets.delay_claims import delay_claims
 from redpacket.ports.accounts import Profile
-from tests.builders import a_campaign, a_claim, a_packet_id, a_prize
-from tests.in_memory_system import InMemorySystem, an_order
-from tests.units import MeteredDynamo
+from testing.builders import a_campaign, a_claim, a_packet_id, a_prize
+from testing.in_memory_system import InMemorySystem, an_order
+from testing.units import MeteredDynamo
 
 ANN = Person("ann", "安", "ann@host.example")
 

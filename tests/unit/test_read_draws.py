@@ -18,8 +18,8 @@ from redpacket.flows.campaigns.read_draws import (
     read_draw_proof,
     watch_lottery,
 )
-from tests.builders import NOW_MS, a_campaign, a_prize
-from tests.in_memory_system import InMemorySystem
+from testing.builders import NOW_MS, a_campaign, a_prize
+from testing.in_memory_system import InMemorySystem
 
 DAY_MS = 24 * 3_600_000
 TODAY = "20261118"

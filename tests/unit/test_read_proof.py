@@ -6,7 +6,7 @@ from redpacket.domain.errors import PacketNotFound, ProofNotReady
 from redpacket.domain.packet import Packet, Person, Rules
 from redpacket.domain.split import Split, amounts_fen
 from redpacket.flows.packets.read_proof import Proof, read_proof
-from tests.in_memory_system import InMemorySystem
+from testing.in_memory_system import InMemorySystem
 
 
 def prove(system: InMemorySystem, packet: Packet, after_no: int = 0, limit: int = 100) -> Proof:

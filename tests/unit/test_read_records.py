@@ -8,9 +8,9 @@ from redpacket.domain.claim import Quota, ShareFate
 from redpacket.domain.errors import PacketNotFound
 from redpacket.domain.packet import Opening, Packet, Person, Rules, fate_partitions
 from redpacket.flows.packets.read_records import Record, read_record
-from tests.builders import a_claim, a_packet
-from tests.in_memory_system import LIFE_MS, InMemorySystem
-from tests.units import MeteredDynamo
+from testing.builders import a_claim, a_packet
+from testing.in_memory_system import LIFE_MS, InMemorySystem
+from testing.units import MeteredDynamo
 
 ANN = Person("ann")
 

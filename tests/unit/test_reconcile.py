@@ -19,9 +19,9 @@ from redpacket.flows.reconciliation.audit_packet import audit_packet
 from redpacket.flows.reconciliation.reconcile import MOVING_MS, Reconciliation
 from redpacket.ports.packets import DeadLetters
 from redpacket.ports.reconciliation import Table
-from tests.builders import a_campaign, a_refund
-from tests.fakes import FakeClaimCache, FakeDeadLetters
-from tests.in_memory_system import InMemorySystem
+from testing.builders import a_campaign, a_refund
+from testing.fakes import FakeClaimCache, FakeDeadLetters
+from testing.in_memory_system import InMemorySystem
 
 
 def _busy_town() -> InMemorySystem:

@@ -17,8 +17,8 @@ from redpacket.domain.checks import Difference
 from redpacket.domain.lottery import Draw, Prize, PrizeKind
 from redpacket.domain.packet import Packet
 from redpacket.flows.reconciliation.reconcile import MOVING_MS
-from tests.builders import a_campaign, a_claim, a_prize
-from tests.in_memory_system import InMemorySystem
+from testing.builders import a_campaign, a_claim, a_prize
+from testing.in_memory_system import InMemorySystem
 
 HOUR_MS = 3_600_000
 CASH_FEN = 100

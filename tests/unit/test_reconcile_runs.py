@@ -15,7 +15,7 @@ from redpacket.domain.scanned import Scanned
 from redpacket.flows.reconciliation.reconcile import LEASE_MS, MOVING_MS, RUN_MAX_MS, Reconciliation
 from redpacket.flows.reconciliation.run_state import read_state
 from redpacket.ports.reconciliation import SavedRun, Table
-from tests.in_memory_system import InMemorySystem
+from testing.in_memory_system import InMemorySystem
 
 LIFE_MS = 10 * 3_600_000
 

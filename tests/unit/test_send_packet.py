@@ -19,9 +19,9 @@ from redpacket.domain.errors import (
 )
 from redpacket.domain.packet import PARTS_MAX, Packet, PacketStatus, part_count
 from redpacket.ports.accounts import Request
-from tests.builders import a_campaign
-from tests.fakes import FakeClaimCache, FakeDynamo
-from tests.in_memory_system import LIFE_MS, InMemorySystem, an_order
+from testing.builders import a_campaign
+from testing.fakes import FakeClaimCache, FakeDynamo
+from testing.in_memory_system import LIFE_MS, InMemorySystem, an_order
 
 
 class CacheThatIsAway(FakeClaimCache):

@@ -13,7 +13,7 @@ from redpacket.domain.packet import Kind, Packet, PacketStatus
 from redpacket.domain.split import Split
 from redpacket.flows.packets.settle_claims import ASKED_AGAIN_MS, settle_claims
 from redpacket.flows.reconciliation.audit_packet import audit_packet
-from tests.in_memory_system import InMemorySystem, one_by_one
+from testing.in_memory_system import InMemorySystem, one_by_one
 
 
 def test_a_claim_is_credited_once_however_often_it_is_delivered(system: InMemorySystem) -> None:

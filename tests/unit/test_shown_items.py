@@ -19,9 +19,9 @@ from redpacket.adapters.dynamo.shown_items import (
 from redpacket.domain.campaign import CampaignStatus, DrawRules, WhenSoldOut
 from redpacket.domain.errors import InvalidRequest
 from redpacket.domain.lottery import LotterySnapshot, PageNote, Prize
-from tests.builders import a_campaign, a_prize
-from tests.prizes import noisy_prizes, real_prizes
-from tests.units import UNIT_BYTES, item_bytes
+from testing.builders import a_campaign, a_prize
+from testing.prizes import noisy_prizes, real_prizes
+from testing.units import UNIT_BYTES, item_bytes
 
 PLAN = a_campaign(
     campaign_id="gala",

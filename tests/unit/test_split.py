@@ -29,7 +29,7 @@ from redpacket.domain.split import (
 from redpacket.domain.split.live import _draw_block, _Walk
 from redpacket.domain.split.terms import Units
 from redpacket.domain.split.words import seed_words
-from tests.builders import some_terms
+from testing.builders import some_terms
 
 SPLITS = list(Split)
 LUCKY = [split for split in Split if split is not Split.EQUAL]

@@ -8,7 +8,7 @@ import pytest
 from redpacket.adapters.aws.sqs_payouts import SqsPayouts
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.errors import Unavailable
-from tests.builders import a_packet_id
+from testing.builders import a_packet_id
 
 
 class _Queue:

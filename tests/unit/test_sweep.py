@@ -33,9 +33,9 @@ from redpacket.flows.packets.expire_packets import ExpireReport
 from redpacket.flows.packets.repair import REPAIR_AFTER_MS, REQUEUE_PAUSE_MS_MAX
 from redpacket.ports.accounts import Ledger
 from redpacket.ports.packets import ClaimCache, Packets, Pages
-from tests.builders import a_campaign, a_packet, a_packet_id, a_prize
-from tests.fakes import FakeClock, FakeJournal
-from tests.in_memory_system import GRACE_MS, LIFE_MS, InMemorySystem, an_order, one_by_one
+from testing.builders import a_campaign, a_packet, a_packet_id, a_prize
+from testing.fakes import FakeClock, FakeJournal
+from testing.in_memory_system import GRACE_MS, LIFE_MS, InMemorySystem, an_order, one_by_one
 
 MINUTE_MS = 60_000
 WINDOW_MS = 47_000

@@ -14,8 +14,8 @@ from redpacket.flows.guards.turn_switch import turn_switch
 from redpacket.flows.packets.delay_claims import delay_claims
 from redpacket.flows.packets.expire_packets import expire_packets
 from redpacket.flows.packets.repair import requeue_claims
-from tests.builders import NOW_MS
-from tests.fakes import (
+from testing.builders import NOW_MS
+from testing.fakes import (
     FakeClock,
     FakeDeliveries,
     FakeJournal,
@@ -23,7 +23,7 @@ from tests.fakes import (
     FakeSwitchCopy,
     FakeSwitchStore,
 )
-from tests.in_memory_system import GRACE_MS, LIFE_MS, InMemorySystem, one_by_one
+from testing.in_memory_system import GRACE_MS, LIFE_MS, InMemorySystem, one_by_one
 
 
 @dataclass

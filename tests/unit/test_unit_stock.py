@@ -15,8 +15,8 @@ from redpacket.adapters.dynamo.unit_stock import ROWS_PER_CALL
 from redpacket.domain.errors import Unavailable
 from redpacket.domain.lottery import Prize, PrizeKind, PrizeStock
 from redpacket.domain.packet import fate_partitions
-from tests.builders import a_packet_id, a_prize
-from tests.fakes import FakeDynamo
+from testing.builders import a_packet_id, a_prize
+from testing.fakes import FakeDynamo
 
 ROWS_PER_PAGE = 6_000
 

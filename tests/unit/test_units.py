@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from redpacket.adapters.dynamo.client import Dynamo, put, to_wire, values
-from tests.fakes import FakeDynamo
-from tests.units import MeteredDynamo, item_bytes
+from testing.fakes import FakeDynamo
+from testing.units import MeteredDynamo, item_bytes
 
 
 @pytest.fixture

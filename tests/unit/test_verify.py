@@ -18,8 +18,8 @@ from redpacket.flows.campaigns.read_draws import DrawPage, read_draw_proof
 from redpacket.flows.packets.read_proof import Proof
 from redpacket.flows.packets.read_records import Record, status_of
 from redpacket.verify import FALSE, TRUE, UNREADABLE, main
-from tests.builders import a_campaign, a_claim, a_packet, a_prize, some_terms
-from tests.in_memory_system import InMemorySystem
+from testing.builders import a_campaign, a_claim, a_packet, a_prize, some_terms
+from testing.in_memory_system import InMemorySystem
 
 ROOT = Path(__file__).parents[2]
 

@@ -13,7 +13,7 @@ from redpacket.domain.errors import Unavailable
 from redpacket.domain.limits import Limit
 from redpacket.domain.switches import Switch, SwitchState
 from redpacket.ports.guards import SwitchesSeen
-from tests.builders import NOW_MS
+from testing.builders import NOW_MS
 
 
 class FakeClock:

@@ -15,9 +15,9 @@ from redpacket.adapters.redis.connect import connect
 from redpacket.adapters.redis.parted_claims import PartedClaims
 from redpacket.domain.errors import RedPacketError, Unavailable
 from redpacket.domain.packet import Packet
-from tests.faults.rush import WallClock
-from tests.in_memory_system import InMemorySystem
-from tests.units import MeteredDynamo
+from testing.in_memory_system import InMemorySystem
+from testing.units import MeteredDynamo
+from testing.wall_clock import WallClock
 
 CROWD = 200
 

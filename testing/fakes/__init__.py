@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tests.fakes.claim_cache import FakeClaimCache, FakeQuotas
-from tests.fakes.draw_cache import FakeDrawCache
-from tests.fakes.dynamo import FakeDynamo
-from tests.fakes.services import (
+from testing.fakes.claim_cache import FakeClaimCache, FakeQuotas
+from testing.fakes.draw_cache import FakeDrawCache
+from testing.fakes.dynamo import FakeDynamo
+from testing.fakes.services import (
     FakeClock,
     FakeDeadLetters,
     FakeDeliveries,
@@ -15,7 +15,7 @@ from tests.fakes.services import (
     FakeSwitchCopy,
     FakeSwitchStore,
 )
-from tests.fakes.tables import FakeTable, Item, Position, locate
+from testing.fakes.tables import FakeTable, Item, Position, locate
 
 __all__ = [
     "FakeClaimCache",

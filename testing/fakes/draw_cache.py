@@ -22,8 +22,8 @@ from redpacket.domain.lottery import (
     PrizeStock,
     choose,
 )
-from tests.fakes.services import FakeClock
-from tests.fakes.tables import Item
+from testing.fakes.services import FakeClock
+from testing.fakes.tables import Item
 
 
 class _Stock:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from tests.fakes import locate
+from testing.fakes import locate
 
 UNIT_BYTES = 4096
 WRITE_UNIT_BYTES = 1024

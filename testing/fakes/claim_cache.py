@@ -22,8 +22,8 @@ from redpacket.domain.claim import (
     ShareFate,
 )
 from redpacket.domain.packet import Packet, PacketStatus, part_id, part_size
-from tests.fakes.services import FakeClock
-from tests.fakes.tables import Item
+from testing.fakes.services import FakeClock
+from testing.fakes.tables import Item
 
 _DECIDED_BY_THE_CLOCK = {GrabStatus.PACKET_EXPIRED, GrabStatus.PACKET_NOT_STARTED}
 

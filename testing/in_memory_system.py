@@ -57,8 +57,8 @@ from redpacket.ports.guards import Limits
 from redpacket.ports.packets import ClaimCache, DeadLetters, Pages, PayoutQueue, Quotas
 from redpacket.ports.reconciliation import Runs, Table, Tables
 from redpacket.ports.runtime import InParallel
-from tests.builders import a_campaign
-from tests.fakes import (
+from testing.builders import a_campaign
+from testing.fakes import (
     FakeClaimCache,
     FakeClock,
     FakeDeadLetters,
@@ -69,7 +69,7 @@ from tests.fakes import (
     FakeQueue,
     FakeQuotas,
 )
-from tests.ledger_state import LedgerState, read_ledger_state, scan_rows
+from testing.ledger_state import LedgerState, read_ledger_state, scan_rows
 
 GRACE_MS = 5_000
 LIFE_MS = 60_000

@@ -8,7 +8,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from tests.fakes.tables import (
+from testing.fakes.tables import (
     INDEXES,
     FakeTable,
     Item,

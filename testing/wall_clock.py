@@ -1,0 +1,24 @@
+"""The real time for systems in memory."""
+
+from __future__ import annotations
+
+import time
+
+from testing.fakes import FakeClock
+
+
+class WallClock(FakeClock):
+    """The real time, which can be put forward; *at_ms* is by how much, and grows by sleeping."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+        self.is_patient = False
+
+    def now_ms(self) -> int:
+        return time.time_ns() // 1_000_000 + self.at_ms
+
+    def sleep_ms(self, duration_ms: int) -> None:
+        if self.is_patient:
+            time.sleep(duration_ms / 1000)
+        else:
+            super().sleep_ms(duration_ms)
