@@ -32,10 +32,10 @@ from redpacket.adapters.dynamo.runs import DynamoRuns
 from redpacket.adapters.dynamo.shown_items import shown_row
 from redpacket.adapters.dynamo.tables import DynamoTables
 from redpacket.domain.campaign import Campaign
+from redpacket.domain.checks.postings import sent_entry, settled_entries
 from redpacket.domain.claim import Fate, ShareFate
 from redpacket.domain.ledger import DEPOSITS, Entry, Receipt, TransferKind, user_account
 from redpacket.domain.packet import Kind, PacketEnd, PacketStatus, Person, Rules
-from redpacket.domain.postings import sent_entry, settled_entries
 from redpacket.domain.split import Split, Terms
 from redpacket.flows.reconciliation.compare_rows import ReconcilePorts
 from redpacket.flows.reconciliation.reconcile import LEASE_MS, Reconciliation, reconcile

@@ -21,7 +21,8 @@ from redpacket.adapters.dynamo.tables import DynamoTables
 from redpacket.adapters.pinyin import PinyinPhrases
 from redpacket.adapters.redis.parted_claims import PartedClaims
 from redpacket.domain.campaign import Campaign, CampaignPlan
-from redpacket.domain.checks import Difference, Told, check_settled_in_time
+from redpacket.domain.checks.facts import Difference, Told
+from redpacket.domain.checks.packets import check_settled_in_time
 from redpacket.domain.claim import Admission, Claim, ShareRef
 from redpacket.domain.limits import grab_limit
 from redpacket.domain.lottery import Draw, Prize, draw_id_of

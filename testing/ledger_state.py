@@ -14,38 +14,36 @@ from redpacket.adapters.dynamo.books import entry_of, receipt_of, sums_of
 from redpacket.adapters.dynamo.client import from_wire
 from redpacket.adapters.dynamo.draw_items import draw_of
 from redpacket.adapters.dynamo.shown_items import table_of
-from redpacket.domain.checks import (
+from redpacket.domain.checks.facts import (
     Difference,
     LotteryFacts,
     PacketFacts,
     PlayerDay,
     Told,
     Unit,
-    check_bounds,
+)
+from redpacket.domain.checks.ledger import check_bounds, check_conservation, check_entries
+from redpacket.domain.checks.lottery import check_lottery, check_outcomes, check_told_draws
+from redpacket.domain.checks.packets import (
     check_claim_counts,
-    check_conservation,
-    check_entries,
     check_fates,
-    check_lottery,
     check_once_per_user,
     check_open_counts,
-    check_outcomes,
     check_packet_exists,
     check_packet_total,
     check_takers,
     check_told,
-    check_told_draws,
 )
-from redpacket.domain.claim import Fate, ShareFate, Taker
-from redpacket.domain.ledger import Entry, Receipt, YearSums, packet_account, packet_of
-from redpacket.domain.lottery import Draw, PrizeKind
-from redpacket.domain.packet import PacketStatus
-from redpacket.domain.postings import (
+from redpacket.domain.checks.postings import (
     check_known_packets,
     check_postings,
     check_receipts,
     check_year_sums,
 )
+from redpacket.domain.claim import Fate, ShareFate, Taker
+from redpacket.domain.ledger import Entry, Receipt, YearSums, packet_account, packet_of
+from redpacket.domain.lottery import Draw, PrizeKind
+from redpacket.domain.packet import PacketStatus
 
 
 @dataclass(frozen=True, slots=True)

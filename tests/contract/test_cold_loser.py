@@ -37,7 +37,7 @@ print(json.dumps([answer, sorted(sys.modules)]))
 HEAVY = (
     *("boto3", "botocore", "pydantic", "aws_lambda_powertools", "typing_extensions", "zoneinfo"),
     *("regex", "pypinyin", "rapidfuzz", "http.client", "redpacket.adapters.aws.client"),
-    *("redpacket.domain.lottery", "redpacket.domain.checks", "redpacket.edge.schemas"),
+    *("redpacket.domain.lottery", "redpacket.domain.checks.facts", "redpacket.edge.schemas"),
 )
 FLOWS = {
     "redpacket.flows." + name

@@ -17,13 +17,13 @@ from redpacket.adapters.dynamo.draws import DynamoDraws
 from redpacket.adapters.dynamo.runs import DynamoRuns
 from redpacket.adapters.dynamo.tables import DynamoTables
 from redpacket.domain.campaign import DrawRules
-from redpacket.domain.checks import PacketFacts, PlayerDay, Unit
+from redpacket.domain.checks.facts import PacketFacts, PlayerDay, Unit
+from redpacket.domain.checks.postings import expected_entries, expected_receipts
 from redpacket.domain.claim import Quota, RecordStatus, ShareFate, taker_of
 from redpacket.domain.ledger import Entry, Receipt, TransferKind, user_account
 from redpacket.domain.lines import owner_of
 from redpacket.domain.lottery import Draw, HelpStatus, RecordDrawStatus
 from redpacket.domain.packet import Packet, Rules
-from redpacket.domain.postings import expected_entries, expected_receipts
 from redpacket.domain.scanned import (
     Balance,
     ClaimCount,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from redpacket.domain.campaign import Campaign, CampaignStatus, DrawRules, WhenSoldOut
-from redpacket.domain.checks import Difference, LotteryFacts
+from redpacket.domain.checks.facts import Difference, LotteryFacts
 from redpacket.domain.errors import (
     AttemptsExhausted,
     CampaignEnded,

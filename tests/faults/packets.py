@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from redpacket.domain.campaign import CampaignStatus
-from redpacket.domain.checks import Difference, Told
+from redpacket.domain.checks.facts import Difference, Told
 from redpacket.domain.claim import Admission, Claim, Fate, ShareFate, ShareRef
 from redpacket.domain.errors import (
     Busy,

@@ -18,7 +18,7 @@ from local.places import ROOT
 from redpacket.adapters.aws.sqs_payouts import SqsPayouts
 from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.adapters.redis.connect import connect
-from redpacket.domain.checks import Told
+from redpacket.domain.checks.facts import Told
 from redpacket.domain.packet import Packet, PacketStatus
 from testing.cloud import HOLD_MS, Cloud, a_cloud
 from testing.in_memory_system import LIFE_MS, InMemorySystem

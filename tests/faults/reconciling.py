@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from redpacket.adapters import keys
-from redpacket.domain.checks import Difference
+from redpacket.domain.checks.facts import Difference
 from redpacket.domain.errors import RedPacketError
 from testing.fakes.tables import FakeTable
 from tests.faults.draws import DrawSchedule

@@ -16,7 +16,7 @@ from typing import Any
 import redis
 from redis.exceptions import RedisClusterException
 
-from redpacket.domain.checks import Difference, Told
+from redpacket.domain.checks.facts import Difference, Told
 from redpacket.domain.claim import Fate, ShareFate, ShareRef
 from redpacket.domain.errors import (
     InvariantViolated,

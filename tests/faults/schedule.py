@@ -19,7 +19,7 @@ from typing import ClassVar
 from greenlet import getcurrent, greenlet
 
 from redpacket.adapters import keys
-from redpacket.domain.checks import Difference
+from redpacket.domain.checks.facts import Difference
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.errors import InvariantViolated, RedPacketError
 from redpacket.domain.packet import PacketStatus

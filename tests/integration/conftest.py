@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from local.stack import Stack
-from redpacket.domain.checks import Told
+from redpacket.domain.checks.facts import Told
 from redpacket.domain.user_id import UserIds
 from testing.ledger_state import LedgerState, lasting, read_ledger_state
 

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from local.stack import Stack
-from redpacket.domain.checks import Told
+from redpacket.domain.checks.facts import Told
 from tests.integration.conftest import MakeUser, User, is_turned_away
 
 CONTRACT = json.loads((Path(__file__).parents[2] / "openapi.json").read_text())

@@ -20,7 +20,7 @@ import redis
 from local.ports import HOST
 from local.stack import Stack
 from redpacket.adapters import keys
-from redpacket.domain.checks import Told
+from redpacket.domain.checks.facts import Told
 from redpacket.domain.claim import Fate
 from redpacket.domain.limits import send_limit
 from redpacket.flows.guards.cached_switches import KEPT_MS

@@ -7,13 +7,10 @@ from typing import Any
 
 import pytest
 
-from redpacket.domain.checks import (
-    PacketFacts,
-    Told,
-    check_bounds,
+from redpacket.domain.checks.facts import PacketFacts, Told
+from redpacket.domain.checks.ledger import check_bounds, check_conservation, check_entries
+from redpacket.domain.checks.packets import (
     check_claim_counts,
-    check_conservation,
-    check_entries,
     check_fates,
     check_once_per_user,
     check_packet,

@@ -7,19 +7,9 @@ from typing import Any
 
 import pytest
 
-from redpacket.domain.checks import (
-    Difference,
-    LotteryFacts,
-    PacketFacts,
-    PlayerDay,
-    Unit,
-    check_claim_counts,
-    check_lottery,
-    check_once_per_user,
-    check_outcomes,
-    check_takers,
-    check_told_draws,
-)
+from redpacket.domain.checks.facts import Difference, LotteryFacts, PacketFacts, PlayerDay, Unit
+from redpacket.domain.checks.lottery import check_lottery, check_outcomes, check_told_draws
+from redpacket.domain.checks.packets import check_claim_counts, check_once_per_user, check_takers
 from redpacket.domain.claim import Fate, ShareFate, taker_of
 from redpacket.domain.lottery import Draw, PrizeKind
 from redpacket.domain.packet import Person, Rules

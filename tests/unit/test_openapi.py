@@ -12,7 +12,7 @@ import pytest
 from local import openapi
 from local.user_ids import PUBLISHED_USER_IDS
 from redpacket.domain.campaign import CampaignStatus
-from redpacket.domain.checks import Difference
+from redpacket.domain.checks.facts import Difference
 from redpacket.domain.claim import Claim
 from redpacket.domain.errors import InvalidRequest, RedPacketError, Rejected
 from redpacket.domain.ledger import DEPOSITS, Entry, TransferKind, entries, user_account

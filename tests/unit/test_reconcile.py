@@ -10,7 +10,7 @@ from redpacket.adapters.dynamo.client import Dynamo, to_wire
 from redpacket.adapters.dynamo.items import share_row
 from redpacket.adapters.dynamo.packets import DynamoPackets
 from redpacket.adapters.dynamo.tables import DynamoTables
-from redpacket.domain.checks import Difference
+from redpacket.domain.checks.facts import Difference
 from redpacket.domain.claim import ShareFate
 from redpacket.domain.errors import CacheAway, Unavailable
 from redpacket.domain.packet import Packet, part_count

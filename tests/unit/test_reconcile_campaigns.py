@@ -13,7 +13,7 @@ from redpacket.adapters.dynamo.client import to_wire
 from redpacket.adapters.dynamo.draw_items import draw_row, won_by
 from redpacket.adapters.dynamo.items import prize_taker_row, share_row
 from redpacket.domain.campaign import DrawRules
-from redpacket.domain.checks import Difference
+from redpacket.domain.checks.facts import Difference
 from redpacket.domain.lottery import Draw, Prize, PrizeKind
 from redpacket.domain.packet import Packet
 from redpacket.flows.reconciliation.reconcile import MOVING_MS

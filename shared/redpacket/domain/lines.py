@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 from redpacket.domain.campaign import Campaign
+from redpacket.domain.checks.postings import refund_entry, sent_entry, settled_entries
 from redpacket.domain.claim import Fate, ShareFate, Taker, taker_of
 from redpacket.domain.ledger import (
     Entry,
@@ -25,7 +26,6 @@ from redpacket.domain.ledger import (
 )
 from redpacket.domain.lottery import Draw, PrizeKind, unit_share
 from redpacket.domain.packet import Packet
-from redpacket.domain.postings import refund_entry, sent_entry, settled_entries
 from redpacket.domain.scanned import (
     Balance,
     ClaimCount,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from redpacket.domain.campaign import Campaign
-from redpacket.domain.checks import PlayerDay, Unit
+from redpacket.domain.checks.facts import PlayerDay, Unit
 from redpacket.domain.claim import ShareFate, Taker
 from redpacket.domain.ledger import Entry, Receipt
 from redpacket.domain.lottery import Draw, LotterySnapshot

@@ -12,7 +12,7 @@ from redpacket.ports.accounts import Profile
 
 if TYPE_CHECKING:
     # Each door shows what its own flow made, and imports no other.
-    from redpacket.domain.checks import Difference
+    from redpacket.domain.checks.facts import Difference
     from redpacket.domain.switches import SwitchState
     from redpacket.flows.campaigns.preheat_campaign import Preheated
     from redpacket.flows.packets.read_proof import Proof

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from redpacket.adapters.redis.limits import RedisLimits
     from redpacket.adapters.redis.parted_claims import PartedClaims
     from redpacket.domain.campaign import Campaign, CampaignPlan
-    from redpacket.domain.checks import Difference
+    from redpacket.domain.checks.facts import Difference
     from redpacket.domain.claim import Admission, Claim, ShareRef
     from redpacket.domain.lottery import Prize, PrizeStock
     from redpacket.domain.packet import Packet, Person

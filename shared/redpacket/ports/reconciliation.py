@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     # Each flow and adapter imports this page; none needs the words of all the others.
     from collections.abc import Iterator, Mapping, Sequence
 
-    from redpacket.domain.checks import Unit
+    from redpacket.domain.checks.facts import Unit
     from redpacket.domain.lottery import (
         Draw,
     )

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from local.stack import Stack
-from redpacket.domain.checks import Told
+from redpacket.domain.checks.facts import Told
 from redpacket.domain.ledger import DEPOSITS, user_account
 from tests.integration.conftest import User
 

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 from local.issuer import KEY_ID
 from local.stack import Stack
-from redpacket.domain.checks import Told
+from redpacket.domain.checks.facts import Told
 from tests.integration.conftest import User, is_turned_away
 from tests.integration.refusals.answers import (
     UNKNOWN_PACKET,

@@ -9,7 +9,7 @@ from typing import Any
 from redpacket.adapters import keys
 from redpacket.adapters.dynamo.client import Value
 from redpacket.domain.campaign import CampaignStatus
-from redpacket.domain.checks import Unit
+from redpacket.domain.checks.facts import Unit
 from redpacket.domain.claim import Fate, ShareFate
 from redpacket.domain.lottery import Draw, Player, Prize, PrizeKind, unit_share
 from redpacket.domain.packet import Person

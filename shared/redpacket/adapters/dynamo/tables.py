@@ -13,7 +13,7 @@ from redpacket.adapters.dynamo.campaign_items import campaign_of
 from redpacket.adapters.dynamo.client import KEYS_PER_READ, Dynamo, Row, Value, values
 from redpacket.adapters.dynamo.draw_items import draw_of, unit_of
 from redpacket.adapters.dynamo.shown_items import table_of
-from redpacket.domain.checks import PlayerDay, Unit
+from redpacket.domain.checks.facts import PlayerDay, Unit
 from redpacket.domain.lottery import Draw
 from redpacket.domain.scanned import (
     ClaimCount,

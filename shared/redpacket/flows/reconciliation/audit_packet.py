@@ -1,4 +1,4 @@
-"""Audit one packet: the invariants of domain/checks and domain/postings, on strong reads.
+"""Audit one packet: the invariants of domain/checks, on strong reads.
 
 Shares are written by the functions of the crowd. So every settled or refunded one is compared with
 the entry and the receipt of its money, which those functions can't write, and the packet row with
@@ -11,11 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 
-from redpacket.domain.checks import (
-    Difference,
-    PacketFacts,
-    Tally,
-    check_bounds,
+from redpacket.domain.checks.facts import Difference, PacketFacts, Tally
+from redpacket.domain.checks.ledger import check_bounds
+from redpacket.domain.checks.packets import (
     check_fates,
     check_late_claims,
     check_late_close,
@@ -23,10 +21,7 @@ from redpacket.domain.checks import (
     check_takers,
     check_tally,
 )
-from redpacket.domain.claim import Fate, ShareFate, ShareRef
-from redpacket.domain.errors import PacketNotFound
-from redpacket.domain.packet import Packet, part_count
-from redpacket.domain.postings import (
+from redpacket.domain.checks.postings import (
     Refunds,
     add_refunds,
     check_posted,
@@ -35,6 +30,9 @@ from redpacket.domain.postings import (
     sent_entry,
     settled_entries,
 )
+from redpacket.domain.claim import Fate, ShareFate, ShareRef
+from redpacket.domain.errors import PacketNotFound
+from redpacket.domain.packet import Packet, part_count
 from redpacket.ports.accounts import Ledger
 from redpacket.ports.packets import Packets
 from redpacket.ports.runtime import Clock

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 
-from redpacket.domain.checks import Difference, check_outcomes, check_unit, units_of
+from redpacket.domain.checks.facts import Difference
+from redpacket.domain.checks.lottery import check_outcomes, check_unit, units_of
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.errors import InvariantViolated
 from redpacket.domain.lottery import Draw, LotterySnapshot, PrizeKind, unit_share

@@ -10,14 +10,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 
-from redpacket.domain.checks import (
-    Difference,
-    check_bounds,
-    check_late_claims,
-    check_late_close,
-    check_packet_exists,
-    check_player,
-)
+from redpacket.domain.checks.facts import Difference
+from redpacket.domain.checks.ledger import check_bounds
+from redpacket.domain.checks.lottery import check_player
+from redpacket.domain.checks.packets import check_late_claims, check_late_close, check_packet_exists
 from redpacket.domain.claim import Fate, ShareFate, Taker
 from redpacket.domain.errors import (
     CacheAway,

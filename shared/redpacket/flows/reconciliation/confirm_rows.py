@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import islice
 
-from redpacket.domain.checks import Difference, PacketFacts, check_takers
+from redpacket.domain.checks.facts import Difference, PacketFacts
+from redpacket.domain.checks.packets import check_takers
+from redpacket.domain.checks.postings import expected_receipts, sent_entry, settled_entries
 from redpacket.domain.claim import Fate, ShareFate, ShareRef, Taker
 from redpacket.domain.errors import InvariantViolated
 from redpacket.domain.ledger import Entry, Receipt, TransferKind, packet_of, refund_id
 from redpacket.domain.lines import Line, claim_of, packet_named, subject_of
 from redpacket.domain.lottery import Draw, PrizeKind, unit_share
 from redpacket.domain.packet import Packet
-from redpacket.domain.postings import expected_receipts, sent_entry, settled_entries
 from redpacket.domain.scanned import ClaimCount, Member, Scanned
 from redpacket.flows.reconciliation.compare_rows import Comparison, ReconcilePorts
 from redpacket.flows.reconciliation.line_sums import bucket_of, weigh

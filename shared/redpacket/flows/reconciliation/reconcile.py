@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from redpacket.domain.checks import Difference
+from redpacket.domain.checks.facts import Difference
 from redpacket.domain.errors import RedPacketError
 from redpacket.flows.reconciliation.audit_packet import LATE_AFTER_MS
 from redpacket.flows.reconciliation.compare_draws import unfunded

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, field
 
-from redpacket.domain.checks import Difference
+from redpacket.domain.checks.facts import Difference
 from redpacket.flows.reconciliation.line_sums import LineSums
 from redpacket.ports.reconciliation import SavedRun
 

@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-from redpacket.domain.checks import Difference, PacketFacts
+from redpacket.domain.checks.facts import Difference, PacketFacts
 from redpacket.domain.claim import Fate, ShareFate
 from redpacket.domain.ledger import (
     Entry,
