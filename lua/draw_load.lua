@@ -1,23 +1,23 @@
 #!lua
 --[[
-draw_load.lua - bring a lottery up to what the ledger knows; repeating it is harmless.
+draw_load.lua - update a lottery from the ledger; a repeat is harmless.
 
-KEYS[1]  board    HASH  "#" -> rules (lib/rules), "=" -> prizes in the odds, prize_id -> prize (lib/prize)  rp:{draw:<campaign_id>}
+KEYS[1]  lottery  HASH  "#" -> rules (lib/rules), "=" -> prizes in the odds, prize_id -> prize (lib/prize)  rp:{draw:<campaign_id>}
 KEYS[2]  day      HASH  "n:" prize -> its day's units (lib/stock), and more  rp:{draw:<campaign_id>}:<day>
-KEYS[3]  winners  HASH  user_id -> ",", then each prize that they won and nobody wins twice, and ","  rp:{draw:<campaign_id>}:winners
-ARGV[1]  keep_until_ms  when the board may be forgotten, but not within ten minutes from now
+KEYS[3]  winners  HASH  user_id -> ",", then each once-only prize that they won and ","  rp:{draw:<campaign_id>}:winners
+ARGV[1]  keep_until_ms  when the lottery expires; at least ten minutes from now
 ARGV[2]  day_keep_until_ms
-ARGV[3]  rules    (lib/rules) without the version and what follows
+ARGV[3]  rules    (lib/rules) without version and revision
 ARGV[4]  version  of the campaign with its prizes
-ARGV[5]  prizes   ids of those that are on, with commas, and "!" after one that nobody wins twice
+ARGV[5]  prizes   ids of the prizes that are on, separated by commas, with "!" after a once-only prize
 ARGV[6]  prize_id, terms (lib/prize), durable_no, free, day_durable_no, day_free, and so on in sixes:
-         the highest number that has a row, and the lower ones that have none, all in all and of the day
+         the highest number with a row and the lower ones without, in total and of the day
 
 Returns:
   loaded
 
-Why a script: draws go on meanwhile, and each sees one table. What is older than the board's own table
-changes no rules and no terms; units that are issued stay issued.
+Why a script: draws go on meanwhile, and each must see one version. An older version than the cache's
+changes no rules and no terms. Issued units stay issued.
 ]]
 local cache_key = KEYS[1]
 local day_key = KEYS[2]
@@ -41,7 +41,7 @@ else
   rules = string.match(old, '^(.*),%d+,%d+$')
   version = known.version
 end
--- Two loads of one millisecond differ, and so does the first one after the board was forgotten.
+-- Two loads in one millisecond differ, and so does the first load after an eviction.
 local revision = math.max(known.revision + 1, now)
 redis.call('HSET', cache_key, '#', string.format('%s,%d,%.0f', rules, version, revision))
 
@@ -61,7 +61,7 @@ for i = 6, #ARGV, 6 do
     redis.call('PEXPIREAT', day_key, day_keep_until_ms)
   end
 end
--- A lottery that ended long ago must outlive this load, or nobody would hear that it ended.
+-- A lottery that ended long ago must outlive this load, or users would never be told that it ended.
 keep_until_ms = math.max(keep_until_ms, now + 600000)
 redis.call('PEXPIREAT', cache_key, keep_until_ms)
 redis.call('PEXPIREAT', winners_key, keep_until_ms)

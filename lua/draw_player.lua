@@ -1,6 +1,6 @@
 #!lua
 --[[
-draw_player.lua - bring a user's counts of a day to what the ledger knows.
+draw_player.lua - set a user's counts of a day to those of the ledger.
 
 KEYS[1]  day  HASH  "u:" user -> player (lib/player), and more  rp:{draw:<campaign_id>}:<day>
 ARGV[1]  user_id
@@ -10,7 +10,7 @@ ARGV[3]  keep_until_ms
 Returns:
   set
 
-Why a script: the key must have its end from the beginning.
+Why a script: the key must never exist without an expiry.
 ]]
 local day_key = KEYS[1]
 local user_id = ARGV[1]

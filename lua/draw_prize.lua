@@ -1,18 +1,18 @@
 #!lua
 --[[
-draw_prize.lua - decide one attempt of one user in a lottery, the same way whenever it is asked.
+draw_prize.lua - decide one attempt of one user in a lottery, with the same outcome on every repeat.
 
-KEYS[1]  board    HASH  "#" -> rules (lib/rules), "=" -> prizes in the odds, prize_id -> prize (lib/prize)  rp:{draw:<campaign_id>}
+KEYS[1]  lottery  HASH  "#" -> rules (lib/rules), "=" -> prizes in the odds, prize_id -> prize (lib/prize)  rp:{draw:<campaign_id>}
 KEYS[2]  day      HASH  "u:" user -> player (lib/player), "n:" prize -> its day's units (lib/stock), "d:" draw_id -> outcome, "=" -> standing odds, "o:" name -> odds (lib/odds)  rp:{draw:<campaign_id>}:<day>
-KEYS[3]  winners  HASH  user_id -> ",", then each prize that they won and nobody wins twice, and ","  rp:{draw:<campaign_id>}:winners
+KEYS[3]  winners  HASH  user_id -> ",", then each once-only prize that they won and ","  rp:{draw:<campaign_id>}:winners
 ARGV[1]  user_id
 ARGV[2]  draw_id
 ARGV[3]  point          52 random bits
 ARGV[4]  day_starts_ms
 ARGV[5]  day_ends_ms
 
-Returns one string, <version> being the board's, <outcome> "<prize_id or -> <unit_no> <day_no> <version> <odds>"; the first status that applies wins:
-  campaign_not_loaded    never loaded, or forgotten: load it and ask again
+Returns one string. <version> is the cache's, <outcome> is "<prize_id or -> <unit_no> <day_no> <version> <odds>". The first status that applies wins:
+  campaign_not_loaded    never loaded, or evicted: load it and try again
   campaign_ended <version>
   campaign_not_started <version>
   campaign_paused <version>
@@ -22,8 +22,8 @@ Returns one string, <version> being the board's, <outcome> "<prize_id or -> <uni
   missed <outcome>
   won <outcome>
 
-Why a script: what is counted, chosen and taken must be of one moment, and of one table. By the version the
-caller sees whether the board missed an edit: such an outcome, or refusal, is not told.
+Why a script: counting, choosing and taking a unit must see one moment and one version. The version tells
+the caller whether the cache missed an edit: users are not told such an outcome or refusal.
 ]]
 local cache_key = KEYS[1]
 local day_key = KEYS[2]

@@ -1,20 +1,20 @@
 #!lua flags=allow-oom
 --[[
-draw_undo.lua - forget an attempt that did not become durable, and what it counted.
+draw_undo.lua - undo an attempt that did not become durable, with its counts.
 
-KEYS[1]  board    HASH  "#" -> rules (lib/rules), "=" -> prizes in the odds, prize_id -> prize (lib/prize)  rp:{draw:<campaign_id>}
+KEYS[1]  lottery  HASH  "#" -> rules (lib/rules), "=" -> prizes in the odds, prize_id -> prize (lib/prize)  rp:{draw:<campaign_id>}
 KEYS[2]  day      HASH  "u:" user -> player (lib/player), "n:" prize -> its day's units (lib/stock), "d:" draw_id -> outcome, and more  rp:{draw:<campaign_id>}:<day>
-KEYS[3]  winners  HASH  user_id -> ",", then each prize that they won and nobody wins twice, and ","  rp:{draw:<campaign_id>}:winners
+KEYS[3]  winners  HASH  user_id -> ",", then each once-only prize that they won and ","  rp:{draw:<campaign_id>}:winners
 ARGV[1]  user_id
 ARGV[2]  draw_id
-ARGV[3]  is_unit_free  "1": its numbers are offered again; else they stay taken, somebody has the unit
+ARGV[3]  is_unit_free  "1": its numbers are offered again; otherwise another user has the unit
 
 Returns; the first status that applies wins:
   unchanged  no such attempt: a repeat, or the key is gone
   undone
 
-Why a script: the user, the prize and the attempt must stay of one mind.
-Runs where memory is full, too: it adds a few bytes at the most.
+Why a script: the user, the prize and the attempt must change together.
+Also runs when memory is full: it adds a few bytes at most.
 ]]
 local cache_key = KEYS[1]
 local day_key = KEYS[2]
@@ -43,7 +43,7 @@ redis.call('HDEL', day_key, 'd:' .. draw_id)
 
 local won = is_won and redis.call('HGET', winners_key, user_id)
 if won then
-  -- No pattern: a prize's id may have characters that mean something there.
+  -- A plain search: a prize's id may have characters that are special in patterns.
   local place = string.find(won, ',' .. prize_id .. ',', 1, true)
   if place then
     won = string.sub(won, 1, place) .. string.sub(won, place + #prize_id + 2)

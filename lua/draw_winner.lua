@@ -1,14 +1,14 @@
 #!lua
 --[[
-draw_winner.lua - note that a user has won a prize that nobody wins twice.
+draw_winner.lua - note that a user has won a once-only prize.
 
-KEYS[1]  board    HASH  "#" -> rules (lib/rules), and more  rp:{draw:<campaign_id>}
-KEYS[2]  winners  HASH  user_id -> ",", then each prize that they won and nobody wins twice, and ","  rp:{draw:<campaign_id>}:winners
+KEYS[1]  lottery  HASH  "#" -> rules (lib/rules), and more  rp:{draw:<campaign_id>}
+KEYS[2]  winners  HASH  user_id -> ",", then each once-only prize that they won and ","  rp:{draw:<campaign_id>}:winners
 ARGV[1]  user_id
 ARGV[2]  prize_id
 
 Returns; the first status that applies wins:
-  campaign_not_loaded  nothing to note: the ledger says it again where it matters
+  campaign_not_loaded  nothing is noted: the ledger refuses a second win anyway
   unchanged
   noted
 

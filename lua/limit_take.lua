@@ -1,16 +1,16 @@
 #!lua
 --[[
-limit_take.lua - let one subject do one thing once more, or say when they may (GCRA).
+limit_take.lua - count one more action of a subject, or say when it is allowed (GCRA).
 
-KEYS[1]  limit  STRING  due_ms: when all that was done will have taken its time  rp:limit:{<limit>:<subject>}
-ARGV[1]  interval_ms  the time that one takes
-ARGV[2]  burst        how many may be done at once
+KEYS[1]  limit  STRING  due_ms: when all counted actions are paid off  rp:limit:{<limit>:<subject>}
+ARGV[1]  interval_ms  the time for one action
+ARGV[2]  burst        how many actions are allowed at once
 
 Returns one string; the first status that applies wins:
   refused <retry_after_ms>  too fast: nothing is counted
   accepted
 
-Why a script: two at once must not both take the last one. The key is gone once its time is over.
+Why a script: two concurrent calls must not both take the last place. The key expires at due_ms.
 ]]
 local limit_key = KEYS[1]
 local interval_ms = tonumber(ARGV[1])
@@ -23,6 +23,6 @@ local wait_ms = due_ms - now - burst * interval_ms
 if wait_ms > 0 then
   return 'refused ' .. wait_ms
 end
--- Not "..": that writes 14 digits and more as a power of ten.
+-- Not "..": that writes numbers of 14 digits and more in scientific notation.
 redis.call('SET', limit_key, string.format('%.0f', due_ms), 'PX', due_ms - now)
 return 'accepted'

@@ -1,20 +1,20 @@
 #!lua
 --[[
-limit_take_within.lua - let one member of a group do one thing once more, where the group may, too (GCRA).
+limit_take_within.lua - count one more action of a member, if its group's limit also allows it (GCRA).
 
-KEYS[1]  limit        STRING  due_ms: when all that the member did will have taken its time  rp:limit:{<limit>:<group>}:<subject>
-KEYS[2]  group_limit  STRING  due_ms of the group                                            rp:limit:{<limit>:<group>}
-ARGV[1]  interval_ms        the time that one takes of the member's
-ARGV[2]  burst              how many a member may do at once
-ARGV[3]  group_interval_ms  the time that one takes of the group's
-ARGV[4]  group_burst        how many the group may do at once
-ARGV[5]  is_spent           1 where it uses up one of the group's; 0 where the group must only have one left
+KEYS[1]  limit        STRING  due_ms: when all counted actions of the member are paid off  rp:limit:{<limit>:<group>}:<subject>
+KEYS[2]  group_limit  STRING  due_ms of the group                                          rp:limit:{<limit>:<group>}
+ARGV[1]  interval_ms        the time for one action of the member
+ARGV[2]  burst              how many actions of the member are allowed at once
+ARGV[3]  group_interval_ms  the time for one action of the group
+ARGV[4]  group_burst        how many actions of the group are allowed at once
+ARGV[5]  is_spent           1: also count the action for the group; 0: only require that the group has one left
 
 Returns one string; the first status that applies wins:
-  refused <retry_after_ms>  too fast, or the group has none left: nothing is counted
+  refused <retry_after_ms>  too fast, or the group's limit is used up: nothing is counted
   accepted
 
-Why a script: many at once must not all find the group's last one. Whether *is_spent* is not told by the answer.
+Why a script: concurrent calls must not all take the group's last place. The answer does not reveal *is_spent*.
 ]]
 local limit_key = KEYS[1]
 local group_key = KEYS[2]
@@ -30,7 +30,7 @@ local wait_ms = math.max(due_ms - now - burst * interval_ms, group_due_ms - now 
 if wait_ms > 0 then
   return 'refused ' .. wait_ms
 end
--- Not "..": that writes 14 digits and more as a power of ten.
+-- Not "..": that writes numbers of 14 digits and more in scientific notation.
 redis.call('SET', limit_key, string.format('%.0f', due_ms), 'PX', due_ms - now)
 if is_spent then
   redis.call('SET', group_key, string.format('%.0f', group_due_ms), 'PX', string.format('%.0f', group_due_ms - now))

@@ -1,19 +1,19 @@
 #!lua flags=allow-oom
 --[[
-packet_amend.lua - correct one user's share number where the ledger says otherwise.
+packet_amend.lua - correct one user's share number to what the ledger says.
 
 KEYS[1]  packet  HASH  "#" -> state (lib/state), user_id -> share_no  rp:2{<packet_id>}
 ARGV[1]  user_id
-ARGV[2]  share_no   the number that the user holds here by mistake
-ARGV[3]  owned_no   the number that they durably own, to be set instead, and "0" if they own none:
-                    *share_no* is then free again. "": it is somebody else's, and stays taken
+ARGV[2]  share_no   the number that the cache gave this user by mistake
+ARGV[3]  owned_no   the number that they durably own, to be set instead, or "0" if they own none: *share_no*
+                    is then free again. "": another user owns *share_no*, and it stays taken
 
 Returns; the first status that applies wins:
-  unchanged  the user doesn't hold that number: a repeat, or the key is gone
+  unchanged  the user does not have that number: a repeat, or the key is gone
   amended
 
 Why a script: the next number is counted from the hash's fields, and claims go on meanwhile.
-Runs where memory is full, too: it adds a few bytes at the most.
+Also runs when memory is full: it adds a few bytes at most.
 ]]
 local packet_key = KEYS[1]
 local user_id = ARGV[1]
@@ -34,13 +34,13 @@ else
 end
 if packet then
   if owned_no ~= '0' then
-    -- The ledger knew a claim that this hash did not see: it can't vouch for all takers any more.
+    -- The ledger has a claim that this hash missed, so the hash may lack other takers, too.
     packet.head = string.gsub(packet.head, '@.*$', '')
   end
   if owned_no ~= '' then
     if packet.letter == 'E' then
-      -- Processes remember for a second who emptied a packet (flows/packets/cached_emptied.py): whoever gets
-      -- the number must not meet such a memory.
+      -- Processes cache the owners of an emptied packet for a second (flows/packets/cached_emptied.py). The next
+      -- owner of this number must not meet such a cache.
       packet.offered_ms = redis.call('PTTL', packet_key) - 1000
     end
     reassign(packet, share_no)

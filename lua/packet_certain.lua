@@ -1,14 +1,14 @@
 #!lua
 --[[
-packet_certain.lua - tell whether a packet's hash has every taker who was ever told a share.
+packet_certain.lua - tell whether a packet's hash has every user who was told a share.
 
 KEYS[1]  packet  HASH  "#" -> state (lib/state), user_id -> share_no  rp:2{<packet_id>}
 
 Returns; the first status that applies wins:
-  certain    whom it does not have owns nothing: a refusal needs no look at the ledger
-  uncertain  it may have lost the end of its memory in a failover, or was loaded during claims
+  certain    a user who is not in the hash has no share: a refusal needs no read of the ledger
+  uncertain  the hash may have lost its newest claims in a failover, or was loaded during claims
 
-Why a script: the sign and the server that it is compared with must be of the same moment.
+Why a script: the mark and the server that it is compared with must be read at the same moment.
 ]]
 local packet_key = KEYS[1]
 

@@ -1,16 +1,16 @@
 #!lua flags=allow-oom
 --[[
-packet_close.lua - end a packet: from now on only those who have a share get an answer.
+packet_close.lua - end a packet: from now on only owners of a share get one.
 
 KEYS[1]  packet  HASH  "#" -> state (lib/state), user_id -> share_no  rp:2{<packet_id>}
 
 Returns; the first status that applies wins:
   packet_not_loaded  nothing to close; a later load reads "closing" from the ledger
-  already_closed     emptied counts as closed: there is nothing left to hand out
+  already_closed     emptied counts as closed: no number is left
   closed
 
-Why a script: a state that was emptied meanwhile must stay emptied.
-Runs where memory is full, too: it changes one letter.
+Why a script: a packet that is emptied meanwhile must stay emptied.
+Also runs when memory is full: it changes one letter.
 ]]
 local packet_key = KEYS[1]
 

@@ -1,22 +1,22 @@
 #!lua
 --[[
-packet_load.lua - bring one packet's hash up to what the ledger knows; repeating it is harmless.
+packet_load.lua - update one packet's hash from the ledger; a repeat is harmless.
 
 KEYS[1]  packet  HASH  "#" -> state (lib/state), user_id -> share_no  rp:2{<packet_id>}
-ARGV[1]  keep_until_ms  when the key may be forgotten, but not within ten minutes from now
-ARGV[2]  letter         of the state (lib/state); "" brings users only, more to follow
-ARGV[3]  head           of the state: when it opens, the count, the terms for the winners' amounts
+ARGV[1]  keep_until_ms  when the key expires; at least ten minutes from now
+ARGV[2]  letter         of the state (lib/state); "" adds users only, and another call follows
+ARGV[3]  head           of the state: when the packet opens, its count, its terms
 ARGV[4]  durable_no     highest share number that has a fate
-ARGV[5]  free           numbers below it that have none, with commas
-ARGV[6]  proof          "sent": the packet was just sent, no claim has ever been made. "told <life> <users>":
-                        these are all of its takers, brought since <life> began; "-" in one call
-ARGV[7]  user_id, share_no, and so on in pairs: claims that are durable
+ARGV[5]  free           lower numbers without a fate, separated by commas
+ARGV[6]  proof          "sent": the packet was just sent and has no claims. "told <life> <users>":
+                        all of its takers were added since <life> began; "-" if in this one call
+ARGV[7]  user_id, share_no, and so on in pairs: durable claims
 
 Returns one string:
   loaded <life>  of the server (lib/life)
 
-Why a script: claims go on meanwhile. It adds what is missing and takes nothing back: a number that
-is handed out stays handed out, a closed packet stays closed.
+Why a script: claims go on meanwhile. It adds what is missing and removes nothing: a number that
+was handed out stays handed out, and a closed packet stays closed.
 ]]
 local packet_key = KEYS[1]
 local keep_until_ms = tonumber(ARGV[1])
@@ -38,7 +38,7 @@ elseif letter ~= '' then
   redis.call('HSET', packet_key, '#', '')
   packet = read_state(letter .. head, 1)
   if packet.count > 128 then
-    -- A packed hash is searched from end to end. One long value unpacks it for good.
+    -- A packed hash is searched linearly. One long value converts it to a table for good.
     redis.call('HSET', packet_key, '-', string.rep('-', 65))
     redis.call('HDEL', packet_key, '-')
   end
@@ -49,7 +49,7 @@ end
 
 if packet then
   for share_no in string.gmatch(free, '%d+') do
-    -- A lower one is in somebody's hands, on its way to the ledger.
+    -- A lower one has been handed out and is on its way to the ledger.
     if tonumber(share_no) > packet.given_no then
       reassign(packet, share_no)
     end
@@ -67,8 +67,8 @@ if packet then
   end
   redis.call('HSET', packet_key, '#', write_state(packet, field_count))
 end
--- A packet that ended long ago must outlive this load, or its owners would never get an answer. And
--- whoever brings a user to a part doesn't know until when it is kept already.
+-- A packet that ended long ago must outlive this load, or its owners would never get an answer. A call that
+-- only adds a user to a part may have an earlier end than the key already has: GT keeps the later one.
 local until_ms = math.max(keep_until_ms, now_ms() + 600000)
 redis.call('PEXPIREAT', packet_key, until_ms, 'NX')
 redis.call('PEXPIREAT', packet_key, until_ms, 'GT')

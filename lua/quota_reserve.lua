@@ -2,15 +2,15 @@
 --[[
 quota_reserve.lua - reserve one of the shares that a user may take of a campaign.
 
-KEYS[1]  quota  HASH  packet_id -> "", "*" -> claims that the ledger knew of  rp:{quota:<campaign_id>:<user_id>}
-ARGV[1]  packet_id      the packet that the share shall come from
+KEYS[1]  quota  HASH  packet_id -> "", "*" -> claims that the ledger counted  rp:{quota:<campaign_id>:<user_id>}
+ARGV[1]  packet_id      the packet that the share comes from
 ARGV[2]  count_max      how many shares the user may take
-ARGV[3]  life_ms        how long all this is remembered
-ARGV[4]  claimed_count  what the ledger knows now; "" where it was not asked
+ARGV[3]  life_ms        how long the key lives
+ARGV[4]  claimed_count  the ledger's count now; "" if it was not read
 
 Returns; the first status that applies wins:
-  exhausted  the ledger knew of that many claims: they never become fewer
-  full       as many packets are reserved: some of them may have come to nothing
+  exhausted  the ledger has that many claims: they never become fewer
+  full       that many packets are reserved, but some may not become claims
   reserved   for this packet, now or before
 
 Why a script: counting the reservations and adding one must not interleave.

@@ -1,5 +1,5 @@
--- A server's life in four characters: another process or another promotion is another life. Empty where
--- the server does not tell, as a serverless one may.
+-- Returns four characters that change whenever the server restarts or a replica is promoted. Empty if the
+-- server does not tell, as a serverless one may.
 local function life()
   local server, replication = redis.pcall('INFO', 'server'), redis.pcall('INFO', 'replication')
   local run_id = type(server) == 'string' and string.match(server, 'run_id:(%x+)')

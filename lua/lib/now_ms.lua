@@ -1,4 +1,4 @@
--- One clock decides for all callers: the server's.
+-- Returns the server's time: one clock decides for all callers.
 local function now_ms()
   local time = redis.call('TIME')
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)

@@ -1,15 +1,15 @@
--- Odds, canonical: "<prize_id>:<weight>,...|<miss_weight>", prizes by id, as domain/lottery.py reads
--- them. Those that hold for everybody stand in the day's hash until the board's revision or the next
--- release of units changes them, at fixed places, since every draw reads them:
+-- Odds in canonical form: "<prize_id>:<weight>,...|<miss_weight>", sorted by prize id, as domain/lottery.py
+-- reads them. The odds that all users share are cached in the day's hash until the revision rises or the next
+-- hour releases units. Their fields have fixed positions, since every draw reads them:
 --   <revision:13> <until_ms:13> <weight of all prizes:16> <miss_weight:16> <name:18> <odds>
--- without the spaces. The name is a field of the day's hash, to which the records of draws refer.
+-- without the spaces. The records of draws refer to the name, a field of the day's hash.
 local function name_odds(day_key, text)
   local name = 'o:' .. string.sub(redis.sha1hex(text), 1, 16)
   redis.call('HSETNX', day_key, name, text)
   return name
 end
 
--- A draw's record is its outcome, the name of its odds, and the user's misses in a row before it.
+-- A draw's record has its outcome, the name of its odds, and the user's misses in a row before it.
 local function recall_draw(day_key, record)
   local outcome, name = string.match(record, '^(.+) (%S+) %d+$')
   return outcome .. ' ' .. redis.call('HGET', day_key, name)
@@ -90,7 +90,7 @@ local function odds_of(cache_key, player, won, odds, rules)
   return odds
 end
 
--- The same doubles as in `choose` of domain/lottery.py; nil is a miss.
+-- Returns the prize at *point*, or nil for a miss. The arithmetic is that of `choose` in domain/lottery.py.
 local function choose(odds, point)
   local place = math.floor(point / 4503599627370496 * (odds.prize_weight + odds.miss_weight))
   if place >= odds.prize_weight then

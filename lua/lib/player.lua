@@ -1,5 +1,5 @@
--- What a user did today: "<attempt_count>,<win_count>,<miss_streak>". Helps take attempts away, and
--- may take them below zero.
+-- A user's counts of a day: "<attempt_count>,<win_count>,<miss_streak>". Each help lowers the attempt count,
+-- even below zero.
 local function read_player(text)
   local attempt_count, win_count, miss_streak =
     string.match(text or '0,0,0', '^(%-?%d+),(%d+),(%d+)$')

@@ -1,5 +1,5 @@
--- A prize in the board's hash, by its id:
---   <weight>,<total>,<per_day>,<per_hour>,<1 if nobody wins it twice, else 0>;<units, lib/stock>
+-- A prize in the lottery's hash, by its id:
+--   <weight>,<total>,<per_day>,<per_hour>,<1 if once-only, else 0>;<units, lib/stock>
 local function read_prize(text)
   local weight, total, per_day, per_hour, is_once, units =
     string.match(text, '^(%d+),(%d+),(%d+),(%d+),(%d);(.*)$')
@@ -18,8 +18,8 @@ local function write_prize(prize)
   return prize.terms .. ';' .. write_stock(prize.units)
 end
 
--- Whether a unit may be won in the *hour* since the campaign's start, the first being 1; *today* is
--- the day's stock.
+-- Returns whether a unit is left in this *hour* since the campaign's start, counted from 1. *today* is the
+-- day's stock.
 local function is_left(prize, today, hour)
   local count = prize.units.count
   return count < prize.total

@@ -1,9 +1,9 @@
--- What decides a lottery, the field "#" of its board:
+-- The rules of a lottery, the field "#" of its hash:
 --   <O open or P paused> <starts_at_ms:13> <ends_at_ms:13> "," <attempts_max> "," <wins_max> ","
---   <guaranteed_after> "," <miss_weight> "," <M if a miss takes the weight of what is out, else R>
---   "," <1 if some prize is won once by a user, else 0> "," <version> "," <revision>
--- without the spaces; 0 is no limit. The version is the ledger's. The revision goes up with whatever
--- changes the odds for everybody, so that no day goes by odds that no longer hold.
+--   <guaranteed_after> "," <miss_weight> "," <M if a miss takes the weight of sold-out prizes, else R>
+--   "," <1 if some prize is once-only, else 0> "," <version> "," <revision>
+-- without the spaces; a limit of 0 means no limit. The version is the ledger's. The revision rises with every
+-- change of the odds that all users share, so that no day uses old odds.
 local function read_rules(text)
   local attempts_max, wins_max, guaranteed_after, miss_weight, letter, has_once, version, revision =
     string.match(text, '^,(%d+),(%d+),(%d+),(%d+),(%a),(%d),(%d+),(%d+)$', 28)
@@ -26,7 +26,7 @@ local function raise_revision(cache_key)
   redis.call('HSET', cache_key, '#', string.format('%s%.0f', kept, revision + 1))
 end
 
--- The hour since the campaign's start; the first is 1.
+-- Returns the hour since the campaign's start, counted from 1.
 local function hour_of(rules, now)
   return math.floor((now - rules.starts_at_ms) / 3600000) + 1
 end

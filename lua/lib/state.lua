@@ -1,14 +1,13 @@
--- A packet's hash has one field of its own beside its users, "#" the state:
+-- A packet's hash has one field per user, and "#" for the state:
 --   <letter> <opens_ms:8> <count:4> <terms> [ "|" <offset> "," <offered_ms> <returned> ]
--- without the spaces; the numbers of fixed width are in base 36. The letter is O open, R open and
--- repaired, E emptied (every number is handed out) or C closed. Times are told by what is left of the
--- key's life, which ends a day after the packet: one integer of the server, where its clock is two
--- strings. The next share number is HLEN + offset: handing one out is one HSETNX and no counter, and
--- whoever adds or removes a user in another way corrects the offset. <returned> lists numbers that
--- were given back, each after a comma; they are offered once <offered_ms> are left. A packet without
--- any of this has no tail.
--- The terms may end with a sign that the hash has every taker (docs/adr/0016): "*" where the ledger has
--- told all of them, "@" and the server's life (lib/life) where it has seen every claim since the send.
+-- without the spaces; numbers of fixed width are in base 36. The letter is O open, R open and repaired,
+-- E emptied (all numbers are handed out) or C closed. Times are compared with the key's remaining life, which
+-- ends a day after the packet: PTTL returns one integer, TIME two strings. The next share number is
+-- HLEN + offset: a claim is one HSETNX without a counter. Code that adds or removes a user in any other way
+-- corrects the offset. <returned> lists returned numbers, each after a comma; they are offered once
+-- <offered_ms> of the key's life are left. Without any of these there is no tail.
+-- The terms may end with a mark that the hash has every taker (docs/adr/0016): "*" if the ledger has listed
+-- all of them, "@" and the server's life (lib/life) if the hash has seen every claim since the send.
 local function read_state(state, field_count)
   local head, tail = string.match(state, '^.([^|]*)|?(.*)$')
   local offset, offered_ms, returned = string.match(tail, '^([^,]*),([^,]*)(.*)$')

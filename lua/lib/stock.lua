@@ -1,5 +1,5 @@
--- Numbered units of a prize, or of a day's stock of it: "<issued_no>" and then ",<no>" for each lower
--- number that was given back. Whoever has a number is in the ledger's hands.
+-- The numbered units of a prize, or of its stock for a day: "<issued_no>" and then ",<no>" for each lower
+-- number that was returned. Which user has a unit is in the ledger only.
 local function read_stock(text)
   local issued_no, returned = string.match(text or '0', '^(%d+)(.*)$')
   local _, returned_count = string.gsub(returned, ',', ',')
@@ -10,8 +10,8 @@ local function write_stock(stock)
   return stock.issued_no .. stock.returned
 end
 
--- Fresh numbers first, then the lowest that was given back: with fewer than *total* units issued it
--- is never above *total*, also where an operator has lowered that.
+-- Returns a new number, or the lowest returned one if there are no new ones. While fewer than *total* units are
+-- issued it is at most *total*, even if an operator has lowered that.
 local function take_no(stock, total)
   stock.count = stock.count + 1
   if stock.issued_no < total then
@@ -28,7 +28,7 @@ local function take_no(stock, total)
 end
 
 local function offer_no(stock, number)
-  -- A higher one is fresh: the cache forgot that it was issued.
+  -- A higher one is still new here: the cache forgot that it was issued.
   if number <= stock.issued_no then
     stock.returned = stock.returned .. ',' .. number
   end
@@ -36,7 +36,7 @@ end
 
 local function raise_stock(stock, durable_no, free)
   for number in string.gmatch(free, '%d+') do
-    -- A lower one is in somebody's hands, on its way to the ledger.
+    -- A lower one has been issued and is on its way to the ledger.
     if tonumber(number) > stock.issued_no then
       stock.returned = stock.returned .. ',' .. number
     end

@@ -301,7 +301,7 @@ MUTANTS = [
     Mutant(
         "who took the last share with the rules met is not known for it",
         "open.lua",
-        "return or_owned('packet_emptied', ' last')\nelseif",
-        "return or_owned('packet_emptied')\nelseif",
+        "'packet_emptied', ' last'",
+        "'packet_emptied'",
     ),
 ]
