@@ -460,7 +460,7 @@ def test_a_packet_that_is_not_cut_costs_no_call_more(caches: Boards) -> None:
     assert caches.asked.calls == {
         "load_sent": 1,
         "grab": 4,
-        "free": 1,
+        "release": 1,
         "revoke": 1,
         "reassign": 1,
         "close": 1,
