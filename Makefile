@@ -1,5 +1,5 @@
 # Every command of the project. `make` alone lists them.
-# Needs Python 3.11 or newer, make, and the network on the first run; all that it installs stays in .local/.
+# Needs Python 3.11 or newer, make, and the network on the first run. Everything that it installs stays in .local/.
 
 LOCAL := .local
 VENV := $(LOCAL)/venv
@@ -8,17 +8,17 @@ SAM := $(VENV)/sam/bin/sam
 UV := $(VENV)/uv/bin/uv
 # Node comes from PyPI, like everything else, so that a machine with Python and make is enough.
 NODE_BIN := $(CURDIR)/$(VENV)/node/bin
-# npm trusts what this machine trusts, as uv does.
+# npm uses the certificates of this machine, as uv does.
 NPM := PATH="$(NODE_BIN):$$PATH" NODE_OPTIONS=--use-system-ca npm --prefix web --loglevel=error
 TESTS ?= tests
 
-# sam keeps its own settings here instead of in the home folder, and reports nothing to its makers.
+# sam keeps its settings here instead of in the home folder, and sends no telemetry.
 export SAM_CLI_TELEMETRY := 0
 export __SAM_CLI_APP_DIR := $(CURDIR)/$(LOCAL)/sam
-# Whatever environment the caller works in must not leak into ours.
+# The caller's environment must not leak into ours.
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME MAKEFLAGS
 export PYTHONPYCACHEPREFIX := $(CURDIR)/$(LOCAL)/cache/python
-# uv trusts what this machine trusts: a company's proxy has a certificate of its own.
+# uv uses the certificates of this machine: a company's proxy has its own.
 export UV_SYSTEM_CERTS := 1
 
 COMPILE := pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
@@ -117,7 +117,7 @@ format: $(VENV)/app.ready ## rewrite the code in the project's format
 	@$(APP)/ruff format .
 	@$(APP)/ruff check --fix-only --quiet .
 
-lint: $(VENV)/app.ready ## check format and lint rules (ruff)
+lint: $(VENV)/app.ready ## check format, lint rules (ruff) and plain words
 	@$(APP)/ruff format --check --quiet .
 	@$(APP)/ruff check --quiet .
 
@@ -154,7 +154,7 @@ faults-real: setup ## kill, freeze and flush real servers under load; figures in
 fuzz: setup ## fuzz the deployed API from openapi.json: make fuzz N=10000 SEED=1
 	@PYTHONPATH=shared $(APP)/python -m tests.fuzz --cases $(or $(N),10000) --seed $(or $(SEED),1)
 
-mutants: $(VENV)/app.ready ## remove each safety condition, one at a time: every one must be noticed
+mutants: $(VENV)/app.ready ## remove each safety condition, one at a time: a test must fail each time
 	@$(APP)/python -m tests.faults.mutants
 
 ##@ Measure it
@@ -163,7 +163,7 @@ mutants: $(VENV)/app.ready ## remove each safety condition, one at a time: every
 bench-claim: $(VENV)/app.ready ## what a claim costs the cache, against an empty script and the originals' scripts
 	@PYTHONPATH=shared $(APP)/python -m bench.bench_claim
 
-bench-peers: $(VENV)/peers.ready ## claims from many processes, beside locks, WATCH and PostgreSQL (apt install postgresql)
+bench-peers: $(VENV)/peers.ready ## claims from many processes, next to locks, WATCH and PostgreSQL (apt install postgresql)
 	@PYTHONPATH=shared $(VENV)/peers/bin/python -m bench.bench_peers
 
 bench-memory: $(VENV)/app.ready ## what claims take of the cache's memory
@@ -196,7 +196,7 @@ bench-send: $(VENV)/app.ready ## a packet of 1,000,000 shares: split, load and l
 bench-refund: setup ## 100,000 shares refunded over many invocations, one of them killed; the last line is JSON
 	@PYTHONPATH=shared $(APP)/python -m bench.bench_refund
 
-bench-sweep: setup ## small packets that a sweep closes in a second, and what it asks for each; the last line is JSON
+bench-sweep: setup ## small packets that a sweep closes per second, and its calls for each; the last line is JSON
 	@PYTHONPATH=shared $(APP)/python -m bench.bench_sweep
 
 bench-reconcile: $(VENV)/app.ready ## a reconciliation of a million claims: memory, processor, rows; the last line is JSON
@@ -205,26 +205,26 @@ bench-reconcile: $(VENV)/app.ready ## a reconciliation of a million claims: memo
 bench-page: setup page ## what the page weighs, and how soon it is usable on a slow phone; the last line is JSON
 	@PYTHONPATH=shared $(APP)/python -m bench.bench_page
 
-bench: setup $(VENV)/plots.ready ## all of them, into docs/performance.md: make bench ONLY="claim memory"
+bench: setup $(VENV)/plots.ready ## run all benches and write docs/performance.md: make bench ONLY="claim memory"
 	@PYTHONPATH=shared $(APP)/python -m bench.report --run $(ONLY); status=$$?; \
 		$(VENV)/plots/bin/python -m bench.plots && exit $$status
 
 cost: $(VENV)/app.ready ## USD for a million grabs, by the prices in bench/prices.toml; the last line is JSON
 	@PYTHONPATH=shared $(APP)/python -m bench.cost
 
-capacity: $(VENV)/app.ready ## write the table of docs/capacity.md anew
+capacity: $(VENV)/app.ready ## write the table of docs/capacity.md
 	@PYTHONPATH=shared $(APP)/python -m bench.capacity
 
 ##@ Keep it
 .PHONY: openapi parameters gallery lock clean help
-openapi: $(VENV)/app.ready ## write openapi.json and docs/api.md anew from the code
+openapi: $(VENV)/app.ready ## write openapi.json and docs/api.md from the code
 	@PYTHONPATH=shared $(APP)/python -m local.openapi
 	@PYTHONPATH=shared $(APP)/python -m local.api_page
 
 parameters: $(VENV)/app.ready ## write the parameters of template.yaml into docs/deployment.md
 	@PYTHONPATH=shared $(APP)/python -m local.deployment_page
 
-gallery: $(VENV)/plots.ready ## draw docs/gallery.svg anew, and measure the figures of docs/fairness.md
+gallery: $(VENV)/plots.ready ## draw docs/gallery.svg and measure the figures of docs/fairness.md
 	@PYTHONPATH=shared $(VENV)/plots/bin/python -m tests.gallery
 
 lock: $(UV) ## compile the pinned requirements again

@@ -3,7 +3,7 @@
 make bench-claim
 
 Against an empty script (1.00), and against two scripts of the kind that red packets often run on,
-written anew from their description: both keep amounts as text in a list, and answer less.
+rewritten from their description: both keep amounts as text in a list, and answer less.
 
 Then whole claims, unpipelined: the adapter as production uses it asks the cache for a packet in a
 rush and for an emptied one, and the usual script (003) answers its winner and its loser.

@@ -84,7 +84,7 @@ def crowd_strong_reads() -> dict[str, float]:
             assert answers["claimed"] == count
             flush.append(meter.strong_count)
             print(f"{CROWD} at {count} shares after a flush: {meter.strong_count} strong reads")
-        # The ids of every system begin anew.
+        # Each system starts with the same ids.
         server.admin.flushall()
         system = a_crowded_town(server.port)
         packet = system.send(life_ms=1)

@@ -1,4 +1,4 @@
-"""How a packet of 20,000 shares that nobody took goes back to its sender, over many invocations.
+"""How 20,000 unclaimed shares of a packet go back to the sender, over many invocations.
 
 make bench-refund
 

@@ -5,8 +5,8 @@ make bench-sweep
 Against the DynamoDB of the emulator and a real cache: packets of ten shares, one of them claimed
 and paid, of many senders. First one after the other, then as a deployed sweep does. Each call of
 DynamoDB waits as long again as AWS' own would; beside that the emulator's work takes most of the
-time. Calls and CPU of the sweep's process are what they would be anywhere (docs/capacity.md reckons
-with them).
+time. Calls and CPU of the sweep's process are what they would be anywhere (docs/capacity.md uses
+them).
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ def ledger() -> Ledger:
     till = counts.Till(indexes)
     size = 2 * SMALL_MAX
     packet = till.send(size)
-    # But for the last one, whose settlement is the packet's end.
+    # Except the last one, whose settlement ends the packet.
     shares = till.claim(packet, range(1, size))
     count, of_rows, written = len(shares), till.meter.of_rows, till.meter.written
     claimed_fates = of_rows["shares"] / count
@@ -168,7 +168,7 @@ class Sweeps:
 
 
 def sweeps() -> Sweeps:
-    """Reckon with the processor that a sweep has, and with the calls that it waits for."""
+    """Compute a sweep's capacity from its processor and from the calls that it waits for."""
     deployed = template()
     function = deployed["Resources"]["ExpireFunction"]["Properties"]
     memory_mb = function.get("MemorySize", deployed["Globals"]["Function"]["MemorySize"])

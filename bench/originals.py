@@ -1,4 +1,4 @@
-"""The claims of the originals, written anew from their description, to measure ours against.
+"""The claims of the originals, rewritten from their description, as peers of our benches.
 
 Both keep shares as text in a list, and answer less: there is no window, no end, and no repeat.
 """

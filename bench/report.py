@@ -96,7 +96,7 @@ def _run(name: str) -> dict[str, Any]:
     try:
         found["figures"] = json.loads(last)
     except ValueError:
-        found.setdefault("failed", "its last line is no JSON")
+        found.setdefault("failed", "its last line is not JSON")
     return found
 
 

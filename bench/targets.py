@@ -279,7 +279,7 @@ BENCHES = (
             Figure("parts_rps", "claims a second, cut"),
             Figure("ratio", "cut relative to not cut"),
             Figure("winners", "winners of a packet that was emptied"),
-            Figure("exact", "every share handed out once, nobody twice", IS_SO),
+            Figure("exact", "every share handed out once, each user once", IS_SO),
         ),
     ),
     Bench(

@@ -77,7 +77,7 @@ class PayoutQueue:
                 return
 
     def put(self, refs: Iterable[ShareRef], *, delay_s: int = 0) -> None:
-        """Queue claims; nobody sees them before *delay_s* have passed."""
+        """Queue claims that become visible after *delay_s*."""
         self._hide([_Message(ref) for ref in refs], delay_s)
 
     def _receive(self) -> list[_Message]:

@@ -140,7 +140,7 @@ def _layer_platform() -> str:
 
 
 def _archive(source: Path, target: Path) -> dict[str, str]:
-    # Stored, not deflated: the emulator unpacks the layer anew for every function.
+    # Stored, not deflated: the emulator unpacks the layer for every function.
     with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
         for file in sorted(source.rglob("*")):
             if file.is_file():

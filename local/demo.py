@@ -97,7 +97,7 @@ def _show(stack: Stack) -> dict[str, Any]:
     sender = Client(stack.api, stack.token("lao-ban", nickname="老板"))
     with admin, sender:
         show = _Demo(stack, admin, sender)
-        # Nobody credits themselves: another operator does.
+        # Operators can't credit themselves: another one does.
         with Client(stack.api, stack.token("treasurer", scope=ADMIN_SCOPE)) as treasurer:
             for user in ("lao-ban", "operator"):
                 treasurer.post("/admin/deposits", {"user": user, "amount_fen": DEPOSIT_FEN})

@@ -24,7 +24,7 @@ MEANINGS = {
     "avatar_url": "An https address on one of the deployment's `AvatarHosts`.",
     "user_token": "How other users name this user.",
     "inviter_token": "The friend's `user_token`.",
-    "transcript": "What was typed, or heard by speech recognition.",
+    "transcript": "What the user typed, or what speech recognition returned.",
     "amount_fen": "Of a share, of one unit of a cash prize, or of a deposit.",
     "user": "The account owner's id: the subject of their token.",
     "delta": "Units to add; negative ones are taken away.",

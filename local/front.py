@@ -26,7 +26,7 @@ from local.issuer import Issuer
 from local.page import Page
 from local.ports import HOST
 
-# Between two machines, or made anew by us: RFC 9110 §7.6.1 tells a proxy not to hand these on.
+# Headers of one connection, or set by us: a proxy must not forward them (RFC 9110 §7.6.1).
 HOP_BY_HOP = frozenset(
     {
         *(b"connection", b"keep-alive", b"proxy-connection", b"proxy-authenticate"),

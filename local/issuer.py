@@ -12,7 +12,7 @@ from jwt.algorithms import RSAAlgorithm
 
 AUDIENCE = "redpacket"
 KEY_ID = "dev"
-# A working day: nobody has to fetch a new token while trying things out.
+# A working day: no new token is needed while trying things out.
 TOKEN_TTL_S = 12 * 60 * 60
 
 

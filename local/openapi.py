@@ -2,7 +2,7 @@
 
 Routes and their summaries come from the doors, request bodies from edge/schemas.py, problems from
 edge/problems.py. What the code says nowhere else is in two tables here: OPERATIONS has a row per
-route, ANSWERS the form of every success. `make openapi` writes the file anew, and
+route, ANSWERS the form of every success. `make openapi` writes the file, and
 tests/unit/test_openapi.py holds it to the code.
 """
 

@@ -1,7 +1,7 @@
 """The packet id key of development and tests: published, so that example events can have valid ids.
 
 Local stacks sign with a key of their own and accept ids of this one too. Never give it to a
-deployment: whoever has it can make ids that are looked up.
+deployment: anyone can make ids with it that are looked up.
 """
 
 from redpacket.domain.packet_id import PacketIds

@@ -72,7 +72,7 @@ class File:
 class Page:
     """An ASGI application: the files of the page in *folder*, and *api* for everything else.
 
-    It looks at the files with every request, so that a page that is built anew is there at once.
+    It reads the files on every request, so a rebuilt page is served at once.
     """
 
     def __init__(self, folder: Path, api: ASGIApp) -> None:

@@ -22,7 +22,7 @@ class Ports:
 
     @classmethod
     def free(cls) -> Self:
-        """Return ports that nobody uses, for a stack beside others."""
+        """Return unused ports, for one more stack on this machine."""
         return cls(*(_free_port() for _ in range(3)))
 
 

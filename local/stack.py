@@ -281,7 +281,7 @@ class Stack:
 
 
 def _status(url: str) -> int | None:
-    """Return the status of a GET, or nothing when nobody answers yet."""
+    """Return the status of a GET, or None if the server does not answer yet."""
     try:
         with urllib.request.urlopen(url, timeout=10) as answer:
             status: int = answer.status

@@ -13,7 +13,7 @@ export interface Tokens {
   refresh_token?: string;
 }
 
-/** What must survive the way to the provider and back; it is no token. */
+/** The state of a sign-in while the user is at the provider. It is not a token. */
 interface Journey {
   state: string;
   verifier: string;

@@ -1,4 +1,4 @@
-/** Where the page is, and how it goes elsewhere without loading anew. */
+/** The route of the page, and navigation without a reload. */
 
 const listeners = new Set<() => void>();
 

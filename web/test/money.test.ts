@@ -27,7 +27,7 @@ test("yuan becomes fen exactly, however it is typed", () => {
   for (const [text, fen] of read) assert.equal(parseYuan(text), fen, text);
 });
 
-test("what is no amount is refused, not rounded", () => {
+test("invalid amounts are refused, not rounded", () => {
   for (const text of ["", ".", "1.005", "1e3", "-1", "abc", "0x10", "1.2.3", "99999999999", "NaN"]) {
     assert.equal(parseYuan(text), undefined, text);
   }

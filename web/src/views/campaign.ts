@@ -34,7 +34,7 @@ export class CampaignView extends View {
     });
   }
 
-  /** Renders anew only while a countdown is shown. */
+  /** Renders again only while a countdown is shown. */
   #tick(): void {
     if (this.campaign && this.campaign.starts_at_ms > Date.now() - 1000) this.requestUpdate();
   }
