@@ -40,20 +40,25 @@ from local.client import Client
 from local.ports import HOST
 from local.stack import Stack
 from redpacket.adapters.aws.sqs_payouts import SqsPayouts
+from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.adapters.dynamo.ledger import DynamoLedger
 from redpacket.adapters.dynamo.packets import DynamoPackets
+from redpacket.adapters.pinyin import PinyinPhrases
 from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.adapters.redis.connect import connect
 from redpacket.adapters.redis.limits import RedisLimits
+from redpacket.adapters.redis.quotas import RedisQuotas
 from redpacket.domain.claim import Claim, ShareRef
 from redpacket.domain.ledger import Transfer, TransferKind, user_account
 from redpacket.domain.limits import grab_limit
 from redpacket.domain.packet import Packet, Person
 from redpacket.edge.wiring import SystemClock
 from redpacket.flows.guards.limit_rate import UserLimit
+from redpacket.flows.packets.cached_campaigns import CachedCampaigns
 from redpacket.flows.packets.cached_emptied import CachedEmptied
-from redpacket.flows.packets.claim_share import ClaimPorts, claim_share
+from redpacket.flows.packets.claim_ports import ClaimPorts
+from redpacket.flows.packets.grab_packet import grab_packet
 from redpacket.flows.packets.settle_claims import CLAIMS_PER_TRANSACTION
 from redpacket.ports.accounts import Request
 from testing.builders import a_funding, a_packet, a_packet_id
@@ -292,7 +297,7 @@ def _claim_in_process(stack: Stack) -> set[ShareRef]:
         outputs["CampaignsTable"],
     )
     cache = connect(HOST, stack.redis_port, has_tls=False, username="", password="", timeout_s=5)
-    claim_cache, queued = RedisClaims(cache), _Collected()
+    claim_cache, limits, queued = RedisClaims(cache), RedisLimits(cache), _Collected()
     ports = ClaimPorts(
         claim_cache=claim_cache,
         emptied=CachedEmptied(claim_cache, clock=clock),
@@ -300,9 +305,14 @@ def _claim_in_process(stack: Stack) -> set[ShareRef]:
             dynamo, outputs["PacketsTable"], outputs["SharesTable"], outputs["QuotasTable"]
         ),
         payouts=queued,
-        costs=UserLimit(
-            grab_limit(600, 200), limits=RedisLimits(cache), clock=clock, journal=_Silent()
+        costs=UserLimit(grab_limit(600, 200), limits=limits, clock=clock, journal=_Silent()),
+        phrases=PinyinPhrases(),
+        limits=limits,
+        campaigns=CachedCampaigns(
+            DynamoCampaigns(dynamo, outputs["CampaignsTable"]), clock=clock, journal=_Silent()
         ),
+        quotas=RedisQuotas(cache),
+        admission_factor=1,
         clock=clock,
         journal=_Silent(),
     )
@@ -326,8 +336,7 @@ def _crowds(packets: list[Packet]) -> Iterator[tuple[Packet, str]]:
 
 
 def _claim(packet: Packet, user_id: str, ports: ClaimPorts) -> None:
-    # A plain packet has no gate.
-    claim = claim_share(packet.packet_id, Person(user_id), gate=None, ports=ports)  # type: ignore[arg-type]
+    claim = grab_packet(packet.packet_id, Person(user_id), None, ports=ports)
     assert isinstance(claim, Claim)
     assert claim.is_new
 

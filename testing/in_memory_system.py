@@ -41,9 +41,9 @@ from redpacket.flows.campaigns.preheat_campaign import Preheated, preheat_campai
 from redpacket.flows.guards.limit_rate import UserLimit
 from redpacket.flows.packets.cached_campaigns import CachedCampaigns
 from redpacket.flows.packets.cached_emptied import CachedEmptied
-from redpacket.flows.packets.claim_share import ClaimPorts
+from redpacket.flows.packets.claim_ports import ClaimPorts
 from redpacket.flows.packets.expire_packets import ExpireReport, expire_packets
-from redpacket.flows.packets.grab_packet import GrabPorts, grab_packet
+from redpacket.flows.packets.grab_packet import grab_packet
 from redpacket.flows.packets.open_packet import open_packet
 from redpacket.flows.packets.read_records import Record, read_record
 from redpacket.flows.packets.repair import load_packets, requeue_claims
@@ -219,29 +219,12 @@ class InMemorySystem:
     def grab_or_enter(
         self, packet: Packet, user_id: str, said: str | None = None
     ) -> Claim | Admission:
-        answer = grab_packet(
-            packet.packet_id,
-            a_person(user_id),
-            said,
-            book=self._book(),
-            ports=self._ports(),
-        )
+        answer = grab_packet(packet.packet_id, a_person(user_id), said, ports=self._ports())
         return self._remember(answer, user_id) if isinstance(answer, Claim) else answer
 
     def open(self, packet: Packet, user_id: str, grab_token: str) -> Claim:
-        claim = open_packet(
-            packet.packet_id, a_person(user_id), grab_token, book=self._book(), ports=self._ports()
-        )
+        claim = open_packet(packet.packet_id, a_person(user_id), grab_token, ports=self._ports())
         return self._remember(claim, user_id)
-
-    def _book(self) -> GrabPorts:
-        return GrabPorts(
-            phrases=PinyinPhrases(),
-            limits=self.limits,
-            campaigns=self.recall_campaigns(),
-            quotas=self.quotas,
-            admission_factor=ADMISSION_FACTOR,
-        )
 
     def _ports(self) -> ClaimPorts:
         return ClaimPorts(
@@ -252,6 +235,11 @@ class InMemorySystem:
             costs=UserLimit(
                 self.grab_limit, limits=self.limits, clock=self.clock, journal=self.journal
             ),
+            phrases=PinyinPhrases(),
+            limits=self.limits,
+            campaigns=self.recall_campaigns(),
+            quotas=self.quotas,
+            admission_factor=ADMISSION_FACTOR,
             clock=self.clock,
             journal=self.journal,
         )

@@ -42,8 +42,10 @@ HEAVY = (
 FLOWS = {
     "redpacket.flows." + name
     for name in (
-        *("campaign_quota", "claim_share", "grab_packet", "limit_rate", "load_packet"),
-        *("cached_switches", "cached_campaigns", "cached_emptied", "try_parts"),
+        *("guards", "guards.cached_switches", "guards.limit_rate", "packets"),
+        *("packets.cached_campaigns", "packets.cached_emptied", "packets.campaign_quota"),
+        *("packets.claim_ports", "packets.claim_share", "packets.grab_packet"),
+        "packets.load_packet",
     )
 }
 """What a grab may come to; the other doors' flows are theirs."""

@@ -19,7 +19,7 @@ class CountedClaimCache(FakeClaimCache):
 
 
 class Process:
-    """One process that takes grabs, as flows/packets/claim_share.py asks its memory."""
+    """One process that takes grabs, as flows/packets/grab_packet.py asks its memory."""
 
     def __init__(self, claim_cache: FakeClaimCache) -> None:
         self.claim_cache = claim_cache

@@ -50,8 +50,7 @@ if TYPE_CHECKING:
     from redpacket.flows.campaigns.read_draws import DrawPage, DrawProof, WatchedLottery
     from redpacket.flows.guards.cached_switches import CachedSwitches
     from redpacket.flows.guards.limit_rate import UserLimit
-    from redpacket.flows.packets.claim_share import ClaimPorts
-    from redpacket.flows.packets.grab_packet import GrabPorts
+    from redpacket.flows.packets.claim_ports import ClaimPorts
     from redpacket.flows.packets.send_packet import SendOrder
     from redpacket.flows.reconciliation.reconcile import Reconciliation
     from redpacket.ports.accounts import Profile, Request
@@ -438,11 +437,21 @@ def send_packet(order: SendOrder) -> Packet:
 
 
 @cache
+def phrases() -> PinyinPhrases:
+    """Return what compares passphrases; its libraries are in the grab function's second layer."""
+    from redpacket.adapters.pinyin import PinyinPhrases
+
+    return PinyinPhrases()
+
+
+@cache
 def _claim_ports() -> ClaimPorts:
+    from redpacket.adapters.redis.quotas import RedisQuotas
     from redpacket.domain.limits import grab_limit
     from redpacket.flows.guards.limit_rate import UserLimit
+    from redpacket.flows.packets.cached_campaigns import CachedCampaigns
     from redpacket.flows.packets.cached_emptied import CachedEmptied
-    from redpacket.flows.packets.claim_share import ClaimPorts
+    from redpacket.flows.packets.claim_ports import ClaimPorts
 
     limit = grab_limit(settings.grabs_per_minute(), settings.grab_burst())
     return ClaimPorts(
@@ -456,31 +465,13 @@ def _claim_ports() -> ClaimPorts:
         ),
         payouts=payouts(),
         costs=UserLimit(limit, limits=limits(), clock=clock, journal=journal),
-        clock=clock,
-        journal=journal,
-    )
-
-
-@cache
-def phrases() -> PinyinPhrases:
-    """Return what compares passphrases; its libraries are in the grab function's second layer."""
-    from redpacket.adapters.pinyin import PinyinPhrases
-
-    return PinyinPhrases()
-
-
-@cache
-def _rule_book() -> GrabPorts:
-    from redpacket.adapters.redis.quotas import RedisQuotas
-    from redpacket.flows.packets.cached_campaigns import CachedCampaigns
-    from redpacket.flows.packets.grab_packet import GrabPorts
-
-    return GrabPorts(
         phrases=phrases(),
         limits=limits(),
         campaigns=CachedCampaigns(campaigns(), clock=clock, journal=journal),
         quotas=RedisQuotas(_cache_client()),
         admission_factor=settings.admission_factor(),
+        clock=clock,
+        journal=journal,
     )
 
 
@@ -488,14 +479,14 @@ def grab_packet(packet_id: str, taker: Person, said: str | None) -> Claim | Admi
     """Bind flows/packets/grab_packet."""
     from redpacket.flows.packets.grab_packet import grab_packet as flow
 
-    return flow(packet_id, taker, said, book=_rule_book(), ports=_claim_ports())
+    return flow(packet_id, taker, said, ports=_claim_ports())
 
 
 def open_packet(packet_id: str, taker: Person, grab_token: str) -> Claim:
     """Bind flows/packets/open_packet."""
     from redpacket.flows.packets.open_packet import open_packet as flow
 
-    return flow(packet_id, taker, grab_token, book=_rule_book(), ports=_claim_ports())
+    return flow(packet_id, taker, grab_token, ports=_claim_ports())
 
 
 def settle_claims(refs: Iterable[ShareRef]) -> set[ShareRef]:

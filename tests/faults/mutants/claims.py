@@ -39,29 +39,32 @@ MUTANTS = [
     # Rules of packets
     Mutant(
         "a claim is not counted against the quota",
-        "claim_share:_claim_of",
-        "gate.quota() if outcome.is_gated else None",
+        "claim_share",
+        "quota.find() if answer.is_gated else None",
         "None",
     ),
     Mutant(
         "a number over the quota stays taken",
-        "claim_share:_make_durable",
+        "claim_share:_corrected",
         "        ports.claim_cache.release(share.packet_id, taker.user_id, share.share_no)\n",
         "",
     ),
     Mutant(
         "anybody opens a packet in two steps",
-        "_OpenGate.enter",
-        "        check_grab_token(self.grab_token, terms.seed, ",
-        "        (lambda *_: None)(self.grab_token, terms.seed, ",
+        "open_packet:open_packet",
+        "check_grab_token(grab_token, seed, ",
+        "(lambda *_: None)(grab_token, seed, ",
     ),
     Mutant(
-        "the uninvited get a share", "_GrabGate.enter", "        self._check_invited(rules)\n", ""
+        "the uninvited get a share",
+        "grab_packet:grab_packet",
+        "                _check_invited(rules, user_id)\n",
+        "",
     ),
     Mutant(
         "the passphrase is not checked",
-        "_GrabGate.enter",
-        "        self._check_passphrase(rules, terms.count)\n",
+        "grab_packet:grab_packet",
+        "                _check_passphrase(rules, said, packet_id, user_id, terms.count, ports)\n",
         "",
     ),
     Mutant(
@@ -72,7 +75,7 @@ MUTANTS = [
     ),
     Mutant(
         "a packet in two steps is taken in one",
-        "_GrabGate.enter",
+        "grab_packet:grab_packet",
         "rules.opening is Opening.TWO_STEP",
         "False",
     ),
@@ -91,39 +94,39 @@ MUTANTS = [
     # Order and rules of the flows
     Mutant(
         "the amount is told before it is durable",
-        "claim_share:_make_durable",
-        "    recorded = ports.packets.record_claim(share, quota)\n",
-        "    try:\n        recorded = ports.packets.record_claim(share, quota)\n"
+        "claim_share",
+        "    recorded = ports.packets.record_claim(share, counted)\n",
+        "    try:\n        recorded = ports.packets.record_claim(share, counted)\n"
         "    except Unavailable:\n        return Claim(share, is_new=True)\n",
     ),
     Mutant(
         "a repeat is believed without a look at the ledger",
-        "claim_share:_claim_of",
+        "claim_share",
         "        owned = _owned(packet_id, taker, ports)\n        if owned and",
-        "        owned = _claimed_share(packet_id, taker, outcome, ports)\n        if",
+        "        owned = _named_share(packet_id, taker, answer, ports)\n        if",
     ),
     Mutant(
         "a number that is somebody else's is not burnt",
-        "claim_share:_make_durable",
+        "claim_share:_corrected",
         "        ports.claim_cache.revoke(share.packet_id, taker.user_id, share.share_no)\n",
         "",
     ),
     Mutant(
         "a number that is given back is lost",
-        "claim_share:_make_durable",
+        "claim_share:_corrected",
         "        ports.claim_cache.reassign(",
         "        (lambda *_, **__: None)(",
     ),
     Mutant(
         "a claim in flight is paid after its refund",
-        "claim_share:_make_durable",
+        "claim_share:_corrected",
         "RecordStatus.SHARE_REFUNDED",
         "None",
     ),
     Mutant(
         "a claim is not queued",
-        "claim_share:_queue_payout",
-        "        ports.payouts.put([claim.share.ref])\n",
+        "claim_share",
+        "        ports.payouts.put([share.ref])\n",
         "        pass\n",
     ),
     Mutant(

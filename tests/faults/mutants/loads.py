@@ -151,7 +151,7 @@ MUTANTS = [
     Mutant(
         "a user may make the ledger count their claims as often as they like",
         "CampaignQuota.reserve",
-        "            self.costs.count(self.user_id)\n",
+        "            self._ports.costs.count(self._user_id)\n",
         "",
     ),
     Mutant(
@@ -216,7 +216,7 @@ MUTANTS = [
     ),
     Mutant(
         "any cache is believed to know all takers",
-        "_forgotten",
+        "_own_or_refuse",
         "    if ports.claim_cache.knows_takers(packet_id, taker.user_id):\n",
         "    if True:\n",
     ),

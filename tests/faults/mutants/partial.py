@@ -98,8 +98,8 @@ MUTANTS = [
     Mutant(
         "a reservation that came to nothing counts against the quota",
         "CampaignQuota.reserve",
-        "            self.costs.count(self.user_id)\n",
-        "            raise QuotaExhausted(EXHAUSTED)\n",
+        "            self._ports.costs.count(self._user_id)\n",
+        "            return QuotaExhausted(EXHAUSTED)\n",
     ),
     Mutant(
         "a campaign is remembered for ever",
@@ -121,21 +121,21 @@ MUTANTS = [
     ),
     Mutant(
         "a refusal of a cache that lost its tail is not looked up",
-        "_forgotten",
-        "return _owned(packet_id, taker, ports)",
-        "return None",
+        "_own_or_refuse",
+        "owned = _owned(packet_id, taker, ports)",
+        "owned = None",
     ),
     Mutant(
         "owners whom an emptied packet has lost are not brought back",
-        "_bring_owners",
-        "if not ports.claim_cache.begin_look(packet_id, 0, _LOOK_LIFE_MS):",
-        "if True:",
+        "_refuse",
+        "if not answer.is_certain and ports.claim_cache.begin_look(packet_id, 0, _LOOK_LIFE_MS):",
+        "if False:",
     ),
     # Another clock
     Mutant(
         "an admission ends by the clock of the process that gives it",
-        "_GrabGate._admit",
-        "grab_token(terms.seed, self.packet_id, user_id, outcome.number)",
-        "grab_token(terms.seed, self.packet_id, user_id, self.ports.clock.now_ms())",
+        "_admit",
+        "grab_token(terms.seed, packet_id, user_id, outcome.number)",
+        "grab_token(terms.seed, packet_id, user_id, ports.clock.now_ms())",
     ),
 ]

@@ -22,15 +22,15 @@ MUTANTS = [
     ),
     Mutant(
         "in parts: a part that lost its notes refuses owners",
-        "claim_share:_claim_of",
-        "error is PacketExpired or not outcome.is_certain",
-        "error is PacketExpired",
+        "_refuse",
+        "if not answer.is_certain and is_cut(packet_id):",
+        "if False:",
     ),
     Mutant(
         "in parts: what is uncertain before the gate is certain behind it",
-        "claim_share",
-        "            outcome = replace(outcome, is_certain=asked.is_certain)\n",
-        "",
+        "grab_packet:grab_packet",
+        "answer = replace(answer, is_certain=asked.is_certain)",
+        "pass",
     ),
     Mutant(
         "in parts: the cache forgets that a part lost its notes",
@@ -94,9 +94,9 @@ MUTANTS = [
     ),
     Mutant(
         "in parts: a collision brings back the wrong one",
-        "claim_share:_make_durable",
-        "        part = part_of_share(share.packet_id, share.share_no)\n",
-        "        part = 0\n",
+        "claim_share:_corrected",
+        "PartToLoad(part_of_share(share.packet_id, share.share_no), is_behind=True)",
+        "PartToLoad(0, is_behind=True)",
     ),
     Mutant(
         "in parts: a note shortens its part's life",

@@ -109,13 +109,13 @@ MUTANTS = [
     ),
     Mutant(
         "guesses at a packet are not counted together",
-        "_GrabGate._check_passphrase",
+        "grab_packet:_check_passphrase",
         "is_spent=not has_said_it",
         "is_spent=False",
     ),
     Mutant(
         "right words use up tries",
-        "_GrabGate._check_passphrase",
+        "grab_packet:_check_passphrase",
         "is_spent=not has_said_it",
         "is_spent=True",
     ),

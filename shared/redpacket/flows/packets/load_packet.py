@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from redpacket.domain.errors import PacketNotFound, Rejected, Unavailable
 from redpacket.domain.packet import Packet, part_count, part_size
+from redpacket.flows.packets.claim_ports import ClaimPorts
 from redpacket.ports.packets import ClaimCache, Packets
 from redpacket.ports.runtime import Clock
 
@@ -25,19 +27,54 @@ Together longer than the life of a load, so that its death costs nobody a 503.
 """
 
 
-class LoadWaits:
-    """One caller's patience with a load that another caller does."""
+_TRIES = 4
+"""Each load leaves the cache right for this user, so a second try is rare and a fourth unseen."""
 
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
+
+@dataclass(frozen=True, slots=True)
+class PartToLoad:
+    """A part that the cache lacks, or in which it *is_behind* the ledger."""
+
+    part: int
+    is_behind: bool
+
+
+class CacheLoads:
+    """The loads that one caller does or waits for, until it gives up."""
+
+    def __init__(self, user_id: str, ports: ClaimPorts) -> None:
+        self._user_id = user_id
+        self._ports = ports
         self._left_ms = list(WAITS_MS)
+        self._left_count = _TRIES
 
-    def wait(self) -> None:
+    def load(self, packet_id: str, wanted: PartToLoad) -> None:
+        """Load a part, or wait while another caller does. Raises PacketNotFound, Unavailable."""
+        packets, cache, clock = self._ports.packets, self._ports.claim_cache, self._ports.clock
+        if wanted.is_behind:
+            reload_among_many(
+                packet_id, wanted.part, packets=packets, claim_cache=cache, clock=clock
+            )
+        elif not load_among_many(
+            packet_id,
+            wanted.part,
+            packets=packets,
+            claim_cache=cache,
+            before_read=lambda: self._ports.costs.count(self._user_id),
+        ):
+            self._wait()
+            return
+        self._left_count -= 1
+        if not self._left_count:
+            msg = "the cache is being repaired"
+            raise Unavailable(msg)
+
+    def _wait(self) -> None:
         """Wait, longer each time. Raises Unavailable once it has lasted too long."""
         if not self._left_ms:
             msg = "the packet is being loaded"
             raise Unavailable(msg)
-        self._clock.sleep_ms(self._left_ms.pop(0))
+        self._ports.clock.sleep_ms(self._left_ms.pop(0))
 
 
 def load_packet(

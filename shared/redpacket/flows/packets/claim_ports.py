@@ -1,0 +1,35 @@
+"""The ports of a grab and of an open."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from redpacket.flows.guards.limit_rate import UserLimit
+    from redpacket.flows.packets.cached_campaigns import CachedCampaigns
+    from redpacket.flows.packets.cached_emptied import CachedEmptied
+    from redpacket.ports.guards import Limits
+    from redpacket.ports.packets import ClaimCache, Packets, PayoutQueue, Phrases, Quotas
+    from redpacket.ports.runtime import Clock, Journal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimPorts:
+    """What a grab and an open need from outside.
+
+    *costs* counts what a user makes the ledger read: a claim is counted by its own row.
+    """
+
+    claim_cache: ClaimCache
+    emptied: CachedEmptied
+    packets: Packets
+    payouts: PayoutQueue
+    costs: UserLimit
+    phrases: Phrases
+    limits: Limits
+    campaigns: CachedCampaigns
+    quotas: Quotas
+    admission_factor: int
+    clock: Clock
+    journal: Journal
