@@ -29,7 +29,7 @@ TRUE, FALSE, UNREADABLE = 0, 1, 2
 """The exit codes."""
 
 _COUNT_MAX = 1_000_000
-"""No packet has more shares: a number above is no reason to compute for hours."""
+"""No packet has more shares: a larger number must not cost hours."""
 
 _SHOWN_MAX = 20
 """Differences that are printed; a wrong seed makes one for every share."""
@@ -170,7 +170,7 @@ def _claims_of(record: Document) -> Iterator[Document]:
         if isinstance(claim, dict):
             yield claim
         elif claim is not None:
-            raise Unreadable("a claim is no JSON object")
+            raise Unreadable("a claim is not a JSON object")
 
 
 def _compare_share(
@@ -178,7 +178,7 @@ def _compare_share(
 ) -> None:
     # Not by ==, which takes true for 1.
     if type(amount_fen) is not int:
-        msg = f"{name}: the amount of share {share_no} is no integer"
+        msg = f"{name}: the amount of share {share_no} is not an integer"
         raise Unreadable(msg)
     true = amounts[share_no - 1] if 1 <= share_no <= len(amounts) else "no share"
     findings.compare(f"{name}: share {share_no}", said=amount_fen, true=true)
@@ -198,7 +198,7 @@ def verify_draws(
         if "items" in document:
             for item in _get(document, "items", list):
                 if not isinstance(item, dict):
-                    raise Unreadable("a draw is no JSON object")
+                    raise Unreadable("a draw is not a JSON object")
                 _compare_draw(name, item, day, findings)
         else:
             for what, true in (

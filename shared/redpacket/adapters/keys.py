@@ -65,7 +65,7 @@ def draw_day(campaign_id: str, day: str) -> str:
 
 
 def draw_winners(campaign_id: str) -> str:
-    """Redis: who has won what nobody wins twice."""
+    """Redis: the winners of once-only prizes."""
     return f"{draw_cache(campaign_id)}:winners"
 
 
@@ -254,7 +254,7 @@ def player(campaign_id: str, user_id: str, day: str) -> dict[str, str]:
 
 
 def winner(campaign_id: str, user_id: str, prize_id: str) -> dict[str, str]:
-    """DrawsTable: that a user has won what nobody wins twice."""
+    """DrawsTable: a user's win of a once-only prize."""
     return {**drawer(campaign_id, user_id), "sk": f"{WINNER_PREFIX}{prize_id}"}
 
 

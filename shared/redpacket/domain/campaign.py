@@ -36,7 +36,7 @@ class WhenSoldOut(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DrawRules:
-    """What one user may do on one day in the campaign's time zone; 0 is no limit.
+    """What one user may do on one day in the campaign's time zone; 0 means no limit.
 
     After *guaranteed_after_misses* misses in a row the next draw can't miss while a prize is left;
     0 is never. *helps_per_user_per_day* caps the attempts that friends give to a sharer.
@@ -50,7 +50,7 @@ class DrawRules:
 
 @dataclass(frozen=True, slots=True)
 class CampaignPlan:
-    """What an operator decides about a campaign, but for its money."""
+    """What an operator decides about a campaign, except its money."""
 
     campaign_id: str
     title: str
@@ -92,7 +92,7 @@ def check_campaign_id(campaign_id: str) -> str:
 
 def is_timezone(name: str) -> bool:
     """Tell whether *name* is a zone of the tz database."""
-    # Only whoever writes campaigns needs it, and grabs read them.
+    # Only writes of campaigns need this import, and grabs read campaigns.
     from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
     if not TIMEZONE.fullmatch(name):

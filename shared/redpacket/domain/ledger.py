@@ -95,7 +95,7 @@ def user_account(user_id: str) -> str:
 
 
 def user_of(account: str) -> str | None:
-    """Return whose account this is; None where it is no user's."""
+    """Return the account's user; None if it is not a user's account."""
     kind, _, user_id = account.partition(":")
     return user_id if kind == "user" else None
 

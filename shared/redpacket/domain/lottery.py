@@ -55,7 +55,7 @@ class Prize:
 
     *total* units in all, *per_day* on one day and *per_hour* released with every hour since the
     campaign's start (0: no limit for both). *amount_fen* is a cash prize's, each unit. *attributes*
-    is canonical JSON of the operator's own. *once_per_user*: nobody wins it twice. *packets* hold
+    is canonical JSON of the operator's own. *once_per_user*: a user wins it once. *packets* hold
     a cash prize's money: ids and counts of shares, in the order of unit numbers.
     """
 
@@ -113,11 +113,11 @@ class PageNote:
 
 @dataclass(frozen=True, slots=True)
 class PrizeStock:
-    """What the ledger knows of a prize's units, all in all and on one day.
+    """What the ledger has of a prize's units, in total and on one day.
 
     *durable_no* is the highest unit number that has a row, *free* are those below it without one;
     the same for the day's units. *refunded_count* units of cash went back to the operator: they
-    have a row, and nobody won them.
+    have a row but no winner.
     """
 
     prize_id: str
@@ -272,7 +272,7 @@ def find_day(campaign: CampaignPlan, name: str) -> DrawDay | None:
 def draw_point(seed: bytes, draw_id: str) -> int:
     """Return an attempt's random number: 52 bits of SHAKE-256 of the day's secret seed and its id.
 
-    Whoever chooses the id can't know the seed, and whoever made the seed published its hash first.
+    The user who chooses the id can't know the seed, and the seed's hash was published before.
     """
     digest = hashlib.shake_256(seed + draw_id.encode()).digest(8)
     return int.from_bytes(digest) >> (64 - POINT_BITS)

@@ -11,7 +11,7 @@ from redpacket.domain.passphrase import THRESHOLD_DEFAULT
 from redpacket.domain.split import Terms
 
 PARTS_MAX = 64
-"""Whoever finds every part of a packet empty has asked this many."""
+"""The most parts that a late grab queries."""
 
 SMALL_MAX = 100
 """Shares of a packet whose fates are all read for a record page: at most about 25 KB."""
@@ -63,8 +63,8 @@ class Rules:
 
     No *recipients* means everybody with the link. *passphrase* is what they must say (口令), alike
     by at least *passphrase_threshold* of 100. *campaign_id* names the campaign whose quota counts.
-    *prize_id* names the prize of that campaign whose units the shares are: they are won, and nobody
-    grabs them.
+    *prize_id* names the prize of that campaign whose units the shares are: they are won, and can't
+    be grabbed.
     """
 
     opening: Opening = Opening.ONE_STEP

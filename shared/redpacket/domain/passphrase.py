@@ -1,4 +1,4 @@
-"""A passphrase (口令): when what a user typed, or what speech recognition heard, is the phrase."""
+"""Compares a passphrase (口令) with what a user typed or what speech recognition returned."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def normalised(text: str) -> str:
 
 
 def can_be_said(phrase: str) -> bool:
-    """Tell whether anything can be heard of *phrase*: nobody could say one of symbols only."""
+    """Return whether *phrase* can be spoken: one of symbols only can't."""
     return bool(normalised(phrase))
 
 

@@ -69,7 +69,7 @@ class Played:
 
 @dataclass(frozen=True, slots=True)
 class WonOnce:
-    """That a user has won what nobody wins twice."""
+    """A user's win of a once-only prize."""
 
     campaign_id: str
     user_id: str

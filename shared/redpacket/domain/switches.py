@@ -21,7 +21,7 @@ class Switch(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SwitchState:
-    """How a switch stands, since when, by whom and why; one that nobody touched is on."""
+    """Whether a switch is on, since when, by whom and why. A switch is on until it is turned."""
 
     switch: Switch
     is_on: bool = True

@@ -1,9 +1,9 @@
-"""User ids: a keyed hash of the host's own id of a user, which is all that money rows know of them.
+"""User ids: a keyed hash of the host's own id of a user, the only id in money rows.
 
     <16 characters of a keyed hash> <8 characters of a tag>
 
-The same user has the same id for ever, without a lookup. It is the token under which users see each
-other, too: without the key nobody can tell whose it is, and the tag refuses one that was made up
+The same user always has the same id, without a lookup. Users also see each other by this id:
+without the key it does not reveal the user, and the tag rejects made-up ones
 (docs/adr/0019-user-ids-are-keyed-hashes.md).
 """
 

@@ -17,7 +17,7 @@ from redpacket.edge.telemetry import journal
 Record = dict[str, Any]
 
 _SHARE_NO_MAX = 10**7
-"""Over any share number; what has more digits is no key of the ledger."""
+"""Above any share number; a number with more digits is not a key of the ledger."""
 
 
 def settle_batch(
@@ -57,8 +57,8 @@ def _ref_of(text: str) -> ShareRef:
         message = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InvalidRequest([{"field": "message", "message": "is not valid JSON"}]) from error
-    # Five names are not worth the schemas' library, which would double the cold start. A later
-    # version may add to the envelope; to the body, which would be an amount to some, nobody may.
+    # For five fields the schemas' library is too costly: it would double the cold start. Extra
+    # envelope fields are accepted, for later versions. Extra body fields are rejected.
     match message:
         case {
             "kind": "settle_claim",

@@ -346,11 +346,11 @@ class StockBody(_Body):
 
 
 class DrawBody(_Body):
-    """POST /campaigns/{campaign_id}/draws: there is nothing to say."""
+    """POST /campaigns/{campaign_id}/draws; the body is empty."""
 
 
 class HelpBody(_Body):
-    """POST /campaigns/{campaign_id}/helps; *transcript* is what was typed or heard."""
+    """POST /campaigns/{campaign_id}/helps; *transcript* is what was typed or spoken."""
 
     inviter_token: UserToken
     transcript: Annotated[str, StringConstraints(max_length=200)]

@@ -89,8 +89,8 @@ clock = SystemClock()
 def _aws_session() -> Any:  # noqa: ANN401 - see _aws
     import botocore.session
 
-    # botocore alone: boto3 adds its import and nothing that is used here. One session, since the
-    # second client finds in it what both need to know of AWS.
+    # Only botocore: boto3 would add its import. One session, since it caches the data of AWS that
+    # both clients need.
     return botocore.session.get_session()
 
 

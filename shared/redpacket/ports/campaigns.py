@@ -65,15 +65,15 @@ class DrawCache(Protocol):
         """Bring a user's counts of the day to what the ledger knows."""
 
     def mark_winner(self, ask: DrawAsk, prize_id: str) -> None:
-        """Note that the user has won a prize that nobody wins twice."""
+        """Note that the user has won a once-only prize."""
 
     def begin_load(self, campaign_id: str, life_ms: int) -> bool:
         """Tell one of many callers to load a campaign that the cache has lost; the others wait."""
 
     def count_issued(self, campaign_id: str, prize_ids: Sequence[str]) -> dict[str, int] | None:
-        """Return how many units of each prize are in somebody's hands; None if nothing is loaded.
+        """Return how many units of each prize are handed out; None if nothing is loaded.
 
-        A prize that the cache has not heard of is left out.
+        A prize that is not in the cache is left out.
         """
 
 

@@ -43,7 +43,7 @@ class ClaimCache(Protocol):
         """Bring the cache up to what the ledger knows; never takes anything back.
 
         *shares* are those of one *part*. Without it they are the whole packet's; if that is cut,
-        nobody can claim from it at this moment.
+        it must not be open for claims at this moment.
         """
 
     def load_sent(self, packet: Packet) -> None:
@@ -113,8 +113,8 @@ class PartCache(ClaimCache, Protocol):
 class Quotas(Protocol):
     """The cache's memory of who takes how much of a campaign; the ledger decides.
 
-    It spares the ledger those who have had enough. What it forgets or keeps by mistake costs
-    nobody a share: a user who is FULL here is let through where the ledger knows of fewer claims.
+    It spares the ledger the users whose quota is full. A lost or leftover reservation costs no user
+    a share: a user who is FULL here is let through if the ledger has fewer claims.
     """
 
     def reserve(

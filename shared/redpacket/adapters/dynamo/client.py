@@ -156,8 +156,8 @@ class Dynamo:
                     reasons: list[dict[str, Any]] = error.response["CancellationReasons"]
                     token = token_hex(16)
                 except client.exceptions.TransactionInProgressException:
-                    # An earlier call of this very transaction: by its token the next one hears
-                    # whether it was carried out, instead of meeting what it wrote.
+                    # An earlier call of this very transaction: its token tells
+                    # the next call whether it was carried out.
                     reasons = [{"Code": "TransactionConflict"}] * len(operations)
                 else:
                     return

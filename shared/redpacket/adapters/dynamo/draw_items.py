@@ -54,7 +54,7 @@ def draw_of(row: dict[str, Any]) -> Draw:
 
 
 def won_by(draw: Draw) -> dict[str, Value]:
-    """Return who won, for the rows of units: whoever finds one taken can see by which draw."""
+    """Return the winner and the draw, for the rows of units: a taken one shows by which draw."""
     return {"user_id": draw.user_id, "draw_id": draw.draw_id}
 
 

@@ -54,7 +54,7 @@ def packet_row(packet: Packet) -> dict[str, Value]:
         row["prize_id"] = packet.rules.prize_id
         # The table by which its end was set: the sender's own has none yet.
         row["end_version"] = 0
-        # Nobody grabs it, so there is nothing to load.
+        # It can't be grabbed, so there is nothing to load.
         row["is_loaded"] = True
         row["work_pk"] = due_list(packet)
         row["work_at_ms"] = packet.expires_at_ms

@@ -87,7 +87,7 @@ class DynamoLedger:
         self._shares = shares_table
         # Only who funds packets of campaigns has it.
         self._campaigns = campaigns_table
-        # Only who hears of users by their tokens, or by operators, has it.
+        # Only functions that get host ids, from tokens or from operators, have it.
         self._profiles = profiles_table
         self._has_receipts = has_receipts
         # Only who funds users' packets has it.

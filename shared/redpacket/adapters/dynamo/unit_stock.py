@@ -28,7 +28,7 @@ ROWS_PER_RUN = 200
 """What each partition is read of, whatever is left: a call gets on with the last prize, too."""
 
 NOTED_MIN = 200
-"""So many units further a place is noted anew."""
+"""After this many more units the place is stored again."""
 
 FREE_MAX = 5_000
 """Free units below a place; each is looked up again by each call."""

@@ -22,7 +22,7 @@ from redpacket.domain.claim import (
 from redpacket.domain.packet import Packet, PacketStatus, part_id, part_size
 
 STATE = "#"
-"""The field of a packet's hash that is no user (lua/lib/state.lua)."""
+"""The field of a packet's hash for its state (lua/lib/state.lua); all others are users."""
 
 _GATED = "!"
 """Follows the terms of a packet that has rules."""
@@ -173,7 +173,7 @@ class RedisClaims(Cache):
     ) -> None:
         marks = "" if packet.rules.is_plain else _GATED
         count = packet.terms.count
-        # A fate is for ever, so where each share has one there is nobody else to know.
+        # Fates are final: once each share has one, these are all the takers.
         proof = _TOLD if len(shares) == count else ""
         self._bring(packet.packet_id, packet, count, shares, marks, proof)
 
@@ -233,7 +233,7 @@ class RedisClaims(Cache):
         numbers = {share.share_no for share in shares}
         durable_no = max(numbers, default=0)
         free = ",".join(str(no) for no in range(1, durable_no) if no not in numbers)
-        # Refunded shares have nobody to remember them for.
+        # Refunded shares have no taker.
         pairs: list[tuple[str, int]] = [
             (share.taker.user_id, share.share_no) for share in shares if share.taker
         ]

@@ -18,7 +18,7 @@ ConnectTo: TypeAlias = Callable[[str, int], Connection]
 """Makes a connection to a host and port, which connects when it is used."""
 
 FAILURES = (NoConnection, NoAnswer, ReadOnlyError)
-"""What another connection may mend. A primary that became a replica keeps its connections."""
+"""Errors that a new connection may fix. A demoted primary keeps its connections."""
 
 _PAUSE_S = 0.02
 """At the most, before the second try: a crowd that lost its server must not come back as one."""

@@ -39,7 +39,7 @@ class ClusterClient:
     """Implements Client; asks for the map of slots at its first command.
 
     Follows MOVED, ASK and TRYAGAIN. Where a server is away or the cluster is down, it reads a new
-    map and tries once more. A slot that nobody serves refuses its own packets, not all of them.
+    map and tries once more. An unserved slot refuses its own packets, not all of them.
     """
 
     def __init__(self, host: str, port: int, connect_to: ConnectTo) -> None:
@@ -86,7 +86,7 @@ class ClusterClient:
 
     def _owner(self, slot: int) -> Address:
         owners = self._owners or self._read_map()
-        # Slots that nobody serves are no reason to refuse the packets of all others.
+        # Unserved slots must not refuse the packets of other slots.
         address = owners[slot] or self._read_map()[slot]
         if address is None:
             raise ClusterDownError("no server has the slot")

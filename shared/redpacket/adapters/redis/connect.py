@@ -44,7 +44,7 @@ def connection_maker(**options: Unpack[Options]) -> ConnectTo:
     told: dict[str, Any] = {
         "credential_provider": _sign_in(options["username"], options["password"]),
         "protocol": 2,  # one round trip less at connect than RESP3, and nothing of it is used
-        "driver_info": None,  # two more: nobody asks the server which library we are
+        "driver_info": None,  # would cost two more, to tell the server our library
         "decode_responses": True,
         "socket_timeout": timeout_s,
         "socket_connect_timeout": timeout_s,

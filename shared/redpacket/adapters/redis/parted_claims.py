@@ -1,9 +1,8 @@
 """A hot packet in parts: each user begins at one of them, and tries the others once it is emptied.
 
-To the cache each part is a packet by itself, in a slot of its own; money, terms and the numbers
-that users hear of stay one packet's. What somebody takes elsewhere is noted where they begin,
-before it becomes durable: whoever asks again is answered by the first read, and so is the crowd
-that comes too late.
+In the cache each part is a packet of its own, in its own slot. Money, terms and share numbers stay
+those of one packet. A share from another part is noted in the user's first part before it becomes
+durable, so one read answers repeats and late users.
 """
 
 from __future__ import annotations
@@ -113,8 +112,8 @@ class PartedClaims:
                 home = part_of_user(packet_id, share.taker.user_id)
                 if home != of_share:
                     notes[home][share.taker.user_id] = -share.share_no
-        # One part's fates don't tell who begins there and has a share of another one. Before the
-        # start nobody has.
+        # One part's fates lack its users who took a share of another part. Before the start
+        # there are none.
         is_whole = part is None or self._clock.now_ms() < packet.starts_at_ms
         for number in range(part_count(packet_id)) if part is None else (part,):
             self._claim_cache.load_part(packet, number, own[number], is_whole=is_whole)

@@ -23,7 +23,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class PacketFacts:
-    """All that the ledger knows of one packet, read strongly."""
+    """All facts of the ledger about one packet, read strongly."""
 
     packet: Packet
     shares: Sequence[ShareFate]
@@ -70,7 +70,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class LotteryFacts:
-    """All that the ledger knows of one campaign's draws; *shares* are those of cash prizes."""
+    """All facts of the ledger about one campaign's draws; *shares* are those of cash prizes."""
 
     campaign_id: str
     prizes: list[Prize]

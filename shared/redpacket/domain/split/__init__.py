@@ -1,6 +1,6 @@
 """How a packet's total becomes shares: a pure function of its terms and secret seed.
 
-docs/fairness.md says it in enough detail to write it anew in another language.
+docs/fairness.md describes it in enough detail to write it in another language.
 """
 
 from redpacket.domain.split.shares import amounts_fen, share_amount_fen

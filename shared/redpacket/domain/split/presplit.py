@@ -1,6 +1,6 @@
-"""Splits that decide all shares together; shuffled, so that every position is equally lucky.
+"""Splits that compute all shares together, then shuffle them, so that no position is luckier.
 
-The loops are flat and on arrays: whoever takes the first share of 1,000,000 waits for all of them.
+The loops are flat and on arrays: the first claim of 1,000,000 shares waits for all of them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _shuffle(amounts: array[int], words: Iterator[int]) -> None:
 def _double_mean(units: Units, words: Iterator[int]) -> array[int]:
     """Draw each share around the mean of what is left (二倍均值), twice of which is rounded down.
 
-    That favours the last by a little, and they are the luckiest more often: the shuffle mends it.
+    That slightly favours the last, who would be the luckiest more often: the shuffle corrects it.
     """
     # Everybody gets the least share. What is drawn is the rest: up to twice its mean, but so that
     # what remains is possible with the later shares.
@@ -71,7 +71,7 @@ def _bell(units: Units, words: Iterator[int]) -> array[int]:
     The root of a uniform number is likelier the larger it is: so are values near the mean. The
     lower slope is as likely as the upper one is wide, which keeps the mean.
     """
-    # Widths of the slopes, times count: the mean itself is no integer.
+    # Widths of the slopes, times count: the mean itself may not be an integer.
     low, high, count = units.low, units.high, units.count
     lower = units.total - count * low
     upper = count * high - units.total

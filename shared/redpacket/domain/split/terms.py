@@ -94,7 +94,7 @@ def seed_of(text: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """Terms in units of *unit_fen*: what the algorithms know of a packet, beside its seed."""
+    """Terms in units of *unit_fen*: all that the algorithms get, besides the seed."""
 
     total: int
     count: int

@@ -14,10 +14,10 @@ _REMEMBERED_MAX = 20_000
 
 
 class CachedProfiles:
-    """Profiles as one process knows them.
+    """Caches profiles in one process.
 
-    Users without one are asked for again: whoever sent or took a share has one, but a read may
-    come too early to see it.
+    Missing profiles are not cached: senders and takers have one, but a read may come too early
+    to see it.
     """
 
     def __init__(self, profiles: Profiles, *, clock: Clock) -> None:

@@ -26,7 +26,7 @@ def deposit(
     not for a repeat (I10): the cap may have been lowered since. Raises IdempotencyKeyReused, Busy.
     """
     if payee.user_id == request.user_id:
-        raise Forbidden("nobody credits themselves: another operator must")
+        raise Forbidden("you can't credit yourself: another operator must")
     if amount_fen > amount_fen_max and not ledger.find_deposited(request):
         raise InvalidRequest([{"field": "amount_fen", "message": f"is above {amount_fen_max}"}])
     account = user_account(payee.user_id)

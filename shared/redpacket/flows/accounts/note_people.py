@@ -15,8 +15,8 @@ def note_people(
 ) -> set[ShareRef]:
     """Note the takers that messages name; return the claims whose messages must come again.
 
-    A claim that the sweep queues names nobody: its first message was lost, and the next one of
-    this taker makes up for it.
+    A claim that the sweep queues has no taker: its first message was lost, and the next claim of
+    this taker brings the profile.
     """
     named = [ref for ref in refs if ref.taker and ref.taker.host_id]
     try:

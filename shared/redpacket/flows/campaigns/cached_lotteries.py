@@ -1,8 +1,8 @@
 """Know what users may see of a lottery as it was some seconds ago: one read, of any number of wins.
 
 The packed row has the table and, noted beside it, the commitment of the day and what is sold out.
-The cache knows better what is sold out, while it has the lottery. Who sees that the note is behind
-writes it anew: once a day and once for each prize that sells out, and not with the draws.
+While the cache has the lottery, it has newer data on what is sold out. A reader of an old note
+writes a new one: once a day and once for each prize that sells out, not with the draws.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class CachedLotteries:
         return frozenset(
             prize.prize_id
             for prize in table.prizes
-            # What is put by an operator at this moment, the cache has not heard of.
+            # The cache may lack a prize that an operator just put.
             if issued.get(prize.prize_id, 0) >= prize.total
         )
 

@@ -1,4 +1,4 @@
-"""Draw (抽): the cache chooses, the ledger makes it durable, then the user hears of it.
+"""Draw (抽): the cache chooses, the ledger makes it durable, then the user gets the outcome.
 
 Where the two disagree, because the cache lost its tail in a failover or died between two steps,
 the ledger is right and the cache is corrected.
@@ -87,7 +87,7 @@ def draw_prize(campaign_id: str, drawer: Person, key_hash: str, *, ports: DrawPo
     """
     draw_id = draw_id_of(campaign_id, drawer.user_id, key_hash)
     for _ in range(_TRIES):
-        # Anew with every try: the cache may be on the next day, or of a newer table.
+        # Read again at every try: the cache may be on the next day, or have a newer table.
         table = ports.tables.recall(campaign_id)
         ask = _ask(table, drawer.user_id, draw_id, ports)
         outcome = ports.claim_cache.draw(ask)
@@ -132,15 +132,15 @@ def _refused(
 ) -> Draw | None:
     """Return what the cache has forgotten of this attempt, or raise its refusal.
 
-    None where the user has more attempts than the cache knows of. Before a campaign's start
-    nobody is looked up: that is the crowd, and nobody has drawn.
+    None if the user has more attempts than the cache counted. Before a campaign's start no user
+    is looked up: there are many, and none has drawn.
     """
     error, detail = _REFUSALS[status]
     if status is not DrawStatus.CAMPAIGN_NOT_STARTED and (before := _find_draw(ask, ports)):
         return before
     if status is DrawStatus.ATTEMPTS_EXHAUSTED:
         player = _correct_player(ask, ports)
-        # A help that the cache never heard of, or an attempt that died before it was durable.
+        # The cache missed a help, or counted an attempt that did not become durable.
         if attempts_left(table.campaign.rules, player) != 0:
             return None
     raise error(detail)
@@ -163,9 +163,9 @@ def _table_of(
         table = ports.tables.recall(ask.campaign_id, version_min=outcome.table_version)
     if outcome.table_version >= table.version:
         return table
-    # The cache missed an edit, or is about to hear of it. A draw is of one table, and its record
-    # has the prize as it is there: nobody has heard of this one, and it is decided anew. A refusal
-    # has decided nothing, and the cache may still have the user's durable draw.
+    # The cache missed an edit, or is about to get it. A draw's record has the prize as it is in the
+    # draw's table. No user was told this outcome yet, so it is decided again. A refusal has decided
+    # nothing, and the cache may still have the user's durable draw.
     if outcome.status not in _REFUSALS:
         ports.claim_cache.undo(ask, is_unit_free=True)
     _load(ask.campaign_id, ports)
@@ -188,7 +188,7 @@ def _is_owed_a_prize(
 
 
 def _decided(ask: DrawAsk, outcome: DrawOutcome, table: LotterySnapshot, ports: DrawPorts) -> Draw:
-    """Return the draw as it will be written. Whoever has the day's seed can compute it, too."""
+    """Return the draw as it will be written. The day's seed is enough to compute it again."""
     if choose(outcome.odds, ask.point) != outcome.prize_id:
         msg = f"draw {ask.draw_id} of {ask.campaign_id} is not what its odds and point make of it"
         raise InvariantViolated(msg)
@@ -211,7 +211,7 @@ def _prize_of(outcome: DrawOutcome, table: LotterySnapshot) -> Prize:
     for prize in table.prizes:
         if prize.prize_id == outcome.prize_id:
             return prize
-    msg = f"the cache has prize {outcome.prize_id}, and there is none in table {table.version}"
+    msg = f"the cache has prize {outcome.prize_id}, which table {table.version} lacks"
     raise InvariantViolated(msg)
 
 
@@ -291,7 +291,7 @@ def _forget_yesterdays(ask: DrawAsk, table: LotterySnapshot, ports: DrawPorts) -
     """Offer again what this attempt took before midnight, if it died then.
 
     Its repeat is an attempt of the new day. That one has become durable, so the other one never
-    will: its unit would be nobody's.
+    will, and its unit would be lost.
     """
     if ports.clock.now_ms() - ask.day.starts_at_ms >= _REPEATED_WITHIN_MS:
         return

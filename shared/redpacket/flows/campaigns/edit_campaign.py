@@ -55,7 +55,7 @@ def edit_campaign(
                 _check_timezone(after, before)
                 _keep_cash(table, after, before, packets)
             is_done = campaigns.edit(after, before)
-        # As the newest edit says, whoever made that.
+        # To the end that the newest edit set, which may be another operator's.
         if table := draws.find_table(plan.campaign_id):
             for packet_id in _packet_ids(table):
                 packets.reschedule(packet_id, table.campaign.ends_at_ms, table.version)

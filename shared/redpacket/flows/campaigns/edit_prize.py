@@ -76,7 +76,7 @@ def put_prize(
         if len(prizes) >= PRIZES_MAX:
             raise _invalid("prize_id", f"a campaign has at most {PRIZES_MAX} prizes")
         _check_amount(plan, ports)
-        # One request, whoever repeats it after whatever crash: no user has such an id.
+        # One request id for all repeats, also of other operators: no user has such an id.
         asked = _Asked(f"{plan.campaign_id}#{plan.prize_id}", "put")
         created = replace(plan, version=1, packets=())
         return _funded(created, campaign, operator, asked, ports), None
@@ -95,7 +95,7 @@ def change_stock(
     *,
     ports: PrizePorts,
 ) -> Prize:
-    """Add *delta* units to a prize, or take some that nobody has won, once per *request*.
+    """Add *delta* units to a prize, or remove units that are not won, once per *request*.
 
     A repeat returns the prize as it was put then. More cash is funded; less comes back at the
     campaign's end, and pays for units that are added before. What the cache has handed out at this
@@ -103,7 +103,7 @@ def change_stock(
     IdempotencyKeyReused, Busy; of cash CampaignEnded and InsufficientFunds.
     """
     check_prize_id(prize_id)
-    # With the path: one key for two prizes is no repeat.
+    # With the path: the same key for another prize is not a repeat.
     request = replace(request, body_hash=_digest(campaign_id, prize_id, request.body_hash))
     if changed := ports.draws.find_put(request):
         return changed
@@ -142,7 +142,7 @@ def _write(
     request: Request | None,
     ports: PrizePorts,
 ) -> tuple[Prize, Prize | None]:
-    """Write what *edited* makes of a campaign's prizes, anew where somebody else was faster."""
+    """Write what *edited* makes of a campaign's prizes; start again if another edit was faster."""
     for _ in range(_TRIES):
         table = ports.draws.find_table(campaign_id)
         if table is None:
@@ -175,9 +175,9 @@ def _funded(
 
 
 def _fund(packet: Packet, user_id: str, wanted: tuple[str, ...], ports: PrizePorts) -> str:
-    """Return the open packet of what is *wanted*: one that a cut-off call has left, or a new one.
+    """Return the open packet of what is *wanted*: one left by a cut-off call, or a new one.
 
-    What was left may have ended since, and gone back to its sender: then it is funded anew, once.
+    A packet that was left may have been refunded since: then a new one is funded, once.
     """
     while True:
         digest = _digest("prize", *wanted)

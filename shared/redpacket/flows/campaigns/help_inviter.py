@@ -1,4 +1,4 @@
-"""Help (助力): a friend says a campaign's phrase, and whoever shared it may draw once more."""
+"""Help (助力): a friend says a campaign's phrase, and the sharer may draw once more."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def help_inviter(
     now_ms = ports.clock.now_ms()
     check_is_giving(campaign, now_ms)
     if inviter_id == helper_id:
-        raise SelfHelp("nobody helps themselves")
+        raise SelfHelp("you can't help yourself")
     _check_phrase(campaign, helper_id, said, ports)
     day = draw_day(campaign, now_ms)
     helps_max = campaign.rules.helps_per_user_per_day
@@ -74,7 +74,7 @@ def help_inviter(
     )
     if status is HelpStatus.HELPS_EXHAUSTED:
         raise HelpQuotaExhausted("friends have helped this user as often as they may today")
-    # Also where it was done before: the first time may have died before the cache heard of it.
+    # Also for a repeat: the first call may have died before it updated the cache.
     player = ports.draws.find_player(campaign_id, inviter_id, day.name)
     _tell_cache(DrawAsk(campaign_id, inviter_id, "", day, 0), player, ports)
     return Helped(status, attempts_left(campaign.rules, player))
@@ -82,8 +82,8 @@ def help_inviter(
 
 def _check_phrase(campaign: CampaignPlan, helper_id: str, said: str, ports: HelpPorts) -> None:
     if campaign.passphrase is None:
-        raise PassphraseMismatch("there is nothing to say")
-    # Where nobody counts, nobody guesses.
+        raise PassphraseMismatch("this campaign has no passphrase")
+    # While the cache can't count, no guesses are allowed.
     require_rate(PASSPHRASE_TRIES, f"{helper_id}:{campaign.campaign_id}", limits=ports.limits)
     similarity = ports.phrases.similarity
     if not is_exact(said, campaign.passphrase) and not is_alike(
@@ -96,5 +96,5 @@ def _tell_cache(ask: DrawAsk, player: Player, ports: HelpPorts) -> None:
     try:
         ports.claim_cache.set_player(ask, player)
     except Unavailable as error:
-        # Whom the cache refuses is looked up in the ledger before they hear of it.
+        # A user whom the cache refuses is looked up in the ledger before the refusal is told.
         ports.journal.failure("player_not_corrected", error, campaign_id=ask.campaign_id)

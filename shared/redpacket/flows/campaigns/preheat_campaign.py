@@ -49,7 +49,7 @@ def preheat_campaign(
     packet_count = loaded_count = 0
     for packet_id, first_part in _packets_after(cursor or "", campaign_id, campaigns, packets):
         packet = _get(packet_id, packets)
-        # Nobody can take anything any more of a packet that is closed.
+        # A closed packet can't be claimed any more.
         parts = 0 if packet.status is PacketStatus.CLOSED else part_count(packet_id)
         try:
             for part in range(first_part, parts):

@@ -61,9 +61,9 @@ def watch_lottery(
     draws: Draws,
     clock: Clock,
 ) -> WatchedLottery:
-    """Return what operators may know of a lottery: it counts every unit. Raises CampaignNotFound.
+    """Return a lottery as operators see it, with a count of every unit. Raises CampaignNotFound.
 
-    Campaign and prizes are of two reads: each as it was in one moment, with versions of their own.
+    Campaign and prizes come from two reads, each consistent and with a version of its own.
     """
     campaign = get_campaign(campaign_id, campaigns=campaigns)
     table = draws.find_table(campaign_id)

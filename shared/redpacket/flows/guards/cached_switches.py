@@ -17,7 +17,7 @@ KEPT_MS = 4_000
 
 
 class CachedSwitches:
-    """The switches as one process knows them; *copy* is None where there is no cache."""
+    """Caches the switches in one process; *copy* is None where there is no cache."""
 
     def __init__(
         self, *, store: SwitchStore, copy: SwitchCopy | None, clock: Clock, journal: Journal
@@ -61,7 +61,7 @@ class CachedSwitches:
             states = self._store.list_states()
         except Exception as error:  # noqa: BLE001 - a broken store must not turn everything off
             self._journal.failure("switches_not_read", error)
-            # The others shall not wait for it as well.
+            # Spare other processes the wait.
             seen = SwitchesSeen(frozenset(), is_known=False)
         else:
             seen = SwitchesSeen(frozenset(state.switch for state in states if not state.is_on))

@@ -14,7 +14,7 @@ from redpacket.ports.packets import ClaimCache
 class CircuitBreaker:
     """The claim cache until it is away: a sweep has no time to wait for it with every packet.
 
-    What fails for one packet, like a full memory or a slot that nobody serves, says nothing of the
+    A failure for one packet, like a full memory or an unserved slot, says nothing about the
     next one. *turn* is held while the cache is asked: its client may have one connection.
     """
 

@@ -23,7 +23,7 @@ def limit_rate(limit: Limit, subject: str, *, limits: Limits, journal: Journal) 
 
 
 def require_rate(limit: Limit, subject: str, *, limits: Limits) -> None:
-    """Count one more of *subject*, or refuse: also where nobody counts, by Unavailable."""
+    """Count one more of *subject*, or refuse. Raises Unavailable if the cache can't count."""
     retry_after_ms = limits.take(limit, subject)
     if retry_after_ms:
         raise _too_fast(limit, retry_after_ms)
@@ -41,7 +41,7 @@ def limit_guesses(
     """Count a guess of *subject* at the secret of *group*, before it is judged.
 
     Whether the guess is right must not be told by what is raised: *is_spent* only uses up one of
-    the group's. Raises RateLimited; Unavailable where nobody counts, so that nobody guesses then.
+    the group's. Raises RateLimited; Unavailable while the cache can't count, which stops guesses.
     """
     retry_after_ms = limits.take_within(limit, subject, group_limit, group, is_spent=is_spent)
     if retry_after_ms:

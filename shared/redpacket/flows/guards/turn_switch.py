@@ -21,7 +21,7 @@ def turn_switch(
     clock: Clock,
     journal: Journal,
 ) -> SwitchState:
-    """Set *switch*; a repeat changes nothing, and mends what the first time could not do."""
+    """Set *switch*. A repeat changes nothing, and completes what the first call could not do."""
     state = _state_of(switch, switches)
     if (state.is_on, state.reason) != (is_on, reason):
         state = SwitchState(switch, is_on, reason, clock.now_ms(), operator_id)

@@ -28,7 +28,7 @@ class CachedEmptied:
     """Small packets that are emptied, as one process knows them.
 
     The first loser costs the cache one read, the second one a read of all who have a share, and the
-    others of that second none. Whoever has a share is never refused: the cache is asked for them.
+    others of that second none. Owners are never refused: the cache is asked for them.
     """
 
     def __init__(self, claim_cache: ClaimCache, *, clock: Clock) -> None:

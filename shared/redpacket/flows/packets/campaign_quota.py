@@ -85,7 +85,7 @@ class CampaignQuota:
         return None
 
     def _release(self, quota: Quota, refusal: Rejected) -> None:
-        """Undo a reservation; a leftover costs nobody a share."""
+        """Undo a reservation; a leftover costs no user a share."""
         try:
             self._ports.quotas.release(quota, self._user_id, self._packet_id)
             if isinstance(refusal, QuotaExhausted):

@@ -32,7 +32,7 @@ def close_emptied(
     if packet.status is PacketStatus.CLOSED:
         return True
     if packet.status is PacketStatus.CLOSING:
-        # A sweep is at it, and tells the cache first: owners whom it forgot hear of their shares.
+        # A sweep closes it, and updates the cache first, so that all owners get their shares.
         return False
     part = part_of_share(packet.packet_id, last_no)
     shares = packets.list_part_shares(packet.packet_id, part)

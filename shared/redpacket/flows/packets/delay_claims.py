@@ -1,4 +1,4 @@
-"""Delay claims that arrive while payouts are off: queued anew, and so with all their receives."""
+"""Delay claims that arrive while payouts are off: a new message has all its receives."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _LARGE_LOAD_LIFE_MS = 3_000
 WAITS_MS = (5, 10, 20, 40, 80, 160)
 """How long callers wait for the one that loads, each time before they look again.
 
-Together longer than the life of a load, so that its death costs nobody a 503.
+Together longer than the life of a load, so that a load that dies causes no 503.
 """
 
 
@@ -80,7 +80,7 @@ class CacheLoads:
 def load_packet(
     packet_id: str, part: int | None = None, *, packets: Packets, claim_cache: ClaimCache
 ) -> None:
-    """Load what the ledger knows of a part, or of all of them. Raises PacketNotFound."""
+    """Load a part, or all parts, from the ledger. Raises PacketNotFound."""
     packet = _get(packet_id, packets)
     for number in range(part_count(packet_id)) if part is None else (part,):
         claim_cache.load(packet, packets.list_part_shares(packet_id, number), number)

@@ -1,4 +1,4 @@
-"""The proof of a packet's amounts: its seed, revealed once nobody can use it any more."""
+"""The proof of a packet's amounts: its seed, revealed once no share can be claimed with it."""
 
 from __future__ import annotations
 

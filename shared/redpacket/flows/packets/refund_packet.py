@@ -1,9 +1,9 @@
 """Refund (退款): give back what is left of packets that are closing, and end them.
 
 Every share without a fate becomes "refunded" together with the sender's credit. A share that is
-claimed meanwhile cancels its chunk, which is then read anew. It goes part by part, and no more than
-one is in memory. A fate is for ever, so what has all of them needs no second look: the packet row
-knows how far a large packet has come, and its next turn goes on there (docs/adr/0023).
+claimed meanwhile cancels its chunk, which is then read again. It goes part by part, with at most
+one in memory. Fates are final, so a finished part needs no second look: the packet row stores how
+far a large packet has come, and its next turn goes on there (docs/adr/0023).
 """
 
 from __future__ import annotations
@@ -157,8 +157,8 @@ class Closing:
     def _tell(self, part: int) -> Progress:
         """Bring the cache up to the end, and write the part's sums.
 
-        Owners hear of their shares, whatever the cache had forgotten. It waits where the cache is
-        away or a claim is not settled: the money is back by then, and the next sweep goes on.
+        Then owners get their shares, whatever the cache forgot. It waits while the cache is away or
+        a claim is not settled: the money is back already, and the next sweep goes on.
         """
         packet, ports = self.packet, self._ports
         shares = self._known

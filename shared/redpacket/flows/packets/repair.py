@@ -54,7 +54,7 @@ def requeue_claims(
     def requeue(found: ShareRef | Unreadable) -> ShareRef:
         if isinstance(found, Unreadable):
             packets.set_aside(found, clock.now_ms() + REQUEUE_PAUSE_MS_MAX)
-            msg = f"{found.key} waits for a settlement and is no share"
+            msg = f"{found.key} waits for a settlement and is not a share"
             raise InvariantViolated(msg)
         try:
             _requeue(found, packets, payouts, clock)

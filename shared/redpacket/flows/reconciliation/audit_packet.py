@@ -3,7 +3,7 @@
 Shares are written by the functions of the crowd. So every settled or refunded one is compared with
 the entry and the receipt of its money, which those functions can't write, and the packet row with
 its sender's entry. Fates are read and compared some at a time: a packet of any size takes the same
-memory, but for a number per chunk of refunded shares.
+memory, except a number per chunk of refunded shares.
 """
 
 from __future__ import annotations
@@ -129,6 +129,6 @@ def _of_sender(packet: Packet, refunds: Refunds, ledger: Ledger) -> Iterator[Dif
 
 
 def user_ids_of(shares: Iterable[ShareFate]) -> list[str]:
-    """Return who has claimed these shares; "" for a claim that names nobody."""
+    """Return who has claimed these shares; "" for a claim without a taker."""
     claims = (share for share in shares if share.fate is Fate.CLAIMED)
     return [share.taker.user_id if share.taker else "" for share in claims]

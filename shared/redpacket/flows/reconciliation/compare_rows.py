@@ -351,7 +351,7 @@ class Comparison:
             unequal = self._held_otherwise(packet_id, numbers)
             if not unequal:
                 continue
-            # Another look: what was written after the cache answered is no difference.
+            # Read again: a row written after the cache's answer is not a difference.
             self._ports.clock.sleep_ms(BETWEEN_LOOKS_MS)
             packet = self._ports.known.fresh_packet(packet_id)
             if packet is None or packet.status is not PacketStatus.OPEN:

@@ -1,7 +1,7 @@
 """Reconcile: compare everything that must agree, in bounded memory and over many invocations.
 
-A run reads each table once, page by page, and keeps how far it is in one row; whoever is called
-next goes on there. Rows are compared by sums of lines (domain/lines.py, line_sums.py) as of
+A run reads each table once, page by page, and stores its progress in one row; the next invocation
+goes on there. Rows are compared by sums of lines (domain/lines.py, line_sums.py) as of
 one moment before the run began, so that money which moves meanwhile is on neither side. Where sums
 differ, a second pass reads their rows again (confirm_rows.py). Nothing is changed here.
 """
@@ -32,7 +32,7 @@ LEASE_MS = 90_000
 SAVE_EVERY_MS = 20_000
 
 RUN_MAX_MS = 72 * 3_600_000
-"""A run that takes longer rings: nobody knows any more what is compared."""
+"""A longer run raises an alarm: too much has changed since its start."""
 
 _SETTLED_MS = 2_000
 """Between two looks at what an operator's edit may be moving at this moment."""
