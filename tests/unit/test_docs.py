@@ -187,6 +187,17 @@ def test_the_chinese_readme_has_the_commands_and_links_of_the_english_one() -> N
     assert set(_LINK.findall(_text(chinese))) == set(_LINK.findall(_text(english)))
 
 
+def test_every_port_is_in_the_glossary() -> None:
+    ports = [
+        found
+        for file in sorted((PACKAGE / "ports").glob("*.py"))
+        for found in re.findall(r"^class (\w+)\(.*\bProtocol\):", _text(file), re.MULTILINE)
+    ]
+
+    assert ports
+    assert set(ports) <= set(_quoted(ROOT / "docs" / "glossary.md")), "add them to the glossary"
+
+
 # The runbook.
 
 
@@ -213,12 +224,12 @@ def _sections(document: Path) -> dict[str, str]:
     return {title: text for title, _, text in (section.partition("\n") for section in sections)}
 
 
-def test_every_bad_state_says_what_is_seen_what_rings_and_what_to_do() -> None:
+def test_every_bad_state_names_symptoms_alarms_and_steps() -> None:
     sections = _sections(RUNBOOK)
 
     assert set(sections) >= BAD_STATES
     for title in BAD_STATES:
-        positions = [sections[title].find(f"**{word}**") for word in ("Users see", "Rings", "Do")]
+        positions = [sections[title].find(f"**{word}**") for word in ("Users see", "Alarms", "Do")]
         assert positions == sorted(positions)
         assert -1 not in positions, title
         assert _SHELL.search(sections[title]), title
