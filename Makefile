@@ -120,6 +120,7 @@ format: $(VENV)/app.ready ## rewrite the code in the project's format
 lint: $(VENV)/app.ready ## check format, lint rules (ruff) and plain words
 	@$(APP)/ruff format --check --quiet .
 	@$(APP)/ruff check --quiet .
+	@PYTHONPATH=shared $(APP)/python -m local.plain_words
 
 types: $(VENV)/app.ready web/src/api/schema.ts ## types (mypy, strict; tsc for the page)
 	@$(APP)/mypy --no-error-summary

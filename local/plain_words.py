@@ -42,11 +42,14 @@ RULES = {
     r"in vain": "without effect",
     r"not a (?:one|single)": "no",
 }
-# Plain English: "therefore" is a word of the models, too.
-_RULE = {
-    re.compile(rf"\b(?:{pattern.replace(' ', chr(92) + 's+')})\b", re.IGNORECASE): plain
-    for pattern, plain in RULES.items()
-}
+
+
+def _compiled(rule: str) -> re.Pattern[str]:
+    spaced = rule.replace(" ", r"\s+")
+    return re.compile(rf"\b(?:{spaced})\b", re.IGNORECASE)
+
+
+_PATTERNS = {_compiled(rule): plain for rule, plain in RULES.items()}
 
 _SKIPPED_FOLDERS = {".git", ".local", ".aws-sam", "node_modules", "dist", "__pycache__"}
 # Generated from others, or the place where the words themselves are tried.
@@ -153,11 +156,16 @@ def prose_of(name: str, text: str) -> str:
 def find_words(name: str, text: str) -> Iterator[str]:
     """Yield a line for each word in the prose of *text* that has a plain alternative."""
     prose = prose_of(name, text)
-    for pattern, plain in _RULE.items():
+    for pattern, plain in _PATTERNS.items():
         for found in pattern.finditer(prose):
             line = prose.count("\n", 0, found.start()) + 1
             words = " ".join(found[0].split())
             yield f'{name}:{line}: "{words}": write {plain}'
+
+
+def breaks(rule: str, prose: str) -> bool:
+    """Return whether *prose* has words of one of RULES."""
+    return _compiled(rule).search(prose) is not None
 
 
 def files(root: Path = ROOT) -> Iterator[Path]:
