@@ -108,7 +108,7 @@ def unknown_id_strong_reads() -> float:
         runpy.run_path(str(ROOT / "functions" / name / "app.py"))["handler"]
         for name in ("grab", "records")
     ]
-    routes = [(door, key) for door in doors for key in door.route_keys if "{packet_id}" in key]
+    routes = [(door, key) for door in doors for key in door.operations if "{packet_id}" in key]
     with (
         patch.dict(os.environ, {"PACKET_ID_KEYS": PUBLISHED_KEYS, "USER_ID_KEY": PUBLISHED_KEY}),
         patch.object(wiring, "_aws", lambda _: meter),

@@ -12,14 +12,21 @@ from collections.abc import Iterator
 from typing import Any
 
 from local import openapi, places
-from local.field_notes import FIELD_EXAMPLES, PATH_EXAMPLES
 from redpacket.domain import errors
-from redpacket.edge.api import BODY_BYTES_MAX, KEY_LENGTH_MAX
+from redpacket.edge.api import BODY_BYTES_MAX
+from redpacket.edge.parameters import KEY_LENGTH_MAX
 from redpacket.edge.problems import RETRIED, STATUS_BY_CODE
 
 PAGE = places.ROOT / "docs" / "api.md"
 
 Schema = dict[str, Any]
+
+_PATH_EXAMPLES = {
+    "packet_id": "$PACKET",
+    "campaign_id": "new-year",
+    "prize_id": "cash-888",
+    "name": "payout",
+}
 
 _INTRODUCTION = """\
 # HTTP API
@@ -117,8 +124,7 @@ def _who(operation: Schema) -> str:
 
 
 def _fields(document: Schema, operation: Schema) -> Iterator[tuple[str, str, Schema, bool]]:
-    for reference in operation.get("parameters", []):
-        found = _resolve(document, reference)
+    for found in operation.get("parameters", []):
         form = {**found["schema"], "description": found.get("description", "")}
         yield found["name"], found["in"], form, found.get("required", False)
     if body := operation.get("requestBody"):
@@ -182,12 +188,12 @@ _SHOWN = {
 
 def _command(key: str, operation: Schema) -> str:
     method, path = key.split()
-    for name, example in PATH_EXAMPLES.items():
+    for name, example in _PATH_EXAMPLES.items():
         path = path.replace(f"{{{name}}}", example)
     parts = ["curl -s"] + ([] if method == "GET" else [f"-X {method}"]) + [f'"$API{path}"']
     if operation.get("security") != []:
         parts += ['-H "Authorization: Bearer $TOKEN"']
-    if any(found["$ref"].endswith("/IdempotencyKey") for found in operation.get("parameters", [])):
+    if any(found["name"] == "Idempotency-Key" for found in operation.get("parameters", [])):
         parts += ["-H 'Idempotency-Key: new-year-1'"]
     content = operation.get("requestBody", {}).get("content", {}).get(openapi.JSON, {})
     if "example" in content:
@@ -226,32 +232,29 @@ def _example_answer(document: Schema, name: str) -> str:
     return json.dumps(example_of(document, form), ensure_ascii=False, indent=2)
 
 
-def example_of(document: Schema, form: Schema, name: str = "") -> Any:  # noqa: ANN401 - any JSON
-    """Return a value of *form*; a noted example of *name*, a field or Form.field, comes first."""
-    if "$ref" in form:
-        # Fields of a named form may have an example of their own.
-        name = form["$ref"].rpartition("/")[2]
-        form = _resolve(document, form)
-    for keyword in ("const", "enum"):
-        if keyword in form:
-            return form["const"] if keyword == "const" else form["enum"][0]
-    for noted in (name, name.rpartition(".")[2]):
-        if noted in FIELD_EXAMPLES:
-            return FIELD_EXAMPLES[noted]
+def example_of(document: Schema, form: Schema) -> Any:  # noqa: ANN401 - any JSON
+    """Return a value of *form*: the example that it has, or one made by its type."""
+    if "examples" in form:
+        return form["examples"][0]
+    form = _resolve(document, form)
+    if "const" in form:
+        return form["const"]
+    if "enum" in form:
+        return form["enum"][0]
     if choices := form.get("oneOf") or form.get("anyOf"):
-        return example_of(document, choices[0], name)
-    return _example_by_type(document, form, name)
+        return example_of(document, choices[0])
+    return _example_by_type(document, form)
 
 
-def _example_by_type(document: Schema, form: Schema, name: str) -> Any:  # noqa: ANN401 - any JSON
+def _example_by_type(document: Schema, form: Schema) -> Any:  # noqa: ANN401 - any JSON
     kind = form["type"][0] if isinstance(form["type"], list) else form["type"]
     if kind == "object":
         return {
-            field: example_of(document, found, f"{name}.{field}")
+            field: example_of(document, found)
             for field, found in form.get("properties", {}).items()
         }
     if kind == "array":
-        return [example_of(document, form["items"], name)]
+        return [example_of(document, form["items"])]
     return {"integer": form.get("minimum", 0), "boolean": False, "string": "text"}[kind]
 
 

@@ -45,7 +45,7 @@ from schemathesis.specs.openapi.checks import (
     unsupported_method,
 )
 
-from local.openapi import JSON, OPENAPI, OPERATIONS
+from local.openapi import JSON, OPENAPI, operations, types_of
 from local.ports import HOST
 from local.stack import Stack
 from redpacket.adapters import keys
@@ -205,17 +205,25 @@ def _is_wrong_anywhere(case: AnyCase, response: Response) -> bool:
     """Tell whether a case that was made to be wrong is: the library's guesses miss now and then."""
     components = case.meta.components.items() if case.meta else []
     wrong = {location for location, component in components if component.mode.is_negative}
-    operation = OPERATIONS[case.operation.label]
-    if not (response.request.body or operation.needs_body):
+    operation = operations()[case.operation.label]
+    body, _ = types_of(operation)
+    if not (response.request.body or operation.key in _routes_with_required_bodies()):
         wrong.discard(ParameterLocation.BODY)  # no body is sent where none has to be
-    elif operation.body and _is_valid(operation.body.__name__, case.body):
+    elif body and _is_valid(body.__name__, case.body):
         wrong.discard(ParameterLocation.BODY)  # it takes any text for one that is not visible
-    if not _OUR_HEADERS.intersection(operation.parameters):
+    if not any(parameter.place == "headers" for parameter in operation.parameters):
         wrong.discard(ParameterLocation.HEADER)  # the token's, which is replaced by a right one
     return bool(wrong)
 
 
-_OUR_HEADERS = {"IdempotencyKey", "IfNoneMatch"}
+@cache
+def _routes_with_required_bodies() -> set[str]:
+    return {
+        f"{method.upper()} {path}"
+        for path, methods in the_contract()["paths"].items()
+        for method, operation in methods.items()
+        if operation.get("requestBody", {}).get("required")
+    }
 
 
 def _is_valid(name: str, body: object) -> bool:
@@ -440,7 +448,7 @@ class Fuzz:
         if data and "Authorization" in {data.parameter, *(one.parameter for one in data.mutations)}:
             return {}
         is_of_campaign = isinstance(case.body, dict) and "campaign_id" in case.body
-        needs_scope = OPERATIONS[case.operation.label].scope or is_of_campaign
+        needs_scope = operations()[case.operation.label].scope or is_of_campaign
         return self._operator if needs_scope else self._user
 
     def _send(self, case: AnyCase, token: dict[str, str]) -> None:

@@ -1,9 +1,24 @@
 """The door of campaigns: users read them; operators edit, watch and preheat them."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from redpacket.domain.errors import (
+    CampaignNotFound,
+    InvalidRequest,
+    PacketNotFound,
+    RateLimited,
+    Unavailable,
+    VersionConflict,
+)
 from redpacket.edge import guards, lottery_views, views, wiring
-from redpacket.edge.api import ADMIN_SCOPE, Api, HttpAnswer, HttpRequest
-from redpacket.edge.packet_ids import preheat_cursor_of
-from redpacket.edge.schemas import CampaignBody, parse
+from redpacket.edge.api import ADMIN_SCOPE, Api, HttpAnswer, HttpRequest, RequestOf
+from redpacket.edge.campaign_parameters import campaign_id_of, preheat_cursor_of
+from redpacket.edge.schemas import CampaignBody, body_of
+
+if TYPE_CHECKING:
+    from redpacket.edge.answers.campaigns import Campaign, CampaignAdmin, Preheated
 
 _PREHEAT_WITHIN_MS = 20_000
 """API Gateway waits 30 seconds; what is left by then, the next call loads."""
@@ -11,37 +26,56 @@ _PREHEAT_WITHIN_MS = 20_000
 handler = Api()
 
 
-@handler.route("GET /campaigns/{campaign_id}")
-def read_campaign(request: HttpRequest) -> HttpAnswer:
+@handler.route(
+    "GET /campaigns/{campaign_id}",
+    parameters=(campaign_id_of,),
+    refusals=(CampaignNotFound, RateLimited, Unavailable),
+)
+def read_campaign(request: HttpRequest) -> HttpAnswer[Campaign]:
     """Show a campaign and its prizes to its users."""
     guards.guard_read(request)
-    return HttpAnswer(lottery_views.campaign_view(wiring.read_lottery(request.campaign_id)))
+    return HttpAnswer(lottery_views.campaign_view(wiring.read_lottery(campaign_id_of(request))))
 
 
-@handler.route("GET /admin/campaigns/{campaign_id}")
-def watch_campaign(request: HttpRequest) -> HttpAnswer:
+@handler.route(
+    "GET /admin/campaigns/{campaign_id}",
+    parameters=(campaign_id_of,),
+    scope=ADMIN_SCOPE,
+    refusals=(CampaignNotFound, Unavailable),
+)
+def watch_campaign(request: HttpRequest) -> HttpAnswer[CampaignAdmin]:
     """Show a campaign to an operator, with its budget and stock and what is left of them."""
-    request.require_scope(ADMIN_SCOPE)
-    return HttpAnswer(lottery_views.campaign_admin_view(wiring.watch_lottery(request.campaign_id)))
+    watched = wiring.watch_lottery(campaign_id_of(request))
+    return HttpAnswer(lottery_views.campaign_admin_view(watched))
 
 
-@handler.route("PUT /admin/campaigns/{campaign_id}")
-def edit_campaign(request: HttpRequest) -> HttpAnswer:
+@handler.route(
+    "PUT /admin/campaigns/{campaign_id}",
+    parameters=(campaign_id_of,),
+    scope=ADMIN_SCOPE,
+    statuses=(200, 201),
+    refusals=(CampaignNotFound, VersionConflict, InvalidRequest, Unavailable),
+)
+def edit_campaign(request: RequestOf[CampaignBody]) -> HttpAnswer[CampaignAdmin]:
     """Create a campaign (201), or edit it (200)."""
-    request.require_scope(ADMIN_SCOPE)
-    campaign_id = request.campaign_id
-    body = parse(CampaignBody, request.json())
+    campaign_id = campaign_id_of(request)
+    body = body_of(CampaignBody, request)
     plan = body.plan(campaign_id)
     edited, is_new = wiring.edit_campaign(plan, body.budget_fen, body.version)
     shown = lottery_views.campaign_admin_view(edited)
     return HttpAnswer(shown, status=201 if is_new else 200)
 
 
-@handler.route("POST /admin/campaigns/{campaign_id}/preheat")
-def preheat_campaign(request: HttpRequest) -> HttpAnswer:
+@handler.route(
+    "POST /admin/campaigns/{campaign_id}/preheat",
+    parameters=(campaign_id_of, preheat_cursor_of),
+    scope=ADMIN_SCOPE,
+    statuses=(202,),
+    refusals=(PacketNotFound, CampaignNotFound, InvalidRequest, Unavailable),
+)
+def preheat_campaign(request: HttpRequest) -> HttpAnswer[Preheated]:
     """Load a campaign's prizes and packets into the cache."""
-    request.require_scope(ADMIN_SCOPE)
-    campaign_id, cursor = request.campaign_id, preheat_cursor_of(request)
+    campaign_id, cursor = campaign_id_of(request), preheat_cursor_of(request)
     wiring.load_lottery(campaign_id)
     preheated = wiring.preheat_campaign(campaign_id, cursor, _PREHEAT_WITHIN_MS)
-    return HttpAnswer(views.preheated_view(preheated), status=202)
+    return HttpAnswer(views.preheated_view(preheated))

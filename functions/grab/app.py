@@ -1,33 +1,77 @@
 """The door of the crowd: grab (抢) a packet, and open (拆) one that takes two steps."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from redpacket.domain.errors import (
+    CampaignPaused,
+    GrabTokenInvalid,
+    InvalidRequest,
+    NotInvited,
+    PacketEmptied,
+    PacketExpired,
+    PacketNotFound,
+    PacketNotStarted,
+    PassphraseMismatch,
+    QuotaExhausted,
+    RateLimited,
+    SwitchedOff,
+    Unavailable,
+)
 from redpacket.edge import guards, views, wiring
-from redpacket.edge.api import Api, HttpAnswer, HttpRequest
+from redpacket.edge.api import Api, HttpAnswer, RequestOf
 from redpacket.edge.packet_ids import packet_id_of
+
+if TYPE_CHECKING:
+    from redpacket.edge.answers.packets import Claim, Grabbed
+    from redpacket.edge.schemas import GrabBody, OpenBody
+
+_CLAIMING = (
+    CampaignPaused,
+    PacketNotFound,
+    PacketNotStarted,
+    PacketEmptied,
+    PacketExpired,
+    QuotaExhausted,
+    RateLimited,
+    InvalidRequest,
+    SwitchedOff,
+    Unavailable,
+)
 
 handler = Api()
 
 
-@handler.route("POST /packets/{packet_id}/grab")
-def grab(request: HttpRequest) -> HttpAnswer:
+@handler.route(
+    "POST /packets/{packet_id}/grab",
+    parameters=(packet_id_of,),
+    refusals=(*_CLAIMING, NotInvited, PassphraseMismatch),
+)
+def grab_packet(request: RequestOf[GrabBody]) -> HttpAnswer[Grabbed]:
     """Claim one share for the caller, or admit them to open one."""
     packet_id = packet_id_of(request)
     guards.guard_grab()
     said = None
-    if body := request.json():
+    if request.json():
         # Most grabs have no body, and then the schemas are not worth their import.
-        from redpacket.edge.schemas import GrabBody, parse
+        from redpacket.edge.schemas import GrabBody, body_of
 
-        said = parse(GrabBody, body).passphrase
+        said = body_of(GrabBody, request).passphrase
     return HttpAnswer(views.grab_view(wiring.grab_packet(packet_id, request.user, said)))
 
 
-@handler.route("POST /packets/{packet_id}/open")
-def open_share(request: HttpRequest) -> HttpAnswer:
+@handler.route(
+    "POST /packets/{packet_id}/open",
+    parameters=(packet_id_of,),
+    refusals=(*_CLAIMING, GrabTokenInvalid),
+)
+def open_share(request: RequestOf[OpenBody]) -> HttpAnswer[Claim]:
     """Claim one share for a caller who was admitted."""
     packet_id = packet_id_of(request)
     guards.guard_grab()
-    from redpacket.edge.schemas import OpenBody, parse
+    from redpacket.edge.schemas import OpenBody, body_of
 
-    body = parse(OpenBody, request.json())
+    body = body_of(OpenBody, request)
     claim = wiring.open_packet(packet_id, request.user, body.grab_token)
     return HttpAnswer(views.claim_view(claim))

@@ -1,50 +1,104 @@
 """The door of the lottery (抽奖): draw, help a friend, and see what came of it."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from redpacket.domain.errors import (
+    AttemptsExhausted,
+    CampaignEnded,
+    CampaignNotFound,
+    CampaignNotStarted,
+    CampaignPaused,
+    HelpQuotaExhausted,
+    IdempotencyKeyMissing,
+    InvalidRequest,
+    PassphraseMismatch,
+    ProofNotReady,
+    RateLimited,
+    SelfHelp,
+    SwitchedOff,
+    Unavailable,
+)
 from redpacket.edge import guards, lottery_views, wiring
-from redpacket.edge.api import Api, HttpAnswer, HttpRequest
+from redpacket.edge.api import Api, HttpAnswer, HttpRequest, RequestOf
+from redpacket.edge.campaign_parameters import campaign_id_of, day_of, draw_cursor_of
+from redpacket.edge.parameters import key_hash_of
+
+if TYPE_CHECKING:
+    from redpacket.edge.answers.campaigns import Drawn, DrawProof, Draws, Helped
+    from redpacket.edge.schemas import DrawBody, HelpBody
+
+_DRAWING = (
+    CampaignNotFound,
+    CampaignNotStarted,
+    CampaignEnded,
+    CampaignPaused,
+    RateLimited,
+    SwitchedOff,
+    InvalidRequest,
+    Unavailable,
+)
 
 handler = Api()
 
 
-@handler.route("POST /campaigns/{campaign_id}/draws")
-def draw(request: HttpRequest) -> HttpAnswer:
+@handler.route(
+    "POST /campaigns/{campaign_id}/draws",
+    parameters=(campaign_id_of, key_hash_of),
+    refusals=(*_DRAWING, IdempotencyKeyMissing, AttemptsExhausted),
+)
+def draw(request: RequestOf[DrawBody]) -> HttpAnswer[Drawn]:
     """Draw once for the caller; a repeat with the same key gets the same answer."""
     guards.guard_draw(request)
-    campaign_id, key_hash = request.campaign_id, request.key_hash
-    if body := request.json():
+    campaign_id, key_hash = campaign_id_of(request), key_hash_of(request)
+    if request.json():
         # Draws have no body, and then the schemas are not worth their import.
-        from redpacket.edge.schemas import DrawBody, parse
+        from redpacket.edge.schemas import DrawBody, body_of
 
-        parse(DrawBody, body)
+        body_of(DrawBody, request)
     drawn = wiring.draw_prize(campaign_id, request.user, key_hash)
     return HttpAnswer(lottery_views.drawn_view(drawn))
 
 
-@handler.route("GET /campaigns/{campaign_id}/draws")
-def read_draws(request: HttpRequest) -> HttpAnswer:
+@handler.route(
+    "GET /campaigns/{campaign_id}/draws",
+    parameters=(campaign_id_of, draw_cursor_of),
+    refusals=(CampaignNotFound, RateLimited, Unavailable),
+)
+def read_draws(request: HttpRequest) -> HttpAnswer[Draws]:
     """Show the caller's draws, newest first."""
     guards.guard_read(request)
-    page = wiring.list_draws(request.campaign_id, request.user.user_id, request.query.get("cursor"))
+    campaign_id, cursor = campaign_id_of(request), draw_cursor_of(request)
+    page = wiring.list_draws(campaign_id, request.user.user_id, cursor)
     return HttpAnswer(lottery_views.draws_view(page))
 
 
-@handler.route("POST /campaigns/{campaign_id}/helps")
-def help_friend(request: HttpRequest) -> HttpAnswer:
+@handler.route(
+    "POST /campaigns/{campaign_id}/helps",
+    parameters=(campaign_id_of,),
+    refusals=(*_DRAWING, PassphraseMismatch, HelpQuotaExhausted, SelfHelp),
+)
+def help_friend(request: RequestOf[HelpBody]) -> HttpAnswer[Helped]:
     """Say a campaign's phrase for a friend, who may then draw once more."""
     guards.guard_help()
-    from redpacket.edge.schemas import HelpBody, parse
+    from redpacket.edge.schemas import HelpBody, body_of
 
-    campaign_id = request.campaign_id
-    body = parse(HelpBody, request.json())
+    campaign_id = campaign_id_of(request)
+    body = body_of(HelpBody, request)
     helped = wiring.help_inviter(
         campaign_id, request.user.user_id, body.inviter_token, body.transcript
     )
     return HttpAnswer(lottery_views.helped_view(helped))
 
 
-@handler.route("GET /campaigns/{campaign_id}/proof")
-def read_draw_proof(request: HttpRequest) -> HttpAnswer:
+@handler.route(
+    "GET /campaigns/{campaign_id}/proof",
+    parameters=(campaign_id_of, day_of),
+    refusals=(CampaignNotFound, ProofNotReady, InvalidRequest, RateLimited, Unavailable),
+)
+def read_draw_proof(request: HttpRequest) -> HttpAnswer[DrawProof]:
     """Reveal the seed of a day that is over."""
     guards.guard_read(request)
-    proof = wiring.read_draw_proof(request.campaign_id, request.day)
+    proof = wiring.read_draw_proof(campaign_id_of(request), day_of(request))
     return HttpAnswer(lottery_views.draw_proof_view(proof))

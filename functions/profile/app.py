@@ -1,29 +1,37 @@
 """The door of a user's own page: GET /me, PUT /me/profile."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from redpacket.domain.errors import InvalidRequest, RateLimited, Unavailable
 from redpacket.edge import guards, views, wiring
-from redpacket.edge.api import Api, HttpAnswer, HttpRequest
-from redpacket.edge.schemas import ProfileBody, parse
+from redpacket.edge.api import Api, HttpAnswer, HttpRequest, RequestOf
+from redpacket.edge.schemas import ProfileBody, body_of
+
+if TYPE_CHECKING:
+    from redpacket.edge.answers.packets import Me
 
 handler = Api()
 
 
-@handler.route("GET /me")
-def read_me(request: HttpRequest) -> HttpAnswer:
+@handler.route("GET /me", refusals=(RateLimited, Unavailable))
+def read_me(request: HttpRequest) -> HttpAnswer[Me]:
     """Show the caller to themselves: public token, nickname, avatar, balance."""
     guards.guard_read(request)
     profiles = wiring.profiles().list_profiles([request.user.user_id])
     return _me(request, profiles)
 
 
-@handler.route("PUT /me/profile")
-def edit_profile(request: HttpRequest) -> HttpAnswer:
+@handler.route("PUT /me/profile", refusals=(InvalidRequest, RateLimited, Unavailable))
+def edit_profile(request: RequestOf[ProfileBody]) -> HttpAnswer[Me]:
     """Change what others see of the caller."""
     guards.guard_read(request)  # it answers with the same page
-    body = parse(ProfileBody, request.json())
+    body = body_of(ProfileBody, request)
     return _me(request, wiring.keep_profile(request.user.user_id, body.nickname, body.avatar_url))
 
 
-def _me(request: HttpRequest, profiles: views.Profiles) -> HttpAnswer:
+def _me(request: HttpRequest, profiles: views.Profiles) -> HttpAnswer[Me]:
     people = views.People(profiles)
     balance_fen = wiring.balance_fen(request.user.user_id)
     return HttpAnswer({**people.view(request.user), "balance_fen": balance_fen})

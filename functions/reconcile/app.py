@@ -1,10 +1,16 @@
 """The door of reconciliation: every night by the schedule, and on demand by an operator."""
 
-from typing import Any
+from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+from redpacket.domain.errors import Unavailable
 from redpacket.edge import views, wiring
 from redpacket.edge.api import ADMIN_SCOPE, Api, HttpAnswer, HttpRequest
 from redpacket.edge.telemetry import logger
+
+if TYPE_CHECKING:
+    from redpacket.edge.answers.operators import Reconciliation
 
 _ANSWER_WITHIN_MS = 25_000
 """API Gateway waits 30 seconds; a larger ledger is compared on by the schedule."""
@@ -15,15 +21,14 @@ _RESERVE_MS = 30_000
 handler = Api()
 
 
-@handler.route("POST /admin/reconcile")
-def reconcile(request: HttpRequest) -> HttpAnswer:
+@handler.route("POST /admin/reconcile", scope=ADMIN_SCOPE, refusals=(Unavailable,))
+def reconcile(request: HttpRequest) -> HttpAnswer[Reconciliation]:  # noqa: ARG001 - a route takes a request
     """Compare ledger, packets, cache and queue now, or go on with the comparison there is."""
-    request.require_scope(ADMIN_SCOPE)
     return HttpAnswer(views.reconciliation_view(wiring.reconcile(_ANSWER_WITHIN_MS)))
 
 
 @handler.schedule
-def reconcile_nightly(time_left_ms: int, event: dict[str, Any]) -> dict[str, Any]:
+def reconcile_nightly(time_left_ms: int, event: dict[str, Any]) -> Reconciliation:
     """Compare everything, and tell in the log what was compared.
 
     What began and is not over is taken up by the schedule that says so; it begins nothing.

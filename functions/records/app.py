@@ -1,48 +1,85 @@
 """The door of all that is only read: record pages, what I sent, received and was paid."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from redpacket.domain.errors import (
+    InvalidRequest,
+    PacketNotFound,
+    ProofNotReady,
+    RateLimited,
+    Unavailable,
+)
 from redpacket.edge import pages
 from redpacket.edge.api import Api, HttpAnswer, HttpRequest
+from redpacket.edge.packet_ids import packet_id_of
+
+if TYPE_CHECKING:
+    from redpacket.edge.answers.operators import Health
+    from redpacket.edge.answers.packets import Feed, Proof, Received, Record, Sent, Transfers
+
+_READING = (InvalidRequest, RateLimited, Unavailable)
 
 handler = Api()
 
 
-@handler.route("GET /packets/{packet_id}")
-def read_packet(request: HttpRequest) -> HttpAnswer:
+@handler.route(
+    "GET /packets/{packet_id}",
+    parameters=(packet_id_of, pages.claim_cursor_of, pages.limit_of, pages.known_tags_of),
+    refusals=(PacketNotFound, *_READING),
+    caching=pages.RECORD_CACHING,
+)
+def read_packet(request: HttpRequest) -> HttpAnswer[Record]:
     """Show a record page."""
     return pages.record_page(request)
 
 
-@handler.route("GET /packets/{packet_id}/feed")
-def read_feed(request: HttpRequest) -> HttpAnswer:
+@handler.route(
+    "GET /packets/{packet_id}/feed",
+    parameters=(packet_id_of, pages.claim_cursor_of, pages.limit_of, pages.known_tags_of),
+    refusals=(PacketNotFound, *_READING),
+    is_public=True,
+    caching=pages.FEED_CACHING,
+)
+def read_feed(request: HttpRequest) -> HttpAnswer[Feed]:
     """Show a packet to everybody who has its id."""
     return pages.feed_page(request)
 
 
-@handler.route("GET /packets/{packet_id}/proof")
-def read_proof(request: HttpRequest) -> HttpAnswer:
+@handler.route(
+    "GET /packets/{packet_id}/proof",
+    parameters=(packet_id_of, pages.proof_cursor_of, pages.proof_limit_of),
+    refusals=(PacketNotFound, ProofNotReady, *_READING),
+)
+def read_proof(request: HttpRequest) -> HttpAnswer[Proof]:
     """Reveal the seed of a packet that has ended, and every amount."""
     return pages.proof_page(request)
 
 
-@handler.route("GET /me/sent")
-def read_sent(request: HttpRequest) -> HttpAnswer:
+@handler.route("GET /me/sent", parameters=(pages.year_of, pages.sent_cursor_of), refusals=_READING)
+def read_sent(request: HttpRequest) -> HttpAnswer[Sent]:
     """Show what the caller sent."""
     return pages.sent_page(request)
 
 
-@handler.route("GET /me/received")
-def read_received(request: HttpRequest) -> HttpAnswer:
+@handler.route(
+    "GET /me/received", parameters=(pages.year_of, pages.entry_cursor_of), refusals=_READING
+)
+def read_received(request: HttpRequest) -> HttpAnswer[Received]:
     """Show what the caller received."""
     return pages.received_page(request)
 
 
-@handler.route("GET /me/transfers")
-def read_transfers(request: HttpRequest) -> HttpAnswer:
+@handler.route(
+    "GET /me/transfers", parameters=(pages.entry_cursor_of, pages.limit_of), refusals=_READING
+)
+def read_transfers(request: HttpRequest) -> HttpAnswer[Transfers]:
     """Show the caller's book."""
     return pages.transfers_page(request)
 
 
-@handler.route("GET /health")
-def read_health(request: HttpRequest) -> HttpAnswer:
+@handler.route("GET /health", is_public=True)
+def read_health(request: HttpRequest) -> HttpAnswer[Health]:
     """Tell that the API answers, and which version."""
     return pages.health(request)

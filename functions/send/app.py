@@ -1,15 +1,56 @@
 """The door of a send: POST /packets."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from redpacket.domain.errors import (
+    Busy,
+    CampaignEnded,
+    CampaignNotFound,
+    CampaignPaused,
+    IdempotencyKeyMissing,
+    IdempotencyKeyReused,
+    InsufficientFunds,
+    InvalidRequest,
+    RateLimited,
+    SplitImpossible,
+    SwitchedOff,
+    Unavailable,
+)
 from redpacket.edge import guards, settings, views, wiring
-from redpacket.edge.api import Api, HttpAnswer, HttpRequest
+from redpacket.edge.api import Api, HttpAnswer, RequestOf
 from redpacket.edge.orders import send_order
+from redpacket.edge.parameters import key_hash_of
+
+if TYPE_CHECKING:
+    from redpacket.edge.answers.packets import SentPacket
+    from redpacket.edge.schemas import SendBody
 
 handler = Api()
 
 
-@handler.route("POST /packets")
-def send(request: HttpRequest) -> HttpAnswer:
+@handler.route(
+    "POST /packets",
+    parameters=(key_hash_of,),
+    statuses=(201,),
+    refusals=(
+        IdempotencyKeyMissing,
+        IdempotencyKeyReused,
+        Busy,
+        InvalidRequest,
+        SplitImpossible,
+        InsufficientFunds,
+        CampaignNotFound,
+        CampaignEnded,
+        CampaignPaused,
+        RateLimited,
+        SwitchedOff,
+        Unavailable,
+    ),
+)
+def send_packet(request: RequestOf[SendBody]) -> HttpAnswer[SentPacket]:
     """Fund a packet, once per idempotency key."""
     guards.guard_send(request)
     packet = wiring.send_packet(send_order(request))
-    return HttpAnswer(views.sent_view(packet, settings.share_base_url()), status=201)
+    return HttpAnswer(views.sent_view(packet, settings.share_base_url()))

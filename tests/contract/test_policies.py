@@ -202,7 +202,7 @@ class Doors:
             "body": json.dumps(body) if body is not None else "",
             "requestContext": {"requestId": "1", "authorizer": {"jwt": {"claims": claims}}},
         }
-        (door,) = [each for each in DOORS if route in getattr(_handler(each), "route_keys", [])]
+        (door,) = [each for each in DOORS if route in getattr(_handler(each), "operations", [])]
         answer = self.call(door, event)
         assert answer["statusCode"] < 500, answer
         found: dict[str, Any] = json.loads(answer["body"]) if answer["body"] else {}

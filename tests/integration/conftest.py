@@ -17,6 +17,7 @@ from local.stack import Stack
 from redpacket.domain.checks.facts import Told
 from redpacket.domain.user_id import UserIds
 from testing.ledger_state import LedgerState, lasting, read_ledger_state
+from tests.integration.declared import assert_declared
 
 _numbers = itertools.count(1)
 
@@ -51,6 +52,7 @@ class User:
             headers={"Authorization": f"Bearer {self.token}"},
             timeout=30,
             trust_env=False,
+            event_hooks={"response": [assert_declared]},
         )
 
     def grab(self, packet_id: str, said: str | None = None) -> httpx.Response:

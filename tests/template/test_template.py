@@ -561,10 +561,28 @@ def test_every_route_leads_to_the_door_that_answers_it() -> None:
     answered = {
         key: _function_of(door)
         for door in DOORS
-        for key in getattr(_handler(door), "route_keys", [])
+        for key in getattr(_handler(door), "operations", [])
     }
 
     assert _routes() == answered
+
+
+def test_the_gateway_asks_for_the_token_that_the_door_declares() -> None:
+    declared = {
+        key: ("NONE" if operation.is_public else "JWT", operation.scope)
+        for door in DOORS
+        for key, operation in getattr(_handler(door), "operations", {}).items()
+    }
+
+    asked = {
+        route["RouteKey"]: (
+            route["AuthorizationType"],
+            " ".join(route.get("AuthorizationScopes", [])) or None,
+        )
+        for route in _of_type("AWS::ApiGatewayV2::Route").values()
+    }
+
+    assert asked == declared
 
 
 def test_the_gateway_may_call_every_function_that_a_route_leads_to() -> None:
@@ -653,6 +671,7 @@ def test_a_door_knows_only_the_edge(door: str) -> None:
 
     for name in imported:
         is_edge = name == "redpacket.edge" or name.startswith("redpacket.edge.")
+        is_edge |= name == "redpacket.domain.errors"  # the refusals that a route declares
         assert is_edge or name.split(".")[0] in sys.stdlib_module_names, name
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import runpy
+import subprocess
+import sys
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -20,19 +23,19 @@ ROUTES = {
     key: handler
     for handler in _DOORS.values()
     if isinstance(handler, Api)
-    for key in handler.route_keys
+    for key in handler.operations
 }
+CROWDED = {"grab", "lottery", "payout"}
 ADMIN_ROUTES = [key for key in ROUTES if " /admin/" in key]
 
 
-def _answer(key: str, **claims: str) -> dict[str, Any]:
+def _answer(key: str, **claims: str) -> Mapping[str, Any]:
     event = {
         "routeKey": key,
         "pathParameters": {"packet_id": PUBLISHED_IDS.sign("A" * 22), "campaign_id": "gala"},
         "requestContext": {"requestId": "r", "authorizer": {"jwt": {"claims": claims}}},
     }
-    answer: dict[str, Any] = ROUTES[key](event, None)
-    return answer
+    return ROUTES[key](event, None)
 
 
 @pytest.mark.parametrize("key", ADMIN_ROUTES)
@@ -48,3 +51,25 @@ def test_no_answer_is_stored_on_the_way_unless_it_says_so(key: str) -> None:
     answer = _answer(key, sub="-no user id")
 
     assert answer["headers"]["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize("door", sorted(_DOORS))
+def test_a_door_imports_no_answer_and_a_crowds_door_no_pydantic(door: str) -> None:
+    unwanted = {"redpacket.edge.answers"} | ({"pydantic"} if door in CROWDED else set())
+    script = f"""
+import runpy, sys
+runpy.run_path("functions/{door}/app.py")
+found = {unwanted!r} & set(sys.modules)
+assert not found, found
+"""
+
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=ROOT,
+        env={"PYTHONPATH": str(ROOT / "shared")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr

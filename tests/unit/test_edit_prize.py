@@ -29,6 +29,7 @@ from redpacket.domain.lottery import (
     RecordDrawStatus,
 )
 from redpacket.domain.packet import Kind, Packet, PacketStatus, Person, Rules
+from redpacket.edge.answers.campaigns import PrizeAdmin
 from redpacket.edge.lottery_views import prize_admin_view
 from redpacket.flows.campaigns.edit_campaign import edit_campaign
 from redpacket.flows.campaigns.edit_prize import PrizePorts, change_stock, put_prize
@@ -110,7 +111,7 @@ class Office:
     def cached(self, packet: Packet) -> GrabStatus:
         return self.system.claim_cache.grab(packet.packet_id, "somebody").status
 
-    def shown(self, prize: Prize) -> dict[str, Any]:
+    def shown(self, prize: Prize) -> PrizeAdmin:
         """Return what operators see of a prize."""
         (stock,) = self.system.draws.list_stock([prize], DAY)
         return prize_admin_view(prize, stock)

@@ -9,7 +9,7 @@ import pytest
 from local.user_ids import PUBLISHED_USER_IDS
 from redpacket.domain.errors import InvalidRequest
 from redpacket.domain.user_id import UserIds
-from redpacket.edge.api import HttpRequest
+from redpacket.edge.api import RequestOf
 from redpacket.edge.orders import send_order
 from redpacket.edge.schemas import HelpBody, parse
 from redpacket.flows.packets.send_packet import SendOrder
@@ -25,7 +25,7 @@ def _settings(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _order(body: dict[str, object]) -> SendOrder:
     headers = {"idempotency-key": "key"}
-    return send_order(HttpRequest({}, {}, headers, {"sub": "ann"}, json.dumps(body).encode()))
+    return send_order(RequestOf({}, {}, headers, {"sub": "ann"}, json.dumps(body).encode()))
 
 
 def test_an_order_within_the_limits_is_above_none() -> None:

@@ -21,6 +21,7 @@ from redpacket.domain.packet_id import PacketIds
 from redpacket.edge import packet_ids as edge_ids
 from redpacket.edge import settings
 from redpacket.edge.api import Api, HttpAnswer, HttpRequest
+from redpacket.edge.campaign_parameters import preheat_cursor_of
 
 RANDOM = "AbCdEfGhIjKlMnOpQrStUv"
 ID = PUBLISHED_IDS.sign(RANDOM)
@@ -116,7 +117,7 @@ def test_a_made_up_id_is_answered_before_the_door_does_anything() -> None:
     door, asked = Api(), []
 
     @door.route("GET /packets/{packet_id}")
-    def read(request: HttpRequest) -> HttpAnswer:
+    def read(request: HttpRequest) -> HttpAnswer[dict[str, str]]:
         asked.append(edge_ids.packet_id_of(request))
         return HttpAnswer({})
 
@@ -136,7 +137,7 @@ def test_a_made_up_id_is_answered_before_the_door_does_anything() -> None:
 
 
 def _cursor(text: str) -> str | None:
-    return edge_ids.preheat_cursor_of(HttpRequest({}, {"cursor": text}, {}, {}, b""))
+    return preheat_cursor_of(HttpRequest({}, {"cursor": text}, {}, {}, b""))
 
 
 def test_a_preheats_cursor_names_a_packet_of_ours() -> None:

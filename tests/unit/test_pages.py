@@ -12,16 +12,16 @@ from testing.builders import a_packet
 from testing.fakes import FakeClock
 
 
-@pytest.mark.parametrize(("age_ms", "kept_s"), [(0, 1), (10_000, 1), (10_001, 3600)])
+@pytest.mark.parametrize(("age_ms", "age_max_s"), [(0, 1), (10_000, 1), (10_001, 3600)])
 def test_a_feed_is_kept_for_long_once_all_replicas_have_its_pages(
-    age_ms: int, kept_s: int, monkeypatch: pytest.MonkeyPatch
+    age_ms: int, age_max_s: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = FakeClock()
     monkeypatch.setattr(wiring, "clock", clock)
     packet = replace(a_packet(), end=PacketEnd(), closed_at_ms=clock.now_ms() - age_ms)
 
-    assert pages._kept_s(packet) == kept_s
+    assert pages._feed_caching(packet) == f"public, max-age={age_max_s}"
 
 
 def test_the_feed_of_an_open_packet_is_kept_for_a_second() -> None:
-    assert pages._kept_s(a_packet()) == 1
+    assert pages._feed_caching(a_packet()) == "public, max-age=1"

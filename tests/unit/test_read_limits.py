@@ -24,8 +24,8 @@ _OPEN = {"GET /health", "GET /packets/{packet_id}/feed"}
 READS = [
     (door, key)
     for door, handler in _HANDLERS.items()
-    if hasattr(handler, "route_keys")
-    for key in handler.route_keys
+    if hasattr(handler, "operations")
+    for key in handler.operations
     if key.startswith(("GET ", "PUT /me")) and "/admin/" not in key and key not in _OPEN
 ]
 

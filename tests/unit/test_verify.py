@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +42,7 @@ def a_proof(terms: Terms, first_no: int = 1, last_no: int | None = None) -> dict
     last_no = last_no or terms.count
     amounts = list(amounts_fen(terms))[first_no - 1 : last_no]
     after = str(last_no) if last_no < terms.count else None
-    return views.proof_view(Proof(terms, first_no, amounts, after))
+    return {**views.proof_view(Proof(terms, first_no, amounts, after))}
 
 
 def a_record(packet: Packet, claims: list[ShareFate]) -> dict[str, Any]:
@@ -288,7 +288,7 @@ def a_drawn_day(users: int = 12) -> tuple[dict[str, Any], dict[str, Any], dict[s
     )
 
 
-def _as_json(shown: dict[str, Any]) -> dict[str, Any]:
+def _as_json(shown: Mapping[str, object]) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(json.dumps(shown))
     return found
 

@@ -8,39 +8,40 @@ from __future__ import annotations
 
 import base64
 import binascii
-import hashlib
 import json
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
-from redpacket.domain.campaign import check_campaign_id
 from redpacket.domain.errors import (
     Forbidden,
-    IdempotencyKeyMissing,
     InvalidRequest,
+    InvariantViolated,
     PayloadTooLarge,
     RedPacketError,
     Rejected,
     SwitchedOff,
 )
 from redpacket.domain.packet import Person
-from redpacket.domain.switches import Switch, switch_named
 from redpacket.domain.text import composed, is_reserved, is_visible
 from redpacket.domain.user_id import UserIds, check_host_id
 from redpacket.edge import settings
 from redpacket.edge.problems import problem_of
 from redpacket.edge.telemetry import logger
 
+if TYPE_CHECKING:
+    from redpacket.edge.parameters import Parameter
+
 Event: TypeAlias = dict[str, Any]
 Answer: TypeAlias = dict[str, Any]
+Body = TypeVar("Body")
 
 BODY_BYTES_MAX = 8 * 1024
 ADMIN_SCOPE = "hongbao/admin"
-KEY_LENGTH_MAX = 255
-DAY = re.compile("[0-9]{8}")
+NO_STORE = "no-store"
+UBIQUITOUS = (Forbidden, PayloadTooLarge, InvariantViolated)
+"""What every operation may refuse with, but a public one never with Forbidden."""
 _NICKNAME_LENGTH_MAX = 64
 
 
@@ -80,31 +81,6 @@ class HttpRequest:
         return parsed
 
     @property
-    def switch(self) -> Switch:
-        """The switch that the path names. Raises SwitchNotFound."""
-        return switch_named(self.path.get("name", ""))
-
-    @property
-    def campaign_id(self) -> str:
-        """The campaign that the path names. Raises CampaignNotFound where it can't be one."""
-        return check_campaign_id(self.path.get("campaign_id", ""))
-
-    @property
-    def prize_id(self) -> str:
-        """The prize that the path names. Raises CampaignNotFound where it can't be one."""
-        from redpacket.domain.lottery import check_prize_id
-
-        return check_prize_id(self.path.get("prize_id", ""))
-
-    @property
-    def day(self) -> str:
-        """The day of a lottery that the query names, like 20270129. Raises InvalidRequest."""
-        day = self.query.get("day", "")
-        if not DAY.fullmatch(day):
-            raise InvalidRequest([{"field": "day", "message": "is not a day, like 20270129"}])
-        return day
-
-    @property
     def user(self) -> Person:
         """Who asks, by the token's subject. Raises Forbidden where that can't be a user id."""
         host_id = check_host_id(str(self.claims.get("sub", "")))
@@ -119,46 +95,73 @@ class HttpRequest:
             msg = f"this route needs the scope {scope}"
             raise Forbidden(msg)
 
-    @property
-    def idempotency_key(self) -> str:
-        """The client's key. Raises IdempotencyKeyMissing without a valid one."""
-        key = self.headers.get("idempotency-key", "")
-        if not 1 <= len(key) <= KEY_LENGTH_MAX:
-            msg = "send a header Idempotency-Key of 1 to 255 characters"
-            raise IdempotencyKeyMissing(msg)
-        return key
 
-    @property
-    def key_hash(self) -> str:
-        """The client's key as it is kept. Raises IdempotencyKeyMissing."""
-        return hashlib.sha256(self.idempotency_key.encode()).hexdigest()
+class RequestOf(HttpRequest, Generic[Body]):
+    """A request with a body: the type says which of edge/schemas.py it is read as."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
-class HttpAnswer:
-    """A success; *body* None sends none."""
+class HttpAnswer(Generic[Body]):
+    """A success, whose type is one of edge/answers; *body* None sends none.
 
-    body: dict[str, Any] | None
-    status: int = 200
+    Without a *status* it has the first that the operation declares.
+    """
+
+    body: Body | None
+    status: int | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-Route: TypeAlias = Callable[[HttpRequest], HttpAnswer]
-Schedule: TypeAlias = Callable[[int, Event], dict[str, Any]]
+Route: TypeAlias = Callable[[RequestOf[Any]], HttpAnswer[Any]]
+AnyRoute = TypeVar("AnyRoute", bound=Route)
+Schedule: TypeAlias = Callable[[int, Event], Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """All that is declared about one route; openapi.json is made of it.
+
+    The types of *function* say what it reads and answers, its docstring what it does. *refusals*
+    are what it may raise beside UBIQUITOUS. A token needs *scope*; *is_public* needs no token.
+    *caching* is what Cache-Control may say on a page with an entity tag.
+    """
+
+    key: str
+    function: Route
+    parameters: tuple[Parameter[Any], ...]
+    refusals: tuple[type[RedPacketError], ...]
+    statuses: tuple[int, ...]
+    scope: str | None
+    is_public: bool
+    caching: tuple[str, ...]
 
 
 class Api:
     """The routes of one door; an instance is the Lambda's handler."""
 
     def __init__(self) -> None:
-        self._routes: dict[str, Route] = {}
+        self.operations: dict[str, Operation] = {}
         self._on_schedule: Schedule | None = None
 
-    def route(self, key: str) -> Callable[[Route], Route]:
-        """Register a function for a route key of the template, like "GET /me"."""
+    def route(
+        self,
+        key: str,
+        *,
+        parameters: tuple[Parameter[Any], ...] = (),
+        refusals: tuple[type[RedPacketError], ...] = (),
+        statuses: tuple[int, ...] = (200,),
+        scope: str | None = None,
+        is_public: bool = False,
+        caching: tuple[str, ...] = (),
+    ) -> Callable[[AnyRoute], AnyRoute]:
+        """Declare a function as the operation of a route key of the template, like "GET /me"."""
 
-        def register(function: Route) -> Route:
-            self._routes[key] = function
+        def register(function: AnyRoute) -> AnyRoute:
+            self.operations[key] = Operation(
+                key, function, parameters, refusals, statuses, scope, is_public, caching
+            )
             return function
 
         return register
@@ -168,22 +171,17 @@ class Api:
         self._on_schedule = function
         return function
 
-    @property
-    def route_keys(self) -> list[str]:
-        """All routes of this door."""
-        return list(self._routes)
-
-    def summary_of(self, key: str) -> str:
-        """Say what a route does, in the words of its function."""
-        return (self._routes[key].__doc__ or "").strip()
-
-    def __call__(self, event: Event, context: Any) -> Answer:  # noqa: ANN401 - Lambda's form
+    def __call__(self, event: Event, context: Any) -> Mapping[str, Any]:  # noqa: ANN401 - Lambda's form
         """Answer one request, whose every error becomes a problem; or run the schedule."""
         if self._on_schedule and "routeKey" not in event:
             return self._on_schedule(context.get_remaining_time_in_millis(), event)
         request_id = event["requestContext"]["requestId"]
         try:
-            answer = self._routes[event["routeKey"]](_request_of(event))
+            operation = self.operations[event["routeKey"]]
+            request = _request_of(event)
+            if operation.scope:
+                request.require_scope(operation.scope)
+            answer = operation.function(request)
         except (Rejected, SwitchedOff) as error:
             return _answer(*problem_of(error, request_id))
         except Exception as error:  # noqa: BLE001 - the last resort, logged and answered
@@ -193,12 +191,12 @@ class Api:
             logger().exception(name, request_id=request_id, route=event["routeKey"])
             return _answer(*problem_of(error, request_id))
         headers = {"content-type": "application/json", **answer.headers}
-        return _answer(answer.status, headers, answer.body)
+        return _answer(answer.status or operation.statuses[0], headers, answer.body)
 
 
-def _request_of(event: Event) -> HttpRequest:
+def _request_of(event: Event) -> RequestOf[Any]:
     authorizer = event["requestContext"].get("authorizer", {})
-    return HttpRequest(
+    return RequestOf(
         path=event.get("pathParameters") or {},
         query=event.get("queryStringParameters") or {},
         headers={name.lower(): value for name, value in event.get("headers", {}).items()},
@@ -219,10 +217,10 @@ def _body_of(event: Event) -> bytes:
     return body
 
 
-def _answer(status: int, headers: Mapping[str, str], body: dict[str, Any] | None) -> Answer:
+def _answer(status: int, headers: Mapping[str, str], body: object) -> Answer:
     text = "" if body is None else json.dumps(body, ensure_ascii=False, separators=(",", ":"))
     # Nearly every answer is somebody's own; the pages that may be kept say so.
-    return {"statusCode": status, "headers": {"cache-control": "no-store", **headers}, "body": text}
+    return {"statusCode": status, "headers": {"cache-control": NO_STORE, **headers}, "body": text}
 
 
 def _unique(members: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING
 
 from redpacket.domain.campaign import CampaignPlan, CampaignStatus
 from redpacket.domain.lottery import Draw, HelpStatus, Prize, PrizeStock, has_units_left
@@ -12,8 +12,11 @@ from redpacket.flows.campaigns.draw_prize import Drawn
 from redpacket.flows.campaigns.help_inviter import Helped
 from redpacket.flows.campaigns.read_draws import DrawPage, DrawProof, WatchedLottery
 
+if TYPE_CHECKING:
+    from redpacket.edge.answers import campaigns
 
-def campaign_view(lottery: Lottery) -> dict[str, Any]:
+
+def campaign_view(lottery: Lottery) -> campaigns.Campaign:
     """Show a campaign to its users: neither its money nor its passphrase, nor what is planned.
 
     A prize that is off has no weight here, and the miss has none: `odds` of a draw tell.
@@ -22,7 +25,10 @@ def campaign_view(lottery: Lottery) -> dict[str, Any]:
     return {
         **_plan(campaign),
         "prizes": [
-            _shown_prize(prize, is_sold_out=prize.prize_id in lottery.sold_out)
+            {
+                **_shown_prize(prize, is_sold_out=prize.prize_id in lottery.sold_out),
+                "weight": prize.weight if prize.status is CampaignStatus.ON else None,
+            }
             for prize in lottery.table.prizes
         ],
         "day": lottery.day,
@@ -30,17 +36,18 @@ def campaign_view(lottery: Lottery) -> dict[str, Any]:
     }
 
 
-def campaign_admin_view(watched: WatchedLottery) -> dict[str, Any]:
+def campaign_admin_view(watched: WatchedLottery) -> campaigns.CampaignAdmin:
     """Show a campaign to an operator: all of it."""
     campaign, lottery = watched.campaign, watched.lottery
     return {
-        **campaign_view(lottery),
         # Of the same row as its version, by which the operator edits it.
         **_plan(campaign),
         "prizes": [
             prize_admin_view(prize, watched.stock.get(prize.prize_id))
             for prize in lottery.table.prizes
         ],
+        "day": lottery.day,
+        "commitment": lottery.commitment,
         "miss_weight": campaign.miss_weight,
         "passphrase": campaign.passphrase,
         "budget_fen": campaign.budget_fen,
@@ -50,7 +57,7 @@ def campaign_admin_view(watched: WatchedLottery) -> dict[str, Any]:
     }
 
 
-def _plan(campaign: CampaignPlan) -> dict[str, Any]:
+def _plan(campaign: CampaignPlan) -> campaigns.Plan:
     return {
         "campaign_id": campaign.campaign_id,
         "title": campaign.title,
@@ -70,7 +77,7 @@ def _plan(campaign: CampaignPlan) -> dict[str, Any]:
     }
 
 
-def prize_admin_view(prize: Prize, stock: PrizeStock | None) -> dict[str, Any]:
+def prize_admin_view(prize: Prize, stock: PrizeStock | None) -> campaigns.PrizeAdmin:
     """Show an operator a prize, with how many of its units are won."""
     is_sold_out = not has_units_left(prize, stock or PrizeStock(prize.prize_id))
     return {
@@ -86,20 +93,18 @@ def prize_admin_view(prize: Prize, stock: PrizeStock | None) -> dict[str, Any]:
     }
 
 
-def _shown_prize(prize: Prize, *, is_sold_out: bool) -> dict[str, Any]:
-    is_on = prize.status is CampaignStatus.ON
+def _shown_prize(prize: Prize, *, is_sold_out: bool) -> campaigns.ShownPrize:
     return {
         **_won_prize(prize),
         "description": prize.description,
         "attributes": json.loads(prize.attributes),
         "once_per_user": prize.once_per_user,
         "status": prize.status,
-        "weight": prize.weight if is_on else None,
         "is_sold_out": is_sold_out,
     }
 
 
-def _won_prize(prize: Prize) -> dict[str, Any]:
+def _won_prize(prize: Prize) -> campaigns.WonPrize:
     return {
         "prize_id": prize.prize_id,
         "title": prize.title,
@@ -109,7 +114,7 @@ def _won_prize(prize: Prize) -> dict[str, Any]:
     }
 
 
-def drawn_view(drawn: Drawn) -> dict[str, Any]:
+def drawn_view(drawn: Drawn) -> campaigns.Drawn:
     """Show a user what they drew."""
     draw = drawn.draw
     return {
@@ -121,12 +126,12 @@ def drawn_view(drawn: Drawn) -> dict[str, Any]:
     }
 
 
-def draws_view(page: DrawPage) -> dict[str, Any]:
+def draws_view(page: DrawPage) -> campaigns.Draws:
     """Show a user their draws; `python -m redpacket.verify` reads this."""
     return {"items": [_draw_view(draw) for draw in page.items], "next": page.next}
 
 
-def _draw_view(draw: Draw) -> dict[str, Any]:
+def _draw_view(draw: Draw) -> campaigns.Draw:
     return {
         "draw_id": draw.draw_id,
         "outcome": "won" if draw.prize else "missed",
@@ -139,7 +144,7 @@ def _draw_view(draw: Draw) -> dict[str, Any]:
     }
 
 
-def draw_proof_view(proof: DrawProof) -> dict[str, Any]:
+def draw_proof_view(proof: DrawProof) -> campaigns.DrawProof:
     """Show the seed of a day's draws: `python -m redpacket.verify` reads this."""
     return {
         "campaign_id": proof.campaign_id,
@@ -149,7 +154,7 @@ def draw_proof_view(proof: DrawProof) -> dict[str, Any]:
     }
 
 
-def helped_view(helped: Helped) -> dict[str, Any]:
+def helped_view(helped: Helped) -> campaigns.Helped:
     """Tell a friend what came of their help."""
     return {
         "outcome": "helped" if helped.status is HelpStatus.HELPED else "already_helped",

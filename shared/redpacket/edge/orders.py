@@ -6,16 +6,17 @@ from redpacket.domain.lottery import Prize
 from redpacket.domain.packet import Kind, Opening, Rules
 from redpacket.domain.split import Split, default_share_fen_max
 from redpacket.edge import settings, wiring
-from redpacket.edge.api import ADMIN_SCOPE, HttpRequest
-from redpacket.edge.schemas import PrizeBody, SendBody, idempotent_request, parse
+from redpacket.edge.api import ADMIN_SCOPE, RequestOf
+from redpacket.edge.campaign_parameters import campaign_id_of, prize_id_of
+from redpacket.edge.schemas import PrizeBody, SendBody, body_of, idempotent_request
 from redpacket.flows.packets.send_packet import SendOrder
 
 
-def send_order(request: HttpRequest) -> SendOrder:
+def send_order(request: RequestOf[SendBody]) -> SendOrder:
     """Read an order. Raises InvalidRequest, IdempotencyKeyMissing, Forbidden, CampaignNotFound."""
     sender = request.user
     idempotent = idempotent_request(request)
-    body = parse(SendBody, request.json())
+    body = body_of(SendBody, request)
     cap_fen = settings.share_fen_max()
     is_of_campaign = body.campaign_id is not None
     if is_of_campaign:
@@ -58,10 +59,10 @@ def send_order(request: HttpRequest) -> SendOrder:
     )
 
 
-def prize_plan(request: HttpRequest) -> tuple[Prize, int | None]:
+def prize_plan(request: RequestOf[PrizeBody]) -> tuple[Prize, int | None]:
     """Read a prize, and the version that its operator has seen. Raises InvalidRequest."""
-    campaign_id, prize_id = request.campaign_id, request.prize_id
-    body = parse(PrizeBody, request.json())
+    campaign_id, prize_id = campaign_id_of(request), prize_id_of(request)
+    body = body_of(PrizeBody, request)
     return body.prize(campaign_id, prize_id), body.version
 
 

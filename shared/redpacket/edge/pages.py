@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, TypeVar
 
 import redpacket
 from redpacket.domain.errors import InvalidRequest, PacketNotFound
@@ -15,8 +15,16 @@ from redpacket.domain.packet import Packet, Person
 from redpacket.edge import guards, views, wiring
 from redpacket.edge.api import HttpAnswer, HttpRequest
 from redpacket.edge.packet_ids import packet_id_of
+from redpacket.edge.parameters import integer, optional
 from redpacket.flows.packets.read_proof import read_proof
 from redpacket.flows.packets.read_records import Record, list_received, list_sent, read_record
+from redpacket.ports.accounts import ENTRY_CURSOR
+from redpacket.ports.packets import SENT_CURSOR
+
+if TYPE_CHECKING:
+    from redpacket.edge.answers import operators, packets
+
+Page = TypeVar("Page")
 
 LIMIT_DEFAULT = 50
 LIMIT_MAX = 100
@@ -34,17 +42,57 @@ PROOF_LIMIT_DEFAULT = 10_000
 PROOF_LIMIT_MAX = 100_000
 """1.4 MB of the largest amounts; Lambda answers with 6 MB at most."""
 
+RECORD_CACHING = ("private, no-cache",)
+FEED_CACHING = ("public, max-age=1", "public, max-age=3600")
+_BEFORE = "`next` of the page before."
 
-def record_page(request: HttpRequest) -> HttpAnswer:
+year_of = integer(
+    "year", YEAR_FIRST, YEAR_LAST, missing=None, meaning="All years where it is missing."
+)
+limit_of = integer("limit", 1, LIMIT_MAX, missing=LIMIT_DEFAULT, meaning="The most of a page.")
+proof_limit_of = integer(
+    "limit", 1, PROOF_LIMIT_MAX, missing=PROOF_LIMIT_DEFAULT, meaning="The most of a page."
+)
+proof_cursor_of = integer("cursor", 0, CURSOR_MAX, missing=0, meaning=_BEFORE)
+
+
+@optional("query", "cursor", missing=0, type="string", pattern=CLAIM_CURSOR)
+def claim_cursor_of(text: str) -> int:
+    """`next` of the page before."""
+    if not re.fullmatch(CLAIM_CURSOR, text, re.ASCII) or text.endswith("\n"):
+        raise InvalidRequest([{"field": "cursor", "message": "is not a valid cursor of this list"}])
+    # After a share, or, below 0, at a partition.
+    return -int(text[1:]) if text.startswith("p") else int(text)
+
+
+@optional("query", "cursor", missing=None, type="string", pattern=f"^{SENT_CURSOR}$")
+def sent_cursor_of(text: str) -> str:
+    """`next` of the page before."""
+    return text  # the list itself refuses another
+
+
+@optional("query", "cursor", missing=None, type="string", pattern=f"^{ENTRY_CURSOR}$")
+def entry_cursor_of(text: str) -> str:
+    """`next` of the page before."""
+    return text  # the list itself refuses another
+
+
+@optional("headers", "If-None-Match", missing="", type="string")
+def known_tags_of(text: str) -> str:
+    """The `ETag` of the page that the client has."""
+    return text
+
+
+def record_page(request: HttpRequest) -> HttpAnswer[packets.Record]:
     """Show a packet with a page of its claims, *limit* of them after *cursor*."""
     packet_id, viewer = packet_id_of(request), request.user
     guards.guard_read(request)
     record = _read(request, packet_id, viewer)
-    headers = {"cache-control": "private, no-cache"}
+    headers = {"cache-control": RECORD_CACHING[0]}
     return _tagged(views.record_view(record, _people(record)), request, headers)
 
 
-def feed_page(request: HttpRequest) -> HttpAnswer:
+def feed_page(request: HttpRequest) -> HttpAnswer[packets.Feed]:
     """Show the same to everybody, without a token: caches at the edge may keep it for a second.
 
     Raises PacketNotFound, also of packets for some recipients, and of prizes.
@@ -52,24 +100,25 @@ def feed_page(request: HttpRequest) -> HttpAnswer:
     record = _read(request, packet_id_of(request), None)
     if record.packet.rules.prize_id:
         raise PacketNotFound("no such packet")
-    headers = {"cache-control": f"public, max-age={_kept_s(record.packet)}"}
+    headers = {"cache-control": _feed_caching(record.packet)}
     return _tagged(views.feed_view(record, _people(record)), request, headers)
 
 
-def _kept_s(packet: Packet) -> int:
-    """Return how long caches at the edge may keep the feed of a packet."""
+def _feed_caching(packet: Packet) -> str:
+    """Return for how long caches at the edge may keep the feed of a packet."""
     # Its final pages are not read strongly: one of them may be missing for a moment.
     is_settled = wiring.clock.now_ms() - (packet.closed_at_ms or 0) > _PAGES_SEEN_AFTER_MS
     # A closed packet never changes, but a nickname may have to go.
-    return 3600 if packet.end and is_settled else 1
+    while_open, once_closed = FEED_CACHING
+    return once_closed if packet.end and is_settled else while_open
 
 
 def _read(request: HttpRequest, packet_id: str, viewer: Person | None) -> Record:
     return read_record(
         packet_id,
         viewer,
-        after_no=_place(request),
-        limit=_integer(request, "limit", 1, LIMIT_MAX) or LIMIT_DEFAULT,
+        after_no=claim_cursor_of(request),
+        limit=limit_of(request),
         packets=wiring.packets(),
         pages=wiring.pages(),
     )
@@ -84,79 +133,61 @@ def _people(record: Record) -> views.People:
     )
 
 
-def proof_page(request: HttpRequest) -> HttpAnswer:
+def proof_page(request: HttpRequest) -> HttpAnswer[packets.Proof]:
     """Show a packet's seed and its amounts by share number, *limit* of them after *cursor*."""
     packet_id, viewer = packet_id_of(request), request.user
     guards.guard_read(request)
-    limit = _integer(request, "limit", 1, PROOF_LIMIT_MAX) or PROOF_LIMIT_DEFAULT
-    after_no = _integer(request, "cursor", 0, CURSOR_MAX) or 0
+    limit, after_no = proof_limit_of(request), proof_cursor_of(request)
     proof = read_proof(packet_id, viewer, after_no=after_no, limit=limit, packets=wiring.packets())
     return HttpAnswer(views.proof_view(proof))
 
 
-def sent_page(request: HttpRequest) -> HttpAnswer:
+def sent_page(request: HttpRequest) -> HttpAnswer[packets.Sent]:
     """Show what the caller sent, newest first, with the year's totals."""
-    user_id, year, cursor = _list_query(request)
+    guards.guard_read(request)
     page = list_sent(
-        user_id,
-        year,
-        cursor,
+        request.user.user_id,
+        year_of(request),
+        sent_cursor_of(request),
         packets=wiring.packets(),
         pages=wiring.pages(),
         ledger=wiring.ledger(),
     )
-    return HttpAnswer(views.list_view(page, "total_fen"))
+    return HttpAnswer(views.sent_list_view(page))
 
 
-def received_page(request: HttpRequest) -> HttpAnswer:
+def received_page(request: HttpRequest) -> HttpAnswer[packets.Received]:
     """Show what the caller was paid, newest first, with the year's totals."""
-    user_id, year, cursor = _list_query(request)
-    page = list_received(user_id, year, cursor, pages=wiring.pages(), ledger=wiring.ledger())
-    return HttpAnswer(views.list_view(page, "amount_fen"))
+    guards.guard_read(request)
+    page = list_received(
+        request.user.user_id,
+        year_of(request),
+        entry_cursor_of(request),
+        pages=wiring.pages(),
+        ledger=wiring.ledger(),
+    )
+    return HttpAnswer(views.received_list_view(page))
 
 
-def transfers_page(request: HttpRequest) -> HttpAnswer:
+def transfers_page(request: HttpRequest) -> HttpAnswer[packets.Transfers]:
     """Show the caller's book, newest first."""
     guards.guard_read(request)
     account = user_account(request.user.user_id)
-    limit = _integer(request, "limit", 1, LIMIT_MAX) or LIMIT_DEFAULT
-    cursor = request.query.get("cursor")
-    entries, next_cursor = wiring.ledger().list_entries(account, cursor, limit)
+    entries, next_cursor = wiring.ledger().list_entries(
+        account, entry_cursor_of(request), limit_of(request)
+    )
     return HttpAnswer(views.transfers_view(entries, next_cursor))
 
 
-def health(request: HttpRequest) -> HttpAnswer:  # noqa: ARG001 - a route takes a request
+def health(request: HttpRequest) -> HttpAnswer[operators.Health]:  # noqa: ARG001 - a route takes a request
     """Tell that the API answers, and which version."""
     return HttpAnswer({"status": "ok", "version": redpacket.__version__})
 
 
-def _list_query(request: HttpRequest) -> tuple[str, int | None, str | None]:
-    guards.guard_read(request)
-    year = _integer(request, "year", YEAR_FIRST, YEAR_LAST)
-    return request.user.user_id, year, request.query.get("cursor")
-
-
-def _place(request: HttpRequest) -> int:
-    """Read where a page of claims begins: after a share, or, below 0, at a partition."""
-    text = request.query.get("cursor", "0")
-    if not re.fullmatch(CLAIM_CURSOR, text, re.ASCII) or text.endswith("\n"):
-        raise InvalidRequest([{"field": "cursor", "message": "is not a valid cursor of this list"}])
-    return -int(text[1:]) if text.startswith("p") else int(text)
-
-
-def _integer(request: HttpRequest, name: str, low: int, high: int) -> int | None:
-    text = request.query.get(name)
-    if text is None:
-        return None
-    if not (text.isascii() and text.isdigit() and len(text) < 10 and low <= int(text) <= high):  # noqa: PLR2004 - digits of a sane integer
-        raise InvalidRequest([{"field": name, "message": f"is not an integer in {low}..{high}"}])
-    return int(text)
-
-
-def _tagged(body: dict[str, Any], request: HttpRequest, headers: Mapping[str, str]) -> HttpAnswer:
+def _tagged(body: Page, request: HttpRequest, headers: Mapping[str, str]) -> HttpAnswer[Page]:
     """Answer 304 where the caller has this very page already."""
     digest = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:32]
     headers = {"etag": f'"{digest}"', **headers}
-    if headers["etag"] in request.headers.get("if-none-match", ""):
+    if headers["etag"] in known_tags_of(request):
         return HttpAnswer(None, status=304, headers=headers)
     return HttpAnswer(body, headers=headers)

@@ -40,7 +40,8 @@ from redpacket.domain.passphrase import THRESHOLD_DEFAULT, can_be_said
 from redpacket.domain.split import UNIT_FEN_MAX
 from redpacket.domain.text import composed, is_visible
 from redpacket.domain.user_id import HOST_ID, check_host_id
-from redpacket.edge.api import HttpRequest, user_ids
+from redpacket.edge.api import HttpRequest, RequestOf, user_ids
+from redpacket.edge.parameters import key_hash_of
 from redpacket.ports.accounts import Request
 
 DEFAULT_GREETING = "恭喜发财，大吉大利"
@@ -145,6 +146,19 @@ Passphrase = Annotated[
     AfterValidator(_sayable),
     Field(json_schema_extra=_VISIBLE_TEXT),
 ]
+OwnPassphrase = Annotated[
+    Passphrase | None,
+    Field(description="What a taker has to type or say (口令红包); at most 20 characters."),
+]
+SeenVersion = Annotated[
+    Annotated[int, Field(ge=1)] | None,
+    Field(description="The version that was read; another one by now is 409 `version_conflict`."),
+]
+
+
+def _example(body: dict[str, Any]) -> ConfigDict:
+    """Show openapi.json a body that works."""
+    return ConfigDict(json_schema_extra={"example": body})
 
 
 class _Body(BaseModel):
@@ -154,32 +168,73 @@ class _Body(BaseModel):
 class SendBody(_Body):
     """POST /packets."""
 
-    kind: Literal["equal", "lucky"]
-    total_fen: Fen
-    count: Annotated[int, Field(ge=1, le=COUNT_MAX)]
-    split: (
+    model_config = _example(
+        {"kind": "lucky", "total_fen": 8888, "count": 10, "greeting": "恭喜发财"}
+    )
+
+    kind: Annotated[Literal["equal", "lucky"], Field(description="`equal` or `lucky`.")]
+    total_fen: Annotated[Fen, Field(description="What all shares hold together.")]
+    count: Annotated[int, Field(ge=1, le=COUNT_MAX, description="How many shares.")]
+    split: Annotated[
         Literal[
             "equal", "double_mean", "double_mean_live", "base_double_mean", "bell", "cut_points"
         ]
-        | None
-    ) = None
-    share_fen_min: Fen = 1
-    share_fen_max: Fen | None = None
-    unit_fen: Annotated[int, Field(ge=1, le=UNIT_FEN_MAX)] = 1
-    opening: Literal["one_step", "two_step"] = "one_step"
+        | None,
+        Field(
+            description="How the total is cut; guide.md explains each. `double_mean` by default "
+            "for `lucky`."
+        ),
+    ] = None
+    share_fen_min: Annotated[Fen, Field(description="The least that a share may hold.")] = 1
+    share_fen_max: Annotated[
+        Fen | None,
+        Field(
+            description="The most that a share may hold; the deployment's limit where it is "
+            "missing."
+        ),
+    ] = None
+    unit_fen: Annotated[
+        int,
+        Field(
+            ge=1,
+            le=UNIT_FEN_MAX,
+            description="Every amount is a multiple of it: 100 gives whole yuan.",
+        ),
+    ] = 1
+    opening: Annotated[
+        Literal["one_step", "two_step"],
+        Field(description="`two_step`: a grab admits, and opening takes the share."),
+    ] = "one_step"
     greeting: Annotated[
         str,
         _length(GREETING_GRAPHEMES_MAX),
         _text(GREETING_GRAPHEMES_MAX),
-        Field(json_schema_extra=_VISIBLE_TEXT),
+        Field(
+            description=f"At most {GREETING_GRAPHEMES_MAX} characters.",
+            json_schema_extra=_VISIBLE_TEXT,
+        ),
     ] = DEFAULT_GREETING
-    expires_in_s: Annotated[int, Field(ge=1, le=LIFE_S_MAX)] = LIFE_S_DEFAULT
-    recipients: (
-        Annotated[list[UserToken], Field(min_length=1, max_length=RECIPIENTS_MAX)] | None
-    ) = None
-    passphrase: Passphrase | None = None
-    passphrase_threshold: Annotated[int, Field(ge=1, le=100)] = THRESHOLD_DEFAULT
-    campaign_id: Annotated[str, StringConstraints(pattern=f"^{CAMPAIGN_ID.pattern}$")] | None = None
+    expires_in_s: Annotated[
+        int,
+        Field(
+            ge=1,
+            le=LIFE_S_MAX,
+            description="Then the rest goes back; by default a campaign's packet ends with it.",
+        ),
+    ] = LIFE_S_DEFAULT
+    recipients: Annotated[
+        Annotated[list[UserToken], Field(min_length=1, max_length=RECIPIENTS_MAX)] | None,
+        Field(description="User tokens of those who may take a share (专属红包)."),
+    ] = None
+    passphrase: OwnPassphrase = None
+    passphrase_threshold: Annotated[
+        int,
+        Field(ge=1, le=100, description="How alike a long passphrase must sound, in percent."),
+    ] = THRESHOLD_DEFAULT
+    campaign_id: Annotated[
+        Annotated[str, StringConstraints(pattern=f"^{CAMPAIGN_ID.pattern}$")] | None,
+        Field(description="The campaign whose budget pays for the packet."),
+    ] = None
 
     @model_validator(mode="after")
     def _split_fits_kind(self) -> SendBody:
@@ -192,10 +247,18 @@ class SendBody(_Body):
 class RulesBody(_Body):
     """What one user may do on one day; 0 means no limit."""
 
-    attempts_per_user_per_day: PerUser = 0
-    wins_per_user_per_day: PerUser = 0
-    guaranteed_after_misses: PerUser = 0
-    helps_per_user_per_day: PerUser = HELPS_DEFAULT
+    attempts_per_user_per_day: Annotated[PerUser, Field(description="0: no limit.")] = 0
+    wins_per_user_per_day: Annotated[
+        PerUser,
+        Field(description="0: no limit. After that many wins the rest of the day is misses."),
+    ] = 0
+    guaranteed_after_misses: Annotated[
+        PerUser,
+        Field(description="After so many misses in a row the next draw wins; 0: never."),
+    ] = 0
+    helps_per_user_per_day: Annotated[
+        PerUser, Field(description="Most attempts a day that friends can give to one user.")
+    ] = HELPS_DEFAULT
 
 
 class CampaignBody(_Body):
@@ -203,6 +266,20 @@ class CampaignBody(_Body):
 
     Without *budget_fen* the budget stays as it is, and is 0 at first.
     """
+
+    model_config = _example(
+        {
+            "title": "New Year",
+            "starts_at_ms": 1800000000000,
+            "ends_at_ms": 1800086400000,
+            "timezone": "Asia/Shanghai",
+            "miss_weight": 90,
+            "rules": {"attempts_per_user_per_day": 3, "wins_per_user_per_day": 1},
+            "budget_fen": 1000000,
+            "quota_per_user": 1,
+            "status": "on",
+        }
+    )
 
     title: Annotated[
         str,
@@ -217,22 +294,44 @@ class CampaignBody(_Body):
         _text(DESCRIPTION_GRAPHEMES_MAX),
         Field(json_schema_extra=_VISIBLE_TEXT),
     ] = ""
-    starts_at_ms: AtMs
-    ends_at_ms: AtMs
+    starts_at_ms: Annotated[AtMs, Field(description="Before this time a grab or draw is refused.")]
+    ends_at_ms: Annotated[AtMs, Field(description="The end of the campaign and of its packets.")]
     timezone: Annotated[
         str,
         StringConstraints(max_length=64),
         AfterValidator(_timezone),
-        Field(json_schema_extra={"pattern": f"^({TIMEZONE.pattern})$"}),
+        Field(
+            description="Where the campaign's days begin; it can't be changed later.",
+            json_schema_extra={"pattern": f"^({TIMEZONE.pattern})$"},
+        ),
     ] = TIMEZONE_DEFAULT
-    miss_weight: Annotated[int, Field(ge=0, le=WEIGHT_MAX)] = 0
-    rules: RulesBody = RulesBody()
-    when_sold_out: Literal["redistribute", "miss"] = "redistribute"
-    passphrase: Passphrase | None = None
-    budget_fen: Annotated[int, Field(ge=0, le=FEN_MAX)] | None = None
-    quota_per_user: PerUser = 0
-    status: Literal["on", "off"]
-    version: Annotated[int, Field(ge=1)] | None = None
+    miss_weight: Annotated[
+        int,
+        Field(
+            ge=0,
+            le=WEIGHT_MAX,
+            description="The weight of winning nothing, relative to those of the prizes.",
+        ),
+    ] = 0
+    rules: Annotated[RulesBody, Field(description="What one user may do.")] = RulesBody()
+    when_sold_out: Annotated[
+        Literal["redistribute", "miss"],
+        Field(description="Who gets the weight of a sold-out prize: the others, or the miss."),
+    ] = "redistribute"
+    passphrase: OwnPassphrase = None
+    budget_fen: Annotated[
+        Annotated[int, Field(ge=0, le=FEN_MAX)] | None,
+        Field(
+            description="What the campaign's packets may hold together; an edit without it "
+            "keeps it."
+        ),
+    ] = None
+    quota_per_user: Annotated[
+        PerUser,
+        Field(description="Most shares of the campaign's packets for one user; 0: no limit."),
+    ] = 0
+    status: Annotated[Literal["on", "off"], Field(description="`off` refuses grabs and draws.")]
+    version: SeenVersion = None
 
     @model_validator(mode="after")
     def _ends_after_its_start(self) -> CampaignBody:
@@ -280,6 +379,10 @@ class PrizeBody(_Body):
     *per_day* and *per_hour* are 0 without a limit; only cash has an *amount_fen*.
     """
 
+    model_config = _example(
+        {"title": "8.88 yuan", "kind": "packet", "weight": 10, "total": 100, "amount_fen": 888}
+    )
+
     title: Annotated[
         str,
         _length(TITLE_GRAPHEMES_MAX),
@@ -287,12 +390,24 @@ class PrizeBody(_Body):
         AfterValidator(_not_empty),
         Field(json_schema_extra={**_VISIBLE_TEXT, "pattern": r"\S"}),
     ]
-    kind: Literal["goods", "packet"]
-    weight: Annotated[int, Field(ge=0, le=WEIGHT_MAX)]
-    total: Units
-    per_day: Units = 0
-    per_hour: Units = 0
-    amount_fen: Fen | None = None
+    kind: Annotated[Literal["goods", "packet"], Field(description="`goods`, or `packet` for cash.")]
+    weight: Annotated[
+        int,
+        Field(
+            ge=0,
+            le=WEIGHT_MAX,
+            description="The prize's weight in a draw, relative to the others and `miss_weight`.",
+        ),
+    ]
+    total: Annotated[Units, Field(description="Units in all; `delta` changes it.")]
+    per_day: Annotated[Units, Field(description="Most units a day; 0: no limit.")] = 0
+    per_hour: Annotated[
+        Units,
+        Field(description="Units set free with each hour since the start; 0: all at once."),
+    ] = 0
+    amount_fen: Annotated[
+        Fen | None, Field(description="Of one unit of a cash prize; goods have none.")
+    ] = None
     image_url: HttpsUrl | None = None
     description: Annotated[
         str,
@@ -302,11 +417,19 @@ class PrizeBody(_Body):
     ] = ""
     attributes: Annotated[
         dict[AttributeName, Attribute],
-        Field(max_length=ATTRIBUTES_MAX, json_schema_extra={"additionalProperties": False}),
+        Field(
+            max_length=ATTRIBUTES_MAX,
+            description=f"Up to {ATTRIBUTES_MAX} values of your own.",
+            json_schema_extra={"additionalProperties": False},
+        ),
     ] = {}
-    once_per_user: bool = False
-    status: Literal["on", "off"] = "on"
-    version: Annotated[int, Field(ge=1)] | None = None
+    once_per_user: Annotated[bool, Field(description="Whether a user can win it once only.")] = (
+        False
+    )
+    status: Annotated[
+        Literal["on", "off"], Field(description="`off` keeps it out of the draws.")
+    ] = "on"
+    version: SeenVersion = None
 
     @model_validator(mode="after")
     def _cash_has_an_amount(self) -> PrizeBody:
@@ -341,8 +464,17 @@ class PrizeBody(_Body):
 class StockBody(_Body):
     """POST /admin/campaigns/{campaign_id}/prizes/{prize_id}/stock."""
 
-    delta: Annotated[int, Field(ge=-UNITS_MAX, le=UNITS_MAX)]
-    version: Annotated[int, Field(ge=1)] | None = None
+    model_config = _example({"delta": 50})
+
+    delta: Annotated[
+        int,
+        Field(
+            ge=-UNITS_MAX,
+            le=UNITS_MAX,
+            description="Units to add; negative ones are taken away.",
+        ),
+    ]
+    version: SeenVersion = None
 
 
 class DrawBody(_Body):
@@ -352,56 +484,96 @@ class DrawBody(_Body):
 class HelpBody(_Body):
     """POST /campaigns/{campaign_id}/helps; *transcript* is what was typed or spoken."""
 
-    inviter_token: UserToken
-    transcript: Annotated[str, StringConstraints(max_length=200)]
+    model_config = _example({"inviter_token": "FxwabzlgU_xAyodWCCPNtYDw", "transcript": "恭喜发财"})
+
+    inviter_token: Annotated[UserToken, Field(description="The friend's `user_token`.")]
+    transcript: Annotated[
+        str,
+        StringConstraints(max_length=200),
+        Field(description="What the user typed, or what speech recognition returned."),
+    ]
 
 
 class GrabBody(_Body):
     """POST /packets/{packet_id}/grab; a passphrase is ignored where the packet has none."""
 
-    passphrase: Annotated[str, StringConstraints(max_length=200)] | None = None
+    model_config = _example({"passphrase": "恭喜发财"})
+
+    passphrase: Annotated[
+        Annotated[str, StringConstraints(max_length=200)] | None,
+        Field(description="What the user typed, or what speech recognition returned."),
+    ] = None
 
 
 class OpenBody(_Body):
     """POST /packets/{packet_id}/open."""
 
-    grab_token: Annotated[str, StringConstraints(max_length=200)]
+    model_config = _example({"grab_token": "Z3JhYi10b2tlbg"})
+
+    grab_token: Annotated[
+        str,
+        StringConstraints(max_length=200),
+        Field(description="What a grab of a packet in two steps answered."),
+    ]
 
 
 class DepositBody(_Body):
     """POST /admin/deposits; *user* is whom the host calls so: the subject of their token."""
 
+    model_config = _example({"user": "alice", "amount_fen": 100000})
+
     user: Annotated[
         str,
         AfterValidator(_host_id),
-        Field(json_schema_extra={"pattern": f"^{HOST_ID.pattern}$"}),
+        Field(
+            description="The account owner's id: the subject of their token.",
+            json_schema_extra={"pattern": f"^{HOST_ID.pattern}$"},
+        ),
     ]
-    amount_fen: Fen
+    amount_fen: Annotated[Fen, Field(description="What the account gets.")]
 
 
 class SwitchBody(_Body):
     """PUT /admin/switches/{name}; *reason* is for operators who find it off."""
 
-    on: bool
+    model_config = _example({"on": False, "reason": "payouts are being checked"})
+
+    on: Annotated[
+        bool,
+        Field(description="False refuses what the switch names, everywhere within ten seconds."),
+    ]
     reason: Annotated[
         str,
         _length(REASON_GRAPHEMES_MAX),
         _text(REASON_GRAPHEMES_MAX),
-        Field(json_schema_extra=_VISIBLE_TEXT),
+        Field(description="For operators who find it off.", json_schema_extra=_VISIBLE_TEXT),
     ] = ""
 
 
 class ProfileBody(_Body):
     """PUT /me/profile."""
 
+    model_config = _example({"nickname": "Alice", "avatar_url": None})
+
     nickname: Annotated[
         str,
         _length(NICKNAME_GRAPHEMES_MAX),
         _text(NICKNAME_GRAPHEMES_MAX),
         AfterValidator(_not_empty),
-        Field(json_schema_extra={**_VISIBLE_TEXT, "pattern": r"\S"}),
+        Field(
+            description=f"At most {NICKNAME_GRAPHEMES_MAX} characters.",
+            json_schema_extra={**_VISIBLE_TEXT, "pattern": r"\S"},
+        ),
     ]
-    avatar_url: HttpsUrl | None = None
+    avatar_url: Annotated[
+        HttpsUrl | None,
+        Field(description="An https address on one of the deployment's `AvatarHosts`."),
+    ] = None
+
+
+def body_of(model: type[Model], request: RequestOf[Model]) -> Model:
+    """Read the body that the route declares. Raises InvalidRequest."""
+    return parse(model, request.json())
 
 
 def parse(model: type[Model], body: dict[str, Any]) -> Model:
@@ -430,5 +602,5 @@ def body_hash(body: dict[str, Any]) -> str:
 
 def idempotent_request(request: HttpRequest) -> Request:
     """Return who asks under which key, and a hash of the body. Raises IdempotencyKeyMissing."""
-    key_hash = request.key_hash
+    key_hash = key_hash_of(request)
     return Request(request.user.user_id, key_hash, body_hash(request.json()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from redpacket.domain.claim import Admission, Claim, ShareFate
 from redpacket.domain.ledger import DEPOSITS, Entry, packet_of
@@ -14,13 +14,14 @@ if TYPE_CHECKING:
     # Each door shows what its own flow made, and imports no other.
     from redpacket.domain.checks.facts import Difference
     from redpacket.domain.switches import SwitchState
+    from redpacket.edge.answers import campaigns, operators, packets
     from redpacket.flows.campaigns.preheat_campaign import Preheated
     from redpacket.flows.packets.read_proof import Proof
     from redpacket.flows.packets.read_records import PacketList, Record
     from redpacket.flows.reconciliation.reconcile import Reconciliation
 
 
-def claim_view(claim: Claim) -> dict[str, Any]:
+def claim_view(claim: Claim) -> packets.Claim:
     """Show a taker their claim."""
     share = claim.share
     return {
@@ -33,7 +34,7 @@ def claim_view(claim: Claim) -> dict[str, Any]:
     }
 
 
-def sent_view(packet: Packet, share_base_url: str) -> dict[str, Any]:
+def sent_view(packet: Packet, share_base_url: str) -> packets.SentPacket:
     """Show a sender the packet they sent, as it was then: a repeat reads the same."""
     return {
         "packet_id": packet.packet_id,
@@ -53,7 +54,7 @@ def sent_view(packet: Packet, share_base_url: str) -> dict[str, Any]:
     }
 
 
-def grab_view(answer: Claim | Admission) -> dict[str, Any]:
+def grab_view(answer: Claim | Admission) -> packets.Claim | packets.Admission:
     """Show a taker their claim, or who was admitted how to open, and until when."""
     if isinstance(answer, Claim):
         return claim_view(answer)
@@ -74,7 +75,7 @@ class People:
     def __init__(self, profiles: Profiles) -> None:
         self._profiles = profiles
 
-    def view(self, person: Person) -> dict[str, Any]:
+    def view(self, person: Person) -> packets.ShownPerson:
         """Show one person; who never chose a nickname gets one from their token."""
         token = person.user_id
         profile = self._profiles.get(person.user_id)
@@ -85,20 +86,20 @@ class People:
             "avatar_url": profile.avatar_url if profile else None,
         }
 
-    def public_view(self, person: Person) -> dict[str, Any]:
+    def public_view(self, person: Person) -> packets.PublicPerson:
         """Show one person to anybody who has a link: without the token that names them."""
         shown = self.view(person)
         return {"nickname": shown["nickname"], "avatar_url": shown["avatar_url"]}
 
 
-def record_view(record: Record, people: People) -> dict[str, Any]:
+def record_view(record: Record, people: People) -> packets.Record:
     """Show a record page; *mine* is the viewer's own claim."""
     packet = record.packet
     best = record.luckiest
 
-    def claim(share: ShareFate) -> dict[str, Any]:
+    def claim(share: ShareFate) -> packets.ShownClaim:
         return {
-            **(people.view(share.taker) if share.taker else {}),
+            **people.view(_taker(share)),
             "amount_fen": share.amount_fen,
             "share_no": share.share_no,
             "claimed_at_ms": share.decided_at_ms,
@@ -138,7 +139,7 @@ def record_view(record: Record, people: People) -> dict[str, Any]:
     }
 
 
-def feed_view(record: Record, people: People) -> dict[str, Any]:
+def feed_view(record: Record, people: People) -> packets.Feed:
     """Show a packet to everybody: no token of a user, and nothing of a viewer."""
     packet = record.packet
     best_no = record.luckiest.share_no if record.luckiest else 0
@@ -155,7 +156,7 @@ def feed_view(record: Record, people: People) -> dict[str, Any]:
         "claimed_fen": record.claimed_fen,
         "claims": [
             {
-                **(people.public_view(share.taker) if share.taker else {}),
+                **people.public_view(_taker(share)),
                 "amount_fen": share.amount_fen,
                 "claimed_at_ms": share.decided_at_ms,
                 "is_luckiest": share.share_no == best_no,
@@ -167,7 +168,7 @@ def feed_view(record: Record, people: People) -> dict[str, Any]:
     }
 
 
-def proof_view(proof: Proof) -> dict[str, Any]:
+def proof_view(proof: Proof) -> packets.Proof:
     """Show the seed and what it made: `python -m redpacket.verify` reads this."""
     terms = proof.terms
     return {
@@ -185,13 +186,30 @@ def proof_view(proof: Proof) -> dict[str, Any]:
     }
 
 
-def list_view(page: PacketList, amount: str) -> dict[str, Any]:
-    """Show a page of what a user sent or received; *amount* names the field of an item."""
+def sent_list_view(page: PacketList) -> packets.Sent:
+    """Show a page of what a user sent."""
     return {
         "items": [
-            {"packet_id": packet_id, amount: amount_fen, "at_ms": at_ms, "status": status}
+            {"packet_id": packet_id, "total_fen": total_fen, "at_ms": at_ms, "status": status}
+            for packet_id, total_fen, at_ms, status in page.items
+        ],
+        **_totals(page),
+    }
+
+
+def received_list_view(page: PacketList) -> packets.Received:
+    """Show a page of what a user received."""
+    return {
+        "items": [
+            {"packet_id": packet_id, "amount_fen": amount_fen, "at_ms": at_ms, "status": status}
             for packet_id, amount_fen, at_ms, status in page.items
         ],
+        **_totals(page),
+    }
+
+
+def _totals(page: PacketList) -> packets.Totals:
+    return {
         "total_fen": page.total_fen,
         "count": page.count,
         "luckiest_count": page.luckiest_count,
@@ -199,7 +217,7 @@ def list_view(page: PacketList, amount: str) -> dict[str, Any]:
     }
 
 
-def transfers_view(entries: Iterable[Entry], next_cursor: str | None) -> dict[str, Any]:
+def transfers_view(entries: Iterable[Entry], next_cursor: str | None) -> packets.Transfers:
     """Show a user their book: what came in is positive, what went out negative."""
     return {
         "items": [
@@ -216,7 +234,7 @@ def transfers_view(entries: Iterable[Entry], next_cursor: str | None) -> dict[st
     }
 
 
-def preheated_view(preheated: Preheated) -> dict[str, Any]:
+def preheated_view(preheated: Preheated) -> campaigns.Preheated:
     """Show an operator how far a preheat came."""
     return {
         "packet_count": preheated.packet_count,
@@ -225,30 +243,34 @@ def preheated_view(preheated: Preheated) -> dict[str, Any]:
     }
 
 
-def audit_view(differences: Sequence[Difference]) -> dict[str, Any]:
+def audit_view(differences: Sequence[Difference]) -> operators.Audit:
     """Show an operator what an audit found."""
     return {
         "ok": not differences,
-        "differences": [
-            {
-                "rule": found.rule,
-                "subject": found.subject,
-                "what": found.what,
-                "expected": found.expected,
-                "actual": found.actual,
-            }
-            for found in differences
-        ],
+        "differences": [_difference_view(found) for found in differences],
     }
 
 
-def reconciliation_view(found: Reconciliation) -> dict[str, Any]:
+def _difference_view(found: Difference) -> operators.Difference:
+    return {
+        "rule": found.rule,
+        "subject": found.subject,
+        "what": found.what,
+        "expected": found.expected,
+        "actual": found.actual,
+    }
+
+
+def reconciliation_view(found: Reconciliation) -> operators.Reconciliation:
     """Show an operator what was compared, and every difference."""
+    # Only its own door has it loaded.
+    from redpacket.ports.reconciliation import Table
+
     is_known = found.is_complete or bool(found.differences)
     return {
-        **audit_view(found.differences),
         # Nothing is wrong so far, and not all was compared.
         "ok": not found.differences if is_known else None,
+        "differences": [_difference_view(each) for each in found.differences],
         "is_complete": found.is_complete,
         "account_count": found.account_count,
         "entry_count": found.entry_count,
@@ -260,11 +282,14 @@ def reconciliation_view(found: Reconciliation) -> dict[str, Any]:
         "until_ms": found.until_ms,
         "progress": None
         if found.is_over
-        else {"table": found.reading or None, "row_count": found.row_count},
+        else {
+            "table": Table(found.reading) if found.reading else None,
+            "row_count": found.row_count,
+        },
     }
 
 
-def switch_view(state: SwitchState) -> dict[str, Any]:
+def switch_view(state: SwitchState) -> operators.Switch:
     """Show an operator a switch; who turned it is in the log."""
     return {
         "name": state.switch,
@@ -274,7 +299,7 @@ def switch_view(state: SwitchState) -> dict[str, Any]:
     }
 
 
-def switches_view(states: Iterable[SwitchState]) -> dict[str, Any]:
+def switches_view(states: Iterable[SwitchState]) -> operators.Switches:
     """Show an operator all switches."""
     return {"items": [switch_view(state) for state in states]}
 
@@ -286,7 +311,12 @@ def _place(next_no: int | None) -> str | None:
     return str(next_no) if next_no > 0 else f"p{-next_no}"
 
 
-def _payout(share: ShareFate) -> str:
+def _taker(share: ShareFate) -> Person:
+    assert share.taker  # only a refunded share has none
+    return share.taker
+
+
+def _payout(share: ShareFate) -> Literal["queued", "settled"]:
     return "queued" if share.settled_at_ms is None else "settled"
 
 

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from redpacket.domain.packet import Packet, PacketEnd, Person
 from redpacket.ports.packets import ReceivedItem
 
+ENTRY_CURSOR = r"(entry|claim)#([0-9]{13})#[!-~]{1,200}"
+"""The form of where a book goes on: the sort key of an entry."""
+
 
 @dataclass(frozen=True, slots=True)
 class Request:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     )
     from redpacket.domain.packet import Packet, PacketEnd, Rules
 
+SENT_CURSOR = r"[0-9]{13}#[!-~]{1,100}"
+"""The form of where a list of sent packets goes on: a sort key."""
+
 
 class ClaimCache(Protocol):
     """The cache that keeps the crowd away from the ledger; it never decides about money."""

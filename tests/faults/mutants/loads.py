@@ -95,7 +95,7 @@ MUTANTS = [
     Mutant(
         "a preheat goes on after a made-up id",
         "preheat_cursor_of",
-        '    packet_ids().check(cursor.partition(".")[0])\n',
+        '    packet_ids().check(text.partition(".")[0])\n',
         "",
     ),
     Mutant(

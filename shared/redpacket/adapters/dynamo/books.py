@@ -13,13 +13,14 @@ from redpacket.domain.claim import ShareRef
 from redpacket.domain.errors import InvalidRequest
 from redpacket.domain.ledger import Entry, Receipt, TransferKind, YearSums, packet_of
 from redpacket.domain.scanned import Balance
+from redpacket.ports.accounts import ENTRY_CURSOR
 from redpacket.ports.packets import ReceivedItem
 
 _YEAR_SUMS = ("sent_fen", "sent_count", "received_fen", "received_count", "luckiest_count")
 """Attributes of a balance, each with "_" and a year: what `YearSums` adds up."""
 
-# The sort keys of entries. DynamoDB refuses a range that ends before it begins, and a long key.
-ENTRY_CURSOR = re.compile(r"(entry|claim)#([0-9]{13})#[!-~]{1,200}")
+# DynamoDB refuses a range that ends before it begins, and a long key.
+_ENTRY_CURSOR = re.compile(ENTRY_CURSOR)
 _LANES = (keys.ENTRY_PREFIX, keys.CLAIM_PREFIX)
 
 
@@ -70,7 +71,7 @@ class BookPages:
         """Return the newest rows of one range of a book that come after *cursor*."""
         first, last = f"{lane}{_start_ms(year):013d}", f"{lane}{_end_ms(year):013d}"
         if cursor is not None:
-            found = ENTRY_CURSOR.fullmatch(cursor)
+            found = _ENTRY_CURSOR.fullmatch(cursor)
             if not found:
                 raise InvalidRequest(
                     [{"field": "cursor", "message": "is not a valid cursor of this list"}]

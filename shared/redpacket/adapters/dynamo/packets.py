@@ -13,7 +13,7 @@ from redpacket.adapters.dynamo.client import Dynamo, Operation, put, update, val
 from redpacket.adapters.dynamo.shares import COMES_BEFORE, DynamoShares
 from redpacket.domain.errors import InvalidRequest
 from redpacket.domain.packet import Packet, PacketEnd, PacketStatus, Rules
-from redpacket.ports.packets import SentItem
+from redpacket.ports.packets import SENT_CURSOR, SentItem
 
 # What the conditions of this module mean.
 IS_DUE = "expires_at_ms <= :now_ms AND #status <> :closed"
@@ -26,7 +26,7 @@ IS_UNLOADED = "is_loaded = :no"
 _KNOWN_MAX = 1_000
 """Packets that a process keeps for what never changes of them: a crowd asks for the same few."""
 
-SENT_CURSOR = re.compile(r"[0-9]{13}#[!-~]{1,100}")
+_SENT_CURSOR = re.compile(SENT_CURSOR)
 
 
 class DynamoPackets(DynamoShares):
@@ -172,7 +172,7 @@ class DynamoPackets(DynamoShares):
             _bound(9999 if year is None else year + 1),
         )
         if cursor is not None:
-            if not SENT_CURSOR.fullmatch(cursor):
+            if not _SENT_CURSOR.fullmatch(cursor):
                 raise InvalidRequest(
                     [{"field": "cursor", "message": "is not a valid cursor of this list"}]
                 )

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from redpacket.domain.errors import InvariantViolated, Unavailable
 from redpacket.domain.packet import Packet, PacketStatus, part_count, part_id
-from redpacket.domain.packet_id import PACKET_ID
 from redpacket.flows.campaigns.edit_campaign import get_campaign
 from redpacket.ports.campaigns import Campaigns
 from redpacket.ports.packets import ClaimCache, Packets
 from redpacket.ports.runtime import Clock, Journal
 
 _IDS_PER_READ = 500
-
-# The packet that was loaded last; "." and a part follow where others of its parts are left.
-CURSOR = re.compile(rf"{PACKET_ID.pattern}(\.[0-9]{{1,2}})?")
 
 
 @dataclass(frozen=True, slots=True)

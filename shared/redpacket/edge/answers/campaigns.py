@@ -1,0 +1,288 @@
+"""What users and operators see of campaigns, their prizes and their draws."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints
+from typing_extensions import TypedDict
+
+from redpacket.domain.campaign import WhenSoldOut
+from redpacket.domain.ledger import FEN_MAX
+from redpacket.domain.lottery import (
+    POINT_BITS,
+    PRIZES_MAX,
+    SEED_BYTES,
+    UNITS_MAX,
+    PrizeKind,
+)
+from redpacket.edge.answers.values import (
+    SOME_DIGEST,
+    AnyFen,
+    AtMs,
+    CampaignId,
+    Count,
+    Day,
+    Digest,
+    EndsAtMs,
+    HttpsUrl,
+    Next,
+    PerUser,
+    PrizeId,
+    ToldStatus,
+    Version,
+    Weight,
+    Word,
+)
+from redpacket.edge.schemas import (
+    ATTRIBUTE_NAME,
+)
+from redpacket.flows.campaigns.read_draws import PAGE_SIZE as DRAWS_PAGE_SIZE
+
+
+class Rules(TypedDict):
+    """What one user may do on one day; 0 means no limit."""
+
+    attempts_per_user_per_day: PerUser
+    wins_per_user_per_day: Annotated[
+        PerUser,
+        Field(description="After that many wins the rest of the day is misses."),
+    ]
+    guaranteed_after_misses: Annotated[
+        PerUser,
+        Field(description="After so many misses in a row the next draw wins; 0: never."),
+    ]
+    helps_per_user_per_day: Annotated[
+        PerUser,
+        Field(description="Most attempts a day that friends can give to one user."),
+    ]
+
+
+class WonPrize(TypedDict):
+    """A prize that was won."""
+
+    prize_id: PrizeId
+    title: Annotated[Word, Field(examples=["New Year"])]
+    kind: Annotated[PrizeKind, Field(description="`goods`, or `packet` for cash.")]
+    amount_fen: Annotated[
+        Annotated[int, Field(ge=1, le=FEN_MAX)] | None,
+        Field(description="Of one unit of a cash prize; null for goods.", examples=[888]),
+    ]
+    image_url: Annotated[HttpsUrl | None, Field(examples=[None])]
+
+
+class ShownPrize(WonPrize):
+    """What users and operators see of a prize."""
+
+    description: Annotated[str, Field(examples=["For all who stayed in the city."])]
+    attributes: Annotated[
+        dict[
+            Annotated[str, StringConstraints(pattern=ATTRIBUTE_NAME)],
+            str | int | bool,
+        ],
+        Field(
+            description="Up to 20 values of the operator's own.",
+            json_schema_extra={"additionalProperties": False},
+        ),
+    ]
+    once_per_user: Annotated[bool, Field(description="Whether a user can win it once only.")]
+    status: ToldStatus
+    is_sold_out: bool
+
+
+class Prize(ShownPrize):
+    """A prize as users see it."""
+
+    weight: Annotated[Weight | None, Field(description="Null for a prize that is off.")]
+
+
+class PrizeAdmin(ShownPrize):
+    """A prize as operators see it; `issued` is what was won of `total`."""
+
+    weight: Annotated[
+        Weight,
+        Field(
+            description="The prize's weight in a draw, relative to the others and `miss_weight`."
+        ),
+    ]
+    total: Annotated[
+        int,
+        Field(ge=0, le=UNITS_MAX, description="Units in all; `delta` changes it.", examples=[100]),
+    ]
+    per_day: Annotated[int, Field(ge=0, le=UNITS_MAX, description="Most units a day; 0: no limit.")]
+    per_hour: Annotated[
+        int,
+        Field(
+            ge=0,
+            le=UNITS_MAX,
+            description="Units set free with each hour since the start; 0: all at once.",
+        ),
+    ]
+    issued: Annotated[
+        int, Field(ge=0, le=UNITS_MAX, description="Units that were won.", examples=[1])
+    ]
+    issued_today: Annotated[
+        Annotated[int, Field(ge=0, le=UNITS_MAX)] | None,
+        Field(description="Null for a prize without a limit per day."),
+    ]
+    version: Annotated[
+        Version,
+        Field(
+            description="The version that was read; another one by now is 409 `version_conflict`."
+        ),
+    ]
+
+
+class Plan(TypedDict):
+    """What an operator decides about a campaign."""
+
+    campaign_id: CampaignId
+    title: Annotated[Word, Field(examples=["New Year"])]
+    description: Annotated[str, Field(examples=["For all who stayed in the city."])]
+    starts_at_ms: AtMs
+    ends_at_ms: EndsAtMs
+    timezone: Annotated[
+        Word,
+        Field(
+            description="Where the campaign's days begin; it can't be changed later.",
+            examples=["Asia/Shanghai"],
+        ),
+    ]
+    rules: Annotated[Rules, Field(description="What one user may do.")]
+    when_sold_out: Annotated[
+        WhenSoldOut,
+        Field(description="Who gets the weight of a sold-out prize: the others, or the miss."),
+    ]
+    quota_per_user: Annotated[
+        PerUser,
+        Field(description="Most shares of the campaign's packets for one user; 0: no limit."),
+    ]
+    status: ToldStatus
+
+
+class _Today(Plan):
+    day: Annotated[Day, Field(description="Today in the campaign's time zone.")]
+    commitment: Annotated[
+        Digest | None,
+        Field(description="The hash of `day`'s secret seed; null without prizes."),
+    ]
+
+
+class Campaign(_Today):
+    """A campaign as its users may see it."""
+
+    prizes: Annotated[list[Prize], Field(max_length=PRIZES_MAX)]
+
+
+class CampaignAdmin(_Today):
+    """A campaign as operators see it, with its money."""
+
+    prizes: Annotated[list[PrizeAdmin], Field(max_length=PRIZES_MAX)]
+    miss_weight: Annotated[
+        Weight,
+        Field(description="The weight of winning nothing, relative to those of the prizes."),
+    ]
+    passphrase: Annotated[
+        Word | None,
+        Field(
+            description="What a taker has to type or say (口令红包); at most 20 characters.",
+            examples=["恭喜发财"],
+        ),
+    ]
+    budget_fen: Annotated[
+        AnyFen,
+        Field(
+            description="What the campaign's packets may hold together; an edit without it "
+            "keeps it.",
+            examples=[1_000_000],
+        ),
+    ]
+    budget_left_fen: Annotated[
+        AnyFen, Field(description="What is left of the budget.", examples=[990_000])
+    ]
+    version: Annotated[
+        Version,
+        Field(
+            description="The version that was read; another one by now is 409 `version_conflict`."
+        ),
+    ]
+    table_version: Annotated[
+        Version, Field(description="The version of the prizes that decide a draw now.")
+    ]
+
+
+class _OneDraw(TypedDict):
+    draw_id: Annotated[
+        str, Field(pattern="^[0-9a-f]{32}$", examples=["5d41402abc4b2a76b9719d911017c592"])
+    ]
+    outcome: Annotated[Literal["won", "missed"], Field(description="What became of the request.")]
+    prize: Annotated[WonPrize | None, Field(description="Null for a miss.")]
+    drawn_at_ms: AtMs
+
+
+AttemptsLeft = Annotated[PerUser | None, Field(description="Of today; null without a limit.")]
+
+
+class Drawn(_OneDraw):
+    """What became of an attempt; it is durable. `prize` is null for a miss."""
+
+    attempts_left: AttemptsLeft
+
+
+class Draw(_OneDraw):
+    """A draw of the caller, with what decided it."""
+
+    day: Day
+    point: Annotated[
+        int,
+        Field(ge=0, le=2**POINT_BITS - 1, description="Where the draw fell, from 0 to 2^52 - 1."),
+    ]
+    odds: Annotated[
+        Word, Field(description="The odds at the time of the draw.", examples=["10/100"])
+    ]
+    table_version: Annotated[
+        Version, Field(description="The version of the prizes that decided the draw.")
+    ]
+
+
+class Draws(TypedDict):
+    """The caller's draws, newest first, with what decided them."""
+
+    items: Annotated[list[Draw], Field(max_length=DRAWS_PAGE_SIZE, description="The page.")]
+    next: Next
+
+
+class DrawProof(TypedDict):
+    """What the day's commitment was made of."""
+
+    campaign_id: CampaignId
+    day: Day
+    commitment: Annotated[
+        Digest,
+        Field(description="A hash, published before the first draw, that the proof must match."),
+    ]
+    seed: Annotated[
+        str,
+        Field(
+            pattern=f"^[0-9a-f]{{{2 * SEED_BYTES}}}$",
+            description="What decided the draws; secret until the end.",
+            examples=[SOME_DIGEST[: 2 * SEED_BYTES]],
+        ),
+    ]
+
+
+class Helped(TypedDict):
+    """What came of a help."""
+
+    outcome: Annotated[
+        Literal["helped", "already_helped"], Field(description="What became of the request.")
+    ]
+    attempts_left_of_inviter: AttemptsLeft
+
+
+class Preheated(TypedDict):
+    """How many packets were found and loaded; closed ones are not counted."""
+
+    packet_count: Count
+    loaded_count: Count
+    next: Next

@@ -1,0 +1,359 @@
+"""What users see of packets, of claims, of each other and of their own books."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from pydantic import Discriminator, Field
+from typing_extensions import TypeAliasType, TypedDict
+
+from redpacket.domain.ledger import FEN_MAX, TransferKind
+from redpacket.domain.split import UNIT_FEN_MAX, Split
+from redpacket.edge.answers.values import (
+    SOME_PACKET_ID,
+    AnyFen,
+    AtMs,
+    BalanceFen,
+    Commitment,
+    Count,
+    EmptiedInMs,
+    EndsAtMs,
+    Greeting,
+    HttpsUrl,
+    IsLuckiest,
+    Next,
+    OfCampaign,
+    PacketId,
+    PacketKind,
+    PacketOpening,
+    PacketSplit,
+    PacketState,
+    Payout,
+    RemainingCount,
+    ShareCount,
+    ShareFen,
+    ShareNo,
+    SumFen,
+    TotalFen,
+    Word,
+)
+from redpacket.edge.pages import CURSOR_MAX, LIMIT_MAX, PROOF_LIMIT_MAX
+from redpacket.edge.schemas import (
+    COUNT_MAX,
+)
+
+
+class PublicPerson(TypedDict):
+    """A user as everybody may see them."""
+
+    nickname: Annotated[Word, Field(description="At most 32 characters.", examples=["Alice"])]
+    avatar_url: Annotated[
+        HttpsUrl | None,
+        Field(
+            description="An https address on one of the deployment's `AvatarHosts`.",
+            examples=[None],
+        ),
+    ]
+
+
+class ShownPerson(PublicPerson):
+    """A user as other users see them."""
+
+    user_token: Annotated[
+        str,
+        Field(
+            pattern="^[A-Za-z0-9_-]{24}$",
+            description="How other users name this user.",
+            examples=["FxwabzlgU_xAyodWCCPNtYDw"],
+        ),
+    ]
+
+
+class Me(ShownPerson):
+    """The caller, with their balance."""
+
+    balance_fen: BalanceFen
+
+
+class Claim(TypedDict):
+    """A taker's claim; the amount is durable."""
+
+    outcome: Annotated[
+        Literal["claimed", "already_claimed"],
+        Field(description="What became of the request."),
+    ]
+    packet_id: PacketId
+    share_no: ShareNo
+    amount_fen: ShareFen
+    claimed_at_ms: AtMs
+    payout: Payout
+
+
+class Admission(TypedDict):
+    """Step one of two: the token opens a share, if one is left by then."""
+
+    outcome: Annotated[Literal["admitted"], Field(description="What became of the request.")]
+    grab_token: Annotated[
+        str,
+        Field(
+            pattern="^[A-Za-z0-9_-]+$",
+            description="What a grab of a packet in two steps answered.",
+            examples=["Z3JhYi10b2tlbg"],
+        ),
+    ]
+    expires_at_ms: EndsAtMs
+
+
+Grabbed = TypeAliasType("Grabbed", Annotated[Claim | Admission, Discriminator("outcome")])
+
+
+class SentPacket(TypedDict):
+    """A packet as it was sent: a repeat reads the same."""
+
+    packet_id: PacketId
+    status: Annotated[Literal["open"], Field(description="Where it stands.")]
+    kind: PacketKind
+    split: PacketSplit
+    opening: PacketOpening
+    total_fen: TotalFen
+    count: ShareCount
+    greeting: Greeting
+    created_at_ms: AtMs
+    starts_at_ms: AtMs
+    expires_at_ms: EndsAtMs
+    campaign_id: OfCampaign
+    commitment: Commitment
+    share_url: Annotated[
+        str,
+        Field(
+            pattern="^https?://",
+            description="The page of the packet, for those who may take a share.",
+            examples=[f"https://example.com/packets/{SOME_PACKET_ID}"],
+        ),
+    ]
+
+
+class ShownClaim(ShownPerson):
+    """A claim as everybody may see it."""
+
+    amount_fen: ShareFen
+    share_no: ShareNo
+    claimed_at_ms: AtMs
+    is_luckiest: IsLuckiest
+    payout: Payout
+
+
+class Record(TypedDict):
+    """A packet with a page of its claims, by share number; of a packet in parts by part.
+
+    A page may have fewer claims than `limit`, and not be the last.
+    """
+
+    packet_id: PacketId
+    sender: ShownPerson
+    kind: PacketKind
+    split: PacketSplit
+    opening: PacketOpening
+    is_exclusive: Annotated[
+        bool, Field(description="Whether it is for its recipients only (专属红包).")
+    ]
+    needs_passphrase: Annotated[
+        bool, Field(description="Whether a taker has to type or say a passphrase (口令红包).")
+    ]
+    greeting: Greeting
+    status: PacketState
+    total_fen: TotalFen
+    count: ShareCount
+    claimed_count: Annotated[
+        int,
+        Field(
+            ge=0,
+            le=COUNT_MAX,
+            description="While a packet of more than 100 shares is open, only what is settled; "
+            "so are `claimed_fen` and `remaining_count`.",
+            examples=[1],
+        ),
+    ]
+    claimed_fen: Annotated[
+        AnyFen, Field(description="What the claimed shares hold.", examples=[888])
+    ]
+    remaining_count: RemainingCount
+    refunded_fen: Annotated[
+        AnyFen, Field(description="What went back to the sender.", examples=[0])
+    ]
+    refunded_at_ms: Annotated[
+        AtMs | None, Field(description="Null while nothing went back.", examples=[None])
+    ]
+    created_at_ms: AtMs
+    starts_at_ms: AtMs
+    expires_at_ms: EndsAtMs
+    campaign_id: OfCampaign
+    emptied_in_ms: EmptiedInMs
+    closed_at_ms: Annotated[
+        AtMs | None,
+        Field(
+            description="When an expired packet was closed; null for an emptied one.",
+            examples=[None],
+        ),
+    ]
+    luckiest: Annotated[
+        ShownClaim | None,
+        Field(
+            description="The claim of the largest amount (手气最佳), once it is certain.",
+            examples=[None],
+        ),
+    ]
+    claims: Annotated[list[ShownClaim], Field(max_length=LIMIT_MAX)]
+    next: Next
+    commitment: Commitment
+    mine: Annotated[
+        ShownClaim | None, Field(description="The caller's own claim.", examples=[None])
+    ]
+
+
+class FeedClaim(PublicPerson):
+    """A claim as everybody who has the packet's id may see it."""
+
+    amount_fen: ShareFen
+    claimed_at_ms: AtMs
+    is_luckiest: IsLuckiest
+
+
+class Feed(TypedDict):
+    """A packet as everybody who has its id may see it."""
+
+    packet_id: PacketId
+    status: PacketState
+    kind: PacketKind
+    greeting: Greeting
+    sender: PublicPerson
+    count: ShareCount
+    claimed_count: Annotated[
+        int,
+        Field(ge=0, le=COUNT_MAX, description="Shares that were taken.", examples=[1]),
+    ]
+    remaining_count: RemainingCount
+    total_fen: TotalFen
+    claimed_fen: Annotated[
+        AnyFen, Field(description="What the claimed shares hold.", examples=[888])
+    ]
+    claims: Annotated[list[FeedClaim], Field(max_length=LIMIT_MAX)]
+    emptied_in_ms: EmptiedInMs
+    next: Next
+
+
+class Proof(TypedDict):
+    """What the commitment was made of, and a page of the amounts that follow."""
+
+    commitment: Commitment
+    seed: Annotated[
+        str,
+        Field(
+            pattern="^[A-Za-z0-9_-]{22}$",
+            description="What decided the amounts; secret until the end.",
+            examples=["AAECAwQFBgcICQoLDA0ODw"],
+        ),
+    ]
+    algorithm: Split
+    total_fen: TotalFen
+    count: ShareCount
+    share_fen_min: Annotated[
+        int, Field(ge=1, le=FEN_MAX, description="The least that a share may hold.")
+    ]
+    share_fen_max: Annotated[
+        int, Field(ge=1, le=FEN_MAX, description="The most that a share may hold.")
+    ]
+    unit_fen: Annotated[
+        int,
+        Field(
+            ge=1,
+            le=UNIT_FEN_MAX,
+            description="Every amount is a multiple of it: 100 gives whole yuan.",
+        ),
+    ]
+    first_share_no: Annotated[
+        int,
+        Field(ge=1, le=CURSOR_MAX + 1, description="Whose amount is the first of the page."),
+    ]
+    amounts_fen: Annotated[
+        Sequence[Annotated[int, Field(ge=1, le=FEN_MAX)]], Field(max_length=PROOF_LIMIT_MAX)
+    ]
+    next: Next
+
+
+class SentItem(TypedDict):
+    """A packet that the caller sent."""
+
+    packet_id: PacketId
+    total_fen: TotalFen
+    at_ms: AtMs
+    status: PacketState
+
+
+class ReceivedItem(TypedDict):
+    """A share that the caller was paid."""
+
+    packet_id: PacketId
+    amount_fen: ShareFen
+    at_ms: AtMs
+    status: PacketState
+
+
+class Totals(TypedDict):
+    """The totals of a list of packets."""
+
+    total_fen: Annotated[
+        SumFen, Field(description="Of all packets of the list, not of the page.", examples=[8888])
+    ]
+    count: Annotated[Count, Field(description="How many packets the list has.", examples=[10])]
+    luckiest_count: Annotated[
+        Count, Field(description="How often the user had the largest amount.")
+    ]
+    next: Next
+
+
+class Sent(Totals):
+    """What the caller sent, newest first."""
+
+    items: Annotated[list[SentItem], Field(description="The page.")]
+
+
+class Received(Totals):
+    """What the caller was paid, newest first."""
+
+    items: Annotated[list[ReceivedItem], Field(description="The page.")]
+
+
+class Transfer(TypedDict):
+    """One entry of the caller's book."""
+
+    transfer_id: Annotated[
+        Word,
+        Field(
+            description="The transfer's name in the ledger.",
+            examples=[f"settle#{SOME_PACKET_ID}#3"],
+        ),
+    ]
+    kind: TransferKind
+    amount_fen: Annotated[
+        int,
+        Field(
+            ge=-FEN_MAX,
+            le=FEN_MAX,
+            description="Positive where it came in, negative where it went out.",
+            examples=[888],
+        ),
+    ]
+    counterparty: Annotated[
+        Word,
+        Field(description="Where the money came from or went to.", examples=[SOME_PACKET_ID]),
+    ]
+    at_ms: AtMs
+
+
+class Transfers(TypedDict):
+    """The caller's book, newest first."""
+
+    items: Annotated[list[Transfer], Field(max_length=LIMIT_MAX, description="The page.")]
+    next: Next

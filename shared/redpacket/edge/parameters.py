@@ -1,0 +1,103 @@
+"""Parameters of routes: a name, a check and a meaning, and the form of the text for openapi.json.
+
+A parameter is its check with a decorator. Doors declare it, and call it with the request.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
+
+from redpacket.domain.errors import IdempotencyKeyMissing, InvalidRequest
+
+if TYPE_CHECKING:
+    from redpacket.edge.api import HttpRequest
+
+Place: TypeAlias = Literal["path", "query", "headers"]
+T = TypeVar("T")
+Missing = TypeVar("Missing")
+
+KEY_LENGTH_MAX = 255
+_DIGITS_MAX = 9
+_REQUIRED = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter(Generic[T]):
+    """One parameter of a route; *form* is the JSON schema of what *check* accepts."""
+
+    place: Place
+    name: str
+    form: Mapping[str, object]
+    meaning: str
+    check: Callable[[str], T]
+    missing: Any
+
+    @property
+    def is_required(self) -> bool:
+        """Whether a request without it is refused."""
+        return self.missing is _REQUIRED
+
+    def __call__(self, request: HttpRequest) -> T:
+        """Return what the request says, checked; raises what the check raises."""
+        given: Mapping[str, str] = getattr(request, self.place)
+        text = given.get(self.name.lower())
+        if text is None and not self.is_required:
+            missing: T = self.missing
+            return missing
+        return self.check(text or "")
+
+
+def required(
+    place: Place, name: str, **form: object
+) -> Callable[[Callable[[str], T]], Parameter[T]]:
+    """Make a parameter of a check; a request without it is checked as if it were empty."""
+
+    def declare(check: Callable[[str], T]) -> Parameter[T]:
+        return Parameter(place, name, form, check.__doc__ or "", check, _REQUIRED)
+
+    return declare
+
+
+def optional(
+    place: Place, name: str, *, missing: Missing, **form: object
+) -> Callable[[Callable[[str], T]], Parameter[T | Missing]]:
+    """Make a parameter of a check; a request without it means *missing*."""
+
+    def declare(check: Callable[[str], T]) -> Parameter[T | Missing]:
+        return Parameter(place, name, form, check.__doc__ or "", check, missing)
+
+    return declare
+
+
+def integer(
+    name: str, low: int, high: int, *, missing: Missing, meaning: str
+) -> Parameter[int | Missing]:
+    """Make a parameter of the query that is an integer from *low* to *high*."""
+
+    def check(text: str) -> int:
+        is_one = text.isascii() and text.isdigit() and len(text) <= _DIGITS_MAX
+        if not (is_one and low <= int(text) <= high):
+            raise InvalidRequest(
+                [{"field": name, "message": f"is not an integer in {low}..{high}"}]
+            )
+        return int(text)
+
+    form: dict[str, object] = {"type": "integer", "minimum": low, "maximum": high}
+    if missing is not None:
+        form["default"] = missing
+    return Parameter("query", name, form, meaning, check, missing)
+
+
+@required("headers", "Idempotency-Key", type="string", minLength=1, maxLength=KEY_LENGTH_MAX)
+def key_hash_of(key: str) -> str:
+    """Of the client's making.
+
+    A repeat with the same key and body has no second effect and the same answer.
+    """
+    if not 1 <= len(key) <= KEY_LENGTH_MAX:
+        msg = f"send a header Idempotency-Key of 1 to {KEY_LENGTH_MAX} characters"
+        raise IdempotencyKeyMissing(msg)
+    return hashlib.sha256(key.encode()).hexdigest()
