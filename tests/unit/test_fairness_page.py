@@ -19,7 +19,7 @@ def test_the_worked_example_is_verified_as_the_page_says(
 ) -> None:
     page = FAIRNESS.read_text()
     (proof,) = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
-    (said,) = re.findall(r"says:\n\n```text\n(.*?)```", page, re.DOTALL)
+    (said,) = re.findall(r"prints:\n\n```text\n(.*?)```", page, re.DOTALL)
     file = tmp_path / "proof.json"
     file.write_text(proof)
 
