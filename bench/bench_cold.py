@@ -54,8 +54,8 @@ BLIND = {"heavy_grab": "grab", "heavy_payout": "payout", "botocore_winner": "win
 RUNTIME_PACKAGES = ("boto3", "botocore", "s3transfer", "jmespath", "dateutil", "urllib3")
 
 # What is left to do before the first command to a server.
-GRAB = "import app; from redpacket.edge import wiring; wiring.switches(); wiring.claim_cache()"
-PAYOUT = "import app; from redpacket.edge import wiring; wiring._aws('dynamodb')"
+GRAB = "import app; from redpacket.edge.wiring import wiring; wiring.switches; wiring.claim_cache"
+PAYOUT = "import app; from redpacket.edge.wiring import wiring; wiring.aws('dynamodb')"
 FIRST_GRAB = """
 import app, json
 answer = app.handler(json.loads({event!r}), None)
@@ -72,7 +72,7 @@ CONTENDERS = {
         "session.create_client('dynamodb'); session.create_client('sqs')"
     ),
     "heavy_grab": f"import boto3, pydantic; {GRAB}",
-    "heavy_payout": f"{PAYOUT}; wiring._aws_session().create_client('dynamodb')",
+    "heavy_payout": f"{PAYOUT}; wiring.aws_session.create_client('dynamodb')",
 }
 FIRST_GRABS = {
     "loser": ("code", "packet_emptied"),

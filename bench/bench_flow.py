@@ -53,7 +53,7 @@ from redpacket.domain.claim import Claim, ShareRef
 from redpacket.domain.ledger import Transfer, TransferKind, user_account
 from redpacket.domain.limits import grab_limit
 from redpacket.domain.packet import Packet, Person
-from redpacket.edge.wiring import SystemClock
+from redpacket.edge.wiring.outside import SystemClock
 from redpacket.flows.guards.limit_rate import UserLimit
 from redpacket.flows.packets.cached_campaigns import CachedCampaigns
 from redpacket.flows.packets.cached_emptied import CachedEmptied

@@ -35,7 +35,7 @@ from redpacket.adapters.dynamo.pages import DynamoPages
 from redpacket.domain.errors import PacketNotFound
 from redpacket.domain.ledger import Entry, TransferKind, packet_account, settle_id, user_account
 from redpacket.domain.lottery import Prize, PrizeKind, PrizeStock, draw_day
-from redpacket.edge import wiring
+from redpacket.edge.wiring import Wiring
 from redpacket.flows.campaigns.cached_lotteries import KEPT_MS
 from redpacket.flows.packets.read_records import PAGE_SIZE, list_received
 from testing.builders import NOW_MS, a_campaign, a_packet
@@ -111,7 +111,7 @@ def unknown_id_strong_reads() -> float:
     routes = [(door, key) for door in doors for key in door.operations if "{packet_id}" in key]
     with (
         patch.dict(os.environ, {"PACKET_ID_KEYS": PUBLISHED_KEYS, "USER_ID_KEY": PUBLISHED_KEY}),
-        patch.object(wiring, "_aws", lambda _: meter),
+        patch.object(Wiring, "aws", lambda _, __: meter),
         contextlib.redirect_stdout(io.StringIO()),
     ):
         for door, key in routes:

@@ -16,7 +16,7 @@ from redpacket.adapters import keys
 from redpacket.adapters.threads import THREADS
 from redpacket.domain.packet import PARTS_MAX, SMALL_MAX
 from redpacket.flows.packets.expire_packets import PACKETS_PER_SWEEP
-from redpacket.flows.packets.sweep import REPAIR_MS
+from redpacket.flows.packets.sweep import REPAIR_MS, RESERVE_MS
 
 PAGE = ROOT / "docs" / "capacity.md"
 BEGIN, END = "<!-- sizes:begin -->", "<!-- sizes:end -->"
@@ -34,8 +34,8 @@ SWEEP_CPU_S = 0.025
 SWEEP_CALLS = 7.0
 CALL_S = 0.02
 """A packet's calls of DynamoDB and the cache, one after the other, on the safe side."""
-SWEEP_RESERVE_S = 8 + REPAIR_MS / 1_000
-"""What edge/wiring.py leaves for the last chunk, and refunds for lost claims."""
+SWEEP_RESERVE_S = (RESERVE_MS + REPAIR_MS) / 1_000
+"""What a sweep leaves for the last chunk, and refunds for lost claims."""
 DUE = 100_000
 """Packets that are not emptied and expire in one minute."""
 

@@ -9,16 +9,10 @@ from dataclasses import replace
 from typing import Any
 
 from local.packet_ids import PUBLISHED_IDS
-from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.adapters.dynamo.draws import DynamoDraws
 from redpacket.adapters.dynamo.ledger import DynamoLedger
 from redpacket.adapters.dynamo.packets import DynamoPackets
-from redpacket.adapters.dynamo.pages import DynamoPages
-from redpacket.adapters.dynamo.profiles import DynamoProfiles
-from redpacket.adapters.dynamo.runs import DynamoRuns
-from redpacket.adapters.dynamo.tables import DynamoTables
-from redpacket.adapters.pinyin import PinyinPhrases
 from redpacket.adapters.redis.parted_claims import PartedClaims
 from redpacket.domain.campaign import Campaign, CampaignPlan
 from redpacket.domain.checks.facts import Difference, Told
@@ -28,29 +22,25 @@ from redpacket.domain.limits import grab_limit
 from redpacket.domain.lottery import Draw, Prize, draw_id_of
 from redpacket.domain.packet import Kind, Packet, Person, Rules, part_count
 from redpacket.domain.split import Split
-from redpacket.flows.accounts.deposit import deposit
-from redpacket.flows.accounts.note_people import note_people
+from redpacket.edge.settings import Settings
+from redpacket.edge.wiring import Wiring
 from redpacket.flows.campaigns.cached_lotteries import CachedLotteries
 from redpacket.flows.campaigns.cached_snapshots import CachedSnapshots
-from redpacket.flows.campaigns.draw_prize import Drawn, DrawPorts, draw_prize
+from redpacket.flows.campaigns.draw_prize import Drawn
 from redpacket.flows.campaigns.edit_campaign import edit_campaign
 from redpacket.flows.campaigns.edit_prize import PrizePorts, change_stock, put_prize
-from redpacket.flows.campaigns.help_inviter import Helped, HelpPorts, help_inviter
+from redpacket.flows.campaigns.help_inviter import Helped
 from redpacket.flows.campaigns.load_campaign import load_campaign
-from redpacket.flows.campaigns.preheat_campaign import Preheated, preheat_campaign
+from redpacket.flows.campaigns.preheat_campaign import Preheated
+from redpacket.flows.guards.cached_switches import CachedSwitches
 from redpacket.flows.guards.limit_rate import UserLimit
 from redpacket.flows.packets.cached_campaigns import CachedCampaigns
 from redpacket.flows.packets.cached_emptied import CachedEmptied
-from redpacket.flows.packets.claim_ports import ClaimPorts
 from redpacket.flows.packets.expire_packets import ExpireReport, expire_packets
-from redpacket.flows.packets.grab_packet import grab_packet
-from redpacket.flows.packets.open_packet import open_packet
 from redpacket.flows.packets.read_records import Record, read_record
 from redpacket.flows.packets.repair import load_packets, requeue_claims
-from redpacket.flows.packets.send_packet import SendOrder, send_packet
-from redpacket.flows.packets.settle_claims import settle_claims
-from redpacket.flows.packets.sweep import SweepReport, sweep
-from redpacket.flows.reconciliation.compare_rows import ReconcilePorts
+from redpacket.flows.packets.send_packet import SendOrder
+from redpacket.flows.packets.sweep import RESERVE_MS, SweepReport
 from redpacket.flows.reconciliation.reconcile import MOVING_MS, Reconciliation, reconcile
 from redpacket.ports.accounts import Profiles, Request
 from redpacket.ports.campaigns import Campaigns, DrawCache, Draws
@@ -69,15 +59,28 @@ from testing.fakes import (
     FakeLimits,
     FakeQueue,
     FakeQuotas,
+    FakeSwitchStore,
 )
 from testing.ledger_state import LedgerState, read_ledger_state, scan_rows
 
 GRACE_MS = 5_000
 LIFE_MS = 60_000
-ADMISSION_FACTOR = 2
 PART_SHARE_COUNT = 20_000
 OPEN_PACKETS_MAX = 1000
+ADMISSION_FACTOR = 2
 DEPOSIT_FEN_MAX = 10**10
+
+VARIABLES = {
+    **{f"{table.name}_TABLE": table.value for table in Table},
+    "PROFILES_TABLE": "profiles",
+    "RECONCILIATION_TABLE": "reconciliation",
+    "SETTLEMENT_RECEIPTS": "true",
+    "OPEN_PACKETS_MAX": str(OPEN_PACKETS_MAX),
+    "DEPOSIT_FEN_MAX": str(DEPOSIT_FEN_MAX),
+    "ADMISSION_FACTOR": str(ADMISSION_FACTOR),
+    "CLOSE_GRACE_S": str(GRACE_MS // 1000),
+}
+"""What a function is given here."""
 
 
 class InMemorySystem:
@@ -93,10 +96,9 @@ class InMemorySystem:
         self.claim_cache: ClaimCache = PartedClaims(self.memory, clock=self.clock)
         self.payouts: PayoutQueue = self.queue
         self.packets, self.ledger = self.adapters(self.dynamo)
-        self.pages: Pages = DynamoPages(Dynamo(lambda: self.dynamo), "packets")
-        self.campaigns: Campaigns = DynamoCampaigns(
-            Dynamo(lambda: self.dynamo), "campaigns", self._new_seed
-        )
+        stored = wiring_on(Dynamo(lambda: self.dynamo), new_seed=self._new_seed)
+        self.pages: Pages = stored.pages
+        self.campaigns: Campaigns = stored.campaigns
         self.reserved = FakeQuotas()
         self.quotas: Quotas = self.reserved
         self.limits: Limits = FakeLimits(self.clock)
@@ -104,10 +106,10 @@ class InMemorySystem:
         self.lots = FakeDrawCache(self.clock)
         self.draw_cache: DrawCache = self.lots
         self.draws: Draws = self.draw_adapter(self.dynamo)
-        self.profiles: Profiles = DynamoProfiles(Dynamo(lambda: self.dynamo), "profiles")
+        self.profiles: Profiles = stored.profiles
         self.moving_ms = MOVING_MS
-        self.scans: Tables = self.table_adapter(self.dynamo)
-        self.runs: Runs = DynamoRuns(Dynamo(lambda: self.dynamo), "reconciliation")
+        self.scans: Tables = stored.tables
+        self.runs: Runs = stored.runs
         # A process of its own for every grab, unless a test has some that live on.
         self.recall: Callable[[], CachedEmptied] = lambda: CachedEmptied(
             self.claim_cache, clock=self.clock
@@ -121,8 +123,9 @@ class InMemorySystem:
         self.part_share_count = PART_SHARE_COUNT
         self.share_fen_max = 20_000
         self.in_parallel: InParallel = one_by_one
-        self.may_refund: Callable[[], bool] = lambda: True
-        self.may_pay: Callable[[], bool] = lambda: True
+        self.switches = CachedSwitches(
+            store=FakeSwitchStore(), copy=None, clock=self.clock, journal=self.journal
+        )
         self._ids = itertools.count(1)
 
     @classmethod
@@ -131,25 +134,64 @@ class InMemorySystem:
 
     @staticmethod
     def adapters_on(dynamo: Dynamo) -> tuple[DynamoPackets, DynamoLedger]:
-        return DynamoPackets(dynamo, "packets", "shares", "quotas"), DynamoLedger(
-            dynamo,
-            "accounts",
-            "packets",
-            "shares",
-            "campaigns",
-            "profiles",
-            open_packets_max=OPEN_PACKETS_MAX,
-        )
+        stored = wiring_on(dynamo)
+        packets, ledger = stored.claiming_packets, stored.sending_ledger
+        assert isinstance(packets, DynamoPackets)
+        assert isinstance(ledger, DynamoLedger)
+        return packets, ledger
 
     @staticmethod
     def draw_adapter(client: Any) -> DynamoDraws:
+        # Of all doors that read lotteries, in one.
         return DynamoDraws(
             Dynamo(lambda: client), "campaigns", "shares", "draws", "packets", "profiles"
         )
 
-    @staticmethod
-    def table_adapter(client: Any) -> DynamoTables:
-        return DynamoTables(Dynamo(lambda: client), {table: table.value for table in Table})
+    def process(self, **given: Any) -> Wiring:
+        """Return a process that has just started, on what the system stands on by now.
+
+        It is wired as a Lambda is; *given* takes the place of what this one would have.
+        """
+        variables = {
+            **VARIABLES,
+            "PART_SHARE_COUNT": str(self.part_share_count),
+            "SHARE_FEN_MAX": str(self.share_fen_max),
+        }
+        stands_on = {
+            "settings": Settings(variables),
+            "clock": self.clock,
+            "journal": self.journal,
+            "new_packet_id": self._new_id,
+            "new_seed": self._new_seed,
+            "in_parallel": self.in_parallel,
+            "limits": self.limits,
+            "switches": self.switches,
+            "payout_switches": self.switches,
+            "grab_costs": UserLimit(
+                self.grab_limit, limits=self.limits, clock=self.clock, journal=self.journal
+            ),
+            "ledger": self.ledger,
+            "funding_ledger": self.ledger,
+            "sending_ledger": self.ledger,
+            "profiles": self.profiles,
+            "packets": self.packets,
+            "claiming_packets": self.packets,
+            "packets_of": lambda _group, _groups: self.packets,
+            "pages": self.pages,
+            "campaigns": self.campaigns,
+            "claim_cache": self.claim_cache,
+            "payouts": self.payouts,
+            "quotas": self.quotas,
+            "emptied": self.recall(),
+            "cached_campaigns": self.recall_campaigns(),
+            "draws": self.draws,
+            "recorded_draws": self.draws,
+            "prize_draws": self.draws,
+            "draw_cache": self.draw_cache,
+            "tables": self.scans,
+            "runs": self.runs,
+        }
+        return Wiring(**{**stands_on, **given})
 
     def before_each_transaction(self, do: Callable[[list[Any]], None]) -> None:
         """Call *do* with the operations of every transaction before it is carried out."""
@@ -169,14 +211,7 @@ class InMemorySystem:
 
     def deposit(self, user_id: str, amount_fen: int, key: str | None = None) -> None:
         request = Request("treasurer", key or f"deposit-{next(self._ids)}", str(amount_fen))
-        deposit(
-            a_person(user_id),
-            amount_fen,
-            request,
-            amount_fen_max=DEPOSIT_FEN_MAX,
-            ledger=self.ledger,
-            clock=self.clock,
-        )
+        self.process().deposit(a_person(user_id), amount_fen, request)
 
     def send(self, sender: str = "sender", **changes: Any) -> Packet:
         """Send a packet whose sender has just the money for it."""
@@ -198,17 +233,7 @@ class InMemorySystem:
         return packet
 
     def send_order(self, order: SendOrder) -> Packet:
-        return send_packet(
-            order,
-            ledger=self.ledger,
-            packets=self.packets,
-            claim_cache=self.claim_cache,
-            clock=self.clock,
-            journal=self.journal,
-            new_id=self._new_id,
-            new_seed=self._new_seed,
-            part_share_count=self.part_share_count,
-        )
+        return self.process().send_packet(order)
 
     def grab(self, packet: Packet, user_id: str, said: str | None = None) -> Claim:
         """Grab a share of a packet in one step."""
@@ -219,30 +244,12 @@ class InMemorySystem:
     def grab_or_enter(
         self, packet: Packet, user_id: str, said: str | None = None
     ) -> Claim | Admission:
-        answer = grab_packet(packet.packet_id, a_person(user_id), said, ports=self._ports())
+        answer = self.process().grab_packet(packet.packet_id, a_person(user_id), said)
         return self._remember(answer, user_id) if isinstance(answer, Claim) else answer
 
     def open(self, packet: Packet, user_id: str, grab_token: str) -> Claim:
-        claim = open_packet(packet.packet_id, a_person(user_id), grab_token, ports=self._ports())
+        claim = self.process().open_packet(packet.packet_id, a_person(user_id), grab_token)
         return self._remember(claim, user_id)
-
-    def _ports(self) -> ClaimPorts:
-        return ClaimPorts(
-            claim_cache=self.claim_cache,
-            emptied=self.recall(),
-            packets=self.packets,
-            payouts=self.payouts,
-            costs=UserLimit(
-                self.grab_limit, limits=self.limits, clock=self.clock, journal=self.journal
-            ),
-            phrases=PinyinPhrases(),
-            limits=self.limits,
-            campaigns=self.recall_campaigns(),
-            quotas=self.quotas,
-            admission_factor=ADMISSION_FACTOR,
-            clock=self.clock,
-            journal=self.journal,
-        )
 
     def _remember(self, claim: Claim, user_id: str) -> Claim:
         share = claim.share
@@ -270,57 +277,28 @@ class InMemorySystem:
         load_campaign(campaign_id, draws=self.draws, claim_cache=self.draw_cache, clock=self.clock)
 
     def prize_ports(self) -> PrizePorts:
-        return PrizePorts(
-            draws=self.draws,
-            ledger=self.ledger,
-            packets=self.packets,
-            clock=self.clock,
-            new_id=self._new_id,
-            new_seed=self._new_seed,
-            share_fen_max=self.share_fen_max,
-        )
+        return self.process().prize_ports
 
     def draw(
         self, campaign_id: str, user_id: str, key: str, tables: CachedSnapshots | None = None
     ) -> Drawn:
         """Draw once; *tables* are what a process remembers, nothing without them."""
-        ports = DrawPorts(
-            claim_cache=self.draw_cache,
-            draws=self.draws,
-            tables=tables or self.tables(),
-            payouts=self.payouts,
-            clock=self.clock,
-            journal=self.journal,
-        )
-        drawn = draw_prize(campaign_id, a_person(user_id), key, ports=ports)
+        process = self.process(**({"snapshots": tables} if tables else {}))
+        drawn: Drawn = process.draw_prize(campaign_id, a_person(user_id), key)
         self.told_draws.append(drawn.draw)
         assert drawn.draw.draw_id == draw_id_of(campaign_id, user_id, key)
         return drawn
 
     def help(self, campaign_id: str, helper: str, inviter: str, said: str = "恭喜发财") -> Helped:
-        ports = HelpPorts(
-            claim_cache=self.draw_cache,
-            draws=self.draws,
-            tables=self.tables(),
-            phrases=PinyinPhrases(),
-            limits=self.limits,
-            clock=self.clock,
-            journal=self.journal,
-        )
-        return help_inviter(campaign_id, helper, inviter, said, ports=ports)
+        return self.process().help_inviter(campaign_id, helper, inviter, said)
 
     def lotteries(self) -> CachedLotteries:
         """Return a process that has shown nothing yet."""
-        return CachedLotteries(
-            self.draws,
-            self.draw_cache,
-            clock=self.clock,
-            journal=self.journal,
-        )
+        return self.process().lotteries
 
     def tables(self) -> CachedSnapshots:
         """Return a process that knows nothing yet."""
-        return CachedSnapshots(self.draws, clock=self.clock, journal=self.journal)
+        return self.process().snapshots
 
     def _new_id(self, parts: int) -> str:
         return PUBLISHED_IDS.sign(f"packet-{next(self._ids):015d}", parts)
@@ -331,19 +309,7 @@ class InMemorySystem:
     def settle(self, refs: list[ShareRef] | None = None) -> set[ShareRef]:
         """Deliver *refs*, or all that is queued."""
         refs = self.queue.take_all() if refs is None else refs
-        unpaid = settle_claims(
-            refs,
-            ledger=self.ledger,
-            packets=self.packets,
-            pages=self.pages,
-            payouts=self.payouts,
-            clock=self.clock,
-            journal=self.journal,
-            in_parallel=self.in_parallel,
-        )
-        return unpaid | note_people(
-            refs, profiles=self.profiles, journal=self.journal, in_parallel=self.in_parallel
-        )
+        return self.process().settle_claims(refs)
 
     def expire(self, stop_in_ms: int = 50_000) -> ExpireReport:
         return expire_packets(
@@ -403,33 +369,11 @@ class InMemorySystem:
 
     def preheat(self, campaign_id: str, cursor: str | None = None) -> Preheated:
         """Load a campaign's packets."""
-        return preheat_campaign(
-            campaign_id,
-            cursor,
-            campaigns=self.campaigns,
-            packets=self.packets,
-            claim_cache=self.claim_cache,
-            clock=self.clock,
-            journal=self.journal,
-            stop_at_ms=self.clock.now_ms() + 20_000,
-        )
+        return self.process().preheat_campaign(campaign_id, cursor, 20_000)
 
     def sweep(self, stop_in_ms: int = 47_000) -> SweepReport:
         """Run what the schedule runs every minute."""
-        return sweep(
-            packets=self.packets,
-            pages=self.pages,
-            claim_cache=self.claim_cache,
-            ledger=self.ledger,
-            payouts=self.payouts,
-            clock=self.clock,
-            journal=self.journal,
-            grace_ms=GRACE_MS,
-            stop_at_ms=self.clock.now_ms() + stop_in_ms,
-            in_parallel=self.in_parallel,
-            may_refund=self.may_refund,
-            may_pay=self.may_pay,
-        )
+        return self.process().sweep(stop_in_ms + RESERVE_MS, 0, 1)
 
     def reconcile(
         self, dead_count: int = 0, *, stop_in_ms: int = 900_000, may_begin: bool = True
@@ -442,15 +386,7 @@ class InMemorySystem:
         self, dead_letters: DeadLetters, *, stop_in_ms: int = 900_000, may_begin: bool = True
     ) -> Reconciliation:
         return reconcile(
-            ports=ReconcilePorts(
-                tables=self.scans,
-                packets=self.packets,
-                ledger=self.ledger,
-                draws=self.draws,
-                claim_cache=self.claim_cache,
-                clock=self.clock,
-                journal=self.journal,
-            ),
+            ports=self.process().reconcile_ports,
             runs=self.runs,
             dead_letters=dead_letters,
             holder=f"invocation-{next(self._ids)}",
@@ -496,6 +432,11 @@ class InMemorySystem:
 
     def balance_fen(self, user_id: str) -> int:
         return self.ledger_state().balances_fen.get(f"user:{user_id}", 0)
+
+
+def wiring_on(dynamo: Dynamo, **given: Any) -> Wiring:
+    """Return the wiring of a function that reaches DynamoDB alone."""
+    return Wiring(settings=Settings(VARIABLES), dynamo=dynamo, **given)
 
 
 def one_by_one(do: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:

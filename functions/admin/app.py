@@ -13,12 +13,13 @@ from redpacket.domain.errors import (
     SwitchNotFound,
     Unavailable,
 )
-from redpacket.edge import views, wiring
+from redpacket.edge import views
 from redpacket.edge.api import ADMIN_SCOPE, Api, HttpAnswer, HttpRequest, RequestOf, person_of
 from redpacket.edge.packet_ids import packet_id_of
 from redpacket.edge.parameters import key_hash_of
 from redpacket.edge.schemas import DepositBody, SwitchBody, body_of, idempotent_request
 from redpacket.edge.switch_parameters import switch_of
+from redpacket.edge.wiring import wiring
 
 if TYPE_CHECKING:
     from redpacket.edge.answers.operators import Audit, Deposit, Switch, Switches
@@ -55,7 +56,7 @@ def audit_packet(request: HttpRequest) -> HttpAnswer[Audit]:
 @handler.route("GET /admin/switches", scope=ADMIN_SCOPE, refusals=(Unavailable,))
 def read_switches(request: HttpRequest) -> HttpAnswer[Switches]:  # noqa: ARG001 - a route takes a request
     """Show how every switch stands, since when and why."""
-    return HttpAnswer(views.switches_view(wiring.switch_store().list_states()))
+    return HttpAnswer(views.switches_view(wiring.switch_store.list_states()))
 
 
 @handler.route(

@@ -12,10 +12,11 @@ from redpacket.domain.errors import (
     Unavailable,
     VersionConflict,
 )
-from redpacket.edge import guards, lottery_views, views, wiring
+from redpacket.edge import guards, lottery_views, views
 from redpacket.edge.api import ADMIN_SCOPE, Api, HttpAnswer, HttpRequest, RequestOf
 from redpacket.edge.campaign_parameters import campaign_id_of, preheat_cursor_of
 from redpacket.edge.schemas import CampaignBody, body_of
+from redpacket.edge.wiring import wiring
 
 if TYPE_CHECKING:
     from redpacket.edge.answers.campaigns import Campaign, CampaignAdmin, Preheated
@@ -34,7 +35,7 @@ handler = Api()
 def read_campaign(request: HttpRequest) -> HttpAnswer[Campaign]:
     """Show a campaign and its prizes to its users."""
     guards.guard_read(request)
-    return HttpAnswer(lottery_views.campaign_view(wiring.read_lottery(campaign_id_of(request))))
+    return HttpAnswer(lottery_views.campaign_view(wiring.lotteries.recall(campaign_id_of(request))))
 
 
 @handler.route(

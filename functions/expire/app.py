@@ -1,9 +1,10 @@
 """The door of the schedule: every minute, close and refund what is due, repair what was cut off."""
 
+from dataclasses import asdict
 from typing import Any
 
-from redpacket.edge import wiring
 from redpacket.edge.telemetry import logger
+from redpacket.edge.wiring import wiring
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, int]:  # noqa: ANN401 - Lambda's form
@@ -12,6 +13,6 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, int]:  # noqa: ANN
     The schedule starts several at once, each for a group of packets; else there is one for all.
     """
     group, groups = event.get("group", 0), event.get("groups", 1)
-    report = wiring.sweep(context.get_remaining_time_in_millis(), group, groups)
+    report = asdict(wiring.sweep(context.get_remaining_time_in_millis(), group, groups))
     logger().info("sweep", extra=report)
     return report

@@ -19,9 +19,10 @@ from redpacket.domain.errors import (
     SwitchedOff,
     Unavailable,
 )
-from redpacket.edge import guards, views, wiring
+from redpacket.edge import guards, views
 from redpacket.edge.api import Api, HttpAnswer, RequestOf
 from redpacket.edge.packet_ids import packet_id_of
+from redpacket.edge.wiring import wiring
 
 if TYPE_CHECKING:
     from redpacket.edge.answers.packets import Claim, Grabbed

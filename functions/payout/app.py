@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from redpacket.edge import wiring
 from redpacket.edge.queue import settle_batch
+from redpacket.edge.wiring import wiring
 
 
 def handler(event: dict[str, Any], context: object) -> dict[str, list[dict[str, str]]]:  # noqa: ARG001 - Lambda's form

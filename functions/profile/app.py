@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from redpacket.domain.errors import InvalidRequest, RateLimited, Unavailable
-from redpacket.edge import guards, views, wiring
+from redpacket.edge import guards, views
 from redpacket.edge.api import Api, HttpAnswer, HttpRequest, RequestOf
 from redpacket.edge.schemas import ProfileBody, body_of
+from redpacket.edge.wiring import wiring
 
 if TYPE_CHECKING:
     from redpacket.edge.answers.packets import Me
@@ -19,7 +20,7 @@ handler = Api()
 def read_me(request: HttpRequest) -> HttpAnswer[Me]:
     """Show the caller to themselves: public token, nickname, avatar, balance."""
     guards.guard_read(request)
-    profiles = wiring.profiles().list_profiles([request.user.user_id])
+    profiles = wiring.profiles.list_profiles([request.user.user_id])
     return _me(request, profiles)
 
 
@@ -28,7 +29,8 @@ def edit_profile(request: RequestOf[ProfileBody]) -> HttpAnswer[Me]:
     """Change what others see of the caller."""
     guards.guard_read(request)  # it answers with the same page
     body = body_of(ProfileBody, request)
-    return _me(request, wiring.keep_profile(request.user.user_id, body.nickname, body.avatar_url))
+    profile = wiring.edit_profile(request.user.user_id, body.nickname, body.avatar_url)
+    return _me(request, {profile.user_id: profile})
 
 
 def _me(request: HttpRequest, profiles: views.Profiles) -> HttpAnswer[Me]:

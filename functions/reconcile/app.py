@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from redpacket.domain.errors import Unavailable
-from redpacket.edge import views, wiring
+from redpacket.edge import views
 from redpacket.edge.api import ADMIN_SCOPE, Api, HttpAnswer, HttpRequest
 from redpacket.edge.telemetry import logger
+from redpacket.edge.wiring import wiring
 
 if TYPE_CHECKING:
     from redpacket.edge.answers.operators import Reconciliation

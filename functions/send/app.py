@@ -18,10 +18,12 @@ from redpacket.domain.errors import (
     SwitchedOff,
     Unavailable,
 )
-from redpacket.edge import guards, settings, views, wiring
+from redpacket.edge import guards, views
 from redpacket.edge.api import Api, HttpAnswer, RequestOf
 from redpacket.edge.orders import send_order
 from redpacket.edge.parameters import key_hash_of
+from redpacket.edge.settings import settings
+from redpacket.edge.wiring import wiring
 
 if TYPE_CHECKING:
     from redpacket.edge.answers.packets import SentPacket

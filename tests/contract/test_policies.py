@@ -20,9 +20,9 @@ import pytest
 from local.packet_ids import PUBLISHED_KEYS
 from local.ports import HOST
 from local.user_ids import PUBLISHED_KEY
-from redpacket.edge import wiring
 from redpacket.edge.api import user_ids
 from redpacket.edge.packet_ids import packet_ids
+from redpacket.edge.wiring import Wiring, wiring
 from testing.fakes import FakeDynamo
 from testing.servers import OperatorCache
 from tests.template.test_template import DOORS, _function_of, _handler
@@ -230,9 +230,9 @@ class Doors:
 
 
 def _forget() -> None:
-    for each in (*vars(wiring).values(), user_ids, packet_ids):
-        if hasattr(each, "cache_clear"):
-            each.cache_clear()
+    vars(wiring).clear()
+    user_ids.cache_clear()
+    packet_ids.cache_clear()
 
 
 @pytest.fixture
@@ -247,7 +247,7 @@ def doors(cache: OperatorCache, monkeypatch: pytest.MonkeyPatch) -> Iterator[Doo
     monkeypatch.setenv("CACHE_ENDPOINT", f"{HOST}:{port}")
     monkeypatch.setenv("CACHE_TLS", "false")
     monkeypatch.setenv("CLOSE_GRACE_S", "0")
-    monkeypatch.setattr(wiring, "_aws", recorder.client)
+    monkeypatch.setattr(Wiring, "aws", lambda _, service: recorder.client(service))
     _forget()
     yield Doors(recorder)
     _forget()

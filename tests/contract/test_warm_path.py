@@ -28,7 +28,7 @@ from redpacket.adapters.redis import claims as redis_claims
 from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.domain.ledger import Transfer, TransferKind, user_account
 from redpacket.domain.packet import Packet, Person
-from redpacket.edge import wiring
+from redpacket.edge.wiring import wiring
 from redpacket.flows.packets.settle_claims import CLAIMS_PER_TRANSACTION
 from redpacket.ports.accounts import Request
 from testing.builders import a_funding, a_packet, a_packet_id, a_user_id
@@ -166,9 +166,7 @@ def doors(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> Iterator[Doors]:
 
 def _forget_clients() -> None:
     """Reset the wiring, as in a process that has just started."""
-    for made in vars(wiring).values():
-        if hasattr(made, "cache_clear"):
-            made.cache_clear()
+    vars(wiring).clear()
 
 
 def test_a_winner_costs_one_call_of_the_cache_one_transaction_and_one_message(

@@ -18,11 +18,9 @@ from redpacket.adapters.dynamo.tables import DynamoTables
 from redpacket.adapters.keys import WORK_SHARDS
 from redpacket.adapters.redis.parted_claims import PartedClaims
 from redpacket.domain.claim import ShareRef
-from redpacket.domain.switches import Switch
 from redpacket.flows.guards.cached_switches import CachedSwitches
 from redpacket.flows.packets.cached_campaigns import CachedCampaigns
 from redpacket.flows.packets.cached_emptied import CachedEmptied
-from redpacket.flows.packets.delay_claims import delay_claims
 from redpacket.ports.campaigns import DrawCache
 from redpacket.ports.guards import Limits, SwitchCopy, SwitchStore
 from redpacket.ports.packets import PartCache, Quotas
@@ -114,11 +112,7 @@ class Process(InMemorySystem):
         self.switches = CachedSwitches(
             store=wires.switches, copy=wires.switch_copy, clock=clock, journal=self.journal
         )
-        self.may_refund = lambda: self.switches.is_on(Switch.REFUND)
-        self.may_pay = lambda: self.switches.is_on(Switch.PAYOUT)
 
     def pay(self, refs: Any) -> set[ShareRef]:
         """Settle what a batch names, or queue it for later while payouts are off."""
-        if self.switches.is_on(Switch.PAYOUT):
-            return self.settle(list(refs))
-        return delay_claims(refs, payouts=self.payouts, journal=self.journal)
+        return self.settle(list(refs))

@@ -21,8 +21,8 @@ def _asked(node: ast.AST) -> set[str]:
         str(argument.value)
         for call in ast.walk(node)
         if isinstance(call, ast.Call)
-        and isinstance(call.func, ast.Name)
-        and call.func.id in {"_aws", "_light"}
+        and isinstance(call.func, ast.Attribute)
+        and call.func.attr == "aws"
         for argument in call.args
         if isinstance(argument, ast.Constant)
     }
@@ -59,8 +59,9 @@ def test_the_code_is_followed_to_its_calls() -> None:
     assert services["GrabFunction"] == {"dynamodb", "sqs"}
     assert services["AdminFunction"] == {"dynamodb", "lambda"}
     assert services["ProfileFunction"] == {"dynamodb"}
-    wiring = ast.parse((Path(EDGE) / "wiring.py").read_text(encoding="utf-8"))
-    assert set().union(*services.values()) | {"secretsmanager"} == _asked(wiring)
+    rooms = [ast.parse(path.read_text(encoding="utf-8")) for path in Path(EDGE).glob("wiring/*.py")]
+    asked = set().union(*(_asked(room) for room in rooms))
+    assert set().union(*services.values()) | {"secretsmanager"} == asked
 
 
 @each_stack

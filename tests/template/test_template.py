@@ -676,31 +676,44 @@ def test_a_door_knows_only_the_edge(door: str) -> None:
 
 
 Spot = tuple[str, str]
-"""A function or class: its module's name in the edge, or a door, and its own."""
+"""A function, class or method: its module's name in the edge, or a door, and its own.
+
+The wiring's rooms are one thing, as the doors see it, and so are the settings.
+"""
+OBJECTS = ("wiring", "settings")
 
 
 class _Readers:
     """Who reads which environment variable, followed through the calls of the edge."""
 
     def __init__(self) -> None:
-        paths = {path.stem: path for path in EDGE.glob("*.py")}
-        paths |= {door: ROOT / "functions" / door / "app.py" for door in DOORS}
-        trees = {name: ast.parse(path.read_text()) for name, path in paths.items()}
+        paths = [(path.stem, path) for path in EDGE.glob("*.py")]
+        paths += [("wiring", path) for path in (EDGE / "wiring").glob("*.py")]
+        paths += [(door, ROOT / "functions" / door / "app.py") for door in DOORS]
+        trees = [(name, ast.parse(path.read_text())) for name, path in paths]
         self._bodies: dict[Spot, ast.AST] = {
             (module, node.name): node
-            for module, tree in trees.items()
-            for node in tree.body
+            for module, tree in trees
+            for node in [*tree.body, *self._methods(module, tree)]
             if isinstance(node, ast.FunctionDef | ast.ClassDef)
+            and not (module in OBJECTS and isinstance(node, ast.ClassDef))
         }
         self._imported: dict[Spot, Spot] = {
             (module, alias.asname or alias.name): (node.module.rpartition(".")[2], alias.name)
-            for module, tree in trees.items()
+            for module, tree in trees
             for node in ast.walk(tree)
             if isinstance(node, ast.ImportFrom)
             and (node.module or "").startswith("redpacket.edge.")
             for alias in node.names
             if node.module
         }
+
+    @staticmethod
+    def _methods(module: str, tree: ast.Module) -> Iterator[ast.stmt]:
+        """Yield what is called of an object: its class' name is its module's business."""
+        for node in tree.body if module in OBJECTS else []:
+            if isinstance(node, ast.ClassDef):
+                yield from node.body
 
     def variables_of(self, door: str) -> set[str]:
         """Return what a door needs, whichever of its routes is asked for."""
@@ -721,12 +734,15 @@ class _Readers:
         module = spot[0]
         for node in ast.walk(self._bodies[spot]):
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-                yield node.value.id, node.attr
+                of = node.value.id
+                yield (module if of == "self" else of), node.attr
+            elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Attribute):
+                yield node.value.attr, node.attr  # self.settings.packets_table
             elif isinstance(node, ast.Name):
                 yield self._imported.get((module, node.id), (module, node.id))
 
     def _constants(self, spot: Spot) -> set[str]:
-        """Return the names that a function of settings passes to os.environ."""
+        """Return the names of variables that a method of the settings looks up."""
         return {
             node.value
             for node in ast.walk(self._bodies[spot])
@@ -756,15 +772,15 @@ import importlib.util, sys
 spec = importlib.util.spec_from_file_location("door", "functions/grab/app.py")
 module = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
-from redpacket.edge import wiring
+from redpacket.edge.wiring import wiring
 from testing.in_memory_system import InMemorySystem
 system = InMemorySystem()
 packet = system.send()
 system.grab(packet, "ann")
-wiring.phrases()
+wiring.phrases
 loaded = {name.partition(".")[0] for name in sys.modules}
 assert not loaded & {"pypinyin", "rapidfuzz"}, loaded
-wiring.phrases().similarity("a", "b")
+wiring.phrases.similarity("a", "b")
 loaded = {name.partition(".")[0] for name in sys.modules}
 assert loaded >= {"pypinyin", "rapidfuzz"}
 """

@@ -19,9 +19,9 @@ from redpacket.domain.packet import (
 )
 from redpacket.domain.packet_id import PacketIds
 from redpacket.edge import packet_ids as edge_ids
-from redpacket.edge import settings
 from redpacket.edge.api import Api, HttpAnswer, HttpRequest
 from redpacket.edge.campaign_parameters import preheat_cursor_of
+from redpacket.edge.settings import SettingMissing
 
 RANDOM = "AbCdEfGhIjKlMnOpQrStUv"
 ID = PUBLISHED_IDS.sign(RANDOM)
@@ -100,7 +100,7 @@ def test_a_key_that_is_missing_or_not_resolved_fails_loudly(
     monkeypatch.setenv("PACKET_ID_KEYS", keys)
     edge_ids.packet_ids.cache_clear()
 
-    with pytest.raises(settings.SettingMissing, match="PACKET_ID_KEYS"):
+    with pytest.raises(SettingMissing, match="PACKET_ID_KEYS"):
         edge_ids.new_packet_id(1)
 
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from redpacket.domain.packet import PacketEnd
-from redpacket.edge import pages, wiring
+from redpacket.edge import pages
+from redpacket.edge.wiring import wiring
 from testing.builders import a_packet
 from testing.fakes import FakeClock
 

@@ -10,7 +10,7 @@ from redpacket.domain.passphrase import (
     is_exact,
     normalised,
 )
-from redpacket.edge import wiring
+from redpacket.edge.wiring import wiring
 
 
 def _not_asked(said: str, phrase: str) -> int:
@@ -126,4 +126,4 @@ def test_a_phrase_below_the_threshold_by_less_than_one_does_not_pass() -> None:
 
 
 def test_the_wiring_compares_by_sound() -> None:
-    assert wiring.phrases().similarity("恭禧发才", "恭喜发财") == 100
+    assert wiring.phrases.similarity("恭禧发才", "恭喜发财") == 100

@@ -12,7 +12,7 @@ from local.packet_ids import PUBLISHED_IDS
 from local.places import ROOT
 from local.user_ids import PUBLISHED_USER_IDS
 from redpacket.domain.errors import RateLimited
-from redpacket.edge import wiring
+from redpacket.edge.wiring import wiring
 
 _HANDLERS = {
     path.parent.name: runpy.run_path(str(path))["handler"]

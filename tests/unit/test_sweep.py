@@ -26,15 +26,18 @@ from redpacket.domain.packet import (
     share_numbers,
 )
 from redpacket.domain.split import Split, Terms
+from redpacket.domain.switches import Switch, SwitchState
 from redpacket.flows.campaigns import edit_prize
 from redpacket.flows.campaigns.edit_campaign import edit_campaign
+from redpacket.flows.guards.cached_switches import CachedSwitches
 from redpacket.flows.packets import expire_packets, refund_packet, repair
 from redpacket.flows.packets.expire_packets import ExpireReport
 from redpacket.flows.packets.repair import REPAIR_AFTER_MS, REQUEUE_PAUSE_MS_MAX
+from redpacket.flows.packets.sweep import RESERVE_MS
 from redpacket.ports.accounts import Ledger
 from redpacket.ports.packets import ClaimCache, Packets, Pages
 from testing.builders import a_campaign, a_packet, a_packet_id, a_prize
-from testing.fakes import FakeClock, FakeJournal
+from testing.fakes import FakeClock, FakeJournal, FakeSwitchStore
 from testing.in_memory_system import GRACE_MS, LIFE_MS, InMemorySystem, an_order, one_by_one
 
 MINUTE_MS = 60_000
@@ -631,3 +634,35 @@ def test_won_units_of_a_prize_in_parts_are_found_in_all_of_them(
     system.pass_time(LIFE_MS)
     assert system.expire().refunded_fen == 5 * 100
     assert ShareRef(packet.packet_id, 7) not in system.packets.list_unsettled(10**15, 800)
+
+
+def test_a_sweep_without_time_leaves_everything_to_the_next(system: InMemorySystem) -> None:
+    packet = system.send()
+    system.grab(packet, "ann")
+    system.pass_time(LIFE_MS + 60_000)
+
+    report = system.process().sweep(RESERVE_MS, 0, 1)
+
+    assert (report.closed_count, report.requeued_count, report.loaded_count) == (0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("switch", "refunded_fen", "requeued_count"),
+    [(Switch.REFUND, 0, 1), (Switch.PAYOUT, 900, 0), (Switch.GRAB, 900, 1)],
+)
+def test_a_switch_stops_its_own_step_of_the_sweep(
+    switch: Switch, refunded_fen: int, requeued_count: int, system: InMemorySystem
+) -> None:
+    packet = system.send(kind=Kind.EQUAL, split=Split.EQUAL, total_fen=1000, count=10)
+    system.grab(packet, "ann")
+    system.queue.take_all()
+    store = FakeSwitchStore()
+    store.put(SwitchState(switch, is_on=False))
+    system.switches = CachedSwitches(
+        store=store, copy=None, clock=system.clock, journal=system.journal
+    )
+    system.pass_time(LIFE_MS + 600_000)
+
+    report = system.sweep()
+
+    assert (report.refunded_fen, report.requeued_count) == (refunded_fen, requeued_count)

@@ -46,7 +46,9 @@ def _edit(nickname: str, avatar_url: str | None = None) -> list[str]:
     profiles = Profiles()
     try:
         edit_profile(
-            Profile("ann", nickname, avatar_url),
+            "ann",
+            nickname,
+            avatar_url,
             profiles=profiles,
             skeleton_of=skeleton_of,
             avatar_hosts=HOSTS,

@@ -15,7 +15,8 @@ from local.places import ROOT
 from local.user_ids import PUBLISHED_KEY, PUBLISHED_USER_IDS
 from redpacket.domain.errors import Forbidden
 from redpacket.domain.user_id import HOST_ID, UserIds, check_host_id
-from redpacket.edge import api, settings
+from redpacket.edge import api
+from redpacket.edge.settings import SettingMissing
 
 OTHER_KEY = "the key of another deployment, as long"
 OTHER_USER_IDS = UserIds(OTHER_KEY)
@@ -103,7 +104,7 @@ def test_a_key_that_is_missing_or_not_resolved_fails_loudly(
     monkeypatch.setenv("USER_ID_KEY", key)
     api.user_ids.cache_clear()
 
-    with pytest.raises(settings.SettingMissing, match="USER_ID_KEY"):
+    with pytest.raises(SettingMissing, match="USER_ID_KEY"):
         api.user_ids()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from zlib import crc32
 
 from redpacket.domain.packet import fate_partitions, part_count
@@ -298,3 +299,8 @@ def sent_list(user_id: str) -> str:
 def list_position(at_ms: int, packet_id: str) -> str:
     """PacketsTable, index by_list: where a packet stands in a list, by time."""
     return f"{at_ms:013d}#{packet_id}"
+
+
+def work_shards(group: int, groups: int) -> Sequence[int]:
+    """Return the shards of work that the *group*-th, from 0, of *groups* sweeps takes."""
+    return range(group, WORK_SHARDS, groups)

@@ -39,6 +39,11 @@ def wrong_tries(count: int) -> Limit:
     return Limit(PASSPHRASE_TRIES.name, _TRIES_PER_MINUTE, burst)
 
 
+def send_limits(per_minute: int, burst: int, per_day: int) -> tuple[Limit, Limit]:
+    """Return the limits that every send of a user passes; the subject of both is the user's id."""
+    return send_limit(per_minute, burst), daily_send_limit(per_day)
+
+
 def send_limit(per_minute: int, burst: int) -> Limit:
     """Return the limit of one user's sends; the subject is the user's id."""
     return Limit("send", per_minute, burst)

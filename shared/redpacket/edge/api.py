@@ -26,8 +26,8 @@ from redpacket.domain.errors import (
 from redpacket.domain.packet import Person
 from redpacket.domain.text import composed, is_reserved, is_visible
 from redpacket.domain.user_id import UserIds, check_host_id
-from redpacket.edge import settings
 from redpacket.edge.problems import problem_of
+from redpacket.edge.settings import settings
 from redpacket.edge.telemetry import logger
 
 if TYPE_CHECKING:

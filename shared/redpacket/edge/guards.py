@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from redpacket.domain.switches import Switch
-from redpacket.edge import wiring
 from redpacket.edge.api import HttpRequest
+from redpacket.edge.wiring import wiring
 
 
 def guard_send(request: HttpRequest) -> None:

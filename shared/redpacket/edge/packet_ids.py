@@ -6,8 +6,8 @@ import secrets
 from functools import cache
 
 from redpacket.domain.packet_id import PACKET_ID, RANDOM_BYTES, PacketIds
-from redpacket.edge import settings
 from redpacket.edge.parameters import required
+from redpacket.edge.settings import settings
 
 
 @cache

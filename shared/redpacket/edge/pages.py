@@ -12,10 +12,11 @@ import redpacket
 from redpacket.domain.errors import InvalidRequest, PacketNotFound
 from redpacket.domain.ledger import user_account
 from redpacket.domain.packet import Packet, Person
-from redpacket.edge import guards, views, wiring
+from redpacket.edge import guards, views
 from redpacket.edge.api import HttpAnswer, HttpRequest
 from redpacket.edge.packet_ids import packet_id_of
 from redpacket.edge.parameters import integer, optional
+from redpacket.edge.wiring import wiring
 from redpacket.flows.packets.read_proof import read_proof
 from redpacket.flows.packets.read_records import Record, list_received, list_sent, read_record
 from redpacket.ports.accounts import ENTRY_CURSOR
@@ -119,8 +120,8 @@ def _read(request: HttpRequest, packet_id: str, viewer: Person | None) -> Record
         viewer,
         after_no=claim_cursor_of(request),
         limit=limit_of(request),
-        packets=wiring.packets(),
-        pages=wiring.pages(),
+        packets=wiring.packets,
+        pages=wiring.pages,
     )
 
 
@@ -129,7 +130,7 @@ def _people(record: Record) -> views.People:
     shares = [*record.claims, record.luckiest, record.mine]
     people = [record.packet.sender, *(share.taker for share in shares if share)]
     return views.People(
-        wiring.shown_profiles().list_profiles([person.user_id for person in people if person])
+        wiring.shown_profiles.list_profiles([person.user_id for person in people if person])
     )
 
 
@@ -138,7 +139,7 @@ def proof_page(request: HttpRequest) -> HttpAnswer[packets.Proof]:
     packet_id, viewer = packet_id_of(request), request.user
     guards.guard_read(request)
     limit, after_no = proof_limit_of(request), proof_cursor_of(request)
-    proof = read_proof(packet_id, viewer, after_no=after_no, limit=limit, packets=wiring.packets())
+    proof = read_proof(packet_id, viewer, after_no=after_no, limit=limit, packets=wiring.packets)
     return HttpAnswer(views.proof_view(proof))
 
 
@@ -149,9 +150,9 @@ def sent_page(request: HttpRequest) -> HttpAnswer[packets.Sent]:
         request.user.user_id,
         year_of(request),
         sent_cursor_of(request),
-        packets=wiring.packets(),
-        pages=wiring.pages(),
-        ledger=wiring.ledger(),
+        packets=wiring.packets,
+        pages=wiring.pages,
+        ledger=wiring.ledger,
     )
     return HttpAnswer(views.sent_list_view(page))
 
@@ -163,8 +164,8 @@ def received_page(request: HttpRequest) -> HttpAnswer[packets.Received]:
         request.user.user_id,
         year_of(request),
         entry_cursor_of(request),
-        pages=wiring.pages(),
-        ledger=wiring.ledger(),
+        pages=wiring.pages,
+        ledger=wiring.ledger,
     )
     return HttpAnswer(views.received_list_view(page))
 
@@ -173,7 +174,7 @@ def transfers_page(request: HttpRequest) -> HttpAnswer[packets.Transfers]:
     """Show the caller's book, newest first."""
     guards.guard_read(request)
     account = user_account(request.user.user_id)
-    entries, next_cursor = wiring.ledger().list_entries(
+    entries, next_cursor = wiring.ledger.list_entries(
         account, entry_cursor_of(request), limit_of(request)
     )
     return HttpAnswer(views.transfers_view(entries, next_cursor))

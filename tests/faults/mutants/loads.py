@@ -28,7 +28,7 @@ MUTANTS = [
     ),
     Mutant(
         "a key that was not resolved signs",
-        "_resolved",
+        "Settings._resolved",
         'if "{{resolve" in value:',
         "if False:",
     ),

@@ -14,25 +14,29 @@ _HOST = re.compile(r"https://([A-Za-z0-9.-]{1,253})(?:/[!-\[\]-~]*)?")
 
 
 def edit_profile(
-    profile: Profile,
+    user_id: str,
+    nickname: str,
+    avatar_url: str | None,
     *,
     profiles: Profiles,
     skeleton_of: Callable[[str], str],
     avatar_hosts: Container[str],
-) -> None:
-    """Keep a profile. Raises InvalidRequest for a reserved name, or an avatar elsewhere.
+) -> Profile:
+    """Keep a profile and return it.
 
+    Raises InvalidRequest for a reserved name, or an avatar elsewhere.
     *skeleton_of* puts one character in place of all that look like it.
     """
     errors = []
-    nickname = profile.nickname or ""
     if is_reserved(nickname) or is_reserved(nickname, skeleton_of):
         errors.append({"field": "nickname", "message": "is a reserved name, or looks like one"})
-    if profile.avatar_url and not _is_allowed(profile.avatar_url, avatar_hosts):
+    if avatar_url and not _is_allowed(avatar_url, avatar_hosts):
         errors.append({"field": "avatar_url", "message": "is not on a host of this deployment"})
     if errors:
         raise InvalidRequest(errors)
+    profile = Profile(user_id, nickname, avatar_url)
     profiles.put(profile)
+    return profile
 
 
 def _is_allowed(url: str, hosts: Container[str]) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from redpacket.domain.errors import RateLimited, Unavailable
 from redpacket.domain.limits import Limit
 from redpacket.ports.guards import Limits
@@ -20,6 +22,12 @@ def limit_rate(limit: Limit, subject: str, *, limits: Limits, journal: Journal) 
         require_rate(limit, subject, limits=limits)
     except Unavailable as error:
         journal.failure("limit_not_checked", error, limit=limit.name)
+
+
+def limit_rates(wanted: Iterable[Limit], subject: str, *, limits: Limits, journal: Journal) -> None:
+    """Count one more of *subject* in each of its limits. Raises RateLimited."""
+    for limit in wanted:
+        limit_rate(limit, subject, limits=limits, journal=journal)
 
 
 def require_rate(limit: Limit, subject: str, *, limits: Limits) -> None:

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from redpacket.domain.switches import Switch
 from redpacket.flows.packets.expire_packets import expire_packets
 from redpacket.flows.packets.repair import load_packets, requeue_claims
 from redpacket.ports.accounts import Ledger
 from redpacket.ports.packets import ClaimCache, Packets, Pages, PayoutQueue
 from redpacket.ports.runtime import Clock, InParallel, Journal
+
+RESERVE_MS = 8_000
+"""The last chunk must end before the Lambda does."""
 
 REPAIR_MS = 2_000
 """What refunds leave to claims and to packets that were cut off, a second to each."""
@@ -27,6 +31,7 @@ class SweepReport:
 
 
 def sweep(
+    time_left_ms: int,
     *,
     packets: Packets,
     pages: Pages,
@@ -36,15 +41,14 @@ def sweep(
     clock: Clock,
     journal: Journal,
     grace_ms: int,
-    stop_at_ms: int,
     in_parallel: InParallel,
-    may_refund: Callable[[], bool] = lambda: True,
-    may_pay: Callable[[], bool] = lambda: True,
+    is_on: Callable[[Switch], bool],
 ) -> SweepReport:
-    """Refund what is due, queue lost claims again, load what is missing, until *stop_at_ms*.
+    """Refund what is due, queue lost claims again, load what is missing, within *time_left_ms*.
 
     Refunds come first: they must not wait where a queue or a cache hangs.
     """
+    stop_at_ms = clock.now_ms() + time_left_ms - RESERVE_MS
     expired = expire_packets(
         packets=packets,
         pages=pages,
@@ -55,7 +59,7 @@ def sweep(
         grace_ms=grace_ms,
         stop_at_ms=stop_at_ms - REPAIR_MS,
         in_parallel=in_parallel,
-        may_go_on=may_refund,
+        may_go_on=lambda: is_on(Switch.REFUND),
     )
     requeued = requeue_claims(
         packets=packets,
@@ -64,7 +68,7 @@ def sweep(
         journal=journal,
         stop_at_ms=stop_at_ms - REPAIR_MS // 2,
         in_parallel=in_parallel,
-        may_go_on=may_pay,
+        may_go_on=lambda: is_on(Switch.PAYOUT),
     )
     loaded = load_packets(
         packets=packets,

@@ -1,0 +1,17 @@
+"""The composition root: builds each adapter once per cold start, and binds the flows to them.
+
+Nothing connects at import time, and nothing is built before a flow needs it. Each room of the
+wiring builds on those below it, as the rooms of the flows do.
+"""
+
+from __future__ import annotations
+
+from redpacket.edge.wiring.operations import Operations
+
+
+class Wiring(Operations):
+    """All that the doors call, and what it stands on."""
+
+
+wiring = Wiring()
+"""This process' own."""

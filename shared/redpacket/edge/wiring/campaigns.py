@@ -1,0 +1,209 @@
+"""Campaigns and their lotteries: shown, drawn, edited, loaded."""
+
+from __future__ import annotations
+
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+from redpacket.edge.wiring.packets import PacketRoom
+
+if TYPE_CHECKING:
+    from redpacket.adapters.dynamo.draws import DynamoDraws
+    from redpacket.domain.campaign import Campaign
+    from redpacket.domain.lottery import Prize, PrizeStock
+    from redpacket.flows.campaigns.apply_edit import EditPorts
+    from redpacket.flows.campaigns.cached_lotteries import CachedLotteries
+    from redpacket.flows.campaigns.cached_snapshots import CachedSnapshots
+    from redpacket.flows.campaigns.draw_prize import Drawn
+    from redpacket.flows.campaigns.edit_prize import PrizePorts
+    from redpacket.flows.campaigns.help_inviter import Helped
+    from redpacket.flows.campaigns.preheat_campaign import Preheated
+    from redpacket.flows.campaigns.read_draws import DrawPage, DrawProof, WatchedLottery
+    from redpacket.ports.campaigns import DrawCache, Draws
+
+
+class CampaignRoom(PacketRoom):
+    """Builds flows/campaigns."""
+
+    @cached_property
+    def draws(self) -> Draws:
+        """The lotteries of CampaignsTable; cash prizes are shares of SharesTable."""
+        return self._draws()
+
+    @cached_property
+    def recorded_draws(self) -> Draws:
+        """The lotteries where users draw, which note who wins."""
+        return self._draws(profiles_table=self.settings.profiles_table())
+
+    @cached_property
+    def prize_draws(self) -> Draws:
+        """The lotteries where prizes are put, which need their packets."""
+        return self._draws(self.settings.packets_table())
+
+    def _draws(
+        self, packets_table: str | None = None, profiles_table: str | None = None
+    ) -> DynamoDraws:
+        from redpacket.adapters.dynamo.draws import DynamoDraws
+
+        return DynamoDraws(
+            self.dynamo,
+            self.settings.campaigns_table(),
+            self.settings.shares_table(),
+            self.settings.draws_table(),
+            packets_table,
+            profiles_table,
+        )
+
+    @cached_property
+    def draw_cache(self) -> DrawCache:
+        """The lotteries on the cache."""
+        from redpacket.adapters.redis.draws import RedisDraws
+
+        return RedisDraws(self.cache_client)
+
+    @cached_property
+    def snapshots(self) -> CachedSnapshots:
+        """The lotteries' tables as this process remembers them."""
+        from redpacket.flows.campaigns.cached_snapshots import CachedSnapshots
+
+        return CachedSnapshots(self.draws, clock=self.clock, journal=self.journal)
+
+    @cached_property
+    def lotteries(self) -> CachedLotteries:
+        """The lotteries as users see them."""
+        from redpacket.flows.campaigns.cached_lotteries import CachedLotteries
+
+        return CachedLotteries(self.draws, self.draw_cache, clock=self.clock, journal=self.journal)
+
+    @cached_property
+    def get_campaign(self) -> partial[Campaign]:
+        """Finds the campaign that a packet is sent for."""
+        from redpacket.flows.campaigns.edit_campaign import get_campaign
+
+        return partial(get_campaign, campaigns=self.campaigns)
+
+    @cached_property
+    def draw_prize(self) -> partial[Drawn]:
+        """Draws once."""
+        from redpacket.flows.campaigns.draw_prize import DrawPorts, draw_prize
+
+        ports = DrawPorts(
+            claim_cache=self.draw_cache,
+            draws=self.recorded_draws,
+            tables=self.snapshots,
+            payouts=self.payouts,
+            clock=self.clock,
+            journal=self.journal,
+        )
+        return partial(draw_prize, ports=ports)
+
+    @cached_property
+    def help_inviter(self) -> partial[Helped]:
+        """Helps a friend to a draw."""
+        from redpacket.flows.campaigns.help_inviter import HelpPorts, help_inviter
+
+        ports = HelpPorts(
+            claim_cache=self.draw_cache,
+            draws=self.draws,
+            tables=self.snapshots,
+            phrases=self.phrases,
+            limits=self.limits,
+            clock=self.clock,
+            journal=self.journal,
+        )
+        return partial(help_inviter, ports=ports)
+
+    @cached_property
+    def list_draws(self) -> partial[DrawPage]:
+        """Lists a user's own draws."""
+        from redpacket.flows.campaigns.read_draws import list_draws
+
+        return partial(list_draws, draws=self.draws, tables=self.snapshots)
+
+    @cached_property
+    def read_draw_proof(self) -> partial[DrawProof]:
+        """Reveals the seed of a day."""
+        from redpacket.flows.campaigns.read_draws import read_draw_proof
+
+        return partial(read_draw_proof, tables=self.snapshots, clock=self.clock)
+
+    @cached_property
+    def watch_lottery(self) -> partial[WatchedLottery]:
+        """Reads a campaign as it is now, with its stock."""
+        from redpacket.flows.campaigns.read_draws import watch_lottery
+
+        return partial(watch_lottery, campaigns=self.campaigns, draws=self.draws, clock=self.clock)
+
+    @cached_property
+    def prize_ports(self) -> PrizePorts:
+        """What an edit of a prize passes."""
+        from redpacket.flows.campaigns.edit_prize import PrizePorts
+
+        return PrizePorts(
+            draws=self.prize_draws,
+            ledger=self.funding_ledger,
+            packets=self.packets,
+            clock=self.clock,
+            new_id=self.new_packet_id,
+            new_seed=self.new_seed,
+            share_fen_max=self.settings.share_fen_max(),
+        )
+
+    @cached_property
+    def edit_ports(self) -> EditPorts:
+        """What every edit passes."""
+        from redpacket.flows.campaigns.apply_edit import EditPorts
+
+        return EditPorts(
+            campaigns=self.campaigns,
+            draws=self.draws,
+            packets=self.packets,
+            draw_cache=self.draw_cache,
+            clock=self.clock,
+            journal=self.journal,
+        )
+
+    @cached_property
+    def edit_campaign(self) -> partial[tuple[WatchedLottery, bool]]:
+        """Creates or edits a campaign."""
+        from redpacket.flows.campaigns.apply_edit import apply_campaign
+
+        return partial(apply_campaign, ports=self.edit_ports)
+
+    @cached_property
+    def put_prize(self) -> partial[tuple[Prize, PrizeStock, bool]]:
+        """Creates or edits a prize."""
+        from redpacket.flows.campaigns.apply_edit import apply_prize
+
+        return partial(apply_prize, prize_ports=self.prize_ports, ports=self.edit_ports)
+
+    @cached_property
+    def change_stock(self) -> partial[tuple[Prize, PrizeStock]]:
+        """Changes a prize's stock."""
+        from redpacket.flows.campaigns.apply_edit import apply_stock
+
+        return partial(apply_stock, prize_ports=self.prize_ports, ports=self.edit_ports)
+
+    @cached_property
+    def load_lottery(self) -> partial[None]:
+        """Brings a lottery into the cache."""
+        from redpacket.flows.campaigns.apply_edit import load_edited
+
+        return partial(load_edited, ports=self.edit_ports)
+
+    def preheat_campaign(
+        self, campaign_id: str, cursor: str | None, time_left_ms: int
+    ) -> Preheated:
+        """Load a campaign's packets, as many as there is time for."""
+        from redpacket.flows.campaigns.preheat_campaign import preheat_campaign
+
+        return preheat_campaign(
+            campaign_id,
+            cursor,
+            campaigns=self.campaigns,
+            packets=self.packets,
+            claim_cache=self.claim_cache,
+            clock=self.clock,
+            journal=self.journal,
+            stop_at_ms=self.clock.now_ms() + time_left_ms,
+        )

@@ -1,0 +1,120 @@
+"""Switches and limits: what a request meets before anything is read or begun."""
+
+from __future__ import annotations
+
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+from redpacket.edge.wiring.outside import Outside
+
+if TYPE_CHECKING:
+    from redpacket.domain.switches import Switch, SwitchState
+    from redpacket.flows.guards.cached_switches import CachedSwitches
+    from redpacket.flows.guards.limit_rate import UserLimit
+    from redpacket.ports.guards import Deliveries, Limits, SwitchStore
+
+
+class Guards(Outside):
+    """Builds flows/guards."""
+
+    @cached_property
+    def limits(self) -> Limits:
+        """The rate limits on the cache; `domain/limits.py` says what the subject of each is."""
+        from redpacket.adapters.redis.limits import RedisLimits
+
+        return RedisLimits(self.cache_client)
+
+    @cached_property
+    def switch_store(self) -> SwitchStore:
+        """The switches of SwitchesTable."""
+        from redpacket.adapters.dynamo.switches import DynamoSwitches
+
+        return DynamoSwitches(self.dynamo, self.settings.switches_table())
+
+    @cached_property
+    def switches(self) -> CachedSwitches:
+        """The switches as this process knows them, by way of the cache."""
+        from redpacket.adapters.redis.switches import RedisSwitches
+        from redpacket.flows.guards.cached_switches import CachedSwitches
+
+        return CachedSwitches(
+            store=self.switch_store,
+            copy=RedisSwitches(self.cache_client),
+            clock=self.clock,
+            journal=self.journal,
+        )
+
+    @cached_property
+    def payout_switches(self) -> CachedSwitches:
+        """The switches without a cache, which payouts don't reach."""
+        from redpacket.flows.guards.cached_switches import CachedSwitches
+
+        return CachedSwitches(
+            store=self.switch_store, copy=None, clock=self.clock, journal=self.journal
+        )
+
+    @cached_property
+    def deliveries(self) -> Deliveries:
+        """What hands the payout queue's messages to the payout function."""
+        from redpacket.adapters.aws.lambda_deliveries import LambdaDeliveries
+
+        return LambdaDeliveries(lambda: self.aws("lambda"), self.settings.payout_mapping_id())
+
+    def require_on(self, switch: Switch) -> None:
+        """Raise SwitchedOff where an operator turned *switch* off; ask it before anything else."""
+        self.switches.require_on(switch)
+
+    @cached_property
+    def turn_switch(self) -> partial[SwitchState]:
+        """Turns a switch."""
+        from redpacket.flows.guards.turn_switch import turn_switch
+
+        return partial(
+            turn_switch,
+            switches=self.switch_store,
+            deliveries=self.deliveries,
+            clock=self.clock,
+            journal=self.journal,
+        )
+
+    def limit_sends(self, user_id: str) -> None:
+        """Count one more send of a user. Raises RateLimited."""
+        from redpacket.domain.limits import send_limits
+        from redpacket.flows.guards.limit_rate import limit_rates
+
+        wanted = send_limits(
+            self.settings.sends_per_minute(),
+            self.settings.send_burst(),
+            self.settings.sends_per_day(),
+        )
+        limit_rates(wanted, user_id, limits=self.limits, journal=self.journal)
+
+    def limit_draws(self, user_id: str) -> None:
+        """Count one more draw of a user. Raises RateLimited."""
+        from redpacket.domain.limits import draw_limit
+        from redpacket.flows.guards.limit_rate import limit_rate
+
+        limit = draw_limit(self.settings.draws_per_minute(), self.settings.draw_burst())
+        limit_rate(limit, user_id, limits=self.limits, journal=self.journal)
+
+    def limit_reads(self, user_id: str) -> None:
+        """Count one more read of a user. Raises RateLimited."""
+        self.read_costs.count(user_id)
+
+    @cached_property
+    def read_costs(self) -> UserLimit:
+        """Each user's limit of reads."""
+        from redpacket.domain.limits import read_limit
+        from redpacket.flows.guards.limit_rate import UserLimit
+
+        limit = read_limit(self.settings.reads_per_minute(), self.settings.read_burst())
+        return UserLimit(limit, limits=self.limits, clock=self.clock, journal=self.journal)
+
+    @cached_property
+    def grab_costs(self) -> UserLimit:
+        """Each user's limit of grabs that make the ledger read."""
+        from redpacket.domain.limits import grab_limit
+        from redpacket.flows.guards.limit_rate import UserLimit
+
+        limit = grab_limit(self.settings.grabs_per_minute(), self.settings.grab_burst())
+        return UserLimit(limit, limits=self.limits, clock=self.clock, journal=self.journal)

@@ -1,0 +1,85 @@
+"""What operators and the nightly schedule ask: audits and reconciliation."""
+
+from __future__ import annotations
+
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+from redpacket.edge.wiring.campaigns import CampaignRoom
+
+if TYPE_CHECKING:
+    from redpacket.domain.checks.facts import Difference
+    from redpacket.flows.reconciliation.compare_rows import ReconcilePorts
+    from redpacket.flows.reconciliation.reconcile import Reconciliation
+    from redpacket.ports.packets import DeadLetters
+    from redpacket.ports.reconciliation import Runs, Tables
+
+
+class Operations(CampaignRoom):
+    """Builds flows/reconciliation."""
+
+    @cached_property
+    def dead_letters(self) -> DeadLetters:
+        """The payout queue's dead letters."""
+        from redpacket.adapters.aws.sqs_payouts import SqsDeadLetters
+
+        return SqsDeadLetters(lambda: self.aws("sqs"), self.settings.payout_dlq_url())
+
+    @cached_property
+    def tables(self) -> Tables:
+        """The rows of all tables that are compared."""
+        from redpacket.adapters.dynamo.tables import DynamoTables
+        from redpacket.ports.reconciliation import Table
+
+        names = {
+            Table.ACCOUNTS: self.settings.accounts_table(),
+            Table.PACKETS: self.settings.packets_table(),
+            Table.SHARES: self.settings.shares_table(),
+            Table.QUOTAS: self.settings.quotas_table(),
+            Table.CAMPAIGNS: self.settings.campaigns_table(),
+            Table.DRAWS: self.settings.draws_table(),
+        }
+        return DynamoTables(self.dynamo, names)
+
+    @cached_property
+    def runs(self) -> Runs:
+        """The runs of ReconciliationTable."""
+        from redpacket.adapters.dynamo.runs import DynamoRuns
+
+        return DynamoRuns(self.dynamo, self.settings.reconciliation_table())
+
+    @cached_property
+    def audit_packet(self) -> partial[list[Difference]]:
+        """Checks the invariants of one packet."""
+        from redpacket.flows.reconciliation.audit_packet import audit_packet
+
+        return partial(audit_packet, packets=self.packets, ledger=self.ledger, clock=self.clock)
+
+    @cached_property
+    def reconcile_ports(self) -> ReconcilePorts:
+        """What is compared."""
+        from redpacket.flows.reconciliation.compare_rows import ReconcilePorts
+
+        return ReconcilePorts(
+            tables=self.tables,
+            packets=self.packets,
+            ledger=self.ledger,
+            draws=self.draws,
+            claim_cache=self.claim_cache,
+            clock=self.clock,
+            journal=self.journal,
+        )
+
+    def reconcile(self, time_left_ms: int, *, may_begin: bool = True) -> Reconciliation:
+        """Compare everything, as far as there is time."""
+        from redpacket.flows.reconciliation.reconcile import reconcile
+
+        return reconcile(
+            ports=self.reconcile_ports,
+            runs=self.runs,
+            dead_letters=self.dead_letters,
+            holder=self.new_seed(8).hex(),
+            new_key=lambda: self.new_seed(16).hex(),
+            may_begin=may_begin,
+            stop_at_ms=self.clock.now_ms() + time_left_ms,
+        )

@@ -1,0 +1,167 @@
+"""What a process has from outside: clients of AWS and of the cache, time, chance, settings."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from redpacket.edge.packet_ids import new_packet_id
+from redpacket.edge.settings import Settings, settings
+from redpacket.edge.telemetry import journal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from redpacket.adapters.aws.client import AwsClient
+    from redpacket.adapters.dynamo.client import Dynamo
+    from redpacket.adapters.redis.client import Client
+    from redpacket.adapters.redis.connect import Options
+    from redpacket.ports.runtime import Clock, InParallel, Journal
+
+_CACHE_TIMEOUT_S = 0.5
+_AWS_CONNECT_TIMEOUT_S = 1
+_AWS_READ_TIMEOUT_S = 2
+_AWS_TRIES = 2
+"""A grab in the worst case: the cache 2 x 0.5 s, ledger and queue 2 x 3 s each, so that a user gets
+a 503 before the Lambda's 15 s are over, and not a 502. Where the cache has no copy of the switches
+either, the ledger is asked for them first: 2 x 3 s more, but then it does not get to the queue."""
+
+_LIGHT_SERVICES = {"dynamodb", "sqs", "secretsmanager"}
+"""What `adapters/aws/client.py` speaks to; botocore does all else, and where keys aren't given."""
+
+
+class SystemClock:
+    """Implements Clock."""
+
+    def now_ms(self) -> int:
+        """Return the time since the epoch."""
+        return time.time_ns() // 1_000_000
+
+    def sleep_ms(self, duration_ms: int) -> None:
+        """Wait."""
+        time.sleep(duration_ms / 1000)
+
+
+class Outside:
+    """The lowest room: it knows no port of a feature."""
+
+    def __init__(self, **given: object) -> None:
+        """Take *given* in place of what would be built: a test's stand-ins, by the same names."""
+        unknown = [name for name in given if not hasattr(type(self), name)]
+        if unknown:
+            msg = f"the wiring builds no {', '.join(unknown)}"
+            raise TypeError(msg)
+        vars(self).update(given)
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The variables of this function."""
+        return settings
+
+    @cached_property
+    def clock(self) -> Clock:
+        """The time."""
+        return SystemClock()
+
+    @cached_property
+    def journal(self) -> Journal:
+        """What operators read."""
+        return journal
+
+    @cached_property
+    def new_packet_id(self) -> Callable[[int], str]:
+        """Makes the id of a packet of so many parts."""
+        return new_packet_id
+
+    @cached_property
+    def new_seed(self) -> Callable[[int], bytes]:
+        """Makes so many secret bytes."""
+        return secrets.token_bytes
+
+    @cached_property
+    def in_parallel(self) -> InParallel:
+        """Does things side by side."""
+        from redpacket.adapters.threads import in_threads
+
+        return in_threads
+
+    @cached_property
+    def dynamo(self) -> Dynamo:
+        """DynamoDB, as all adapters of tables use it."""
+        from redpacket.adapters.dynamo.client import Dynamo
+
+        return Dynamo(lambda: self.aws("dynamodb"))
+
+    def aws(self, service: str) -> Any:  # noqa: ANN401 - boto3's clients have no type at run time
+        """Make a client of one of AWS' services."""
+        if service in _LIGHT_SERVICES and self.settings.has_aws_keys():
+            return self._light(service)
+        from botocore.config import Config
+
+        return self.aws_session.create_client(
+            service,
+            config=Config(
+                connect_timeout=_AWS_CONNECT_TIMEOUT_S,
+                read_timeout=_AWS_READ_TIMEOUT_S,
+                retries={"mode": "standard", "total_max_attempts": _AWS_TRIES},
+                tcp_keepalive=True,
+            ),
+        )
+
+    @cached_property
+    def aws_session(self) -> Any:  # noqa: ANN401 - see aws
+        """A session of botocore alone: boto3 adds its import and nothing that is used here.
+
+        One session, since it caches the data of AWS that both clients need.
+        """
+        import botocore.session
+
+        return botocore.session.get_session()
+
+    def _light(self, service: str) -> AwsClient:
+        from redpacket.adapters.aws.client import AwsClient
+        from redpacket.adapters.aws.signature import Keys
+
+        return AwsClient(
+            service,
+            self.settings.aws_region(),
+            self.settings.aws_endpoint(service),
+            keys=lambda: Keys(*self.settings.aws_keys()),
+            ca_bundle=self.settings.aws_ca_bundle(),
+            connect_timeout_s=_AWS_CONNECT_TIMEOUT_S,
+            read_timeout_s=_AWS_READ_TIMEOUT_S,
+        )
+
+    @cached_property
+    def cache_client(self) -> Client:
+        """Redis or Valkey, as all adapters of the cache use it."""
+        from redpacket.adapters.redis.connect import connect
+
+        host, port = self.settings.cache_address()
+        options: Options = {
+            "has_tls": self.settings.cache_has_tls(),
+            "username": self.settings.cache_user(),
+            "password": self._cache_password(),
+            "timeout_s": _CACHE_TIMEOUT_S,
+            "ca_bundle": self.settings.cache_ca_bundle(),
+        }
+        if self.settings.cache_is_cluster():
+            from redpacket.adapters.redis.cluster import connect_cluster
+
+            return connect_cluster(host, port, **options)
+        return connect(host, port, **options)
+
+    def _cache_password(self) -> str | Callable[[], str]:
+        if resource := self.settings.cache_iam_resource():
+            from redpacket.adapters.aws.signature import Keys
+            from redpacket.adapters.redis.token import cache_token
+
+            user_id, region = self.settings.cache_user(), self.settings.aws_region()
+            return lambda: cache_token(resource, user_id, region, Keys(*self.settings.aws_keys()))
+        if secret_arn := self.settings.cache_password_secret_arn():
+            from redpacket.adapters.redis.secret import CacheSecret
+
+            return CacheSecret(lambda: self.aws("secretsmanager"), secret_arn)
+        return ""

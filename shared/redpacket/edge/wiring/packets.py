@@ -1,0 +1,201 @@
+"""Packets: sent, grabbed, opened, settled, swept."""
+
+from __future__ import annotations
+
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+from redpacket.edge.wiring.accounts import Accounts
+
+if TYPE_CHECKING:
+    from redpacket.domain.claim import Admission, Claim, ShareRef
+    from redpacket.domain.packet import Packet
+    from redpacket.flows.packets.cached_campaigns import CachedCampaigns
+    from redpacket.flows.packets.cached_emptied import CachedEmptied
+    from redpacket.flows.packets.claim_ports import ClaimPorts
+    from redpacket.flows.packets.sweep import SweepReport
+    from redpacket.ports.campaigns import Campaigns
+    from redpacket.ports.packets import ClaimCache, Packets, Pages, PayoutQueue, Phrases, Quotas
+
+
+class PacketRoom(Accounts):
+    """Builds flows/packets."""
+
+    @cached_property
+    def packets(self) -> Packets:
+        """The packets of PacketsTable and the shares of SharesTable."""
+        from redpacket.adapters.dynamo.packets import DynamoPackets
+
+        return DynamoPackets(
+            self.dynamo, self.settings.packets_table(), self.settings.shares_table()
+        )
+
+    @cached_property
+    def claiming_packets(self) -> Packets:
+        """The packets where users claim, which count a campaign's quotas."""
+        from redpacket.adapters.dynamo.packets import DynamoPackets
+
+        return DynamoPackets(
+            self.dynamo,
+            self.settings.packets_table(),
+            self.settings.shares_table(),
+            self.settings.quotas_table(),
+        )
+
+    def packets_of(self, group: int, groups: int) -> Packets:
+        """Return the packets whose work is that of the *group*-th sweep of *groups*."""
+        from redpacket.adapters.dynamo.packets import DynamoPackets
+        from redpacket.adapters.keys import work_shards
+
+        return DynamoPackets(
+            self.dynamo,
+            self.settings.packets_table(),
+            self.settings.shares_table(),
+            work_shards=work_shards(group, groups),
+        )
+
+    @cached_property
+    def pages(self) -> Pages:
+        """What record pages read, in PacketsTable."""
+        from redpacket.adapters.dynamo.pages import DynamoPages
+
+        return DynamoPages(self.dynamo, self.settings.packets_table())
+
+    @cached_property
+    def campaigns(self) -> Campaigns:
+        """The campaigns of CampaignsTable."""
+        from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
+
+        return DynamoCampaigns(self.dynamo, self.settings.campaigns_table(), self.new_seed)
+
+    @cached_property
+    def claim_cache(self) -> ClaimCache:
+        """The claims on the cache."""
+        from redpacket.adapters.redis.claims import RedisClaims
+        from redpacket.adapters.redis.parted_claims import PartedClaims
+
+        return PartedClaims(RedisClaims(self.cache_client), clock=self.clock)
+
+    @cached_property
+    def payouts(self) -> PayoutQueue:
+        """The payout queue."""
+        from redpacket.adapters.aws.sqs_payouts import SqsPayouts
+
+        return SqsPayouts(
+            lambda: self.aws("sqs"), self.settings.payout_queue_url(), self.clock.now_ms
+        )
+
+    @cached_property
+    def phrases(self) -> Phrases:
+        """What compares passphrases; its libraries are in the grab function's second layer."""
+        from redpacket.adapters.pinyin import PinyinPhrases
+
+        return PinyinPhrases()
+
+    @cached_property
+    def quotas(self) -> Quotas:
+        """The quotas of campaigns, reserved on the cache."""
+        from redpacket.adapters.redis.quotas import RedisQuotas
+
+        return RedisQuotas(self.cache_client)
+
+    @cached_property
+    def emptied(self) -> CachedEmptied:
+        """What this process knows to be emptied."""
+        from redpacket.flows.packets.cached_emptied import CachedEmptied
+
+        return CachedEmptied(self.claim_cache, clock=self.clock)
+
+    @cached_property
+    def cached_campaigns(self) -> CachedCampaigns:
+        """The campaigns as this process remembers them."""
+        from redpacket.flows.packets.cached_campaigns import CachedCampaigns
+
+        return CachedCampaigns(self.campaigns, clock=self.clock, journal=self.journal)
+
+    @cached_property
+    def claim_ports(self) -> ClaimPorts:
+        """What a grab and an open pass."""
+        from redpacket.flows.packets.claim_ports import ClaimPorts
+
+        return ClaimPorts(
+            claim_cache=self.claim_cache,
+            emptied=self.emptied,
+            packets=self.claiming_packets,
+            payouts=self.payouts,
+            costs=self.grab_costs,
+            phrases=self.phrases,
+            limits=self.limits,
+            campaigns=self.cached_campaigns,
+            quotas=self.quotas,
+            admission_factor=self.settings.admission_factor(),
+            clock=self.clock,
+            journal=self.journal,
+        )
+
+    @cached_property
+    def send_packet(self) -> partial[Packet]:
+        """Funds a packet."""
+        from redpacket.flows.packets.send_packet import send_packet
+
+        return partial(
+            send_packet,
+            ledger=self.sending_ledger,
+            packets=self.packets,
+            claim_cache=self.claim_cache,
+            clock=self.clock,
+            journal=self.journal,
+            new_id=self.new_packet_id,
+            new_seed=self.new_seed,
+            part_share_count=self.settings.part_share_count(),
+        )
+
+    @cached_property
+    def grab_packet(self) -> partial[Claim | Admission]:
+        """Claims a share, or admits to open one."""
+        from redpacket.flows.packets.grab_packet import grab_packet
+
+        return partial(grab_packet, ports=self.claim_ports)
+
+    @cached_property
+    def open_packet(self) -> partial[Claim]:
+        """Claims a share of a packet that takes two steps."""
+        from redpacket.flows.packets.open_packet import open_packet
+
+        return partial(open_packet, ports=self.claim_ports)
+
+    @cached_property
+    def settle_claims(self) -> partial[set[ShareRef]]:
+        """Settles what the queue delivers, or delays it."""
+        from redpacket.flows.packets.settle_or_delay import settle_or_delay
+
+        return partial(
+            settle_or_delay,
+            is_on=self.payout_switches.is_on,
+            ledger=self.ledger,
+            packets=self.packets,
+            pages=self.pages,
+            profiles=self.profiles,
+            payouts=self.payouts,
+            clock=self.clock,
+            journal=self.journal,
+            in_parallel=self.in_parallel,
+        )
+
+    def sweep(self, time_left_ms: int, group: int, groups: int) -> SweepReport:
+        """Do the work of the *group*-th, from 0, of *groups* sweeps that share it."""
+        from redpacket.flows.packets.sweep import sweep
+
+        return sweep(
+            time_left_ms,
+            packets=self.packets_of(group, groups),
+            pages=self.pages,
+            claim_cache=self.claim_cache,
+            ledger=self.ledger,
+            payouts=self.payouts,
+            clock=self.clock,
+            journal=self.journal,
+            grace_ms=self.settings.close_grace_ms(),
+            in_parallel=self.in_parallel,
+            is_on=self.switches.is_on,
+        )

@@ -1,0 +1,102 @@
+"""Apply an operator's edit: write it, bring it into the cache, and return what is there then."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from redpacket.domain.campaign import CampaignPlan
+from redpacket.domain.errors import Unavailable
+from redpacket.domain.lottery import Prize, PrizeStock
+from redpacket.domain.packet import Person
+from redpacket.flows.campaigns.edit_campaign import edit_campaign
+from redpacket.flows.campaigns.edit_prize import PrizePorts, change_stock, put_prize
+from redpacket.flows.campaigns.load_campaign import load_campaign
+from redpacket.flows.campaigns.read_draws import WatchedLottery, watch_lottery
+from redpacket.ports.accounts import Request
+from redpacket.ports.campaigns import Campaigns, DrawCache, Draws
+from redpacket.ports.packets import Packets
+from redpacket.ports.runtime import Clock, Journal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditPorts:
+    """The ports that write a campaign, show it and load it."""
+
+    campaigns: Campaigns
+    draws: Draws
+    packets: Packets
+    draw_cache: DrawCache
+    clock: Clock
+    journal: Journal
+
+
+def apply_campaign(
+    plan: CampaignPlan, budget_fen: int | None, version: int | None, *, ports: EditPorts
+) -> tuple[WatchedLottery, bool]:
+    """Edit a campaign; return it as operators see it, and whether it is new."""
+    campaign, is_new = edit_campaign(
+        plan,
+        budget_fen,
+        version,
+        campaigns=ports.campaigns,
+        draws=ports.draws,
+        packets=ports.packets,
+    )
+    found = _watch(plan.campaign_id, ports)
+    if found.lottery.table.prizes:
+        load_edited(plan.campaign_id, ports=ports)
+    # Budget and version are this edit's, whatever others have edited since.
+    return replace(found, campaign=campaign), is_new
+
+
+def apply_prize(
+    plan: Prize, version: int | None, operator: Person, *, prize_ports: PrizePorts, ports: EditPorts
+) -> tuple[Prize, PrizeStock, bool]:
+    """Put or edit a prize; return it with its stock, and whether it is new."""
+    prize, is_new = put_prize(plan, version, operator, ports=prize_ports)
+    return prize, _load_prize(prize, ports), is_new
+
+
+def apply_stock(
+    campaign_id: str,
+    prize_id: str,
+    delta: int,
+    version: int | None,
+    operator: Person,
+    request: Request,
+    *,
+    prize_ports: PrizePorts,
+    ports: EditPorts,
+) -> tuple[Prize, PrizeStock]:
+    """Change a prize's stock; return the prize with what is left of it."""
+    prize = change_stock(
+        campaign_id, prize_id, delta, version, operator, request, ports=prize_ports
+    )
+    return prize, _load_prize(prize, ports)
+
+
+def load_edited(campaign_id: str, *, ports: EditPorts) -> None:
+    """Bring what the ledger has into the cache, so that draws go by it at once.
+
+    A cache that is away fails no edit: it is written, and the cache loads it when it is asked.
+    """
+    try:
+        load_campaign(
+            campaign_id,
+            draws=ports.draws,
+            claim_cache=ports.draw_cache,
+            clock=ports.clock,
+        )
+    except Unavailable as error:
+        ports.journal.failure("campaign_not_loaded", error, campaign_id=campaign_id)
+
+
+def _load_prize(prize: Prize, ports: EditPorts) -> PrizeStock:
+    load_edited(prize.campaign_id, ports=ports)
+    return _watch(prize.campaign_id, ports).stock[prize.prize_id]
+
+
+def _watch(campaign_id: str, ports: EditPorts) -> WatchedLottery:
+    return watch_lottery(
+        campaign_id, campaigns=ports.campaigns, draws=ports.draws, clock=ports.clock
+    )

@@ -1,0 +1,113 @@
+"""An operator's edit is written first, then loaded, then read back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from redpacket.domain.campaign import Campaign
+from redpacket.domain.errors import InvalidRequest, Unavailable
+from redpacket.domain.packet import Person
+from redpacket.ports.accounts import Request
+from testing.builders import a_campaign, a_prize
+from testing.in_memory_system import InMemorySystem
+
+OPERATOR = Person("operator")
+
+
+class CacheAway:
+    """A draw cache that can't be loaded."""
+
+    def load(self, *what: object) -> None:
+        raise Unavailable("the cache does not answer")
+
+
+@pytest.fixture
+def campaign(system: InMemorySystem) -> Campaign:
+    campaign = a_campaign(campaign_id="fair")
+    assert system.campaigns.create(campaign)
+    return campaign
+
+
+def put(system: InMemorySystem, **changes: Any) -> Any:
+    return system.process().put_prize(a_prize("fair", **changes), None, OPERATOR)
+
+
+def change_stock(system: InMemorySystem, delta: int) -> Any:
+    request = Request("operator", f"stock {delta}", str(delta))
+    return system.process().change_stock("fair", "cup", delta, None, OPERATOR, request)
+
+
+@pytest.mark.usefixtures("campaign")
+def test_a_new_prize_is_drawn_at_once(system: InMemorySystem) -> None:
+    prize, stock, is_new = put(system, total=1)
+
+    assert (prize.prize_id, stock.prize_id, is_new) == ("cup", "cup", True)
+    # Nothing else loads it: the cache knows the prize already.
+    assert system.lots.count_issued("fair", ["cup"]) == {"cup": 0}
+    assert system.draw("fair", "ann", "key").draw.prize
+
+
+@pytest.mark.usefixtures("campaign")
+def test_an_edit_is_made_although_the_cache_is_away(system: InMemorySystem) -> None:
+    system.draw_cache = CacheAway()  # type: ignore[assignment]
+
+    prize, _, is_new = put(system, total=1)
+
+    assert (prize.version, is_new) == (1, True)
+    assert [name for name, _ in system.journal.errors] == ["campaign_not_loaded"]
+    system.draw_cache = system.lots
+    assert system.draw("fair", "ann", "key").draw.prize
+
+
+@pytest.mark.usefixtures("campaign")
+def test_more_stock_is_told_with_what_is_left_of_it(system: InMemorySystem) -> None:
+    put(system, total=1)
+    system.draw("fair", "ann", "key")
+
+    prize, stock = change_stock(system, 2)
+
+    assert (prize.total, stock.durable_no) == (3, 1)
+    assert system.draw("fair", "bob", "key").draw.prize
+
+
+@pytest.mark.usefixtures("campaign")
+def test_an_edit_that_is_refused_loads_nothing(system: InMemorySystem) -> None:
+    put(system, total=1)
+    system.lots.forget()
+
+    with pytest.raises(InvalidRequest):
+        put(system, total=2)
+
+    assert system.lots.count_issued("fair", ["cup"]) is None
+
+
+def test_an_edited_campaign_is_told_with_its_new_budget(
+    system: InMemorySystem, campaign: Campaign
+) -> None:
+    found, is_new = system.process().edit_campaign(campaign, 20_000, None)
+
+    assert (found.campaign.budget_fen, found.campaign.version, is_new) == (20_000, 2, False)
+
+
+def test_a_campaign_with_prizes_is_loaded_after_an_edit(
+    system: InMemorySystem, campaign: Campaign
+) -> None:
+    put(system, total=1)
+    system.lots.forget()
+
+    system.process().edit_campaign(replace(campaign, miss_weight=1), None, None)
+
+    assert system.lots.count_issued("fair", ["cup"]) == {"cup": 0}
+
+
+def test_a_campaign_without_prizes_needs_no_cache(
+    system: InMemorySystem, campaign: Campaign
+) -> None:
+    system.draw_cache = CacheAway()  # type: ignore[assignment]
+
+    system.process().edit_campaign(campaign, 20_000, None)
+
+    assert system.journal.errors == []

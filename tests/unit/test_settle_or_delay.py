@@ -1,0 +1,86 @@
+"""What a payout does with a batch: settle it and keep names, or delay it while payouts are off."""
+
+from __future__ import annotations
+
+from redpacket.domain.claim import ShareRef
+from redpacket.domain.errors import Unavailable
+from redpacket.domain.packet import Person
+from redpacket.domain.switches import Switch, SwitchState
+from redpacket.flows.guards.cached_switches import CachedSwitches
+from testing.fakes import FakeSwitchStore
+from testing.in_memory_system import InMemorySystem
+
+
+def turn_off(system: InMemorySystem, switch: Switch) -> None:
+    store = FakeSwitchStore()
+    store.put(SwitchState(switch, is_on=False))
+    system.switches = CachedSwitches(
+        store=store, copy=None, clock=system.clock, journal=system.journal
+    )
+
+
+def a_named_claim(system: InMemorySystem) -> ShareRef:
+    """Let ann grab the only share; return what her message names."""
+    packet = system.send(count=1, total_fen=100)
+    share = system.grab(packet, "ann").share
+    system.queue.take_all()
+    return ShareRef(packet.packet_id, share.share_no, Person("ann", host_id="ann@host"))
+
+
+class NamesAway:
+    """Profiles that don't answer."""
+
+    def list_unnoted(self, people: object) -> list[Person]:
+        raise Unavailable(str(people))
+
+    def note(self, person: Person) -> None:
+        raise Unavailable(str(person))
+
+
+def test_a_claim_is_paid_and_its_taker_noted(system: InMemorySystem) -> None:
+    ref = a_named_claim(system)
+
+    assert system.settle([ref]) == set()
+
+    assert system.balance_fen("ann") == 100
+    assert system.host_ids()["ann"] == "ann@host"
+
+
+def test_while_payouts_are_off_a_claim_is_queued_for_later(system: InMemorySystem) -> None:
+    ref = a_named_claim(system)
+    turn_off(system, Switch.PAYOUT)
+
+    assert system.settle([ref]) == set()
+
+    assert system.balance_fen("ann") == 0
+    assert "ann" not in system.host_ids()
+    assert (system.queue.refs, system.queue.delays_s[-1]) == ([ref], 60)
+    assert system.journal.events == ["payouts_paused"]
+
+
+def test_another_switch_delays_no_payout(system: InMemorySystem) -> None:
+    ref = a_named_claim(system)
+    turn_off(system, Switch.REFUND)
+
+    assert system.settle([ref]) == set()
+
+    assert system.balance_fen("ann") == 100
+
+
+def test_money_comes_before_names(system: InMemorySystem) -> None:
+    ref = a_named_claim(system)
+    process = system.process(profiles=NamesAway())
+
+    assert process.settle_claims([ref]) == {ref}
+
+    assert system.balance_fen("ann") == 100
+
+
+def test_a_message_that_is_repeated_for_its_name_pays_once(system: InMemorySystem) -> None:
+    ref = a_named_claim(system)
+    system.process(profiles=NamesAway()).settle_claims([ref])
+
+    assert system.settle([ref]) == set()
+
+    assert system.balance_fen("ann") == 100
+    assert system.host_ids()["ann"] == "ann@host"
