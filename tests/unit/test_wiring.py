@@ -37,6 +37,15 @@ def test_a_missing_variable_names_itself() -> None:
         _ = wiring.packets
 
 
+def test_an_ill_formed_variable_names_itself() -> None:
+    settings = Settings({"SEND_BURST": "many"})
+
+    with pytest.raises(SettingMissing, match="SEND_BURST is not an integer"):
+        settings.send_burst()
+    with pytest.raises(SettingMissing, match="CACHE_ENDPOINT is not host:port"):
+        Settings({"CACHE_ENDPOINT": "localhost"}).cache_address()
+
+
 def test_a_stand_in_of_an_unknown_name_is_refused() -> None:
     with pytest.raises(TypeError, match="pakets"):
         Wiring(pakets=None)

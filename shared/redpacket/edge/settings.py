@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 
 class SettingMissing(Exception):
-    """The template does not give this function a variable that its flow needs."""
+    """A variable that a flow needs is not given to this function, or is ill-formed."""
 
 
 class Settings:
@@ -21,6 +21,13 @@ class Settings:
         if not value:
             raise SettingMissing(name)
         return value
+
+    def _integer(self, name: str) -> int:
+        value = self._required(name)
+        try:
+            return int(value)
+        except ValueError as error:
+            raise SettingMissing(f"{name} is not an integer") from error
 
     def _resolved(self, name: str) -> str:
         value = self._required(name)
@@ -85,6 +92,8 @@ class Settings:
     def cache_address(self) -> tuple[str, int]:
         """Return host and port of CACHE_ENDPOINT."""
         host, _, port = self._required("CACHE_ENDPOINT").rpartition(":")
+        if not (host and port.isdigit()):
+            raise SettingMissing("CACHE_ENDPOINT is not host:port")
         return host, int(port)
 
     def cache_has_tls(self) -> bool:
@@ -113,7 +122,7 @@ class Settings:
 
     def share_fen_max(self) -> int:
         """Return SHARE_FEN_MAX: the largest share that any packet may hold."""
-        return int(self._required("SHARE_FEN_MAX"))
+        return self._integer("SHARE_FEN_MAX")
 
     def avatar_hosts(self) -> frozenset[str]:
         """Return AVATAR_HOSTS: where avatars may lie; `*.host` is any host below one."""
@@ -121,56 +130,56 @@ class Settings:
 
     def deposit_fen_max(self) -> int:
         """Return DEPOSIT_FEN_MAX: the most that one deposit may bring."""
-        return int(self._required("DEPOSIT_FEN_MAX"))
+        return self._integer("DEPOSIT_FEN_MAX")
 
     def open_packets_max(self) -> int | None:
         """Return OPEN_PACKETS_MAX: packets of one user that may be open; only sends have it."""
-        text = self._variables.get("OPEN_PACKETS_MAX")
-        return int(text) if text else None
+        is_given = self._variables.get("OPEN_PACKETS_MAX")
+        return self._integer("OPEN_PACKETS_MAX") if is_given else None
 
     def packet_count_max(self) -> int:
         """Return PACKET_COUNT_MAX: the most shares of a chat packet."""
-        return int(self._required("PACKET_COUNT_MAX"))
+        return self._integer("PACKET_COUNT_MAX")
 
     def admission_factor(self) -> int:
         """Return ADMISSION_FACTOR: how many users per share may be admitted at one time."""
-        return int(self._required("ADMISSION_FACTOR"))
+        return self._integer("ADMISSION_FACTOR")
 
     def sends_per_minute(self) -> int:
         """Return SENDS_PER_MINUTE: how fast one user may send, in the long run."""
-        return int(self._required("SENDS_PER_MINUTE"))
+        return self._integer("SENDS_PER_MINUTE")
 
     def send_burst(self) -> int:
         """Return SEND_BURST: how many packets one user may send at once."""
-        return int(self._required("SEND_BURST"))
+        return self._integer("SEND_BURST")
 
     def sends_per_day(self) -> int:
         """Return SENDS_PER_DAY: how many packets one user may send a day, in the long run."""
-        return int(self._required("SENDS_PER_DAY"))
+        return self._integer("SENDS_PER_DAY")
 
     def draws_per_minute(self) -> int:
         """Return DRAWS_PER_MINUTE: how fast one user may draw, in the long run."""
-        return int(self._required("DRAWS_PER_MINUTE"))
+        return self._integer("DRAWS_PER_MINUTE")
 
     def draw_burst(self) -> int:
         """Return DRAW_BURST: how often one user may draw at once."""
-        return int(self._required("DRAW_BURST"))
+        return self._integer("DRAW_BURST")
 
     def reads_per_minute(self) -> int:
         """Return READS_PER_MINUTE: how fast one user may read, in the long run."""
-        return int(self._required("READS_PER_MINUTE"))
+        return self._integer("READS_PER_MINUTE")
 
     def read_burst(self) -> int:
         """Return READ_BURST: how much one user may read at once."""
-        return int(self._required("READ_BURST"))
+        return self._integer("READ_BURST")
 
     def grabs_per_minute(self) -> int:
         """Return GRABS_PER_MINUTE: how fast one user's grabs may make the ledger read."""
-        return int(self._required("GRABS_PER_MINUTE"))
+        return self._integer("GRABS_PER_MINUTE")
 
     def grab_burst(self) -> int:
         """Return GRAB_BURST: how many of one user's grabs may make the ledger read at once."""
-        return int(self._required("GRAB_BURST"))
+        return self._integer("GRAB_BURST")
 
     def switches_table(self) -> str:
         """Return SWITCHES_TABLE."""
@@ -182,15 +191,15 @@ class Settings:
 
     def campaign_count_max(self) -> int:
         """Return CAMPAIGN_COUNT_MAX: the most shares of a campaign's packet."""
-        return int(self._required("CAMPAIGN_COUNT_MAX"))
+        return self._integer("CAMPAIGN_COUNT_MAX")
 
     def part_share_count(self) -> int:
         """Return PART_SHARE_COUNT: a campaign's packet of more shares is cut into parts."""
-        return int(self._required("PART_SHARE_COUNT"))
+        return self._integer("PART_SHARE_COUNT")
 
     def close_grace_ms(self) -> int:
         """Return CLOSE_GRACE_S in ms: the time between closing a packet and refunding it."""
-        return int(self._required("CLOSE_GRACE_S")) * 1000
+        return self._integer("CLOSE_GRACE_S") * 1000
 
     def aws_region(self) -> str:
         """Return AWS_REGION, which Lambda gives; elsewhere AWS_DEFAULT_REGION."""
