@@ -1,4 +1,4 @@
-"""What the deployed system does: claims over HTTP, and how claims are settled.
+"""Measures the deployed system: claims over HTTP, and their settlement.
 
 make bench-flow
 
@@ -328,7 +328,7 @@ def _claim_in_process(stack: Stack) -> set[ShareRef]:
 
 
 def _crowds(packets: list[Packet]) -> Iterator[tuple[Packet, str]]:
-    """Yield who grabs what: some packets at once, and their users in turns."""
+    """Yield pairs of packet and user: several packets at once, with their users in turns."""
     for start in range(0, len(packets), PACKETS_AT_ONCE):
         for number in range(SHARES):
             for packet in packets[start : start + PACKETS_AT_ONCE]:

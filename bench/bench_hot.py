@@ -1,4 +1,4 @@
-"""What it brings to cut a hot packet into parts: on a cluster of three, against one in one piece.
+"""How much faster a hot packet is in parts: on a cluster of three, against a packet in one piece.
 
 make bench-hot
 
@@ -111,7 +111,7 @@ def _loaded(claim_cache: PartedClaims, count: int, part_share_count: int) -> Pac
 
 
 def _busiest_us(cluster: Cluster, claim_cache: RedisClaims, part_share_count: int) -> float:
-    """Claim from a new packet as winners do; return the busiest node's CPU by all claims."""
+    """Claim from a new packet as winners do; return the busiest node's CPU per claim."""
     packet = _loaded(PartedClaims(claim_cache, clock=WallClock()), SHARES, part_share_count)
     calls: dict[Server, list[Call]] = defaultdict(list)
     sha = {s: str(s.admin.script_load(read_script("packet_grab"))) for s in cluster.servers}
@@ -189,7 +189,7 @@ EMPTIED = GrabOutcome(GrabStatus.PACKET_EMPTIED)
 
 
 def _uncut_us() -> float:
-    """Return what the way through the parted claim cache costs a packet that has no parts."""
+    """Return the cost of the parted claim cache for a packet without parts."""
     instant = _Instant(FakeClock())
     parted = PartedClaims(instant, clock=FakeClock())
 

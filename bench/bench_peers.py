@@ -1,4 +1,4 @@
-"""Claims a second from Python, beside what else hands out each share once.
+"""Claims a second from Python, compared with other ways to hand out each share once.
 
 make bench-peers
 

@@ -1,4 +1,4 @@
-"""What users make the ledger read: a crowd by its grabs, and one page by its units.
+"""How much users make the ledger read: strong reads of a rush, and read units of a page.
 
 make bench-reads
 

@@ -57,7 +57,7 @@ Made = Callable[[int], list[Row]]
 
 
 class Killed(BaseException):
-    """As a Lambda that is cut off."""
+    """Raised to simulate a Lambda that is killed."""
 
 
 class MadeUp(FakeDynamo):

@@ -1,4 +1,4 @@
-"""Writes the table of docs/capacity.md: what a rush of three sizes asks of each service.
+"""Writes the table of docs/capacity.md: the load of three sizes of rush on each service.
 
 make capacity
 """
@@ -50,7 +50,7 @@ PROCESSOR_MB = 1_769
 
 @dataclass(frozen=True, slots=True)
 class Rush:
-    """What comes: grabs at the peak, and the shares that they take."""
+    """A rush: grabs at the peak, and the shares that they take."""
 
     name: str
     grabs_per_s: int
@@ -76,7 +76,7 @@ RUSHES = (
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """What claims cost DynamoDB, and how fast payouts are, by the code and the template."""
+    """Write units of claims and the speed of payouts, from the code and the template."""
 
     fates: float
     settled_fates: float
@@ -102,7 +102,7 @@ class Ledger:
 
 
 def ledger() -> Ledger:
-    """Count write units a claim, in what the flows ask."""
+    """Count the write units of a claim in the flows' calls."""
     indexes = indexes_of(template())
     till = counts.Till(indexes)
     size = 2 * SMALL_MAX

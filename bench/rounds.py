@@ -85,7 +85,7 @@ def whole_costs_us(
 
 
 def cpu_s(server: Server) -> float:
-    """Return what a server has spent since it began."""
+    """Return the CPU seconds of a server since its start."""
     spent = server.info("cpu")
     return float(spent["used_cpu_user"]) + float(spent["used_cpu_sys"])
 
@@ -96,7 +96,7 @@ def script_call(client: redis.Redis, source: str, *arguments: str | int) -> Call
 
 
 def the_limit(client: redis.Redis) -> Contender:
-    """Return the fastest that a script can be: an empty one."""
+    """Return an empty script, the fastest possible one."""
     call = script_call(client, "#!lua\nreturn 0", 0)
     return Contender("limit", always(*call), "0")
 
@@ -108,12 +108,12 @@ def ratio(figures: Figures, of: str, to: str) -> float:
 
 
 def spread(values: list[float]) -> str:
-    """Say a median, and what it lies between."""
+    """Format a median with its minimum and maximum."""
     return f"{median(values):8.2f} ({min(values):.2f}-{max(values):.2f})"
 
 
 def report_costs(figures: Figures) -> None:
-    """Print what each call costs the server, and its speed relative to the limit."""
+    """Print the cost of each call for the server, and its speed relative to the limit."""
     for name, costs_us in figures.items():
         print(f"{name:24} {spread(costs_us)} us, {ratio(figures, name, 'limit'):.3f} of the limit")
 
@@ -128,11 +128,11 @@ def loaded(client: Client, share_count: int) -> str:
 
 
 def always(*call: str | int) -> Callable[[], Call]:
-    """Return what says the same each time."""
+    """Return a function that makes the same call each time."""
     return lambda: call
 
 
 def of_new_users(*call: str | int, ids: str = "user-{:08d}") -> Callable[[], Call]:
-    """Return what says *call* for another user each time."""
+    """Return a function that makes *call* for another user each time."""
     numbers = count(1)
     return lambda: (*call, ids.format(next(numbers)))

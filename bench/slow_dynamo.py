@@ -1,4 +1,4 @@
-"""DynamoDB in memory and in virtual time: as slow, as bounded and as full of conflicts.
+"""DynamoDB in memory and in virtual time, with its latency, limits and conflicts.
 
 A transaction takes 20 to 80 ms, by the number of its items, and holds them meanwhile. A partition
 takes 1,000 write units and 3,000 read units a second, of a table as of an index; what comes above
@@ -48,7 +48,7 @@ Partition: TypeAlias = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """A sparse index of a table: an item is in it that has both keys."""
+    """A sparse index of a table: it has the items with both keys."""
 
     name: str
     key_names: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Every bench, the figures of its last line, and what they should be."""
+"""Every bench, the figures of its last line, and their targets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Line: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a figure should be."""
+    """The target of a figure."""
 
     says: str
     is_reached: Callable[[Any], bool]

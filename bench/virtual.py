@@ -1,4 +1,4 @@
-"""Virtual time: many flows side by side in one thread, and their waits cost nothing.
+"""Virtual time: many flows run concurrently in one thread, and their waits take no real time.
 
 Each flow is a greenlet that sleeps where a real one waits for the network. The next one to run is
 the one that is due first, so a run has one outcome, and an hour of it takes some seconds.
@@ -42,11 +42,11 @@ class VirtualTime:
         self._hub.switch()
 
     def spawn(self, do: Callable[[], None]) -> None:
-        """Start *do* beside what runs already."""
+        """Start *do* next to the running ones."""
         self._wake(greenlet(do, self._hub))
 
     def run(self) -> None:
-        """Run until nothing is left to do; what a flow raises flies out of here."""
+        """Run until nothing is left to do. Errors of the flows are raised here."""
         while self._due:
             self.now_s, _, one = heappop(self._due)
             one.switch()

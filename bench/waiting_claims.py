@@ -1,4 +1,4 @@
-"""The payout queue and Lambda's pollers in virtual time, by what template.yaml says of them."""
+"""The payout queue and Lambda's pollers in virtual time, with the settings of template.yaml."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the commands of the Makefile do: run, up, down."""
+"""The Makefile's commands run, up and down."""
 
 import fcntl
 import json
@@ -40,7 +40,7 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
 
 
 def run() -> None:
-    """Run a stack in the foreground until somebody stops it."""
+    """Run a stack in the foreground until it is stopped."""
     _serve(places.STATES / "run", hint="Ctrl-C stops it.")
 
 
@@ -94,7 +94,7 @@ def _start_in_background() -> None:
 
 
 def _follow(log: Path, server: "subprocess.Popen[bytes]") -> None:
-    """Repeat what *server* says until the stack is ready or gone."""
+    """Print the output of *server* until the stack is ready or gone."""
     with log.open("rb") as text:
         is_over = False
         while not is_over:

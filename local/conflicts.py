@@ -1,4 +1,4 @@
-"""Stands before the AWS emulator and makes transactions conflict, as DynamoDB's do.
+"""A proxy for the AWS emulator that makes transactions conflict, as DynamoDB's do.
 
 The emulator carries out one transaction after the other. Here each holds its items for a while
 before it is handed on; what meets it there is refused, in the real service's words
@@ -34,7 +34,7 @@ Key: TypeAlias = tuple[str, str, str]
 
 
 class Conflicts:
-    """An ASGI application before *emulator*, which holds items from *hold_ms* to and fro."""
+    """An ASGI proxy of *emulator*, which holds each transaction's items for *hold_ms*."""
 
     def __init__(self, emulator: ASGIApp, hold_ms: tuple[float, float], seed: int) -> None:
         self._emulator = emulator
@@ -106,13 +106,13 @@ class Conflicts:
 
 
 def _verb(scope: Scope) -> str:
-    """Return what is asked of DynamoDB; nothing where it is another service that is asked."""
+    """Return the called operation of DynamoDB; "" for other services."""
     target = dict(scope["headers"]).get(b"x-amz-target", b"").decode("latin-1")
     return target.removeprefix(API) if target.startswith(API) else ""
 
 
 def _keys(verb: str, asked: dict[str, Any]) -> list[Key]:
-    """Return the items that a request is about, in its order."""
+    """Return the keys of a request's items, in its order."""
     if verb in SINGLE_WRITES:
         return [_key(asked)]
     return [_key(arguments) for each in asked["TransactItems"] for arguments in each.values()]
@@ -140,7 +140,7 @@ async def _answer(status: int, answer: dict[str, Any], send: Send) -> None:
 
 
 def _again(body: bytes) -> Receive:
-    """Return what gives a body that was read already to the next one who reads it."""
+    """Return a receive function that returns an already read body again."""
 
     async def receive() -> dict[str, Any]:
         return {"type": "http.request", "body": body, "more_body": False}

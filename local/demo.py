@@ -59,7 +59,7 @@ SCHEDULE = {"source": "aws.scheduler", "detail-type": "Scheduled Event", "detail
 
 @dataclass
 class _Demo:
-    """The stack and who takes part."""
+    """The stack and its users."""
 
     stack: Stack
     admin: Client
@@ -123,7 +123,7 @@ def _race(show: _Demo) -> None:
 
 
 def _kinds(invited: list[str]) -> dict[str, dict[str, Any]]:
-    """Return packets by the words that introduce them."""
+    """Return packets by their headings."""
     return {
         "in whole yuan, with small differences": {"split": "base_double_mean", "unit_fen": 100},
         "between 3 and 7 yuan, mostly near 5": {
@@ -242,7 +242,7 @@ def _check(show: _Demo) -> dict[str, Any]:
 
 
 def _grab(user: Client, packet_id: str, said: str | None = None) -> str:
-    """Grab once, and open where that is admission; return the outcome or the refusal's code."""
+    """Grab once, open after an admission, and return the outcome or the refusal's code."""
     with user:
         answer = user.try_post(f"/packets/{packet_id}/grab", {"passphrase": said} if said else {})
         if answer.is_success and "grab_token" in answer.json():

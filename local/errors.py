@@ -1,4 +1,4 @@
-"""What can go wrong with a local stack, said in words for the person at the terminal."""
+"""Errors of a local stack, with messages for the person at the terminal."""
 
 
 class StackError(Exception):

@@ -1,4 +1,4 @@
-"""Runs one command and sees to it that nothing of it outlives the process that asked for it.
+"""Runs one command and ends it together with the process that started it.
 
 The asker holds the other end of our standard input and never writes to it. When it closes that end,
 or dies in whatever way, we read the end of the file and end the command together with everything

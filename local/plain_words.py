@@ -1,4 +1,4 @@
-"""Find words in prose that a busy reader stumbles over, and say which plain words replace them.
+"""Finds hard words in prose and names plainer ones. `make lint` runs it.
 
 Prose is Markdown, YAML, TOML, the Makefile, comments, docstrings, messages (strings of three words
 or more) and names of tests. Identifiers, code blocks and text between back quotes are not.
@@ -39,6 +39,10 @@ RULES = {
     r"put(?:s|ting)? off": "delay",
     r"for want of": "without",
     r"so as to": "to",
+    r"rings": "fires, raises an alarm",
+    r"upon": "on",
+    r"go(?:es)? by": "uses, follows",
+    r"made good": "completed, corrected",
     r"in vain": "without effect",
     r"not a (?:one|single)": "no",
 }

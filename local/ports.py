@@ -39,6 +39,6 @@ def _free_port(wanted: int = 0) -> int:
 
 
 def is_open(port: int) -> bool:
-    """Say whether somebody listens on *port*."""
+    """Return whether a program listens on *port*."""
     with socket.socket() as probe:
         return probe.connect_ex((HOST, port)) == 0

@@ -1,4 +1,4 @@
-"""What `make deploy` does before `sam deploy`: is the layer right, and which release is this?
+"""The step of `make deploy` before `sam deploy`: checks the layers and stamps the release.
 
 A function's alias leads to a published version, and SAM publishes one only where the function's
 text in the template has changed: not where a parameter's value has, nor what a reference leads to.
@@ -26,7 +26,7 @@ _MACHINES = {0xB7: "arm64", 0x3E: "x86_64"}
 
 
 class _Loader(yaml.SafeLoader):
-    """Passes over CloudFormation's tags."""
+    """Ignores CloudFormation's tags."""
 
 
 _Loader.add_multi_constructor("!", lambda *_: None)

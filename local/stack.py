@@ -89,7 +89,7 @@ class Stack:
         )
 
     def hold_items(self, shortest_ms: int, longest_ms: int) -> None:
-        """Let transactions hold their items for so long from now on; they must conflict at all."""
+        """Set how long transactions hold their items; requires a stack with conflicts."""
         asked = urllib.request.Request(
             f"http://{HOST}:{self.aws_port}{CONTROL}",
             data=json.dumps([shortest_ms, longest_ms]).encode(),
@@ -230,7 +230,7 @@ class Stack:
         return self._run("emulator", [str(places.EMULATOR)], env, home)
 
     def _start_conflicts(self) -> None:
-        """Start what makes transactions conflict, where that is wanted."""
+        """Start the conflicting proxy if it is wanted."""
         if self._hold_ms is None:
             return
         command = [

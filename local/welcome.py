@@ -1,4 +1,4 @@
-"""What `make run` and `make up` say: the page's address first, then a token and lines to paste."""
+"""The text of `make run` and `make up`: the page's address, a token, and commands to paste."""
 
 import json
 import shlex

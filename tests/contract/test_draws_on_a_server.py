@@ -274,7 +274,7 @@ def test_a_lost_day_starts_again(cache: OperatorCache) -> None:
     assert cache.pttl(keys.draw_day("spring", day.name)) > 0
 
 
-def test_a_board_that_is_lost_alone_goes_by_its_new_table(cache: OperatorCache) -> None:
+def test_a_lottery_that_lost_its_hash_uses_the_new_table(cache: OperatorCache) -> None:
     claim_cache, day = RedisDraws(cache), _day()
     claim_cache.load(_table(_prize("cup")), day, [])
     assert claim_cache.draw(_ask(day, "ann", "one")).odds == "cup:1|0"
@@ -286,7 +286,7 @@ def test_a_board_that_is_lost_alone_goes_by_its_new_table(cache: OperatorCache) 
     assert claim_cache.draw(_ask(day, "ann", "two")).odds == "pen:1|0"
 
 
-def test_a_unit_that_a_lost_board_has_yet_to_issue_is_not_offered_too(cache: OperatorCache) -> None:
+def test_a_unit_that_a_lost_hash_has_yet_to_issue_is_not_offered_too(cache: OperatorCache) -> None:
     claim_cache, day = RedisDraws(cache), _day()
     table = _table(_prize(total=2))
     claim_cache.load(table, day, [])

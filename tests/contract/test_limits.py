@@ -33,7 +33,7 @@ class _RealClock:
 
 @dataclass
 class Counter:
-    """The limits under test, and the clock that they go by."""
+    """The limits under test, and their clock."""
 
     limits: Limits
     clock: Clock

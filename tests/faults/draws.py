@@ -275,7 +275,7 @@ class DrawSchedule(Schedule):
         """Without faults who waits for an answer gets one, and all ends in time."""
         system = self.system
         if not self.is_naive:
-            # An edit that was cut off is made good by its repeat.
+            # The repeat completes an interrupted edit.
             system.edit_campaign(replace(self._campaign().plan, status=CampaignStatus.ON))
             if self.random.random() < 0.5:
                 self.story.append("the cache fails over to an older replica in the end")

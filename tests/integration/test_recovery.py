@@ -1,4 +1,4 @@
-"""What is lost, late, doubled or broken on the way is made good, and every fen has one owner."""
+"""After lost, late, repeated or failed steps every fen has exactly one owner."""
 
 from __future__ import annotations
 

@@ -487,7 +487,7 @@ def test_a_message_that_failed_five_times_waits_where_an_alarm_sees_it() -> None
     assert {"Fn::GetAtt": [dlq, "QueueName"]} in watched
 
 
-def test_a_night_without_a_whole_reconciliation_rings() -> None:
+def test_a_night_without_a_whole_reconciliation_raises_an_alarm() -> None:
     alarms = [
         alarm for name, alarm in _of_type("AWS::CloudWatch::Alarm").items() if "Reconcile" in name
     ]

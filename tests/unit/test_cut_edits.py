@@ -190,7 +190,7 @@ LATER, EARLIER = NOW_MS + 9 * HOUR_MS, NOW_MS + HOUR_MS
 
 @pytest.mark.parametrize("ends_at_ms", [LATER, EARLIER], ids=["later", "earlier"])
 @pytest.mark.parametrize("version", [1, None])
-def test_an_edit_of_the_end_that_is_cut_off_is_made_good_by_its_repeat(
+def test_an_interrupted_edit_of_the_end_is_completed_by_its_repeat(
     ends_at_ms: int, version: int | None
 ) -> None:
     def edit(office: Office) -> Campaign:
@@ -309,7 +309,7 @@ def test_cash_that_is_put_by_two_operators_after_a_cut_is_paid_once() -> None:
     each_cut(put, check)
 
 
-def test_a_prizes_edit_that_is_cut_off_is_made_good_by_its_repeat() -> None:
+def test_an_interrupted_edit_of_a_prize_is_completed_by_its_repeat() -> None:
     plan = cash("more", 2, title="new", weight=3)
 
     def put(office: Office) -> Prize:

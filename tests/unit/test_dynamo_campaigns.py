@@ -1,4 +1,4 @@
-"""Edits of one campaign at once: each is done upon the other, and none is half seen."""
+"""Concurrent edits of one campaign: each builds on the other, and none is seen in part."""
 
 from __future__ import annotations
 

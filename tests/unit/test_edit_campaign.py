@@ -171,7 +171,7 @@ class RacingCampaigns(DynamoCampaigns):
         return super().edit(campaign, before)
 
 
-def test_an_edit_that_meets_another_is_done_upon_it(office: Office) -> None:
+def test_an_edit_that_meets_another_is_applied_on_top_of_it(office: Office) -> None:
     campaign = office.made()
     office.campaigns = RacingCampaigns(Dynamo(lambda: office.system.dynamo), "campaigns")
 
@@ -415,7 +415,7 @@ def test_a_preheat_goes_on_within_a_packet_of_several_parts(office: Office) -> N
     assert set(system.memory.caches) == {f"{packet_id}.{part}" for part in range(3)}
 
 
-def test_a_cursor_of_another_campaign_is_of_no_use(office: Office) -> None:
+def test_a_cursor_of_another_campaign_loads_nothing(office: Office) -> None:
     system = office.system
     system.part_share_count = 4
     packet = system.send("operator", campaign=office.made(), count=12)

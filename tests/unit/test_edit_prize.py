@@ -162,7 +162,7 @@ def test_a_prizes_id_is_a_slug(office: Office, prize_id: str) -> None:
         office.put(office.plan(prize_id))
 
 
-def test_a_put_that_meets_another_is_done_upon_it(office: Office) -> None:
+def test_a_put_that_meets_another_is_applied_on_top_of_it(office: Office) -> None:
     office.put(office.plan())
     _meet(office, lambda: office.put(office.plan(weight=2)))
 

@@ -32,6 +32,10 @@ FOUND = {
     "claims are put off until then": "put off",
     "refused for want of a token": "for want of",
     "so as to end it": "so as to",
+    "the alarm rings": "rings",
+    "one edit upon another": "upon",
+    "draws go by the table": "go by",
+    "a lost message is made good": "made good",
     "it is asked in vain": "in vain",
     "not a single one ended": "not a single",
 }

@@ -198,7 +198,7 @@ def test_the_schedule_that_goes_on_begins_nothing() -> None:
     assert len(set(pages.read_from)) == len(pages.read_from)
 
 
-def test_a_run_that_takes_days_rings() -> None:
+def test_a_run_that_takes_days_raises_an_alarm() -> None:
     system, _ = _town()
     system.reconcile(stop_in_ms=4_000)
     system.pass_time(RUN_MAX_MS)

@@ -220,7 +220,7 @@ def test_leftover_units_of_cash_go_back_over_many_sweeps() -> None:
     assert books.packet.end.refunded_fen == 100 * units
 
 
-def test_a_huge_prize_holds_up_neither_other_packets_nor_lost_claims(
+def test_a_huge_prize_does_not_delay_other_packets_or_lost_claims(
     system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # All at 1:250, so a part has 80 units; a row takes 5 ms and a refund of 45 shares 1.7 s.
@@ -344,7 +344,7 @@ def test_packets_of_one_sender_have_their_turns_one_after_the_other(system: InMe
     system.expire(stop_in_ms=10**9)
 
 
-def test_a_turn_that_is_over_when_the_fates_are_read_gets_on_all_the_same(
+def test_a_turn_that_ends_after_reading_the_fates_still_makes_progress(
     system: InMemorySystem,
 ) -> None:
     packet = system.send("sender", count=100, total_fen=1_000)

@@ -218,7 +218,7 @@ class Packets(Protocol):
     def begin_close(self, packet: Packet, now_ms: int) -> Packet:
         """Turn a packet that has expired to CLOSING unless it is CLOSED; return it as it is then.
 
-        It goes to the end of the sweep's list, so that one that can't be closed holds up no other.
+        It goes to the end of the sweep's list, so that it blocks no other if it can't be closed.
         """
 
     def mark_step(self, packet: Packet) -> None:

@@ -62,7 +62,7 @@ class SavedRun:
 
 
 class Runs(Protocol):
-    """The one row of reconciliation: how far it is, and who is at it."""
+    """The one row of reconciliation: a run's progress and its lease."""
 
     def take(self, holder: str, now_ms: int, until_ms: int) -> SavedRun | None:
         """Hold the row until *until_ms* and return what is saved; None while another holds it."""

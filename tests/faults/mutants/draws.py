@@ -66,7 +66,7 @@ MUTANTS = [
         'IS_AS_READ = "version >= :read_version"',
     ),
     of_draws(
-        "an edit of a prize is done upon another one of it",
+        "an edit of a prize overwrites a concurrent one",
         "DynamoDraws.put_prize",
         "if _version(prizes.get(prize.prize_id)) != _version(before):",
         "if (before is None) != (prize.prize_id not in prizes):",
@@ -120,7 +120,7 @@ MUTANTS = [
         "if False:",
     ),
     of_draws(
-        "a draw goes by a table that was edited",
+        "a draw uses a table that was edited",
         "_table_of",
         "if outcome.table_version >= table.version:",
         "if True:",

@@ -125,7 +125,7 @@ class DynamoDraws:
             except TransactionCanceled as canceled:
                 if canceled.found[0] is None:
                     return None  # a packet has ended meanwhile
-            # Another prize was put meanwhile, or the campaign was edited: upon that, then.
+            # Another prize was put meanwhile, or the campaign was edited: try again on that.
         raise Unavailable("others edit the campaign at the same time")
 
     def find_put(self, request: Request) -> Prize | None:

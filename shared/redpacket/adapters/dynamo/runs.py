@@ -1,4 +1,4 @@
-"""The one row of ReconciliationTable: how far a run is, and who is at it."""
+"""The one row of ReconciliationTable: a run's progress and its lease."""
 
 from __future__ import annotations
 

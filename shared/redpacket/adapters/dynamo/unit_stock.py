@@ -25,7 +25,7 @@ ROWS_PER_CALL = 100_000
 """About seventeen pages of DynamoDB's, and less than a second of a processor."""
 
 ROWS_PER_RUN = 200
-"""What each partition is read of, whatever is left: a call gets on with the last prize, too."""
+"""Rows that each partition is read of in any case, so that also the last prize makes progress."""
 
 NOTED_MIN = 200
 """After this many more units the place is stored again."""

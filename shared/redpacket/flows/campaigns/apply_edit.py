@@ -76,7 +76,7 @@ def apply_stock(
 
 
 def load_edited(campaign_id: str, *, ports: EditPorts) -> None:
-    """Bring what the ledger has into the cache, so that draws go by it at once.
+    """Bring what the ledger has into the cache, so that draws use it at once.
 
     A cache that is away fails no edit: it is written, and the cache loads it when it is asked.
     """

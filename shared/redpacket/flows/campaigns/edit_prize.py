@@ -1,9 +1,9 @@
 """Put a prize into a campaign, or edit it while people draw, and change its stock by deltas.
 
 A cash prize is funded first: an equal packet of the operator's money, a share for every unit, which
-lives as long as the campaign and goes back to the operator where it is not won. Who dies between
-the two and repeats the call finds the packet by the request that made it; who does not repeat it
-gets the money back at the campaign's end. Units are put only with a packet that is open then.
+lives as long as the campaign and goes back to the operator if it is not won. If a call dies between
+the two, its repeat finds the packet by its request; without a repeat the money goes back at the
+campaign's end. Units are added only while their packet is open.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ def put_prize(
 ) -> tuple[Prize, bool]:
     """Write *plan*, and return the prize and whether it is new.
 
-    *version* None edits whatever is there. What a prize is and how much stays as it was first:
-    stock goes by `change_stock`. Raises CampaignNotFound, VersionConflict, InvalidRequest; of cash
-    CampaignEnded and InsufficientFunds, too.
+    *version* None edits whatever is there. Kind, amount and total never change here:
+    `change_stock` changes the stock. Raises CampaignNotFound, VersionConflict, InvalidRequest; for
+    cash also CampaignEnded and InsufficientFunds.
     """
     check_prize_id(plan.prize_id)
 

@@ -73,7 +73,7 @@ class CampaignQuota:
             return None
         status = self._ports.quotas.reserve(quota, self._user_id, self._packet_id)
         if status is QuotaStatus.FULL:
-            # Some of what is reserved may have come to nothing, or is under way: the ledger knows.
+            # Some reservations may have failed, or are under way: the ledger has the count.
             self._ports.costs.count(self._user_id)
             claimed_count = self._ports.packets.count_claims(quota.campaign_id, self._user_id)
             status = self._ports.quotas.reserve(

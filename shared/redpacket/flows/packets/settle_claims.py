@@ -100,9 +100,9 @@ def settle_claims(
 def _each(
     do: Callable[[Sequence[Item]], list[Result]], items: Sequence[Item], journal: Journal
 ) -> list[Result]:
-    """Return what *do* makes of all items; where it fails, what it makes of each by itself.
+    """Return the results of *do* for all items at once, or for each alone if that fails.
 
-    The functions of the crowd write claims. One that nothing can be made of holds up no other.
+    Grab functions write claims; one invalid claim must not block the others.
     """
     try:
         return do(items)
