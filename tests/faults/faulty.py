@@ -75,19 +75,15 @@ class Faults:
         return self.random.choice(("lost", "in_doubt", "killed_before", "killed_after"))
 
 
+@dataclass
 class Wire:
     """Every call to the outside passes here: it takes its time, others run, then it may fail."""
 
-    def __init__(
-        self,
-        faults: Faults,
-        sleep_ms: Callable[[int], None],
-        leave_behind: Callable[[Callable[[], None]], None],
-    ) -> None:
-        self._faults = faults
-        self._sleep_ms = sleep_ms
-        self._leave_behind = leave_behind
-        self.steps = 0
+    faults: Faults
+    sleep_ms: Callable[[int], None]
+    hang: Callable[[], None]
+    leave_behind: Callable[[Callable[[], None]], None]
+    steps: int = 0
 
     def call(
         self,
@@ -104,23 +100,25 @@ class Wire:
         asked many times at once fails, and takes time, by a *share*.
         """
         self.steps += 1
-        pick = self._faults.random.choice
-        if share == 1.0 or self._faults.random.random() < share:
-            self._sleep_ms(pick(LATENCIES_MS))
-        fault = self._faults.strike(share)
+        pick = self.faults.random.choice
+        if begin:
+            self.hang()
+        if share == 1.0 or self.faults.random.random() < share:
+            self.sleep_ms(pick(LATENCIES_MS))
+        fault = self.faults.strike(share)
         if fault == "lost":
             raise lost()
         if fault == "killed_before":
             raise Killed
-        if begin and fault and self._faults.random.random() < _LEFT_BEHIND:
-            self._leave_behind(begin())
-            self._sleep_ms(pick(TIMEOUTS_MS))
+        if begin and fault and self.faults.random.random() < _LEFT_BEHIND:
+            self.leave_behind(begin())
+            self.sleep_ms(pick(TIMEOUTS_MS))
             raise in_doubt() if fault == "in_doubt" else Killed
         result = do()
         if share == 1.0:
-            self._sleep_ms(pick(LATENCIES_MS))
+            self.sleep_ms(pick(LATENCIES_MS))
         if fault == "in_doubt":
-            self._sleep_ms(pick(TIMEOUTS_MS))
+            self.sleep_ms(pick(TIMEOUTS_MS))
             raise in_doubt()
         if fault == "killed_after":
             raise Killed

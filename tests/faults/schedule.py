@@ -45,20 +45,29 @@ from tests.faults.faulty import (
 from tests.faults.process import SKEW_MAX_MS, Process, SkewedClock, Wires
 from tests.faults.sqs import FaultySqs, Message
 
-FAULT_RATES = (0.1, 0.2, 0.25)
+FAULT_RATES = (0.02, 0.1, 0.2, 0.25)
 """Per I/O, with six of them in a grab: some schedules get far, in others nearly nothing works."""
 
 HOLDS_MS = (10, 30, 100, 300, 1_500)
 """For how long a transaction holds its items; six tries take about a second."""
 
-INDEX_LAGS_MS = (0, 500, 3_000, 20_000)
+INDEX_LAGS_MS = (0, 0, 300, 3_000, 20_000)
 REPLICA_LAGS_MS = (0, 100, 1_000)
 
-SWEEPS_MS = (500, 3_000, 8_000, 50_000)
+SWEEPS_MS = (1_000, 8_000, 50_000, 50_000)
 """What a sweep has until it must stop: the shortest end before or in the grace."""
 
 BOUND_MS = 20 * 60_000
 """I8: within this time after the last fault all is settled and closed."""
+
+LONG_MS = 1_000
+"""A sleep that a flow asks for is long from here on: the grace of a close is, a pause between
+two tries is not."""
+
+HANGS = 0.1
+"""Of the transactions that are asked for: the Lambda freezes before it has sent them."""
+
+HANG_MAX_MS = 8_000
 
 SWITCH_BOUND_MS = 10_000
 """A switch acts everywhere within this time."""
@@ -119,26 +128,19 @@ class Schedule:
         """Put wires between the flows and the stand-ins."""
         self.random = random.Random(self.seed)
         self.faults = Faults(self.random, self.random.choice(FAULT_RATES))
-        self.wire = Wire(self.faults, self.sleep_ms, self._leave_behind)
+        self.wire = Wire(self.faults, self.sleep_ms, self.hang, self._leave_behind)
         # Who waits, until when: the first of them runs next.
         self._waiting: list[tuple[int, float, int, greenlet]] = []
         self._turns = itertools.count()
+        self._hanging: set[greenlet] = set()
         self._is_over = False
         self._make_aws_unkind()
         system, now_ms = self.system, self.system.clock.now_ms
         self.sqs = FaultySqs(self.wire, self.faults, now_ms, self._acknowledged, self._queued)
         self.switches = FakeSwitchStore()
-        self.wires = Wires(
-            dynamo=FaultyDynamo(system.dynamo, self.wire),
-            sqs=self.sqs,
-            claim_cache=FaultyClaimCache(system.memory, self.wire),
-            draw_cache=FaultyDraws(system.lots, self.wire),
-            quotas=FaultyQuotas(system.reserved, self.wire),
-            limits=FaultyLimits(FakeLimits(system.clock), self.wire),
-            switches=FaultySwitches(self.switches, self.wire),
-            switch_copy=FaultySwitchCopy(FakeSwitchCopy(system.clock), self.wire),
-            pause_s=lambda _: self.sleep_ms(self.random.randint(5, 200)),
-        )
+        self._limits, self._switch_copy = FakeLimits(system.clock), FakeSwitchCopy(system.clock)
+        self.wires = self._wires(self.wire)
+        self.good_wires = self._wires(replace(self.wire, faults=Faults(self.random, 0.0)))
         self.groups = self.random.choice((1, 2, 3))
         self.lambdas = [self.process() for _ in range(3)]
 
@@ -206,11 +208,52 @@ class Schedule:
         """Let others run for a moment."""
         self.sleep_ms(self.random.randint(1, 60))
 
-    def process(self, group: int = 0, groups: int = 1) -> Process:
+    def process(
+        self,
+        group: int = 0,
+        groups: int = 1,
+        *,
+        wires: Wires | None = None,
+        skew_ms: int | None = None,
+    ) -> Process:
         """Return a new Lambda, which remembers nothing."""
-        skew_ms = self.random.randint(-SKEW_MAX_MS, SKEW_MAX_MS)
-        clock = SkewedClock(self.system.clock, skew_ms, self.sleep_ms)
-        return Process(self.system, self.wires, clock, group=group, groups=groups)
+        if skew_ms is None:
+            skew_ms = self.random.randint(-SKEW_MAX_MS, SKEW_MAX_MS)
+        clock = SkewedClock(self.system.clock, skew_ms, self._pause_ms)
+        return Process(self.system, wires or self.wires, clock, group=group, groups=groups)
+
+    def _wires(self, wire: Wire) -> Wires:
+        system = self.system
+        return Wires(
+            dynamo=FaultyDynamo(system.dynamo, wire),
+            sqs=self.sqs,
+            claim_cache=FaultyClaimCache(system.memory, wire),
+            draw_cache=FaultyDraws(system.lots, wire),
+            quotas=FaultyQuotas(system.reserved, wire),
+            limits=FaultyLimits(self._limits, wire),
+            switches=FaultySwitches(self.switches, wire),
+            switch_copy=FaultySwitchCopy(self._switch_copy, wire),
+            pause_s=lambda _: self.sleep_ms(self.random.randint(5, 200)),
+        )
+
+    def hang(self) -> None:
+        """Freeze some Lambdas before a transaction: until a sweep's grace is over, or for long."""
+        current = getcurrent()
+        if not self._is_over and current.parent is not None and self.random.random() < HANGS:
+            self._hanging.add(current)
+            self.sleep_ms(HANG_MAX_MS)
+            self._hanging.discard(current)
+
+    def _pause_ms(self, duration_ms: int) -> None:
+        """Sleep as a flow asks to; what hangs goes on when a long sleep ends, amid what follows."""
+        self.sleep_ms(duration_ms)
+        if duration_ms >= LONG_MS:
+            latest_ms = self.system.clock.now_ms() + self.random.randint(0, 300)
+            self._waiting = [
+                (min(at_ms, latest_ms) if part in self._hanging else at_ms, luck, turn, part)
+                for at_ms, luck, turn, part in self._waiting
+            ]
+            heapq.heapify(self._waiting)
 
     def a_lambda(self) -> Process:
         """Return a Lambda that may have run for long, or one that just started."""
@@ -268,8 +311,8 @@ class Schedule:
         """Return one group's sweeps; some of them have no time for all of their work."""
 
         def sweep() -> None:
-            for _ in range(self.random.randint(1, 4)):
-                self.sleep_ms(self.random.randint(0, 5_000))
+            for _ in range(self.random.randint(2, 5)):
+                self.sleep_ms(self.random.choice((0, 1_000, 2_000)) + self.random.randint(0, 600))
                 process = self.process(group, self.groups)
                 try:
                     process.sweep(self.random.choice(SWEEPS_MS))
