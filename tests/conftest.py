@@ -15,10 +15,13 @@ from testing.servers import OperatorCache
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that need the whole system: all of them run in one process, on one stack."""
+    """Mark the tests that need the emulator; those of the whole system run in one process."""
     for item in items:
-        if "stack" in getattr(item, "fixturenames", ()):
-            item.add_marker("deployed")
+        fixtures = set(getattr(item, "fixturenames", ()))
+        kinds = item.callspec.params.values() if hasattr(item, "callspec") else ()
+        if fixtures & {"stack", "cloud"} or "emulator" in kinds:
+            item.add_marker("emulated")
+        if "stack" in fixtures:
             item.add_marker(pytest.mark.xdist_group("stack"))
 
 
