@@ -113,6 +113,13 @@ def wrong_balance(schedule: Schedule) -> None:
     row["balance_fen"] = {"N": str(int(row["balance_fen"]["N"]) + 1)}
 
 
+def wrong_open_count(schedule: Schedule) -> None:
+    """Count one open packet more than there is."""
+    (_, row), *_ = _rows(schedule, "accounts", " balance")
+    counted = int(row.get("open_count", {"N": "0"})["N"])
+    row["open_count"] = {"N": str(counted + 1)}
+
+
 def forged_receipt(schedule: Schedule) -> None:
     """Change a receipt."""
     (_, row), *_ = _rows(schedule, "accounts", "paid#")
@@ -171,6 +178,7 @@ OF_PACKETS: dict[Forgery, set[str]] = {
     extra_entry: {"I1"},
     missing_entry: {"I1"},
     wrong_balance: {"I1"},
+    wrong_open_count: {"I9"},
     forged_receipt: {"I2"},
     lost_fate: {"I1", "I2"},
     wrong_count: {"I9"},

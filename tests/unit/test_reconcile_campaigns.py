@@ -288,6 +288,35 @@ def test_a_forged_draw_or_count_is_found(fair: Fair, forge: Callable[[Fair], Non
     assert {one.rule for one in found} <= {"I9", "I5"}
 
 
+@pytest.mark.parametrize("change", [-1, 1])
+def test_a_count_of_open_packets_that_is_off_was_found_by_no_night(change: int) -> None:
+    system = InMemorySystem()
+    ended = system.send("sue", count=1)
+    system.grab(ended, "ann")
+    system.settle()
+    system.send("sue")
+    system.send("sue")
+    system.pass_time(MOVING_MS + 1)
+    assert system.reconcile().differences == []
+    row = system.dynamo.tables["accounts"]["user:sue", "balance"]
+    row["open_count"] = {"N": str(int(row["open_count"]["N"]) + change)}
+
+    (found,) = system.reconcile().differences
+
+    assert (found.rule, found.subject, found.what) == ("I9", "user:sue", "open packets counted")
+    assert (found.expected, found.actual) == (2, 2 + change)
+
+
+def test_packets_of_campaigns_are_not_counted_as_open() -> None:
+    system = InMemorySystem()
+    campaign = a_campaign()
+    system.campaigns.create(campaign)
+    system.send("sue", campaign=campaign)
+    system.pass_time(MOVING_MS + 1)
+
+    assert system.reconcile().differences == []
+
+
 @pytest.mark.parametrize(
     "name", ["sent_fen", "sent_count", "received_fen", "received_count", "luckiest_count"]
 )

@@ -25,7 +25,7 @@ from redpacket.domain.ledger import (
     year_of,
 )
 from redpacket.domain.lottery import Draw, PrizeKind, unit_share
-from redpacket.domain.packet import Packet
+from redpacket.domain.packet import Packet, PacketStatus
 from redpacket.domain.scanned import (
     Balance,
     ClaimCount,
@@ -39,6 +39,8 @@ from redpacket.domain.scanned import (
 Line: TypeAlias = tuple[int, str, str, int]
 """When the fact came to be, its subject (a packet, a transfer, a user of a campaign), its text, and
 an amount."""
+
+OPEN_COUNT = "open packets counted"
 
 LocalLine: TypeAlias = tuple[str, int, int]
 """A name within a partition, and what is added to its expected and to its actual number."""
@@ -92,7 +94,11 @@ def packet_named(row: Scanned) -> str | None:
     """Return the packet that must be known for the lines of a row."""
     if isinstance(row, ShareFate | Taker):
         return row.packet_id
-    claim = claim_of(row) if isinstance(row, Entry) else None
+    if not isinstance(row, Entry):
+        return None
+    if row.kind is TransferKind.SEND:
+        return packet_of(row.counterparty)
+    claim = claim_of(row)
     return claim[0] if claim else None
 
 
@@ -219,6 +225,7 @@ _LINES: dict[type, Callable[[Any], Iterator[Line]]] = {
 
 def _of_balance(balance: Balance, _: Packet | None) -> Iterator[LocalLine]:
     yield "balance vs entries", 0, balance.balance_fen
+    yield OPEN_COUNT, 0, balance.open_count
     for name, number in balance.kept.items():
         yield f"{name} vs entries", 0, number
 
@@ -229,6 +236,8 @@ def _of_entry(entry: Entry, packet: Packet | None) -> Iterator[LocalLine]:
     if entry.kind is TransferKind.SEND:
         yield f"sent_fen_{year} vs entries", -entry.amount_fen, 0
         yield f"sent_count_{year} vs entries", 1, 0
+        if packet and packet.counts_as_open and packet.status is not PacketStatus.CLOSED:
+            yield OPEN_COUNT, 1, 0
     elif entry.kind is TransferKind.SETTLE:
         yield f"received_fen_{year} vs entries", entry.amount_fen, 0
         yield f"received_count_{year} vs entries", 1, 0

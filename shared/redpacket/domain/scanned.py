@@ -16,11 +16,15 @@ from redpacket.domain.packet import Packet
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """What an account holds; *kept* are its sums by year, like "sent_fen_2026"."""
+    """What an account holds; *kept* are its sums by year, like "sent_fen_2026".
+
+    *open_count* says how many of its packets are open, of those that count.
+    """
 
     account: str
     balance_fen: int
     kept: Mapping[str, int]
+    open_count: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,6 +52,18 @@ MUTANTS = [
     ),
     # Within a partition
     Mutant(
+        "a count of open packets is compared with closed ones too",
+        "_of_entry",
+        "packet.counts_as_open and packet.status is not PacketStatus.CLOSED",
+        "packet.counts_as_open",
+    ),
+    Mutant(
+        "a count of open packets is compared with those of campaigns too",
+        "_of_entry",
+        "packet.counts_as_open and packet.status is not PacketStatus.CLOSED",
+        "packet.status is not PacketStatus.CLOSED",
+    ),
+    Mutant(
         "balances, budgets and counts are not compared with their rows",
         "Comparison._compare_closed",
         "if any(expected != actual for",

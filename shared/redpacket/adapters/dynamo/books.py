@@ -162,7 +162,7 @@ def receipt_of(row: dict[str, Any]) -> Receipt:
 def balance_of(row: dict[str, Any]) -> Balance:
     """Read a balance's row; one that only counts what its user was luckiest in holds nothing."""
     kept = {name: number for name, number in row.items() if name.rpartition("_")[0] in _YEAR_SUMS}
-    return Balance(row["pk"], row.get("balance_fen", 0), kept)
+    return Balance(row["pk"], row.get("balance_fen", 0), kept, row.get("open_count", 0))
 
 
 def sums_of(row: Mapping[str, Value], year: int | None) -> YearSums:

@@ -24,6 +24,7 @@ from redpacket.domain.errors import (
 )
 from redpacket.domain.ledger import Entry
 from redpacket.domain.lines import (
+    OPEN_COUNT,
     Line,
     booked_fen,
     first_claim_line,
@@ -235,7 +236,8 @@ class Comparison:
             subject, what = " ".join(owner), name
             if table is Table.SHARES:
                 subject, what = f"{name} {owner[0]}", "claims counted"
-            self.tell(Difference(_RULES[table], subject, what, expected, actual))
+            rule = "I9" if name == OPEN_COUNT else _RULES[table]
+            self.tell(Difference(rule, subject, what, expected, actual))
 
     def _unequal(
         self, table: Table, owner: tuple[str, ...], campaign_id: str
