@@ -241,4 +241,4 @@ def test_a_process_does_not_remember_campaigns_without_end(system: InMemorySyste
         system.campaigns.create(a_campaign(campaign_id=f"gala-{number}"))
         pages.recall(f"gala-{number}")
 
-    assert len(pages._known) == 1
+    assert len(pages._cache._entries) == 100

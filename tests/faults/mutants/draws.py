@@ -97,8 +97,8 @@ MUTANTS = [
     ),
     of_draws(
         "a page is remembered over midnight",
-        "CachedLotteries.recall",
-        " and _is_today(known, now_ms)",
+        "CachedLotteries._is_of_today",
+        "== page.day",
         "",
     ),
     of_draws(

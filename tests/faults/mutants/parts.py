@@ -70,9 +70,9 @@ MUTANTS = [
     ),
     Mutant(
         "in parts: what is emptied is remembered for ever",
-        "_EmptiedParts.has",
-        "0 <= self._clock.now_ms() - seen_at_ms < EMPTIED_KEPT_MS",
-        "seen_at_ms > 0",
+        "PartedClaims.__init__",
+        "kept_ms=EMPTIED_KEPT_MS",
+        "kept_ms=None",
     ),
     Mutant(
         "in parts: a number that is somebody else's stays noted",

@@ -13,6 +13,7 @@ from redpacket.adapters.dynamo.client import Dynamo, Operation, put, update, val
 from redpacket.adapters.dynamo.shares import COMES_BEFORE, DynamoShares
 from redpacket.domain.errors import InvalidRequest
 from redpacket.domain.packet import Packet, PacketEnd, PacketStatus, Rules
+from redpacket.domain.process_cache import ProcessCache, no_clock
 from redpacket.ports.packets import SENT_CURSOR, SentItem
 
 # What the conditions of this module mean.
@@ -42,21 +43,17 @@ class DynamoPackets(DynamoShares):
     ) -> None:
         super().__init__(dynamo, shares_table, quotas_table, work_shards)
         self._packets = packets_table
-        self._known: dict[str, Packet] = {}
+        self._known: ProcessCache[str, Packet] = ProcessCache(no_clock, size_max=_KNOWN_MAX)
 
     def find_packet(self, packet_id: str) -> Packet | None:
         row = self._dynamo.get(self._packets, keys.packet(packet_id))
         return items.packet_of(row) if row else None
 
     def find_known(self, packet_id: str) -> Packet | None:
-        if packet_id not in self._known:
-            packet = self.find_packet(packet_id)
-            if packet is None:
-                return None
-            if len(self._known) >= _KNOWN_MAX:
-                self._known.clear()
-            self._known[packet_id] = packet
-        return self._known[packet_id]
+        packet = self._known.find(packet_id)
+        if packet is None and (packet := self.find_packet(packet_id)):
+            self._known.keep(packet_id, packet)
+        return packet
 
     def find_rules(self, packet_id: str) -> Rules | None:
         packet = self.find_known(packet_id)

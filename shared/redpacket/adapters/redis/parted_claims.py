@@ -31,10 +31,11 @@ from redpacket.domain.packet import (
     part_of_user,
     share_no_of,
 )
+from redpacket.domain.process_cache import ProcessCache
 from redpacket.ports.packets import PartCache
 from redpacket.ports.runtime import Clock
 
-_REMEMBERED_MAX = 10_000
+_EMPTIED_MAX = 10_000
 """Parts that a process remembers as emptied: about 1 MB."""
 
 Outcome = TypeVar("Outcome", GrabOutcome, AdmitOutcome)
@@ -55,7 +56,10 @@ class PartedClaims:
     def __init__(self, claim_cache: PartCache, *, clock: Clock) -> None:
         self._claim_cache = claim_cache
         self._clock = clock
-        self._emptied = _EmptiedParts(clock)
+        # A number that comes back is offered when this is over (lua/packet_amend.lua).
+        self._emptied: ProcessCache[str, bool] = ProcessCache(
+            clock.now_ms, kept_ms=EMPTIED_KEPT_MS, size_max=_EMPTIED_MAX
+        )
 
     def grab(self, packet_id: str, user_id: str) -> GrabOutcome:
         """Read where the user begins, and elsewhere only once that is emptied."""
@@ -225,15 +229,24 @@ class PartedClaims:
         home = part_of_user(packet_id, user_id)
         # Asked whatever is remembered: only there is everything known of this user.
         at_home = ask(part_id(packet_id, home))
-        if self._emptied.learn(part_id(packet_id, home), at_home):
+        if self._note_emptied(part_id(packet_id, home), at_home):
             for part in other_parts(packet_id, user_id):
                 cache_id = part_id(packet_id, part)
-                if self._emptied.has(cache_id):
+                if self._emptied.find(cache_id):
                     continue
                 outcome = ask(cache_id)
-                if not self._emptied.learn(cache_id, outcome):
+                if not self._note_emptied(cache_id, outcome):
                     return _Found(part, outcome, at_home)
         return _Found(home, at_home, at_home)
+
+    def _note_emptied(self, cache_id: str, outcome: GrabOutcome | AdmitOutcome) -> bool:
+        """Keep a part's answer; return whether it is emptied."""
+        is_emptied = outcome.status.value == GrabStatus.PACKET_EMPTIED.value
+        if is_emptied:
+            self._emptied.keep(cache_id, value=True)
+        else:
+            self._emptied.forget(cache_id)
+        return is_emptied
 
     def _told(self, packet_id: str, user_id: str, part: int, outcome: GrabOutcome) -> GrabOutcome:
         """Return a part's answer as the packet's, and note a number where the user begins."""
@@ -250,32 +263,6 @@ class PartedClaims:
         if part != home:
             self._claim_cache.note(part_id(packet_id, home), {user_id: -share_no})
         return replace(outcome, share_no=share_no, part=part)
-
-
-class _EmptiedParts:
-    """Which parts were emptied within the last second, as one process knows them."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._seen_at_ms: dict[str, int] = {}
-
-    def has(self, cache_id: str) -> bool:
-        seen_at_ms = self._seen_at_ms.get(cache_id)
-        # A number that comes back is offered when this is over (lua/packet_amend.lua).
-        return seen_at_ms is not None and 0 <= self._clock.now_ms() - seen_at_ms < EMPTIED_KEPT_MS
-
-    def learn(self, cache_id: str, outcome: GrabOutcome | AdmitOutcome) -> bool:
-        """Remember a part's answer; return whether it is emptied."""
-        if outcome.status.value != GrabStatus.PACKET_EMPTIED.value:
-            self.forget(cache_id)
-            return False
-        if len(self._seen_at_ms) >= _REMEMBERED_MAX:
-            self._seen_at_ms.clear()
-        self._seen_at_ms[cache_id] = self._clock.now_ms()
-        return True
-
-    def forget(self, cache_id: str) -> None:
-        self._seen_at_ms.pop(cache_id, None)
 
 
 def _cache_ids(packet_id: str) -> list[str]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from redpacket.domain.process_cache import ProcessCache
 from redpacket.ports.accounts import Profile, Profiles
 from redpacket.ports.runtime import Clock
 
 KEPT_MS = 10_000
 """A new nickname may be shown this much later."""
 
-_REMEMBERED_MAX = 20_000
+_SIZE_MAX = 20_000
 
 
 class CachedProfiles:
@@ -22,21 +23,16 @@ class CachedProfiles:
 
     def __init__(self, profiles: Profiles, *, clock: Clock) -> None:
         self._profiles = profiles
-        self._clock = clock
-        self._known: dict[str, tuple[int, Profile]] = {}
+        self._cache: ProcessCache[str, Profile] = ProcessCache(
+            clock.now_ms, kept_ms=KEPT_MS, size_max=_SIZE_MAX
+        )
 
     def list_profiles(self, user_ids: Sequence[str]) -> dict[str, Profile]:
         """Return the profiles that exist, by user id; reads only those that are not known."""
-        now_ms = self._clock.now_ms()
         wanted = dict.fromkeys(user_ids)
-        known = {
-            user_id: kept[1]
-            for user_id in wanted
-            if (kept := self._known.get(user_id)) and 0 <= now_ms - kept[0] < KEPT_MS
-        }
+        known = {user_id: kept for user_id in wanted if (kept := self._cache.find(user_id))}
         unknown = [user_id for user_id in wanted if user_id not in known]
         found = self._profiles.list_profiles(unknown) if unknown else {}
-        if len(self._known) + len(found) > _REMEMBERED_MAX:
-            self._known.clear()
-        self._known.update({user_id: (now_ms, profile) for user_id, profile in found.items()})
+        for user_id, profile in found.items():
+            self._cache.keep(user_id, profile)
         return {**known, **found}

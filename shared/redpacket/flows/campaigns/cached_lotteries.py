@@ -8,7 +8,6 @@ writes a new one: once a day and once for each prize that sells out, not with th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from threading import Lock
 
 from redpacket.domain.errors import CampaignNotFound, Unavailable
 from redpacket.domain.lottery import (
@@ -17,13 +16,14 @@ from redpacket.domain.lottery import (
     day_commitment,
     draw_day,
 )
+from redpacket.domain.process_cache import ProcessCache
 from redpacket.ports.campaigns import DrawCache, Draws
 from redpacket.ports.runtime import Clock, Journal
 
 KEPT_MS = 4_000
 """Users see an edit within that, as with a switch, and pages cost each process as little."""
 
-_REMEMBERED_MAX = 100
+_SIZE_MAX = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,35 +55,31 @@ class CachedLotteries:
         self._claim_cache = claim_cache
         self._clock = clock
         self._journal = journal
-        self._known: dict[str, tuple[int, Lottery]] = {}
-        self._reading = Lock()
+        self._cache: ProcessCache[str, Lottery] = ProcessCache(
+            clock.now_ms, kept_ms=KEPT_MS, size_max=_SIZE_MAX
+        )
 
     def recall(self, campaign_id: str) -> Lottery:
         """Return a lottery as users see it. Raises CampaignNotFound; Unavailable if never read."""
         # A process of Lambda has one request at a time; elsewhere the others wait for the first.
-        with self._reading:
-            now_ms = self._clock.now_ms()
-            read_at_ms, known = self._known.get(campaign_id, (0, None))
-            if known and 0 <= now_ms - read_at_ms < KEPT_MS and _is_today(known, now_ms):
-                return known
-            try:
-                page = self._read(campaign_id, now_ms)
-            except Unavailable as error:
-                if known is None:
-                    raise
-                self._journal.failure("campaign_not_read", error, campaign_id=campaign_id)
-                page = known
-            if len(self._known) >= _REMEMBERED_MAX:
-                self._known.clear()
-            self._known[campaign_id] = now_ms, page
-            return page
+        return self._cache.read_in_turn(
+            campaign_id,
+            self._read,
+            lambda error: self._journal.failure(
+                "campaign_not_read", error, campaign_id=campaign_id
+            ),
+            self._is_of_today,
+        )
 
-    def _read(self, campaign_id: str, now_ms: int) -> Lottery:
+    def _is_of_today(self, page: Lottery) -> bool:
+        return draw_day(page.table.campaign, self._clock.now_ms()).name == page.day
+
+    def _read(self, campaign_id: str) -> Lottery:
         found = self._draws.find_page(campaign_id)
         if found is None:
             raise CampaignNotFound("no such campaign")
         table, note = found
-        day = draw_day(table.campaign, now_ms).name
+        day = draw_day(table.campaign, self._clock.now_ms()).name
         if not table.prizes:
             return Lottery(table, frozenset(), day, None)
         commitment = note.commitment
@@ -120,7 +116,3 @@ class CachedLotteries:
         except Unavailable as error:
             # The next process that reads the page notes it.
             self._journal.failure("page_not_noted", error, campaign_id=campaign_id)
-
-
-def _is_today(page: Lottery, now_ms: int) -> bool:
-    return draw_day(page.table.campaign, now_ms).name == page.day

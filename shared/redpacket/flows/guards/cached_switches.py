@@ -8,12 +8,15 @@ and at first everything is on.
 from __future__ import annotations
 
 from redpacket.domain.errors import SwitchedOff, Unavailable
+from redpacket.domain.process_cache import ProcessCache
 from redpacket.domain.switches import Switch
 from redpacket.ports.guards import SwitchCopy, SwitchesSeen, SwitchStore
 from redpacket.ports.runtime import Clock, Journal
 
 KEPT_MS = 4_000
 """Twice this, and some time to ask, is under the ten seconds within which a switch must act."""
+
+_OFF = "off"
 
 
 class CachedSwitches:
@@ -26,8 +29,9 @@ class CachedSwitches:
         self._copy = copy
         self._clock = clock
         self._journal = journal
-        self._off: frozenset[Switch] = frozenset()
-        self._read_at_ms: int | None = None
+        self._cache: ProcessCache[str, frozenset[Switch]] = ProcessCache(
+            clock.now_ms, kept_ms=KEPT_MS, size_max=1
+        )
 
     def require_on(self, switch: Switch) -> None:
         """Raise SwitchedOff unless the switch is on."""
@@ -37,15 +41,17 @@ class CachedSwitches:
 
     def is_on(self, switch: Switch) -> bool:
         """Say whether the switch is on, as far as this process knows."""
-        now_ms = self._clock.now_ms()
-        # A clock may also have been put back.
-        if self._read_at_ms is None or not 0 <= now_ms - self._read_at_ms < KEPT_MS:
+        off = self._cache.find(_OFF)
+        if off is None:
+            now_ms = self._clock.now_ms()
             # A failure is remembered like an answer, or each request would wait for the next one.
-            self._read_at_ms = now_ms
+            off = self._cache.find_old(_OFF) or frozenset()
+            self._cache.keep(_OFF, off, now_ms)
             seen = self._find_copy() or self._read_store(now_ms)
             if seen.is_known:
-                self._off = seen.off
-        return switch not in self._off
+                off = seen.off
+                self._cache.keep(_OFF, off, now_ms)
+        return switch not in off
 
     def _find_copy(self) -> SwitchesSeen | None:
         if not self._copy:

@@ -139,7 +139,6 @@ class Comparison:
             self._draws.check(rows)
         if table is Table.SHARES:
             self._compare_cache(rows)
-        self._ports.known.forget_some()
 
     def _count(self, row: Scanned) -> None:
         run = self._run

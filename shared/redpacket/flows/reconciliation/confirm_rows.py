@@ -51,7 +51,6 @@ class Confirmation(Comparison):
         suspected = iter([row for row in rows if self._is_suspected(row)])
         while some := list(islice(suspected, _AT_ONCE)):
             self._look(some)
-        known.forget_some()
 
     def add(self, table: Table, line: Line) -> None:
         """Add a line again, if its bucket is suspected."""

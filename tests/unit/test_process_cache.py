@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+
+import pytest
+
+from redpacket.domain.errors import Unavailable
+from redpacket.domain.process_cache import ProcessCache, no_clock
+from testing.fakes import FakeClock
+
+KEPT_MS = 1_000
+
+
+class Store:
+    """Answers with how often it was asked, unless it is away."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.is_away = False
+        self.failures: list[Unavailable] = []
+
+    def load(self, _key: str) -> int:
+        if self.is_away:
+            raise Unavailable("the store does not answer")
+        self.count += 1
+        return self.count
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def cache(clock: FakeClock) -> ProcessCache[str, int]:
+    return ProcessCache(clock.now_ms, kept_ms=KEPT_MS, size_max=3)
+
+
+@pytest.fixture
+def store() -> Store:
+    return Store()
+
+
+def test_a_value_is_found_until_it_is_too_old(
+    cache: ProcessCache[str, int], clock: FakeClock
+) -> None:
+    cache.keep("a", 1)
+
+    clock.at_ms += KEPT_MS - 1
+    assert cache.find("a") == 1
+    clock.at_ms += 1
+    assert cache.find("a") is None
+    assert cache.find_old("a") == 1
+
+
+def test_a_value_of_a_clock_that_was_put_back_is_not_found(
+    cache: ProcessCache[str, int], clock: FakeClock
+) -> None:
+    cache.keep("a", 1)
+
+    clock.at_ms -= 1
+
+    assert cache.find("a") is None
+
+
+def test_a_value_is_as_old_as_it_is_said_to_be(
+    cache: ProcessCache[str, int], clock: FakeClock
+) -> None:
+    cache.keep("a", 1, clock.at_ms - KEPT_MS)
+
+    assert cache.find("a") is None
+
+
+def test_without_an_age_a_value_stays() -> None:
+    cache: ProcessCache[str, int] = ProcessCache(no_clock, size_max=1)
+    cache.keep("a", 1)
+
+    assert cache.find("a") == 1
+
+
+def test_beyond_the_bound_the_oldest_value_goes(cache: ProcessCache[str, int]) -> None:
+    for number, key in enumerate("abc"):
+        cache.keep(key, number)
+    cache.keep("a", 9)
+
+    cache.keep("d", 4)
+
+    assert [cache.find(key) for key in "abcd"] == [9, None, 2, 4]
+
+
+def test_a_forgotten_value_is_not_found(cache: ProcessCache[str, int]) -> None:
+    cache.keep("a", 1)
+
+    cache.forget("a")
+    cache.forget("a")
+
+    assert cache.find_old("a") is None
+
+
+def test_a_value_is_loaded_once_until_it_is_too_old(
+    cache: ProcessCache[str, int], clock: FakeClock, store: Store
+) -> None:
+    read = [cache.read("a", store.load, store.failures.append) for _ in range(2)]
+    clock.at_ms += KEPT_MS
+    read.append(cache.read("a", store.load, store.failures.append))
+
+    assert read == [1, 1, 2]
+
+
+def test_a_value_that_is_not_good_any_more_is_loaded_again(
+    cache: ProcessCache[str, int], store: Store
+) -> None:
+    cache.read("a", store.load, store.failures.append)
+
+    assert cache.read("a", store.load, store.failures.append, lambda value: value > 1) == 2
+
+
+def test_the_last_value_holds_where_the_store_is_away(
+    cache: ProcessCache[str, int], clock: FakeClock, store: Store
+) -> None:
+    cache.read("a", store.load, store.failures.append)
+    clock.at_ms += KEPT_MS
+    store.is_away = True
+
+    read = [cache.read("a", store.load, store.failures.append) for _ in range(2)]
+
+    # The failure is kept like an answer, or each request would wait for the next one.
+    assert read == [1, 1]
+    assert len(store.failures) == 1
+
+
+def test_what_was_never_loaded_is_unavailable(cache: ProcessCache[str, int], store: Store) -> None:
+    store.is_away = True
+
+    with pytest.raises(Unavailable):
+        cache.read("a", store.load, store.failures.append)
+
+
+def test_of_many_threads_one_loads_and_the_others_wait(
+    cache: ProcessCache[str, int], store: Store
+) -> None:
+    is_loading = Event()
+
+    def slowly(key: str) -> int:
+        is_loading.wait(0.05)
+        return store.load(key)
+
+    with ThreadPoolExecutor(8) as pool:
+        read = list(
+            pool.map(lambda _: cache.read_in_turn("a", slowly, store.failures.append), range(8))
+        )
+
+    assert read == [1] * 8
