@@ -193,7 +193,8 @@ def _send_naively(system: RealTimeSystem, order: SendOrder, number: int) -> None
         system.clock.now_ms(),
     )
     try:
-        dynamo.transact(system.ledger._post([transfer]))
+        posted = system.ledger._post([transfer])
+        dynamo.transact([write.operation for write in posted])
     except Unavailable:
         return  # too many others at once: this one debits nothing
     system.dynamo.put_item(

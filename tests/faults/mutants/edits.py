@@ -88,7 +88,7 @@ MUTANTS = [
     of_draws(
         "units are put with a packet of an older end",
         "DynamoDraws.put_prize",
-        "            operations += self._last_until_the_end(prize, before, table)\n",
+        "*self._last_until_the_end(prize, before, table),",
         "",
     ),
     of_draws(

@@ -40,14 +40,14 @@ MUTANTS = [
     Mutant(
         "who has several shares in a transaction is paid for one",
         "DynamoLedger.settle",
-        "operations.append(self._change_balance(account, transfers))",
-        "operations.append(self._change_balance(account, transfers[:1]))",
+        "_in_the_way(self._change_balance(account, transfers), refs)",
+        "_in_the_way(self._change_balance(account, transfers[:1]), refs)",
     ),
     Mutant(
         "of several claims of a user whose balance is held one stands in the way",
         "DynamoLedger.settle",
-        "for share, transfer in settlements if transfer in transfers})",
-        "for share, transfer in settlements if transfer is transfers[0]})",
+        "for share, transfer in settlements if transfer in transfers}",
+        "for share, transfer in settlements if transfer is transfers[0]}",
     ),
     Mutant(
         "accounts go below zero",
@@ -70,8 +70,8 @@ MUTANTS = [
     Mutant(
         "an entry may be written over",
         "DynamoLedger._post",
-        "book.append(put(self._accounts, entry_row(entry)))",
-        'book.append(put(self._accounts, entry_row(entry), condition="attribute_not_exists(no)"))',
+        "put(self._accounts, entry_row(entry))",
+        'put(self._accounts, entry_row(entry), condition="attribute_not_exists(no)")',
     ),
     Mutant(
         "a packet row may be written over",

@@ -65,20 +65,20 @@ MUTANTS = [
     Mutant(
         "nothing leads back to a winner",
         "DynamoDraws.record_draw",
-        "operations += items.note_person(self._profiles, drawer)",
-        "pass",
+        "items.note_person(self._profiles, drawer) if drawer else []",
+        "[]",
     ),
     Mutant(
         "nothing leads back to a sender",
         "DynamoLedger.fund",
-        "rows += items.note_person(self._profiles, packet.sender)",
-        "pass",
+        "people = items.note_person(self._profiles, packet.sender)",
+        "people = []",
     ),
     Mutant(
         "nothing leads back to a payee",
         "DynamoLedger.deposit",
-        "rows = items.note_person(self._profiles, payee) if payee else []",
-        "rows: list[Operation] = []",
+        "people = items.note_person(self._profiles, payee) if payee else []",
+        "people = []",
     ),
     Mutant(
         "a chosen name takes the way back with it",

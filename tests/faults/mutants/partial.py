@@ -79,14 +79,14 @@ MUTANTS = [
     Mutant(
         "conflicts of a settlement name the wrong claims",
         "DynamoLedger.settle",
-        "owners[position] for position in conflict.positions",
-        "owners[-1 - position] for position in conflict.positions",
+        "writes[position].refusal({}) for position in conflict.positions",
+        "writes[-1 - position].refusal({}) for position in conflict.positions",
     ),
     Mutant(
         "conditions of a settlement name the wrong claims",
         "DynamoLedger.settle",
-        "zip(owners, canceled.found, strict=True)",
-        "zip(owners[::-1], canceled.found, strict=True)",
+        "refusals(writes, canceled)",
+        "refusals(writes[::-1], canceled)",
     ),
     # What an index or a memory still says
     Mutant(

@@ -9,10 +9,11 @@ from redpacket.adapters import keys
 from redpacket.adapters.dynamo.campaign_items import campaign_of, plan_row
 from redpacket.adapters.dynamo.client import (
     Dynamo,
+    Guarded,
     Operation,
+    Row,
     TransactionCanceled,
     Value,
-    from_wire,
     put,
     update,
     values,
@@ -128,8 +129,10 @@ class DynamoCampaigns:
         return True
 
 
-def spend(table: str, packet: Packet, campaign_id: str) -> list[Operation]:
-    """Return what puts a packet into its campaign: the budget's operation, then the membership."""
+def spend(
+    table: str, packet: Packet, campaign_id: str
+) -> tuple[Guarded[RedPacketError], Operation]:
+    """Return what takes a packet's total from its campaign's budget, and its membership."""
     spent_fen = packet.terms.total_fen
     budget = update(
         table,
@@ -147,20 +150,17 @@ def spend(table: str, packet: Packet, campaign_id: str) -> list[Operation]:
         "total_fen": spent_fen,
         "created_at_ms": packet.created_at_ms,
     }
-    return [budget, put(table, member)]
+    guarded = Guarded(budget, lambda found: _spending_refusal(found, packet.created_at_ms))
+    return guarded, put(table, member)
 
 
-def spending_refusal(operation: Operation, found: dict[str, Value]) -> RedPacketError | None:
-    """Say why a budget's operation was refused by *found*; None for any other operation."""
-    arguments = operation.get("Update", {})
-    if arguments.get("ConditionExpression") != CAN_SPEND:
-        return None
+def _spending_refusal(found: Row, now_ms: int) -> RedPacketError:
+    """Say why a campaign's row refuses to spend."""
     if not found:
         return CampaignNotFound("no such campaign")
-    bound = from_wire(arguments["ExpressionAttributeValues"])
-    if int(found["ends_at_ms"]) < int(bound[":later_ms"]):
+    if int(found["ends_at_ms"]) <= now_ms:
         return CampaignEnded("the campaign is over")
-    if found["status"] != bound[":on"]:
+    if found["status"] != CampaignStatus.ON:
         return CampaignPaused("an operator has turned the campaign off")
     left_fen = int(found["budget_left_fen"])
     return InsufficientFunds(

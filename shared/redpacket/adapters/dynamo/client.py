@@ -5,9 +5,10 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from secrets import token_hex
-from typing import Any, TypeAlias
+from typing import Any, Generic, NoReturn, TypeAlias, TypeVar
 
 from redpacket.adapters.aws.errors import PASSING, translated
 from redpacket.domain.errors import InvariantViolated, Unavailable
@@ -48,6 +49,34 @@ class ConflictPersists(Unavailable):
     def __init__(self, positions: set[int]) -> None:
         super().__init__("other transactions hold the same rows")
         self.positions = positions
+
+
+Refusal = TypeVar("Refusal")
+
+
+@dataclass(frozen=True, slots=True)
+class Guarded(Generic[Refusal]):
+    """One write of a transaction, and what it means where its condition does not hold.
+
+    *refusal* is given the row that stood there, {} where there was none.
+    """
+
+    operation: Operation
+    refusal: Callable[[dict[str, Value]], Refusal]
+
+
+def never_refused(_found: Row) -> NoReturn:
+    """Refuse a write that has no condition, which can't happen."""
+    raise InvariantViolated("a write without a condition was refused")
+
+
+def refusals(
+    writes: Sequence[Guarded[Refusal]], canceled: TransactionCanceled
+) -> Iterator[Refusal]:
+    """Yield what each refused write means, in the order of *writes*."""
+    for write, found in zip(writes, canceled.found, strict=True):
+        if found is not None:
+            yield write.refusal(found)
 
 
 def to_wire(row: Row) -> WireItem:
@@ -172,6 +201,17 @@ class Dynamo:
                 raise TransactionCanceled([_found(reason) for reason in reasons])
             self._wait(attempt)
         raise ConflictPersists(conflicts)
+
+    def attempt(self, writes: Sequence[Guarded[Refusal]]) -> Refusal | None:
+        """Write all or nothing; None, or the refusal of the first of *writes* that was refused.
+
+        Raises ConflictPersists, Unavailable.
+        """
+        try:
+            self.transact([write.operation for write in writes])
+        except TransactionCanceled as canceled:
+            return next(refusals(writes, canceled))
+        return None
 
     def get(self, table: str, key: Row) -> dict[str, Value] | None:
         """Read one row strongly."""

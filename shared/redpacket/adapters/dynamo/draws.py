@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Iterator, Sequence
+from enum import Enum, auto
 from typing import Any
 
 from redpacket.adapters import keys
 from redpacket.adapters.dynamo import items
 from redpacket.adapters.dynamo.client import (
     Dynamo,
+    Guarded,
     Operation,
-    TransactionCanceled,
+    Row,
     Value,
     create,
+    never_refused,
     put,
     update,
     values,
@@ -62,6 +65,13 @@ MAY_BE_HELPED = "attribute_not_exists(help_count) OR help_count < :helps_max"
 
 _PUT_TRIES = 6
 """Edits are made by hand: hardly ever is one between a read and its write, and never six."""
+
+
+class _NotPut(Enum):
+    """Why a prize was not put."""
+
+    EDITED = auto()
+    PACKET_ENDED = auto()
 
 
 class DynamoDraws:
@@ -118,13 +128,15 @@ class DynamoDraws:
             if _version(prizes.get(prize.prize_id)) != _version(before):
                 return None
             after = {**prizes, prize.prize_id: prize}
-            operations = [_replace_prizes(self._campaigns, table, after)]
-            operations += self._last_until_the_end(prize, before, table)
-            try:
-                return self._put(prize, operations, request)
-            except TransactionCanceled as canceled:
-                if canceled.found[0] is None:
-                    return None  # a packet has ended meanwhile
+            writes = [
+                Guarded(_replace_prizes(self._campaigns, table, after), lambda _: _NotPut.EDITED),
+                *self._last_until_the_end(prize, before, table),
+            ]
+            made = self._put(prize, writes, request)
+            if isinstance(made, Prize):
+                return made
+            if made is _NotPut.PACKET_ENDED:
+                return None
             # Another prize was put meanwhile, or the campaign was edited: try again on that.
         raise Unavailable("others edit the campaign at the same time")
 
@@ -145,19 +157,18 @@ class DynamoDraws:
     def record_draw(
         self, draw: Draw, rules: DrawRules, drawer: Person | None = None
     ) -> RecordDrawStatus:
-        operations = [
-            put(self._draws, draw_row(draw)),  # I10: one outcome
-            self._count_draw(draw, rules),  # I9: no more than the rules
+        # In the order of precedence of their refusals.
+        writes = [
+            # I10: one outcome
+            Guarded(put(self._draws, draw_row(draw)), lambda _: RecordDrawStatus.DRAWN_BEFORE),
+            # I9: no more than the rules
+            Guarded(self._count_draw(draw, rules), lambda player: _player_refusal(player, rules)),
         ]
         if draw.prize:
-            if drawer:
-                operations += items.note_person(self._profiles, drawer)
-            operations += self._use_up(draw, draw.prize)  # I9: no more than there is
-        try:
-            self._dynamo.transact(operations)
-        except TransactionCanceled as canceled:
-            return _refusal(canceled, draw, rules)
-        return RecordDrawStatus.RECORDED
+            people = items.note_person(self._profiles, drawer) if drawer else []
+            writes += [Guarded(row, never_refused) for row in people]
+            writes += self._use_up(draw, draw.prize)  # I9: no more than there is
+        return self._dynamo.attempt(writes) or RecordDrawStatus.RECORDED
 
     def find_player(self, campaign_id: str, user_id: str, day: str) -> Player:
         return player_of(self._dynamo.get(self._draws, keys.player(campaign_id, user_id, day)))
@@ -200,31 +211,34 @@ class DynamoDraws:
             zero=0,
             helps_max=helps_max or NO_LIMIT,
         )
-        try:
-            self._dynamo.transact([put(self._draws, given), one_more])
-        except TransactionCanceled as canceled:
-            return HelpStatus.HELPED_BEFORE if canceled.found[0] else HelpStatus.HELPS_EXHAUSTED
-        return HelpStatus.HELPED
+        writes = [
+            Guarded(put(self._draws, given), lambda _: HelpStatus.HELPED_BEFORE),
+            Guarded(one_more, lambda _: HelpStatus.HELPS_EXHAUSTED),
+        ]
+        return self._dynamo.attempt(writes) or HelpStatus.HELPED
 
-    def _put(self, prize: Prize, operations: list[Operation], request: Request | None) -> Prize:
+    def _put(
+        self, prize: Prize, writes: list[Guarded[_NotPut]], request: Request | None
+    ) -> Prize | _NotPut:
         if request is None:
             # Perhaps of one row, and a transaction: it waits for another one, and a repeat is the
             # same.
-            self._dynamo.transact(operations)
-            return prize
+            return self._dynamo.attempt(writes) or prize
         marker, result = _put_by(request), prize_text(prize)
-        return prize_of(
-            transact_once(self._dynamo, self._packets_table(), marker, request, result, operations)
-        )
+        made = transact_once(self._dynamo, self._packets_table(), marker, request, result, writes)
+        return made if isinstance(made, _NotPut) else prize_of(made)
 
     def _last_until_the_end(
         self, prize: Prize, before: Prize | None, table: LotterySnapshot
-    ) -> list[Operation]:
+    ) -> list[Guarded[_NotPut]]:
         """Let the packets that are new to a prize end with the campaign, if they are open."""
         known = before.packets if before else ()
         version = table.version + 1
         return [
-            last_until(self._packets_table(), packet_id, table.campaign.ends_at_ms, version)
+            Guarded(
+                last_until(self._packets_table(), packet_id, table.campaign.ends_at_ms, version),
+                lambda _: _NotPut.PACKET_ENDED,
+            )
             for packet_id, count in prize.packets
             if (packet_id, count) not in known
         ]
@@ -262,26 +276,30 @@ class DynamoDraws:
             wins_max=rules.wins_per_user_per_day or NO_LIMIT,
         )
 
-    def _use_up(self, draw: Draw, prize: Prize) -> list[Operation]:
-        """Return the operations on what a win uses up: the unit's first, the winner's last."""
+    def _use_up(self, draw: Draw, prize: Prize) -> list[Guarded[RecordDrawStatus]]:
+        """Return the writes of what a win uses up."""
         where = draw.campaign_id, prize.prize_id
-        operations = []
+        writes: list[Guarded[RecordDrawStatus]] = []
+        if prize.once_per_user:
+            winner = keys.winner(draw.campaign_id, draw.user_id, prize.prize_id)
+            won = put(self._draws, {**winner, "draw_id": draw.draw_id})
+            writes.append(Guarded(won, lambda _: RecordDrawStatus.WON_BEFORE))
+        if draw.day_no:
+            day_unit = keys.day_unit(*where, draw.day, draw.day_no)
+            writes.append(Guarded(put(self._draws, {**day_unit, **won_by(draw)}), _unit_refusal))
         if prize.kind is PrizeKind.PACKET:
             share = share_won(draw, prize)
-            operations += [
-                create(self._shares, items.share_row(share)),  # I3: one fate
-                create(self._shares, items.prize_taker_row(share, draw.user_id)),
+            taker = create(self._shares, items.prize_taker_row(share, draw.user_id))
+            writes += [
+                Guarded(taker, _unit_refusal),
+                Guarded(
+                    create(self._shares, items.share_row(share)), _unit_refusal
+                ),  # I3: one fate
             ]
         else:
             unit = keys.unit(*where, draw.unit_no)
-            operations.append(put(self._draws, {**unit, **won_by(draw)}))
-        if draw.day_no:
-            day_unit = keys.day_unit(*where, draw.day, draw.day_no)
-            operations.append(put(self._draws, {**day_unit, **won_by(draw)}))
-        if prize.once_per_user:
-            winner = keys.winner(draw.campaign_id, draw.user_id, prize.prize_id)
-            operations.append(put(self._draws, {**winner, "draw_id": draw.draw_id}))
-        return operations
+            writes.append(Guarded(put(self._draws, {**unit, **won_by(draw)}), _unit_refusal))
+        return writes
 
     def _rows(self, pk: str, prefix: str, table: str | None = None) -> Iterator[dict[str, Any]]:
         return self._dynamo.query(
@@ -292,19 +310,15 @@ class DynamoDraws:
         )
 
 
-def _refusal(canceled: TransactionCanceled, draw: Draw, rules: DrawRules) -> RecordDrawStatus:
-    """Say what stood in a draw's way, by the first of DynamoDB's reasons in our order."""
-    drawn_before, player, *used_up = canceled.found
-    if drawn_before:
-        return RecordDrawStatus.DRAWN_BEFORE
-    if player:
-        attempts_max = rules.attempts_per_user_per_day or NO_LIMIT
-        is_last = int(player["attempt_count"]) >= attempts_max
-        return RecordDrawStatus.ATTEMPTS_EXHAUSTED if is_last else RecordDrawStatus.WINS_EXHAUSTED
-    if draw.prize and draw.prize.once_per_user and used_up.pop():
-        return RecordDrawStatus.WON_BEFORE
-    taken = [found for found in used_up if found and found.get("fate") != Fate.REFUNDED]
-    return RecordDrawStatus.UNIT_TAKEN if taken else RecordDrawStatus.UNIT_REFUNDED
+def _player_refusal(player: Row, rules: DrawRules) -> RecordDrawStatus:
+    attempts_max = rules.attempts_per_user_per_day or NO_LIMIT
+    is_last = int(player["attempt_count"]) >= attempts_max
+    return RecordDrawStatus.ATTEMPTS_EXHAUSTED if is_last else RecordDrawStatus.WINS_EXHAUSTED
+
+
+def _unit_refusal(found: Row) -> RecordDrawStatus:
+    is_refunded = found.get("fate") == Fate.REFUNDED
+    return RecordDrawStatus.UNIT_REFUNDED if is_refunded else RecordDrawStatus.UNIT_TAKEN
 
 
 def _replace_prizes(

@@ -13,15 +13,18 @@ from redpacket.adapters.dynamo.books import (
     receipt_row,
     sums_of,
 )
-from redpacket.adapters.dynamo.campaigns import spend, spending_refusal
+from redpacket.adapters.dynamo.campaigns import spend
 from redpacket.adapters.dynamo.client import (
     ConflictPersists,
     Dynamo,
+    Guarded,
     Operation,
     Row,
     TransactionCanceled,
     create,
+    never_refused,
     put,
+    refusals,
     update,
 )
 from redpacket.adapters.dynamo.requests import find_result, transact_once
@@ -96,19 +99,28 @@ class DynamoLedger:
 
     def fund(self, packet: Packet, transfer: Transfer, request: Request) -> str:
         marker = _sent_by(request)
-        rows = [put(self._packets, items.packet_row(packet))]
+        rows: list[Guarded[RedPacketError]] = []
+        made = [put(self._packets, items.packet_row(packet))]
         campaign_id = packet.rules.campaign_id
         # Prizes are funded by themselves: a budget is for packets.
         if campaign_id and not packet.rules.prize_id:
             if self._campaigns is None:
                 raise InvariantViolated("this ledger knows no campaigns")
-            rows += spend(self._campaigns, packet, campaign_id)
-        rows += items.note_person(self._profiles, packet.sender)
+            budget, member = spend(self._campaigns, packet, campaign_id)
+            rows.append(budget)
+            made.append(member)
+        rows += [Guarded(row, _exists) for row in made]
+        people = items.note_person(self._profiles, packet.sender)
+        rows += [Guarded(row, never_refused) for row in people]
         if packet.counts_as_open:
-            rows.append(self._open(transfer))
-            rows += [put(self._accounts, entry_row(entry)) for entry in entries(transfer)]
-            return self._once(self._packets, marker, request, packet.packet_id, [], rows)
-        return self._once(self._packets, marker, request, packet.packet_id, [transfer], rows)
+            rows += [
+                Guarded(put(self._accounts, entry_row(entry)), _exists)
+                for entry in entries(transfer)
+            ]
+            rows.append(Guarded(self._open(transfer), self._open_refusal))
+        else:
+            rows += self._post([transfer])
+        return self._once(self._packets, marker, request, packet.packet_id, rows)
 
     def find_sent(self, request: Request) -> str | None:
         return find_result(self._dynamo, self._packets, _sent_by(request), request)
@@ -118,33 +130,32 @@ class DynamoLedger:
 
     def deposit(self, transfer: Transfer, request: Request, payee: Person | None = None) -> None:
         marker = _deposited_by(request)
-        rows = items.note_person(self._profiles, payee) if payee else []
-        self._once(self._accounts, marker, request, transfer.transfer_id, [transfer], rows)
+        people = items.note_person(self._profiles, payee) if payee else []
+        rows: list[Guarded[RedPacketError]] = [Guarded(row, never_refused) for row in people]
+        rows += self._post([transfer])
+        self._once(self._accounts, marker, request, transfer.transfer_id, rows)
 
     def settle(
         self, settlements: Sequence[tuple[ShareFate, Transfer]], now_ms: int
     ) -> set[ShareRef]:
-        operations: list[Operation] = []
-        # Which claims an operation is of: a balance is of all claims of its user.
-        owners: list[set[ShareRef]] = []
+        # Each is refused for the claims that it is of: a balance is of all claims of its user.
+        writes: list[Guarded[set[ShareRef]]] = []
         change_fen: dict[str, list[Transfer]] = defaultdict(list)
         for share, transfer in settlements:
             own = [self._settle_share(share, now_ms)]
             own += [put(self._accounts, entry_row(entry)) for entry in entries(transfer)]
             own += self._receipts([share], transfer.credit, now_ms)
-            operations += own
-            owners += [{share.ref}] * len(own)
+            writes += [_in_the_way(operation, {share.ref}) for operation in own]
             change_fen[transfer.credit].append(transfer)
         for account, transfers in change_fen.items():
-            operations.append(self._change_balance(account, transfers))
-            owners.append({share.ref for share, transfer in settlements if transfer in transfers})
+            refs = {share.ref for share, transfer in settlements if transfer in transfers}
+            writes.append(_in_the_way(self._change_balance(account, transfers), refs))
         try:
-            self._dynamo.transact(operations)
+            self._dynamo.transact([write.operation for write in writes])
         except TransactionCanceled as canceled:
-            stood = zip(owners, canceled.found, strict=True)
-            return set().union(*(refs for refs, found in stood if found is not None))
+            return set().union(*refusals(writes, canceled))
         except ConflictPersists as conflict:
-            return set().union(*(owners[position] for position in conflict.positions))
+            return set().union(*(writes[position].refusal({}) for position in conflict.positions))
         return set()
 
     def refund(self, refunds: Sequence[tuple[Sequence[ShareFate], Transfer]], now_ms: int) -> bool:
@@ -152,7 +163,8 @@ class DynamoLedger:
         for shares, transfer in refunds:
             operations += [create(self._shares, items.share_row(share)) for share in shares]  # I3
             operations += self._receipts(shares, transfer.credit, now_ms)
-        return self._try([*operations, *self._post([transfer for _, transfer in refunds])])
+        posted = self._post([transfer for _, transfer in refunds])
+        return self._try([*operations, *(write.operation for write in posted)])
 
     def close(self, packet: Packet, end: PacketEnd, now_ms: int) -> bool:
         row = items.end_row(end)
@@ -215,15 +227,13 @@ class DynamoLedger:
         marker: Row,
         request: Request,
         result_id: str,
-        transfers: Sequence[Transfer],
-        rows: Sequence[Operation],
+        writes: Sequence[Guarded[RedPacketError]],
     ) -> str:
         """Carry out a request once, and return the id of what it made then."""
-        operations = [*rows, *self._post(transfers)]
-        try:
-            return transact_once(self._dynamo, table, marker, request, result_id, operations)
-        except TransactionCanceled as canceled:
-            raise _refusal(operations, canceled) from canceled
+        made = transact_once(self._dynamo, table, marker, request, result_id, writes)
+        if isinstance(made, RedPacketError):
+            raise made
+        return made
 
     def _try(self, operations: Sequence[Operation]) -> bool:
         try:
@@ -232,16 +242,19 @@ class DynamoLedger:
             return False
         return True
 
-    def _post(self, transfers: Sequence[Transfer]) -> list[Operation]:
-        """Return the operations that post *transfers*: entries, and one change per account."""
+    def _post(self, transfers: Sequence[Transfer]) -> list[Guarded[RedPacketError]]:
+        """Return the writes that post *transfers*: entries, and one change per account."""
         moved: dict[str, list[Transfer]] = defaultdict(list)
-        book: list[Operation] = []
+        book: list[Guarded[RedPacketError]] = []
         for transfer in transfers:
             for entry in entries(transfer):
                 moved[entry.account].append(transfer)
-                book.append(put(self._accounts, entry_row(entry)))
-        changes = [self._change_balance(account, changes) for account, changes in moved.items()]
-        return changes + book
+                book.append(Guarded(put(self._accounts, entry_row(entry)), _exists))
+        changes: list[Guarded[RedPacketError]] = [
+            Guarded(self._change_balance(account, changes), _is_not_covered)
+            for account, changes in moved.items()
+        ]
+        return book + changes
 
     def _open(self, transfer: Transfer) -> Operation:
         """Take a packet's money from its sender, and count it as open, in one update."""
@@ -257,6 +270,15 @@ class DynamoLedger:
             **added,
             **({} if open_max is None else {"open_max": open_max}),
         )
+
+    def _open_refusal(self, found: Row) -> RedPacketError:
+        """Tell as many open packets as there may be from a debit that is not covered."""
+        open_max = self._open_packets_max
+        if open_max is not None and int(found.get("open_count", 0)) >= open_max:
+            return RateLimited(
+                "too many of your packets are open: one must end first", OPEN_RETRY_S
+            )
+        return _is_not_covered(found)
 
     def _change_balance(self, account: str, transfers: Sequence[Transfer]) -> Operation:
         fen = sum(
@@ -312,30 +334,17 @@ def _deposited_by(request: Request) -> dict[str, str]:
     return keys.request(request.user_id, "deposit", request.key_hash)
 
 
-def _refusal(operations: Sequence[Operation], canceled: TransactionCanceled) -> RedPacketError:
-    """Tell a debit that is not covered from an id that was used before, which is a bug."""
-    refused = [
-        (operation, found)
-        for operation, found in zip(operations, canceled.found, strict=True)
-        if found is not None
-    ]
-    failed = [operation for operation, _ in refused]
-    for operation, found in refused:
-        if refusal := spending_refusal(operation, found):
-            return refusal
-    if any(_is_full(operation, found) for operation, found in refused):
-        return RateLimited("too many of your packets are open: one must end first", OPEN_RETRY_S)
-    if all("Update" in operation for operation in failed):
-        return InsufficientFunds("the account does not hold that much")
+def _exists(_found: Row) -> RedPacketError:
+    """Refuse an id that was used before, which is a bug."""
     return InvariantViolated("a packet or transfer of this id exists already")
 
 
-def _is_full(operation: Operation, found: Row) -> bool:
-    """Tell whether a sender's row was refused for as many open packets as there may be."""
-    bound = operation.get("Update", {}).get("ExpressionAttributeValues", {})
-    if ":open_max" not in bound:
-        return False
-    return int(found.get("open_count", 0)) >= int(bound[":open_max"]["N"])
+def _is_not_covered(_found: Row) -> RedPacketError:
+    return InsufficientFunds("the account does not hold that much")
+
+
+def _in_the_way(operation: Operation, refs: set[ShareRef]) -> Guarded[set[ShareRef]]:
+    return Guarded(operation, lambda _: refs)
 
 
 def _kept_sums(account: str, transfers: Sequence[Transfer]) -> dict[str, int]:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from redpacket.adapters.dynamo.client import (
     ConflictPersists,
     Dynamo,
-    Operation,
+    Guarded,
+    Refusal,
     Row,
-    TransactionCanceled,
     put,
 )
 from redpacket.domain.errors import Busy, IdempotencyKeyReused
@@ -22,26 +22,27 @@ def transact_once(
     marker: Row,
     request: Request,
     result: str,
-    operations: Sequence[Operation],
-) -> str:
-    """Carry out *operations* with the request's row, and return what the request made, then or now.
+    writes: Sequence[Guarded[Refusal]],
+) -> str | Refusal:
+    """Carry out *writes* with the request's row, and return what the request made, then or now.
 
-    *marker* is the key of that row, *result* what it keeps. Raises TransactionCanceled about
-    *operations* alone, IdempotencyKeyReused, Busy.
+    *marker* is the key of that row, *result* what it keeps. Or returns the refusal of the first of
+    *writes* that was refused. Raises IdempotencyKeyReused, Busy.
     """
     remembered = {**marker, "body_hash": request.body_hash, "result_id": result}
+    made_before: Guarded[str | Refusal] = Guarded(
+        put(table, remembered), lambda found: result_of(found, request)
+    )
+    others: list[Guarded[str | Refusal]] = [
+        Guarded(write.operation, write.refusal) for write in writes
+    ]
     try:
-        dynamo.transact([put(table, remembered), *operations])
-    except TransactionCanceled as canceled:
-        before, *others = canceled.found
-        if not before:
-            raise TransactionCanceled(others) from canceled
-        return result_of(before, request)
+        refused = dynamo.attempt([made_before, *others])
     except ConflictPersists as conflict:
         if 0 in conflict.positions:
             raise Busy("a request with this key is under way") from conflict
         raise
-    return result
+    return result if refused is None else refused
 
 
 def find_result(dynamo: Dynamo, table: str, marker: Row, request: Request) -> str | None:

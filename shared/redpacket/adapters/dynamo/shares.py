@@ -16,8 +16,9 @@ from redpacket.adapters.dynamo import items
 from redpacket.adapters.dynamo.client import (
     KEYS_PER_READ,
     Dynamo,
+    Guarded,
     Operation,
-    TransactionCanceled,
+    Row,
     create,
     update,
     values,
@@ -137,26 +138,21 @@ class DynamoShares:
             msg = "only a claim has a taker to record"
             raise ValueError(msg)
         user_id = share.taker.user_id
-        operations = [
-            create(self._shares, items.share_row(share)),  # I3: one fate
-            create(self._shares, items.taker_row(share, user_id)),  # I4: one share
+        # In the order of precedence of their refusals.
+        writes = [
+            # I4: one share
+            Guarded(
+                create(self._shares, items.taker_row(share, user_id)),
+                lambda _: RecordStatus.USER_HAS_SHARE,
+            ),
+            # I3: one fate
+            Guarded(create(self._shares, items.share_row(share)), _share_refusal),
         ]
         if quota:
-            operations.append(
-                self._count_claim(quota, user_id, share.decided_at_ms)
-            )  # I9: no more than the quota
-        try:
-            self._dynamo.transact(operations)
-        except TransactionCanceled as canceled:
-            share_found, taker_found = canceled.found[:2]
-            if taker_found:
-                return RecordStatus.USER_HAS_SHARE
-            if share_found and share_found["fate"] == Fate.REFUNDED:
-                return RecordStatus.SHARE_REFUNDED
-            if share_found:
-                return RecordStatus.SHARE_TAKEN
-            return RecordStatus.QUOTA_EXHAUSTED
-        return RecordStatus.RECORDED
+            # I9: no more than the quota
+            counted = self._count_claim(quota, user_id, share.decided_at_ms)
+            writes.append(Guarded(counted, lambda _: RecordStatus.QUOTA_EXHAUSTED))
+        return self._dynamo.attempt(writes) or RecordStatus.RECORDED
 
     def count_claims(self, campaign_id: str, user_id: str) -> int:
         row = self._dynamo.get(self._counts_table, keys.claim_count(campaign_id, user_id))
@@ -266,3 +262,8 @@ class DynamoShares:
             found |= {shard: oldest(shard, fair + spare // len(full)) for shard in full}
         # Where time runs out, no shard is the last one every time.
         return sorted(chain(*found.values()), key=_work_at_ms)
+
+
+def _share_refusal(found: Row) -> RecordStatus:
+    is_refunded = found["fate"] == Fate.REFUNDED
+    return RecordStatus.SHARE_REFUNDED if is_refunded else RecordStatus.SHARE_TAKEN
