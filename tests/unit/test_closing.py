@@ -2,9 +2,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from redpacket.domain.closing import add_up, find_end
+import pytest
+
+from redpacket.domain.closing import RecoveryPoint, add_up, find_end, recovery_point
 from redpacket.domain.packet import PacketEnd, Person
-from testing.builders import NOW_MS, a_claim, a_packet, a_refund
+from testing.builders import NOW_MS, a_claim, a_packet, a_packet_id, a_refund
 
 
 def test_a_part_has_no_end_while_a_share_of_it_has_no_fate() -> None:
@@ -54,3 +56,21 @@ def test_the_end_of_a_packet_is_that_of_its_parts_together() -> None:
         3, 90, 6, 90, NOW_MS + 9, NOW_MS + 2, 2, 40, NOW_MS + 1, Person("bob")
     )
     assert add_up([third]) == third
+
+
+@pytest.mark.parametrize(
+    ("step", "point", "part"),
+    [
+        (0, RecoveryPoint.PART_TO_REFUND, 0),
+        (2, RecoveryPoint.PART_TO_REFUND, 2),
+        (3, RecoveryPoint.PART_TO_TELL, 0),
+        (5, RecoveryPoint.PART_TO_TELL, 2),
+        (6, RecoveryPoint.PACKET_TO_CLOSE, 0),
+    ],
+)
+def test_all_parts_are_refunded_before_the_first_is_told(
+    step: int, point: RecoveryPoint, part: int
+) -> None:
+    packet = a_packet(count=3, packet_id=a_packet_id(3), closing_step=step)
+
+    assert recovery_point(packet) == (point, part)

@@ -3,9 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from enum import Enum
 
 from redpacket.domain.claim import Fate, ShareFate, luckiest
-from redpacket.domain.packet import PacketEnd
+from redpacket.domain.packet import Packet, PacketEnd, part_count
+
+
+class RecoveryPoint(Enum):
+    """Where a closing goes on: all parts are refunded, then all are told, then the packet ends."""
+
+    PART_TO_REFUND = 0
+    PART_TO_TELL = 1
+    PACKET_TO_CLOSE = 2
+
+
+def recovery_point(packet: Packet) -> tuple[RecoveryPoint, int]:
+    """Return where the closing of a packet goes on, and at which part."""
+    passed, part = divmod(packet.closing_step, part_count(packet.packet_id))
+    return RecoveryPoint(min(passed, RecoveryPoint.PACKET_TO_CLOSE.value)), part
 
 
 def find_end(shares: Sequence[ShareFate], share_count: int) -> PacketEnd | None:

@@ -105,9 +105,9 @@ class PacketEnd:
 class Packet:
     """The packet row: written once at send; only the fields with a default ever change.
 
-    *closing_step* counts what is done of a packet that is closing: of n parts, 1..n are refunded,
-    n+1..2n told to the cache. Of the part that comes next all shares up to *closing_no* have a
-    fate. *end* is what became of it, once it is CLOSED.
+    *closing_step* counts the parts that a closing has done (domain/closing.py::recovery_point). Of
+    the part that comes next all shares up to *closing_no* have a fate. *end* is what became of the
+    packet, once it is CLOSED.
     """
 
     packet_id: str

@@ -35,8 +35,8 @@ MUTANTS = [
     Mutant(
         "in parts: the place in a part holds for the next one",
         "Closing.go_on",
-        "closing_step=step + 1, closing_no=0)",
-        "closing_step=step + 1)",
+        "closing_step=step, closing_no=0)",
+        "closing_step=step)",
     ),
     Mutant(
         "the place in a part is lost with the sweep",

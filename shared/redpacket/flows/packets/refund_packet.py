@@ -15,6 +15,7 @@ from operator import attrgetter
 from threading import Lock
 
 from redpacket.domain.claim import Fate, ShareFate
+from redpacket.domain.closing import RecoveryPoint, recovery_point
 from redpacket.domain.errors import InvariantViolated, Unavailable
 from redpacket.domain.ledger import (
     Transfer,
@@ -86,16 +87,17 @@ class Closing:
     def go_on(self, turn_ms: int) -> Progress:
         """Go on until the packet is closed or its turn is over; each turn gets somewhere."""
         self._turn_ends_ms = self._ports.clock.now_ms() + turn_ms
-        parts = part_count(self.packet.packet_id)
-        while (step := self.packet.closing_step) < 2 * parts:
+        while (place := recovery_point(self.packet))[0] is not RecoveryPoint.PACKET_TO_CLOSE:
             if self._ports.is_over():
                 return Progress.UNFINISHED
-            do = self._refund if step < parts else self._tell
-            progress = do(step % parts)
+            point, part = place
+            is_refunded = point is RecoveryPoint.PART_TO_TELL
+            progress = self._tell(part) if is_refunded else self._refund(part)
             if progress is not Progress.DONE:
                 return progress
-            self.packet = replace(self.packet, closing_step=step + 1, closing_no=0)
-            if parts > 1:
+            step = self.packet.closing_step + 1
+            self.packet = replace(self.packet, closing_step=step, closing_no=0)
+            if part_count(self.packet.packet_id) > 1:
                 self._ports.packets.mark_step(self.packet)
                 if self._is_turn_over():
                     return Progress.UNFINISHED
