@@ -103,9 +103,9 @@ def main() -> None:
         "by_service": grabs,
     }
     is_measured = pace.grab_ms < book["assumed"]["grab_ms"]
-    whence = "the median of bench-flow, which has more in it" if is_measured else "assumed"
+    source = "the median of bench-flow, which has more in it" if is_measured else "assumed"
     print(f"List prices of {book['region']}, {book['as_of']}.")
-    print(f"A grab takes {pace.grab_ms:g} ms ({whence}).")
+    print(f"A grab takes {pace.grab_ms:g} ms ({source}).")
     print(
         f"A claim costs {claims.claim_write_units:g} write units, {claims.settle_write_units:g} to"
         f" settle, and {claims.end_write_units:g} for the end of its packet;"

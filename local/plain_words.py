@@ -112,22 +112,38 @@ def _by_pattern(pattern: re.Pattern[str]) -> Callable[[str], str]:
     return prose
 
 
-def _python(text: str) -> str:
-    lines = text.splitlines(keepends=True)
+def _python_tokens(text: str) -> Iterator[tuple[str, int, int]]:
+    """Yield each token's kind and place; an f-string is one, as it was before Python 3.12."""
     starts = [0]
-    for line in lines:
+    for line in text.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
-    parts, end, before = [], 0, ""
+    depth, opened = 0, 0
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        (row, column), (last_row, last_column) = token.start, token.end
-        begin, stop = starts[row - 1] + column, starts[last_row - 1] + last_column
+        begin = starts[token.start[0] - 1] + token.start[1]
+        stop = starts[token.end[0] - 1] + token.end[1]
+        kind = tokenize.tok_name[token.type]
+        if kind == "FSTRING_START":
+            opened = opened if depth else begin
+            depth += 1
+        depth -= kind == "FSTRING_END"
+        if kind == "FSTRING_END" and not depth:
+            yield "STRING", opened, stop
+        elif not depth:
+            yield kind, begin, stop
+
+
+def _python(text: str) -> str:
+    parts, end, before = [], 0, ""
+    for kind, begin, stop in _python_tokens(text):
         piece = text[begin:stop]
         prose = None
-        if token.type == tokenize.COMMENT:
+        if kind == "COMMENT":
             prose = _marks_out(piece)
-        elif token.type == tokenize.NAME and before == "def" and piece.startswith("test_"):
+        elif kind == "NAME" and before == "def" and piece.startswith("test_"):
             prose = piece.replace("_", " ")
-        elif "STRING" in tokenize.tok_name[token.type] and _is_message(piece):
+        elif kind == "STRING" and _is_message(piece):
+            if re.match(r"\w*[fF]", piece):
+                piece = re.sub(r"\{[^{}]*\}", lambda found: _blank(found[0]), piece)
             prose = re.sub(r"^\w*(\"\"\"|'''|\"|')", lambda found: " " * len(found[0]), piece)
             prose = re.sub(r"(\"\"\"|'''|\"|')$", lambda found: " " * len(found[0]), prose)
         if prose is not None:

@@ -216,7 +216,7 @@ def _compare_draw(name: str, draw: Document, day: Day, findings: Findings) -> No
         return
     draw_id, odds = _get(draw, "draw_id", str), _get(draw, "odds", str)
     if not _ODDS.fullmatch(odds):
-        msg = f"the odds of draw {draw_id} are none"
+        msg = f"the odds of draw {draw_id} can't be read"
         raise Unreadable(msg)
     point = draw_point(day.seed, draw_id)
     prize_id = choose(odds, point)
