@@ -45,6 +45,13 @@ def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Copy:
     return Copy(tmp_path / "copy")
 
 
+def test_a_copy_has_the_tools_of_the_tree(copy: Copy, tmp_path: Path) -> None:
+    tool = tmp_path / "tree" / ".local" / "venv" / "sam"
+    tool.mkdir(parents=True)
+
+    assert (copy.folder / ".local" / "venv" / "sam").is_dir()
+
+
 def test_a_way_that_does_not_end_leaves_the_others_their_turn(copy: Copy) -> None:
     slow, caught, passed = _way("while True: pass", 0), _way("raise SystemExit(1)"), _way("")
 

@@ -81,9 +81,11 @@ class Copy:
     changes: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
-        """Copy the tree."""
+        """Copy the tree; the tools that tests start, SAM among them, are those of the tree."""
         ignored = shutil.ignore_patterns(*_LEFT_OUT, *TESTS_OF_TEXTS)
         shutil.copytree(ROOT, self.folder, symlinks=True, ignore=ignored, dirs_exist_ok=True)
+        (self.folder / ".local").mkdir()
+        (self.folder / ".local" / "venv").symlink_to(ROOT / ".local" / "venv")
 
     def hunt(self, mutant: Mutant | None, ways: Iterator[Way]) -> tuple[Outcome, str]:
         """Return what came of a mutant, or of the unchanged tree, and who caught it."""
