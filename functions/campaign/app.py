@@ -13,8 +13,9 @@ from redpacket.domain.errors import (
     VersionConflict,
 )
 from redpacket.edge import guards, lottery_views, views
-from redpacket.edge.api import ADMIN_SCOPE, Api, HttpAnswer, HttpRequest, RequestOf
+from redpacket.edge.api import ADMIN_SCOPE, Api, HttpAnswer
 from redpacket.edge.campaign_parameters import campaign_id_of, preheat_cursor_of
+from redpacket.edge.request import HttpRequest, RequestOf
 from redpacket.edge.schemas import CampaignBody, body_of
 from redpacket.edge.wiring import wiring
 

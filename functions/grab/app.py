@@ -20,8 +20,9 @@ from redpacket.domain.errors import (
     Unavailable,
 )
 from redpacket.edge import guards, views
-from redpacket.edge.api import Api, HttpAnswer, RequestOf
+from redpacket.edge.api import Api, HttpAnswer
 from redpacket.edge.packet_ids import packet_id_of
+from redpacket.edge.request import RequestOf
 from redpacket.edge.wiring import wiring
 
 if TYPE_CHECKING:

@@ -21,9 +21,10 @@ from redpacket.domain.errors import (
     Unavailable,
 )
 from redpacket.edge import guards, lottery_views
-from redpacket.edge.api import Api, HttpAnswer, HttpRequest, RequestOf
+from redpacket.edge.api import Api, HttpAnswer
 from redpacket.edge.campaign_parameters import campaign_id_of, day_of, draw_cursor_of
 from redpacket.edge.parameters import key_hash_of
+from redpacket.edge.request import HttpRequest, RequestOf
 from redpacket.edge.wiring import wiring
 
 if TYPE_CHECKING:

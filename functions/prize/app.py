@@ -16,10 +16,11 @@ from redpacket.domain.errors import (
     VersionConflict,
 )
 from redpacket.edge import lottery_views
-from redpacket.edge.api import ADMIN_SCOPE, Api, HttpAnswer, RequestOf
+from redpacket.edge.api import ADMIN_SCOPE, Api, HttpAnswer
 from redpacket.edge.campaign_parameters import campaign_id_of, prize_id_of
 from redpacket.edge.orders import prize_plan
 from redpacket.edge.parameters import key_hash_of
+from redpacket.edge.request import RequestOf
 from redpacket.edge.schemas import PrizeBody, StockBody, body_of, idempotent_request
 from redpacket.edge.wiring import wiring
 

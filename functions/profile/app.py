@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from redpacket.domain.errors import InvalidRequest, RateLimited, Unavailable
 from redpacket.edge import guards, views
-from redpacket.edge.api import Api, HttpAnswer, HttpRequest, RequestOf
+from redpacket.edge.api import Api, HttpAnswer
+from redpacket.edge.request import HttpRequest, RequestOf
 from redpacket.edge.schemas import ProfileBody, body_of
 from redpacket.edge.wiring import wiring
 

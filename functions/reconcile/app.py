@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from redpacket.domain.errors import Unavailable
 from redpacket.edge import views
-from redpacket.edge.api import ADMIN_SCOPE, Api, HttpAnswer, HttpRequest
+from redpacket.edge.api import ADMIN_SCOPE, Api, HttpAnswer
+from redpacket.edge.request import HttpRequest
 from redpacket.edge.telemetry import logger
 from redpacket.edge.wiring import wiring
 

@@ -12,8 +12,9 @@ from redpacket.domain.errors import (
     Unavailable,
 )
 from redpacket.edge import pages
-from redpacket.edge.api import Api, HttpAnswer, HttpRequest
+from redpacket.edge.api import Api, HttpAnswer
 from redpacket.edge.packet_ids import packet_id_of
+from redpacket.edge.request import HttpRequest
 
 if TYPE_CHECKING:
     from redpacket.edge.answers.operators import Health

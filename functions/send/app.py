@@ -19,9 +19,10 @@ from redpacket.domain.errors import (
     Unavailable,
 )
 from redpacket.edge import guards, views
-from redpacket.edge.api import Api, HttpAnswer, RequestOf
+from redpacket.edge.api import Api, HttpAnswer
 from redpacket.edge.orders import send_order
 from redpacket.edge.parameters import key_hash_of
+from redpacket.edge.request import RequestOf
 from redpacket.edge.settings import settings
 from redpacket.edge.wiring import wiring
 

@@ -8,8 +8,8 @@ import pytest
 
 from local.packet_ids import PUBLISHED_KEYS
 from local.user_ids import PUBLISHED_KEY
-from redpacket.edge.api import user_ids
 from redpacket.edge.packet_ids import packet_ids
+from redpacket.edge.request import user_ids
 from testing.in_memory_system import InMemorySystem
 
 

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from redpacket.domain.errors import Forbidden
-from redpacket.edge.api import ADMIN_SCOPE, HttpRequest, _request_of
+from redpacket.edge.api import ADMIN_SCOPE, _request_of
+from redpacket.edge.request import HttpRequest
 
 SUB = "11111111-2222-4333-8444-555555555555"
 CLIENT = "1example23456789abcdefghij"

@@ -28,9 +28,9 @@ from redpacket.domain.packet import PacketEnd, PacketStatus, Person
 from redpacket.domain.split import Split, amounts_fen
 from redpacket.domain.switches import Switch, SwitchState
 from redpacket.edge import lottery_views, schemas, views
-from redpacket.edge.api import HttpRequest
 from redpacket.edge.pages import health
 from redpacket.edge.problems import STATUS_BY_CODE, problem_of
+from redpacket.edge.request import HttpRequest
 from redpacket.flows.campaigns.cached_lotteries import Lottery
 from redpacket.flows.campaigns.draw_prize import Drawn
 from redpacket.flows.campaigns.help_inviter import Helped

@@ -9,8 +9,8 @@ import pytest
 from local.user_ids import PUBLISHED_USER_IDS
 from redpacket.domain.errors import InvalidRequest
 from redpacket.domain.user_id import UserIds
-from redpacket.edge.api import RequestOf
 from redpacket.edge.orders import send_order
+from redpacket.edge.request import RequestOf
 from redpacket.edge.schemas import HelpBody, parse
 from redpacket.flows.packets.send_packet import SendOrder
 

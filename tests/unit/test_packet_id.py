@@ -19,8 +19,9 @@ from redpacket.domain.packet import (
 )
 from redpacket.domain.packet_id import PacketIds
 from redpacket.edge import packet_ids as edge_ids
-from redpacket.edge.api import Api, HttpAnswer, HttpRequest
+from redpacket.edge.api import Api, HttpAnswer
 from redpacket.edge.campaign_parameters import preheat_cursor_of
+from redpacket.edge.request import HttpRequest
 from redpacket.edge.settings import SettingMissing
 
 RANDOM = "AbCdEfGhIjKlMnOpQrStUv"

@@ -15,7 +15,7 @@ from local.places import ROOT
 from local.user_ids import PUBLISHED_KEY, PUBLISHED_USER_IDS
 from redpacket.domain.errors import Forbidden
 from redpacket.domain.user_id import HOST_ID, UserIds, check_host_id
-from redpacket.edge import api
+from redpacket.edge import request as edge_request
 from redpacket.edge.settings import SettingMissing
 
 OTHER_KEY = "the key of another deployment, as long"
@@ -102,14 +102,14 @@ def test_a_key_that_is_missing_or_not_resolved_fails_loudly(
     key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("USER_ID_KEY", key)
-    api.user_ids.cache_clear()
+    edge_request.user_ids.cache_clear()
 
     with pytest.raises(SettingMissing, match="USER_ID_KEY"):
-        api.user_ids()
+        edge_request.user_ids()
 
 
 def test_a_request_names_its_user_by_the_id_and_not_by_the_subject() -> None:
-    request = api.HttpRequest({}, {}, {}, {"sub": "ann@example.com"}, b"")
+    request = edge_request.HttpRequest({}, {}, {}, {"sub": "ann@example.com"}, b"")
 
     assert request.user.user_id == PUBLISHED_USER_IDS.id_of("ann@example.com")
 

@@ -11,7 +11,6 @@ import binascii
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from redpacket.domain.errors import (
@@ -23,11 +22,8 @@ from redpacket.domain.errors import (
     Rejected,
     SwitchedOff,
 )
-from redpacket.domain.packet import Person
-from redpacket.domain.text import composed, is_reserved, is_visible
-from redpacket.domain.user_id import UserIds, check_host_id
 from redpacket.edge.problems import problem_of
-from redpacket.edge.settings import settings
+from redpacket.edge.request import RequestOf
 from redpacket.edge.telemetry import logger
 
 if TYPE_CHECKING:
@@ -42,64 +38,6 @@ ADMIN_SCOPE = "hongbao/admin"
 NO_STORE = "no-store"
 UBIQUITOUS = (Forbidden, PayloadTooLarge, InvariantViolated)
 """What every operation may refuse with, but a public one never with Forbidden."""
-_NICKNAME_LENGTH_MAX = 64
-
-
-@cache
-def user_ids() -> UserIds:
-    """Return what makes user ids of the host's own. Raises SettingMissing or ValueError."""
-    return UserIds(settings.user_id_key())
-
-
-def person_of(host_id: str, nickname: str | None = None) -> Person:
-    """Return the user whom the host calls *host_id*; their id is made of that alone."""
-    return Person(user_ids().id_of(host_id), nickname, host_id)
-
-
-@dataclass(frozen=True, slots=True)
-class HttpRequest:
-    """One request; header names are lower case."""
-
-    path: Mapping[str, str]
-    query: Mapping[str, str]
-    headers: Mapping[str, str]
-    claims: Mapping[str, Any]
-    body: bytes
-
-    def json(self) -> dict[str, Any]:
-        """Return the body, an object; none at all is an empty one. Raises InvalidRequest."""
-        if not self.body.strip():
-            return {}
-        try:
-            parsed = json.loads(
-                self.body, parse_constant=_refuse_constant, object_pairs_hook=_unique
-            )
-        except (ValueError, RecursionError) as error:
-            raise InvalidRequest([{"field": "body", "message": "is not valid JSON"}]) from error
-        if not isinstance(parsed, dict):
-            raise InvalidRequest([{"field": "body", "message": "is not a JSON object"}])
-        return parsed
-
-    @property
-    def user(self) -> Person:
-        """Who asks, by the token's subject. Raises Forbidden where that can't be a user id."""
-        host_id = check_host_id(str(self.claims.get("sub", "")))
-        nickname = composed(str(self.claims.get("nickname", "")))
-        is_fit = 0 < len(nickname) <= _NICKNAME_LENGTH_MAX and is_visible(nickname)
-        return person_of(host_id, nickname if is_fit and not is_reserved(nickname) else None)
-
-    def require_scope(self, scope: str) -> None:
-        """Raise Forbidden unless the token carries *scope*."""
-        granted = str(self.claims.get("scope", "")).split()
-        if scope not in granted:
-            msg = f"this route needs the scope {scope}"
-            raise Forbidden(msg)
-
-
-class RequestOf(HttpRequest, Generic[Body]):
-    """A request with a body: the type says which of edge/schemas.py it is read as."""
-
-    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,17 +159,3 @@ def _answer(status: int, headers: Mapping[str, str], body: object) -> Answer:
     text = "" if body is None else json.dumps(body, ensure_ascii=False, separators=(",", ":"))
     # Nearly every answer is somebody's own; the pages that may be kept say so.
     return {"statusCode": status, "headers": {"cache-control": NO_STORE, **headers}, "body": text}
-
-
-def _unique(members: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse a name that comes twice: the meant value is unknown."""
-    unique = dict(members)
-    if len(unique) != len(members):
-        msg = "a name comes twice"
-        raise ValueError(msg)
-    return unique
-
-
-def _refuse_constant(name: str) -> None:
-    msg = f"{name} is not JSON"
-    raise ValueError(msg)

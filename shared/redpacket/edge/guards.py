@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redpacket.domain.switches import Switch
-from redpacket.edge.api import HttpRequest
+from redpacket.edge.request import HttpRequest
 from redpacket.edge.wiring import wiring
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from redpacket.domain.lottery import Prize
 from redpacket.domain.packet import Kind, Opening, Rules
 from redpacket.domain.split import Split, default_share_fen_max
-from redpacket.edge.api import ADMIN_SCOPE, RequestOf
+from redpacket.edge.api import ADMIN_SCOPE
 from redpacket.edge.campaign_parameters import campaign_id_of, prize_id_of
+from redpacket.edge.request import RequestOf
 from redpacket.edge.schemas import PrizeBody, SendBody, body_of, idempotent_request
 from redpacket.edge.settings import settings
 from redpacket.edge.wiring import wiring

@@ -13,9 +13,17 @@ from redpacket.domain.errors import InvalidRequest, PacketNotFound
 from redpacket.domain.ledger import user_account
 from redpacket.domain.packet import Packet, Person
 from redpacket.edge import guards, views
-from redpacket.edge.api import HttpAnswer, HttpRequest
+from redpacket.edge.api import HttpAnswer
 from redpacket.edge.packet_ids import packet_id_of
+from redpacket.edge.page_sizes import (
+    CURSOR_MAX,
+    LIMIT_DEFAULT,
+    LIMIT_MAX,
+    PROOF_LIMIT_DEFAULT,
+    PROOF_LIMIT_MAX,
+)
 from redpacket.edge.parameters import integer, optional
+from redpacket.edge.request import HttpRequest
 from redpacket.edge.wiring import wiring
 from redpacket.flows.packets.read_proof import read_proof
 from redpacket.flows.packets.read_records import Record, list_received, list_sent, read_record
@@ -27,21 +35,12 @@ if TYPE_CHECKING:
 
 Page = TypeVar("Page")
 
-LIMIT_DEFAULT = 50
-LIMIT_MAX = 100
 YEAR_FIRST, YEAR_LAST = 2020, 2200
-CURSOR_MAX = 10**7
-"""Over any share number, which is what the cursor of a proof is."""
-
 CLAIM_CURSOR = "^(p[0-9]{1,2}|[0-9]{1,8})$"
 """A share number; "p" and a number where a packet in parts goes on with the next partition."""
 
 _PAGES_SEEN_AFTER_MS = 10_000
 """So long after the close every replica of the ledger has the final pages, and far longer."""
-
-PROOF_LIMIT_DEFAULT = 10_000
-PROOF_LIMIT_MAX = 100_000
-"""1.4 MB of the largest amounts; Lambda answers with 6 MB at most."""
 
 RECORD_CACHING = ("private, no-cache",)
 FEED_CACHING = ("public, max-age=1", "public, max-age=3600")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 from redpacket.domain.errors import IdempotencyKeyMissing, InvalidRequest
 
 if TYPE_CHECKING:
-    from redpacket.edge.api import HttpRequest
+    from redpacket.edge.request import HttpRequest
 
 Place: TypeAlias = Literal["path", "query", "headers"]
 T = TypeVar("T")

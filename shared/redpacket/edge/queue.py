@@ -10,8 +10,8 @@ from redpacket.domain.claim import ShareRef
 from redpacket.domain.errors import InvalidRequest
 from redpacket.domain.packet import Person
 from redpacket.domain.user_id import HOST_ID
-from redpacket.edge.api import person_of
 from redpacket.edge.packet_ids import packet_ids
+from redpacket.edge.request import person_of
 from redpacket.edge.telemetry import journal
 
 Record = dict[str, Any]

@@ -40,8 +40,8 @@ from redpacket.domain.passphrase import THRESHOLD_DEFAULT, can_be_said
 from redpacket.domain.split import UNIT_FEN_MAX
 from redpacket.domain.text import composed, is_visible
 from redpacket.domain.user_id import HOST_ID, check_host_id
-from redpacket.edge.api import HttpRequest, RequestOf, user_ids
 from redpacket.edge.parameters import key_hash_of
+from redpacket.edge.request import HttpRequest, RequestOf, user_ids
 from redpacket.ports.accounts import Request
 
 DEFAULT_GREETING = "恭喜发财，大吉大利"

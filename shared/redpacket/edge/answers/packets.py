@@ -38,7 +38,7 @@ from redpacket.edge.answers.values import (
     TotalFen,
     Word,
 )
-from redpacket.edge.pages import CURSOR_MAX, LIMIT_MAX, PROOF_LIMIT_MAX
+from redpacket.edge.page_sizes import CURSOR_MAX, LIMIT_MAX, PROOF_LIMIT_MAX
 from redpacket.edge.schemas import (
     COUNT_MAX,
 )

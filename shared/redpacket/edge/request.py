@@ -1,0 +1,90 @@
+"""A request as the doors see it: its user, its body, and what the token grants."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Generic, TypeVar
+
+from redpacket.domain.errors import Forbidden, InvalidRequest
+from redpacket.domain.packet import Person
+from redpacket.domain.text import composed, is_reserved, is_visible
+from redpacket.domain.user_id import UserIds, check_host_id
+from redpacket.edge.settings import settings
+
+Body = TypeVar("Body")
+
+_NICKNAME_LENGTH_MAX = 64
+
+
+@cache
+def user_ids() -> UserIds:
+    """Return what makes user ids of the host's own. Raises SettingMissing or ValueError."""
+    return UserIds(settings.user_id_key())
+
+
+def person_of(host_id: str, nickname: str | None = None) -> Person:
+    """Return the user whom the host calls *host_id*; their id is made of that alone."""
+    return Person(user_ids().id_of(host_id), nickname, host_id)
+
+
+@dataclass(frozen=True, slots=True)
+class HttpRequest:
+    """One request; header names are lower case."""
+
+    path: Mapping[str, str]
+    query: Mapping[str, str]
+    headers: Mapping[str, str]
+    claims: Mapping[str, Any]
+    body: bytes
+
+    def json(self) -> dict[str, Any]:
+        """Return the body, an object; none at all is an empty one. Raises InvalidRequest."""
+        if not self.body.strip():
+            return {}
+        try:
+            parsed = json.loads(
+                self.body, parse_constant=_refuse_constant, object_pairs_hook=_unique
+            )
+        except (ValueError, RecursionError) as error:
+            raise InvalidRequest([{"field": "body", "message": "is not valid JSON"}]) from error
+        if not isinstance(parsed, dict):
+            raise InvalidRequest([{"field": "body", "message": "is not a JSON object"}])
+        return parsed
+
+    @property
+    def user(self) -> Person:
+        """Who asks, by the token's subject. Raises Forbidden where that can't be a user id."""
+        host_id = check_host_id(str(self.claims.get("sub", "")))
+        nickname = composed(str(self.claims.get("nickname", "")))
+        is_fit = 0 < len(nickname) <= _NICKNAME_LENGTH_MAX and is_visible(nickname)
+        return person_of(host_id, nickname if is_fit and not is_reserved(nickname) else None)
+
+    def require_scope(self, scope: str) -> None:
+        """Raise Forbidden unless the token carries *scope*."""
+        granted = str(self.claims.get("scope", "")).split()
+        if scope not in granted:
+            msg = f"this route needs the scope {scope}"
+            raise Forbidden(msg)
+
+
+class RequestOf(HttpRequest, Generic[Body]):
+    """A request with a body: the type says which of edge/schemas.py it is read as."""
+
+    __slots__ = ()
+
+
+def _refuse_constant(name: str) -> None:
+    msg = f"{name} is not JSON"
+    raise ValueError(msg)
+
+
+def _unique(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse a name that comes twice: the meant value is unknown."""
+    unique = dict(members)
+    if len(unique) != len(members):
+        msg = "a name comes twice"
+        raise ValueError(msg)
+    return unique
