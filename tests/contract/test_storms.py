@@ -10,6 +10,9 @@ from testing.crowd import CROWD, a_crowded_town, count_reads, rush
 from testing.in_memory_system import InMemorySystem
 from testing.servers import OperatorCache
 
+# Hundreds of threads, counted: a busy machine would keep the one that loads waiting.
+pytestmark = pytest.mark.alone
+
 
 @pytest.fixture
 def system(cache: OperatorCache) -> InMemorySystem:

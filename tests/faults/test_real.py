@@ -6,6 +6,9 @@ import pytest
 
 from tests.faults.real import SUITES, run_suite
 
+# A crowd of real processes and threads needs the cores for itself.
+pytestmark = pytest.mark.alone
+
 
 @pytest.mark.parametrize("suite", SUITES)
 def test_no_fault_of_a_real_process_makes_or_loses_a_fen(suite: str) -> None:
