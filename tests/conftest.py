@@ -15,19 +15,20 @@ from testing.servers import OperatorCache
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that need the emulator; those of the whole system run in one process."""
+    """Mark the tests that need the emulator."""
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
         kinds = item.callspec.params.values() if hasattr(item, "callspec") else ()
         if fixtures & {"stack", "cloud"} or "emulator" in kinds:
             item.add_marker("emulated")
-        if "stack" in fixtures:
-            item.add_marker(pytest.mark.xdist_group("stack"))
 
 
 @pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """The whole system: the real template deployed to the emulator, with a real cache."""
+    """The whole system: the real template deployed to the emulator, with a real cache.
+
+    Each process of a parallel run has one of its own: most of these tests wait.
+    """
     with Stack(tmp_path_factory.mktemp("stack"), hosts_page=True) as running:
         yield running
 
