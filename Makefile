@@ -147,8 +147,8 @@ check: lint types imports template test-page test faults bench-cold ## exactly w
 
 ##@ Prove it
 .PHONY: faults faults-real fuzz mutants
-faults: $(VENV)/app.ready ## simulate heavy faults: make faults N=5000 SEED=1
-	@PYTHONPATH=shared $(APP)/python -m tests.faults.simulation --schedules $(or $(N),5000) --seed $(or $(SEED),1) $(if $(OF),--of $(OF))
+faults: $(VENV)/app.ready ## simulate heavy faults; more of them: make faults N=5000 SEED=1
+	@PYTHONPATH=shared $(APP)/python -m tests.faults.simulation --schedules $(or $(N),2500) --seed $(or $(SEED),1) $(if $(OF),--of $(OF))
 
 faults-real: setup ## kill, freeze and flush real servers under load; figures into docs/evidence.md
 	@PYTHONPATH=shared $(APP)/python -m tests.faults.real --write
