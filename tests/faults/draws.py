@@ -246,7 +246,10 @@ class DrawSchedule(Schedule):
         else:
             plan = replace(campaign.plan, status=self.random.choice(list(CampaignStatus)))
         self.story.append(f"an operator edits {plan.status} {plan.ends_at_ms}")
+        # Until somebody repeats an edit that is cut off, prize packets may end at another time.
+        self.edits_under_way += 1
         process.edit_campaign(plan)
+        self.edits_under_way -= 1
 
     def _chaos(self) -> None:
         system = self.system

@@ -40,6 +40,10 @@ _SETTLED_MS = 2_000
 _STEPS = list(Table)
 
 
+ENDS_DIFFER = "end vs that of its campaign"
+"""What an edit that was cut off leaves until it is repeated (docs/adr/0022)."""
+
+
 @dataclass(slots=True)
 class Reconciliation:
     """What was compared, and every difference that was found so far.
@@ -211,8 +215,9 @@ def _look_at_ends(run: Progress, ports: ReconcilePorts, comparison: Comparison) 
             ports.known.fresh_lottery(packet.rules.campaign_id or "")
             ends_at_ms = comparison.end_differs(packet)
             if ends_at_ms is not None:
-                what = "end vs that of its campaign"
-                comparison.tell(Difference("I9", subject, what, ends_at_ms, packet.expires_at_ms))
+                comparison.tell(
+                    Difference("I9", subject, ENDS_DIFFER, ends_at_ms, packet.expires_at_ms)
+                )
 
 
 def _count_dead(
