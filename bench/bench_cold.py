@@ -46,9 +46,8 @@ from testing.builders import a_packet
 from testing.servers import some_servers
 from testing.tls_servers import Authority, tls_before
 
-ROUNDS = 7
-# Measured on idle machines, with a sign-in to the cache by IAM: loser 1.15-1.40, winner 1.19-1.45.
-BOUNDS = {"grab": 1.3, "payout": 0.8, "loser": 1.6, "winner": 1.7}
+ROUNDS = 15
+BOUNDS = {"grab": 1.3, "payout": 0.8, "loser": 1.4, "winner": 1.5}
 BLIND = {"heavy_grab": "grab", "heavy_payout": "payout", "botocore_winner": "winner"}
 """What a bound is there to notice."""
 
