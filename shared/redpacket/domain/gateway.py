@@ -7,9 +7,13 @@ ledger; domain/payments.py and domain/withdrawals.py say what becomes of it insi
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 CURRENCY = "CNY"
+
+BILL_ZONE = timedelta(hours=8)
+"""Bills are of days in China's time, by every channel."""
 
 
 class Channel(StrEnum):
@@ -199,6 +203,16 @@ class BillLine:
     amount_fen: int
     moved_at_ms: int
     of_number: str = ""
+
+
+def bill_day(at_ms: int) -> str:
+    """Return the day of the bill that has what moved at a time."""
+    return (datetime.fromtimestamp(at_ms / 1000, tz=UTC) + BILL_ZONE).date().isoformat()
+
+
+def bill_day_start_ms(day: str) -> int:
+    """Return when a bill's day begins."""
+    return int((datetime.fromisoformat(f"{day}T00:00:00+00:00") - BILL_ZONE).timestamp() * 1000)
 
 
 class NoticeKind(StrEnum):

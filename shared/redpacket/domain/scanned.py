@@ -12,6 +12,8 @@ from redpacket.domain.claim import ShareFate, Taker
 from redpacket.domain.ledger import Entry, Receipt
 from redpacket.domain.lottery import Draw, LotterySnapshot
 from redpacket.domain.packet import Packet
+from redpacket.domain.payments import Payment, PaymentRefund, PaymentReturn
+from redpacket.domain.withdrawals import Withdrawal
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,5 +108,9 @@ Scanned: TypeAlias = (
     | Played
     | WonOnce
     | HelpGiven
+    | Payment
+    | PaymentRefund
+    | PaymentReturn
+    | Withdrawal
     | UnreadableRow
 )
