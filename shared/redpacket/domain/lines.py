@@ -94,19 +94,8 @@ def subject_of(row: Scanned) -> str | None:
 
 def owner_of(row: Scanned) -> tuple[str, ...] | None:
     """Return whose partition a row is in, where its rows must agree; None for any other row."""
-    if isinstance(row, Balance | Entry):
-        return (row.account,)
-    if isinstance(row, Taker):
-        return (row.user_id,)
-    if isinstance(row, Payment | PaymentRefund | PaymentReturn):
-        return (row.number,)
-    if isinstance(row, Campaign | Member):
-        return (row.campaign_id,)
-    if isinstance(row, Draw | WonOnce | HelpGiven):
-        return row.campaign_id, row.user_id
-    if isinstance(row, Played):
-        return row.campaign_id, row.player.user_id
-    return None
+    read = _OWNERS.get(type(row))
+    return read(row) if read else None
 
 
 def packet_named(row: Scanned) -> str | None:
@@ -145,7 +134,9 @@ def booked_fen(row: Scanned, until_ms: int) -> int:
 def held_fen(row: Scanned, until_ms: int) -> int:
     """Return what a row adds to what all packets and the outside hold, as of *until_ms*."""
     if isinstance(row, Payment | PaymentRefund | Withdrawal):
-        return -sum(entry.amount_fen for entry in _ENTRIES[type(row)](row) if entry.at_ms < until_ms)
+        return -sum(
+            entry.amount_fen for entry in _ENTRIES[type(row)](row) if entry.at_ms < until_ms
+        )
     if isinstance(row, Packet):
         is_funded = row.funded_at_ms is not None and row.funded_at_ms < until_ms
         return row.terms.total_fen if is_funded else 0
@@ -346,6 +337,22 @@ _LOCAL_LINES: dict[type, Callable[[Any, Packet | None], Iterator[LocalLine]]] = 
     Played: _of_player,
     WonOnce: _of_winner,
     HelpGiven: _of_help,
+}
+
+
+_OWNERS: dict[type, Callable[[Any], tuple[str, ...]]] = {
+    Balance: lambda balance: (balance.account,),
+    Entry: lambda entry: (entry.account,),
+    Taker: lambda taker: (taker.user_id,),
+    Campaign: lambda campaign: (campaign.campaign_id,),
+    Member: lambda member: (member.campaign_id,),
+    Draw: lambda draw: (draw.campaign_id, draw.user_id),
+    WonOnce: lambda won: (won.campaign_id, won.user_id),
+    HelpGiven: lambda given: (given.campaign_id, given.user_id),
+    Played: lambda played: (played.campaign_id, played.player.user_id),
+    Payment: lambda payment: (payment.number,),
+    PaymentRefund: lambda refund: (refund.number,),
+    PaymentReturn: lambda returned: (returned.number,),
 }
 
 

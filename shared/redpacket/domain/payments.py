@@ -42,7 +42,7 @@ _LOOK_PAUSE_MS_MAX = 3_600_000
 
 
 class PaymentStatus(StrEnum):
-    """Where a payment stands; a CLOSED one may still be paid, late."""
+    """Where a payment stands; a CLOSED one may still be paid, late. REFUNDED is derived."""
 
     PENDING = "pending"
     PAID = "paid"
@@ -88,6 +88,14 @@ class Payment:
         return PaymentOrder(
             self.number, self.amount_fen, self.method, self.payer, self.expires_at_ms
         )
+
+    @property
+    def shown_status(self) -> PaymentStatus:
+        """What the payer is told."""
+        is_back = self.returned_fen and self.credited_at_ms is None
+        if is_back or self.reversed_fen >= self.amount_fen:
+            return PaymentStatus.REFUNDED
+        return self.status
 
     @property
     def held_fen(self) -> int:
@@ -190,7 +198,7 @@ def mismatches(payment: Payment, found: Transaction, merchant: Merchant) -> list
 
 def next_look_ms(payment: Payment, now_ms: int) -> int | None:
     """Return when to ask the gateway again: pauses grow with age. None: not by itself any more."""
-    if payment.status in {PaymentStatus.PAID, PaymentStatus.REFUNDED}:
+    if payment.status is PaymentStatus.PAID:
         return None
     if payment.closed_at_ms is not None and now_ms >= payment.closed_at_ms + WATCHED_MS:
         return None

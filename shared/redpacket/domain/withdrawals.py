@@ -143,6 +143,14 @@ class Verdict(StrEnum):
     CALL_LATER = "call_later"
 
 
+_ENDS = {
+    # What a user has cancelled is posted all the same where the gateway has paid it.
+    TransferState.SUCCEEDED: Verdict.POST,
+    TransferState.FAILED: Verdict.RETURN_FAILED,
+    TransferState.CANCELLED: Verdict.RETURN_CANCELLED,
+}
+
+
 def judge(withdrawal: Withdrawal, found: TransferFound, now_ms: int, settling_ms: int) -> Verdict:
     """Return what an answer means for a withdrawal as it was read before the gateway was asked.
 
@@ -150,12 +158,8 @@ def judge(withdrawal: Withdrawal, found: TransferFound, now_ms: int, settling_ms
     """
     _check_same(withdrawal, found)
     state = found.state
-    if state is TransferState.SUCCEEDED:
-        return Verdict.POST
-    if state is TransferState.FAILED:
-        return Verdict.RETURN_FAILED
-    if state is TransferState.CANCELLED:
-        return Verdict.RETURN_CANCELLED
+    if state in _ENDS:
+        return _ENDS[state]
     if state is TransferState.REFUSED:
         return _judge_refusal(withdrawal, found)
     if state is TransferState.NOT_FOUND:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     # Each flow and adapter imports this page; none needs the words of all the others.
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from redpacket.domain.gateway import (
         BillLine,
@@ -41,6 +41,11 @@ if TYPE_CHECKING:
         TransferFound,
         TransferOrder,
     )
+    from redpacket.domain.ledger import Transfer
+    from redpacket.domain.packet import Packet
+    from redpacket.domain.payments import Payment, PaymentRefund, PaymentReturn
+    from redpacket.domain.withdrawals import Stop, Withdrawal
+    from redpacket.ports.accounts import Request
 
 
 class PaymentsIn(Protocol):
@@ -161,14 +166,195 @@ class NoticeQueue(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Payee:
-    """A user's account at a gateway, and since when it is theirs.
+    """A user's account at a gateway, and when it took another one's place; 0 for the first one.
 
     *authorization_no* names the user's consent to transfers that need no confirmation.
     """
 
     account: OutsideAccount
-    bound_at_ms: int
+    rebound_at_ms: int = 0
     authorization_no: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WithdrawalLimits:
+    """How often, and how much, one user may withdraw on one day."""
+
+    count_max: int
+    fen_max: int
+
+
+class PaymentBook(Protocol):
+    """Payments, durably; nothing else may credit one. All reads are strong but those of lists."""
+
+    def put(self, payment: Payment, request: Request) -> str:
+        """Write an intent once per request; return the number that it made, now or then.
+
+        Raises IdempotencyKeyReused, Busy.
+        """
+
+    def put_of_packet(self, payment: Payment) -> Payment:
+        """Write the intent of an unpaid packet, which names its number; return what is there."""
+
+    def find(self, number: str) -> Payment | None:
+        """Return a payment."""
+
+    def list_payments(self, numbers: Sequence[str]) -> list[Payment]:
+        """Return those that exist, in no order."""
+
+    def keep_prompt(self, number: str, prompt: str) -> None:
+        """Keep what the payer's client needs, unless the payment has ended."""
+
+    def list_waiting(self, channel: Channel, until_ms: int, limit: int) -> list[str]:
+        """Return numbers of payments to ask the gateway for, those that wait longest first."""
+
+    def look_again(self, number: str, at_ms: int | None) -> None:
+        """Let `list_waiting` find a payment again at a time; None: not by itself any more."""
+
+    def close(self, payment: Payment, now_ms: int, again_at_ms: int | None) -> bool:
+        """Turn a PENDING payment to CLOSED; False, without effect, if it is not any more."""
+
+    def credit(
+        self,
+        payment: Payment,
+        transaction: Transaction,
+        now_ms: int,
+        *,
+        may_be_closed: bool,
+        funding: tuple[Packet, Transfer] | None = None,
+    ) -> bool:
+        """Credit a payment, once for our number, to its user's account.
+
+        With *funding*, a packet as it is once it is paid and the transfer that funds it, the money
+        goes on to that packet, which is UNPAID and turns to OPEN in the same move.
+        False, without effect, where the payment has a transaction, is closed and not
+        *may_be_closed*, or the packet is not UNPAID any more: then look again.
+        """
+
+    def put_return(self, returned: PaymentReturn, transaction: Transaction) -> PaymentReturn:
+        """Note once that a transaction is not credited; return what is noted.
+
+        Raises InvariantViolated for the one that was credited.
+        """
+
+    def list_returns(self, number: str) -> list[PaymentReturn]:
+        """Return all transactions of a payment that are not credited."""
+
+    def list_returns_due(
+        self, channel: Channel, until_ms: int, limit: int
+    ) -> list[tuple[str, str]]:
+        """Return number and transaction id of what is to be given back."""
+
+    def find_return(self, number: str, transaction_id: str) -> PaymentReturn | None:
+        """Return one of them."""
+
+    def delay_return(self, returned: PaymentReturn, at_ms: int) -> None:
+        """Let `list_returns_due` find it again at a time."""
+
+    def end_return(self, returned: PaymentReturn, found: RefundFound, now_ms: int) -> bool:
+        """Note that it was given back, once, at the time that the gateway names."""
+
+    def list_return(self, returned: PaymentReturn) -> None:
+        """Leave one to a person that the gateway will never give back."""
+
+    def list_refunds(self, number: str) -> list[PaymentRefund]:
+        """Return the refunds of a payment that were made outside."""
+
+    def reverse(self, payment: Payment, refund: PaymentRefund, found: RefundFound) -> bool:
+        """Take a refund that was made outside from the user's account, and what they owe.
+
+        Once for its number. False, without effect, where it was taken, or the account holds less
+        than its part by now, or the payment has changed: then look again.
+        """
+
+    def collect(self, user_id: str, fen: int, at_ms: int, name: str) -> bool:
+        """Take what a user owes from their account; False, without effect, if it is not so."""
+
+    def has_notice(self, channel: Channel, notice_id: str) -> bool:
+        """Tell whether a callback was taken."""
+
+    def note_notice(self, channel: Channel, notice_id: str, expires_at_ms: int) -> None:
+        """Note that a callback was taken."""
+
+    def list_lines(self, channel: Channel, day: str) -> list[BillLine]:
+        """Return what the bill of a day must have, by our rows: payments, refunds, transfers."""
+
+
+class WithdrawalBook(Protocol):
+    """Withdrawals, durably. Each change names what it was judged by, and is refused otherwise."""
+
+    def hold(self, withdrawal: Withdrawal, request: Request, limits: WithdrawalLimits) -> str:
+        """Take the money and write the frozen request, once; return the id that it made.
+
+        Raises InsufficientFunds, WithdrawalLimitReached, IdempotencyKeyReused, Busy.
+        """
+
+    def find_held(self, request: Request) -> str | None:
+        """Return the id that this request made before. Raises IdempotencyKeyReused."""
+
+    def find(self, withdrawal_id: str) -> Withdrawal | None:
+        """Return a withdrawal, read strongly."""
+
+    def list_withdrawals(self, withdrawal_ids: Sequence[str]) -> list[Withdrawal]:
+        """Return those that exist, read strongly, in no order."""
+
+    def list_of_user(
+        self, user_id: str, cursor: str | None, limit: int
+    ) -> tuple[list[Withdrawal], str | None]:
+        """Return a page of a user's withdrawals, newest first, and the next page's cursor."""
+
+    def list_to_call(self, channel: Channel, until_ms: int, limit: int) -> list[str]:
+        """Return ids whose transfer is to be called, those that wait longest first."""
+
+    def list_to_look(self, channel: Channel, until_ms: int, limit: int) -> list[str]:
+        """Return ids to ask the gateway for."""
+
+    def promise(self, withdrawal_id: str, expected_at_ms: int) -> None:
+        """Keep when the user was told that it is made."""
+
+    def lease(self, seen: Withdrawal, until_ms: int, now_ms: int) -> Withdrawal | None:
+        """Take the right to call until *until_ms*; None, without effect, if it has changed.
+
+        From then on the row is found by `list_to_look` after the lease, and no longer to be called.
+        Refused where the withdrawal has ended or stopped, or another lease still runs at *now_ms*.
+        """
+
+    def stop(self, seen: Withdrawal, stop: Stop, reason: str, look_at_ms: int) -> Withdrawal | None:
+        """Make no further call for this bill; None, without effect, as in `lease`."""
+
+    def await_confirmation(self, seen: Withdrawal, found: TransferFound, look_at_ms: int) -> None:
+        """Keep what the payee's client needs to confirm."""
+
+    def look_again(self, seen: Withdrawal, at_ms: int) -> None:
+        """Let `list_to_look` find it again at a time."""
+
+    def call_again(self, seen: Withdrawal, at_ms: int) -> bool:
+        """Let `list_to_call` find it at a time, with the same number."""
+
+    def renumber(self, seen: Withdrawal, at_ms: int) -> bool:
+        """Begin a new bill, without authorization, after the one before can never be made."""
+
+    def post(self, seen: Withdrawal, found: TransferFound, now_ms: int) -> bool:
+        """Turn to PAID, once. False where it was before. Raises InvariantViolated if returned."""
+
+    def give_back(self, seen: Withdrawal, *, is_cancelled: bool, reason: str, now_ms: int) -> bool:
+        """Turn to CANCELLED or FAILED, and give the money back; False if it has changed."""
+
+
+class GatewayPace(Protocol):
+    """What all functions must know of a gateway's limits, durably."""
+
+    def find_slot(self, channel: Channel, name: str) -> int:
+        """Return the microsecond of the next free slot; 0 where none was taken."""
+
+    def take_slots(self, channel: Channel, name: str, seen_us: int, next_us: int) -> bool:
+        """Move the next free slot from *seen_us* to *next_us*; False if it is elsewhere by now."""
+
+    def find_breaker(self, channel: Channel) -> tuple[int, int]:
+        """Return until when calls rest, and how often in a row they have."""
+
+    def set_breaker(self, channel: Channel, until_ms: int, times: int) -> None:
+        """Let calls rest until a time."""
 
 
 class Payees(Protocol):

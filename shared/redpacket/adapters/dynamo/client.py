@@ -120,15 +120,15 @@ def _set(table: str, row: Row, condition: str | None) -> Operation:
 
 def check(table: str, key: Row, condition: str, **named: Value) -> Operation:
     """Demand that *condition* holds for a row, without changing it."""
-    return {
-        "ConditionCheck": {
-            "TableName": table,
-            "Key": to_wire(key),
-            "ConditionExpression": condition,
-            "ExpressionAttributeValues": values(**named),
-            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-        }
+    operation: dict[str, Any] = {
+        "TableName": table,
+        "Key": to_wire(key),
+        "ConditionExpression": condition,
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
     }
+    if named:
+        operation["ExpressionAttributeValues"] = values(**named)
+    return {"ConditionCheck": operation}
 
 
 class Dynamo:

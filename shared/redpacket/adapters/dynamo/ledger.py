@@ -24,6 +24,7 @@ from redpacket.adapters.dynamo.client import (
     put,
     update,
 )
+from redpacket.adapters.dynamo.posting import HOLDS_ENOUGH, change_balance, kept_sums, post
 from redpacket.adapters.dynamo.requests import find_result, transact_once
 from redpacket.domain.claim import ShareFate, ShareRef
 from redpacket.domain.errors import (
@@ -36,12 +37,9 @@ from redpacket.domain.ledger import (
     Entry,
     Receipt,
     Transfer,
-    TransferKind,
     YearSums,
     entries,
-    may_go_below_zero,
     user_account,
-    user_of,
     year_of,
 )
 from redpacket.domain.packet import Packet, PacketEnd, PacketStatus, Person
@@ -49,18 +47,19 @@ from redpacket.ports.accounts import Request
 from redpacket.ports.packets import ReceivedItem
 
 # What the conditions of this module mean.
-HOLDS_ENOUGH = "balance_fen >= :needed"
 HAS_ROOM = (
     # Of packets that are open; AND binds first.
     f"{HOLDS_ENOUGH} AND attribute_not_exists(open_count)"
     f" OR {HOLDS_ENOUGH} AND open_count < :open_max"
 )
+HAS_ROOM_UNPAID = "attribute_not_exists(open_count) OR open_count < :open_max"
 IS_CLAIMED_AND_UNSETTLED = (
     # A refunded share has no user, and its number of a refund can't be taken away by a forger.
     "user_id = :user_id AND amount_fen = :amount_fen"
     " AND attribute_not_exists(settled_at_ms) AND attribute_not_exists(refund_no)"
 )
-IS_NOT_CLOSED = "attribute_exists(pk) AND #status <> :closed"
+IS_CLOSABLE = "#status = :open OR #status = :closing"
+IS_UNPAID = "#status = :unpaid"
 
 OPEN_RETRY_S = 60
 """A packet of a sender who has too many may end at any time; sweeps come once a minute."""
@@ -104,6 +103,10 @@ class DynamoLedger:
                 raise InvariantViolated("this ledger knows no campaigns")
             rows += spend(self._campaigns, packet, campaign_id)
         rows += items.note_person(self._profiles, packet.sender)
+        if packet.status is PacketStatus.UNPAID:
+            # Its payment brings the money; until then it only takes a place.
+            rows.append(self._open_unpaid(packet))
+            return self._once(self._packets, marker, request, packet.packet_id, [], rows)
         if packet.counts_as_open:
             rows.append(self._open(transfer))
             rows += [put(self._accounts, entry_row(entry)) for entry in entries(transfer)]
@@ -136,7 +139,7 @@ class DynamoLedger:
             owners += [{share.ref}] * len(own)
             change_fen[transfer.credit].append(transfer)
         for account, transfers in change_fen.items():
-            operations.append(self._change_balance(account, transfers))
+            operations.append(change_balance(self._accounts, account, transfers))
             owners.append({share.ref for share, transfer in settlements if transfer in transfers})
         try:
             self._dynamo.transact(operations)
@@ -152,7 +155,9 @@ class DynamoLedger:
         for shares, transfer in refunds:
             operations += [create(self._shares, items.share_row(share)) for share in shares]  # I3
             operations += self._receipts(shares, transfer.credit, now_ms)
-        return self._try([*operations, *self._post([transfer for _, transfer in refunds])])
+        return self._try(
+            [*operations, *post(self._accounts, [transfer for _, transfer in refunds])]
+        )
 
     def close(self, packet: Packet, end: PacketEnd, now_ms: int) -> bool:
         row = items.end_row(end)
@@ -161,8 +166,10 @@ class DynamoLedger:
             self._packets,
             keys.packet(packet.packet_id),
             f"SET #status = :closed, closed_at_ms = :now_ms, {sums} REMOVE work_pk, work_at_ms",
-            condition=IS_NOT_CLOSED,
+            condition=IS_CLOSABLE,
             closed=PacketStatus.CLOSED,
+            open=PacketStatus.OPEN,
+            closing=PacketStatus.CLOSING,
             now_ms=now_ms,
             **row,
         )
@@ -185,9 +192,29 @@ class DynamoLedger:
         ]
         return self._try([closed, *changes])
 
+    def cancel_unpaid(self, packet: Packet, now_ms: int) -> bool:
+        cancelled = update(
+            self._packets,
+            keys.packet(packet.packet_id),
+            "SET #status = :cancelled, closed_at_ms = :now_ms REMOVE work_pk, work_at_ms",
+            condition=IS_UNPAID,
+            cancelled=PacketStatus.CANCELLED,
+            unpaid=PacketStatus.UNPAID,
+            now_ms=now_ms,
+        )
+        cancelled["Update"]["ExpressionAttributeNames"] = {"#status": "status"}
+        freed = update(
+            self._accounts,
+            keys.account(user_account(packet.sender.user_id)),
+            "ADD open_count :freed",
+            freed=-1,
+        )
+        return self._try([cancelled, freed])
+
     def balance_fen(self, account: str) -> int:
         row = self._dynamo.get(self._accounts, keys.account(account))
-        return int(row["balance_fen"]) if row else 0
+        # A row that only counts, like an unpaid packet, has no balance yet.
+        return int(row.get("balance_fen", 0)) if row else 0
 
     def year_sums(self, user_id: str, year: int | None) -> YearSums:
         row = self._dynamo.get(self._accounts, keys.account(user_account(user_id)))
@@ -219,7 +246,7 @@ class DynamoLedger:
         rows: Sequence[Operation],
     ) -> str:
         """Carry out a request once, and return the id of what it made then."""
-        operations = [*rows, *self._post(transfers)]
+        operations = [*rows, *post(self._accounts, transfers)]
         try:
             return transact_once(self._dynamo, table, marker, request, result_id, operations)
         except TransactionCanceled as canceled:
@@ -232,21 +259,10 @@ class DynamoLedger:
             return False
         return True
 
-    def _post(self, transfers: Sequence[Transfer]) -> list[Operation]:
-        """Return the operations that post *transfers*: entries, and one change per account."""
-        moved: dict[str, list[Transfer]] = defaultdict(list)
-        book: list[Operation] = []
-        for transfer in transfers:
-            for entry in entries(transfer):
-                moved[entry.account].append(transfer)
-                book.append(put(self._accounts, entry_row(entry)))
-        changes = [self._change_balance(account, changes) for account, changes in moved.items()]
-        return changes + book
-
     def _open(self, transfer: Transfer) -> Operation:
         """Take a packet's money from its sender, and count it as open, in one update."""
         account, open_max = transfer.debit, self._open_packets_max
-        sums = _kept_sums(account, [transfer])
+        sums = kept_sums(account, [transfer])
         added = {"balance_fen": -transfer.amount_fen, "open_count": 1, **sums}
         return update(
             self._accounts,
@@ -258,22 +274,16 @@ class DynamoLedger:
             **({} if open_max is None else {"open_max": open_max}),
         )
 
-    def _change_balance(self, account: str, transfers: Sequence[Transfer]) -> Operation:
-        fen = sum(
-            transfer.amount_fen if transfer.credit == account else -transfer.amount_fen
-            for transfer in transfers
-        )
-        sums = _kept_sums(account, transfers)
-        needs_cover = fen < 0 and not may_go_below_zero(account)
-        expression = ", ".join(["ADD balance_fen :fen", *(f"{name} :{name}" for name in sums)])
+    def _open_unpaid(self, packet: Packet) -> Operation:
+        """Count a packet as open that its payment will fund."""
+        open_max = self._open_packets_max
         return update(
             self._accounts,
-            keys.account(account),
-            expression,
-            condition=HOLDS_ENOUGH if needs_cover else None,
-            fen=fen,
-            **sums,
-            **({"needed": -fen} if needs_cover else {}),
+            keys.account(user_account(packet.sender.user_id)),
+            "ADD open_count :one",
+            condition=None if open_max is None else HAS_ROOM_UNPAID,
+            one=1,
+            **({} if open_max is None else {"open_max": open_max}),
         )
 
     def _receipts(self, shares: Sequence[ShareFate], account: str, now_ms: int) -> list[Operation]:
@@ -336,17 +346,3 @@ def _is_full(operation: Operation, found: Row) -> bool:
     if ":open_max" not in bound:
         return False
     return int(found.get("open_count", 0)) >= int(bound[":open_max"]["N"])
-
-
-def _kept_sums(account: str, transfers: Sequence[Transfer]) -> dict[str, int]:
-    """Return what is added to the sums that a user's balance keeps by year."""
-    sums: dict[str, int] = defaultdict(int)
-    for transfer in transfers if user_of(account) else ():
-        year = year_of(transfer.placed_at_ms or transfer.at_ms)
-        if transfer.kind is TransferKind.SETTLE:
-            sums[f"received_fen_{year}"] += transfer.amount_fen
-            sums[f"received_count_{year}"] += 1
-        elif transfer.kind is TransferKind.SEND:
-            sums[f"sent_fen_{year}"] += transfer.amount_fen
-            sums[f"sent_count_{year}"] += 1
-    return dict(sums)

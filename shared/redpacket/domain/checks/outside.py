@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from redpacket.domain.checks.facts import Difference
 from redpacket.domain.gateway import BillKind, BillLine
@@ -141,9 +142,23 @@ def check_outside(facts: OutsideFacts, book: Iterable[BillLine]) -> list[Differe
     A withdrawal has one successful bill at most, of its amount, and none if it was returned. Money
     that a gateway took is credited once, or given back.
     """
-    lines: dict[tuple[BillKind, str], list[BillLine]] = defaultdict(list)
+    lines: Lines = defaultdict(list)
     for line in book:
         lines[line.kind, line.number].append(line)
+    found = _check_paid_out(facts, lines) + _check_taken(facts, lines)
+    found += _check_given_back(facts, lines)
+    return found + [
+        Difference("I6", number, f"{kind} that no row of ours asks for", 0, line.amount_fen)
+        for (kind, number), rest in lines.items()
+        for line in rest
+    ]
+
+
+Lines: TypeAlias = dict[tuple[BillKind, str], list[BillLine]]
+"""What moved at a gateway, by our numbers; each check takes out what it has looked at."""
+
+
+def _check_paid_out(facts: OutsideFacts, lines: Lines) -> list[Difference]:
     found = []
     for withdrawal in facts.withdrawals:
         attempts = range(1, withdrawal.attempt_no + 1)
@@ -151,35 +166,39 @@ def check_outside(facts: OutsideFacts, book: Iterable[BillLine]) -> list[Differe
         paid = [one for number in numbers for one in lines.pop((BillKind.TRANSFER, number), ())]
         is_paid = withdrawal.status is WithdrawalStatus.PAID
         wanted = [withdrawal.amount_fen] if is_paid else []
-        if (amounts := [line.amount_fen for line in paid]) != wanted:
-            subject = withdrawal_account(withdrawal.withdrawal_id)
-            found.append(
-                Difference("I6", subject, "paid by the gateway", str(wanted), str(amounts))
-            )
-    returns = {(one.number, one.transaction_id): one for one in facts.returns}
-    refunds = {refund.refund_no: refund for refund in facts.refunds}
+        subject = withdrawal_account(withdrawal.withdrawal_id)
+        found += _unequal(subject, "paid by the gateway", wanted, paid)
+    return found
+
+
+def _check_taken(facts: OutsideFacts, lines: Lines) -> list[Difference]:
+    found = []
+    returned = {(one.number, one.transaction_id) for one in facts.returns}
     for payment in facts.payments:
+        subject = payment_account(payment.number)
         for line in lines.pop((BillKind.PAYMENT, payment.number), ()):
-            one = returns.get((payment.number, line.outside_no))
+            is_back = (payment.number, line.outside_no) in returned
             is_credited = payment.transaction_id == line.outside_no
-            if is_credited is (one is not None):
+            if is_credited is is_back:
                 what = f"what became of transaction {line.outside_no}"
-                said = "credited and given back" if one else "neither"
-                subject = payment_account(payment.number)
+                said = "both" if is_back else "neither"
                 found.append(Difference("I6", subject, what, "credited or given back", said))
+    return found
+
+
+def _check_given_back(facts: OutsideFacts, lines: Lines) -> list[Difference]:
+    found = []
     for one in facts.returns:
         given = lines.pop((BillKind.REFUND, one.refund_no), [])
         wanted = [one.amount_fen] if one.status is ReturnStatus.DONE else []
-        if (amounts := [line.amount_fen for line in given]) != wanted:
-            subject = payment_account(one.number)
-            found.append(Difference("I6", subject, "given back", str(wanted), str(amounts)))
-    for refund_no, refund in refunds.items():
-        given = lines.pop((BillKind.REFUND, refund_no), [])
-        if (amounts := [line.amount_fen for line in given]) != [refund.amount_fen]:
-            subject, wanted = payment_account(refund.number), [refund.amount_fen]
-            found.append(Difference("I6", subject, "refunded outside", str(wanted), str(amounts)))
-    return found + [
-        Difference("I6", number, f"{kind} that no row of ours asks for", 0, line.amount_fen)
-        for (kind, number), rest in lines.items()
-        for line in rest
-    ]
+        found += _unequal(payment_account(one.number), "given back", wanted, given)
+    for refund in facts.refunds:
+        given = lines.pop((BillKind.REFUND, refund.refund_no), [])
+        subject = payment_account(refund.number)
+        found += _unequal(subject, "refunded outside", [refund.amount_fen], given)
+    return found
+
+
+def _unequal(subject: str, what: str, wanted: list[int], lines: list[BillLine]) -> list[Difference]:
+    amounts = [line.amount_fen for line in lines]
+    return [] if amounts == wanted else [Difference("I6", subject, what, str(wanted), str(amounts))]
