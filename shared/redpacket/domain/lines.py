@@ -126,6 +126,12 @@ def claim_of(entry: Entry) -> tuple[str, int] | None:
     return (packet_id, int(number)) if is_named else None
 
 
+def outside_entries(row: Scanned) -> list[Entry]:
+    """Return the entries that a row of payments and withdrawals asks for."""
+    read = _ENTRIES.get(type(row))
+    return read(row) if read else []
+
+
 def booked_fen(row: Scanned, until_ms: int) -> int:
     """Return what an entry adds to all books together, as of *until_ms*."""
     return row.amount_fen if isinstance(row, Entry) and row.at_ms < until_ms else 0
@@ -134,9 +140,7 @@ def booked_fen(row: Scanned, until_ms: int) -> int:
 def held_fen(row: Scanned, until_ms: int) -> int:
     """Return what a row adds to what all packets and the outside hold, as of *until_ms*."""
     if isinstance(row, Payment | PaymentRefund | Withdrawal):
-        return -sum(
-            entry.amount_fen for entry in _ENTRIES[type(row)](row) if entry.at_ms < until_ms
-        )
+        return -sum(entry.amount_fen for entry in outside_entries(row) if entry.at_ms < until_ms)
     if isinstance(row, Packet):
         is_funded = row.funded_at_ms is not None and row.funded_at_ms < until_ms
         return row.terms.total_fen if is_funded else 0
@@ -226,7 +230,7 @@ def _count_lines(count: ClaimCount) -> Iterator[Line]:
 
 
 def _outside_lines(row: Payment | PaymentRefund | Withdrawal) -> Iterator[Line]:
-    yield from (_against(_entry_line(entry)) for entry in _ENTRIES[type(row)](row))
+    yield from (_against(_entry_line(entry)) for entry in outside_entries(row))
 
 
 _ENTRIES: dict[type, Callable[[Any], list[Entry]]] = {
@@ -350,9 +354,9 @@ _OWNERS: dict[type, Callable[[Any], tuple[str, ...]]] = {
     WonOnce: lambda won: (won.campaign_id, won.user_id),
     HelpGiven: lambda given: (given.campaign_id, given.user_id),
     Played: lambda played: (played.campaign_id, played.player.user_id),
-    Payment: lambda payment: (payment.number,),
-    PaymentRefund: lambda refund: (refund.number,),
-    PaymentReturn: lambda returned: (returned.number,),
+    Payment: lambda payment: ("payment", payment.number),
+    PaymentRefund: lambda refund: ("payment", refund.number),
+    PaymentReturn: lambda returned: ("payment", returned.number),
 }
 
 

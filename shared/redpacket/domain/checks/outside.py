@@ -1,13 +1,13 @@
 """The invariants of payments and withdrawals: inside against their rows, and against the gateway.
 
-Rows are compared with entries as fates are in domain/checks/postings.py. What gateways say is compared by
-the tests with a fake's own book, and every day with bills (flows/payments/compare_bills.py).
+Rows are compared with entries as fates are in postings.py. What gateways say is compared by the
+tests with a fake's own book, and every day with bills (flows/payments/compare_bills.py).
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -37,11 +37,11 @@ from redpacket.domain.withdrawals import (
 class OutsideFacts:
     """All that the ledger knows of the outside, read strongly; *withdrawn* is by user and day."""
 
-    payments: Sequence[Payment]
-    returns: Sequence[PaymentReturn]
-    refunds: Sequence[PaymentRefund]
-    withdrawals: Sequence[Withdrawal]
-    withdrawn: Mapping[tuple[str, str], tuple[int, int]]
+    payments: list[Payment]
+    returns: list[PaymentReturn]
+    refunds: list[PaymentRefund]
+    withdrawals: list[Withdrawal]
+    withdrawn: dict[tuple[str, str], tuple[int, int]]
 
     @property
     def held_fen(self) -> int:
