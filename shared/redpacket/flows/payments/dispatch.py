@@ -16,7 +16,10 @@ from redpacket.flows.payments.withdrawal_ports import WithdrawalPorts
 from redpacket.ports.runtime import InParallel
 
 BATCH = 30
-"""Calls that are taken from the list at once, and wait for their slots side by side."""
+"""Calls that wait for their slots side by side."""
+
+PAGE = 300
+"""What is read of the work list at once; it is read again when this is done."""
 
 POLL_MS = 500
 
@@ -43,20 +46,25 @@ def dispatch(
     """Call the gateway for what waits until *stop_at_ms*, or until *may_go_on* says no."""
     clock, pace = ports.clock, ports.paces[channel]
     tried_at_ms: dict[str, int] = {}
+    waiting: list[str] = []
     answered_count = failed_count = failed_in_a_row = 0
     while (now_ms := clock.now_ms()) < stop_at_ms and may_go_on():
         rests_until_ms = pace.rests_until_ms()
         if rests_until_ms:
             clock.sleep_ms(min(rests_until_ms, stop_at_ms) - now_ms)
             continue
-        tried_at_ms = {one: at for one, at in tried_at_ms.items() if at > now_ms - _REMEMBERED_MS}
-        found = ports.book.list_to_call(channel, now_ms, BATCH + len(tried_at_ms))
-        waiting = [one for one in found if one not in tried_at_ms][: _batch(pace, stop_at_ms)]
+        if not waiting:
+            tried_at_ms = {
+                one: at for one, at in tried_at_ms.items() if at > now_ms - _REMEMBERED_MS
+            }
+            found = ports.book.list_to_call(channel, now_ms, PAGE)
+            waiting = [one for one in found if one not in tried_at_ms]
         if not waiting:
             clock.sleep_ms(min(POLL_MS, stop_at_ms - now_ms))
             continue
-        slots = pace.take(len(waiting))
+        slots = pace.take(min(len(waiting), _batch(pace, stop_at_ms)))
         pairs = [pair for pair in zip(waiting, slots, strict=False) if pair[1] < stop_at_ms]
+        waiting = waiting[len(slots) :]
         tried_at_ms |= dict.fromkeys((one for one, _ in pairs), now_ms)
         for called in in_parallel(lambda pair: _call_at(pair[0], pair[1], ports), pairs):
             failed_in_a_row = failed_in_a_row + 1 if called is Called.FAILED else 0
