@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import secrets
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ from redpacket.domain.gateway import (
     bill_day,
 )
 from redpacket.domain.packet import PacketStatus
-from redpacket.domain.payments import PaymentReturn, ReturnReason, ReturnStatus
+from redpacket.domain.payments import PaymentRefund, PaymentReturn, ReturnReason, ReturnStatus
 from redpacket.domain.withdrawals import Stop, Withdrawal, WithdrawalStatus
 from redpacket.flows.payments.return_payment import collect_owed, note_refund
 from redpacket.ports.accounts import Request
@@ -46,6 +47,7 @@ def town(request: pytest.FixtureRequest) -> Iterator[PaymentSystem]:
         system._ids = itertools.count(secrets.randbelow(10**12))
         town = PaymentSystem(system, dynamo=Dynamo(lambda: client))
         town.ids = itertools.count(secrets.randbelow(10**12) * 1000)
+        town.gateway._ids = itertools.count(secrets.randbelow(10**12))
         yield town
 
 
@@ -199,8 +201,6 @@ def test_two_refunds_that_saw_the_same_payment_are_not_both_taken(
     for _ in range(2):
         refund_no = town.gateway.refund_outside(payment.number, 40)
         found = town.gateway.refunds[refund_no]
-        from redpacket.domain.payments import PaymentRefund
-
         refund = PaymentRefund(payment.number, refund_no, user, 40, 0, town.clock.now_ms())
         taken.append(town.book.reverse(payment, refund, found))
 
@@ -312,8 +312,6 @@ def test_the_limits_of_a_day_are_conditions(town: PaymentSystem, held: Withdrawa
 
 
 def _again(town: PaymentSystem, held: Withdrawal) -> Withdrawal:
-    from dataclasses import replace
-
     return replace(held, withdrawal_id=town.transfers.new_id(), expected_at_ms=0)
 
 

@@ -335,9 +335,7 @@ class PaymentSchedule(Schedule):
             if self._refunded_fen(number) <= 50:
                 refund_no = self.gateway.refund_outside(number, 50)
                 self.story.append(f"{number} is refunded by hand")
-                self._often(
-                    lambda town, no=refund_no: note_refund(WECHAT, no, ports=town.payments), 2
-                )()
+                self._often(_telling(refund_no), times=2)()
 
     def _refunded_fen(self, number: str) -> int:
         refunds = self.gateway.refunds.values()
@@ -415,6 +413,11 @@ class PaymentSchedule(Schedule):
 
 def _dispatch(town: PaymentSystem) -> None:
     town.dispatch(3_000)
+
+
+def _telling(refund_no: str) -> Callable[[PaymentSystem], None]:
+    """Return what a callback about a refund leads to."""
+    return lambda town: note_refund(WECHAT, refund_no, ports=town.payments)
 
 
 def _call_naively(town: PaymentSystem) -> None:

@@ -1,19 +1,36 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 import pytest
 
 from redpacket.domain.errors import (
+    InvariantViolated,
     PacketExpired,
     PacketNotStarted,
     PayeeNotBound,
+    RateLimited,
+    SignatureInvalid,
     Unavailable,
 )
-from redpacket.domain.gateway import Channel, Merchant, PayMethod
+from redpacket.domain.gateway import Channel, Merchant, Notice, NoticeKind, PayMethod
 from redpacket.domain.packet import PacketStatus
-from redpacket.domain.payments import PAYMENT_LIFE_MS, PaymentStatus, ReturnReason, WhenLate
+from redpacket.domain.payments import (
+    PAYMENT_LIFE_MS,
+    Payment,
+    PaymentStatus,
+    ReturnReason,
+    WhenLate,
+    mismatches,
+)
+from redpacket.flows.packets.send_packet import SendOrder
 from redpacket.flows.payments.return_payment import collect_owed, note_refund
 from redpacket.flows.payments.start_payment import PaymentAsk, start_payment
+from redpacket.flows.payments.take_callback import follow_notice, take_callback
 from redpacket.ports.accounts import Request
+from testing.builders import a_claim
+from testing.in_memory_system import InMemorySystem, an_order
 from testing.payment_system import PaymentSystem
 
 WECHAT = Channel.WECHAT
@@ -171,7 +188,7 @@ def test_a_payment_after_closing_goes_back_where_the_setting_says_so(town: Payme
     assert town.differences(bound_ms=0) == []
 
 
-def _closed(town: PaymentSystem) -> object:
+def _closed(town: PaymentSystem) -> Payment:
     payment = town.start()
     town.system.pass_time(PAYMENT_LIFE_MS)
     for _ in range(2):
@@ -255,9 +272,7 @@ def test_a_refund_in_parts_is_taken_part_by_part(town: PaymentSystem) -> None:
     assert town.differences() == []
 
 
-def _order_of(user_id: str, fen: int):  # noqa: ANN202
-    from testing.in_memory_system import an_order
-
+def _order_of(user_id: str, fen: int) -> SendOrder:
     return an_order(user_id, total_fen=fen, count=2)
 
 
@@ -400,3 +415,146 @@ def test_a_reconciliation_knows_the_outside(town: PaymentSystem) -> None:
     assert found.is_complete
     assert found.differences == []
     assert found.booked_fen + found.held_fen == 0
+
+
+# Callbacks
+
+
+class _Callbacks:
+    """Implements Callbacks for bodies that are numbers."""
+
+    def read(self, headers: Mapping[str, str], body: bytes, now_ms: int) -> Notice:
+        if "signature" not in headers:
+            msg = "not signed"
+            raise SignatureInvalid(msg)
+        return Notice(NoticeKind.PAYMENT, f"notice-{body.decode()}", body.decode())
+
+
+class _Queue:
+    """Implements NoticeQueue with a list."""
+
+    def __init__(self) -> None:
+        self.notices: list[Notice] = []
+        self.is_away = False
+
+    def put(self, channel: Channel, notice: Notice) -> None:
+        if self.is_away:
+            msg = "the queue does not answer"
+            raise Unavailable(msg)
+        self.notices.append(notice)
+
+
+def _call_back(town: PaymentSystem, queue: _Queue, number: str, **headers: str) -> None:
+    take_callback(
+        WECHAT,
+        headers,
+        number.encode(),
+        callbacks=_Callbacks(),
+        queue=queue,
+        book=town.book,
+        clock=town.clock,
+    )
+
+
+def test_a_callback_is_queued_once_and_leads_to_a_query(town: PaymentSystem) -> None:
+    queue, payment = _Queue(), town.start()
+    town.gateway.pay(payment.number)
+
+    for _ in range(2):
+        _call_back(town, queue, payment.number, signature="right")
+    for notice in queue.notices:
+        follow_notice(WECHAT, notice, payments=town.payments, withdrawals=town.transfers)
+
+    assert len(queue.notices) == 1
+    assert town.balance_fen() == 100
+
+
+def test_a_callback_moves_no_money_by_itself(town: PaymentSystem) -> None:
+    queue, payment = _Queue(), town.start()
+
+    _call_back(town, queue, payment.number, signature="right")
+    follow_notice(WECHAT, queue.notices[0], payments=town.payments, withdrawals=town.transfers)
+
+    assert town.balance_fen() == 0
+
+
+def test_a_callback_that_was_not_queued_is_taken_again(town: PaymentSystem) -> None:
+    queue, payment = _Queue(), town.start()
+    queue.is_away = True
+    with pytest.raises(Unavailable):
+        _call_back(town, queue, payment.number, signature="right")
+    queue.is_away = False
+
+    _call_back(town, queue, payment.number, signature="right")
+
+    assert len(queue.notices) == 1
+
+
+def test_a_callback_of_somebody_else_leaves_nothing_behind(town: PaymentSystem) -> None:
+    queue, payment = _Queue(), town.start()
+
+    with pytest.raises(SignatureInvalid):
+        _call_back(town, queue, payment.number)
+
+    assert queue.notices == []
+    assert not town.book.has_notice(WECHAT, f"notice-{payment.number}")
+
+
+def test_a_claim_of_a_packet_that_nobody_paid_for_is_not_paid(town: PaymentSystem) -> None:
+    packet = town.send_unpaid()
+    share = a_claim(packet, 1, "thief")
+    town.system.packets.record_claim(share)
+
+    unpaid = town.system.settle([share.ref])
+
+    assert unpaid == {share.ref}
+    assert town.balance_fen("thief") == 0
+
+
+def test_what_was_ordered_is_compared_in_every_field(town: PaymentSystem) -> None:
+    payment = town.start("user", 100)
+    paid = town.gateway.pay(payment.number)
+    assert paid
+    merchant = town.gates_in[WECHAT].merchant
+
+    def named(**changes: object) -> list[str]:
+        return mismatches(payment, replace(paid, **changes), merchant)  # type: ignore[arg-type]
+
+    assert named() == []
+    assert named(amount_fen=101) == ["amount_fen"]
+    assert named(currency="USD") == ["currency"]
+    assert named(number="other") == ["number"]
+    assert named(merchant=Merchant("other", merchant.mch_id)) == ["app_id"]
+    assert named(merchant=Merchant(merchant.app_id, "other")) == ["mch_id"]
+    assert named(payer_hash=None) == ["payer"]
+
+
+def test_a_refund_of_more_than_came_in_is_refused_and_rings(town: PaymentSystem) -> None:
+    payment = town.pay_in("user", 100)
+    refund_no = town.gateway.refund_outside(payment.number, 101)
+
+    with pytest.raises(InvariantViolated):
+        note_refund(WECHAT, refund_no, ports=town.payments)
+
+    assert town.balance_fen() == 100
+
+
+def test_unpaid_packets_count_as_open(town: PaymentSystem) -> None:
+    town.system.packets, town.system.ledger = InMemorySystem.adapters(town.system.dynamo)
+    town.system.ledger._open_packets_max = 2
+    for _ in range(2):
+        town.send_unpaid()
+
+    with pytest.raises(RateLimited):
+        town.send_unpaid()
+    town.system.pass_time(PAYMENT_LIFE_MS)
+    town.sweep()
+
+    assert town.send_unpaid().status is PacketStatus.UNPAID
+
+
+def test_a_repeat_of_an_unpaid_send_is_the_same_packet(town: PaymentSystem) -> None:
+    first, second = (town.send_unpaid(key="key") for _ in range(2))
+
+    assert first.packet_id == second.packet_id
+    assert second.payment_id == first.payment_id

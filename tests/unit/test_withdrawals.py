@@ -38,6 +38,7 @@ from redpacket.flows.payments.pace import FAILURES_MAX, NightWindow
 from redpacket.flows.payments.return_payment import note_refund
 from redpacket.flows.payments.transfer import call_transfer, cancel_withdrawal, look_at_transfer
 from redpacket.flows.payments.withdraw import WithdrawalAsk, withdraw, withdraw_above
+from redpacket.flows.payments.withdrawal_ports import WithdrawalSettings
 from redpacket.ports.accounts import Request
 from redpacket.ports.payments import Payee, WithdrawalLimits
 from testing.fakes.gateway import SETTLING_MS, an_account
@@ -132,9 +133,7 @@ def test_what_comes_back_does_not_count(town: PaymentSystem) -> None:
     assert town.differences() == []
 
 
-def _limited(count_max: int, fen_max: int):  # noqa: ANN202
-    from redpacket.flows.payments.withdrawal_ports import WithdrawalSettings
-
+def _limited(count_max: int, fen_max: int) -> WithdrawalSettings:
     return WithdrawalSettings(10, FEN_MAX, WithdrawalLimits(count_max, fen_max))
 
 

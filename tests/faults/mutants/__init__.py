@@ -13,6 +13,7 @@ from tests.faults.mutants import (
     loads,
     partial,
     parts,
+    payments,
     reconciliation,
     security,
     sweeps,
@@ -31,6 +32,7 @@ MUTANTS: list[Mutant] = [
     *edits.MUTANTS,
     *loads.MUTANTS,
     *partial.MUTANTS,
+    *payments.MUTANTS,
     *sweeps.MUTANTS,
     *security.MUTANTS,
 ]
