@@ -124,7 +124,7 @@ class PaymentSystem:
         return start_payment(ask, ports=self.payments)
 
     def pay_in(self, user_id: str = "user", amount_fen: int = 100) -> Payment:
-        """Start a payment, pay it, and hear of it."""
+        """Start a payment, pay it, and confirm it."""
         payment = self.start(user_id, amount_fen)
         self.gateway.pay(payment.number)
         return self.confirm(payment)

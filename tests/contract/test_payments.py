@@ -115,6 +115,44 @@ def test_a_transaction_is_credited_or_given_back_and_never_both(
     assert town.book.list_returns(payment.number) == [late]
 
 
+def test_a_number_is_credited_with_one_transaction(town: PaymentSystem, user: str) -> None:
+    payment = town.start(user, 100)
+    paid = [town.gateway.pay(payment.number, is_forced=True) for _ in range(2)]
+    now_ms = town.clock.now_ms()
+
+    credited = [
+        town.book.credit(payment, one, now_ms + late, may_be_closed=True)
+        for late, one in enumerate(paid)
+        if one
+    ]
+
+    assert credited == [True, False]
+    assert town.balance_fen(user) == 100
+
+
+def test_what_is_listed_for_a_person_is_not_credited(town: PaymentSystem, user: str) -> None:
+    payment = town.start(user, 100)
+    paid = town.gateway.pay(payment.number)
+    assert paid
+    now_ms = town.clock.now_ms()
+    number, name = payment.number, paid.transaction_id
+    reason, status = ReturnReason.MISMATCHED, ReturnStatus.LISTED
+    town.book.put_return(PaymentReturn(number, name, 100, reason, WECHAT, now_ms, status), paid)
+
+    assert not town.book.credit(payment, paid, now_ms, may_be_closed=True)
+    assert (number, name) not in town.book.list_returns_due(WECHAT, now_ms, 10**4)
+
+
+def test_what_was_credited_is_not_listed_either(town: PaymentSystem, user: str) -> None:
+    payment = town.pay_in(user, 100)
+    (paid,) = town.gateway.orders[payment.number].transactions
+    reason, status = ReturnReason.MISMATCHED, ReturnStatus.LISTED
+    number, name = payment.number, paid.transaction_id
+
+    with pytest.raises(InvariantViolated):
+        town.book.put_return(PaymentReturn(number, name, 100, reason, WECHAT, 1, status), paid)
+
+
 def test_what_was_credited_is_not_given_back(town: PaymentSystem, user: str) -> None:
     payment = town.pay_in(user, 100)
     paid = town.gateway.orders[payment.number].transactions[0]

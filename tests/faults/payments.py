@@ -4,7 +4,7 @@ People pay in and withdraw, for balances and for packets, through a gateway that
 paying, hides what it made, refuses, is told to refund by hand, and is paid late and twice.
 Functions die between any two calls, and stall before the one that pays. Then the gateway's own book
 is compared with the ledger. The naive control calls, then marks, and takes a new number when it
-hears nothing.
+gets no answer.
 """
 
 from __future__ import annotations
@@ -346,7 +346,7 @@ class PaymentSchedule(Schedule):
         if state is TransferState.CANCELLING:
             return pick((TransferState.CANCELLED, TransferState.SUCCEEDED, state))
         if state is TransferState.AWAITING_CONFIRMATION and self._is_over:
-            # Nobody has confirmed for a day.
+            # It was not confirmed for a day.
             return TransferState.CANCELLED
         ends = (TransferState.SUCCEEDED, TransferState.SUCCEEDED, TransferState.FAILED)
         return pick((*ends, state, state) if state is TransferState.PROCESSING else (*ends, state))
@@ -421,7 +421,7 @@ def _telling(refund_no: str) -> Callable[[PaymentSystem], None]:
 
 
 def _call_naively(town: PaymentSystem) -> None:
-    """Call, then mark: what hears nothing begins again with a new number."""
+    """Call, then mark: what gets no answer begins again with a new number."""
     now_ms = town.clock.now_ms()
     for withdrawal_id in town.withdrawals.list_to_call(WECHAT, now_ms, 20):
         seen = town.withdrawals.find(withdrawal_id)

@@ -119,7 +119,7 @@ def test_a_line_that_is_there_twice_is_told(town: PaymentSystem, day: str) -> No
 
 
 def test_what_only_the_bill_knows_is_asked_for_first(town: PaymentSystem, day: str) -> None:
-    """A refund by hand, a payment that nobody heard of, and its second transaction."""
+    """A refund by hand, a payment without a callback, and its second transaction."""
     payment = town.pay_in("user", 100)
     town.gateway.refund_outside(payment.number, 30)
     unheard = town.start("other", 50)
@@ -191,7 +191,7 @@ def test_a_withdrawal_that_was_paid_and_came_back_is_found(town: PaymentSystem) 
     assert check_outside(facts, []) == []
 
 
-def test_money_that_a_gateway_took_and_nobody_got_is_found(town: PaymentSystem) -> None:
+def test_money_that_a_gateway_took_and_no_account_got_is_found(town: PaymentSystem) -> None:
     payment = town.start("user", 100)
     town.gateway.pay(payment.number)
 

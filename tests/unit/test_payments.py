@@ -52,7 +52,7 @@ def test_a_payment_is_credited_once_however_often_it_is_told(town: PaymentSystem
     assert town.differences() == []
 
 
-def test_a_payment_that_nobody_made_credits_nothing(town: PaymentSystem) -> None:
+def test_a_payment_that_was_not_made_credits_nothing(town: PaymentSystem) -> None:
     payment = town.start()
 
     assert town.confirm(payment).status is PaymentStatus.PENDING
@@ -148,7 +148,7 @@ def test_anybody_may_pay_a_native_order(town: PaymentSystem) -> None:
     assert town.balance_fen() == 100
 
 
-def test_what_nobody_pays_is_closed_at_the_gateway_first(town: PaymentSystem) -> None:
+def test_what_is_not_paid_is_closed_at_the_gateway_first(town: PaymentSystem) -> None:
     payment = town.start()
     town.system.pass_time(PAYMENT_LIFE_MS)
 
@@ -500,7 +500,7 @@ def test_a_callback_of_somebody_else_leaves_nothing_behind(town: PaymentSystem) 
     assert not town.book.has_notice(WECHAT, f"notice-{payment.number}")
 
 
-def test_a_claim_of_a_packet_that_nobody_paid_for_is_not_paid(town: PaymentSystem) -> None:
+def test_a_claim_of_a_packet_that_is_not_paid_for_is_not_paid(town: PaymentSystem) -> None:
     packet = town.send_unpaid()
     share = a_claim(packet, 1, "thief")
     town.system.packets.record_claim(share)

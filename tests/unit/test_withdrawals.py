@@ -259,7 +259,7 @@ def test_not_found_gives_nothing_back_before_every_call_is_over(town: PaymentSys
     assert town.differences(bound_ms=0) == []
 
 
-def test_after_a_cancel_nobody_calls_any_more(town: PaymentSystem) -> None:
+def test_after_a_cancel_no_worker_calls_any_more(town: PaymentSystem) -> None:
     withdrawal = town.withdraw("user", 300)
     town.gateway.is_away = True
     town.dispatch(1_000)
@@ -302,7 +302,7 @@ def test_a_payment_wins_over_its_cancel(town: PaymentSystem) -> None:
 
 
 def _unstopped(town: PaymentSystem) -> Withdrawal:
-    """Return a withdrawal that is paid, and that nobody has cancelled."""
+    """Return a withdrawal that is paid, and was not cancelled."""
     withdrawal = town.withdraw("user", 10)
     town.dispatch(1_000)
     town.system.pass_time(LEASE_MS)
@@ -455,7 +455,7 @@ def test_a_gateway_that_never_ends_is_given_up_after_days(town: PaymentSystem) -
     assert town.differences(bound_ms=0) == []
 
 
-def test_nobody_cancels_what_is_somebody_elses(town: PaymentSystem) -> None:
+def test_a_user_can_not_cancel_anothers_withdrawal(town: PaymentSystem) -> None:
     withdrawal = town.withdraw("user", 100)
 
     with pytest.raises(WithdrawalNotFound):
@@ -515,7 +515,7 @@ def test_nothing_is_called_in_the_night(town: PaymentSystem) -> None:
     assert town.gateway.called_at_ms == [withdrawal.expected_at_ms]
 
 
-def test_a_gateway_that_fails_rests_and_nobody_is_told_of_failure(town: PaymentSystem) -> None:
+def test_a_gateway_that_fails_rests_and_no_withdrawal_fails(town: PaymentSystem) -> None:
     town.gateway.is_away = True
     withdrawals = [town.withdraw("user", 10) for _ in range(FAILURES_MAX)]
     town.dispatch(5_000)

@@ -24,7 +24,7 @@ class Channel(StrEnum):
 
 
 class PayMethod(StrEnum):
-    """`jsapi`: the client pays inside of the app. `native`: whoever scans a code pays."""
+    """`jsapi`: the client pays inside of the app. `native`: anyone pays who scans a code."""
 
     JSAPI = "jsapi"
     NATIVE = "native"

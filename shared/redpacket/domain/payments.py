@@ -1,7 +1,7 @@
 """Money that comes in through a gateway: one number of ours is credited once at most.
 
 A payment is a side of transfers, as a packet is: its row says what came in by it and what went
-back, so no account of all payments is written by every one (docs/adr/0028).
+back, so no account of all payments is written by every one (docs/adr/0029).
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ class PaymentReturn:
 
     @property
     def refund_no(self) -> str:
-        """Our number of its refund, the same whoever computes it."""
+        """Our number of its refund: it follows from the transaction."""
         return refund_no_of(self.number, self.transaction_id)
 
     @property

@@ -126,8 +126,8 @@ class PaymentsOut(Protocol):
         """Pay out, once for its *bill_no*, and return where it stands, or REFUSED.
 
         REFUSED is only for answers that name their reason. THROTTLED and OUT_OF_FUNDS pass by
-        themselves; NOT_AUTHORIZED is USER_NOT_AUTHORIZED; OTHER is for what no repeat can mend. Of
-        a number that is carried out already the state is returned, whatever the gateway calls it.
+        themselves; NOT_AUTHORIZED is USER_NOT_AUTHORIZED; OTHER is for what no repeat changes. Of a
+        number that is carried out already the state is returned, whatever the gateway calls it.
         Raises Unavailable.
         """
 
@@ -342,7 +342,7 @@ class WithdrawalBook(Protocol):
 
 
 class GatewayPace(Protocol):
-    """What all functions must know of a gateway's limits, durably."""
+    """A gateway's limits as all functions share them, durably."""
 
     def find_slot(self, channel: Channel, name: str) -> int:
         """Return the microsecond of the next free slot; 0 where none was taken."""

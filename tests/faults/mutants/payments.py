@@ -153,7 +153,7 @@ MUTANTS = [
         "if False:",
     ),
     of_payments(
-        "claims of a packet that nobody paid for are paid",
+        "claims of a packet that is not paid for are paid",
         "_checked",
         "if packet.funded_at_ms is None:",
         "if False:",
@@ -365,7 +365,7 @@ MUTANTS = [
         "return _name(line), 0",
     ),
     of_payments(
-        "the outside is no part of the sum of all accounts",
+        "the sum of all accounts leaves out the outside",
         "lines:held_fen",
         "return -sum(",
         "return 0 * sum(",

@@ -1,4 +1,4 @@
-"""What all functions must know of a gateway's limits: rows of PaymentsTable, one for each thing."""
+"""A gateway's limits as all functions share them: rows of PaymentsTable, one for each thing."""
 
 from __future__ import annotations
 

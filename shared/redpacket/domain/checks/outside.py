@@ -35,7 +35,7 @@ from redpacket.domain.withdrawals import (
 
 @dataclass(frozen=True, slots=True)
 class OutsideFacts:
-    """All that the ledger knows of the outside, read strongly; *withdrawn* is by user and day."""
+    """All rows about the outside, read strongly; *withdrawn* is by user and day."""
 
     payments: list[Payment]
     returns: list[PaymentReturn]

@@ -148,11 +148,11 @@ def _get(packet_id: str, packets: Packets) -> Packet:
     if packet is None or packet.rules.prize_id:
         msg = "no such packet"
         raise PacketNotFound(msg)
-    # The cache must not hand out what nobody has paid for.
+    # The cache must not hand out what is not paid for.
     if packet.status is PacketStatus.UNPAID:
         msg = "the packet is not paid for yet"
         raise PacketNotStarted(msg)
     if packet.status is PacketStatus.CANCELLED:
-        msg = "nobody paid for the packet"
+        msg = "the packet was not paid for in time"
         raise PacketExpired(msg)
     return packet

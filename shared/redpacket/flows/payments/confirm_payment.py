@@ -126,7 +126,7 @@ def _funding(payment: Payment, now_ms: int, ports: PaymentPorts) -> tuple[Packet
 
 
 def _go_on(payment: Payment, found: OrderFound, ports: PaymentPorts) -> Payment:
-    """Close what nobody paid in time, and say when to look again."""
+    """Close what was not paid in time, and say when to look again."""
     now_ms = ports.clock.now_ms()
     if payment.status is PaymentStatus.PENDING and now_ms >= payment.expires_at_ms:
         payment = _close(payment, found, ports)

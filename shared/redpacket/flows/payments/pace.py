@@ -1,7 +1,7 @@
 """Pace calls to a gateway: so many a minute, none at night, none while it is out of order.
 
 Slots are an interval apart for all functions together, since what is next is one durable number.
-A slot that nobody uses is lost, and none is used before its time.
+An unused slot is lost, and no slot is used before its time.
 """
 
 from __future__ import annotations

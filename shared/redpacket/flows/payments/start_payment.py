@@ -1,7 +1,7 @@
 """Start a payment: a durable intent first, then the order at the gateway under its number.
 
 Whatever is cut off after the intent is harmless: the same number is ordered again by the repeat, or
-by whoever asks for the payment, and an intent that nobody pays is closed.
+by the next request for the payment, and an intent that is not paid is closed.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def start_packet_payment(
     found = ports.book.find(packet.payment_id)
     if found is None:
         if packet.status is not PacketStatus.UNPAID:
-            msg = "nobody began to pay for the packet, and it is over"
+            msg = "no payment was begun for the packet, and it is over"
             raise PaymentNotFound(msg)
         intent = Payment(
             number=packet.payment_id,

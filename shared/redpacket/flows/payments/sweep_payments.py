@@ -1,6 +1,6 @@
-"""Sweep: ask gateways for what is under way, and end what nobody goes on with.
+"""Sweep: ask gateways for what is under way, and end what was left behind.
 
-It needs no callback. Each row is put off before it is looked at, so that one which always fails
+It needs no callback. Each row is delayed before it is looked at, so that one which always fails
 holds up no other.
 """
 
@@ -93,7 +93,7 @@ def sweep_payments(
 
 
 def cancel_unpaid(packet_id: str, *, ports: PaymentPorts) -> bool:
-    """Cancel a packet that nobody paid for in time; False where it is paid, or was cancelled.
+    """Cancel a packet that was not paid for in time; False where it is paid, or was cancelled.
 
     Its payment is asked for once more before. Whichever comes first excludes the other, and money
     that comes after it goes to the sender's balance.

@@ -56,13 +56,13 @@ def call_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Called:
     leased = ports.book.lease(seen, now_ms + LEASE_MS, now_ms)
     if leased is None:
         return Called.NOT_MADE
-    # The last thing before the call: whoever stalled past the lease must not pay any more.
+    # The last thing before the call: a worker that stalled past its lease must not pay any more.
     if clock.now_ms() >= leased.lease_until_ms:
         return Called.NOT_MADE
     try:
         found = gateway.transfer(leased.order)
     except Unavailable as error:
-        # Nobody knows. The row is looked at when the lease is over.
+        # The outcome is unknown. The row is looked at when the lease is over.
         ports.journal.failure("transfer_unknown", error, bill_no=leased.bill_no)
         return Called.FAILED
     verdict = _act(leased, found, ports)
@@ -106,7 +106,7 @@ def cancel_withdrawal(withdrawal_id: str, user_id: str, *, ports: WithdrawalPort
             raise NotCancellable(msg)
         now_ms = ports.clock.now_ms()
         if seen.call_count == 0:
-            # Nobody had the right to call, and after this nobody gets it.
+            # No worker had the right to call, and after this no worker gets it.
             if ports.book.give_back(seen, is_cancelled=True, reason="cancelled", now_ms=now_ms):
                 return find_withdrawal(withdrawal_id, user_id, ports=ports)
             continue

@@ -158,7 +158,7 @@ class Confirmation(Comparison):
             self.tell(Difference("I1", entry.counterparty, what, 0, entry.amount_fen))
 
     def _look_at_outside(self, row: Payment | PaymentRefund | Withdrawal) -> None:
-        """Tell of money that a payment or a withdrawal has moved and no book knows of."""
+        """Tell of money that a payment or a withdrawal has moved without an entry."""
         expected = outside_entries(row)
         posted = self._ports.ledger.list_postings(expected)
         subject = subject_of(row) or ""
