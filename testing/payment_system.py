@@ -10,6 +10,7 @@ from typing import Any
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.adapters.dynamo.gateway_pace import DynamoGatewayPace
 from redpacket.adapters.dynamo.payments import DynamoPayments
+from redpacket.adapters.dynamo.tables import DynamoTables
 from redpacket.adapters.dynamo.withdrawals import DynamoWithdrawals
 from redpacket.domain.checks.facts import Difference
 from redpacket.domain.checks.outside import check_outside, check_outside_in_time
@@ -33,6 +34,7 @@ from redpacket.flows.payments.withdraw import WithdrawalAsk, withdraw
 from redpacket.flows.payments.withdrawal_ports import WithdrawalPorts, WithdrawalSettings
 from redpacket.ports.accounts import Request
 from redpacket.ports.payments import PaymentsIn, PaymentsOut, WithdrawalLimits
+from redpacket.ports.reconciliation import Table
 from testing.fakes.gateway import (
     FakeGateway,
     FakePayees,
@@ -68,6 +70,8 @@ class PaymentSystem:
         self.book = DynamoPayments(client, "payments", "accounts", "packets")
         self.withdrawals = DynamoWithdrawals(client, "payments", "accounts")
         self.store = DynamoGatewayPace(client, "payments")
+        # The wiring has no table of payments yet: it comes with the doors.
+        self.system.scans = DynamoTables(client, {table: table.value for table in Table})
         self.payees = FakePayees()
         self.when_late = WhenLate.CREDIT
         self.settings = WithdrawalSettings(FEN_MIN, FEN_MAX, LIMITS)

@@ -20,7 +20,7 @@ from redpacket.domain.withdrawals import Withdrawal
 class Balance:
     """What an account holds; *kept* are its sums by year, like "sent_fen_2026".
 
-    *open_count* says how many of its packets are open, of those that count.
+    *open_count* says how many of its packets are open, of those that count and are paid for.
     """
 
     account: str

@@ -177,6 +177,12 @@ MUTANTS = [
         "condition=None",
     ),
     of_payments(
+        "a paid packet is compared as if it were unpaid",
+        "DynamoPayments.credit",
+        'counts[transfer.debit] = {"unpaid_count": -1}',
+        "pass",
+    ),
+    of_payments(
         "a packet's life begins before its payment",
         "confirm_payment:_funding",
         "expires_at_ms=now_ms + packet.expires_at_ms - packet.starts_at_ms",

@@ -206,7 +206,7 @@ class DynamoLedger:
         freed = update(
             self._accounts,
             keys.account(user_account(packet.sender.user_id)),
-            "ADD open_count :freed",
+            "ADD open_count :freed, unpaid_count :freed",
             freed=-1,
         )
         return self._try([cancelled, freed])
@@ -275,12 +275,12 @@ class DynamoLedger:
         )
 
     def _open_unpaid(self, packet: Packet) -> Operation:
-        """Count a packet as open that its payment will fund."""
+        """Count a packet as open that its payment will fund; until then no entry speaks of it."""
         open_max = self._open_packets_max
         return update(
             self._accounts,
             keys.account(user_account(packet.sender.user_id)),
-            "ADD open_count :one",
+            "ADD open_count :one, unpaid_count :one",
             condition=None if open_max is None else HAS_ROOM_UNPAID,
             one=1,
             **({} if open_max is None else {"open_max": open_max}),

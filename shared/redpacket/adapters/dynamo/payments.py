@@ -179,12 +179,14 @@ class DynamoPayments:
         key = keys.payment_return(payment.number, transaction.transaction_id)
         operations = [paid, check(self._payments, key, IS_NOT_GIVEN_BACK)]
         operations.append(self._line(payment.channel, _line_in(transaction)))
-        transfers = [credit_transfer(payment, now_ms)]
+        transfers, counts = [credit_transfer(payment, now_ms)], {}
         if funding:
             packet, transfer = funding
             operations.append(self._open(packet, payment.number))
             transfers.append(transfer)
-        return self._try([*operations, *post(self._accounts, transfers)])
+            # Its place among the open packets it has already.
+            counts[transfer.debit] = {"unpaid_count": -1}
+        return self._try([*operations, *post(self._accounts, transfers, counts)])
 
     def put_return(self, returned: PaymentReturn, transaction: Transaction) -> PaymentReturn:
         operations = [

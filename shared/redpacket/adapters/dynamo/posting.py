@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from redpacket.adapters import keys
 from redpacket.adapters.dynamo.books import entry_row
@@ -21,25 +21,40 @@ from redpacket.domain.ledger import (
 HOLDS_ENOUGH = "balance_fen >= :needed"
 
 
-def post(accounts_table: str, transfers: Sequence[Transfer]) -> list[Operation]:
-    """Return the operations that post *transfers*: entries, and one change per account."""
+def post(
+    accounts_table: str,
+    transfers: Sequence[Transfer],
+    counts: Mapping[str, Mapping[str, int]] | None = None,
+) -> list[Operation]:
+    """Return the operations that post *transfers*: entries, and one change per account.
+
+    *counts* are added beside the balances, by account and name.
+    """
     moved: dict[str, list[Transfer]] = defaultdict(list)
     book: list[Operation] = []
     for transfer in transfers:
         for entry in entries(transfer):
             moved[entry.account].append(transfer)
             book.append(put(accounts_table, entry_row(entry)))
-    changes = [change_balance(accounts_table, account, found) for account, found in moved.items()]
+    changes = [
+        change_balance(accounts_table, account, found, (counts or {}).get(account))
+        for account, found in moved.items()
+    ]
     return changes + book
 
 
-def change_balance(accounts_table: str, account: str, transfers: Sequence[Transfer]) -> Operation:
+def change_balance(
+    accounts_table: str,
+    account: str,
+    transfers: Sequence[Transfer],
+    counts: Mapping[str, int] | None = None,
+) -> Operation:
     """Return the one change of an account by *transfers*, which it must cover."""
     fen = sum(
         transfer.amount_fen if transfer.credit == account else -transfer.amount_fen
         for transfer in transfers
     )
-    sums = kept_sums(account, transfers)
+    sums = {**kept_sums(account, transfers), **(counts or {})}
     needs_cover = fen < 0 and not may_go_below_zero(account)
     expression = ", ".join(["ADD balance_fen :fen", *(f"{name} :{name}" for name in sums)])
     return update(
