@@ -24,6 +24,7 @@ from redpacket.domain.gateway import (
 from redpacket.domain.packet import PacketStatus
 from redpacket.domain.payments import PaymentRefund, PaymentReturn, ReturnReason, ReturnStatus
 from redpacket.domain.withdrawals import Stop, Withdrawal, WithdrawalStatus
+from redpacket.flows.packets.send_packet import funding_of
 from redpacket.flows.payments.return_payment import collect_owed, note_refund
 from redpacket.ports.accounts import Request
 from redpacket.ports.payments import WithdrawalLimits
@@ -264,6 +265,25 @@ def test_a_packet_is_paid_or_cancelled_and_never_both(town: PaymentSystem, user:
     assert town.balance_fen(user) == 1000
     assert second.packet_id in town.system.packets.list_unloaded(now_ms, 10**4)
     assert town.system.packets.list_sent(user, None, None, 5)[0][0].packet_id == second.packet_id
+
+
+def test_a_payment_that_saw_its_packet_unpaid_does_not_open_a_cancelled_one(
+    town: PaymentSystem, user: str
+) -> None:
+    packet = town.send_unpaid(user)
+    payment = town.start_packet(packet)
+    paid = town.gateway.pay(payment.number)
+    assert paid
+    now_ms = town.clock.now_ms()
+    opened = replace(packet, status=PacketStatus.OPEN, paid_at_ms=now_ms)
+    assert town.system.ledger.cancel_unpaid(packet, now_ms)
+
+    is_credited = town.book.credit(
+        payment, paid, now_ms, may_be_closed=True, funding=(opened, funding_of(opened))
+    )
+
+    assert not is_credited
+    assert town.balance_fen(user) == 0
 
 
 def test_an_intent_of_a_packet_is_one(town: PaymentSystem, user: str) -> None:

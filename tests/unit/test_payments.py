@@ -21,12 +21,14 @@ from redpacket.domain.payments import (
     Payment,
     PaymentStatus,
     ReturnReason,
+    ReturnStatus,
     WhenLate,
     mismatches,
 )
 from redpacket.flows.packets.send_packet import SendOrder
 from redpacket.flows.payments.return_payment import collect_owed, note_refund
 from redpacket.flows.payments.start_payment import PaymentAsk, start_payment
+from redpacket.flows.payments.sweep_payments import cancel_unpaid
 from redpacket.flows.payments.take_callback import follow_notice, take_callback
 from redpacket.ports.accounts import Request
 from testing.builders import a_claim
@@ -159,6 +161,38 @@ def test_what_is_not_paid_is_closed_at_the_gateway_first(town: PaymentSystem) ->
     assert first.status is PaymentStatus.PENDING
     assert is_closed_there
     assert second.status is PaymentStatus.CLOSED
+
+
+def test_an_order_that_may_still_be_made_is_not_closed(town: PaymentSystem) -> None:
+    """Its call may be under way: the gateway gets it after we asked."""
+    town.gateway.is_away = True
+    payment = town.start()
+    town.gateway.is_away = False
+    town.system.pass_time(PAYMENT_LIFE_MS)
+
+    early = town.confirm(payment)
+    town.system.pass_time(10 * 60_000)
+    late = town.confirm(payment)
+
+    assert early.status is PaymentStatus.PENDING
+    assert late.status is PaymentStatus.CLOSED
+
+
+def test_a_callback_about_a_refund_of_ours_ends_it(town: PaymentSystem) -> None:
+    payment = town.pay_in("user", 100)
+    second = town.gateway.pay(payment.number, is_forced=True)
+    assert second
+    town.confirm(payment, second.transaction_id)
+    (due,) = town.book.list_returns(payment.number)
+    town.gateway.give_back(due.order)
+
+    for _ in range(2):
+        note_refund(WECHAT, due.refund_no, ports=town.payments)
+
+    (done,) = town.book.list_returns(payment.number)
+    assert done.status is ReturnStatus.DONE
+    assert town.balance_fen() == 100
+    assert town.differences(bound_ms=0) == []
 
 
 def test_a_payment_after_closing_is_credited_all_the_same(town: PaymentSystem) -> None:
@@ -372,6 +406,20 @@ def test_a_payment_that_was_made_in_the_last_moment_wins(town: PaymentSystem) ->
     assert found.status is PacketStatus.OPEN
     assert not town.system.ledger.cancel_unpaid(found, town.clock.now_ms())
     assert town.differences() == []
+
+
+def test_a_packet_is_cancelled_only_after_its_payment_was_asked_for(town: PaymentSystem) -> None:
+    packet = town.send_unpaid()
+    payment = town.start_packet(packet)
+    town.gateway.pay(payment.number)
+    town.system.pass_time(PAYMENT_LIFE_MS)
+
+    is_cancelled = cancel_unpaid(packet.packet_id, ports=town.payments)
+
+    found = town.system.packets.find_packet(packet.packet_id)
+    assert found
+    assert not is_cancelled
+    assert found.status is PacketStatus.OPEN
 
 
 def test_an_unpaid_packet_is_never_due_nor_closed(town: PaymentSystem) -> None:

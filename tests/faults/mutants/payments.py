@@ -147,12 +147,6 @@ MUTANTS = [
         "if False:",
     ),
     of_payments(
-        "a cancelled packet is loaded",
-        "load_packet:_get",
-        "if packet.status is PacketStatus.CANCELLED:",
-        "if False:",
-    ),
-    of_payments(
         "claims of a packet that is not paid for are paid",
         "_checked",
         "if packet.funded_at_ms is None:",
