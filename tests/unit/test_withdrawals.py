@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import time
 
 import pytest
@@ -434,6 +435,29 @@ def test_a_stop_is_what_makes_a_missing_bill_final(town: PaymentSystem) -> None:
     verdict = judge(withdrawal, missing, 10**15, SETTLING_MS)
 
     assert verdict is Verdict.CALL
+
+
+@pytest.mark.parametrize(
+    ("stop", "verdict"),
+    [
+        (Stop.CANCELLED, Verdict.RETURN_CANCELLED),
+        (Stop.EXPIRED, Verdict.RETURN_FAILED),
+        (Stop.REFUSED, Verdict.RETURN_FAILED),
+        (Stop.NOT_AUTHORIZED, Verdict.NEW_NUMBER),
+    ],
+)
+def test_whatever_stopped_a_bill_it_is_over_only_after_all_calls(
+    town: PaymentSystem, stop: Stop, verdict: Verdict
+) -> None:
+    leased_until_ms = town.clock.now_ms()
+    withdrawal = replace(town.withdraw("user", 300), stop=stop, lease_until_ms=leased_until_ms)
+    missing = TransferFound(TransferState.NOT_FOUND)
+    over_ms = leased_until_ms + FUNCTION_MS + CLOCKS_DIFFER_MS + SETTLING_MS
+
+    early = judge(withdrawal, missing, over_ms - 1, SETTLING_MS)
+    late = judge(withdrawal, missing, over_ms, SETTLING_MS)
+
+    assert (early, late) == (Verdict.LOOK, verdict)
 
 
 def test_a_gateway_that_never_ends_is_given_up_after_days(town: PaymentSystem) -> None:

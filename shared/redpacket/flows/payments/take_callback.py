@@ -49,5 +49,5 @@ def follow_notice(
         confirm_payment(notice.number, notice.outside_no, ports=payments)
     elif notice.kind is NoticeKind.REFUND:
         note_refund(channel, notice.number, ports=payments)
-    else:
+    elif notice.kind is NoticeKind.TRANSFER:
         look_at_transfer(withdrawal_of_bill(notice.number), ports=withdrawals)
