@@ -475,6 +475,7 @@ def test_slots_move_on_only_from_where_they_were_seen(town: PaymentSystem) -> No
     assert town.store.find_slot(WECHAT, name) == 0
     assert town.store.take_slots(WECHAT, name, 0, 10)
     assert not town.store.take_slots(WECHAT, name, 0, 20)
+    assert not town.store.take_slots(WECHAT, name, 5, 30)
     assert town.store.take_slots(WECHAT, name, 10, 20)
     assert town.store.find_slot(WECHAT, name) == 20
 

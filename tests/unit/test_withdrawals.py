@@ -521,6 +521,17 @@ def test_ten_thousand_withdrawals_take_the_time_that_arithmetic_says(town: Payme
     assert max(seconds.count(second) for second in set(seconds)) <= 31
 
 
+def test_slots_are_as_far_apart_as_the_gateway_wants(town: PaymentSystem) -> None:
+    town.bills_per_minute = 60
+    now_ms = town.clock.now_ms()
+
+    slots = [*town.pace.take(2), *town.pace.take(1)]
+    town.clock.at_ms += 60_000
+
+    assert slots == [now_ms, now_ms + 1_000, now_ms + 2_000]
+    assert town.pace.take(1) == [now_ms + 60_000]
+
+
 def test_nothing_is_called_in_the_night(town: PaymentSystem) -> None:
     town.night = NightWindow(time(23, 0), time(7, 0))
     opens_at_ms = town.night.open_from_ms(town.clock.now_ms())
