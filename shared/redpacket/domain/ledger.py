@@ -2,7 +2,7 @@
 
 A packet is its own escrow: its balance is its total less what its fates settled and refunded, so
 its fates are its book (docs/adr/0017). So are a payment and a withdrawal, which stand for the
-outside: their rows are their books (docs/adr/0030). The other accounts have a balance and entries.
+outside: their rows are their books (docs/adr/0029). The other accounts have a balance and entries.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Payments in PaymentsTable, and the transactions that tie them to accounts and packets.
 
-The table has few writers: the payment functions alone (docs/adr/0030).
+The table has few writers: the payment functions alone (docs/adr/0029).
 """
 
 from __future__ import annotations
