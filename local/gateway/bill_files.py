@@ -22,6 +22,9 @@ FLOW_HEADER = (
     "资金变更提交申请人,备注,业务凭证号"
 )
 FLOW_SUMMARY = "资金流水总笔数,收入笔数,收入金额,支出笔数,支出金额"
+# Where a line has its amounts: of a payment, a refund, both again as ordered; of a flow.
+TRADE_AMOUNTS = (12, 16, 24, 25)
+FLOW_AMOUNT = 6
 # A merchant's account before any of this; no test compares a balance with it.
 OPENING_FEN = 100_000_000_00
 Account = Literal["BASIC", "OPERATION"]
@@ -63,9 +66,7 @@ def trade_bill(orders: Orders, day: str, merchant: Merchant) -> list[str]:
 def flow_bill(orders: Orders, transfers: Transfers, day: str, account: Account) -> list[str]:
     """Return the lines of what moved in an account on a day, header and summary included."""
     moved = _incoming(orders) if account == "BASIC" else _outgoing(transfers)
-    of_day = sorted(
-        (one for one in moved if day_of(one.at_ms) == day), key=lambda one: one.at_ms
-    )
+    of_day = sorted((one for one in moved if day_of(one.at_ms) == day), key=lambda one: one.at_ms)
     balance_fen, lines = OPENING_FEN, []
     for one in of_day:
         balance_fen += one.fen
@@ -97,8 +98,7 @@ def with_a_changed_line(lines: Sequence[str]) -> list[str]:
     if not has_money(lines):
         return list(lines)
     fields = lines[1].split(",")
-    # A payment's or a refund's amounts in a bill of trades, the one amount in a bill of flows.
-    for index in (12, 16, 24, 25) if len(fields) > 11 else (6,):
+    for index in TRADE_AMOUNTS if len(fields) > max(TRADE_AMOUNTS) else (FLOW_AMOUNT,):
         amount = fields[index].removeprefix("`")
         if amount not in {"0.00", ""}:
             whole, cents = amount.split(".")

@@ -1,7 +1,7 @@
 """Sends notifications over HTTP, again until they are taken, and as badly as a mode wants."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Protocol
@@ -65,6 +65,10 @@ class Deliveries:
     attempts: list[Attempt] = field(default_factory=list)
     _held: list[Message] = field(default_factory=list)
     _under_way: set[asyncio.Task[None]] = field(default_factory=set)
+    # One for all: each new one would read the certificates of this machine.
+    _client: httpx.AsyncClient = field(
+        default_factory=lambda: httpx.AsyncClient(timeout=ANSWER_TIMEOUT_S, trust_env=False)
+    )
 
     def send(self, message: Message) -> None:
         """Send *message* in the background, the way that the mode wants."""
@@ -82,8 +86,9 @@ class Deliveries:
         for task in self._under_way:
             task.cancel()
         await asyncio.gather(*self._under_way, return_exceptions=True)
+        await self._client.aclose()
 
-    def _start(self, work: "asyncio.Coroutine[None, None, None]") -> None:
+    def _start(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
         # The loop keeps no task alive by itself.
         self._under_way.add(task)
@@ -100,9 +105,7 @@ class Deliveries:
             return
         if mode is Mode.DUPLICATE_NOTIFICATIONS:
             posted = message.signed(now_s)
-            await asyncio.gather(
-                *(self._post(message, posted, "duplicate") for _ in range(COPIES))
-            )
+            await asyncio.gather(*(self._post(message, posted, "duplicate") for _ in range(COPIES)))
             return
         for wait_ms in (*self.retry_ms, None):
             if await self._post(message, message.signed(wall_ms() // MS_PER_S), "true"):
@@ -120,11 +123,10 @@ class Deliveries:
         """Post once and tell whether the receiver took it."""
         status: int | None = None
         try:
-            async with httpx.AsyncClient(timeout=ANSWER_TIMEOUT_S, trust_env=False) as client:
-                answer = await client.post(
-                    message.url, content=posted.body, headers=posted.headers
-                )
-                status = answer.status_code
+            answer = await self._client.post(
+                message.url, content=posted.body, headers=posted.headers
+            )
+            status = answer.status_code
         except httpx.HTTPError:
             pass
         self.attempts.append(Attempt(message.subject, kind, status))

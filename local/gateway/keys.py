@@ -28,7 +28,7 @@ class Merchant:
 
 @dataclass(frozen=True, slots=True)
 class GatewayKeys:
-    """What the gateway holds: its own private key, and all of its merchant's but the private one."""
+    """What the gateway holds: its own key pair, and what it knows of its merchant."""
 
     private_key: rsa.RSAPrivateKey
     merchants_key: rsa.RSAPublicKey

@@ -72,7 +72,7 @@ class Modes:
         Either `mode` for everything, or `shares` for a part each: `{"times_out": 0.05}`.
         """
         if not isinstance(wanted, dict):
-            raise ValueError("the body must be an object")
+            raise ValueError("the body must be an object")  # noqa: TRY004 - JSON from outside
         unknown = set(wanted) - {"mode", "shares", "seed", "hang_ms", "slow_ms"}
         if unknown or ("mode" in wanted) == ("shares" in wanted):
             raise ValueError('"mode" or "shares", and perhaps "seed", "hang_ms" and "slow_ms"')

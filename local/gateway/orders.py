@@ -76,7 +76,9 @@ class Orders:
         self.by_number: dict[str, Order] = {}
         self.refunds: dict[str, tuple[Order, Refund]] = {}
 
-    def create(self, kind: str, wanted: dict[str, Any], closes_at_ms: int | None, now_ms: int) -> Order:
+    def create(
+        self, kind: str, wanted: dict[str, Any], closes_at_ms: int | None, now_ms: int
+    ) -> Order:
         """Make an order, or return the one that this same request made before."""
         number = str(wanted.get("out_trade_no", ""))
         if not NUMBER.fullmatch(number):
@@ -108,7 +110,7 @@ class Orders:
             raise Refused(404, "ORDER_NOT_EXIST", "no order has this number")
         return order
 
-    def close(self, number: str, now_ms: int) -> None:
+    def close(self, number: str) -> None:
         """Close an order that nobody has paid."""
         order = self.get(number)
         if order.payments:
@@ -116,7 +118,13 @@ class Orders:
         order.is_closed = True
 
     def pay(
-        self, order: Order, openid: str, now_ms: int, amount_fen: int | None = None, *, late: bool = False
+        self,
+        order: Order,
+        openid: str,
+        now_ms: int,
+        amount_fen: int | None = None,
+        *,
+        late: bool = False,
     ) -> Payment:
         """Let a user pay; *late*: they did so at the moment when the order was closed."""
         if not late and order.state(now_ms) != "NOTPAY":
@@ -178,7 +186,9 @@ class Orders:
         raise Refused(404, "RESOURCE_NOT_EXISTS", "no such payment")
 
     @staticmethod
-    def _refunded(order: Order, payment: Payment, number: str, amount_fen: int, now_ms: int) -> Refund:
+    def _refunded(
+        order: Order, payment: Payment, number: str, amount_fen: int, now_ms: int
+    ) -> Refund:
         refund = Refund(
             f"50{digest('refund', number, digits=27)}",
             *(number, amount_fen, now_ms, None, payment.transaction_id),
@@ -217,9 +227,7 @@ def transaction(order: Order, payment: Payment | None, now_ms: int) -> dict[str,
 
 def refund_shown(order: Order, refund: Refund, status: str) -> dict[str, Any]:
     """Return a refund as calls and queries show it."""
-    total = next(
-        p.amount_fen for p in order.payments if p.transaction_id == refund.transaction_id
-    )
+    total = next(p.amount_fen for p in order.payments if p.transaction_id == refund.transaction_id)
     return {
         "refund_id": refund.refund_id,
         "out_refund_no": refund.number,

@@ -1,4 +1,4 @@
-"""The signatures of API v3: `WECHATPAY2-SHA256-RSA2048`, and notifications sealed by AES-256-GCM."""
+"""The signatures of API v3, `WECHATPAY2-SHA256-RSA2048`, and its sealed notifications."""
 
 import json
 import re

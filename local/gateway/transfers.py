@@ -256,7 +256,13 @@ class Transfers:
     def _new(self, wanted: dict[str, Any], openid: str, state: str, now_ms: int) -> Transfer:
         number = wanted["out_bill_no"]
         transfer = Transfer(
-            number, f"13{digest('transfer', number, digits=35)}", wanted, openid, state, now_ms, now_ms
+            number,
+            f"13{digest('transfer', number, digits=35)}",
+            wanted,
+            openid,
+            state,
+            now_ms,
+            now_ms,
         )
         self.by_number[number] = transfer
         return transfer
@@ -279,6 +285,4 @@ def _check(wanted: dict[str, Any]) -> None:
 
 
 def _is_overdue(asked: Transfer | Authorization, now_ms: int) -> bool:
-    return (
-        asked.state == "WAIT_USER_CONFIRM" and now_ms >= asked.created_at_ms + CONFIRM_WITHIN_MS
-    )
+    return asked.state == "WAIT_USER_CONFIRM" and now_ms >= asked.created_at_ms + CONFIRM_WITHIN_MS
