@@ -221,6 +221,7 @@ class NoticeKind(StrEnum):
     PAYMENT = "payment"
     REFUND = "refund"
     TRANSFER = "transfer"
+    AUTHORIZATION = "authorization"
 
 
 @dataclass(frozen=True, slots=True)
