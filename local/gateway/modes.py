@@ -20,6 +20,8 @@ class Mode(StrEnum):
     REFUSES_CALLS = "refuses_calls"
     NOT_FOUND_THEN_FOUND = "not_found_then_found"
     AUTHORIZATION_WITHDRAWN = "authorization_withdrawn"
+    # WeChat Pay always asks; a host's wallet does in this mode alone.
+    ASKS_CONFIRMATION = "asks_confirmation"
     # What any call gets.
     SLOW = "slow"
     THROTTLES = "throttles"
@@ -40,6 +42,7 @@ ANY_CALL = frozenset({Mode.SLOW, Mode.THROTTLES, Mode.FAILS})
 CREATING_CALL = ANY_CALL | {
     *(Mode.PAYS_AND_TIMES_OUT, Mode.TIMES_OUT, Mode.PAYS_AND_FAILS, Mode.REFUSES),
     *(Mode.REFUSES_CALLS, Mode.NOT_FOUND_THEN_FOUND, Mode.AUTHORIZATION_WITHDRAWN),
+    Mode.ASKS_CONFIRMATION,
 }
 NOTIFICATION = frozenset(mode for mode in Mode if mode.endswith("_notifications"))
 BILL = frozenset(mode for mode in Mode if mode.startswith("bill_"))

@@ -1,4 +1,4 @@
-"""HTTP to an address that somebody configured: resolved once, only where it is global, no redirect."""
+"""HTTP to an address that somebody configured: a global one, resolved once, no redirects."""
 
 from __future__ import annotations
 

@@ -20,6 +20,7 @@ _NO_BILL = "NO_STATEMENT_EXIST"
 _BEING_MADE = "STATEMENT_CREATING"
 # Each field begins with one of these, so that a comma in a text separates nothing.
 _MARK = "`"
+_CENTS = 2
 
 
 class BillReader:
@@ -101,14 +102,11 @@ def _transfer(row: dict[str, str]) -> BillLine:
 
 def _fen(yuan: str) -> int:
     """Return an amount of a bill in fen, exactly."""
-    whole, _, cents = yuan.partition(".")
-    if (
-        not whole.isdecimal()
-        or len(cents.ljust(2, "0")) != 2
-        or not cents.ljust(2, "0").isdecimal()
-    ):
+    whole, _, rest = yuan.partition(".")
+    cents = rest.ljust(_CENTS, "0")
+    if not (whole + cents).isdecimal() or len(cents) != _CENTS or not whole:
         raise Unavailable("a bill file has an amount that is none")
-    return int(whole) * 100 + int(cents.ljust(2, "0"))
+    return int(whole + cents)
 
 
 def _at_ms(text: str) -> int:

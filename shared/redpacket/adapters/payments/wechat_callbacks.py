@@ -22,7 +22,7 @@ _KINDS = {
         *(NoticeKind.AUTHORIZATION, "out_authorization_no", "authorization_id", "mchid"),
     ),
 }
-"""By what an event's name begins with: the kind, and the fields of number, gateway's number, merchant."""
+"""By what an event begins with: its kind, and the fields of both numbers and the merchant."""
 
 
 class WeChatCallbacks:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -126,12 +127,11 @@ class WeChatClient:
         is_signed: bool = True,
     ) -> tuple[int, str | bytes]:
         answered: tuple[int, str | bytes] | None = None
-        try:
+        # All kinds of errors, whose words may tell a body or an address with a secret in it.
+        with suppress(Exception):
             answered = self._pay._core.request(  # noqa: SLF001 - what its maintainer advises
                 path, method=method, data=body, skip_verify=not is_signed
             )
-        except Exception:  # noqa: BLE001, S110 - of all kinds, and the library's words tell bodies
-            pass
         if answered is None:
             # Raised here, where no other error's words hang on to it.
             raise Unavailable("the gateway's answer is unknown")
