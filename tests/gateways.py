@@ -118,11 +118,15 @@ class Side:
     app_id: str = ""
     ahead_ms: int = 0
 
+    def empty(self) -> None:
+        self.fake.do("forget")
+        self.inbox.clear()
+
     def account(self, name: str) -> OutsideAccount:
         return self.accounts.seal(self.name(name))
 
     def name(self, name: str) -> str:
-        return openid_of(self.app_id, name) if self.channel is Channel.WECHAT else f"user-{name}"
+        return openid_of(self.app_id, name) if self.channel is Channel.WECHAT else name
 
     def order(self, **changes: Any) -> PaymentOrder:
         wanted: dict[str, Any] = {

@@ -81,10 +81,16 @@ class Deliveries:
             return
         self._start(self._send(message, mode))
 
-    async def stop(self) -> None:
-        """Forget what is under way."""
+    def forget(self) -> None:
+        """Send nothing more of what is under way, and forget what came of the rest."""
         for task in self._under_way:
             task.cancel()
+        self._held.clear()
+        self.attempts.clear()
+
+    async def stop(self) -> None:
+        """End for good."""
+        self.forget()
         await asyncio.gather(*self._under_way, return_exceptions=True)
         await self._client.aclose()
 

@@ -50,9 +50,9 @@ class Gateway:
     ) -> None:
         self.keys = keys
         self.base_url = base_url
-        self.retry_ms = retry_ms
         self.clock = Clock()
         self.calls: list[str] = []
+        self.deliveries = Deliveries(lambda: self.modes, retry_ms)
         self.forget()
 
     def forget(self) -> None:
@@ -62,7 +62,7 @@ class Gateway:
         self.transfers = Transfers()
         self.bills: dict[str, bytes] = {}
         self.calls.clear()
-        self.deliveries = Deliveries(lambda: self.modes, self.retry_ms)
+        self.deliveries.forget()
 
     def tell(
         self, url: str | None, kind: str, original_type: str, subject: str, told: Body

@@ -22,9 +22,9 @@ class Wallet:
     ) -> None:
         self.secrets = secrets
         self.callback_url = callback_url
-        self.retry_ms = retry_ms
         self.clock = Clock()
         self.calls: list[str] = []
+        self.deliveries = Deliveries(lambda: self.modes, retry_ms)
         self.forget()
 
     def forget(self) -> None:
@@ -32,7 +32,7 @@ class Wallet:
         self.modes = Modes()
         self.books = Books()
         self.calls.clear()
-        self.deliveries = Deliveries(lambda: self.modes, self.retry_ms)
+        self.deliveries.forget()
 
     def tell(self, kind: str, number: str, outside_no: str) -> None:
         """Send a result."""
