@@ -42,8 +42,8 @@ def test_a_callback_that_is_not_taken_comes_again_as_the_same_notice(side: Side)
     notices = side.notices(3)
     assert len({notice.notice_id for notice in notices}) == 1
     assert {notice.number for notice in notices} == {number}
-    time.sleep(0.6)
-    assert len(side.inbox.received) == 3
+    wait_until(lambda: len(side.fake.show("notifications")) == 3)
+    assert [one["status"] for one in side.fake.show("notifications")] == [500, 503, 204]
 
 
 def test_a_callback_that_comes_twice_is_the_same_notice(side: Side) -> None:
