@@ -24,15 +24,14 @@ def control_routes(posts: Mapping[str, Posted], gets: Mapping[str, Shown]) -> li
 
 
 def find(by_number: Mapping[str, Found], wanted: str) -> Found:
-    """Return what has the number *wanted*, or the number that an id of the merchant's became."""
-    letters = "".join(letter for letter in wanted if letter.isalnum())
-    for number in (wanted, letters):
-        if number in by_number:
-            return by_number[number]
-    ending = [made for number, made in by_number.items() if number.endswith(letters)]
-    if not letters or len(ending) != 1:
+    """Return what has the number *wanted*, or the last one of those that begin with it.
+
+    A withdrawal's bills begin with its id, and a number for each attempt follows.
+    """
+    numbers = [number for number in by_number if wanted and number.startswith(wanted)]
+    if not numbers:
         raise Refused(404, "NOT_FOUND", "nothing has this number")
-    return ending[0]
+    return by_number[numbers[-1]]
 
 
 def _posted(do: Posted) -> Callable[[Request], Awaitable[Response]]:

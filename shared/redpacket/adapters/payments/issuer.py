@@ -58,7 +58,7 @@ class IssuerKey:
 
 @dataclass(frozen=True, slots=True)
 class IssuerKeys:
-    """All keys of an issuer, the oldest first; *subject_key* is what users are known by, for ever."""
+    """All keys of an issuer, the oldest first; *subject_key* never changes, as no user's id may."""
 
     keys: tuple[IssuerKey, ...]
     subject_key: bytes = field(repr=False)
