@@ -177,6 +177,7 @@ class WeChatSide(Side):
     client: WeChatClient = field(kw_only=True)
     merchant: WeChatMerchant = field(kw_only=True)
     authorizations: WeChatAuthorizations = field(kw_only=True)
+    keys_folder: Path = field(kw_only=True)
 
     def login(self, kind: CodeKind) -> WeChatLogin:
         outgoing = Outgoing(
@@ -278,6 +279,7 @@ def a_wechat_side(folder: Path) -> Iterator[WeChatSide]:
             merchant.app_id,
             client=client,
             merchant=merchant,
+            keys_folder=folder,
             authorizations=WeChatAuthorizations(
                 client, accounts, notify_url=inbox.url, scene_id="1000"
             ),

@@ -8,6 +8,8 @@ from collections import Counter
 
 import pytest
 
+from local.gateway.keys import GatewayKeys
+from local.gateway.notices import Event
 from redpacket.domain.errors import SignatureInvalid
 from redpacket.domain.gateway import NoticeKind, OrderState
 from tests.gateways import Received, Side, WeChatSide, a_number, wait_until
@@ -209,3 +211,28 @@ def test_a_signed_answer_is_no_callback(host: Side) -> None:
     ((headers, body),) = told
     assert json.loads(body)["data"]["number"] == number
     assert _refused(host, Received(headers, body))
+
+
+def test_a_callback_for_another_merchant_is_refused(wechat: WeChatSide) -> None:
+    """A gateway has many merchants, and signs for all of them with one key."""
+    keys = GatewayKeys.of(wechat.keys_folder)
+
+    def told_to(mch_id: str) -> Received:
+        resource = {"mchid": mch_id, "out_trade_no": "order1", "transaction_id": "42"}
+        event = Event.of(keys, "", "TRANSACTION.SUCCESS", "transaction", "order1", resource)
+        posted = event.signed(time.time_ns() // 1_000_000_000)
+        return Received({n.lower(): v for n, v in posted.headers.items()}, posted.body)
+
+    assert wechat.read(told_to(wechat.merchant.mch_id)).number == "order1"
+    assert _refused(wechat, told_to("1999999999"))
+
+
+def test_a_kind_of_event_that_is_not_known_is_refused(wechat: WeChatSide) -> None:
+    keys = GatewayKeys.of(wechat.keys_folder)
+    resource = {"mchid": wechat.merchant.mch_id, "out_trade_no": "order1"}
+    event = Event.of(keys, "", "COUPON.USE", "coupon", "order1", resource)
+    posted = event.signed(time.time_ns() // 1_000_000_000)
+
+    assert _refused(
+        wechat, Received({n.lower(): v for n, v in posted.headers.items()}, posted.body)
+    )

@@ -104,9 +104,10 @@ def _fen(yuan: str) -> int:
     """Return an amount of a bill in fen, exactly."""
     whole, _, rest = yuan.partition(".")
     cents = rest.ljust(_CENTS, "0")
-    if not (whole + cents).isdecimal() or len(cents) != _CENTS or not whole:
+    digits = whole + cents
+    if not (digits.isascii() and digits.isdecimal()) or len(cents) != _CENTS or not whole:
         raise Unavailable("a bill file has an amount that is none")
-    return int(whole + cents)
+    return int(digits)
 
 
 def _at_ms(text: str) -> int:
