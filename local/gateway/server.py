@@ -66,6 +66,11 @@ def application(gateway: Gateway) -> Starlette:
         # As on the real one: the file itself is not signed, its hash was told before.
         return Response(content, media_type="application/octet-stream")
 
+    async def unknown(request: Request) -> Response:
+        # Also for certificates: merchants with a public key have none to fetch.
+        gateway.calls.append(f"{request.method} {request.url.path} 404")
+        return signed(404, b'{"code": "RESOURCE_NOT_EXISTS"}')
+
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         ticking = asyncio.get_running_loop().create_task(tick(gateway))
@@ -105,6 +110,7 @@ def application(gateway: Gateway) -> Starlette:
             served("GET", "/v3/bill/tradebill", gateway.make_trade_bill),
             served("GET", "/v3/bill/fundflowbill", gateway.make_flow_bill),
             Route("/v3/billdownload/file", download),
+            Route("/v3/{path:path}", unknown, methods=["GET", "POST"]),
             Route("/sns/oauth2/access_token", login(gateway, "code")),
             Route("/sns/jscode2session", login(gateway, "js_code")),
             *control_routes(people.posts(), people.gets()),

@@ -11,7 +11,7 @@ from local.gateway.numbers import digest
 NUMBER = re.compile(r"[0-9A-Za-z]{1,32}")
 CONFIRM_WITHIN_MS = 24 * 60 * 60 * 1_000
 # How long a cancelled transfer stays CANCELING.
-CANCELLING_MS = 300
+CANCELLING_MS = 3_000
 # From here on the payee's name has to be given.
 NAMELESS_FEN_MAX = 199_999
 TRANSFER_FEN_MIN = 10

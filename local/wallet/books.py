@@ -7,7 +7,8 @@ from local.gateway.errors import Refused
 from local.gateway.numbers import digest
 
 CONFIRM_WITHIN_MS = 24 * 60 * 60 * 1_000
-CANCELLING_MS = 300
+# As long as at the gateway beside it.
+CANCELLING_MS = 3_000
 FINAL = frozenset({"succeeded", "failed", "cancelled"})
 Body = dict[str, Any]
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 import pytest
 
 from testing.cloud import Cloud, a_cloud
+from testing.gateways import Side, WeChatSide, a_host_side, a_wechat_side
 from tests.contract.tables import KINDS, Books, a_client, some_books
-from tests.gateways import Side, WeChatSide, a_host_side, a_wechat_side
 
 
 @pytest.fixture(scope="session")

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta, timezone
-
 import pytest
 
 from redpacket.domain.errors import Unavailable
-from redpacket.domain.gateway import BillKind, BillLine, RefundOrder
-from tests.gateways import DAY_MS, Side, WeChatSide, a_number
+from redpacket.domain.gateway import BillKind, BillLine, RefundOrder, bill_day
+from testing.gateways import DAY_MS, Side, WeChatSide, a_number
 
 HOUR_MS = 60 * 60 * 1_000
-BEIJING = timezone(timedelta(hours=8))
-
-
-def _day(side: Side) -> str:
-    at = datetime.fromtimestamp(side.now_ms() / 1_000, UTC)
-    return at.astimezone(BEIJING).date().isoformat()
 
 
 def _at_noon(side: Side) -> str:
     """Put the clock to the next noon in Beijing, so that a story stays within one day."""
     day_ms = (side.now_ms() + 8 * HOUR_MS) % DAY_MS
     side.advance((12 * HOUR_MS - day_ms) % DAY_MS)
-    return _day(side)
+    return bill_day(side.now_ms())
 
 
 def _paid(side: Side, amount_fen: int) -> BillLine:

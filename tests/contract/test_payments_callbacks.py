@@ -12,7 +12,7 @@ from local.gateway.keys import GatewayKeys
 from local.gateway.notices import Event
 from redpacket.domain.errors import SignatureInvalid
 from redpacket.domain.gateway import NoticeKind, OrderState
-from tests.gateways import Received, Side, WeChatSide, a_number, wait_until
+from testing.gateways import Received, Side, WeChatSide, a_number, wait_until
 
 MINUTE_MS = 60_000
 

@@ -8,7 +8,7 @@ from redpacket.adapters.payments.wechat_login import CodeKind
 from redpacket.domain.authorization import AuthorizationState
 from redpacket.domain.errors import Unavailable
 from redpacket.domain.gateway import NoticeKind
-from tests.gateways import DAY_MS, WeChatSide, a_number
+from testing.gateways import DAY_MS, WeChatSide, a_number
 
 
 def test_a_user_agrees_and_is_told_of(wechat: WeChatSide) -> None:

@@ -15,7 +15,7 @@ from redpacket.domain.gateway import (
     RefundState,
     Transaction,
 )
-from tests.gateways import Side, WeChatSide, a_number
+from testing.gateways import Side, WeChatSide, a_number
 
 
 def _paid(side: Side, amount_fen: int = 2_000) -> Transaction:

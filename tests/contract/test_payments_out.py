@@ -6,18 +6,16 @@ from dataclasses import replace
 
 import pytest
 
+from local.gateway.transfers import CANCELLING_MS
 from redpacket.domain.errors import Unavailable
 from redpacket.domain.gateway import (
     Channel,
     NoticeKind,
     Refusal,
-    TransferFound,
     TransferOrder,
     TransferState,
 )
-from tests.gateways import DAY_MS, Side, WeChatSide, a_number, wait_until
-
-FINAL = {TransferState.SUCCEEDED, TransferState.FAILED, TransferState.CANCELLED}
+from testing.gateways import DAY_MS, Side, WeChatSide, a_number
 
 
 def _awaiting(side: Side) -> TransferOrder:
@@ -29,11 +27,6 @@ def _awaiting(side: Side) -> TransferOrder:
     assert found.state is TransferState.AWAITING_CONFIRMATION
     side.fake.do("mode", mode="ok")
     return order
-
-
-def _ended(side: Side, bill_no: str) -> TransferFound:
-    wait_until(lambda: side.payments_out.query(bill_no).state in FINAL)
-    return side.payments_out.query(bill_no)
 
 
 def _consent(side: Side) -> str:
@@ -210,8 +203,11 @@ def test_a_cancel_asks_and_a_query_decides(side: Side) -> None:
 
     side.payments_out.cancel(order.bill_no)
     side.payments_out.cancel(order.bill_no)
+    asked = side.payments_out.query(order.bill_no)
+    side.advance(CANCELLING_MS)
 
-    assert _ended(side, order.bill_no).state is TransferState.CANCELLED
+    assert asked.state is TransferState.CANCELLING
+    assert side.payments_out.query(order.bill_no).state is TransferState.CANCELLED
     assert side.payments_out.transfer(order).state is TransferState.CANCELLED
 
 
@@ -220,8 +216,9 @@ def test_a_confirmation_wins_over_a_cancel_that_is_under_way(side: Side) -> None
     side.payments_out.cancel(order.bill_no)
 
     side.fake.do("confirm", withdrawal_id=order.bill_no)
+    side.advance(CANCELLING_MS)
 
-    assert _ended(side, order.bill_no).state is TransferState.SUCCEEDED
+    assert side.payments_out.query(order.bill_no).state is TransferState.SUCCEEDED
 
 
 def test_cancelling_what_is_over_or_unknown_changes_nothing(side: Side) -> None:

@@ -17,7 +17,7 @@ from redpacket.adapters.payments.wechat_client import WeChatClient
 from redpacket.adapters.payments.wechat_login import CodeKind
 from redpacket.domain.errors import RedPacketError
 from redpacket.domain.gateway import PayMethod, RefundOrder
-from tests.gateways import CALL_MS_MAX, Received, Side, WeChatSide, a_number
+from testing.gateways import CALL_MS_MAX, Received, Side, WeChatSide, a_number
 
 MODES = [
     *("ok", "fails", "throttles", "refuses", "refuses_calls", "pays_and_fails"),

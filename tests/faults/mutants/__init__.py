@@ -9,6 +9,7 @@ from tests.faults.mutants import (
     closing,
     draws,
     edits,
+    gateways,
     ledger,
     loads,
     partial,
@@ -35,4 +36,5 @@ MUTANTS: list[Mutant] = [
     *payments.MUTANTS,
     *sweeps.MUTANTS,
     *security.MUTANTS,
+    *gateways.MUTANTS,
 ]

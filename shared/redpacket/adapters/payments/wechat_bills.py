@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Callable, Iterator
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timezone
 from hashlib import sha1
 
 from redpacket.adapters.payments.wechat_client import WeChatClient
 from redpacket.domain.errors import Unavailable
-from redpacket.domain.gateway import BillKind, BillLine
+from redpacket.domain.gateway import BILL_ZONE, BillKind, BillLine, bill_day_start_ms
 
-_BEIJING = timezone(timedelta(hours=8))
+_ZONE = timezone(BILL_ZONE)
 _MS_PER_S = 1_000
 # Bills are made from nine on, and are there at ten; so long after, a bill that is not there has
 # nothing in it.
-_SURELY_MADE_AFTER = timedelta(days=1, hours=14)
+_SURELY_MADE_AFTER_MS = (24 + 14) * 60 * 60 * _MS_PER_S
 _NO_BILL = "NO_STATEMENT_EXIST"
 _BEING_MADE = "STATEMENT_CREATING"
 # Each field begins with one of these, so that a comma in a text separates nothing.
@@ -61,8 +61,7 @@ class BillReader:
         return list(_read(content))
 
     def _is_surely_made(self, day: str) -> bool:
-        begins_at = datetime.fromisoformat(day).replace(tzinfo=_BEIJING)
-        return self._now_ms() >= (begins_at + _SURELY_MADE_AFTER).timestamp() * _MS_PER_S
+        return self._now_ms() >= bill_day_start_ms(day) + _SURELY_MADE_AFTER_MS
 
 
 def _read(content: bytes) -> Iterator[dict[str, str]]:
@@ -112,7 +111,7 @@ def _fen(yuan: str) -> int:
 
 def _at_ms(text: str) -> int:
     try:
-        at = datetime.fromisoformat(text).replace(tzinfo=_BEIJING)
+        at = datetime.fromisoformat(text).replace(tzinfo=_ZONE)
     except ValueError:
         raise Unavailable("a bill file has a time that is none") from None
     return int(at.timestamp()) * _MS_PER_S
