@@ -30,7 +30,7 @@ class Posted:
 
 
 class Message(Protocol):
-    """A notification that its counterparty signs anew for each attempt."""
+    """A notification that its counterparty signs again for each attempt."""
 
     @property
     def url(self) -> str:

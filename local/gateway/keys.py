@@ -28,7 +28,7 @@ class Merchant:
 
 @dataclass(frozen=True, slots=True)
 class GatewayKeys:
-    """What the gateway holds: its own key pair, and what it knows of its merchant."""
+    """What the gateway holds: its own key pair, and what it has of its merchant's."""
 
     private_key: rsa.RSAPrivateKey
     merchants_key: rsa.RSAPublicKey

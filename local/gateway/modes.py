@@ -50,7 +50,7 @@ BILL = frozenset(mode for mode in Mode if mode.startswith("bill_"))
 # Longer than any caller waits for an answer.
 HANG_MS = 30_000
 SLOW_MS = 1_500
-# How many queries hear NOT_FOUND of what is there already.
+# How many queries get NOT_FOUND for what is there already.
 HIDDEN_QUERIES = 2
 
 

@@ -111,7 +111,7 @@ class Orders:
         return order
 
     def close(self, number: str) -> None:
-        """Close an order that nobody has paid."""
+        """Close an order that is not paid."""
         order = self.get(number)
         if order.payments:
             raise Refused(400, "ORDERPAID", "the order is paid")

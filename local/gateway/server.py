@@ -165,7 +165,7 @@ async def read_call(keys: GatewayKeys, request: Request) -> Call:
 
 
 async def tick(gateway: Gateway) -> None:
-    """End what is overdue, also while nobody asks."""
+    """End what is overdue, also while no call comes."""
     while True:
         gateway.lapse()
         await asyncio.sleep(TICK_S)

@@ -231,7 +231,7 @@ class Transfers:
         return self.authorizations[number]
 
     def lapse(self, now_ms: int) -> list[Transfer | Authorization]:
-        """End what nobody confirmed within a day, and return all that ended just now."""
+        """End what was not confirmed within a day, and return all that ended just now."""
         ended: list[Transfer | Authorization] = []
         for transfer in self.by_number.values():
             if transfer.state == "CANCELING" and now_ms >= transfer.updated_at_ms + CANCELLING_MS:

@@ -147,7 +147,7 @@ class Books:
         return transfer, True
 
     def lapse(self, now_ms: int) -> list[Transfer]:
-        """End what nobody confirmed within a day, and what was cancelled; return what ended."""
+        """End what was not confirmed within a day, and what was cancelled; return what ended."""
         ended = []
         for transfer in self.transfers.values():
             cancelled_at_ms = transfer.updated_at_ms + CANCELLING_MS

@@ -156,7 +156,7 @@ def test_no_part_of_a_callback_can_be_changed(side: Side) -> None:
 @pytest.mark.parametrize(
     "timestamp", ["", "nan", "inf", "-1", "1e9", "１７６３７９０００0", "9" * 400, "0x10", "1.5"]
 )
-def test_a_timestamp_that_is_none_is_refused(side: Side, timestamp: str) -> None:
+def test_a_timestamp_that_can_not_be_read_is_refused(side: Side, timestamp: str) -> None:
     _a_payment(side)
     (received,) = side.inbox.wait_for(1)
     names = {"wechatpay-timestamp", "webhook-timestamp"} & set(received.headers)
@@ -190,7 +190,7 @@ def test_a_key_that_is_not_configured_is_refused_before_the_library_sees_it(
     assert len(wechat.fake.show("calls")) == before
 
 
-def test_a_signed_answer_is_no_callback(host: Side) -> None:
+def test_a_signed_answer_is_not_a_callback(host: Side) -> None:
     """What the wallet answers is signed by the same secret as what it tells."""
     told: list[tuple[dict[str, str], bytes]] = []
     client = host.callbacks._client  # type: ignore[attr-defined]

@@ -28,7 +28,7 @@ def test_a_user_agrees_and_is_told_of(wechat: WeChatSide) -> None:
     assert not found.confirmation
 
 
-def test_what_nobody_agrees_to_is_closed_after_a_day(wechat: WeChatSide) -> None:
+def test_a_consent_that_is_not_given_is_closed_after_a_day(wechat: WeChatSide) -> None:
     number = a_number()
     wechat.authorizations.ask(number, wechat.account("alice"), "alice")
 

@@ -200,7 +200,7 @@ def test_a_second_payment_of_one_number_is_found_by_its_own_id(side: Side) -> No
     assert {one.number for one in found if one} == {first.number}
 
 
-def test_no_payment_has_an_id_that_nobody_gave(side: Side) -> None:
+def test_no_payment_has_an_id_that_the_gateway_never_gave(side: Side) -> None:
     assert side.payments_in.query_transaction("4200000000000000000000000000") is None
     assert side.payments_in.query(a_number()).state is OrderState.NOT_FOUND
 

@@ -186,7 +186,7 @@ def test_a_user_may_confirm_late(side: Side) -> None:
     assert side.payments_out.query(order.bill_no).state is TransferState.SUCCEEDED
 
 
-def test_what_nobody_confirms_fails_after_a_day(side: Side) -> None:
+def test_what_is_not_confirmed_fails_after_a_day(side: Side) -> None:
     order = _awaiting(side)
 
     side.advance(DAY_MS + 1)

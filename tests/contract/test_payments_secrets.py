@@ -100,7 +100,7 @@ def test_nothing_secret_is_told_in_any_mode(
     _assert_silent(side, said)
 
 
-def test_nothing_secret_is_told_where_nobody_answers(
+def test_nothing_secret_is_told_where_no_server_answers(
     wechat: WeChatSide, caplog: pytest.LogCaptureFixture
 ) -> None:
     client = WeChatClient(

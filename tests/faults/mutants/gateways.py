@@ -1,4 +1,4 @@
-"""What a gateway's word is worth: who signed it, for what, and when it is no word at all."""
+"""What a gateway's word is worth: who signed it, for what, and what it does not say."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ MUTANTS = [
         "socket.create_connection((self._host, self._port), timeout=left_s)",
     ),
     Mutant(
-        "an account opens whosever hash is beside it",
+        "an account opens beside the hash of another one",
         "Accounts.open",
         "name is None or not hmac.compare_digest(self.hash_of(name), account.name_hash)",
         "name is None",

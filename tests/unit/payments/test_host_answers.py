@@ -92,7 +92,7 @@ def test_an_answer_that_is_not_signed_for_this_call_is_unknown(changes: dict[str
         _query(_saying(ORDER, **changes))
 
 
-def test_a_call_that_comes_back_is_no_answer() -> None:
+def test_a_call_that_comes_back_is_not_an_answer() -> None:
     client = _client(lambda _, headers, body: HttpAnswer(200, dict(headers), body))
 
     with pytest.raises(Unavailable):

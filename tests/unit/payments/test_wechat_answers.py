@@ -286,5 +286,5 @@ def test_a_file_that_can_not_be_read_whole_is_not_read(lines: list[str]) -> None
         _read_file(lines)
 
 
-def test_another_movement_of_the_account_is_no_transfer() -> None:
+def test_another_movement_of_the_account_is_not_a_transfer() -> None:
     assert _read_file([HEADER, LINE.replace("商家转账", "充值"), *SUMMARY]) == []

@@ -65,7 +65,7 @@ class Accounts:
         )
 
     def open(self, account: OutsideAccount) -> str:
-        """Return the name of an account; nobody logs what this returns."""
+        """Return the name of an account, which must not be logged."""
         key_name, _, sealed = account.sealed.partition(".")
         key = self._keys.seal_keys.get(key_name)
         name = None if key is None else _opened(key, sealed, self._context)

@@ -204,7 +204,7 @@ class HostCallbacks:
         if told is None:
             raise SignatureInvalid("a callback is not signed by the host")
         kind, data = str(told.get("type", "")).partition("."), told.get("data")
-        # An answer to a call is signed by the same secret: `payment.query.answer` is no result.
+        # An answer to a call is signed by the same secret: `payment.query.answer` is not a result.
         is_result = kind[0] in set(NoticeKind) and kind[2] and "." not in kind[2]
         if not is_result or not isinstance(data, dict) or not isinstance(data.get("number"), str):
             raise SignatureInvalid("a callback is of a kind that is not known here")

@@ -101,7 +101,7 @@ class IssuerKeys:
     def signing(self, now_ms: int) -> IssuerKey:
         """Return the newest key that everybody has had the time to fetch."""
         ready = [k for k in self.keys if now_ms >= k.published_at_ms + PUBLISHED_AHEAD_MS]
-        # The first key of all: nobody can have fetched the keys before it was there.
+        # The first key of all: no one can have fetched the keys before it was there.
         return ready[-1] if ready else self.keys[0]
 
     def jwks(self) -> dict[str, Any]:
@@ -120,7 +120,7 @@ class IssuerKeys:
 
 
 class Rs256Tokens:
-    """Implements TokenIssuer. Its tokens have no scope: nobody becomes an operator by a gateway."""
+    """Implements TokenIssuer. Its tokens have no scope: a gateway makes no one an operator."""
 
     def __init__(self, keys: IssuerKeys, *, url: str, audience: str, life_ms: int) -> None:
         if not 0 < life_ms <= TOKEN_LIFE_MS_MAX:

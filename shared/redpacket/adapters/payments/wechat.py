@@ -366,7 +366,7 @@ def _object(answer: Answer, name: str) -> Mapping[str, Any]:
 
 def _fen(answer: Answer, value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise Unavailable(f"the gateway answered {answer.status} with an amount that is none")
+        raise Unavailable(f"the gateway answered {answer.status} with an amount that can't be read")
     return value
 
 

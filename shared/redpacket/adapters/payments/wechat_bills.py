@@ -105,7 +105,7 @@ def _fen(yuan: str) -> int:
     cents = rest.ljust(_CENTS, "0")
     digits = whole + cents
     if not (digits.isascii() and digits.isdecimal()) or len(cents) != _CENTS or not whole:
-        raise Unavailable("a bill file has an amount that is none")
+        raise Unavailable("a bill file has an amount that can't be read")
     return int(digits)
 
 
@@ -113,7 +113,7 @@ def _at_ms(text: str) -> int:
     try:
         at = datetime.fromisoformat(text).replace(tzinfo=_ZONE)
     except ValueError:
-        raise Unavailable("a bill file has a time that is none") from None
+        raise Unavailable("a bill file has a time that can't be read") from None
     return int(at.timestamp()) * _MS_PER_S
 
 

@@ -34,7 +34,7 @@ class WeChatCallbacks:
     def read(self, headers: Mapping[str, str], body: bytes, now_ms: int) -> Notice:
         given = {name: headers.get(name, "") for name in _HEADERS}
         # The library would fetch certificates for a serial that it does not know, and fails at one
-        # that is no number; it accepts a callback of any age.
+        # that is not a number; it accepts a callback of any age.
         public_key_id = self._client.merchant.public_key_id
         if not hmac.compare_digest(given["wechatpay-serial"].encode(), public_key_id.encode()):
             raise SignatureInvalid("a callback names a key that is not configured")
