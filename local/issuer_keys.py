@@ -12,7 +12,7 @@ from redpacket.adapters.payments.issuer import IssuerKey, IssuerKeys, issuer_fil
 
 
 def make(keys_file: Path, folder: Path, url: str, *, now_ms: int, rotates: bool = False) -> None:
-    """Make *keys_file* where it is missing, and write *folder* again; a rotation adds a key to both."""
+    """Make *keys_file* where it is missing, and write *folder*; a rotation adds a key to both."""
     if keys_file.exists():
         keys = IssuerKeys.of(keys_file.read_text())
         if rotates:

@@ -18,7 +18,7 @@ COPIES = 3
 # Older than receivers may accept.
 STALE_S = 601
 # How long a notification waits for a later one that overtakes it.
-REORDER_MS = 300
+REORDER_MS = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,9 @@ class Deliveries:
             return
         if mode is Mode.REORDERED_NOTIFICATIONS:
             self._held.append(message)
-            self._start(self._send_held_backwards())
+            # The first one waits for the second, for a while.
+            is_first = len(self._held) == 1
+            self._start(self._send_held_backwards(REORDER_MS if is_first else 0))
             return
         self._start(self._send(message, mode))
 
@@ -119,8 +121,8 @@ class Deliveries:
             if wait_ms is not None:
                 await asyncio.sleep(wait_ms / MS_PER_S)
 
-    async def _send_held_backwards(self) -> None:
-        await asyncio.sleep(REORDER_MS / MS_PER_S)
+    async def _send_held_backwards(self, wait_ms: int) -> None:
+        await asyncio.sleep(wait_ms / MS_PER_S)
         held, self._held[:] = self._held[::-1], []
         for message in held:
             await self._send(message, Mode.OK)
