@@ -155,7 +155,7 @@ def test_a_bill_that_is_being_made_is_not_there_yet(wechat: WeChatSide) -> None:
 
 
 def test_a_file_of_another_host_is_not_fetched(wechat: WeChatSide) -> None:
-    with pytest.raises(Unavailable):
+    with pytest.raises(Unavailable, match="another host"):
         wechat.client.download("https://elsewhere.example/v3/billdownload/file?token=1")
-    with pytest.raises(Unavailable):
+    with pytest.raises(Unavailable, match="another host"):
         wechat.client.download(f"{wechat.fake.url}.elsewhere.example/file")
