@@ -1,5 +1,6 @@
 """The development issuer: makes tokens for any user, as an OpenID provider would."""
 
+import json
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,10 +26,15 @@ class Token:
 
 
 class Issuer:
-    """Signs tokens as *url* with the key pair in *key_file*, which is made when it is missing."""
+    """Signs tokens as *url* with the key pair in *key_file*, which is made when it is missing.
+
+    It publishes the keys of the product's own issuer too, from `issuer/jwks.json` beside that file
+    (`local/issuer_keys.py`): an API trusts one issuer, so here the product's tokens are from it.
+    """
 
     def __init__(self, key_file: Path, url: str) -> None:
         self._url = url
+        self._published = key_file.parent / "issuer" / "jwks.json"
         self._key = _load_key(key_file) if key_file.exists() else _make_key(key_file)
 
     def token(self, sub: str, nickname: str | None = None, scope: str | None = None) -> Token:
@@ -57,9 +63,13 @@ class Issuer:
         }
 
     def jwks(self) -> dict[str, Any]:
-        """Return the public half of the key pair."""
+        """Return the public half of the key pair, and what else is published."""
         public = RSAAlgorithm.to_jwk(self._key.public_key(), as_dict=True)
-        return {"keys": [{**public, "kid": KEY_ID, "use": "sig", "alg": "RS256"}]}
+        keys = [{**public, "kid": KEY_ID, "use": "sig", "alg": "RS256"}]
+        if self._published.exists():
+            # Read each time: a rotation replaces it.
+            keys += json.loads(self._published.read_text())["keys"]
+        return {"keys": keys}
 
 
 def _make_key(key_file: Path) -> rsa.RSAPrivateKey:

@@ -14,16 +14,18 @@ class Ports:
     front: int
     emulator: int
     cache: int
+    gateway: int
+    wallet: int
 
     @classmethod
     def default(cls) -> Self:
         """Return the ports that the documentation names, or free ones where those are taken."""
-        return cls(*(_free_port(wanted) for wanted in (8080, 14566, 16379)))
+        return cls(*(_free_port(wanted) for wanted in (8080, 14566, 16379, 18443, 18444)))
 
     @classmethod
     def free(cls) -> Self:
         """Return unused ports, for one more stack on this machine."""
-        return cls(*(_free_port() for _ in range(3)))
+        return cls(*(_free_port() for _ in range(5)))
 
 
 def _free_port(wanted: int = 0) -> int:

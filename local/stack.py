@@ -18,7 +18,7 @@ import boto3
 import botocore.session
 from botocore.config import Config
 
-from local import places
+from local import issuer_keys, places
 from local.build import Building, architecture
 from local.conflicts import CONTROL
 from local.deploy import deploy
@@ -68,6 +68,16 @@ class Stack:
     def api(self) -> str:
         """The base URL that clients use."""
         return f"http://{HOST}:{self.ports.front}"
+
+    @property
+    def gateway(self) -> str:
+        """The address of the payment gateway."""
+        return f"http://{HOST}:{self.ports.gateway}"
+
+    @property
+    def wallet(self) -> str:
+        """The address of the host's wallet."""
+        return f"http://{HOST}:{self.ports.wallet}"
 
     @property
     def redis_port(self) -> int:
@@ -121,7 +131,11 @@ class Stack:
     def start(self) -> None:
         """Start everything and return when the API answers."""
         self._take_state_dir()
-        self._issuer = Issuer(self.state_dir / "issuer.pem", issuer_url(self.ports.front))
+        url = issuer_url(self.ports.front)
+        self._issuer = Issuer(self.state_dir / "issuer.pem", url)
+        # The keys of the product's own tokens, which the front publishes beside the one above.
+        own_keys, published = self.state_dir / "issuer.json", self.state_dir / "issuer"
+        issuer_keys.make(own_keys, published, url, now_ms=time.time_ns() // 1_000_000)
         # The build takes longest and needs none of the others.
         with Building(self._say, self._log("build")) as building:
             cache = self._start_cache()
@@ -131,6 +145,7 @@ class Stack:
             emulator.wait_until(self._is_emulator_ready, timeout_s=START_TIMEOUT_S)
             self._say(f"AWS emulator: {HOST}:{self.ports.emulator}")
             self._start_conflicts()
+            self._start_counterparties()
             built = building.finish()
         began_at = time.monotonic()
         self.outputs = deploy(
@@ -157,6 +172,8 @@ class Stack:
             "api": self.api,
             "emulator": f"http://{HOST}:{self.ports.emulator}",
             "cache": f"{HOST}:{self.ports.cache}",
+            "gateway": self.gateway,
+            "wallet": self.wallet,
             "state_dir": str(self.state_dir),
             "pids": {process.name: process.pid for process in self._processes},
             "outputs": self.outputs,
@@ -242,6 +259,27 @@ class Stack:
         env = {name: os.environ[name] for name in FRONT_ENVIRONMENT if name in os.environ}
         conflicts = self._run("conflicts", command, env, places.ROOT)
         conflicts.wait_until(lambda: is_open(self.aws_port), timeout_s=START_TIMEOUT_S)
+
+    def _start_counterparties(self) -> None:
+        """Start the payment gateway and the host's wallet, with keys that they make."""
+        results_url = f"{self.api}/gateway/host/callback"
+        gateway = self._start_counterparty("gateway", self.ports.gateway)
+        wallet = self._start_counterparty(
+            "wallet", self.ports.wallet, "--callback-url", results_url
+        )
+        gateway.wait_until(lambda: is_open(self.ports.gateway), timeout_s=START_TIMEOUT_S)
+        wallet.wait_until(lambda: is_open(self.ports.wallet), timeout_s=START_TIMEOUT_S)
+        self._say(f"payment gateway: {self.gateway}")
+
+    def _start_counterparty(self, name: str, port: int, *options: str) -> Process:
+        keys = self.state_dir / "payments"
+        keys.mkdir(exist_ok=True)
+        command = [
+            *(sys.executable, "-m", f"local.{name}"),
+            *("--port", str(port), "--keys", str(keys), *options),
+        ]
+        env = {name: os.environ[name] for name in FRONT_ENVIRONMENT if name in os.environ}
+        return self._run(name, command, env, places.ROOT)
 
     def _start_front(self) -> Process:
         command = [

@@ -401,7 +401,7 @@ class InMemorySystem:
 
     def ledger_state(self) -> LedgerState:
         return read_ledger_state(
-            self.dynamo, "accounts", "packets", "shares", "campaigns", "draws", "quotas"
+            self.dynamo, "accounts", "packets", "shares", "campaigns", "draws", "quotas", "payments"
         )
 
     def differences(

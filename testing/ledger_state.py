@@ -13,6 +13,12 @@ from redpacket.adapters.dynamo import items
 from redpacket.adapters.dynamo.books import entry_of, receipt_of, sums_of
 from redpacket.adapters.dynamo.client import from_wire
 from redpacket.adapters.dynamo.draw_items import draw_of
+from redpacket.adapters.dynamo.payment_items import (
+    payment_of,
+    refund_of,
+    return_of,
+    withdrawal_of,
+)
 from redpacket.adapters.dynamo.shown_items import table_of
 from redpacket.domain.checks.facts import (
     Difference,
@@ -24,6 +30,12 @@ from redpacket.domain.checks.facts import (
 )
 from redpacket.domain.checks.ledger import check_bounds, check_conservation, check_entries
 from redpacket.domain.checks.lottery import check_lottery, check_outcomes, check_told_draws
+from redpacket.domain.checks.outside import (
+    OutsideFacts,
+    check_outside_postings,
+    check_payments,
+    check_withdrawn,
+)
 from redpacket.domain.checks.packets import (
     check_claim_counts,
     check_fates,
@@ -41,9 +53,11 @@ from redpacket.domain.checks.postings import (
     check_year_sums,
 )
 from redpacket.domain.claim import Fate, ShareFate, Taker
-from redpacket.domain.ledger import Entry, Receipt, YearSums, packet_account, packet_of
+from redpacket.domain.ledger import Entry, Receipt, YearSums, outside_of, packet_account, packet_of
 from redpacket.domain.lottery import Draw, PrizeKind
 from redpacket.domain.packet import PacketStatus
+
+NOTHING_OUTSIDE = OutsideFacts([], [], [], [], {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +74,7 @@ class LedgerState:
     takers: list[Taker]
     claim_counts: dict[tuple[str, str], int]
     lotteries: list[LotteryFacts]
+    outside: OutsideFacts = NOTHING_OUTSIDE
 
     def differences(
         self,
@@ -85,7 +100,7 @@ class LedgerState:
         """Yield each check's name, how many things it looked at, and what it found."""
         packet_ids = {facts.packet.packet_id for facts in self.packets}
         balances_fen, entries = self.balances_fen, self.entries
-        held_fen = sum(facts.held_fen for facts in self.packets)
+        held_fen = sum(facts.held_fen for facts in self.packets) + self.outside.held_fen
         in_packets = [entry for entry in entries if packet_of(entry.counterparty)]
         claims = [share for share in self.shares if share.fate is Fate.CLAIMED]
         yield "check_conservation", len(balances_fen), check_conservation(balances_fen, held_fen)
@@ -104,6 +119,7 @@ class LedgerState:
         opened = check_open_counts(packets, self.open_counts)
         yield "check_open_counts", len(packets), opened
         yield from self._checked_packets(told)
+        yield from self._checked_outside()
         for facts in self.lotteries:
             of_cash = [
                 draw for draw in facts.draws if draw.prize and draw.prize.kind is PrizeKind.PACKET
@@ -114,6 +130,13 @@ class LedgerState:
         draws = [draw for facts in self.lotteries for draw in facts.draws]
         looked_at = min(len(draws), len(told_draws))
         yield "check_told_draws", looked_at, check_told_draws(draws, told_draws)
+
+    def _checked_outside(self) -> Iterator[tuple[str, int, list[Difference]]]:
+        facts = self.outside
+        posted = [entry for entry in self.entries if outside_of(entry.counterparty)]
+        yield "check_outside_postings", len(posted), check_outside_postings(facts, posted)
+        yield "check_payments", len(facts.payments), check_payments(facts)
+        yield "check_withdrawn", len(facts.withdrawn), check_withdrawn(facts)
 
     def _checked_packets(self, told: list[Told]) -> Iterator[tuple[str, int, list[Difference]]]:
         books: dict[str, list[Entry]] = defaultdict(list)
@@ -157,6 +180,7 @@ def read_ledger_state(
     campaigns_table: str | None = None,
     draws_table: str | None = None,
     quotas_table: str | None = None,
+    payments_table: str | None = None,
 ) -> LedgerState:
     """Scan the tables with boto3's DynamoDB client, or a fake of it.
 
@@ -198,6 +222,7 @@ def read_ledger_state(
         for row in scan_rows(dynamodb, table)
     ]
     lotteries = _lotteries(lottery_rows, shares)
+    outside = _outside(scan_rows(dynamodb, payments_table) if payments_table else ())
     return LedgerState(
         balances,
         open_counts,
@@ -209,7 +234,26 @@ def read_ledger_state(
         takers,
         claim_counts,
         lotteries,
+        outside,
     )
+
+
+def _outside(rows: Iterable[dict[str, Any]]) -> OutsideFacts:
+    facts = OutsideFacts([], [], [], [], {})
+    for row in rows:
+        sk = row["sk"]
+        if sk == keys.PAYMENT:
+            facts.payments.append(payment_of(row))
+        elif sk == keys.WITHDRAWAL:
+            facts.withdrawals.append(withdrawal_of(row))
+        elif sk.startswith(keys.RETURN_PREFIX):
+            facts.returns.append(return_of(row))
+        elif sk.startswith(keys.REFUND_PREFIX):
+            facts.refunds.append(refund_of(row))
+        elif sk.startswith(keys.WITHDRAWN_PREFIX):
+            user_id, day = row["pk"].removeprefix(keys.USER_PREFIX), sk.partition("#")[2]
+            facts.withdrawn[user_id, day] = row["withdrawn_count"], row["withdrawn_fen"]
+    return facts
 
 
 def _lotteries(rows: list[dict[str, Any]], shares: list[ShareFate]) -> list[LotteryFacts]:

@@ -1,4 +1,8 @@
-"""Fixtures of the ledger's suites: the same stories on the fake, on moto and on the emulator."""
+"""Fixtures of the contract suites.
+
+The ledger's stories run on the fake, on moto and on the emulator; those of payments run by each
+gateway's adapter, over real HTTP to a counterparty that is started once, and emptied before each.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from testing.cloud import Cloud, a_cloud
+from testing.gateways import Side, WeChatSide, a_host_side, a_wechat_side
 from tests.contract.tables import KINDS, Books, a_client, some_books
 
 
@@ -23,3 +28,38 @@ def books(request: pytest.FixtureRequest) -> Iterator[Books]:
     with a_client(request.param, request) as client:
         yield some_books(client)
         assert not some_books(client).ledger_state().differences()
+
+
+@pytest.fixture(scope="session")
+def running_wechat(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WeChatSide]:
+    """WeChat Pay, as the fake gateway plays it."""
+    with a_wechat_side(tmp_path_factory.mktemp("gateway")) as side:
+        yield side
+
+
+@pytest.fixture(scope="session")
+def running_host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Side]:
+    """The wallet of an embedding app."""
+    with a_host_side(tmp_path_factory.mktemp("wallet")) as side:
+        yield side
+
+
+@pytest.fixture
+def wechat(running_wechat: WeChatSide) -> WeChatSide:
+    """WeChat Pay with empty books."""
+    running_wechat.empty()
+    return running_wechat
+
+
+@pytest.fixture
+def host(running_host: Side) -> Side:
+    """The host's wallet with empty books."""
+    running_host.empty()
+    return running_host
+
+
+@pytest.fixture(params=["wechat", "host"])
+def side(request: pytest.FixtureRequest) -> Side:
+    """Either of them: a story that asks for this runs once with each."""
+    found: Side = request.getfixturevalue(request.param)
+    return found

@@ -74,6 +74,11 @@ def _schemas() -> dict[str, dict[str, Any]]:
     }
 
 
+def table_schema(name: str) -> dict[str, Any]:
+    """Return what a table is made with."""
+    return _schemas()[name]
+
+
 class _Plain(yaml.SafeLoader):
     """Reads the template's short forms as nothing: no table's schema has one."""
 

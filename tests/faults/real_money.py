@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from redpacket.adapters import keys
+from redpacket.adapters.dynamo.posting import post_operations
 from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.adapters.threads import in_threads
 from redpacket.domain.claim import Fate
@@ -193,8 +194,7 @@ def _send_naively(system: RealTimeSystem, order: SendOrder, number: int) -> None
         system.clock.now_ms(),
     )
     try:
-        posted = system.ledger._post([transfer])
-        dynamo.transact([write.operation for write in posted])
+        dynamo.transact(post_operations("accounts", [transfer]))
     except Unavailable:
         return  # too many others at once: this one debits nothing
     system.dynamo.put_item(

@@ -3,7 +3,8 @@
 One seed is one schedule: who runs next, what fails, when the cache forgets and the clock jumps.
 Then the faults stop, the sweep and the queue get their time, and every invariant must hold. The
 naive control answers after the cache alone, as the usual design does, and must fail. For every five
-schedules of packets there is one of a lottery (`draws`); --of runs those of one kind.
+schedules of packets there is one of a lottery (`draws`) and one of `payments`; --of runs those of
+one kind.
 
     python -m tests.faults.simulation --schedules 5000 --seed 1 [--of draws]
 """
@@ -22,6 +23,7 @@ from typing import Any
 from redpacket.domain.checks.facts import Difference
 from tests.faults.draws import DrawSchedule
 from tests.faults.packets import PacketSchedule
+from tests.faults.payments import PaymentSchedule
 from tests.faults.schedule import Schedule
 
 _CHUNK = 100
@@ -41,8 +43,12 @@ class Result:
     first_differences: list[Difference] = field(default_factory=list)
 
 
-PACKETS, DRAWS = "packets", "draws"
-KINDS: dict[str, type[Schedule]] = {PACKETS: PacketSchedule, DRAWS: DrawSchedule}
+PACKETS, DRAWS, PAYMENTS = "packets", "draws", "payments"
+KINDS: dict[str, type[Schedule]] = {
+    PACKETS: PacketSchedule,
+    DRAWS: DrawSchedule,
+    PAYMENTS: PaymentSchedule,
+}
 
 MANY = 100
 """Schedules in which each check must have seen something."""
@@ -108,7 +114,7 @@ def main() -> int:
         "--until-violation", action="store_true", help="stop there, and leave out the control"
     )
     arguments = parser.parse_args()
-    counts = {PACKETS: arguments.schedules, DRAWS: arguments.schedules // 5}
+    counts = dict.fromkeys(KINDS, arguments.schedules // 5) | {PACKETS: arguments.schedules}
     if arguments.of:
         counts = {arguments.of: arguments.schedules}
     has_control = not arguments.until_violation

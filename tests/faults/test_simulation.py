@@ -12,15 +12,16 @@ from types import ModuleType
 
 import pytest
 
-from redpacket.domain.checks import ledger, lottery, packets, postings
+from redpacket.domain.checks import ledger, lottery, outside, packets, postings
 from redpacket.domain.lottery import PrizeKind
 from tests.faults.draws import DrawSchedule
 from tests.faults.packets import PacketSchedule
+from tests.faults.payments import PaymentSchedule
 from tests.faults.schedule import Schedule
-from tests.faults.simulation import DRAWS, MANY, PACKETS, blind_checks, run_schedules
+from tests.faults.simulation import DRAWS, MANY, PACKETS, PAYMENTS, blind_checks, run_schedules
 
 
-@pytest.mark.parametrize(("of", "count"), [(PACKETS, MANY), (DRAWS, MANY)])
+@pytest.mark.parametrize(("of", "count"), [(PACKETS, MANY), (DRAWS, MANY), (PAYMENTS, MANY)])
 def test_no_fault_makes_or_loses_a_fen_or_a_prize(of: str, count: int) -> None:
     result = run_schedules(count, seed=1, of=of)
 
@@ -51,9 +52,9 @@ def _checks_of(module: ModuleType) -> dict[str, set[str]]:
 
 def test_every_check_is_run_and_must_see_something() -> None:
     known: dict[str, set[str]] = {}
-    for module in (ledger, lottery, packets, postings):
+    for module in (ledger, lottery, outside, packets, postings):
         known |= _checks_of(module)
-    seen = PacketSchedule.MUST_SEE | DrawSchedule.MUST_SEE
+    seen = PacketSchedule.MUST_SEE | DrawSchedule.MUST_SEE | PaymentSchedule.MUST_SEE
     for _ in range(3):
         seen = seen | {part for name in seen for part in known.get(name, ())}
 
@@ -68,7 +69,7 @@ def test_a_check_that_sees_nothing_is_told() -> None:
     assert blind_checks(DRAWS, seen) == ["check_lottery"]
 
 
-@pytest.mark.parametrize("kind", [PacketSchedule, DrawSchedule])
+@pytest.mark.parametrize("kind", [PacketSchedule, DrawSchedule, PaymentSchedule])
 def test_transactions_meet_others_that_hold_their_rows(kind: type[Schedule]) -> None:
     schedules = [kind(seed) for seed in range(1, 21)]
 
@@ -78,12 +79,12 @@ def test_transactions_meet_others_that_hold_their_rows(kind: type[Schedule]) -> 
     assert sum(schedule.system.dynamo.conflict_count for schedule in schedules) > 20
 
 
-@pytest.mark.parametrize("of", [PACKETS, DRAWS])
+@pytest.mark.parametrize("of", [PACKETS, DRAWS, PAYMENTS])
 def test_the_usual_design_does_not_survive(of: str) -> None:
     assert run_schedules(40, seed=1, of=of, is_naive=True).violations > 20
 
 
-@pytest.mark.parametrize("kind", [PacketSchedule, DrawSchedule])
+@pytest.mark.parametrize("kind", [PacketSchedule, DrawSchedule, PaymentSchedule])
 def test_a_seed_is_one_story_whatever_the_hash_seed(kind: type[Schedule]) -> None:
     code = (
         f"from {kind.__module__} import {kind.__name__} as Kind;"

@@ -346,11 +346,29 @@ def test_the_health_page_is_of_its_form() -> None:
     assert errors_in("Health", shown) == []
 
 
+_WITHOUT_A_DOOR = {
+    # Of the flows of payments, whose routes are not there yet.
+    "amount_too_large",
+    "amount_too_small",
+    "channel_unavailable",
+    "not_cancellable",
+    "payee_not_bound",
+    "payment_not_found",
+    "signature_invalid",
+    "withdrawal_limit_reached",
+    "withdrawal_not_found",
+}
+
+
 def _errors() -> list[RedPacketError]:
     kinds = [*Rejected.__subclasses__(), *RedPacketError.__subclasses__()]
     # The simulation has a refusal of its own, which no door answers.
     ours = [kind for kind in kinds if kind.__module__.startswith("redpacket.")]
-    refused = [kind for kind in ours if kind not in {Rejected, InvalidRequest}]
+    refused = [
+        kind
+        for kind in ours
+        if kind not in {Rejected, InvalidRequest} and kind.code not in _WITHOUT_A_DOOR
+    ]
     invalid = InvalidRequest([{"field": "count", "message": "is above 100"}])
     return [invalid, *(kind("no") for kind in refused)]
 
@@ -361,6 +379,10 @@ def test_a_problem_is_of_its_form(error: RedPacketError) -> None:
 
     assert body["status"] == status
     assert errors_in(openapi.problem_name(error.code), body) == []
+
+
+def test_the_contract_leaves_out_what_has_no_door() -> None:
+    assert not _WITHOUT_A_DOOR & set(STATUS_BY_CODE)
 
 
 def test_all_problems_are_tried() -> None:

@@ -12,6 +12,8 @@
     + CampaignNotFound  CampaignNotStarted  CampaignEnded  CampaignPaused  VersionConflict
     + AttemptsExhausted  HelpQuotaExhausted  SelfHelp
     + SwitchNotFound
+    + ChannelUnavailable  PaymentNotFound  WithdrawalNotFound  PayeeNotBound
+    + AmountTooSmall  AmountTooLarge  WithdrawalLimitReached  NotCancellable  SignatureInvalid
     + RateLimited         carries `retry_after_s`: the caller was too fast
   x SwitchedOff           an operator turned this off for a while; nothing is lost
   x Busy                  another request with the same idempotency key is under way
@@ -184,6 +186,60 @@ class VersionConflict(Rejected):
     """Somebody else edited it since the version that the request names."""
 
     code = "version_conflict"
+
+
+class ChannelUnavailable(Rejected):
+    """The deployment has no gateway of this name."""
+
+    code = "channel_unavailable"
+
+
+class PaymentNotFound(Rejected):
+    """No such payment of this user."""
+
+    code = "payment_not_found"
+
+
+class WithdrawalNotFound(Rejected):
+    """No such withdrawal of this user."""
+
+    code = "withdrawal_not_found"
+
+
+class PayeeNotBound(Rejected):
+    """The user has no account at the gateway, or has it only since a moment ago."""
+
+    code = "payee_not_bound"
+
+
+class AmountTooSmall(Rejected):
+    """Less than the gateway transfers."""
+
+    code = "amount_too_small"
+
+
+class AmountTooLarge(Rejected):
+    """More than the gateway transfers at once."""
+
+    code = "amount_too_large"
+
+
+class WithdrawalLimitReached(Rejected):
+    """The user has withdrawn as often, or as much, as one may on this day."""
+
+    code = "withdrawal_limit_reached"
+
+
+class NotCancellable(Rejected):
+    """The withdrawal has ended, or is paid already."""
+
+    code = "not_cancellable"
+
+
+class SignatureInvalid(Rejected):
+    """A callback is not from the gateway, or is too old."""
+
+    code = "signature_invalid"
 
 
 class SwitchNotFound(Rejected):

@@ -1,7 +1,8 @@
 """Double entry: every transfer debits one side and credits another by the same fen.
 
 A packet is its own escrow: its balance is its total less what its fates settled and refunded, so
-its fates are its book (docs/adr/0017). The other accounts have a balance and entries.
+its fates are its book (docs/adr/0017). So are a payment and a withdrawal, which stand for the
+outside: their rows are their books (docs/adr/0030). The other accounts have a balance and entries.
 """
 
 from __future__ import annotations
@@ -24,6 +25,10 @@ class TransferKind(StrEnum):
     SEND = "send"
     SETTLE = "settle"
     REFUND = "refund"
+    PAYMENT = "payment"
+    PAYMENT_REFUNDED = "payment_refunded"
+    WITHDRAWAL = "withdrawal"
+    WITHDRAWAL_RETURNED = "withdrawal_returned"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +118,36 @@ def packet_of(account: str) -> str | None:
 _PACKET = "packet:"
 
 
+def payment_account(number: str) -> str:
+    """Name a payment as one side of a transfer."""
+    return f"{_PAYMENT}{number}"
+
+
+def withdrawal_account(withdrawal_id: str) -> str:
+    """Name a withdrawal as one side of a transfer."""
+    return f"{_WITHDRAWAL}{withdrawal_id}"
+
+
+def outside_of(account: str) -> str | None:
+    """Return *account* where it is a payment or a withdrawal; None for any other."""
+    return account if account.startswith((_PAYMENT, _WITHDRAWAL)) else None
+
+
+def has_book(account: str) -> bool:
+    """Tell whether an account has a balance and entries: packets and the outside have none."""
+    return packet_of(account) is None and outside_of(account) is None
+
+
+def receivable_account(user_id: str) -> str:
+    """Name the account of what a user owes: it is below zero by as much."""
+    return f"{_RECEIVABLE}{user_id}"
+
+
+_PAYMENT = "payment:"
+_WITHDRAWAL = "withdrawal:"
+_RECEIVABLE = "receivable:"
+
+
 def send_id(packet_id: str) -> str:
     """Name the transfer that funds a packet."""
     return f"send:{packet_id}"
@@ -129,7 +164,7 @@ def refund_id(packet_id: str, first_no: int) -> str:
 
 
 def entries(transfer: Transfer) -> list[Entry]:
-    """Return an entry for each side of *transfer* that has a book: a packet has none."""
+    """Return an entry for each side of *transfer* that has a book."""
     sides = (
         (transfer.debit, -transfer.amount_fen, transfer.credit),
         (transfer.credit, transfer.amount_fen, transfer.debit),
@@ -146,7 +181,7 @@ def entries(transfer: Transfer) -> list[Entry]:
             commitment=transfer.commitment,
         )
         for account, amount_fen, counterparty in sides
-        if packet_of(account) is None
+        if has_book(account)
     ]
 
 
@@ -156,5 +191,5 @@ def year_of(at_ms: int) -> int:
 
 
 def may_go_below_zero(account: str) -> bool:
-    """Tell whether *account* is the contra account of deposits, the only one below zero (I7)."""
-    return account == DEPOSITS
+    """Tell whether *account* may be below zero (I7): deposits, and what users owe."""
+    return account == DEPOSITS or account.startswith(_RECEIVABLE)

@@ -13,19 +13,30 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 from redpacket.domain.campaign import Campaign
-from redpacket.domain.checks.postings import refund_entry, sent_entry, settled_entries
+from redpacket.domain.checks.postings import refund_entry, sent_entries, settled_entries
 from redpacket.domain.claim import Fate, ShareFate, Taker, taker_of
 from redpacket.domain.ledger import (
     Entry,
     Receipt,
     TransferKind,
+    outside_of,
     packet_of,
+    payment_account,
     settle_id,
     user_account,
+    withdrawal_account,
     year_of,
 )
 from redpacket.domain.lottery import Draw, PrizeKind, unit_share
 from redpacket.domain.packet import Packet, PacketStatus
+from redpacket.domain.payments import (
+    Payment,
+    PaymentRefund,
+    PaymentReturn,
+    ReturnStatus,
+    payment_entries,
+    refund_entries,
+)
 from redpacket.domain.scanned import (
     Balance,
     ClaimCount,
@@ -35,6 +46,7 @@ from redpacket.domain.scanned import (
     Scanned,
     WonOnce,
 )
+from redpacket.domain.withdrawals import Withdrawal, withdrawal_entries
 
 Line: TypeAlias = tuple[int, str, str, int]
 """When the fact came to be, its subject (a packet, a transfer, a user of a campaign), its text, and
@@ -67,7 +79,12 @@ def first_claim_line(campaign_id: str, user_id: str, at_ms: int) -> Line:
 def subject_of(row: Scanned) -> str | None:
     """Return whom the lines of a row are about; None for a row without any."""
     if isinstance(row, Entry):
-        return packet_of(row.counterparty) or row.transfer_id
+        side = packet_of(row.counterparty) or outside_of(row.counterparty)
+        return side or row.transfer_id
+    if isinstance(row, Payment | PaymentRefund):
+        return payment_account(row.number)
+    if isinstance(row, Withdrawal):
+        return withdrawal_account(row.withdrawal_id)
     if isinstance(row, ClaimCount):
         return f"{row.campaign_id} {row.user_id}"
     if isinstance(row, Receipt | ShareFate | Taker | Packet | Member):
@@ -77,17 +94,8 @@ def subject_of(row: Scanned) -> str | None:
 
 def owner_of(row: Scanned) -> tuple[str, ...] | None:
     """Return whose partition a row is in, where its rows must agree; None for any other row."""
-    if isinstance(row, Balance | Entry):
-        return (row.account,)
-    if isinstance(row, Taker):
-        return (row.user_id,)
-    if isinstance(row, Campaign | Member):
-        return (row.campaign_id,)
-    if isinstance(row, Draw | WonOnce | HelpGiven):
-        return row.campaign_id, row.user_id
-    if isinstance(row, Played):
-        return row.campaign_id, row.player.user_id
-    return None
+    read = _OWNERS.get(type(row))
+    return read(row) if read else None
 
 
 def packet_named(row: Scanned) -> str | None:
@@ -118,15 +126,24 @@ def claim_of(entry: Entry) -> tuple[str, int] | None:
     return (packet_id, int(number)) if is_named else None
 
 
+def outside_entries(row: Scanned) -> list[Entry]:
+    """Return the entries that a row of payments and withdrawals asks for."""
+    read = _ENTRIES.get(type(row))
+    return read(row) if read else []
+
+
 def booked_fen(row: Scanned, until_ms: int) -> int:
     """Return what an entry adds to all books together, as of *until_ms*."""
     return row.amount_fen if isinstance(row, Entry) and row.at_ms < until_ms else 0
 
 
 def held_fen(row: Scanned, until_ms: int) -> int:
-    """Return what a packet's row or a fate adds to what all packets hold, as of *until_ms*."""
+    """Return what a row adds to what all packets and the outside hold, as of *until_ms*."""
+    if isinstance(row, Payment | PaymentRefund | Withdrawal):
+        return -sum(entry.amount_fen for entry in outside_entries(row) if entry.at_ms < until_ms)
     if isinstance(row, Packet):
-        return row.terms.total_fen if row.created_at_ms < until_ms else 0
+        is_funded = row.funded_at_ms is not None and row.funded_at_ms < until_ms
+        return row.terms.total_fen if is_funded else 0
     if not isinstance(row, ShareFate):
         return 0
     is_refunded = row.fate is Fate.REFUNDED
@@ -135,11 +152,11 @@ def held_fen(row: Scanned, until_ms: int) -> int:
 
 
 def _entry_line(entry: Entry) -> Line:
-    packet_id = packet_of(entry.counterparty)
-    if packet_id is None:
+    side = packet_of(entry.counterparty) or outside_of(entry.counterparty)
+    if side is None:
         return entry.at_ms, entry.transfer_id, "transfer", entry.amount_fen
     text = f"entry {entry.account} {entry.transfer_id} {entry.at_ms} {entry.placed_at_ms}"
-    return entry.at_ms, packet_id, f"{text} {entry.commitment}", entry.amount_fen
+    return entry.at_ms, side, f"{text} {entry.commitment}", entry.amount_fen
 
 
 def _receipt_line(receipt: Receipt, sign: int) -> Line:
@@ -153,7 +170,7 @@ def _taker_line(taker: Taker, sign: int) -> Line:
 
 
 def _packet_lines(packet: Packet) -> Iterator[Line]:
-    yield _against(_entry_line(sent_entry(packet)))
+    yield from (_against(_entry_line(entry)) for entry in sent_entries(packet))
     campaign_id = packet.rules.campaign_id
     if campaign_id and not packet.rules.prize_id:
         text = f"member {campaign_id} {packet.terms.total_fen}"
@@ -212,7 +229,20 @@ def _count_lines(count: ClaimCount) -> Iterator[Line]:
     yield count.first_at_ms, f"{count.campaign_id} {count.user_id}", "counted", 1
 
 
+def _outside_lines(row: Payment | PaymentRefund | Withdrawal) -> Iterator[Line]:
+    yield from (_against(_entry_line(entry)) for entry in outside_entries(row))
+
+
+_ENTRIES: dict[type, Callable[[Any], list[Entry]]] = {
+    Payment: payment_entries,
+    PaymentRefund: refund_entries,
+    Withdrawal: withdrawal_entries,
+}
+
 _LINES: dict[type, Callable[[Any], Iterator[Line]]] = {
+    Payment: _outside_lines,
+    PaymentRefund: _outside_lines,
+    Withdrawal: _outside_lines,
     Entry: lambda entry: iter([_entry_line(entry)]),
     Receipt: lambda receipt: iter([_receipt_line(receipt, 1)]),
     Taker: lambda taker: iter([_taker_line(taker, 1)]),
@@ -284,7 +314,24 @@ def _of_help(given: HelpGiven, _: Packet | None) -> Iterator[LocalLine]:
     yield f"helps counted {given.day}", 1, 0
 
 
+def _of_payment(payment: Payment, _: Packet | None) -> Iterator[LocalLine]:
+    yield "reversed vs refunds", 0, payment.reversed_fen
+    yield "returned vs transactions", 0, payment.returned_fen
+
+
+def _of_refund(refund: PaymentRefund, _: Packet | None) -> Iterator[LocalLine]:
+    yield "reversed vs refunds", refund.amount_fen, 0
+
+
+def _of_return(returned: PaymentReturn, _: Packet | None) -> Iterator[LocalLine]:
+    is_done = returned.status is ReturnStatus.DONE
+    yield "returned vs transactions", returned.amount_fen if is_done else 0, 0
+
+
 _LOCAL_LINES: dict[type, Callable[[Any, Packet | None], Iterator[LocalLine]]] = {
+    Payment: _of_payment,
+    PaymentRefund: _of_refund,
+    PaymentReturn: _of_return,
     Balance: _of_balance,
     Entry: _of_entry,
     Taker: _of_taker,
@@ -294,6 +341,22 @@ _LOCAL_LINES: dict[type, Callable[[Any, Packet | None], Iterator[LocalLine]]] = 
     Played: _of_player,
     WonOnce: _of_winner,
     HelpGiven: _of_help,
+}
+
+
+_OWNERS: dict[type, Callable[[Any], tuple[str, ...]]] = {
+    Balance: lambda balance: (balance.account,),
+    Entry: lambda entry: (entry.account,),
+    Taker: lambda taker: (taker.user_id,),
+    Campaign: lambda campaign: (campaign.campaign_id,),
+    Member: lambda member: (member.campaign_id,),
+    Draw: lambda draw: (draw.campaign_id, draw.user_id),
+    WonOnce: lambda won: (won.campaign_id, won.user_id),
+    HelpGiven: lambda given: (given.campaign_id, given.user_id),
+    Played: lambda played: (played.campaign_id, played.player.user_id),
+    Payment: lambda payment: ("payment", payment.number),
+    PaymentRefund: lambda refund: ("payment", refund.number),
+    PaymentReturn: lambda returned: ("payment", returned.number),
 }
 
 

@@ -35,9 +35,12 @@ class PacketStatus(StrEnum):
     """Where a packet stands; EMPTIED is derived, the others are stored.
 
     CLOSED is final: every share has a fate, and every claim is settled. To users a closed packet
-    whose shares were all taken is EMPTIED.
+    whose shares were all taken is EMPTIED. UNPAID turns to OPEN together with its payment, or to
+    CANCELLED, and never to anything else; such a packet holds no money.
     """
 
+    UNPAID = "unpaid"
+    CANCELLED = "cancelled"
     OPEN = "open"
     EMPTIED = "emptied"
     CLOSING = "closing"
@@ -107,7 +110,8 @@ class Packet:
 
     *closing_step* counts the parts that a closing has done (domain/closing.py::recovery_point). Of
     the part that comes next all shares up to *closing_no* have a fate. *end* is what became of the
-    packet, once it is CLOSED.
+    packet, once it is CLOSED. A packet that a payment funds names it as *payment_id*, and its life
+    begins with *paid_at_ms*.
     """
 
     packet_id: str
@@ -124,6 +128,18 @@ class Packet:
     closing_no: int = 0
     closed_at_ms: int | None = None
     end: PacketEnd | None = None
+    payment_id: str | None = None
+    paid_at_ms: int | None = None
+
+    @property
+    def funded_at_ms(self) -> int | None:
+        """When its money came; None while it has none."""
+        return self.paid_at_ms if self.payment_id else self.created_at_ms
+
+    @property
+    def funded_fen(self) -> int:
+        """What its sender has put into it: its total, or nothing yet."""
+        return 0 if self.funded_at_ms is None else self.terms.total_fen
 
     @property
     def is_small(self) -> bool:

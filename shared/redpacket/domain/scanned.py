@@ -12,13 +12,15 @@ from redpacket.domain.claim import ShareFate, Taker
 from redpacket.domain.ledger import Entry, Receipt
 from redpacket.domain.lottery import Draw, LotterySnapshot
 from redpacket.domain.packet import Packet
+from redpacket.domain.payments import Payment, PaymentRefund, PaymentReturn
+from redpacket.domain.withdrawals import Withdrawal
 
 
 @dataclass(frozen=True, slots=True)
 class Balance:
     """What an account holds; *kept* are its sums by year, like "sent_fen_2026".
 
-    *open_count* says how many of its packets are open, of those that count.
+    *open_count* says how many of its packets are open, of those that count and are paid for.
     """
 
     account: str
@@ -106,5 +108,9 @@ Scanned: TypeAlias = (
     | Played
     | WonOnce
     | HelpGiven
+    | Payment
+    | PaymentRefund
+    | PaymentReturn
+    | Withdrawal
     | UnreadableRow
 )

@@ -36,9 +36,16 @@ class Ledger(Protocol):
     def fund(self, packet: Packet, transfer: Transfer, request: Request) -> str:
         """Take the total from the sender and put the packet, once per request.
 
-        A packet of a campaign takes its total from the budget, too. Returns the id of the packet
+        A packet of a campaign takes its total from the budget, too; one that is UNPAID takes
+        nothing, and counts as open all the same. Returns the id of the packet
         that this request made, now or the first time. Raises CampaignPaused, CampaignEnded,
         InsufficientFunds, IdempotencyKeyReused, Busy.
+        """
+
+    def cancel_unpaid(self, packet: Packet, now_ms: int) -> bool:
+        """Turn an UNPAID packet to CANCELLED, and free its place; False, without effect, else.
+
+        A payment that comes first, or is under way, excludes it (`PaymentBook.credit`).
         """
 
     def find_sent(self, request: Request) -> str | None:

@@ -245,6 +245,9 @@ class Packets(Protocol):
     def list_unloaded(self, until_ms: int, limit: int) -> list[str]:
         """Return ids of packets sent before *until_ms* whose load is not known to have worked."""
 
+    def list_unpaid(self, until_ms: int, limit: int) -> list[str]:
+        """Return ids of packets sent before *until_ms* that wait for their payment."""
+
     def list_due(self, until_ms: int, limit: int) -> list[str]:
         """Return ids of packets that expired before *until_ms* and are not closed."""
 

@@ -26,10 +26,14 @@ class Table(StrEnum):
     QUOTAS = "quotas"
     CAMPAIGNS = "campaigns"
     DRAWS = "draws"
+    PAYMENTS = "payments"
 
 
 class Tables(Protocol):
     """Whole tables, page by page, and what is looked at again by its name; all read strongly."""
+
+    def kept(self) -> list[Table]:
+        """Return the tables that the deployment has, always in the same order."""
 
     def read(self, table: Table, place: str | None) -> tuple[list[Scanned], str | None]:
         """Return a page of rows, and the place of the next page.
@@ -48,6 +52,9 @@ class Tables(Protocol):
 
     def list_draws(self, names: Sequence[tuple[str, str, str]]) -> list[Draw]:
         """Return those draws that exist, by campaign, user and id, in no order."""
+
+    def list_outside(self, accounts: Sequence[str]) -> list[Scanned]:
+        """Return the rows of payments and withdrawals, by the names that they have in transfers."""
 
     def list_units(self, campaign_id: str, units: Sequence[Unit]) -> list[UnitWon]:
         """Return those units that were won, in no order."""

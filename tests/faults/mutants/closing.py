@@ -11,8 +11,8 @@ MUTANTS = [
     # The end of packets
     Mutant(
         "a closed packet is closed again",
-        "IS_NOT_CLOSED",
-        "attribute_exists(pk) AND #status <> :closed",
+        "IS_CLOSABLE",
+        "#status = :open OR #status = :closing",
         "attribute_exists(pk)",
     ),
     Mutant(

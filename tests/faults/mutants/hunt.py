@@ -15,7 +15,7 @@ from pathlib import Path
 from tests.faults.mutants.likely import TESTS_OF_TEXTS, likely_tests
 from tests.faults.mutants.mutant import ROOT, Mutant
 
-SCHEDULES = {"packets": 200, "draws": 100}
+SCHEDULES = {"packets": 200, "draws": 100, "payments": 60}
 SIMULATION = "the simulation"
 
 _LEFT_OUT = (".*", "__pycache__", "dist", "integration", "node_modules")

@@ -40,8 +40,8 @@ MUTANTS = [
     Mutant(
         "who has several shares in a transaction is paid for one",
         "DynamoLedger.settle",
-        "_in_the_way(self._change_balance(account, transfers), refs)",
-        "_in_the_way(self._change_balance(account, transfers[:1]), refs)",
+        "change_balance(self._accounts, account, transfers)",
+        "change_balance(self._accounts, account, transfers[:1])",
     ),
     Mutant(
         "of several claims of a user whose balance is held one stands in the way",
@@ -51,7 +51,7 @@ MUTANTS = [
     ),
     Mutant(
         "accounts go below zero",
-        "DynamoLedger._change_balance",
+        "change_balance",
         "needs_cover = fen < 0",
         "needs_cover = fen < -10**15",
     ),
@@ -69,9 +69,9 @@ MUTANTS = [
     ),
     Mutant(
         "an entry may be written over",
-        "DynamoLedger._post",
-        "put(self._accounts, entry_row(entry))",
-        'put(self._accounts, entry_row(entry), condition="attribute_not_exists(no)")',
+        "posting:post",
+        "put(accounts_table, entry_row(entry))",
+        'put(accounts_table, entry_row(entry), condition="attribute_not_exists(no)")',
     ),
     Mutant(
         "a packet row may be written over",
@@ -89,7 +89,7 @@ MUTANTS = [
     Mutant(
         "a closed packet is opened for closing again",
         "IS_DUE",
-        "expires_at_ms <= :now_ms AND #status <> :closed",
+        "expires_at_ms <= :now_ms AND #status = :closing",
         "expires_at_ms <= :now_ms",
     ),
     Mutant(

@@ -162,7 +162,9 @@ def receipt_of(row: dict[str, Any]) -> Receipt:
 def balance_of(row: dict[str, Any]) -> Balance:
     """Read a balance's row; one that only counts what its user was luckiest in holds nothing."""
     kept = {name: number for name, number in row.items() if name.rpartition("_")[0] in _YEAR_SUMS}
-    return Balance(row["pk"], row.get("balance_fen", 0), kept, row.get("open_count", 0))
+    # Unpaid packets count as open, and have no entries yet.
+    open_count = row.get("open_count", 0) - row.get("unpaid_count", 0)
+    return Balance(row["pk"], row.get("balance_fen", 0), kept, open_count)
 
 
 def sums_of(row: Mapping[str, Value], year: int | None) -> YearSums:

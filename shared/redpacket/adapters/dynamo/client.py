@@ -149,15 +149,15 @@ def _set(table: str, row: Row, condition: str | None) -> Operation:
 
 def check(table: str, key: Row, condition: str, **named: Value) -> Operation:
     """Demand that *condition* holds for a row, without changing it."""
-    return {
-        "ConditionCheck": {
-            "TableName": table,
-            "Key": to_wire(key),
-            "ConditionExpression": condition,
-            "ExpressionAttributeValues": values(**named),
-            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-        }
+    operation: dict[str, Any] = {
+        "TableName": table,
+        "Key": to_wire(key),
+        "ConditionExpression": condition,
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
     }
+    if named:
+        operation["ExpressionAttributeValues"] = values(**named)
+    return {"ConditionCheck": operation}
 
 
 class Dynamo:
@@ -212,6 +212,14 @@ class Dynamo:
         except TransactionCanceled as canceled:
             return next(refusals(writes, canceled))
         return None
+
+    def try_transact(self, operations: Sequence[Operation]) -> bool:
+        """Write all or nothing; False where a condition did not hold. Raises as `attempt`."""
+        try:
+            self.transact(operations)
+        except TransactionCanceled:
+            return False
+        return True
 
     def get(self, table: str, key: Row) -> dict[str, Value] | None:
         """Read one row strongly."""

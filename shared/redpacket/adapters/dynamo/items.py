@@ -42,6 +42,12 @@ def packet_row(packet: Packet) -> dict[str, Value]:
         "list_pk": keys.sent_list(packet.sender.user_id),
         "list_sk": keys.list_position(packet.created_at_ms, packet.packet_id),
     }
+    if packet.payment_id:
+        # It waits for its payment; from then on it is loaded, listed and due like any other.
+        for name in ("is_loaded", "list_pk", "list_sk"):
+            del row[name]
+        row["payment_id"] = packet.payment_id
+        row["work_pk"] = keys.work("unpaid", keys.work_shard(packet.packet_id))
     if packet.rules.recipients:
         # User ids hold no commas (domain/user_id.py).
         row["recipients"] = ",".join(sorted(packet.rules.recipients))
@@ -95,6 +101,8 @@ def packet_of(row: dict[str, Any]) -> Packet:
         closing_no=row.get("closing_no", 0),
         closed_at_ms=row.get("closed_at_ms"),
         end=end_of(row) if "claimed_count" in row else None,
+        payment_id=row.get("payment_id"),
+        paid_at_ms=row.get("paid_at_ms"),
     )
 
 

@@ -27,10 +27,18 @@ from redpacket.adapters.dynamo.client import (
     refusals,
     update,
 )
+from redpacket.adapters.dynamo.posting import (
+    HOLDS_ENOUGH,
+    change_balance,
+    exists,
+    is_not_covered,
+    kept_sums,
+    post,
+    post_operations,
+)
 from redpacket.adapters.dynamo.requests import find_result, transact_once
 from redpacket.domain.claim import ShareFate, ShareRef
 from redpacket.domain.errors import (
-    InsufficientFunds,
     InvariantViolated,
     RateLimited,
     RedPacketError,
@@ -39,12 +47,9 @@ from redpacket.domain.ledger import (
     Entry,
     Receipt,
     Transfer,
-    TransferKind,
     YearSums,
     entries,
-    may_go_below_zero,
     user_account,
-    user_of,
     year_of,
 )
 from redpacket.domain.packet import Packet, PacketEnd, PacketStatus, Person
@@ -52,18 +57,19 @@ from redpacket.ports.accounts import Request
 from redpacket.ports.packets import ReceivedItem
 
 # What the conditions of this module mean.
-HOLDS_ENOUGH = "balance_fen >= :needed"
 HAS_ROOM = (
     # Of packets that are open; AND binds first.
     f"{HOLDS_ENOUGH} AND attribute_not_exists(open_count)"
     f" OR {HOLDS_ENOUGH} AND open_count < :open_max"
 )
+HAS_ROOM_UNPAID = "attribute_not_exists(open_count) OR open_count < :open_max"
 IS_CLAIMED_AND_UNSETTLED = (
     # A refunded share has no user, and its number of a refund can't be taken away by a forger.
     "user_id = :user_id AND amount_fen = :amount_fen"
     " AND attribute_not_exists(settled_at_ms) AND attribute_not_exists(refund_no)"
 )
-IS_NOT_CLOSED = "attribute_exists(pk) AND #status <> :closed"
+IS_CLOSABLE = "#status = :open OR #status = :closing"
+IS_UNPAID = "#status = :unpaid"
 
 OPEN_RETRY_S = 60
 """A packet of a sender who has too many may end at any time; sweeps come once a minute."""
@@ -109,17 +115,20 @@ class DynamoLedger:
             budget, member = spend(self._campaigns, packet, campaign_id)
             rows.append(budget)
             made.append(member)
-        rows += [Guarded(row, _exists) for row in made]
+        rows += [Guarded(row, exists) for row in made]
         people = items.note_person(self._profiles, packet.sender)
         rows += [Guarded(row, never_refused) for row in people]
-        if packet.counts_as_open:
+        if packet.status is PacketStatus.UNPAID:
+            # Its payment brings the money; until then it only takes a place.
+            rows.append(Guarded(self._open_unpaid(packet), self._open_refusal))
+        elif packet.counts_as_open:
             rows += [
-                Guarded(put(self._accounts, entry_row(entry)), _exists)
+                Guarded(put(self._accounts, entry_row(entry)), exists)
                 for entry in entries(transfer)
             ]
             rows.append(Guarded(self._open(transfer), self._open_refusal))
         else:
-            rows += self._post([transfer])
+            rows += post(self._accounts, [transfer])
         return self._once(self._packets, marker, request, packet.packet_id, rows)
 
     def find_sent(self, request: Request) -> str | None:
@@ -132,7 +141,7 @@ class DynamoLedger:
         marker = _deposited_by(request)
         people = items.note_person(self._profiles, payee) if payee else []
         rows: list[Guarded[RedPacketError]] = [Guarded(row, never_refused) for row in people]
-        rows += self._post([transfer])
+        rows += post(self._accounts, [transfer])
         self._once(self._accounts, marker, request, transfer.transfer_id, rows)
 
     def settle(
@@ -149,7 +158,8 @@ class DynamoLedger:
             change_fen[transfer.credit].append(transfer)
         for account, transfers in change_fen.items():
             refs = {share.ref for share, transfer in settlements if transfer in transfers}
-            writes.append(_in_the_way(self._change_balance(account, transfers), refs))
+            change = change_balance(self._accounts, account, transfers)
+            writes.append(_in_the_way(change, refs))
         try:
             self._dynamo.transact([write.operation for write in writes])
         except TransactionCanceled as canceled:
@@ -163,8 +173,8 @@ class DynamoLedger:
         for shares, transfer in refunds:
             operations += [create(self._shares, items.share_row(share)) for share in shares]  # I3
             operations += self._receipts(shares, transfer.credit, now_ms)
-        posted = self._post([transfer for _, transfer in refunds])
-        return self._try([*operations, *(write.operation for write in posted)])
+        transfers = [transfer for _, transfer in refunds]
+        return self._dynamo.try_transact([*operations, *post_operations(self._accounts, transfers)])
 
     def close(self, packet: Packet, end: PacketEnd, now_ms: int) -> bool:
         row = items.end_row(end)
@@ -173,8 +183,10 @@ class DynamoLedger:
             self._packets,
             keys.packet(packet.packet_id),
             f"SET #status = :closed, closed_at_ms = :now_ms, {sums} REMOVE work_pk, work_at_ms",
-            condition=IS_NOT_CLOSED,
+            condition=IS_CLOSABLE,
             closed=PacketStatus.CLOSED,
+            open=PacketStatus.OPEN,
+            closing=PacketStatus.CLOSING,
             now_ms=now_ms,
             **row,
         )
@@ -195,11 +207,31 @@ class DynamoLedger:
             )
             for account, changed in counts.items()
         ]
-        return self._try([closed, *changes])
+        return self._dynamo.try_transact([closed, *changes])
+
+    def cancel_unpaid(self, packet: Packet, now_ms: int) -> bool:
+        cancelled = update(
+            self._packets,
+            keys.packet(packet.packet_id),
+            "SET #status = :cancelled, closed_at_ms = :now_ms REMOVE work_pk, work_at_ms",
+            condition=IS_UNPAID,
+            cancelled=PacketStatus.CANCELLED,
+            unpaid=PacketStatus.UNPAID,
+            now_ms=now_ms,
+        )
+        cancelled["Update"]["ExpressionAttributeNames"] = {"#status": "status"}
+        freed = update(
+            self._accounts,
+            keys.account(user_account(packet.sender.user_id)),
+            "ADD open_count :freed, unpaid_count :freed",
+            freed=-1,
+        )
+        return self._dynamo.try_transact([cancelled, freed])
 
     def balance_fen(self, account: str) -> int:
         row = self._dynamo.get(self._accounts, keys.account(account))
-        return int(row["balance_fen"]) if row else 0
+        # A row that only counts, like an unpaid packet, has no balance yet.
+        return int(row.get("balance_fen", 0)) if row else 0
 
     def year_sums(self, user_id: str, year: int | None) -> YearSums:
         row = self._dynamo.get(self._accounts, keys.account(user_account(user_id)))
@@ -235,31 +267,10 @@ class DynamoLedger:
             raise made
         return made
 
-    def _try(self, operations: Sequence[Operation]) -> bool:
-        try:
-            self._dynamo.transact(operations)
-        except TransactionCanceled:
-            return False
-        return True
-
-    def _post(self, transfers: Sequence[Transfer]) -> list[Guarded[RedPacketError]]:
-        """Return the writes that post *transfers*: entries, and one change per account."""
-        moved: dict[str, list[Transfer]] = defaultdict(list)
-        book: list[Guarded[RedPacketError]] = []
-        for transfer in transfers:
-            for entry in entries(transfer):
-                moved[entry.account].append(transfer)
-                book.append(Guarded(put(self._accounts, entry_row(entry)), _exists))
-        changes: list[Guarded[RedPacketError]] = [
-            Guarded(self._change_balance(account, changes), _is_not_covered)
-            for account, changes in moved.items()
-        ]
-        return book + changes
-
     def _open(self, transfer: Transfer) -> Operation:
         """Take a packet's money from its sender, and count it as open, in one update."""
         account, open_max = transfer.debit, self._open_packets_max
-        sums = _kept_sums(account, [transfer])
+        sums = kept_sums(account, [transfer])
         added = {"balance_fen": -transfer.amount_fen, "open_count": 1, **sums}
         return update(
             self._accounts,
@@ -278,24 +289,18 @@ class DynamoLedger:
             return RateLimited(
                 "too many of your packets are open: one must end first", OPEN_RETRY_S
             )
-        return _is_not_covered(found)
+        return is_not_covered(found)
 
-    def _change_balance(self, account: str, transfers: Sequence[Transfer]) -> Operation:
-        fen = sum(
-            transfer.amount_fen if transfer.credit == account else -transfer.amount_fen
-            for transfer in transfers
-        )
-        sums = _kept_sums(account, transfers)
-        needs_cover = fen < 0 and not may_go_below_zero(account)
-        expression = ", ".join(["ADD balance_fen :fen", *(f"{name} :{name}" for name in sums)])
+    def _open_unpaid(self, packet: Packet) -> Operation:
+        """Count a packet as open that its payment will fund; until then no entry speaks of it."""
+        open_max = self._open_packets_max
         return update(
             self._accounts,
-            keys.account(account),
-            expression,
-            condition=HOLDS_ENOUGH if needs_cover else None,
-            fen=fen,
-            **sums,
-            **({"needed": -fen} if needs_cover else {}),
+            keys.account(user_account(packet.sender.user_id)),
+            "ADD open_count :one, unpaid_count :one",
+            condition=None if open_max is None else HAS_ROOM_UNPAID,
+            one=1,
+            **({} if open_max is None else {"open_max": open_max}),
         )
 
     def _receipts(self, shares: Sequence[ShareFate], account: str, now_ms: int) -> list[Operation]:
@@ -334,28 +339,5 @@ def _deposited_by(request: Request) -> dict[str, str]:
     return keys.request(request.user_id, "deposit", request.key_hash)
 
 
-def _exists(_found: Row) -> RedPacketError:
-    """Refuse an id that was used before, which is a bug."""
-    return InvariantViolated("a packet or transfer of this id exists already")
-
-
-def _is_not_covered(_found: Row) -> RedPacketError:
-    return InsufficientFunds("the account does not hold that much")
-
-
 def _in_the_way(operation: Operation, refs: set[ShareRef]) -> Guarded[set[ShareRef]]:
     return Guarded(operation, lambda _: refs)
-
-
-def _kept_sums(account: str, transfers: Sequence[Transfer]) -> dict[str, int]:
-    """Return what is added to the sums that a user's balance keeps by year."""
-    sums: dict[str, int] = defaultdict(int)
-    for transfer in transfers if user_of(account) else ():
-        year = year_of(transfer.placed_at_ms or transfer.at_ms)
-        if transfer.kind is TransferKind.SETTLE:
-            sums[f"received_fen_{year}"] += transfer.amount_fen
-            sums[f"received_count_{year}"] += 1
-        elif transfer.kind is TransferKind.SEND:
-            sums[f"sent_fen_{year}"] += transfer.amount_fen
-            sums[f"sent_count_{year}"] += 1
-    return dict(sums)

@@ -17,7 +17,11 @@ from redpacket.domain.process_cache import ProcessCache, no_clock
 from redpacket.ports.packets import SENT_CURSOR, SentItem
 
 # What the conditions of this module mean.
-IS_DUE = "expires_at_ms <= :now_ms AND #status <> :closed"
+IS_DUE = (
+    # An unpaid packet has no money to refund; a closed or cancelled one is over.
+    "expires_at_ms <= :now_ms AND #status = :open"
+    " OR expires_at_ms <= :now_ms AND #status = :closing"
+)
 IS_CLOSING = "#status = :closing"
 # Only packets of prizes have the attribute.
 IS_OPEN_AND_NO_NEWER = "#status = :open AND end_version <= :version"
@@ -87,7 +91,7 @@ class DynamoPackets(DynamoShares):
             "SET #status = :closing, is_loaded = :yes, work_pk = :due, work_at_ms = :now_ms",
             condition=IS_DUE,
             closing=PacketStatus.CLOSING,
-            closed=PacketStatus.CLOSED,
+            open=PacketStatus.OPEN,
             yes=True,
             due=items.due_list(packet),
             now_ms=now_ms,
@@ -153,6 +157,12 @@ class DynamoPackets(DynamoShares):
         return [
             row["pk"].removeprefix("packet#")
             for row in self._work(self._packets, "load", until_ms, limit)
+        ]
+
+    def list_unpaid(self, until_ms: int, limit: int) -> list[str]:
+        return [
+            row["pk"].removeprefix("packet#")
+            for row in self._work(self._packets, "unpaid", until_ms, limit)
         ]
 
     def list_due(self, until_ms: int, limit: int) -> list[str]:

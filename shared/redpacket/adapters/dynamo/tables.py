@@ -12,9 +12,16 @@ from redpacket.adapters.dynamo.books import balance_of, entry_of, receipt_of
 from redpacket.adapters.dynamo.campaign_items import campaign_of
 from redpacket.adapters.dynamo.client import KEYS_PER_READ, Dynamo, Row, Value, values
 from redpacket.adapters.dynamo.draw_items import draw_of, unit_of
+from redpacket.adapters.dynamo.payment_items import (
+    payment_of,
+    refund_of,
+    return_of,
+    withdrawal_of,
+)
 from redpacket.adapters.dynamo.shown_items import table_of
 from redpacket.domain.checks.facts import PlayerDay, Unit
 from redpacket.domain.lottery import Draw
+from redpacket.domain.payments import PaymentReturn
 from redpacket.domain.scanned import (
     ClaimCount,
     HelpGiven,
@@ -34,6 +41,9 @@ class DynamoTables:
     def __init__(self, dynamo: Dynamo, names: Mapping[Table, str]) -> None:
         self._dynamo = dynamo
         self._names = names
+
+    def kept(self) -> list[Table]:
+        return [table for table in Table if table in self._names]
 
     def read(self, table: Table, place: str | None) -> tuple[list[Scanned], str | None]:
         begin = json.loads(place) if place else None
@@ -62,6 +72,14 @@ class DynamoTables:
     def list_draws(self, names: Sequence[tuple[str, str, str]]) -> list[Draw]:
         row_keys = [keys.draw(*name) for name in dict.fromkeys(names)]
         return [draw_of(row) for row in self._get_all(Table.DRAWS, row_keys)]
+
+    def list_outside(self, accounts: Sequence[str]) -> list[Scanned]:
+        return [
+            row
+            for account in dict.fromkeys(accounts)
+            for row in self.partition(Table.PAYMENTS, tuple(account.split(":", 1)))
+            if not isinstance(row, PaymentReturn)
+        ]
 
     def list_units(self, campaign_id: str, units: Sequence[Unit]) -> list[UnitWon]:
         # Two draws may name the same unit, if one of them is forged.
@@ -151,6 +169,17 @@ def _draw_row(row: dict[str, Any]) -> Scanned | None:
     return HelpGiven(campaign_id, user_id, row["day"])
 
 
+def _outside_row(row: dict[str, Any]) -> Scanned | None:
+    sort_key = row["sk"]
+    if sort_key == keys.PAYMENT:
+        return payment_of(row)
+    if sort_key == keys.WITHDRAWAL:
+        return withdrawal_of(row)
+    if sort_key.startswith(keys.REFUND_PREFIX):
+        return refund_of(row)
+    return return_of(row) if sort_key.startswith(keys.RETURN_PREFIX) else None
+
+
 def _unit_key(campaign_id: str, unit: Unit) -> dict[str, str]:
     if unit.day:
         return keys.day_unit(campaign_id, unit.prize_id, unit.day, unit.number)
@@ -164,6 +193,7 @@ _READERS = {
     Table.QUOTAS: _count_of,
     Table.CAMPAIGNS: _campaign_row,
     Table.DRAWS: _draw_row,
+    Table.PAYMENTS: _outside_row,
 }
 
 _PARTITIONS: dict[Table, Callable[..., str]] = {
@@ -171,4 +201,5 @@ _PARTITIONS: dict[Table, Callable[..., str]] = {
     Table.SHARES: lambda user_id: f"{keys.USER_PREFIX}{user_id}",
     Table.CAMPAIGNS: lambda campaign_id: keys.campaign(campaign_id)["pk"],
     Table.DRAWS: lambda campaign_id, user_id: keys.drawer(campaign_id, user_id)["pk"],
+    Table.PAYMENTS: lambda kind, number: f"{kind}#{number}",
 }

@@ -30,9 +30,9 @@ class PacketFacts:
 
     @property
     def held_fen(self) -> int:
-        """What the packet still holds: its total less what was settled and refunded."""
+        """What the packet still holds: what it was funded with less what left it."""
         tally = Tally().add(self.shares)
-        return self.packet.terms.total_fen - tally.settled_fen - tally.refunded_fen
+        return self.packet.funded_fen - tally.settled_fen - tally.refunded_fen
 
 
 @dataclass(frozen=True, slots=True)

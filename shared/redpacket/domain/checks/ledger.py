@@ -10,13 +10,16 @@ from redpacket.domain.ledger import (
     DEPOSITS,
     FEN_MAX,
     Entry,
+    has_book,
     may_go_below_zero,
-    packet_of,
 )
 
 
 def check_conservation(balances_fen: Mapping[str, int], held_fen: int) -> list[Difference]:
-    """I1: wallets + outside + *held_fen*, what all packets hold, = deposits."""
+    """I1: wallets + *held_fen* = deposits.
+
+    *held_fen* is what all packets hold, and the outside: withdrawals less payments.
+    """
     held = held_fen + sum(fen for account, fen in balances_fen.items() if account != DEPOSITS)
     deposited = -balances_fen.get(DEPOSITS, 0)
     if held == deposited:
@@ -29,13 +32,14 @@ def check_entries(
 ) -> list[Difference]:
     """I1: every balance is the sum of its account's entries, and transfers sum to zero.
 
-    The other side of a packet's transfer is the packet's fates (postings.py).
+    The other side of a packet's transfer is the packet's fates (postings.py), that of a payment or
+    a withdrawal its row (outside.py).
     """
     by_account: dict[str, int] = defaultdict(int)
     by_transfer: dict[str, int] = defaultdict(int)
     for entry in ledger_entries:
         by_account[entry.account] += entry.amount_fen
-        if packet_of(entry.counterparty):
+        if not has_book(entry.counterparty):
             continue
         by_transfer[entry.transfer_id] += entry.amount_fen
     unbalanced = [

@@ -11,7 +11,10 @@ from redpacket.domain.ledger import (
     user_account,
 )
 from redpacket.domain.packet import Packet, PacketEnd, PacketStatus
+from redpacket.domain.payments import PAYMENT_LIFE_MS
 from redpacket.domain.split import share_amount_fen
+
+_ENDED = frozenset({PacketStatus.CLOSED, PacketStatus.CANCELLED})
 
 
 def check_packet_total(facts: PacketFacts) -> list[Difference]:
@@ -22,7 +25,7 @@ def check_packet_total(facts: PacketFacts) -> list[Difference]:
 def check_tally(packet: Packet, tally: Tally) -> list[Difference]:
     """I2: `check_packet_total` of a packet whose fates were added up before."""
     settled, refunded = tally.settled_fen, tally.refunded_fen
-    total = packet.terms.total_fen
+    total = packet.funded_fen
     if packet.status is not PacketStatus.CLOSED:
         if settled + refunded <= total:
             return []
@@ -153,9 +156,11 @@ def check_late_claims(shares: Iterable[ShareFate], now_ms: int, bound_ms: int) -
 
 
 def check_late_close(packet: Packet, now_ms: int, bound_ms: int) -> list[Difference]:
-    """I8: a packet is closed within *bound_ms* after its end."""
-    by_ms = packet.expires_at_ms + bound_ms
-    if packet.status is PacketStatus.CLOSED or now_ms <= by_ms:
+    """I8: a packet is closed within *bound_ms* after its end, or cancelled if it is unpaid."""
+    is_unpaid = packet.status is PacketStatus.UNPAID
+    end_ms = packet.created_at_ms + PAYMENT_LIFE_MS if is_unpaid else packet.expires_at_ms
+    by_ms = end_ms + bound_ms
+    if packet.status in _ENDED or now_ms <= by_ms:
         return []
     return [Difference("I8", packet.packet_id, "closed by", by_ms, now_ms)]
 
@@ -184,7 +189,7 @@ def check_open_counts(packets: Iterable[Packet], counts: Mapping[str, int]) -> l
     opened = Counter(
         user_account(packet.sender.user_id)
         for packet in packets
-        if packet.counts_as_open and packet.status is not PacketStatus.CLOSED
+        if packet.counts_as_open and packet.status not in _ENDED
     )
     return [
         Difference("I9", account, "open packets counted", opened[account], counted)

@@ -30,7 +30,7 @@ def expected_entries(facts: PacketFacts) -> list[Entry]:
     """Return the entries that a packet's row and fates say there are."""
     refunds = add_refunds(Counter(), facts.shares)
     return [
-        sent_entry(facts.packet),
+        *sent_entries(facts.packet),
         *settled_entries(facts.shares),
         *refund_entries(facts.packet, refunds),
     ]
@@ -122,15 +122,20 @@ def check_year_sums(
     ]
 
 
+def sent_entries(packet: Packet) -> list[Entry]:
+    """Return the sender's entry of a packet, if it is funded."""
+    return [] if packet.funded_at_ms is None else [sent_entry(packet)]
+
+
 def sent_entry(packet: Packet) -> Entry:
-    """Return the sender's entry of a packet."""
+    """Return the sender's entry of a packet that is funded."""
     return Entry(
         account=user_account(packet.sender.user_id),
         transfer_id=send_id(packet.packet_id),
         kind=TransferKind.SEND,
         amount_fen=-packet.terms.total_fen,
         counterparty=packet_account(packet.packet_id),
-        at_ms=packet.created_at_ms,
+        at_ms=packet.funded_at_ms or 0,
         commitment=packet.terms.commitment,
     )
 

@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from redpacket.domain.errors import PacketNotFound, Rejected, Unavailable
-from redpacket.domain.packet import Packet, part_count, part_size
+from redpacket.domain.errors import (
+    PacketExpired,
+    PacketNotFound,
+    PacketNotStarted,
+    Rejected,
+    Unavailable,
+)
+from redpacket.domain.packet import Packet, PacketStatus, part_count, part_size
 from redpacket.flows.packets.claim_ports import ClaimPorts
 from redpacket.ports.packets import ClaimCache, Packets
 from redpacket.ports.runtime import Clock
@@ -142,4 +148,11 @@ def _get(packet_id: str, packets: Packets) -> Packet:
     if packet is None or packet.rules.prize_id:
         msg = "no such packet"
         raise PacketNotFound(msg)
+    # The cache must not hand out what is not paid for.
+    if packet.status is PacketStatus.UNPAID:
+        msg = "the packet is not paid for yet"
+        raise PacketNotStarted(msg)
+    if packet.status is PacketStatus.CANCELLED:
+        msg = "the packet was not paid for in time"
+        raise PacketExpired(msg)
     return packet

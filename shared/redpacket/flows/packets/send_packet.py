@@ -14,7 +14,7 @@ from redpacket.domain.ledger import (
     send_id,
     user_account,
 )
-from redpacket.domain.packet import Kind, Packet, Person, Rules, parts_for
+from redpacket.domain.packet import Kind, Packet, PacketStatus, Person, Rules, parts_for
 from redpacket.domain.split import SEED_BYTES, Split, Terms, check_possible
 from redpacket.ports.accounts import Ledger, Request
 from redpacket.ports.packets import ClaimCache, Packets
@@ -25,7 +25,8 @@ from redpacket.ports.runtime import Clock, Journal
 class SendOrder:
     """What a sender asks for.
 
-    *life_ms* is None only with a *campaign*, whose end is then the packet's. *refused_fields*
+    *life_ms* is None only with a *campaign*, whose end is then the packet's. With a *payment_id*,
+    a number for it, the packet is unpaid until that payment funds it. *refused_fields*
     are fields, each with a message, that only a repeat may have: limits and keys change.
     """
 
@@ -42,6 +43,7 @@ class SendOrder:
     greeting: str
     life_ms: int | None
     campaign: Campaign | None = None
+    payment_id: str | None = None
     refused_fields: tuple[tuple[str, str], ...] = ()
 
 
@@ -80,6 +82,9 @@ def send_packet(
     packet_id = ledger.fund(packet, funding_of(packet), order.request)
     if packet_id != packet.packet_id:
         return _sent_before(packet_id, packets)
+    if packet.status is PacketStatus.UNPAID:
+        # It is loaded once it is paid: by its first grab, or by the sweep.
+        return packet
     try:
         claim_cache.load_sent(packet)
         packets.mark_loaded(packet)
@@ -97,7 +102,7 @@ def funding_of(packet: Packet) -> Transfer:
         debit=user_account(packet.sender.user_id),
         credit=packet_account(packet.packet_id),
         amount_fen=packet.terms.total_fen,
-        at_ms=packet.created_at_ms,
+        at_ms=packet.funded_at_ms or packet.created_at_ms,
         commitment=packet.terms.commitment,
     )
 
@@ -132,6 +137,8 @@ def _packet_of(order: SendOrder, now_ms: int, packet_id: str, seed: bytes) -> Pa
         created_at_ms=now_ms,
         starts_at_ms=starts_at_ms,
         expires_at_ms=expires_at_ms,
+        status=PacketStatus.UNPAID if order.payment_id else PacketStatus.OPEN,
+        payment_id=order.payment_id,
     )
 
 

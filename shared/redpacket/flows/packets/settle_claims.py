@@ -150,6 +150,9 @@ def _checked(ref: ShareRef, share: ShareFate | None, packet: Packet | None) -> S
     if not exists or share.amount_fen != share_amount_fen(terms, share_no):
         msg = f"share {ref.share_no} is not worth {share.amount_fen} fen by the packet's terms"
         raise InvariantViolated(msg)
+    if packet.funded_at_ms is None:
+        msg = f"claim of share {share.share_no} of {share.packet_id}, which is not paid for"
+        raise InvariantViolated(msg)
     if share.settled_at_ms is None and packet.status is PacketStatus.CLOSED:
         # All claims of a closed packet are settled: this one was written by a forger.
         msg = f"share {ref.share_no} was claimed after its packet was closed"

@@ -27,7 +27,7 @@ from redpacket.domain.checks.postings import (
     check_posted,
     check_receipts,
     refund_entries,
-    sent_entry,
+    sent_entries,
     settled_entries,
 )
 from redpacket.domain.claim import Fate, ShareFate, ShareRef
@@ -122,7 +122,7 @@ def _of_shares(facts: PacketFacts, packets: Packets, ledger: Ledger) -> Iterator
 
 
 def _of_sender(packet: Packet, refunds: Refunds, ledger: Ledger) -> Iterator[Difference]:
-    expected = [sent_entry(packet), *refund_entries(packet, refunds)]
+    expected = [*sent_entries(packet), *refund_entries(packet, refunds)]
     posted = ledger.list_postings(expected)
     yield from check_posted(packet.packet_id, expected, posted)
     yield from check_bounds({}, posted)

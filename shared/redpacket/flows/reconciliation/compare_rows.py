@@ -57,7 +57,13 @@ BETWEEN_LOOKS_MS = 300
 
 _ROWS_AT_ONCE = 500
 
-_RULES = {Table.ACCOUNTS: "I1", Table.CAMPAIGNS: "I1", Table.SHARES: "I9", Table.DRAWS: "I9"}
+_RULES = {
+    Table.ACCOUNTS: "I1",
+    Table.CAMPAIGNS: "I1",
+    Table.PAYMENTS: "I1",
+    Table.SHARES: "I9",
+    Table.DRAWS: "I9",
+}
 
 _TIMES = {table: times for times, table in enumerate(Table, start=2)}
 """The history takes the lines of each table so many times: both sides of a line would cancel."""
@@ -298,7 +304,7 @@ class Comparison:
         if packet.status is PacketStatus.CLOSED:
             is_whole = (
                 end is not None
-                and end.claimed_fen + end.refunded_fen == packet.terms.total_fen
+                and end.claimed_fen + end.refunded_fen == packet.funded_fen
                 and end.claimed_count + end.refunded_count == packet.terms.count
             )
             if not is_whole:

@@ -11,14 +11,28 @@ from itertools import islice
 
 from redpacket.domain.checks.facts import Difference, PacketFacts
 from redpacket.domain.checks.packets import check_takers
-from redpacket.domain.checks.postings import expected_receipts, sent_entry, settled_entries
+from redpacket.domain.checks.postings import (
+    check_posted,
+    expected_receipts,
+    sent_entry,
+    settled_entries,
+)
 from redpacket.domain.claim import Fate, ShareFate, ShareRef, Taker
 from redpacket.domain.errors import InvariantViolated
-from redpacket.domain.ledger import Entry, Receipt, TransferKind, packet_of, refund_id
-from redpacket.domain.lines import Line, claim_of, packet_named, subject_of
+from redpacket.domain.ledger import (
+    Entry,
+    Receipt,
+    TransferKind,
+    outside_of,
+    packet_of,
+    refund_id,
+)
+from redpacket.domain.lines import Line, claim_of, outside_entries, packet_named, subject_of
 from redpacket.domain.lottery import Draw, PrizeKind, unit_share
 from redpacket.domain.packet import Packet
+from redpacket.domain.payments import Payment, PaymentRefund
 from redpacket.domain.scanned import ClaimCount, Member, Scanned
+from redpacket.domain.withdrawals import Withdrawal
 from redpacket.flows.reconciliation.compare_rows import Comparison, ReconcilePorts
 from redpacket.flows.reconciliation.line_sums import bucket_of, weigh
 from redpacket.flows.reconciliation.run_state import RunState
@@ -112,6 +126,8 @@ class Confirmation(Comparison):
                 self.tell(found)
         elif isinstance(row, Packet):
             self.audit(row.packet_id)
+        elif isinstance(row, Payment | PaymentRefund | Withdrawal):
+            self._look_at_outside(row)
         elif isinstance(row, ClaimCount):
             self.look_at(Table.SHARES, (row.user_id,), row.campaign_id)
         elif isinstance(row, ShareFate):
@@ -119,6 +135,9 @@ class Confirmation(Comparison):
 
     def _look_at_entry(self, entry: Entry, share: ShareFate | None) -> None:
         packet_id = packet_of(entry.counterparty)
+        if outside_of(entry.counterparty):
+            self._look_at_posted(entry)
+            return
         if packet_id is None:
             self._look_at_transfer(entry)
             return
@@ -129,6 +148,21 @@ class Confirmation(Comparison):
         elif not _is_asked_for(entry, packet, share):
             what = f"entry {entry.transfer_id} of {entry.account}"
             self.tell(Difference("I1", packet_id, what, 0, entry.amount_fen))
+
+    def _look_at_posted(self, entry: Entry) -> None:
+        """Tell of an entry that no payment and no withdrawal asks for."""
+        rows = self._ports.tables.list_outside([entry.counterparty])
+        if entry not in [wanted for row in rows for wanted in outside_entries(row)]:
+            what = f"entry {entry.transfer_id} of {entry.account}"
+            self.tell(Difference("I1", entry.counterparty, what, 0, entry.amount_fen))
+
+    def _look_at_outside(self, row: Payment | PaymentRefund | Withdrawal) -> None:
+        """Tell of money that a payment or a withdrawal has moved without an entry."""
+        expected = outside_entries(row)
+        posted = self._ports.ledger.list_postings(expected)
+        subject = subject_of(row) or ""
+        for found in check_posted(subject, expected, posted):
+            self.tell(found)
 
     def _look_at_transfer(self, entry: Entry) -> None:
         other = Entry(
@@ -200,8 +234,10 @@ def _written_at_ms(row: Scanned) -> int:
         return row.claimed_at_ms
     if isinstance(row, ShareFate):
         return row.decided_at_ms
-    if isinstance(row, Packet | Member):
+    if isinstance(row, Packet | Member | Payment | Withdrawal):
         return row.created_at_ms
+    if isinstance(row, PaymentRefund):
+        return row.noted_at_ms
     return row.first_at_ms if isinstance(row, ClaimCount) else 0
 
 

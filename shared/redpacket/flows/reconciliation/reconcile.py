@@ -8,7 +8,7 @@ differ, a second pass reads their rows again (confirm_rows.py). Nothing is chang
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -36,8 +36,6 @@ RUN_MAX_MS = 72 * 3_600_000
 
 _SETTLED_MS = 2_000
 """Between two looks at what an operator's edit may be moving at this moment."""
-
-_STEPS = list(Table)
 
 
 ENDS_DIFFER = "end vs that of its campaign"
@@ -85,18 +83,19 @@ def reconcile(
     *holder* names this invocation. While another one holds the run, nothing is done.
     """
     journal, now_ms = ports.journal, ports.clock.now_ms()
+    steps = ports.tables.kept()
     before = read_state(runs.find())
     is_over = before is None or before.progress.is_over
     taken = None if is_over and not may_begin else runs.take(holder, now_ms, now_ms + LEASE_MS)
     if taken is None:
-        seen = _result(before.progress) if before else Reconciliation()
+        seen = _result(before.progress, steps) if before else Reconciliation()
         return replace(seen, is_idle=True)
     state = read_state(taken)
     if state is None or state.progress.is_over:
         state = next_state(state, now_ms, moving_ms, new_key())
     if not _Run(state, ports, runs, dead_letters, holder, stop_at_ms).go_on():
-        return replace(_result(state.progress), is_idle=True)
-    result = _result(state.progress)
+        return replace(_result(state.progress, steps), is_idle=True)
+    result = _result(state.progress, steps)
     if result.is_over != result.is_complete or now_ms > result.started_at_ms + RUN_MAX_MS:
         journal.event("reconcile_incomplete")
         return result
@@ -163,14 +162,14 @@ class _Run:
                 raise _Cut
 
     def _read_page(self) -> None:
-        state, run = self._state, self._state.progress
-        is_second = run.step >= len(_STEPS)
+        state, run, steps = self._state, self._state.progress, self._ports.tables.kept()
+        is_second = run.step >= len(steps)
         comparison = (Confirmation if is_second else Comparison)(state, self._ports)
-        table = _STEPS[run.step % len(_STEPS)]
+        table = steps[run.step % len(steps)]
         rows, run.place = self._ports.tables.read(table, run.place)
         comparison.take_page(table, rows, is_last=run.place is None)
         run.step += run.place is None
-        if run.place is None and run.step % len(_STEPS) == 0:
+        if run.place is None and run.step % len(steps) == 0:
             _end_pass(state, self._ports, comparison, self._dead_letters)
 
 
@@ -234,7 +233,7 @@ def _count_dead(
         comparison.tell(Difference("queue", "payout DLQ", what, 0, dead_count))
 
 
-def _result(run: Progress) -> Reconciliation:
+def _result(run: Progress, steps: Sequence[Table]) -> Reconciliation:
     return Reconciliation(
         differences=run.differences,
         difference_count=run.difference_count,
@@ -247,7 +246,7 @@ def _result(run: Progress) -> Reconciliation:
         held_fen=run.held_fen,
         started_at_ms=run.started_at_ms,
         until_ms=run.until_ms,
-        reading="" if run.is_over else _STEPS[run.step % len(_STEPS)],
+        reading="" if run.is_over else steps[run.step % len(steps)],
         is_over=run.is_over,
         is_complete=run.is_over and run.is_whole,
     )

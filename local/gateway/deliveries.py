@@ -1,0 +1,141 @@
+"""Sends notifications over HTTP, again until they are taken, and as badly as a mode wants."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Protocol
+
+import httpx
+
+from local.gateway.clock import MS_PER_S, wall_ms
+from local.gateway.modes import NOTIFICATION, Mode, Modes
+
+# The gateway's own go on for a day; these are over before a test gives up.
+RETRY_MS = (200, 400, 800, 1_600, 3_200, 6_400)
+ANSWER_TIMEOUT_S = 5.0
+COPIES = 3
+# Older than receivers may accept.
+STALE_S = 601
+# How long a notification waits for a later one that overtakes it.
+REORDER_MS = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """One HTTP request: what is sent, byte for byte."""
+
+    body: bytes
+    headers: dict[str, str]
+
+
+class Message(Protocol):
+    """A notification that its counterparty signs again for each attempt."""
+
+    @property
+    def url(self) -> str:
+        """Where it goes."""
+
+    @property
+    def subject(self) -> str:
+        """The number that it is about."""
+
+    def signed(self, at_s: int) -> Posted:
+        """Return it as it is sent, signed *at_s*."""
+
+    def forged(self) -> list[Posted]:
+        """Return what somebody might send who lacks the keys."""
+
+
+@dataclass(slots=True)
+class Attempt:
+    """What a receiver answered to one request, for `GET /_fake/notifications`."""
+
+    subject: str
+    kind: str
+    status: int | None
+
+
+@dataclass(slots=True)
+class Deliveries:
+    """All notifications of one counterparty."""
+
+    modes: Callable[[], Modes]
+    retry_ms: Sequence[int] = RETRY_MS
+    attempts: list[Attempt] = field(default_factory=list)
+    _held: list[Message] = field(default_factory=list)
+    _under_way: set[asyncio.Task[None]] = field(default_factory=set)
+    # One for all: each new one would read the certificates of this machine.
+    _client: httpx.AsyncClient = field(
+        default_factory=lambda: httpx.AsyncClient(timeout=ANSWER_TIMEOUT_S, trust_env=False)
+    )
+
+    def send(self, message: Message) -> None:
+        """Send *message* in the background, the way that the mode wants."""
+        mode = self.modes().draw(NOTIFICATION, message.subject)
+        if mode is Mode.NO_NOTIFICATIONS:
+            return
+        if mode is Mode.REORDERED_NOTIFICATIONS:
+            self._held.append(message)
+            # The first one waits for the second, for a while.
+            is_first = len(self._held) == 1
+            self._start(self._send_held_backwards(REORDER_MS if is_first else 0))
+            return
+        self._start(self._send(message, mode))
+
+    def forget(self) -> None:
+        """Send nothing more of what is under way, and forget what came of the rest."""
+        for task in self._under_way:
+            task.cancel()
+        self._held.clear()
+        self.attempts.clear()
+
+    async def stop(self) -> None:
+        """End for good."""
+        self.forget()
+        await asyncio.gather(*self._under_way, return_exceptions=True)
+        await self._client.aclose()
+
+    def _start(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        # The loop keeps no task alive by itself.
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
+
+    async def _send(self, message: Message, mode: Mode) -> None:
+        now_s = wall_ms() // MS_PER_S
+        if mode is Mode.FORGED_NOTIFICATIONS:
+            for posted in message.forged():
+                await self._post(message, posted, "forged")
+        if mode is Mode.STALE_NOTIFICATIONS:
+            # Only what somebody recorded ten minutes ago: the true one never comes.
+            await self._post(message, message.signed(now_s - STALE_S), "stale")
+            return
+        if mode is Mode.DUPLICATE_NOTIFICATIONS:
+            posted = message.signed(now_s)
+            await asyncio.gather(*(self._post(message, posted, "duplicate") for _ in range(COPIES)))
+            return
+        for wait_ms in (*self.retry_ms, None):
+            if await self._post(message, message.signed(wall_ms() // MS_PER_S), "true"):
+                return
+            if wait_ms is not None:
+                await asyncio.sleep(wait_ms / MS_PER_S)
+
+    async def _send_held_backwards(self, wait_ms: int) -> None:
+        await asyncio.sleep(wait_ms / MS_PER_S)
+        held, self._held[:] = self._held[::-1], []
+        for message in held:
+            await self._send(message, Mode.OK)
+
+    async def _post(self, message: Message, posted: Posted, kind: str) -> bool:
+        """Post once and tell whether the receiver took it."""
+        status: int | None = None
+        try:
+            answer = await self._client.post(
+                message.url, content=posted.body, headers=posted.headers
+            )
+            status = answer.status_code
+        except httpx.HTTPError:
+            pass
+        self.attempts.append(Attempt(message.subject, kind, status))
+        return status in {HTTPStatus.OK, HTTPStatus.NO_CONTENT}

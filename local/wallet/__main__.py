@@ -1,0 +1,36 @@
+"""Serves the wallet until told to stop; it listens to us at `/wallet`."""
+
+import argparse
+from pathlib import Path
+
+import uvicorn
+
+from local.gateway.deliveries import RETRY_MS
+from local.ports import HOST
+from local.wallet.server import application
+from local.wallet.signatures import WalletSecrets
+from local.wallet.wallet import Wallet
+
+
+def main() -> None:
+    """Make the secrets where they are missing, and serve."""
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--port", type=int, required=True)
+    arguments.add_argument("--keys", type=Path, required=True, help="holds wallet.json")
+    arguments.add_argument("--callback-url", required=True)
+    arguments.add_argument("--retry-ms", default=",".join(map(str, RETRY_MS)))
+    given = arguments.parse_args()
+    retry_ms = tuple(int(wait) for wait in given.retry_ms.split(",") if wait)
+    uvicorn.run(
+        application(Wallet(WalletSecrets.of(given.keys), given.callback_url, retry_ms)),
+        host=HOST,
+        port=given.port,
+        log_level="critical",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=1,
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,217 @@
+"""The one mapper between payments and withdrawals and the rows of PaymentsTable."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from redpacket.adapters import keys
+from redpacket.adapters.dynamo.client import Value
+from redpacket.domain.gateway import (
+    BillKind,
+    BillLine,
+    Channel,
+    OutsideAccount,
+    PayMethod,
+    bill_day,
+)
+from redpacket.domain.payments import (
+    Payment,
+    PaymentRefund,
+    PaymentReturn,
+    PaymentStatus,
+    ReturnReason,
+    ReturnStatus,
+)
+from redpacket.domain.withdrawals import Stop, Withdrawal, WithdrawalStatus
+
+SHARDS = range(8)
+"""Partitions of each work list of payments: far below the ledger's, which are for crowds."""
+
+
+def work_list(kind: str, channel: Channel, subject: str) -> str:
+    """Return the partition of a work list in which a row waits."""
+    return keys.work(f"{kind}-{channel}", keys.work_shard(subject) % len(SHARDS))
+
+
+def payment_row(payment: Payment) -> dict[str, Value]:
+    """Return the row of an intent, which waits to be looked at."""
+    row: dict[str, Value] = {
+        **keys.payment(payment.number),
+        "number": payment.number,
+        "user_id": payment.user_id,
+        "amount_fen": payment.amount_fen,
+        "channel": payment.channel,
+        "pay_method": payment.method,
+        "created_at_ms": payment.created_at_ms,
+        "expires_at_ms": payment.expires_at_ms,
+        "payment_status": payment.status,
+        "reversed_fen": 0,
+        "work_pk": work_list("payment", payment.channel, payment.number),
+        "work_at_ms": payment.created_at_ms,
+    }
+    if payment.packet_id:
+        row["packet_id"] = payment.packet_id
+    if payment.payer:
+        row |= _account_row("payer", payment.payer)
+    return row
+
+
+def payment_of(row: dict[str, Any]) -> Payment:
+    """Read a payment's row."""
+    return Payment(
+        number=row["number"],
+        user_id=row["user_id"],
+        amount_fen=row["amount_fen"],
+        channel=Channel(row["channel"]),
+        method=PayMethod(row["pay_method"]),
+        payer=_account_of("payer", row) if "payer_hash" in row else None,
+        created_at_ms=row["created_at_ms"],
+        expires_at_ms=row["expires_at_ms"],
+        packet_id=row.get("packet_id"),
+        status=PaymentStatus(row["payment_status"]),
+        prompt=row.get("prompt", ""),
+        closed_at_ms=row.get("closed_at_ms"),
+        transaction_id=row.get("transaction_id", ""),
+        credited_at_ms=row.get("credited_at_ms"),
+        reversed_fen=row.get("reversed_fen", 0),
+        returned_fen=row.get("returned_fen", 0),
+    )
+
+
+def return_row(returned: PaymentReturn) -> dict[str, Value]:
+    """Return the row of a transaction that goes back; it waits, unless a person decides."""
+    row: dict[str, Value] = {
+        **keys.payment_return(returned.number, returned.transaction_id),
+        "amount_fen": returned.amount_fen,
+        "return_reason": returned.reason,
+        "channel": returned.channel,
+        "noted_at_ms": returned.noted_at_ms,
+        "return_status": returned.status,
+    }
+    if returned.status is ReturnStatus.DUE:
+        row["work_pk"] = work_list("return", returned.channel, returned.number)
+        row["work_at_ms"] = returned.noted_at_ms
+    return row
+
+
+def return_of(row: dict[str, Any]) -> PaymentReturn:
+    """Read the row of a transaction that goes back."""
+    return PaymentReturn(
+        number=row["pk"].removeprefix(keys.PAYMENT_PREFIX),
+        transaction_id=row["sk"].removeprefix(keys.RETURN_PREFIX),
+        amount_fen=row["amount_fen"],
+        reason=ReturnReason(row["return_reason"]),
+        channel=Channel(row["channel"]),
+        noted_at_ms=row["noted_at_ms"],
+        status=ReturnStatus(row["return_status"]),
+        done_at_ms=row.get("done_at_ms"),
+    )
+
+
+def refund_row(refund: PaymentRefund) -> dict[str, Value]:
+    """Return the row of a refund that was made outside."""
+    return {
+        **keys.payment_refund(refund.number, refund.refund_no),
+        "user_id": refund.user_id,
+        "wallet_fen": refund.wallet_fen,
+        "owed_fen": refund.owed_fen,
+        "noted_at_ms": refund.noted_at_ms,
+    }
+
+
+def refund_of(row: dict[str, Any]) -> PaymentRefund:
+    """Read the row of a refund that was made outside."""
+    return PaymentRefund(
+        number=row["pk"].removeprefix(keys.PAYMENT_PREFIX),
+        refund_no=row["sk"].removeprefix(keys.REFUND_PREFIX),
+        user_id=row["user_id"],
+        wallet_fen=row["wallet_fen"],
+        owed_fen=row["owed_fen"],
+        noted_at_ms=row["noted_at_ms"],
+    )
+
+
+def withdrawal_row(withdrawal: Withdrawal) -> dict[str, Value]:
+    """Return the row of a withdrawal whose money is held: it waits to be called."""
+    row: dict[str, Value] = {
+        **keys.withdrawal(withdrawal.withdrawal_id),
+        "withdrawal_id": withdrawal.withdrawal_id,
+        "user_id": withdrawal.user_id,
+        "amount_fen": withdrawal.amount_fen,
+        "channel": withdrawal.channel,
+        **_account_row("payee", withdrawal.payee),
+        "frozen_details": withdrawal.details,
+        "limit_day": withdrawal.day,
+        "created_at_ms": withdrawal.created_at_ms,
+        "withdrawal_status": withdrawal.status,
+        "attempt_no": withdrawal.attempt_no,
+        "call_count": 0,
+        "lease_until_ms": 0,
+        "work_pk": work_list("transfer", withdrawal.channel, withdrawal.withdrawal_id),
+        "work_at_ms": withdrawal.created_at_ms,
+        "list_pk": keys.withdrawal_list(withdrawal.user_id),
+        "list_sk": keys.list_position(withdrawal.created_at_ms, withdrawal.withdrawal_id),
+    }
+    if withdrawal.authorization_no:
+        row["authorization_no"] = withdrawal.authorization_no
+    return row
+
+
+def withdrawal_of(row: dict[str, Any]) -> Withdrawal:
+    """Read a withdrawal's row."""
+    return Withdrawal(
+        withdrawal_id=row["withdrawal_id"],
+        user_id=row["user_id"],
+        amount_fen=row["amount_fen"],
+        channel=Channel(row["channel"]),
+        payee=_account_of("payee", row),
+        authorization_no=row.get("authorization_no"),
+        details=row["frozen_details"],
+        day=row["limit_day"],
+        created_at_ms=row["created_at_ms"],
+        status=WithdrawalStatus(row["withdrawal_status"]),
+        attempt_no=row["attempt_no"],
+        call_count=row["call_count"],
+        lease_until_ms=row["lease_until_ms"],
+        stop=Stop(row["stop_reason"]) if "stop_reason" in row else None,
+        expected_at_ms=row.get("expected_at_ms", 0),
+        confirmation=row.get("confirmation", ""),
+        outside_no=row.get("outside_no", ""),
+        reason=row.get("gateway_reason", ""),
+        ended_at_ms=row.get("ended_at_ms"),
+    )
+
+
+def line_row(channel: Channel, line: BillLine) -> dict[str, Value]:
+    """Return the row of a line that the bill of a day must have."""
+    day = bill_day(line.moved_at_ms)
+    row: dict[str, Value] = {
+        **keys.outside_line(channel, line.kind, day, line.number, line.outside_no),
+        "bill_kind": line.kind,
+        "amount_fen": line.amount_fen,
+        "moved_at_ms": line.moved_at_ms,
+    }
+    if line.of_number:
+        row["of_number"] = line.of_number
+    return row
+
+
+def line_of(row: dict[str, Any]) -> BillLine:
+    """Read a line that the bill of a day must have."""
+    number, _, outside_no = row["sk"].partition("#")
+    return BillLine(
+        kind=BillKind(row["bill_kind"]),
+        number=number,
+        outside_no=outside_no,
+        amount_fen=row["amount_fen"],
+        moved_at_ms=row["moved_at_ms"],
+        of_number=row.get("of_number", ""),
+    )
+
+
+def _account_row(name: str, account: OutsideAccount) -> dict[str, Value]:
+    return {f"{name}_sealed": account.sealed, f"{name}_hash": account.name_hash}
+
+
+def _account_of(name: str, row: dict[str, Any]) -> OutsideAccount:
+    return OutsideAccount(row[f"{name}_sealed"], row[f"{name}_hash"])

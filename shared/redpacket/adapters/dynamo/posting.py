@@ -1,0 +1,105 @@
+"""How a transfer is written: an entry for each side that has a book, and one change per account."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from redpacket.adapters import keys
+from redpacket.adapters.dynamo.books import entry_row
+from redpacket.adapters.dynamo.client import Guarded, Operation, Row, put, update
+from redpacket.domain.errors import InsufficientFunds, InvariantViolated, RedPacketError
+from redpacket.domain.ledger import (
+    Transfer,
+    TransferKind,
+    entries,
+    may_go_below_zero,
+    user_of,
+    year_of,
+)
+
+# What the conditions of this module mean.
+HOLDS_ENOUGH = "balance_fen >= :needed"
+
+
+def post(
+    accounts_table: str,
+    transfers: Sequence[Transfer],
+    counts: Mapping[str, Mapping[str, int]] | None = None,
+) -> list[Guarded[RedPacketError]]:
+    """Return the writes that post *transfers*: entries, and one change per account.
+
+    *counts* are added beside the balances, by account and name.
+    """
+    moved: dict[str, list[Transfer]] = defaultdict(list)
+    book: list[Guarded[RedPacketError]] = []
+    for transfer in transfers:
+        for entry in entries(transfer):
+            moved[entry.account].append(transfer)
+            book.append(Guarded(put(accounts_table, entry_row(entry)), exists))
+    changes: list[Guarded[RedPacketError]] = [
+        Guarded(
+            change_balance(accounts_table, account, found, (counts or {}).get(account)),
+            is_not_covered,
+        )
+        for account, found in moved.items()
+    ]
+    return book + changes
+
+
+def post_operations(
+    accounts_table: str,
+    transfers: Sequence[Transfer],
+    counts: Mapping[str, Mapping[str, int]] | None = None,
+) -> list[Operation]:
+    """Return what `post` does, for a transaction whose refusals all mean the same."""
+    return [write.operation for write in post(accounts_table, transfers, counts)]
+
+
+def change_balance(
+    accounts_table: str,
+    account: str,
+    transfers: Sequence[Transfer],
+    counts: Mapping[str, int] | None = None,
+) -> Operation:
+    """Return the one change of an account by *transfers*, which it must cover."""
+    fen = sum(
+        transfer.amount_fen if transfer.credit == account else -transfer.amount_fen
+        for transfer in transfers
+    )
+    sums = {**kept_sums(account, transfers), **(counts or {})}
+    needs_cover = fen < 0 and not may_go_below_zero(account)
+    expression = ", ".join(["ADD balance_fen :fen", *(f"{name} :{name}" for name in sums)])
+    return update(
+        accounts_table,
+        keys.account(account),
+        expression,
+        condition=HOLDS_ENOUGH if needs_cover else None,
+        fen=fen,
+        **sums,
+        **({"needed": -fen} if needs_cover else {}),
+    )
+
+
+def kept_sums(account: str, transfers: Sequence[Transfer]) -> dict[str, int]:
+    """Return what is added to the sums that a user's balance keeps by year."""
+    sums: dict[str, int] = defaultdict(int)
+    for transfer in transfers if user_of(account) else ():
+        year = year_of(transfer.placed_at_ms or transfer.at_ms)
+        if transfer.kind is TransferKind.SETTLE:
+            sums[f"received_fen_{year}"] += transfer.amount_fen
+            sums[f"received_count_{year}"] += 1
+        elif transfer.kind is TransferKind.SEND:
+            sums[f"sent_fen_{year}"] += transfer.amount_fen
+            sums[f"sent_count_{year}"] += 1
+    return dict(sums)
+
+
+def exists(_found: Row) -> RedPacketError:
+    """Refuse an id that was used before, which is a bug."""
+    return InvariantViolated("a packet or transfer of this id exists already")
+
+
+def is_not_covered(_found: Row) -> RedPacketError:
+    """Refuse a debit that its account does not cover."""
+    return InsufficientFunds("the account does not hold that much")

@@ -1,0 +1,85 @@
+"""Users' names at a gateway, like openids: sealed at rest, and compared by a keyed hash."""
+
+from __future__ import annotations
+
+import hmac
+import json
+from base64 import b64decode, urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Self
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESSIV
+
+from redpacket.domain.errors import InvariantViolated
+from redpacket.domain.gateway import OutsideAccount
+
+_SEAL_KEY_BYTES = 64
+_HASH_KEY_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class AccountKeys:
+    """The keys of all accounts: the last of *seal_keys* seals, each of them opens.
+
+    *hash_key* never changes: accounts are found by its hashes.
+    """
+
+    seal_keys: Mapping[str, bytes] = field(repr=False)
+    hash_key: bytes = field(repr=False)
+
+    @classmethod
+    def of(cls, secret: str) -> Self:
+        """Read `{"seal_keys": {"1": base64 of 64 bytes}, "hash_key": base64 of 32 bytes}`."""
+        read = json.loads(secret)
+        keys = cls(
+            {str(name): b64decode(key) for name, key in read["seal_keys"].items()},
+            b64decode(read["hash_key"]),
+        )
+        if not keys.seal_keys or any(len(k) != _SEAL_KEY_BYTES for k in keys.seal_keys.values()):
+            raise ValueError(f"seal_keys: at least one, each of {_SEAL_KEY_BYTES} bytes")
+        if len(keys.hash_key) != _HASH_KEY_BYTES:
+            raise ValueError(f"hash_key: {_HASH_KEY_BYTES} bytes")
+        return keys
+
+
+class Accounts:
+    """Seals the names of one gateway, which *context* tells apart from other gateways' names.
+
+    AES-SIV needs no nonce, and the same name is the same text: a write that is repeated changes
+    nothing. That tells no more than the hash beside it does.
+    """
+
+    def __init__(self, keys: AccountKeys, context: str) -> None:
+        self._keys = keys
+        self._context = context.encode()
+        self._hash_prefix = len(self._context).to_bytes(2) + self._context
+
+    def seal(self, name: str) -> OutsideAccount:
+        """Return *name* as it may be stored."""
+        key_name = list(self._keys.seal_keys)[-1]
+        sealed = AESSIV(self._keys.seal_keys[key_name]).encrypt(name.encode(), [self._context])
+        return OutsideAccount(
+            f"{key_name}.{urlsafe_b64encode(sealed).decode()}", self.hash_of(name)
+        )
+
+    def open(self, account: OutsideAccount) -> str:
+        """Return the name of an account, which must not be logged."""
+        key_name, _, sealed = account.sealed.partition(".")
+        key = self._keys.seal_keys.get(key_name)
+        name = None if key is None else _opened(key, sealed, self._context)
+        if name is None or not hmac.compare_digest(self.hash_of(name), account.name_hash):
+            raise InvariantViolated("an account at a gateway can't be opened with the keys given")
+        return name
+
+    def hash_of(self, name: str) -> str:
+        """Return what compares names without telling them."""
+        return hmac.digest(self._keys.hash_key, self._hash_prefix + name.encode(), "sha256").hex()
+
+
+def _opened(key: bytes, sealed: str, context: bytes) -> str | None:
+    try:
+        return AESSIV(key).decrypt(urlsafe_b64decode(sealed), [context]).decode()
+    except (InvalidTag, ValueError):
+        return None

@@ -1,0 +1,141 @@
+"""HTTP to an address that somebody configured: a global one, resolved once, no redirects."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from redpacket.domain.errors import Unavailable
+
+_ANSWER_BYTES_MAX = 64 * 1024 * 1024
+_CHUNK_BYTES = 64 * 1024
+
+Resolve = Callable[[str, int], list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class HttpAnswer:
+    """What came back; names of headers in lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes = field(repr=False)
+
+
+def _resolve(host: str, port: int) -> list[str]:
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [str(address[0]) for *_, address in found]
+
+
+class Outgoing:
+    """Sends requests to one URL.
+
+    A name is resolved once for each request, and the address that was looked at is the one that is
+    connected to: a name that changes in between can't lead inside. Redirects are not followed.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        call_ms_max: int,
+        allows_private: bool = False,
+        resolve: Resolve = _resolve,
+    ) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in {"https", "http"} or not parts.hostname or parts.username:
+            raise ValueError("the address must be a https URL without a user")
+        if parts.scheme == "http" and not allows_private:
+            raise ValueError("http is for private addresses alone")
+        self._is_tls = parts.scheme == "https"
+        self._host, self._port = parts.hostname, parts.port or (443 if self._is_tls else 80)
+        self._host_header = parts.netloc
+        self._path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        self._call_s_max = call_ms_max / 1_000
+        self._allows_private = allows_private
+        self._resolve = resolve
+
+    def post(self, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
+        """Post and return the answer; Unavailable where there is none."""
+        return self._send("POST", self._path, body, headers)
+
+    def get(self, query: str) -> HttpAnswer:
+        """Ask with a query string, which may hold a secret and is not told to anybody."""
+        return self._send("GET", f"{self._path}?{query}", None, {})
+
+    def _send(
+        self, method: str, target: str, body: bytes | None, headers: Mapping[str, str]
+    ) -> HttpAnswer:
+        deadline_s = time.monotonic() + self._call_s_max
+        answer: HttpAnswer | None = None
+        connection: HTTPConnection | None = None
+        try:
+            connection = self._connect(deadline_s)
+            connection.request(method, target, body, {"Host": self._host_header, **headers})
+            answer = _read(connection, connection.getresponse(), deadline_s)
+        except (OSError, HTTPException, ValueError):
+            # Its words may tell the query; the one below tells nothing.
+            answer = None
+        finally:
+            if connection is not None:
+                connection.close()
+        if answer is None:
+            raise Unavailable("an address outside does not answer")
+        return answer
+
+    def _connect(self, deadline_s: float) -> HTTPConnection:
+        address = self._address()
+        connection: HTTPConnection
+        if self._is_tls:
+            connection = HTTPSConnection(self._host, self._port, context=_tls())
+        else:
+            connection = HTTPConnection(self._host, self._port)
+        left_s = max(deadline_s - time.monotonic(), 0.001)
+        plain = socket.create_connection((address, self._port), timeout=left_s)
+        connection.sock = (
+            _tls().wrap_socket(plain, server_hostname=self._host) if self._is_tls else plain
+        )
+        return connection
+
+    def _address(self) -> str:
+        addresses = self._resolve(self._host, self._port)
+        for address in addresses:
+            # All of them: which one is first is for others to choose.
+            if not self._allows_private and not _is_global(address):
+                raise OSError("not a global address")
+        return addresses[0]
+
+
+def _is_global(address: str) -> bool:
+    read = ip_address(address.partition("%")[0])
+    mapped = getattr(read, "ipv4_mapped", None)
+    return (mapped or read).is_global and not read.is_multicast
+
+
+def _read(connection: HTTPConnection, answer: HTTPResponse, deadline_s: float) -> HttpAnswer:
+    """Read an answer to its end, which comes before *deadline_s* also from a slow sender."""
+    body = bytearray()
+    while True:
+        left_s = deadline_s - time.monotonic()
+        if left_s <= 0 or len(body) > _ANSWER_BYTES_MAX:
+            raise TimeoutError
+        if connection.sock is not None:
+            connection.sock.settimeout(left_s)
+        chunk = answer.read1(_CHUNK_BYTES)
+        if not chunk:
+            break
+        body += chunk
+    headers = {name.lower(): value for name, value in answer.getheaders()}
+    return HttpAnswer(answer.status, headers, bytes(body))
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    return ssl.create_default_context()

@@ -1,0 +1,257 @@
+"""Money that comes in through a gateway: one number of ours is credited once at most.
+
+A payment is a side of transfers, as a packet is: its row says what came in by it and what went
+back, so no account of all payments is written by every one (docs/adr/0030).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from redpacket.domain.gateway import (
+    CURRENCY,
+    Channel,
+    Merchant,
+    OutsideAccount,
+    PaymentOrder,
+    PayMethod,
+    RefundOrder,
+    Transaction,
+)
+from redpacket.domain.ledger import (
+    Entry,
+    Transfer,
+    TransferKind,
+    entries,
+    payment_account,
+    receivable_account,
+    user_account,
+)
+
+PAYMENT_LIFE_MS = 15 * 60_000
+"""How long a payer has; then the order is closed, and a packet that waits for it is cancelled."""
+
+WATCHED_MS = 24 * 3_600_000
+"""A payment may arrive although its order is closed: so long it is asked for without a callback."""
+
+_FIRST_LOOK_MS = 10_000
+_LOOK_PAUSE_MS_MAX = 3_600_000
+
+
+class PaymentStatus(StrEnum):
+    """Where a payment stands; a CLOSED one may still be paid, late. REFUNDED is derived."""
+
+    PENDING = "pending"
+    PAID = "paid"
+    CLOSED = "closed"
+    REFUNDED = "refunded"
+
+
+class WhenLate(StrEnum):
+    """What becomes of a payment that arrives after its order was closed."""
+
+    CREDIT = "credit"
+    REFUND = "refund"
+
+
+@dataclass(frozen=True, slots=True)
+class Payment:
+    """The intent, and what came of it; *number* is ours, and the gateway's name for it, too.
+
+    *packet_id* is the packet that it pays for. *prompt* is what the payer's client needs, as JSON.
+    *reversed_fen* left the ledger again by refunds that were made outside.
+    """
+
+    number: str
+    user_id: str
+    amount_fen: int
+    channel: Channel
+    method: PayMethod
+    payer: OutsideAccount | None
+    created_at_ms: int
+    expires_at_ms: int
+    packet_id: str | None = None
+    status: PaymentStatus = PaymentStatus.PENDING
+    prompt: str = field(default="", repr=False)
+    closed_at_ms: int | None = None
+    transaction_id: str = ""
+    credited_at_ms: int | None = None
+    reversed_fen: int = 0
+    returned_fen: int = 0
+
+    @property
+    def order(self) -> PaymentOrder:
+        """What the gateway is asked for, the same each time."""
+        return PaymentOrder(
+            self.number, self.amount_fen, self.method, self.payer, self.expires_at_ms
+        )
+
+    @property
+    def shown_status(self) -> PaymentStatus:
+        """What the payer is told."""
+        is_back = self.returned_fen and self.credited_at_ms is None
+        if is_back or self.reversed_fen >= self.amount_fen:
+            return PaymentStatus.REFUNDED
+        return self.status
+
+    @property
+    def held_fen(self) -> int:
+        """What came into the ledger by it, less what went out again."""
+        return self.amount_fen - self.reversed_fen if self.credited_at_ms is not None else 0
+
+    @property
+    def refunded_fen(self) -> int:
+        """What the payer got back."""
+        return self.reversed_fen + self.returned_fen
+
+
+class ReturnReason(StrEnum):
+    """Why money that a gateway took is not credited.
+
+    A second transaction of one number, one that came LATE, and one that is not what was ordered.
+    """
+
+    SECOND = "second"
+    LATE = "late"
+    MISMATCHED = "mismatched"
+
+
+class ReturnStatus(StrEnum):
+    """Where such money is; LISTED waits for a person, since it may not be ours to give back."""
+
+    DUE = "due"
+    DONE = "done"
+    LISTED = "listed"
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentReturn:
+    """A transaction that is given back to its payer and never was in any account."""
+
+    number: str
+    transaction_id: str
+    amount_fen: int
+    reason: ReturnReason
+    channel: Channel
+    noted_at_ms: int
+    status: ReturnStatus = ReturnStatus.DUE
+    done_at_ms: int | None = None
+
+    @property
+    def refund_no(self) -> str:
+        """Our number of its refund: it follows from the transaction."""
+        return refund_no_of(self.number, self.transaction_id)
+
+    @property
+    def order(self) -> RefundOrder:
+        """What the gateway is asked for."""
+        return RefundOrder(
+            self.refund_no, self.number, self.transaction_id, self.amount_fen, self.amount_fen
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentRefund:
+    """A refund that somebody made outside, of a payment that was credited.
+
+    The user's account gives what it has, and the rest is what they owe.
+    """
+
+    number: str
+    refund_no: str
+    user_id: str
+    wallet_fen: int
+    owed_fen: int
+    noted_at_ms: int
+
+    @property
+    def amount_fen(self) -> int:
+        """What the payer got back."""
+        return self.wallet_fen + self.owed_fen
+
+
+def refund_no_of(number: str, transaction_id: str) -> str:
+    """Return our number of the refund that gives a transaction back."""
+    return f"rf{hashlib.sha256(f'{number} {transaction_id}'.encode()).hexdigest()[:30]}"
+
+
+def mismatches(payment: Payment, found: Transaction, merchant: Merchant) -> list[str]:
+    """Return in what a transaction is not what was ordered; nothing where all is as it should be.
+
+    A native order can be paid by anybody, so only a jsapi payer is compared.
+    """
+    pairs: list[tuple[str, object, object]] = [
+        ("number", payment.number, found.number),
+        ("amount_fen", payment.amount_fen, found.amount_fen),
+        ("currency", CURRENCY, found.currency),
+        ("app_id", merchant.app_id, found.merchant.app_id),
+        ("mch_id", merchant.mch_id, found.merchant.mch_id),
+    ]
+    if payment.method is PayMethod.JSAPI:
+        expected = payment.payer.name_hash if payment.payer else None
+        pairs.append(("payer", expected, found.payer_hash))
+    return [name for name, one, other in pairs if one != other]
+
+
+def next_look_ms(payment: Payment, now_ms: int) -> int | None:
+    """Return when to ask the gateway again: pauses grow with age. None: not by itself any more."""
+    if payment.status is PaymentStatus.PAID:
+        return None
+    if payment.closed_at_ms is not None and now_ms >= payment.closed_at_ms + WATCHED_MS:
+        return None
+    pause_ms = min(max(_FIRST_LOOK_MS, now_ms - payment.created_at_ms), _LOOK_PAUSE_MS_MAX)
+    again_ms = now_ms + pause_ms
+    # Its end must not wait for a long pause.
+    return min(again_ms, payment.expires_at_ms) if now_ms < payment.expires_at_ms else again_ms
+
+
+def credit_transfer(payment: Payment, at_ms: int) -> Transfer:
+    """Return the transfer that credits a payment."""
+    return Transfer(
+        transfer_id=f"payment:{payment.number}",
+        kind=TransferKind.PAYMENT,
+        debit=payment_account(payment.number),
+        credit=user_account(payment.user_id),
+        amount_fen=payment.amount_fen,
+        at_ms=at_ms,
+    )
+
+
+def refund_transfers(refund: PaymentRefund) -> list[Transfer]:
+    """Return the transfers of a refund that was made outside."""
+    sides = (
+        (user_account(refund.user_id), refund.wallet_fen),
+        (receivable_account(refund.user_id), refund.owed_fen),
+    )
+    return [
+        Transfer(
+            transfer_id=f"payment_refund:{refund.number}:{refund.refund_no}",
+            kind=TransferKind.PAYMENT_REFUNDED,
+            debit=account,
+            credit=payment_account(refund.number),
+            amount_fen=fen,
+            at_ms=refund.noted_at_ms,
+        )
+        for account, fen in sides
+        if fen
+    ]
+
+
+def payment_entries(payment: Payment) -> list[Entry]:
+    """Return the entries that a payment's own row asks for."""
+    if payment.credited_at_ms is None:
+        return []
+    return entries(credit_transfer(payment, payment.credited_at_ms))
+
+
+def refund_entries(refund: PaymentRefund) -> list[Entry]:
+    """Return the entries that a refund's row asks for."""
+    return [entry for transfer in refund_transfers(refund) for entry in entries(transfer)]
+
+
+def brought_in_fen(payments: Iterable[Payment]) -> int:
+    """Return what came into the ledger by payments, less what went out again."""
+    return sum(payment.held_fen for payment in payments)

@@ -1,0 +1,1 @@
+"""Money in and money out: payments, withdrawals, and what gateways say of them."""

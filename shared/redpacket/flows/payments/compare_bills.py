@@ -1,0 +1,174 @@
+"""Compare the bill of a day with our rows, both ways; every difference has an id and an amount.
+
+A line that our rows don't have is asked for first, as if a callback had named it: a refund that
+somebody made at the gateway may be told by nothing else. What is not in our rows after that, or not
+in the bill, is a difference.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from redpacket.domain.checks.facts import Difference
+from redpacket.domain.errors import RedPacketError
+from redpacket.domain.gateway import (
+    BillKind,
+    BillLine,
+    Channel,
+    Notice,
+    NoticeKind,
+    bill_day_start_ms,
+)
+from redpacket.flows.payments.payment_ports import PaymentPorts
+from redpacket.flows.payments.take_callback import follow_notice
+from redpacket.flows.payments.withdrawal_ports import WithdrawalPorts
+
+EDGE_MS = 600_000
+"""What moved so near midnight may be in the bill of the other day: it is judged with the later."""
+
+
+@dataclass(frozen=True, slots=True)
+class BillReport:
+    """What was compared of a day, and what differs."""
+
+    day: str
+    line_count: int
+    followed_count: int
+    differences: tuple[Difference, ...]
+
+
+def compare_bill(
+    channel: Channel, day: str, *, payments: PaymentPorts, withdrawals: WithdrawalPorts
+) -> BillReport | None:
+    """Return what differs; None where the gateway has no bill of the day yet. Raises Unavailable.
+
+    It may be repeated, and is complete for a day once the day after it is compared.
+    """
+    comparison = _Comparison(channel, day, payments, withdrawals)
+    bill = comparison.read_bill(day)
+    if bill is None:
+        return None
+    unknown = comparison.unknown(bill)
+    for line in unknown:
+        comparison.follow(line)
+    found = comparison.missing_in_ours(unknown) if unknown else []
+    found += comparison.twice(bill) + comparison.missing_in_bill(bill)
+    for one in found:
+        payments.journal.event(
+            "bill_differs",
+            subject=one.subject,
+            what=one.what,
+            expected=one.expected,
+            actual=one.actual,
+        )
+    return BillReport(day, len(bill), len(unknown), tuple(found))
+
+
+class _Comparison:
+    def __init__(
+        self, channel: Channel, day: str, payments: PaymentPorts, withdrawals: WithdrawalPorts
+    ) -> None:
+        self._channel = channel
+        self._day = day
+        self._payments = payments
+        self._withdrawals = withdrawals
+
+    def read_bill(self, day: str) -> list[BillLine] | None:
+        """Return both halves of a day's bill."""
+        halves = [
+            gateways[self._channel].read_bill(day)
+            for gateways in (self._payments.gateways, self._withdrawals.gateways)
+            if self._channel in gateways
+        ]
+        found = [half for half in halves if half is not None]
+        return [line for half in found for line in half] if len(found) == len(halves) else None
+
+    def unknown(self, bill: list[BillLine]) -> list[BillLine]:
+        """Return lines of the bill that our rows don't have as they are."""
+        ours = {_said(line) for line in self._ours(-1, 0, 1)}
+        return [line for line in bill if _said(line) not in ours]
+
+    def follow(self, line: BillLine) -> None:
+        """Ask the gateway for what a line names."""
+        notice = Notice(NoticeKind(line.kind), "", line.number, line.outside_no)
+        try:
+            follow_notice(
+                self._channel, notice, payments=self._payments, withdrawals=self._withdrawals
+            )
+        except RedPacketError as error:
+            # It is told as a difference below.
+            self._payments.journal.failure("bill_not_followed", error, number=line.number)
+
+    def missing_in_ours(self, unknown: Iterable[BillLine]) -> list[Difference]:
+        """Tell of lines that our rows don't have, or have with another amount."""
+        ours: dict[tuple[str, ...], int] = {}
+        for line in self._ours(-1, 0, 1):
+            ours[_name(line)] = line.amount_fen
+        return [
+            self._difference(line, line.amount_fen, ours.get(_name(line), 0))
+            for line in unknown
+            if ours.get(_name(line), 0) != line.amount_fen
+        ]
+
+    def twice(self, bill: list[BillLine]) -> list[Difference]:
+        """Tell of lines that are in the bill more than once."""
+        times = Counter(_name(line) for line in bill)
+        named = {_name(line): line for line in bill}
+        return [
+            self._difference(named[name], count * named[name].amount_fen, named[name].amount_fen)
+            for name, count in times.items()
+            if count > 1
+        ]
+
+    def missing_in_bill(self, bill: list[BillLine]) -> list[Difference]:
+        """Tell of what our rows say of the day that no bill has.
+
+        What moved in the last minutes of the day is judged with the day after it.
+        """
+        begin_ms = bill_day_start_ms(self._day)
+        end_ms = bill_day_start_ms(_day_after(self._day, 1))
+        listed = {_name(line) for line in bill}
+        missing = [
+            line
+            for line in self._ours(-1, 0)
+            if begin_ms - EDGE_MS <= line.moved_at_ms < end_ms - EDGE_MS
+            and _name(line) not in listed
+        ]
+        if any(line.moved_at_ms < begin_ms + EDGE_MS for line in missing):
+            before = self.read_bill(_day_after(self._day, -1)) or []
+            listed_before = {_name(line) for line in before}
+            missing = [
+                line
+                for line in missing
+                if line.moved_at_ms >= begin_ms + EDGE_MS or _name(line) not in listed_before
+            ]
+        return [self._difference(line, 0, line.amount_fen) for line in missing]
+
+    def _ours(self, *offsets: int) -> list[BillLine]:
+        return [
+            line
+            for offset in offsets
+            for line in self._payments.book.list_lines(self._channel, _day_after(self._day, offset))
+        ]
+
+    def _difference(self, line: BillLine, theirs_fen: int, ours_fen: int) -> Difference:
+        subject = f"{line.number} {line.outside_no}".rstrip()
+        return Difference("bill", subject, f"{line.kind} of {self._day}", theirs_fen, ours_fen)
+
+
+def _name(line: BillLine) -> tuple[str, ...]:
+    """Name what a line is about; a payment's number may have several transactions."""
+    if line.kind is BillKind.PAYMENT:
+        return line.kind, line.number, line.outside_no
+    return line.kind, line.number
+
+
+def _said(line: BillLine) -> tuple[tuple[str, ...], int]:
+    return _name(line), line.amount_fen
+
+
+def _day_after(day: str, count: int) -> str:
+    return (date.fromisoformat(day) + timedelta(days=count)).isoformat()

@@ -1,0 +1,168 @@
+"""Confirm a payment: ask the gateway, and credit what it took once, by OUR number.
+
+A callback, a schedule and a bill all come here: none of them is believed by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from redpacket.domain.errors import InvariantViolated, PaymentNotFound, Unavailable
+from redpacket.domain.gateway import OrderFound, OrderState, Transaction
+from redpacket.domain.ledger import Transfer
+from redpacket.domain.packet import Packet, PacketStatus
+from redpacket.domain.payments import (
+    Payment,
+    PaymentReturn,
+    PaymentStatus,
+    ReturnReason,
+    ReturnStatus,
+    WhenLate,
+    mismatches,
+    next_look_ms,
+)
+from redpacket.flows.packets.send_packet import funding_of
+from redpacket.flows.payments.payment_ports import PaymentPorts
+
+_TRIES = 4
+"""A credit that is refused has met another one, or its packet's end: what is there decides then."""
+
+
+def confirm_payment(number: str, transaction_id: str = "", *, ports: PaymentPorts) -> Payment:
+    """Bring a payment up to what the gateway says, and return it.
+
+    *transaction_id* is one that somebody named; it is asked for by itself where the order doesn't
+    list it. Raises PaymentNotFound, Unavailable.
+    """
+    payment = _get(number, ports)
+    gateway = ports.gateway(payment.channel)
+    found = gateway.query(number)
+    taken = list(found.transactions)
+    if transaction_id and all(one.transaction_id != transaction_id for one in taken):
+        named = gateway.query_transaction(transaction_id)
+        # What a forged callback names is another order's.
+        taken += [named] if named and named.number == number else []
+    for transaction in taken:
+        payment = _take(payment, transaction, ports)
+    return _go_on(payment, found, ports)
+
+
+def _take(payment: Payment, found: Transaction, ports: PaymentPorts) -> Payment:
+    """Credit a transaction, or note that it goes back."""
+    for _ in range(_TRIES):
+        if payment.transaction_id == found.transaction_id:
+            return payment
+        reason = _reason_against(payment, found, ports)
+        if reason:
+            _send_back(payment, found, reason, ports)
+            return payment
+        now_ms = ports.clock.now_ms()
+        may_be_closed = ports.when_late is WhenLate.CREDIT
+        funding = _funding(payment, now_ms, ports)
+        if ports.book.credit(payment, found, now_ms, may_be_closed=may_be_closed, funding=funding):
+            if payment.packet_id and funding is None:
+                ports.journal.event("payment_came_late", number=payment.number)
+            return _get(payment.number, ports)
+        if ports.book.find_return(payment.number, found.transaction_id):
+            return payment
+        payment = _get(payment.number, ports)
+    msg = f"payment {payment.number} changes all the time"
+    raise Unavailable(msg)
+
+
+def _reason_against(
+    payment: Payment, found: Transaction, ports: PaymentPorts
+) -> ReturnReason | None:
+    """Return why a transaction is not credited; None where it is."""
+    merchant = ports.gateway(payment.channel).merchant
+    wrong = mismatches(payment, found, merchant)
+    if wrong:
+        error = InvariantViolated(f"payment {payment.number} differs in {', '.join(wrong)}")
+        ports.journal.failure("payment_mismatched", error, number=payment.number)
+        return ReturnReason.MISMATCHED
+    if payment.transaction_id:
+        ports.journal.event("payment_paid_twice", number=payment.number)
+        return ReturnReason.SECOND
+    is_late = payment.status is PaymentStatus.CLOSED and ports.when_late is WhenLate.REFUND
+    return ReturnReason.LATE if is_late else None
+
+
+def _send_back(
+    payment: Payment, found: Transaction, reason: ReturnReason, ports: PaymentPorts
+) -> None:
+    # What is not as it was ordered may be somebody else's money: a person decides.
+    is_listed = reason is ReturnReason.MISMATCHED
+    ports.book.put_return(
+        PaymentReturn(
+            number=payment.number,
+            transaction_id=found.transaction_id,
+            amount_fen=found.amount_fen,
+            reason=reason,
+            channel=payment.channel,
+            noted_at_ms=ports.clock.now_ms(),
+            status=ReturnStatus.LISTED if is_listed else ReturnStatus.DUE,
+        ),
+        found,
+    )
+
+
+def _funding(payment: Payment, now_ms: int, ports: PaymentPorts) -> tuple[Packet, Transfer] | None:
+    """Return the packet that a payment funds, as it is then; None: the money is its user's."""
+    packet = ports.packets.find_packet(payment.packet_id) if payment.packet_id else None
+    if packet is None or packet.status is not PacketStatus.UNPAID:
+        return None
+    if packet.terms.total_fen != payment.amount_fen or packet.payment_id != payment.number:
+        msg = f"payment {payment.number} is not what packet {packet.packet_id} costs"
+        raise InvariantViolated(msg)
+    paid = replace(
+        packet,
+        status=PacketStatus.OPEN,
+        paid_at_ms=now_ms,
+        starts_at_ms=now_ms,
+        expires_at_ms=now_ms + packet.expires_at_ms - packet.starts_at_ms,
+    )
+    return paid, funding_of(paid)
+
+
+def _go_on(payment: Payment, found: OrderFound, ports: PaymentPorts) -> Payment:
+    """Close what was not paid in time, and say when to look again."""
+    now_ms = ports.clock.now_ms()
+    if payment.status is PaymentStatus.PENDING and now_ms >= payment.expires_at_ms:
+        payment = _close(payment, found, ports)
+    again_at_ms = next_look_ms(payment, now_ms)
+    if payment.status is not PaymentStatus.PAID:
+        ports.book.look_again(payment.number, again_at_ms)
+    return payment
+
+
+def _close(payment: Payment, found: OrderFound, ports: PaymentPorts) -> Payment:
+    """Close the order first: only what can't be paid any more is CLOSED here."""
+    gateway, now_ms = ports.gateway(payment.channel), ports.clock.now_ms()
+    settled_at_ms = payment.expires_at_ms + gateway.settling_ms + gateway.call_ms_max
+    if found.state is OrderState.UNPAID or (
+        found.state is OrderState.NOT_FOUND and now_ms < settled_at_ms
+    ):
+        # An order whose call is under way is made later, and then it is found.
+        gateway.close(payment.number)
+        return payment
+    if found.state is OrderState.PAID and not _all_known(payment, found.transactions, ports):
+        return payment
+    closed = replace(payment, status=PaymentStatus.CLOSED, closed_at_ms=now_ms)
+    if ports.book.close(payment, now_ms, next_look_ms(closed, now_ms)):
+        return closed
+    return _get(payment.number, ports)
+
+
+def _all_known(payment: Payment, transactions: Sequence[Transaction], ports: PaymentPorts) -> bool:
+    """Tell whether what was paid is in our rows: what is listed for a person ends the payment."""
+    noted = {one.transaction_id for one in ports.book.list_returns(payment.number)}
+    return bool(transactions) and all(one.transaction_id in noted for one in transactions)
+
+
+def _get(number: str, ports: PaymentPorts) -> Payment:
+    payment = ports.book.find(number)
+    if payment is None:
+        msg = "no such payment"
+        raise PaymentNotFound(msg)
+    return payment

@@ -1,0 +1,35 @@
+"""The ports that flows of payments ask, and what the deployment has set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from redpacket.domain.errors import ChannelUnavailable
+from redpacket.domain.gateway import Channel
+from redpacket.domain.payments import WhenLate
+from redpacket.ports.accounts import Ledger
+from redpacket.ports.packets import Packets
+from redpacket.ports.payments import PaymentBook, PaymentsIn
+from redpacket.ports.runtime import Clock, Journal
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentPorts:
+    """*gateways* are those that are configured; *new_number* makes a number of 32 characters."""
+
+    gateways: Mapping[Channel, PaymentsIn]
+    book: PaymentBook
+    ledger: Ledger
+    packets: Packets
+    clock: Clock
+    journal: Journal
+    new_number: Callable[[], str]
+    when_late: WhenLate = WhenLate.CREDIT
+
+    def gateway(self, channel: Channel) -> PaymentsIn:
+        """Return a gateway. Raises ChannelUnavailable."""
+        if channel not in self.gateways:
+            msg = f"payments by {channel} are not set up here"
+            raise ChannelUnavailable(msg)
+        return self.gateways[channel]

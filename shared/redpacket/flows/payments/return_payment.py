@@ -1,0 +1,111 @@
+"""Give back what is not credited, and take from accounts what was refunded outside.
+
+A transaction that is not credited is refunded under a number that follows from it, so that all
+repeats are one refund. A refund that somebody made at the gateway takes its money from the user's
+account, never below zero: the rest is what they owe.
+"""
+
+from __future__ import annotations
+
+from redpacket.domain.errors import InvariantViolated, Unavailable
+from redpacket.domain.gateway import Channel, RefundFound, RefundState
+from redpacket.domain.ledger import receivable_account, user_account
+from redpacket.domain.payments import Payment, PaymentRefund, PaymentReturn, ReturnStatus
+from redpacket.flows.payments.payment_ports import PaymentPorts
+
+RETURN_PAUSE_MS = 60_000
+"""Between two calls for a refund that is under way."""
+
+_TRIES = 6
+"""The user's account moves meanwhile."""
+
+
+def return_payment(number: str, transaction_id: str, *, ports: PaymentPorts) -> bool:
+    """Give a transaction back that is noted to be; tell whether it is done. Raises Unavailable."""
+    returned = ports.book.find_return(number, transaction_id)
+    if returned is None or returned.status is not ReturnStatus.DUE:
+        return returned is not None and returned.status is ReturnStatus.DONE
+    # Also where the call fails or dies: this one must not hold up the others.
+    ports.book.delay_return(returned, ports.clock.now_ms() + RETURN_PAUSE_MS)
+    found = ports.gateway(returned.channel).refund(returned.order)
+    return _end(returned, found, ports)
+
+
+def note_refund(channel: Channel, refund_no: str, *, ports: PaymentPorts) -> None:
+    """Bring the ledger up to a refund that a callback or a bill has named. Raises Unavailable."""
+    found = ports.gateway(channel).query_refund(refund_no)
+    if found.state is not RefundState.SUCCEEDED:
+        return
+    payment = ports.book.find(found.number)
+    if payment is None or payment.channel is not channel:
+        error = InvariantViolated(f"refund {refund_no} is of no payment of ours")
+        ports.journal.failure("refund_unknown", error, refund_no=refund_no)
+        return
+    returns = {one.refund_no: one for one in ports.book.list_returns(payment.number)}
+    if refund_no in returns:
+        if returns[refund_no].status is ReturnStatus.DUE:
+            _end(returns[refund_no], found, ports)
+        return
+    _reverse(payment, found, ports)
+
+
+def collect_owed(user_id: str, *, ports: PaymentPorts) -> int:
+    """Take what a user owes from their account, as far as it goes; return what they owe still."""
+    for _ in range(_TRIES):
+        owed_fen = -ports.ledger.balance_fen(receivable_account(user_id))
+        has_fen = ports.ledger.balance_fen(user_account(user_id)) if owed_fen > 0 else 0
+        fen = min(owed_fen, has_fen)
+        if fen <= 0:
+            return max(owed_fen, 0)
+        now_ms = ports.clock.now_ms()
+        if ports.book.collect(user_id, fen, now_ms, ports.new_number()):
+            ports.journal.event("debt_collected")
+    msg = "the account moves all the time"
+    raise Unavailable(msg)
+
+
+def _end(returned: PaymentReturn, found: RefundFound, ports: PaymentPorts) -> bool:
+    _check_same(returned, found)
+    if found.state is RefundState.SUCCEEDED:
+        ports.book.end_return(returned, found, ports.clock.now_ms())
+        return True
+    if found.state is RefundState.FAILED:
+        # Its number can't succeed any more, and another one might pay twice: a person decides.
+        error = InvariantViolated(f"refund {returned.refund_no} of {returned.number} has failed")
+        ports.journal.failure("refund_by_gateway_failed", error, number=returned.number)
+        ports.book.list_return(returned)
+    return False
+
+
+def _check_same(returned: PaymentReturn, found: RefundFound) -> None:
+    if found.state is RefundState.SUCCEEDED and found.amount_fen != returned.amount_fen:
+        msg = f"refund {returned.refund_no} is {found.amount_fen} fen at the gateway"
+        raise InvariantViolated(msg)
+
+
+def _reverse(payment: Payment, found: RefundFound, ports: PaymentPorts) -> None:
+    """Take a refund that was made outside, once for its number."""
+    for _ in range(_TRIES):
+        if any(one.refund_no == found.refund_no for one in ports.book.list_refunds(payment.number)):
+            return
+        left_fen = payment.amount_fen - payment.reversed_fen
+        is_credited = payment.transaction_id == found.transaction_id != ""
+        if not is_credited or not 0 < found.amount_fen <= left_fen:
+            msg = f"refund {found.refund_no} is not of what payment {payment.number} brought in"
+            raise InvariantViolated(msg)
+        has_fen = ports.ledger.balance_fen(user_account(payment.user_id))
+        wallet_fen = min(max(has_fen, 0), found.amount_fen)
+        refund = PaymentRefund(
+            number=payment.number,
+            refund_no=found.refund_no,
+            user_id=payment.user_id,
+            wallet_fen=wallet_fen,
+            owed_fen=found.amount_fen - wallet_fen,
+            noted_at_ms=ports.clock.now_ms(),
+        )
+        if ports.book.reverse(payment, refund, found):
+            ports.journal.event("payment_refunded_outside", number=payment.number)
+            return
+        payment = ports.book.find(payment.number) or payment
+    msg = "the account moves all the time"
+    raise Unavailable(msg)

@@ -1,0 +1,122 @@
+"""Sweep: ask gateways for what is under way, and end what was left behind.
+
+It needs no callback. Each row is delayed before it is looked at, so that one which always fails
+holds up no other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from redpacket.domain.errors import PaymentNotFound, Unavailable
+from redpacket.domain.packet import Packet, PacketStatus
+from redpacket.domain.payments import PAYMENT_LIFE_MS
+from redpacket.flows.packets.attempt_each import attempt_lanes
+from redpacket.flows.payments.confirm_payment import confirm_payment
+from redpacket.flows.payments.payment_ports import PaymentPorts
+from redpacket.flows.payments.return_payment import return_payment
+from redpacket.flows.payments.transfer import look_at_transfer
+from redpacket.flows.payments.withdrawal_ports import WithdrawalPorts
+from redpacket.ports.runtime import InParallel
+
+ROWS_PER_SWEEP = 400
+"""Of each work list; those that wait longest come first, the rest wait a minute."""
+
+AGAIN_MS = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentSweepReport:
+    """How much was looked at; what failed is found again."""
+
+    confirmed_count: int = 0
+    returned_count: int = 0
+    looked_count: int = 0
+    cancelled_count: int = 0
+    failed_count: int = 0
+
+
+def sweep_payments(
+    *,
+    payments: PaymentPorts,
+    withdrawals: WithdrawalPorts,
+    in_parallel: InParallel,
+    stop_at_ms: int,
+) -> PaymentSweepReport:
+    """Look at every work list once, until *stop_at_ms*."""
+    clock, journal = payments.clock, payments.journal
+
+    def attempt(name: str, items: Sequence[Any], do: Callable[[Any], Any]) -> tuple[int, int]:
+        tried = attempt_lanes(
+            [[item] for item in items],
+            do,
+            name=name,
+            clock=clock,
+            journal=journal,
+            stop_at_ms=stop_at_ms,
+            may_go_on=lambda: True,
+            in_parallel=in_parallel,
+        )
+        return len(tried.results), tried.failed_count
+
+    now_ms = clock.now_ms()
+    found = [
+        number
+        for channel in payments.gateways
+        for number in payments.book.list_waiting(channel, now_ms, ROWS_PER_SWEEP)
+    ]
+    confirmed = attempt("confirm_failed", found, lambda one: _confirm(one, payments))
+    due = [
+        pair
+        for channel in payments.gateways
+        for pair in payments.book.list_returns_due(channel, now_ms, ROWS_PER_SWEEP)
+    ]
+    returned = attempt("return_failed", due, lambda one: return_payment(*one, ports=payments))
+    waiting = [
+        one
+        for channel in withdrawals.gateways
+        for one in withdrawals.book.list_to_look(channel, now_ms, ROWS_PER_SWEEP)
+    ]
+    looked = attempt("look_failed", waiting, lambda one: look_at_transfer(one, ports=withdrawals))
+    unpaid = payments.packets.list_unpaid(now_ms - PAYMENT_LIFE_MS, ROWS_PER_SWEEP)
+    cancelled = attempt("cancel_failed", unpaid, lambda one: cancel_unpaid(one, ports=payments))
+    return PaymentSweepReport(
+        confirmed_count=confirmed[0],
+        returned_count=returned[0],
+        looked_count=looked[0],
+        cancelled_count=cancelled[0],
+        failed_count=sum(failed for _, failed in (confirmed, returned, looked, cancelled)),
+    )
+
+
+def cancel_unpaid(packet_id: str, *, ports: PaymentPorts) -> bool:
+    """Cancel a packet that was not paid for in time; False where it is paid, or was cancelled.
+
+    Its payment is asked for once more before. Whichever comes first excludes the other, and money
+    that comes after it goes to the sender's balance.
+    """
+    now_ms = ports.clock.now_ms()
+    ports.packets.delay(packet_id, now_ms + AGAIN_MS)
+    packet = _unpaid(packet_id, ports)
+    if packet is None or now_ms < packet.created_at_ms + PAYMENT_LIFE_MS:
+        return False
+    with suppress(Unavailable, PaymentNotFound):
+        # Without an answer it is cancelled all the same: it takes a place among the open ones.
+        confirm_payment(packet.payment_id or "", ports=ports)
+    is_cancelled = ports.ledger.cancel_unpaid(packet, ports.clock.now_ms())
+    if is_cancelled:
+        ports.journal.event("packet_cancelled", packet_id=packet_id)
+    return is_cancelled
+
+
+def _unpaid(packet_id: str, ports: PaymentPorts) -> Packet | None:
+    packet = ports.packets.find_packet(packet_id)
+    return packet if packet and packet.status is PacketStatus.UNPAID else None
+
+
+def _confirm(number: str, ports: PaymentPorts) -> None:
+    ports.book.look_again(number, ports.clock.now_ms() + AGAIN_MS)
+    confirm_payment(number, ports=ports)

@@ -1,0 +1,53 @@
+"""Take a callback: check it, queue what it is about, and note it; it moves no money by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from redpacket.domain.gateway import Channel, Notice, NoticeKind
+from redpacket.domain.withdrawals import withdrawal_of_bill
+from redpacket.flows.payments.confirm_payment import confirm_payment
+from redpacket.flows.payments.payment_ports import PaymentPorts
+from redpacket.flows.payments.return_payment import note_refund
+from redpacket.flows.payments.transfer import look_at_transfer
+from redpacket.flows.payments.withdrawal_ports import WithdrawalPorts
+from redpacket.ports.payments import Callbacks, NoticeQueue, PaymentBook
+from redpacket.ports.runtime import Clock
+
+KEPT_MS = 3_600_000
+"""How long a callback is remembered: one that is older than five minutes is refused anyway."""
+
+
+def take_callback(
+    channel: Channel,
+    headers: Mapping[str, str],
+    body: bytes,
+    *,
+    callbacks: Callbacks,
+    queue: NoticeQueue,
+    book: PaymentBook,
+    clock: Clock,
+) -> None:
+    """Queue what a callback is about, at least once; a repeat of it has no effect.
+
+    It is noted last: a note before a crash would swallow the gateway's next try. Raises
+    SignatureInvalid, Unavailable.
+    """
+    now_ms = clock.now_ms()
+    notice = callbacks.read(headers, body, now_ms)
+    if book.has_notice(channel, notice.notice_id):
+        return
+    queue.put(channel, notice)
+    book.note_notice(channel, notice.notice_id, now_ms + KEPT_MS)
+
+
+def follow_notice(
+    channel: Channel, notice: Notice, *, payments: PaymentPorts, withdrawals: WithdrawalPorts
+) -> None:
+    """Ask the gateway for what a notice names. Raises Unavailable."""
+    if notice.kind is NoticeKind.PAYMENT:
+        confirm_payment(notice.number, notice.outside_no, ports=payments)
+    elif notice.kind is NoticeKind.REFUND:
+        note_refund(channel, notice.number, ports=payments)
+    elif notice.kind is NoticeKind.TRANSFER:
+        look_at_transfer(withdrawal_of_bill(notice.number), ports=withdrawals)

@@ -1,0 +1,192 @@
+"""Transfer: call the gateway for a withdrawal, ask what became of it, and post or give back.
+
+One worker at a time has the right to call, by a lease. A worker that stalls past it must not call;
+one that is killed leaves a row that others look at once the lease is over. Money comes back only
+when no bill of that number can be made any more (domain/withdrawals.py::judge, I6).
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from redpacket.domain.errors import InvariantViolated, NotCancellable, Unavailable
+from redpacket.domain.gateway import TransferFound, TransferState
+from redpacket.domain.withdrawals import (
+    GIVEN_UP_AFTER_MS,
+    LEASE_MS,
+    Stop,
+    Verdict,
+    Withdrawal,
+    WithdrawalStatus,
+    judge,
+    settled_after_ms,
+)
+from redpacket.flows.payments.withdraw import find_withdrawal
+from redpacket.flows.payments.withdrawal_ports import WithdrawalPorts
+
+_FIRST_LOOK_MS = 5_000
+_LOOK_PAUSE_MS_MAX = 30 * 60_000
+
+_CALL_PAUSE_MS = 60_000
+"""After a refusal that passes by itself; the breaker keeps the others from asking meanwhile."""
+
+_TRIES = 5
+
+
+class Called(StrEnum):
+    """What a call says of the gateway: whether it works, whatever became of this transfer."""
+
+    ANSWERED = "answered"
+    FAILED = "failed"
+    NOT_MADE = "not_made"
+
+
+def call_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Called:
+    """Call the gateway for a withdrawal that waits for it."""
+    clock = ports.clock
+    seen = ports.book.find(withdrawal_id)
+    if seen is None or seen.is_final or seen.stop:
+        # The index is late.
+        return Called.NOT_MADE
+    gateway = ports.gateway(seen.channel)
+    now_ms = clock.now_ms()
+    if now_ms >= seen.created_at_ms + GIVEN_UP_AFTER_MS:
+        _give_up(seen, ports)
+        return Called.NOT_MADE
+    leased = ports.book.lease(seen, now_ms + LEASE_MS, now_ms)
+    if leased is None:
+        return Called.NOT_MADE
+    # The last thing before the call: a worker that stalled past its lease must not pay any more.
+    if clock.now_ms() >= leased.lease_until_ms:
+        return Called.NOT_MADE
+    try:
+        found = gateway.transfer(leased.order)
+    except Unavailable as error:
+        # The outcome is unknown. The row is looked at when the lease is over.
+        ports.journal.failure("transfer_unknown", error, bill_no=leased.bill_no)
+        return Called.FAILED
+    verdict = _act(leased, found, ports)
+    return Called.FAILED if verdict is Verdict.CALL_LATER else Called.ANSWERED
+
+
+def look_at_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Withdrawal | None:
+    """Ask the gateway what became of a withdrawal, and bring the ledger up to it.
+
+    While somebody has the right to call, they have the word. Raises Unavailable.
+    """
+    seen = ports.book.find(withdrawal_id)
+    if seen is None or seen.is_final:
+        return seen
+    now_ms = ports.clock.now_ms()
+    if seen.call_count == 0 or now_ms < seen.lease_until_ms:
+        return seen
+    if now_ms >= seen.created_at_ms + GIVEN_UP_AFTER_MS and seen.stop is None:
+        stopped = _give_up(seen, ports)
+        if stopped is None:
+            return ports.book.find(withdrawal_id)
+        seen = stopped
+    # Also where the query fails or dies: this one must not hold up the others.
+    ports.book.look_again(seen, _next_look_ms(seen, now_ms))
+    found = ports.gateway(seen.channel).query(seen.bill_no)
+    _act(seen, found, ports)
+    return ports.book.find(withdrawal_id)
+
+
+def cancel_withdrawal(withdrawal_id: str, user_id: str, *, ports: WithdrawalPorts) -> Withdrawal:
+    """Cancel a user's withdrawal: at once where nothing was called, else as a query decides.
+
+    Raises WithdrawalNotFound, NotCancellable, Unavailable.
+    """
+    for _ in range(_TRIES):
+        seen = find_withdrawal(withdrawal_id, user_id, ports=ports)
+        if seen.stop is Stop.CANCELLED or seen.status is WithdrawalStatus.CANCELLED:
+            return seen
+        if seen.is_final or seen.stop:
+            msg = f"the withdrawal is {seen.status}"
+            raise NotCancellable(msg)
+        now_ms = ports.clock.now_ms()
+        if seen.call_count == 0:
+            # No worker had the right to call, and after this no worker gets it.
+            if ports.book.give_back(seen, is_cancelled=True, reason="cancelled", now_ms=now_ms):
+                return find_withdrawal(withdrawal_id, user_id, ports=ports)
+            continue
+        look_at_ms = max(now_ms, seen.lease_until_ms)
+        if stopped := ports.book.stop(seen, Stop.CANCELLED, "cancelled", look_at_ms):
+            return stopped
+    msg = "the withdrawal moves at this moment"
+    raise Unavailable(msg)
+
+
+def _give_up(seen: Withdrawal, ports: WithdrawalPorts) -> Withdrawal | None:
+    """Make no further call for a withdrawal that is too old; give back what never was called."""
+    now_ms = ports.clock.now_ms()
+    if seen.call_count == 0:
+        ports.book.give_back(seen, is_cancelled=False, reason="given_up", now_ms=now_ms)
+        return None
+    return ports.book.stop(seen, Stop.EXPIRED, "given_up", max(now_ms, seen.lease_until_ms))
+
+
+def _act(seen: Withdrawal, found: TransferFound, ports: WithdrawalPorts) -> Verdict:
+    """Do what an answer means for a withdrawal as it was before the gateway was asked."""
+    book, now_ms = ports.book, ports.clock.now_ms()
+    settling_ms = ports.gateway(seen.channel).settling_ms
+    try:
+        verdict = judge(seen, found, now_ms, settling_ms)
+    except InvariantViolated as error:
+        ports.journal.failure("transfer_mismatched", error, bill_no=seen.bill_no)
+        raise
+    if verdict in _ENDINGS:
+        _end(seen, found, verdict, ports)
+    elif verdict in _CALLS:
+        _call_again(seen, verdict, ports)
+    elif verdict in _STOPS:
+        look_at_ms = settled_after_ms(seen, settling_ms)
+        book.stop(seen, _STOPS[verdict], found.reason, look_at_ms)
+    elif verdict is Verdict.AWAIT:
+        book.await_confirmation(seen, found, _next_look_ms(seen, now_ms))
+    elif verdict is Verdict.ASK_TO_CANCEL:
+        ports.gateway(seen.channel).cancel(seen.bill_no)
+        book.look_again(seen, now_ms + _FIRST_LOOK_MS)
+    else:
+        again_ms = _next_look_ms(seen, now_ms)
+        if found.state is TransferState.NOT_FOUND:
+            again_ms = settled_after_ms(seen, settling_ms)
+        book.look_again(seen, max(again_ms, seen.lease_until_ms))
+    return verdict
+
+
+def _end(seen: Withdrawal, found: TransferFound, verdict: Verdict, ports: WithdrawalPorts) -> None:
+    """Post what is paid, or give back what never will be."""
+    now_ms = ports.clock.now_ms()
+    if verdict is Verdict.POST:
+        if ports.book.post(seen, found, now_ms):
+            ports.journal.event("withdrawal_paid", channel=seen.channel)
+        return
+    is_cancelled = verdict is Verdict.RETURN_CANCELLED
+    if ports.book.give_back(seen, is_cancelled=is_cancelled, reason=found.reason, now_ms=now_ms):
+        ports.journal.event("withdrawal_returned", channel=seen.channel)
+
+
+def _call_again(seen: Withdrawal, verdict: Verdict, ports: WithdrawalPorts) -> None:
+    """Queue the next call: of the same number, unless that one can never be made."""
+    now_ms = ports.clock.now_ms()
+    if verdict is Verdict.NEW_NUMBER:
+        ports.book.renumber(seen, now_ms)
+    elif verdict is Verdict.CALL:
+        ports.book.call_again(seen, now_ms)
+    else:
+        ports.book.call_again(seen, max(now_ms + _CALL_PAUSE_MS, seen.lease_until_ms))
+
+
+_ENDINGS = frozenset({Verdict.POST, Verdict.RETURN_FAILED, Verdict.RETURN_CANCELLED})
+_CALLS = frozenset({Verdict.CALL, Verdict.CALL_LATER, Verdict.NEW_NUMBER})
+_STOPS = {
+    Verdict.STOP_REFUSED: Stop.REFUSED,
+    Verdict.STOP_NOT_AUTHORIZED: Stop.NOT_AUTHORIZED,
+}
+
+
+def _next_look_ms(seen: Withdrawal, now_ms: int) -> int:
+    """Return when to look again: pauses grow with age."""
+    pause_ms = min(max(_FIRST_LOOK_MS, (now_ms - seen.created_at_ms) // 4), _LOOK_PAUSE_MS_MAX)
+    return now_ms + pause_ms

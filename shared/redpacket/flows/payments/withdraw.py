@@ -1,0 +1,154 @@
+"""Withdraw: take the money from the balance, and queue a frozen request for the gateway.
+
+No call is made here. What is refused has no effect; what is held is on its way, whatever becomes of
+this function.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+
+from redpacket.domain.errors import (
+    AmountTooLarge,
+    AmountTooSmall,
+    InsufficientFunds,
+    PayeeNotBound,
+    Rejected,
+    Unavailable,
+    WithdrawalLimitReached,
+    WithdrawalNotFound,
+)
+from redpacket.domain.gateway import Channel, bill_day
+from redpacket.domain.ledger import user_account
+from redpacket.domain.withdrawals import Withdrawal
+from redpacket.flows.payments.payment_ports import PaymentPorts
+from redpacket.flows.payments.return_payment import collect_owed
+from redpacket.flows.payments.withdrawal_ports import WithdrawalPorts
+from redpacket.ports.accounts import Request
+from redpacket.ports.payments import Payee, Payees
+
+
+@dataclass(frozen=True, slots=True)
+class WithdrawalAsk:
+    """What a user asks for."""
+
+    user_id: str
+    amount_fen: int
+    channel: Channel
+    request: Request
+
+
+def withdraw(
+    ask: WithdrawalAsk, *, payees: Payees, ports: WithdrawalPorts, payments: PaymentPorts
+) -> Withdrawal:
+    """Return the withdrawal that this request made, now or before.
+
+    Raises ChannelUnavailable, AmountTooSmall, AmountTooLarge, PayeeNotBound, InsufficientFunds,
+    WithdrawalLimitReached, IdempotencyKeyReused, Busy, Unavailable; none of them holds anything,
+    but after Unavailable only asking again tells.
+    """
+    try:
+        payee = _check(ask, payees, ports)
+        if collect_owed(ask.user_id, ports=payments):
+            msg = "money that came in was refunded at the gateway, and is owed"
+            raise InsufficientFunds(msg)
+    except Rejected:
+        # I10: limits and bindings change; a repeat gets its first answer.
+        if first_id := ports.book.find_held(ask.request):
+            return _get(first_id, ports)
+        raise
+    now_ms = ports.clock.now_ms()
+    withdrawal = Withdrawal(
+        withdrawal_id=ports.new_id(),
+        user_id=ask.user_id,
+        amount_fen=ask.amount_fen,
+        channel=ask.channel,
+        payee=payee.account,
+        authorization_no=payee.authorization_no,
+        details=ports.gateway(ask.channel).details(),
+        day=bill_day(now_ms),
+        created_at_ms=now_ms,
+    )
+    withdrawal_id = ports.book.hold(withdrawal, ask.request, ports.settings.limits)
+    if withdrawal_id != withdrawal.withdrawal_id:
+        return _get(withdrawal_id, ports)
+    return _promised(withdrawal, ports)
+
+
+def withdraw_above(
+    user_id: str,
+    channel: Channel,
+    threshold_fen: int,
+    cause: str,
+    *,
+    payees: Payees,
+    ports: WithdrawalPorts,
+    payments: PaymentPorts,
+) -> Withdrawal | None:
+    """Pay a balance out by itself where it has reached the threshold; None where it isn't done.
+
+    *cause* names what raised the balance, like a claim: one cause pays out once, however often it
+    is told.
+    """
+    balance_fen = payments.ledger.balance_fen(user_account(user_id))
+    if balance_fen < max(threshold_fen, ports.settings.fen_min):
+        return None
+    key_hash = hashlib.sha256(f"automatic\n{user_id}\n{cause}".encode()).hexdigest()
+    # The body is the cause alone: a repeat finds another balance, and is the same request.
+    request = Request(user_id, key_hash, key_hash)
+    ask = WithdrawalAsk(user_id, min(balance_fen, ports.settings.fen_max), channel, request)
+    try:
+        return withdraw(ask, payees=payees, ports=ports, payments=payments)
+    except Rejected as refusal:
+        # The money stays where it is, and the user may ask for it.
+        ports.journal.event("payout_left_out", code=refusal.code)
+        return None
+
+
+def find_withdrawal(withdrawal_id: str, user_id: str, *, ports: WithdrawalPorts) -> Withdrawal:
+    """Return a user's own withdrawal. Raises WithdrawalNotFound."""
+    found = ports.book.find(withdrawal_id)
+    if found is None or found.user_id != user_id:
+        msg = "no such withdrawal"
+        raise WithdrawalNotFound(msg)
+    return found
+
+
+def _check(ask: WithdrawalAsk, payees: Payees, ports: WithdrawalPorts) -> Payee:
+    """Return whom to pay, or refuse before anything is held."""
+    ports.gateway(ask.channel)
+    settings = ports.settings
+    if ask.amount_fen < settings.fen_min:
+        msg = f"the smallest transfer is {settings.fen_min} fen"
+        raise AmountTooSmall(msg)
+    if ask.amount_fen > settings.fen_max:
+        msg = f"the largest transfer is {settings.fen_max} fen"
+        raise AmountTooLarge(msg)
+    if ask.amount_fen > settings.limits.fen_max:
+        msg = f"at most {settings.limits.fen_max} fen a day"
+        raise WithdrawalLimitReached(msg)
+    payee = payees.find(ask.user_id, ask.channel)
+    if payee is None or ports.clock.now_ms() < payee.rebound_at_ms + settings.rebound_wait_ms:
+        msg = "bind your account at the gateway first, a day before"
+        raise PayeeNotBound(msg)
+    return payee
+
+
+def _promised(withdrawal: Withdrawal, ports: WithdrawalPorts) -> Withdrawal:
+    """Tell when it is expected; the money is held, so nothing here may fail the request."""
+    try:
+        expected_at_ms = ports.paces[withdrawal.channel].promise()
+        ports.book.promise(withdrawal.withdrawal_id, expected_at_ms)
+    except Unavailable as error:
+        ports.journal.failure("withdrawal_not_promised", error)
+        expected_at_ms = withdrawal.created_at_ms
+    return replace(withdrawal, expected_at_ms=expected_at_ms)
+
+
+def _get(withdrawal_id: str, ports: WithdrawalPorts) -> Withdrawal:
+    found = ports.book.find(withdrawal_id)
+    if found is None:
+        msg = f"a request made withdrawal {withdrawal_id}, which can't be read"
+        raise Unavailable(msg)
+    return found

@@ -1,0 +1,46 @@
+"""The ports that flows of withdrawals ask, and what the deployment has set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from redpacket.domain.errors import ChannelUnavailable
+from redpacket.domain.gateway import Channel
+from redpacket.flows.payments.pace import Pace
+from redpacket.ports.payments import PaymentsOut, WithdrawalBook, WithdrawalLimits
+from redpacket.ports.runtime import Clock, Journal
+
+
+@dataclass(frozen=True, slots=True)
+class WithdrawalSettings:
+    """What an operator has agreed with a gateway.
+
+    Below *fen_min* money stays in the balance. *rebound_wait_ms* is how long a newly bound account
+    is not paid.
+    """
+
+    fen_min: int
+    fen_max: int
+    limits: WithdrawalLimits
+    rebound_wait_ms: int = 24 * 3_600_000
+
+
+@dataclass(frozen=True, slots=True)
+class WithdrawalPorts:
+    """*gateways* and *paces* are those that are configured; *new_id* makes 30 characters."""
+
+    gateways: Mapping[Channel, PaymentsOut]
+    paces: Mapping[Channel, Pace]
+    book: WithdrawalBook
+    clock: Clock
+    journal: Journal
+    new_id: Callable[[], str]
+    settings: WithdrawalSettings
+
+    def gateway(self, channel: Channel) -> PaymentsOut:
+        """Return a gateway. Raises ChannelUnavailable."""
+        if channel not in self.gateways:
+            msg = f"withdrawals by {channel} are not set up here"
+            raise ChannelUnavailable(msg)
+        return self.gateways[channel]

@@ -1,0 +1,313 @@
+"""The fake gateway and the fake wallet as processes, and the adapters that speak to them."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import sys
+import threading
+import time
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from local import places
+from local.gateway.numbers import openid_of
+from local.ports import HOST, Ports, is_open
+from local.processes import Process
+from redpacket.adapters.payments.accounts import AccountKeys, Accounts
+from redpacket.adapters.payments.host import HostCallbacks, HostIn, HostOut
+from redpacket.adapters.payments.host_client import HostClient, HostKeys
+from redpacket.adapters.payments.outgoing import Outgoing
+from redpacket.adapters.payments.wechat import (
+    OrderSettings,
+    TransferSettings,
+    WeChatIn,
+    WeChatOut,
+)
+from redpacket.adapters.payments.wechat_authorizations import WeChatAuthorizations
+from redpacket.adapters.payments.wechat_callbacks import WeChatCallbacks
+from redpacket.adapters.payments.wechat_client import WeChatClient, WeChatMerchant
+from redpacket.adapters.payments.wechat_login import CodeKind, WeChatLogin
+from redpacket.domain.errors import SignatureInvalid
+from redpacket.domain.gateway import (
+    Channel,
+    Notice,
+    OutsideAccount,
+    PaymentOrder,
+    PayMethod,
+    TransferOrder,
+)
+from redpacket.ports.payments import Callbacks, PaymentsIn, PaymentsOut
+
+CALL_MS_MAX = 2_000
+SETTLING_MS = 1_000
+START_TIMEOUT_S = 30.0
+WAIT_S = 10.0
+RETRY_MS = "50,100,200,400"
+DAY_MS = 24 * 60 * 60 * 1_000
+
+
+@dataclass(slots=True)
+class Received:
+    """One request that came to our callback address; names of headers in lower case."""
+
+    headers: dict[str, str]
+    body: bytes
+
+
+@dataclass(slots=True)
+class Inbox:
+    """Our callback address: a real server that keeps what comes."""
+
+    url: str
+    received: list[Received] = field(default_factory=list)
+    answers: list[int] = field(default_factory=list)
+    """The next statuses; 204 after them."""
+    under_way: set[int] = field(default_factory=set)
+
+    def wait_for(self, count: int) -> list[Received]:
+        wait_until(lambda: len(self.received) >= count)
+        return list(self.received)
+
+    def clear(self) -> None:
+        # What the last story was still being told must not come into the next one.
+        wait_until(lambda: not self.under_way)
+        self.received.clear()
+        self.answers.clear()
+
+
+@dataclass(slots=True)
+class Fake:
+    """A counterparty's own address."""
+
+    url: str
+
+    def do(self, name: str, **body: Any) -> Any:
+        answer = httpx.post(f"{self.url}/_fake/{name}", json=body, trust_env=False)
+        assert answer.is_success, answer.text
+        return answer.json() if answer.content else None
+
+    def show(self, name: str) -> Any:
+        return httpx.get(f"{self.url}/_fake/{name}", trust_env=False).json()
+
+    def paid_out(self) -> dict[str, Any]:
+        return {line["number"]: line for line in self.show("book")["out"]}
+
+    def paid_in(self) -> dict[str, Any]:
+        return {line["number"]: line for line in self.show("book")["in"]}
+
+
+@dataclass(slots=True)
+class Side:
+    """One channel: its adapters, its counterparty, and what that sends us."""
+
+    channel: Channel
+    fake: Fake
+    inbox: Inbox
+    accounts: Accounts
+    payments_in: PaymentsIn
+    payments_out: PaymentsOut
+    callbacks: Callbacks
+    secrets: list[str]
+    """Whatever must not be found in a log or an error."""
+    app_id: str = ""
+    ahead_ms: int = 0
+
+    def empty(self) -> None:
+        self.fake.do("forget")
+        self.inbox.clear()
+
+    def account(self, name: str) -> OutsideAccount:
+        return self.accounts.seal(self.name(name))
+
+    def name(self, name: str) -> str:
+        return openid_of(self.app_id, name) if self.channel is Channel.WECHAT else name
+
+    def order(self, **changes: Any) -> PaymentOrder:
+        wanted: dict[str, Any] = {
+            "number": a_number(),
+            "amount_fen": 2_000,
+            "method": PayMethod.NATIVE,
+            "payer": None,
+            "expires_at_ms": self.now_ms() + 15 * 60_000,
+        }
+        return PaymentOrder(**(wanted | changes))
+
+    def transfer(self, **changes: Any) -> TransferOrder:
+        wanted: dict[str, Any] = {
+            "bill_no": a_number(),
+            "amount_fen": 500,
+            "payee": self.account("alice"),
+            "authorization_no": None,
+            "details": self.payments_out.details(),
+        }
+        return TransferOrder(**(wanted | changes))
+
+    def now_ms(self) -> int:
+        return time.time_ns() // 1_000_000 + self.ahead_ms
+
+    def advance(self, by_ms: int) -> None:
+        self.fake.do("advance", ms=by_ms)
+        self.ahead_ms += by_ms
+
+    def read(self, received: Received) -> Notice:
+        # Signatures carry the time of this machine, whatever the counterparty's clock says.
+        return self.callbacks.read(received.headers, received.body, time.time_ns() // 1_000_000)
+
+    def notices(self, count: int) -> list[Notice]:
+        """Return the notices of the first *count* callbacks; a forged one is left out."""
+        found = []
+        for received in self.inbox.wait_for(count):
+            try:
+                found.append(self.read(received))
+            except SignatureInvalid:
+                continue
+        return found
+
+
+@dataclass(slots=True)
+class WeChatSide(Side):
+    """The channel of WeChat Pay, with what only it has."""
+
+    client: WeChatClient = field(kw_only=True)
+    merchant: WeChatMerchant = field(kw_only=True)
+    authorizations: WeChatAuthorizations = field(kw_only=True)
+    keys_folder: Path = field(kw_only=True)
+
+    def login(self, kind: CodeKind) -> WeChatLogin:
+        outgoing = Outgoing(
+            self.fake.url + kind.value, call_ms_max=CALL_MS_MAX, allows_private=True
+        )
+        return WeChatLogin(self.merchant, self.accounts, outgoing, kind)
+
+
+def a_number() -> str:
+    return secrets.token_hex(12)
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + WAIT_S
+    while not is_so():
+        assert time.monotonic() < deadline, "it did not come to that"
+        time.sleep(0.01)
+
+
+@contextmanager
+def an_inbox() -> Iterator[Inbox]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            inbox.under_way.add(id(self))
+            try:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                headers = {name.lower(): value for name, value in self.headers.items()}
+                inbox.received.append(Received(headers, body))
+                self.send_response(inbox.answers.pop(0) if inbox.answers else 204)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+            finally:
+                inbox.under_way.discard(id(self))
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer((HOST, 0), Handler)
+    inbox = Inbox(f"http://{HOST}:{server.server_address[1]}/callback")
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    yield inbox
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@contextmanager
+def a_process(name: str, folder: Path, *options: str) -> Iterator[Fake]:
+    port = Ports.free().front
+    command = [
+        *(sys.executable, "-m", f"local.{name}", "--port", str(port), "--keys", str(folder)),
+        *("--retry-ms", RETRY_MS, *options),
+    ]
+    env = {n: os.environ[n] for n in ("PATH", "PYTHONPYCACHEPREFIX") if n in os.environ}
+    process = Process(name, command, log=folder / "log", env=env, cwd=places.ROOT)
+    try:
+        process.wait_until(lambda: is_open(port), timeout_s=START_TIMEOUT_S)
+        yield Fake(f"http://{HOST}:{port}")
+    finally:
+        process.stop()
+
+
+def account_keys() -> AccountKeys:
+    made = {
+        "seal_keys": {"1": b64encode(secrets.token_bytes(64)).decode()},
+        "hash_key": b64encode(secrets.token_bytes(32)).decode(),
+    }
+    return AccountKeys.of(json.dumps(made))
+
+
+@contextmanager
+def a_wechat_side(folder: Path) -> Iterator[WeChatSide]:
+    with an_inbox() as inbox, a_process("gateway", folder) as fake:
+        secret = (folder / "merchant.json").read_text()
+        merchant = WeChatMerchant.of(secret)
+        client = WeChatClient(merchant, gateway_url=fake.url, call_ms_max=CALL_MS_MAX)
+        accounts = Accounts(account_keys(), f"wechat/{merchant.app_id}")
+
+        def now_ms() -> int:
+            return side.now_ms()
+
+        limits: Any = {"settling_ms": SETTLING_MS, "call_ms_max": CALL_MS_MAX, "now_ms": now_ms}
+        transfers = TransferSettings(
+            inbox.url,
+            "1000",
+            "红包提现",
+            (("活动名称", "红包"), ("奖励说明", "抢到的红包")),
+            "现金奖励",
+        )
+        side = WeChatSide(
+            Channel.WECHAT,
+            fake,
+            inbox,
+            accounts,
+            WeChatIn(client, accounts, OrderSettings(inbox.url, "红包"), **limits),
+            WeChatOut(client, accounts, transfers, **limits),
+            WeChatCallbacks(client),
+            [
+                *(merchant.api_v3_key, merchant.app_secret),
+                *merchant.private_key.splitlines()[1:3],
+            ],
+            merchant.app_id,
+            client=client,
+            merchant=merchant,
+            keys_folder=folder,
+            authorizations=WeChatAuthorizations(
+                client, accounts, notify_url=inbox.url, scene_id="1000"
+            ),
+        )
+        yield side
+
+
+@contextmanager
+def a_host_side(folder: Path) -> Iterator[Side]:
+    with an_inbox() as inbox, a_process("wallet", folder, "--callback-url", inbox.url) as fake:
+        keys = HostKeys.of((folder / "wallet.json").read_text())
+        outgoing = Outgoing(f"{fake.url}/wallet", call_ms_max=CALL_MS_MAX, allows_private=True)
+        client, accounts = HostClient(keys, outgoing), Accounts(account_keys(), "host")
+        limits: Any = {"settling_ms": SETTLING_MS, "call_ms_max": CALL_MS_MAX}
+        yield Side(
+            Channel.HOST,
+            fake,
+            inbox,
+            accounts,
+            HostIn(client, accounts, **limits),
+            HostOut(client, accounts, **limits),
+            HostCallbacks(client),
+            [secret.removeprefix("whsec_") for secret in (keys.call_secret, keys.result_secret)],
+        )

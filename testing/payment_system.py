@@ -1,0 +1,193 @@
+"""People who pay in and withdraw, on the system in memory and a gateway in memory."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from redpacket.adapters.dynamo.client import Dynamo
+from redpacket.adapters.dynamo.gateway_pace import DynamoGatewayPace
+from redpacket.adapters.dynamo.payments import DynamoPayments
+from redpacket.adapters.dynamo.tables import DynamoTables
+from redpacket.adapters.dynamo.withdrawals import DynamoWithdrawals
+from redpacket.domain.checks.facts import Difference
+from redpacket.domain.checks.outside import check_outside, check_outside_in_time
+from redpacket.domain.gateway import Channel, PayMethod
+from redpacket.domain.packet import Packet
+from redpacket.domain.payments import Payment, WhenLate
+from redpacket.domain.withdrawals import Withdrawal
+from redpacket.flows.payments.compare_bills import BillReport, compare_bill
+from redpacket.flows.payments.confirm_payment import confirm_payment
+from redpacket.flows.payments.dispatch import DispatchReport, dispatch
+from redpacket.flows.payments.pace import NightWindow, Pace
+from redpacket.flows.payments.payment_ports import PaymentPorts
+from redpacket.flows.payments.start_payment import (
+    PaymentAsk,
+    start_packet_payment,
+    start_payment,
+)
+from redpacket.flows.payments.sweep_payments import PaymentSweepReport, sweep_payments
+from redpacket.flows.payments.transfer import cancel_withdrawal
+from redpacket.flows.payments.withdraw import WithdrawalAsk, withdraw
+from redpacket.flows.payments.withdrawal_ports import WithdrawalPorts, WithdrawalSettings
+from redpacket.ports.accounts import Request
+from redpacket.ports.payments import PaymentsIn, PaymentsOut, WithdrawalLimits
+from redpacket.ports.reconciliation import Table
+from testing.fakes.gateway import (
+    FakeGateway,
+    FakePayees,
+    FakePaymentsIn,
+    FakePaymentsOut,
+    an_account,
+)
+from testing.in_memory_system import InMemorySystem, an_order
+
+WECHAT = Channel.WECHAT
+FEN_MIN, FEN_MAX = 10, 100_000
+LIMITS = WithdrawalLimits(count_max=100, fen_max=1_000_000)
+BILLS_PER_MINUTE = 1_800
+
+
+class PaymentSystem:
+    """The flows of payments on one process' own clients; *system* has the people and the money."""
+
+    def __init__(
+        self,
+        system: InMemorySystem | None = None,
+        *,
+        dynamo: Dynamo | None = None,
+        gateway: FakeGateway | None = None,
+        gates_in: Mapping[Channel, PaymentsIn] | None = None,
+        gates_out: Mapping[Channel, PaymentsOut] | None = None,
+        details: str = "scene",
+    ) -> None:
+        self.system = system or InMemorySystem()
+        self.clock = self.system.clock
+        self.gateway = gateway or FakeGateway(self.clock)
+        client = dynamo or Dynamo(lambda: self.system.dynamo)
+        self.book = DynamoPayments(client, "payments", "accounts", "packets")
+        self.withdrawals = DynamoWithdrawals(client, "payments", "accounts")
+        self.store = DynamoGatewayPace(client, "payments")
+        # The wiring has no table of payments yet: it comes with the doors.
+        self.system.scans = DynamoTables(client, {table: table.value for table in Table})
+        self.payees = FakePayees()
+        self.when_late = WhenLate.CREDIT
+        self.settings = WithdrawalSettings(FEN_MIN, FEN_MAX, LIMITS)
+        self.bills_per_minute = BILLS_PER_MINUTE
+        self.night: NightWindow | None = None
+        self.gates_in: Mapping[Channel, PaymentsIn] = gates_in or {
+            WECHAT: FakePaymentsIn(self.gateway)
+        }
+        self.gates_out: Mapping[Channel, PaymentsOut] = gates_out or {
+            WECHAT: FakePaymentsOut(self.gateway, details)
+        }
+        self.ids = itertools.count(1)
+
+    @property
+    def payments(self) -> PaymentPorts:
+        return PaymentPorts(
+            gateways=self.gates_in,
+            book=self.book,
+            ledger=self.system.ledger,
+            packets=self.system.packets,
+            clock=self.clock,
+            journal=self.system.journal,
+            new_number=lambda: f"pm{next(self.ids):030d}",
+            when_late=self.when_late,
+        )
+
+    @property
+    def pace(self) -> Pace:
+        return Pace(WECHAT, self.bills_per_minute, self.store, self.clock, self.night)
+
+    @property
+    def transfers(self) -> WithdrawalPorts:
+        return WithdrawalPorts(
+            gateways=self.gates_out,
+            paces={WECHAT: self.pace},
+            book=self.withdrawals,
+            clock=self.clock,
+            journal=self.system.journal,
+            new_id=lambda: f"wd{next(self.ids):028d}",
+            settings=self.settings,
+        )
+
+    def start(
+        self,
+        user_id: str = "user",
+        amount_fen: int = 100,
+        key: str | None = None,
+        method: PayMethod = PayMethod.JSAPI,
+    ) -> Payment:
+        """Start a payment by a user's own account."""
+        request = Request(user_id, key or f"pay-{next(self.ids)}", str(amount_fen))
+        payer = an_account(user_id)
+        ask = PaymentAsk(user_id, amount_fen, WECHAT, method, payer, request)
+        return start_payment(ask, ports=self.payments)
+
+    def pay_in(self, user_id: str = "user", amount_fen: int = 100) -> Payment:
+        """Start a payment, pay it, and confirm it."""
+        payment = self.start(user_id, amount_fen)
+        self.gateway.pay(payment.number)
+        return self.confirm(payment)
+
+    def confirm(self, payment: Payment, transaction_id: str = "") -> Payment:
+        return confirm_payment(payment.number, transaction_id, ports=self.payments)
+
+    def send_unpaid(self, sender: str = "sender", key: str | None = None, **changes: Any) -> Packet:
+        """Send a packet that its payment is to fund."""
+        order = an_order(sender, key=key or f"unpaid-{next(self.ids)}", **changes)
+        number = f"pp{next(self.ids):030d}"
+        return self.system.send_order(replace(order, payment_id=number))
+
+    def start_packet(self, packet: Packet) -> Payment:
+        payer = an_account(packet.sender.user_id)
+        return start_packet_payment(packet, WECHAT, PayMethod.JSAPI, payer, ports=self.payments)
+
+    def withdraw(
+        self, user_id: str = "user", amount_fen: int = 100, key: str | None = None
+    ) -> Withdrawal:
+        request = Request(user_id, key or f"withdraw-{next(self.ids)}", str(amount_fen))
+        ask = WithdrawalAsk(user_id, amount_fen, WECHAT, request)
+        return withdraw(ask, payees=self.payees, ports=self.transfers, payments=self.payments)
+
+    def cancel(self, withdrawal: Withdrawal) -> Withdrawal:
+        return cancel_withdrawal(withdrawal.withdrawal_id, withdrawal.user_id, ports=self.transfers)
+
+    def dispatch(self, for_ms: int = 5_000) -> DispatchReport:
+        return dispatch(
+            WECHAT,
+            ports=self.transfers,
+            in_parallel=self.system.in_parallel,
+            stop_at_ms=self.clock.now_ms() + for_ms,
+        )
+
+    def sweep(self, stop_in_ms: int = 50_000) -> PaymentSweepReport:
+        return sweep_payments(
+            payments=self.payments,
+            withdrawals=self.transfers,
+            in_parallel=self.system.in_parallel,
+            stop_at_ms=self.clock.now_ms() + stop_in_ms,
+        )
+
+    def compare_bill(self, day: str) -> BillReport | None:
+        return compare_bill(WECHAT, day, payments=self.payments, withdrawals=self.transfers)
+
+    def find(self, withdrawal: Withdrawal) -> Withdrawal:
+        found = self.withdrawals.find(withdrawal.withdrawal_id)
+        assert found
+        return found
+
+    def balance_fen(self, user_id: str = "user") -> int:
+        return self.system.ledger.balance_fen(f"user:{user_id}")
+
+    def differences(self, bound_ms: int | None = None) -> list[Difference]:
+        """Run every check, and compare the gateway's own book with the ledger."""
+        found = self.system.differences(bound_ms)
+        facts = self.system.ledger_state().outside
+        found += check_outside(facts, self.gateway.book)
+        if bound_ms is not None:
+            found += check_outside_in_time(facts, self.clock.now_ms(), bound_ms)
+        return found

@@ -1,0 +1,505 @@
+"""One suite for the books of payments and withdrawals, on the fake, on moto and on the emulator."""
+
+from __future__ import annotations
+
+import itertools
+import secrets
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from redpacket.adapters.dynamo.client import Dynamo
+from redpacket.domain.errors import IdempotencyKeyReused, InvariantViolated, WithdrawalLimitReached
+from redpacket.domain.gateway import (
+    BillKind,
+    Channel,
+    RefundFound,
+    RefundState,
+    TransferFound,
+    TransferState,
+    bill_day,
+)
+from redpacket.domain.packet import PacketStatus
+from redpacket.domain.payments import PaymentRefund, PaymentReturn, ReturnReason, ReturnStatus
+from redpacket.domain.withdrawals import Stop, Withdrawal, WithdrawalStatus
+from redpacket.flows.packets.send_packet import funding_of
+from redpacket.flows.payments.return_payment import collect_owed, note_refund
+from redpacket.ports.accounts import Request
+from redpacket.ports.payments import WithdrawalLimits
+from testing.builders import a_user_id
+from testing.in_memory_system import InMemorySystem
+from testing.payment_system import PaymentSystem
+from tests.contract.tables import KINDS, a_client, table_schema
+
+WECHAT = Channel.WECHAT
+
+
+@pytest.fixture(params=KINDS)
+def town(request: pytest.FixtureRequest) -> Iterator[PaymentSystem]:
+    with a_client(request.param, request) as client:
+        if request.param != "fake":
+            _make_table(client)
+        system = InMemorySystem()
+        system.dynamo = client
+        system.packets, system.ledger = system.adapters(client)
+        # Tables of the emulator outlive a test.
+        system._ids = itertools.count(secrets.randbelow(10**12))
+        town = PaymentSystem(system, dynamo=Dynamo(lambda: client))
+        town.ids = itertools.count(secrets.randbelow(10**12) * 1000)
+        town.gateway._ids = itertools.count(secrets.randbelow(10**12))
+        yield town
+
+
+def _make_table(client: Any) -> None:
+    """Make the table as the template makes that of packets: same keys, same indexes."""
+    if "payments" not in client.list_tables()["TableNames"]:
+        client.create_table(TableName="payments", **table_schema("packets"))
+
+
+@pytest.fixture
+def user() -> str:
+    return a_user_id("user")
+
+
+def test_a_payment_is_credited_once_and_its_line_is_kept(town: PaymentSystem, user: str) -> None:
+    payment = town.start(user, 100)
+    paid = town.gateway.pay(payment.number)
+    assert paid
+
+    credited = [
+        town.book.credit(payment, paid, town.clock.now_ms() + late, may_be_closed=True)
+        for late in (0, 1)
+    ]
+
+    found = town.book.find(payment.number)
+    assert found
+    assert credited == [True, False]
+    assert (found.status, found.transaction_id) == ("paid", paid.transaction_id)
+    assert town.balance_fen(user) == 100
+    lines = town.book.list_lines(WECHAT, bill_day(town.clock.now_ms()))
+    assert [line.amount_fen for line in lines if line.number == payment.number] == [100]
+
+
+def test_a_payment_that_is_closed_is_credited_where_that_is_allowed(
+    town: PaymentSystem, user: str
+) -> None:
+    payment = town.start(user, 100)
+    paid = town.gateway.pay(payment.number)
+    assert paid
+    now_ms = town.clock.now_ms()
+
+    assert town.book.close(payment, now_ms, now_ms + 5)
+    assert not town.book.close(payment, now_ms, None)
+    assert not town.book.credit(payment, paid, now_ms, may_be_closed=False)
+    assert town.book.credit(payment, paid, now_ms, may_be_closed=True)
+
+
+def test_a_transaction_is_credited_or_given_back_and_never_both(
+    town: PaymentSystem, user: str
+) -> None:
+    payment = town.start(user, 100)
+    paid = town.gateway.pay(payment.number)
+    assert paid
+    now_ms = town.clock.now_ms()
+    late = PaymentReturn(
+        payment.number, paid.transaction_id, 100, ReturnReason.LATE, WECHAT, now_ms
+    )
+
+    noted = [town.book.put_return(late, paid) for _ in range(2)]
+    is_credited = town.book.credit(payment, paid, now_ms, may_be_closed=True)
+
+    assert noted == [late, late]
+    assert not is_credited
+    assert town.balance_fen(user) == 0
+    assert town.book.list_returns(payment.number) == [late]
+
+
+def test_a_number_is_credited_with_one_transaction(town: PaymentSystem, user: str) -> None:
+    payment = town.start(user, 100)
+    paid = [town.gateway.pay(payment.number, is_forced=True) for _ in range(2)]
+    now_ms = town.clock.now_ms()
+
+    credited = [
+        town.book.credit(payment, one, now_ms + late, may_be_closed=True)
+        for late, one in enumerate(paid)
+        if one
+    ]
+
+    assert credited == [True, False]
+    assert town.balance_fen(user) == 100
+
+
+def test_what_is_listed_for_a_person_is_not_credited(town: PaymentSystem, user: str) -> None:
+    payment = town.start(user, 100)
+    paid = town.gateway.pay(payment.number)
+    assert paid
+    now_ms = town.clock.now_ms()
+    number, name = payment.number, paid.transaction_id
+    reason, status = ReturnReason.MISMATCHED, ReturnStatus.LISTED
+    town.book.put_return(PaymentReturn(number, name, 100, reason, WECHAT, now_ms, status), paid)
+
+    assert not town.book.credit(payment, paid, now_ms, may_be_closed=True)
+    assert (number, name) not in town.book.list_returns_due(WECHAT, now_ms, 10**4)
+
+
+def test_what_was_credited_is_not_listed_either(town: PaymentSystem, user: str) -> None:
+    payment = town.pay_in(user, 100)
+    (paid,) = town.gateway.orders[payment.number].transactions
+    reason, status = ReturnReason.MISMATCHED, ReturnStatus.LISTED
+    number, name = payment.number, paid.transaction_id
+
+    with pytest.raises(InvariantViolated):
+        town.book.put_return(PaymentReturn(number, name, 100, reason, WECHAT, 1, status), paid)
+
+
+def test_what_was_credited_is_not_given_back(town: PaymentSystem, user: str) -> None:
+    payment = town.pay_in(user, 100)
+    paid = town.gateway.orders[payment.number].transactions[0]
+    back = PaymentReturn(payment.number, paid.transaction_id, 100, ReturnReason.SECOND, WECHAT, 1)
+
+    with pytest.raises(InvariantViolated):
+        town.book.put_return(back, paid)
+
+
+def test_a_return_ends_once(town: PaymentSystem, user: str) -> None:
+    payment = town.pay_in(user, 100)
+    second = town.gateway.pay(payment.number, is_forced=True)
+    assert second
+    town.confirm(payment, second.transaction_id)
+    (returned,) = town.book.list_returns(payment.number)
+    town.book.delay_return(returned, town.clock.now_ms() + 5)
+    day_ms = 86_400_000
+
+    ended = [
+        town.book.end_return(
+            returned,
+            RefundFound(
+                returned.refund_no,
+                RefundState.SUCCEEDED,
+                payment.number,
+                second.transaction_id,
+                100,
+                town.clock.now_ms() + late_ms,
+            ),
+            town.clock.now_ms(),
+        )
+        for late_ms in (0, day_ms)
+    ]
+
+    found = town.book.find(payment.number)
+    (done,) = town.book.list_returns(payment.number)
+    assert found
+    assert ended == [True, False]
+    assert (found.returned_fen, done.status) == (100, ReturnStatus.DONE)
+
+
+def test_a_return_that_failed_is_listed(town: PaymentSystem, user: str) -> None:
+    payment = town.pay_in(user, 100)
+    second = town.gateway.pay(payment.number, is_forced=True)
+    assert second
+    town.confirm(payment, second.transaction_id)
+    (returned,) = town.book.list_returns(payment.number)
+
+    town.book.list_return(returned)
+
+    (listed,) = town.book.list_returns(payment.number)
+    assert listed.status is ReturnStatus.LISTED
+    assert (payment.number, second.transaction_id) not in town.book.list_returns_due(
+        WECHAT, town.clock.now_ms() + 10**9, 10**4
+    )
+
+
+def test_refunds_outside_are_taken_once_each_and_owed_money_is_collected(
+    town: PaymentSystem, user: str
+) -> None:
+    payment = town.pay_in(user, 100)
+    town.withdraw(user, 70)
+    refund_no = town.gateway.refund_outside(payment.number, 60)
+
+    for _ in range(2):
+        note_refund(WECHAT, refund_no, ports=town.payments)
+    owed_fen = -town.system.ledger.balance_fen(f"receivable:{user}")
+    town.system.deposit(user, 50)
+    left_fen = collect_owed(user, ports=town.payments)
+
+    (refund,) = town.book.list_refunds(payment.number)
+    assert (refund.wallet_fen, refund.owed_fen) == (30, 30)
+    assert owed_fen == 30
+    assert left_fen == 0
+    assert town.balance_fen(user) == 20
+    assert not town.book.collect(user, 1, town.clock.now_ms(), "again")
+
+
+def test_two_refunds_that_saw_the_same_payment_are_not_both_taken(
+    town: PaymentSystem, user: str
+) -> None:
+    payment = town.pay_in(user, 100)
+    taken = []
+    for _ in range(2):
+        refund_no = town.gateway.refund_outside(payment.number, 40)
+        found = town.gateway.refunds[refund_no]
+        refund = PaymentRefund(payment.number, refund_no, user, 40, 0, town.clock.now_ms())
+        taken.append(town.book.reverse(payment, refund, found))
+
+    assert taken == [True, False]
+    assert town.balance_fen(user) == 60
+
+
+def test_a_packet_is_paid_or_cancelled_and_never_both(town: PaymentSystem, user: str) -> None:
+    first, second = (town.send_unpaid(user) for _ in range(2))
+    payments = [town.start_packet(packet) for packet in (first, second)]
+    for payment in payments:
+        town.gateway.pay(payment.number)
+    now_ms = town.clock.now_ms()
+
+    assert town.system.ledger.cancel_unpaid(first, now_ms)
+    assert not town.system.ledger.cancel_unpaid(first, now_ms)
+    for payment in payments:
+        town.confirm(payment)
+
+    found = [town.system.packets.find_packet(one.packet_id) for one in (first, second)]
+    assert [one and one.status for one in found] == [PacketStatus.CANCELLED, PacketStatus.OPEN]
+    assert not town.system.ledger.cancel_unpaid(second, now_ms)
+    assert town.balance_fen(user) == 1000
+    assert second.packet_id in town.system.packets.list_unloaded(now_ms, 10**4)
+    assert town.system.packets.list_sent(user, None, None, 5)[0][0].packet_id == second.packet_id
+
+
+def test_a_payment_that_saw_its_packet_unpaid_does_not_open_a_cancelled_one(
+    town: PaymentSystem, user: str
+) -> None:
+    packet = town.send_unpaid(user)
+    payment = town.start_packet(packet)
+    paid = town.gateway.pay(payment.number)
+    assert paid
+    now_ms = town.clock.now_ms()
+    opened = replace(packet, status=PacketStatus.OPEN, paid_at_ms=now_ms)
+    assert town.system.ledger.cancel_unpaid(packet, now_ms)
+
+    is_credited = town.book.credit(
+        payment, paid, now_ms, may_be_closed=True, funding=(opened, funding_of(opened))
+    )
+
+    assert not is_credited
+    assert town.balance_fen(user) == 0
+
+
+def test_an_intent_of_a_packet_is_one(town: PaymentSystem, user: str) -> None:
+    packet = town.send_unpaid(user)
+
+    first, second = (town.start_packet(packet) for _ in range(2))
+
+    assert first == second
+    assert packet.packet_id in town.system.packets.list_unpaid(town.clock.now_ms(), 10**4)
+
+
+def test_a_key_that_comes_with_another_amount_is_refused(town: PaymentSystem, user: str) -> None:
+    town.start(user, 100, "key")
+    town.system.deposit(user, 500)
+    town.withdraw(user, 100, "key")
+
+    with pytest.raises(IdempotencyKeyReused):
+        town.start(user, 101, "key")
+    with pytest.raises(IdempotencyKeyReused):
+        town.withdraw(user, 101, "key")
+    with pytest.raises(IdempotencyKeyReused):
+        town.withdrawals.find_held(_request(user, "key", "101"))
+
+
+def _request(user: str, key: str, body: str) -> Request:
+    return Request(user, key, body)
+
+
+def test_payments_wait_until_they_are_looked_at(town: PaymentSystem, user: str) -> None:
+    payment = town.start(user, 100)
+    now_ms = town.clock.now_ms()
+
+    def waiting(until_ms: int) -> bool:
+        return payment.number in town.book.list_waiting(WECHAT, until_ms, 10**4)
+
+    assert waiting(now_ms)
+    town.book.look_again(payment.number, now_ms + 5)
+    assert not waiting(now_ms)
+    assert waiting(now_ms + 5)
+    town.book.look_again(payment.number, None)
+    assert not waiting(now_ms + 10**9)
+    town.book.look_again(payment.number, now_ms)
+    assert not waiting(now_ms + 10**9)
+
+
+def test_a_notice_is_remembered(town: PaymentSystem) -> None:
+    name = secrets.token_hex(8)
+
+    before = town.book.has_notice(WECHAT, name)
+    for _ in range(2):
+        town.book.note_notice(WECHAT, name, 10**12)
+
+    assert (before, town.book.has_notice(WECHAT, name)) == (False, True)
+
+
+# Withdrawals
+
+
+@pytest.fixture
+def held(town: PaymentSystem, user: str) -> Withdrawal:
+    town.system.deposit(user, 500)
+    return town.withdraw(user, 100)
+
+
+def test_a_withdrawal_is_held_with_all_that_its_request_needs(
+    town: PaymentSystem, held: Withdrawal
+) -> None:
+    found = town.find(held)
+
+    assert found.order == held.order
+    assert found.expected_at_ms == held.expected_at_ms
+    assert town.balance_fen(held.user_id) == 400
+    assert town.withdrawals.list_withdrawals([held.withdrawal_id, "none"]) == [found]
+
+
+def test_the_limits_of_a_day_are_conditions(town: PaymentSystem, held: Withdrawal) -> None:
+    request = Request(held.user_id, "other", "body")
+    for limits in (WithdrawalLimits(1, 500), WithdrawalLimits(5, 199)):
+        with pytest.raises(WithdrawalLimitReached):
+            town.withdrawals.hold(_again(town, held), request, limits)
+
+    assert town.withdrawals.hold(_again(town, held), request, WithdrawalLimits(2, 200))
+    assert town.balance_fen(held.user_id) == 300
+
+
+def _again(town: PaymentSystem, held: Withdrawal) -> Withdrawal:
+    return replace(held, withdrawal_id=town.transfers.new_id(), expected_at_ms=0)
+
+
+def test_a_lease_is_one_workers(town: PaymentSystem, held: Withdrawal) -> None:
+    seen, now_ms = town.find(held), town.clock.now_ms()
+
+    first = town.withdrawals.lease(seen, now_ms + 10, now_ms)
+    again = town.withdrawals.lease(seen, now_ms + 20, now_ms)
+    assert first
+    early = town.withdrawals.lease(first, now_ms + 30, now_ms + 9)
+    later = town.withdrawals.lease(first, now_ms + 30, now_ms + 10)
+
+    assert (again, early) == (None, None)
+    assert later
+    assert (later.call_count, later.lease_until_ms) == (2, now_ms + 30)
+    to_look = town.withdrawals.list_to_look(WECHAT, now_ms + 30, 10**4)
+    assert held.withdrawal_id in to_look
+    assert held.withdrawal_id not in town.withdrawals.list_to_call(WECHAT, now_ms + 30, 10**4)
+
+
+def test_what_is_stopped_is_not_leased_nor_called_again(
+    town: PaymentSystem, held: Withdrawal
+) -> None:
+    seen, now_ms = town.find(held), town.clock.now_ms()
+
+    stopped = town.withdrawals.stop(seen, Stop.CANCELLED, "asked", now_ms)
+
+    assert stopped
+    assert stopped.status is WithdrawalStatus.CANCELLING
+    assert town.withdrawals.stop(seen, Stop.REFUSED, "late", now_ms) is None
+    assert town.withdrawals.lease(stopped, now_ms + 10, now_ms) is None
+    assert not town.withdrawals.call_again(stopped, now_ms)
+    assert not town.withdrawals.renumber(stopped, now_ms)
+    town.withdrawals.await_confirmation(
+        stopped, TransferFound(TransferState.AWAITING_CONFIRMATION), now_ms
+    )
+    assert town.find(held).status is WithdrawalStatus.CANCELLING
+
+
+def test_a_judgement_of_before_a_lease_gives_nothing_back(
+    town: PaymentSystem, held: Withdrawal
+) -> None:
+    seen, now_ms = town.find(held), town.clock.now_ms()
+    town.withdrawals.lease(seen, now_ms + 10, now_ms)
+
+    is_back = town.withdrawals.give_back(seen, is_cancelled=True, reason="old", now_ms=now_ms)
+
+    assert not is_back
+    assert town.balance_fen(held.user_id) == 400
+
+
+def test_money_comes_back_once(town: PaymentSystem, held: Withdrawal) -> None:
+    seen, now_ms = town.find(held), town.clock.now_ms()
+
+    back = [
+        town.withdrawals.give_back(seen, is_cancelled=late > 0, reason="why", now_ms=now_ms + late)
+        for late in (0, 1)
+    ]
+
+    assert back == [True, False]
+    assert town.find(held).status is WithdrawalStatus.FAILED
+    assert town.balance_fen(held.user_id) == 500
+    with pytest.raises(InvariantViolated):
+        town.withdrawals.post(seen, TransferFound(TransferState.SUCCEEDED, "bill"), now_ms)
+
+
+def test_a_bill_is_posted_once(town: PaymentSystem, held: Withdrawal) -> None:
+    seen, now_ms = town.find(held), town.clock.now_ms()
+    found = TransferFound(TransferState.SUCCEEDED, "bill", decided_at_ms=now_ms)
+
+    posted = [town.withdrawals.post(seen, found, now_ms) for _ in range(2)]
+
+    assert posted == [True, False]
+    assert not town.withdrawals.give_back(seen, is_cancelled=False, reason="", now_ms=now_ms)
+    assert town.find(held).status is WithdrawalStatus.PAID
+    lines = town.book.list_lines(WECHAT, bill_day(now_ms))
+    assert [line.kind for line in lines if line.number == held.bill_no] == [BillKind.TRANSFER]
+
+
+def test_a_new_number_drops_the_consent_and_keeps_the_lease(town: PaymentSystem, user: str) -> None:
+    town.system.deposit(user, 500)
+    town.payees.authorization_no = "consent"
+    held = town.withdraw(user, 100)
+    now_ms = town.clock.now_ms()
+    leased = town.withdrawals.lease(town.find(held), now_ms + 10, now_ms)
+    assert leased
+    assert not town.withdrawals.renumber(leased, now_ms)
+    stopped = town.withdrawals.stop(leased, Stop.NOT_AUTHORIZED, "USER_NOT_AUTHORIZED", now_ms)
+    assert stopped
+
+    renumbered = [town.withdrawals.renumber(stopped, now_ms + 20) for _ in range(2)]
+
+    found = town.find(held)
+    assert renumbered == [True, False]
+    assert (found.attempt_no, found.authorization_no, found.stop) == (2, None, None)
+    assert found.lease_until_ms == now_ms + 10
+    assert held.withdrawal_id in town.withdrawals.list_to_call(WECHAT, now_ms + 20, 10**4)
+
+
+def test_slots_move_on_only_from_where_they_were_seen(town: PaymentSystem) -> None:
+    name = secrets.token_hex(8)
+
+    assert town.store.find_slot(WECHAT, name) == 0
+    assert town.store.take_slots(WECHAT, name, 0, 10)
+    assert not town.store.take_slots(WECHAT, name, 0, 20)
+    assert not town.store.take_slots(WECHAT, name, 5, 30)
+    assert town.store.take_slots(WECHAT, name, 10, 20)
+    assert town.store.find_slot(WECHAT, name) == 20
+
+
+def test_the_breaker_is_everybodys(town: PaymentSystem) -> None:
+    town.store.set_breaker(WECHAT, 77, 3)
+
+    assert town.store.find_breaker(WECHAT) == (77, 3)
+    town.store.set_breaker(WECHAT, 0, 0)
+    assert town.store.find_breaker(WECHAT) == (0, 0)
+
+
+def test_all_the_flows_run_on_real_tables(town: PaymentSystem, user: str) -> None:
+    town.pay_in(user, 300)
+    withdrawal = town.withdraw(user, 100)
+    cancelled = town.cancel(town.withdraw(user, 50))
+
+    town.dispatch(2_000)
+    town.clock.at_ms += 20_000
+    town.sweep()
+
+    assert town.find(withdrawal).status is WithdrawalStatus.PAID
+    assert cancelled.status is WithdrawalStatus.CANCELLED
+    assert town.balance_fen(user) == 200
+    page, cursor = town.withdrawals.list_of_user(user, None, 1)
+    assert len(page) == 1
+    assert cursor

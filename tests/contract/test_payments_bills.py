@@ -1,0 +1,161 @@
+"""The bills of a day: all that moved, exactly, or nothing at all."""
+
+from __future__ import annotations
+
+import pytest
+
+from redpacket.domain.errors import Unavailable
+from redpacket.domain.gateway import BillKind, BillLine, RefundOrder, bill_day
+from testing.gateways import DAY_MS, Side, WeChatSide, a_number
+
+HOUR_MS = 60 * 60 * 1_000
+
+
+def _at_noon(side: Side) -> str:
+    """Put the clock to the next noon in Beijing, so that a story stays within one day."""
+    day_ms = (side.now_ms() + 8 * HOUR_MS) % DAY_MS
+    side.advance((12 * HOUR_MS - day_ms) % DAY_MS)
+    return bill_day(side.now_ms())
+
+
+def _paid(side: Side, amount_fen: int) -> BillLine:
+    order = side.order(amount_fen=amount_fen)
+    side.payments_in.order(order)
+    side.fake.do("pay", payment_id=order.number)
+    (paid,) = side.payments_in.query(order.number).transactions
+    return BillLine(
+        BillKind.PAYMENT, order.number, paid.transaction_id, amount_fen, paid.paid_at_ms
+    )
+
+
+def _refunded(side: Side, paid: BillLine, amount_fen: int) -> str:
+    number = a_number()
+    side.payments_in.refund(
+        RefundOrder(number, paid.number, paid.outside_no, amount_fen, paid.amount_fen)
+    )
+    return number
+
+
+def _paid_out(side: Side, amount_fen: int) -> str:
+    order = side.transfer(amount_fen=amount_fen)
+    found = side.payments_out.transfer(order)
+    if found.confirmation:
+        side.fake.do("confirm", withdrawal_id=order.bill_no)
+    return order.bill_no
+
+
+def _seconds(lines: list[BillLine]) -> set[tuple[BillKind, str, str, int, int]]:
+    return {
+        (line.kind, line.number, line.outside_no, line.amount_fen, line.moved_at_ms // 1_000)
+        for line in lines
+    }
+
+
+def test_a_bill_has_every_payment_and_refund_of_its_day(side: Side) -> None:
+    day = _at_noon(side)
+    paid = [_paid(side, amount_fen) for amount_fen in (1, 10, 99, 100, 123_456_789)]
+    refund_no = _refunded(side, paid[3], 57)
+    side.payments_in.order(side.order())
+    side.advance(DAY_MS)
+    _paid(side, 5)
+    side.advance(DAY_MS)
+
+    lines = side.payments_in.read_bill(day)
+
+    assert lines is not None
+    assert _seconds([line for line in lines if line.kind is BillKind.PAYMENT]) == _seconds(paid)
+    (refund,) = [line for line in lines if line.kind is BillKind.REFUND]
+    assert (refund.number, refund.amount_fen, refund.of_number) == (refund_no, 57, paid[3].number)
+    assert refund.outside_no
+
+
+def test_a_bill_has_every_transfer_that_moved_money(side: Side) -> None:
+    day = _at_noon(side)
+    numbers = {_paid_out(side, amount_fen): amount_fen for amount_fen in (10, 101, 12_345)}
+    side.fake.do("mode", mode="refuses")
+    side.payments_out.transfer(side.transfer())
+    side.fake.do("mode", mode="ok")
+    side.advance(2 * DAY_MS)
+
+    lines = side.payments_out.read_bill(day)
+
+    assert lines is not None
+    assert {line.number: line.amount_fen for line in lines} == numbers
+    assert {line.kind for line in lines} == {BillKind.TRANSFER}
+    assert {line.outside_no for line in lines} == {
+        side.payments_out.query(number).outside_no for number in numbers
+    }
+
+
+def test_there_is_no_bill_before_a_day_is_over(side: Side) -> None:
+    day = _at_noon(side)
+    _paid(side, 100)
+
+    assert side.payments_in.read_bill(day) is None
+    assert side.payments_out.read_bill(day) is None
+
+
+def test_a_day_on_which_nothing_happened_has_an_empty_bill(side: Side) -> None:
+    day = _at_noon(side)
+    side.advance(2 * DAY_MS)
+
+    assert side.payments_in.read_bill(day) == []
+    assert side.payments_out.read_bill(day) == []
+
+
+@pytest.mark.parametrize("mode", ["bill_line_missing", "bill_line_changed"])
+def test_a_bill_is_read_as_it_is_also_where_it_is_wrong(side: Side, mode: str) -> None:
+    day = _at_noon(side)
+    paid, number = [_paid(side, 100), _paid(side, 200)], _paid_out(side, 300)
+    side.advance(2 * DAY_MS)
+    side.fake.do("mode", mode=mode)
+
+    incoming, outgoing = side.payments_in.read_bill(day), side.payments_out.read_bill(day)
+
+    assert incoming is not None
+    assert outgoing is not None
+    amounts = {line.number: line.amount_fen for line in (*incoming, *outgoing)}
+    if mode == "bill_line_missing":
+        assert amounts == {paid[1].number: 200}
+    else:
+        assert amounts == {paid[0].number: 101, paid[1].number: 200, number: 301}
+
+
+def test_a_bill_without_an_answer_is_unknown(side: Side) -> None:
+    day = _at_noon(side)
+    side.advance(2 * DAY_MS)
+    side.fake.do("mode", mode="fails")
+
+    for read in (side.payments_in.read_bill, side.payments_out.read_bill):
+        with pytest.raises(Unavailable):
+            read(day)
+
+
+def test_a_file_that_is_not_the_one_that_was_hashed_is_not_read(wechat: WeChatSide) -> None:
+    day = _at_noon(wechat)
+    _paid(wechat, 100)
+    _paid_out(wechat, 300)
+    wechat.advance(2 * DAY_MS)
+    wechat.fake.do("mode", mode="bill_damaged")
+
+    for read in (wechat.payments_in.read_bill, wechat.payments_out.read_bill):
+        with pytest.raises(Unavailable, match="hash"):
+            read(day)
+
+
+def test_a_bill_that_is_being_made_is_not_there_yet(wechat: WeChatSide) -> None:
+    day = _at_noon(wechat)
+    _paid(wechat, 100)
+    # Three in the morning.
+    wechat.advance(15 * HOUR_MS)
+
+    assert wechat.payments_in.read_bill(day) is None
+    wechat.advance(7 * HOUR_MS)
+    assert wechat.payments_in.read_bill(day)
+
+
+def test_a_file_of_another_host_is_not_fetched(wechat: WeChatSide) -> None:
+    with pytest.raises(Unavailable, match="another host"):
+        wechat.client.download("https://elsewhere.example/v3/billdownload/file?token=1")
+    with pytest.raises(Unavailable, match="another host"):
+        wechat.client.download(f"{wechat.fake.url}.elsewhere.example/file")

@@ -1,0 +1,238 @@
+"""What gateways send us: true, repeated, late, forged, and in any order."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+
+import pytest
+
+from local.gateway.keys import GatewayKeys
+from local.gateway.notices import Event
+from redpacket.domain.errors import SignatureInvalid
+from redpacket.domain.gateway import NoticeKind, OrderState
+from testing.gateways import Received, Side, WeChatSide, a_number, wait_until
+
+MINUTE_MS = 60_000
+
+
+def _a_payment(side: Side) -> str:
+    order = side.order()
+    side.payments_in.order(order)
+    side.fake.do("pay", payment_id=order.number)
+    return order.number
+
+
+def _kinds(side: Side) -> Counter[str]:
+    return Counter(one["kind"] for one in side.fake.show("notifications"))
+
+
+def _refused(side: Side, received: Received) -> bool:
+    try:
+        side.read(received)
+    except SignatureInvalid:
+        return True
+    return False
+
+
+def test_a_callback_that_is_not_taken_comes_again_as_the_same_notice(side: Side) -> None:
+    side.inbox.answers = [500, 503, 204]
+
+    number = _a_payment(side)
+
+    notices = side.notices(3)
+    assert len({notice.notice_id for notice in notices}) == 1
+    assert {notice.number for notice in notices} == {number}
+    wait_until(lambda: len(side.fake.show("notifications")) == 3)
+    assert [one["status"] for one in side.fake.show("notifications")] == [500, 503, 204]
+
+
+def test_a_callback_that_comes_twice_is_the_same_notice(side: Side) -> None:
+    side.fake.do("mode", mode="duplicate_notifications")
+
+    number = _a_payment(side)
+
+    notices = side.notices(3)
+    assert len(set(notices)) == 1
+    assert notices[0].number == number
+    assert len({received.body for received in side.inbox.received}) == 1
+
+
+def test_different_events_are_different_notices(side: Side) -> None:
+    numbers = {_a_payment(side) for _ in range(2)}
+
+    notices = side.notices(2)
+
+    assert {notice.number for notice in notices} == numbers
+    assert len({notice.notice_id for notice in notices}) == 2
+
+
+def test_forged_callbacks_are_refused_and_the_true_one_is_read(side: Side) -> None:
+    side.fake.do("mode", mode="forged_notifications")
+
+    number = _a_payment(side)
+    wait_until(lambda: _kinds(side)["true"] == 1)
+
+    received = list(side.inbox.received)
+    assert len(received) == _kinds(side)["forged"] + 1 >= 6
+    assert [_refused(side, one) for one in received] == [True] * (len(received) - 1) + [False]
+    assert side.read(received[-1]).number == number
+
+
+def test_a_recorded_callback_is_too_old(side: Side) -> None:
+    side.fake.do("mode", mode="stale_notifications")
+
+    number = _a_payment(side)
+    (received,) = side.inbox.wait_for(1)
+
+    assert _refused(side, received)
+    # It was true when it was signed: only its age is wrong.
+    assert side.payments_in.query(number).state is OrderState.PAID
+
+
+def test_the_age_of_a_callback_is_at_most_five_minutes_both_ways(side: Side) -> None:
+    _a_payment(side)
+    (received,) = side.inbox.wait_for(1)
+    now_ms = time.time_ns() // 1_000_000
+
+    for off_ms in (-4 * MINUTE_MS, 4 * MINUTE_MS):
+        notice = side.callbacks.read(received.headers, received.body, now_ms + off_ms)
+        assert notice.kind is NoticeKind.PAYMENT
+    for off_ms in (-6 * MINUTE_MS, 6 * MINUTE_MS):
+        with pytest.raises(SignatureInvalid):
+            side.callbacks.read(received.headers, received.body, now_ms + off_ms)
+
+
+def test_callbacks_may_come_in_any_order(side: Side) -> None:
+    side.fake.do("mode", mode="reordered_notifications")
+
+    first, second = _a_payment(side), _a_payment(side)
+
+    assert [notice.number for notice in side.notices(2)] == [second, first]
+
+
+def test_without_any_callback_a_query_suffices(side: Side) -> None:
+    side.fake.do("mode", mode="no_notifications")
+
+    number = _a_payment(side)
+
+    assert side.payments_in.query(number).state is OrderState.PAID
+    assert not side.fake.show("notifications")
+    assert not side.inbox.received
+
+
+def test_a_callback_may_come_long_after(side: Side) -> None:
+    side.fake.do("mode", mode="no_notifications")
+    number = _a_payment(side)
+    side.fake.do("mode", mode="ok")
+
+    side.fake.do("notify", number=number)
+
+    (notice,) = side.notices(1)
+    assert (notice.kind, notice.number) == (NoticeKind.PAYMENT, number)
+
+
+def test_no_part_of_a_callback_can_be_changed(side: Side) -> None:
+    _a_payment(side)
+    (received,) = side.inbox.wait_for(1)
+    marks = [name for name in received.headers if name.startswith(("wechatpay-", "webhook-"))]
+    side.read(received)
+
+    changed = [Received(received.headers | {name: "1"}, received.body) for name in marks]
+    changed += [
+        Received({n: v for n, v in received.headers.items() if n != name}, received.body)
+        for name in marks
+    ]
+    changed += [
+        Received(received.headers, body)
+        for body in (b"", b"{}", b"[]", b"\xff", received.body + b" ", received.body[:-1])
+    ]
+
+    assert len(marks) >= 3
+    assert all(_refused(side, one) for one in changed)
+
+
+@pytest.mark.parametrize(
+    "timestamp", ["", "nan", "inf", "-1", "1e9", "１７６３７９０００0", "9" * 400, "0x10", "1.5"]
+)
+def test_a_timestamp_that_can_not_be_read_is_refused(side: Side, timestamp: str) -> None:
+    _a_payment(side)
+    (received,) = side.inbox.wait_for(1)
+    names = {"wechatpay-timestamp", "webhook-timestamp"} & set(received.headers)
+
+    changed = received.headers | dict.fromkeys(names, timestamp)
+
+    assert _refused(side, Received(changed, received.body))
+
+
+def test_one_gateways_callback_is_not_anothers(wechat: WeChatSide, host: Side) -> None:
+    _a_payment(wechat)
+    _a_payment(host)
+    (of_wechat,), (of_host,) = wechat.inbox.wait_for(1), host.inbox.wait_for(1)
+
+    assert _refused(host, of_wechat)
+    assert _refused(wechat, of_host)
+
+
+@pytest.mark.parametrize("serial", ["", "zz", "5157F09EFDC096DE15EBE81A47057A7232F1B8E1", "é"])
+def test_a_key_that_is_not_configured_is_refused_before_the_library_sees_it(
+    wechat: WeChatSide, serial: str
+) -> None:
+    _a_payment(wechat)
+    (received,) = wechat.inbox.wait_for(1)
+    before = len(wechat.fake.show("calls"))
+
+    changed = Received(received.headers | {"wechatpay-serial": serial}, received.body)
+
+    assert _refused(wechat, changed)
+    # The library would have asked for certificates.
+    assert len(wechat.fake.show("calls")) == before
+
+
+def test_a_signed_answer_is_not_a_callback(host: Side) -> None:
+    """What the wallet answers is signed by the same secret as what it tells."""
+    told: list[tuple[dict[str, str], bytes]] = []
+    client = host.callbacks._client  # type: ignore[attr-defined]
+    true = client._outgoing.post
+
+    def recording(body: bytes, headers: dict[str, str]) -> object:
+        answer = true(body, headers)
+        told.append((dict(answer.headers), answer.body))
+        return answer
+
+    client._outgoing.post = recording
+    try:
+        number = a_number()
+        host.payments_in.query(number)
+    finally:
+        client._outgoing.post = true
+
+    ((headers, body),) = told
+    assert json.loads(body)["data"]["number"] == number
+    assert _refused(host, Received(headers, body))
+
+
+def test_a_callback_for_another_merchant_is_refused(wechat: WeChatSide) -> None:
+    """A gateway has many merchants, and signs for all of them with one key."""
+    keys = GatewayKeys.of(wechat.keys_folder)
+
+    def told_to(mch_id: str) -> Received:
+        resource = {"mchid": mch_id, "out_trade_no": "order1", "transaction_id": "42"}
+        event = Event.of(keys, "", "TRANSACTION.SUCCESS", "transaction", "order1", resource)
+        posted = event.signed(time.time_ns() // 1_000_000_000)
+        return Received({n.lower(): v for n, v in posted.headers.items()}, posted.body)
+
+    assert wechat.read(told_to(wechat.merchant.mch_id)).number == "order1"
+    assert _refused(wechat, told_to("1999999999"))
+
+
+def test_a_kind_of_event_that_is_not_known_is_refused(wechat: WeChatSide) -> None:
+    keys = GatewayKeys.of(wechat.keys_folder)
+    resource = {"mchid": wechat.merchant.mch_id, "out_trade_no": "order1"}
+    event = Event.of(keys, "", "COUPON.USE", "coupon", "order1", resource)
+    posted = event.signed(time.time_ns() // 1_000_000_000)
+
+    assert _refused(
+        wechat, Received({n.lower(): v for n, v in posted.headers.items()}, posted.body)
+    )

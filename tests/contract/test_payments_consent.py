@@ -1,0 +1,99 @@
+"""Consent to transfers without a tap, and whose a code is: WeChat alone has them."""
+
+from __future__ import annotations
+
+import pytest
+
+from redpacket.adapters.payments.wechat_login import CodeKind
+from redpacket.domain.authorization import AuthorizationState
+from redpacket.domain.errors import Unavailable
+from redpacket.domain.gateway import NoticeKind
+from testing.gateways import DAY_MS, WeChatSide, a_number
+
+
+def test_a_user_agrees_and_is_told_of(wechat: WeChatSide) -> None:
+    number, alice = a_number(), wechat.account("alice")
+
+    asked = wechat.authorizations.ask(number, alice, "alice")
+    again = wechat.authorizations.ask(number, alice, "alice")
+    wechat.fake.do("confirm", authorization_no=number)
+    (notice,) = wechat.notices(1)
+    found = wechat.authorizations.query(number)
+
+    assert asked.state is again.state is AuthorizationState.AWAITING_CONFIRMATION
+    assert asked.confirmation
+    assert (notice.kind, notice.number) == (NoticeKind.AUTHORIZATION, number)
+    assert found.state is AuthorizationState.ACTIVE
+    assert found.payee_hash == alice.name_hash
+    assert not found.confirmation
+
+
+def test_a_consent_that_is_not_given_is_closed_after_a_day(wechat: WeChatSide) -> None:
+    number = a_number()
+    wechat.authorizations.ask(number, wechat.account("alice"), "alice")
+
+    wechat.advance(DAY_MS + 1)
+
+    found = wechat.authorizations.query(number)
+    assert (found.state, found.reason) == (AuthorizationState.CLOSED, "USER_OVERDUE_UNCONFIRMED")
+
+
+def test_a_user_takes_the_consent_back(wechat: WeChatSide) -> None:
+    number = a_number()
+    wechat.authorizations.ask(number, wechat.account("alice"), "alice")
+    wechat.fake.do("confirm", authorization_no=number)
+
+    wechat.fake.do("withdraw_authorization", authorization_no=number)
+
+    found = wechat.authorizations.query(number)
+    assert (found.state, found.reason) == (AuthorizationState.CLOSED, "USER_CLOSE")
+    assert {notice.number for notice in wechat.notices(2)} == {number}
+
+
+def test_we_end_a_consent_and_may_say_so_twice(wechat: WeChatSide) -> None:
+    number = a_number()
+    wechat.authorizations.ask(number, wechat.account("alice"), "alice")
+
+    wechat.authorizations.close(number)
+    wechat.authorizations.close(number)
+    wechat.authorizations.close(a_number())
+
+    assert wechat.authorizations.query(number).state is AuthorizationState.CLOSED
+
+
+def test_an_unknown_consent_is_not_found(wechat: WeChatSide) -> None:
+    assert wechat.authorizations.query(a_number()).state is AuthorizationState.NOT_FOUND
+
+
+def test_a_consent_that_gets_no_answer_is_unknown(wechat: WeChatSide) -> None:
+    number, alice = a_number(), wechat.account("alice")
+    wechat.fake.do("mode", mode="fails")
+
+    with pytest.raises(Unavailable):
+        wechat.authorizations.ask(number, alice, "alice")
+    with pytest.raises(Unavailable):
+        wechat.authorizations.close(number)
+
+
+@pytest.mark.parametrize("kind", CodeKind)
+def test_a_code_belongs_to_an_account_of_its_own(wechat: WeChatSide, kind: CodeKind) -> None:
+    login = wechat.login(kind)
+
+    alice, again, bob = (login.find_account(f"code-{name}") for name in ("alice", "alice", "bob"))
+
+    assert alice == again == wechat.account("alice")
+    assert bob
+    assert bob.name_hash != wechat.account("alice").name_hash
+
+
+@pytest.mark.parametrize("kind", CodeKind)
+def test_a_wrong_code_is_nobodys(wechat: WeChatSide, kind: CodeKind) -> None:
+    assert wechat.login(kind).find_account("something") is None
+
+
+@pytest.mark.parametrize("mode", ["fails", "throttles"])
+def test_a_code_without_an_answer_is_unknown(wechat: WeChatSide, mode: str) -> None:
+    wechat.fake.do("mode", mode=mode)
+
+    with pytest.raises(Unavailable):
+        wechat.login(CodeKind.MINI_PROGRAM).find_account("code-alice")

@@ -1,0 +1,171 @@
+"""The fake gateway and wallet are as strict as the real ones, and keep their own books."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import httpx
+import pytest
+
+from local.gateway.keys import make_private_key, public_text
+from redpacket.adapters.payments.wechat_client import WeChatClient
+from redpacket.domain.errors import Unavailable
+from redpacket.domain.gateway import OrderState, RefundOrder, TransferOrder, TransferState
+from testing.gateways import CALL_MS_MAX, Side, WeChatSide, a_number, wait_until
+
+PATH = "/v3/fund-app/mch-transfer/transfer-bills"
+
+
+def _signed(side: WeChatSide, path: str, body: dict[str, Any] | None) -> httpx.Request:
+    """Return a request as the library signs it, to be changed and sent."""
+    from wechatpayv3.utils import build_authorization
+
+    core = side.client._pay._core
+    method = "GET" if body is None else "POST"
+    authorization = build_authorization(
+        *(path, method, side.merchant.mch_id, side.merchant.cert_serial, core._private_key),
+        data=body,
+    )
+    headers = {"Authorization": authorization, "Content-Type": "application/json"}
+    content = None if body is None else json.dumps(body)
+    return httpx.Request(method, side.fake.url + path, headers=headers, content=content)
+
+
+def _send(request: httpx.Request) -> httpx.Response:
+    with httpx.Client(trust_env=False) as client:
+        return client.send(request)
+
+
+def test_what_the_merchant_did_not_sign_is_refused(wechat: WeChatSide) -> None:
+    body = {"out_bill_no": "bill1", "transfer_amount": 100}
+    true = _signed(wechat, PATH, body)
+    given = true.headers["Authorization"]
+
+    def changed(url: str = "", content: bytes = true.content, authorization: str = given) -> int:
+        headers = {"Authorization": authorization} if authorization else {}
+        request = httpx.Request("POST", url or true.url, headers=headers, content=content)
+        answer = _send(request)
+        assert answer.json()["code"] == "SIGN_ERROR"
+        return answer.status_code
+
+    statuses = [
+        changed(content=b'{"more": 1}'),
+        changed(url=f"{true.url}?a=1"),
+        changed(authorization=""),
+        changed(authorization=given.replace('timestamp="1', 'timestamp="9')),
+        changed(authorization=given.replace(wechat.merchant.mch_id, "1999999999")),
+        changed(authorization=given.replace(wechat.merchant.cert_serial, "00")),
+        changed(authorization=given.replace("WECHATPAY2", "WECHATPAY3")),
+    ]
+
+    # The signature of the true one is right: it lacks an appid.
+    assert _send(true).json()["code"] == "APPID_MCHID_NOT_MATCH"
+    assert set(statuses) == {401}
+    assert not wechat.fake.show("book")["out"]
+
+
+def test_an_answer_that_the_gateway_did_not_sign_is_unknown(wechat: WeChatSide) -> None:
+    """As if somebody stood between us and the gateway."""
+    order = wechat.order()
+    wechat.payments_in.order(order)
+    path = f"/v3/pay/transactions/out-trade-no/{order.number}?mchid={wechat.merchant.mch_id}"
+    other_key = replace(wechat.merchant, public_key=public_text(make_private_key().public_key()))
+    client = WeChatClient(other_key, gateway_url=wechat.fake.url, call_ms_max=CALL_MS_MAX)
+
+    assert wechat.client.get(path).is_ok
+    with pytest.raises(Unavailable):
+        client.get(path)
+
+
+def test_a_call_of_the_host_that_we_did_not_sign_is_refused(host: Side) -> None:
+    body = {"type": "transfer.order", "data": {"bill_no": "1", "amount_fen": 1, "user": "me"}}
+
+    answer = httpx.post(f"{host.fake.url}/wallet", json=body, trust_env=False)
+
+    assert answer.status_code == 401
+    assert not host.fake.show("book")["out"]
+
+
+def test_the_keys_are_for_their_owner_alone(wechat: WeChatSide) -> None:
+    files = sorted(wechat.keys_folder.glob("*.[jp]*"))
+
+    assert [file.name for file in files] == ["gateway.pem", "merchant.json"]
+    assert [file.stat().st_mode & 0o077 for file in files] == [0, 0]
+
+
+def _until_known(side: Side, order: TransferOrder) -> TransferState:
+    """Repeat the same number until its state is final, as a flow would."""
+    for _ in range(20):
+        try:
+            side.payments_out.transfer(order)
+            state = side.payments_out.query(order.bill_no).state
+            if state is TransferState.SUCCEEDED:
+                return state
+        except Unavailable:
+            continue
+    raise AssertionError("it did not come to an end")
+
+
+def test_a_crowd_of_repeats_pays_each_number_once(side: Side) -> None:
+    """A tenth times out after it has paid, a twentieth before; some callbacks come twice."""
+    consent: str = a_number()
+    if isinstance(side, WeChatSide):
+        side.authorizations.ask(consent, side.account("alice"), "alice")
+        side.fake.do("confirm", authorization_no=consent)
+    shares = {"pays_and_times_out": 0.1, "times_out": 0.05, "duplicate_notifications": 0.2}
+    side.fake.do("mode", shares=shares, seed=7, hang_ms=20)
+    orders = [side.transfer(authorization_no=consent, amount_fen=10 + n) for n in range(40)]
+
+    with ThreadPoolExecutor(8) as pool:
+        states = list(pool.map(lambda order: _until_known(side, order), orders * 2))
+
+    assert set(states) == {TransferState.SUCCEEDED}
+    assert {number: line["amount_fen"] for number, line in side.fake.paid_out().items()} == {
+        order.bill_no: order.amount_fen for order in orders
+    }
+
+
+def test_a_crowd_of_payers_pays_each_order_once(side: Side) -> None:
+    side.fake.do("mode", shares={"pays_and_times_out": 0.1, "times_out": 0.05}, seed=3, hang_ms=20)
+    orders = [side.order(amount_fen=100 + n) for n in range(30)]
+
+    def until(is_done: Callable[[], object]) -> None:
+        for _ in range(20):
+            try:
+                is_done()
+            except Unavailable:
+                continue
+            return
+        raise AssertionError("it did not come to an end")
+
+    for order in orders:
+        until(lambda order=order: side.payments_in.order(order))  # type: ignore[misc]
+        side.fake.do("pay", payment_id=order.number)
+    refunded = orders[:10]
+    for order in refunded:
+        (paid,) = side.payments_in.query(order.number).transactions
+        refund = RefundOrder(a_number(), order.number, paid.transaction_id, 1, paid.amount_fen)
+        for _ in range(2):
+            until(lambda refund=refund: side.payments_in.refund(refund))  # type: ignore[misc]
+
+    book = side.fake.paid_in()
+    assert {number: line["paid_fen"] for number, line in book.items()} == {
+        order.number: order.amount_fen for order in orders
+    }
+    assert sum(line["refunded_fen"] for line in book.values()) == len(refunded)
+    assert all(side.payments_in.query(order.number).state is OrderState.PAID for order in orders)
+    wait_until(lambda: len(side.inbox.received) >= len(orders))
+
+
+def test_a_slow_gateway_answers_late_and_once(side: Side) -> None:
+    side.fake.do("mode", mode="slow", slow_ms=200)
+    began_at_s = time.monotonic()
+
+    side.payments_in.order(side.order())
+
+    assert time.monotonic() - began_at_s >= 0.2

@@ -1,0 +1,298 @@
+"""Money in: the same stories by each gateway's adapter, over real HTTP to the fake processes."""
+
+from __future__ import annotations
+
+import pytest
+
+from redpacket.domain.errors import Unavailable
+from redpacket.domain.gateway import (
+    Channel,
+    NoticeKind,
+    OrderState,
+    PayMethod,
+    RefundFound,
+    RefundOrder,
+    RefundState,
+    Transaction,
+)
+from testing.gateways import Side, WeChatSide, a_number
+
+
+def _paid(side: Side, amount_fen: int = 2_000) -> Transaction:
+    order = side.order(amount_fen=amount_fen)
+    side.payments_in.order(order)
+    side.fake.do("pay", payment_id=order.number, payer="bob")
+    (transaction,) = side.payments_in.query(order.number).transactions
+    return transaction
+
+
+def _refund(paid: Transaction, amount_fen: int, **changes: str) -> RefundOrder:
+    wanted = {"refund_no": a_number(), "transaction_id": paid.transaction_id} | changes
+    return RefundOrder(
+        number=paid.number, amount_fen=amount_fen, total_fen=paid.amount_fen, **wanted
+    )
+
+
+def test_an_order_is_paid_told_and_found(side: Side) -> None:
+    order = side.order(amount_fen=2_000)
+
+    to_pay = side.payments_in.order(order)
+    before = side.payments_in.query(order.number)
+    side.fake.do("pay", payment_id=order.number, payer="bob")
+    (notice,) = side.notices(1)
+    after = side.payments_in.query(order.number)
+
+    assert to_pay
+    assert before.state is OrderState.UNPAID
+    assert not before.transactions
+    assert (notice.kind, notice.number) == (NoticeKind.PAYMENT, order.number)
+    assert after.state is OrderState.PAID
+    (paid,) = after.transactions
+    assert paid.transaction_id == notice.outside_no
+    assert (paid.number, paid.amount_fen, paid.currency) == (order.number, 2_000, "CNY")
+    assert paid.merchant == side.payments_in.merchant
+    assert paid.payer_hash == side.account("bob").name_hash
+    assert abs(paid.paid_at_ms - side.now_ms()) < 60_000
+    assert side.payments_in.query_transaction(paid.transaction_id) == paid
+
+
+def test_an_order_inside_of_the_app_is_for_its_payer_alone(side: Side) -> None:
+    order = side.order(method=PayMethod.JSAPI, payer=side.account("alice"))
+
+    to_pay = side.payments_in.order(order)
+    side.fake.do("pay", payment_id=order.number, payer="mallory")
+
+    assert to_pay
+    (paid,) = side.payments_in.query(order.number).transactions
+    assert paid.payer_hash == side.account("alice").name_hash
+
+
+def test_an_order_that_comes_again_changes_nothing(side: Side) -> None:
+    order = side.order()
+
+    first, again = side.payments_in.order(order), side.payments_in.order(order)
+
+    assert first == again
+    assert list(side.fake.paid_in()) == [order.number]
+
+
+def test_a_number_with_another_content_is_not_carried_out(side: Side) -> None:
+    order = side.order(amount_fen=2_000)
+    side.payments_in.order(order)
+
+    with pytest.raises(Unavailable):
+        side.payments_in.order(side.order(number=order.number, amount_fen=3_000))
+
+    assert side.fake.paid_in()[order.number]["amount_fen"] == 2_000
+
+
+@pytest.mark.parametrize("mode", ["pays_and_times_out", "pays_and_fails"])
+def test_an_order_whose_answer_is_lost_is_found_by_a_query(side: Side, mode: str) -> None:
+    side.fake.do("mode", mode=mode)
+    order = side.order()
+
+    with pytest.raises(Unavailable):
+        side.payments_in.order(order)
+    side.fake.do("mode", mode="ok")
+
+    assert side.payments_in.query(order.number).state is OrderState.UNPAID
+    assert side.payments_in.order(order)
+    side.fake.do("pay", payment_id=order.number)
+    assert side.payments_in.query(order.number).state is OrderState.PAID
+
+
+@pytest.mark.parametrize("mode", ["times_out", "fails", "throttles", "refuses"])
+def test_an_order_that_was_not_made_is_unknown_until_a_query_says_so(side: Side, mode: str) -> None:
+    side.fake.do("mode", mode=mode)
+    order = side.order()
+
+    with pytest.raises(Unavailable):
+        side.payments_in.order(order)
+    side.fake.do("mode", mode="ok")
+
+    assert side.payments_in.query(order.number).state is OrderState.NOT_FOUND
+
+
+def test_an_order_may_be_found_late(side: Side) -> None:
+    side.fake.do("mode", mode="not_found_then_found")
+    order = side.order()
+    with pytest.raises(Unavailable):
+        side.payments_in.order(order)
+
+    states = [side.payments_in.query(order.number).state for _ in range(3)]
+
+    assert states == [OrderState.NOT_FOUND, OrderState.NOT_FOUND, OrderState.UNPAID]
+
+
+def test_a_slow_answer_is_an_answer(side: Side) -> None:
+    side.fake.do("mode", mode="slow", slow_ms=300)
+
+    assert side.payments_in.order(side.order())
+
+
+@pytest.mark.parametrize("mode", ["fails", "throttles"])
+def test_a_query_without_an_answer_is_unknown(side: Side, mode: str) -> None:
+    paid = _paid(side)
+    side.fake.do("mode", mode=mode)
+
+    for ask in (
+        lambda: side.payments_in.query(paid.number),
+        lambda: side.payments_in.query_transaction(paid.transaction_id),
+        lambda: side.payments_in.query_refund("none"),
+        lambda: side.payments_in.close(paid.number),
+    ):
+        with pytest.raises(Unavailable):
+            ask()
+
+
+def test_a_closed_order_takes_no_payment(side: Side) -> None:
+    order = side.order()
+    side.payments_in.order(order)
+
+    side.payments_in.close(order.number)
+    side.payments_in.close(order.number)
+
+    assert side.payments_in.query(order.number).state is OrderState.CLOSED
+    assert side.payments_in.order(order) is None
+
+
+def test_closing_what_is_paid_or_unknown_changes_nothing(side: Side) -> None:
+    paid = _paid(side)
+
+    side.payments_in.close(paid.number)
+    side.payments_in.close(a_number())
+
+    assert side.payments_in.query(paid.number).state is OrderState.PAID
+
+
+def test_an_order_ends_by_itself(side: Side) -> None:
+    order = side.order()
+    side.payments_in.order(order)
+
+    side.advance(16 * 60_000)
+
+    assert side.payments_in.query(order.number).state is OrderState.CLOSED
+
+
+def test_a_payment_may_cross_with_the_close(side: Side) -> None:
+    order = side.order()
+    side.payments_in.order(order)
+    side.payments_in.close(order.number)
+
+    side.fake.do("pay", payment_id=order.number, late=True)
+
+    assert side.payments_in.query(order.number).state is OrderState.PAID
+    (notice,) = side.notices(1)
+    assert notice.number == order.number
+
+
+def test_a_second_payment_of_one_number_is_found_by_its_own_id(side: Side) -> None:
+    first = _paid(side)
+    side.fake.do("pay", payment_id=first.number, late=True)
+
+    notices = side.notices(2)
+
+    ids = {notice.outside_no for notice in notices}
+    assert len(ids) == 2
+    assert {notice.number for notice in notices} == {first.number}
+    found = [side.payments_in.query_transaction(one) for one in ids]
+    assert {one.transaction_id for one in found if one} == ids
+    assert {one.number for one in found if one} == {first.number}
+
+
+def test_no_payment_has_an_id_that_the_gateway_never_gave(side: Side) -> None:
+    assert side.payments_in.query_transaction("4200000000000000000000000000") is None
+    assert side.payments_in.query(a_number()).state is OrderState.NOT_FOUND
+
+
+def test_a_payment_of_another_amount_shows_that_amount(side: Side) -> None:
+    order = side.order(amount_fen=2_000)
+    side.payments_in.order(order)
+
+    side.fake.do("pay", payment_id=order.number, amount_fen=1)
+
+    (paid,) = side.payments_in.query(order.number).transactions
+    assert paid.amount_fen == 1
+
+
+def test_a_refund_is_given_once_for_its_number(side: Side) -> None:
+    paid = _paid(side, 2_000)
+    order = _refund(paid, 500)
+
+    first, again = side.payments_in.refund(order), side.payments_in.refund(order)
+
+    assert {first.state, again.state} <= {RefundState.PROCESSING, RefundState.SUCCEEDED}
+    found = side.payments_in.query_refund(order.refund_no)
+    assert found.state is RefundState.SUCCEEDED
+    assert (found.number, found.transaction_id) == (paid.number, paid.transaction_id)
+    assert (found.refund_no, found.amount_fen) == (order.refund_no, 500)
+    assert abs(found.refunded_at_ms - side.now_ms()) < 60_000
+    assert side.fake.paid_in()[paid.number]["refunded_fen"] == 500
+    # What was paid is still there to see.
+    assert side.payments_in.query(paid.number).state is OrderState.PAID
+    told = [notice for notice in side.notices(2) if notice.kind is NoticeKind.REFUND]
+    assert [notice.number for notice in told] == [order.refund_no]
+
+
+def test_more_than_was_paid_is_never_given_back(side: Side) -> None:
+    paid = _paid(side, 2_000)
+    side.payments_in.refund(_refund(paid, 1_500))
+    too_much = _refund(paid, 501)
+
+    # WeChat Pay's refusal is not signed, the host's is.
+    if side.channel is Channel.WECHAT:
+        with pytest.raises(Unavailable):
+            side.payments_in.refund(too_much)
+        expected = RefundState.NOT_FOUND
+    else:
+        assert side.payments_in.refund(too_much).state is RefundState.FAILED
+        expected = RefundState.FAILED
+
+    assert side.payments_in.query_refund(too_much.refund_no).state is expected
+    assert side.fake.paid_in()[paid.number]["refunded_fen"] == 1_500
+
+
+@pytest.mark.parametrize("mode", ["pays_and_times_out", "pays_and_fails"])
+def test_a_refund_whose_answer_is_lost_is_found_by_a_query(side: Side, mode: str) -> None:
+    paid = _paid(side)
+    order = _refund(paid, 700)
+    side.fake.do("mode", mode=mode)
+
+    with pytest.raises(Unavailable):
+        side.payments_in.refund(order)
+
+    assert side.payments_in.query_refund(order.refund_no).state is RefundState.SUCCEEDED
+
+
+def test_an_unknown_refund_is_not_found(side: Side) -> None:
+    number = a_number()
+
+    found = side.payments_in.query_refund(number)
+
+    assert found == RefundFound(number, RefundState.NOT_FOUND)
+
+
+def test_a_refund_made_by_hand_is_told_and_found(side: Side) -> None:
+    paid = _paid(side, 2_000)
+
+    number = side.fake.do("refund", payment_id=paid.number, amount_fen=300)["number"]
+
+    told = [notice for notice in side.notices(2) if notice.kind is NoticeKind.REFUND]
+    assert [notice.number for notice in told] == [number]
+    found = side.payments_in.query_refund(number)
+    assert (found.number, found.amount_fen) == (paid.number, 300)
+    assert found.state is RefundState.SUCCEEDED
+
+
+def test_the_client_gets_parameters_that_the_merchant_signed(wechat: WeChatSide) -> None:
+    order = wechat.order(method=PayMethod.JSAPI, payer=wechat.account("alice"))
+
+    to_pay = wechat.payments_in.order(order)
+
+    assert to_pay
+    assert set(to_pay) == {"appId", "timeStamp", "nonceStr", "package", "signType", "paySign"}
+    assert to_pay["appId"] == wechat.app_id
+    assert to_pay["package"].startswith("prepay_id=wx")
+    lines = [to_pay[name] for name in ("appId", "timeStamp", "nonceStr", "package")]
+    # PKCS #1 signatures of the same words are the same.
+    assert to_pay["paySign"] == wechat.client.sign(*lines)

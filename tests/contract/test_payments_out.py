@@ -1,0 +1,260 @@
+"""Money out: the same stories by each gateway's adapter, over real HTTP to the fake processes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from local.gateway.transfers import CANCELLING_MS
+from redpacket.domain.errors import Unavailable
+from redpacket.domain.gateway import (
+    Channel,
+    NoticeKind,
+    Refusal,
+    TransferOrder,
+    TransferState,
+)
+from testing.gateways import DAY_MS, Side, WeChatSide, a_number
+
+
+def _awaiting(side: Side) -> TransferOrder:
+    """Ask for a transfer that the user has to confirm."""
+    if side.channel is Channel.HOST:
+        side.fake.do("mode", mode="asks_confirmation")
+    order = side.transfer()
+    found = side.payments_out.transfer(order)
+    assert found.state is TransferState.AWAITING_CONFIRMATION
+    side.fake.do("mode", mode="ok")
+    return order
+
+
+def _consent(side: Side) -> str:
+    """Return the number of a consent that alice gave."""
+    number = a_number()
+    if isinstance(side, WeChatSide):
+        side.authorizations.ask(number, side.account("alice"), "alice")
+        side.fake.do("confirm", authorization_no=number)
+    return number
+
+
+def test_a_transfer_is_confirmed_told_and_found(side: Side) -> None:
+    order = _awaiting(side)
+
+    asked = side.payments_out.transfer(order)
+    side.fake.do("confirm", withdrawal_id=order.bill_no)
+    (notice,) = side.notices(1)
+    found = side.payments_out.query(order.bill_no)
+
+    assert asked.confirmation
+    assert (notice.kind, notice.number) == (NoticeKind.TRANSFER, order.bill_no)
+    assert found.state is TransferState.SUCCEEDED
+    assert found.outside_no == notice.outside_no == asked.outside_no
+    assert found.amount_fen == order.amount_fen
+    assert found.payee_hash == order.payee.name_hash
+    assert abs(found.decided_at_ms - side.now_ms()) < 60_000
+    assert not found.confirmation
+
+
+def test_a_transfer_with_consent_needs_no_tap(side: Side) -> None:
+    order = side.transfer(authorization_no=_consent(side))
+
+    found = side.payments_out.transfer(order)
+
+    assert found.state is TransferState.SUCCEEDED
+    assert found.decided_at_ms
+    assert side.payments_out.query(order.bill_no).payee_hash == order.payee.name_hash
+    assert side.fake.paid_out()[order.bill_no]["amount_fen"] == order.amount_fen
+
+
+def test_a_transfer_that_comes_again_pays_once(side: Side) -> None:
+    order = side.transfer(authorization_no=_consent(side))
+
+    for _ in range(3):
+        assert side.payments_out.transfer(order).state is TransferState.SUCCEEDED
+
+    assert list(side.fake.paid_out()) == [order.bill_no]
+
+
+def test_a_number_with_another_content_is_not_paid_again(side: Side) -> None:
+    order = side.transfer(authorization_no=_consent(side))
+    side.payments_out.transfer(order)
+
+    # WeChat Pay says that the number exists; the host's wallet refuses to answer.
+    if side.channel is Channel.WECHAT:
+        again = side.payments_out.transfer(replace(order, amount_fen=900))
+        assert again.state is TransferState.PROCESSING
+    else:
+        with pytest.raises(Unavailable):
+            side.payments_out.transfer(replace(order, amount_fen=900))
+
+    assert side.fake.paid_out()[order.bill_no]["amount_fen"] == order.amount_fen
+    assert len(side.fake.paid_out()) == 1
+
+
+@pytest.mark.parametrize("mode", ["pays_and_times_out", "pays_and_fails"])
+def test_a_transfer_whose_answer_is_lost_is_found_by_a_query(side: Side, mode: str) -> None:
+    order = side.transfer(authorization_no=_consent(side))
+    side.fake.do("mode", mode=mode)
+
+    with pytest.raises(Unavailable):
+        side.payments_out.transfer(order)
+    side.fake.do("mode", mode="ok")
+
+    assert side.payments_out.query(order.bill_no).state is TransferState.SUCCEEDED
+    assert side.payments_out.transfer(order).state is TransferState.SUCCEEDED
+    assert len(side.fake.paid_out()) == 1
+
+
+@pytest.mark.parametrize("mode", ["times_out", "fails"])
+def test_a_transfer_that_was_not_made_is_unknown_until_a_query_says_so(
+    side: Side, mode: str
+) -> None:
+    order = side.transfer(authorization_no=_consent(side))
+    side.fake.do("mode", mode=mode)
+
+    with pytest.raises(Unavailable):
+        side.payments_out.transfer(order)
+    side.fake.do("mode", mode="ok")
+
+    assert side.payments_out.query(order.bill_no).state is TransferState.NOT_FOUND
+    assert not side.fake.paid_out()
+
+
+def test_a_transfer_may_be_found_late(side: Side) -> None:
+    order = side.transfer(authorization_no=_consent(side))
+    side.fake.do("mode", mode="not_found_then_found")
+    with pytest.raises(Unavailable):
+        side.payments_out.transfer(order)
+
+    states = [side.payments_out.query(order.bill_no).state for _ in range(3)]
+
+    assert states == [TransferState.NOT_FOUND, TransferState.NOT_FOUND, TransferState.SUCCEEDED]
+
+
+def test_a_throttled_transfer_was_not_made(side: Side) -> None:
+    order = side.transfer(authorization_no=_consent(side))
+    side.fake.do("mode", mode="throttles")
+
+    # WeChat Pay names it, and says that nothing was taken on; a host's 429 says nothing for sure.
+    if side.channel is Channel.WECHAT:
+        found = side.payments_out.transfer(order)
+        assert (found.state, found.refusal) == (TransferState.REFUSED, Refusal.THROTTLED)
+        assert found.reason == "FREQUENCY_LIMITED"
+    else:
+        with pytest.raises(Unavailable):
+            side.payments_out.transfer(order)
+
+    assert not side.fake.paid_out()
+    with pytest.raises(Unavailable):
+        side.payments_out.query(order.bill_no)
+
+
+def test_a_gateway_without_funds_refuses_the_call(side: Side) -> None:
+    order = side.transfer()
+    side.fake.do("mode", mode="refuses_calls")
+
+    found = side.payments_out.transfer(order)
+
+    assert (found.state, found.refusal) == (TransferState.REFUSED, Refusal.OUT_OF_FUNDS)
+    assert side.payments_out.query(order.bill_no).state is TransferState.NOT_FOUND
+
+
+def test_a_transfer_that_the_gateway_refuses_has_failed_for_ever(side: Side) -> None:
+    order = side.transfer()
+    side.fake.do("mode", mode="refuses")
+
+    called = side.payments_out.transfer(order)
+    side.fake.do("mode", mode="ok")
+    again, found = side.payments_out.transfer(order), side.payments_out.query(order.bill_no)
+
+    assert {called.state, again.state, found.state} == {TransferState.FAILED}
+    assert found.reason.lower() == "account_frozen"
+    assert found.decided_at_ms
+    (notice,) = side.notices(1)
+    assert (notice.kind, notice.number) == (NoticeKind.TRANSFER, order.bill_no)
+
+
+def test_a_user_may_confirm_late(side: Side) -> None:
+    order = _awaiting(side)
+
+    side.advance(DAY_MS - 60_000)
+    still = side.payments_out.query(order.bill_no)
+    side.fake.do("confirm", withdrawal_id=order.bill_no)
+
+    assert still.state is TransferState.AWAITING_CONFIRMATION
+    assert side.payments_out.query(order.bill_no).state is TransferState.SUCCEEDED
+
+
+def test_what_is_not_confirmed_fails_after_a_day(side: Side) -> None:
+    order = _awaiting(side)
+
+    side.advance(DAY_MS + 1)
+
+    found = side.payments_out.query(order.bill_no)
+    assert found.state is TransferState.FAILED
+    assert found.reason
+    (notice,) = side.notices(1)
+    assert notice.number == order.bill_no
+
+
+def test_a_cancel_asks_and_a_query_decides(side: Side) -> None:
+    order = _awaiting(side)
+
+    side.payments_out.cancel(order.bill_no)
+    side.payments_out.cancel(order.bill_no)
+    asked = side.payments_out.query(order.bill_no)
+    side.advance(CANCELLING_MS)
+
+    assert asked.state is TransferState.CANCELLING
+    assert side.payments_out.query(order.bill_no).state is TransferState.CANCELLED
+    assert side.payments_out.transfer(order).state is TransferState.CANCELLED
+
+
+def test_a_confirmation_wins_over_a_cancel_that_is_under_way(side: Side) -> None:
+    order = _awaiting(side)
+    side.payments_out.cancel(order.bill_no)
+
+    side.fake.do("confirm", withdrawal_id=order.bill_no)
+    side.advance(CANCELLING_MS)
+
+    assert side.payments_out.query(order.bill_no).state is TransferState.SUCCEEDED
+
+
+def test_cancelling_what_is_over_or_unknown_changes_nothing(side: Side) -> None:
+    order = side.transfer(authorization_no=_consent(side))
+    side.payments_out.transfer(order)
+
+    side.payments_out.cancel(order.bill_no)
+    side.payments_out.cancel(a_number())
+
+    assert side.payments_out.query(order.bill_no).state is TransferState.SUCCEEDED
+
+
+def test_a_withdrawn_consent_is_a_refusal_of_its_own(side: Side) -> None:
+    order = side.transfer(authorization_no=_consent(side))
+    side.fake.do("mode", mode="authorization_withdrawn")
+
+    found = side.payments_out.transfer(order)
+    side.fake.do("mode", mode="ok")
+
+    assert (found.state, found.refusal) == (TransferState.REFUSED, Refusal.NOT_AUTHORIZED)
+    assert side.payments_out.query(order.bill_no).state is TransferState.NOT_FOUND
+    # Under a new number, the user is asked again.
+    assert side.payments_out.transfer(side.transfer()).state is not TransferState.REFUSED
+
+
+def test_a_refusal_for_good_names_its_reason(wechat: WeChatSide) -> None:
+    found = wechat.payments_out.transfer(wechat.transfer(amount_fen=1))
+
+    assert found.state is TransferState.REFUSED
+    assert (found.refusal, found.reason) == (Refusal.OTHER, "PARAM_ERROR")
+
+
+def test_a_repeat_after_a_deployment_sends_what_the_first_call_sent(wechat: WeChatSide) -> None:
+    order = wechat.transfer(details=wechat.payments_out.details().replace("提现", "发放"))
+
+    first, again = wechat.payments_out.transfer(order), wechat.payments_out.transfer(order)
+
+    assert first.state is again.state is TransferState.AWAITING_CONFIRMATION
+    assert first.confirmation == again.confirmation

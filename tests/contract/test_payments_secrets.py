@@ -1,0 +1,152 @@
+"""Keys, names of users, and bodies are in no log and in no error, whatever goes wrong."""
+
+from __future__ import annotations
+
+import logging
+import re
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
+from typing import Any
+
+import pytest
+import wechatpayv3
+
+from redpacket.adapters.payments.wechat_client import WeChatClient
+from redpacket.adapters.payments.wechat_login import CodeKind
+from redpacket.domain.errors import RedPacketError
+from redpacket.domain.gateway import PayMethod, RefundOrder
+from testing.gateways import CALL_MS_MAX, Received, Side, WeChatSide, a_number
+
+MODES = [
+    *("ok", "fails", "throttles", "refuses", "refuses_calls", "pays_and_fails"),
+    *("not_found_then_found", "authorization_withdrawn", "forged_notifications"),
+]
+
+
+@contextmanager
+def _everything_logged(caplog: pytest.LogCaptureFixture) -> Iterator[list[str]]:
+    told: list[str] = []
+    with caplog.at_level(logging.DEBUG):
+        yield told
+    told += [record.getMessage() + str(record.exc_text or "") for record in caplog.records]
+
+
+def _all_of(error: BaseException) -> str:
+    """Return everything that a log could make of an error: its whole chain, its values, locals."""
+    told, seen = "", set[int]()
+    chain: list[BaseException | None] = [error]
+    while chain:
+        one = chain.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        told += "".join(traceback.format_exception_only(one)) + repr(one.args)
+        chain += [one.__cause__, one.__context__]
+    return told
+
+
+def _calls(side: Side) -> list[Callable[[], Any]]:
+    """Every call of a channel, with a user whose name is known to the test."""
+    alice, number = side.account("alice"), a_number()
+    order = side.order(method=PayMethod.JSAPI, payer=alice)
+    transfer = side.transfer()
+    calls: list[Callable[[], Any]] = [
+        lambda: side.payments_in.order(order),
+        lambda: side.payments_in.query(order.number),
+        lambda: side.payments_in.query_transaction("42000"),
+        lambda: side.payments_in.close(order.number),
+        lambda: side.payments_in.refund(RefundOrder(number, order.number, "42000", 1, 1)),
+        lambda: side.payments_in.query_refund(number),
+        lambda: side.payments_in.read_bill("2026-01-01"),
+        lambda: side.payments_out.transfer(transfer),
+        lambda: side.payments_out.transfer(side.transfer(authorization_no=number)),
+        lambda: side.payments_out.query(transfer.bill_no),
+        lambda: side.payments_out.cancel(transfer.bill_no),
+        lambda: side.payments_out.read_bill("2026-01-01"),
+        lambda: side.read(Received({"wechatpay-serial": "1", "webhook-id": "1"}, b"{}")),
+    ]
+    if isinstance(side, WeChatSide):
+        calls += [
+            lambda: side.authorizations.ask(number, alice, "alice"),
+            lambda: side.authorizations.query(number),
+            lambda: side.authorizations.close(number),
+            *(lambda k=kind: side.login(k).find_account("code-alice") for kind in CodeKind),
+        ]
+    return calls
+
+
+def _run(side: Side, caplog: pytest.LogCaptureFixture) -> str:
+    """Make every call, and return all that was said: logs, errors, and what prints of answers."""
+    said = ""
+    with _everything_logged(caplog) as logged:
+        for call in _calls(side):
+            try:
+                said += repr(call())
+            except RedPacketError as error:
+                said += _all_of(error)
+    return said + "".join(logged)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_nothing_secret_is_told_in_any_mode(
+    side: Side, mode: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    side.fake.do("mode", mode=mode)
+
+    said = _run(side, caplog)
+
+    _assert_silent(side, said)
+
+
+def test_nothing_secret_is_told_where_no_server_answers(
+    wechat: WeChatSide, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = WeChatClient(
+        wechat.merchant, gateway_url="http://127.0.0.1:9", call_ms_max=CALL_MS_MAX
+    )
+
+    with _everything_logged(caplog) as logged, pytest.raises(RedPacketError) as raised:
+        client.post("/v3/secret-path", {"openid": wechat.name("alice")})
+
+    _assert_silent(wechat, _all_of(raised.value) + "".join(logged))
+    assert "secret-path" not in _all_of(raised.value)
+
+
+def test_what_holds_keys_prints_none_of_them(wechat: WeChatSide, host: Side) -> None:
+    alice = wechat.account("alice")
+
+    printed = repr((wechat.merchant, alice, host.account("alice"), wechat.transfer()))
+
+    _assert_silent(wechat, printed)
+    assert alice.sealed not in printed
+
+
+def test_the_library_is_given_no_logger(wechat: WeChatSide) -> None:
+    assert wechat.client._pay._core._logger is None
+
+
+def test_the_library_keeps_the_gateways_address_where_it_is_looked_for(
+    wechat: WeChatSide, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A rename would send a test's requests to the real gateway: this fails first."""
+    assert wechat.client._pay._core._gate_way == wechat.fake.url
+
+    class Renamed:
+        def __init__(self, *_: Any, **__: Any) -> None:
+            self._core = object()
+
+    monkeypatch.setattr("redpacket.adapters.payments.wechat_client.WeChatPay", Renamed)
+    with pytest.raises(RuntimeError):
+        WeChatClient(wechat.merchant, call_ms_max=CALL_MS_MAX)
+    assert wechatpayv3.__version__ == "2.0.4"
+
+
+def _assert_silent(side: Side, said: str) -> None:
+    assert said
+    # A name of four letters or so would be found in any hash; openids and keys are long.
+    for secret, number in zip([*side.secrets, side.name("alice")], count(), strict=False):
+        is_long = len(secret) > 8
+        found = secret in said if is_long else re.search(rf"\b{secret}\b", said)
+        assert not found, f"secret number {number} was told"

@@ -1,0 +1,445 @@
+"""Deterministic simulation of payments and withdrawals, as `simulation` does it with packets.
+
+People pay in and withdraw, for balances and for packets, through a gateway that times out after
+paying, hides what it made, refuses, is told to refund by hand, and is paid late and twice.
+Functions die between any two calls, and stall before the one that pays. Then the gateway's own book
+is compared with the ledger. The naive control calls, then marks, and takes a new number when it
+gets no answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from redpacket.adapters.dynamo.client import Dynamo
+from redpacket.domain.checks.facts import Difference
+from redpacket.domain.checks.outside import check_outside, check_outside_in_time
+from redpacket.domain.errors import InvariantViolated, RedPacketError, Rejected, Unavailable
+from redpacket.domain.gateway import (
+    BillLine,
+    Channel,
+    OrderFound,
+    PaymentOrder,
+    RefundFound,
+    RefundOrder,
+    Refusal,
+    Transaction,
+    TransferFound,
+    TransferOrder,
+    TransferState,
+    bill_day,
+)
+from redpacket.domain.packet import Packet
+from redpacket.domain.payments import PAYMENT_LIFE_MS, Payment, ReturnStatus, WhenLate
+from redpacket.domain.withdrawals import FUNCTION_MS, Withdrawal
+from redpacket.flows.payments.return_payment import note_refund
+from testing.fakes.gateway import (
+    SETTLING_MS,
+    FakeGateway,
+    FakePayees,
+    FakePaymentsIn,
+    FakePaymentsOut,
+)
+from testing.payment_system import WECHAT, PaymentSystem
+from tests.faults.faulty import Killed, Wire
+from tests.faults.process import Process
+from tests.faults.schedule import BOUND_MS, Schedule
+
+STALLS_MS = (100, 5_000, 19_000, 25_000, 55_000)
+"""How long a function may stand still just before the call that pays."""
+
+_STALLED = 0.15
+
+_WAITS_MS = (100, 1_000, 5_000, 30_000, 90_000)
+
+_DAY_MS = 24 * 3_600_000
+
+
+class FaultyGate:
+    """A gateway behind a wire; a call may still arrive when its caller has given up."""
+
+    channel = Channel.WECHAT
+    settling_ms = FakePaymentsIn.settling_ms
+    call_ms_max = FakePaymentsIn.call_ms_max
+
+    def __init__(self, wire: Wire, stall: Callable[[], None]) -> None:
+        self._wire = wire
+        self._stall = stall
+
+    def _call(self, do: Callable[[], Any]) -> Any:
+        return self._wire.call(do, lost=_no_answer, in_doubt=_no_answer, begin=lambda: do)
+
+
+class FaultyIn(FaultyGate):
+    """FakePaymentsIn behind a wire."""
+
+    def __init__(self, gate: FakePaymentsIn, wire: Wire, stall: Callable[[], None]) -> None:
+        super().__init__(wire, stall)
+        self._gate = gate
+        self.merchant = gate.merchant
+
+    def order(self, order: PaymentOrder) -> Mapping[str, str] | None:
+        found: Mapping[str, str] | None = self._call(lambda: self._gate.order(order))
+        return found
+
+    def query(self, number: str) -> OrderFound:
+        found: OrderFound = self._call(lambda: self._gate.query(number))
+        return found
+
+    def query_transaction(self, transaction_id: str) -> Transaction | None:
+        found: Transaction | None = self._call(lambda: self._gate.query_transaction(transaction_id))
+        return found
+
+    def close(self, number: str) -> None:
+        self._call(lambda: self._gate.close(number))
+
+    def refund(self, order: RefundOrder) -> RefundFound:
+        self._stall()
+        found: RefundFound = self._call(lambda: self._gate.refund(order))
+        return found
+
+    def query_refund(self, refund_no: str) -> RefundFound:
+        found: RefundFound = self._call(lambda: self._gate.query_refund(refund_no))
+        return found
+
+    def read_bill(self, day: str) -> list[BillLine] | None:
+        found: list[BillLine] | None = self._call(lambda: self._gate.read_bill(day))
+        return found
+
+
+class FaultyOut(FaultyGate):
+    """FakePaymentsOut behind a wire."""
+
+    def __init__(self, gate: FakePaymentsOut, wire: Wire, stall: Callable[[], None]) -> None:
+        super().__init__(wire, stall)
+        self._gate = gate
+
+    def details(self) -> str:
+        return self._gate.details()
+
+    def transfer(self, order: TransferOrder) -> TransferFound:
+        self._stall()
+        found: TransferFound = self._call(lambda: self._gate.transfer(order))
+        return found
+
+    def query(self, bill_no: str) -> TransferFound:
+        found: TransferFound = self._call(lambda: self._gate.query(bill_no))
+        return found
+
+    def cancel(self, bill_no: str) -> None:
+        self._call(lambda: self._gate.cancel(bill_no))
+
+    def read_bill(self, day: str) -> list[BillLine] | None:
+        found: list[BillLine] | None = self._call(lambda: self._gate.read_bill(day))
+        return found
+
+
+@dataclass
+class PaymentSchedule(Schedule):
+    """One run of payments and withdrawals from one seed."""
+
+    MUST_SEE = frozenset(
+        {
+            "bill lines",
+            "check_bounds",
+            "check_conservation",
+            "check_entries",
+            "check_open_counts",
+            "check_outside",
+            "check_outside_in_time",
+            "check_outside_postings",
+            "check_payments",
+            "check_postings",
+            "check_settled_in_time",
+            "check_withdrawn",
+            "check_year_sums",
+            "logged lines",
+            "reconciled rows",
+            "stalled calls",
+        }
+    )
+
+    payments: list[Payment] = field(default_factory=list)
+    packets: list[Packet] = field(default_factory=list)
+    withdrawals: list[Withdrawal] = field(default_factory=list)
+    refund_nos: list[str] = field(default_factory=list)
+
+    def prepare(self) -> None:
+        """Set up a gateway that does what gateways do, and people with some money."""
+        pick, chance = self.random.choice, self.random.random
+        self.gateway = FakeGateway(self.system.clock)
+        self.gateway.hides_for_ms = lambda: (
+            0 if chance() < 0.5 else self.random.randint(0, SETTLING_MS)
+        )
+        self.gateway.next_state = self._next_state
+        self.refusals: dict[str, Refusal | None] = {}
+        self.gateway.refusal = self._refuse
+        self.details = pick(("scene", "confirm"))
+        self.when_late = pick(list(WhenLate))
+        self.payees = FakePayees()
+        self.payees.authorization_no = pick((None, "consent"))
+        self.ids = PaymentSystem(self.system).ids
+        self.users = [f"user-{number}" for number in range(self.random.randint(3, 5))]
+        for user_id in self.users:
+            self.system.deposit(user_id, pick((1, 300, 1_000)))
+        # The day ends while they are at it, in some schedules.
+        if chance() < 0.5:
+            self.system.clock.at_ms += _DAY_MS - (self.system.clock.at_ms + _DAY_MS // 3) % _DAY_MS
+            self.system.clock.at_ms -= self.random.randint(0, 300_000)
+        self.began_on = bill_day(self.system.clock.at_ms)
+
+    def parts(self) -> list[Callable[[], None]]:
+        """Return what runs interleaved."""
+        parts = [self._payer(user_id) for user_id in self.users]
+        parts += [self._sender(user_id) for user_id in self.users[:2]]
+        parts += [self._withdrawer(user_id) for user_id in self.users for _ in range(2)]
+        parts += [self._dispatcher, self._dispatcher, self._sweeper, self._sweeper]
+        return [*parts, self._console, self.sweeper(0), self._auditor]
+
+    # Functions
+
+    def town(self) -> PaymentSystem:
+        """Return a new function with its own clock, clients and deadline."""
+        process = self.process()
+        ends_at_ms = self.system.clock.now_ms() + FUNCTION_MS
+
+        def stall() -> None:
+            if self._is_over:
+                return
+            if self.random.random() < _STALLED:
+                self.seen["stalled calls"] += 1
+                self.sleep_ms(self.random.choice(STALLS_MS))
+            if self.system.clock.now_ms() > ends_at_ms:
+                raise Killed
+
+        return self._town_of(process, stall)
+
+    def _town_of(self, process: Process, stall: Callable[[], None]) -> PaymentSystem:
+        dynamo = Dynamo(lambda: self.wires.dynamo, pause_s=self.wires.pause_s)
+        gate_in = FakePaymentsIn(self.gateway)
+        gate_out = FakePaymentsOut(self.gateway, self.details)
+        town = PaymentSystem(
+            process,
+            dynamo=dynamo,
+            gateway=self.gateway,
+            gates_in={WECHAT: FaultyIn(gate_in, self.wire, stall)},
+            gates_out={WECHAT: FaultyOut(gate_out, self.wire, stall)},
+        )
+        town.ids, town.payees, town.when_late = self.ids, self.payees, self.when_late
+        return town
+
+    def _often(self, do: Callable[[PaymentSystem], None], times: int) -> Callable[[], None]:
+        """Return a caller that goes on after every error, each time by a new function."""
+
+        def run() -> None:
+            for _ in range(times):
+                try:
+                    do(self.town())
+                except InvariantViolated as error:
+                    self.found.append(Difference("alarm", "a flow", "answer", "none", str(error)))
+                except (RedPacketError, Killed):
+                    pass
+                self.sleep_ms(self.random.choice(_WAITS_MS))
+
+        return run
+
+    # People
+
+    def _payer(self, user_id: str) -> Callable[[], None]:
+        key, chance = f"pay-{user_id}", self.random.random
+
+        def pay(town: PaymentSystem) -> None:
+            payment = town.start(user_id, 100, key)
+            if payment not in self.payments:
+                self.payments.append(payment)
+            if chance() < 0.6:
+                # Somebody pays twice, or after the end, in spite of all.
+                transaction = self.gateway.pay(payment.number, is_forced=chance() < 0.3)
+                name = transaction.transaction_id if transaction and chance() < 0.7 else ""
+                self.story.append(f"{payment.number} is paid: {transaction is not None}")
+                if chance() < 0.7:
+                    for _ in range(self.random.randint(1, 2)):
+                        town.confirm(payment, name)
+            if chance() < 0.2:
+                self.sleep_ms(PAYMENT_LIFE_MS)
+
+        return self._often(pay, times=self.random.randint(2, 5))
+
+    def _sender(self, user_id: str) -> Callable[[], None]:
+        key, chance = f"unpaid-{user_id}", self.random.random
+
+        def send(town: PaymentSystem) -> None:
+            packet = town.send_unpaid(user_id, key, total_fen=200, count=3)
+            if all(one.packet_id != packet.packet_id for one in self.packets):
+                self.packets.append(packet)
+            payment = town.start_packet(packet)
+            if chance() < 0.2:
+                self.sleep_ms(PAYMENT_LIFE_MS - 1_000)
+            if chance() < 0.7:
+                self.gateway.pay(payment.number, is_forced=chance() < 0.3)
+            if chance() < 0.5:
+                town.confirm(payment)
+            if chance() < 0.5:
+                claim = town.system.grab(packet, "user-9")
+                self.story.append(f"share {claim.share.share_no} of {packet.packet_id} is grabbed")
+
+        return self._often(send, times=self.random.randint(2, 5))
+
+    def _withdrawer(self, user_id: str) -> Callable[[], None]:
+        key = f"withdraw-{user_id}-{self.random.random()}"
+        amount_fen = self.random.choice((50, 100, 300))
+
+        def ask(town: PaymentSystem) -> None:
+            try:
+                withdrawal = town.withdraw(user_id, amount_fen, key)
+                if self.random.random() < 0.3:
+                    self.sleep_ms(self.random.choice(_WAITS_MS))
+                    town.cancel(withdrawal)
+                    self.story.append(f"{withdrawal.withdrawal_id} is to be cancelled")
+            except Rejected as refusal:
+                self.story.append(f"{user_id} is told {refusal.code}")
+
+        return self._often(ask, times=self.random.randint(1, 4))
+
+    # Our side
+
+    def _dispatcher(self) -> None:
+        call = _call_naively if self.is_naive else _dispatch
+        self._often(call, times=8)()
+
+    def _sweeper(self) -> None:
+        self._often(lambda town: _ignore(town.sweep(40_000)), times=8)()
+
+    def _auditor(self) -> None:
+        for _ in range(self.random.randint(0, 2)):
+            self.sleep_ms(self.random.choice(_WAITS_MS))
+            self.reconcile(self.process())
+
+    # The gateway's side
+
+    def _console(self) -> None:
+        """Refund some payments by hand; a callback tells of it, or does not."""
+        for _ in range(self.random.randint(0, 3)):
+            self.sleep_ms(self.random.choice(_WAITS_MS))
+            paid = [
+                payment.number
+                for payment in self.system.ledger_state().outside.payments
+                if payment.credited_at_ms is not None and payment.held_fen >= 50
+            ]
+            if not paid:
+                continue
+            number = self.random.choice(paid)
+            if self._refunded_fen(number) <= 50:
+                refund_no = self.gateway.refund_outside(number, 50)
+                self.story.append(f"{number} is refunded by hand")
+                self._often(_telling(refund_no), times=2)()
+
+    def _refunded_fen(self, number: str) -> int:
+        refunds = self.gateway.refunds.values()
+        return sum(refund.amount_fen for refund in refunds if refund.number == number)
+
+    def _next_state(self, state: TransferState) -> TransferState:
+        pick = self.random.choice
+        if state is TransferState.CANCELLING:
+            return pick((TransferState.CANCELLED, TransferState.SUCCEEDED, state))
+        if state is TransferState.AWAITING_CONFIRMATION and self._is_over:
+            # It was not confirmed for a day.
+            return TransferState.CANCELLED
+        ends = (TransferState.SUCCEEDED, TransferState.SUCCEEDED, TransferState.FAILED)
+        return pick((*ends, state, state) if state is TransferState.PROCESSING else (*ends, state))
+
+    def _refuse(self, order: TransferOrder) -> Refusal | None:
+        if order.bill_no not in self.refusals:
+            kinds = (Refusal.THROTTLED, Refusal.OUT_OF_FUNDS, Refusal.OTHER, None, None, None)
+            self.refusals[order.bill_no] = self.random.choice(kinds)
+            if order.authorization_no and self.random.random() < 0.4:
+                self.refusals[order.bill_no] = Refusal.NOT_AUTHORIZED
+        refusal = self.refusals[order.bill_no]
+        if refusal in {Refusal.THROTTLED, Refusal.OUT_OF_FUNDS}:
+            # It passes.
+            self.refusals[order.bill_no] = None
+        return refusal
+
+    # The end
+
+    def heal(self) -> None:
+        """Let schedules run for two days; compare each day's bill, and both books."""
+        town = self._town_of(self.process(), lambda: None)
+        for _ in range(8):
+            self.end_minute(town)
+        self.end_all()
+        for hours in (1, 1, 2, 2, 6, 24, 24):
+            self.system.pass_time(hours * 3_600_000)
+            self.end_minute(town)
+        self._compare_bills(town)
+        # Some second transactions are told by the bill alone: they go back now.
+        self.end_minute(town)
+        self.reconcile(self.process())
+        state = self.system.ledger_state()
+        facts, book = state.outside, self.gateway.book
+        self.seen["check_outside"] += min(len(book), len(facts.withdrawals), len(facts.payments))
+        self.found += check_outside(facts, book)
+        self.seen["check_outside_in_time"] += len(facts.withdrawals)
+        self.found += check_outside_in_time(facts, self.system.clock.now_ms(), BOUND_MS)
+        self.found += [
+            Difference("I8", one.withdrawal_id, "ended", "yes", one.status)
+            for one in facts.withdrawals
+            if not one.is_final
+        ]
+        self.found += [
+            Difference("I8", one.number, "given back", "yes", one.status)
+            for one in facts.returns
+            if one.status is not ReturnStatus.DONE
+        ]
+
+    def end_minute(self, town: PaymentSystem) -> None:
+        """Run what the schedules run in a minute."""
+        (_call_naively if self.is_naive else _dispatch)(town)
+        town.sweep(40_000)
+        town.system.sweep(40_000)
+        self.system.pass_time(60_000)
+
+    def _compare_bills(self, town: PaymentSystem) -> None:
+        for offset in range(4):
+            day = bill_day(self.system.clock.now_ms() - (3 - offset) * _DAY_MS)
+            report = town.compare_bill(day)
+            if report:
+                self.seen["bill lines"] += report.line_count
+                self.found += report.differences
+
+
+def _dispatch(town: PaymentSystem) -> None:
+    town.dispatch(3_000)
+
+
+def _telling(refund_no: str) -> Callable[[PaymentSystem], None]:
+    """Return what a callback about a refund leads to."""
+    return lambda town: note_refund(WECHAT, refund_no, ports=town.payments)
+
+
+def _call_naively(town: PaymentSystem) -> None:
+    """Call, then mark: what gets no answer begins again with a new number."""
+    now_ms = town.clock.now_ms()
+    for withdrawal_id in town.withdrawals.list_to_call(WECHAT, now_ms, 20):
+        seen = town.withdrawals.find(withdrawal_id)
+        if seen is None or seen.is_final:
+            continue
+        order = seen.order
+        number = f"{seen.withdrawal_id[:-2]}{next(town.ids) % 10_000:04d}"
+        fresh = TransferOrder(number, order.amount_fen, order.payee, None, order.details)
+        with suppress(Unavailable):
+            found = town.gates_out[WECHAT].transfer(fresh)
+            if found.state is not TransferState.REFUSED:
+                town.gates_out[WECHAT].query(number)
+                town.withdrawals.post(seen, found, now_ms)
+
+
+def _no_answer() -> Unavailable:
+    return Unavailable("the gateway does not answer")
+
+
+def _ignore(_: object) -> None:
+    """Take what a flow returns."""

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from redpacket.adapters.payments.accounts import AccountKeys, Accounts
+from redpacket.domain.errors import InvariantViolated
+
+HASH_KEY = bytes(range(32))
+OLD, NEW = bytes(range(64)), bytes(range(64, 128))
+KEYS = AccountKeys({"1": OLD}, HASH_KEY)
+ROTATED = AccountKeys({"1": OLD, "2": NEW}, HASH_KEY)
+OPENID = "oLTPCuFqLz_UVHHD67rLX5BxXysI"
+
+
+@given(name=st.text(min_size=1))
+def test_what_is_sealed_opens_again(name: str) -> None:
+    accounts = Accounts(KEYS, "wechat/wx1")
+
+    account = accounts.seal(name)
+
+    assert accounts.open(account) == name
+    assert account.name_hash == accounts.hash_of(name)
+
+
+def test_a_sealed_name_tells_nothing() -> None:
+    account = Accounts(KEYS, "wechat/wx1").seal(OPENID)
+
+    assert OPENID not in repr(account) + account.sealed + account.name_hash
+    assert account.sealed not in repr(account)
+
+
+def test_the_same_name_is_sealed_as_the_same_text() -> None:
+    accounts = Accounts(KEYS, "wechat/wx1")
+
+    assert accounts.seal(OPENID) == accounts.seal(OPENID)
+    assert accounts.seal(OPENID) != accounts.seal(OPENID[:-1] + "J")
+
+
+def test_another_context_has_other_names() -> None:
+    one, other = Accounts(KEYS, "wechat/wx1"), Accounts(KEYS, "wechat/wx2")
+
+    assert one.hash_of(OPENID) != other.hash_of(OPENID)
+    with pytest.raises(InvariantViolated):
+        other.open(one.seal(OPENID))
+
+
+def test_a_context_can_not_run_into_a_name() -> None:
+    assert Accounts(KEYS, "ab").hash_of("c") != Accounts(KEYS, "a").hash_of("bc")
+
+
+def test_after_a_rotation_old_accounts_open_and_new_ones_have_the_new_key() -> None:
+    before, after = Accounts(KEYS, "host"), Accounts(ROTATED, "host")
+    old = before.seal(OPENID)
+
+    new = after.seal(OPENID)
+
+    assert after.open(old) == after.open(new) == OPENID
+    assert new.sealed.startswith("2.")
+    assert new.name_hash == old.name_hash
+    with pytest.raises(InvariantViolated):
+        before.open(new)
+
+
+@pytest.mark.parametrize("sealed", ["", "1.", "1.AAAA", "9.AAAA", "no dot", "1.not base64!", "1.é"])
+def test_what_was_not_sealed_here_does_not_open(sealed: str) -> None:
+    accounts = Accounts(KEYS, "host")
+
+    with pytest.raises(InvariantViolated) as raised:
+        accounts.open(replace(accounts.seal(OPENID), sealed=sealed))
+
+    assert OPENID not in str(raised.value)
+
+
+def test_a_seal_of_one_account_is_not_that_of_another() -> None:
+    accounts = Accounts(KEYS, "host")
+
+    with pytest.raises(InvariantViolated):
+        accounts.open(replace(accounts.seal("alice"), sealed=accounts.seal("bob").sealed))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"hash_key": b64encode(bytes(31)).decode()},
+        {"seal_keys": {}},
+        {"seal_keys": {"1": b64encode(bytes(32)).decode()}},
+    ],
+)
+def test_keys_of_the_wrong_length_are_refused(changes: dict[str, object]) -> None:
+    true = {
+        "seal_keys": {"1": b64encode(OLD).decode()},
+        "hash_key": b64encode(HASH_KEY).decode(),
+    }
+    assert AccountKeys.of(json.dumps(true)) == KEYS
+
+    with pytest.raises(ValueError, match="bytes"):
+        AccountKeys.of(json.dumps(true | changes))
+
+
+def test_keys_are_not_printed() -> None:
+    assert repr(OLD) not in repr(ROTATED)
+    assert repr(HASH_KEY) not in repr(ROTATED)

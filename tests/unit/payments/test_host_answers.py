@@ -1,0 +1,145 @@
+"""Answers of a host's wallet that are not for the call that was made."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+import pytest
+
+from local.wallet.signatures import signed_headers
+from redpacket.adapters.payments.accounts import AccountKeys, Accounts
+from redpacket.adapters.payments.host import HostIn, HostOut
+from redpacket.adapters.payments.host_client import HostClient, HostKeys
+from redpacket.adapters.payments.outgoing import HttpAnswer, Outgoing
+from redpacket.domain.errors import Unavailable
+from redpacket.domain.gateway import TransferState
+
+CALLS, RESULTS = "whsec_Y2FsbHM=", "whsec_cmVzdWx0cw=="
+ACCOUNTS = Accounts(AccountKeys({"1": bytes(64)}, bytes(32)), "host")
+ORDER = {"number": "order1", "state": "unpaid", "transactions": []}
+PAID = {
+    "transaction_id": "in1",
+    "number": "order1",
+    "amount_fen": 100,
+    "currency": "CNY",
+    "user": "alice",
+    "paid_at_ms": 1,
+}
+TRANSFER = {
+    "bill_no": "bill1",
+    "state": "succeeded",
+    "outside_no": "out1",
+    "amount_fen": 100,
+    "user": "alice",
+    "decided_at_ms": 1,
+}
+
+
+def _client(answer: Callable[[str, Mapping[str, str], bytes], HttpAnswer]) -> HostClient:
+    class Answering:
+        def post(self, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
+            return answer(json.loads(body)["type"], headers, body)
+
+    return HostClient(HostKeys(CALLS, RESULTS), cast("Outgoing", Answering()))
+
+
+def _saying(
+    data: Any,
+    *,
+    status: int = 200,
+    kind: str | None = None,
+    message_id: str | None = None,
+    secret: str = RESULTS,
+    changes: Callable[[bytes], bytes] = bytes,
+) -> HostClient:
+    def answer(called: str, headers: Mapping[str, str], _: bytes) -> HttpAnswer:
+        body = json.dumps({"type": kind or f"{called}.answer", "data": data}).encode()
+        signed = signed_headers(secret, message_id or headers["webhook-id"], body)
+        return HttpAnswer(status, signed, changes(body))
+
+    return _client(answer)
+
+
+def _query(client: HostClient) -> Any:
+    return HostIn(client, ACCOUNTS, settling_ms=1, call_ms_max=1).query("order1")
+
+
+def _query_transfer(client: HostClient) -> Any:
+    return HostOut(client, ACCOUNTS, settling_ms=1, call_ms_max=1).query("bill1")
+
+
+def test_the_true_answers_are_read() -> None:
+    assert _query(_saying(ORDER))
+    assert _query_transfer(_saying(TRANSFER)).state is TransferState.SUCCEEDED
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"message_id": "call_of_another"},
+        {"kind": "payment.close.answer"},
+        {"kind": "payment.query"},
+        {"secret": CALLS},
+        {"status": 201},
+        {"status": 500},
+        {"changes": lambda body: body + b" "},
+    ],
+)
+def test_an_answer_that_is_not_signed_for_this_call_is_unknown(changes: dict[str, Any]) -> None:
+    with pytest.raises(Unavailable):
+        _query(_saying(ORDER, **changes))
+
+
+def test_a_call_that_comes_back_is_not_an_answer() -> None:
+    client = _client(lambda _, headers, body: HttpAnswer(200, dict(headers), body))
+
+    with pytest.raises(Unavailable):
+        _query(client)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        None,
+        [],
+        ORDER | {"number": "order2"},
+        ORDER | {"state": "done"},
+        ORDER | {"transactions": None},
+        ORDER | {"transactions": [None]},
+        ORDER | {"transactions": [PAID | {"number": "order2"}]},
+        ORDER | {"transactions": [PAID | {"amount_fen": "100"}]},
+        ORDER | {"transactions": [PAID | {"amount_fen": True}]},
+        ORDER | {"transactions": [PAID | {"amount_fen": -1}]},
+        ORDER | {"transactions": [PAID | {"transaction_id": ""}]},
+        ORDER | {"transactions": [PAID | {"paid_at_ms": None}]},
+    ],
+)
+def test_an_order_that_can_not_be_read_is_unknown(data: Any) -> None:
+    with pytest.raises(Unavailable):
+        _query(_saying(data))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"bill_no": "bill2"},
+        {"state": "done"},
+        {"state": "refused", "refusal": "other"},
+        {"outside_no": None},
+        {"amount_fen": 1.0},
+        {"decided_at_ms": "now"},
+    ],
+)
+def test_a_transfer_that_can_not_be_read_is_unknown(changes: dict[str, Any]) -> None:
+    with pytest.raises(Unavailable):
+        _query_transfer(_saying(TRANSFER | changes))
+
+
+@pytest.mark.parametrize("lines", ["", {}, [None], [{"kind": "gift"}]])
+def test_a_bill_that_can_not_be_read_is_unknown(lines: Any) -> None:
+    host = HostIn(_saying({"lines": lines}), ACCOUNTS, settling_ms=1, call_ms_max=1)
+
+    with pytest.raises(Unavailable):
+        host.read_bill("2026-11-22")

@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from redpacket.adapters.payments.outgoing import Outgoing
+from redpacket.domain.errors import Unavailable
+
+HOST = "127.0.0.1"
+
+
+@contextmanager
+def _a_server(kind: str) -> Iterator[tuple[str, list[str]]]:
+    seen: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            seen.append(f"{self.headers['Host']} {self.path}")
+            self.send_response(302 if kind == "redirects" else 200)
+            self.send_header("Location", "/elsewhere")
+            self.send_header("X-Name", "Value")
+            self.end_headers()
+            for _ in range(50 if kind == "drips" else 1):
+                self.wfile.write(b"answer")
+                self.wfile.flush()
+                if kind == "drips":
+                    time.sleep(0.1)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer((HOST, 0), Handler)
+    server.daemon_threads = True
+    server.handle_error = lambda *_: None  # type: ignore[method-assign]
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield f"http://{HOST}:{server.server_address[1]}", seen
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_an_answer_is_read_whole() -> None:
+    with _a_server("plain") as (url, seen):
+        answer = Outgoing(f"{url}/path", call_ms_max=2_000, allows_private=True).get("a=1")
+
+    assert (answer.status, answer.body) == (200, b"answer")
+    assert answer.headers["x-name"] == "Value"
+    assert seen == [f"{url.removeprefix('http://')} /path?a=1"]
+
+
+def test_a_redirect_is_an_answer_like_any_other() -> None:
+    with _a_server("redirects") as (url, seen):
+        answer = Outgoing(url, call_ms_max=2_000, allows_private=True).get("a=1")
+
+    assert answer.status == 302
+    assert len(seen) == 1
+
+
+def test_an_answer_that_drips_is_given_up_in_time() -> None:
+    with _a_server("drips") as (url, _):
+        began_at_s = time.monotonic()
+        with pytest.raises(Unavailable):
+            Outgoing(url, call_ms_max=500, allows_private=True).get("a=1")
+
+    assert time.monotonic() - began_at_s < 3
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("127.0.0.1", "10.0.0.1", "172.16.0.1", "192.168.1.1", "169.254.169.254", "0.0.0.0"),  # noqa: S104 - not listened to
+        *("::1", "fe80::1%eth0", "fd00::1", "::ffff:10.0.0.1", "224.0.0.1", "100.64.0.1"),
+    ],
+)
+def test_an_address_that_is_not_global_is_not_connected_to(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connected: list[object] = []
+    monkeypatch.setattr("socket.create_connection", lambda *a, **_: connected.append(a))
+
+    def resolve(_: str, __: int) -> list[str]:
+        # A global one beside it makes it no better.
+        return ["8.8.8.8", address]
+
+    with pytest.raises(Unavailable):
+        Outgoing("https://wallet.example/", call_ms_max=500, resolve=resolve).get("a=1")
+
+    assert not connected
+
+
+def test_the_address_that_was_looked_at_is_the_one_that_is_connected_to(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    connected: list[tuple[str, int]] = []
+    answers = iter([["8.8.8.8"], ["127.0.0.1"]])
+
+    def connect(address: tuple[str, int], **_: object) -> None:
+        connected.append(address)
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr("socket.create_connection", connect)
+    outgoing = Outgoing(
+        "https://wallet.example/", call_ms_max=500, resolve=lambda *_: next(answers)
+    )
+
+    with pytest.raises(Unavailable):
+        outgoing.get("a=1")
+
+    assert connected == [("8.8.8.8", 443)]
+
+
+@pytest.mark.parametrize(
+    "url", ["ftp://a.example", "https://", "https://me@a.example", "a.example"]
+)
+def test_only_plain_addresses_are_configured(url: str) -> None:
+    with pytest.raises(ValueError, match="https"):
+        Outgoing(url, call_ms_max=500)
+
+
+def test_plain_http_is_for_private_addresses_alone() -> None:
+    with pytest.raises(ValueError, match="http"):
+        Outgoing("http://wallet.example/", call_ms_max=500)
+
+
+def test_an_error_tells_nothing_of_the_query() -> None:
+    outgoing = Outgoing("http://127.0.0.1:9/", call_ms_max=500, allows_private=True)
+
+    with pytest.raises(Unavailable) as raised:
+        outgoing.get("secret=very")
+
+    error: BaseException | None = raised.value
+    while error is not None:
+        assert "very" not in str(error)
+        error = error.__cause__ or error.__context__

@@ -1,0 +1,290 @@
+"""Answers that no honest gateway gives, or none so far: they are unknown outcomes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+import pytest
+
+from redpacket.adapters.payments.accounts import AccountKeys, Accounts
+from redpacket.adapters.payments.wechat import (
+    OrderSettings,
+    TransferSettings,
+    WeChatIn,
+    WeChatOut,
+)
+from redpacket.adapters.payments.wechat_bills import BillReader
+from redpacket.adapters.payments.wechat_client import Answer, WeChatClient, WeChatMerchant
+from redpacket.domain.errors import Unavailable
+from redpacket.domain.gateway import (
+    OrderState,
+    PaymentOrder,
+    PayMethod,
+    RefundState,
+    Refusal,
+    TransferOrder,
+    TransferState,
+)
+
+MERCHANT = WeChatMerchant("1900000001", "wx1", "5157", "PUB_KEY_ID_1", "", "", "", "")
+ACCOUNTS = Accounts(AccountKeys({"1": bytes(64)}, bytes(32)), "wechat/wx1")
+NOW_MS = 1_790_000_000_000
+
+PAID = {
+    "appid": "wx1",
+    "mchid": "1900000001",
+    "out_trade_no": "order1",
+    "transaction_id": "42",
+    "trade_state": "SUCCESS",
+    "success_time": "2026-11-22T10:00:00+08:00",
+    "payer": {"openid": "o1"},
+    "amount": {"total": 100, "currency": "CNY"},
+}
+REFUNDED = {
+    "out_refund_no": "refund1",
+    "out_trade_no": "order1",
+    "transaction_id": "42",
+    "status": "SUCCESS",
+    "success_time": "2026-11-22T10:00:00+08:00",
+    "amount": {"refund": 100, "total": 100},
+}
+TRANSFERRED = {
+    "out_bill_no": "bill1",
+    "transfer_bill_no": "13",
+    "state": "SUCCESS",
+    "update_time": "2026-11-22T10:00:00+08:00",
+    "transfer_amount": 100,
+    "openid": "o1",
+}
+
+
+class AnswersOnce:
+    """A client that gives one answer to whatever is asked."""
+
+    def __init__(self, status: int, body: Mapping[str, Any], file: bytes = b"") -> None:
+        self.merchant = MERCHANT
+        self._answer = Answer(status, body)
+        self._file = file
+
+    def get(self, _: str) -> Answer:
+        return self._answer
+
+    def post(self, _: str, __: Mapping[str, Any] | None = None) -> Answer:
+        return self._answer
+
+    def download(self, _: str) -> bytes:
+        return self._file
+
+
+def _client(status: int, body: Mapping[str, Any]) -> WeChatClient:
+    return cast("WeChatClient", AnswersOnce(status, body))
+
+
+def _in(status: int, body: Mapping[str, Any]) -> WeChatIn:
+    settings = OrderSettings("https://api.example/callback", "a packet")
+    return WeChatIn(
+        *(_client(status, body), ACCOUNTS, settings),
+        settling_ms=1,
+        call_ms_max=1,
+        now_ms=lambda: NOW_MS,
+    )
+
+
+def _out(status: int, body: Mapping[str, Any]) -> WeChatOut:
+    settings = TransferSettings("https://api.example/callback", "1000", "a packet", (("a", "b"),))
+    return WeChatOut(
+        *(_client(status, body), ACCOUNTS, settings),
+        settling_ms=1,
+        call_ms_max=1,
+        now_ms=lambda: NOW_MS,
+    )
+
+
+def _transfer(status: int, body: Mapping[str, Any]) -> Any:
+    out = _out(status, body)
+    order = TransferOrder("bill1", 100, ACCOUNTS.seal("o1"), None, out.details())
+    return out.transfer(order)
+
+
+def _order(status: int, body: Mapping[str, Any]) -> Any:
+    order = PaymentOrder("order1", 100, PayMethod.NATIVE, None, NOW_MS)
+    return _in(status, body).order(order)
+
+
+def test_the_true_answers_are_read() -> None:
+    assert _in(200, PAID).query("order1").state is OrderState.PAID
+    assert _in(200, REFUNDED).query_refund("refund1").state is RefundState.SUCCEEDED
+    assert _out(200, TRANSFERRED).query("bill1").state is TransferState.SUCCEEDED
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"out_trade_no": "order2"},
+        {"trade_state": "ACCEPT"},
+        {"trade_state": None},
+        {"transaction_id": ""},
+        {"transaction_id": 42},
+        {"amount": None},
+        {"amount": {"total": "100", "currency": "CNY"}},
+        {"amount": {"total": True, "currency": "CNY"}},
+        {"amount": {"total": -1, "currency": "CNY"}},
+        {"amount": {"total": 1.0, "currency": "CNY"}},
+        {"success_time": "yesterday"},
+        {"appid": None},
+        {"mchid": None},
+    ],
+)
+def test_an_order_that_can_not_be_read_is_unknown(changes: dict[str, Any]) -> None:
+    with pytest.raises(Unavailable):
+        _in(200, PAID | changes).query("order1")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"out_refund_no": "refund2"},
+        {"status": "DONE"},
+        {"amount": {}},
+        {"transaction_id": None},
+        {"success_time": None},
+    ],
+)
+def test_a_refund_that_can_not_be_read_is_unknown(changes: dict[str, Any]) -> None:
+    with pytest.raises(Unavailable):
+        _in(200, REFUNDED | changes).query_refund("refund1")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"out_bill_no": "bill2"},
+        {"state": "DONE"},
+        {"transfer_bill_no": None},
+        {"transfer_amount": "100"},
+        {"update_time": "now"},
+    ],
+)
+def test_a_transfer_that_can_not_be_read_is_unknown(changes: dict[str, Any]) -> None:
+    with pytest.raises(Unavailable):
+        _out(200, TRANSFERRED | changes).query("bill1")
+    with pytest.raises(Unavailable):
+        _transfer(200, TRANSFERRED | changes)
+
+
+@pytest.mark.parametrize(
+    ("ask", "code"),
+    [
+        (lambda s, b: _in(s, b).query("order1"), "NOT_FOUND"),
+        (lambda s, b: _in(s, b).query("order1"), ""),
+        (lambda s, b: _in(s, b).query_transaction("42"), "RESOURCE_NOT_EXISTS"),
+        (lambda s, b: _in(s, b).query_refund("refund1"), "NOT_FOUND"),
+        (lambda s, b: _out(s, b).query("bill1"), "RESOURCE_NOT_EXISTS"),
+        (lambda s, b: _out(s, b).query("bill1"), ""),
+    ],
+)
+def test_only_the_gateways_own_word_means_that_nothing_is_there(
+    ask: Callable[[int, Mapping[str, Any]], Any], code: str
+) -> None:
+    """A proxy on the way answers 404 too."""
+    with pytest.raises(Unavailable):
+        ask(404, {"code": code})
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 429])
+@pytest.mark.parametrize("code", ["", "SOMETHING_NEW", "SIGN_ERROR", "SYSTEM_ERROR", None, 7])
+def test_a_refusal_without_a_known_reason_is_an_unknown_outcome(status: int, code: Any) -> None:
+    with pytest.raises(Unavailable):
+        _transfer(status, {"code": code})
+    with pytest.raises(Unavailable):
+        _order(status, {"code": code})
+
+
+@pytest.mark.parametrize(
+    ("code", "refusal"),
+    [
+        ("FREQUENCY_LIMITED", Refusal.THROTTLED),
+        ("NOT_ENOUGH", Refusal.OUT_OF_FUNDS),
+        ("USER_NOT_AUTHORIZED", Refusal.NOT_AUTHORIZED),
+        ("PARAM_ERROR", Refusal.OTHER),
+    ],
+)
+def test_a_refusal_with_a_known_reason_tells_it(code: str, refusal: Refusal) -> None:
+    found = _transfer(400, {"code": code, "message": "words for people"})
+
+    assert (found.state, found.refusal, found.reason) == (TransferState.REFUSED, refusal, code)
+
+
+def test_a_number_that_is_carried_out_already_is_under_way() -> None:
+    found = _transfer(400, {"code": "ALREADY_EXISTS"})
+
+    assert found.state is TransferState.PROCESSING
+
+
+@pytest.mark.parametrize("code", ["ORDERPAID", "ORDER_CLOSED", "OUT_TRADE_NO_USED"])
+def test_an_order_that_takes_no_payment_has_nothing_to_pay_with(code: str) -> None:
+    assert _order(400, {"code": code}) is None
+
+
+def test_a_refund_that_the_bank_sent_back_is_not_over() -> None:
+    body = REFUNDED | {"status": "ABNORMAL"}
+
+    assert _in(200, body).query_refund("refund1").state is RefundState.PROCESSING
+
+
+def test_a_code_is_only_ever_a_code() -> None:
+    """It is logged, and nothing proves who wrote it."""
+    assert Answer(400, {"code": "PARAM_ERROR"}).code == "PARAM_ERROR"
+    for code in ("o1 said: hello", "oLTPCuFqLz-UVHHD67rLX5BxXysI\n", {"a": 1}, "码", None):
+        assert Answer(400, {"code": code}).code == ""
+    assert len(Answer(400, {"code": "A" * 999}).code) <= 64
+    assert Answer(200, {"code": "PARAM_ERROR"}).code == ""
+
+
+HEADER = "记账时间,微信支付业务单号,业务类型,收支金额(元),业务凭证号"
+LINE = "`2026-11-22 10:00:00,`13,`商家转账,`1.5,`bill1"
+SUMMARY = ["资金流水总笔数", "`1"]
+
+
+def _read_file(lines: list[str]) -> Any:
+    file = "\r\n".join(lines).encode()
+    told = {
+        "hash_type": "SHA1",
+        "hash_value": hashlib.sha1(file, usedforsecurity=False).hexdigest(),
+        "download_url": "https://api.mch.weixin.qq.com/file",
+    }
+    client = cast("WeChatClient", AnswersOnce(200, told, file))
+    return BillReader(client, lambda: NOW_MS).transfers("2026-11-22")
+
+
+def test_a_file_is_read_to_the_fen() -> None:
+    (line,) = _read_file([HEADER, LINE, *SUMMARY])
+
+    assert (line.number, line.outside_no, line.amount_fen) == ("bill1", "13", 150)
+    assert line.moved_at_ms == 1_795_312_800_000
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [HEADER, LINE],
+        [HEADER, LINE, SUMMARY[0]],
+        [HEADER, LINE + ",`more", *SUMMARY],
+        [HEADER, LINE.replace("1.5", "1.555"), *SUMMARY],
+        [HEADER, LINE.replace("1.5", "-1.5"), *SUMMARY],
+        [HEADER, LINE.replace("1.5", ""), *SUMMARY],
+        [HEADER, LINE.replace("1.5", "1,5"), *SUMMARY],
+        [HEADER, LINE.replace("1.5", "１.5"), *SUMMARY],
+        [HEADER, LINE.replace("2026-11-22", "11-22"), *SUMMARY],
+        [],
+    ],
+)
+def test_a_file_that_can_not_be_read_whole_is_not_read(lines: list[str]) -> None:
+    with pytest.raises(Unavailable):
+        _read_file(lines)
+
+
+def test_another_movement_of_the_account_is_not_a_transfer() -> None:
+    assert _read_file([HEADER, LINE.replace("商家转账", "充值"), *SUMMARY]) == []

@@ -1,0 +1,279 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from redpacket.domain.checks.outside import check_outside
+from redpacket.domain.gateway import BillKind, BillLine, bill_day, bill_day_start_ms
+from redpacket.domain.withdrawals import LEASE_MS, WithdrawalStatus
+from testing.payment_system import PaymentSystem
+
+DAY_MS = 86_400_000
+
+
+@pytest.fixture
+def town() -> PaymentSystem:
+    town = PaymentSystem()
+    # Noon in China: no line is near midnight.
+    start_ms = bill_day_start_ms(bill_day(town.clock.now_ms()))
+    town.clock.at_ms = start_ms + DAY_MS // 2
+    return town
+
+
+@pytest.fixture
+def day(town: PaymentSystem) -> str:
+    return bill_day(town.clock.now_ms())
+
+
+def _move(town: PaymentSystem) -> None:
+    """Move money by each kind of line."""
+    town.pay_in("user", 500)
+    second = town.pay_in("other", 70)
+    again = town.gateway.pay(second.number, is_forced=True)
+    assert again
+    town.confirm(second, again.transaction_id)
+    town.withdraw("user", 100)
+    town.dispatch(1_000)
+    town.system.pass_time(LEASE_MS)
+    town.sweep()
+
+
+def test_a_day_that_agrees_has_no_differences(town: PaymentSystem, day: str) -> None:
+    _move(town)
+    town.system.pass_time(DAY_MS)
+
+    report = town.compare_bill(day)
+
+    assert report
+    assert (report.line_count, report.followed_count) == (5, 0)
+    assert report.differences == ()
+
+
+def test_a_day_whose_bill_is_not_there_is_not_compared(town: PaymentSystem, day: str) -> None:
+    assert town.compare_bill(day) is None
+
+
+@pytest.mark.parametrize("kind", list(BillKind))
+def test_a_line_that_the_bill_lacks_is_told_with_its_amount(
+    town: PaymentSystem, day: str, kind: BillKind
+) -> None:
+    _move(town)
+    lost = town.gateway.lines(kind)[0]
+    town.gateway.book.remove(lost)
+    town.system.pass_time(DAY_MS)
+
+    report = town.compare_bill(day)
+
+    assert report
+    (found,) = report.differences
+    assert found.subject == f"{lost.number} {lost.outside_no}"
+    assert (found.expected, found.actual) == (0, lost.amount_fen)
+    assert "bill_differs" in town.system.journal.events
+
+
+@pytest.mark.parametrize("kind", list(BillKind))
+def test_a_line_with_another_amount_is_told_with_both(
+    town: PaymentSystem, day: str, kind: BillKind
+) -> None:
+    _move(town)
+    line = town.gateway.lines(kind)[0]
+    changed = replace(line, amount_fen=line.amount_fen + 1)
+    town.gateway.book[town.gateway.book.index(line)] = changed
+    town.system.pass_time(DAY_MS)
+
+    report = town.compare_bill(day)
+
+    assert report
+    assert [(one.expected, one.actual) for one in report.differences] == [
+        (line.amount_fen + 1, line.amount_fen)
+    ]
+
+
+def test_a_line_of_nothing_of_ours_is_told(town: PaymentSystem, day: str) -> None:
+    _move(town)
+    stray = BillLine(BillKind.TRANSFER, "wdsomebodyelses", "bill", 33, town.clock.now_ms())
+    town.gateway.book.append(stray)
+    town.system.pass_time(DAY_MS)
+
+    report = town.compare_bill(day)
+
+    assert report
+    assert [(one.subject, one.expected, one.actual) for one in report.differences] == [
+        ("wdsomebodyelses bill", 33, 0)
+    ]
+
+
+def test_a_line_that_is_there_twice_is_told(town: PaymentSystem, day: str) -> None:
+    _move(town)
+    line = town.gateway.lines(BillKind.TRANSFER)[0]
+    town.gateway.book.append(line)
+    town.system.pass_time(DAY_MS)
+
+    report = town.compare_bill(day)
+
+    assert report
+    assert [(one.expected, one.actual) for one in report.differences] == [
+        (2 * line.amount_fen, line.amount_fen)
+    ]
+
+
+def test_what_only_the_bill_knows_is_asked_for_first(town: PaymentSystem, day: str) -> None:
+    """A refund by hand, a payment without a callback, and its second transaction."""
+    payment = town.pay_in("user", 100)
+    town.gateway.refund_outside(payment.number, 30)
+    unheard = town.start("other", 50)
+    for _ in range(2):
+        town.gateway.pay(unheard.number, is_forced=True)
+    town.system.pass_time(DAY_MS)
+
+    report = town.compare_bill(day)
+    town.sweep()
+
+    assert report
+    assert report.followed_count == 3
+    assert report.differences == ()
+    assert town.balance_fen("user") == 70
+    assert town.balance_fen("other") == 50
+    assert town.differences(bound_ms=DAY_MS) == []
+
+
+def test_what_moved_near_midnight_may_be_in_the_other_bill(town: PaymentSystem, day: str) -> None:
+    end_ms = bill_day_start_ms(day) + DAY_MS
+    town.clock.at_ms = end_ms - 1_000
+    payment = town.pay_in("user", 100)
+    # The gateway says that it came a moment later.
+    (line,) = town.gateway.book
+    town.gateway.book[0] = replace(line, moved_at_ms=end_ms + 1_000)
+    town.clock.at_ms = end_ms + 2 * DAY_MS
+
+    reports = [town.compare_bill(one) for one in (day, bill_day(end_ms))]
+
+    assert payment.transaction_id
+    assert [report and report.differences for report in reports] == [(), ()]
+
+
+def test_what_moved_near_midnight_and_is_in_neither_bill_is_told_once(
+    town: PaymentSystem, day: str
+) -> None:
+    end_ms = bill_day_start_ms(day) + DAY_MS
+    town.clock.at_ms = end_ms - 1_000
+    town.pay_in("user", 100)
+    town.gateway.book.clear()
+    town.clock.at_ms = end_ms + 3 * DAY_MS
+
+    days = (day, bill_day(end_ms), bill_day(end_ms + DAY_MS))
+    reports = [town.compare_bill(one) for one in days]
+
+    assert [len(report.differences) for report in reports if report] == [0, 1, 0]
+
+
+# The gateway's whole book, as tests compare it
+
+
+def test_a_withdrawal_that_was_paid_twice_is_found(town: PaymentSystem) -> None:
+    _move(town)
+    (line,) = town.gateway.lines(BillKind.TRANSFER)
+    town.gateway.book.append(line)
+
+    assert [found.rule for found in town.differences()] == ["I6"]
+
+
+def test_a_withdrawal_that_was_paid_and_came_back_is_found(town: PaymentSystem) -> None:
+    town.system.deposit("user", 100)
+    withdrawal = town.withdraw("user", 100)
+    town.cancel(withdrawal)
+    moved = BillLine(BillKind.TRANSFER, withdrawal.bill_no, "bill", 100, town.clock.now_ms())
+
+    facts = town.system.ledger_state().outside
+
+    assert [found.rule for found in check_outside(facts, [moved])] == ["I6"]
+    assert check_outside(facts, []) == []
+
+
+def test_money_that_a_gateway_took_and_no_account_got_is_found(town: PaymentSystem) -> None:
+    payment = town.start("user", 100)
+    town.gateway.pay(payment.number)
+
+    assert [found.what for found in town.differences()] == [
+        "what became of transaction transaction1"
+    ]
+
+
+def test_a_payment_that_is_on_its_way_for_too_long_is_found(town: PaymentSystem) -> None:
+    town.start("user", 100)
+    town.system.pass_time(DAY_MS)
+
+    assert [found.rule for found in town.differences(bound_ms=60_000)] == ["I8"]
+
+
+def test_a_withdrawal_that_is_held_for_ever_is_found(town: PaymentSystem) -> None:
+    town.system.deposit("user", 100)
+    town.withdraw("user", 100)
+    town.system.pass_time(7 * DAY_MS)
+
+    assert [found.rule for found in town.differences(bound_ms=60_000)] == ["I8"]
+
+
+# Planted errors, and who finds them
+
+
+def _reconciled(town: PaymentSystem) -> set[tuple[str, str]]:
+    town.system.moving_ms = 0
+    town.system.pass_time(1)
+    found = town.system.reconcile()
+    assert found.is_over
+    return {(one.rule, one.subject.partition(":")[0]) for one in found.differences}
+
+
+def test_a_payment_row_that_claims_another_amount_is_found(town: PaymentSystem) -> None:
+    payment = town.pay_in("user", 100)
+    rows = town.system.dynamo.tables["payments"]
+    key = (f"payment#{payment.number}", "payment")
+    rows[key] = {**rows[key], "amount_fen": {"N": "99"}}
+
+    assert {found.rule for found in town.differences()} >= {"I1"}
+    assert ("I1", "payment") in _reconciled(town)
+
+
+def test_an_entry_of_no_payment_is_found(town: PaymentSystem) -> None:
+    payment = town.pay_in("user", 100)
+    del town.system.dynamo.tables["payments"][f"payment#{payment.number}", "payment"]
+
+    assert {found.rule for found in town.differences()} >= {"I1"}
+    assert ("I1", "payment") in _reconciled(town)
+
+
+def test_a_withdrawal_that_says_it_came_back_is_found(town: PaymentSystem) -> None:
+    town.system.deposit("user", 100)
+    withdrawal = town.withdraw("user", 100)
+    rows = town.system.dynamo.tables["payments"]
+    key = (f"withdrawal#{withdrawal.withdrawal_id}", "withdrawal")
+    rows[key] = {
+        **rows[key],
+        "withdrawal_status": {"S": WithdrawalStatus.FAILED},
+        "ended_at_ms": {"N": str(town.clock.now_ms())},
+    }
+
+    assert {found.rule for found in town.differences()} >= {"I1", "I9"}
+    assert ("I1", "withdrawal") in _reconciled(town)
+
+
+def test_a_refund_that_the_payment_does_not_count_is_found(town: PaymentSystem) -> None:
+    payment = town.pay_in("user", 100)
+    rows = town.system.dynamo.tables["payments"]
+    key = (f"payment#{payment.number}", "payment")
+    rows[key] = {**rows[key], "reversed_fen": {"N": "10"}}
+
+    assert {found.rule for found in town.differences()} >= {"I1"}
+    assert ("I1", f"payment {payment.number}") in _reconciled(town)
+
+
+def test_an_unpaid_packet_that_somebody_calls_open_is_found(town: PaymentSystem) -> None:
+    packet = town.send_unpaid()
+    rows = town.system.dynamo.tables["packets"]
+    key = (f"packet#{packet.packet_id}", "packet")
+    rows[key] = {**rows[key], "status": {"S": "open"}, "paid_at_ms": {"N": str(1)}}
+
+    assert {found.rule for found in town.differences()} >= {"I1"}
+    assert ("I1", packet.packet_id) in _reconciled(town)

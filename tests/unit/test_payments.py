@@ -1,0 +1,611 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from redpacket.domain.errors import (
+    InvariantViolated,
+    PacketExpired,
+    PacketNotStarted,
+    PayeeNotBound,
+    RateLimited,
+    SignatureInvalid,
+    Unavailable,
+)
+from redpacket.domain.gateway import Channel, Merchant, Notice, NoticeKind, PayMethod
+from redpacket.domain.packet import PacketStatus
+from redpacket.domain.payments import (
+    PAYMENT_LIFE_MS,
+    Payment,
+    PaymentStatus,
+    ReturnReason,
+    ReturnStatus,
+    WhenLate,
+    mismatches,
+)
+from redpacket.flows.packets.send_packet import SendOrder
+from redpacket.flows.payments.return_payment import collect_owed, note_refund
+from redpacket.flows.payments.start_payment import PaymentAsk, start_payment
+from redpacket.flows.payments.sweep_payments import cancel_unpaid
+from redpacket.flows.payments.take_callback import follow_notice, take_callback
+from redpacket.ports.accounts import Request
+from testing.builders import a_claim
+from testing.in_memory_system import InMemorySystem, an_order
+from testing.payment_system import PaymentSystem
+
+WECHAT = Channel.WECHAT
+
+
+@pytest.fixture
+def town() -> PaymentSystem:
+    return PaymentSystem()
+
+
+def test_a_payment_is_credited_once_however_often_it_is_told(town: PaymentSystem) -> None:
+    payment = town.pay_in("user", 100)
+
+    for _ in range(3):
+        town.confirm(payment)
+
+    assert town.balance_fen() == 100
+    assert town.confirm(payment).status is PaymentStatus.PAID
+    assert town.differences() == []
+
+
+def test_a_payment_that_was_not_made_credits_nothing(town: PaymentSystem) -> None:
+    payment = town.start()
+
+    assert town.confirm(payment).status is PaymentStatus.PENDING
+    assert town.balance_fen() == 0
+
+
+def test_a_repeat_has_the_same_number_and_prompt(town: PaymentSystem) -> None:
+    first, second = (town.start(key="key") for _ in range(2))
+
+    assert (first.number, first.prompt) == (second.number, second.prompt)
+    assert first.prompt == f'{{"code_url": "pay://{first.number}"}}'
+
+
+def test_an_order_that_was_cut_off_is_made_by_the_next_who_asks(town: PaymentSystem) -> None:
+    town.gateway.is_away = True
+    first = town.start(key="key")
+    town.gateway.is_away = False
+
+    second = town.start(key="key")
+
+    assert first.prompt == ""
+    assert second.number == first.number
+    assert second.prompt
+
+
+def test_a_client_inside_of_the_app_needs_an_account_there(town: PaymentSystem) -> None:
+    ask = PaymentAsk("user", 100, WECHAT, PayMethod.JSAPI, None, Request("user", "k", "b"))
+
+    with pytest.raises(PayeeNotBound):
+        start_payment(ask, ports=town.payments)
+
+    assert town.system.dynamo.tables.get("payments", {}) == {}
+
+
+def test_a_second_transaction_of_a_number_goes_back(town: PaymentSystem) -> None:
+    payment = town.pay_in("user", 100)
+    second = town.gateway.pay(payment.number, is_forced=True)
+    assert second
+
+    town.confirm(payment, second.transaction_id)
+    (listed,) = town.book.list_returns(payment.number)
+    town.sweep()
+
+    assert listed.reason is ReturnReason.SECOND
+    assert town.balance_fen() == 100
+    assert [line.amount_fen for line in town.gateway.refunds.values()] == [100]
+    assert town.differences(bound_ms=0) == []
+
+
+def test_a_transaction_that_a_callback_invents_is_not_asked_for_twice(town: PaymentSystem) -> None:
+    payment = town.pay_in("user", 100)
+    other = town.start("other", 50)
+    stolen = town.gateway.pay(other.number)
+    assert stolen
+
+    town.confirm(payment, stolen.transaction_id)
+
+    assert town.book.list_returns(payment.number) == []
+    assert town.confirm(other).status is PaymentStatus.PAID
+    assert town.differences() == []
+
+
+@pytest.mark.parametrize("field", ["amount", "merchant", "payer"])
+def test_a_transaction_that_is_not_what_was_ordered_is_listed_and_not_credited(
+    town: PaymentSystem, field: str
+) -> None:
+    payment = town.start("user", 100)
+    if field == "merchant":
+        town.gateway.merchant = Merchant("app", "somebody else")
+    town.gateway.pay(
+        payment.number,
+        amount_fen=99 if field == "amount" else None,
+        payer_hash="hash-thief" if field == "payer" else None,
+    )
+
+    town.confirm(payment)
+    town.system.pass_time(PAYMENT_LIFE_MS + 60_000)
+    town.sweep()
+
+    (listed,) = town.book.list_returns(payment.number)
+    assert listed.reason is ReturnReason.MISMATCHED
+    assert town.balance_fen() == 0
+    assert town.gateway.refunds == {}
+    assert [name for name, _ in town.system.journal.errors][:1] == ["payment_mismatched"]
+
+
+def test_anybody_may_pay_a_native_order(town: PaymentSystem) -> None:
+    payment = town.start("user", 100, method=PayMethod.NATIVE)
+    town.gateway.pay(payment.number, payer_hash="hash-friend")
+
+    town.confirm(payment)
+
+    assert town.balance_fen() == 100
+
+
+def test_what_is_not_paid_is_closed_at_the_gateway_first(town: PaymentSystem) -> None:
+    payment = town.start()
+    town.system.pass_time(PAYMENT_LIFE_MS)
+
+    first = town.confirm(payment)
+    is_closed_there = town.gateway.orders[payment.number].is_closed
+    second = town.confirm(payment)
+
+    assert first.status is PaymentStatus.PENDING
+    assert is_closed_there
+    assert second.status is PaymentStatus.CLOSED
+
+
+def test_an_order_that_may_still_be_made_is_not_closed(town: PaymentSystem) -> None:
+    """Its call may be under way: the gateway gets it after we asked."""
+    town.gateway.is_away = True
+    payment = town.start()
+    town.gateway.is_away = False
+    town.system.pass_time(PAYMENT_LIFE_MS)
+
+    early = town.confirm(payment)
+    town.system.pass_time(10 * 60_000)
+    late = town.confirm(payment)
+
+    assert early.status is PaymentStatus.PENDING
+    assert late.status is PaymentStatus.CLOSED
+
+
+def test_a_callback_about_a_refund_of_ours_ends_it(town: PaymentSystem) -> None:
+    payment = town.pay_in("user", 100)
+    second = town.gateway.pay(payment.number, is_forced=True)
+    assert second
+    town.confirm(payment, second.transaction_id)
+    (due,) = town.book.list_returns(payment.number)
+    town.gateway.give_back(due.order)
+
+    for _ in range(2):
+        note_refund(WECHAT, due.refund_no, ports=town.payments)
+
+    (done,) = town.book.list_returns(payment.number)
+    assert done.status is ReturnStatus.DONE
+    assert town.balance_fen() == 100
+    assert town.differences(bound_ms=0) == []
+
+
+def test_a_payment_after_closing_is_credited_all_the_same(town: PaymentSystem) -> None:
+    payment = _closed(town)
+    town.gateway.pay(payment.number, is_forced=True)
+
+    town.system.pass_time(3_600_000)
+    town.sweep()
+
+    assert town.balance_fen() == 100
+    assert town.differences(bound_ms=0) == []
+
+
+def test_a_payment_after_closing_goes_back_where_the_setting_says_so(town: PaymentSystem) -> None:
+    town.when_late = WhenLate.REFUND
+    payment = _closed(town)
+    town.gateway.pay(payment.number, is_forced=True)
+
+    town.system.pass_time(3_600_000)
+    town.sweep()
+
+    found = town.book.find(payment.number)
+    assert found
+    assert town.balance_fen() == 0
+    assert found.shown_status is PaymentStatus.REFUNDED
+    assert found.refunded_fen == 100
+    assert town.differences(bound_ms=0) == []
+
+
+def _closed(town: PaymentSystem) -> Payment:
+    payment = town.start()
+    town.system.pass_time(PAYMENT_LIFE_MS)
+    for _ in range(2):
+        payment = town.confirm(payment)
+    assert payment.status is PaymentStatus.CLOSED
+    return payment
+
+
+def test_a_schedule_alone_finds_every_payment(town: PaymentSystem) -> None:
+    payment = town.start()
+    town.gateway.pay(payment.number)
+
+    town.sweep()
+
+    assert town.balance_fen() == 100
+
+
+def test_a_payment_that_always_fails_holds_up_no_other(town: PaymentSystem) -> None:
+    town.start("broken")
+    payment = town.start("user")
+    town.gateway.pay(payment.number)
+    query = town.payments.gateways[WECHAT].query
+    gate = town.gates_in[WECHAT]
+
+    def fails_for_the_first(number: str) -> object:
+        if number != payment.number:
+            raise Unavailable("never")
+        return query(number)
+
+    gate.query = fails_for_the_first  # type: ignore[method-assign, assignment]
+    town.sweep()
+
+    assert town.balance_fen() == 100
+    assert town.book.list_waiting(WECHAT, town.clock.now_ms(), 10) == []
+
+
+def test_a_refund_outside_takes_what_the_user_has_and_the_rest_is_owed(
+    town: PaymentSystem,
+) -> None:
+    payment = town.pay_in("user", 100)
+    town.pay_in("friend", 1)
+    packet = town.system.send_order(_order_of("user", 60))
+    refund_no = town.gateway.refund_outside(payment.number, 100)
+
+    for _ in range(2):
+        note_refund(WECHAT, refund_no, ports=town.payments)
+
+    found = town.book.find(payment.number)
+    assert found
+    assert town.balance_fen() == 0
+    assert town.system.ledger.balance_fen("receivable:user") == -60
+    assert found.shown_status is PaymentStatus.REFUNDED
+    assert packet.terms.total_fen == 60
+    assert town.differences() == []
+
+
+def test_what_is_owed_is_collected_from_what_comes_later(town: PaymentSystem) -> None:
+    payment = town.pay_in("user", 100)
+    town.system.send_order(_order_of("user", 60))
+    note_refund(WECHAT, town.gateway.refund_outside(payment.number, 100), ports=town.payments)
+    town.system.deposit("user", 45)
+
+    owed_fen = collect_owed("user", ports=town.payments)
+
+    assert owed_fen == 15
+    assert town.balance_fen() == 0
+    assert town.differences() == []
+
+
+def test_a_refund_in_parts_is_taken_part_by_part(town: PaymentSystem) -> None:
+    payment = town.pay_in("user", 100)
+
+    for fen in (30, 30):
+        note_refund(WECHAT, town.gateway.refund_outside(payment.number, fen), ports=town.payments)
+
+    found = town.book.find(payment.number)
+    assert found
+    assert found.refunded_fen == 60
+    assert found.shown_status is PaymentStatus.PAID
+    assert town.balance_fen() == 40
+    assert town.differences() == []
+
+
+def _order_of(user_id: str, fen: int) -> SendOrder:
+    return an_order(user_id, total_fen=fen, count=2)
+
+
+# Packets that a payment funds
+
+
+def test_an_unpaid_packet_takes_no_money_and_hands_out_nothing(town: PaymentSystem) -> None:
+    packet = town.send_unpaid()
+
+    with pytest.raises(PacketNotStarted):
+        town.system.grab(packet, "user-1")
+
+    assert packet.status is PacketStatus.UNPAID
+    assert town.system.ledger_state().open_counts == {"user:sender": 1}
+    assert town.differences() == []
+
+
+def test_a_packet_lives_from_its_payment_on(town: PaymentSystem) -> None:
+    packet = town.send_unpaid(total_fen=1000, count=4)
+    payment = town.start_packet(packet)
+    town.system.pass_time(5 * 60_000)
+    town.gateway.pay(payment.number)
+    town.confirm(payment)
+
+    claim = town.system.grab(packet, "user-1")
+    town.system.settle()
+    paid = town.system.packets.find_packet(packet.packet_id)
+
+    assert paid
+    assert paid.status is PacketStatus.OPEN
+    assert paid.paid_at_ms == town.clock.now_ms()
+    assert paid.expires_at_ms - paid.starts_at_ms == packet.expires_at_ms - packet.starts_at_ms
+    assert town.balance_fen("user-1") == claim.share.amount_fen
+    assert town.balance_fen("sender") == 0
+    kinds = [entry.kind for entry in town.system.ledger.list_entries("user:sender", None, 10)[0]]
+    assert sorted(kinds) == ["payment", "send"]
+    assert town.differences() == []
+
+
+def test_a_paid_packet_is_refunded_at_its_end_like_any_other(town: PaymentSystem) -> None:
+    packet = town.send_unpaid(total_fen=1000, count=4)
+    payment = town.start_packet(packet)
+    town.gateway.pay(payment.number)
+    town.confirm(payment)
+
+    town.system.pass_time(600_000)
+    town.system.sweep()
+    town.system.sweep()
+
+    assert town.balance_fen("sender") == 1000
+    assert town.system.ledger_state().open_counts == {"user:sender": 0}
+    assert town.differences(bound_ms=0) == []
+
+
+def test_an_unpaid_packet_is_cancelled_after_15_minutes(town: PaymentSystem) -> None:
+    packet = town.send_unpaid()
+    town.start_packet(packet)
+    town.system.pass_time(PAYMENT_LIFE_MS)
+
+    town.sweep()
+    with pytest.raises(PacketExpired):
+        town.system.grab(packet, "user-1")
+
+    found = town.system.packets.find_packet(packet.packet_id)
+    assert found
+    assert found.status is PacketStatus.CANCELLED
+    assert town.system.ledger_state().open_counts == {"user:sender": 0}
+    assert town.differences() == []
+
+
+def test_money_for_a_cancelled_packet_goes_to_the_balance(town: PaymentSystem) -> None:
+    packet = town.send_unpaid(total_fen=1000, count=4)
+    payment = town.start_packet(packet)
+    town.system.pass_time(PAYMENT_LIFE_MS)
+    town.sweep()
+    town.gateway.pay(payment.number, is_forced=True)
+
+    town.confirm(payment)
+
+    found = town.system.packets.find_packet(packet.packet_id)
+    assert found
+    assert found.status is PacketStatus.CANCELLED
+    assert town.balance_fen("sender") == 1000
+    assert town.differences() == []
+
+
+def test_a_payment_that_was_made_in_the_last_moment_wins(town: PaymentSystem) -> None:
+    packet = town.send_unpaid()
+    payment = town.start_packet(packet)
+    town.gateway.pay(payment.number)
+    town.system.pass_time(PAYMENT_LIFE_MS)
+
+    town.sweep()
+
+    found = town.system.packets.find_packet(packet.packet_id)
+    assert found
+    assert found.status is PacketStatus.OPEN
+    assert not town.system.ledger.cancel_unpaid(found, town.clock.now_ms())
+    assert town.differences() == []
+
+
+def test_a_packet_is_cancelled_only_after_its_payment_was_asked_for(town: PaymentSystem) -> None:
+    packet = town.send_unpaid()
+    payment = town.start_packet(packet)
+    town.gateway.pay(payment.number)
+    town.system.pass_time(PAYMENT_LIFE_MS)
+
+    is_cancelled = cancel_unpaid(packet.packet_id, ports=town.payments)
+
+    found = town.system.packets.find_packet(packet.packet_id)
+    assert found
+    assert not is_cancelled
+    assert found.status is PacketStatus.OPEN
+
+
+def test_an_unpaid_packet_is_never_due_nor_closed(town: PaymentSystem) -> None:
+    packet = town.send_unpaid()
+    town.system.pass_time(10 * 60_000)
+
+    closing = town.system.packets.begin_close(packet, town.clock.now_ms())
+    town.system.sweep()
+
+    assert closing.status is PacketStatus.UNPAID
+    assert town.differences() == []
+
+
+def test_unpaid_packets_are_in_no_list_of_what_was_sent(town: PaymentSystem) -> None:
+    packet = town.send_unpaid()
+    before, _ = town.system.packets.list_sent("sender", None, None, 10)
+    payment = town.start_packet(packet)
+    town.gateway.pay(payment.number)
+    town.confirm(payment)
+
+    after, _ = town.system.packets.list_sent("sender", None, None, 10)
+
+    assert before == []
+    assert [item.packet_id for item in after] == [packet.packet_id]
+
+
+def test_a_reconciliation_knows_the_outside(town: PaymentSystem) -> None:
+    town.pay_in("user", 100)
+    payment = town.start_packet(town.send_unpaid())
+    town.gateway.pay(payment.number)
+    town.confirm(payment)
+    for _ in range(2):
+        # One stays unpaid, one is cancelled.
+        cancelled = town.send_unpaid("late")
+    assert town.system.ledger.cancel_unpaid(cancelled, town.clock.now_ms())
+    refund_no = town.gateway.refund_outside(town.pay_in("third", 70).number, 70)
+    note_refund(WECHAT, refund_no, ports=town.payments)
+    town.withdraw("user", 40)
+    town.system.moving_ms = 0
+    town.system.pass_time(1)
+
+    found = town.system.reconcile()
+
+    assert found.is_complete
+    assert found.differences == []
+    assert found.booked_fen + found.held_fen == 0
+
+
+# Callbacks
+
+
+class _Callbacks:
+    """Implements Callbacks for bodies that are numbers."""
+
+    def read(self, headers: Mapping[str, str], body: bytes, now_ms: int) -> Notice:
+        if "signature" not in headers:
+            msg = "not signed"
+            raise SignatureInvalid(msg)
+        return Notice(NoticeKind.PAYMENT, f"notice-{body.decode()}", body.decode())
+
+
+class _Queue:
+    """Implements NoticeQueue with a list."""
+
+    def __init__(self) -> None:
+        self.notices: list[Notice] = []
+        self.is_away = False
+
+    def put(self, channel: Channel, notice: Notice) -> None:
+        if self.is_away:
+            msg = "the queue does not answer"
+            raise Unavailable(msg)
+        self.notices.append(notice)
+
+
+def _call_back(town: PaymentSystem, queue: _Queue, number: str, **headers: str) -> None:
+    take_callback(
+        WECHAT,
+        headers,
+        number.encode(),
+        callbacks=_Callbacks(),
+        queue=queue,
+        book=town.book,
+        clock=town.clock,
+    )
+
+
+def test_a_callback_is_queued_once_and_leads_to_a_query(town: PaymentSystem) -> None:
+    queue, payment = _Queue(), town.start()
+    town.gateway.pay(payment.number)
+
+    for _ in range(2):
+        _call_back(town, queue, payment.number, signature="right")
+    for notice in queue.notices:
+        follow_notice(WECHAT, notice, payments=town.payments, withdrawals=town.transfers)
+
+    assert len(queue.notices) == 1
+    assert town.balance_fen() == 100
+
+
+def test_a_callback_moves_no_money_by_itself(town: PaymentSystem) -> None:
+    queue, payment = _Queue(), town.start()
+
+    _call_back(town, queue, payment.number, signature="right")
+    follow_notice(WECHAT, queue.notices[0], payments=town.payments, withdrawals=town.transfers)
+
+    assert town.balance_fen() == 0
+
+
+def test_a_callback_that_was_not_queued_is_taken_again(town: PaymentSystem) -> None:
+    queue, payment = _Queue(), town.start()
+    queue.is_away = True
+    with pytest.raises(Unavailable):
+        _call_back(town, queue, payment.number, signature="right")
+    queue.is_away = False
+
+    _call_back(town, queue, payment.number, signature="right")
+
+    assert len(queue.notices) == 1
+
+
+def test_a_callback_of_somebody_else_leaves_nothing_behind(town: PaymentSystem) -> None:
+    queue, payment = _Queue(), town.start()
+
+    with pytest.raises(SignatureInvalid):
+        _call_back(town, queue, payment.number)
+
+    assert queue.notices == []
+    assert not town.book.has_notice(WECHAT, f"notice-{payment.number}")
+
+
+def test_a_claim_of_a_packet_that_is_not_paid_for_is_not_paid(town: PaymentSystem) -> None:
+    packet = town.send_unpaid()
+    share = a_claim(packet, 1, "thief")
+    town.system.packets.record_claim(share)
+
+    unpaid = town.system.settle([share.ref])
+
+    assert unpaid == {share.ref}
+    assert town.balance_fen("thief") == 0
+
+
+def test_what_was_ordered_is_compared_in_every_field(town: PaymentSystem) -> None:
+    payment = town.start("user", 100)
+    paid = town.gateway.pay(payment.number)
+    assert paid
+    merchant = town.gates_in[WECHAT].merchant
+
+    def named(**changes: object) -> list[str]:
+        return mismatches(payment, replace(paid, **changes), merchant)  # type: ignore[arg-type]
+
+    assert named() == []
+    assert named(amount_fen=101) == ["amount_fen"]
+    assert named(currency="USD") == ["currency"]
+    assert named(number="other") == ["number"]
+    assert named(merchant=Merchant("other", merchant.mch_id)) == ["app_id"]
+    assert named(merchant=Merchant(merchant.app_id, "other")) == ["mch_id"]
+    assert named(payer_hash=None) == ["payer"]
+
+
+def test_a_refund_of_more_than_came_in_is_refused_with_an_alarm(town: PaymentSystem) -> None:
+    payment = town.pay_in("user", 100)
+    refund_no = town.gateway.refund_outside(payment.number, 101)
+
+    with pytest.raises(InvariantViolated):
+        note_refund(WECHAT, refund_no, ports=town.payments)
+
+    assert town.balance_fen() == 100
+
+
+def test_unpaid_packets_count_as_open(town: PaymentSystem) -> None:
+    town.system.packets, town.system.ledger = InMemorySystem.adapters(town.system.dynamo)
+    town.system.ledger._open_packets_max = 2
+    for _ in range(2):
+        town.send_unpaid()
+
+    with pytest.raises(RateLimited):
+        town.send_unpaid()
+    town.system.pass_time(PAYMENT_LIFE_MS)
+    town.sweep()
+
+    assert town.send_unpaid().status is PacketStatus.UNPAID
+
+
+def test_a_repeat_of_an_unpaid_send_is_the_same_packet(town: PaymentSystem) -> None:
+    first, second = (town.send_unpaid(key="key") for _ in range(2))
+
+    assert first.packet_id == second.packet_id
+    assert second.payment_id == first.payment_id

@@ -1,0 +1,615 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import time
+
+import pytest
+
+from redpacket.domain.errors import (
+    AmountTooLarge,
+    AmountTooSmall,
+    ChannelUnavailable,
+    InsufficientFunds,
+    InvariantViolated,
+    NotCancellable,
+    PayeeNotBound,
+    Unavailable,
+    WithdrawalLimitReached,
+    WithdrawalNotFound,
+)
+from redpacket.domain.gateway import (
+    Channel,
+    Refusal,
+    TransferFound,
+    TransferOrder,
+    TransferState,
+)
+from redpacket.domain.withdrawals import (
+    CLOCKS_DIFFER_MS,
+    FUNCTION_MS,
+    GIVEN_UP_AFTER_MS,
+    LEASE_MS,
+    Stop,
+    Verdict,
+    Withdrawal,
+    WithdrawalStatus,
+    judge,
+)
+from redpacket.flows.payments.pace import FAILURES_MAX, NightWindow
+from redpacket.flows.payments.return_payment import note_refund
+from redpacket.flows.payments.transfer import call_transfer, cancel_withdrawal, look_at_transfer
+from redpacket.flows.payments.withdraw import WithdrawalAsk, withdraw, withdraw_above
+from redpacket.flows.payments.withdrawal_ports import WithdrawalSettings
+from redpacket.ports.accounts import Request
+from redpacket.ports.payments import Payee, WithdrawalLimits
+from testing.fakes.gateway import SETTLING_MS, an_account
+from testing.payment_system import FEN_MAX, PaymentSystem
+
+WECHAT = Channel.WECHAT
+SAFE_MS = LEASE_MS + FUNCTION_MS + CLOCKS_DIFFER_MS + SETTLING_MS
+
+
+@pytest.fixture
+def town() -> PaymentSystem:
+    town = PaymentSystem()
+    town.system.deposit("user", 1000)
+    return town
+
+
+def test_a_withdrawal_is_taken_from_the_balance_before_any_call(town: PaymentSystem) -> None:
+    withdrawal = town.withdraw("user", 300)
+
+    assert town.balance_fen() == 700
+    assert withdrawal.status is WithdrawalStatus.QUEUED
+    assert town.gateway.transfers == {}
+    assert town.differences() == []
+
+
+def test_a_withdrawal_is_called_looked_at_and_posted(town: PaymentSystem) -> None:
+    withdrawal = town.withdraw("user", 300)
+
+    town.dispatch()
+    called = town.find(withdrawal)
+    town.system.pass_time(LEASE_MS)
+    town.sweep()
+
+    assert called.status is WithdrawalStatus.PROCESSING
+    assert town.find(withdrawal).status is WithdrawalStatus.PAID
+    assert [line.amount_fen for line in town.gateway.book] == [300]
+    assert town.balance_fen() == 700
+    assert town.differences(bound_ms=0) == []
+
+
+def test_a_repeat_is_the_same_withdrawal(town: PaymentSystem) -> None:
+    first, second = (town.withdraw("user", 300, key="key") for _ in range(2))
+
+    assert first.withdrawal_id == second.withdrawal_id
+    assert town.balance_fen() == 700
+
+
+def test_a_repeat_after_the_limits_were_lowered_gets_its_first_answer(town: PaymentSystem) -> None:
+    first = town.withdraw("user", 300, key="key")
+    town.payees.bound["user"] = None
+
+    assert town.withdraw("user", 300, key="key").withdrawal_id == first.withdrawal_id
+
+
+@pytest.mark.parametrize(
+    ("amount_fen", "refusal"),
+    [(9, AmountTooSmall), (FEN_MAX + 1, AmountTooLarge), (1001, InsufficientFunds)],
+)
+def test_a_refusal_holds_nothing(
+    town: PaymentSystem, amount_fen: int, refusal: type[Exception]
+) -> None:
+    with pytest.raises(refusal):
+        town.withdraw("user", amount_fen)
+
+    assert town.balance_fen() == 1000
+    assert town.system.ledger_state().outside.withdrawals == []
+    assert town.system.ledger_state().outside.withdrawn == {}
+
+
+def test_a_user_withdraws_no_more_than_the_day_allows(town: PaymentSystem) -> None:
+    town.settings = _limited(count_max=2, fen_max=500)
+    town.withdraw("user", 300)
+    with pytest.raises(WithdrawalLimitReached):
+        town.withdraw("user", 201)
+    town.withdraw("user", 100)
+
+    with pytest.raises(WithdrawalLimitReached):
+        town.withdraw("user", 50)
+    with pytest.raises(WithdrawalLimitReached):
+        town.withdraw("user", 501)
+
+    assert town.balance_fen() == 600
+    assert town.differences() == []
+
+
+def test_what_comes_back_does_not_count(town: PaymentSystem) -> None:
+    town.settings = _limited(count_max=1, fen_max=500)
+    town.cancel(town.withdraw("user", 300))
+
+    town.withdraw("user", 400)
+
+    assert town.differences() == []
+
+
+def _limited(count_max: int, fen_max: int) -> WithdrawalSettings:
+    return WithdrawalSettings(10, FEN_MAX, WithdrawalLimits(count_max, fen_max))
+
+
+def test_an_account_that_took_anothers_place_waits_a_day(town: PaymentSystem) -> None:
+    now_ms = town.clock.now_ms()
+    town.payees.bound["user"] = Payee(an_account("user"), rebound_at_ms=now_ms - 1000)
+
+    with pytest.raises(PayeeNotBound):
+        town.withdraw("user", 100)
+    town.system.pass_time(24 * 3_600_000)
+
+    assert town.withdraw("user", 100).amount_fen == 100
+
+
+def test_a_channel_that_is_not_set_up_is_refused(town: PaymentSystem) -> None:
+    ask = WithdrawalAsk("user", 100, Channel.HOST, Request("user", "k", "b"))
+
+    with pytest.raises(ChannelUnavailable):
+        withdraw(ask, payees=town.payees, ports=town.transfers, payments=town.payments)
+
+
+def test_who_owes_money_pays_it_before_withdrawing(town: PaymentSystem) -> None:
+    payment = town.pay_in("debtor", 100)
+    town.withdraw("debtor", 100)
+    note_refund(WECHAT, town.gateway.refund_outside(payment.number, 100), ports=town.payments)
+    town.system.deposit("debtor", 150)
+
+    with pytest.raises(InsufficientFunds):
+        town.withdraw("debtor", 60)
+    withdrawal = town.withdraw("debtor", 50)
+
+    assert withdrawal.amount_fen == 50
+    assert town.system.ledger.balance_fen("receivable:debtor") == 0
+    assert town.differences() == []
+
+
+# What may go wrong between us and the gateway
+
+
+def test_a_call_that_times_out_after_paying_is_repeated_with_its_number(
+    town: PaymentSystem,
+) -> None:
+    withdrawal = town.withdraw("user", 300)
+    gate = town.gates_out[WECHAT]
+    transfer = gate.transfer
+
+    def pays_and_times_out(order: TransferOrder) -> TransferFound:
+        transfer(order)
+        raise Unavailable("no answer")
+
+    gate.transfer = pays_and_times_out  # type: ignore[method-assign]
+    town.dispatch(1_000)
+    town.system.pass_time(LEASE_MS)
+    town.sweep()
+
+    assert town.find(withdrawal).status is WithdrawalStatus.PAID
+    assert len(town.gateway.book) == 1
+    assert town.differences(bound_ms=0) == []
+
+
+def test_a_call_that_never_arrived_is_repeated_with_its_number(town: PaymentSystem) -> None:
+    withdrawal = town.withdraw("user", 300)
+    town.gateway.is_away = True
+    town.dispatch(1_000)
+    town.gateway.is_away = False
+
+    town.system.pass_time(60_000)
+    town.sweep()
+    town.dispatch()
+    town.system.pass_time(60_000)
+    town.sweep()
+
+    assert town.find(withdrawal).attempt_no == 1
+    assert town.find(withdrawal).call_count == 2
+    assert town.find(withdrawal).status is WithdrawalStatus.PAID
+
+
+def test_a_worker_that_stalled_past_its_lease_does_not_call(town: PaymentSystem) -> None:
+    withdrawal = town.withdraw("user", 300)
+    lease = town.withdrawals.lease
+
+    def stalls(seen: Withdrawal, until_ms: int, now_ms: int) -> Withdrawal | None:
+        leased = lease(seen, until_ms, now_ms)
+        town.system.pass_time(LEASE_MS)
+        return leased
+
+    town.withdrawals.lease = stalls  # type: ignore[method-assign]
+    call_transfer(withdrawal.withdrawal_id, ports=town.transfers)
+
+    assert town.gateway.transfers == {}
+
+
+def test_two_workers_call_one_after_the_other(town: PaymentSystem) -> None:
+    withdrawal = town.withdraw("user", 300)
+    seen = town.find(withdrawal)
+    now_ms = town.clock.now_ms()
+
+    first = town.withdrawals.lease(seen, now_ms + LEASE_MS, now_ms)
+    second = town.withdrawals.lease(seen, now_ms + LEASE_MS + 1, now_ms)
+    assert first
+    third = town.withdrawals.lease(first, now_ms + 2 * LEASE_MS, now_ms + 1)
+
+    assert (second, third) == (None, None)
+
+
+def test_not_found_gives_nothing_back_before_every_call_is_over(town: PaymentSystem) -> None:
+    withdrawal = town.withdraw("user", 300)
+    town.gateway.is_away = True
+    town.dispatch(1_000)
+    town.gateway.is_away = False
+    called_at_ms = town.find(withdrawal).lease_until_ms - LEASE_MS
+    town.cancel(withdrawal)
+
+    town.clock.at_ms = called_at_ms + SAFE_MS - 1
+    look_at_transfer(withdrawal.withdrawal_id, ports=town.transfers)
+    early = town.find(withdrawal)
+    town.clock.at_ms += 1
+    look_at_transfer(withdrawal.withdrawal_id, ports=town.transfers)
+
+    assert early.status is WithdrawalStatus.CANCELLING
+    assert town.find(withdrawal).status is WithdrawalStatus.CANCELLED
+    assert town.balance_fen() == 1000
+    assert town.differences(bound_ms=0) == []
+
+
+def test_after_a_cancel_no_worker_calls_any_more(town: PaymentSystem) -> None:
+    withdrawal = town.withdraw("user", 300)
+    town.gateway.is_away = True
+    town.dispatch(1_000)
+    town.gateway.is_away = False
+    town.cancel(withdrawal)
+
+    town.system.pass_time(60_000)
+    call_transfer(withdrawal.withdrawal_id, ports=town.transfers)
+    seen = town.find(withdrawal)
+
+    assert town.withdrawals.lease(seen, seen.lease_until_ms + 10**6, town.clock.now_ms()) is None
+    assert town.gateway.transfers == {}
+
+
+def test_what_was_never_called_is_cancelled_at_once(town: PaymentSystem) -> None:
+    withdrawal = town.withdraw("user", 300)
+    seen = town.find(withdrawal)
+
+    cancelled = town.cancel(withdrawal)
+
+    assert cancelled.status is WithdrawalStatus.CANCELLED
+    assert town.balance_fen() == 1000
+    assert town.withdrawals.lease(seen, 10**15, town.clock.now_ms()) is None
+    assert town.cancel(withdrawal) == cancelled
+
+
+def test_a_payment_wins_over_its_cancel(town: PaymentSystem) -> None:
+    withdrawal = town.withdraw("user", 300)
+    town.dispatch(1_000)
+    stopped = town.cancel(withdrawal)
+
+    town.system.pass_time(LEASE_MS)
+    town.sweep()
+
+    assert stopped.status is WithdrawalStatus.CANCELLING
+    assert town.find(withdrawal).status is WithdrawalStatus.PAID
+    assert town.differences(bound_ms=0) == []
+    with pytest.raises(NotCancellable):
+        town.cancel(_unstopped(town))
+
+
+def _unstopped(town: PaymentSystem) -> Withdrawal:
+    """Return a withdrawal that is paid, and was not cancelled."""
+    withdrawal = town.withdraw("user", 10)
+    town.dispatch(1_000)
+    town.system.pass_time(LEASE_MS)
+    town.sweep()
+    return withdrawal
+
+
+def test_what_waits_for_its_payee_is_cancelled_at_the_gateway() -> None:
+    town = PaymentSystem(details="confirm")
+    town.system.deposit("user", 1000)
+    town.gateway.next_state = lambda state: (
+        TransferState.CANCELLED if state is TransferState.CANCELLING else state
+    )
+    withdrawal = town.withdraw("user", 300)
+    town.dispatch(1_000)
+    waiting = town.find(withdrawal)
+    town.cancel(withdrawal)
+
+    town.system.pass_time(LEASE_MS)
+    for _ in range(2):
+        town.sweep()
+        town.system.pass_time(60_000)
+
+    assert waiting.status is WithdrawalStatus.AWAITING_CONFIRMATION
+    assert waiting.confirmation == "package"
+    assert town.find(withdrawal).status is WithdrawalStatus.CANCELLED
+    assert town.balance_fen() == 1000
+    assert town.differences(bound_ms=0) == []
+
+
+def test_a_failed_transfer_comes_back(town: PaymentSystem) -> None:
+    town.gateway.next_state = lambda _: TransferState.FAILED
+    withdrawal = town.withdraw("user", 300)
+    town.dispatch(1_000)
+    town.system.pass_time(LEASE_MS)
+
+    town.sweep()
+
+    assert town.find(withdrawal).status is WithdrawalStatus.FAILED
+    assert town.balance_fen() == 1000
+    entries, _ = town.system.ledger.list_entries("user:user", None, 1)
+    assert entries[0].kind == "withdrawal_returned"
+    assert town.differences(bound_ms=0) == []
+
+
+def test_a_refusal_is_confirmed_by_a_query_before_money_comes_back(town: PaymentSystem) -> None:
+    town.gateway.refusal = lambda _: Refusal.OTHER
+    withdrawal = town.withdraw("user", 300)
+    town.dispatch(1_000)
+    refused = town.find(withdrawal)
+
+    town.system.pass_time(60_000)
+    town.sweep()
+    early = town.find(withdrawal)
+    town.system.pass_time(SAFE_MS)
+    town.sweep()
+
+    assert refused.stop is Stop.REFUSED
+    assert not early.is_final
+    assert town.find(withdrawal).status is WithdrawalStatus.FAILED
+    assert town.balance_fen() == 1000
+
+
+def test_a_refusal_that_passes_is_repeated_with_the_same_number(town: PaymentSystem) -> None:
+    refusals = [Refusal.THROTTLED, Refusal.OUT_OF_FUNDS]
+    town.gateway.refusal = lambda _: refusals.pop() if refusals else None
+    withdrawal = town.withdraw("user", 300)
+
+    for _ in range(5):
+        town.dispatch(30_000)
+        town.system.pass_time(60_000)
+        town.sweep()
+
+    assert town.find(withdrawal).status is WithdrawalStatus.PAID
+    assert town.find(withdrawal).attempt_no == 1
+    assert town.differences(bound_ms=0) == []
+
+
+def test_a_withdrawn_consent_leads_to_a_new_number_once_the_first_can_not_be_made(
+    town: PaymentSystem,
+) -> None:
+    town.payees.authorization_no = "consent"
+    town.gateway.refusal = lambda order: Refusal.NOT_AUTHORIZED if order.authorization_no else None
+    withdrawal = town.withdraw("user", 300)
+    town.dispatch(1_000)
+
+    town.system.pass_time(60_000)
+    town.sweep()
+    early = town.find(withdrawal)
+    town.system.pass_time(SAFE_MS)
+    town.sweep()
+    town.dispatch(1_000)
+    town.system.pass_time(120_000)
+    town.sweep()
+
+    paid = town.find(withdrawal)
+    assert (early.attempt_no, early.stop) == (1, Stop.NOT_AUTHORIZED)
+    assert (paid.attempt_no, paid.authorization_no) == (2, None)
+    assert paid.status is WithdrawalStatus.PAID
+    assert [line.number for line in town.gateway.book] == [paid.bill_no]
+    assert town.differences(bound_ms=0) == []
+
+
+def test_a_bill_over_another_amount_is_neither_posted_nor_given_back(town: PaymentSystem) -> None:
+    withdrawal = town.withdraw("user", 300)
+    found = TransferFound(TransferState.SUCCEEDED, amount_fen=299)
+    stranger = TransferFound(TransferState.FAILED, payee_hash="hash-stranger")
+
+    for other in (found, stranger):
+        with pytest.raises(InvariantViolated):
+            judge(withdrawal, other, town.clock.now_ms(), SETTLING_MS)
+
+
+def test_what_is_given_back_can_not_be_posted(town: PaymentSystem) -> None:
+    withdrawal = town.withdraw("user", 300)
+    seen = town.find(withdrawal)
+    town.cancel(withdrawal)
+
+    with pytest.raises(InvariantViolated):
+        town.withdrawals.post(seen, TransferFound(TransferState.SUCCEEDED, "b"), 1)
+
+    assert town.balance_fen() == 1000
+
+
+def test_a_stop_is_what_makes_a_missing_bill_final(town: PaymentSystem) -> None:
+    withdrawal = town.withdraw("user", 300)
+    missing = TransferFound(TransferState.NOT_FOUND)
+
+    verdict = judge(withdrawal, missing, 10**15, SETTLING_MS)
+
+    assert verdict is Verdict.CALL
+
+
+@pytest.mark.parametrize(
+    ("stop", "verdict"),
+    [
+        (Stop.CANCELLED, Verdict.RETURN_CANCELLED),
+        (Stop.EXPIRED, Verdict.RETURN_FAILED),
+        (Stop.REFUSED, Verdict.RETURN_FAILED),
+        (Stop.NOT_AUTHORIZED, Verdict.NEW_NUMBER),
+    ],
+)
+def test_whatever_stopped_a_bill_it_is_over_only_after_all_calls(
+    town: PaymentSystem, stop: Stop, verdict: Verdict
+) -> None:
+    leased_until_ms = town.clock.now_ms()
+    withdrawal = replace(town.withdraw("user", 300), stop=stop, lease_until_ms=leased_until_ms)
+    missing = TransferFound(TransferState.NOT_FOUND)
+    over_ms = leased_until_ms + FUNCTION_MS + CLOCKS_DIFFER_MS + SETTLING_MS
+
+    early = judge(withdrawal, missing, over_ms - 1, SETTLING_MS)
+    late = judge(withdrawal, missing, over_ms, SETTLING_MS)
+
+    assert (early, late) == (Verdict.LOOK, verdict)
+
+
+def test_a_gateway_that_never_ends_is_given_up_after_days(town: PaymentSystem) -> None:
+    town.gateway.is_away = True
+    queued, called = town.withdraw("user", 100), town.withdraw("user", 200)
+    call_transfer(called.withdrawal_id, ports=town.transfers)
+    town.system.pass_time(GIVEN_UP_AFTER_MS)
+    town.gateway.is_away = False
+
+    for _ in range(4):
+        town.dispatch(1_000)
+        town.sweep()
+        town.system.pass_time(SAFE_MS)
+
+    assert town.find(queued).status is WithdrawalStatus.FAILED
+    assert town.find(called).status is WithdrawalStatus.FAILED
+    assert town.balance_fen() == 1000
+    assert town.gateway.transfers == {}
+    assert town.differences(bound_ms=0) == []
+
+
+def test_a_user_can_not_cancel_anothers_withdrawal(town: PaymentSystem) -> None:
+    withdrawal = town.withdraw("user", 100)
+
+    with pytest.raises(WithdrawalNotFound):
+        cancel_withdrawal(withdrawal.withdrawal_id, "thief", ports=town.transfers)
+
+
+def test_withdrawals_of_a_user_come_newest_first_page_by_page(town: PaymentSystem) -> None:
+    ids = []
+    for _ in range(5):
+        town.system.pass_time(1_000)
+        ids.append(town.withdraw("user", 10).withdrawal_id)
+
+    first, cursor = town.withdrawals.list_of_user("user", None, 3)
+    second, end = town.withdrawals.list_of_user("user", cursor, 3)
+
+    assert [one.withdrawal_id for one in (*first, *second)] == ids[::-1]
+    assert end is None
+
+
+# Pace
+
+
+def test_ten_thousand_withdrawals_take_the_time_that_arithmetic_says(town: PaymentSystem) -> None:
+    """10,000 bills at 1,800 a minute: 333 seconds, and never more than 31 in a second."""
+    town.settings = _limited(count_max=100_000, fen_max=10**9)
+    town.system.deposit("user", 100_000)
+    expected = [town.withdraw("user", 10).expected_at_ms for _ in range(10_000)]
+    began_at_ms = town.clock.now_ms()
+
+    for _ in range(6):
+        town.dispatch(60_000)
+
+    calls = [at_ms - began_at_ms for at_ms in town.gateway.called_at_ms]
+    assert len(calls) == 10_000
+    assert len(town.gateway.transfers) == 10_000
+    assert 333_000 <= calls[-1] - calls[0] <= 334_000
+    assert max(calls) <= expected[-1] - began_at_ms + 1_000
+    seconds = [at_ms // 1000 for at_ms in calls]
+    assert max(seconds.count(second) for second in set(seconds)) <= 31
+
+
+def test_slots_are_as_far_apart_as_the_gateway_wants(town: PaymentSystem) -> None:
+    town.bills_per_minute = 60
+    now_ms = town.clock.now_ms()
+
+    slots = [*town.pace.take(2), *town.pace.take(1)]
+    town.clock.at_ms += 60_000
+
+    assert slots == [now_ms, now_ms + 1_000, now_ms + 2_000]
+    assert town.pace.take(1) == [now_ms + 60_000]
+
+
+def test_nothing_is_called_in_the_night(town: PaymentSystem) -> None:
+    town.night = NightWindow(time(23, 0), time(7, 0))
+    opens_at_ms = town.night.open_from_ms(town.clock.now_ms())
+    # An hour before midnight in China, whatever the clock says now.
+    while town.night.open_from_ms(town.clock.at_ms) == town.clock.at_ms:
+        town.clock.at_ms += 60_000
+    withdrawal = town.withdraw("user", 100)
+
+    town.dispatch(60_000)
+    is_called_at_night = bool(town.gateway.called_at_ms)
+    town.clock.at_ms = withdrawal.expected_at_ms
+    town.dispatch(60_000)
+
+    assert opens_at_ms
+    assert not is_called_at_night
+    assert town.gateway.called_at_ms == [withdrawal.expected_at_ms]
+
+
+def test_a_gateway_that_fails_rests_and_no_withdrawal_fails(town: PaymentSystem) -> None:
+    town.gateway.is_away = True
+    withdrawals = [town.withdraw("user", 10) for _ in range(FAILURES_MAX)]
+    town.dispatch(5_000)
+    first_rest_ms = town.pace.rests_until_ms() - town.clock.now_ms()
+    town.system.pass_time(LEASE_MS)
+    with pytest.raises(Unavailable):
+        town.gates_out[WECHAT].query("bill")
+    town.gateway.is_away = False
+
+    for _ in range(4):
+        town.system.pass_time(60_000)
+        town.sweep()
+        town.dispatch(5_000)
+
+    assert 0 < first_rest_ms <= 30_000
+    assert "gateway_rests" in town.system.journal.events
+    assert town.pace.rests_until_ms() == 0
+    assert {town.find(one).status for one in withdrawals} == {WithdrawalStatus.PAID}
+    assert town.differences(bound_ms=0) == []
+
+
+def test_the_rests_of_a_gateway_that_stays_away_grow(town: PaymentSystem) -> None:
+    rests = []
+    for _ in range(7):
+        rests.append(town.pace.rest() - town.clock.now_ms())
+        town.clock.at_ms = town.pace.rests_until_ms()
+
+    assert rests == [30_000, 60_000, 120_000, 240_000, 480_000, 900_000, 900_000]
+
+
+# An option
+
+
+def test_a_balance_above_the_threshold_is_paid_out_once_for_a_cause(town: PaymentSystem) -> None:
+    def pay_out(cause: str) -> Withdrawal | None:
+        return withdraw_above(
+            "user",
+            WECHAT,
+            500,
+            cause,
+            payees=town.payees,
+            ports=town.transfers,
+            payments=town.payments,
+        )
+
+    first, repeat = pay_out("claim-1"), pay_out("claim-1")
+    town.system.deposit("user", 499)
+    below = pay_out("claim-2")
+    town.system.deposit("user", 1)
+    same = pay_out("claim-1")
+    above = pay_out("claim-3")
+
+    assert first
+    assert first.amount_fen == 1000
+    assert repeat is None
+    assert below is None
+    assert same
+    assert same.withdrawal_id == first.withdrawal_id
+    assert above
+    assert above.amount_fen == 500
+    assert town.balance_fen() == 0
+    assert town.differences() == []
