@@ -171,7 +171,7 @@ class PacketRoom(Accounts):
 
         return partial(
             settle_or_delay,
-            is_on=self.payout_switches.is_on,
+            is_on=self.stored_switches.is_on,
             ledger=self.ledger,
             packets=self.packets,
             pages=self.pages,
