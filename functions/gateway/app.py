@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from redpacket.domain.errors import ChannelUnavailable, SignatureInvalid, Unavailable
-from redpacket.domain.gateway import Channel
 from redpacket.edge.api import Api, HttpAnswer
 from redpacket.edge.request import HttpRequest
 from redpacket.edge.wiring import wiring
@@ -19,7 +18,7 @@ handler = Api()
 )
 def take_wechat_callback(request: HttpRequest) -> HttpAnswer[None]:
     """Take what WeChat Pay tells; its signature is in the headers."""
-    wiring.take_callback(Channel.WECHAT, request.headers, request.body)
+    wiring.take_callback("wechat", request.headers, request.body)
     return HttpAnswer(None)
 
 
@@ -31,5 +30,5 @@ def take_wechat_callback(request: HttpRequest) -> HttpAnswer[None]:
 )
 def take_host_callback(request: HttpRequest) -> HttpAnswer[None]:
     """Take what the host's wallet tells, signed by Standard Webhooks."""
-    wiring.take_callback(Channel.HOST, request.headers, request.body)
+    wiring.take_callback("host", request.headers, request.body)
     return HttpAnswer(None)

@@ -22,7 +22,6 @@ from redpacket.domain.errors import (
     WithdrawalLimitReached,
     WithdrawalNotFound,
 )
-from redpacket.domain.gateway import Channel, PayMethod
 from redpacket.edge import guards
 from redpacket.edge.api import Api, HttpAnswer
 from redpacket.edge.parameters import key_hash_of
@@ -37,7 +36,6 @@ from redpacket.edge.schemas import PaymentBody, WithdrawalBody, body_of, idempot
 from redpacket.edge.wiring import wiring
 
 if TYPE_CHECKING:
-    from redpacket.domain import withdrawals
     from redpacket.edge.answers.payments import Payment, Withdrawal, Withdrawals
 
 handler = Api()
@@ -65,7 +63,7 @@ def start_payment(request: RequestOf[PaymentBody]) -> HttpAnswer[Payment]:
     idempotent = idempotent_request(request)
     body = body_of(PaymentBody, request)
     payment = wiring.start_payment(
-        request.user, body.amount_fen, Channel(body.channel), PayMethod(body.method), idempotent
+        request.user, body.amount_fen, body.channel, body.method, idempotent
     )
     return HttpAnswer(payment_view(payment))
 
@@ -104,8 +102,8 @@ def withdraw(request: RequestOf[WithdrawalBody]) -> HttpAnswer[Withdrawal]:
     guards.guard_withdrawal()
     idempotent = idempotent_request(request)
     body = body_of(WithdrawalBody, request)
-    held = wiring.withdraw(request.user, body.amount_fen, Channel(body.channel), idempotent)
-    return HttpAnswer(_view(held))
+    held = wiring.withdraw(request.user, body.amount_fen, body.channel, idempotent)
+    return HttpAnswer(withdrawal_view(held))
 
 
 @handler.route(
@@ -116,7 +114,7 @@ def withdraw(request: RequestOf[WithdrawalBody]) -> HttpAnswer[Withdrawal]:
 def read_withdrawals(request: HttpRequest) -> HttpAnswer[Withdrawals]:
     """List the caller's withdrawals, newest first."""
     page, cursor = wiring.list_withdrawals(request.user.user_id, withdrawals_cursor_of(request))
-    return HttpAnswer({"items": [_view(one) for one in page], "next": cursor})
+    return HttpAnswer({"items": [withdrawal_view(one) for one in page], "next": cursor})
 
 
 @handler.route(
@@ -127,7 +125,7 @@ def read_withdrawals(request: HttpRequest) -> HttpAnswer[Withdrawals]:
 def read_withdrawal(request: HttpRequest) -> HttpAnswer[Withdrawal]:
     """Show a withdrawal of the caller's."""
     found = wiring.find_withdrawal(withdrawal_id_of(request), request.user.user_id)
-    return HttpAnswer(_view(found))
+    return HttpAnswer(withdrawal_view(found))
 
 
 @handler.route(
@@ -139,7 +137,7 @@ def read_withdrawal(request: HttpRequest) -> HttpAnswer[Withdrawal]:
 def cancel_withdrawal(request: HttpRequest) -> HttpAnswer[Withdrawal]:
     """Ask that a withdrawal is not made; it may be paid all the same, and then it is `paid`."""
     asked = wiring.cancel_withdrawal(withdrawal_id_of(request), request.user.user_id)
-    return HttpAnswer(_view(asked))
+    return HttpAnswer(withdrawal_view(asked))
 
 
 @handler.schedule
@@ -147,7 +145,3 @@ def order_payment(time_left_ms: int, event: dict[str, Any]) -> Payment:  # noqa:
     """Order the payment of a packet, for the send function, which reaches no gateway."""
     payment = wiring.find_payment(event["payment_id"], person_of(event["host_id"]))
     return payment_view(payment)
-
-
-def _view(withdrawal: withdrawals.Withdrawal) -> Withdrawal:
-    return withdrawal_view(withdrawal, wiring.merchant_of(withdrawal.channel))

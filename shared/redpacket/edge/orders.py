@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from redpacket.domain.errors import ChannelUnavailable
 from redpacket.domain.lottery import Prize
 from redpacket.domain.packet import Kind, Opening, Rules
 from redpacket.domain.split import Split, default_share_fen_max
 from redpacket.edge.api import ADMIN_SCOPE
 from redpacket.edge.campaign_parameters import campaign_id_of, prize_id_of
+from redpacket.edge.payment_parameters import new_payment_id
 from redpacket.edge.request import RequestOf
 from redpacket.edge.schemas import PrizeBody, SendBody, body_of, idempotent_request
 from redpacket.edge.settings import settings
@@ -15,7 +17,10 @@ from redpacket.flows.packets.send_packet import SendOrder
 
 
 def send_order(request: RequestOf[SendBody]) -> SendOrder:
-    """Read an order. Raises InvalidRequest, IdempotencyKeyMissing, Forbidden, CampaignNotFound."""
+    """Read an order.
+
+    Raises InvalidRequest, IdempotencyKeyMissing, Forbidden, CampaignNotFound, ChannelUnavailable.
+    """
     sender = request.user
     idempotent = idempotent_request(request)
     body = body_of(SendBody, request)
@@ -40,6 +45,15 @@ def send_order(request: RequestOf[SendBody]) -> SendOrder:
     )
     # A campaign's packet lives as long as the campaign where nothing else is asked for.
     is_until_the_end = is_of_campaign and "expires_in_s" not in body.model_fields_set
+    is_paid_for = body.pay_with != "balance"
+    if is_paid_for and body.pay_with not in settings.payment_channels():
+        msg = f"payments by {body.pay_with} are not set up here"
+        raise ChannelUnavailable(msg)
+    refused = [(name, f"is above {limit}") for name, value, limit in limits if value > limit]
+    if is_paid_for and is_of_campaign:
+        refused.append(
+            ("pay_with", "is for packets of users: a campaign's budget pays for its own")
+        )
     return SendOrder(
         sender=sender,
         request=idempotent,
@@ -55,9 +69,10 @@ def send_order(request: RequestOf[SendBody]) -> SendOrder:
         life_ms=None if is_until_the_end else body.expires_in_s * 1000,
         campaign=wiring.get_campaign(body.campaign_id) if body.campaign_id else None,
         # Not refused here: a repeat gets its first answer, although limits were lowered since.
-        refused_fields=tuple(
-            (name, f"is above {limit}") for name, value, limit in limits if value > limit
-        ),
+        refused_fields=tuple(refused),
+        payment_id=new_payment_id() if is_paid_for else None,
+        pay_channel=body.pay_with if is_paid_for else "",
+        pay_method=body.pay_method if is_paid_for else "",
     )
 
 

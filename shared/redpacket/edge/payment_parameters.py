@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import secrets
 
 from redpacket.domain.errors import InvalidRequest, PaymentNotFound, WithdrawalNotFound
 from redpacket.edge.parameters import optional, required
@@ -10,6 +11,12 @@ from redpacket.edge.parameters import optional, required
 PAYMENT_ID = re.compile(r"[0-9a-f]{32}")
 WITHDRAWAL_ID = re.compile(r"[0-9a-f]{30}")
 CURSOR_LENGTH_MAX = 128
+_PAYMENT_ID_BYTES = 16
+
+
+def new_payment_id() -> str:
+    """Return the number of a new payment: what a gateway takes, and 128 random bits."""
+    return secrets.token_hex(_PAYMENT_ID_BYTES)
 
 
 @required("path", "payment_id", type="string", pattern=f"^{PAYMENT_ID.pattern}$")

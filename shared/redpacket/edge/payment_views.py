@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from redpacket.domain.gateway import Channel, Merchant
+from redpacket.domain.gateway import Channel
 from redpacket.domain.payments import PaymentStatus
 from redpacket.domain.withdrawals import WithdrawalStatus
+from redpacket.edge.wiring import wiring
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from redpacket.domain.payments import Payment
     from redpacket.domain.withdrawals import Withdrawal
     from redpacket.edge.answers import payments as answers
@@ -34,8 +33,8 @@ def payment_view(payment: Payment) -> answers.Payment:
     }
 
 
-def withdrawal_view(withdrawal: Withdrawal, merchant: Merchant) -> answers.Withdrawal:
-    """Show a user their withdrawal, and what confirms it at the *merchant* of its channel."""
+def withdrawal_view(withdrawal: Withdrawal) -> answers.Withdrawal:
+    """Show a user their withdrawal, and what confirms it at WeChat."""
     is_asked = withdrawal.status is WithdrawalStatus.AWAITING_CONFIRMATION
     return {
         "withdrawal_id": withdrawal.withdrawal_id,
@@ -45,19 +44,15 @@ def withdrawal_view(withdrawal: Withdrawal, merchant: Merchant) -> answers.Withd
         "created_at_ms": withdrawal.created_at_ms,
         "expected_at_ms": withdrawal.expected_at_ms,
         "reason": withdrawal.reason,
-        "wechat": confirmation_view(merchant, withdrawal.confirmation)
+        "wechat": confirmation_view(withdrawal.confirmation)
         if is_asked and withdrawal.channel is Channel.WECHAT
         else None,
     }
 
 
-def confirmation_view(merchant: Merchant, package: str) -> answers.Confirmation | None:
+def confirmation_view(package: str) -> answers.Confirmation | None:
     """Show what a client passes to WeChat for a user to confirm; None without a *package*."""
     if not package:
         return None
+    merchant = wiring.merchant_of(Channel.WECHAT)
     return {"app_id": merchant.app_id, "mch_id": merchant.mch_id, "package": package}
-
-
-def withdrawals_view(page: Sequence[answers.Withdrawal], cursor: str | None) -> answers.Withdrawals:
-    """Show a page of a user's withdrawals."""
-    return {"items": list(page), "next": cursor}

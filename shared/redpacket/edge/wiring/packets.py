@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from redpacket.edge.wiring.accounts import Accounts
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from redpacket.domain.claim import Admission, Claim, ShareRef
-    from redpacket.domain.packet import Packet
+    from redpacket.domain.packet import Packet, Person
     from redpacket.flows.packets.cached_campaigns import CachedCampaigns
     from redpacket.flows.packets.cached_emptied import CachedEmptied
     from redpacket.flows.packets.claim_ports import ClaimPorts
     from redpacket.flows.packets.sweep import SweepReport
     from redpacket.ports.campaigns import Campaigns
     from redpacket.ports.packets import ClaimCache, Packets, Pages, PayoutQueue, Phrases, Quotas
+
+
+_ORDER_TIMEOUT_S = 8
+"""For a cold start and a gateway's answer; the sender can ask for the payment afterwards."""
 
 
 class PacketRoom(Accounts):
@@ -149,6 +155,17 @@ class PacketRoom(Accounts):
             new_seed=self.new_seed,
             part_share_count=self.settings.part_share_count(),
         )
+
+    def order_payment(self, packet: Packet, sender: Person) -> Mapping[str, Any] | None:
+        """Order the payment of a packet, as far as the gateway answers now."""
+        from redpacket.adapters.aws.lambda_payments import LambdaPayments
+        from redpacket.flows.packets.order_payment import order_payment
+
+        payments = LambdaPayments(
+            lambda: self.aws("lambda", read_timeout_s=_ORDER_TIMEOUT_S, tries=1),
+            self.settings.payment_function(),
+        )
+        return order_payment(packet, sender, payments=payments, journal=self.journal)
 
     @cached_property
     def grab_packet(self) -> partial[Claim | Admission]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from redpacket.adapters.payments.host_client import HostClient
     from redpacket.adapters.payments.outgoing import Outgoing
     from redpacket.adapters.payments.wechat_client import WeChatClient
-    from redpacket.domain.gateway import Channel, Merchant, PayMethod
+    from redpacket.domain.gateway import Channel, Merchant
     from redpacket.domain.packet import Person
     from redpacket.domain.payments import Payment
     from redpacket.domain.withdrawals import Withdrawal
@@ -51,9 +51,8 @@ _TOKEN_LIFE_MS = 2 * 60 * 60 * 1_000
 _RESERVE_MS = 8_000
 """What is begun must end before the function does: one call, and the note of its answer."""
 
-_NUMBER_BYTES, _ID_BYTES = 16, 15
-"""In hexadecimal digits they are twice as long: the length of a number, and of a withdrawal's id
-(domain/withdrawals.py::ID_LENGTH)."""
+_ID_BYTES = 15
+"""In hexadecimal digits twice as long: domain/withdrawals.py::ID_LENGTH."""
 
 
 class Payments(Operations):
@@ -310,6 +309,7 @@ class Payments(Operations):
     def payment_ports(self) -> PaymentPorts:
         """What flows of payments ask."""
         from redpacket.domain.payments import WhenLate
+        from redpacket.edge.payment_parameters import new_payment_id
         from redpacket.flows.payments.payment_ports import PaymentPorts
 
         is_refunded = self.settings.refunds_late_payments()
@@ -320,7 +320,7 @@ class Payments(Operations):
             packets=self.packets,
             clock=self.clock,
             journal=self.journal,
-            new_number=lambda: secrets.token_hex(_NUMBER_BYTES),
+            new_number=new_payment_id,
             when_late=WhenLate.REFUND if is_refunded else WhenLate.CREDIT,
         )
 
@@ -365,17 +365,20 @@ class Payments(Operations):
         self,
         user: Person,
         amount_fen: int,
-        channel: Channel,
-        method: PayMethod,
+        channel: str,
+        method: str,
         request: Request,
     ) -> Payment:
         """Begin a payment into a user's account, once per request."""
+        from redpacket.domain.gateway import Channel, PayMethod
         from redpacket.flows.payments.start_payment import PaymentAsk, start_payment
 
-        payee = self.payees_of(user).find(user.user_id, channel)
+        by, how = Channel(channel), PayMethod(method)
+        is_known = how is PayMethod.JSAPI
+        payee = self.payees_of(user).find(user.user_id, by) if is_known else None
         payer = payee.account if payee else None
         return start_payment(
-            PaymentAsk(user.user_id, amount_fen, channel, method, payer, request),
+            PaymentAsk(user.user_id, amount_fen, by, how, payer, request),
             ports=self.payment_ports,
         )
 
@@ -414,32 +417,33 @@ class Payments(Operations):
         gateway = self.gateways_in.get(channel)
         return gateway.merchant if gateway else Merchant("", "")
 
-    def withdraw(
-        self, user: Person, amount_fen: int, channel: Channel, request: Request
-    ) -> Withdrawal:
+    def withdraw(self, user: Person, amount_fen: int, channel: str, request: Request) -> Withdrawal:
         """Hold a withdrawal, once per request."""
+        from redpacket.domain.gateway import Channel
         from redpacket.flows.payments.withdraw import WithdrawalAsk, withdraw
 
         return withdraw(
-            WithdrawalAsk(user.user_id, amount_fen, channel, request),
+            WithdrawalAsk(user.user_id, amount_fen, Channel(channel), request),
             payees=self.payees_of(user),
             ports=self.withdrawal_ports,
             payments=self.payment_ports,
         )
 
-    def take_callback(self, channel: Channel, headers: Mapping[str, str], body: bytes) -> None:
+    def take_callback(self, channel: str, headers: Mapping[str, str], body: bytes) -> None:
         """Queue what a callback is about. Raises ChannelUnavailable, SignatureInvalid."""
         from redpacket.domain.errors import ChannelUnavailable
+        from redpacket.domain.gateway import Channel
         from redpacket.flows.payments.take_callback import take_callback
 
-        if channel not in self.callbacks:
+        by = Channel(channel)
+        if by not in self.callbacks:
             msg = f"{channel} is not set up here"
             raise ChannelUnavailable(msg)
         take_callback(
-            channel,
+            by,
             headers,
             body,
-            callbacks=self.callbacks[channel],
+            callbacks=self.callbacks[by],
             queue=self.notice_queue,
             book=self.payment_book,
             clock=self.clock,
