@@ -98,9 +98,9 @@ def _draw_block(units: Units, seed: bytes, block_no: int, left: int) -> array[in
     left_count = units.count - block_no * WORDS_PER_BLOCK
     words = word_block(seed, block_no, min(left_count, WORDS_PER_BLOCK))
     # The rule of the double mean (presplit.py), but nothing is shuffled here, so nothing may favour
-    # a place. Twice the mean is rounded up as often as its fraction says. Where the cap is nearer to
-    # the mean than the least share is, what is drawn is the room below the cap. So the mean of each
-    # share is that of what is left exactly, whatever the cap, and what remains is always possible.
+    # a position. Twice the mean is rounded up as often as its fraction says. Where the cap is
+    # nearer to the mean than the least share is, the room below the cap is drawn. So the expected
+    # share is exactly the mean of what is left, and what remains is always possible.
     low, high = units.low, units.high - units.low
     left -= low * left_count
     amounts = array("Q")
