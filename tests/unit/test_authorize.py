@@ -294,9 +294,7 @@ def test_a_consent_that_was_withdrawn_is_used_no_more(town: PaymentSystem) -> No
     town.system.deposit("alice", 500)
     agreed = _agree(town)
     town.consent_gate.states[agreed.number] = AuthorizationState.CLOSED
-    town.gateway.refusal = lambda order: (
-        Refusal.NOT_AUTHORIZED if order.authorization_no else None
-    )
+    town.gateway.refusal = lambda order: Refusal.NOT_AUTHORIZED if order.authorization_no else None
     first = _withdraw(town)
     town.dispatch()
 
@@ -312,9 +310,7 @@ def test_a_consent_that_was_withdrawn_is_used_no_more(town: PaymentSystem) -> No
 def test_a_consent_comes_back_where_the_gateway_still_has_it(town: PaymentSystem) -> None:
     town.system.deposit("alice", 500)
     agreed = _agree(town)
-    town.gateway.refusal = lambda order: (
-        Refusal.NOT_AUTHORIZED if order.authorization_no else None
-    )
+    town.gateway.refusal = lambda order: Refusal.NOT_AUTHORIZED if order.authorization_no else None
     held = _withdraw(town)
     town.dispatch()
     doubted = (_used(town), _status(town, agreed))
