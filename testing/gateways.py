@@ -8,7 +8,6 @@ import secrets
 import sys
 import threading
 import time
-from base64 import b64encode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -245,11 +244,7 @@ def a_process(name: str, folder: Path, *options: str) -> Iterator[Fake]:
 
 
 def account_keys() -> AccountKeys:
-    made = {
-        "seal_keys": {"1": b64encode(secrets.token_bytes(64)).decode()},
-        "hash_key": b64encode(secrets.token_bytes(32)).decode(),
-    }
-    return AccountKeys.of(json.dumps(made))
+    return AccountKeys.of(json.dumps({"1": secrets.token_urlsafe(48)}))
 
 
 @contextmanager

@@ -7,17 +7,20 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from redpacket.adapters.dynamo.authorizations import DynamoAuthorizations
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.adapters.dynamo.gateway_pace import DynamoGatewayPace
+from redpacket.adapters.dynamo.payees import DynamoPayees
 from redpacket.adapters.dynamo.payments import DynamoPayments
 from redpacket.adapters.dynamo.tables import DynamoTables
 from redpacket.adapters.dynamo.withdrawals import DynamoWithdrawals
 from redpacket.domain.checks.facts import Difference
 from redpacket.domain.checks.outside import check_outside, check_outside_in_time
-from redpacket.domain.gateway import Channel, PayMethod
+from redpacket.domain.gateway import Channel, Notice, PayMethod
 from redpacket.domain.packet import Packet
 from redpacket.domain.payments import Payment, WhenLate
 from redpacket.domain.withdrawals import Withdrawal
+from redpacket.flows.payments.authorization_ports import AuthorizationPorts
 from redpacket.flows.payments.compare_bills import BillReport, compare_bill
 from redpacket.flows.payments.confirm_payment import confirm_payment
 from redpacket.flows.payments.dispatch import DispatchReport, dispatch
@@ -29,13 +32,15 @@ from redpacket.flows.payments.start_payment import (
     start_payment,
 )
 from redpacket.flows.payments.sweep_payments import PaymentSweepReport, sweep_payments
+from redpacket.flows.payments.take_callback import follow_notice
 from redpacket.flows.payments.transfer import cancel_withdrawal
 from redpacket.flows.payments.withdraw import WithdrawalAsk, withdraw
 from redpacket.flows.payments.withdrawal_ports import WithdrawalPorts, WithdrawalSettings
 from redpacket.ports.accounts import Request
-from redpacket.ports.payments import PaymentsIn, PaymentsOut, WithdrawalLimits
+from redpacket.ports.payments import PaymentLimits, PaymentsIn, PaymentsOut, WithdrawalLimits
 from redpacket.ports.reconciliation import Table
 from testing.fakes.gateway import (
+    FakeAuthorizations,
     FakeGateway,
     FakePayees,
     FakePaymentsIn,
@@ -73,6 +78,11 @@ class PaymentSystem:
         # The wiring has no table of payments yet: it comes with the doors.
         self.system.scans = DynamoTables(client, {table: table.value for table in Table})
         self.payees = FakePayees()
+        # The rows themselves, for stories about accounts that are bound.
+        self.accounts = DynamoPayees(client, "payments")
+        self.consents = DynamoAuthorizations(client, "payments")
+        self.consent_gate = FakeAuthorizations(self.gateway)
+        self.limits = PaymentLimits(count_max=10_000)
         self.when_late = WhenLate.CREDIT
         self.settings = WithdrawalSettings(FEN_MIN, FEN_MAX, LIMITS)
         self.bills_per_minute = BILLS_PER_MINUTE
@@ -96,6 +106,7 @@ class PaymentSystem:
             journal=self.system.journal,
             new_number=lambda: f"pm{next(self.ids):030d}",
             when_late=self.when_late,
+            limits=self.limits,
         )
 
     @property
@@ -108,10 +119,22 @@ class PaymentSystem:
             gateways=self.gates_out,
             paces={WECHAT: self.pace},
             book=self.withdrawals,
+            consents=self.consents,
             clock=self.clock,
             journal=self.system.journal,
             new_id=lambda: f"wd{next(self.ids):028d}",
             settings=self.settings,
+        )
+
+    @property
+    def authorizations(self) -> AuthorizationPorts:
+        return AuthorizationPorts(
+            gateways={WECHAT: self.consent_gate},
+            book=self.consents,
+            payees=self.accounts,
+            clock=self.clock,
+            journal=self.system.journal,
+            new_number=lambda: f"au{next(self.ids):030d}",
         )
 
     def start(
@@ -133,6 +156,15 @@ class PaymentSystem:
         self.gateway.pay(payment.number)
         return self.confirm(payment)
 
+    def follow(self, notice: Notice) -> None:
+        follow_notice(
+            WECHAT,
+            notice,
+            payments=self.payments,
+            withdrawals=self.transfers,
+            authorizations=self.authorizations,
+        )
+
     def confirm(self, payment: Payment, transaction_id: str = "") -> Payment:
         return confirm_payment(payment.number, transaction_id, ports=self.payments)
 
@@ -140,7 +172,8 @@ class PaymentSystem:
         """Send a packet that its payment is to fund."""
         order = an_order(sender, key=key or f"unpaid-{next(self.ids)}", **changes)
         number = f"pp{next(self.ids):030d}"
-        return self.system.send_order(replace(order, payment_id=number))
+        asked = replace(order, payment_id=number, pay_channel=WECHAT, pay_method=PayMethod.JSAPI)
+        return self.system.send_order(asked)
 
     def start_packet(self, packet: Packet) -> Payment:
         payer = an_account(packet.sender.user_id)
@@ -168,6 +201,7 @@ class PaymentSystem:
         return sweep_payments(
             payments=self.payments,
             withdrawals=self.transfers,
+            authorizations=self.authorizations,
             in_parallel=self.system.in_parallel,
             stop_at_ms=self.clock.now_ms() + stop_in_ms,
         )

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
+from redpacket.domain.authorization import AuthorizationFound, AuthorizationState
 from redpacket.domain.errors import Unavailable
 from redpacket.domain.gateway import (
     CURRENCY,
@@ -286,6 +287,72 @@ class FakePayees:
     def find(self, user_id: str, channel: Channel) -> Payee | None:
         payee = Payee(an_account(user_id), authorization_no=self.authorization_no)
         return self.bound.get(user_id, payee)
+
+    def bind(self, user_id: str, channel: Channel, account: OutsideAccount, now_ms: int) -> Payee:
+        self.bound[user_id] = bound = Payee(account)
+        return bound
+
+
+class FakeAuthorizations:
+    """Implements Authorizations; *states* is where each consent stands."""
+
+    def __init__(self, gateway: FakeGateway) -> None:
+        self._gateway = gateway
+        self.states: dict[str, AuthorizationState] = {}
+        self.payee_hashes: dict[str, str] = {}
+        self.asked: list[str] = []
+
+    def ask(
+        self, authorization_no: str, payee: OutsideAccount, display_name: str
+    ) -> AuthorizationFound:
+        self._gateway.check()
+        self.asked.append(authorization_no)
+        before = self.payee_hashes.setdefault(authorization_no, payee.name_hash)
+        assert before == payee.name_hash, "a repeat is the same request"
+        self.states.setdefault(authorization_no, AuthorizationState.AWAITING_CONFIRMATION)
+        return replace(self.query(authorization_no), confirmation=self._confirmation_of(payee))
+
+    def query(self, authorization_no: str) -> AuthorizationFound:
+        self._gateway.check()
+        state = self.states.get(authorization_no, AuthorizationState.NOT_FOUND)
+        return AuthorizationFound(state, self.payee_hashes.get(authorization_no))
+
+    def close(self, authorization_no: str) -> None:
+        self._gateway.check()
+        if authorization_no in self.states:
+            self.states[authorization_no] = AuthorizationState.CLOSED
+
+    def agree(self, authorization_no: str) -> None:
+        assert self.states[authorization_no] is AuthorizationState.AWAITING_CONFIRMATION
+        self.states[authorization_no] = AuthorizationState.ACTIVE
+
+    @staticmethod
+    def _confirmation_of(payee: OutsideAccount) -> str:
+        return f"agree-{payee.name_hash}"
+
+
+class FakeLogins:
+    """Implements Logins: a code of the form code-<name> is that name's, once."""
+
+    def __init__(self) -> None:
+        self.used: set[str] = set()
+
+    def find_account(self, code: str) -> OutsideAccount | None:
+        head, _, name = code.partition("-")
+        if head != "code" or code in self.used:
+            return None
+        self.used.add(code)
+        return an_account(name.partition("#")[0])
+
+
+class FakeIssuer:
+    """Implements TokenIssuer."""
+
+    def subject_of(self, account: OutsideAccount) -> str:
+        return f"wechat|{account.name_hash}"
+
+    def issue(self, account: OutsideAccount, now_ms: int) -> tuple[str, int]:
+        return f"token-{account.name_hash}", now_ms + 3_600_000
 
 
 def an_account(user_id: str) -> OutsideAccount:

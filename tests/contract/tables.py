@@ -79,6 +79,12 @@ def table_schema(name: str) -> dict[str, Any]:
     return _schemas()[name]
 
 
+def make_payments_table(client: Any) -> None:
+    """Make the table as the template makes that of packets: same keys, same indexes."""
+    if "payments" not in client.list_tables()["TableNames"]:
+        client.create_table(TableName="payments", **table_schema("packets"))
+
+
 class _Plain(yaml.SafeLoader):
     """Reads the template's short forms as nothing: no table's schema has one."""
 

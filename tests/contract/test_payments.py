@@ -6,12 +6,16 @@ import itertools
 import secrets
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from redpacket.adapters.dynamo.client import Dynamo
-from redpacket.domain.errors import IdempotencyKeyReused, InvariantViolated, WithdrawalLimitReached
+from redpacket.domain.errors import (
+    IdempotencyKeyReused,
+    InvariantViolated,
+    RateLimited,
+    WithdrawalLimitReached,
+)
 from redpacket.domain.gateway import (
     BillKind,
     Channel,
@@ -27,11 +31,11 @@ from redpacket.domain.withdrawals import Stop, Withdrawal, WithdrawalStatus
 from redpacket.flows.packets.send_packet import funding_of
 from redpacket.flows.payments.return_payment import collect_owed, note_refund
 from redpacket.ports.accounts import Request
-from redpacket.ports.payments import WithdrawalLimits
+from redpacket.ports.payments import PaymentLimits, WithdrawalLimits
 from testing.builders import a_user_id
 from testing.in_memory_system import InMemorySystem
 from testing.payment_system import PaymentSystem
-from tests.contract.tables import KINDS, a_client, table_schema
+from tests.contract.tables import KINDS, a_client, make_payments_table
 
 WECHAT = Channel.WECHAT
 
@@ -40,7 +44,7 @@ WECHAT = Channel.WECHAT
 def town(request: pytest.FixtureRequest) -> Iterator[PaymentSystem]:
     with a_client(request.param, request) as client:
         if request.param != "fake":
-            _make_table(client)
+            make_payments_table(client)
         system = InMemorySystem()
         system.dynamo = client
         system.packets, system.ledger = system.adapters(client)
@@ -50,12 +54,6 @@ def town(request: pytest.FixtureRequest) -> Iterator[PaymentSystem]:
         town.ids = itertools.count(secrets.randbelow(10**12) * 1000)
         town.gateway._ids = itertools.count(secrets.randbelow(10**12))
         yield town
-
-
-def _make_table(client: Any) -> None:
-    """Make the table as the template makes that of packets: same keys, same indexes."""
-    if "payments" not in client.list_tables()["TableNames"]:
-        client.create_table(TableName="payments", **table_schema("packets"))
 
 
 @pytest.fixture
@@ -293,6 +291,31 @@ def test_an_intent_of_a_packet_is_one(town: PaymentSystem, user: str) -> None:
 
     assert first == second
     assert packet.packet_id in town.system.packets.list_unpaid(town.clock.now_ms(), 10**4)
+
+
+def test_the_number_of_a_payment_leads_to_its_packet(town: PaymentSystem, user: str) -> None:
+    packet = town.send_unpaid(user)
+    assert packet.payment_id
+
+    found = town.system.packets.find_packet_of_payment(packet.payment_id)
+
+    assert found == packet
+    assert found
+    assert (found.pay_channel, found.pay_method) == ("wechat", "jsapi")
+    assert town.system.packets.find_packet_of_payment("unknown") is None
+
+
+def test_the_payments_of_a_day_are_limited_by_a_condition(town: PaymentSystem, user: str) -> None:
+    packet = town.send_unpaid(user)
+    town.limits = PaymentLimits(1)
+    first = town.start(user, 100, "key")
+
+    with pytest.raises(RateLimited):
+        town.start(user, 100, "other")
+    with pytest.raises(RateLimited):
+        town.start_packet(packet)
+
+    assert town.start(user, 100, "key").number == first.number
 
 
 def test_a_key_that_comes_with_another_amount_is_refused(town: PaymentSystem, user: str) -> None:

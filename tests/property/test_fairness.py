@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import random
+
 import pytest
 
-from redpacket.domain.split import Split
-from tests.fairness import PACKETS, SHUFFLED, SIZES, measure, packets_of
+from redpacket.domain.split import Split, Terms, amounts_fen
+from tests.fairness import PACKETS, SEED, SHUFFLED, SIZES, measure, packets_of
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -26,3 +29,21 @@ def test_a_live_split_gives_every_position_as_much_but_the_last_are_luckier(size
     assert min(found.luckiest[:8]) > 0.079
     assert sum(found.luckiest[2:6]) / 4 == pytest.approx(0.092, abs=0.005)
     assert found.luckiest[8:] == pytest.approx([0.12, 0.12], abs=0.005)
+
+
+@pytest.mark.parametrize("count", [3, 10, 30])
+@pytest.mark.parametrize("cap", [1.2, 1.5, 2])
+def test_a_cap_favours_no_position_of_a_live_split(cap: float, count: int) -> None:
+    seeds = random.Random(SEED)
+    times = 200_000 // count
+    share_fen_max = int(1_000 * cap)
+    split, total_fen = Split.DOUBLE_MEAN_LIVE, 1_000 * count
+
+    found = measure(
+        amounts_fen(Terms(split, total_fen, count, 1, share_fen_max, 1, seeds.randbytes(16)))
+        for _ in range(times)
+    )
+
+    # Five standard deviations of so many packets: a biased place is off by 4 to 50%.
+    bound = max(0.01, 5 * min(cap - 1, 1) / math.sqrt(3 * times))
+    assert [mean for mean in found.means if abs(mean - 1) > bound] == []

@@ -29,7 +29,7 @@ from redpacket.flows.packets.send_packet import SendOrder
 from redpacket.flows.payments.return_payment import collect_owed, note_refund
 from redpacket.flows.payments.start_payment import PaymentAsk, start_payment
 from redpacket.flows.payments.sweep_payments import cancel_unpaid
-from redpacket.flows.payments.take_callback import follow_notice, take_callback
+from redpacket.flows.payments.take_callback import take_callback
 from redpacket.ports.accounts import Request
 from testing.builders import a_claim
 from testing.in_memory_system import InMemorySystem, an_order
@@ -514,7 +514,7 @@ def test_a_callback_is_queued_once_and_leads_to_a_query(town: PaymentSystem) -> 
     for _ in range(2):
         _call_back(town, queue, payment.number, signature="right")
     for notice in queue.notices:
-        follow_notice(WECHAT, notice, payments=town.payments, withdrawals=town.transfers)
+        town.follow(notice)
 
     assert len(queue.notices) == 1
     assert town.balance_fen() == 100
@@ -524,7 +524,7 @@ def test_a_callback_moves_no_money_by_itself(town: PaymentSystem) -> None:
     queue, payment = _Queue(), town.start()
 
     _call_back(town, queue, payment.number, signature="right")
-    follow_notice(WECHAT, queue.notices[0], payments=town.payments, withdrawals=town.transfers)
+    town.follow(queue.notices[0])
 
     assert town.balance_fen() == 0
 

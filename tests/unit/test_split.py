@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import random
 import statistics
 import sys
@@ -28,7 +29,7 @@ from redpacket.domain.split import (
 )
 from redpacket.domain.split.live import _draw_block, _Walk
 from redpacket.domain.split.terms import Units
-from redpacket.domain.split.words import seed_words
+from redpacket.domain.split.words import WORD_BITS, seed_words
 from testing.builders import some_terms
 
 SPLITS = list(Split)
@@ -413,3 +414,24 @@ def test_threads_read_the_same_live_shares() -> None:
         thread.join()
 
     assert wrong == []
+
+
+@pytest.mark.parametrize("high", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize("count", [2, 3, 5])
+def test_the_next_live_share_is_exactly_the_mean_of_what_is_left_under_any_cap(
+    count: int, high: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for left in range(count * high + 1):
+        twice = 2 * min(left, count * high - left)
+        # Words so even that every rounding of every range is met as often as its fraction says.
+        times = count * math.lcm(twice // count + 1, twice // count + 2)
+        words = [((2 * number + 1) << WORD_BITS) // (2 * times) for number in range(times)]
+        drawn = [_next_live(Units(left, count, 0, high), word, monkeypatch) for word in words]
+
+        assert sum(drawn) * count == left * times
+        assert 0 <= min(drawn) <= max(drawn) <= high
+
+
+def _next_live(units: Units, word: int, monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setattr(live, "word_block", lambda *_: [word])
+    return _draw_block(units, bytes(SEED_BYTES), 0, units.total)[0]

@@ -277,7 +277,10 @@ HELP_PREFIX = "help#"
 
 
 def payment(number: str) -> dict[str, str]:
-    """PaymentsTable: a payment; its returns and refunds are in the same partition."""
+    """PaymentsTable: a payment; its returns and refunds are in the same partition.
+
+    PacketsTable: which packet waits for it.
+    """
     return {"pk": f"{PAYMENT_PREFIX}{number}", "sk": PAYMENT}
 
 
@@ -314,6 +317,11 @@ def withdrawn(user_id: str, day: str) -> dict[str, str]:
 WITHDRAWN_PREFIX = "withdrawn#"
 
 
+def payments_begun(user_id: str, day: str) -> dict[str, str]:
+    """PaymentsTable: how many payments a user has begun on one day; it goes away by itself."""
+    return {"pk": f"{USER_PREFIX}{user_id}", "sk": f"begun#{day}"}
+
+
 def outside_line(channel: str, kind: str, day: str, number: str, outside_no: str) -> dict[str, str]:
     """PaymentsTable: a line that the bill of a day must have, by our number and the gateway's."""
     shard = work_shard(number)
@@ -336,6 +344,24 @@ def gateway_row(channel: str, name: str) -> dict[str, str]:
 def notice(channel: str, notice_id: str) -> dict[str, str]:
     """PaymentsTable: that a callback was taken; it goes away by its time to live."""
     return {"pk": f"notice#{channel}#{notice_id}", "sk": "notice"}
+
+
+def payee(channel: str, user_id: str) -> dict[str, str]:
+    """PaymentsTable: a user's account at a gateway, and their consent."""
+    return {"pk": f"payee#{channel}#{user_id}", "sk": "payee"}
+
+
+def outside_account(channel: str, name_hash: str) -> dict[str, str]:
+    """PaymentsTable: whose an account at a gateway is."""
+    return {"pk": f"account#{channel}#{name_hash}", "sk": "account"}
+
+
+def authorization(number: str) -> dict[str, str]:
+    """PaymentsTable: a user's consent to transfers without a tap."""
+    return {"pk": f"{AUTHORIZATION_PREFIX}{number}", "sk": "authorization"}
+
+
+AUTHORIZATION_PREFIX = "authorization#"
 
 
 def withdrawal_list(user_id: str) -> str:

@@ -1,9 +1,24 @@
-"""A user's consent to transfers that they need not confirm one by one."""
+"""A user's consent to transfers that they need not confirm one by one.
+
+Our number of it is in a durable row before the gateway is asked, with the account that it is for;
+the row of the user's account names it. What it may be used for is decided by that row alone.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+
+from redpacket.domain.gateway import Channel, OutsideAccount
+
+CONSENT_MS = 24 * 3_600_000
+"""How long a user has to agree."""
+
+ASKED_MS = 23 * 3_600_000
+"""How long the gateway is asked with the same number: no call of it is under way at the end."""
+
+_FIRST_LOOK_MS = 10_000
+_LOOK_PAUSE_MS_MAX = 3_600_000
 
 
 class AuthorizationState(StrEnum):
@@ -27,3 +42,35 @@ class AuthorizationFound:
     payee_hash: str | None = None
     confirmation: str = field(default="", repr=False)
     reason: str = ""
+
+
+class AuthorizationStatus(StrEnum):
+    """Where a consent stands here; CLOSING is used for nothing any more, CLOSED is final."""
+
+    AWAITING_CONFIRMATION = "awaiting_confirmation"
+    ACTIVE = "active"
+    CLOSING = "closing"
+    CLOSED = "closed"
+
+
+@dataclass(frozen=True, slots=True)
+class Authorization:
+    """The row: a frozen request under OUR *number*, and where it stands.
+
+    *confirmation* is what the user's client needs to agree.
+    """
+
+    number: str
+    user_id: str
+    channel: Channel
+    account: OutsideAccount
+    display_name: str
+    asked_at_ms: int
+    status: AuthorizationStatus = AuthorizationStatus.AWAITING_CONFIRMATION
+    confirmation: str = field(default="", repr=False)
+
+
+def next_look_ms(authorization: Authorization, now_ms: int) -> int:
+    """Return when to ask the gateway again: pauses grow with age."""
+    age_ms = now_ms - authorization.asked_at_ms
+    return now_ms + min(max(_FIRST_LOOK_MS, age_ms), _LOOK_PAUSE_MS_MAX)

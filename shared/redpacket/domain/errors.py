@@ -14,6 +14,7 @@
     + SwitchNotFound
     + ChannelUnavailable  PaymentNotFound  WithdrawalNotFound  PayeeNotBound
     + AmountTooSmall  AmountTooLarge  WithdrawalLimitReached  NotCancellable  SignatureInvalid
+    + OpenidInUse  CodeInvalid
     + RateLimited         carries `retry_after_s`: the caller was too fast
   x SwitchedOff           an operator turned this off for a while; nothing is lost
   x Busy                  another request with the same idempotency key is under way
@@ -240,6 +241,18 @@ class SignatureInvalid(Rejected):
     """A callback is not from the gateway, or is too old."""
 
     code = "signature_invalid"
+
+
+class OpenidInUse(Rejected):
+    """The account at the gateway belongs to another user."""
+
+    code = "openid_in_use"
+
+
+class CodeInvalid(Rejected):
+    """The gateway's code is wrong, used before, or too old: the client fetches another one."""
+
+    code = "code_invalid"
 
 
 class SwitchNotFound(Rejected):

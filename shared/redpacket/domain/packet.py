@@ -111,7 +111,8 @@ class Packet:
     *closing_step* counts the parts that a closing has done (domain/closing.py::recovery_point). Of
     the part that comes next all shares up to *closing_no* have a fate. *end* is what became of the
     packet, once it is CLOSED. A packet that a payment funds names it as *payment_id*, and its life
-    begins with *paid_at_ms*.
+    begins with *paid_at_ms*. *pay_channel* and *pay_method* are what its sender asked for, in the
+    words of domain/gateway.py, which grabs don't load.
     """
 
     packet_id: str
@@ -129,6 +130,8 @@ class Packet:
     closed_at_ms: int | None = None
     end: PacketEnd | None = None
     payment_id: str | None = None
+    pay_channel: str = ""
+    pay_method: str = ""
     paid_at_ms: int | None = None
 
     @property

@@ -44,5 +44,8 @@ class Authorizations(Protocol):
 class TokenIssuer(Protocol):
     """Signs tokens for users who signed in by a gateway."""
 
+    def subject_of(self, account: OutsideAccount) -> str:
+        """Return the subject of this user's tokens, the same for ever."""
+
     def issue(self, account: OutsideAccount, now_ms: int) -> tuple[str, int]:
         """Return a token for the user of *account*, and when it expires, in ms."""

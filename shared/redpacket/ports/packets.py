@@ -167,6 +167,9 @@ class Packets(Protocol):
     def find_packet(self, packet_id: str) -> Packet | None:
         """Return the packet, read strongly."""
 
+    def find_packet_of_payment(self, number: str) -> Packet | None:
+        """Return the packet that waits, or waited, for the payment of a number, read strongly."""
+
     def find_known(self, packet_id: str) -> Packet | None:
         """Return the packet as it was at some time: what never changes of it is right."""
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     # Each flow and adapter imports this page; none needs the words of all the others.
     from collections.abc import Mapping, Sequence
 
+    from redpacket.domain.authorization import Authorization
     from redpacket.domain.gateway import (
         BillLine,
         Channel,
@@ -168,12 +169,14 @@ class NoticeQueue(Protocol):
 class Payee:
     """A user's account at a gateway, and when it took another one's place; 0 for the first one.
 
-    *authorization_no* names the user's consent to transfers that need no confirmation.
+    *authorization_no* names the user's consent to transfers that need no confirmation, while it is
+    ACTIVE. *asked_no* names it from when it was asked for.
     """
 
     account: OutsideAccount
     rebound_at_ms: int = 0
     authorization_no: str | None = None
+    asked_no: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,17 +187,27 @@ class WithdrawalLimits:
     fen_max: int
 
 
+@dataclass(frozen=True, slots=True)
+class PaymentLimits:
+    """How many payments one user may begin on one day; a paid one counts, too."""
+
+    count_max: int
+
+
 class PaymentBook(Protocol):
     """Payments, durably; nothing else may credit one. All reads are strong but those of lists."""
 
-    def put(self, payment: Payment, request: Request) -> str:
+    def put(self, payment: Payment, request: Request, limits: PaymentLimits) -> str:
         """Write an intent once per request; return the number that it made, now or then.
 
-        Raises IdempotencyKeyReused, Busy.
+        Raises RateLimited, IdempotencyKeyReused, Busy.
         """
 
-    def put_of_packet(self, payment: Payment) -> Payment:
-        """Write the intent of an unpaid packet, which names its number; return what is there."""
+    def put_of_packet(self, payment: Payment, limits: PaymentLimits) -> Payment:
+        """Write the intent of an unpaid packet, which names its number; return what is there.
+
+        Raises RateLimited.
+        """
 
     def find(self, number: str) -> Payment | None:
         """Return a payment."""
@@ -358,7 +371,55 @@ class GatewayPace(Protocol):
 
 
 class Payees(Protocol):
-    """Which account at a gateway belongs to a user."""
+    """Which account at a gateway belongs to a user; one account belongs to one user."""
 
     def find(self, user_id: str, channel: Channel) -> Payee | None:
         """Return a user's account, read strongly; None where none is bound."""
+
+    def bind(self, user_id: str, channel: Channel, account: OutsideAccount, now_ms: int) -> Payee:
+        """Bind an account to a user in place of the one before, if any, which is free then.
+
+        The account that is bound already stays as it is. A consent that was asked for is for the
+        account before: it turns to CLOSING, and is in no work list but `list_waiting`. Raises
+        OpenidInUse.
+        """
+
+
+class AuthorizationBook(Protocol):
+    """Users' consent to transfers without a tap, durably; a user has one at most per channel."""
+
+    def begin(self, authorization: Authorization, payee: Payee) -> bool:
+        """Write a request whose number the user's account names from then on.
+
+        False, without effect, where the account or its consent is not as in *payee* any more.
+        """
+
+    def find(self, number: str) -> Authorization | None:
+        """Return a consent, read strongly."""
+
+    def list_waiting(self, channel: Channel, until_ms: int, limit: int) -> list[str]:
+        """Return numbers to ask the gateway for, those that wait longest first."""
+
+    def look_again(self, number: str, at_ms: int) -> None:
+        """Let `list_waiting` find a consent at a time that it finds already."""
+
+    def keep_confirmation(self, authorization: Authorization, confirmation: str) -> None:
+        """Keep what the user's client needs, while the consent is AWAITING_CONFIRMATION."""
+
+    def activate(self, authorization: Authorization) -> bool:
+        """Turn to ACTIVE, so that transfers use it; then it is looked at no more.
+
+        False, without effect, where the user's account does not name it any more.
+        """
+
+    def doubt(self, user_id: str, channel: Channel, number: str, now_ms: int) -> None:
+        """Let no transfer use an ACTIVE consent until the gateway was asked for it again."""
+
+    def begin_close(self, authorization: Authorization, now_ms: int) -> bool:
+        """Turn to CLOSING: no transfer uses it from then on; it is looked at until it has ended.
+
+        False, without effect, where the user's account does not name it any more.
+        """
+
+    def close(self, authorization: Authorization, now_ms: int) -> None:
+        """Turn to CLOSED, and let the user's account name it no longer."""

@@ -54,6 +54,12 @@ MUTANTS = [
         "32) + 1 >> 1))\n    return _repaired(amounts, units)",
         "32) + 1 >> 1))\n    return amounts",
     ),
+    Mutant(
+        "a cap cuts the range of a live share",
+        "_draw_block",
+        "is_room = room < left",
+        "is_room = False",
+    ),
     Mutant("a split is not shuffled", "presplit", "    _shuffle(amounts, words)\n", ""),
     # Switches and limits
     Mutant(

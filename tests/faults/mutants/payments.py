@@ -188,6 +188,141 @@ MUTANTS = [
         'confirm_payment(packet.payment_id or "", ports=ports)',
         "pass",
     ),
+    of_payments(
+        "a payment of a packet can't be found by its number",
+        "DynamoLedger.fund",
+        "if packet.payment_id:",
+        "if False:",
+    ),
+    of_payments(
+        "anybody begins the payment of a packet",
+        "_start_cut_off",
+        "packet.sender.user_id != user_id",
+        "False",
+    ),
+    of_payments(
+        "a user begins as many payments as they like",
+        "HAS_BEGUN_FEWER",
+        "begun_count < :count_max",
+        "attribute_exists(begun_count)",
+    ),
+    of_payments(
+        "payments of packets are not counted",
+        "DynamoPayments.put_of_packet",
+        "refused = self._dynamo.attempt([there, counted])",
+        "refused = self._dynamo.attempt([there])",
+    ),
+    # Accounts at gateways
+    of_payments(
+        "an account of another user is bound",
+        "IS_FREE_OR_THEIRS",
+        "attribute_not_exists(user_id) OR user_id = :user_id",
+        "attribute_not_exists(nothing)",
+    ),
+    of_payments(
+        "two bindings at once leave two accounts",
+        "HAS_ACCOUNT_AS_SEEN",
+        "payee_hash = :seen_hash",
+        "attribute_exists(payee_hash)",
+    ),
+    of_payments(
+        "a binding leaves the consent that was just asked for",
+        "HAS_NO_CONSENT",
+        "attribute_not_exists(asked_no)",
+        "attribute_exists(pk)",
+    ),
+    of_payments(
+        "an account that was given up stays taken",
+        "DynamoPayees._binding",
+        "writes += [Guarded(rebound, _has_changed), Guarded(freed, _is_not_theirs)]",
+        "writes += [Guarded(rebound, _has_changed)]",
+    ),
+    of_payments(
+        "the first of two accounts at once is forgotten",
+        "DynamoPayees._binding",
+        "return [*writes, Guarded(put(self._payments, row), _has_changed)]",
+        "return [*writes, Guarded(put(self._payments, row, "
+        'condition="attribute_not_exists(nothing)"), _has_changed)]',
+    ),
+    of_payments(
+        "a new account is paid at once",
+        "DynamoPayees.bind",
+        "bound = Payee(account, rebound_at_ms=now_ms if seen else 0)",
+        "bound = Payee(account)",
+    ),
+    of_payments(
+        "a repeat of a binding begins to wait again",
+        "DynamoPayees.bind",
+        "if seen and seen.account.name_hash == account.name_hash:",
+        "if False:",
+    ),
+    of_payments(
+        "signing in undoes a user's choice",
+        "_bind_first",
+        "if payees.find(user_id, channel):",
+        "if False:",
+    ),
+    # Consent
+    of_payments(
+        "a consent outlives its account",
+        "DynamoPayees._binding",
+        "if seen.asked_no:",
+        "if False:",
+    ),
+    of_payments(
+        "transfers use a consent that the account does not name",
+        "NAMES_IT",
+        "asked_no = :number",
+        "attribute_exists(pk)",
+    ),
+    of_payments(
+        "a consent that has ended comes back",
+        "IS_NOT_CLOSED",
+        "attribute_exists(pk) AND attribute_not_exists(closed_at_ms)",
+        "attribute_exists(pk)",
+    ),
+    of_payments(
+        "a callback is a consent",
+        "authorize:_take",
+        "elif found.state is AuthorizationState.ACTIVE:",
+        "elif found.state is not AuthorizationState.CLOSED:",
+    ),
+    of_payments(
+        "another user's consent is used",
+        "_is_of_another",
+        "return is_other and seen.status is not AuthorizationStatus.CLOSING",
+        "return False",
+    ),
+    of_payments(
+        "a consent that was not found yet counts as ended",
+        "authorize:_take",
+        "and is_over",
+        "",
+    ),
+    of_payments(
+        "a consent is asked for while it is ended as missing",
+        "authorize:_bring_up",
+        "if is_old or current.status is AuthorizationStatus.ACTIVE:",
+        "if current.status is AuthorizationStatus.ACTIVE:",
+    ),
+    of_payments(
+        "a consent that was ended here stays at the gateway",
+        "look_at_authorization",
+        "if seen.status is AuthorizationStatus.CLOSING:",
+        "if False:",
+    ),
+    of_payments(
+        "a consent that the gateway refuses is used on",
+        "transfer:_act",
+        "if verdict is Verdict.STOP_NOT_AUTHORIZED and seen.authorization_no:",
+        "if False:",
+    ),
+    of_payments(
+        "a consent that always fails holds up all others",
+        "look_at_authorization",
+        "ports.book.look_again(number, next_look_ms(seen, ports.clock.now_ms()))",
+        "pass",
+    ),
     # Withdrawals
     of_payments(
         "money comes back by a judgement of before another call",

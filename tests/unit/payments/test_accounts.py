@@ -1,7 +1,7 @@
 from __future__ import annotations
 
+import hmac
 import json
-from base64 import b64encode
 from dataclasses import replace
 
 import pytest
@@ -84,23 +84,35 @@ def test_a_seal_of_one_account_is_not_that_of_another() -> None:
         accounts.open(replace(accounts.seal("alice"), sealed=accounts.seal("bob").sealed))
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"hash_key": b64encode(bytes(31)).decode()},
-        {"seal_keys": {}},
-        {"seal_keys": {"1": b64encode(bytes(32)).decode()}},
-    ],
-)
-def test_keys_of_the_wrong_length_are_refused(changes: dict[str, object]) -> None:
-    true = {
-        "seal_keys": {"1": b64encode(OLD).decode()},
-        "hash_key": b64encode(HASH_KEY).decode(),
-    }
-    assert AccountKeys.of(json.dumps(true)) == KEYS
+TEXT, NEWER_TEXT = "a" * 64, "b" * 43
 
-    with pytest.raises(ValueError, match="bytes"):
-        AccountKeys.of(json.dumps(true | changes))
+
+def test_each_text_is_a_key_to_seal_and_the_first_one_hashes_for_ever() -> None:
+    keys = AccountKeys.of(json.dumps({"1": TEXT}))
+    rotated = AccountKeys.of(json.dumps({"1": TEXT, "2": NEWER_TEXT}))
+    before, after = Accounts(keys, "host"), Accounts(rotated, "host")
+
+    old, new = before.seal(OPENID), after.seal(OPENID)
+
+    assert after.open(old) == after.open(new) == OPENID
+    assert new.name_hash == old.name_hash
+    assert new.sealed.startswith("2.")
+
+
+def test_the_keys_that_are_made_of_a_text_stay_the_same() -> None:
+    keys = AccountKeys.of(json.dumps({"1": TEXT}))
+
+    seal_key = hmac.digest(TEXT.encode(), b"redpacket/seal", "sha512")
+    hash_key = hmac.digest(TEXT.encode(), b"redpacket/hash", "sha256")
+    assert keys == AccountKeys({"1": seal_key}, hash_key)
+
+
+@pytest.mark.parametrize("secret", [{}, [], {"1": TEXT, "2": "b" * 42}, {"1": [TEXT]}, TEXT])
+def test_texts_that_can_not_be_keys_are_refused(secret: object) -> None:
+    with pytest.raises(ValueError, match="43 characters") as raised:
+        AccountKeys.of(json.dumps(secret))
+
+    assert TEXT not in str(raised.value)
 
 
 def test_keys_are_not_printed() -> None:

@@ -132,11 +132,14 @@ function live(units: Units, seed: Uint8Array): bigint[] {
     const inBlock = Math.min(units.count - start, WORDS_PER_BLOCK);
     for (const word of wordBlock(seed, start / WORDS_PER_BLOCK, inBlock)) {
       const count = BigInt(units.count - amounts.length);
+      // Drawn is what is nearer to its bound: the share above the least, or the room below the cap.
+      const room = high * count - left;
+      const nearest = least(room, left);
       const scaled = word * count;
-      const roundsUp = scaled >> WORD_BITS < (2n * left) % count;
-      const twice = (2n * left) / count + (roundsUp ? 1n : 0n);
-      const [from, to] = range(left, count - 1n, high, twice);
-      const rest = from + (((scaled & WORD_MAX) * (to - from + 1n)) >> WORD_BITS);
+      const roundsUp = scaled >> WORD_BITS < (2n * nearest) % count;
+      const twice = (2n * nearest) / count + (roundsUp ? 1n : 0n);
+      const drawn = ((scaled & WORD_MAX) * (twice + 1n)) >> WORD_BITS;
+      const rest = count === 1n ? left : room < left ? high - drawn : drawn;
       amounts.push(units.low + rest);
       left -= rest;
     }

@@ -47,6 +47,8 @@ def packet_row(packet: Packet) -> dict[str, Value]:
         for name in ("is_loaded", "list_pk", "list_sk"):
             del row[name]
         row["payment_id"] = packet.payment_id
+        row["pay_channel"] = packet.pay_channel
+        row["pay_method"] = packet.pay_method
         row["work_pk"] = keys.work("unpaid", keys.work_shard(packet.packet_id))
     if packet.rules.recipients:
         # User ids hold no commas (domain/user_id.py).
@@ -65,6 +67,12 @@ def packet_row(packet: Packet) -> dict[str, Value]:
         row["work_pk"] = due_list(packet)
         row["work_at_ms"] = packet.expires_at_ms
     return row
+
+
+def payment_packet_row(packet: Packet) -> dict[str, Value]:
+    """Return the row that leads from the number of a packet's payment to the packet."""
+    assert packet.payment_id
+    return {**keys.payment(packet.payment_id), "packet_id": packet.packet_id}
 
 
 def due_list(packet: Packet) -> str:
@@ -102,6 +110,8 @@ def packet_of(row: dict[str, Any]) -> Packet:
         closed_at_ms=row.get("closed_at_ms"),
         end=end_of(row) if "claimed_count" in row else None,
         payment_id=row.get("payment_id"),
+        pay_channel=row.get("pay_channel", ""),
+        pay_method=row.get("pay_method", ""),
         paid_at_ms=row.get("paid_at_ms"),
     )
 

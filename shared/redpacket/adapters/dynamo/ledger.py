@@ -107,6 +107,9 @@ class DynamoLedger:
         marker = _sent_by(request)
         rows: list[Guarded[RedPacketError]] = []
         made = [put(self._packets, items.packet_row(packet))]
+        if packet.payment_id:
+            # Where the payment is never begun, its number still leads to the packet.
+            made.append(put(self._packets, items.payment_packet_row(packet)))
         campaign_id = packet.rules.campaign_id
         # Prizes are funded by themselves: a budget is for packets.
         if campaign_id and not packet.rules.prize_id:

@@ -53,6 +53,10 @@ class DynamoPackets(DynamoShares):
         row = self._dynamo.get(self._packets, keys.packet(packet_id))
         return items.packet_of(row) if row else None
 
+    def find_packet_of_payment(self, number: str) -> Packet | None:
+        row = self._dynamo.get(self._packets, keys.payment(number))
+        return self.find_packet(str(row["packet_id"])) if row else None
+
     def find_known(self, packet_id: str) -> Packet | None:
         packet = self._known.find(packet_id)
         if packet is None and (packet := self.find_packet(packet_id)):

@@ -52,7 +52,7 @@ def payment_row(payment: Payment) -> dict[str, Value]:
     if payment.packet_id:
         row["packet_id"] = payment.packet_id
     if payment.payer:
-        row |= _account_row("payer", payment.payer)
+        row |= account_row("payer", payment.payer)
     return row
 
 
@@ -64,7 +64,7 @@ def payment_of(row: dict[str, Any]) -> Payment:
         amount_fen=row["amount_fen"],
         channel=Channel(row["channel"]),
         method=PayMethod(row["pay_method"]),
-        payer=_account_of("payer", row) if "payer_hash" in row else None,
+        payer=account_of("payer", row) if "payer_hash" in row else None,
         created_at_ms=row["created_at_ms"],
         expires_at_ms=row["expires_at_ms"],
         packet_id=row.get("packet_id"),
@@ -139,7 +139,7 @@ def withdrawal_row(withdrawal: Withdrawal) -> dict[str, Value]:
         "user_id": withdrawal.user_id,
         "amount_fen": withdrawal.amount_fen,
         "channel": withdrawal.channel,
-        **_account_row("payee", withdrawal.payee),
+        **account_row("payee", withdrawal.payee),
         "frozen_details": withdrawal.details,
         "limit_day": withdrawal.day,
         "created_at_ms": withdrawal.created_at_ms,
@@ -164,7 +164,7 @@ def withdrawal_of(row: dict[str, Any]) -> Withdrawal:
         user_id=row["user_id"],
         amount_fen=row["amount_fen"],
         channel=Channel(row["channel"]),
-        payee=_account_of("payee", row),
+        payee=account_of("payee", row),
         authorization_no=row.get("authorization_no"),
         details=row["frozen_details"],
         day=row["limit_day"],
@@ -209,9 +209,11 @@ def line_of(row: dict[str, Any]) -> BillLine:
     )
 
 
-def _account_row(name: str, account: OutsideAccount) -> dict[str, Value]:
+def account_row(name: str, account: OutsideAccount) -> dict[str, Value]:
+    """Return the attributes of an account at a gateway, whose names begin with *name*."""
     return {f"{name}_sealed": account.sealed, f"{name}_hash": account.name_hash}
 
 
-def _account_of(name: str, row: dict[str, Any]) -> OutsideAccount:
+def account_of(name: str, row: dict[str, Any]) -> OutsideAccount:
+    """Read an account at a gateway."""
     return OutsideAccount(row[f"{name}_sealed"], row[f"{name}_hash"])

@@ -5,7 +5,7 @@ The table has few writers: the payment functions alone (docs/adr/0030).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from redpacket.adapters import keys
@@ -34,8 +34,16 @@ from redpacket.adapters.dynamo.payment_items import (
 )
 from redpacket.adapters.dynamo.posting import exists, post_operations
 from redpacket.adapters.dynamo.requests import transact_once
-from redpacket.domain.errors import InvariantViolated, RedPacketError
-from redpacket.domain.gateway import BillKind, BillLine, Channel, RefundFound, Transaction
+from redpacket.domain.errors import InvariantViolated, RateLimited, RedPacketError
+from redpacket.domain.gateway import (
+    BillKind,
+    BillLine,
+    Channel,
+    RefundFound,
+    Transaction,
+    bill_day,
+    bill_day_start_ms,
+)
 from redpacket.domain.ledger import (
     Transfer,
     TransferKind,
@@ -54,6 +62,7 @@ from redpacket.domain.payments import (
     refund_transfers,
 )
 from redpacket.ports.accounts import Request
+from redpacket.ports.payments import PaymentLimits
 
 # What the conditions of this module mean.
 HAS_NO_TRANSACTION = "attribute_exists(pk) AND attribute_not_exists(transaction_id)"
@@ -68,6 +77,11 @@ IS_NOT_CREDITED_BY_IT = (
 IS_DUE_BACK = "return_status = :due"
 IS_REVERSED_AS_SEEN = "attribute_exists(transaction_id) AND reversed_fen = :seen_fen"
 OWES_AS_MUCH = "balance_fen <= :minus_fen"
+HAS_BEGUN_FEWER = "attribute_not_exists(begun_count) OR begun_count < :count_max"
+
+DAY_MS = 24 * 3_600_000
+COUNTED_MS = 7 * DAY_MS
+"""How long the count of a day is kept, for questions about it."""
 
 
 class DynamoPayments:
@@ -81,24 +95,48 @@ class DynamoPayments:
         self._accounts = accounts_table
         self._packets = packets_table
 
-    def put(self, payment: Payment, request: Request) -> str:
+    def put(self, payment: Payment, request: Request, limits: PaymentLimits) -> str:
         marker = keys.request(request.user_id, "payment", request.key_hash)
-        intent = Guarded(put(self._payments, payment_row(payment)), exists)
         made = transact_once(
-            self._dynamo, self._payments, marker, request, payment.number, [intent]
+            self._dynamo,
+            self._payments,
+            marker,
+            request,
+            payment.number,
+            [
+                Guarded(self._count(payment, limits), _too_many_today(payment)),
+                Guarded(put(self._payments, payment_row(payment)), exists),
+            ],
         )
         if isinstance(made, RedPacketError):
             raise made
         return made
 
-    def put_of_packet(self, payment: Payment) -> Payment:
-        if self._dynamo.write(put(self._payments, payment_row(payment))):
-            return payment
-        found = self.find(payment.number)
-        if found is None or found.packet_id != payment.packet_id:
-            msg = f"payment {payment.number} is not that of packet {payment.packet_id}"
-            raise InvariantViolated(msg)
-        return found
+    def put_of_packet(self, payment: Payment, limits: PaymentLimits) -> Payment:
+        # The intent comes first: one that is there counts no more.
+        there: Guarded[Payment | RedPacketError] = Guarded(
+            put(self._payments, payment_row(payment)), lambda found: _of_packet(found, payment)
+        )
+        counted: Guarded[Payment | RedPacketError] = Guarded(
+            self._count(payment, limits), _too_many_today(payment)
+        )
+        refused = self._dynamo.attempt([there, counted])
+        if isinstance(refused, RedPacketError):
+            raise refused
+        return refused or payment
+
+    def _count(self, payment: Payment, limits: PaymentLimits) -> Operation:
+        """Count a payment that its user begins today."""
+        day = bill_day(payment.created_at_ms)
+        return update(
+            self._payments,
+            keys.payments_begun(payment.user_id, day),
+            "SET expires_at_s = :goes_at_s ADD begun_count :one",
+            condition=HAS_BEGUN_FEWER,
+            one=1,
+            count_max=limits.count_max,
+            goes_at_s=(bill_day_start_ms(day) + COUNTED_MS) // 1000,
+        )
 
     def find(self, number: str) -> Payment | None:
         row = self._dynamo.get(self._payments, keys.payment(number))
@@ -358,6 +396,22 @@ class DynamoPayments:
         )
         operation["Update"]["ExpressionAttributeNames"] = {"#status": "status"}
         return operation
+
+
+def _of_packet(found: Row, payment: Payment) -> Payment | RedPacketError:
+    """Return the intent that is there, which must be of the same packet."""
+    before = payment_of(dict(found))
+    if before.packet_id != payment.packet_id:
+        msg = f"payment {payment.number} is not that of packet {payment.packet_id}"
+        return InvariantViolated(msg)
+    return before
+
+
+def _too_many_today(payment: Payment) -> Callable[[Row], RedPacketError]:
+    """Refuse the payments of one user above the limit, until the next day begins."""
+    day_ends_ms = bill_day_start_ms(bill_day(payment.created_at_ms)) + DAY_MS
+    wait_s = -(-(day_ends_ms - payment.created_at_ms) // 1000)
+    return lambda _found: RateLimited("you have begun too many payments today", wait_s)
 
 
 def oldest(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 import json
-from base64 import b64decode, urlsafe_b64decode, urlsafe_b64encode
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Self
@@ -15,8 +15,8 @@ from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 from redpacket.domain.errors import InvariantViolated
 from redpacket.domain.gateway import OutsideAccount
 
-_SEAL_KEY_BYTES = 64
-_HASH_KEY_BYTES = 32
+_TEXT_LENGTH_MIN = 43
+"""256 bits, if each character is one of 64."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,17 +31,20 @@ class AccountKeys:
 
     @classmethod
     def of(cls, secret: str) -> Self:
-        """Read `{"seal_keys": {"1": base64 of 64 bytes}, "hash_key": base64 of 32 bytes}`."""
-        read = json.loads(secret)
-        keys = cls(
-            {str(name): b64decode(key) for name, key in read["seal_keys"].items()},
-            b64decode(read["hash_key"]),
+        """Read a JSON object of names and texts, such as `{"1": "<64 random characters>"}`.
+
+        The last text seals, each opens. The first one hashes for ever: never remove it, nor put
+        another one before it.
+        """
+        texts = json.loads(secret)
+        # Messages must not tell what stands in place of a text: it may be one.
+        if not isinstance(texts, dict) or not texts or not all(map(_is_key, texts.values())):
+            raise ValueError(f"account keys: texts of at least {_TEXT_LENGTH_MIN} characters")
+        first = next(iter(texts.values()))
+        return cls(
+            {name: _derived(text, "seal", "sha512") for name, text in texts.items()},
+            _derived(first, "hash", "sha256"),
         )
-        if not keys.seal_keys or any(len(k) != _SEAL_KEY_BYTES for k in keys.seal_keys.values()):
-            raise ValueError(f"seal_keys: at least one, each of {_SEAL_KEY_BYTES} bytes")
-        if len(keys.hash_key) != _HASH_KEY_BYTES:
-            raise ValueError(f"hash_key: {_HASH_KEY_BYTES} bytes")
-        return keys
 
 
 class Accounts:
@@ -76,6 +79,14 @@ class Accounts:
     def hash_of(self, name: str) -> str:
         """Return what compares names without telling them."""
         return hmac.digest(self._keys.hash_key, self._hash_prefix + name.encode(), "sha256").hex()
+
+
+def _is_key(text: object) -> bool:
+    return isinstance(text, str) and len(text) >= _TEXT_LENGTH_MIN
+
+
+def _derived(text: str, use: str, digest: str) -> bytes:
+    return hmac.digest(text.encode(), f"redpacket/{use}".encode(), digest)
 
 
 def _opened(key: bytes, sealed: str, context: bytes) -> str | None:

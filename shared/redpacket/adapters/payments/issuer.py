@@ -145,7 +145,6 @@ class Rs256Tokens:
         return token, expires_at_s * _MS_PER_S
 
     def subject_of(self, account: OutsideAccount) -> str:
-        """Return the subject of a user's tokens: a keyed hash, the same for ever."""
         hashed = hmac.digest(self._keys.subject_key, account.name_hash.encode(), "sha256")
         return _SUBJECT_PREFIX + hashed.hex()[:_SUBJECT_LENGTH]
 

@@ -97,26 +97,28 @@ def _walk_of(terms: Terms) -> _Walk:
 def _draw_block(units: Units, seed: bytes, block_no: int, left: int) -> array[int]:
     left_count = units.count - block_no * WORDS_PER_BLOCK
     words = word_block(seed, block_no, min(left_count, WORDS_PER_BLOCK))
-    # The rule of the double mean (presplit.py), but nothing is shuffled here, so nothing may be
-    # rounded away: twice the mean is rounded up as often as its fraction says, and the mean of
-    # each share is the fair one exactly.
+    # The rule of the double mean (presplit.py), but nothing is shuffled here, so nothing may favour
+    # a position. Twice the mean is rounded up as often as its fraction says. Where the cap is
+    # nearer to the mean than the least share is, the room below the cap is drawn. So the expected
+    # share is exactly the mean of what is left, and what remains is always possible.
     low, high = units.low, units.high - units.low
     left -= low * left_count
     amounts = array("Q")
     append = amounts.append
     for word in words:
-        most, fraction = divmod(2 * left, left_count)
+        room = high * left_count - left
+        is_room = room < left
+        nearest = room if is_room else left
+        most, fraction = divmod(2 * nearest, left_count)
         drawn = word * left_count
         if drawn >> WORD_BITS < fraction:
             most += 1
         left_count -= 1
-        least = left - high * left_count
-        if least > 0:
-            most = min(max(least, most), left)
+        if left_count:
+            rest = (drawn & WORD_MAX) * (most + 1) >> WORD_BITS
+            rest = high - rest if is_room else rest
         else:
-            least = 0
-        most = min(most, high)
-        rest = least + ((drawn & WORD_MAX) * (most - least + 1) >> WORD_BITS)
+            rest = left
         append(low + rest)
         left -= rest
     return amounts

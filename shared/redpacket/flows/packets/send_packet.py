@@ -26,8 +26,9 @@ class SendOrder:
     """What a sender asks for.
 
     *life_ms* is None only with a *campaign*, whose end is then the packet's. With a *payment_id*,
-    a number for it, the packet is unpaid until that payment funds it. *refused_fields*
-    are fields, each with a message, that only a repeat may have: limits and keys change.
+    a number for it, the packet is unpaid until that payment funds it, by *pay_channel* and
+    *pay_method*. *refused_fields* are fields, each with a message, that only a repeat may have:
+    limits and keys change.
     """
 
     sender: Person
@@ -44,6 +45,8 @@ class SendOrder:
     life_ms: int | None
     campaign: Campaign | None = None
     payment_id: str | None = None
+    pay_channel: str = ""
+    pay_method: str = ""
     refused_fields: tuple[tuple[str, str], ...] = ()
 
 
@@ -139,6 +142,8 @@ def _packet_of(order: SendOrder, now_ms: int, packet_id: str, seed: bytes) -> Pa
         expires_at_ms=expires_at_ms,
         status=PacketStatus.UNPAID if order.payment_id else PacketStatus.OPEN,
         payment_id=order.payment_id,
+        pay_channel=order.pay_channel,
+        pay_method=order.pay_method,
     )
 
 

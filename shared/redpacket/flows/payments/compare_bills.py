@@ -23,7 +23,7 @@ from redpacket.domain.gateway import (
     bill_day_start_ms,
 )
 from redpacket.flows.payments.payment_ports import PaymentPorts
-from redpacket.flows.payments.take_callback import follow_notice
+from redpacket.flows.payments.take_callback import follow_money
 from redpacket.flows.payments.withdrawal_ports import WithdrawalPorts
 
 EDGE_MS = 600_000
@@ -95,7 +95,7 @@ class _Comparison:
         """Ask the gateway for what a line names."""
         notice = Notice(NoticeKind(line.kind), "", line.number, line.outside_no)
         try:
-            follow_notice(
+            follow_money(
                 self._channel, notice, payments=self._payments, withdrawals=self._withdrawals
             )
         except RedPacketError as error:

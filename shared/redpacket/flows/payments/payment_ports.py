@@ -10,13 +10,16 @@ from redpacket.domain.gateway import Channel
 from redpacket.domain.payments import WhenLate
 from redpacket.ports.accounts import Ledger
 from redpacket.ports.packets import Packets
-from redpacket.ports.payments import PaymentBook, PaymentsIn
+from redpacket.ports.payments import PaymentBook, PaymentLimits, PaymentsIn
 from redpacket.ports.runtime import Clock, Journal
 
 
 @dataclass(frozen=True, slots=True)
 class PaymentPorts:
-    """*gateways* are those that are configured; *new_number* makes a number of 32 characters."""
+    """*gateways* are those that are configured; *new_number* makes a number of 32 characters.
+
+    *limits* keep a user from flooding a gateway with orders that they never pay.
+    """
 
     gateways: Mapping[Channel, PaymentsIn]
     book: PaymentBook
@@ -25,6 +28,7 @@ class PaymentPorts:
     clock: Clock
     journal: Journal
     new_number: Callable[[], str]
+    limits: PaymentLimits
     when_late: WhenLate = WhenLate.CREDIT
 
     def gateway(self, channel: Channel) -> PaymentsIn:

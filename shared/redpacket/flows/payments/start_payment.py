@@ -15,6 +15,7 @@ from redpacket.domain.packet import Packet, PacketStatus
 from redpacket.domain.payments import PAYMENT_LIFE_MS, Payment, PaymentStatus
 from redpacket.flows.payments.payment_ports import PaymentPorts
 from redpacket.ports.accounts import Request
+from redpacket.ports.payments import Payees
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ class PaymentAsk:
 def start_payment(ask: PaymentAsk, *, ports: PaymentPorts) -> Payment:
     """Return the payment that this request made, now or before; without a prompt while unknown.
 
-    Raises ChannelUnavailable, PayeeNotBound, IdempotencyKeyReused, Busy, Unavailable.
+    Raises ChannelUnavailable, PayeeNotBound, RateLimited, IdempotencyKeyReused, Busy, Unavailable.
     """
     ports.gateway(ask.channel)
     payer = _payer(ask.method, ask.payer)
@@ -47,7 +48,7 @@ def start_payment(ask: PaymentAsk, *, ports: PaymentPorts) -> Payment:
         created_at_ms=now_ms,
         expires_at_ms=now_ms + PAYMENT_LIFE_MS,
     )
-    number = ports.book.put(payment, ask.request)
+    number = ports.book.put(payment, ask.request, ports.limits)
     if number != payment.number:
         payment = _get(number, ports)
     return prompt_payment(payment, ports=ports)
@@ -85,20 +86,35 @@ def start_packet_payment(
             expires_at_ms=packet.created_at_ms + PAYMENT_LIFE_MS,
             packet_id=packet.packet_id,
         )
-        found = ports.book.put_of_packet(intent)
+        found = ports.book.put_of_packet(intent, ports.limits)
     return prompt_payment(found, ports=ports)
 
 
-def find_payment(number: str, user_id: str, *, ports: PaymentPorts) -> Payment:
+def find_payment(number: str, user_id: str, *, ports: PaymentPorts, payees: Payees) -> Payment:
     """Return a user's own payment; one whose order was cut off is ordered now.
 
-    Raises PaymentNotFound.
+    So is that of a packet whose sender's request was cut off before its intent. Raises
+    PaymentNotFound, and for such a packet what `start_packet_payment` raises.
     """
     payment = ports.book.find(number)
-    if payment is None or payment.user_id != user_id:
+    if payment is None:
+        return _start_cut_off(number, user_id, ports=ports, payees=payees)
+    if payment.user_id != user_id:
         msg = "no such payment"
         raise PaymentNotFound(msg)
     return prompt_payment(payment, ports=ports)
+
+
+def _start_cut_off(number: str, user_id: str, *, ports: PaymentPorts, payees: Payees) -> Payment:
+    """Begin the payment of a packet that waits for it, as its sender asked for it."""
+    packet = ports.packets.find_packet_of_payment(number)
+    if packet is None or packet.sender.user_id != user_id or not packet.pay_channel:
+        msg = "no such payment"
+        raise PaymentNotFound(msg)
+    channel, method = Channel(packet.pay_channel), PayMethod(packet.pay_method)
+    payee = payees.find(user_id, channel)
+    payer = payee.account if payee else None
+    return start_packet_payment(packet, channel, method, payer, ports=ports)
 
 
 def prompt_payment(payment: Payment, *, ports: PaymentPorts) -> Payment:

@@ -15,6 +15,8 @@ from redpacket.domain.errors import PaymentNotFound, Unavailable
 from redpacket.domain.packet import Packet, PacketStatus
 from redpacket.domain.payments import PAYMENT_LIFE_MS
 from redpacket.flows.packets.attempt_each import attempt_lanes
+from redpacket.flows.payments.authorization_ports import AuthorizationPorts
+from redpacket.flows.payments.authorize import look_at_authorization
 from redpacket.flows.payments.confirm_payment import confirm_payment
 from redpacket.flows.payments.payment_ports import PaymentPorts
 from redpacket.flows.payments.return_payment import return_payment
@@ -36,6 +38,7 @@ class PaymentSweepReport:
     returned_count: int = 0
     looked_count: int = 0
     cancelled_count: int = 0
+    consent_count: int = 0
     failed_count: int = 0
 
 
@@ -43,6 +46,7 @@ def sweep_payments(
     *,
     payments: PaymentPorts,
     withdrawals: WithdrawalPorts,
+    authorizations: AuthorizationPorts,
     in_parallel: InParallel,
     stop_at_ms: int,
 ) -> PaymentSweepReport:
@@ -83,12 +87,23 @@ def sweep_payments(
     looked = attempt("look_failed", waiting, lambda one: look_at_transfer(one, ports=withdrawals))
     unpaid = payments.packets.list_unpaid(now_ms - PAYMENT_LIFE_MS, ROWS_PER_SWEEP)
     cancelled = attempt("cancel_failed", unpaid, lambda one: cancel_unpaid(one, ports=payments))
+    asked = [
+        one
+        for channel in authorizations.gateways
+        for one in authorizations.book.list_waiting(channel, now_ms, ROWS_PER_SWEEP)
+    ]
+    consents = attempt(
+        "consent_failed", asked, lambda one: look_at_authorization(one, ports=authorizations)
+    )
     return PaymentSweepReport(
         confirmed_count=confirmed[0],
         returned_count=returned[0],
         looked_count=looked[0],
         cancelled_count=cancelled[0],
-        failed_count=sum(failed for _, failed in (confirmed, returned, looked, cancelled)),
+        consent_count=consents[0],
+        failed_count=sum(
+            failed for _, failed in (confirmed, returned, looked, cancelled, consents)
+        ),
     )
 
 

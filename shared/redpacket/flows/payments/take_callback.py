@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 from redpacket.domain.gateway import Channel, Notice, NoticeKind
 from redpacket.domain.withdrawals import withdrawal_of_bill
+from redpacket.flows.payments.authorization_ports import AuthorizationPorts
+from redpacket.flows.payments.authorize import look_at_authorization
 from redpacket.flows.payments.confirm_payment import confirm_payment
 from redpacket.flows.payments.payment_ports import PaymentPorts
 from redpacket.flows.payments.return_payment import note_refund
@@ -42,9 +44,24 @@ def take_callback(
 
 
 def follow_notice(
-    channel: Channel, notice: Notice, *, payments: PaymentPorts, withdrawals: WithdrawalPorts
+    channel: Channel,
+    notice: Notice,
+    *,
+    payments: PaymentPorts,
+    withdrawals: WithdrawalPorts,
+    authorizations: AuthorizationPorts,
 ) -> None:
     """Ask the gateway for what a notice names. Raises Unavailable."""
+    if notice.kind is NoticeKind.AUTHORIZATION:
+        look_at_authorization(notice.number, ports=authorizations)
+    else:
+        follow_money(channel, notice, payments=payments, withdrawals=withdrawals)
+
+
+def follow_money(
+    channel: Channel, notice: Notice, *, payments: PaymentPorts, withdrawals: WithdrawalPorts
+) -> None:
+    """Ask the gateway for a payment, a refund or a transfer. Raises Unavailable."""
     if notice.kind is NoticeKind.PAYMENT:
         confirm_payment(notice.number, notice.outside_no, ports=payments)
     elif notice.kind is NoticeKind.REFUND:

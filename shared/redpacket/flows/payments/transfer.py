@@ -141,6 +141,9 @@ def _act(seen: Withdrawal, found: TransferFound, ports: WithdrawalPorts) -> Verd
         _call_again(seen, verdict, ports)
     elif verdict in _STOPS:
         look_at_ms = settled_after_ms(seen, settling_ms)
+        if verdict is Verdict.STOP_NOT_AUTHORIZED and seen.authorization_no:
+            # The refusal is a hint: the sweep asks for the consent itself.
+            ports.consents.doubt(seen.user_id, seen.channel, seen.authorization_no, now_ms)
         book.stop(seen, _STOPS[verdict], found.reason, look_at_ms)
     elif verdict is Verdict.AWAIT:
         book.await_confirmation(seen, found, _next_look_ms(seen, now_ms))

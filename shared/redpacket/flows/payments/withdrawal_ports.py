@@ -8,7 +8,12 @@ from dataclasses import dataclass
 from redpacket.domain.errors import ChannelUnavailable
 from redpacket.domain.gateway import Channel
 from redpacket.flows.payments.pace import Pace
-from redpacket.ports.payments import PaymentsOut, WithdrawalBook, WithdrawalLimits
+from redpacket.ports.payments import (
+    AuthorizationBook,
+    PaymentsOut,
+    WithdrawalBook,
+    WithdrawalLimits,
+)
 from redpacket.ports.runtime import Clock, Journal
 
 
@@ -33,6 +38,7 @@ class WithdrawalPorts:
     gateways: Mapping[Channel, PaymentsOut]
     paces: Mapping[Channel, Pace]
     book: WithdrawalBook
+    consents: AuthorizationBook
     clock: Clock
     journal: Journal
     new_id: Callable[[], str]

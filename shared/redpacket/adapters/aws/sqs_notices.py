@@ -1,0 +1,60 @@
+"""The queue of notices on SQS: what a gateway has told about, for the payment function to ask."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from redpacket.adapters.aws.errors import translated
+from redpacket.domain.errors import InvalidRequest
+from redpacket.domain.gateway import Channel, Notice, NoticeKind
+
+_LENGTH_MAX = 128
+"""Above any gateway's numbers and ids."""
+
+
+class SqsNotices:
+    """Implements NoticeQueue; connects at the first notice."""
+
+    def __init__(self, connect: Callable[[], Any], queue_url: str) -> None:
+        self._connect = connect
+        self._queue_url = queue_url
+        self._client: Any = None
+
+    def put(self, channel: Channel, notice: Notice) -> None:
+        message = {
+            "channel": channel,
+            "kind": notice.kind,
+            "notice_id": notice.notice_id,
+            "number": notice.number,
+            "outside_no": notice.outside_no,
+        }
+        with translated("the queue of notices"):
+            self._client = self._client or self._connect()
+            self._client.send_message(QueueUrl=self._queue_url, MessageBody=json.dumps(message))
+
+
+def read_notice(body: str) -> tuple[Channel, Notice]:
+    """Return what a message is about. Raises InvalidRequest where it is no notice."""
+    try:
+        message = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise InvalidRequest([{"field": "message", "message": "is not valid JSON"}]) from error
+    match message:
+        case {
+            "channel": str(channel),
+            "kind": str(kind),
+            "notice_id": str(notice_id),
+            "number": str(number),
+            "outside_no": str(outside_no),
+            **more,
+        } if (
+            not more
+            and number
+            and channel in set(Channel)
+            and kind in set(NoticeKind)
+            and max(map(len, (notice_id, number, outside_no))) <= _LENGTH_MAX
+        ):
+            return Channel(channel), Notice(NoticeKind(kind), notice_id, number, outside_no)
+    raise InvalidRequest([{"field": "message", "message": "is no notice"}])

@@ -1,0 +1,156 @@
+"""Users' accounts at gateways in PaymentsTable: a row by user, and one by account.
+
+The row by account is put, or changed, in the transaction that changes the row by user. A free
+account keeps its row without a user: payment functions delete nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from redpacket.adapters import keys
+from redpacket.adapters.dynamo.client import (
+    Dynamo,
+    Guarded,
+    Operation,
+    Row,
+    Value,
+    put,
+    update,
+)
+from redpacket.adapters.dynamo.payment_items import account_of, account_row, work_list
+from redpacket.domain.authorization import AuthorizationStatus
+from redpacket.domain.errors import InvariantViolated, OpenidInUse, RedPacketError, Unavailable
+from redpacket.domain.gateway import Channel, OutsideAccount
+from redpacket.ports.payments import Payee
+
+# What the conditions of this module mean.
+IS_FREE_OR_THEIRS = "attribute_not_exists(user_id) OR user_id = :user_id"
+IS_THEIRS = "user_id = :user_id"
+HAS_ACCOUNT_AS_SEEN = "payee_hash = :seen_hash"
+HAS_CONSENT_AS_SEEN = "asked_no = :seen_no"
+HAS_NO_CONSENT = "attribute_not_exists(asked_no)"
+IS_NOT_CLOSED = "attribute_exists(pk) AND attribute_not_exists(closed_at_ms)"
+
+_TRIES = 4
+"""A binding that is refused has met another one of the same user."""
+
+
+class DynamoPayees:
+    """Implements Payees."""
+
+    def __init__(self, dynamo: Dynamo, payments_table: str) -> None:
+        self._dynamo = dynamo
+        self._payments = payments_table
+
+    def find(self, user_id: str, channel: Channel) -> Payee | None:
+        row = self._dynamo.get(self._payments, keys.payee(channel, user_id))
+        return _payee_of(row) if row else None
+
+    def bind(self, user_id: str, channel: Channel, account: OutsideAccount, now_ms: int) -> Payee:
+        for _ in range(_TRIES):
+            seen = self.find(user_id, channel)
+            if seen and seen.account.name_hash == account.name_hash:
+                return seen
+            bound = Payee(account, rebound_at_ms=now_ms if seen else 0)
+            refused = self._dynamo.attempt(self._binding(user_id, channel, bound, seen, now_ms))
+            if refused is None:
+                return bound
+            if not isinstance(refused, Unavailable):
+                raise refused
+        raise Unavailable("the user's account changes all the time")
+
+    def _binding(
+        self, user_id: str, channel: Channel, bound: Payee, seen: Payee | None, now_ms: int
+    ) -> list[Guarded[RedPacketError]]:
+        """Return the writes of one binding; *seen* is what the user has before it."""
+        taken = put(
+            self._payments,
+            {
+                **keys.outside_account(channel, bound.account.name_hash),
+                "user_id": user_id,
+                "bound_at_ms": now_ms,
+            },
+            condition=IS_FREE_OR_THEIRS,
+            user_id=user_id,
+        )
+        writes: list[Guarded[RedPacketError]] = [Guarded(taken, _is_in_use)]
+        key = keys.payee(channel, user_id)
+        if seen is None:
+            row: dict[str, Value] = {
+                **key,
+                **account_row("payee", bound.account),
+                "bound_at_ms": now_ms,
+                "rebound_at_ms": 0,
+            }
+            return [*writes, Guarded(put(self._payments, row), _has_changed)]
+        rebound = update(
+            self._payments,
+            key,
+            "SET payee_sealed = :payee_sealed, payee_hash = :payee_hash, bound_at_ms = :now_ms,"
+            " rebound_at_ms = :now_ms REMOVE asked_no, authorization_no",
+            condition=as_seen(seen),
+            **account_row("payee", bound.account),
+            **seen_in(seen),
+            now_ms=now_ms,
+        )
+        freed = update(
+            self._payments,
+            keys.outside_account(channel, seen.account.name_hash),
+            "REMOVE user_id",
+            condition=IS_THEIRS,
+            user_id=user_id,
+        )
+        writes += [Guarded(rebound, _has_changed), Guarded(freed, _is_not_theirs)]
+        if seen.asked_no:
+            ended = closing(self._payments, channel, seen.asked_no, now_ms)
+            writes.append(Guarded(ended, _is_not_theirs))
+        return writes
+
+
+def as_seen(seen: Payee) -> str:
+    """Return the condition that a user's account and consent are as they were seen."""
+    return f"{HAS_ACCOUNT_AS_SEEN} AND {HAS_CONSENT_AS_SEEN if seen.asked_no else HAS_NO_CONSENT}"
+
+
+def seen_in(seen: Payee) -> dict[str, Value]:
+    """Return what the condition of `as_seen` names."""
+    named: dict[str, Value] = {"seen_hash": seen.account.name_hash}
+    return named | ({"seen_no": seen.asked_no} if seen.asked_no else {})
+
+
+def closing(payments_table: str, channel: Channel, number: str, now_ms: int) -> Operation:
+    """Return what lets a consent be used no more, and be looked at until it has ended."""
+    return update(
+        payments_table,
+        keys.authorization(number),
+        "SET authorization_status = :closing, work_pk = :waits, work_at_ms = :now_ms"
+        " REMOVE confirmation",
+        condition=IS_NOT_CLOSED,
+        closing=AuthorizationStatus.CLOSING,
+        waits=work_list("consent", channel, number),
+        now_ms=now_ms,
+    )
+
+
+def _payee_of(row: dict[str, Any]) -> Payee:
+    return Payee(
+        account=account_of("payee", row),
+        rebound_at_ms=row["rebound_at_ms"],
+        authorization_no=row.get("authorization_no"),
+        asked_no=row.get("asked_no"),
+    )
+
+
+def _is_in_use(_found: Row) -> RedPacketError:
+    return OpenidInUse("this account belongs to another user")
+
+
+def _has_changed(_found: Row) -> RedPacketError:
+    """Refuse by a binding of the same user that came first: look again."""
+    return Unavailable("the user's account changed at this moment")
+
+
+def _is_not_theirs(_found: Row) -> RedPacketError:
+    """Refuse where the rows by user disagree with the others, which is a bug."""
+    return InvariantViolated("a user's account, or their consent, is not theirs")

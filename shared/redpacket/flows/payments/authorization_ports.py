@@ -1,0 +1,31 @@
+"""The ports that flows of users' consent ask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from redpacket.domain.errors import ChannelUnavailable
+from redpacket.domain.gateway import Channel
+from redpacket.ports.logins import Authorizations
+from redpacket.ports.payments import AuthorizationBook, Payees
+from redpacket.ports.runtime import Clock, Journal
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorizationPorts:
+    """*gateways* are those that know consent; *new_number* makes a number of 32 characters."""
+
+    gateways: Mapping[Channel, Authorizations]
+    book: AuthorizationBook
+    payees: Payees
+    clock: Clock
+    journal: Journal
+    new_number: Callable[[], str]
+
+    def gateway(self, channel: Channel) -> Authorizations:
+        """Return a gateway. Raises ChannelUnavailable."""
+        if channel not in self.gateways:
+            msg = f"transfers without confirmation by {channel} are not set up here"
+            raise ChannelUnavailable(msg)
+        return self.gateways[channel]

@@ -1,0 +1,135 @@
+"""Authorize: ask users for their consent to transfers without a tap, and follow what becomes of it.
+
+The number is durable before the gateway is asked, and each repeat asks with the same one. Transfers
+use a consent only while the row of the user's account names it as active.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from redpacket.domain.authorization import (
+    ASKED_MS,
+    CONSENT_MS,
+    Authorization,
+    AuthorizationFound,
+    AuthorizationState,
+    AuthorizationStatus,
+    next_look_ms,
+)
+from redpacket.domain.errors import InvariantViolated, PayeeNotBound, Unavailable
+from redpacket.domain.gateway import Channel
+from redpacket.flows.payments.authorization_ports import AuthorizationPorts
+
+_TRIES = 4
+"""A request that is refused has met another one of the same user, or a consent that has ended."""
+
+_USABLE = frozenset({AuthorizationStatus.AWAITING_CONFIRMATION, AuthorizationStatus.ACTIVE})
+
+
+def authorize(
+    user_id: str, channel: Channel, display_name: str, *, ports: AuthorizationPorts
+) -> Authorization:
+    """Return the consent that a user is asked for, or has given, as the gateway knows it now.
+
+    One that has ended gives way to a new one. Raises ChannelUnavailable, PayeeNotBound,
+    Unavailable; after it asking again asks with the same number.
+    """
+    ports.gateway(channel)
+    for _ in range(_TRIES):
+        payee = ports.payees.find(user_id, channel)
+        if payee is None:
+            msg = "bind your account at the gateway first"
+            raise PayeeNotBound(msg)
+        current = ports.book.find(payee.asked_no) if payee.asked_no else None
+        if current is None or current.status not in _USABLE:
+            current = Authorization(
+                number=ports.new_number(),
+                user_id=user_id,
+                channel=channel,
+                account=payee.account,
+                display_name=display_name,
+                asked_at_ms=ports.clock.now_ms(),
+            )
+            if not ports.book.begin(current, payee):
+                continue
+        current = _bring_up(current, ports)
+        if current.status in _USABLE:
+            return current
+    msg = "the user's account changes all the time"
+    raise Unavailable(msg)
+
+
+def end_authorization(
+    user_id: str, channel: Channel, *, ports: AuthorizationPorts
+) -> Authorization | None:
+    """End a user's consent: no withdrawal uses it from now on. None where there is none.
+
+    The gateway is told at once, or by the sweep. Raises ChannelUnavailable.
+    """
+    ports.gateway(channel)
+    payee = ports.payees.find(user_id, channel)
+    current = ports.book.find(payee.asked_no) if payee and payee.asked_no else None
+    if current is None:
+        return None
+    ports.book.begin_close(current, ports.clock.now_ms())
+    with suppress(Unavailable):
+        look_at_authorization(current.number, ports=ports)
+    return ports.book.find(current.number)
+
+
+def look_at_authorization(number: str, *, ports: AuthorizationPorts) -> Authorization | None:
+    """Ask the gateway where a consent stands, and bring the rows up to it. Raises Unavailable."""
+    seen = ports.book.find(number)
+    if seen is None or seen.status is AuthorizationStatus.CLOSED:
+        return seen
+    # Also where the query fails or dies: this one must not hold up the others.
+    ports.book.look_again(number, next_look_ms(seen, ports.clock.now_ms()))
+    gateway = ports.gateway(seen.channel)
+    if seen.status is AuthorizationStatus.CLOSING:
+        gateway.close(number)
+    return _take(seen, gateway.query(number), ports)
+
+
+def _bring_up(current: Authorization, ports: AuthorizationPorts) -> Authorization:
+    """Ask the user, or ask what became of it where they can't agree any more, or have."""
+    gateway = ports.gateway(current.channel)
+    is_old = ports.clock.now_ms() >= current.asked_at_ms + ASKED_MS
+    if is_old or current.status is AuthorizationStatus.ACTIVE:
+        return _take(current, gateway.query(current.number), ports)
+    found = gateway.ask(current.number, current.account, current.display_name)
+    return _take(current, found, ports)
+
+
+def _take(
+    seen: Authorization, found: AuthorizationFound, ports: AuthorizationPorts
+) -> Authorization:
+    """Do what the gateway's answer means for a consent."""
+    book, now_ms = ports.book, ports.clock.now_ms()
+    is_over = now_ms >= seen.asked_at_ms + CONSENT_MS
+    if _is_of_another(seen, found):
+        error = InvariantViolated(f"consent {seen.number} is another user's at the gateway")
+        ports.journal.failure("consent_mismatched", error, number=seen.number)
+        book.begin_close(seen, now_ms)
+    elif found.state is AuthorizationState.CLOSED or (
+        # No call for it is under way any more: the gateway never had it.
+        found.state is AuthorizationState.NOT_FOUND
+        and is_over
+        and seen.status is not AuthorizationStatus.ACTIVE
+    ):
+        book.close(seen, now_ms)
+        ports.journal.event("consent_ended", channel=seen.channel)
+    elif found.state is AuthorizationState.ACTIVE:
+        if seen.status in _USABLE and book.activate(seen):
+            ports.journal.event("consent_given", channel=seen.channel)
+    elif found.state is AuthorizationState.AWAITING_CONFIRMATION and is_over:
+        book.begin_close(seen, now_ms)
+    elif found.confirmation:
+        book.keep_confirmation(seen, found.confirmation)
+    return book.find(seen.number) or seen
+
+
+def _is_of_another(seen: Authorization, found: AuthorizationFound) -> bool:
+    is_other = found.payee_hash not in {None, seen.account.name_hash}
+    # What is ended anyway must come to its end.
+    return is_other and seen.status is not AuthorizationStatus.CLOSING

@@ -1,0 +1,29 @@
+"""Bind a user's account at a gateway, by a code that the gateway gave to their client."""
+
+from __future__ import annotations
+
+from redpacket.domain.errors import CodeInvalid
+from redpacket.domain.gateway import Channel, OutsideAccount
+from redpacket.ports.logins import Logins
+from redpacket.ports.payments import Payee, Payees
+from redpacket.ports.runtime import Clock
+
+
+def bind_account(
+    user_id: str, channel: Channel, code: str, *, logins: Logins, payees: Payees, clock: Clock
+) -> Payee:
+    """Bind the account that a code belongs to, in place of the user's one before.
+
+    Raises CodeInvalid, OpenidInUse, Unavailable; after it the code may be used up.
+    """
+    account = find_account(code, logins=logins)
+    return payees.bind(user_id, channel, account, clock.now_ms())
+
+
+def find_account(code: str, *, logins: Logins) -> OutsideAccount:
+    """Return whose a code is. Raises CodeInvalid, Unavailable."""
+    account = logins.find_account(code)
+    if account is None:
+        msg = "the code is wrong, used before, or too old: fetch another one"
+        raise CodeInvalid(msg)
+    return account

@@ -1,0 +1,334 @@
+"""One suite for users' accounts and consent, on the fake, on moto and on the emulator."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from redpacket.adapters import keys
+from redpacket.adapters.dynamo.authorizations import DynamoAuthorizations
+from redpacket.adapters.dynamo.client import Dynamo, to_wire
+from redpacket.adapters.dynamo.payees import DynamoPayees
+from redpacket.domain.authorization import Authorization, AuthorizationStatus
+from redpacket.domain.errors import OpenidInUse, RedPacketError
+from redpacket.domain.gateway import Channel, OutsideAccount
+from redpacket.ports.payments import Payee
+from testing.builders import NOW_MS, a_user_id
+from testing.fakes import FakeDynamo
+from tests.contract.tables import KINDS, a_client, make_payments_table
+
+WECHAT = Channel.WECHAT
+
+
+@dataclass
+class Rows:
+    """The adapters under test; *interposed* takes the place of their client."""
+
+    client: Any
+    payees: DynamoPayees
+    consents: DynamoAuthorizations
+
+    def asked(self, user_id: str) -> Authorization:
+        payee = self.payees.find(user_id, WECHAT)
+        assert payee
+        made = Authorization(
+            number=f"au{secrets.token_hex(15)}",
+            user_id=user_id,
+            channel=WECHAT,
+            account=payee.account,
+            display_name="小明",
+            asked_at_ms=NOW_MS,
+        )
+        assert self.consents.begin(made, payee)
+        return made
+
+    def waits(self, asked: Authorization, until_ms: int) -> bool:
+        return asked.number in self.consents.list_waiting(WECHAT, until_ms, 10**4)
+
+    def owner(self, account: OutsideAccount) -> str | None:
+        key = keys.outside_account(WECHAT, account.name_hash)
+        row = Dynamo(lambda: self.client).get("payments", key)
+        return str(row["user_id"]) if row and "user_id" in row else None
+
+    def interposed(self, do: Callable[[], None]) -> DynamoPayees:
+        """Return payees before whose first transaction somebody else comes."""
+        client, waiting = self.client, [do]
+
+        class Interposed:
+            def __getattr__(self, name: str) -> Any:
+                if name == "transact_write_items" and waiting:
+                    waiting.pop()()
+                return getattr(client, name)
+
+        return DynamoPayees(Dynamo(Interposed), "payments")
+
+
+@pytest.fixture(params=KINDS)
+def rows(request: pytest.FixtureRequest) -> Iterator[Rows]:
+    with a_client(request.param, request) as client:
+        if request.param != "fake":
+            make_payments_table(client)
+        dynamo = Dynamo(lambda: client)
+        yield Rows(
+            client, DynamoPayees(dynamo, "payments"), DynamoAuthorizations(dynamo, "payments")
+        )
+
+
+@pytest.fixture
+def user() -> str:
+    return a_user_id("user")
+
+
+def an_account() -> OutsideAccount:
+    name = secrets.token_hex(8)
+    return OutsideAccount(f"1.{name}", name)
+
+
+def test_an_account_is_bound_to_one_user(rows: Rows, user: str) -> None:
+    account = an_account()
+
+    bound = rows.payees.bind(user, WECHAT, account, NOW_MS)
+    again = rows.payees.bind(user, WECHAT, account, NOW_MS + 5)
+    with pytest.raises(OpenidInUse):
+        rows.payees.bind(a_user_id("other"), WECHAT, account, NOW_MS)
+
+    found = rows.payees.find(user, WECHAT)
+    assert bound == again == found == Payee(account)
+    assert found
+    assert found.account.sealed == account.sealed
+    assert rows.owner(account) == user
+
+
+def test_the_same_name_at_two_gateways_is_two_accounts(rows: Rows, user: str) -> None:
+    account = an_account()
+    rows.payees.bind(user, WECHAT, account, NOW_MS)
+
+    rows.payees.bind(other := a_user_id("other"), Channel.HOST, account, NOW_MS)
+
+    assert rows.payees.find(other, WECHAT) is None
+    assert rows.payees.find(other, Channel.HOST) == Payee(account)
+
+
+def test_another_account_takes_the_place_of_the_first_which_is_free_then(
+    rows: Rows, user: str
+) -> None:
+    first, second = an_account(), an_account()
+    rows.payees.bind(user, WECHAT, first, NOW_MS)
+
+    rows.payees.bind(user, WECHAT, second, NOW_MS + 5)
+    rows.payees.bind(user, WECHAT, second, NOW_MS + 9)
+    freed = rows.owner(first)
+    rows.payees.bind(other := a_user_id("other"), WECHAT, first, NOW_MS + 10)
+
+    assert rows.payees.find(user, WECHAT) == Payee(second, rebound_at_ms=NOW_MS + 5)
+    assert (freed, rows.owner(second)) == (None, user)
+    assert rows.payees.find(other, WECHAT) == Payee(first)
+
+
+def test_a_binding_that_is_refused_changes_nothing(rows: Rows, user: str) -> None:
+    theirs, own = an_account(), an_account()
+    rows.payees.bind(a_user_id("other"), WECHAT, theirs, NOW_MS)
+    rows.payees.bind(user, WECHAT, own, NOW_MS)
+    asked = rows.asked(user)
+
+    with pytest.raises(OpenidInUse):
+        rows.payees.bind(user, WECHAT, theirs, NOW_MS + 5)
+
+    assert rows.payees.find(user, WECHAT) == Payee(own, asked_no=asked.number)
+    assert rows.owner(own) == user
+
+
+@pytest.mark.parametrize("had_one", [False, True])
+def test_two_bindings_of_one_user_at_once_leave_one_account(
+    rows: Rows, user: str, *, had_one: bool
+) -> None:
+    before, first, second = an_account(), an_account(), an_account()
+    if had_one:
+        rows.payees.bind(user, WECHAT, before, NOW_MS)
+    payees = rows.interposed(lambda: _bind(rows, user, first, NOW_MS + 5))
+
+    payees.bind(user, WECHAT, second, NOW_MS + 9)
+
+    assert rows.payees.find(user, WECHAT) == Payee(second, rebound_at_ms=NOW_MS + 9)
+    assert [rows.owner(one) for one in (before, first, second)] == [None, None, user]
+
+
+def test_of_two_users_who_bind_one_account_at_once_one_has_it(rows: Rows) -> None:
+    account, users = an_account(), [a_user_id(f"user-{number}") for number in range(4)]
+    kind: Any = type(rows.client)
+    if kind is FakeDynamo:
+        pytest.skip("it has no threads")
+
+    def bind(user_id: str) -> Payee | RedPacketError:
+        try:
+            return rows.payees.bind(user_id, WECHAT, account, NOW_MS)
+        except RedPacketError as refusal:
+            return refusal
+
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(bind, users))
+
+    bound = [one for one, result in zip(users, results, strict=True) if isinstance(result, Payee)]
+    assert len(bound) == 1
+    assert rows.owner(account) == bound[0]
+    assert [rows.payees.find(one, WECHAT) is not None for one in users].count(True) == 1
+
+
+def test_a_binding_meets_a_consent_that_is_asked_for_at_once(rows: Rows, user: str) -> None:
+    rows.payees.bind(user, WECHAT, an_account(), NOW_MS)
+    asked: list[Authorization] = []
+    payees = rows.interposed(lambda: asked.append(rows.asked(user)))
+
+    payees.bind(user, WECHAT, second := an_account(), NOW_MS + 5)
+
+    (one,) = asked
+    found = rows.consents.find(one.number)
+    assert found
+    assert found.status is AuthorizationStatus.CLOSING
+    assert rows.payees.find(user, WECHAT) == Payee(second, rebound_at_ms=NOW_MS + 5)
+
+
+def test_an_account_row_of_somebody_else_stops_a_rebinding(rows: Rows, user: str) -> None:
+    rows.payees.bind(user, WECHAT, own := an_account(), NOW_MS)
+    forged = {**keys.outside_account(WECHAT, own.name_hash), "user_id": "forger"}
+    rows.client.put_item(TableName="payments", Item=to_wire(forged))
+
+    with pytest.raises(RedPacketError):
+        rows.payees.bind(user, WECHAT, an_account(), NOW_MS + 5)
+
+    assert rows.payees.find(user, WECHAT) == Payee(own)
+
+
+def _bind(rows: Rows, user_id: str, account: OutsideAccount, now_ms: int) -> None:
+    rows.payees.bind(user_id, WECHAT, account, now_ms)
+
+
+# Consent
+
+
+@pytest.fixture
+def asked(rows: Rows, user: str) -> Authorization:
+    rows.payees.bind(user, WECHAT, an_account(), NOW_MS)
+    return rows.asked(user)
+
+
+def _named(rows: Rows, asked: Authorization) -> tuple[str | None, str | None]:
+    payee = rows.payees.find(asked.user_id, WECHAT)
+    assert payee
+    return payee.asked_no, payee.authorization_no
+
+
+def test_a_consent_is_written_with_the_account_that_names_it(
+    rows: Rows, asked: Authorization
+) -> None:
+    found = rows.consents.find(asked.number)
+
+    assert found == asked
+    assert found
+    assert found.account.sealed == asked.account.sealed
+    assert _named(rows, asked) == (asked.number, None)
+    assert rows.waits(asked, NOW_MS)
+    assert rows.consents.find("unknown") is None
+
+
+def test_a_second_consent_is_asked_for_only_as_seen(rows: Rows, user: str) -> None:
+    rows.payees.bind(user, WECHAT, an_account(), NOW_MS)
+    seen = rows.payees.find(user, WECHAT)
+    assert seen
+    first = rows.asked(user)
+    late = Authorization("au-late", user, WECHAT, seen.account, "小明", NOW_MS)
+
+    assert not rows.consents.begin(late, seen)
+    rows.payees.bind(user, WECHAT, an_account(), NOW_MS)
+    assert not rows.consents.begin(late, Payee(seen.account, asked_no=first.number))
+    assert rows.consents.find("au-late") is None
+
+
+def test_a_consent_is_looked_at_again_until_it_is_given(rows: Rows, asked: Authorization) -> None:
+    rows.consents.look_again(asked.number, NOW_MS + 5)
+    waits = [rows.waits(asked, NOW_MS + late) for late in (4, 5)]
+
+    assert rows.consents.activate(asked)
+    rows.consents.look_again(asked.number, NOW_MS)
+
+    assert waits == [False, True]
+    assert not rows.waits(asked, NOW_MS + 10**9)
+    assert _named(rows, asked) == (asked.number, asked.number)
+
+
+def test_a_confirmation_is_kept_while_it_is_needed(rows: Rows, asked: Authorization) -> None:
+    rows.consents.keep_confirmation(asked, "package")
+    kept = rows.consents.find(asked.number)
+    rows.consents.activate(asked)
+    rows.consents.keep_confirmation(asked, "late")
+
+    found = rows.consents.find(asked.number)
+    assert kept
+    assert found
+    assert (kept.confirmation, found.confirmation) == ("package", "")
+
+
+def test_a_doubt_takes_a_consent_from_transfers_until_it_is_looked_at(
+    rows: Rows, asked: Authorization
+) -> None:
+    rows.consents.doubt(asked.user_id, WECHAT, asked.number, NOW_MS + 1)
+    early = rows.waits(asked, NOW_MS)
+    rows.consents.activate(asked)
+
+    rows.consents.doubt(asked.user_id, WECHAT, asked.number, NOW_MS + 5)
+
+    found = rows.consents.find(asked.number)
+    assert early
+    assert found
+    assert found.status is AuthorizationStatus.AWAITING_CONFIRMATION
+    assert _named(rows, asked) == (asked.number, None)
+    assert [rows.waits(asked, NOW_MS + late) for late in (4, 5)] == [False, True]
+
+
+def test_a_consent_that_is_closing_is_used_no_more(rows: Rows, asked: Authorization) -> None:
+    rows.consents.keep_confirmation(asked, "package")
+
+    assert rows.consents.begin_close(asked, NOW_MS + 5)
+    assert not rows.consents.begin_close(asked, NOW_MS + 6)
+    assert not rows.consents.activate(asked)
+
+    found = rows.consents.find(asked.number)
+    assert found
+    assert (found.status, found.confirmation) == (AuthorizationStatus.CLOSING, "")
+    assert _named(rows, asked) == (None, None)
+    assert rows.waits(asked, NOW_MS + 5)
+
+
+@pytest.mark.parametrize("is_closing", [False, True])
+def test_a_consent_that_is_closed_is_looked_at_no_more(
+    rows: Rows, asked: Authorization, *, is_closing: bool
+) -> None:
+    rows.consents.activate(asked)
+    if is_closing:
+        rows.consents.begin_close(asked, NOW_MS)
+
+    rows.consents.close(asked, NOW_MS + 5)
+    rows.consents.close(asked, NOW_MS + 6)
+
+    found = rows.consents.find(asked.number)
+    assert found
+    assert found.status is AuthorizationStatus.CLOSED
+    assert _named(rows, asked) == (None, None)
+    assert not rows.waits(asked, NOW_MS + 10**9)
+    rows.consents.look_again(asked.number, NOW_MS)
+    assert not rows.waits(asked, NOW_MS + 10**9)
+
+
+def test_the_end_of_an_old_consent_leaves_the_new_one(rows: Rows, asked: Authorization) -> None:
+    rows.consents.begin_close(asked, NOW_MS)
+    new = rows.asked(asked.user_id)
+    assert rows.consents.activate(new)
+
+    rows.consents.close(asked, NOW_MS + 5)
+
+    assert _named(rows, asked) == (new.number, new.number)

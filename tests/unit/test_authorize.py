@@ -1,0 +1,343 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from redpacket.domain.authorization import (
+    ASKED_MS,
+    CONSENT_MS,
+    Authorization,
+    AuthorizationState,
+    AuthorizationStatus,
+)
+from redpacket.domain.errors import ChannelUnavailable, PayeeNotBound, Unavailable
+from redpacket.domain.gateway import Channel, Notice, NoticeKind, Refusal
+from redpacket.domain.withdrawals import Withdrawal, WithdrawalStatus
+from redpacket.flows.payments.authorize import authorize, end_authorization
+from redpacket.flows.payments.withdraw import WithdrawalAsk, withdraw
+from redpacket.ports.accounts import Request
+from testing.fakes.gateway import an_account
+from testing.payment_system import PaymentSystem
+
+WECHAT = Channel.WECHAT
+HOUR_MS = 3_600_000
+
+
+@pytest.fixture
+def town() -> PaymentSystem:
+    town = PaymentSystem()
+    town.accounts.bind("alice", WECHAT, an_account("alice"), town.clock.now_ms())
+    return town
+
+
+def _ask(town: PaymentSystem) -> Authorization:
+    return authorize("alice", WECHAT, "Alice", ports=town.authorizations)
+
+
+def _agree(town: PaymentSystem) -> Authorization:
+    asked = _ask(town)
+    town.consent_gate.agree(asked.number)
+    _tell(town, asked.number)
+    found = town.consents.find(asked.number)
+    assert found
+    return found
+
+
+def _tell(town: PaymentSystem, number: str) -> None:
+    town.follow(Notice(NoticeKind.AUTHORIZATION, "notice", number))
+
+
+def _used(town: PaymentSystem) -> str | None:
+    payee = town.accounts.find("alice", WECHAT)
+    return payee.authorization_no if payee else None
+
+
+def _named(town: PaymentSystem) -> str | None:
+    payee = town.accounts.find("alice", WECHAT)
+    return payee.asked_no if payee else None
+
+
+def _status(town: PaymentSystem, asked: Authorization) -> str:
+    found = town.consents.find(asked.number)
+    assert found
+    return found.status
+
+
+def test_a_consent_is_asked_for_and_used_once_the_user_agrees(town: PaymentSystem) -> None:
+    asked = _ask(town)
+    before = _used(town)
+    town.consent_gate.agree(asked.number)
+
+    _tell(town, asked.number)
+
+    assert asked.status is AuthorizationStatus.AWAITING_CONFIRMATION
+    assert asked.confirmation == "agree-hash-alice"
+    assert before is None
+    assert _used(town) == asked.number
+    assert _status(town, asked) == "active"
+    assert town.consents.list_waiting(WECHAT, 10**15, 10) == []
+
+
+def test_a_callback_moves_nothing_that_the_gateway_does_not_confirm(town: PaymentSystem) -> None:
+    asked = _ask(town)
+
+    _tell(town, asked.number)
+    _tell(town, "unknown")
+
+    assert _used(town) is None
+    assert _status(town, asked) == "awaiting_confirmation"
+
+
+def test_who_has_no_account_can_not_consent(town: PaymentSystem) -> None:
+    with pytest.raises(PayeeNotBound):
+        authorize("bob", WECHAT, "Bob", ports=town.authorizations)
+    with pytest.raises(ChannelUnavailable):
+        authorize("alice", Channel.HOST, "Alice", ports=town.authorizations)
+    with pytest.raises(ChannelUnavailable):
+        end_authorization("alice", Channel.HOST, ports=town.authorizations)
+
+    assert town.consent_gate.asked == []
+
+
+def test_a_repeat_asks_with_the_same_number(town: PaymentSystem) -> None:
+    first, second = _ask(town), _ask(town)
+
+    assert first == second
+    assert town.consent_gate.asked == [first.number] * 2
+
+
+def test_a_number_is_durable_before_the_gateway_is_asked(town: PaymentSystem) -> None:
+    town.gateway.is_away = True
+    with pytest.raises(Unavailable):
+        _ask(town)
+    number = _named(town)
+    town.gateway.is_away = False
+
+    again = _ask(town)
+
+    assert again.number == number
+    assert town.consent_gate.asked == [number]
+
+
+def test_a_consent_that_has_ended_gives_way_to_a_new_number(town: PaymentSystem) -> None:
+    ended = _agree(town)
+    town.consent_gate.states[ended.number] = AuthorizationState.CLOSED
+
+    again = _ask(town)
+
+    assert again.number != ended.number
+    assert again.status is AuthorizationStatus.AWAITING_CONFIRMATION
+    assert _status(town, ended) == "closed"
+    assert (_named(town), _used(town)) == (again.number, None)
+
+
+def test_a_consent_that_is_active_is_not_asked_for_again(town: PaymentSystem) -> None:
+    agreed = _agree(town)
+
+    again = _ask(town)
+
+    assert (again.number, again.status) == (agreed.number, AuthorizationStatus.ACTIVE)
+    assert len(town.consent_gate.asked) == 1
+
+
+def test_a_user_ends_their_consent(town: PaymentSystem) -> None:
+    agreed = _agree(town)
+
+    ended = end_authorization("alice", WECHAT, ports=town.authorizations)
+
+    assert ended
+    assert (ended.number, ended.status) == (agreed.number, AuthorizationStatus.CLOSED)
+    assert (_named(town), _used(town)) == (None, None)
+    assert town.consent_gate.states[agreed.number] is AuthorizationState.CLOSED
+    assert end_authorization("alice", WECHAT, ports=town.authorizations) is None
+
+
+def test_a_consent_is_used_no_more_although_the_gateway_is_away(town: PaymentSystem) -> None:
+    agreed = _agree(town)
+    town.gateway.is_away = True
+
+    ended = end_authorization("alice", WECHAT, ports=town.authorizations)
+    town.gateway.is_away = False
+    used = _used(town)
+    town.system.pass_time(60_000)
+    town.sweep()
+
+    assert ended
+    assert ended.status is AuthorizationStatus.CLOSING
+    assert used is None
+    assert town.consent_gate.states[agreed.number] is AuthorizationState.CLOSED
+    assert _status(town, agreed) == "closed"
+
+
+def test_a_consent_that_ends_while_it_is_agreed_to_is_not_used(town: PaymentSystem) -> None:
+    asked = _ask(town)
+    town.gateway.is_away = True
+    end_authorization("alice", WECHAT, ports=town.authorizations)
+    town.gateway.is_away = False
+    town.consent_gate.agree(asked.number)
+
+    assert not town.consents.activate(asked)
+    _tell(town, asked.number)
+
+    assert _used(town) is None
+    assert town.consent_gate.states[asked.number] is AuthorizationState.CLOSED
+
+
+def test_the_sweep_needs_no_callback(town: PaymentSystem) -> None:
+    asked = _ask(town)
+    town.consent_gate.agree(asked.number)
+    town.system.pass_time(60_000)
+
+    report = town.sweep()
+
+    assert report.consent_count == 1
+    assert _used(town) == asked.number
+
+
+def test_the_sweep_hears_of_a_consent_that_lapsed(town: PaymentSystem) -> None:
+    asked = _ask(town)
+    town.consent_gate.states[asked.number] = AuthorizationState.CLOSED
+    town.system.pass_time(60_000)
+
+    town.sweep()
+
+    assert _status(town, asked) == "closed"
+    assert _named(town) is None
+
+
+def test_a_consent_that_nobody_agreed_to_in_a_day_is_ended(town: PaymentSystem) -> None:
+    asked = _ask(town)
+    town.system.pass_time(CONSENT_MS - 1)
+    town.sweep()
+    before = _status(town, asked)
+    town.system.pass_time(2 * HOUR_MS)
+
+    town.sweep()
+    town.system.pass_time(2 * HOUR_MS)
+    town.sweep()
+
+    assert before == "awaiting_confirmation"
+    assert _status(town, asked) == "closed"
+    assert town.consent_gate.states[asked.number] is AuthorizationState.CLOSED
+
+
+def test_a_consent_that_never_reached_the_gateway_ends_after_a_day(town: PaymentSystem) -> None:
+    town.gateway.is_away = True
+    with pytest.raises(Unavailable):
+        _ask(town)
+    town.gateway.is_away = False
+    number = _named(town)
+    assert number
+    town.system.pass_time(ASKED_MS)
+    town.sweep()
+    before = _named(town)
+    again = _ask(town)
+    town.system.pass_time(CONSENT_MS - ASKED_MS)
+
+    last = _ask(town)
+
+    assert before == number == again.number
+    assert town.consent_gate.asked == [last.number]
+    assert last.number != number
+
+
+def test_an_active_consent_that_the_gateway_misses_for_a_moment_stays(town: PaymentSystem) -> None:
+    agreed = _agree(town)
+    town.system.pass_time(2 * CONSENT_MS)
+    states, town.consent_gate.states = town.consent_gate.states, {}
+
+    _tell(town, agreed.number)
+    town.consent_gate.states = states
+
+    assert _used(town) == agreed.number
+
+
+def test_another_users_consent_is_never_used(town: PaymentSystem) -> None:
+    asked = _ask(town)
+    town.consent_gate.agree(asked.number)
+    town.consent_gate.payee_hashes[asked.number] = "hash-mallory"
+
+    for _ in range(2):
+        _tell(town, asked.number)
+
+    assert (_named(town), _used(town)) == (None, None)
+    assert _status(town, asked) == "closed"
+    assert [name for name, _ in town.system.journal.errors] == ["consent_mismatched"]
+
+
+def test_another_account_needs_another_consent(town: PaymentSystem) -> None:
+    agreed = _agree(town)
+    town.system.pass_time(1_000)
+
+    town.accounts.bind("alice", WECHAT, an_account("other"), town.clock.now_ms())
+    bound, status = (_named(town), _used(town)), _status(town, agreed)
+    town.system.pass_time(60_000)
+    town.sweep()
+
+    assert bound == (None, None)
+    assert status == "closing"
+    assert _status(town, agreed) == "closed"
+    assert town.consent_gate.states[agreed.number] is AuthorizationState.CLOSED
+
+
+# Transfers
+
+
+def _withdraw(town: PaymentSystem) -> Withdrawal:
+    request = Request("alice", f"key-{next(town.ids)}", "body")
+    ask = WithdrawalAsk("alice", 100, WECHAT, request)
+    return withdraw(ask, payees=town.accounts, ports=town.transfers, payments=town.payments)
+
+
+def test_a_consent_that_was_withdrawn_is_used_no_more(town: PaymentSystem) -> None:
+    town.system.deposit("alice", 500)
+    agreed = _agree(town)
+    town.consent_gate.states[agreed.number] = AuthorizationState.CLOSED
+    town.gateway.refusal = lambda order: Refusal.NOT_AUTHORIZED if order.authorization_no else None
+    first = _withdraw(town)
+    town.dispatch()
+
+    second = _withdraw(town)
+    town.system.pass_time(60_000)
+    town.sweep()
+
+    assert (first.authorization_no, second.authorization_no) == (agreed.number, None)
+    assert _status(town, agreed) == "closed"
+    assert _named(town) is None
+
+
+def test_a_consent_comes_back_where_the_gateway_still_has_it(town: PaymentSystem) -> None:
+    town.system.deposit("alice", 500)
+    agreed = _agree(town)
+    town.gateway.refusal = lambda order: Refusal.NOT_AUTHORIZED if order.authorization_no else None
+    held = _withdraw(town)
+    town.dispatch()
+    doubted = (_used(town), _status(town, agreed))
+
+    town.system.pass_time(60_000)
+    town.sweep()
+    back = _used(town)
+    for _ in range(6):
+        town.system.pass_time(60_000)
+        town.dispatch()
+        town.sweep()
+
+    assert doubted == (None, "awaiting_confirmation")
+    assert back == agreed.number
+    assert town.find(held).status is WithdrawalStatus.PAID
+    assert town.differences() == []
+
+
+def test_a_consent_of_before_is_not_doubted_for_the_account_of_now(town: PaymentSystem) -> None:
+    before = _agree(town)
+    town.accounts.bind("alice", WECHAT, an_account("other"), town.clock.now_ms())
+    town.sweep()
+    agreed = _agree(town)
+
+    town.consents.doubt("alice", WECHAT, before.number, town.clock.now_ms())
+
+    assert _used(town) == agreed.number != before.number
+    assert town.consents.find(before.number) == replace(
+        before, status=AuthorizationStatus.CLOSED, confirmation=""
+    )

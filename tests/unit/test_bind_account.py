@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import pytest
+
+from redpacket.domain.errors import CodeInvalid, OpenidInUse, PayeeNotBound
+from redpacket.domain.gateway import Channel
+from redpacket.flows.payments.bind_account import bind_account
+from redpacket.flows.payments.withdraw import WithdrawalAsk, withdraw
+from redpacket.ports.accounts import Request
+from redpacket.ports.payments import Payee
+from testing.fakes.gateway import FakeLogins, an_account
+from testing.payment_system import PaymentSystem
+
+WECHAT = Channel.WECHAT
+DAY_MS = 24 * 3_600_000
+
+
+@pytest.fixture
+def town() -> PaymentSystem:
+    return PaymentSystem()
+
+
+@pytest.fixture
+def logins() -> FakeLogins:
+    return FakeLogins()
+
+
+def bind(town: PaymentSystem, logins: FakeLogins, user_id: str, code: str) -> Payee:
+    return bind_account(
+        user_id, WECHAT, code, logins=logins, payees=town.accounts, clock=town.clock
+    )
+
+
+def test_a_user_is_bound_by_a_code(town: PaymentSystem, logins: FakeLogins) -> None:
+    bound = bind(town, logins, "alice", "code-a")
+
+    assert bound == town.accounts.find("alice", WECHAT) == Payee(an_account("a"))
+    assert town.accounts.find("bob", WECHAT) is None
+    assert town.accounts.find("alice", Channel.HOST) is None
+
+
+def test_a_wrong_code_and_one_that_was_used_bind_nothing(
+    town: PaymentSystem, logins: FakeLogins
+) -> None:
+    bind(town, logins, "alice", "code-a")
+
+    for code in ("something", "code-a"):
+        with pytest.raises(CodeInvalid):
+            bind(town, logins, "bob", code)
+
+    assert town.accounts.find("bob", WECHAT) is None
+
+
+def test_an_account_of_another_user_is_refused(town: PaymentSystem, logins: FakeLogins) -> None:
+    bind(town, logins, "alice", "code-a")
+
+    with pytest.raises(OpenidInUse):
+        bind(town, logins, "bob", "code-a#again")
+
+    assert town.accounts.find("bob", WECHAT) is None
+    assert town.accounts.find("alice", WECHAT) == Payee(an_account("a"))
+
+
+def test_after_a_rebinding_withdrawals_wait_for_a_day(
+    town: PaymentSystem, logins: FakeLogins
+) -> None:
+    town.system.deposit("alice", 500)
+    bind(town, logins, "alice", "code-a")
+    held = _withdraw(town, "first")
+    town.system.pass_time(1_000)
+    bind(town, logins, "alice", "code-b")
+    bind(town, logins, "alice", "code-b#again")
+
+    with pytest.raises(PayeeNotBound):
+        _withdraw(town, "second")
+    town.system.pass_time(DAY_MS)
+
+    assert town.withdrawals.find(held)
+    assert _withdraw(town, "second")
+    assert town.balance_fen("alice") == 300
+
+
+def _withdraw(town: PaymentSystem, key: str) -> str:
+    ask = WithdrawalAsk("alice", 100, WECHAT, Request("alice", key, "body"))
+    made = withdraw(ask, payees=town.accounts, ports=town.transfers, payments=town.payments)
+    return made.withdrawal_id

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from redpacket.domain.errors import PayeeNotBound, PaymentNotFound, RateLimited
+from redpacket.domain.gateway import Channel, PayMethod, bill_day, bill_day_start_ms
+from redpacket.domain.packet import Packet, PacketStatus
+from redpacket.domain.payments import PAYMENT_LIFE_MS, Payment, PaymentStatus
+from redpacket.flows.payments.start_payment import find_payment
+from redpacket.ports.payments import PaymentLimits
+from testing.in_memory_system import an_order
+from testing.payment_system import PaymentSystem
+
+DAY_MS = 24 * 3_600_000
+
+
+@pytest.fixture
+def town() -> PaymentSystem:
+    return PaymentSystem()
+
+
+def _find(town: PaymentSystem, number: str | None, user_id: str = "sender") -> Payment:
+    assert number
+    return find_payment(number, user_id, ports=town.payments, payees=town.payees)
+
+
+def test_a_user_begins_so_many_payments_a_day(town: PaymentSystem) -> None:
+    town.limits = PaymentLimits(2)
+    first, _ = town.start(key="one"), town.start(key="two")
+
+    with pytest.raises(RateLimited) as refused:
+        town.start(key="three")
+
+    day_ends_ms = bill_day_start_ms(bill_day(town.clock.now_ms())) + DAY_MS
+    wait_s = -(-(day_ends_ms - town.clock.now_ms()) // 1000)
+    assert refused.value.retry_after_s == wait_s
+    assert len(town.gateway.orders) == 2
+    assert town.start(key="one").number == first.number
+    assert town.start("other", key="three")
+    town.system.pass_time(wait_s * 1000)
+    assert town.start(key="three")
+
+
+def test_payments_of_packets_count_as_well_and_a_repeat_does_not(town: PaymentSystem) -> None:
+    town.limits = PaymentLimits(1)
+    first, second = town.send_unpaid("user"), town.send_unpaid("user")
+    begun = [town.start_packet(first) for _ in range(2)]
+
+    with pytest.raises(RateLimited):
+        town.start_packet(second)
+
+    assert begun[0].number == begun[1].number
+    assert second.payment_id
+    assert town.book.find(second.payment_id) is None
+
+
+# A send that is killed right after the packet's row
+
+
+def test_the_payment_of_a_packet_whose_sender_was_cut_off_begins_when_it_is_asked_for(
+    town: PaymentSystem,
+) -> None:
+    packet = town.send_unpaid(total_fen=1000, count=4)
+
+    found = _find(town, packet.payment_id)
+    again = _find(town, packet.payment_id)
+    town.gateway.pay(found.number)
+    town.confirm(found)
+
+    opened = town.system.packets.find_packet(packet.packet_id)
+    assert (found.packet_id, found.amount_fen) == (packet.packet_id, 1000)
+    assert (found.channel, found.method) == (Channel.WECHAT, PayMethod.JSAPI)
+    assert found.prompt
+    assert again == found
+    assert opened
+    assert opened.status is PacketStatus.OPEN
+    assert town.differences() == []
+
+
+def test_only_the_sender_begins_the_payment_of_a_packet(town: PaymentSystem) -> None:
+    packet = town.send_unpaid("sender")
+
+    for number, user_id in ((packet.payment_id, "thief"), ("unknown", "sender")):
+        with pytest.raises(PaymentNotFound):
+            _find(town, number, user_id)
+
+    assert town.gateway.orders == {}
+
+
+def test_a_payment_of_another_user_is_not_found(town: PaymentSystem) -> None:
+    payment = town.start("user")
+
+    with pytest.raises(PaymentNotFound):
+        _find(town, payment.number, "thief")
+
+    assert _find(town, payment.number, "user") == payment
+
+
+def test_who_has_no_account_is_told_so_and_may_bind_one_then(town: PaymentSystem) -> None:
+    packet = town.send_unpaid()
+    town.payees.bound["sender"] = None
+
+    with pytest.raises(PayeeNotBound):
+        _find(town, packet.payment_id)
+    del town.payees.bound["sender"]
+
+    assert _find(town, packet.payment_id).prompt
+
+
+def test_a_native_payment_of_a_packet_needs_no_account(town: PaymentSystem) -> None:
+    town.payees.bound["sender"] = None
+    packet = _sent(town, pay_channel="wechat", pay_method="native")
+
+    found = _find(town, packet.payment_id)
+
+    assert (found.method, found.payer) == (PayMethod.NATIVE, None)
+
+
+def test_no_payment_begins_for_a_packet_that_was_cancelled(town: PaymentSystem) -> None:
+    packet = town.send_unpaid()
+    town.system.pass_time(PAYMENT_LIFE_MS + 60_000)
+    town.sweep()
+
+    with pytest.raises(PaymentNotFound):
+        _find(town, packet.payment_id)
+
+    assert town.gateway.orders == {}
+
+
+def test_a_packet_that_does_not_say_how_it_is_paid_waits_for_its_sender(
+    town: PaymentSystem,
+) -> None:
+    packet = _sent(town)
+
+    with pytest.raises(PaymentNotFound):
+        _find(town, packet.payment_id)
+
+    assert town.start_packet(packet).status is PaymentStatus.PENDING
+
+
+def _sent(town: PaymentSystem, **changes: str) -> Packet:
+    order = replace(an_order(), payment_id="pp" + "7" * 30, **changes)  # type: ignore[arg-type]
+    return town.system.send_order(order)
