@@ -9,11 +9,13 @@ from redpacket.domain.errors import (
     AmountTooSmall,
     Busy,
     ChannelUnavailable,
+    CodeInvalid,
     IdempotencyKeyMissing,
     IdempotencyKeyReused,
     InsufficientFunds,
     InvalidRequest,
     NotCancellable,
+    OpenidInUse,
     PayeeNotBound,
     PaymentNotFound,
     RateLimited,
@@ -30,13 +32,27 @@ from redpacket.edge.payment_parameters import (
     withdrawal_id_of,
     withdrawals_cursor_of,
 )
-from redpacket.edge.payment_views import payment_view, withdrawal_view
+from redpacket.edge.payment_views import consent_view, payment_view, withdrawal_view
 from redpacket.edge.request import HttpRequest, RequestOf, person_of
-from redpacket.edge.schemas import PaymentBody, WithdrawalBody, body_of, idempotent_request
+from redpacket.edge.schemas import (
+    CodeBody,
+    ConsentBody,
+    PaymentBody,
+    WithdrawalBody,
+    body_of,
+    idempotent_request,
+)
 from redpacket.edge.wiring import wiring
 
 if TYPE_CHECKING:
-    from redpacket.edge.answers.payments import Payment, Withdrawal, Withdrawals
+    from redpacket.edge.answers.payments import (
+        Binding,
+        Consent,
+        Payment,
+        Token,
+        Withdrawal,
+        Withdrawals,
+    )
 
 handler = Api()
 
@@ -138,6 +154,49 @@ def cancel_withdrawal(request: HttpRequest) -> HttpAnswer[Withdrawal]:
     """Ask that a withdrawal is not made; it may be paid all the same, and then it is `paid`."""
     asked = wiring.cancel_withdrawal(withdrawal_id_of(request), request.user.user_id)
     return HttpAnswer(withdrawal_view(asked))
+
+
+@handler.route(
+    "POST /me/wechat",
+    refusals=(InvalidRequest, ChannelUnavailable, CodeInvalid, OpenidInUse, Unavailable),
+)
+def bind_wechat(request: RequestOf[CodeBody]) -> HttpAnswer[Binding]:
+    """Bind the caller's WeChat account; after another one withdrawals wait for a day."""
+    body = body_of(CodeBody, request)
+    wiring.bind_wechat(request.user.user_id, body.code)
+    return HttpAnswer({"is_bound": True})
+
+
+@handler.route(
+    "POST /me/wechat/authorization",
+    statuses=(202,),
+    refusals=(InvalidRequest, ChannelUnavailable, PayeeNotBound, Unavailable),
+)
+def authorize(request: RequestOf[ConsentBody]) -> HttpAnswer[Consent]:
+    """Ask the caller to let transfers come without a tap each."""
+    body = body_of(ConsentBody, request)
+    asked = wiring.authorize(request.user.user_id, body.display_name)
+    return HttpAnswer(consent_view(asked))
+
+
+@handler.route(
+    "DELETE /me/wechat/authorization", statuses=(202,), refusals=(ChannelUnavailable, Unavailable)
+)
+def end_authorization(request: HttpRequest) -> HttpAnswer[Consent]:
+    """End the caller's consent: no later withdrawal uses it."""
+    return HttpAnswer(consent_view(wiring.end_authorization(request.user.user_id)))
+
+
+@handler.route(
+    "POST /auth/wechat",
+    is_public=True,
+    refusals=(InvalidRequest, ChannelUnavailable, CodeInvalid, Unavailable),
+)
+def sign_in(request: RequestOf[CodeBody]) -> HttpAnswer[Token]:
+    """Get a token of the deployment's own issuer, and bind the account that the code belongs to."""
+    body = body_of(CodeBody, request)
+    token, expires_at_ms = wiring.sign_in(body.code, lambda subject: person_of(subject).user_id)
+    return HttpAnswer({"token": token, "expires_at_ms": expires_at_ms})
 
 
 @handler.schedule

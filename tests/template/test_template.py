@@ -731,7 +731,7 @@ def test_layers_beside_the_shared_one_are_only_where_they_are_needed(function: s
     needed = {
         "GrabFunction": [{"Ref": "PassphraseLayer"}],
         "LotteryFunction": [{"Ref": "PassphraseLayer"}],
-        **dict.fromkeys(GATEWAY_FUNCTIONS, [{"Ref": "PaymentsLayer"}]),
+        **{name: [{"Ref": "PaymentsLayer"}] for name in GATEWAY_FUNCTIONS},
     }
 
     assert GLOBALS["Layers"] == [{"Ref": "SharedLayer"}]

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from redpacket.domain.authorization import AuthorizationStatus
 from redpacket.domain.gateway import Channel
 from redpacket.domain.payments import PaymentStatus
 from redpacket.domain.withdrawals import WithdrawalStatus
 from redpacket.edge.wiring import wiring
 
 if TYPE_CHECKING:
+    from redpacket.domain.authorization import Authorization
     from redpacket.domain.payments import Payment
     from redpacket.domain.withdrawals import Withdrawal
     from redpacket.edge.answers import payments as answers
@@ -56,3 +58,14 @@ def confirmation_view(package: str) -> answers.Confirmation | None:
         return None
     merchant = wiring.merchant_of(Channel.WECHAT)
     return {"app_id": merchant.app_id, "mch_id": merchant.mch_id, "package": package}
+
+
+def consent_view(consent: Authorization | None) -> answers.Consent:
+    """Show a user their consent, and what asks for it at WeChat; none is a closed one."""
+    if consent is None:
+        return {"status": AuthorizationStatus.CLOSED, "wechat": None}
+    is_asked = consent.status is AuthorizationStatus.AWAITING_CONFIRMATION
+    return {
+        "status": consent.status,
+        "wechat": confirmation_view(consent.confirmation) if is_asked else None,
+    }

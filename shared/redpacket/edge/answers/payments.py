@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from redpacket.domain.authorization import AuthorizationStatus
 from redpacket.domain.gateway import Channel
 from redpacket.domain.payments import PaymentStatus
 from redpacket.domain.withdrawals import WithdrawalStatus
@@ -103,7 +104,7 @@ class Consent(TypedDict):
     """Whether transfers to the caller need a tap each."""
 
     status: Annotated[
-        Literal["awaiting_confirmation", "active", "closing", "closed"],
+        AuthorizationStatus,
         Field(description="`active`: transfers need no confirmation."),
     ]
     wechat: Annotated[

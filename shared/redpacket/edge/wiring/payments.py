@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING
 from redpacket.edge.wiring.operations import Operations
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from redpacket.adapters.payments.accounts import AccountKeys, Accounts
     from redpacket.adapters.payments.host_client import HostClient
     from redpacket.adapters.payments.outgoing import Outgoing
     from redpacket.adapters.payments.wechat_client import WeChatClient
+    from redpacket.domain.authorization import Authorization
     from redpacket.domain.gateway import Channel, Merchant
     from redpacket.domain.packet import Person
     from redpacket.domain.payments import Payment
     from redpacket.domain.withdrawals import Withdrawal
+    from redpacket.flows.payments.authorization_ports import AuthorizationPorts
     from redpacket.flows.payments.compare_bills import BillReport
     from redpacket.flows.payments.dispatch import DispatchReport
     from redpacket.flows.payments.pace import NightWindow
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from redpacket.ports.accounts import Request
     from redpacket.ports.logins import Authorizations, Logins, TokenIssuer
     from redpacket.ports.payments import (
+        AuthorizationBook,
+        BoundPayees,
         Callbacks,
         GatewayPace,
         NoticeQueue,
@@ -87,7 +91,7 @@ class Payments(Operations):
         return DynamoGatewayPace(self.dynamo, self.settings.payments_table())
 
     @cached_property
-    def bound_payees(self) -> Payees:
+    def bound_payees(self) -> BoundPayees:
         """The accounts at gateways that users have bound, in PaymentsTable."""
         from redpacket.adapters.dynamo.payees import DynamoPayees
 
@@ -98,6 +102,13 @@ class Payments(Operations):
         from redpacket.adapters.payments.token_payees import TokenPayees
 
         return TokenPayees(user, self.host_accounts, self.bound_payees)
+
+    @cached_property
+    def consents(self) -> AuthorizationBook:
+        """Users' consent to transfers without a tap, in PaymentsTable."""
+        from redpacket.adapters.dynamo.authorizations import DynamoAuthorizations
+
+        return DynamoAuthorizations(self.dynamo, self.settings.payments_table())
 
     @cached_property
     def notice_queue(self) -> NoticeQueue:
@@ -261,17 +272,21 @@ class Payments(Operations):
         )
 
     @cached_property
-    def wechat_authorizations(self) -> Authorizations:
-        """What asks users of WeChat for their consent. Raises ChannelUnavailable."""
+    def consent_gateways(self) -> Mapping[Channel, Authorizations]:
+        """The gateways that know users' consent, of those that are set up."""
+        from redpacket.domain.gateway import Channel
+
+        if not self.settings.wechat_secret_arn():
+            return {}
         from redpacket.adapters.payments.wechat_authorizations import WeChatAuthorizations
 
-        self._require_wechat()
-        return WeChatAuthorizations(
+        wechat = WeChatAuthorizations(
             self.wechat_client,
             self.wechat_accounts,
             notify_url=self._wechat_callback_url,
             scene_id=self.settings.wechat_scene_id(),
         )
+        return {Channel.WECHAT: wechat}
 
     def _require_wechat(self) -> None:
         from redpacket.domain.errors import ChannelUnavailable
@@ -311,6 +326,7 @@ class Payments(Operations):
         from redpacket.domain.payments import WhenLate
         from redpacket.edge.payment_parameters import new_payment_id
         from redpacket.flows.payments.payment_ports import PaymentPorts
+        from redpacket.ports.payments import PaymentLimits
 
         is_refunded = self.settings.refunds_late_payments()
         return PaymentPorts(
@@ -321,6 +337,7 @@ class Payments(Operations):
             clock=self.clock,
             journal=self.journal,
             new_number=new_payment_id,
+            limits=PaymentLimits(self.settings.payments_per_day()),
             when_late=WhenLate.REFUND if is_refunded else WhenLate.CREDIT,
         )
 
@@ -339,6 +356,7 @@ class Payments(Operations):
                 for channel in self.gateways_out
             },
             book=self.withdrawal_book,
+            consents=self.consents,
             clock=self.clock,
             journal=self.journal,
             new_id=lambda: secrets.token_hex(_ID_BYTES),
@@ -350,6 +368,65 @@ class Payments(Operations):
                 ),
             ),
         )
+
+    @cached_property
+    def authorization_ports(self) -> AuthorizationPorts:
+        """What flows of consent ask."""
+        from redpacket.edge.payment_parameters import new_payment_id
+        from redpacket.flows.payments.authorization_ports import AuthorizationPorts
+
+        return AuthorizationPorts(
+            gateways=self.consent_gateways,
+            book=self.consents,
+            payees=self.bound_payees,
+            clock=self.clock,
+            journal=self.journal,
+            new_number=new_payment_id,
+        )
+
+    def bind_wechat(self, user_id: str, code: str) -> None:
+        """Bind the WeChat account that a code belongs to. Raises CodeInvalid, OpenidInUse."""
+        from redpacket.domain.gateway import Channel
+        from redpacket.flows.payments.bind_account import bind_account
+
+        bind_account(
+            user_id,
+            Channel.WECHAT,
+            code,
+            logins=self.wechat_logins,
+            payees=self.bound_payees,
+            clock=self.clock,
+        )
+
+    def sign_in(self, code: str, user_id_of: Callable[[str], str]) -> tuple[str, int]:
+        """Return a token for whom a code belongs to, and when it expires. Raises CodeInvalid."""
+        from redpacket.domain.gateway import Channel
+        from redpacket.flows.payments.sign_in import sign_in
+
+        return sign_in(
+            code,
+            Channel.WECHAT,
+            logins=self.wechat_logins,
+            issuer=self.token_issuer,
+            payees=self.bound_payees,
+            user_id_of=user_id_of,
+            clock=self.clock,
+            journal=self.journal,
+        )
+
+    def authorize(self, user_id: str, display_name: str) -> Authorization:
+        """Ask a user for their consent at WeChat. Raises PayeeNotBound."""
+        from redpacket.domain.gateway import Channel
+        from redpacket.flows.payments.authorize import authorize
+
+        return authorize(user_id, Channel.WECHAT, display_name, ports=self.authorization_ports)
+
+    def end_authorization(self, user_id: str) -> Authorization | None:
+        """End a user's consent at WeChat; None where there is none."""
+        from redpacket.domain.gateway import Channel
+        from redpacket.flows.payments.authorize import end_authorization
+
+        return end_authorization(user_id, Channel.WECHAT, ports=self.authorization_ports)
 
     def _night_window(self) -> NightWindow | None:
         from datetime import time
@@ -459,7 +536,11 @@ class Payments(Operations):
 
         channel, notice = read_notice(message)
         follow_notice(
-            channel, notice, payments=self.payment_ports, withdrawals=self.withdrawal_ports
+            channel,
+            notice,
+            payments=self.payment_ports,
+            withdrawals=self.withdrawal_ports,
+            authorizations=self.authorization_ports,
         )
 
     def sweep_payments(self, time_left_ms: int) -> PaymentSweepReport:
@@ -469,6 +550,7 @@ class Payments(Operations):
         return sweep_payments(
             payments=self.payment_ports,
             withdrawals=self.withdrawal_ports,
+            authorizations=self.authorization_ports,
             in_parallel=self.in_parallel,
             stop_at_ms=self.clock.now_ms() + time_left_ms - _RESERVE_MS,
         )
