@@ -195,7 +195,7 @@ def test_the_sweep_needs_no_callback(town: PaymentSystem) -> None:
     assert _used(town) == asked.number
 
 
-def test_the_sweep_hears_of_a_consent_that_lapsed(town: PaymentSystem) -> None:
+def test_the_sweep_ends_a_consent_that_lapsed(town: PaymentSystem) -> None:
     asked = _ask(town)
     town.consent_gate.states[asked.number] = AuthorizationState.CLOSED
     town.system.pass_time(60_000)
@@ -206,7 +206,7 @@ def test_the_sweep_hears_of_a_consent_that_lapsed(town: PaymentSystem) -> None:
     assert _named(town) is None
 
 
-def test_a_consent_that_nobody_agreed_to_in_a_day_is_ended(town: PaymentSystem) -> None:
+def test_a_consent_that_is_not_given_in_a_day_is_ended(town: PaymentSystem) -> None:
     asked = _ask(town)
     town.system.pass_time(CONSENT_MS - 1)
     town.sweep()

@@ -68,6 +68,6 @@ def test_a_message_has_five_fields() -> None:
         json.dumps({name: MESSAGE[name] for name in MESSAGE if name != "outside_no"}),
     ],
 )
-def test_a_message_that_is_no_notice_is_refused(body: str) -> None:
+def test_a_message_that_is_not_a_notice_is_refused(body: str) -> None:
     with pytest.raises(InvalidRequest):
         read_notice(body)

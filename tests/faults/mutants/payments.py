@@ -99,7 +99,7 @@ MUTANTS = [
     ),
     of_payments(
         "a payment is told of once and never asked for again",
-        "next_look_ms",
+        "payments:next_look_ms",
         "pause_ms = min(",
         "return None\n    pause_ms = min(",
     ),

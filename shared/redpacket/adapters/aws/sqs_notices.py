@@ -36,7 +36,7 @@ class SqsNotices:
 
 
 def read_notice(body: str) -> tuple[Channel, Notice]:
-    """Return what a message is about. Raises InvalidRequest where it is no notice."""
+    """Return what a message is about. Raises InvalidRequest where it is not a notice."""
     try:
         message = json.loads(body)
     except (ValueError, RecursionError) as error:
@@ -57,4 +57,4 @@ def read_notice(body: str) -> tuple[Channel, Notice]:
             and max(map(len, (notice_id, number, outside_no))) <= _LENGTH_MAX
         ):
             return Channel(channel), Notice(NoticeKind(kind), notice_id, number, outside_no)
-    raise InvalidRequest([{"field": "message", "message": "is no notice"}])
+    raise InvalidRequest([{"field": "message", "message": "is not a notice"}])
