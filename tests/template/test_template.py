@@ -156,7 +156,7 @@ def test_a_role_says_exactly_what_it_may_and_on_what(function: str) -> None:
         assert not any("*" in name for name in grant.resources)
         named = {name.split("/")[0].removesuffix(".Alias") for name in grant.resources}
         # The secret of an issuer is a deployer's own.
-        assert named <= RESOURCES.keys() | MADE_BY_SAM | {"${WeChatIssuerSecretArn}"}
+        assert named <= RESOURCES.keys() | MADE_BY_SAM | {"WeChatIssuerSecretArn"}
 
 
 @each_function
@@ -402,7 +402,7 @@ def test_only_functions_that_speak_to_gateways_can_read_their_keys(function: str
 
     assert has_keys == (function in GATEWAY_FUNCTIONS)
     assert secrets == {
-        "PaymentFunction": {"PayeeKeys", "${WeChatIssuerSecretArn}"},
+        "PaymentFunction": {"PayeeKeys", "WeChatIssuerSecretArn"},
         "TransferFunction": {"PayeeKeys"},
     }.get(function, set())
 
@@ -428,7 +428,7 @@ def test_only_notes_of_callbacks_expire() -> None:
         if "TimeToLiveSpecification" in table
     }
     package = ROOT / "shared" / "redpacket"
-    writers = [path for path in package.rglob("*.py") if "expires_at_s" in path.read_text()]
+    writers = [path for path in package.rglob("*.py") if '"expires_at_s":' in path.read_text()]
 
     assert expiring == {"PaymentsTable": "expires_at_s"}
     assert [path.name for path in writers] == ["payments.py"]
@@ -762,9 +762,9 @@ def test_a_door_knows_only_the_edge(door: str) -> None:
 Spot = tuple[str, str]
 """A function, class or method: its module's name in the edge, or a door, and its own.
 
-The wiring's rooms are one thing, as the doors see it, and so are the settings.
+The wiring's rooms are one thing, as the doors see it, and so are the settings and a request.
 """
-OBJECTS = ("wiring", "settings")
+OBJECTS = ("wiring", "settings", "request")
 
 
 class _Readers:
