@@ -19,9 +19,13 @@ API_PREFIX: Final = "/api"
 CONFIG_PATH: Final = "/config.json"
 INDEX: Final = "/index.html"
 DEVELOPMENT_PREFIX: Final = "/dev/"
-CONFIG: Final = {"api": API_PREFIX, "auth": {"kind": "dev", "tokens_url": "/dev/tokens"}}
 
 COVER_HOSTS: Final = ("*.example.com", "covers.example")
+CONFIG: Final = {
+    "api": API_PREFIX,
+    "auth": {"kind": "dev", "tokens_url": "/dev/tokens"},
+    "cover_hosts": COVER_HOSTS,
+}
 _COVERS: Final = " ".join(f"https://{host}" for host in COVER_HOSTS)
 
 SECURITY_HEADERS: Final = {

@@ -87,7 +87,7 @@ def test_a_campaign_hides_amounts_by_default_and_a_packet_may_say_otherwise(
 ) -> None:
     campaign_id = _campaign(sponsor)
     live_id = _campaign(sponsor, amounts_shown="live")
-    order = {"total_fen": 1_000, "count": 2}
+    order: dict[str, Any] = {"total_fen": 1_000, "count": 2}
     packets = [
         sponsor.send(campaign_id=campaign_id, **order).json(),
         sponsor.send(campaign_id=campaign_id, amounts_shown="live", **order).json(),

@@ -17,7 +17,7 @@ from testing.builders import a_campaign, a_packet
 from testing.in_memory_system import LIFE_MS, InMemorySystem
 
 NOBODY = views.People({})
-HIDDEN = {"amounts_shown": AmountsShown.END}
+HIDDEN: dict[str, Any] = {"amounts_shown": AmountsShown.END}
 
 
 def _record(system: InMemorySystem, packet: Packet, viewer: str) -> dict[str, Any]:
@@ -25,7 +25,7 @@ def _record(system: InMemorySystem, packet: Packet, viewer: str) -> dict[str, An
 
 
 def _feed(system: InMemorySystem, packet: Packet) -> dict[str, Any]:
-    reading = {"packets": system.packets, "pages": system.pages}
+    reading: dict[str, Any] = {"packets": system.packets, "pages": system.pages}
     record = read_record(packet.packet_id, None, after_no=0, limit=100, **reading)
     return {**views.feed_view(record, NOBODY)}
 

@@ -174,7 +174,7 @@ class Packet:
         return self.end is not None and self.end.claimed_count == self.terms.count
 
     def hides_amounts(self, status: PacketStatus) -> bool:
-        """Tell whether nobody may read another's amount in *status*, which is what users see."""
+        """Tell whether others' amounts stay secret in *status*, which is what users see."""
         is_over = status in {PacketStatus.EMPTIED, PacketStatus.CLOSED}
         return self.amounts_shown is AmountsShown.END and not is_over
 
