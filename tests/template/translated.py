@@ -363,7 +363,11 @@ STACKS = [
     ),
     Stack(
         "a page, with packets in other pages",
-        parameters={"HostPage": "true", "EmbedOrigins": "https://shop.example"},
+        parameters={
+            "HostPage": "true",
+            "EmbedOrigins": "https://shop.example",
+            "CoverHosts": "covers.example,*.shop.example",
+        },
     ),
     Stack(
         "a page of a given issuer",

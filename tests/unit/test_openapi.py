@@ -24,7 +24,7 @@ from redpacket.domain.lottery import (
     PrizeKind,
     PrizeStock,
 )
-from redpacket.domain.packet import PacketEnd, PacketStatus, Person
+from redpacket.domain.packet import AmountsShown, PacketEnd, PacketStatus, Person
 from redpacket.domain.split import Split, amounts_fen
 from redpacket.domain.switches import Switch, SwitchState
 from redpacket.edge import lottery_views, schemas, views
@@ -207,15 +207,23 @@ def _record(*, is_closed: bool, is_mine: bool) -> Record:
 
 @pytest.mark.parametrize("is_closed", [False, True])
 @pytest.mark.parametrize("is_mine", [False, True])
-def test_a_record_page_is_of_its_form(*, is_closed: bool, is_mine: bool) -> None:
-    shown = views.record_view(_record(is_closed=is_closed, is_mine=is_mine), PEOPLE)
+@pytest.mark.parametrize("amounts_shown", list(AmountsShown))
+def test_a_record_page_is_of_its_form(
+    amounts_shown: AmountsShown, *, is_closed: bool, is_mine: bool
+) -> None:
+    record = _record(is_closed=is_closed, is_mine=is_mine)
+    packet = replace(record.packet, amounts_shown=amounts_shown)
+    shown = views.record_view(replace(record, packet=packet), PEOPLE)
 
     assert errors_in("Record", shown) == []
 
 
 @pytest.mark.parametrize("is_closed", [False, True])
-def test_a_feed_is_of_its_form(*, is_closed: bool) -> None:
-    shown = views.feed_view(_record(is_closed=is_closed, is_mine=True), PEOPLE)
+@pytest.mark.parametrize("amounts_shown", list(AmountsShown))
+def test_a_feed_is_of_its_form(amounts_shown: AmountsShown, *, is_closed: bool) -> None:
+    record = _record(is_closed=is_closed, is_mine=True)
+    packet = replace(record.packet, amounts_shown=amounts_shown, cover_url="https://a.example/1")
+    shown = views.feed_view(replace(record, packet=packet), PEOPLE)
 
     assert errors_in("Feed", shown) == []
     assert "user_token" not in str(shown)
@@ -434,6 +442,7 @@ BODIES: list[tuple[str, type[Any], dict[str, Any]]] = [
             "passphrase": "恭喜发财",
             "budget_fen": 0,
             "quota_per_user": 9,
+            "amounts_shown": "live",
             "version": 1,
         },
     ),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from redpacket.domain.image_url import is_on_hosts
 from redpacket.domain.lottery import Prize
-from redpacket.domain.packet import Kind, Opening, Rules
+from redpacket.domain.packet import AmountsShown, Kind, Opening, Rules
 from redpacket.domain.split import Split, default_share_fen_max
 from redpacket.edge.api import ADMIN_SCOPE
 from redpacket.edge.campaign_parameters import campaign_id_of, prize_id_of
@@ -28,6 +29,10 @@ def send_order(request: RequestOf[SendBody]) -> SendOrder:
         ("count", body.count, count_max),
         ("share_fen_max", body.share_fen_max or cap_fen, cap_fen),
     )
+    # Not refused here: a repeat gets its first answer, although limits were lowered since.
+    refused = [(name, f"is above {limit}") for name, value, limit in limits if value > limit]
+    if body.cover_url and not is_on_hosts(body.cover_url, settings.cover_hosts()):
+        refused.append(("cover_url", "is not on a host of this deployment"))
     kind = Kind(body.kind)
     default_split = Split.EQUAL if kind is Kind.EQUAL else Split.DOUBLE_MEAN
     split = Split(body.split) if body.split else default_split
@@ -54,10 +59,9 @@ def send_order(request: RequestOf[SendBody]) -> SendOrder:
         greeting=body.greeting,
         life_ms=None if is_until_the_end else body.expires_in_s * 1000,
         campaign=wiring.get_campaign(body.campaign_id) if body.campaign_id else None,
-        # Not refused here: a repeat gets its first answer, although limits were lowered since.
-        refused_fields=tuple(
-            (name, f"is above {limit}") for name, value, limit in limits if value > limit
-        ),
+        amounts_shown=AmountsShown(body.amounts_shown) if body.amounts_shown else None,
+        cover_url=body.cover_url,
+        refused_fields=tuple(refused),
     )
 
 
