@@ -26,10 +26,16 @@ from local.places import ROOT, cache_server
 LINES = ROOT / "docs" / "performance.json"
 PAGE = ROOT / "docs" / "performance.md"
 PICTURE = ROOT / "docs" / "performance.svg"
-README = ROOT / "README.md"
+READMES = {"en": ROOT / "README.md", "zh": ROOT / "README.zh-CN.md"}
 BEGIN, END = "<!-- speed:begin -->", "<!-- speed:end -->"
 
 PICTURED = ("claim", "peers", "growth")
+
+_COLUMNS = {"en": "| Figure | Measured | Target |", "zh": "| 指标 | 实测 | 目标 |"}
+_NOTHING = {
+    "en": "Nothing is measured yet: `make bench`.\n",
+    "zh": "尚未测量：`make bench`。\n",
+}
 
 Kept: TypeAlias = dict[str, dict[str, Any]]
 """docs/performance.json: by bench, when and where it ran, and its line or how it failed."""
@@ -63,13 +69,15 @@ def read() -> Kept:
 
 
 def write(kept: Kept) -> None:
-    """Write the page, the figures that README.md quotes, and the prices in docs/capacity.md."""
+    """Write the page, the figures that both READMEs quote, and the prices in docs/capacity.md."""
     from bench import capacity  # not where plots are drawn: it needs the package
 
     PAGE.write_text(page(kept), encoding="utf-8")
-    before, _, rest = README.read_text(encoding="utf-8").partition(BEGIN)
-    after = rest.partition(END)[2]
-    README.write_text(f"{before}{BEGIN}\n{quotes(kept)}{END}{after}", encoding="utf-8")
+    for language, readme in READMES.items():
+        before, _, rest = readme.read_text(encoding="utf-8").partition(BEGIN)
+        after = rest.partition(END)[2]
+        text = f"{before}{BEGIN}\n{quotes(kept, language)}{END}{after}"
+        readme.write_text(text, encoding="utf-8")
     capacity.main()
 
 
@@ -256,19 +264,22 @@ def stamp(kept: Kept) -> str:
     return hashlib.sha256(json.dumps(drawn, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def quotes(kept: Kept) -> str:
-    """Return what README.md says: a few figures of the page."""
+def quotes(kept: Kept, language: str = "en") -> str:
+    """Return a few figures of the page, in the words of the README of *language*."""
     by_name = {bench.name: bench for bench in BENCHES}
     rows = []
-    for name, key in QUOTED:
+    for (name, key), chinese in QUOTED.items():
         bench = by_name[name]
         for figure, value in _values(bench, kept.get(name)):
             if figure.key == key and value is not None:
+                says = chinese if language == "zh" else f"{bench.title}: {figure.says}"
                 bound = figure.target.says if figure.target else ""
-                rows.append(f"| {bench.title}: {figure.says} | {_said(value)} | {bound} |")
+                if language == "zh":
+                    bound = bound.replace("at least", "不低于").replace("at most", "不高于")
+                rows.append(f"| {says} | {_said(value)} | {bound} |")
     if not rows:
-        return "Nothing is measured yet: `make bench`.\n"
-    return "\n".join(["| Figure | Measured | Target |", "|---|--:|--:|", *rows, ""])
+        return _NOTHING[language]
+    return "\n".join([_COLUMNS[language], "|---|--:|--:|", *rows, ""])
 
 
 if __name__ == "__main__":

@@ -117,7 +117,7 @@ def _wait_until_ready() -> dict[str, Any]:
 
 
 def down() -> None:
-    """Stop the stack in the background; harmless when there is none."""
+    """Stop the stack in the background, if one runs."""
     keeper = _keeper_of(UP)
     if keeper is None:
         say("Nothing is running.")

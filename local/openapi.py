@@ -11,6 +11,7 @@ import importlib.util
 import json
 from functools import cache
 from http import HTTPStatus
+from types import NoneType
 from typing import Any, TypeAlias, get_args, get_type_hints
 
 from pydantic import TypeAdapter
@@ -151,7 +152,8 @@ class _Generator(GenerateJsonSchema):
 
 @cache
 def _forms() -> Schema:
-    found = {kind for operation in operations().values() for kind in types_of(operation) if kind}
+    named = {kind for operation in operations().values() for kind in types_of(operation)}
+    found = named - {None, NoneType}
     _, generated = TypeAdapter.json_schemas(
         [(kind.__name__, "validation", TypeAdapter(kind)) for kind in found],
         ref_template="#/components/schemas/{model}",
@@ -277,7 +279,7 @@ def _operation(operation: Operation, found: Schema) -> Schema:
             "required": "required" in found[body.__name__],
             "content": {JSON: {**content, **({"example": example} if example else {})}},
         }
-    described["responses"] = _responses(operation, answer.__name__)
+    described["responses"] = _responses(operation, None if answer is NoneType else answer.__name__)
     return described
 
 
@@ -291,12 +293,12 @@ def _parameter(parameter: Parameter[Any]) -> Schema:
     return {**described, "required": True} if parameter.is_required else described
 
 
-def _responses(operation: Operation, answer: str) -> Schema:
-    content = {JSON: {"schema": _ref(answer)}}
+def _responses(operation: Operation, answer: str | None) -> Schema:
+    content = {"content": {JSON: {"schema": _ref(answer)}}} if answer else {}
     answers: dict[int, Schema] = {
         status: {
             "description": HTTPStatus(status).phrase,
-            "content": content,
+            **content,
             "headers": _cache_headers(operation),
         }
         for status in operation.statuses

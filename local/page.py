@@ -19,12 +19,19 @@ API_PREFIX: Final = "/api"
 CONFIG_PATH: Final = "/config.json"
 INDEX: Final = "/index.html"
 DEVELOPMENT_PREFIX: Final = "/dev/"
-CONFIG: Final = {"api": API_PREFIX, "auth": {"kind": "dev", "tokens_url": "/dev/tokens"}}
+
+COVER_HOSTS: Final = ("*.example.com", "covers.example")
+CONFIG: Final = {
+    "api": API_PREFIX,
+    "auth": {"kind": "dev", "tokens_url": "/dev/tokens"},
+    "cover_hosts": COVER_HOSTS,
+}
+_COVERS: Final = " ".join(f"https://{host}" for host in COVER_HOSTS)
 
 SECURITY_HEADERS: Final = {
     # template.yaml has the same, with the issuer's host as another place to connect to.
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
-    "img-src 'self' blob:; connect-src 'self'; form-action 'self'; base-uri 'none'; "
+    f"img-src 'self' blob: {_COVERS}; connect-src 'self'; form-action 'self'; base-uri 'none'; "
     "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types lit-html",
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",

@@ -59,7 +59,8 @@ def configuration(
     if not urlsplit(issuer).netloc or not auth["client_id"]:
         raise StackError("the stack has no client for the page: set PageClientId")
     oidc = {"kind": "oidc", "issuer": issuer, "scope": "openid profile", **auth}
-    return {"api": API_PREFIX, "auth": oidc}
+    covers = [host for host in parameters.get("CoverHosts", "").split(",") if host]
+    return {"api": API_PREFIX, "auth": oidc, "cover_hosts": covers}
 
 
 def main() -> None:

@@ -26,6 +26,7 @@ from local.errors import StackError
 from local.front import issuer_url
 from local.issuer import AUDIENCE, Issuer
 from local.packet_ids import PUBLISHED_KEYS
+from local.page import COVER_HOSTS
 from local.ports import HOST, Ports, is_open
 from local.processes import Process, stop_all
 
@@ -320,6 +321,7 @@ class Stack:
             "ShareBaseUrl": self.api,
             # Names that no host on the internet has (RFC 2606).
             "AvatarHosts": "example.com,example.org,*.example.com,*.example",
+            "CoverHosts": ",".join(COVER_HOSTS),
             "HostPage": "true" if self._hosts_page else "false",
             "PageClientId": "page",
             "HostWalletUrl": f"{self.wallet}/wallet",

@@ -11,7 +11,7 @@ from redpacket.domain.campaign import Campaign, CampaignStatus, DrawRules, WhenS
 from redpacket.domain.claim import Fate, ShareFate
 from redpacket.domain.ledger import Transfer
 from redpacket.domain.lottery import Prize, PrizeKind
-from redpacket.domain.packet import Kind, Packet, Person, Rules
+from redpacket.domain.packet import AmountsShown, Kind, Packet, Person, Rules
 from redpacket.domain.split import Split, Terms, share_amount_fen
 from redpacket.flows.packets.send_packet import funding_of
 
@@ -63,6 +63,7 @@ def a_campaign(**changes: Any) -> Campaign:
         when_sold_out=WhenSoldOut.REDISTRIBUTE,
         passphrase=None,
         quota_per_user=9,
+        amounts_shown=AmountsShown.END,
         status=CampaignStatus.ON,
         budget_fen=10_000,
         budget_left_fen=10_000,

@@ -8,7 +8,7 @@ export default defineConfig({
   plugins: [compact()],
   build: {
     outDir: "dist",
-    target: ["es2022", "chrome107", "safari15.4"],
+    target: ["es2022", "chrome107", "safari16"],
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,

@@ -10,7 +10,7 @@ export default defineConfig({
   build: {
     outDir: "dist",
     emptyOutDir: false,
-    target: ["es2022", "chrome107", "safari15.4"],
+    target: ["es2022", "chrome107", "safari16"],
     modulePreload: false,
     reportCompressedSize: false,
     rolldownOptions: {

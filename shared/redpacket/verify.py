@@ -159,6 +159,8 @@ def _compare_claims(
     name: str, record: Document, amounts: Sequence[int], findings: Findings
 ) -> None:
     for claim in _claims_of(record):
+        if claim.get("amount_fen", 0) is None:
+            continue  # hidden when the record was read
         share_no, amount_fen = _get(claim, "share_no", int), _get(claim, "amount_fen", int)
         _compare_share(name, share_no, amount_fen, amounts, findings)
         findings.claim_count += 1

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from redpacket.domain.claim import Fate, ShareFate
-from redpacket.domain.packet import PacketStatus, Person, fate_partitions
+from redpacket.domain.packet import AmountsShown, PacketStatus, Person, fate_partitions
 from redpacket.ports.packets import Settled
 from testing.builders import NOW_MS, a_packet_id
 from tests.contract.tables import PAID_MS, Books
@@ -152,7 +152,8 @@ def test_sums_of_settled_claims_add_up(books: Books) -> None:
 
 
 def test_packets_are_seen(books: Books) -> None:
-    packet, other = books.sent(), books.sent()
+    packet = books.sent(amounts_shown=AmountsShown.END, cover_url="https://a.example/1.png")
+    other = books.sent()
     unknown = a_packet_id()
 
     assert books.pages.find_seen(packet.packet_id) == packet

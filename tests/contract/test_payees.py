@@ -98,8 +98,8 @@ def test_an_account_is_bound_to_one_user(rows: Rows, user: str) -> None:
         rows.payees.bind(a_user_id("other"), WECHAT, account, NOW_MS)
 
     found = rows.payees.find(user, WECHAT)
-    assert bound == again == found == Payee(account)
-    assert found
+    assert bound == again == Payee(account)
+    assert found == bound
     assert found.account.sealed == account.sealed
     assert rows.owner(account) == user
 
@@ -229,7 +229,6 @@ def test_a_consent_is_written_with_the_account_that_names_it(
     found = rows.consents.find(asked.number)
 
     assert found == asked
-    assert found
     assert found.account.sealed == asked.account.sealed
     assert _named(rows, asked) == (asked.number, None)
     assert rows.waits(asked, NOW_MS)

@@ -300,8 +300,7 @@ def test_the_number_of_a_payment_leads_to_its_packet(town: PaymentSystem, user: 
     found = town.system.packets.find_packet_of_payment(packet.payment_id)
 
     assert found == packet
-    assert found
-    assert (found.pay_channel, found.pay_method) == ("wechat", "jsapi")
+    assert (packet.pay_channel, packet.pay_method) == ("wechat", "jsapi")
     assert town.system.packets.find_packet_of_payment("unknown") is None
 
 

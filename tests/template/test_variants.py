@@ -68,7 +68,7 @@ def test_every_reference_leads_to_what_is_made(stack: Stack) -> None:
 
     assert named <= known
     # Which Fn::Sub itself gives a value.
-    local = {"Resource", "User", "ConfigName", "Issuer", "Host"}
+    local = {"Resource", "User", "ConfigName", "Issuer", "Host", "Hosts", "Covers"}
     assert substituted - local <= known
 
 

@@ -344,7 +344,7 @@ STACKS = [
             **{name: value.replace("arn:aws:", "arn:aws-cn:") for name, value in WECHAT.items()},
             "JwtIssuer": ISSUER,
             "WeChatIssuerUrl": ISSUER,
-            "WeChatIssuerSecretArn": f"arn:aws-cn:secretsmanager:cn-north-1:{ACCOUNT}:secret:issuer-1",
+            "WeChatIssuerSecretArn": "arn:aws-cn:secretsmanager:cn-north-1:1:secret:issuer-1",
         },
     ),
     Stack(
@@ -384,7 +384,11 @@ STACKS = [
     ),
     Stack(
         "a page, with packets in other pages",
-        parameters={"HostPage": "true", "EmbedOrigins": "https://shop.example"},
+        parameters={
+            "HostPage": "true",
+            "EmbedOrigins": "https://shop.example",
+            "CoverHosts": "covers.example,*.shop.example",
+        },
     ),
     Stack(
         "a page of a given issuer",

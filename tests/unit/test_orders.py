@@ -43,6 +43,35 @@ def test_an_order_above_the_limits_names_each_of_them(monkeypatch: pytest.Monkey
     assert order.refused_fields == (("count", "is above 9"), ("share_fen_max", "is above 20000"))
 
 
+@pytest.mark.parametrize(
+    ("url", "is_taken"),
+    [
+        ("https://covers.example/spring.webp", True),
+        ("https://a.shop.example/1.png?v=2", True),
+        ("https://other.example/1.png", False),
+        ("https://covers.example:444/1.png", False),
+        ("https://user@covers.example/1.png", False),
+        ("https://covers.example\\@other.example/1.png", False),
+        ("https://a.b.shop.example/1.png", False),
+    ],
+)
+def test_a_cover_lies_on_a_host_of_the_deployment(
+    monkeypatch: pytest.MonkeyPatch, url: str, *, is_taken: bool
+) -> None:
+    monkeypatch.setenv("COVER_HOSTS", "covers.example,*.shop.example")
+
+    order = _order({**BODY, "cover_url": url})
+
+    refused = () if is_taken else (("cover_url", "is not on a host of this deployment"),)
+    assert (order.cover_url, order.refused_fields) == (url, refused)
+
+
+def test_no_hosts_take_no_covers() -> None:
+    order = _order({**BODY, "cover_url": "https://covers.example/1.png"})
+
+    assert [name for name, _ in order.refused_fields] == ["cover_url"]
+
+
 @pytest.mark.parametrize(("name", "value"), [("SHARE_FEN_MAX", "150"), ("PACKET_COUNT_MAX", "5")])
 def test_what_was_asked_is_the_same_whatever_the_settings(
     monkeypatch: pytest.MonkeyPatch, name: str, value: str

@@ -93,7 +93,10 @@ def test_nothing_outside_the_page_is_served(front: Visitor) -> None:
 def test_the_configuration_names_the_development_issuer(front: Visitor) -> None:
     told = front.get("/config.json").json()
 
-    assert told == {"api": "/api", "auth": {"kind": "dev", "tokens_url": "/dev/tokens"}}
+    assert told["api"] == "/api"
+    assert told["auth"] == {"kind": "dev", "tokens_url": "/dev/tokens"}
+    for host in told["cover_hosts"]:
+        assert f" https://{host}" in SECURITY_HEADERS["content-security-policy"]
 
 
 def test_files_are_compressed_for_those_who_say_so(front: Visitor) -> None:

@@ -30,11 +30,12 @@ def test_the_page_is_what_the_lines_say() -> None:
     assert report.PAGE.read_text(encoding="utf-8") == report.page(report.read())
 
 
-def test_the_readme_quotes_the_lines() -> None:
-    readme = report.README.read_text(encoding="utf-8")
+@pytest.mark.parametrize("language", report.READMES)
+def test_both_readmes_quote_the_lines(language: str) -> None:
+    readme = report.READMES[language].read_text(encoding="utf-8")
     _, _, rest = readme.partition(f"{report.BEGIN}\n")
 
-    assert rest.partition(report.END)[0] == report.quotes(report.read())
+    assert rest.partition(report.END)[0] == report.quotes(report.read(), language)
 
 
 def test_the_picture_is_of_these_lines() -> None:

@@ -19,6 +19,8 @@ export interface Config {
   /** Where the API is, on the page's own origin. */
   api: string;
   auth: DevAuth | OidcAuth;
+  /** Where covers of packets may lie; `*.host` is any host just below one. */
+  cover_hosts?: string[];
 }
 
 export async function readConfig(): Promise<Config> {

@@ -46,7 +46,7 @@ test("a lucky packet is typed by its total, an equal one by each share", () => {
 });
 
 test("a body has only what was asked for", () => {
-  assert.deepEqual(bodyOf({ ...draft, passphrase: " 新年 ", recipients: "aa\n bb " }, true, "恭喜"), {
+  assert.deepEqual(bodyOf({ ...draft, passphrase: " 新年 ", recipients: "aa\n bb " }, { isTwoStep: true, isSealed: false }, "恭喜"), {
     kind: "lucky",
     split: "bell",
     total_fen: 8888,
@@ -57,5 +57,5 @@ test("a body has only what was asked for", () => {
     passphrase: "新年",
     recipients: ["aa", "bb"],
   });
-  assert.ok(!("split" in bodyOf({ ...draft, kind: "equal" }, false, "")));
+  assert.ok(!("split" in bodyOf({ ...draft, kind: "equal" }, { isTwoStep: false, isSealed: false }, "")));
 });

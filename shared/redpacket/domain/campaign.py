@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 
 from redpacket.domain.errors import CampaignNotFound
+from redpacket.domain.packet import AmountsShown
 
 # An operator's slug. Checked before an id enters a key.
 CAMPAIGN_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
@@ -63,6 +64,7 @@ class CampaignPlan:
     when_sold_out: WhenSoldOut
     passphrase: str | None
     quota_per_user: int
+    amounts_shown: AmountsShown
     status: CampaignStatus
 
 

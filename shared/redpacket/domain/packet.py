@@ -31,6 +31,16 @@ class Opening(StrEnum):
     TWO_STEP = "two_step"
 
 
+class AmountsShown(StrEnum):
+    """When others' amounts may be read: at once (`live`), or once the packet has ended (`end`).
+
+    With `live` the last share can be computed before it is taken: the total without the others.
+    """
+
+    LIVE = "live"
+    END = "end"
+
+
 class PacketStatus(StrEnum):
     """Where a packet stands; EMPTIED is derived, the others are stored.
 
@@ -124,6 +134,8 @@ class Packet:
     created_at_ms: int
     starts_at_ms: int
     expires_at_ms: int
+    amounts_shown: AmountsShown = AmountsShown.LIVE
+    cover_url: str | None = None
     status: PacketStatus = PacketStatus.OPEN
     closing_step: int = 0
     closing_no: int = 0
@@ -163,6 +175,11 @@ class Packet:
     def is_emptied(self) -> bool:
         """Tell whether the packet is closed and every share was taken."""
         return self.end is not None and self.end.claimed_count == self.terms.count
+
+    def hides_amounts(self, status: PacketStatus) -> bool:
+        """Tell whether others' amounts stay secret in *status*, which is what users see."""
+        is_over = status in {PacketStatus.EMPTIED, PacketStatus.CLOSED}
+        return self.amounts_shown is AmountsShown.END and not is_over
 
     def may_be_read_by(self, viewer: Person | None) -> bool:
         """Tell whether *viewer* may see the packet: an exclusive one, only who is part of it.

@@ -66,10 +66,10 @@ class ProcessCache(Generic[Key, Value]):
         on_failure: Callable[[Unavailable], None],
         is_good: Callable[[Value], bool] = lambda _: True,
     ) -> Value:
-        """Return a value that is not too old and *is_good*; load it where there is none.
+        """Return a value that is not too old and *is_good*; load it if there is no such value.
 
-        Where it can't be loaded the last value holds for as long again, and *on_failure* is told.
-        Raises Unavailable where it was never loaded.
+        If a load fails, the last value holds for as long again, and *on_failure* is called.
+        Raises Unavailable if it was never loaded.
         """
         found = self.find(key)
         if found is not None and is_good(found):

@@ -73,6 +73,7 @@ def _plan(campaign: CampaignPlan) -> campaigns.Plan:
         },
         "when_sold_out": campaign.when_sold_out,
         "quota_per_user": campaign.quota_per_user,
+        "amounts_shown": campaign.amounts_shown,
         "status": campaign.status,
     }
 

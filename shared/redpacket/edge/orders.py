@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from redpacket.domain.errors import ChannelUnavailable
+from redpacket.domain.image_url import is_on_hosts
 from redpacket.domain.lottery import Prize
-from redpacket.domain.packet import Kind, Opening, Rules
+from redpacket.domain.packet import AmountsShown, Kind, Opening, Rules
 from redpacket.domain.split import Split, default_share_fen_max
 from redpacket.edge.api import ADMIN_SCOPE
 from redpacket.edge.campaign_parameters import campaign_id_of, prize_id_of
@@ -33,6 +34,10 @@ def send_order(request: RequestOf[SendBody]) -> SendOrder:
         ("count", body.count, count_max),
         ("share_fen_max", body.share_fen_max or cap_fen, cap_fen),
     )
+    # Not refused here: a repeat gets its first answer, although limits were lowered since.
+    refused = [(name, f"is above {limit}") for name, value, limit in limits if value > limit]
+    if body.cover_url and not is_on_hosts(body.cover_url, settings.cover_hosts()):
+        refused.append(("cover_url", "is not on a host of this deployment"))
     kind = Kind(body.kind)
     default_split = Split.EQUAL if kind is Kind.EQUAL else Split.DOUBLE_MEAN
     split = Split(body.split) if body.split else default_split
@@ -49,7 +54,6 @@ def send_order(request: RequestOf[SendBody]) -> SendOrder:
     if is_paid_for and body.pay_with not in settings.payment_channels():
         msg = f"payments by {body.pay_with} are not set up here"
         raise ChannelUnavailable(msg)
-    refused = [(name, f"is above {limit}") for name, value, limit in limits if value > limit]
     if is_paid_for and is_of_campaign:
         refused.append(
             ("pay_with", "is for packets of users: a campaign's budget pays for its own")
@@ -68,6 +72,8 @@ def send_order(request: RequestOf[SendBody]) -> SendOrder:
         greeting=body.greeting,
         life_ms=None if is_until_the_end else body.expires_in_s * 1000,
         campaign=wiring.get_campaign(body.campaign_id) if body.campaign_id else None,
+        amounts_shown=AmountsShown(body.amounts_shown) if body.amounts_shown else None,
+        cover_url=body.cover_url,
         # Not refused here: a repeat gets its first answer, although limits were lowered since.
         refused_fields=tuple(refused),
         payment_id=new_payment_id() if is_paid_for else None,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def payment_view(payment: Payment) -> answers.Payment:
     """Show a payer their payment, and while it can be paid what their client needs."""
     is_open = payment.shown_status is PaymentStatus.PENDING and payment.prompt
-    prompt: dict[str, str] | None = json.loads(payment.prompt) if is_open else None
+    prompt = json.loads(payment.prompt) if is_open else None
     return {
         "payment_id": payment.number,
         "status": payment.shown_status,

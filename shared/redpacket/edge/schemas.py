@@ -36,6 +36,7 @@ from redpacket.domain.campaign import (
 from redpacket.domain.errors import Forbidden, InvalidRequest
 from redpacket.domain.ledger import FEN_MAX
 from redpacket.domain.lottery import UNITS_MAX, Prize, PrizeKind
+from redpacket.domain.packet import AmountsShown
 from redpacket.domain.passphrase import THRESHOLD_DEFAULT, can_be_said
 from redpacket.domain.split import UNIT_FEN_MAX
 from redpacket.domain.text import composed, is_visible
@@ -133,6 +134,8 @@ PerUser = Annotated[int, Field(ge=0, le=PER_USER_MAX)]
 
 
 HttpsUrl = Annotated[str, StringConstraints(pattern=r"^https://[!-~]+$", max_length=1024)]
+
+AmountsWord = Literal["live", "end"]
 
 UserToken = Annotated[
     str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{24}$"), AfterValidator(_user_token)
@@ -256,6 +259,17 @@ class SendBody(_Body):
         Annotated[str, StringConstraints(pattern=f"^{CAMPAIGN_ID.pattern}$")] | None,
         Field(description="The campaign whose budget pays for the packet."),
     ] = None
+    amounts_shown: Annotated[
+        AmountsWord | None,
+        Field(
+            description="`end` hides others' amounts until the packet has ended. As its campaign "
+            "says where it is missing, or else `live`."
+        ),
+    ] = None
+    cover_url: Annotated[
+        HttpsUrl | None,
+        Field(description="A picture for the cover, on one of the deployment's `CoverHosts`."),
+    ] = None
 
     @model_validator(mode="after")
     def _split_fits_kind(self) -> SendBody:
@@ -351,6 +365,13 @@ class CampaignBody(_Body):
         PerUser,
         Field(description="Most shares of the campaign's packets for one user; 0: no limit."),
     ] = 0
+    amounts_shown: Annotated[
+        AmountsWord,
+        Field(
+            description="`end` hides others' amounts until a packet has ended; for the campaign's "
+            "packets that are sent from now on."
+        ),
+    ] = "end"
     status: Annotated[Literal["on", "off"], Field(description="`off` refuses grabs and draws.")]
     version: SeenVersion = None
 
@@ -380,6 +401,7 @@ class CampaignBody(_Body):
             when_sold_out=WhenSoldOut(self.when_sold_out),
             passphrase=self.passphrase,
             quota_per_user=self.quota_per_user,
+            amounts_shown=AmountsShown(self.amounts_shown),
             status=CampaignStatus(self.status),
         )
 

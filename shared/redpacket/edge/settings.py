@@ -22,6 +22,9 @@ class Settings:
             raise SettingMissing(name)
         return value
 
+    def _hosts(self, name: str) -> frozenset[str]:
+        return frozenset(filter(None, self._variables.get(name, "").lower().split(",")))
+
     def _integer(self, name: str) -> int:
         value = self._required(name)
         try:
@@ -126,7 +129,11 @@ class Settings:
 
     def avatar_hosts(self) -> frozenset[str]:
         """Return AVATAR_HOSTS: where avatars may lie; `*.host` is any host below one."""
-        return frozenset(filter(None, self._variables.get("AVATAR_HOSTS", "").lower().split(",")))
+        return self._hosts("AVATAR_HOSTS")
+
+    def cover_hosts(self) -> frozenset[str]:
+        """Return COVER_HOSTS: where covers of packets may lie, as avatars."""
+        return self._hosts("COVER_HOSTS")
 
     def deposit_fen_max(self) -> int:
         """Return DEPOSIT_FEN_MAX: the most that one deposit may bring."""

@@ -54,6 +54,8 @@ def sent_view(
         "starts_at_ms": packet.starts_at_ms,
         "expires_at_ms": packet.expires_at_ms,
         "campaign_id": packet.rules.campaign_id,
+        "amounts_shown": packet.amounts_shown,
+        "cover_url": packet.cover_url,
         "commitment": packet.terms.commitment,
         "share_url": f"{share_base_url}/packets/{packet.packet_id}",
         "payment_id": packet.payment_id,
@@ -103,16 +105,21 @@ class People:
 def record_view(record: Record, people: People) -> packets.Record:
     """Show a record page; *mine* is the viewer's own claim."""
     packet = record.packet
-    best = record.luckiest
+    best, mine = record.luckiest, record.mine
+
+    def taken(share: ShareFate) -> packets.Taken:
+        return {
+            **people.view(_taker(share)),
+            "share_no": share.share_no,
+            "claimed_at_ms": share.decided_at_ms,
+            "is_luckiest": _is_luckiest(record, share),
+            "payout": _payout(share),
+        }
 
     def claim(share: ShareFate) -> packets.ShownClaim:
         return {
-            **people.view(_taker(share)),
-            "amount_fen": share.amount_fen,
-            "share_no": share.share_no,
-            "claimed_at_ms": share.decided_at_ms,
-            "is_luckiest": best is not None and share.share_no == best.share_no,
-            "payout": _payout(share),
+            **taken(share),
+            "amount_fen": share.amount_fen if record.shows_amount(share) else None,
         }
 
     return {
@@ -128,7 +135,7 @@ def record_view(record: Record, people: People) -> packets.Record:
         "total_fen": packet.terms.total_fen,
         "count": packet.terms.count,
         "claimed_count": record.claimed_count,
-        "claimed_fen": record.claimed_fen,
+        "claimed_fen": None if record.hides_amounts else record.claimed_fen,
         "remaining_count": packet.terms.count - record.claimed_count,
         "refunded_fen": packet.end.refunded_fen if packet.end else 0,
         "refunded_at_ms": packet.end.refunded_at_ms if packet.end else None,
@@ -142,15 +149,16 @@ def record_view(record: Record, people: People) -> packets.Record:
         "luckiest": claim(best) if best else None,
         "claims": [claim(share) for share in record.claims],
         "next": _place(record.next_no),
+        "amounts_shown": packet.amounts_shown,
+        "cover_url": packet.cover_url,
         "commitment": packet.terms.commitment,
-        "mine": claim(record.mine) if record.mine else None,
+        "mine": {**taken(mine), "amount_fen": mine.amount_fen} if mine else None,
     }
 
 
 def feed_view(record: Record, people: People) -> packets.Feed:
     """Show a packet to everybody: no token of a user, and nothing of a viewer."""
     packet = record.packet
-    best_no = record.luckiest.share_no if record.luckiest else 0
     return {
         "packet_id": packet.packet_id,
         "status": record.status,
@@ -161,13 +169,15 @@ def feed_view(record: Record, people: People) -> packets.Feed:
         "claimed_count": record.claimed_count,
         "remaining_count": packet.terms.count - record.claimed_count,
         "total_fen": packet.terms.total_fen,
-        "claimed_fen": record.claimed_fen,
+        "claimed_fen": None if record.hides_amounts else record.claimed_fen,
+        "amounts_shown": packet.amounts_shown,
+        "cover_url": packet.cover_url,
         "claims": [
             {
                 **people.public_view(_taker(share)),
-                "amount_fen": share.amount_fen,
+                "amount_fen": share.amount_fen if record.shows_amount(share) else None,
                 "claimed_at_ms": share.decided_at_ms,
-                "is_luckiest": share.share_no == best_no,
+                "is_luckiest": _is_luckiest(record, share),
             }
             for share in record.claims
         ],
@@ -317,6 +327,12 @@ def _place(next_no: int | None) -> str | None:
     if next_no is None:
         return None
     return str(next_no) if next_no > 0 else f"p{-next_no}"
+
+
+def _is_luckiest(record: Record, share: ShareFate) -> bool | None:
+    if record.hides_amounts:
+        return None
+    return record.luckiest is not None and share.share_no == record.luckiest.share_no
 
 
 def _taker(share: ShareFate) -> Person:

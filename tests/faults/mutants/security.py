@@ -58,7 +58,7 @@ MUTANTS = [
     ),
     Mutant(
         "avatars lie anywhere",
-        "_is_allowed",
+        "is_on_hosts",
         "    if not found:\n        return False",
         "    return True",
     ),
@@ -67,6 +67,54 @@ MUTANTS = [
         "_HOST",
         "(?:/[!-\\[\\]-~]*)?",
         "[!-~]*",
+    ),
+    Mutant(
+        "covers lie anywhere",
+        "send_order",
+        "not is_on_hosts(body.cover_url, settings.cover_hosts())",
+        "False",
+    ),
+    Mutant(
+        "amounts that are hidden until the end are shown",
+        "Packet.hides_amounts",
+        "self.amounts_shown is AmountsShown.END and",
+        "False and",
+    ),
+    Mutant(
+        "amounts appear while shares may be returned",
+        "Packet.hides_amounts",
+        "{PacketStatus.EMPTIED, PacketStatus.CLOSED}",
+        "{PacketStatus.EMPTIED, PacketStatus.CLOSED, PacketStatus.CLOSING}",
+    ),
+    Mutant(
+        "amounts stay hidden for ever",
+        "Packet.hides_amounts",
+        "{PacketStatus.EMPTIED, PacketStatus.CLOSED}",
+        "{PacketStatus.EMPTIED}",
+    ),
+    Mutant(
+        "a taker sees the amounts of the others",
+        "Record.shows_amount",
+        "share.share_no == self.mine.share_no",
+        "True",
+    ),
+    Mutant(
+        "a campaign's packet shows amounts at once",
+        "send_packet:_packet_of",
+        "campaign.amounts_shown if campaign else AmountsShown.LIVE",
+        "AmountsShown.LIVE",
+    ),
+    Mutant(
+        "the sum of hidden amounts is in the record",
+        "record_view",
+        "None if record.hides_amounts else record.claimed_fen",
+        "record.claimed_fen",
+    ),
+    Mutant(
+        "the sum of hidden amounts is in the feed",
+        "feed_view",
+        "None if record.hides_amounts else record.claimed_fen",
+        "record.claimed_fen",
     ),
     Mutant(
         "an exclusive packet is shown to all",

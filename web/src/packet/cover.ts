@@ -9,6 +9,9 @@ import { canListen } from "./speech.ts";
 
 export interface CoverDeeds {
   isLeaving: boolean;
+  /** The sender's picture couldn't be had: the plain cover is shown. */
+  isBare: boolean;
+  loseArt: () => void;
   isListening: boolean;
   take: (event: Event) => void;
   listen: () => void;
@@ -25,9 +28,17 @@ const SPARKS = Array.from({ length: 14 });
 export function coverView(flow: PacketFlow, deeds: CoverDeeds): TemplateResult {
   const { cover, state } = flow;
   const isTurning = state === "opening" || state === "confirming";
+  const art = !deeds.isBare && cover?.cover_url;
   return html`
-    <div class="cover ${deeds.isLeaving ? "is-leaving" : ""}" ?inert=${deeds.isLeaving}>
-      <div class="flap"></div>
+    <div
+      class="cover ${deeds.isLeaving ? "is-leaving" : ""} ${art ? "has-art" : ""}"
+      ?inert=${deeds.isLeaving}
+    >
+      <div class="flap">
+        ${art
+          ? html`<img src=${art} alt="" referrerpolicy="no-referrer" @error=${deeds.loseArt} />`
+          : nothing}
+      </div>
       <form class="front" @submit=${deeds.take}>
         ${state === "missing" || state === "loading"
           ? html`<p class="greeting"></p>`

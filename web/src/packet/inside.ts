@@ -7,7 +7,7 @@ import { duration, p } from "../i18n/packet.ts";
 import { yuan } from "../money.ts";
 import { sealView } from "./cover.ts";
 import type { PacketFlow } from "./flow.ts";
-import type { Feed } from "./states.ts";
+import type { Claim, Feed } from "./states.ts";
 
 export function insideView(flow: PacketFlow): TemplateResult {
   const { cover } = flow;
@@ -51,12 +51,15 @@ function resultView(flow: PacketFlow) {
 function recordsView(flow: PacketFlow) {
   const { feed, claims, hasMore } = flow.live;
   if (!feed) return nothing;
+  // The feed has no viewer: the own claim is the one of the same millisecond.
+  const same = claims.filter((claim) => claim.claimed_at_ms === flow.claim?.claimed_at_ms);
+  const own = same.length === 1 ? same[0] : undefined;
   return html`
     <section class="records" aria-label=${p("records")}>
       <p class="sum">${sumText(feed)}</p>
       ${claims.length === 0 ? html`<p class="empty">${p("nobody_yet")}</p>` : nothing}
       <ol>
-        ${claims.map((claim) => claimView(claim))}
+        ${claims.map((claim) => claimView(claim, claim === own ? flow.claim : undefined))}
       </ol>
       ${hasMore
         ? html`<button type="button" class="plain" @click=${() => void flow.live.askMore()}>
@@ -71,26 +74,28 @@ function recordsView(flow: PacketFlow) {
 function sumText(feed: Feed): string {
   const n = feed.claimed_count;
   const m = feed.count;
-  const all = feed.total_fen ?? null;
-  if (feed.emptied_in_ms !== null && all !== null) {
+  const all = feed.total_fen;
+  if (feed.emptied_in_ms !== null) {
     return p("emptied_in", { m, all: yuan(all), time: duration(feed.emptied_in_ms) });
   }
-  const got = feed.claimed_fen ?? null;
-  const sum = got === null || all === null ? "" : p("taken_sum", { got: yuan(got), all: yuan(all) });
-  return [p("taken", { n, m }), sum].filter(Boolean).join(" · ");
+  const got = feed.claimed_fen;
+  const sum = got === null ? p("sealed_sum") : p("taken_sum", { got: yuan(got), all: yuan(all) });
+  return `${p("taken", { n, m })} · ${sum}`;
 }
 
-function claimView(claim: Feed["claims"][number]) {
-  const amount = claim.amount_fen ?? null;
+function claimView(claim: Feed["claims"][number], own?: Claim) {
+  const amount = own?.amount_fen ?? claim.amount_fen;
   return html`
     <li>
       ${sealView(claim.nickname)}
       <span class="taker">
-        <span class="name">${claim.nickname}</span>
+        <span class="name">${claim.nickname}${own ? html` <i>${p("you")}</i>` : nothing}</span>
         <time>${clock(claim.claimed_at_ms)}</time>
       </span>
       <span class="share">
-        ${amount === null ? nothing : html`<b>${yuan(amount)}</b> ${p("yuan")}`}
+        ${amount === null
+          ? html`<span class="sealed" role="img" aria-label=${p("sealed")}></span>`
+          : html`<b>${yuan(amount)}</b> ${p("yuan")}`}
         ${claim.is_luckiest ? html`<em>${p("luckiest")}</em>` : nothing}
       </span>
     </li>

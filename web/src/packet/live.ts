@@ -85,7 +85,9 @@ export class Live {
       const isSame = JSON.stringify(feed) === before;
       this.#delayMs = isSame ? Math.min(this.#delayMs * 1.6, SLOW_MS) : FAST_MS;
       if (!isSame) this.#changed();
-      if (isFinal(feed)) return this.stop();
+      // Names may still come to the list of an emptied packet, until its claims are settled.
+      const isOver = feed.status === "emptied" && isSame && this.#delayMs === SLOW_MS;
+      if (isOver || feed.status === "closed") return this.stop();
     } catch {
       this.#delayMs = SLOW_MS;
     }
@@ -93,10 +95,4 @@ export class Live {
     // Spread, so that a crowd's questions don't come at the same moment each second.
     this.#timer = setTimeout(() => void this.#poll(), this.#delayMs * (1 + Math.random() / 4));
   }
-}
-
-/** Whether the feed will not change any more. */
-function isFinal(feed: Feed): boolean {
-  if (feed.status === "closed") return true;
-  return feed.status === "emptied" && feed.claims.some((claim) => claim.is_luckiest);
 }

@@ -31,6 +31,7 @@ export class RedPacket extends LitElement {
     client: { attribute: false },
     isLeaving: { state: true },
     isListening: { state: true },
+    isBare: { state: true },
   };
 
   declare packetId: string;
@@ -45,6 +46,7 @@ export class RedPacket extends LitElement {
   /** The cover is still flying away from what was inside. */
   declare isLeaving: boolean;
   declare isListening: boolean;
+  declare isBare: boolean;
   flow: PacketFlow | undefined;
   #shown: State = "loading";
 
@@ -54,6 +56,7 @@ export class RedPacket extends LitElement {
     this.api = "/api";
     this.isLeaving = false;
     this.isListening = false;
+    this.isBare = false;
     new Speaks(this);
   }
 
@@ -86,6 +89,8 @@ export class RedPacket extends LitElement {
           ? coverView(flow, {
               isLeaving: this.isLeaving,
               isListening: this.isListening,
+              isBare: this.isBare,
+              loseArt: () => (this.isBare = true),
               take: this.#take,
               listen: this.#listen,
               retry: () => void flow.load(),
@@ -110,6 +115,7 @@ export class RedPacket extends LitElement {
     });
     this.flow = flow;
     this.#shown = "loading";
+    this.isBare = false;
     void flow.load();
   }
 

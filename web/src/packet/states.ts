@@ -16,6 +16,8 @@ export interface Cover {
   needs_passphrase: boolean;
   is_two_step: boolean;
   starts_at_ms: number;
+  /** A picture, on a host that the deployment allows. */
+  cover_url: string | null;
 }
 
 export type State =
@@ -44,6 +46,7 @@ export function coverOf(packet: Packet): Cover {
     needs_passphrase: packet.needs_passphrase,
     is_two_step: packet.opening === "two_step",
     starts_at_ms: packet.starts_at_ms,
+    cover_url: packet.cover_url,
   };
 }
 
@@ -57,6 +60,7 @@ export function coverOfFeed(feed: Feed): Cover {
     needs_passphrase: false,
     is_two_step: false,
     starts_at_ms: 0,
+    cover_url: feed.cover_url,
   };
 }
 

@@ -39,7 +39,10 @@ export function verifyPacket(
     if (!(error instanceof Impossible)) throw error;
   }
   const told = said.map((amount, place) => ({ share_no: place + 1, said: amount }));
-  told.push(...claims.map((claim) => ({ share_no: claim.share_no, said: claim.amount_fen })));
+  for (const { share_no, amount_fen } of claims) {
+    // Amounts that were hidden when the page was read say nothing.
+    if (amount_fen !== null) told.push({ share_no, said: amount_fen });
+  }
   const differences = told
     .map((one) => ({ ...one, real: amounts[one.share_no - 1] }))
     .filter((one) => one.said !== one.real);

@@ -16,6 +16,7 @@ export interface Draft {
   life: string;
   passphrase?: string;
   recipients?: string;
+  cover?: string;
 }
 
 export function countOf(draft: Draft): number | undefined {
@@ -33,22 +34,32 @@ export function totalFenOf(draft: Draft): number | undefined {
   return total > 0 && total <= FEN_MAX ? total : undefined;
 }
 
+/** Whether a picture may be a cover here, by the rule of the API; no picture may. */
+export function isCover(url: string, hosts: readonly string[]): boolean {
+  if (!url) return true;
+  const host = /^https:\/\/([A-Za-z0-9.-]{1,253})(\/[!-[\]-~]*)?$/.exec(url)?.[1]?.toLowerCase();
+  return host !== undefined && (hosts.includes(host) || hosts.includes(host.replace(/^[^.]*/, "*")));
+}
+
 export function bodyOf(
   draft: Draft,
-  isTwoStep: boolean,
+  options: { isTwoStep: boolean; isSealed: boolean },
   defaultGreeting: string,
 ): Partial<Schemas["SendBody"]> {
   const recipients = (draft.recipients ?? "").split(/\s+/).filter(Boolean);
   const passphrase = draft.passphrase?.trim();
+  const cover = draft.cover?.trim();
   return {
     kind: draft.kind,
     total_fen: totalFenOf(draft)!,
     count: countOf(draft)!,
     greeting: draft.greeting.trim() || defaultGreeting,
-    opening: isTwoStep ? "two_step" : "one_step",
+    opening: options.isTwoStep ? "two_step" : "one_step",
     expires_in_s: Number(draft.life) * 3600,
     ...(draft.kind === "lucky" ? { split: draft.split as Schemas["SendBody"]["split"] } : {}),
     ...(passphrase ? { passphrase } : {}),
     ...(recipients.length ? { recipients } : {}),
+    ...(options.isSealed ? { amounts_shown: "end" as const } : {}),
+    ...(cover ? { cover_url: cover } : {}),
   };
 }

@@ -7,7 +7,7 @@ import { t, type Word } from "../i18n/page.ts";
 import { yuan } from "../money.ts";
 import { navigate } from "../router.ts";
 import { session } from "../session.ts";
-import { bodyOf, countOf, totalFenOf, type Draft } from "./draft.ts";
+import { bodyOf, countOf, isCover, totalFenOf, type Draft } from "./draft.ts";
 import { problemView, View } from "./view.ts";
 
 const LUCKY_SPLITS = ["double_mean", "base_double_mean", "bell", "cut_points", "double_mean_live"] as const;
@@ -164,6 +164,10 @@ export class Send extends View {
           <span>${t("two_step")}<small>${t("two_step_hint")}</small></span>
           <input type="checkbox" name="two_step" ?disabled=${isBusy} />
         </label>
+        <label class="field switch">
+          <span>${t("sealed")}<small>${t("sealed_hint")}</small></span>
+          <input type="checkbox" name="sealed" ?disabled=${isBusy} />
+        </label>
         <label class="field tall">
           <span>${t("passphrase")}<small>${t("passphrase_hint")}</small></span>
           <input
@@ -178,6 +182,7 @@ export class Send extends View {
           <span>${t("recipients")}<small>${t("recipients_hint")}</small></span>
           <textarea name="recipients" rows="2" spellcheck="false" ?disabled=${isBusy}></textarea>
         </label>
+        ${session.config?.cover_hosts?.length ? this.#coverField(isBusy) : nothing}
         <label class="field">
           <span>${t("life")}</span>
           <select name="life" ?disabled=${isBusy}>
@@ -191,12 +196,42 @@ export class Send extends View {
     `;
   }
 
+  #coverField(isBusy: boolean) {
+    const url = this.draft.cover?.trim() ?? "";
+    const isWrong = this.#wrong("cover") !== undefined;
+    return html`
+      <label class="field tall">
+        <span>${t("cover")}<small>${t("cover_hint")}</small></span>
+        <input
+          name="cover"
+          type="url"
+          placeholder="https://"
+          maxlength="1024"
+          ?disabled=${isBusy}
+          autocomplete="off"
+          aria-invalid=${isWrong ? "true" : "false"}
+          aria-describedby="cover-wrong"
+        />
+      </label>
+      <p class="wrong" id="cover-wrong">
+        ${isWrong ? t("bad_cover", { hosts: session.config!.cover_hosts!.join(", ") }) : nothing}
+      </p>
+      ${url && !isWrong
+        ? html`<img class="cover-preview" src=${url} alt=${t("cover")} referrerpolicy="no-referrer" />`
+        : nothing}
+    `;
+  }
+
   readonly #change = (event: Event) => {
     const form = event.currentTarget as HTMLFormElement;
     this.draft = { ...this.draft, ...(Object.fromEntries(new FormData(form)) as Partial<Draft>) };
   };
 
-  #wrong(name: "amount" | "count"): Word | undefined {
+  #wrong(name: "amount" | "count" | "cover"): Word | undefined {
+    if (name === "cover") {
+      const isFine = isCover(this.draft.cover?.trim() ?? "", session.config?.cover_hosts ?? []);
+      return isFine ? undefined : "bad_cover";
+    }
     const count = countOf(this.draft);
     if (name === "count") return count ? undefined : "bad_count";
     const totalFen = totalFenOf({ ...this.draft, count: String(count ?? 1) });
@@ -208,11 +243,12 @@ export class Send extends View {
     event.preventDefault();
     if (this.state !== "idle" || Date.now() < this.waitUntilMs) return;
     this.hasTried = true;
-    const wrong = (["amount", "count"] as const).find((name) => this.#wrong(name));
+    const wrong = (["amount", "count", "cover"] as const).find((name) => this.#wrong(name));
     if (wrong) return this.querySelector<HTMLElement>(`[name=${wrong}]`)?.focus();
     const form = event.target as HTMLFormElement;
-    const isTwoStep = new FormData(form).has("two_step");
-    void this.#send(bodyOf(this.draft, isTwoStep, t("default_greeting")), "sending");
+    const data = new FormData(form);
+    const options = { isTwoStep: data.has("two_step"), isSealed: data.has("sealed") };
+    void this.#send(bodyOf(this.draft, options, t("default_greeting")), "sending");
   };
 
   async #send(body: Partial<Schemas["SendBody"]>, state: "sending" | "resending"): Promise<void> {

@@ -12,6 +12,7 @@ from redpacket.domain.campaign import (
     DrawRules,
     WhenSoldOut,
 )
+from redpacket.domain.packet import AmountsShown
 
 
 def campaign_of(row: dict[str, Any]) -> Campaign:
@@ -41,6 +42,7 @@ def plan_row(plan: CampaignPlan) -> dict[str, Value]:
         "when_sold_out": plan.when_sold_out,
         "passphrase": plan.passphrase or "",
         "quota_per_user": plan.quota_per_user,
+        "amounts_shown": plan.amounts_shown,
         "status": plan.status,
     }
 
@@ -68,5 +70,6 @@ def _plan_fields(row: dict[str, Any]) -> dict[str, Any]:
         "when_sold_out": WhenSoldOut(row["when_sold_out"]),
         "passphrase": row["passphrase"] or None,
         "quota_per_user": row["quota_per_user"],
+        "amounts_shown": AmountsShown(row["amounts_shown"]),
         "status": CampaignStatus(row["status"]),
     }

@@ -97,7 +97,7 @@ def values(**named: Value) -> WireItem:
 def put(
     table: str, row: Row, *, condition: str = "attribute_not_exists(pk)", **named: Value
 ) -> Operation:
-    """Write a row where there is none, or where *condition* holds; *named* bind its values."""
+    """Write a row if it is absent, or if *condition* holds; *named* bind its values."""
     operation: dict[str, Any] = {
         "TableName": table,
         "Item": to_wire(row),
@@ -127,7 +127,7 @@ def update(
 
 
 def create(table: str, row: Row) -> Operation:
-    """Write a row where there is none by an update, for roles that may not replace rows."""
+    """Write a row if it is absent, by an update, for roles that may not replace rows."""
     return _set(table, row, "attribute_not_exists(pk)")
 
 

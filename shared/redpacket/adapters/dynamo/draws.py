@@ -1,6 +1,6 @@
 """Prizes in CampaignsTable; units, draws, players and helps in DrawsTable; cash in SharesTable.
 
-As with shares, each unit of a prize and of a day's stock has one row, put where there is none, and
+As with shares, each unit of a prize and of a day's stock has one row, put only if absent, and
 each attempt moves a counter under a condition. All that one draw does is one transaction.
 """
 

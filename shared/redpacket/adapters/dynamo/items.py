@@ -9,6 +9,7 @@ from redpacket.adapters.dynamo.client import Operation, Value, merge
 from redpacket.domain.claim import Fate, ShareFate, ShareRef, Taker
 from redpacket.domain.errors import InvariantViolated
 from redpacket.domain.packet import (
+    AmountsShown,
     Kind,
     Opening,
     Packet,
@@ -50,6 +51,10 @@ def packet_row(packet: Packet) -> dict[str, Value]:
         row["pay_channel"] = packet.pay_channel
         row["pay_method"] = packet.pay_method
         row["work_pk"] = keys.work("unpaid", keys.work_shard(packet.packet_id))
+    if packet.amounts_shown is not AmountsShown.LIVE:
+        row["amounts_shown"] = packet.amounts_shown
+    if packet.cover_url:
+        row["cover_url"] = packet.cover_url
     if packet.rules.recipients:
         # User ids hold no commas (domain/user_id.py).
         row["recipients"] = ",".join(sorted(packet.rules.recipients))
@@ -104,6 +109,8 @@ def packet_of(row: dict[str, Any]) -> Packet:
         created_at_ms=row["created_at_ms"],
         starts_at_ms=row["starts_at_ms"],
         expires_at_ms=row["expires_at_ms"],
+        amounts_shown=AmountsShown(row.get("amounts_shown", AmountsShown.LIVE)),
+        cover_url=row.get("cover_url"),
         status=PacketStatus(row["status"]),
         closing_step=row.get("closing_step", 0),
         closing_no=row.get("closing_no", 0),

@@ -117,7 +117,7 @@ class PartedClaims:
                 if home != of_share:
                     notes[home][share.taker.user_id] = -share.share_no
         # One part's fates lack its users who took a share of another part. Before the start
-        # there are none.
+        # no user has one.
         is_whole = part is None or self._clock.now_ms() < packet.starts_at_ms
         for number in range(part_count(packet_id)) if part is None else (part,):
             self._claim_cache.load_part(packet, number, own[number], is_whole=is_whole)

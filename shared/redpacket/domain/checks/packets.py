@@ -204,5 +204,5 @@ def check_packet(facts: PacketFacts) -> list[Difference]:
 
 
 def _numbers(shares: Iterable[tuple[int, int]]) -> str:
-    """Name shares with their amounts; "None" where there are none."""
+    """Name shares with their amounts; "None" for an empty list."""
     return ", ".join(str(share) for share in sorted(shares)) or "None"

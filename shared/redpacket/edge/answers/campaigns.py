@@ -29,6 +29,7 @@ from redpacket.edge.answers.values import (
     Next,
     PerUser,
     PrizeId,
+    ShownAmounts,
     ToldStatus,
     Version,
     Weight,
@@ -157,6 +158,7 @@ class Plan(TypedDict):
         PerUser,
         Field(description="Most shares of the campaign's packets for one user; 0: no limit."),
     ]
+    amounts_shown: ShownAmounts
     status: ToldStatus
 
 

@@ -16,8 +16,10 @@ from redpacket.edge.answers.values import (
     AnyFen,
     AtMs,
     BalanceFen,
+    ClaimedFen,
     Commitment,
     Count,
+    CoverUrl,
     EmptiedInMs,
     EndsAtMs,
     Greeting,
@@ -35,6 +37,8 @@ from redpacket.edge.answers.values import (
     ShareCount,
     ShareFen,
     ShareNo,
+    ShownAmounts,
+    ShownFen,
     SumFen,
     TotalFen,
     Word,
@@ -127,6 +131,8 @@ class SentPacket(TypedDict):
     starts_at_ms: AtMs
     expires_at_ms: EndsAtMs
     campaign_id: OfCampaign
+    amounts_shown: ShownAmounts
+    cover_url: CoverUrl
     commitment: Commitment
     share_url: Annotated[
         str,
@@ -141,14 +147,25 @@ class SentPacket(TypedDict):
     host: HostPrompt
 
 
-class ShownClaim(ShownPerson):
-    """A claim as everybody may see it."""
+class Taken(ShownPerson):
+    """A claim without its amount."""
 
-    amount_fen: ShareFen
     share_no: ShareNo
     claimed_at_ms: AtMs
     is_luckiest: IsLuckiest
     payout: Payout
+
+
+class ShownClaim(Taken):
+    """A claim as everybody may see it."""
+
+    amount_fen: ShownFen
+
+
+class OwnClaim(Taken):
+    """The viewer's own claim."""
+
+    amount_fen: ShareFen
 
 
 class Record(TypedDict):
@@ -182,9 +199,7 @@ class Record(TypedDict):
             examples=[1],
         ),
     ]
-    claimed_fen: Annotated[
-        AnyFen, Field(description="What the claimed shares hold.", examples=[888])
-    ]
+    claimed_fen: ClaimedFen
     remaining_count: RemainingCount
     refunded_fen: Annotated[
         AnyFen, Field(description="What went back to the sender.", examples=[0])
@@ -213,16 +228,16 @@ class Record(TypedDict):
     ]
     claims: Annotated[list[ShownClaim], Field(max_length=LIMIT_MAX)]
     next: Next
+    amounts_shown: ShownAmounts
+    cover_url: CoverUrl
     commitment: Commitment
-    mine: Annotated[
-        ShownClaim | None, Field(description="The caller's own claim.", examples=[None])
-    ]
+    mine: Annotated[OwnClaim | None, Field(description="The caller's own claim.", examples=[None])]
 
 
 class FeedClaim(PublicPerson):
     """A claim as everybody who has the packet's id may see it."""
 
-    amount_fen: ShareFen
+    amount_fen: ShownFen
     claimed_at_ms: AtMs
     is_luckiest: IsLuckiest
 
@@ -242,9 +257,9 @@ class Feed(TypedDict):
     ]
     remaining_count: RemainingCount
     total_fen: TotalFen
-    claimed_fen: Annotated[
-        AnyFen, Field(description="What the claimed shares hold.", examples=[888])
-    ]
+    claimed_fen: ClaimedFen
+    amounts_shown: ShownAmounts
+    cover_url: CoverUrl
     claims: Annotated[list[FeedClaim], Field(max_length=LIMIT_MAX)]
     emptied_in_ms: EmptiedInMs
     next: Next

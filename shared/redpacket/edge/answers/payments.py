@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -23,17 +23,35 @@ WithdrawalId = Annotated[
 ]
 ByChannel = Annotated[Channel, Field(description="By which gateway.")]
 PaidFen = Annotated[int, Field(ge=1, examples=[8888])]
+
+
+class WeChatPrompt(TypedDict, total=False):
+    """What a payer's client needs: `code_url` for `native`, the others, signed, for `jsapi`."""
+
+    code_url: Word
+    appId: Word
+    timeStamp: Word
+    nonceStr: Word
+    package: Word
+    signType: Literal["RSA"]
+    paySign: Word
+
+
 Prompt = Annotated[
-    dict[str, str] | None,
+    WeChatPrompt | None,
     Field(
-        description="What the payer's client needs: `code_url` for `native`, the signed parameters "
-        "for `jsapi`. Null once it is over, and while the gateway does not answer: ask again.",
+        description="Null by another channel, once it is over, and while the gateway does not "
+        "answer: ask again.",
         examples=[{"code_url": "weixin://wxpay/bizpayurl?pr=p4lpSuK"}],
     ),
 ]
 HostPrompt = Annotated[
     dict[str, str] | None,
-    Field(description="What the host's wallet answered; null by another channel.", examples=[None]),
+    Field(
+        description="What the host's wallet answered, in fields of its own; null by another "
+        "channel.",
+        examples=[None],
+    ),
 ]
 
 

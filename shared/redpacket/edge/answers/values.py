@@ -11,7 +11,7 @@ from redpacket.domain.ledger import FEN_MAX
 from redpacket.domain.lottery import (
     PRIZE_ID,
 )
-from redpacket.domain.packet import Kind, Opening, PacketStatus
+from redpacket.domain.packet import AmountsShown, Kind, Opening, PacketStatus
 from redpacket.domain.packet_id import PACKET_ID
 from redpacket.domain.split import Split
 from redpacket.edge.campaign_parameters import DAY
@@ -101,7 +101,36 @@ Payout = Annotated[
     Literal["queued", "settled"],
     Field(description="`queued` until the money is in the taker's account, then `settled`."),
 ]
-IsLuckiest = Annotated[bool, Field(description="Whether it is the largest amount (手气最佳).")]
+IsLuckiest = Annotated[
+    bool | None,
+    Field(
+        description="Whether it is the largest amount (手气最佳); null while amounts are hidden."
+    ),
+]
+ShownFen = Annotated[
+    Annotated[int, Field(ge=1, le=FEN_MAX)] | None,
+    Field(
+        description="Of the share; null while amounts are hidden, except the viewer's own.",
+        examples=[888],
+    ),
+]
+ClaimedFen = Annotated[
+    AnyFen | None,
+    Field(
+        description="What the claimed shares hold; null while amounts are hidden.", examples=[888]
+    ),
+]
+ShownAmounts = Annotated[
+    AmountsShown,
+    Field(description="`end` hides others' amounts until the packet has ended."),
+]
+CoverUrl = Annotated[
+    HttpsUrl | None,
+    Field(
+        description="A picture for the cover, on one of the deployment's `CoverHosts`.",
+        examples=[None],
+    ),
+]
 Next = Annotated[
     Word | None,
     Field(description="The next page's `cursor`; null on the last.", examples=[None]),

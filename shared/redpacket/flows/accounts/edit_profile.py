@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Container
 
 from redpacket.domain.errors import InvalidRequest
+from redpacket.domain.image_url import is_on_hosts
 from redpacket.domain.text import is_reserved
 from redpacket.ports.accounts import Profile, Profiles
-
-# Nothing before the host, no port and no backslash: browsers and parsers read those differently.
-_HOST = re.compile(r"https://([A-Za-z0-9.-]{1,253})(?:/[!-\[\]-~]*)?")
 
 
 def edit_profile(
@@ -30,19 +27,10 @@ def edit_profile(
     errors = []
     if is_reserved(nickname) or is_reserved(nickname, skeleton_of):
         errors.append({"field": "nickname", "message": "is a reserved name, or looks like one"})
-    if avatar_url and not _is_allowed(avatar_url, avatar_hosts):
+    if avatar_url and not is_on_hosts(avatar_url, avatar_hosts):
         errors.append({"field": "avatar_url", "message": "is not on a host of this deployment"})
     if errors:
         raise InvalidRequest(errors)
     profile = Profile(user_id, nickname, avatar_url)
     profiles.put(profile)
     return profile
-
-
-def _is_allowed(url: str, hosts: Container[str]) -> bool:
-    found = _HOST.fullmatch(url)
-    if not found:
-        return False
-    host = found[1].lower()
-    _, _, parent = host.partition(".")
-    return host in hosts or f"*.{parent}" in hosts

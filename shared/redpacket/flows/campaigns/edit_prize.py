@@ -208,6 +208,7 @@ def _packet_of(
         created_at_ms=now_ms,
         starts_at_ms=max(now_ms, campaign.starts_at_ms),
         expires_at_ms=campaign.ends_at_ms,
+        amounts_shown=campaign.amounts_shown,
     )
 
 

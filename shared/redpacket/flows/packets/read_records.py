@@ -21,7 +21,7 @@ class Record:
     """A packet with a page of its claims, and the viewer's own.
 
     *luckiest* only once no claim can follow. While a large packet is open, its totals are of the
-    claims that are settled.
+    claims that are settled. Who shows it must ask *shows_amount* and *hides_amounts*.
     """
 
     packet: Packet
@@ -33,6 +33,17 @@ class Record:
     emptied_in_ms: int | None
     luckiest: ShareFate | None
     mine: ShareFate | None
+
+    @property
+    def hides_amounts(self) -> bool:
+        """Whether sums, and who was luckiest, are not for anybody yet."""
+        return self.packet.hides_amounts(self.status)
+
+    def shows_amount(self, share: ShareFate) -> bool:
+        """Tell whether the viewer may know the amount of a claim: their own always."""
+        return not self.hides_amounts or (
+            self.mine is not None and share.share_no == self.mine.share_no
+        )
 
 
 def read_record(

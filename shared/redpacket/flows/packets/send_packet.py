@@ -14,7 +14,15 @@ from redpacket.domain.ledger import (
     send_id,
     user_account,
 )
-from redpacket.domain.packet import Kind, Packet, PacketStatus, Person, Rules, parts_for
+from redpacket.domain.packet import (
+    AmountsShown,
+    Kind,
+    Packet,
+    PacketStatus,
+    Person,
+    Rules,
+    parts_for,
+)
 from redpacket.domain.split import SEED_BYTES, Split, Terms, check_possible
 from redpacket.ports.accounts import Ledger, Request
 from redpacket.ports.packets import ClaimCache, Packets
@@ -25,10 +33,10 @@ from redpacket.ports.runtime import Clock, Journal
 class SendOrder:
     """What a sender asks for.
 
-    *life_ms* is None only with a *campaign*, whose end is then the packet's. With a *payment_id*,
-    a number for it, the packet is unpaid until that payment funds it, by *pay_channel* and
-    *pay_method*. *refused_fields* are fields, each with a message, that only a repeat may have:
-    limits and keys change.
+    *life_ms* is None only with a *campaign*, whose end is then the packet's. *amounts_shown* None
+    is what the campaign says, `live` without one. With a *payment_id*, a number for it, the packet
+    is unpaid until that payment funds it, by *pay_channel* and *pay_method*. *refused_fields* are
+    fields, each with a message, that only a repeat may have: limits and keys change.
     """
 
     sender: Person
@@ -43,6 +51,8 @@ class SendOrder:
     unit_fen: int
     greeting: str
     life_ms: int | None
+    amounts_shown: AmountsShown | None = None
+    cover_url: str | None = None
     campaign: Campaign | None = None
     payment_id: str | None = None
     pay_channel: str = ""
@@ -130,6 +140,7 @@ def _packet_of(order: SendOrder, now_ms: int, packet_id: str, seed: bytes) -> Pa
     )
     campaign = order.campaign
     starts_at_ms, expires_at_ms = _window(order, now_ms)
+    usual = campaign.amounts_shown if campaign else AmountsShown.LIVE
     return Packet(
         packet_id=packet_id,
         sender=order.sender,
@@ -140,6 +151,8 @@ def _packet_of(order: SendOrder, now_ms: int, packet_id: str, seed: bytes) -> Pa
         created_at_ms=now_ms,
         starts_at_ms=starts_at_ms,
         expires_at_ms=expires_at_ms,
+        amounts_shown=order.amounts_shown or usual,
+        cover_url=order.cover_url,
         status=PacketStatus.UNPAID if order.payment_id else PacketStatus.OPEN,
         payment_id=order.payment_id,
         pay_channel=order.pay_channel,

@@ -108,7 +108,7 @@ def next_state(before: RunState | None, now_ms: int, moving_ms: int, new_key: st
         progress = Progress(new_key, now_ms, until_ms)
         return RunState(progress, LineSums(), LineSums(), LineSums(), LineSums())
     seal = before.seal.plus(before.fresh)
-    # Facts of the future of a run are none of its seal, whatever clock it went by.
+    # A run's seal has no facts later than the run, whatever its clock said.
     until_ms = max(until_ms, before.progress.until_ms)
     progress = Progress(
         before.progress.key, now_ms, until_ms, sealed_until_ms=before.progress.until_ms

@@ -1,0 +1,19 @@
+"""Pictures that users name: only from hosts that the deployment trusts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container
+
+# Nothing before the host, no port and no backslash: browsers and parsers read those differently.
+_HOST = re.compile(r"https://([A-Za-z0-9.-]{1,253})(?:/[!-\[\]-~]*)?")
+
+
+def is_on_hosts(url: str, hosts: Container[str]) -> bool:
+    """Tell whether *url* is an https address on one of *hosts*; `*.host` is any just below one."""
+    found = _HOST.fullmatch(url)
+    if not found:
+        return False
+    host = found[1].lower()
+    _, _, parent = host.partition(".")
+    return host in hosts or f"*.{parent}" in hosts
