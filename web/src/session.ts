@@ -120,19 +120,21 @@ export class Session {
   #use(token: string): void {
     this.#token = token;
     const claims = claimsOf(token);
-    const sub = String(claims["sub"] ?? "");
-    const nickname = String(claims["nickname"] ?? claims["name"] ?? sub);
-    this.person = { sub, nickname, isOperator: /\bhongbao\//.test(String(claims["scope"] ?? "")) };
+    const { sub = "", nickname = claims.name ?? sub, scope = "" } = claims;
+    this.person = { sub, nickname, isOperator: /\bhongbao\//.test(scope) };
   }
 }
 
-/** The payload of a token, unverified: it decides what is shown, never what is allowed. */
-function claimsOf(token: string): Record<string, unknown> {
+type Claims = Partial<Record<"sub" | "nickname" | "name" | "scope", string>>;
+
+/** The texts in the payload of a token, unverified: it decides what is shown, never what is allowed. */
+function claimsOf(token: string): Claims {
   try {
     const [, payload = ""] = token.split(".");
     const text = atob(payload.replaceAll("-", "+").replaceAll("_", "/"));
     const bytes = Uint8Array.from(text, (one) => one.charCodeAt(0));
-    return JSON.parse(new TextDecoder().decode(bytes)) as Record<string, unknown>;
+    const said = JSON.parse(new TextDecoder().decode(bytes)) as Record<string, unknown>;
+    return Object.fromEntries(Object.entries(said).filter(([, value]) => typeof value === "string"));
   } catch {
     return {};
   }

@@ -4,7 +4,7 @@ import { html } from "lit";
 
 import { t } from "../i18n/page.ts";
 import { devUser, session, type DevUser } from "../session.ts";
-import { problemView, View } from "./view.ts";
+import { problemView, typed, View } from "./view.ts";
 
 const PEOPLE = ["Alice", "Bob", "Carol", "小明"];
 const OPERATOR = { sub: "operator", nickname: "Operator", scope: "hongbao/admin" };
@@ -30,7 +30,7 @@ export class SignIn extends View {
   #developers() {
     const enter = (event: SubmitEvent) => {
       event.preventDefault();
-      const name = String(new FormData(event.target as HTMLFormElement).get("name")).trim();
+      const name = typed(event.target, "name");
       if (name) this.#become(devUser(name));
     };
     return html`
