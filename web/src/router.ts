@@ -25,3 +25,8 @@ document.addEventListener("click", (event) => {
   event.preventDefault();
   navigate(link.pathname + link.search + link.hash);
 });
+
+/** Where the reader is, with all that the address says. */
+export function here(): string {
+  return location.pathname + location.search + location.hash;
+}

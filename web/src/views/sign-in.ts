@@ -3,6 +3,7 @@
 import { html } from "lit";
 
 import { t } from "../i18n/page.ts";
+import { here } from "../router.ts";
 import { devUser, session, type DevUser } from "../session.ts";
 import { problemView, typed, View } from "./view.ts";
 
@@ -23,7 +24,7 @@ export class SignIn extends View {
   }
 
   #issuer() {
-    const leave = () => void this.attempt(() => session.signIn(location.pathname + location.search));
+    const leave = () => void this.attempt(() => session.signIn(here()));
     return html`<button class="primary" @click=${leave}>${t("sign_in")}</button>`;
   }
 
