@@ -27,10 +27,18 @@ from redpacket.domain.lottery import (
 from redpacket.domain.packet import AmountsShown, PacketEnd, PacketStatus, Person
 from redpacket.domain.split import Split, amounts_fen
 from redpacket.domain.switches import Switch, SwitchState
-from redpacket.edge import lottery_views, schemas, views
+from redpacket.edge import lottery_views, views
 from redpacket.edge.pages import health
 from redpacket.edge.problems import STATUS_BY_CODE, problem_of
 from redpacket.edge.request import HttpRequest
+from redpacket.edge.schemas.accounts import DepositBody, ProfileBody
+from redpacket.edge.schemas.bodies import parse
+from redpacket.edge.schemas.campaigns import CampaignBody
+from redpacket.edge.schemas.claims import GrabBody
+from redpacket.edge.schemas.draws import DrawBody, HelpBody
+from redpacket.edge.schemas.operations import SwitchBody
+from redpacket.edge.schemas.prizes import PrizeBody, StockBody
+from redpacket.edge.schemas.sending import SendBody
 from redpacket.flows.campaigns.cached_lotteries import Lottery
 from redpacket.flows.campaigns.draw_prize import Drawn
 from redpacket.flows.campaigns.help_inviter import Helped
@@ -419,13 +427,13 @@ A_TOKEN = PUBLISHED_USER_IDS.id_of("bob")
 A_CAMPAIGN = {"title": "雨", "starts_at_ms": 1, "ends_at_ms": 2, "status": "on"}
 
 BODIES: list[tuple[str, type[Any], dict[str, Any]]] = [
-    ("SendBody", schemas.SendBody, {"kind": "lucky", "total_fen": 100, "count": 3}),
-    ("SendBody", schemas.SendBody, {"kind": "lucky", "total_fen": 1, "count": 1, "greeting": ""}),
-    ("SendBody", schemas.SendBody, {"kind": "lucky", "total_fen": 1, "count": 1, "split": None}),
+    ("SendBody", SendBody, {"kind": "lucky", "total_fen": 100, "count": 3}),
+    ("SendBody", SendBody, {"kind": "lucky", "total_fen": 1, "count": 1, "greeting": ""}),
+    ("SendBody", SendBody, {"kind": "lucky", "total_fen": 1, "count": 1, "split": None}),
     *(
         (
             "SendBody",
-            schemas.SendBody,
+            SendBody,
             {"kind": "lucky", "total_fen": 1, "count": 1, "split": split.value},
         )
         for split in Split
@@ -433,13 +441,13 @@ BODIES: list[tuple[str, type[Any], dict[str, Any]]] = [
     ),
     (
         "SendBody",
-        schemas.SendBody,
+        SendBody,
         {"kind": "equal", "total_fen": 10**6, "count": 10**6, "campaign_id": "rain-1"},
     ),
-    ("CampaignBody", schemas.CampaignBody, A_CAMPAIGN),
+    ("CampaignBody", CampaignBody, A_CAMPAIGN),
     (
         "CampaignBody",
-        schemas.CampaignBody,
+        CampaignBody,
         {
             **A_CAMPAIGN,
             "description": "a",
@@ -454,11 +462,11 @@ BODIES: list[tuple[str, type[Any], dict[str, Any]]] = [
             "version": 1,
         },
     ),
-    ("PrizeBody", schemas.PrizeBody, A_PRIZE),
-    ("PrizeBody", schemas.PrizeBody, CASH_PRIZE),
+    ("PrizeBody", PrizeBody, A_PRIZE),
+    ("PrizeBody", PrizeBody, CASH_PRIZE),
     (
         "PrizeBody",
-        schemas.PrizeBody,
+        PrizeBody,
         {
             **A_PRIZE,
             "per_day": 1,
@@ -471,70 +479,70 @@ BODIES: list[tuple[str, type[Any], dict[str, Any]]] = [
             "version": 1,
         },
     ),
-    ("StockBody", schemas.StockBody, {"delta": -5}),
-    ("DrawBody", schemas.DrawBody, {}),
-    ("HelpBody", schemas.HelpBody, {"inviter_token": A_TOKEN, "transcript": "恭喜发财"}),
-    ("GrabBody", schemas.GrabBody, {}),
-    ("GrabBody", schemas.GrabBody, {"passphrase": None}),
-    ("DepositBody", schemas.DepositBody, {"user": "a@b.example|1", "amount_fen": 1}),
-    ("SwitchBody", schemas.SwitchBody, {"on": False, "reason": "维护"}),
-    ("SwitchBody", schemas.SwitchBody, {"on": True}),
-    ("ProfileBody", schemas.ProfileBody, {"nickname": " 名 ", "avatar_url": "https://a.example"}),
+    ("StockBody", StockBody, {"delta": -5}),
+    ("DrawBody", DrawBody, {}),
+    ("HelpBody", HelpBody, {"inviter_token": A_TOKEN, "transcript": "恭喜发财"}),
+    ("GrabBody", GrabBody, {}),
+    ("GrabBody", GrabBody, {"passphrase": None}),
+    ("DepositBody", DepositBody, {"user": "a@b.example|1", "amount_fen": 1}),
+    ("SwitchBody", SwitchBody, {"on": False, "reason": "维护"}),
+    ("SwitchBody", SwitchBody, {"on": True}),
+    ("ProfileBody", ProfileBody, {"nickname": " 名 ", "avatar_url": "https://a.example"}),
 ]
 
 NO_BODIES: list[tuple[str, type[Any], dict[str, Any]]] = [
-    ("SendBody", schemas.SendBody, {"kind": "lucky", "total_fen": 100}),
-    ("SendBody", schemas.SendBody, {"kind": "lucky", "total_fen": 0, "count": 1}),
-    ("SendBody", schemas.SendBody, {"kind": "lucky", "total_fen": 1, "count": True}),
-    ("SendBody", schemas.SendBody, {"kind": "l", "total_fen": 1, "count": 1, "more": 1}),
+    ("SendBody", SendBody, {"kind": "lucky", "total_fen": 100}),
+    ("SendBody", SendBody, {"kind": "lucky", "total_fen": 0, "count": 1}),
+    ("SendBody", SendBody, {"kind": "lucky", "total_fen": 1, "count": True}),
+    ("SendBody", SendBody, {"kind": "l", "total_fen": 1, "count": 1, "more": 1}),
     (
         "SendBody",
-        schemas.SendBody,
+        SendBody,
         {"kind": "lucky", "total_fen": 1, "count": 1, "greeting": " " * 401},
     ),
     (
         "SendBody",
-        schemas.SendBody,
+        SendBody,
         {"kind": "lucky", "total_fen": 1, "count": 1, "campaign_id": "{rain}"},
     ),
-    ("CampaignBody", schemas.CampaignBody, {**A_CAMPAIGN, "title": " "}),
-    ("CampaignBody", schemas.CampaignBody, {**A_CAMPAIGN, "timezone": "localtime"}),
-    ("CampaignBody", schemas.CampaignBody, {**A_CAMPAIGN, "ends_at_ms": 10**13}),
-    ("CampaignBody", schemas.CampaignBody, {**A_CAMPAIGN, "rules": {"more": 1}}),
-    ("CampaignBody", schemas.CampaignBody, {**A_CAMPAIGN, "budget_fen": 1.5}),
-    ("CampaignBody", schemas.CampaignBody, {**A_CAMPAIGN, "prizes": []}),
-    ("PrizeBody", schemas.PrizeBody, {**A_PRIZE, "weight": 1.5}),
-    ("PrizeBody", schemas.PrizeBody, {**A_PRIZE, "total": -1}),
-    ("PrizeBody", schemas.PrizeBody, {**A_PRIZE, "issued": 0}),
-    ("PrizeBody", schemas.PrizeBody, {**A_PRIZE, "kind": "coupon"}),
-    ("PrizeBody", schemas.PrizeBody, {**A_PRIZE, "image_url": "http://a.example"}),
-    ("PrizeBody", schemas.PrizeBody, {**A_PRIZE, "attributes": {"a": [1]}}),
-    ("PrizeBody", schemas.PrizeBody, {**A_PRIZE, "attributes": {"a b": 1}}),
-    ("PrizeBody", schemas.PrizeBody, {**CASH_PRIZE, "amount_fen": 0}),
-    ("StockBody", schemas.StockBody, {"delta": "1"}),
-    ("StockBody", schemas.StockBody, {"total": 5}),
-    ("DrawBody", schemas.DrawBody, {"prize_id": "phone"}),
-    ("HelpBody", schemas.HelpBody, {"inviter_token": "short", "transcript": ""}),
-    ("HelpBody", schemas.HelpBody, {"inviter_token": A_TOKEN}),
-    ("GrabBody", schemas.GrabBody, {"passphrase": "a" * 201}),
-    ("DepositBody", schemas.DepositBody, {"user": "-", "amount_fen": 1}),
-    ("DepositBody", schemas.DepositBody, {"user": "a\n", "amount_fen": 1}),
-    ("SwitchBody", schemas.SwitchBody, {}),
-    ("SwitchBody", schemas.SwitchBody, {"on": 1}),
-    ("SwitchBody", schemas.SwitchBody, {"on": True, "off": False}),
-    ("ProfileBody", schemas.ProfileBody, {"nickname": " \u3000"}),
-    ("ProfileBody", schemas.ProfileBody, {"nickname": "n", "avatar_url": "http://a.example"}),
+    ("CampaignBody", CampaignBody, {**A_CAMPAIGN, "title": " "}),
+    ("CampaignBody", CampaignBody, {**A_CAMPAIGN, "timezone": "localtime"}),
+    ("CampaignBody", CampaignBody, {**A_CAMPAIGN, "ends_at_ms": 10**13}),
+    ("CampaignBody", CampaignBody, {**A_CAMPAIGN, "rules": {"more": 1}}),
+    ("CampaignBody", CampaignBody, {**A_CAMPAIGN, "budget_fen": 1.5}),
+    ("CampaignBody", CampaignBody, {**A_CAMPAIGN, "prizes": []}),
+    ("PrizeBody", PrizeBody, {**A_PRIZE, "weight": 1.5}),
+    ("PrizeBody", PrizeBody, {**A_PRIZE, "total": -1}),
+    ("PrizeBody", PrizeBody, {**A_PRIZE, "issued": 0}),
+    ("PrizeBody", PrizeBody, {**A_PRIZE, "kind": "coupon"}),
+    ("PrizeBody", PrizeBody, {**A_PRIZE, "image_url": "http://a.example"}),
+    ("PrizeBody", PrizeBody, {**A_PRIZE, "attributes": {"a": [1]}}),
+    ("PrizeBody", PrizeBody, {**A_PRIZE, "attributes": {"a b": 1}}),
+    ("PrizeBody", PrizeBody, {**CASH_PRIZE, "amount_fen": 0}),
+    ("StockBody", StockBody, {"delta": "1"}),
+    ("StockBody", StockBody, {"total": 5}),
+    ("DrawBody", DrawBody, {"prize_id": "phone"}),
+    ("HelpBody", HelpBody, {"inviter_token": "short", "transcript": ""}),
+    ("HelpBody", HelpBody, {"inviter_token": A_TOKEN}),
+    ("GrabBody", GrabBody, {"passphrase": "a" * 201}),
+    ("DepositBody", DepositBody, {"user": "-", "amount_fen": 1}),
+    ("DepositBody", DepositBody, {"user": "a\n", "amount_fen": 1}),
+    ("SwitchBody", SwitchBody, {}),
+    ("SwitchBody", SwitchBody, {"on": 1}),
+    ("SwitchBody", SwitchBody, {"on": True, "off": False}),
+    ("ProfileBody", ProfileBody, {"nickname": " \u3000"}),
+    ("ProfileBody", ProfileBody, {"nickname": "n", "avatar_url": "http://a.example"}),
 ]
 
 
 @pytest.mark.parametrize(("name", "model", "body"), BODIES, ids=str)
 def test_the_contract_admits_what_the_door_takes(name: str, model: Any, body: Any) -> None:
     assert errors_in(name, body) == []
-    schemas.parse(model, body)
+    parse(model, body)
 
 
 @pytest.mark.parametrize(("name", "model", "body"), NO_BODIES, ids=str)
 def test_the_contract_refuses_what_the_door_refuses(name: str, model: Any, body: Any) -> None:
     assert errors_in(name, body)
     with pytest.raises(InvalidRequest):
-        schemas.parse(model, body)
+        parse(model, body)

@@ -35,9 +35,7 @@ from redpacket.edge.answers.values import (
     Weight,
     Word,
 )
-from redpacket.edge.schemas import (
-    ATTRIBUTE_NAME,
-)
+from redpacket.edge.schemas.prizes import ATTRIBUTE_NAME
 from redpacket.flows.campaigns.read_draws import PAGE_SIZE as DRAWS_PAGE_SIZE
 
 
