@@ -65,7 +65,7 @@ PHONE = Prize(
     "spring", "phone", "手机", PrizeKind.GOODS, 3, 2, attributes='{"colour":"red","gb":256}'
 )
 CASH = Prize("spring", "cash", "红包", PrizeKind.PACKET, 5, 10, per_day=2, amount_fen=88)
-A_DRAW = Draw("spring", "me", "0" * 32, "20270129", NOW_MS, 2**52 - 1, "cash:5,phone:3|92", 7)
+A_DRAW = Draw("spring", "me", "0" * 32, "20270129", 1, NOW_MS, 2**52 - 1, "cash:5,phone:3|92", 7)
 DIFFERENCES = [
     Difference("I1", "user:1", "balance", 1, 2),
     Difference("cache", "p", "held", "a", "b"),
@@ -333,11 +333,12 @@ def test_switches_are_of_their_form() -> None:
 def test_a_campaign_is_of_its_form(changes: dict[str, Any]) -> None:
     campaign = a_campaign(**changes)
     stock = PrizeStock("phone", durable_no=2, free=(1,), day_durable_no=1)
-    table = LotterySnapshot(campaign.plan, (PHONE, replace(CASH, status=CampaignStatus.OFF)), 7)
+    prizes = PHONE, replace(CASH, status=CampaignStatus.OFF)
+    table = LotterySnapshot(campaign.plan, prizes, 7, "0" * 64)
 
     for lottery in (
-        Lottery(LotterySnapshot(campaign.plan, (), 1), frozenset(), "20270129", None),
-        Lottery(table, frozenset(["phone"]), "20270129", "0" * 64),
+        Lottery(LotterySnapshot(campaign.plan, (), 1, "0" * 64), frozenset(), "20270129"),
+        Lottery(table, frozenset(["phone"]), "20270129"),
     ):
         watched = WatchedLottery(campaign, lottery, {"phone": stock})
         assert errors_in("Campaign", lottery_views.campaign_view(lottery)) == []
@@ -348,8 +349,8 @@ def test_users_see_no_weight_of_a_prize_that_is_off_and_no_stock() -> None:
     off = replace(CASH, status=CampaignStatus.OFF)
     stock = {"phone": PrizeStock("phone", durable_no=2)}
     campaign = a_campaign()
-    table = LotterySnapshot(campaign.plan, (PHONE, off), 7)
-    lottery = Lottery(table, frozenset(["phone"]), "20270129", "0" * 64)
+    table = LotterySnapshot(campaign.plan, (PHONE, off), 7, "0" * 64)
+    lottery = Lottery(table, frozenset(["phone"]), "20270129")
 
     phone, cash = lottery_views.campaign_view(lottery)["prizes"]
     seen = lottery_views.campaign_admin_view(WatchedLottery(campaign, lottery, stock))["prizes"]
@@ -367,12 +368,12 @@ def test_a_draw_is_of_its_form(prize: Prize | None, attempts_left: int | None) -
     draw = replace(A_DRAW, prize=prize, unit_no=1 if prize else 0)
 
     assert errors_in("Drawn", lottery_views.drawn_view(Drawn(draw, attempts_left))) == []
-    assert errors_in("Draws", lottery_views.draws_view(DrawPage([draw], draw.draw_id))) == []
-    assert errors_in("Draws", lottery_views.draws_view(DrawPage([], None))) == []
+    for page in (DrawPage("A" * 24, [draw], draw.draw_id), DrawPage("A" * 24, [], None)):
+        assert errors_in("Draws", lottery_views.draws_view(page)) == []
 
 
 def test_a_proof_of_a_day_is_of_its_form() -> None:
-    proof = DrawProof("spring", "20270129", b"a seed of 16 b..", "0" * 64)
+    proof = DrawProof("spring", "20270129", b"a seed of 32 b.." * 2, "0" * 64)
 
     assert errors_in("DrawProof", lottery_views.draw_proof_view(proof)) == []
 

@@ -133,3 +133,12 @@ Next = Annotated[
     Field(description="The next page's `cursor`; null on the last.", examples=[None]),
 ]
 ToldStatus = Annotated[CampaignStatus, Field(description="Where it stands.")]
+
+UserToken = Annotated[
+    str,
+    Field(
+        pattern="^[A-Za-z0-9_-]{24}$",
+        description="How other users name this user.",
+        examples=["FxwabzlgU_xAyodWCCPNtYDw"],
+    ),
+]
