@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from redpacket.adapters.dynamo.draws import DynamoDraws
 from redpacket.domain.campaign import Campaign, CampaignStatus, DrawRules
 from redpacket.domain.errors import (
     AttemptsExhausted,
@@ -34,6 +33,7 @@ from redpacket.domain.lottery import (
     draw_point,
     unit_share,
 )
+from redpacket.ports.campaigns import Draws
 from testing.builders import NOW_MS, a_campaign, a_prize
 from testing.fakes import FakeDrawCache
 from testing.in_memory_system import InMemorySystem
@@ -88,7 +88,7 @@ class Meddled:
 class Counting:
     """The ledger of draws, with a note of each call."""
 
-    def __init__(self, draws: DynamoDraws, calls: list[str]) -> None:
+    def __init__(self, draws: Draws, calls: list[str]) -> None:
         self._draws = draws
         self._calls = calls
 
@@ -562,9 +562,10 @@ def test_helps_make_no_number_come_twice(system: InMemorySystem) -> None:
 
 def test_the_crowd_before_the_start_reads_nothing(system: InMemorySystem) -> None:
     a_lottery(system, starts_at_ms=NOW_MS + 6_000)
-    tables, calls = system.tables(), []
+    tables = system.tables()
+    calls: list[str] = []
     tables.recall("gala")
-    system.draws = Counting(system.draws, calls)
+    system.draws = Counting(system.draws, calls)  # type: ignore[assignment]
     system.draw_cache = Meddled(system.lots, lambda: calls.append("cache"))
 
     with pytest.raises(CampaignNotStarted):
