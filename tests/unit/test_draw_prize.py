@@ -565,7 +565,7 @@ def test_the_crowd_before_the_start_reads_nothing(system: InMemorySystem) -> Non
     tables = system.tables()
     calls: list[str] = []
     tables.recall("gala")
-    system.draws = Counting(system.draws, calls)  # type: ignore[assignment]
+    system.draws = Counting(system.draws, calls)
     system.draw_cache = Meddled(system.lots, lambda: calls.append("cache"))
 
     with pytest.raises(CampaignNotStarted):
