@@ -306,7 +306,7 @@ def _forget_yesterdays(ask: DrawAsk, table: LotterySnapshot, ports: DrawPorts) -
     """Offer again what an attempt took before midnight, if it died then.
 
     Its repeat is an attempt of the new day, and its unit would be lost. Where it becomes durable
-    after all, whoever was offered its unit gets another one.
+    after all, the user who was offered its unit gets another one.
     """
     if ports.clock.now_ms() - ask.day.starts_at_ms >= _REPEATED_WITHIN_MS:
         return
