@@ -99,7 +99,7 @@ class Office:
             user_id=user_id,
             draw_id=f"draw-{prize.prize_id}-{unit_no}-{user_id}",
             day=DAY,
-            draw_no=unit_no,
+            draw_no=self.system.draws.find_player("fair", user_id, DAY).draw_count + 1,
             drawn_at_ms=self.system.clock.now_ms(),
             point=7,
             odds=f"{prize.prize_id}:1|0",

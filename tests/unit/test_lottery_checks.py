@@ -82,7 +82,7 @@ def test_a_unit_above_the_days_stock_is_found() -> None:
 
 
 def test_a_unit_that_was_won_twice_is_found() -> None:
-    twice = replace(WON_CUP, draw_id="draw-9", user_id="cat", day_no=2)
+    twice = replace(WON_CUP, draw_id="draw-9", draw_no=1, user_id="cat", day_no=2)
     players = [*FACTS.players[:2], PlayerDay("cat", DAY, 1, 1, 0, 1, 1)]
     units = [*FACTS.units, Unit("cup", 2, "draw-9", DAY)]
 
@@ -99,7 +99,7 @@ def test_a_unit_without_its_win_and_a_win_without_its_unit_are_found() -> None:
 
 
 def test_a_second_win_of_a_once_per_user_prize_is_found() -> None:
-    again = replace(WON_CUP, draw_id="draw-9", unit_no=1, day_no=2)
+    again = replace(WON_CUP, draw_id="draw-9", draw_no=3, unit_no=1, day_no=2)
     units = [*FACTS.units, Unit("cup", 1, "draw-9"), Unit("cup", 2, "draw-9", DAY)]
     players = [PlayerDay("ann", DAY, 2, 2, 1, 9, 9), *FACTS.players[1:]]
 
