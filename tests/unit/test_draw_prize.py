@@ -560,18 +560,31 @@ def test_helps_make_no_number_come_twice(system: InMemorySystem) -> None:
     assert numbers == [1, 2, 3]
 
 
-def test_the_crowd_before_the_start_reads_nothing(system: InMemorySystem) -> None:
+def test_the_crowd_before_the_start_reads_nothing_of_the_ledger(system: InMemorySystem) -> None:
     a_lottery(system, starts_at_ms=NOW_MS + 6_000)
+    system.load_campaign("gala")
     tables = system.tables()
-    calls: list[str] = []
     tables.recall("gala")
+    calls: list[str] = []
     system.draws = Counting(system.draws, calls)
-    system.draw_cache = Meddled(system.lots, lambda: calls.append("cache"))
 
     with pytest.raises(CampaignNotStarted):
         system.draw("gala", "ann", "key", tables)
 
     assert calls == []
+
+
+def test_a_start_that_is_moved_to_now_opens_in_every_process(system: InMemorySystem) -> None:
+    campaign = a_lottery(system, starts_at_ms=NOW_MS + DAY_MS)
+    system.load_campaign("gala")
+    tables = system.tables()
+    with pytest.raises(CampaignNotStarted):
+        system.draw("gala", "ann", "key", tables)
+
+    edit(system, campaign, starts_at_ms=NOW_MS)
+    system.load_campaign("gala")
+
+    assert system.draw("gala", "ann", "key", tables).draw.prize
 
 
 def test_a_repeat_gets_an_answer_that_was_lost(system: InMemorySystem) -> None:

@@ -71,6 +71,9 @@ class DrawCache(Protocol):
     def begin_load(self, campaign_id: str, life_ms: int) -> bool:
         """Tell one of many callers to load a campaign that the cache has lost; the others wait."""
 
+    def find_version(self, campaign_id: str) -> int | None:
+        """Return the version of the table that is loaded; None if there is none."""
+
     def count_issued(self, campaign_id: str, prize_ids: Sequence[str]) -> dict[str, int] | None:
         """Return how many units of each prize are handed out; None if nothing is loaded.
 

@@ -96,6 +96,12 @@ MUTANTS = [
         "self.attempt_count + self.help_count",
         "self.attempt_count",
     ),
+    of_draws(
+        "a start that was moved to now opens late",
+        "_started_table",
+        "version_min=version",
+        "version_min=0",
+    ),
     of_draws("all draws of a user are one", "point_text", ",{draw_no}", ",1"),
     of_draws(
         "two users draw the same",

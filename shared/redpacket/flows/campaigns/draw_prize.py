@@ -103,9 +103,8 @@ def draw_prize(campaign_id: str, drawer: Person, key_hash: str, *, ports: DrawPo
     """
     for _ in range(_TRIES):
         # Read again at every try: the cache may be on the next day, or have a newer table.
-        table = ports.tables.recall(campaign_id)
+        table = _started_table(campaign_id, ports)
         day = draw_day(table.campaign, ports.clock.now_ms())
-        _check_has_started(table, ports)
         attempt = ports.draws.find_attempt(campaign_id, drawer.user_id, key_hash, day.name)
         if attempt.before:
             return Drawn(attempt.before, attempts_left(table.campaign.rules, attempt.player))
@@ -121,11 +120,24 @@ def draw_prize(campaign_id: str, drawer: Person, key_hash: str, *, ports: DrawPo
     raise Unavailable(msg)
 
 
-def _check_has_started(table: LotterySnapshot, ports: DrawPorts) -> None:
-    """Refuse the crowd that waits for the start without any read; near it the cache decides."""
-    if ports.clock.now_ms() < table.campaign.starts_at_ms - _CLOCKS_DIFFER_MS:
-        error, detail = _REFUSALS[DrawStatus.CAMPAIGN_NOT_STARTED]
-        raise error(detail)
+def _started_table(campaign_id: str, ports: DrawPorts) -> LotterySnapshot:
+    """Return the table, or refuse the crowd that waits for the start, without the ledger.
+
+    Near the start the cache's clock decides.
+    """
+    table = ports.tables.recall(campaign_id)
+    if _is_long_before(table, ports):
+        version = ports.claim_cache.find_version(campaign_id)
+        if version is not None:
+            table = ports.tables.recall(campaign_id, version_min=version)
+            if _is_long_before(table, ports):
+                error, detail = _REFUSALS[DrawStatus.CAMPAIGN_NOT_STARTED]
+                raise error(detail)
+    return table
+
+
+def _is_long_before(table: LotterySnapshot, ports: DrawPorts) -> bool:
+    return ports.clock.now_ms() < table.campaign.starts_at_ms - _CLOCKS_DIFFER_MS
 
 
 def _ask(
