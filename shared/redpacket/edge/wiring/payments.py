@@ -49,6 +49,9 @@ CALL_MS_MAX = 5_000
 SETTLING_MS = 60_000
 """For how long a gateway may say NOT_FOUND of what a call has made (docs/adr/0030)."""
 
+_DISPATCHED_EVERY_MS = 60_000
+"""The schedule of template.yaml: TransferEveryMinute."""
+
 _DAY_MS = 24 * 60 * 60 * 1_000
 _WITHDRAWALS_PER_PAGE = 20
 _TOKEN_LIFE_MS = 2 * 60 * 60 * 1_000
@@ -367,6 +370,7 @@ class Payments(Operations):
                 WithdrawalLimits(
                     self.settings.withdrawals_per_day(), self.settings.withdrawal_fen_per_day()
                 ),
+                begins_within_ms=_DISPATCHED_EVERY_MS,
             ),
         )
 
