@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,10 @@ def _withdrawal(user: User, withdrawal_id: str) -> dict[str, Any]:
 
 def _refused(answer: httpx.Response) -> tuple[int, str]:
     return answer.status_code, answer.json()["code"]
+
+
+def _is_off(user: User, path: str, body: dict[str, Any]) -> bool:
+    return user.post(path, body).status_code == httpx.codes.SERVICE_UNAVAILABLE
 
 
 def _kinds(user: User) -> list[tuple[str, int]]:
@@ -374,18 +379,21 @@ def test_switches_stop_what_begins_and_nothing_else(
         for name in ("pay", "withdraw"):
             answer = operator.http.put(f"/admin/switches/{name}", json={"on": False})
             assert answer.status_code == httpx.codes.OK
-        pay = {"amount_fen": 100, "channel": "host", "method": "native"}
-        refused = [
-            user.post("/me/payments", pay),
-            user.post("/me/withdrawals", {"amount_fen": 100, "channel": "host"}),
-        ]
+        asks = {
+            "/me/payments": {"amount_fen": 100, "channel": "host", "method": "native"},
+            "/me/withdrawals": {"amount_fen": 100_000, "channel": "host"},
+            "/packets": {"kind": "equal", "total_fen": 100, "count": 1, "pay_with": "host"},
+        }
+        for path, body in asks.items():
+            # A process sees a switch after four seconds, or eight with the copy.
+            eventually(partial(_is_off, user, path, body))
+            assert _refused(user.post(path, body)) == (503, "switched_off")
         gateway.do("pay", payment_id=started["payment_id"])
         eventually(lambda: _payment(user, started["payment_id"])["status"] == "paid")
     finally:
         for name in ("pay", "withdraw"):
             operator.http.put(f"/admin/switches/{name}", json={"on": True})
 
-    assert [_refused(answer) for answer in refused] == [(503, "switched_off")] * 2
     assert user.balance_fen() == 600
 
 
