@@ -26,6 +26,7 @@ CONFIG: Final = {
     "api": API_PREFIX,
     "auth": {"kind": "dev", "tokens_url": "/dev/tokens"},
     "cover_hosts": COVER_HOSTS,
+    "channels": ("wechat", "host"),
 }
 _COVERS: Final = " ".join(f"https://{host}" for host in COVER_HOSTS)
 

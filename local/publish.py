@@ -60,7 +60,9 @@ def configuration(
         raise StackError("the stack has no client for the page: set PageClientId")
     oidc = {"kind": "oidc", "issuer": issuer, "scope": "openid profile", **auth}
     covers = [host for host in parameters.get("CoverHosts", "").split(",") if host]
-    return {"api": API_PREFIX, "auth": oidc, "cover_hosts": covers}
+    gateways = {"wechat": "WeChatSecretArn", "host": "HostWalletUrl"}
+    channels = [name for name, parameter in gateways.items() if parameters.get(parameter)]
+    return {"api": API_PREFIX, "auth": oidc, "cover_hosts": covers, "channels": channels}
 
 
 def main() -> None:

@@ -22,6 +22,8 @@ const LOADERS: Record<Route["view"], () => Promise<unknown>> = {
   proof: () => import("./views/proof.ts"),
   campaign: () => import("./views/campaign.ts"),
   operator: () => import("./views/operator.ts"),
+  wallet: () => import("./views/wallet.ts"),
+  payment: () => import("./views/payment.ts"),
   lost: () => Promise.resolve(),
 };
 
@@ -139,6 +141,10 @@ export class App extends View {
         return html`<rp-campaign .campaignId=${id}></rp-campaign>`;
       case "operator":
         return html`<rp-operator></rp-operator>`;
+      case "wallet":
+        return html`<rp-wallet></rp-wallet>`;
+      case "payment":
+        return html`<rp-payment .paymentId=${id}></rp-payment>`;
       default:
         return html`<section class="welcome">
           <h1 tabindex="-1">${t("lost")}</h1>

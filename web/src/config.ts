@@ -21,6 +21,8 @@ export interface Config {
   auth: DevAuth | OidcAuth;
   /** Where covers of packets may lie; `*.host` is any host just below one. */
   cover_hosts?: string[];
+  /** The gateways that money goes in and out by; without one there is no wallet. */
+  channels?: ("wechat" | "host")[];
 }
 
 export async function readConfig(): Promise<Config> {

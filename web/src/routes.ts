@@ -1,7 +1,7 @@
 /** Paths of the page; links are plain links, so each opens in a new tab too. */
 
 export interface Route {
-  view: "home" | "send" | "packet" | "share" | "proof" | "campaign" | "operator" | "lost";
+  view: "home" | "send" | "packet" | "share" | "proof" | "campaign" | "operator" | "wallet" | "payment" | "lost";
   id: string;
 }
 
@@ -14,6 +14,8 @@ const PATHS: [RegExp, Route["view"]][] = [
   [new RegExp(`^/packets/${ID}/proof$`), "proof"],
   [new RegExp(`^/campaigns/${ID}$`), "campaign"],
   [/^\/operator$/, "operator"],
+  [/^\/wallet$/, "wallet"],
+  [new RegExp(`^/payments/${ID}$`), "payment"],
 ];
 
 export function routeOf(path: string): Route {

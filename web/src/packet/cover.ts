@@ -73,7 +73,9 @@ export function sealView(nickname = ""): TemplateResult {
 function coinView(flow: PacketFlow, deeds: CoverDeeds, isTurning: boolean) {
   const { state } = flow;
   if (state === "loading") return html`<span class="coin is-quiet" aria-hidden="true">福</span>`;
-  if (state === "missing" || state === "refused") return nothing;
+  if (state === "missing" || state === "refused") {
+    return html`<span class="coin is-quiet is-still" aria-hidden="true">福</span>`;
+  }
   if (state === "signed_out") {
     return html`<button type="button" class="plate" @click=${deeds.signIn}>${p("sign_in")}</button>`;
   }

@@ -17,6 +17,7 @@ export interface Draft {
   passphrase?: string;
   recipients?: string;
   cover?: string;
+  pay_with?: string;
 }
 
 export function countOf(draft: Draft): number | undefined {
@@ -61,5 +62,8 @@ export function bodyOf(
     ...(recipients.length ? { recipients } : {}),
     ...(options.isSealed ? { amounts_shown: "end" as const } : {}),
     ...(cover ? { cover_url: cover } : {}),
+    ...(draft.pay_with && draft.pay_with !== "balance"
+      ? { pay_with: draft.pay_with as "wechat" | "host" }
+      : {}),
   };
 }

@@ -70,6 +70,9 @@ export class Home extends View {
         <p class="label">${t("balance")}</p>
         <p class="balance">${me ? yuanGrouped(me.balance_fen) : "–"}</p>
         <a class="primary" href="/send">${t("send_one")}</a>
+        ${session.config?.channels?.length
+          ? html`<a class="purse" href="/wallet">${t("wallet")}</a>`
+          : nothing}
       </section>
       <div class="tabs" role="tablist" @keydown=${this.#onKey}>
         ${TABS.map(

@@ -181,8 +181,8 @@ export class Operator extends View {
     return html`
       <form class="card" @submit=${deposit}>
         <h2>${t("op_deposit")}</h2>
-        <label class="field"><span>${t("op_user")}</span><input name="user" required /></label>
-        <label class="field">
+        <label class="field tall"><span>${t("op_user")}</span><input name="user" required /></label>
+        <label class="field tall">
           <span>${t("op_amount")}</span><input name="amount" inputmode="decimal" required />
         </label>
         <button class="secondary">${t("op_deposit")}</button>

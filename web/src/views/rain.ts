@@ -90,7 +90,7 @@ export class Rain extends View {
             <p class="hint center">${t("rain_hint")}</p>
           `}
       ${this.#wins
-        ? html`<p class="sums center">
+        ? html`<p class="caught">
             ${t("rain_got", { n: this.#wins, amount: yuan(this.#sumFen) })}
           </p>`
         : nothing}

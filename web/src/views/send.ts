@@ -91,7 +91,7 @@ export class Send extends View {
             />
           </label>
         </div>
-        ${this.#options(isBusy)}
+        ${this.#options(isBusy)} ${this.#payWith(isBusy)}
         <p class="sum" aria-live="polite"><small>¥</small>${yuan(totalFen ?? 0)}</p>
         ${this.problem ? problemView(this.problem) : nothing}
         <button class="primary" ?disabled=${isBusy || isWaiting}>
@@ -196,6 +196,21 @@ export class Send extends View {
     `;
   }
 
+  #payWith(isBusy: boolean) {
+    const channels = session.config?.channels ?? [];
+    if (channels.length === 0) return nothing;
+    return html`
+      <label class="card field">
+        <span>${t("pay_with")}</span>
+        <select name="pay_with" ?disabled=${isBusy}>
+          ${(["balance", ...channels] as const).map(
+            (way) => html`<option value=${way}>${t(`channel_${way}`)}</option>`,
+          )}
+        </select>
+      </label>
+    `;
+  }
+
   #coverField(isBusy: boolean) {
     const url = this.draft.cover?.trim() ?? "";
     const isWrong = this.#wrong("cover") !== undefined;
@@ -262,7 +277,8 @@ export class Send extends View {
         onRepeat: () => (this.state = "resending"),
       });
       session.writes.end("send");
-      navigate(`/packets/${sent.packet_id}/share`, true);
+      const isPaid = sent.payment_id === null;
+      navigate(isPaid ? `/packets/${sent.packet_id}/share` : `/payments/${sent.payment_id}`, true);
     });
     this.state = "idle";
     if (!this.problem) return;

@@ -1,10 +1,11 @@
 /** Share: the link, its QR code, and a card with both as an image. */
 
-import { html, nothing, svg } from "lit";
+import { html, nothing } from "lit";
 
 import { t } from "../i18n/page.ts";
 import type { Packet } from "../packet/states.ts";
 import { session } from "../session.ts";
+import { qrView } from "./qr.ts";
 import { copy, View } from "./view.ts";
 
 export class ShareView extends View {
@@ -43,7 +44,7 @@ export class ShareView extends View {
         <p class="lead">${t("share_lead")}</p>
         <div class="ticket">
           <p class="greeting">${this.#greeting()}</p>
-          <div class="qr">${this.modules ? qrView(this.modules) : nothing}</div>
+          <div class="qr">${this.modules ? qrView(this.modules, t("qr")) : nothing}</div>
           <p>${t("qr")}</p>
         </div>
         <div class="row link">
@@ -75,16 +76,6 @@ export class ShareView extends View {
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
   };
-}
-
-function qrView(modules: boolean[][]) {
-  const size = modules.length;
-  const path = modules.flatMap((row, y) => row.map((on, x) => (on ? `M${x} ${y}h1v1h-1z` : ""))).join("");
-  return html`
-    <svg viewBox="0 0 ${size} ${size}" role="img" aria-label=${t("qr")} shape-rendering="crispEdges">
-      ${svg`<path d=${path} />`}
-    </svg>
-  `;
 }
 
 customElements.define("rp-share", ShareView);

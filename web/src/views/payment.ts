@@ -1,0 +1,72 @@
+/** One payment: the code to scan, until it is paid; then on to the packet that it pays for. */
+
+import { html, nothing } from "lit";
+
+import type { Schemas } from "../api/client.ts";
+import { t } from "../i18n/page.ts";
+import { yuan } from "../money.ts";
+import { navigate } from "../router.ts";
+import { session } from "../session.ts";
+import { qrView } from "./qr.ts";
+import { loadingView, problemView, View } from "./view.ts";
+
+const ASK_MS = 2000;
+
+export class PaymentView extends View {
+  static override properties = {
+    ...View.properties,
+    paymentId: {},
+    payment: { state: true },
+    modules: { state: true },
+  };
+  declare paymentId: string;
+  declare payment: Schemas["Payment"] | undefined;
+  declare modules: boolean[][] | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    void this.attempt(() => this.#look());
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    clearTimeout(this.#timer);
+  }
+
+  async #look(): Promise<void> {
+    const payment = await session.client.get<Schemas["Payment"]>(`/me/payments/${this.paymentId}`);
+    if (!this.isConnected) return;
+    const code = payment.wechat?.code_url;
+    if (code && !this.modules) {
+      const { encode } = await import("uqr");
+      this.modules = encode(code, { border: 0, ecc: "M" }).data;
+    }
+    this.payment = payment;
+    if (payment.status === "paid" && payment.packet_id) {
+      navigate(`/packets/${payment.packet_id}/share`, true);
+    } else if (payment.status === "pending") {
+      this.#timer = setTimeout(() => void this.attempt(() => this.#look()), ASK_MS);
+    }
+  }
+
+  override render() {
+    const { payment, problem } = this;
+    if (!payment) return problem ? problemView(problem, () => void this.#look()) : loadingView();
+    const isPending = payment.status === "pending";
+    return html`
+      <section class="share">
+        <h1 tabindex="-1">${t("pay_title")}</h1>
+        <p class="lead" role="status">${t(`payment_${payment.status}`)}</p>
+        <div class="ticket">
+          <p class="greeting"><small>¥</small>${yuan(payment.amount_fen)}</p>
+          ${isPending && this.modules ? html`<div class="qr">${qrView(this.modules, t("pay_scan"))}</div>` : nothing}
+          ${isPending ? html`<p>${t(payment.channel === "wechat" ? "pay_scan" : "pay_host")}</p>` : nothing}
+        </div>
+        <div class="row spread"><span></span><a href="/wallet">${t("wallet")}</a></div>
+      </section>
+    `;
+  }
+}
+
+customElements.define("rp-payment", PaymentView);
