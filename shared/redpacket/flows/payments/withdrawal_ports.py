@@ -22,13 +22,14 @@ class WithdrawalSettings:
     """What an operator has agreed with a gateway.
 
     Below *fen_min* money stays in the balance. *rebound_wait_ms* is how long a newly bound account
-    is not paid.
+    is not paid. Balances of *above_fen* and more are paid out by themselves; 0 is never.
     """
 
     fen_min: int
     fen_max: int
     limits: WithdrawalLimits
     rebound_wait_ms: int = 24 * 3_600_000
+    above_fen: int = 0
 
 
 @dataclass(frozen=True, slots=True)
