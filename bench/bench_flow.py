@@ -41,6 +41,7 @@ from local.ports import HOST
 from local.stack import Stack
 from redpacket.adapters.aws.sqs_payouts import SqsPayouts
 from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
+from redpacket.adapters.dynamo.claims import DynamoClaims
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.adapters.dynamo.ledger import DynamoLedger
 from redpacket.adapters.dynamo.packets import DynamoPackets
@@ -301,9 +302,8 @@ def _claim_in_process(stack: Stack) -> set[ShareRef]:
     ports = ClaimPorts(
         claim_cache=claim_cache,
         emptied=CachedEmptied(claim_cache, clock=clock),
-        packets=DynamoPackets(
-            dynamo, outputs["PacketsTable"], outputs["SharesTable"], outputs["QuotasTable"]
-        ),
+        packets=DynamoPackets(dynamo, outputs["PacketsTable"], outputs["SharesTable"]),
+        claims=DynamoClaims(dynamo, outputs["SharesTable"], outputs["QuotasTable"]),
         payouts=queued,
         costs=UserLimit(grab_limit(600, 200), limits=limits, clock=clock, journal=_Silent()),
         phrases=PinyinPhrases(),

@@ -40,7 +40,7 @@ from redpacket.flows.campaigns.cached_lotteries import KEPT_MS
 from redpacket.flows.packets.read_records import PAGE_SIZE, list_received
 from testing.builders import NOW_MS, a_campaign, a_packet
 from testing.crowd import CROWD, a_crowded_town, count_reads, rush
-from testing.in_memory_system import InMemorySystem
+from testing.in_memory_system import InMemorySystem, wiring_on
 from testing.prizes import noisy_prizes, real_prizes
 from testing.servers import some_servers
 from testing.units import MeteredDynamo
@@ -99,7 +99,7 @@ def unknown_id_strong_reads() -> float:
     """Ask each door of a packet for ids that were never signed; return the strong reads."""
     system = InMemorySystem()
     meter = MeteredDynamo(system.dynamo)
-    system.packets, _ = system.adapters(meter)
+    system.stand_on(meter)
     with contextlib.suppress(PacketNotFound):
         system.grab(a_packet(), "ann")
     assert meter.strong_count, "an id with a right tag is looked up"
@@ -180,7 +180,7 @@ def received_rcu_max() -> float:
     sums = {"balance_fen": 10**7, "received_fen_2026": 10**7, "received_count_2026": RECEIVED}
     system.dynamo.put_item(TableName="accounts", Item=to_wire({**keys.account(account), **sums}))
     meter = MeteredDynamo(system.dynamo)
-    _, ledger = system.adapters(meter)
+    ledger = wiring_on(Dynamo(lambda: meter)).ledger
     pages = DynamoPages(Dynamo(lambda: meter), "packets")
     middle = RECEIVED // 2
     units = []

@@ -242,7 +242,7 @@ def measure(count: int) -> dict[str, Any]:
     dynamo = Dynamo(lambda: made)
     # An hour later nothing is on its way any more.
     clock = WallClock(NOW_MS + 3_600_000)
-    packets = DynamoPackets(dynamo, "packets", "shares", "quotas")
+    packets = DynamoPackets(dynamo, "packets", "shares")
     ports = ReconcilePorts(
         tables=DynamoTables(dynamo, {table: table.value for table in Table}),
         packets=packets,

@@ -57,7 +57,7 @@ def main() -> None:
 
 def _sweep_until_closed(books: Books, packet_id: str) -> tuple[int, float]:
     """Return how many invocations it took, and how many seconds."""
-    _, packets, _ = books.adapters()
+    _, packets, _ = books.adapters(books.dynamo())
     began_s = time.monotonic()
     for invocation in count(1):
         worker = get_context("fork").Process(target=books.sweep, kwargs={"for_ms": INVOCATION_MS})
@@ -75,7 +75,7 @@ def _sweep_until_closed(books: Books, packet_id: str) -> tuple[int, float]:
 
 def _refunds_of(books: Books) -> int:
     """Count the refunds in the sender's book, who has everything back but what was claimed."""
-    ledger, _, _ = books.adapters()
+    ledger, _, _ = books.adapters(books.dynamo())
     refunds, cursor = 0, None
     while True:
         page, cursor = ledger.list_entries(user_account(SENDER), cursor, BOOK_PAGE)

@@ -31,6 +31,7 @@ from bench.deployment import template
 from bench.slow_dynamo import SlowDynamo, Units, indexes_of
 from bench.virtual import VirtualTime
 from bench.waiting_claims import PayoutQueue, QueueTerms
+from redpacket.adapters.dynamo.claims import DynamoClaims
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.adapters.dynamo.ledger import DynamoLedger
 from redpacket.adapters.dynamo.packets import DynamoPackets
@@ -129,12 +130,13 @@ def run_ours(
     virtual = VirtualTime(NOW_MS + SETTLED_LATE_MS)
     client = SlowDynamo(virtual, indexes_of(deployed), SEED)
     dynamo = Dynamo(lambda: client, pause_s=virtual.sleep_s)
-    packets = DynamoPackets(dynamo, "PacketsTable", "SharesTable", "QuotasTable")
+    packets = DynamoPackets(dynamo, "PacketsTable", "SharesTable")
+    claims = DynamoClaims(dynamo, "SharesTable", "QuotasTable")
     pages = DynamoPages(dynamo, "PacketsTable")
     ledger = DynamoLedger(
         dynamo, "AccountsTable", "PacketsTable", "SharesTable", has_receipts=has_receipts
     )
-    refs = _claimed(shares, ledger, packets, client)
+    refs = _claimed(shares, ledger, packets, claims, client)
     journal = FakeJournal()
     queue = _queued(refs, virtual, deployed)
 
@@ -185,7 +187,11 @@ def run_naive(shares: int, payouts: int, deployed: Mapping[str, Any]) -> Run:
 
 
 def _claimed(
-    shares: int, ledger: DynamoLedger, packets: DynamoPackets, client: SlowDynamo
+    shares: int,
+    ledger: DynamoLedger,
+    packets: DynamoPackets,
+    claims: DynamoClaims,
+    client: SlowDynamo,
 ) -> list[ShareRef]:
     """Fund a packet and claim all of it, each share by a user of its own; nothing takes time."""
     total_fen = 100 * shares
@@ -203,7 +209,7 @@ def _claimed(
         is_last = number > shares - PARTS
         user_id = USER_ID.format(number)
         fate = a_claim(packet, number, user_id, is_last=is_last, decided_at_ms=NOW_MS)
-        packets.record_claim(fate)
+        claims.record_claim(fate)
         refs.append(fate.ref)
     return refs
 

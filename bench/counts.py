@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from local.user_ids import PUBLISHED_USER_IDS
+from redpacket.adapters.dynamo.claims import DynamoClaims
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.adapters.dynamo.ledger import DynamoLedger
 from redpacket.adapters.dynamo.packets import DynamoPackets
@@ -67,7 +68,8 @@ class Till:
     def __init__(self, indexes: Indexes, *, has_receipts: bool = False) -> None:
         self.meter = MeteredDynamo(FakeDynamo(), indexes=indexes)
         dynamo = Dynamo(lambda: self.meter)
-        self.packets = DynamoPackets(dynamo, "packets", "shares", "quotas")
+        self.packets = DynamoPackets(dynamo, "packets", "shares")
+        self.claims = DynamoClaims(dynamo, "shares", "quotas")
         self.pages = DynamoPages(dynamo, "packets")
         self.profiles = DynamoProfiles(dynamo, "profiles")
         self.ledger = DynamoLedger(
@@ -100,7 +102,7 @@ class Till:
             for number in numbers
         ]
         for share in shares:
-            self.packets.record_claim(share, quota)
+            self.claims.record_claim(share, quota)
         return shares
 
     def settle(self, refs: Sequence[ShareRef]) -> None:

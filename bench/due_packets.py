@@ -9,10 +9,12 @@ from local.ports import HOST
 from local.stack import REGION
 from redpacket.adapters.aws.client import AwsClient
 from redpacket.adapters.aws.signature import Keys
+from redpacket.adapters.dynamo.claims import DynamoClaims
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.adapters.dynamo.ledger import DynamoLedger
 from redpacket.adapters.dynamo.packets import DynamoPackets
 from redpacket.adapters.dynamo.pages import DynamoPages
+from redpacket.adapters.dynamo.work_lists import DynamoWorkLists
 from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.adapters.redis.connect import connect
 from redpacket.adapters.redis.parted_claims import PartedClaims
@@ -54,16 +56,20 @@ class Books:
             read_timeout_s=_PATIENCE_S,
         )
 
-    def adapters(self) -> tuple[DynamoLedger, DynamoPackets, DynamoPages]:
-        """Return what one process uses."""
+    def dynamo(self) -> Dynamo:
+        """Return DynamoDB as one process reaches it."""
         client = self.client()
-        dynamo = Dynamo(lambda: client)
+        return Dynamo(lambda: client)
+
+    def adapters(self, dynamo: Dynamo) -> tuple[DynamoLedger, DynamoPackets, DynamoPages]:
+        """Return what one process uses."""
         ledger = DynamoLedger(dynamo, "accounts", "packets", "shares")
         return ledger, DynamoPackets(dynamo, "packets", "shares"), DynamoPages(dynamo, "packets")
 
     def sweep(self, *, in_parallel: InParallel = in_threads, for_ms: int) -> ExpireReport:
         """Be one invocation of the sweep."""
-        ledger, packets, pages = self.adapters()
+        dynamo = self.dynamo()
+        ledger, packets, pages = self.adapters(dynamo)
         clock = WallClock()
         cache = connect(
             HOST,
@@ -74,6 +80,7 @@ class Books:
             timeout_s=CACHE_TIMEOUT_S,
         )
         return expire_packets(
+            work=DynamoWorkLists(dynamo, "packets", "shares"),
             packets=packets,
             pages=pages,
             claim_cache=PartedClaims(RedisClaims(cache), clock=clock),
@@ -89,7 +96,8 @@ class Books:
         self, sender: str, packet_ids: list[str], total_fen: int, shares: int, claimed: int
     ) -> None:
         """Send packets that are due, of each of which the first shares are claimed and paid."""
-        ledger, packets, pages = self.adapters()
+        dynamo = self.dynamo()
+        ledger, packets, pages = self.adapters(dynamo)
         clock = WallClock()
         deposit_fen = len(packet_ids) * total_fen
         account = user_account(sender)
@@ -97,6 +105,7 @@ class Books:
             Transfer(f"deposit:{sender}", TransferKind.DEPOSIT, DEPOSITS, account, deposit_fen, 1),
             Request("operator", f"deposit:{sender}", "body"),
         )
+        recorder = DynamoClaims(dynamo, "shares", "quotas")
         claims = []
         for packet_id in packet_ids:
             packet = self._send(sender, packet_id, total_fen, shares, ledger, packets)
@@ -105,7 +114,7 @@ class Books:
                 for number in range(1, claimed + 1)
             ]
         for claim in claims:
-            packets.record_claim(claim)
+            recorder.record_claim(claim)
         unpaid = settle_claims(
             [claim.ref for claim in claims],
             ledger=ledger,

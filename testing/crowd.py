@@ -36,7 +36,7 @@ def a_crowded_town(cache_port: int) -> InMemorySystem:
 def count_reads(system: InMemorySystem) -> MeteredDynamo:
     """Let *system* be slow, and return what counts its reads from now on."""
     meter = MeteredDynamo(system.dynamo)
-    system.packets, system.ledger = system.adapters(_SlowDynamo(meter))
+    system.stand_on(_SlowDynamo(meter))
     return meter
 
 

@@ -45,9 +45,17 @@ from redpacket.flows.reconciliation.reconcile import MOVING_MS, Reconciliation, 
 from redpacket.ports.accounts import Profiles, Request
 from redpacket.ports.campaigns import Campaigns, DrawCache, Draws
 from redpacket.ports.guards import Limits
-from redpacket.ports.packets import ClaimCache, DeadLetters, Pages, PayoutQueue, Quotas
+from redpacket.ports.packets import (
+    ClaimCache,
+    ClaimRecorder,
+    DeadLetters,
+    Pages,
+    PayoutQueue,
+    Quotas,
+)
 from redpacket.ports.reconciliation import Runs, Table, Tables
 from redpacket.ports.runtime import InParallel
+from redpacket.ports.work_lists import WorkLists
 from testing.builders import a_campaign
 from testing.fakes import (
     FakeClaimCache,
@@ -95,7 +103,7 @@ class InMemorySystem:
         # What the flows use; a test may put something in between.
         self.claim_cache: ClaimCache = PartedClaims(self.memory, clock=self.clock)
         self.payouts: PayoutQueue = self.queue
-        self.packets, self.ledger = self.adapters(self.dynamo)
+        self.stand_on(self.dynamo)
         stored = wiring_on(Dynamo(lambda: self.dynamo), new_seed=self._new_seed)
         self.pages: Pages = stored.pages
         self.campaigns: Campaigns = stored.campaigns
@@ -105,7 +113,6 @@ class InMemorySystem:
         self.grab_limit = grab_limit(per_minute=600, burst=200)
         self.lots = FakeDrawCache(self.clock)
         self.draw_cache: DrawCache = self.lots
-        self.draws: Draws = self.draw_adapter(self.dynamo)
         self.profiles: Profiles = stored.profiles
         self.moving_ms = MOVING_MS
         self.scans: Tables = stored.tables
@@ -128,17 +135,16 @@ class InMemorySystem:
         )
         self._ids = itertools.count(1)
 
-    @classmethod
-    def adapters(cls, client: Any) -> tuple[DynamoPackets, DynamoLedger]:
-        return cls.adapters_on(Dynamo(lambda: client))
-
-    @staticmethod
-    def adapters_on(dynamo: Dynamo) -> tuple[DynamoPackets, DynamoLedger]:
-        stored = wiring_on(dynamo)
-        packets, ledger = stored.claiming_packets, stored.sending_ledger
+    def stand_on(self, client: Any) -> None:
+        """Reach packets, claims, money and draws by *client* from now on."""
+        stored = wiring_on(Dynamo(lambda: client))
+        packets, ledger = stored.packets, stored.sending_ledger
         assert isinstance(packets, DynamoPackets)
         assert isinstance(ledger, DynamoLedger)
-        return packets, ledger
+        self.packets, self.ledger = packets, ledger
+        self.claims: ClaimRecorder = stored.claims
+        self.work: WorkLists = stored.work_lists(0, 1)
+        self.draws: Draws = self.draw_adapter(client)
 
     @staticmethod
     def draw_adapter(client: Any) -> DynamoDraws:
@@ -175,8 +181,8 @@ class InMemorySystem:
             "sending_ledger": self.ledger,
             "profiles": self.profiles,
             "packets": self.packets,
-            "claiming_packets": self.packets,
-            "packets_of": lambda _group, _groups: self.packets,
+            "claims": self.claims,
+            "work_lists": lambda _group, _groups: self.work,
             "pages": self.pages,
             "campaigns": self.campaigns,
             "claim_cache": self.claim_cache,
@@ -196,8 +202,7 @@ class InMemorySystem:
     def before_each_transaction(self, do: Callable[[list[Any]], None]) -> None:
         """Call *do* with the operations of every transaction before it is carried out."""
         client = _Interposed(self.dynamo, do)
-        self.packets, self.ledger = self.adapters(client)
-        self.draws = self.draw_adapter(client)
+        self.stand_on(client)
 
     def before_first_transaction(self, do: Callable[[list[Any]], None]) -> None:
         """Call *do* once."""
@@ -313,6 +318,7 @@ class InMemorySystem:
 
     def expire(self, stop_in_ms: int = 50_000) -> ExpireReport:
         return expire_packets(
+            work=self.work,
             packets=self.packets,
             pages=self.pages,
             claim_cache=self.claim_cache,
@@ -328,6 +334,7 @@ class InMemorySystem:
         """Run the rest of the sweep; return how many were queued again and loaded."""
         stop_at_ms = self.clock.now_ms() + stop_in_ms
         requeued = requeue_claims(
+            work=self.work,
             packets=self.packets,
             payouts=self.payouts,
             clock=self.clock,
@@ -336,6 +343,7 @@ class InMemorySystem:
             in_parallel=self.in_parallel,
         )
         loaded = load_packets(
+            work=self.work,
             packets=self.packets,
             claim_cache=self.claim_cache,
             clock=self.clock,

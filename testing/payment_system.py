@@ -104,6 +104,7 @@ class PaymentSystem:
             book=self.book,
             ledger=self.system.ledger,
             packets=self.system.packets,
+            work=self.system.work,
             clock=self.clock,
             journal=self.system.journal,
             new_number=lambda: f"pm{next(self.ids):030d}",

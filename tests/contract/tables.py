@@ -13,10 +13,12 @@ import yaml
 from moto import mock_aws
 
 from local.places import ROOT
+from redpacket.adapters.dynamo.claims import DynamoClaims
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.adapters.dynamo.ledger import DynamoLedger
 from redpacket.adapters.dynamo.packets import DynamoPackets
 from redpacket.adapters.dynamo.pages import DynamoPages
+from redpacket.adapters.dynamo.work_lists import DynamoWorkLists
 from redpacket.domain.claim import RecordStatus, ShareFate, taker_of
 from redpacket.domain.closing import find_end
 from redpacket.domain.ledger import (
@@ -99,6 +101,8 @@ class Books:
     client: Any
     ledger: DynamoLedger
     packets: DynamoPackets
+    claims: DynamoClaims
+    work: DynamoWorkLists
     pages: DynamoPages
 
     def ledger_state(self) -> LedgerState:
@@ -121,7 +125,7 @@ class Books:
         self, packet: Packet, share_no: int, user_id: str | None = None, **changes: Any
     ) -> ShareFate:
         share = a_claim(packet, share_no, user_id or a_user_id("taker"), **changes)
-        assert self.packets.record_claim(share) is RecordStatus.RECORDED
+        assert self.claims.record_claim(share) is RecordStatus.RECORDED
         return share
 
     def settled(
@@ -164,7 +168,9 @@ def some_books(client: Any, *, has_receipts: bool = True) -> Books:
         DynamoLedger(
             dynamo, "accounts", "packets", "shares", "campaigns", has_receipts=has_receipts
         ),
-        DynamoPackets(dynamo, "packets", "shares", "quotas"),
+        DynamoPackets(dynamo, "packets", "shares"),
+        DynamoClaims(dynamo, "shares", "quotas"),
+        DynamoWorkLists(dynamo, "packets", "shares"),
         DynamoPages(dynamo, "packets"),
     )
 

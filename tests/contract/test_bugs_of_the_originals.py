@@ -94,7 +94,7 @@ def test_the_users_counter_consumed_before_the_sold_out_check(system: InMemorySy
     with pytest.raises(PacketEmptied):
         system.grab(emptied, "ann")
 
-    assert system.packets.count_claims(campaign.campaign_id, "ann") == 0
+    assert system.claims.count_claims(campaign.campaign_id, "ann") == 0
     assert system.grab(open_yet, "ann").is_new
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
+from redpacket.adapters.dynamo.claims import DynamoClaims
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.adapters.dynamo.ledger import DynamoLedger
 from redpacket.adapters.dynamo.packets import DynamoPackets
@@ -42,6 +43,7 @@ class Office:
     campaigns: DynamoCampaigns
     ledger: DynamoLedger
     packets: DynamoPackets
+    claims: DynamoClaims
     operator: Person
 
     def made(self, **changes: Any) -> Campaign:
@@ -85,7 +87,8 @@ def _office(client: Any) -> Office:
     return Office(
         DynamoCampaigns(dynamo, "campaigns"),
         ledger,
-        DynamoPackets(dynamo, "packets", "shares", "quotas"),
+        DynamoPackets(dynamo, "packets", "shares"),
+        DynamoClaims(dynamo, "shares", "quotas"),
         operator,
     )
 
@@ -309,16 +312,16 @@ def test_a_claim_over_the_quota_has_no_effect_at_all(office: Office) -> None:
     first, second = (office.packet_of(campaign) for _ in range(2))
     for packet in (first, second):
         office.fund(packet)
-    record = office.packets.record_claim
+    record = office.claims.record_claim
 
     assert record(a_claim(first, 2, "ann"), quota) == "recorded"
     assert record(a_claim(second, 1, "ann"), quota) == "quota_exhausted"
 
     assert office.packets.list_shares(second.packet_id) == []
     assert office.packets.find_share_of(second.packet_id, "ann") is None
-    assert office.packets.count_claims(campaign.campaign_id, "ann") == 1
+    assert office.claims.count_claims(campaign.campaign_id, "ann") == 1
     # A repeat does not count twice, each user has a quota of their own, and it can be raised.
     assert record(a_claim(first, 3, "ann"), quota) == "user_has_share"
     assert record(a_claim(second, 1, "bob"), quota) == "recorded"
     assert record(a_claim(second, 2, "ann"), replace(quota, count_max=2)) == "recorded"
-    assert office.packets.count_claims(campaign.campaign_id, "ann") == 2
+    assert office.claims.count_claims(campaign.campaign_id, "ann") == 2

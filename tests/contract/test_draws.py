@@ -17,6 +17,7 @@ from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.adapters.dynamo.draws import DynamoDraws
 from redpacket.adapters.dynamo.ledger import DynamoLedger
 from redpacket.adapters.dynamo.packets import DynamoPackets
+from redpacket.adapters.dynamo.work_lists import DynamoWorkLists
 from redpacket.domain.campaign import Campaign, CampaignStatus, DrawRules
 from redpacket.domain.claim import Fate, ShareFate
 from redpacket.domain.errors import IdempotencyKeyReused, Unavailable
@@ -63,6 +64,7 @@ class Fair:
     campaigns: DynamoCampaigns
     ledger: DynamoLedger
     packets: DynamoPackets
+    work: DynamoWorkLists
     campaign: Campaign
 
     def put(self, prize_id: str = "cup", **changes: Any) -> Prize:
@@ -156,6 +158,7 @@ def _fair(client: Any) -> Fair:
         DynamoCampaigns(dynamo, "campaigns"),
         DynamoLedger(dynamo, "accounts", "packets", "shares", "campaigns"),
         DynamoPackets(dynamo, "packets", "shares"),
+        DynamoWorkLists(dynamo, "packets", "shares"),
         a_campaign(campaign_id=f"fair-{next(_numbers)}"),
     )
     assert fair.campaigns.create(fair.campaign)
@@ -661,13 +664,13 @@ def test_a_prizes_packet_waits_for_nothing_but_its_end(fair: Fair) -> None:
     end_ms = packet.expires_at_ms
     far_ms = end_ms + 86_400_000
 
-    assert packet_id not in fair.packets.list_unloaded(far_ms, 8_000)
-    assert packet_id not in fair.packets.list_due(end_ms - 1, 8_000)
-    assert packet_id in fair.packets.list_due(end_ms, 8_000)
+    assert packet_id not in fair.work.list_unloaded(far_ms, 8_000)
+    assert packet_id not in fair.work.list_due(end_ms - 1, 8_000)
+    assert packet_id in fair.work.list_due(end_ms, 8_000)
 
     fair.packets.reschedule(packet_id, far_ms, 2)
-    assert packet_id not in fair.packets.list_due(end_ms, 8_000)
-    assert packet_id in fair.packets.list_due(far_ms, 8_000)
+    assert packet_id not in fair.work.list_due(end_ms, 8_000)
+    assert packet_id in fair.work.list_due(far_ms, 8_000)
     assert fair.packets.find_packet(packet_id) == replace(packet, expires_at_ms=far_ms)
 
 

@@ -48,7 +48,7 @@ def town(request: pytest.FixtureRequest) -> Iterator[PaymentSystem]:
             make_payments_table(client)
         system = InMemorySystem()
         system.dynamo = client
-        system.packets, system.ledger = system.adapters(client)
+        system.stand_on(client)
         # Tables of the emulator outlive a test.
         system._ids = itertools.count(secrets.randbelow(10**12))
         town = PaymentSystem(system, dynamo=Dynamo(lambda: client))
@@ -262,7 +262,7 @@ def test_a_packet_is_paid_or_cancelled_and_never_both(town: PaymentSystem, user:
     assert [one and one.status for one in found] == [PacketStatus.CANCELLED, PacketStatus.OPEN]
     assert not town.system.ledger.cancel_unpaid(second, now_ms)
     assert town.balance_fen(user) == 1000
-    assert second.packet_id in town.system.packets.list_unloaded(now_ms, 10**4)
+    assert second.packet_id in town.system.work.list_unloaded(now_ms, 10**4)
     assert town.system.packets.list_sent(user, None, None, 5)[0][0].packet_id == second.packet_id
 
 
@@ -291,7 +291,7 @@ def test_an_intent_of_a_packet_is_one(town: PaymentSystem, user: str) -> None:
     first, second = (town.start_packet(packet) for _ in range(2))
 
     assert first == second
-    assert packet.packet_id in town.system.packets.list_unpaid(town.clock.now_ms(), 10**4)
+    assert packet.packet_id in town.system.work.list_unpaid(town.clock.now_ms(), 10**4)
 
 
 def test_the_number_of_a_payment_leads_to_its_packet(town: PaymentSystem, user: str) -> None:

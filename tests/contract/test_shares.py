@@ -14,7 +14,7 @@ from redpacket.adapters.dynamo.client import to_wire
 from redpacket.domain.claim import RecordStatus, ShareFate, ShareRef, Taker, taker_of
 from redpacket.domain.errors import InvalidRequest
 from redpacket.domain.packet import Packet, PacketEnd, PacketStatus, Person, fate_partitions
-from redpacket.ports.packets import Unreadable
+from redpacket.ports.work_lists import Unreadable
 from testing.builders import NOW_MS, a_claim, a_packet_id, a_user_id
 from tests.contract.tables import (
     PAID_MS,
@@ -48,7 +48,7 @@ def test_a_claim_is_recorded_once(books: Books) -> None:
     packet = books.sent()
     share = books.claimed(packet, 1, "ann")
 
-    again = books.packets.record_claim(replace(share, decided_at_ms=NOW_MS + 999))
+    again = books.claims.record_claim(replace(share, decided_at_ms=NOW_MS + 999))
 
     assert again is RecordStatus.USER_HAS_SHARE
     assert books.packets.find_share_of(packet.packet_id, "ann") == share
@@ -68,7 +68,7 @@ def test_a_share_belongs_to_the_first_who_recorded_it(books: Books) -> None:
     packet = books.sent()
     share = books.claimed(packet, 1, "ann")
 
-    assert books.packets.record_claim(a_claim(packet, 1, "bob")) == "share_taken"
+    assert books.claims.record_claim(a_claim(packet, 1, "bob")) == "share_taken"
 
     assert books.packets.find_share_of(packet.packet_id, "bob") is None
     assert books.packets.find_taker(packet.packet_id, "bob") is None
@@ -79,7 +79,7 @@ def test_a_user_who_has_a_share_gets_no_second_one(books: Books) -> None:
     packet = books.sent()
     books.claimed(packet, 2, "ann")
 
-    second = books.packets.record_claim(a_claim(packet, 3, "ann"))
+    second = books.claims.record_claim(a_claim(packet, 3, "ann"))
 
     assert second is RecordStatus.USER_HAS_SHARE
     assert [share.share_no for share in books.packets.list_shares(packet.packet_id)] == [2]
@@ -89,7 +89,7 @@ def test_a_paid_claim_is_not_recorded_over(books: Books) -> None:
     packet = books.sent()
     share = books.settled(packet, 1, "ann")
 
-    assert books.packets.record_claim(a_claim(packet, 1, "bob")) == "share_taken"
+    assert books.claims.record_claim(a_claim(packet, 1, "bob")) == "share_taken"
 
     assert books.packets.list_shares(packet.packet_id) == [share]
 
@@ -98,7 +98,7 @@ def test_a_refunded_share_can_not_be_claimed(books: Books) -> None:
     packet = books.sent()
     assert books.refunded(packet, 1, 2)
 
-    assert books.packets.record_claim(a_claim(packet, 2, "ann")) == "share_refunded"
+    assert books.claims.record_claim(a_claim(packet, 2, "ann")) == "share_refunded"
 
 
 def test_takers_are_listed_with_what_they_have(books: Books) -> None:
@@ -146,13 +146,13 @@ def test_fates_of_a_packet_in_parts_are_listed_by_part_and_all_together(books: B
 
     odd, even = (books.packets.list_part_shares(packet.packet_id, part) for part in (0, 1))
     listed = books.packets.list_shares(packet.packet_id)
-    waiting = books.packets.list_unsettled(NOW_MS + 5000, 8_000)
+    waiting = books.work.list_unsettled(NOW_MS + 5000, 8_000)
 
     assert [share.share_no for share in odd] == [1, 9, 11]
     assert [share.share_no for share in even] == [2, 4]
     assert [share.share_no for share in listed] == [1, 2, 4, 9, 11]
     assert {share.ref for share in listed} <= set(waiting)
-    assert books.packets.record_claim(a_claim(packet, 4, "dan")) == "share_taken"
+    assert books.claims.record_claim(a_claim(packet, 4, "dan")) == "share_taken"
 
 
 @pytest.mark.parametrize("parts", [1, 2])
@@ -300,8 +300,8 @@ def test_a_closed_packet_stays_closed(books: Books) -> None:
     again = books.packets.begin_close(packet, REFUNDED_MS + 5)
 
     assert again == replace(packet, status=PacketStatus.CLOSED, closed_at_ms=REFUNDED_MS, end=end)
-    assert packet.packet_id not in books.packets.list_due(REFUNDED_MS + 5, 8_000)
-    assert packet.packet_id not in books.packets.list_unloaded(REFUNDED_MS + 5, 8_000)
+    assert packet.packet_id not in books.work.list_due(REFUNDED_MS + 5, 8_000)
+    assert packet.packet_id not in books.work.list_unloaded(REFUNDED_MS + 5, 8_000)
 
 
 def test_an_open_packet_closes_before_its_end_where_nothing_is_left(books: Books) -> None:
@@ -312,7 +312,7 @@ def test_an_open_packet_closes_before_its_end_where_nothing_is_left(books: Books
 
     assert books.ledger.close(packet, books.ended(packet), PAID_MS)
 
-    assert packet.packet_id not in books.packets.list_due(REFUNDED_MS, 8_000)
+    assert packet.packet_id not in books.work.list_due(REFUNDED_MS, 8_000)
     assert books.packets.begin_close(packet, REFUNDED_MS).is_emptied
 
 
@@ -351,12 +351,12 @@ def test_a_packet_waits_for_its_load_and_then_for_its_end(books: Books) -> None:
     packet = books.sent()
     later_ms = packet.expires_at_ms + 1
 
-    assert packet.packet_id in books.packets.list_unloaded(NOW_MS, 8_000)
-    assert packet.packet_id not in books.packets.list_due(later_ms, 8_000)
+    assert packet.packet_id in books.work.list_unloaded(NOW_MS, 8_000)
+    assert packet.packet_id not in books.work.list_due(later_ms, 8_000)
     books.packets.mark_loaded(packet)
-    assert packet.packet_id not in books.packets.list_unloaded(NOW_MS, 8_000)
-    assert packet.packet_id not in books.packets.list_due(packet.expires_at_ms - 1, 8_000)
-    assert packet.packet_id in books.packets.list_due(later_ms, 8_000)
+    assert packet.packet_id not in books.work.list_unloaded(NOW_MS, 8_000)
+    assert packet.packet_id not in books.work.list_due(packet.expires_at_ms - 1, 8_000)
+    assert packet.packet_id in books.work.list_due(later_ms, 8_000)
 
 
 def test_a_packet_that_can_not_be_closed_goes_to_the_end_of_the_list(books: Books) -> None:
@@ -364,9 +364,9 @@ def test_a_packet_that_can_not_be_closed_goes_to_the_end_of_the_list(books: Book
 
     books.packets.begin_close(packet, REFUNDED_MS + 5)
 
-    assert packet.packet_id not in books.packets.list_due(REFUNDED_MS + 4, 8_000)
-    assert packet.packet_id in books.packets.list_due(REFUNDED_MS + 5, 8_000)
-    assert packet.packet_id not in books.packets.list_unloaded(REFUNDED_MS + 5, 8_000)
+    assert packet.packet_id not in books.work.list_due(REFUNDED_MS + 4, 8_000)
+    assert packet.packet_id in books.work.list_due(REFUNDED_MS + 5, 8_000)
+    assert packet.packet_id not in books.work.list_unloaded(REFUNDED_MS + 5, 8_000)
 
 
 def test_a_packet_that_is_delayed_waits_so_long_and_never_less(books: Books) -> None:
@@ -374,14 +374,14 @@ def test_a_packet_that_is_delayed_waits_so_long_and_never_less(books: Books) -> 
     books.packets.mark_loaded(packet)
     at_ms = packet.expires_at_ms
 
-    books.packets.delay(packet.packet_id, at_ms - 1)
-    assert packet.packet_id not in books.packets.list_due(at_ms - 1, 8_000)
-    books.packets.delay(packet.packet_id, at_ms + 50)
-    assert packet.packet_id not in books.packets.list_due(at_ms + 49, 8_000)
-    assert packet.packet_id in books.packets.list_due(at_ms + 50, 8_000)
+    books.work.delay(packet.packet_id, at_ms - 1)
+    assert packet.packet_id not in books.work.list_due(at_ms - 1, 8_000)
+    books.work.delay(packet.packet_id, at_ms + 50)
+    assert packet.packet_id not in books.work.list_due(at_ms + 49, 8_000)
+    assert packet.packet_id in books.work.list_due(at_ms + 50, 8_000)
     _closed(books, packet)
-    books.packets.delay(packet.packet_id, at_ms + 60)
-    assert packet.packet_id not in books.packets.list_due(at_ms + 99, 8_000)
+    books.work.delay(packet.packet_id, at_ms + 60)
+    assert packet.packet_id not in books.work.list_due(at_ms + 99, 8_000)
 
 
 def test_a_row_that_is_set_aside_is_found_again_later_and_not_before(books: Books) -> None:
@@ -392,19 +392,19 @@ def test_a_row_that_is_set_aside_is_found_again_later_and_not_before(books: Book
     with _a_stray(books, at_ms) as stray:
 
         def found(until_ms: int) -> set[object]:
-            return {stray, share.ref} & set(books.packets.list_unsettled(until_ms, 8_000))
+            return {stray, share.ref} & set(books.work.list_unsettled(until_ms, 8_000))
 
         assert found(at_ms) == {stray, share.ref}
-        books.packets.set_aside(stray, at_ms + 50)
-        books.packets.set_aside(share.ref, at_ms + 60)
+        books.work.set_aside(stray, at_ms + 50)
+        books.work.set_aside(share.ref, at_ms + 60)
         assert found(at_ms + 49) == set()
         assert found(at_ms + 50) == {stray}
         assert found(at_ms + 60) == {stray, share.ref}
 
-    books.packets.set_aside(share.ref, at_ms)
+    books.work.set_aside(share.ref, at_ms)
     assert share.ref not in found(at_ms + 59)
     books.ledger.settle([a_settlement(share)], PAID_MS)
-    books.packets.set_aside(share.ref, at_ms + 70)
+    books.work.set_aside(share.ref, at_ms + 70)
     assert share.ref not in found(at_ms + 99)
 
 
@@ -429,15 +429,15 @@ def test_a_claim_waits_until_it_is_settled(books: Books) -> None:
     packet = books.sent()
     share = books.claimed(packet, 1)
 
-    assert share.ref in books.packets.list_unsettled(share.decided_at_ms, 8_000)
+    assert share.ref in books.work.list_unsettled(share.decided_at_ms, 8_000)
     books.packets.mark_requeued(share, share.decided_at_ms + 50)
-    assert share.ref not in books.packets.list_unsettled(share.decided_at_ms + 49, 8_000)
+    assert share.ref not in books.work.list_unsettled(share.decided_at_ms + 49, 8_000)
     assert books.packets.list_refs([share.ref]) == [replace(share, requeued_count=1)]
     books.ledger.settle([a_settlement(share)], PAID_MS)
-    assert share.ref not in books.packets.list_unsettled(share.decided_at_ms + 99, 8_000)
+    assert share.ref not in books.work.list_unsettled(share.decided_at_ms + 99, 8_000)
     (settled,) = books.packets.list_refs([share.ref])
     books.packets.mark_requeued(settled, share.decided_at_ms)
-    assert share.ref not in books.packets.list_unsettled(share.decided_at_ms + 99, 8_000)
+    assert share.ref not in books.work.list_unsettled(share.decided_at_ms + 99, 8_000)
     assert books.packets.list_refs([share.ref]) == [settled]
 
 
@@ -447,17 +447,17 @@ def test_a_last_claim_waits_for_the_end_of_its_packet_once_it_is_settled(books: 
     at_ms = share.decided_at_ms
 
     books.packets.mark_done(share)
-    assert share.ref in books.packets.list_unsettled(at_ms, 8_000)
+    assert share.ref in books.work.list_unsettled(at_ms, 8_000)
     books.ledger.settle([a_settlement(share)], PAID_MS)
-    assert share.ref in books.packets.list_unsettled(at_ms, 8_000)
+    assert share.ref in books.work.list_unsettled(at_ms, 8_000)
     (settled,) = books.packets.list_refs([share.ref])
     books.packets.mark_requeued(settled, at_ms + 50)
-    assert share.ref not in books.packets.list_unsettled(at_ms + 49, 8_000)
-    assert share.ref in books.packets.list_unsettled(at_ms + 50, 8_000)
+    assert share.ref not in books.work.list_unsettled(at_ms + 49, 8_000)
+    assert share.ref in books.work.list_unsettled(at_ms + 50, 8_000)
     books.packets.mark_done(settled)
-    assert share.ref not in books.packets.list_unsettled(at_ms + 99, 8_000)
+    assert share.ref not in books.work.list_unsettled(at_ms + 99, 8_000)
     books.packets.mark_requeued(settled, at_ms)
-    assert share.ref not in books.packets.list_unsettled(at_ms + 99, 8_000)
+    assert share.ref not in books.work.list_unsettled(at_ms + 99, 8_000)
 
 
 @pytest.fixture(params=["fake", "moto"])
@@ -475,8 +475,8 @@ def test_a_sender_of_many_due_packets_gets_what_others_leave_of_a_sweep(own_book
     for packet in (*many, *others):
         own_books.packets.mark_loaded(packet)
 
-    due = own_books.packets.list_due(REFUNDED_MS, 64)
-    rest = own_books.packets.list_due(REFUNDED_MS, 640)
+    due = own_books.work.list_due(REFUNDED_MS, 64)
+    rest = own_books.work.list_due(REFUNDED_MS, 640)
 
     assert {packet.packet_id for packet in others} <= set(due)
     assert 60 <= len(due) == len(set(due)) <= 64

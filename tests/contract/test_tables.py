@@ -148,7 +148,7 @@ def test_counts_know_the_first_claim_and_budgets_their_packets(
     packets = [books.sent(rules=Rules(campaign_id=campaign_id)) for _ in range(2)]
     for at_ms, packet in zip((NOW_MS + 50, NOW_MS + 70), packets, strict=True):
         claim = a_claim(packet, 1, user_id, decided_at_ms=at_ms)
-        recorded = books.packets.record_claim(claim, Quota(campaign_id, 5))
+        recorded = books.claims.record_claim(claim, Quota(campaign_id, 5))
         assert recorded is RecordStatus.RECORDED
 
     count = ClaimCount(campaign_id, user_id, 2, NOW_MS + 50)

@@ -115,7 +115,7 @@ class Worker:
         system.clock = WallClock()
         system.clock.at_ms = job["ahead_ms"]
         dynamodb = Fused(self._dynamodb, fuse)
-        system.packets, system.ledger = system.adapters(dynamodb)
+        system.stand_on(dynamodb)
         system.pages = DynamoPages(Dynamo(lambda: dynamodb), "packets")
         system.claim_cache = RedisClaims(Fused(self._cache, fuse))
         sqs = Fused(self._sqs, fuse)

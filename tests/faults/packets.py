@@ -274,7 +274,7 @@ class PacketSchedule(Schedule):
             system.clock.now_ms(),
             Person(user_id),
         )
-        process.packets.record_claim(share)
+        process.claims.record_claim(share)
         process.payouts.put([share.ref])
 
     # Operators

@@ -7,6 +7,7 @@ from typing import Any
 
 from redpacket.adapters.aws.sqs_payouts import SqsPayouts
 from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
+from redpacket.adapters.dynamo.claims import DynamoClaims
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.adapters.dynamo.draws import DynamoDraws
 from redpacket.adapters.dynamo.ledger import DynamoLedger
@@ -15,6 +16,7 @@ from redpacket.adapters.dynamo.pages import DynamoPages
 from redpacket.adapters.dynamo.profiles import DynamoProfiles
 from redpacket.adapters.dynamo.runs import DynamoRuns
 from redpacket.adapters.dynamo.tables import DynamoTables
+from redpacket.adapters.dynamo.work_lists import DynamoWorkLists
 from redpacket.adapters.keys import WORK_SHARDS
 from redpacket.adapters.redis.parted_claims import PartedClaims
 from redpacket.domain.claim import ShareRef
@@ -90,7 +92,9 @@ class Process(InMemorySystem):
         self.clock = clock
         dynamo = Dynamo(lambda: wires.dynamo, pause_s=wires.pause_s)
         shards = range(group, WORK_SHARDS, groups)
-        self.packets = DynamoPackets(dynamo, "packets", "shares", "quotas", shards)
+        self.packets = DynamoPackets(dynamo, "packets", "shares")
+        self.claims = DynamoClaims(dynamo, "shares", "quotas")
+        self.work = DynamoWorkLists(dynamo, "packets", "shares", shards)
         self.ledger = DynamoLedger(dynamo, "accounts", "packets", "shares", "campaigns", "profiles")
         self.pages = DynamoPages(dynamo, "packets")
         self.profiles = DynamoProfiles(dynamo, "profiles")

@@ -111,7 +111,7 @@ def _run(cloud: Cloud, figures: Figures, users: int, *, is_naive: bool) -> None:
     system = InMemorySystem()
     system._ids = itertools.count(1_000 * (1 + is_naive))
     system.clock = WallClock()
-    system.packets, system.ledger = system.adapters(dynamodb)
+    system.stand_on(dynamodb)
     system.claim_cache = RedisClaims(cache)
     sqs: Any = cloud.aws("sqs")
     system.payouts = SqsPayouts(lambda: sqs, queue_url, system.clock.now_ms)

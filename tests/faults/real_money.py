@@ -73,6 +73,7 @@ def _close(system: RealTimeSystem, crowd: Crowd, figures: Figures) -> None:
     def sweep() -> None:
         while time.monotonic() < over_at:
             expire_packets(
+                work=system.work,
                 packets=system.packets,
                 pages=system.pages,
                 claim_cache=system.claim_cache,
@@ -123,7 +124,7 @@ def send(figures: Figures, *, is_quick: bool) -> None:
         system = RealTimeSystem()
         # The emulator's own transactions, made to conflict as DynamoDB's do.
         system.dynamo = cloud.aws("dynamodb")
-        system.packets, system.ledger = system.adapters(system.dynamo)
+        system.stand_on(system.dynamo)
         _send_at_once(figures, system, 50)
     figures.naive_violations += _debits_of_naive_sends()
 

@@ -19,6 +19,7 @@ from unittest.mock import patch
 from local.packet_ids import PUBLISHED_KEYS
 from local.user_ids import PUBLISHED_KEY
 from redpacket.adapters.aws.sqs_payouts import SqsPayouts
+from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.errors import Unavailable
 from redpacket.domain.packet import Packet
@@ -26,6 +27,7 @@ from redpacket.edge.queue import settle_batch
 from redpacket.edge.telemetry import logger
 from redpacket.flows.packets.settle_claims import _transfer
 from testing.cloud import HOLD_MS, RECEIVES_MAX, Cloud, a_cloud
+from testing.in_memory_system import wiring_on
 from testing.servers import wait_for
 from tests.faults.figures import Figures
 from tests.faults.rush import LATE_MS, THREADS, RealTimeSystem, refs_of
@@ -198,7 +200,8 @@ def _naively(system: RealTimeSystem) -> Settle:
             ledger.settle([(share, _transfer(share, now_ms))], now_ms)
         return set()
 
-    _, ledger = system.adapters(_Unguarded(system.dynamo))
+    client = _Unguarded(system.dynamo)
+    ledger = wiring_on(Dynamo(lambda: client)).ledger
     return settle
 
 

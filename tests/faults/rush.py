@@ -99,7 +99,7 @@ class RealTimeSystem(InMemorySystem):
         super().__init__()
         self.clock: WallClock = WallClock()
         self.dynamo: SharedDynamo = SharedDynamo()
-        self.packets, self.ledger = self.adapters(self.dynamo)
+        self.stand_on(self.dynamo)
         self.memory = FakeClaimCache(self.clock)
         self.claim_cache = claim_cache or self.memory
 
@@ -150,7 +150,7 @@ class NaiveClaimCache:
             system.clock.now_ms(),
             Person(user_id),
         )
-        system.packets.record_claim(share)
+        system.claims.record_claim(share)
         system.payouts.put([share.ref])
         return True
 

@@ -13,9 +13,9 @@ import pytest
 from local.packet_ids import PUBLISHED_IDS
 from local.stack import Stack
 from redpacket.adapters.aws.messages import settle_message
+from redpacket.adapters.dynamo.claims import DynamoClaims
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.adapters.dynamo.ledger import DynamoLedger
-from redpacket.adapters.dynamo.packets import DynamoPackets
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.packet import Packet, Person
 from redpacket.ports.accounts import Request
@@ -37,7 +37,7 @@ class Desk:
         dynamo = Dynamo(lambda: dynamodb)
         tables = stack.outputs["PacketsTable"], stack.outputs["SharesTable"]
         self._ledger = DynamoLedger(dynamo, stack.outputs["AccountsTable"], *tables)
-        self._packets = DynamoPackets(dynamo, *tables)
+        self._claims = DynamoClaims(dynamo, tables[1], stack.outputs["QuotasTable"])
         self._operator = operator
 
     def deposit(self, fen: int) -> None:
@@ -59,7 +59,7 @@ class Desk:
     def claim(self, packet: Packet, share_no: int, user_id: str) -> int:
         """Make a claim durable as a grab does that dies before it queues the payout."""
         claim = a_claim(packet, share_no, user_id, decided_at_ms=int(time.time() * 1000))
-        self._packets.record_claim(claim)
+        self._claims.record_claim(claim)
         return claim.amount_fen
 
 

@@ -12,9 +12,9 @@ import httpx
 from local.stack import Stack
 from redpacket.adapters import keys
 from redpacket.adapters.aws.sqs_payouts import SqsPayouts
+from redpacket.adapters.dynamo.claims import DynamoClaims
 from redpacket.adapters.dynamo.client import Dynamo, to_wire
 from redpacket.adapters.dynamo.ledger import DynamoLedger
-from redpacket.adapters.dynamo.packets import DynamoPackets
 from redpacket.domain.claim import RecordStatus
 from redpacket.domain.packet import Person
 from redpacket.flows.reconciliation.reconcile import MOVING_MS
@@ -77,7 +77,8 @@ def _claimed_long_ago(stack: Stack, sender: User, taker: User) -> str:
     ledger = DynamoLedger(dynamo, accounts, packets, shares)
     ledger.fund(packet, a_funding(packet), Request(sender.user_id, packet.packet_id, "body"))
     claim = a_claim(packet, 1, taker.user_id, decided_at_ms=now_ms - MOVING_MS - 60_000)
-    assert DynamoPackets(dynamo, packets, shares).record_claim(claim) is RecordStatus.RECORDED
+    recorder = DynamoClaims(dynamo, shares, stack.outputs["QuotasTable"])
+    assert recorder.record_claim(claim) is RecordStatus.RECORDED
     sqs = stack.aws("sqs")
     SqsPayouts(lambda: sqs, stack.outputs["PayoutQueueUrl"], lambda: now_ms).put([claim.ref])
     return packet.packet_id

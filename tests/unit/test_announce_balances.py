@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import pytest
 
@@ -113,7 +112,7 @@ def test_a_function_that_is_killed_pays_out_once_for_a_cause(
         _settle(town, queue, refs)
     promised = town.withdrawals.promise
 
-    def killed(*_: Any) -> None:
+    def killed(withdrawal_id: str, expected_at_ms: int) -> None:
         raise _Killed
 
     town.withdrawals.promise = killed  # type: ignore[method-assign]

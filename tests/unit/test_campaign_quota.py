@@ -56,7 +56,7 @@ def test_a_user_takes_as_many_shares_as_the_quota(
 
     assert system.grab(first, "ann").is_new is False
     assert system.grab(third, "bob").is_new
-    assert system.packets.count_claims(campaign.campaign_id, "ann") == 2
+    assert system.claims.count_claims(campaign.campaign_id, "ann") == 2
 
 
 def test_the_claims_of_who_has_had_enough_are_counted_once_and_take_no_number(
@@ -66,13 +66,13 @@ def test_the_claims_of_who_has_had_enough_are_counted_once_and_take_no_number(
     for packet in (first, second):
         system.grab(packet, "ann")
     asked: list[str] = []
-    count_claims = system.packets.count_claims
+    count_claims = system.claims.count_claims
 
     def counted(campaign_id: str, user_id: str) -> int:
         asked.append(user_id)
         return count_claims(campaign_id, user_id)
 
-    system.packets.count_claims = counted  # type: ignore[method-assign]
+    system.claims.count_claims = counted  # type: ignore[method-assign]
 
     for packet in (third, fourth, third):
         with pytest.raises(QuotaExhausted):

@@ -94,8 +94,9 @@ class Office:
         self.system = system or an_office_town()
         self.client = CutDynamo(self.system.dynamo)
         client: Any = self.client
-        self.packets, self.ledger = self.system.adapters(client)
-        self.draws = self.system.draw_adapter(client)
+        own = InMemorySystem()
+        own.stand_on(client)
+        self.packets, self.ledger, self.draws = own.packets, own.ledger, own.draws
         self.campaigns = DynamoCampaigns(Dynamo(lambda: client), "campaigns")
 
     def edit(self, ends_at_ms: int, version: int | None, **changes: Any) -> Campaign:

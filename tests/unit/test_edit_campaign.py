@@ -379,7 +379,7 @@ def test_a_preheat_finishes_what_a_send_could_not_load(office: Office) -> None:
 
     assert office.preheat(campaign) == Preheated(1, 1, None)
     assert packet.packet_id in system.memory.caches
-    assert system.packets.list_unloaded(system.clock.now_ms(), 800) == []
+    assert system.work.list_unloaded(system.clock.now_ms(), 800) == []
 
 
 def test_a_preheat_that_runs_out_of_time_says_where_to_go_on(office: Office) -> None:

@@ -379,7 +379,7 @@ def test_a_claim_that_cancels_a_refund_is_paid_and_not_counted_as_refunded(
 ) -> None:
     packet = system.send(total_fen=1000, count=3)
     share = a_claim(packet, 2, "ann")
-    rival, _ = system.adapters(system.dynamo)
+    rival = system.claims
     system.pass_time(61_000)
 
     def claim_share(_operations: list[object]) -> None:
@@ -525,7 +525,7 @@ def test_small_packets_of_one_sender_are_refunded_in_one_transaction(
 def test_a_claim_in_between_makes_each_packet_refund_by_itself(system: InMemorySystem) -> None:
     first, second, third = _send_several(system, 3)
     share = a_claim(second, 2, "ann")
-    rival, _ = system.adapters(system.dynamo)
+    rival = system.claims
     system.pass_time(61_000)
 
     def claim_share(_operations: list[object]) -> None:
@@ -665,6 +665,7 @@ def test_one_at_a_time_asks_the_cache_or_the_switches(system: InMemorySystem) ->
         return True
 
     report = expire_packets(
+        work=system.work,
         packets=system.packets,
         pages=system.pages,
         claim_cache=system.claim_cache,
@@ -693,7 +694,7 @@ def test_a_small_packet_is_read_once_and_written_three_times(system: InMemorySys
             return getattr(system.dynamo, name)
 
     client = Noting()
-    system.packets, system.ledger = system.adapters(client)
+    system.stand_on(client)
     system.expire()
 
     listing = [name for name in asked if name == "query"]

@@ -74,12 +74,12 @@ def test_a_repeat_after_the_packet_is_emptied_or_closed_still_knows_the_share(
 def test_losers_never_touch_the_ledger_or_the_queue(system: InMemorySystem) -> None:
     packet = system.send(count=1)
     system.grab(packet, "ann")
-    system.packets, system.ledger = system.adapters(None)  # anything asked of it would fail
+    system.stand_on(None)  # anything asked of it would fail
 
     with pytest.raises(PacketEmptied):
         system.grab(packet, "bob")
 
-    system.packets, system.ledger = system.adapters(system.dynamo)
+    system.stand_on(system.dynamo)
 
 
 def test_an_expired_packet_refuses(system: InMemorySystem) -> None:
@@ -181,13 +181,13 @@ def test_a_load_that_failed_keeps_its_turn_so_that_the_crowd_does_not_try_one_af
 ) -> None:
     packet = system.send()
     system.memory.caches.clear()
-    system.packets, _ = system.adapters(_Away())
+    system.stand_on(_Away())
 
     with pytest.raises(Unavailable):
         system.grab(packet, "ann")
 
     assert not system.claim_cache.begin_load(packet.packet_id, 0, 300)
-    system.packets, system.ledger = system.adapters(system.dynamo)
+    system.stand_on(system.dynamo)
 
 
 @pytest.mark.parametrize(("count", "life_ms"), [(1_000, 300), (1_001, 3_000)])
@@ -225,13 +225,13 @@ def test_who_gets_a_turn_after_the_load_was_done_does_not_load_again(
     system: InMemorySystem,
 ) -> None:
     packet = system.send()
-    system.packets, system.ledger = system.adapters(None)  # anything asked of it would fail
+    system.stand_on(None)  # anything asked of it would fail
 
     assert load_among_many(
         packet.packet_id, 0, packets=system.packets, claim_cache=system.claim_cache
     )
 
-    system.packets, system.ledger = system.adapters(system.dynamo)
+    system.stand_on(system.dynamo)
 
 
 def test_a_collision_loads_after_a_loader_that_died(system: InMemorySystem) -> None:
@@ -381,7 +381,7 @@ def test_a_claim_in_flight_that_is_durable_before_the_refund_is_paid(
     share = a_claim(packet, 1, "ann")
     system.pass_time(61_000)
     closing = system.packets.begin_close(packet, system.clock.now_ms())
-    system.packets.record_claim(share)
+    system.claims.record_claim(share)
 
     system.expire()
 
@@ -425,7 +425,7 @@ def test_the_crowd_of_an_emptied_packet_reads_the_ledger_once_after_a_failover(
         def find_share_of(self, packet_id: str, user_id: str) -> ShareFate | None:
             raise AssertionError(user_id)
 
-    system.packets = Counting(Dynamo(lambda: system.dynamo), "packets", "shares", "quotas")
+    system.packets = Counting(Dynamo(lambda: system.dynamo), "packets", "shares")
 
     for number in range(20):
         with pytest.raises(PacketEmptied):

@@ -166,15 +166,15 @@ def test_the_uninvited_do_not_read_the_ledger_again_and_again(system: InMemorySy
     packet = system.send(rules=Rules(recipients=frozenset({"ann"})))
     with pytest.raises(NotInvited):
         system.grab(packet, "eve")
-    packets, _ = system.adapters(None)  # anything asked of it would fail
-    packets._known = system.packets._known
-    real, system.packets = system.packets, packets
+    known = system.packets._known
+    system.stand_on(None)  # anything asked of it would fail
+    system.packets._known = known
 
     for user in ("eve", "mallory"):
         with pytest.raises(NotInvited):
             system.grab(packet, user)
 
-    system.packets = real
+    system.stand_on(system.dynamo)
 
 
 # ---------------------------------------------------------------- passphrases

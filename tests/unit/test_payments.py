@@ -33,7 +33,7 @@ from redpacket.flows.payments.take_callback import take_callback
 from redpacket.ports.accounts import Request
 from testing.builders import a_claim
 from testing.fakes.gateway import FakeNoticeQueue
-from testing.in_memory_system import InMemorySystem, an_order
+from testing.in_memory_system import an_order
 from testing.payment_system import PaymentSystem
 
 WECHAT = Channel.WECHAT
@@ -541,7 +541,7 @@ def test_a_callback_of_somebody_else_leaves_nothing_behind(town: PaymentSystem) 
 def test_a_claim_of_a_packet_that_is_not_paid_for_is_not_paid(town: PaymentSystem) -> None:
     packet = town.send_unpaid()
     share = a_claim(packet, 1, "thief")
-    town.system.packets.record_claim(share)
+    town.system.claims.record_claim(share)
 
     unpaid = town.system.settle([share.ref])
 
@@ -578,7 +578,7 @@ def test_a_refund_of_more_than_came_in_is_refused_with_an_alarm(town: PaymentSys
 
 
 def test_unpaid_packets_count_as_open(town: PaymentSystem) -> None:
-    town.system.packets, town.system.ledger = InMemorySystem.adapters(town.system.dynamo)
+    town.system.stand_on(town.system.dynamo)
     town.system.ledger._open_packets_max = 2
     for _ in range(2):
         town.send_unpaid()

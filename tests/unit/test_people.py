@@ -38,7 +38,7 @@ def _row(system: InMemorySystem, user_id: str) -> dict[str, Any]:
 def _claim(system: InMemorySystem, taker: Person) -> ShareRef:
     packet = system.send(count=1)
     share = a_claim(packet, 1, taker.user_id, taker=taker)
-    system.packets.record_claim(share)
+    system.claims.record_claim(share)
     assert not system.settle([share.ref])
     return share.ref
 

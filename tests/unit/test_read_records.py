@@ -175,14 +175,14 @@ def test_a_page_reads_few_units_however_claims_are_spread(
     claimed = [number for number in range(1, 1_001) if (number - 1) // partitions < per_partition]
     for number in claimed:
         taker = Person(f"5f0c8f5e-{number:04d}-4b1e-9a53-0c4a3d2f1b6a", "恭喜发财大吉")
-        system.packets.record_claim(a_claim(packet, number, "", taker=taker), quota)
+        system.claims.record_claim(a_claim(packet, number, "", taker=taker), quota)
     if is_final:
         shares = system.packets.list_shares(packet.packet_id)
         system.settle([share.ref for share in shares])
         system.pass_time(61_000)
         system.expire()
     meter = MeteredDynamo(system.dynamo)
-    system.packets, _ = system.adapters(meter)
+    system.stand_on(meter)
     system.pages = DynamoPages(Dynamo(lambda: meter), "packets")
     viewer = Person(f"5f0c8f5e-{claimed[-1]:04d}-4b1e-9a53-0c4a3d2f1b6a")
 

@@ -35,7 +35,7 @@ def test_a_sent_packet_is_funded_and_loaded(system: InMemorySystem) -> None:
     assert system.balance_fen("sender") == 0
     assert [facts.held_fen for facts in system.ledger_state().packets] == [1000]
     assert system.memory.grab(packet.packet_id, "ann").share_no == 1
-    assert system.packets.list_unloaded(system.clock.now_ms(), 800) == []
+    assert system.work.list_unloaded(system.clock.now_ms(), 800) == []
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_a_packet_is_sent_even_where_the_cache_is_away(system: InMemorySystem) -
     system.claim_cache = system.memory
     system.pass_time(60_001)
     assert system.repair() == (0, 1)
-    assert system.packets.list_unloaded(system.clock.now_ms(), 800) == []
+    assert system.work.list_unloaded(system.clock.now_ms(), 800) == []
     assert system.memory.caches[packet.packet_id]["letter"] == "O"
 
 
@@ -195,7 +195,7 @@ def test_a_repeat_while_its_first_time_ends_is_not_told_that_the_money_is_short(
 ) -> None:
     client = _StillHeld()
     system.dynamo = client
-    system.packets, system.ledger = system.adapters(client)
+    system.stand_on(client)
     system.deposit("sender", 1000)
     first = system.send_order(an_order())
     client.is_held = True

@@ -96,8 +96,8 @@ def test_when_the_last_share_is_paid_the_packet_is_closed_without_a_sweep(
     assert row.end.last_claimed_at_ms == claims[-1].share.decided_at_ms
     assert (row.end.luckiest_no, row.end.claimed_fen) == (best.share_no, 1000)
     system.pass_time(61_000)
-    assert system.packets.list_due(system.clock.now_ms(), 100) == []
-    assert system.packets.list_unsettled(system.clock.now_ms(), 100) == []
+    assert system.work.list_due(system.clock.now_ms(), 100) == []
+    assert system.work.list_unsettled(system.clock.now_ms(), 100) == []
     assert system.repair() == (0, 0)
 
 
@@ -161,11 +161,10 @@ def test_a_packet_whose_end_was_cut_off_is_closed_by_the_sweep(system: InMemoryS
         ):
             raise Unavailable("the worker died")
 
-    packets = system.packets
     system.before_each_transaction(dies)
     assert system.settle(refs) == set()
     assert _row(system, packet).status is PacketStatus.OPEN
-    system.packets, system.ledger = packets, InMemorySystem.adapters(system.dynamo)[1]
+    system.stand_on(system.dynamo)
 
     system.pass_time(60_001)
     system.repair()
@@ -317,13 +316,13 @@ def test_a_packet_of_equal_shares_has_no_luckiest(system: InMemorySystem) -> Non
 def test_a_claim_that_is_paid_meanwhile_does_not_hold_up_its_batch(system: InMemorySystem) -> None:
     packet = system.send(count=3)
     shares = [system.grab(packet, user).share for user in ("ann", "bob", "cat")]
-    rival = InMemorySystem.adapters(system.dynamo)
+    ledger, packets = system.ledger, system.packets
 
     def pay_bob_first(_operations: list[dict[str, object]]) -> None:
         settle_claims(
             [shares[1].ref],
-            ledger=rival[1],
-            packets=rival[0],
+            ledger=ledger,
+            packets=packets,
             pages=system.pages,
             payouts=system.payouts,
             clock=system.clock,
@@ -384,7 +383,7 @@ def test_a_packet_that_a_sweep_has_begun_to_close_is_left_to_it_and_the_cache_is
     system.pass_time(60_000)
     system.repair()
     system.settle()
-    assert system.packets.list_unsettled(system.clock.now_ms() + 10**9, 800) == []
+    assert system.work.list_unsettled(system.clock.now_ms() + 10**9, 800) == []
 
 
 def _count_transactions(system: InMemorySystem) -> list[int]:

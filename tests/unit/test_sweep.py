@@ -36,6 +36,7 @@ from redpacket.flows.packets.repair import REPAIR_AFTER_MS, REQUEUE_PAUSE_MS_MAX
 from redpacket.flows.packets.sweep import RESERVE_MS
 from redpacket.ports.accounts import Ledger
 from redpacket.ports.packets import ClaimCache, Packets, Pages
+from redpacket.ports.work_lists import WorkLists
 from testing.builders import a_campaign, a_packet, a_packet_id, a_prize
 from testing.fakes import FakeClock, FakeJournal, FakeSwitchStore
 from testing.in_memory_system import GRACE_MS, LIFE_MS, InMemorySystem, an_order, one_by_one
@@ -71,7 +72,7 @@ class _Slow:
 
 
 def _slow_down(system: InMemorySystem, row_ms: float, share_ms: float) -> None:
-    system.packets, system.ledger = system.adapters(_Slow(system, row_ms, share_ms))
+    system.stand_on(_Slow(system, row_ms, share_ms))
 
 
 def _sweep_each_minute(system: InMemorySystem, minutes: int) -> Iterator[int]:
@@ -195,6 +196,7 @@ def test_leftover_units_of_cash_go_back_over_many_sweeps() -> None:
         began_ms = clock.now_ms()
         reports.append(
             expire_packets.expire_packets(
+                work=cast("WorkLists", books),
                 packets=cast("Packets", books),
                 pages=cast("Pages", books),
                 claim_cache=cast("ClaimCache", None),
@@ -385,7 +387,7 @@ def test_a_prizes_end_that_was_moved_after_the_list_was_read_is_harmless(
     )
     system.load_campaign("gala")
     system.pass_time(LIFE_MS)
-    list_due = system.packets.list_due
+    list_due = system.work.list_due
 
     def moved_meanwhile(until_ms: int, limit: int) -> list[str]:
         due = list_due(until_ms, limit)
@@ -401,7 +403,7 @@ def test_a_prizes_end_that_was_moved_after_the_list_was_read_is_harmless(
         system.load_campaign("gala")
         return due
 
-    system.packets.list_due = moved_meanwhile  # type: ignore[method-assign]
+    system.work.list_due = moved_meanwhile  # type: ignore[method-assign]
 
     report = system.expire()
 
@@ -462,7 +464,7 @@ def test_a_packet_that_no_sweep_could_load_is_loaded_by_its_first_grab(
     claim = system.grab(packet, "ann")
 
     assert (report.loaded_count, report.failed_count) == (0, 1)
-    assert system.packets.list_unloaded(system.clock.now_ms(), 800) == []
+    assert system.work.list_unloaded(system.clock.now_ms(), 800) == []
     assert claim.is_new
     system.settle()
 
@@ -552,7 +554,7 @@ def test_a_thiefs_rows_do_not_keep_claims_of_their_shard_from_being_queued_again
     assert system.queue.take_all()[:1] == [claim.ref]
     # They come again after an hour, and the journal names each.
     later_ms = system.clock.now_ms() + REQUEUE_PAUSE_MS_MAX
-    assert len(system.packets.list_unsettled(later_ms, 8_000)) == 101
+    assert len(system.work.list_unsettled(later_ms, 8_000)) == 101
     assert len(system.journal.errors) == 100
 
 
@@ -569,8 +571,8 @@ def test_a_share_that_can_not_be_read_is_set_aside_for_an_hour() -> None:
     system.pass_time(REPAIR_AFTER_MS)
 
     system.repair()
-    again = system.packets.list_unsettled(system.clock.now_ms() + REQUEUE_PAUSE_MS_MAX - 1, 800)
-    later = system.packets.list_unsettled(system.clock.now_ms() + REQUEUE_PAUSE_MS_MAX, 800)
+    again = system.work.list_unsettled(system.clock.now_ms() + REQUEUE_PAUSE_MS_MAX - 1, 800)
+    later = system.work.list_unsettled(system.clock.now_ms() + REQUEUE_PAUSE_MS_MAX, 800)
 
     assert [name for name, _ in system.journal.errors] == ["requeue_failed"]
     assert (len(again), len(later)) == (0, 1)
@@ -593,7 +595,7 @@ def test_a_settled_claim_that_somebody_put_back_to_work_leaves_the_list(
 
     system.repair()
 
-    assert system.packets.list_unsettled(system.clock.now_ms(), 800) == []
+    assert system.work.list_unsettled(system.clock.now_ms(), 800) == []
     assert system.queue.take_all() == []
 
 
@@ -633,7 +635,7 @@ def test_won_units_of_a_prize_in_parts_are_found_in_all_of_them(
     system.settle()
     system.pass_time(LIFE_MS)
     assert system.expire().refunded_fen == 5 * 100
-    assert ShareRef(packet.packet_id, 7) not in system.packets.list_unsettled(10**15, 800)
+    assert ShareRef(packet.packet_id, 7) not in system.work.list_unsettled(10**15, 800)
 
 
 def test_a_sweep_without_time_leaves_everything_to_the_next(system: InMemorySystem) -> None:

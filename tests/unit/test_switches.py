@@ -281,6 +281,7 @@ def test_while_payouts_are_off_the_sweep_queues_nothing_again(system: InMemorySy
 
     def requeue(*, is_on: bool) -> list[ShareRef]:
         return requeue_claims(
+            work=system.work,
             packets=system.packets,
             payouts=system.queue,
             clock=system.clock,
@@ -298,6 +299,7 @@ def test_while_payouts_are_off_the_sweep_queues_nothing_again(system: InMemorySy
 
 def _sweep(system: InMemorySystem, answers: list[bool]) -> int:
     return expire_packets(
+        work=system.work,
         packets=system.packets,
         pages=system.pages,
         claim_cache=system.claim_cache,

@@ -130,19 +130,6 @@ class Quotas(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Unreadable:
-    """A row of the table of shares that no function of ours writes."""
-
-    pk: str
-    sk: str
-
-    @property
-    def key(self) -> str:
-        """The key in one line, for a message."""
-        return f"{self.pk} {self.sk}"
-
-
-@dataclass(frozen=True, slots=True)
 class SentItem:
     """A line of what a user sent."""
 
@@ -159,6 +146,19 @@ class ReceivedItem:
     share_no: int
     amount_fen: int
     at_ms: int
+
+
+class ClaimRecorder(Protocol):
+    """Makes claims durable, each at most once, and counts them against quotas."""
+
+    def record_claim(self, share: ShareFate, quota: Quota | None = None) -> RecordStatus:
+        """Make a claim durable, unless its share or its user already has a fate here.
+
+        With a *quota* only if the user has claimed fewer shares of the campaign, all in one move.
+        """
+
+    def count_claims(self, campaign_id: str, user_id: str) -> int:
+        """Return how many shares of a campaign's packets a user owns, read strongly."""
 
 
 class Packets(Protocol):
@@ -200,15 +200,6 @@ class Packets(Protocol):
     def list_refs(self, refs: Sequence[ShareRef]) -> list[ShareFate]:
         """Return the fates of at most 100 shares that have one, read strongly, in no order."""
 
-    def record_claim(self, share: ShareFate, quota: Quota | None = None) -> RecordStatus:
-        """Make a claim durable, unless its share or its user already has a fate here.
-
-        With a *quota* only if the user has claimed fewer shares of the campaign, all in one move.
-        """
-
-    def count_claims(self, campaign_id: str, user_id: str) -> int:
-        """Return how many shares of a campaign's packets a user owns, read strongly."""
-
     def mark_loaded(self, packet: Packet) -> None:
         """Take the packet from the sweep's list of packets to load."""
 
@@ -227,9 +218,6 @@ class Packets(Protocol):
     def mark_step(self, packet: Packet) -> None:
         """Note on the row of a packet that is CLOSING how far it is on its way to CLOSED."""
 
-    def delay(self, packet_id: str, until_ms: int) -> None:
-        """Let a packet that waits in one of the sweep's lists be found again from *until_ms* on."""
-
     def put_part_end(self, packet_id: str, part: int, end: PacketEnd) -> None:
         """Write the final sums of a part; repeating it changes nothing."""
 
@@ -244,24 +232,6 @@ class Packets(Protocol):
         Any other packet stays as it is, and so does one whose end a newer table has set, and with
         *only_later* one that does not end earlier.
         """
-
-    def list_unloaded(self, until_ms: int, limit: int) -> list[str]:
-        """Return ids of packets sent before *until_ms* whose load is not known to have worked."""
-
-    def list_unpaid(self, until_ms: int, limit: int) -> list[str]:
-        """Return ids of packets sent before *until_ms* that wait for their payment."""
-
-    def list_due(self, until_ms: int, limit: int) -> list[str]:
-        """Return ids of packets that expired before *until_ms* and are not closed."""
-
-    def list_unsettled(self, until_ms: int, limit: int) -> list[ShareRef | Unreadable]:
-        """Return claims that wait since before *until_ms* for settlement, or for a packet's end.
-
-        The longest waiting come first; a row of no share that somebody put there is among them.
-        """
-
-    def set_aside(self, found: ShareRef | Unreadable, until_ms: int) -> None:
-        """Let a row that `list_unsettled` returned be found again from *until_ms* on."""
 
     def list_takers(self, packet_id: str, user_ids: Sequence[str]) -> list[Taker]:
         """Return the takers' rows of those users who have one, read strongly, in no order."""

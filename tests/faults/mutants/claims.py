@@ -11,12 +11,12 @@ MUTANTS = [
     # Conditions of the share fates
     recreated(
         "a share's fate may be overwritten by a claim",
-        "DynamoShares.record_claim",
+        "DynamoClaims.record_claim",
         "create(self._shares, items.share_row(share))",
     ),
     recreated(
         "a user may take a second share",
-        "DynamoShares.record_claim",
+        "DynamoClaims.record_claim",
         "create(self._shares, items.taker_row(share, user_id))",
     ),
     recreated(
@@ -95,8 +95,8 @@ MUTANTS = [
     Mutant(
         "the amount is told before it is durable",
         "claim_share",
-        "    recorded = ports.packets.record_claim(share, counted)\n",
-        "    try:\n        recorded = ports.packets.record_claim(share, counted)\n"
+        "    recorded = ports.claims.record_claim(share, counted)\n",
+        "    try:\n        recorded = ports.claims.record_claim(share, counted)\n"
         "    except Unavailable:\n        return Claim(share, is_new=True)\n",
     ),
     Mutant(

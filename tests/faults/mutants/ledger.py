@@ -118,7 +118,7 @@ MUTANTS = [
     ),
     Mutant(
         "a sender of many packets gets a fair share of an idle sweep",
-        "DynamoShares._work",
+        "DynamoWorkLists._oldest",
         "        if full and spare >= len(full):\n",
         "        if False:\n",
     ),

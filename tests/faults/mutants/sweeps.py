@@ -77,13 +77,13 @@ MUTANTS = [
     Mutant(
         "a packet that can't be read stays at the head of the due ones",
         "_begin_close",
-        "        ports.packets.delay(packet_id, ports.clock.now_ms())\n",
+        "        work.delay(packet_id, ports.clock.now_ms())\n",
         "",
     ),
     Mutant(
         "a packet that can't be read stays at the head of those to load",
         "_find",
-        "        packets.delay(packet_id, clock.now_ms())\n",
+        "        work.delay(packet_id, clock.now_ms())\n",
         "",
     ),
     Mutant(

@@ -10,7 +10,7 @@ from typing import Any
 from redpacket.adapters import keys
 from redpacket.adapters.dynamo import items
 from redpacket.adapters.dynamo.client import Dynamo, Operation, put, update, values
-from redpacket.adapters.dynamo.shares import COMES_BEFORE, DynamoShares
+from redpacket.adapters.dynamo.shares import DynamoShares
 from redpacket.domain.errors import InvalidRequest
 from redpacket.domain.packet import Packet, PacketEnd, PacketStatus, Rules
 from redpacket.domain.process_cache import ProcessCache, no_clock
@@ -42,10 +42,8 @@ class DynamoPackets(DynamoShares):
         dynamo: Dynamo,
         packets_table: str,
         shares_table: str,
-        quotas_table: str | None = None,
-        work_shards: Sequence[int] = range(keys.WORK_SHARDS),
     ) -> None:
-        super().__init__(dynamo, shares_table, quotas_table, work_shards)
+        super().__init__(dynamo, shares_table)
         self._packets = packets_table
         self._known: ProcessCache[str, Packet] = ProcessCache(no_clock, size_max=_KNOWN_MAX)
 
@@ -145,35 +143,6 @@ class DynamoPackets(DynamoShares):
         if only_later:
             operation["Update"]["ConditionExpression"] += f" AND {ENDS_EARLIER}"
         self._dynamo.write(operation)
-
-    def delay(self, packet_id: str, until_ms: int) -> None:
-        self._dynamo.write(
-            update(
-                self._packets,
-                keys.packet(packet_id),
-                "SET work_at_ms = :until_ms",
-                condition=COMES_BEFORE,
-                until_ms=until_ms,
-            )
-        )
-
-    def list_unloaded(self, until_ms: int, limit: int) -> list[str]:
-        return [
-            row["pk"].removeprefix("packet#")
-            for row in self._work(self._packets, "load", until_ms, limit)
-        ]
-
-    def list_unpaid(self, until_ms: int, limit: int) -> list[str]:
-        return [
-            row["pk"].removeprefix("packet#")
-            for row in self._work(self._packets, "unpaid", until_ms, limit)
-        ]
-
-    def list_due(self, until_ms: int, limit: int) -> list[str]:
-        return [
-            row["pk"].removeprefix("packet#")
-            for row in self._work(self._packets, "due", until_ms, limit)
-        ]
 
     def list_sent(
         self, user_id: str, year: int | None, cursor: str | None, limit: int

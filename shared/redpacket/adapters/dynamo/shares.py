@@ -1,14 +1,10 @@
-"""Share fates and takers in SharesTable: which share is whose, for ever.
-
-The functions of the crowd may only update this table, so a claim is an update where no row is, and
-what a settlement writes is not theirs to write (docs/adr/0018).
-"""
+"""Share fates and takers in SharesTable: which share is whose, for ever."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import Any
 
 from redpacket.adapters import keys
@@ -16,26 +12,18 @@ from redpacket.adapters.dynamo import items
 from redpacket.adapters.dynamo.client import (
     KEYS_PER_READ,
     Dynamo,
-    Guarded,
-    Operation,
-    Row,
-    create,
     update,
     values,
 )
-from redpacket.domain.claim import Fate, Quota, RecordStatus, ShareFate, ShareRef, Taker
+from redpacket.domain.claim import ShareFate, ShareRef, Taker
 from redpacket.domain.errors import InvariantViolated
 from redpacket.domain.packet import fate_partitions, part_count
-from redpacket.ports.packets import Unreadable
 
 # What the conditions of this module mean.
 IS_WAITING = "attribute_exists(work_pk)"
-COMES_BEFORE = "work_at_ms < :until_ms"
 IS_SETTLED = "attribute_exists(settled_at_ms)"
-IS_WITHIN_QUOTA = "attribute_not_exists(claim_count) OR claim_count < :count_max"
 
 _share_no = attrgetter("share_no")
-_work_at_ms = itemgetter("work_at_ms")
 
 _BLOCKS_PER_PAGE = 6
 """Most blocks of 4 KB that one page reads, each half a read unit; an empty partition is one."""
@@ -51,15 +39,9 @@ class DynamoShares:
         self,
         dynamo: Dynamo,
         shares_table: str,
-        quotas_table: str | None,
-        work_shards: Sequence[int],
     ) -> None:
         self._dynamo = dynamo
         self._shares = shares_table
-        # The part of the work lists that this sweep takes.
-        self._work_shards = work_shards
-        # Only who records claims has it.
-        self._quotas = quotas_table
 
     def list_shares(self, packet_id: str) -> list[ShareFate]:
         parts = [self.list_part_shares(packet_id, part) for part in range(part_count(packet_id))]
@@ -133,31 +115,6 @@ class DynamoShares:
         row_keys = [keys.share(ref.packet_id, ref.share_no) for ref in dict.fromkeys(refs)]
         return [items.share_of(row) for row in self._get_all(row_keys)]
 
-    def record_claim(self, share: ShareFate, quota: Quota | None = None) -> RecordStatus:
-        if share.taker is None or share.fate is not Fate.CLAIMED:
-            msg = "only a claim has a taker to record"
-            raise ValueError(msg)
-        user_id = share.taker.user_id
-        # In the order of precedence of their refusals.
-        writes = [
-            # I4: one share
-            Guarded(
-                create(self._shares, items.taker_row(share, user_id)),
-                lambda _: RecordStatus.USER_HAS_SHARE,
-            ),
-            # I3: one fate
-            Guarded(create(self._shares, items.share_row(share)), _share_refusal),
-        ]
-        if quota:
-            # I9: no more than the quota
-            counted = self._count_claim(quota, user_id, share.decided_at_ms)
-            writes.append(Guarded(counted, lambda _: RecordStatus.QUOTA_EXHAUSTED))
-        return self._dynamo.attempt(writes) or RecordStatus.RECORDED
-
-    def count_claims(self, campaign_id: str, user_id: str) -> int:
-        row = self._dynamo.get(self._counts_table, keys.claim_count(campaign_id, user_id))
-        return int(row["claim_count"]) if row else 0
-
     def mark_requeued(self, share: ShareFate, again_at_ms: int) -> None:
         self._dynamo.write(
             update(
@@ -177,25 +134,6 @@ class DynamoShares:
                 keys.share(share.packet_id, share.share_no),
                 "REMOVE work_pk, work_at_ms",
                 condition=IS_SETTLED,
-            )
-        )
-
-    def list_unsettled(self, until_ms: int, limit: int) -> list[ShareRef | Unreadable]:
-        rows = self._work(self._shares, "settle", until_ms, limit)
-        return [items.find_ref(row) or Unreadable(row["pk"], row["sk"]) for row in rows]
-
-    def set_aside(self, found: ShareRef | Unreadable, until_ms: int) -> None:
-        if isinstance(found, Unreadable):
-            key = {"pk": found.pk, "sk": found.sk}
-        else:
-            key = keys.share(found.packet_id, found.share_no)
-        self._dynamo.write(
-            update(
-                self._shares,
-                key,
-                "SET work_at_ms = :until_ms",
-                condition=COMES_BEFORE,
-                until_ms=until_ms,
             )
         )
 
@@ -220,50 +158,3 @@ class DynamoShares:
         for start in range(0, len(row_keys), KEYS_PER_READ):
             chunk = row_keys[start : start + KEYS_PER_READ]
             yield from self._dynamo.get_many(self._shares, chunk, is_strong=True)
-
-    @property
-    def _counts_table(self) -> str:
-        if self._quotas is None:
-            raise InvariantViolated("these packets know no quotas")
-        return self._quotas
-
-    def _count_claim(self, quota: Quota, user_id: str, at_ms: int) -> Operation:
-        return update(
-            self._counts_table,
-            keys.claim_count(quota.campaign_id, user_id),
-            # Reconciliation compares counts that are old enough with what was claimed by then.
-            "ADD claim_count :one SET first_at_ms = if_not_exists(first_at_ms, :at_ms)",
-            condition=IS_WITHIN_QUOTA,
-            one=1,
-            at_ms=at_ms,
-            count_max=quota.count_max,
-        )
-
-    def _work(self, table: str, kind: str, until_ms: int, limit: int) -> list[dict[str, Any]]:
-        """Return the oldest rows of a work list: a fair share from each shard, and what is left.
-
-        All due packets of one sender are in one shard.
-        """
-
-        def oldest(shard: int, count: int) -> list[dict[str, Any]]:
-            return self._dynamo.query_some(
-                table,
-                count,
-                IndexName="by_work",
-                KeyConditionExpression="work_pk = :work AND work_at_ms <= :until_ms",
-                ExpressionAttributeValues=values(work=keys.work(kind, shard), until_ms=until_ms),
-            )
-
-        fair = limit // len(self._work_shards)
-        found = {shard: oldest(shard, fair) for shard in self._work_shards}
-        full = [shard for shard, rows in found.items() if len(rows) == fair]
-        spare = limit - sum(len(rows) for rows in found.values())
-        if full and spare >= len(full):
-            found |= {shard: oldest(shard, fair + spare // len(full)) for shard in full}
-        # Where time runs out, no shard is the last one every time.
-        return sorted(chain(*found.values()), key=_work_at_ms)
-
-
-def _share_refusal(found: Row) -> RecordStatus:
-    is_refunded = found["fate"] == Fate.REFUNDED
-    return RecordStatus.SHARE_REFUNDED if is_refunded else RecordStatus.SHARE_TAKEN

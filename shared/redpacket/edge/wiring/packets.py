@@ -15,7 +15,16 @@ if TYPE_CHECKING:
     from redpacket.flows.packets.claim_ports import ClaimPorts
     from redpacket.flows.packets.sweep import SweepReport
     from redpacket.ports.campaigns import Campaigns
-    from redpacket.ports.packets import ClaimCache, Packets, Pages, PayoutQueue, Phrases, Quotas
+    from redpacket.ports.packets import (
+        ClaimCache,
+        ClaimRecorder,
+        Packets,
+        Pages,
+        PayoutQueue,
+        Phrases,
+        Quotas,
+    )
+    from redpacket.ports.work_lists import WorkLists
 
 
 class PacketRoom(Accounts):
@@ -31,27 +40,22 @@ class PacketRoom(Accounts):
         )
 
     @cached_property
-    def claiming_packets(self) -> Packets:
-        """The packets where users claim, which count a campaign's quotas."""
-        from redpacket.adapters.dynamo.packets import DynamoPackets
+    def claims(self) -> ClaimRecorder:
+        """The claims of SharesTable, counted in QuotasTable."""
+        from redpacket.adapters.dynamo.claims import DynamoClaims
 
-        return DynamoPackets(
-            self.dynamo,
-            self.settings.packets_table(),
-            self.settings.shares_table(),
-            self.settings.quotas_table(),
-        )
+        return DynamoClaims(self.dynamo, self.settings.shares_table(), self.settings.quotas_table())
 
-    def packets_of(self, group: int, groups: int) -> Packets:
-        """Return the packets whose work is that of the *group*-th sweep of *groups*."""
-        from redpacket.adapters.dynamo.packets import DynamoPackets
+    def work_lists(self, group: int, groups: int) -> WorkLists:
+        """Return the work of the *group*-th sweep of *groups*."""
+        from redpacket.adapters.dynamo.work_lists import DynamoWorkLists
         from redpacket.adapters.keys import work_shards
 
-        return DynamoPackets(
+        return DynamoWorkLists(
             self.dynamo,
             self.settings.packets_table(),
             self.settings.shares_table(),
-            work_shards=work_shards(group, groups),
+            work_shards(group, groups),
         )
 
     @cached_property
@@ -121,7 +125,8 @@ class PacketRoom(Accounts):
         return ClaimPorts(
             claim_cache=self.claim_cache,
             emptied=self.emptied,
-            packets=self.claiming_packets,
+            packets=self.packets,
+            claims=self.claims,
             payouts=self.payouts,
             costs=self.grab_costs,
             phrases=self.phrases,
@@ -188,7 +193,8 @@ class PacketRoom(Accounts):
 
         return sweep(
             time_left_ms,
-            packets=self.packets_of(group, groups),
+            work=self.work_lists(group, groups),
+            packets=self.packets,
             pages=self.pages,
             claim_cache=self.claim_cache,
             ledger=self.ledger,

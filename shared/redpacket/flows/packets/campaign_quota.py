@@ -75,7 +75,7 @@ class CampaignQuota:
         if status is QuotaStatus.FULL:
             # Some reservations may have failed, or are under way: the ledger has the count.
             self._ports.costs.count(self._user_id)
-            claimed_count = self._ports.packets.count_claims(quota.campaign_id, self._user_id)
+            claimed_count = self._ports.claims.count_claims(quota.campaign_id, self._user_id)
             status = self._ports.quotas.reserve(
                 quota, self._user_id, self._packet_id, claimed_count=claimed_count
             )

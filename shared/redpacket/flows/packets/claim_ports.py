@@ -10,7 +10,14 @@ if TYPE_CHECKING:
     from redpacket.flows.packets.cached_campaigns import CachedCampaigns
     from redpacket.flows.packets.cached_emptied import CachedEmptied
     from redpacket.ports.guards import Limits
-    from redpacket.ports.packets import ClaimCache, Packets, PayoutQueue, Phrases, Quotas
+    from redpacket.ports.packets import (
+        ClaimCache,
+        ClaimRecorder,
+        Packets,
+        PayoutQueue,
+        Phrases,
+        Quotas,
+    )
     from redpacket.ports.runtime import Clock, Journal
 
 
@@ -24,6 +31,7 @@ class ClaimPorts:
     claim_cache: ClaimCache
     emptied: CachedEmptied
     packets: Packets
+    claims: ClaimRecorder
     payouts: PayoutQueue
     costs: UserLimit
     phrases: Phrases

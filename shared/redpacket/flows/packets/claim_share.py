@@ -70,7 +70,7 @@ def claim_share(
     share = _named_share(packet_id, taker, answer, ports)
     # Also of a claim that was cut off after its rules: what it counts against is not in the cache.
     counted = quota.find() if answer.is_gated else None
-    recorded = ports.packets.record_claim(share, counted)
+    recorded = ports.claims.record_claim(share, counted)
     if recorded is not RecordStatus.RECORDED:
         return _corrected(recorded, share, taker, ports)
     try:

@@ -31,6 +31,7 @@ from redpacket.flows.packets.refund_packet import (
 from redpacket.ports.accounts import Ledger
 from redpacket.ports.packets import ClaimCache, Packets, Pages
 from redpacket.ports.runtime import Clock, InParallel, Journal
+from redpacket.ports.work_lists import WorkLists
 
 PACKETS_PER_SWEEP = 1_600
 """What a sweep may begin; the oldest come first, the rest wait a minute (docs/capacity.md)."""
@@ -55,6 +56,7 @@ class ExpireReport:
 
 def expire_packets(
     *,
+    work: WorkLists,
     packets: Packets,
     pages: Pages,
     claim_cache: ClaimCache,
@@ -86,7 +88,7 @@ def expire_packets(
         journal=journal,
         is_over=lambda: clock.now_ms() >= stop_at_ms or not is_allowed(),
     )
-    due = packets.list_due(clock.now_ms(), PACKETS_PER_SWEEP)
+    due = work.list_due(clock.now_ms(), PACKETS_PER_SWEEP)
     rows = _read(due, packets, in_parallel)
 
     def attempt(
@@ -106,7 +108,7 @@ def expire_packets(
     closing = attempt(
         "close_failed",
         [[packet_id] for packet_id in due],
-        lambda packet_id: _begin_close(packet_id, rows.get(packet_id), ports),
+        lambda packet_id: _begin_close(packet_id, rows.get(packet_id), work, ports),
     )
     if closing.results:
         clock.sleep_ms(grace_ms)
@@ -143,13 +145,15 @@ def _read(due: Sequence[str], packets: Packets, in_parallel: InParallel) -> Mapp
     return {row.packet_id: row for rows in in_parallel(read, chunks) for row in rows}
 
 
-def _begin_close(packet_id: str, row: Packet | None, ports: ClosingPorts) -> Packet:
+def _begin_close(
+    packet_id: str, row: Packet | None, work: WorkLists, ports: ClosingPorts
+) -> Packet:
     try:
         packet = row or ports.packets.find_packet(packet_id)
         closing = ports.packets.begin_close(packet, ports.clock.now_ms()) if packet else None
     except Exception:
         # Many of them at the head of the list would keep all others from being found.
-        ports.packets.delay(packet_id, ports.clock.now_ms())
+        work.delay(packet_id, ports.clock.now_ms())
         raise
     if packet is None or closing is None:
         # Only the index knows it still.

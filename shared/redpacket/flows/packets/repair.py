@@ -13,8 +13,9 @@ from redpacket.domain.errors import InvariantViolated, Unavailable
 from redpacket.domain.packet import Packet, part_count
 from redpacket.flows.guards.circuit_breaker import CircuitBreaker
 from redpacket.flows.packets.attempt_each import Attempts, attempt_lanes
-from redpacket.ports.packets import ClaimCache, Packets, PayoutQueue, Unreadable
+from redpacket.ports.packets import ClaimCache, Packets, PayoutQueue
 from redpacket.ports.runtime import Clock, InParallel, Journal
+from redpacket.ports.work_lists import Unreadable, WorkLists
 
 REPAIR_AFTER_MS = 60_000
 """A claim settles and a load ends within seconds; what takes a minute was cut off."""
@@ -28,6 +29,7 @@ ROWS_PER_SWEEP = 800
 
 def requeue_claims(
     *,
+    work: WorkLists,
     packets: Packets,
     payouts: PayoutQueue,
     clock: Clock,
@@ -53,7 +55,7 @@ def requeue_claims(
 
     def requeue(found: ShareRef | Unreadable) -> ShareRef:
         if isinstance(found, Unreadable):
-            packets.set_aside(found, clock.now_ms() + REQUEUE_PAUSE_MS_MAX)
+            work.set_aside(found, clock.now_ms() + REQUEUE_PAUSE_MS_MAX)
             msg = f"{found.key} waits for a settlement and is not a share"
             raise InvariantViolated(msg)
         try:
@@ -61,11 +63,11 @@ def requeue_claims(
         except Unavailable:
             raise
         except Exception:
-            packets.set_aside(found, clock.now_ms() + REQUEUE_PAUSE_MS_MAX)
+            work.set_aside(found, clock.now_ms() + REQUEUE_PAUSE_MS_MAX)
             raise
         return found
 
-    waiting = packets.list_unsettled(clock.now_ms() - REPAIR_AFTER_MS, ROWS_PER_SWEEP)
+    waiting = work.list_unsettled(clock.now_ms() - REPAIR_AFTER_MS, ROWS_PER_SWEEP)
     return attempt_lanes(
         [[found] for found in waiting],
         requeue,
@@ -90,6 +92,7 @@ def _requeue(ref: ShareRef, packets: Packets, payouts: PayoutQueue, clock: Clock
 
 def load_packets(
     *,
+    work: WorkLists,
     packets: Packets,
     claim_cache: ClaimCache,
     clock: Clock,
@@ -105,7 +108,7 @@ def load_packets(
     cache = CircuitBreaker(claim_cache, Lock())
 
     def load(packet_id: str) -> str:
-        packet = _find(packet_id, packets, clock)
+        packet = _find(packet_id, work, packets, clock)
         try:
             if clock.now_ms() < packet.expires_at_ms:
                 load_parts(packet)
@@ -119,7 +122,7 @@ def load_packets(
             if clock.now_ms() >= stop_at_ms:
                 return
 
-    waiting = packets.list_unloaded(clock.now_ms() - REPAIR_AFTER_MS, ROWS_PER_SWEEP)
+    waiting = work.list_unloaded(clock.now_ms() - REPAIR_AFTER_MS, ROWS_PER_SWEEP)
     return attempt_lanes(
         [[packet_id] for packet_id in waiting],
         load,
@@ -132,13 +135,13 @@ def load_packets(
     )
 
 
-def _find(packet_id: str, packets: Packets, clock: Clock) -> Packet:
+def _find(packet_id: str, work: WorkLists, packets: Packets, clock: Clock) -> Packet:
     try:
         packet = packets.find_packet(packet_id)
     except Unavailable:
         raise
     except Exception:
-        packets.delay(packet_id, clock.now_ms())
+        work.delay(packet_id, clock.now_ms())
         raise
     if packet is None:
         # Only the index knows it still.

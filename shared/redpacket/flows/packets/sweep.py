@@ -11,6 +11,7 @@ from redpacket.flows.packets.repair import load_packets, requeue_claims
 from redpacket.ports.accounts import Ledger
 from redpacket.ports.packets import ClaimCache, Packets, Pages, PayoutQueue
 from redpacket.ports.runtime import Clock, InParallel, Journal
+from redpacket.ports.work_lists import WorkLists
 
 RESERVE_MS = 8_000
 """The last chunk must end before the Lambda does."""
@@ -33,6 +34,7 @@ class SweepReport:
 def sweep(
     time_left_ms: int,
     *,
+    work: WorkLists,
     packets: Packets,
     pages: Pages,
     claim_cache: ClaimCache,
@@ -50,6 +52,7 @@ def sweep(
     """
     stop_at_ms = clock.now_ms() + time_left_ms - RESERVE_MS
     expired = expire_packets(
+        work=work,
         packets=packets,
         pages=pages,
         claim_cache=claim_cache,
@@ -62,6 +65,7 @@ def sweep(
         may_go_on=lambda: is_on(Switch.REFUND),
     )
     requeued = requeue_claims(
+        work=work,
         packets=packets,
         payouts=payouts,
         clock=clock,
@@ -71,6 +75,7 @@ def sweep(
         may_go_on=lambda: is_on(Switch.PAYOUT),
     )
     loaded = load_packets(
+        work=work,
         packets=packets,
         claim_cache=claim_cache,
         clock=clock,

@@ -12,6 +12,7 @@ from redpacket.ports.accounts import Ledger
 from redpacket.ports.packets import Packets
 from redpacket.ports.payments import PaymentBook, PaymentLimits, PaymentsIn
 from redpacket.ports.runtime import Clock, Journal
+from redpacket.ports.work_lists import WorkLists
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,7 @@ class PaymentPorts:
     book: PaymentBook
     ledger: Ledger
     packets: Packets
+    work: WorkLists
     clock: Clock
     journal: Journal
     new_number: Callable[[], str]

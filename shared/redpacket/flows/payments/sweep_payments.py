@@ -85,7 +85,7 @@ def sweep_payments(
         for one in withdrawals.book.list_to_look(channel, now_ms, ROWS_PER_SWEEP)
     ]
     looked = attempt("look_failed", waiting, lambda one: look_at_transfer(one, ports=withdrawals))
-    unpaid = payments.packets.list_unpaid(now_ms - PAYMENT_LIFE_MS, ROWS_PER_SWEEP)
+    unpaid = payments.work.list_unpaid(now_ms - PAYMENT_LIFE_MS, ROWS_PER_SWEEP)
     cancelled = attempt("cancel_failed", unpaid, lambda one: cancel_unpaid(one, ports=payments))
     asked = [
         one
@@ -114,7 +114,7 @@ def cancel_unpaid(packet_id: str, *, ports: PaymentPorts) -> bool:
     that comes after it goes to the sender's balance.
     """
     now_ms = ports.clock.now_ms()
-    ports.packets.delay(packet_id, now_ms + AGAIN_MS)
+    ports.work.delay(packet_id, now_ms + AGAIN_MS)
     packet = _unpaid(packet_id, ports)
     if packet is None or now_ms < packet.created_at_ms + PAYMENT_LIFE_MS:
         return False

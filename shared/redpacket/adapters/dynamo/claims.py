@@ -1,0 +1,66 @@
+"""Claims: fates and takers in SharesTable, counted in QuotasTable.
+
+The functions of the crowd may only update SharesTable, so a claim is an update where no row is, and
+what a settlement writes is not theirs to write (docs/adr/0018).
+"""
+
+from __future__ import annotations
+
+from redpacket.adapters import keys
+from redpacket.adapters.dynamo import items
+from redpacket.adapters.dynamo.client import Dynamo, Guarded, Operation, Row, create, update
+from redpacket.domain.claim import Fate, Quota, RecordStatus, ShareFate
+
+# What the conditions of this module mean.
+IS_WITHIN_QUOTA = "attribute_not_exists(claim_count) OR claim_count < :count_max"
+
+
+class DynamoClaims:
+    """Implements ClaimRecorder."""
+
+    def __init__(self, dynamo: Dynamo, shares_table: str, quotas_table: str) -> None:
+        self._dynamo = dynamo
+        self._shares = shares_table
+        self._quotas = quotas_table
+
+    def record_claim(self, share: ShareFate, quota: Quota | None = None) -> RecordStatus:
+        if share.taker is None or share.fate is not Fate.CLAIMED:
+            msg = "only a claim has a taker to record"
+            raise ValueError(msg)
+        user_id = share.taker.user_id
+        # In the order of precedence of their refusals.
+        writes = [
+            # I4: one share
+            Guarded(
+                create(self._shares, items.taker_row(share, user_id)),
+                lambda _: RecordStatus.USER_HAS_SHARE,
+            ),
+            # I3: one fate
+            Guarded(create(self._shares, items.share_row(share)), _share_refusal),
+        ]
+        if quota:
+            # I9: no more than the quota
+            counted = self._count_claim(quota, user_id, share.decided_at_ms)
+            writes.append(Guarded(counted, lambda _: RecordStatus.QUOTA_EXHAUSTED))
+        return self._dynamo.attempt(writes) or RecordStatus.RECORDED
+
+    def count_claims(self, campaign_id: str, user_id: str) -> int:
+        row = self._dynamo.get(self._quotas, keys.claim_count(campaign_id, user_id))
+        return int(row["claim_count"]) if row else 0
+
+    def _count_claim(self, quota: Quota, user_id: str, at_ms: int) -> Operation:
+        return update(
+            self._quotas,
+            keys.claim_count(quota.campaign_id, user_id),
+            # Reconciliation compares counts that are old enough with what was claimed by then.
+            "ADD claim_count :one SET first_at_ms = if_not_exists(first_at_ms, :at_ms)",
+            condition=IS_WITHIN_QUOTA,
+            one=1,
+            at_ms=at_ms,
+            count_max=quota.count_max,
+        )
+
+
+def _share_refusal(found: Row) -> RecordStatus:
+    is_refunded = found["fate"] == Fate.REFUNDED
+    return RecordStatus.SHARE_REFUNDED if is_refunded else RecordStatus.SHARE_TAKEN
