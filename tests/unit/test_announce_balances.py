@@ -113,7 +113,7 @@ def test_a_function_that_is_killed_pays_out_once_for_a_cause(
     promised = town.withdrawals.promise
 
     def killed(withdrawal_id: str, expected_at_ms: int) -> None:
-        raise _Killed
+        raise _Killed(f"{withdrawal_id} {expected_at_ms}")
 
     town.withdrawals.promise = killed  # type: ignore[method-assign]
     with pytest.raises(_Killed):
