@@ -26,6 +26,8 @@ _PATH_EXAMPLES = {
     "campaign_id": "new-year",
     "prize_id": "cash-888",
     "name": "payout",
+    "payment_id": "$PAYMENT",
+    "withdrawal_id": "$WITHDRAWAL",
 }
 
 _INTRODUCTION = """\
@@ -109,8 +111,11 @@ def _route(document: Schema, key: str, operation: Schema) -> Iterator[str]:
         yield ""
     yield f"```sh\n{_command(key, operation)}\n```\n"
     status, answer = _success(operation)
-    yield f"Answers {status}, [`{answer}`](#{answer.lower()}-form):\n"
-    yield f"```json\n{_example_answer(document, answer)}\n```\n"
+    if answer:
+        yield f"Answers {status}, [`{answer}`](#{answer.lower()}-form):\n"
+        yield f"```json\n{_example_answer(document, answer)}\n```\n"
+    else:
+        yield f"Answers {status} without a body.\n"
     yield f"Refusals: {_refusals(operation)}.\n"
 
 
@@ -203,10 +208,12 @@ def _command(key: str, operation: Schema) -> str:
     return " ".join(parts)
 
 
-def _success(operation: Schema) -> tuple[str, str]:
+def _success(operation: Schema) -> tuple[str, str | None]:
+    """Return the statuses of success, and the form of their body; None where they have none."""
     statuses = [status for status in operation["responses"] if status.startswith("2")]
-    answer = operation["responses"][statuses[0]]["content"][openapi.JSON]["schema"]["$ref"]
-    return " or ".join(statuses), answer.rpartition("/")[2]
+    content = operation["responses"][statuses[0]].get("content", {})
+    answer = content[openapi.JSON]["schema"]["$ref"].rpartition("/")[2] if content else None
+    return " or ".join(statuses), answer
 
 
 def _refusals(operation: Schema) -> str:

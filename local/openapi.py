@@ -11,6 +11,7 @@ import importlib.util
 import json
 from functools import cache
 from http import HTTPStatus
+from types import NoneType
 from typing import Any, TypeAlias, get_args, get_type_hints
 
 from pydantic import TypeAdapter
@@ -20,7 +21,7 @@ import redpacket
 from local import places
 from redpacket.domain.errors import Forbidden
 from redpacket.edge import schemas
-from redpacket.edge.answers import campaigns, operators, packets
+from redpacket.edge.answers import campaigns, operators, packets, payments
 from redpacket.edge.api import BODY_BYTES_MAX, NO_STORE, UBIQUITOUS, Api, Operation
 from redpacket.edge.parameters import Parameter
 from redpacket.edge.problems import RETRIED, STATUS_BY_CODE
@@ -38,9 +39,11 @@ TAGS = {
     "Packets": "Send a packet, take a share, and look at what became of it.",
     "Me": "What belongs to the caller: profile, balance, lists and transfers.",
     "Campaigns": "A campaign's lottery: draws, help from friends, and proofs.",
+    "Payments": "Money in and out by a payment gateway: the host's wallet, or WeChat Pay.",
     "Operators": "Money in, campaigns, prizes, switches and checks.",
     "Service": "The service itself.",
 }
+_PAYMENT_PATHS = ("/me/payments", "/me/withdrawals", "/me/wechat", "/auth/", "/gateway/")
 _TAG_BY_PATH = {
     "packets": "Packets",
     "me": "Me",
@@ -48,7 +51,18 @@ _TAG_BY_PATH = {
     "admin": "Operators",
     "health": "Service",
 }
-_DOORS = ["send", "grab", "profile", "records", "campaign", "prize", "lottery", "admin"]
+_DOORS = [
+    "send",
+    "grab",
+    "profile",
+    "records",
+    "campaign",
+    "prize",
+    "lottery",
+    "payment",
+    "gateway",
+    "admin",
+]
 """The order of the operations; other doors follow."""
 
 _GATEWAY_ANSWERS = {
@@ -97,10 +111,20 @@ def operations() -> dict[str, Operation]:
 
 def types_of(operation: Operation) -> tuple[Any, Any]:
     """Return the type of the body, or None, and that of the answer."""
-    names = {**vars(schemas), **vars(packets), **vars(campaigns), **vars(operators)}
+    names = {
+        **vars(schemas),
+        **vars(packets),
+        **vars(campaigns),
+        **vars(operators),
+        **vars(payments),
+    }
     hints = get_type_hints(operation.function, localns=names)
     (answer,) = get_args(hints["return"])
     return next(iter(get_args(hints["request"])), None), answer
+
+
+def _tag_of(path: str) -> str:
+    return "Payments" if path.startswith(_PAYMENT_PATHS) else _TAG_BY_PATH[path.split("/")[1]]
 
 
 def codes_of(operation: Operation) -> set[str]:
@@ -128,7 +152,8 @@ class _Generator(GenerateJsonSchema):
 
 @cache
 def _forms() -> Schema:
-    found = {kind for operation in operations().values() for kind in types_of(operation) if kind}
+    named = {kind for operation in operations().values() for kind in types_of(operation)}
+    found = named - {None, NoneType}
     _, generated = TypeAdapter.json_schemas(
         [(kind.__name__, "validation", TypeAdapter(kind)) for kind in found],
         ref_template="#/components/schemas/{model}",
@@ -235,7 +260,7 @@ def _operation(operation: Operation, found: Schema) -> Schema:
     first, *rest = operation.function.__name__.split("_")
     described: Schema = {
         "operationId": first + "".join(word.capitalize() for word in rest),
-        "tags": [_TAG_BY_PATH[operation.key.split("/")[1]]],
+        "tags": [_tag_of(operation.key.partition(" ")[2])],
         "summary": operation.function.__doc__,
     }
     if operation.is_public:
@@ -254,7 +279,7 @@ def _operation(operation: Operation, found: Schema) -> Schema:
             "required": "required" in found[body.__name__],
             "content": {JSON: {**content, **({"example": example} if example else {})}},
         }
-    described["responses"] = _responses(operation, answer.__name__)
+    described["responses"] = _responses(operation, None if answer is NoneType else answer.__name__)
     return described
 
 
@@ -268,12 +293,12 @@ def _parameter(parameter: Parameter[Any]) -> Schema:
     return {**described, "required": True} if parameter.is_required else described
 
 
-def _responses(operation: Operation, answer: str) -> Schema:
-    content = {JSON: {"schema": _ref(answer)}}
+def _responses(operation: Operation, answer: str | None) -> Schema:
+    content = {"content": {JSON: {"schema": _ref(answer)}}} if answer else {}
     answers: dict[int, Schema] = {
         status: {
             "description": HTTPStatus(status).phrase,
-            "content": content,
+            **content,
             "headers": _cache_headers(operation),
         }
         for status in operation.statuses

@@ -147,10 +147,14 @@ class Stack:
             self._say(f"AWS emulator: {HOST}:{self.ports.emulator}")
             self._start_conflicts()
             self._start_counterparties()
+            secrets = self._store_secrets()
             built = building.finish()
         began_at = time.monotonic()
         self.outputs = deploy(
-            built, self._parameters(), cloud=self.aws("cloudformation"), store=self.aws("s3")
+            built,
+            self._parameters() | secrets,
+            cloud=self.aws("cloudformation"),
+            store=self.aws("s3"),
         )
         self._say(f"template deployed: {time.monotonic() - began_at:.1f} s")
         self._start_front().wait_until(self._is_api_ready, timeout_s=START_TIMEOUT_S)
@@ -272,6 +276,19 @@ class Stack:
         wallet.wait_until(lambda: is_open(self.ports.wallet), timeout_s=START_TIMEOUT_S)
         self._say(f"payment gateway: {self.gateway}")
 
+    def _store_secrets(self) -> dict[str, str]:
+        """Store what a deployer gets from the gateways, and return the parameters that name it."""
+        manager = self.aws("secretsmanager")
+        keys = {
+            "WeChatSecretArn": self.state_dir / "payments" / "merchant.json",
+            "HostWalletSecretArn": self.state_dir / "payments" / "wallet.json",
+            "WeChatIssuerSecretArn": self.state_dir / "issuer.json",
+        }
+        return {
+            parameter: manager.create_secret(Name=file.stem, SecretString=file.read_text())["ARN"]
+            for parameter, file in keys.items()
+        }
+
     def _start_counterparty(self, name: str, port: int, *options: str) -> Process:
         keys = self.state_dir / "payments"
         keys.mkdir(exist_ok=True)
@@ -307,6 +324,12 @@ class Stack:
             "CoverHosts": ",".join(COVER_HOSTS),
             "HostPage": "true" if self._hosts_page else "false",
             "PageClientId": "page",
+            "HostWalletUrl": f"{self.wallet}/wallet",
+            "WeChatPayUrl": self.gateway,
+            "WeChatApiUrl": self.gateway,
+            "WeChatIssuerUrl": issuer_url(self.ports.front),
+            "CallbackBaseUrl": self.api,
+            "PrivateGateways": "true",
             # Examples and tests have ids that no stack has made.
             "PreviousPacketIdKeys": PUBLISHED_KEYS,
             # Requests in flight are over at once here, and a demonstration should not wait.

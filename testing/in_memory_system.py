@@ -172,7 +172,7 @@ class InMemorySystem:
             "in_parallel": self.in_parallel,
             "limits": self.limits,
             "switches": self.switches,
-            "payout_switches": self.switches,
+            "stored_switches": self.switches,
             "grab_costs": UserLimit(
                 self.grab_limit, limits=self.limits, clock=self.clock, journal=self.journal
             ),

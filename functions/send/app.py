@@ -9,6 +9,7 @@ from redpacket.domain.errors import (
     CampaignEnded,
     CampaignNotFound,
     CampaignPaused,
+    ChannelUnavailable,
     IdempotencyKeyMissing,
     IdempotencyKeyReused,
     InsufficientFunds,
@@ -47,6 +48,7 @@ handler = Api()
         CampaignNotFound,
         CampaignEnded,
         CampaignPaused,
+        ChannelUnavailable,
         RateLimited,
         SwitchedOff,
         Unavailable,
@@ -56,4 +58,5 @@ def send_packet(request: RequestOf[SendBody]) -> HttpAnswer[SentPacket]:
     """Fund a packet, once per idempotency key."""
     guards.guard_send(request)
     packet = wiring.send_packet(send_order(request))
-    return HttpAnswer(views.sent_view(packet, settings.share_base_url()))
+    ordered = wiring.order_payment(packet, request.user) if packet.payment_id else None
+    return HttpAnswer(views.sent_view(packet, settings.share_base_url(), ordered))

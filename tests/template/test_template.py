@@ -21,6 +21,7 @@ from redpacket.adapters.dynamo.items import person_row, prize_taker_row, share_r
 from redpacket.adapters.dynamo.profiles import SHOWN
 from redpacket.adapters.keys import WORK_SHARDS
 from redpacket.domain.packet import Person
+from redpacket.domain.withdrawals import FUNCTION_MS
 from testing.builders import a_claim, a_packet, a_refund
 
 ROOT = Path(__file__).parents[2]
@@ -101,13 +102,20 @@ def _names(value: Any) -> Iterator[str]:
 
 
 SIGN_IN = {"Fn::If": ["CacheSignsIn", {"Ref": "CacheSignIn"}, {"Ref": "AWS::NoValue"}]}
-"""The one policy that functions share: tests/template/test_policies.py."""
+"""One of two policies that functions share: tests/template/test_policies.py."""
+
+
+GATEWAY_KEYS = {"Fn::If": ["HasGateway", {"Ref": "GatewayKeys"}, {"Ref": "AWS::NoValue"}]}
+"""The other one: what signs calls to gateways, for the three functions that make them."""
 
 
 def _statements(function: str) -> Iterator[dict[str, Any]]:
     for policy in FUNCTIONS[function]["Policies"]:
-        if policy != SIGN_IN:
-            yield from policy["Statement"]
+        if policy in (SIGN_IN, GATEWAY_KEYS):
+            continue
+        for statement in policy["Statement"]:
+            # One that is there under a condition.
+            yield statement["Fn::If"][1] if "Fn::If" in statement else statement
 
 
 def _grants(function: str) -> list[Grant]:
@@ -146,7 +154,9 @@ def test_a_role_says_exactly_what_it_may_and_on_what(function: str) -> None:
     for grant in _grants(function):
         assert not any("*" in action for action in grant.actions)
         assert not any("*" in name for name in grant.resources)
-        assert {name.split("/")[0] for name in grant.resources} <= RESOURCES.keys() | MADE_BY_SAM
+        named = {name.split("/")[0].removesuffix(".Alias") for name in grant.resources}
+        # The secret of an issuer is a deployer's own.
+        assert named <= RESOURCES.keys() | MADE_BY_SAM | {"WeChatIssuerSecretArn"}
 
 
 @each_function
@@ -164,7 +174,7 @@ CROWD = ("GrabFunction", "LotteryFunction")
 """The functions that a crowd calls: what they hold leaks first, and must not make money."""
 each_of_the_crowd = pytest.mark.parametrize("function", CROWD)
 
-LEDGER_TABLES = ("AccountsTable", "PacketsTable", "SharesTable", "CampaignsTable")
+LEDGER_TABLES = ("AccountsTable", "PacketsTable", "SharesTable", "CampaignsTable", "PaymentsTable")
 
 WRITES = {
     "SendFunction": {
@@ -195,6 +205,19 @@ WRITES = {
         "CampaignsTable": {"UpdateItem"},
     },
     "LotteryFunction": {"SharesTable": {"UpdateItem"}},
+    # A payment that comes opens the packet that it is for.
+    "PaymentFunction": {
+        "AccountsTable": {"PutItem", "UpdateItem"},
+        "PacketsTable": {"UpdateItem"},
+        "PaymentsTable": {"PutItem", "UpdateItem", "ConditionCheckItem"},
+    },
+    "TransferFunction": {
+        "AccountsTable": {"PutItem", "UpdateItem"},
+        "PacketsTable": {"UpdateItem"},
+        "PaymentsTable": {"PutItem", "UpdateItem", "ConditionCheckItem"},
+    },
+    # Anybody can call it: it notes callbacks alone.
+    "GatewayFunction": {"PaymentsTable": {"PutItem"}},
     "AdminFunction": {"AccountsTable": {"PutItem", "UpdateItem"}},
 }
 """Who may write what of the ledger; all others read it, or not even that."""
@@ -349,7 +372,10 @@ def test_only_an_operator_turns_switches_and_stops_nothing_but_payouts() -> None
         for grant in _grants(function)
         if any(action.startswith("lambda:") for action in grant.actions)
     ]
-    assert on_lambda == [("AdminFunction", ("PayoutFunctionClaims",))]
+    assert on_lambda == [
+        ("SendFunction", ("PaymentFunction.Alias",)),
+        ("AdminFunction", ("PayoutFunctionClaims",)),
+    ]
     variables = FUNCTIONS["AdminFunction"]["Environment"]["Variables"]
     assert variables["PAYOUT_MAPPING_ID"] == {"Ref": "PayoutFunctionClaims"}
 
@@ -359,6 +385,53 @@ def test_only_reconciliation_scans_tables(function: str) -> None:
     scans = any("dynamodb:Scan" in grant.actions for grant in _grants(function))
 
     assert scans == (function == "ReconcileFunction")
+
+
+GATEWAY_FUNCTIONS = ("PaymentFunction", "GatewayFunction", "TransferFunction")
+
+
+@each_function
+def test_only_functions_that_speak_to_gateways_can_read_their_keys(function: str) -> None:
+    has_keys = GATEWAY_KEYS in FUNCTIONS[function]["Policies"]
+    secrets = {
+        name
+        for grant in _grants(function)
+        if "secretsmanager:GetSecretValue" in grant.actions
+        for name in grant.resources
+    }
+
+    assert has_keys == (function in GATEWAY_FUNCTIONS)
+    assert secrets == {
+        "PaymentFunction": {"PayeeKeys", "WeChatIssuerSecretArn"},
+        "TransferFunction": {"PayeeKeys"},
+    }.get(function, set())
+
+
+@pytest.mark.parametrize("function", GATEWAY_FUNCTIONS)
+def test_what_speaks_to_gateways_is_outside_of_the_vpc_and_ends_in_time(function: str) -> None:
+    assert "VpcConfig" not in FUNCTIONS[function]
+    assert FUNCTIONS[function].get("Timeout", GLOBALS["Timeout"]) * 1000 <= FUNCTION_MS
+
+
+def test_who_takes_callbacks_writes_nothing_but_notes_of_them() -> None:
+    (note,) = [one for one in _statements("GatewayFunction") if "dynamodb:PutItem" in one["Action"]]
+
+    assert note["Condition"] == {
+        "ForAllValues:StringEquals": {"dynamodb:Attributes": ["pk", "sk", "expires_at_s"]}
+    }
+
+
+def test_only_notes_of_callbacks_expire() -> None:
+    expiring = {
+        name: table["TimeToLiveSpecification"]["AttributeName"]
+        for name, table in _of_type("AWS::DynamoDB::Table").items()
+        if "TimeToLiveSpecification" in table
+    }
+    package = ROOT / "shared" / "redpacket"
+    writers = [path for path in package.rglob("*.py") if '"expires_at_s":' in path.read_text()]
+
+    assert expiring == {"PaymentsTable": "expires_at_s"}
+    assert [path.name for path in writers] == ["payments.py"]
 
 
 # ---------------------------------------------------------------- what is kept
@@ -468,16 +541,17 @@ def test_a_message_is_hidden_for_six_times_as_long_as_its_function_may_take() ->
         assert queue["VisibilityTimeout"] == 6 * timeout_s
 
 
-def test_a_message_that_failed_five_times_waits_where_an_alarm_sees_it() -> None:
+@pytest.mark.parametrize("name", ["Payout", "Notice"])
+def test_a_message_that_failed_five_times_waits_where_an_alarm_sees_it(name: str) -> None:
     queues = _of_type("AWS::SQS::Queue")
-    redrive = queues["PayoutQueue"]["RedrivePolicy"]
+    redrive = queues[f"{name}Queue"]["RedrivePolicy"]
 
     assert redrive["maxReceiveCount"] == 5
     (dlq, attribute) = redrive["deadLetterTargetArn"]["Fn::GetAtt"]
-    assert (dlq, attribute) == ("PayoutDlq", "Arn")
+    assert (dlq, attribute) == (f"{name}Dlq", "Arn")
     day_s = 86_400
     # A dead letter keeps the time of its first send.
-    assert queues["PayoutQueue"]["MessageRetentionPeriod"] == 4 * day_s
+    assert queues[f"{name}Queue"]["MessageRetentionPeriod"] == 4 * day_s
     assert queues[dlq]["MessageRetentionPeriod"] == 14 * day_s
     watched = [
         alarm["Dimensions"][0]["Value"]
@@ -597,11 +671,17 @@ def test_the_gateway_may_call_every_function_that_a_route_leads_to() -> None:
 
 # A packet's id is a secret that opens its feed; what is the same for everybody may be kept.
 OPEN_ROUTES = {"GET /health", "GET /packets/{packet_id}/feed"}
+# Of these each request is checked by itself: a code that works once, a gateway's signature.
+SIGNED_ROUTES = {
+    "POST /auth/wechat",
+    "POST /gateway/wechat/callback",
+    "POST /gateway/host/callback",
+}
 
 
-def test_every_route_but_health_and_the_feed_needs_a_token() -> None:
+def test_every_route_needs_a_token_but_those_for_everybody() -> None:
     for route in _of_type("AWS::ApiGatewayV2::Route").values():
-        if route["RouteKey"] in OPEN_ROUTES:
+        if route["RouteKey"] in OPEN_ROUTES | SIGNED_ROUTES:
             assert route["AuthorizationType"] == "NONE"
             continue
         assert route["AuthorizationType"] == "JWT", route["RouteKey"]
@@ -621,6 +701,7 @@ def test_every_route_is_throttled_and_those_that_cost_or_are_open_by_themselves(
     routes = _of_type("AWS::ApiGatewayV2::Route")
     keys = {route["RouteKey"]: name for name, route in routes.items()}
     own = {key for key in keys if "/admin/" in key} | {"POST /packets", "GET /health"}
+    own |= SIGNED_ROUTES
 
     for settings in [stage["DefaultRouteSettings"], *throttles.values()]:
         assert settings.keys() == {"ThrottlingBurstLimit", "ThrottlingRateLimit"}
@@ -646,12 +727,15 @@ def test_each_function_that_needs_the_cache_can_reach_it(function: str) -> None:
 
 
 @each_function
-def test_only_the_function_that_checks_passphrases_has_the_pinyin_layer(function: str) -> None:
-    own = FUNCTIONS[function].get("Layers", [])
-    hears = function in {"GrabFunction", "LotteryFunction"}
+def test_layers_beside_the_shared_one_are_only_where_they_are_needed(function: str) -> None:
+    needed = {
+        "GrabFunction": [{"Ref": "PassphraseLayer"}],
+        "LotteryFunction": [{"Ref": "PassphraseLayer"}],
+        **{name: [{"Ref": "PaymentsLayer"}] for name in GATEWAY_FUNCTIONS},
+    }
 
     assert GLOBALS["Layers"] == [{"Ref": "SharedLayer"}]
-    assert own == ([{"Ref": "PassphraseLayer"}] if hears else [])
+    assert FUNCTIONS[function].get("Layers", []) == needed.get(function, [])
 
 
 @pytest.mark.parametrize("door", DOORS)
@@ -678,9 +762,9 @@ def test_a_door_knows_only_the_edge(door: str) -> None:
 Spot = tuple[str, str]
 """A function, class or method: its module's name in the edge, or a door, and its own.
 
-The wiring's rooms are one thing, as the doors see it, and so are the settings.
+The wiring's rooms are one thing, as the doors see it, and so are the settings and a request.
 """
-OBJECTS = ("wiring", "settings")
+OBJECTS = ("wiring", "settings", "request")
 
 
 class _Readers:

@@ -162,9 +162,9 @@ def test_what_a_schedule_starts_is_not_repeated_by_lambda(stack: Stack) -> None:
     }
 
     assert configured.keys() == scheduled
-    sweep, nightly = "ExpireFunction", "ReconcileFunction"
+    sweep, nightly, transfers = "ExpireFunction", "ReconcileFunction", "TransferFunction"
     ages = {arn.rpartition("-")[2].partition("Alias")[0]: age for arn, age in configured.items()}
-    assert ages == {sweep: (0, 60), nightly: (0, 3600)}
+    assert ages == {sweep: (0, 60), nightly: (0, 3600), transfers: (0, 60)}
     # EventBridge's own tries at delivery.
     for rule in stack.of_type("AWS::Events::Rule").values():
         for target in rule["Targets"]:
@@ -190,12 +190,22 @@ def test_a_rush_leaves_executions_for_money_and_operators_in_prod() -> None:
     }
 
     assert reserved == {
-        "prod": {"PayoutFunction": 20, "ExpireFunction": 10, "AdminFunction": 10},
+        "prod": {
+            "PayoutFunction": 20,
+            "ExpireFunction": 10,
+            "TransferFunction": 10,
+            "AdminFunction": 10,
+        },
         "dev": {},
         "no reserve": {},
     }
-    (mapping,) = PROD.of_type("AWS::Lambda::EventSourceMapping").values()
-    assert mapping["ScalingConfig"]["MaximumConcurrency"] == reserved["prod"]["PayoutFunction"]
+    mappings = PROD.of_type("AWS::Lambda::EventSourceMapping")
+    started = {name: each["ScalingConfig"]["MaximumConcurrency"] for name, each in mappings.items()}
+    assert started == {
+        "PayoutFunctionClaims": reserved["prod"]["PayoutFunction"],
+        # The schedules need some, too.
+        "TransferFunctionNotices": reserved["prod"]["TransferFunction"] // 2,
+    }
     sweeps = [
         target
         for rule in PROD.of_type("AWS::Events::Rule").values()

@@ -312,6 +312,12 @@ OWN_CACHE = {
     "CacheSecurityGroupIds": "sg-0a1b2c3d4e5f67890",
 }
 
+HOST_WALLET = {
+    "HostWalletUrl": "https://wallet.example/calls",
+    "HostWalletSecretArn": f"arn:aws:secretsmanager:us-east-1:{ACCOUNT}:secret:wallet-1",
+}
+WECHAT = {"WeChatSecretArn": f"arn:aws:secretsmanager:us-east-1:{ACCOUNT}:secret:wechat-1"}
+
 STACKS = [
     Stack("dev"),
     Stack("prod", parameters={"Stage": "prod", "AlarmTopicArn": TOPIC}),
@@ -326,6 +332,21 @@ STACKS = [
         {"Stage": "prod", "AlarmTopicArn": CHINAS_TOPIC, "JwtIssuer": ISSUER},
     ),
     Stack("dev in China", "cn-northwest-1", {"JwtIssuer": ISSUER}),
+    Stack(
+        "both gateways",
+        parameters={**HOST_WALLET, **WECHAT, "CallbackBaseUrl": "https://a.example"},
+    ),
+    Stack("a host's wallet, and a given cache", parameters={**HOST_WALLET, **OWN_CACHE}),
+    Stack(
+        "sign-in by WeChat in China",
+        "cn-north-1",
+        {
+            **{name: value.replace("arn:aws:", "arn:aws-cn:") for name, value in WECHAT.items()},
+            "JwtIssuer": ISSUER,
+            "WeChatIssuerUrl": ISSUER,
+            "WeChatIssuerSecretArn": "arn:aws-cn:secretsmanager:cn-north-1:1:secret:issuer-1",
+        },
+    ),
     Stack(
         "a cache that is reached from anywhere",
         parameters={"CacheEndpoint": "cache.example:6379", "ShareBaseUrl": "https://red.example"},

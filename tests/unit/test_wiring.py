@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from functools import cached_property
+from pathlib import Path
 
 import pytest
 
+from local.gateway.keys import GatewayKeys
 from redpacket.adapters.keys import WORK_SHARDS, work_shards
+from redpacket.adapters.payments.issuer import IssuerKeys
 from redpacket.domain.errors import RateLimited
 from redpacket.edge.settings import SettingMissing, Settings
 from redpacket.edge.wiring import Wiring
@@ -51,8 +56,21 @@ def test_a_stand_in_of_an_unknown_name_is_refused() -> None:
         Wiring(pakets=None)
 
 
+def secrets_of_gateways(folder: Path) -> dict[str, str]:
+    """Return what Secrets Manager holds, by the arns that are given below."""
+    merchant = GatewayKeys.of(folder).merchant
+    return {
+        "payees": json.dumps({"1": "k" * 64}),
+        "wallet": json.dumps(dict.fromkeys(("call_secret", "result_secret"), f"whsec_{'a' * 32}")),
+        "merchant": json.dumps(asdict(merchant)),
+        "issuer": IssuerKeys.new(0).text(),
+    }
+
+
 @pytest.mark.parametrize("name", sorted(BUILT))
-def test_everything_can_be_built_over_stand_ins(name: str, system: InMemorySystem) -> None:
+def test_everything_can_be_built_over_stand_ins(
+    name: str, system: InMemorySystem, tmp_path: Path
+) -> None:
     limits = {
         f"{what}_{kind}": "9"
         for what in ("READ", "GRAB", "DRAW", "SEND")
@@ -70,7 +88,37 @@ def test_everything_can_be_built_over_stand_ins(name: str, system: InMemorySyste
         "CACHE_TLS": "false",
         "CACHE_CLUSTER": "false",
     }
-    wiring = Wiring(settings=Settings({**VARIABLES, **limits, **more}), clock=system.clock)
+    more |= {
+        "PAYEE_KEYS_SECRET_ARN": "payees",
+        "HOST_WALLET_URL": "https://wallet.example",
+        "HOST_WALLET_SECRET_ARN": "wallet",
+        "WECHAT_SECRET_ARN": "merchant",
+        "WECHAT_PAY_URL": "https://pay.example",
+        "WECHAT_API_URL": "https://api.example",
+        "WECHAT_CODE_KIND": "mini_program",
+        "WECHAT_SCENE_ID": "1000",
+        "WECHAT_REMARK": "红包提现",
+        "WECHAT_REPORT_INFOS": "活动名称=红包",
+        "WECHAT_ISSUER_URL": "https://issuer.example",
+        "WECHAT_ISSUER_SECRET_ARN": "issuer",
+        "JWT_AUDIENCE": "redpacket",
+        "CALLBACK_BASE_URL": "https://redpacket.example",
+        "PRIVATE_GATEWAYS": "false",
+        "LATE_PAYMENTS": "credit",
+        "NOTICE_QUEUE_URL": "https://notices",
+        "PAYMENTS_PER_DAY": "100",
+        "WITHDRAWAL_FEN_MIN": "30",
+        "WITHDRAWAL_FEN_MAX": "199999",
+        "WITHDRAWALS_PER_DAY": "10",
+        "WITHDRAWAL_FEN_PER_DAY": "1000000",
+        "BILLS_PER_MINUTE": "1800",
+        "NIGHT_WINDOW": "23:00-07:00",
+    }
+    wiring = Wiring(
+        settings=Settings({**VARIABLES, **limits, **more}),
+        clock=system.clock,
+        secret=secrets_of_gateways(tmp_path).__getitem__,
+    )
 
     assert getattr(wiring, name) is not None
 

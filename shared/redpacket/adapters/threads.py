@@ -10,9 +10,11 @@ THREADS = 10
 """As many connections as botocore keeps open by itself; a call waits for most of its time."""
 
 
-def in_threads(do: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+def in_threads(
+    do: Callable[[Any], Any], items: Sequence[Any], *, threads: int = THREADS
+) -> list[Any]:
     """Return `do(item)` of every item, in order; raise the first error once all have ended."""
     if len(items) <= 1:
         return [do(item) for item in items]
-    with ThreadPoolExecutor(min(THREADS, len(items))) as pool:
+    with ThreadPoolExecutor(min(threads, len(items))) as pool:
         return list(pool.map(do, items))

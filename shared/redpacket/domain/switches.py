@@ -9,13 +9,14 @@ from redpacket.domain.errors import SwitchNotFound
 
 
 class Switch(StrEnum):
-    """What can be off. Draws and withdrawals have their switches before they exist themselves."""
+    """What can be off."""
 
     SEND = "send"
     GRAB = "grab"
     PAYOUT = "payout"
     REFUND = "refund"
     DRAW = "draw"
+    PAY = "pay"
     WITHDRAW = "withdraw"
 
 

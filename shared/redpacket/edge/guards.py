@@ -34,3 +34,13 @@ def guard_grab() -> None:
 def guard_read(request: HttpRequest) -> None:
     """Let a user read. Raises Forbidden, RateLimited."""
     wiring.limit_reads(request.user.user_id)
+
+
+def guard_payment() -> None:
+    """Let a payment begin. Raises SwitchedOff."""
+    wiring.stored_switches.require_on(Switch.PAY)
+
+
+def guard_withdrawal() -> None:
+    """Let a withdrawal begin. Raises SwitchedOff."""
+    wiring.stored_switches.require_on(Switch.WITHDRAW)

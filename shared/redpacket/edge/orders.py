@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from redpacket.domain.errors import ChannelUnavailable
 from redpacket.domain.image_url import is_on_hosts
 from redpacket.domain.lottery import Prize
 from redpacket.domain.packet import AmountsShown, Kind, Opening, Rules
 from redpacket.domain.split import Split, default_share_fen_max
 from redpacket.edge.api import ADMIN_SCOPE
 from redpacket.edge.campaign_parameters import campaign_id_of, prize_id_of
+from redpacket.edge.payment_parameters import new_payment_id
 from redpacket.edge.request import RequestOf
 from redpacket.edge.schemas import PrizeBody, SendBody, body_of, idempotent_request
 from redpacket.edge.settings import settings
@@ -16,7 +18,10 @@ from redpacket.flows.packets.send_packet import SendOrder
 
 
 def send_order(request: RequestOf[SendBody]) -> SendOrder:
-    """Read an order. Raises InvalidRequest, IdempotencyKeyMissing, Forbidden, CampaignNotFound."""
+    """Read an order.
+
+    Raises InvalidRequest, IdempotencyKeyMissing, Forbidden, CampaignNotFound, ChannelUnavailable.
+    """
     sender = request.user
     idempotent = idempotent_request(request)
     body = body_of(SendBody, request)
@@ -45,6 +50,14 @@ def send_order(request: RequestOf[SendBody]) -> SendOrder:
     )
     # A campaign's packet lives as long as the campaign where nothing else is asked for.
     is_until_the_end = is_of_campaign and "expires_in_s" not in body.model_fields_set
+    is_paid_for = body.pay_with != "balance"
+    if is_paid_for and body.pay_with not in settings.payment_channels():
+        msg = f"payments by {body.pay_with} are not set up here"
+        raise ChannelUnavailable(msg)
+    if is_paid_for and is_of_campaign:
+        refused.append(
+            ("pay_with", "is for packets of users: a campaign's budget pays for its own")
+        )
     return SendOrder(
         sender=sender,
         request=idempotent,
@@ -61,7 +74,11 @@ def send_order(request: RequestOf[SendBody]) -> SendOrder:
         campaign=wiring.get_campaign(body.campaign_id) if body.campaign_id else None,
         amounts_shown=AmountsShown(body.amounts_shown) if body.amounts_shown else None,
         cover_url=body.cover_url,
+        # Not refused here: a repeat gets its first answer, although limits were lowered since.
         refused_fields=tuple(refused),
+        payment_id=new_payment_id() if is_paid_for else None,
+        pay_channel=body.pay_with if is_paid_for else "",
+        pay_method=body.pay_method if is_paid_for else "",
     )
 
 

@@ -159,6 +159,19 @@ SeenVersion = Annotated[
 ]
 
 
+GatewayChannel = Annotated[
+    Literal["host", "wechat"],
+    Field(description="By which gateway; one that is not set up is 422 `channel_unavailable`."),
+]
+PaymentMethod = Annotated[
+    Literal["native", "jsapi"],
+    Field(
+        description="`native`: anybody who scans the code pays. `jsapi`: the caller pays inside "
+        "the app, from the account that they bound."
+    ),
+]
+
+
 def _example(body: dict[str, Any]) -> ConfigDict:
     """Show openapi.json a body that works."""
     return ConfigDict(json_schema_extra={"example": body})
@@ -204,6 +217,14 @@ class SendBody(_Body):
             description="Every amount is a multiple of it: 100 gives whole yuan.",
         ),
     ] = 1
+    pay_with: Annotated[
+        Literal["balance", "host", "wechat"],
+        Field(
+            description="`balance`: from the sender's account. Else the packet is `unpaid` until "
+            "its payment comes, and `cancelled` after 15 minutes."
+        ),
+    ] = "balance"
+    pay_method: PaymentMethod = "native"
     opening: Annotated[
         Literal["one_step", "two_step"],
         Field(description="`two_step`: a grab admits, and opening takes the share."),
@@ -553,6 +574,54 @@ class DepositBody(_Body):
         ),
     ]
     amount_fen: Annotated[Fen, Field(description="What the account gets.")]
+
+
+class PaymentBody(_Body):
+    """POST /me/payments."""
+
+    model_config = _example({"amount_fen": 8888, "channel": "wechat", "method": "native"})
+
+    amount_fen: Annotated[Fen, Field(description="What the account gets.")]
+    channel: GatewayChannel
+    method: PaymentMethod
+
+
+class WithdrawalBody(_Body):
+    """POST /me/withdrawals."""
+
+    model_config = _example({"amount_fen": 888, "channel": "wechat"})
+
+    amount_fen: Annotated[Fen, Field(description="What leaves the account.")]
+    channel: GatewayChannel
+
+
+class CodeBody(_Body):
+    """POST /me/wechat and POST /auth/wechat: what WeChat gave to the client."""
+
+    model_config = _example({"code": "code-alice"})
+
+    code: Annotated[
+        str,
+        StringConstraints(pattern=r"^[!-~]+$", max_length=256),
+        Field(description="Of `wx.login()` or of the authorization page; it works once."),
+    ]
+
+
+class ConsentBody(_Body):
+    """POST /me/wechat/authorization."""
+
+    model_config = _example({"display_name": "小明"})
+
+    display_name: Annotated[
+        str,
+        _length(NICKNAME_GRAPHEMES_MAX),
+        _text(NICKNAME_GRAPHEMES_MAX),
+        AfterValidator(_not_empty),
+        Field(
+            description="What the user is called here, for WeChat to show.",
+            json_schema_extra={**_VISIBLE_TEXT, "pattern": r"\S"},
+        ),
+    ]
 
 
 class SwitchBody(_Body):

@@ -196,6 +196,117 @@ class Settings:
         """Return PAYOUT_MAPPING_ID: what hands the payout queue's messages to its function."""
         return self._required("PAYOUT_MAPPING_ID")
 
+    def payments_table(self) -> str:
+        """Return PAYMENTS_TABLE."""
+        return self._required("PAYMENTS_TABLE")
+
+    def notice_queue_url(self) -> str:
+        """Return NOTICE_QUEUE_URL."""
+        return self._required("NOTICE_QUEUE_URL")
+
+    def payment_function(self) -> str:
+        """Return PAYMENT_FUNCTION: the alias that orders the payments of packets."""
+        return self._required("PAYMENT_FUNCTION")
+
+    def payment_channels(self) -> frozenset[str]:
+        """Return PAYMENT_CHANNELS: by which gateways packets may be paid for."""
+        return frozenset(filter(None, self._variables.get("PAYMENT_CHANNELS", "").split(",")))
+
+    def payee_keys_secret_arn(self) -> str:
+        """Return PAYEE_KEYS_SECRET_ARN: where the keys of users' accounts at gateways are."""
+        return self._required("PAYEE_KEYS_SECRET_ARN")
+
+    def host_wallet_url(self) -> str:
+        """Return HOST_WALLET_URL; empty where the embedding app has no wallet."""
+        return self._variables.get("HOST_WALLET_URL", "")
+
+    def host_wallet_secret_arn(self) -> str:
+        """Return HOST_WALLET_SECRET_ARN."""
+        return self._required("HOST_WALLET_SECRET_ARN")
+
+    def wechat_secret_arn(self) -> str:
+        """Return WECHAT_SECRET_ARN; empty for no WeChat Pay."""
+        return self._variables.get("WECHAT_SECRET_ARN", "")
+
+    def wechat_pay_url(self) -> str:
+        """Return WECHAT_PAY_URL, where API v3 is."""
+        return self._required("WECHAT_PAY_URL")
+
+    def wechat_api_url(self) -> str:
+        """Return WECHAT_API_URL, where codes are taken."""
+        return self._required("WECHAT_API_URL")
+
+    def wechat_code_kind(self) -> str:
+        """Return WECHAT_CODE_KIND: where clients get their codes."""
+        return self._required("WECHAT_CODE_KIND")
+
+    def wechat_scene_id(self) -> str:
+        """Return WECHAT_SCENE_ID."""
+        return self._required("WECHAT_SCENE_ID")
+
+    def wechat_remark(self) -> str:
+        """Return WECHAT_REMARK: what users see beside a payment and a transfer."""
+        return self._required("WECHAT_REMARK")
+
+    def wechat_report_infos(self) -> tuple[tuple[str, str], ...]:
+        """Return WECHAT_REPORT_INFOS: names and contents that the scene must report."""
+        pairs = [item.partition("=") for item in self._required("WECHAT_REPORT_INFOS").split(",")]
+        if not all(name and content for name, _, content in pairs):
+            raise SettingMissing("WECHAT_REPORT_INFOS is not name=content[,name=content]")
+        return tuple((name, content) for name, _, content in pairs)
+
+    def wechat_issuer_url(self) -> str:
+        """Return WECHAT_ISSUER_URL: whose tokens users get who sign in by WeChat; may be empty."""
+        return self._variables.get("WECHAT_ISSUER_URL", "")
+
+    def wechat_issuer_secret_arn(self) -> str:
+        """Return WECHAT_ISSUER_SECRET_ARN."""
+        return self._required("WECHAT_ISSUER_SECRET_ARN")
+
+    def jwt_audience(self) -> str:
+        """Return JWT_AUDIENCE: whom the tokens of our own issuer are for."""
+        return self._required("JWT_AUDIENCE")
+
+    def callback_base_url(self) -> str:
+        """Return CALLBACK_BASE_URL: the API, as gateways reach it."""
+        return self._required("CALLBACK_BASE_URL").rstrip("/")
+
+    def allows_private_gateways(self) -> bool:
+        """Return PRIVATE_GATEWAYS: whether gateways may have private addresses, and http."""
+        return self._required("PRIVATE_GATEWAYS") == "true"
+
+    def refunds_late_payments(self) -> bool:
+        """Return LATE_PAYMENTS: whether what comes after its order was closed goes back."""
+        return self._required("LATE_PAYMENTS") == "refund"
+
+    def payments_per_day(self) -> int:
+        """Return PAYMENTS_PER_DAY: how many payments one user may begin a day."""
+        return self._integer("PAYMENTS_PER_DAY")
+
+    def withdrawal_fen_min(self) -> int:
+        """Return WITHDRAWAL_FEN_MIN."""
+        return self._integer("WITHDRAWAL_FEN_MIN")
+
+    def withdrawal_fen_max(self) -> int:
+        """Return WITHDRAWAL_FEN_MAX."""
+        return self._integer("WITHDRAWAL_FEN_MAX")
+
+    def withdrawals_per_day(self) -> int:
+        """Return WITHDRAWALS_PER_DAY, of one user."""
+        return self._integer("WITHDRAWALS_PER_DAY")
+
+    def withdrawal_fen_per_day(self) -> int:
+        """Return WITHDRAWAL_FEN_PER_DAY, of one user."""
+        return self._integer("WITHDRAWAL_FEN_PER_DAY")
+
+    def bills_per_minute(self) -> int:
+        """Return BILLS_PER_MINUTE: transfers that a gateway takes of all users together."""
+        return self._integer("BILLS_PER_MINUTE")
+
+    def night_window(self) -> str:
+        """Return NIGHT_WINDOW: when no transfer is made, like 23:00-07:00; empty for never."""
+        return self._variables.get("NIGHT_WINDOW", "")
+
     def campaign_count_max(self) -> int:
         """Return CAMPAIGN_COUNT_MAX: the most shares of a campaign's packet."""
         return self._integer("CAMPAIGN_COUNT_MAX")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from redpacket.domain.claim import Admission, Claim, ShareFate
 from redpacket.domain.ledger import DEPOSITS, Entry, packet_of
@@ -34,11 +34,16 @@ def claim_view(claim: Claim) -> packets.Claim:
     }
 
 
-def sent_view(packet: Packet, share_base_url: str) -> packets.SentPacket:
-    """Show a sender the packet they sent, as it was then: a repeat reads the same."""
+def sent_view(
+    packet: Packet, share_base_url: str, ordered: Mapping[str, Any] | None = None
+) -> packets.SentPacket:
+    """Show a sender the packet they sent, as it was then: a repeat reads the same.
+
+    *ordered* is the payment that it waits for, as the payment function shows it.
+    """
     return {
         "packet_id": packet.packet_id,
-        "status": "open",
+        "status": "unpaid" if packet.payment_id else "open",
         "kind": packet.kind,
         "split": packet.terms.split,
         "opening": packet.rules.opening,
@@ -53,6 +58,9 @@ def sent_view(packet: Packet, share_base_url: str) -> packets.SentPacket:
         "cover_url": packet.cover_url,
         "commitment": packet.terms.commitment,
         "share_url": f"{share_base_url}/packets/{packet.packet_id}",
+        "payment_id": packet.payment_id,
+        "wechat": ordered["wechat"] if ordered else None,
+        "host": ordered["host"] if ordered else None,
     }
 
 

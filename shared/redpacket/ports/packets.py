@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     # Each flow and adapter imports this page; none needs the words of all the others.
@@ -315,3 +315,13 @@ class Phrases(Protocol):
 
     def similarity(self, said: str, phrase: str) -> int:
         """Return from 0 to 100 how alike two normalised phrases are, to the eye or to the ear."""
+
+
+class PacketPayments(Protocol):
+    """Orders the payments of packets, for functions that reach no gateway."""
+
+    def order(self, number: str, host_id: str) -> Mapping[str, Any]:
+        """Return a payment as GET /me/payments/{payment_id} shows it to its payer.
+
+        Raises Unavailable.
+        """

@@ -383,10 +383,14 @@ class GatewayPace(Protocol):
 
 
 class Payees(Protocol):
-    """Which account at a gateway belongs to a user; one account belongs to one user."""
+    """Which account at a gateway belongs to a user."""
 
     def find(self, user_id: str, channel: Channel) -> Payee | None:
         """Return a user's account, read strongly; None where none is bound."""
+
+
+class BoundPayees(Payees, Protocol):
+    """Accounts that users bind by themselves; one account belongs to one user."""
 
     def bind(self, user_id: str, channel: Channel, account: OutsideAccount, now_ms: int) -> Payee:
         """Bind an account to a user in place of the one before, if any, which is free then.

@@ -37,7 +37,7 @@ _TRIES = 4
 
 
 class DynamoPayees:
-    """Implements Payees."""
+    """Implements BoundPayees."""
 
     def __init__(self, dynamo: Dynamo, payments_table: str) -> None:
         self._dynamo = dynamo

@@ -10,6 +10,7 @@ from typing_extensions import TypeAliasType, TypedDict
 
 from redpacket.domain.ledger import FEN_MAX, TransferKind
 from redpacket.domain.split import UNIT_FEN_MAX, Split
+from redpacket.edge.answers.payments import HostPrompt, PaymentId, Prompt
 from redpacket.edge.answers.values import (
     SOME_PACKET_ID,
     AnyFen,
@@ -116,7 +117,10 @@ class SentPacket(TypedDict):
     """A packet as it was sent: a repeat reads the same."""
 
     packet_id: PacketId
-    status: Annotated[Literal["open"], Field(description="Where it stands.")]
+    status: Annotated[
+        Literal["open", "unpaid"],
+        Field(description="`unpaid` until its payment comes, with a `pay_with`."),
+    ]
     kind: PacketKind
     split: PacketSplit
     opening: PacketOpening
@@ -138,6 +142,9 @@ class SentPacket(TypedDict):
             examples=[f"https://example.com/packets/{SOME_PACKET_ID}"],
         ),
     ]
+    payment_id: Annotated[PaymentId | None, Field(description="What it is paid by.")]
+    wechat: Prompt
+    host: HostPrompt
 
 
 class Taken(ShownPerson):

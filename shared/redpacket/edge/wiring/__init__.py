@@ -6,10 +6,10 @@ wiring builds on those below it, as the rooms of the flows do.
 
 from __future__ import annotations
 
-from redpacket.edge.wiring.operations import Operations
+from redpacket.edge.wiring.payments import Payments
 
 
-class Wiring(Operations):
+class Wiring(Payments):
     """All that the doors call, and what it stands on."""
 
 

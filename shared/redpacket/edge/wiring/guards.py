@@ -45,8 +45,8 @@ class Guards(Outside):
         )
 
     @cached_property
-    def payout_switches(self) -> CachedSwitches:
-        """The switches without a cache, which payouts don't reach."""
+    def stored_switches(self) -> CachedSwitches:
+        """The switches without a cache, for functions that reach none."""
         from redpacket.flows.guards.cached_switches import CachedSwitches
 
         return CachedSwitches(

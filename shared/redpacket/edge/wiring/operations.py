@@ -38,6 +38,7 @@ class Operations(CampaignRoom):
             Table.QUOTAS: self.settings.quotas_table(),
             Table.CAMPAIGNS: self.settings.campaigns_table(),
             Table.DRAWS: self.settings.draws_table(),
+            Table.PAYMENTS: self.settings.payments_table(),
         }
         return DynamoTables(self.dynamo, names)
 

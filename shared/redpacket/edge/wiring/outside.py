@@ -94,8 +94,14 @@ class Outside:
 
         return Dynamo(lambda: self.aws("dynamodb"))
 
-    def aws(self, service: str) -> Any:  # noqa: ANN401 - boto3's clients have no type at run time
-        """Make a client of one of AWS' services."""
+    def aws(
+        self,
+        service: str,
+        *,
+        read_timeout_s: int = _AWS_READ_TIMEOUT_S,
+        tries: int = _AWS_TRIES,
+    ) -> Any:  # noqa: ANN401 - boto3's clients have no type at run time
+        """Make a client of one of AWS' services; the light ones have the usual times alone."""
         if service in _LIGHT_SERVICES and self.settings.has_aws_keys():
             return self._light(service)
         from botocore.config import Config
@@ -104,8 +110,8 @@ class Outside:
             service,
             config=Config(
                 connect_timeout=_AWS_CONNECT_TIMEOUT_S,
-                read_timeout=_AWS_READ_TIMEOUT_S,
-                retries={"mode": "standard", "total_max_attempts": _AWS_TRIES},
+                read_timeout=read_timeout_s,
+                retries={"mode": "standard", "total_max_attempts": tries},
                 tcp_keepalive=True,
             ),
         )

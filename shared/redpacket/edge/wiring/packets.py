@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from redpacket.edge.wiring.accounts import Accounts
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from redpacket.domain.claim import Admission, Claim, ShareRef
-    from redpacket.domain.packet import Packet
+    from redpacket.domain.packet import Packet, Person
     from redpacket.flows.packets.cached_campaigns import CachedCampaigns
     from redpacket.flows.packets.cached_emptied import CachedEmptied
     from redpacket.flows.packets.claim_ports import ClaimPorts
@@ -25,6 +27,10 @@ if TYPE_CHECKING:
         Quotas,
     )
     from redpacket.ports.work_lists import WorkLists
+
+
+_ORDER_TIMEOUT_S = 8
+"""For a cold start and a gateway's answer; the sender can ask for the payment afterwards."""
 
 
 class PacketRoom(Accounts):
@@ -155,6 +161,17 @@ class PacketRoom(Accounts):
             part_share_count=self.settings.part_share_count(),
         )
 
+    def order_payment(self, packet: Packet, sender: Person) -> Mapping[str, Any] | None:
+        """Order the payment of a packet, as far as the gateway answers now."""
+        from redpacket.adapters.aws.lambda_payments import LambdaPayments
+        from redpacket.flows.packets.order_payment import order_payment
+
+        payments = LambdaPayments(
+            lambda: self.aws("lambda", read_timeout_s=_ORDER_TIMEOUT_S, tries=1),
+            self.settings.payment_function(),
+        )
+        return order_payment(packet, sender, payments=payments, journal=self.journal)
+
     @cached_property
     def grab_packet(self) -> partial[Claim | Admission]:
         """Claims a share, or admits to open one."""
@@ -176,7 +193,7 @@ class PacketRoom(Accounts):
 
         return partial(
             settle_or_delay,
-            is_on=self.payout_switches.is_on,
+            is_on=self.stored_switches.is_on,
             ledger=self.ledger,
             packets=self.packets,
             pages=self.pages,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from redpacket.domain.errors import CodeInvalid
 from redpacket.domain.gateway import Channel, OutsideAccount
 from redpacket.ports.logins import Logins
-from redpacket.ports.payments import Payee, Payees
+from redpacket.ports.payments import BoundPayees, Payee
 from redpacket.ports.runtime import Clock
 
 
 def bind_account(
-    user_id: str, channel: Channel, code: str, *, logins: Logins, payees: Payees, clock: Clock
+    user_id: str, channel: Channel, code: str, *, logins: Logins, payees: BoundPayees, clock: Clock
 ) -> Payee:
     """Bind the account that a code belongs to, in place of the user's one before.
 

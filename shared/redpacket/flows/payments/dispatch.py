@@ -23,6 +23,9 @@ PAGE = 300
 
 POLL_MS = 500
 
+IDLE_MS = 3_000
+"""So long nothing waits before a run ends: the next minute begins another one."""
+
 _REMEMBERED_MS = 20_000
 """A late index may show what was called a moment ago."""
 
@@ -43,15 +46,22 @@ def dispatch(
     stop_at_ms: int,
     may_go_on: Callable[[], bool] = lambda: True,
 ) -> DispatchReport:
-    """Call the gateway for what waits until *stop_at_ms*, or until *may_go_on* says no."""
+    """Call the gateway for what waits until *stop_at_ms*, or until *may_go_on* says no.
+
+    Ends before where nothing waits, or where the gateway rests for longer.
+    """
     clock, pace = ports.clock, ports.paces[channel]
     tried_at_ms: dict[str, int] = {}
     waiting: list[str] = []
     answered_count = failed_count = failed_in_a_row = 0
-    while (now_ms := clock.now_ms()) < stop_at_ms and may_go_on():
+    idle_at_ms = clock.now_ms() + IDLE_MS
+    while (now_ms := clock.now_ms()) < min(stop_at_ms, idle_at_ms) and may_go_on():
         rests_until_ms = pace.rests_until_ms()
+        if rests_until_ms >= stop_at_ms:
+            break
         if rests_until_ms:
-            clock.sleep_ms(min(rests_until_ms, stop_at_ms) - now_ms)
+            clock.sleep_ms(rests_until_ms - now_ms)
+            idle_at_ms = rests_until_ms + IDLE_MS
             continue
         if not waiting:
             tried_at_ms = {
@@ -62,6 +72,7 @@ def dispatch(
         if not waiting:
             clock.sleep_ms(min(POLL_MS, stop_at_ms - now_ms))
             continue
+        idle_at_ms = now_ms + IDLE_MS
         slots = pace.take(min(len(waiting), _batch(pace, stop_at_ms)))
         pairs = [pair for pair in zip(waiting, slots, strict=False) if pair[1] < stop_at_ms]
         waiting = waiting[len(slots) :]

@@ -8,7 +8,7 @@ from redpacket.domain.errors import OpenidInUse, Unavailable
 from redpacket.domain.gateway import Channel, OutsideAccount
 from redpacket.flows.payments.bind_account import find_account
 from redpacket.ports.logins import Logins, TokenIssuer
-from redpacket.ports.payments import Payees
+from redpacket.ports.payments import BoundPayees
 from redpacket.ports.runtime import Clock, Journal
 
 
@@ -18,7 +18,7 @@ def sign_in(
     *,
     logins: Logins,
     issuer: TokenIssuer,
-    payees: Payees,
+    payees: BoundPayees,
     user_id_of: Callable[[str], str],
     clock: Clock,
     journal: Journal,
@@ -38,7 +38,7 @@ def sign_in(
 
 
 def _bind_first(
-    user_id: str, channel: Channel, account: OutsideAccount, *, payees: Payees, clock: Clock
+    user_id: str, channel: Channel, account: OutsideAccount, *, payees: BoundPayees, clock: Clock
 ) -> None:
     """Bind the account of somebody who has none; a user's own choice of another one stays."""
     if payees.find(user_id, channel):

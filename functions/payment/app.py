@@ -1,0 +1,206 @@
+"""The door of payments and withdrawals: money that users bring in and take out by gateways."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from redpacket.domain.errors import (
+    AmountTooLarge,
+    AmountTooSmall,
+    Busy,
+    ChannelUnavailable,
+    CodeInvalid,
+    IdempotencyKeyMissing,
+    IdempotencyKeyReused,
+    InsufficientFunds,
+    InvalidRequest,
+    NotCancellable,
+    OpenidInUse,
+    PayeeNotBound,
+    PaymentNotFound,
+    RateLimited,
+    SwitchedOff,
+    Unavailable,
+    WithdrawalLimitReached,
+    WithdrawalNotFound,
+)
+from redpacket.edge import guards
+from redpacket.edge.api import Api, HttpAnswer
+from redpacket.edge.parameters import key_hash_of
+from redpacket.edge.payment_parameters import (
+    payment_id_of,
+    withdrawal_id_of,
+    withdrawals_cursor_of,
+)
+from redpacket.edge.payment_views import consent_view, payment_view, withdrawal_view
+from redpacket.edge.request import HttpRequest, RequestOf, person_of
+from redpacket.edge.schemas import (
+    CodeBody,
+    ConsentBody,
+    PaymentBody,
+    WithdrawalBody,
+    body_of,
+    idempotent_request,
+)
+from redpacket.edge.wiring import wiring
+
+if TYPE_CHECKING:
+    from redpacket.edge.answers.payments import (
+        Binding,
+        Consent,
+        Payment,
+        Token,
+        Withdrawal,
+        Withdrawals,
+    )
+
+handler = Api()
+
+
+@handler.route(
+    "POST /me/payments",
+    parameters=(key_hash_of,),
+    statuses=(201,),
+    refusals=(
+        IdempotencyKeyMissing,
+        IdempotencyKeyReused,
+        Busy,
+        InvalidRequest,
+        ChannelUnavailable,
+        PayeeNotBound,
+        RateLimited,
+        SwitchedOff,
+        Unavailable,
+    ),
+)
+def start_payment(request: RequestOf[PaymentBody]) -> HttpAnswer[Payment]:
+    """Begin a payment into the caller's account, once per idempotency key."""
+    guards.guard_payment()
+    idempotent = idempotent_request(request)
+    body = body_of(PaymentBody, request)
+    payment = wiring.start_payment(
+        request.user, body.amount_fen, body.channel, body.method, idempotent
+    )
+    return HttpAnswer(payment_view(payment))
+
+
+@handler.route(
+    "GET /me/payments/{payment_id}",
+    parameters=(payment_id_of,),
+    refusals=(PaymentNotFound, ChannelUnavailable, PayeeNotBound, Unavailable),
+)
+def read_payment(request: HttpRequest) -> HttpAnswer[Payment]:
+    """Show a payment of the caller's; an order that was cut off is made now."""
+    return HttpAnswer(payment_view(wiring.find_payment(payment_id_of(request), request.user)))
+
+
+@handler.route(
+    "POST /me/withdrawals",
+    parameters=(key_hash_of,),
+    statuses=(202,),
+    refusals=(
+        IdempotencyKeyMissing,
+        IdempotencyKeyReused,
+        Busy,
+        InvalidRequest,
+        ChannelUnavailable,
+        AmountTooSmall,
+        AmountTooLarge,
+        PayeeNotBound,
+        InsufficientFunds,
+        WithdrawalLimitReached,
+        SwitchedOff,
+        Unavailable,
+    ),
+)
+def withdraw(request: RequestOf[WithdrawalBody]) -> HttpAnswer[Withdrawal]:
+    """Take money out, once per idempotency key: it leaves the balance now, and is paid soon."""
+    guards.guard_withdrawal()
+    idempotent = idempotent_request(request)
+    body = body_of(WithdrawalBody, request)
+    held = wiring.withdraw(request.user, body.amount_fen, body.channel, idempotent)
+    return HttpAnswer(withdrawal_view(held))
+
+
+@handler.route(
+    "GET /me/withdrawals",
+    parameters=(withdrawals_cursor_of,),
+    refusals=(InvalidRequest, Unavailable),
+)
+def read_withdrawals(request: HttpRequest) -> HttpAnswer[Withdrawals]:
+    """List the caller's withdrawals, newest first."""
+    page, cursor = wiring.list_withdrawals(request.user.user_id, withdrawals_cursor_of(request))
+    return HttpAnswer({"items": [withdrawal_view(one) for one in page], "next": cursor})
+
+
+@handler.route(
+    "GET /me/withdrawals/{withdrawal_id}",
+    parameters=(withdrawal_id_of,),
+    refusals=(WithdrawalNotFound, Unavailable),
+)
+def read_withdrawal(request: HttpRequest) -> HttpAnswer[Withdrawal]:
+    """Show a withdrawal of the caller's."""
+    found = wiring.find_withdrawal(withdrawal_id_of(request), request.user.user_id)
+    return HttpAnswer(withdrawal_view(found))
+
+
+@handler.route(
+    "POST /me/withdrawals/{withdrawal_id}/cancel",
+    parameters=(withdrawal_id_of,),
+    statuses=(202,),
+    refusals=(WithdrawalNotFound, NotCancellable, Unavailable),
+)
+def cancel_withdrawal(request: HttpRequest) -> HttpAnswer[Withdrawal]:
+    """Ask that a withdrawal is not made; it may be paid all the same, and then it is `paid`."""
+    asked = wiring.cancel_withdrawal(withdrawal_id_of(request), request.user.user_id)
+    return HttpAnswer(withdrawal_view(asked))
+
+
+@handler.route(
+    "POST /me/wechat",
+    refusals=(InvalidRequest, ChannelUnavailable, CodeInvalid, OpenidInUse, Unavailable),
+)
+def bind_wechat(request: RequestOf[CodeBody]) -> HttpAnswer[Binding]:
+    """Bind the caller's WeChat account; after another one withdrawals wait for a day."""
+    body = body_of(CodeBody, request)
+    wiring.bind_wechat(request.user.user_id, body.code)
+    return HttpAnswer({"is_bound": True})
+
+
+@handler.route(
+    "POST /me/wechat/authorization",
+    statuses=(202,),
+    refusals=(InvalidRequest, ChannelUnavailable, PayeeNotBound, Unavailable),
+)
+def authorize(request: RequestOf[ConsentBody]) -> HttpAnswer[Consent]:
+    """Ask the caller to let transfers come without a tap each."""
+    body = body_of(ConsentBody, request)
+    asked = wiring.authorize(request.user.user_id, body.display_name)
+    return HttpAnswer(consent_view(asked))
+
+
+@handler.route(
+    "DELETE /me/wechat/authorization", statuses=(202,), refusals=(ChannelUnavailable, Unavailable)
+)
+def end_authorization(request: HttpRequest) -> HttpAnswer[Consent]:
+    """End the caller's consent: no later withdrawal uses it."""
+    return HttpAnswer(consent_view(wiring.end_authorization(request.user.user_id)))
+
+
+@handler.route(
+    "POST /auth/wechat",
+    is_public=True,
+    refusals=(InvalidRequest, ChannelUnavailable, CodeInvalid, Unavailable),
+)
+def sign_in(request: RequestOf[CodeBody]) -> HttpAnswer[Token]:
+    """Get a token of the deployment's own issuer, and bind the account that the code belongs to."""
+    body = body_of(CodeBody, request)
+    token, expires_at_ms = wiring.sign_in(body.code, lambda subject: person_of(subject).user_id)
+    return HttpAnswer({"token": token, "expires_at_ms": expires_at_ms})
+
+
+@handler.schedule
+def order_payment(time_left_ms: int, event: dict[str, Any]) -> Payment:  # noqa: ARG001 - Lambda's form
+    """Order the payment of a packet, for the send function, which reaches no gateway."""
+    payment = wiring.find_payment(event["payment_id"], person_of(event["host_id"]))
+    return payment_view(payment)

@@ -1,0 +1,35 @@
+"""The door of the notice queue and of the payments' schedules: what asks and calls gateways."""
+
+from dataclasses import asdict
+from typing import Any
+
+from redpacket.edge.notices import follow_batch
+from redpacket.edge.telemetry import logger
+from redpacket.edge.wiring import wiring
+
+
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN401 - Lambda's form
+    """Follow what the messages name, or do the schedule's task: dispatch, sweep, compare_bills.
+
+    `{"task": "compare_bills", "day": "2027-01-29"}` compares the bills of another day than
+    yesterday, for a person who invokes it.
+    """
+    if "Records" in event:
+        return follow_batch(event["Records"], follow=wiring.follow_notice)
+    time_left_ms = context.get_remaining_time_in_millis()
+    report: dict[str, Any]
+    match event:
+        case {"task": "dispatch"}:
+            report = {
+                channel: asdict(done) for channel, done in wiring.dispatch(time_left_ms).items()
+            }
+        case {"task": "sweep"}:
+            report = asdict(wiring.sweep_payments(time_left_ms))
+        case {"task": "compare_bills"}:
+            found = wiring.compare_bills(event.get("day"))
+            report = {channel: asdict(bill) if bill else None for channel, bill in found.items()}
+        case _:
+            msg = "an event names a task: dispatch, sweep or compare_bills"
+            raise ValueError(msg)
+    logger().info(event["task"], extra={"report": report})
+    return report

@@ -1,0 +1,31 @@
+"""The payment function, as a function inside of the VPC asks it: it reaches gateways."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from redpacket.adapters.aws.errors import translated
+from redpacket.domain.errors import Unavailable
+
+
+class LambdaPayments:
+    """Implements PacketPayments."""
+
+    def __init__(self, connect: Callable[[], Any], function: str) -> None:
+        self._connect = connect
+        self._function = function
+
+    def order(self, number: str, host_id: str) -> Mapping[str, Any]:
+        event = {"payment_id": number, "host_id": host_id}
+        with translated("the payment function"):
+            answer = self._connect().invoke(
+                FunctionName=self._function, Payload=json.dumps(event).encode()
+            )
+            told = json.loads(answer["Payload"].read())
+        if "FunctionError" in answer:
+            # Its own log says why; the client asks for the payment by its number.
+            raise Unavailable("the payment function failed")
+        ordered: Mapping[str, Any] = told
+        return ordered

@@ -1,0 +1,138 @@
+"""Answers about payments, withdrawals and accounts at gateways."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from redpacket.domain.authorization import AuthorizationStatus
+from redpacket.domain.gateway import Channel
+from redpacket.domain.payments import PaymentStatus
+from redpacket.domain.withdrawals import WithdrawalStatus
+from redpacket.edge.answers.values import AtMs, EndsAtMs, Next, PacketId, SumFen, Word
+from redpacket.edge.payment_parameters import PAYMENT_ID, WITHDRAWAL_ID
+
+SOME_PAYMENT_ID = "0b6f2c9d4e8a41d7b3f5a6c1e2d3f4a5"
+SOME_WITHDRAWAL_ID = "7c1e5a9b3d2f4c6e8a0b1d3f5e7a9c"
+
+PaymentId = Annotated[str, Field(pattern=f"^{PAYMENT_ID.pattern}$", examples=[SOME_PAYMENT_ID])]
+WithdrawalId = Annotated[
+    str, Field(pattern=f"^{WITHDRAWAL_ID.pattern}$", examples=[SOME_WITHDRAWAL_ID])
+]
+ByChannel = Annotated[Channel, Field(description="By which gateway.")]
+PaidFen = Annotated[int, Field(ge=1, examples=[8888])]
+
+
+class WeChatPrompt(TypedDict, total=False):
+    """What a payer's client needs: `code_url` for `native`, the others, signed, for `jsapi`."""
+
+    code_url: Word
+    appId: Word
+    timeStamp: Word
+    nonceStr: Word
+    package: Word
+    signType: Literal["RSA"]
+    paySign: Word
+
+
+Prompt = Annotated[
+    WeChatPrompt | None,
+    Field(
+        description="Null by another channel, once it is over, and while the gateway does not "
+        "answer: ask again.",
+        examples=[{"code_url": "weixin://wxpay/bizpayurl?pr=p4lpSuK"}],
+    ),
+]
+HostPrompt = Annotated[
+    dict[str, str] | None,
+    Field(
+        description="What the host's wallet answered, in fields of its own; null by another "
+        "channel.",
+        examples=[None],
+    ),
+]
+
+
+class Payment(TypedDict):
+    """Money that is to come in."""
+
+    payment_id: PaymentId
+    status: Annotated[
+        PaymentStatus,
+        Field(
+            description="`closed`: not paid in time. Money that comes later is credited, or goes "
+            "back."
+        ),
+    ]
+    amount_fen: PaidFen
+    channel: ByChannel
+    expires_at_ms: EndsAtMs
+    refunded_fen: Annotated[SumFen, Field(description="What the payer got back.", examples=[0])]
+    packet_id: Annotated[PacketId | None, Field(description="The packet that it pays for.")]
+    wechat: Prompt
+    host: HostPrompt
+
+
+class Confirmation(TypedDict):
+    """What a client passes to `requestMerchantTransfer`, where the user confirms the transfer."""
+
+    app_id: Word
+    mch_id: Word
+    package: Word
+
+
+class Withdrawal(TypedDict):
+    """Money on its way out."""
+
+    withdrawal_id: WithdrawalId
+    status: Annotated[WithdrawalStatus, Field(description="Where it stands.")]
+    amount_fen: PaidFen
+    channel: ByChannel
+    created_at_ms: AtMs
+    expected_at_ms: Annotated[AtMs, Field(description="When the gateway is likely to be called.")]
+    reason: Annotated[
+        str,
+        Field(
+            description="The gateway's own code where it failed; else empty.",
+            examples=["ACCOUNT_ERROR"],
+        ),
+    ]
+    wechat: Annotated[
+        Confirmation | None,
+        Field(description="While it is `awaiting_confirmation` at WeChat.", examples=[None]),
+    ]
+
+
+class Withdrawals(TypedDict):
+    """The caller's withdrawals, newest first."""
+
+    items: Annotated[list[Withdrawal], Field(description="The page.")]
+    next: Next
+
+
+class Binding(TypedDict):
+    """Whether the caller has a WeChat account here."""
+
+    is_bound: bool
+
+
+class Consent(TypedDict):
+    """Whether transfers to the caller need a tap each."""
+
+    status: Annotated[
+        AuthorizationStatus,
+        Field(description="`active`: transfers need no confirmation."),
+    ]
+    wechat: Annotated[
+        Confirmation | None,
+        Field(description="While it is `awaiting_confirmation`.", examples=[None]),
+    ]
+
+
+class Token(TypedDict):
+    """A token of the deployment's own issuer."""
+
+    token: Annotated[str, Field(pattern=r"^[\w-]+\.[\w-]+\.[\w-]+$")]
+    expires_at_ms: EndsAtMs

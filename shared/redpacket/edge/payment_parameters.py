@@ -1,0 +1,43 @@
+"""Parameters of the routes of payments and withdrawals."""
+
+from __future__ import annotations
+
+import re
+import secrets
+
+from redpacket.domain.errors import InvalidRequest, PaymentNotFound, WithdrawalNotFound
+from redpacket.edge.parameters import optional, required
+
+PAYMENT_ID = re.compile(r"[0-9a-f]{32}")
+WITHDRAWAL_ID = re.compile(r"[0-9a-f]{30}")
+CURSOR_LENGTH_MAX = 128
+_PAYMENT_ID_BYTES = 16
+
+
+def new_payment_id() -> str:
+    """Return the number of a new payment: what a gateway takes, and 128 random bits."""
+    return secrets.token_hex(_PAYMENT_ID_BYTES)
+
+
+@required("path", "payment_id", type="string", pattern=f"^{PAYMENT_ID.pattern}$")
+def payment_id_of(text: str) -> str:
+    """The payment, as the answer to its beginning names it."""
+    if not PAYMENT_ID.fullmatch(text):
+        raise PaymentNotFound("no such payment")
+    return text
+
+
+@required("path", "withdrawal_id", type="string", pattern=f"^{WITHDRAWAL_ID.pattern}$")
+def withdrawal_id_of(text: str) -> str:
+    """The withdrawal, as the answer to its beginning names it."""
+    if not WITHDRAWAL_ID.fullmatch(text):
+        raise WithdrawalNotFound("no such withdrawal")
+    return text
+
+
+@optional("query", "cursor", missing=None, type="string", maxLength=CURSOR_LENGTH_MAX)
+def withdrawals_cursor_of(text: str) -> str:
+    """`next` of the page before; without it the page is the first."""
+    if len(text) > CURSOR_LENGTH_MAX:
+        raise InvalidRequest([{"field": "cursor", "message": "is not a valid cursor of this list"}])
+    return text

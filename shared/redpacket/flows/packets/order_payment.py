@@ -1,0 +1,27 @@
+"""Order the payment of a packet that its sender is about to pay for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from redpacket.domain.errors import Unavailable
+from redpacket.domain.packet import Packet, Person
+from redpacket.ports.packets import PacketPayments
+from redpacket.ports.runtime import Journal
+
+
+def order_payment(
+    packet: Packet, sender: Person, *, payments: PacketPayments, journal: Journal
+) -> Mapping[str, Any] | None:
+    """Return the payment of a packet as its payer sees it; None while that is unknown.
+
+    The packet is there already, and its payment can be asked for by its number at any time.
+    """
+    if packet.payment_id is None or sender.host_id is None:
+        return None
+    try:
+        return payments.order(packet.payment_id, sender.host_id)
+    except Unavailable as error:
+        journal.failure("payment_not_ordered", error, packet_id=packet.packet_id)
+        return None
