@@ -41,6 +41,7 @@ from redpacket.edge.answers.values import (
     ShownFen,
     SumFen,
     TotalFen,
+    UserToken,
     Word,
 )
 from redpacket.edge.page_sizes import CURSOR_MAX, LIMIT_MAX, PROOF_LIMIT_MAX
@@ -65,14 +66,7 @@ class PublicPerson(TypedDict):
 class ShownPerson(PublicPerson):
     """A user as other users see them."""
 
-    user_token: Annotated[
-        str,
-        Field(
-            pattern="^[A-Za-z0-9_-]{24}$",
-            description="How other users name this user.",
-            examples=["FxwabzlgU_xAyodWCCPNtYDw"],
-        ),
-    ]
+    user_token: UserToken
 
 
 class Me(ShownPerson):
