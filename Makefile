@@ -117,9 +117,10 @@ format: $(VENV)/app.ready ## rewrite the code in the project's format
 	@$(APP)/ruff format .
 	@$(APP)/ruff check --fix-only --quiet .
 
-lint: $(VENV)/app.ready ## check format, lint rules (ruff) and plain words
+lint: $(VENV)/app.ready web/src/api/schema.ts ## check format, lint rules (ruff; ESLint for the page) and plain words
 	@$(APP)/ruff format --check --quiet .
 	@$(APP)/ruff check --quiet .
+	@$(NPM) run --silent lint
 	@PYTHONPATH=shared $(APP)/python -m local.plain_words
 
 types: $(VENV)/app.ready web/src/api/schema.ts ## types (mypy, strict; tsc for the page)

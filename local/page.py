@@ -7,6 +7,7 @@ then both: a browser that goes there (it accepts HTML and sends no token) gets t
 import gzip
 import json
 import mimetypes
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -79,11 +80,13 @@ class File:
 class Page:
     """An ASGI application: the files of the page in *folder*, and *api* for everything else.
 
-    It reads the files on every request, so a rebuilt page is served at once.
+    *config* is its /config.json. It reads the files on every request, so a rebuilt page is served
+    at once.
     """
 
-    def __init__(self, folder: Path, api: ASGIApp) -> None:
+    def __init__(self, folder: Path, api: ASGIApp, config: Mapping[str, object] = CONFIG) -> None:
         self._folder = folder.resolve()
+        self._config = config
         self._api = api
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -102,7 +105,7 @@ class Page:
         if scope["method"] not in {"GET", "HEAD"} or path.startswith(DEVELOPMENT_PREFIX):
             return None
         if path == CONFIG_PATH:
-            return File.of(path, json.dumps(CONFIG).encode())
+            return File.of(path, json.dumps(self._config).encode())
         headers = Headers(scope=scope)
         is_visit = "text/html" in headers.get("accept", "") and "authorization" not in headers
         return self._read(path) or (self._read(INDEX) if is_visit or path == "/" else None)

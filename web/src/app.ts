@@ -5,7 +5,7 @@ import { keyed } from "lit/directives/keyed.js";
 
 import { language, setLanguage } from "./i18n/language.ts";
 import { t } from "./i18n/page.ts";
-import { navigate, onNavigate } from "./router.ts";
+import { here, navigate, onNavigate } from "./router.ts";
 import { routeOf, type Route } from "./routes.ts";
 import { session } from "./session.ts";
 import { View, loadingView, problemView } from "./views/view.ts";
@@ -76,6 +76,7 @@ export class App extends View {
 
   #arrive(): void {
     this.wantsSignIn = false;
+    if (this.isReady) session.notice = undefined;
     void this.attempt(async () => {
       await this.#load();
       this.requestUpdate();
@@ -89,6 +90,7 @@ export class App extends View {
   override render() {
     document.documentElement.lang = language();
     document.title = t("brand");
+    const notice = session.person ? undefined : session.notice;
     return html`
       <a class="skip" href="#main" @click=${this.#skip}>${t("skip")}</a>
       <header class="bar">
@@ -101,6 +103,7 @@ export class App extends View {
         ${session.person ? this.#person(session.person.nickname) : nothing}
       </header>
       <main id="main" tabindex="-1" @wants-sign-in=${() => this.#askForSignIn()}>
+        <p class=${notice ? "notice" : "unseen"} role="status">${notice && t(`notice_${notice}`)}</p>
         ${this.problem
           ? problemView(this.problem, () => location.reload())
           : this.isReady
@@ -145,7 +148,9 @@ export class App extends View {
   }
 
   #askForSignIn(): void {
-    void import("./views/sign-in.ts").then(() => (this.wantsSignIn = true));
+    // The provider asks who it is: no other question before.
+    if (session.config?.auth.kind === "oidc") void this.attempt(() => session.signIn(here()));
+    else void import("./views/sign-in.ts").then(() => (this.wantsSignIn = true));
   }
 
   readonly #turn = () => setLanguage(language() === "en" ? "zh-CN" : "en");

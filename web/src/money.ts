@@ -8,7 +8,7 @@ export function parseYuan(text: string): number | undefined {
   const plain = text.normalize("NFKC").replace(/[\s,¥￥元]/g, "").replace("。", ".");
   const found = /^(\d{1,10})(?:\.(\d{0,2}))?$/.exec(plain);
   if (!found) return undefined;
-  const fen = Number(found[1] + (found[2] ?? "").padEnd(2, "0"));
+  const fen = Number(found[1]! + (found[2] ?? "").padEnd(2, "0"));
   return fen <= FEN_MAX ? fen : undefined;
 }
 

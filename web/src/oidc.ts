@@ -1,5 +1,6 @@
 /** Sign-in by OpenID Connect: code flow with PKCE. Tokens stay in memory; a reload signs in again. */
 
+import { Problem } from "./api/problems.ts";
 import type { OidcAuth } from "./config.ts";
 
 interface Provider {
@@ -25,8 +26,19 @@ const BACK = "/signed-in";
 
 async function provider(auth: OidcAuth): Promise<Provider> {
   const base = auth.issuer.replace(/\/$/, "");
-  const answer = await fetch(`${base}/.well-known/openid-configuration`);
-  return (await answer.json()) as Provider;
+  return (await ask(`${base}/.well-known/openid-configuration`)).json() as Promise<Provider>;
+}
+
+/** Asks the provider; throws a Problem where it can't answer now. */
+async function ask(address: string, init?: RequestInit): Promise<Response> {
+  let answer;
+  try {
+    answer = await fetch(address, init);
+  } catch {
+    throw new Problem("offline", 0, 2);
+  }
+  if (answer.status >= 500) throw new Problem("unavailable", answer.status, 1);
+  return answer;
 }
 
 /** Leaves for the provider; comes back to `path`. */
@@ -47,23 +59,36 @@ export async function depart(auth: OidcAuth, path: string): Promise<void> {
   location.assign(target);
 }
 
-/** The tokens and the path to go on at, where this page load comes back from the provider. */
-export async function arrive(auth: OidcAuth): Promise<{ tokens: Tokens; path: string } | undefined> {
-  const said = new URLSearchParams(location.search);
+/** How a sign-in ended, and the path to go on at. */
+export interface Arrival {
+  path: string;
+  tokens?: Tokens;
+  /** Why there are no tokens. */
+  reason?: "denied" | "failed";
+}
+
+/** What came of a sign-in, where this page load comes back from the provider. */
+export async function arrive(auth: OidcAuth): Promise<Arrival | undefined> {
   const noted = sessionStorage.getItem(SLOT);
-  sessionStorage.removeItem(SLOT);
   if (location.pathname !== BACK || !noted) return undefined;
-  const journey = JSON.parse(noted) as Journey;
+  const { state, verifier, path } = JSON.parse(noted) as Journey;
+  const said = new URLSearchParams(location.search);
   const code = said.get("code");
   // Another state is an answer to somebody else's question.
-  if (!code || said.get("state") !== journey.state) return undefined;
-  const tokens = await exchange(auth, {
-    grant_type: "authorization_code",
-    code,
-    redirect_uri: location.origin + BACK,
-    code_verifier: journey.verifier,
-  });
-  return tokens && { tokens, path: journey.path };
+  const isOurs = said.get("state") === state;
+  let tokens;
+  if (isOurs && code) {
+    tokens = await exchange(auth, {
+      grant_type: "authorization_code",
+      code,
+      redirect_uri: location.origin + BACK,
+      code_verifier: verifier,
+    });
+  }
+  // Not before the provider has answered: a reload after a lost answer asks again.
+  sessionStorage.removeItem(SLOT);
+  if (tokens) return { path, tokens };
+  return { path, reason: isOurs && said.get("error") === "access_denied" ? "denied" : "failed" };
 }
 
 export function refresh(auth: OidcAuth, refreshToken: string): Promise<Tokens | undefined> {
@@ -75,7 +100,7 @@ async function exchange(
   grant: Record<string, string>,
 ): Promise<Tokens | undefined> {
   const body = new URLSearchParams({ client_id: auth.client_id, ...grant });
-  const answer = await fetch((await provider(auth)).token_endpoint, { method: "POST", body });
+  const answer = await ask((await provider(auth)).token_endpoint, { method: "POST", body });
   return answer.ok ? ((await answer.json()) as Tokens) : undefined;
 }
 

@@ -21,7 +21,12 @@ document.addEventListener("click", (event) => {
     return;
   }
   const link = event.composedPath().find((one) => one instanceof HTMLAnchorElement);
-  if (!link || link.origin !== location.origin || link.target || link.download) return;
+  if (link?.origin !== location.origin || link.target || link.download) return;
   event.preventDefault();
   navigate(link.pathname + link.search + link.hash);
 });
+
+/** Where the reader is, with all that the address says. */
+export function here(): string {
+  return location.pathname + location.search + location.hash;
+}

@@ -29,6 +29,8 @@ const SLOT = "redpacket.dev-user";
 export class Session {
   person: Person | undefined;
   config: Config | undefined;
+  /** Why there is no user, where that needs a word. */
+  notice: "denied" | "failed" | "expired" | undefined;
   readonly writes = new PendingWrites(sessionStorage);
   readonly #listeners = new Set<() => void>();
   #token: string | undefined;
@@ -53,7 +55,8 @@ export class Session {
     if (auth.kind === "oidc") {
       const arrived = await arrive(auth);
       if (!arrived) return location.pathname === "/signed-in" ? "/" : undefined;
-      this.#take(arrived.tokens);
+      if (arrived.tokens) this.#take(arrived.tokens);
+      this.notice = arrived.reason;
       return arrived.path;
     }
     const noted = sessionStorage.getItem(SLOT);
@@ -77,7 +80,12 @@ export class Session {
 
   signOut(): void {
     sessionStorage.removeItem(SLOT);
+    this.#end();
+  }
+
+  #end(notice?: Session["notice"]): void {
     this.#token = this.#tokens = this.#devUser = this.person = undefined;
+    this.notice = notice;
     this.#tell();
   }
 
@@ -93,11 +101,12 @@ export class Session {
   async #renew(): Promise<string | undefined> {
     const auth = this.config?.auth;
     if (auth?.kind === "dev") await this.#renewDev();
-    else if (auth && this.#tokens?.refresh_token) {
-      const tokens = await refresh(auth, this.#tokens.refresh_token);
-      if (!tokens) return undefined;
-      this.#take({ ...this.#tokens, ...tokens });
-    } else return undefined;
+    else if (auth && this.#tokens) {
+      const kept = this.#tokens.refresh_token;
+      const tokens = kept ? await refresh(auth, kept) : undefined;
+      if (tokens) this.#take({ ...this.#tokens, ...tokens });
+      else this.#end("expired");
+    }
     return this.#token;
   }
 
@@ -114,25 +123,29 @@ export class Session {
     const auth = this.config?.auth;
     this.#tokens = tokens;
     const token = auth?.kind === "oidc" ? tokens[auth.token] : undefined;
-    if (token) this.#use(token);
+    if (token) this.#use(token, tokens.id_token);
   }
 
-  #use(token: string): void {
+  /** Access tokens often have no name: then the id token tells it. */
+  #use(token: string, idToken = ""): void {
     this.#token = token;
-    const claims = claimsOf(token);
-    const sub = String(claims["sub"] ?? "");
-    const nickname = String(claims["nickname"] ?? claims["name"] ?? sub);
-    this.person = { sub, nickname, isOperator: /\bhongbao\//.test(String(claims["scope"] ?? "")) };
+    this.notice = undefined;
+    const claims = { ...claimsOf(idToken), ...claimsOf(token) };
+    const { sub = "", nickname = claims.name ?? sub, scope = "" } = claims;
+    this.person = { sub, nickname, isOperator: /\bhongbao\//.test(scope) };
   }
 }
 
-/** The payload of a token, unverified: it decides what is shown, never what is allowed. */
-function claimsOf(token: string): Record<string, unknown> {
+type Claims = Partial<Record<"sub" | "nickname" | "name" | "scope", string>>;
+
+/** The texts in the payload of a token, unverified: it decides what is shown, never what is allowed. */
+function claimsOf(token: string): Claims {
   try {
     const [, payload = ""] = token.split(".");
     const text = atob(payload.replaceAll("-", "+").replaceAll("_", "/"));
     const bytes = Uint8Array.from(text, (one) => one.charCodeAt(0));
-    return JSON.parse(new TextDecoder().decode(bytes)) as Record<string, unknown>;
+    const said = JSON.parse(new TextDecoder().decode(bytes)) as Record<string, unknown>;
+    return Object.fromEntries(Object.entries(said).filter(([, value]) => typeof value === "string"));
   } catch {
     return {};
   }

@@ -17,14 +17,16 @@ function scene(...answers: (Response | Error)[]): Scene {
   const client = new Client({
     base: "/api",
     token: () => "old",
-    renew: async () => "new",
+    renew: () => Promise.resolve("new"),
     random: () => 0.5,
-    sleep: async (ms) => void waitsMs.push(ms),
-    fetch: async (url, init) => {
-      asked.push({ url: String(url), init: init ?? {} });
+    sleep: (ms) => {
+      waitsMs.push(ms);
+      return Promise.resolve();
+    },
+    fetch: (url, init) => {
+      asked.push({ url: url as string, init: init ?? {} });
       const answer = answers[asked.length - 1] ?? answers.at(-1)!;
-      if (answer instanceof Error) throw answer;
-      return answer.clone();
+      return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer.clone());
     },
   });
   return { client, asked, waitsMs };

@@ -86,7 +86,7 @@ export class Client {
 
   async #send(method: Method, path: string, ask: Ask, token?: string): Promise<Response> {
     const headers: Record<string, string> = { Accept: "application/json" };
-    if (token) headers["Authorization"] = `Bearer ${token}`;
+    if (token) headers.Authorization = `Bearer ${token}`;
     if (ask.key) headers["Idempotency-Key"] = ask.key;
     const init: RequestInit = { method, headers };
     if (ask.body !== undefined) {
@@ -136,5 +136,7 @@ function retryAfterS(answer: Response): number | undefined {
 
 function fieldsOf(errors: unknown): string[] {
   if (!Array.isArray(errors)) return [];
-  return errors.map((one: { field?: unknown }) => String(one?.field ?? ""));
+  return errors.map((one: { field?: unknown } | null) =>
+    typeof one?.field === "string" ? one.field : "",
+  );
 }

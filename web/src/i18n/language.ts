@@ -7,7 +7,7 @@ export type Params = Record<string, string | number>;
 
 const SLOT = "redpacket.language";
 const listeners = new Set<() => void>();
-let chosen: Language = remembered() ?? languageOf(globalThis.navigator?.language ?? "en");
+let chosen: Language = remembered() ?? languageOf(navigator.language);
 
 /** The dictionary language for a browser's tag. */
 export function languageOf(tag: string): Language {
@@ -30,7 +30,7 @@ export function setLanguage(wanted: Language): void {
 
 function remembered(): Language | undefined {
   try {
-    const found = globalThis.localStorage?.getItem(SLOT);
+    const found = localStorage.getItem(SLOT);
     return found === "zh-CN" || found === "en" ? found : undefined;
   } catch {
     return undefined;

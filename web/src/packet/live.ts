@@ -87,7 +87,10 @@ export class Live {
       if (!isSame) this.#changed();
       // Names may still come to the list of an emptied packet, until its claims are settled.
       const isOver = feed.status === "emptied" && isSame && this.#delayMs === SLOW_MS;
-      if (isOver || feed.status === "closed") return this.stop();
+      if (isOver || feed.status === "closed") {
+        this.stop();
+        return;
+      }
     } catch {
       this.#delayMs = SLOW_MS;
     }

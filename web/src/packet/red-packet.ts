@@ -92,7 +92,7 @@ export class RedPacket extends LitElement {
               isBare: this.isBare,
               loseArt: () => (this.isBare = true),
               take: this.#take,
-              listen: this.#listen,
+              listen: () => void this.#listen(),
               retry: () => void flow.load(),
               signIn: () => this.#tell("signin", {}),
             })
@@ -138,7 +138,8 @@ export class RedPacket extends LitElement {
     const { amount_fen, share_no } = flow.claim!;
     const is_repeat = flow.isRepeat;
     this.#tell("claimed", { packet_id: this.packetId, amount_fen, share_no, is_repeat });
-    navigator.vibrate?.(30);
+    // Safari has no vibration.
+    if ("vibrate" in navigator) navigator.vibrate(30);
     this.isLeaving = true;
     setTimeout(() => (this.isLeaving = false), LEAVE_MS);
     // The button that was tapped is gone: readers go on at the amount.
@@ -154,11 +155,14 @@ export class RedPacket extends LitElement {
   readonly #take = (event: Event) => {
     event.preventDefault();
     const field = this.renderRoot.querySelector<HTMLInputElement>("input[name=passphrase]");
-    if (field && !field.value.trim()) return field.focus();
+    if (field && !field.value.trim()) {
+      field.focus();
+      return;
+    }
     void this.flow?.take(field?.value.trim());
   };
 
-  readonly #listen = async () => {
+  async #listen(): Promise<void> {
     const field = this.renderRoot.querySelector<HTMLInputElement>("input[name=passphrase]");
     this.isListening = true;
     const heard = await listen();
@@ -166,7 +170,7 @@ export class RedPacket extends LitElement {
     if (!field || !heard) return;
     field.value = heard;
     void this.flow?.take(heard);
-  };
+  }
 
   readonly #onMessage = (event: MessageEvent) => {
     if (!this.tokenOrigin || event.origin !== this.tokenOrigin) return;
@@ -177,5 +181,5 @@ export class RedPacket extends LitElement {
   };
 }
 
-customElements.get("red-packet") ?? customElements.define("red-packet", RedPacket);
+if (!customElements.get("red-packet")) customElements.define("red-packet", RedPacket);
 

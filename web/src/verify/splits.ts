@@ -25,7 +25,7 @@ function inUnits(split: Split, units: Units, seed: Uint8Array): bigint[] {
 const next = (words: Words): bigint => {
   const word = words.next();
   if (word.done) throw new Error("a split takes no more words than it was given");
-  return word.value as bigint;
+  return word.value;
 };
 const least = (a: bigint, b: bigint) => (a < b ? a : b);
 const most = (a: bigint, b: bigint) => (a > b ? a : b);

@@ -7,7 +7,7 @@ import { clock } from "../i18n/language.ts";
 import { t } from "../i18n/page.ts";
 import { yuan } from "../money.ts";
 import { session } from "../session.ts";
-import { copy, problemView, View } from "./view.ts";
+import { copy, problemView, typed, View } from "./view.ts";
 import "./scratch.ts";
 import "./wheel.ts";
 import type { Wheel } from "./wheel.ts";
@@ -228,7 +228,7 @@ export class Lottery extends View {
     if (!inviter || inviter === this.myToken) return nothing;
     const help = (event: SubmitEvent) => {
       event.preventDefault();
-      const transcript = String(new FormData(event.target as HTMLFormElement).get("phrase")).trim();
+      const transcript = typed(event.target, "phrase");
       void this.attempt(async () => {
         const body = { inviter_token: inviter, transcript };
         const path = `${this.#path}/helps`;

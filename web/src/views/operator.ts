@@ -7,7 +7,7 @@ import { newKey } from "../api/keys.ts";
 import { t, type Word } from "../i18n/page.ts";
 import { parseYuan, yuan } from "../money.ts";
 import { session } from "../session.ts";
-import { problemView, View } from "./view.ts";
+import { problemView, typed, View } from "./view.ts";
 
 type Campaign = Schemas["CampaignAdmin"];
 const REPEATS = 6;
@@ -80,7 +80,7 @@ export class Operator extends View {
   #campaignView() {
     const show = (event: SubmitEvent) => {
       event.preventDefault();
-      const id = String(new FormData(event.target as HTMLFormElement).get("campaign")).trim();
+      const id = typed(event.target, "campaign");
       void this.attempt(() => this.#watch(id));
     };
     return html`
@@ -165,8 +165,8 @@ export class Operator extends View {
     const deposit = (event: SubmitEvent) => {
       event.preventDefault();
       const form = event.target as HTMLFormElement;
-      const user = String(new FormData(form).get("user")).trim();
-      const amountFen = parseYuan(String(new FormData(form).get("amount")));
+      const user = typed(form, "user");
+      const amountFen = parseYuan(typed(form, "amount"));
       if (!user || !amountFen) return;
       void this.attempt(async () => {
         const body = { user, amount_fen: amountFen };

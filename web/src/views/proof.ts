@@ -40,7 +40,7 @@ export class ProofView extends View {
       if (proof.count > COUNT_MAX) return;
       const claims: Packet["claims"] = [];
       for (let cursor: string | null = ""; cursor !== null; ) {
-        const query: string = `?limit=100${cursor ? `&cursor=${cursor}` : ""}`;
+        const query = `?limit=100${cursor ? `&cursor=${cursor}` : ""}`;
         const page: Packet = await session.client.get<Packet>(path + query);
         claims.push(...page.claims);
         cursor = page.next;

@@ -1,6 +1,6 @@
 /** A packet rain: one canvas, packets of several speeds, one grab a second at most. */
 
-import { html, nothing, type PropertyValues } from "lit";
+import { html, nothing } from "lit";
 
 import type { Schemas } from "../api/client.ts";
 import { problemOf } from "../api/problems.ts";
@@ -52,7 +52,7 @@ export class Rain extends View {
     this.isAsking = false;
   }
 
-  override firstUpdated(_: PropertyValues): void {
+  override firstUpdated(): void {
     this.#left = [...this.packetIds];
     // Not everybody begins with the same packet.
     this.#turn = Math.floor(Math.random() * Math.max(1, this.#left.length));

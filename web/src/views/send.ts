@@ -266,8 +266,9 @@ export class Send extends View {
     });
     this.state = "idle";
     if (!this.problem) return;
-    // An unknown outcome keeps its key: sending the same again can't pay twice.
-    if (!this.problem.passesByItself) session.writes.end("send");
+    // An unknown outcome keeps its key: sending the same again can't pay twice. After a sign-in
+    // that was needed first, it is sent as it was.
+    if (!this.problem.passesByItself && this.problem.code !== "unauthorized") session.writes.end("send");
     if (this.problem.retryAfterS) this.#wait(this.problem.retryAfterS);
   }
 

@@ -3,8 +3,9 @@
 import { html } from "lit";
 
 import { t } from "../i18n/page.ts";
+import { here } from "../router.ts";
 import { devUser, session, type DevUser } from "../session.ts";
-import { problemView, View } from "./view.ts";
+import { problemView, typed, View } from "./view.ts";
 
 const PEOPLE = ["Alice", "Bob", "Carol", "小明"];
 const OPERATOR = { sub: "operator", nickname: "Operator", scope: "hongbao/admin" };
@@ -23,14 +24,14 @@ export class SignIn extends View {
   }
 
   #issuer() {
-    const leave = () => void this.attempt(() => session.signIn(location.pathname + location.search));
+    const leave = () => void this.attempt(() => session.signIn(here()));
     return html`<button class="primary" @click=${leave}>${t("sign_in")}</button>`;
   }
 
   #developers() {
     const enter = (event: SubmitEvent) => {
       event.preventDefault();
-      const name = String(new FormData(event.target as HTMLFormElement).get("name")).trim();
+      const name = typed(event.target, "name");
       if (name) this.#become(devUser(name));
     };
     return html`

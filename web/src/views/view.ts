@@ -44,6 +44,12 @@ export function loadingView(): TemplateResult {
   return html`<p class="loading" role="status">${t("loading")}</p>`;
 }
 
+/** What was typed into the field *name* of a form, or of the form whose event this is. */
+export function typed(form: EventTarget | null, name: string): string {
+  const value = new FormData(form as HTMLFormElement).get(name);
+  return typeof value === "string" ? value.trim() : "";
+}
+
 /** Copies *text* and says so on the button for a moment. */
 export async function copy(button: HTMLButtonElement, text: string): Promise<void> {
   await navigator.clipboard.writeText(text);

@@ -1,0 +1,245 @@
+"""Sign-in at a real OpenID provider: code flow with PKCE, and the template's authorizer."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+import uvicorn
+from playwright.sync_api import Page as Tab
+from playwright.sync_api import Request, expect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from local import places
+from local.front import Proxy
+from local.page import Page
+from local.ports import HOST, Ports, is_open
+from local.publish import configuration
+from local.stack import Stack
+from tests.browser.conftest import MakePerson, Operator, Person
+from tests.browser.test_classic_packet import coin, state
+
+NODE = places.LOCAL / "venv" / "node" / "bin" / "node"
+PROVIDER = places.ROOT / "web" / "test" / "provider.js"
+LONG_S, SHORT_S = 600, 6
+
+
+@dataclass(frozen=True)
+class Provider:
+    """A running provider that the API trusts, and a page that knows it."""
+
+    url: str
+    page_url: str
+
+    def welcome(self, person: Person, path: str) -> None:
+        """Lead *person* to the page of this provider."""
+        person.api = self.page_url
+        person.go(path)
+
+
+def _deployed(page: ASGIApp, issuer: str) -> ASGIApp:
+    """Return *page* with the policy of template.yaml: the issuer may be connected to."""
+
+    async def application(scope: Scope, receive: Receive, send: Send) -> None:
+        async def tell(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                here, there = b"connect-src 'self'", f"connect-src 'self' {issuer}".encode()
+                headers = [(name, text.replace(here, there)) for name, text in message["headers"]]
+                message = {**message, "headers": headers}
+            await send(message)
+
+        await page(scope, receive, tell)
+
+    return application
+
+
+@contextmanager
+def _page(stack: Stack, issuer: str, port: int) -> Iterator[None]:
+    """Serve the page on *port* as `make deploy-page` would configure it for *issuer*."""
+    config = configuration({}, {"JwtIssuer": issuer, "PageClientId": "page"}, "eu-central-1")
+    proxy = Proxy(stack.ports.emulator, f"/_aws/execute-api/{stack.outputs['ApiId']}/$default")
+    page = _deployed(Page(places.PAGE, proxy, config), issuer)
+    server = uvicorn.Server(
+        uvicorn.Config(page, host=HOST, port=port, log_level="critical", lifespan="off")
+    )
+    threading.Thread(target=server.run, daemon=True).start()
+    while not is_open(port):
+        time.sleep(0.01)
+    try:
+        yield
+    finally:
+        server.should_exit = True
+
+
+@contextmanager
+def _provider(stack: Stack, ttl_s: int) -> Iterator[Provider]:
+    """Start a provider, and deploy its issuer to the template's authorizer for as long."""
+    port, page_port = Ports.free().front, Ports.free().front
+    url, page_url = f"http://{HOST}:{port}", f"http://{HOST}:{page_port}"
+    command = [str(NODE), str(PROVIDER), str(port), page_url, str(ttl_s)]
+    gateway, api_id = stack.aws("apigatewayv2"), stack.outputs["ApiId"]
+    (authorizer,) = [
+        each for each in gateway.get_authorizers(ApiId=api_id)["Items"] if each["Name"] == "users"
+    ]
+    place = {"ApiId": api_id, "AuthorizerId": authorizer["AuthorizerId"]}
+    before = authorizer["JwtConfiguration"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        try:
+            while not is_open(port):
+                assert process.poll() is None, "the provider did not start"
+                time.sleep(0.05)
+            gateway.update_authorizer(**place, JwtConfiguration={**before, "Issuer": url})
+            with _page(stack, url, page_port):
+                yield Provider(url, page_url)
+        finally:
+            gateway.update_authorizer(**place, JwtConfiguration=before)
+            process.terminate()
+
+
+@pytest.fixture(scope="module")
+def packet_id(operator: Operator) -> str:
+    """Send a packet while the development issuer is still trusted."""
+    return operator.send(total_fen=1_000, count=10)
+
+
+@pytest.fixture(scope="module")
+def provider(stack: Stack, packet_id: str) -> Iterator[Provider]:  # noqa: ARG001 - first the packet
+    with _provider(stack, LONG_S) as running:
+        yield running
+
+
+def _log_in(page: Tab, name: str) -> None:
+    """Tell the provider who it is; any password will do."""
+    page.locator("[name=login]").fill(name)
+    page.locator("[name=password]").fill("secret")
+    page.get_by_role("button", name="Sign-in").click()
+
+
+def _agree(page: Tab) -> None:
+    page.get_by_role("button", name="Continue").click()
+
+
+def test_a_packet_is_opened_after_a_sign_in_at_the_provider(
+    a_person: MakePerson, provider: Provider, packet_id: str
+) -> None:
+    ann = a_person(None, None)
+    asked: list[Request] = []
+    ann.page.on("request", lambda request: asked.extend([request]))
+    provider.welcome(ann, f"/packets/{packet_id}?from=chat#top")
+    state(ann.page, "signed_out").to_be_visible()
+
+    ann.page.get_by_role("button", name="登录后领取").click()
+    _log_in(ann.page, "ann")
+    _agree(ann.page)
+
+    # Back at the very link, as the person whom the provider named; the code is in no history.
+    state(ann.page, "ready").to_be_visible()
+    assert ann.page.url == f"{ann.api}/packets/{packet_id}?from=chat#top"
+    expect(ann.page.get_by_role("button", name="ann Lin")).to_be_visible()
+    coin(ann.page).click()
+    state(ann.page, "opened").to_be_visible()
+
+    begun = next(each for each in asked if "/auth?" in each.url)
+    question = {name: values[0] for name, values in parse_qs(urlsplit(begun.url).query).items()}
+    assert question["response_type"] == "code"
+    assert question["code_challenge_method"] == "S256"
+    (exchange,) = [each for each in asked if each.url.endswith("/token") and each.method == "POST"]
+    grant = parse_qs(exchange.post_data or "")
+    assert grant["code_verifier"][0] not in begun.url
+    kept = ann.page.evaluate("JSON.stringify([{...sessionStorage}, {...localStorage}])")
+    assert "eyJ" not in kept  # no token is stored
+
+    # A reload forgets the token; the provider remembers the person, and asks nothing.
+    ann.page.reload()
+    ann.page.get_by_role("button", name="登录后领取").click()
+    state(ann.page, "opened").to_be_visible()
+    assert json.loads(kept)[0].get("redpacket.sign-in") is None
+
+
+def test_denied_consent_is_told_and_may_be_thought_over(
+    a_person: MakePerson, provider: Provider
+) -> None:
+    ben = a_person(None, None)
+    provider.welcome(ben, "/send")
+
+    ben.page.get_by_role("button", name="登录", exact=True).click()
+    _log_in(ben.page, "ben")
+    ben.page.get_by_role("link", name="Cancel").click()
+
+    expect(ben.page.get_by_text("你取消了登录")).to_be_visible()
+    assert ben.page.url == f"{ben.api}/send"
+    ben.shoot("sign-in-denied")
+    assert ben.audit() == []
+    ben.page.get_by_role("button", name="登录", exact=True).click()
+    # The provider knows by now who it is, and asks for consent alone.
+    _agree(ben.page)
+    expect(ben.page.get_by_role("heading", name="发红包")).to_be_visible()
+    expect(ben.page.get_by_text("你取消了登录")).to_have_count(0)
+
+
+def test_back_from_the_provider_and_back_to_it_break_nothing(
+    a_person: MakePerson, provider: Provider, packet_id: str
+) -> None:
+    cat = a_person(None, None)
+    provider.welcome(cat, f"/packets/{packet_id}")
+
+    # Back before the sign-in: the packet is there, and the sign-in begins again.
+    cat.page.get_by_role("button", name="登录后领取").click()
+    expect(cat.page.locator("[name=login]")).to_be_visible()
+    cat.page.go_back()
+    cat.page.get_by_role("button", name="登录后领取").click()
+    _log_in(cat.page, "cat")
+    _agree(cat.page)
+    state(cat.page, "ready").to_be_visible()
+
+    # Back after it: the provider's old question; forward again: the packet, one tap from a sign-in.
+    cat.page.go_back()
+    cat.page.go_forward()
+    signed_in = cat.page.get_by_role("button", name="cat Lin")
+    again = cat.page.get_by_role("button", name="登录后领取")
+    expect(signed_in.or_(again)).to_be_visible()
+    if again.is_visible():
+        again.click()
+    state(cat.page, "ready").to_be_visible()
+
+
+def test_an_answer_to_another_question_is_refused(a_person: MakePerson, provider: Provider) -> None:
+    dan = a_person(None, None)
+    provider.welcome(dan, "/send")
+    dan.page.get_by_role("button", name="登录", exact=True).click()
+    expect(dan.page.locator("[name=login]")).to_be_visible()
+
+    dan.go("/signed-in?code=somebody-elses&state=forged")
+
+    expect(dan.page.get_by_text("登录没有成功，请再试一次")).to_be_visible()
+    expect(dan.page.get_by_role("button", name="登录", exact=True)).to_be_visible()
+
+
+def test_a_session_that_expired_says_so_and_goes_on_where_it_was(
+    a_person: MakePerson,
+    stack: Stack,
+    packet_id: str,  # noqa: ARG001 - first the packet
+) -> None:
+    with _provider(stack, SHORT_S) as provider:
+        eve = a_person(None, None)
+        provider.welcome(eve, "/")
+        eve.page.get_by_role("button", name="登录", exact=True).click()
+        _log_in(eve.page, "eve")
+        _agree(eve.page)
+        expect(eve.page.locator(".balance")).to_have_text("0.00")
+        eve.page.wait_for_timeout(SHORT_S * 1000 + 500)
+
+        eve.page.get_by_role("tab", name="零钱明细").click()
+
+        expect(eve.page.get_by_text("登录已过期，请重新登录")).to_be_visible()
+        eve.shoot("sign-in-expired")
+        # The provider remembers the person.
+        eve.page.get_by_role("button", name="登录", exact=True).click()
+        expect(eve.page.locator(".balance")).to_have_text("0.00")

@@ -1,0 +1,36 @@
+/** The page's lint rules: typescript-eslint's strict ones with types, and Lit's. */
+
+import js from "@eslint/js";
+import { configs as lit } from "eslint-plugin-lit";
+import { config, configs as ts } from "typescript-eslint";
+
+export default config(
+  // Examples are for other pages, as other people write them.
+  { ignores: ["dist", "examples", "src/api/schema.ts"] },
+  js.configs.recommended,
+  {
+    files: ["**/*.ts"],
+    extends: [ts.strictTypeChecked, ts.stylisticTypeChecked, lit["flat/recommended"]],
+    languageOptions: { parserOptions: { projectService: true } },
+    rules: {
+      "lit/no-invalid-escape-sequences": "error",
+      "lit/no-legacy-imports": "error",
+      "lit/no-native-attributes": "error",
+      "lit/no-useless-template-literals": "error",
+      "lit/prefer-nothing": "error",
+      "lit/quoted-expressions": "error",
+      // Handlers are `() => this.doThis()`, as in Lit's own examples.
+      "@typescript-eslint/no-confusing-void-expression": ["error", { ignoreArrowShorthand: true }],
+      // `noUncheckedIndexedAccess` asks for it where a check came before.
+      "@typescript-eslint/no-non-null-assertion": "off",
+      // An empty text means the default, too.
+      "@typescript-eslint/prefer-nullish-coalescing": ["error", { ignorePrimitives: { string: true } }],
+      "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
+      // Node's `test` is awaited by its runner.
+      "@typescript-eslint/no-floating-promises": [
+        "error",
+        { allowForKnownSafeCalls: [{ from: "package", package: "node:test", name: ["test", "default"] }] },
+      ],
+    },
+  },
+);

@@ -1,0 +1,41 @@
+/** A real OpenID provider for the browser tests: node provider.js PORT PAGE_ORIGIN ACCESS_TOKEN_TTL_S. */
+
+import process from "node:process";
+
+import Provider from "oidc-provider";
+
+const [port, page, ttlS] = process.argv.slice(2);
+const audience = "redpacket";
+
+const provider = new Provider(`http://127.0.0.1:${port}`, {
+  clients: [
+    {
+      client_id: "page",
+      token_endpoint_auth_method: "none",
+      grant_types: ["authorization_code"],
+      response_types: ["code"],
+      redirect_uris: [`${page}/signed-in`],
+    },
+  ],
+  pkce: { required: () => true },
+  // The page exchanges its code itself, across origins.
+  clientBasedCORS: (_, origin) => origin === page,
+  claims: { openid: ["sub"], profile: ["nickname"] },
+  // As Cognito does, the id token has the profile.
+  conformIdTokenClaims: false,
+  findAccount: (_, accountId) => ({
+    accountId,
+    claims: () => ({ sub: accountId, nickname: `${accountId} Lin` }),
+  }),
+  ttl: { AccessToken: Number(ttlS), IdToken: Number(ttlS) },
+  features: {
+    resourceIndicators: {
+      enabled: true,
+      defaultResource: () => "urn:redpacket:api",
+      useGrantedResource: () => true,
+      getResourceServerInfo: () => ({ scope: "", audience, accessTokenFormat: "jwt" }),
+    },
+  },
+});
+
+provider.listen(Number(port), "127.0.0.1");
