@@ -25,7 +25,10 @@ from bench.deployment import (
     template,
 )
 from local.places import ROOT
+from redpacket.adapters.dynamo.payment_items import SHARDS
 from redpacket.adapters.keys import WORK_SHARDS
+from redpacket.domain.gateway import Channel
+from redpacket.flows.payments.dispatch import IDLE_MS, POLL_MS
 
 PRICES = ROOT / "bench" / "prices.toml"
 FIGURES = ROOT / "docs" / "performance.json"
@@ -39,6 +42,8 @@ MINUTES = 60 * HOURS
 """Of a month."""
 
 WORK_LISTS = 3
+PAYMENT_LISTS = 4
+"""Of each channel: payments, returns, withdrawals that were called, consents."""
 POLL_S = 20
 """Lambda's poller asks an empty queue so often."""
 KEY_KEPT_S = 300
@@ -88,6 +93,7 @@ def main() -> None:
         stage: idle_bill(book, standing_of(template(), is_prod=stage == "prod"))
         for stage in ("dev", "prod")
     }
+    payments = payments_bill(book, standing_of(template(), is_prod=True))
     answer: dict[str, Any] = {
         "usd_per_million_grabs": alone,
         "usd_with_10_polls": with_polls,
@@ -100,6 +106,7 @@ def main() -> None:
         "write_units_per_claim": claims.write_units(crowd["shares_per_packet"]),
         "idle_usd_per_month": total(idle["dev"]),
         "idle_usd_per_month_prod": total(idle["prod"]),
+        "idle_usd_per_month_of_payments": total(payments),
         "by_service": grabs,
     }
     is_measured = pace.grab_ms < book["assumed"]["grab_ms"]
@@ -134,6 +141,7 @@ def main() -> None:
     )
     for stage, bill in idle.items():
         _print(f"USD a month of a stack that nothing uses, {stage}", bill)
+    _print("USD a month of both payment gateways more, which nothing uses", payments)
     for key, target in TARGETS.items():
         missed = answer[key] - target
         how = "missed by" if missed > 0 else "less by"
@@ -247,6 +255,26 @@ def idle_bill(book: Mapping[str, Any], standing: Standing) -> Bill:
         + read_units / MILLION * usd["dynamodb_per_million_read_units"],
         "sqs": received / MILLION * usd["sqs_per_million_requests"],
         "logs": sweeps * SWEEP_LOG_BYTES / 1e9 * usd["logs_per_gb"],
+    }
+
+
+def payments_bill(book: Mapping[str, Any], standing: Standing) -> Bill:
+    """Return the price of a month of both gateways that nothing uses: a dispatch and a sweep.
+
+    A dispatch reads the list of calls, the breaker and the switch until nothing came for a while.
+    """
+    usd, channels = book["usd"], len(Channel)
+    polls = IDLE_MS / POLL_MS
+    seconds = (IDLE_MS + book["assumed"]["sweep_ms"]) / 1000
+    asked = channels * (polls * (len(SHARDS) / 2 + 2) + PAYMENT_LISTS * len(SHARDS) / 2)
+    read_units = MINUTES * (asked + WORK_SHARDS / 2)
+    return {
+        "endpoint": standing.payment_zones * HOURS * usd["privatelink_per_hour"],
+        "lambda": 2 * MINUTES / MILLION * usd["lambda_per_million_requests"]
+        + MINUTES * seconds * standing.transfer_gb * usd["lambda_arm64_per_gb_s"],
+        "dynamodb": read_units / MILLION * usd["dynamodb_per_million_read_units"],
+        "secrets": channels * usd["secrets_per_month"],
+        "logs": 2 * MINUTES * SWEEP_LOG_BYTES / 1e9 * usd["logs_per_gb"],
     }
 
 

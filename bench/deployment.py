@@ -141,6 +141,10 @@ def sweeps_of(template: Mapping[str, Any]) -> int:
     return sum(len(rule["Targets"]) for rule in rules)
 
 
+POLLERS = 5
+"""Lambda's own least number for a queue."""
+
+
 @dataclass(frozen=True, slots=True)
 class Standing:
     """What a stack of its own cache and VPC has, whether it is used or not."""
@@ -152,8 +156,11 @@ class Standing:
     encrypted_tables: int
     sweeps: int
     sweep_gb: float
-    queue_pollers: int = 5
-    """Lambda's own least number for a queue; each asks every 20 seconds."""
+    queue_pollers: int
+    """Each asks every 20 seconds."""
+    payment_zones: int
+    """Of the endpoint that only a stack with a payment gateway has."""
+    transfer_gb: float
 
 
 def standing_of(template: Mapping[str, Any], *, is_prod: bool) -> Standing:
@@ -166,19 +173,27 @@ def standing_of(template: Mapping[str, Any], *, is_prod: bool) -> Standing:
     replicas = resources["Cache"]["Properties"]["ReplicasPerNodeGroup"]
     _, in_prod, else_where = replicas
     common = template["Globals"]["Function"]["MemorySize"]
-    sweep = resources["ExpireFunction"]["Properties"].get("MemorySize", common)
+    sweep, transfer = (
+        resources[name]["Properties"].get("MemorySize", common)
+        for name in ("ExpireFunction", "TransferFunction")
+    )
+    zones = {
+        name: len(each["Properties"]["SubnetIds"])
+        for name, each in resources.items()
+        if each.get("Properties", {}).get("VpcEndpointType") == "Interface"
+    }
+    payment_zones = zones.pop("LambdaEndpoint")
     return Standing(
-        endpoint_zones=sum(
-            len(endpoint["SubnetIds"])
-            for endpoint in some("AWS::EC2::VPCEndpoint")
-            if endpoint["VpcEndpointType"] == "Interface"
-        ),
+        endpoint_zones=sum(zones.values()),
         cache_nodes=1 + (in_prod if is_prod else else_where),
         alarms=sum(_metrics_of(each, is_prod=is_prod) for each in some("AWS::CloudWatch::Alarm")),
         secrets=len(some("AWS::SecretsManager::Secret")),
         encrypted_tables=sum("SSESpecification" in each for each in some("AWS::DynamoDB::Table")),
         sweeps=sweeps_of(template),
         sweep_gb=sweep / 1024,
+        queue_pollers=POLLERS * len(some("AWS::Lambda::EventSourceMapping")),
+        payment_zones=payment_zones,
+        transfer_gb=transfer / 1024,
     )
 
 

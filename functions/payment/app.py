@@ -95,7 +95,7 @@ def start_payment(request: RequestOf[PaymentBody]) -> HttpAnswer[Payment]:
 @handler.route(
     "GET /me/payments/{payment_id}",
     parameters=(payment_id_of,),
-    refusals=(PaymentNotFound, ChannelUnavailable, PayeeNotBound, Unavailable),
+    refusals=(PaymentNotFound, ChannelUnavailable, PayeeNotBound, RateLimited, Unavailable),
 )
 def read_payment(request: HttpRequest) -> HttpAnswer[Payment]:
     """Show a payment of the caller's; an order that was cut off is made now."""

@@ -31,7 +31,7 @@ from redpacket.domain.gateway import (
     bill_day,
 )
 from redpacket.ports.payments import Payee
-from testing.fakes.services import FakeClock
+from redpacket.ports.runtime import Clock
 
 MERCHANT = Merchant("app", "merchant")
 SETTLING_MS = 60_000
@@ -60,7 +60,7 @@ class FakeGateway:
     *next_state* (what becomes of a transfer between two looks), *refusal* (instead of a transfer).
     """
 
-    clock: FakeClock
+    clock: Clock
     orders: dict[str, _Order] = field(default_factory=dict)
     refunds: dict[str, RefundFound] = field(default_factory=dict)
     transfers: dict[str, _Transfer] = field(default_factory=dict)

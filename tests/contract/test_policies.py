@@ -13,6 +13,7 @@ import time
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from io import BytesIO
 from typing import Any
 
 import pytest
@@ -20,15 +21,25 @@ import pytest
 from local.packet_ids import PUBLISHED_KEYS
 from local.ports import HOST
 from local.user_ids import PUBLISHED_KEY
+from redpacket.adapters.payments.issuer import IssuerKeys
+from redpacket.domain.gateway import BillKind, Channel, Notice, NoticeKind
 from redpacket.edge.packet_ids import packet_ids
 from redpacket.edge.request import user_ids
 from redpacket.edge.wiring import Wiring, wiring
+from redpacket.edge.wiring.outside import SystemClock
 from testing.fakes import FakeDynamo
+from testing.fakes.gateway import (
+    FakeAuthorizations,
+    FakeGateway,
+    FakeLogins,
+    FakePaymentsIn,
+    FakePaymentsOut,
+)
 from testing.servers import OperatorCache
 from tests.template.test_template import DOORS, _function_of, _handler
 from tests.template.translated import STACK_OF, Stack
 
-STACK = STACK_OF["a cache that is reached from anywhere"]
+STACK = STACK_OF["sign-in by WeChat, and a cache that is reached from anywhere"]
 SCOPE = "hongbao/admin"
 
 
@@ -120,6 +131,13 @@ def _of_dynamodb(operation: str, arguments: dict[str, Any]) -> Iterator[tuple[st
         yield action, place, _attributes(arguments)
 
 
+SECRETS = {
+    STACK.arn("PayeeKeys"): json.dumps({"1": "k" * 64}),
+    STACK.values["WeChatIssuerSecretArn"]: IssuerKeys.new(0).text(),
+}
+"""Those that functions read by themselves; the gateways here are in memory, and have no keys."""
+
+
 @dataclass
 class Recorder:
     """Stands where the wiring makes its clients, and notes what each door asks."""
@@ -149,11 +167,24 @@ class Recorder:
             bodies += [each["MessageBody"] for each in arguments.get("Entries", [])]
             self.messages += [body for body in bodies if body]
             return {"Attributes": {"ApproximateNumberOfMessages": "0"}}
+        if service == "secretsmanager":
+            self._add("secretsmanager:GetSecretValue", arguments["SecretId"])
+            return {"SecretString": SECRETS[arguments["SecretId"]]}
+        if operation == "invoke":
+            self._add("lambda:InvokeFunction", arguments["FunctionName"])
+            return {"Payload": BytesIO(self._invoked(arguments["Payload"]))}
         assert (service, operation) == ("lambda", "update_event_source_mapping")
         mapping = f"event-source-mapping:{arguments['UUID']}"
         place = f"{STACK.region}:{STACK.values['AWS::AccountId']}"
         self._add("lambda:UpdateEventSourceMapping", f"arn:aws:lambda:{place}:{mapping}")
         return {}
+
+    def _invoked(self, payload: bytes) -> bytes:
+        """Let the one function that another one calls answer, as itself."""
+        asking, self.function = self.function, "PaymentFunction"
+        answer = _handler("payment")(json.loads(payload), _Context())
+        self.function = asking
+        return json.dumps(answer).encode()
 
     def _add(
         self,
@@ -188,6 +219,7 @@ class Doors:
     """Calls the doors as API Gateway, the queue and the schedules do."""
 
     recorder: Recorder
+    gateway: FakeGateway
 
     def ask(
         self, route: str, sub: str = "ann", body: Any = None, scope: str = "", **path: str
@@ -228,6 +260,22 @@ class Doors:
     def sweep(self) -> None:
         self.call("expire", {})
 
+    def follow_notices(self) -> None:
+        bodies, self.recorder.messages = self.recorder.messages, []
+        records = [{"messageId": str(number), "body": body} for number, body in enumerate(bodies)]
+        assert self.call("transfer", {"Records": records}) == {"batchItemFailures": []}
+
+    def transfer(self, task: str) -> Any:
+        return self.call("transfer", {"task": task})
+
+
+class _Callbacks:
+    """Implements Callbacks of a gateway that signs nothing."""
+
+    def read(self, headers: Any, body: bytes, now_ms: int) -> Notice:
+        told = json.loads(body)
+        return Notice(NoticeKind(told["kind"]), uuid.uuid4().hex, told["number"])
+
 
 def _forget() -> None:
     vars(wiring).clear()
@@ -247,9 +295,18 @@ def doors(cache: OperatorCache, monkeypatch: pytest.MonkeyPatch) -> Iterator[Doo
     monkeypatch.setenv("CACHE_ENDPOINT", f"{HOST}:{port}")
     monkeypatch.setenv("CACHE_TLS", "false")
     monkeypatch.setenv("CLOSE_GRACE_S", "0")
-    monkeypatch.setattr(Wiring, "aws", lambda _, service: recorder.client(service))
+    monkeypatch.setattr(Wiring, "aws", lambda _, service, **_options: recorder.client(service))
+    gateway, logins = FakeGateway(SystemClock()), FakeLogins()
+    for name, made in {
+        "gateways_in": {Channel.WECHAT: FakePaymentsIn(gateway)},
+        "gateways_out": {Channel.WECHAT: FakePaymentsOut(gateway)},
+        "consent_gateways": {Channel.WECHAT: FakeAuthorizations(gateway)},
+        "callbacks": {Channel.WECHAT: _Callbacks()},
+        "wechat_logins": logins,
+    }.items():
+        monkeypatch.setattr(Wiring, name, made)
     _forget()
-    yield Doors(recorder)
+    yield Doors(recorder, gateway)
     _forget()
 
 
@@ -321,6 +378,60 @@ def _tell_everything(doors: Doors, cache: OperatorCache) -> None:
     doors.operate("POST /admin/reconcile")
     doors.call("reconcile", {})
     _tell_of_a_campaign(doors, cache, tokens, now_ms)
+    _tell_of_payments(doors)
+
+
+def _tell_of_payments(doors: Doors) -> None:
+    gateway = doors.gateway
+    by_code = {"amount_fen": 1_000, "channel": "wechat", "method": "native"}
+    payment = doors.ask("POST /me/payments", "eve", by_code)
+    number = payment["payment_id"]
+    gateway.pay(number)
+    callback = {"kind": "payment", "number": number}
+    doors.ask("POST /gateway/wechat/callback", body=callback)
+    doors.follow_notices()
+    path = {"payment_id": number}
+    assert doors.ask("GET /me/payments/{payment_id}", "eve", **path)["status"] == "paid"
+    # Paid once more, which goes back, and given back in the gateway's own console.
+    gateway.pay(number, is_forced=True)
+    gateway.refund_outside(number, 100)
+    doors.ask("POST /gateway/wechat/callback", body=callback)
+    doors.ask(
+        "POST /gateway/wechat/callback",
+        body={"kind": "refund", "number": gateway.lines(BillKind.REFUND)[0].number},
+    )
+    doors.follow_notices()
+
+    assert doors.ask("POST /me/wechat", "eve", {"code": "code-eve"})["is_bound"]
+    doors.ask("POST /me/wechat", "eve", {"code": "code-eva"})
+    doors.ask("POST /me/wechat/authorization", "eve", {"display_name": "Eve"})
+    doors.ask("DELETE /me/wechat/authorization", "eve")
+    doors.ask("POST /auth/wechat", body={"code": "code-fay"})
+
+    doors.ask("POST /me/wechat", "gil", {"code": "code-gil"})
+    own = {"amount_fen": 900, "channel": "wechat", "method": "jsapi"}
+    gateway.pay(doors.ask("POST /me/payments", "gil", own)["payment_id"])
+    doors.transfer("sweep")
+    withdrawn = [
+        doors.ask("POST /me/withdrawals", "gil", {"amount_fen": 100, "channel": "wechat"})
+        for _ in range(2)
+    ]
+    path = {"withdrawal_id": withdrawn[0]["withdrawal_id"]}
+    doors.ask("POST /me/withdrawals/{withdrawal_id}/cancel", "gil", **path)
+    doors.transfer("dispatch")
+    doors.transfer("sweep")
+    doors.ask("GET /me/withdrawals/{withdrawal_id}", "gil", **path)
+    assert len(doors.ask("GET /me/withdrawals", "gil")["items"]) == 2
+
+    order = {"kind": "equal", "total_fen": 200, "count": 2, "pay_with": "wechat"}
+    packet = doors.ask("POST /packets", "gil", order)
+    assert packet["status"] == "unpaid"
+    assert packet["wechat"]
+    gateway.pay(packet["payment_id"])
+    doors.transfer("sweep")
+    doors.ask("POST /packets/{packet_id}/grab", "eve", packet_id=packet["packet_id"])
+    doors.transfer("compare_bills")
+    doors.operate("POST /admin/reconcile")
 
 
 def _tell_of_a_campaign(

@@ -343,6 +343,16 @@ STACKS = [
     ),
     Stack("a host's wallet, and a given cache", parameters={**HOST_WALLET, **OWN_CACHE}),
     Stack(
+        "sign-in by WeChat, and a cache that is reached from anywhere",
+        parameters={
+            **WECHAT,
+            "CacheEndpoint": "cache.example:6379",
+            "JwtIssuer": ISSUER,
+            "WeChatIssuerUrl": ISSUER,
+            "WeChatIssuerSecretArn": f"arn:aws:secretsmanager:us-east-1:{ACCOUNT}:secret:issuer-1",
+        },
+    ),
+    Stack(
         "sign-in by WeChat in China",
         "cn-north-1",
         {

@@ -276,6 +276,21 @@ def test_an_idle_stack_costs_what_stands_there() -> None:
     assert isinstance(dev, Standing)
 
 
+def test_gateways_cost_an_endpoint_and_two_schedules() -> None:
+    standing = deployment.standing_of(deployment.template(), is_prod=False)
+
+    bill = cost.payments_bill(BOOK, standing)
+
+    assert standing.queue_pollers == 10
+    assert bill["endpoint"] == pytest.approx(2 * 730 * 0.01)
+    assert bill["lambda"] == pytest.approx(
+        2 * 43_800 * 0.2e-6 + 43_800 * 3.3 * standing.transfer_gb * 0.0000133334
+    )
+    # A poll of each channel is eight partitions at half a unit, the breaker and the switch.
+    polled, swept = 2 * 6 * (4 + 2), 2 * 4 * 4 + 16
+    assert bill["dynamodb"] == pytest.approx(43_800 * (polled + swept) / 1e6 * 0.125)
+
+
 def test_a_small_architecture_has_a_price_too() -> None:
     other = replace(DEPLOYMENT, architecture="x86_64")
 

@@ -215,6 +215,9 @@ BAD_STATES = {
     "Reconciliation did not finish",
     "Reconciliation found a difference",
     "The schedule is silent",
+    "Withdrawals wait",
+    "A gateway's bill differs",
+    "A gateway's word contradicts ours",
 }
 
 

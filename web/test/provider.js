@@ -1,10 +1,12 @@
-/** A real OpenID provider for the browser tests: node provider.js PORT PAGE_ORIGIN ACCESS_TOKEN_TTL_S. */
+/** A real OpenID provider for the browser tests: node provider.js PORT PAGE_ORIGIN. */
 
 import process from "node:process";
 
 import Provider from "oidc-provider";
 
-const [port, page, ttlS] = process.argv.slice(2);
+const [port, page] = process.argv.slice(2);
+/** Tokens of the user "brief" are soon over. */
+const ttl = (_, { accountId }) => (accountId === "brief" ? 12 : 600);
 const audience = "redpacket";
 
 const provider = new Provider(`http://127.0.0.1:${port}`, {
@@ -27,7 +29,7 @@ const provider = new Provider(`http://127.0.0.1:${port}`, {
     accountId,
     claims: () => ({ sub: accountId, nickname: `${accountId} Lin` }),
   }),
-  ttl: { AccessToken: Number(ttlS), IdToken: Number(ttlS) },
+  ttl: { AccessToken: ttl },
   features: {
     resourceIndicators: {
       enabled: true,

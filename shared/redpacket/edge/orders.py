@@ -7,6 +7,7 @@ from redpacket.domain.image_url import is_on_hosts
 from redpacket.domain.lottery import Prize
 from redpacket.domain.packet import AmountsShown, Kind, Opening, Rules
 from redpacket.domain.split import Split, default_share_fen_max
+from redpacket.domain.switches import Switch
 from redpacket.edge.api import ADMIN_SCOPE
 from redpacket.edge.campaign_parameters import campaign_id_of, prize_id_of
 from redpacket.edge.payment_parameters import new_payment_id
@@ -20,7 +21,8 @@ from redpacket.flows.packets.send_packet import SendOrder
 def send_order(request: RequestOf[SendBody]) -> SendOrder:
     """Read an order.
 
-    Raises InvalidRequest, IdempotencyKeyMissing, Forbidden, CampaignNotFound, ChannelUnavailable.
+    Raises InvalidRequest, IdempotencyKeyMissing, Forbidden, CampaignNotFound, ChannelUnavailable,
+    SwitchedOff.
     """
     sender = request.user
     idempotent = idempotent_request(request)
@@ -51,6 +53,8 @@ def send_order(request: RequestOf[SendBody]) -> SendOrder:
     # A campaign's packet lives as long as the campaign where nothing else is asked for.
     is_until_the_end = is_of_campaign and "expires_in_s" not in body.model_fields_set
     is_paid_for = body.pay_with != "balance"
+    if is_paid_for:
+        wiring.require_on(Switch.PAY)
     if is_paid_for and body.pay_with not in settings.payment_channels():
         msg = f"payments by {body.pay_with} are not set up here"
         raise ChannelUnavailable(msg)

@@ -387,7 +387,7 @@ MUTANTS = [
     ),
     of_payments(
         "a cancel is believed before the gateway has spoken",
-        "cancel_withdrawal",
+        "transfer:cancel_withdrawal",
         "if seen.call_count == 0:",
         "if True:",
     ),

@@ -357,6 +357,7 @@ class Payments(Operations):
             book=self.payment_book,
             ledger=self.ledger,
             packets=self.packets,
+            work=self.work_lists(0, 1),
             clock=self.clock,
             journal=self.journal,
             new_number=new_payment_id,

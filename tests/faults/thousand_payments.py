@@ -1,0 +1,287 @@
+"""A thousand payments in and as many withdrawals, through a gateway that fails as often as told.
+
+Of its calls 10% time out after their effect and 5% before it. Everything is asked for twice and
+told twice, and functions die between any two steps: before or after any call, of the gateway or of
+a table. Then the gateway's own book is compared with the ledger. The naive control calls, then
+marks, and takes a new number when it gets no answer.
+
+    python -m tests.faults.thousand_payments --count 1000 --seed 7
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from redpacket.adapters.dynamo.client import Dynamo
+from redpacket.domain.checks.facts import Difference
+from redpacket.domain.errors import RedPacketError, Unavailable
+from redpacket.domain.gateway import BillKind, BillLine, TransferOrder, bill_day
+from redpacket.domain.ledger import TransferKind
+from redpacket.domain.payments import PaymentStatus, ReturnStatus
+from redpacket.domain.withdrawals import withdrawal_of_bill
+from redpacket.flows.payments.withdrawal_ports import WithdrawalSettings
+from redpacket.ports.payments import WithdrawalLimits
+from testing.fakes.gateway import FakePaymentsIn, FakePaymentsOut
+from testing.in_memory_system import InMemorySystem
+from testing.payment_system import WECHAT, PaymentSystem
+from tests.faults.faulty import Killed
+
+COUNT = 1_000
+USERS = 50
+IN_FEN, OUT_FEN = 100, 60
+
+TIMES_OUT_BEFORE = 0.05
+TIMES_OUT_AFTER = 0.10
+DIES = 0.005
+"""At a call of the gateway; at a call of a table a tenth of it, for there are so many more."""
+
+SETTINGS = WithdrawalSettings(10, 10**5, WithdrawalLimits(10**6, 10**9))
+PATIENCE = 10
+"""How often somebody tries to pay."""
+
+ATTEMPTS_MAX = 99
+"""Of the naive control, for one withdrawal: a bill number has two digits for it."""
+
+_DAY_MS = 86_400_000
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What became of the money: at the gateway, and in the ledger."""
+
+    payments: int
+    withdrawals: int
+    outside_fen: int
+    ledger_fen: int
+    twice: int
+    lost: int
+    stuck: int
+
+
+class _Unreliable:
+    """A gateway's port whose calls fail, before or after their effect."""
+
+    def __init__(self, gate: Any, chance: random.Random) -> None:
+        self._gate = gate
+        self._chance = chance
+        self.failed_count = 0
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._gate, name)
+        return self._failing(found) if callable(found) and name != "details" else found
+
+    def _failing(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        def attempt(*arguments: Any) -> Any:
+            left = self._chance.random()
+            if left < TIMES_OUT_BEFORE:
+                self.failed_count += 1
+                raise Unavailable("it timed out before")
+            answer = call(*arguments)
+            if left < TIMES_OUT_BEFORE + TIMES_OUT_AFTER:
+                self.failed_count += 1
+                raise Unavailable("it timed out after")
+            if left < TIMES_OUT_BEFORE + TIMES_OUT_AFTER + DIES:
+                self.failed_count += 1
+                raise Killed
+            return answer
+
+        return attempt
+
+
+class _Dying:
+    """A client of the tables at whose calls a function may die, before or after their effect."""
+
+    def __init__(self, dynamo: Any, chance: random.Random) -> None:
+        self._dynamo = dynamo
+        self._chance = chance
+        self.exceptions = dynamo.exceptions
+        self.is_over = False
+        self.died_count = 0
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._dynamo, name)
+        return self._dying(found) if callable(found) else found
+
+    def _dying(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        def attempt(**arguments: Any) -> Any:
+            left = 1.0 if self.is_over else self._chance.random()
+            self.died_count += left < DIES / 10
+            if left < DIES / 20:
+                raise Killed
+            answer = call(**arguments)
+            if left < DIES / 10:
+                raise Killed
+            return answer
+
+        return attempt
+
+
+class Town:
+    """People, our functions and the gateway, for one run."""
+
+    def __init__(self, count: int, seed: int) -> None:
+        self.count = count
+        self.chance = random.Random(seed)
+        system = InMemorySystem()
+        self.tables = _Dying(system.dynamo, self.chance)
+        self.flows = PaymentSystem(system, dynamo=Dynamo(lambda: self.tables))
+        self.flows.settings = SETTINGS
+        self.gates = [
+            _Unreliable(FakePaymentsIn(self.flows.gateway), self.chance),
+            _Unreliable(FakePaymentsOut(self.flows.gateway), self.chance),
+        ]
+        self.flows.gates_in = {WECHAT: self.gates[0]}
+        self.flows.gates_out = {WECHAT: self.gates[1]}
+        self.day = bill_day(self.flows.clock.now_ms())
+
+    @property
+    def failed_count(self) -> int:
+        return self.tables.died_count + sum(gate.failed_count for gate in self.gates)
+
+    def users(self) -> list[str]:
+        return [f"user-{number % USERS}" for number in range(self.count)]
+
+    def pay_in(self) -> None:
+        """Let everybody begin a payment, pay it and be told of it: twice, or until it is paid."""
+        for number, user_id in enumerate(self.users()):
+            times, paid = 0, False
+            while times < PATIENCE and not (paid and times > 1):
+                times += 1
+                with suppress(RedPacketError, Killed):
+                    payment = self.flows.start(user_id, IN_FEN, key=f"pay-{number}")
+                    is_again = self.chance.random() < 0.02
+                    taken = self.flows.gateway.pay(payment.number, is_forced=is_again)
+                    paid = paid or taken is not None
+                    self.flows.confirm(payment)
+
+    def ask_out(self) -> None:
+        """Let everybody ask for a withdrawal, twice."""
+        for number, user_id in enumerate(self.users()):
+            for _ in range(2):
+                with suppress(RedPacketError, Killed):
+                    self.flows.withdraw(user_id, OUT_FEN, key=f"withdraw-{number}")
+
+    def run_functions(self, minutes: float) -> None:
+        """Let a dispatcher and a sweep run again and again; some of them die."""
+        for _ in range(int(minutes * 2)):
+            for run in (lambda: self.flows.dispatch(20_000), lambda: self.flows.sweep(60_000)):
+                with suppress(RedPacketError, Killed):
+                    run()
+            self.flows.system.pass_time(30_000)
+
+    def call_naively(self, rounds: int = 30) -> None:
+        """Call, then mark: what gets no answer begins again with a new number."""
+        attempts: Counter[str] = Counter()
+        flows = self.flows
+        for _ in range(rounds):
+            now_ms = flows.clock.now_ms()
+            with suppress(RedPacketError, Killed):
+                for withdrawal_id in flows.withdrawals.list_to_call(WECHAT, now_ms, self.count):
+                    attempts[withdrawal_id] += 1
+                    if attempts[withdrawal_id] <= ATTEMPTS_MAX:
+                        with suppress(Unavailable):
+                            _call_naively(flows, withdrawal_id, attempts[withdrawal_id])
+            flows.system.pass_time(30_000)
+
+    def heal(self) -> list[Difference]:
+        """End all faults, pass a day, compare its bill, and return what differs."""
+        self.tables.is_over = True
+        self.flows.gates_in = {WECHAT: FakePaymentsIn(self.flows.gateway)}
+        self.flows.gates_out = {WECHAT: FakePaymentsOut(self.flows.gateway)}
+        self.flows.system.pass_time(_DAY_MS)
+        report = self.flows.compare_bill(self.day)
+        self.run_functions(1)
+        found = list(report.differences) if report else []
+        return found + self.flows.differences(bound_ms=0)
+
+    def figures(self) -> Figures:
+        """Compare the gateway's own book with the ledger."""
+        gateway, state = self.flows.gateway, self.flows.system.ledger_state()
+        outside = state.outside
+        came, went, back = (
+            gateway.lines(kind) for kind in (BillKind.PAYMENT, BillKind.TRANSFER, BillKind.REFUND)
+        )
+        credited_to = Counter(
+            entry.transfer_id for entry in state.entries if entry.kind is TransferKind.PAYMENT
+        )
+        paid = Counter(withdrawal_of_bill(line.number) for line in went)
+        credited = {one.number for one in outside.payments if one.status is PaymentStatus.PAID}
+        returned = {line.of_number for line in back}
+        marked = {one.withdrawal_id for one in outside.withdrawals if one.held_fen}
+        return Figures(
+            payments=len({line.number for line in came}),
+            withdrawals=len(paid),
+            outside_fen=_sum(came) - _sum(back) - _sum(went),
+            ledger_fen=sum(self.flows.balance_fen(user_id) for user_id in set(self.users())),
+            twice=sum(times > 1 for times in (*credited_to.values(), *paid.values())),
+            lost=len({line.number for line in came} - credited - returned)
+            + len(marked - set(paid)),
+            stuck=sum(one.status is PaymentStatus.PENDING for one in outside.payments)
+            + sum(not one.is_final for one in outside.withdrawals)
+            + sum(one.status is not ReturnStatus.DONE for one in outside.returns),
+        )
+
+
+def run(count: int, seed: int) -> tuple[Town, list[Difference]]:
+    """Move *count* payments in and as many withdrawals out, and return what differs then."""
+    town = Town(count, seed)
+    town.pay_in()
+    town.run_functions(20)
+    town.ask_out()
+    town.run_functions(30)
+    return town, town.heal()
+
+
+def run_naively(count: int, seed: int) -> Town:
+    """Do the same with the naive control in place of the dispatcher and the sweep."""
+    town = Town(count, seed)
+    town.pay_in()
+    town.run_functions(20)
+    town.ask_out()
+    town.call_naively()
+    return town
+
+
+def main() -> None:
+    """Print the figures; the last line is JSON. Fails where the books differ."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=COUNT)
+    parser.add_argument("--seed", type=int, default=7)
+    given = parser.parse_args()
+    town, differences = run(given.count, given.seed)
+    figures, naive = town.figures(), run_naively(given.count, given.seed).figures()
+    print(f"{town.failed_count:,} calls failed, or a function died at them.")
+    for difference in differences:
+        print(f"{difference.rule} {difference.subject}: {difference.what}")
+    print(json.dumps({**asdict(figures), "naive_twice": naive.twice}))
+    is_same = figures.outside_fen == figures.ledger_fen
+    is_whole = not (figures.twice or figures.lost or figures.stuck or differences)
+    if not (is_same and is_whole and naive.twice):
+        sys.exit(1)
+
+
+def _call_naively(flows: PaymentSystem, withdrawal_id: str, attempt: int) -> None:
+    seen = flows.withdrawals.find(withdrawal_id)
+    if seen is None or seen.is_final:
+        return
+    number = f"{withdrawal_id}{attempt:02d}"
+    order = TransferOrder(number, seen.amount_fen, seen.payee, None, seen.details)
+    gate = flows.gates_out[WECHAT]
+    gate.transfer(order)
+    flows.withdrawals.post(seen, gate.query(number), flows.clock.now_ms())
+
+
+def _sum(lines: list[BillLine]) -> int:
+    return sum(line.amount_fen for line in lines)
+
+
+if __name__ == "__main__":
+    main()
