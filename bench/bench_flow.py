@@ -23,7 +23,7 @@ import json
 import time
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -43,7 +43,8 @@ from redpacket.adapters.aws.sqs_payouts import SqsPayouts
 from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
 from redpacket.adapters.dynamo.claims import DynamoClaims
 from redpacket.adapters.dynamo.client import Dynamo
-from redpacket.adapters.dynamo.ledger import DynamoLedger
+from redpacket.adapters.dynamo.deposits import DynamoDeposits
+from redpacket.adapters.dynamo.funding import DynamoFunding
 from redpacket.adapters.dynamo.packets import DynamoPackets
 from redpacket.adapters.pinyin import PinyinPhrases
 from redpacket.adapters.redis.claims import RedisClaims
@@ -290,13 +291,6 @@ def _claim_in_process(stack: Stack) -> set[ShareRef]:
     dynamodb, sqs, clock = stack.aws("dynamodb"), stack.aws("sqs"), SystemClock()
     dynamo = Dynamo(lambda: dynamodb)
     outputs = stack.outputs
-    ledger = DynamoLedger(
-        dynamo,
-        outputs["AccountsTable"],
-        outputs["PacketsTable"],
-        outputs["SharesTable"],
-        outputs["CampaignsTable"],
-    )
     cache = connect(HOST, stack.redis_port, has_tls=False, username="", password="", timeout_s=5)
     claim_cache, limits, queued = RedisClaims(cache), RedisLimits(cache), _Collected()
     ports = ClaimPorts(
@@ -316,7 +310,7 @@ def _claim_in_process(stack: Stack) -> set[ShareRef]:
         clock=clock,
         journal=_Silent(),
     )
-    packets = [_fund(ledger, clock.now_ms()) for _ in range(CLAIMS // SHARES)]
+    packets = [_fund(dynamo, outputs, clock.now_ms()) for _ in range(CLAIMS // SHARES)]
     for packet in packets:
         claim_cache.load(packet, [])
     began_s = time.monotonic()
@@ -341,7 +335,7 @@ def _claim(packet: Packet, user_id: str, ports: ClaimPorts) -> None:
     assert claim.is_new
 
 
-def _fund(ledger: DynamoLedger, now_ms: int) -> Packet:
+def _fund(dynamo: Dynamo, outputs: Mapping[str, str], now_ms: int) -> Packet:
     total_fen = 10 * SHARES
     packet = a_packet(
         total_fen,
@@ -353,8 +347,11 @@ def _fund(ledger: DynamoLedger, now_ms: int) -> Packet:
     sender_id, name = packet.sender.user_id, packet.packet_id
     to_sender = user_account(sender_id)
     deposit = Transfer(name, TransferKind.DEPOSIT, "deposits", to_sender, total_fen, now_ms)
-    ledger.deposit(deposit, Request("operator", name, "body"))
-    ledger.fund(packet, a_funding(packet), Request(sender_id, name, "body"))
+    names = ("Accounts", "Packets", "Campaigns", "Profiles")
+    accounts, packets, campaigns, profiles = (outputs[f"{one}Table"] for one in names)
+    DynamoDeposits(dynamo, accounts, profiles).deposit(deposit, Request("operator", name, "body"))
+    funding = DynamoFunding(dynamo, accounts, packets, campaigns, profiles)
+    funding.fund(packet, a_funding(packet), Request(sender_id, name, "body"))
     return packet
 
 

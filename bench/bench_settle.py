@@ -33,6 +33,8 @@ from bench.virtual import VirtualTime
 from bench.waiting_claims import PayoutQueue, QueueTerms
 from redpacket.adapters.dynamo.claims import DynamoClaims
 from redpacket.adapters.dynamo.client import Dynamo
+from redpacket.adapters.dynamo.deposits import DynamoDeposits
+from redpacket.adapters.dynamo.funding import DynamoFunding
 from redpacket.adapters.dynamo.ledger import DynamoLedger
 from redpacket.adapters.dynamo.packets import DynamoPackets
 from redpacket.adapters.dynamo.pages import DynamoPages
@@ -136,7 +138,7 @@ def run_ours(
     ledger = DynamoLedger(
         dynamo, "AccountsTable", "PacketsTable", "SharesTable", has_receipts=has_receipts
     )
-    refs = _claimed(shares, ledger, packets, claims, client)
+    refs = _claimed(shares, dynamo, packets, claims, client)
     journal = FakeJournal()
     queue = _queued(refs, virtual, deployed)
 
@@ -188,7 +190,7 @@ def run_naive(shares: int, payouts: int, deployed: Mapping[str, Any]) -> Run:
 
 def _claimed(
     shares: int,
-    ledger: DynamoLedger,
+    dynamo: Dynamo,
     packets: DynamoPackets,
     claims: DynamoClaims,
     client: SlowDynamo,
@@ -199,8 +201,12 @@ def _claimed(
     sender_id = packet.sender.user_id
     account = user_account(sender_id)
     deposit = Transfer("deposit", TransferKind.DEPOSIT, DEPOSITS, account, total_fen, NOW_MS)
-    ledger.deposit(deposit, Request("operator", "deposit", "body"))
-    ledger.fund(packet, a_funding(packet), Request(sender_id, "send", "body"))
+    names = ("AccountsTable", "PacketsTable", "CampaignsTable", "ProfilesTable")
+    DynamoDeposits(dynamo, names[0], names[3]).deposit(
+        deposit, Request("operator", "deposit", "body")
+    )
+    funding = DynamoFunding(dynamo, *names)
+    funding.fund(packet, a_funding(packet), Request(sender_id, "send", "body"))
     packets.mark_loaded(packet)
     # From here on all that is written is of claims.
     client.units = Units()

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from local.user_ids import PUBLISHED_USER_IDS
 from redpacket.adapters.dynamo.claims import DynamoClaims
 from redpacket.adapters.dynamo.client import Dynamo
+from redpacket.adapters.dynamo.deposits import DynamoDeposits
+from redpacket.adapters.dynamo.funding import DynamoFunding
 from redpacket.adapters.dynamo.ledger import DynamoLedger
 from redpacket.adapters.dynamo.packets import DynamoPackets
 from redpacket.adapters.dynamo.pages import DynamoPages
@@ -72,19 +74,21 @@ class Till:
         self.claims = DynamoClaims(dynamo, "shares", "quotas")
         self.pages = DynamoPages(dynamo, "packets")
         self.profiles = DynamoProfiles(dynamo, "profiles")
+        self.deposits = DynamoDeposits(dynamo, "accounts", "profiles")
+        self.funding = DynamoFunding(dynamo, "accounts", "packets", "campaigns", "profiles")
         self.ledger = DynamoLedger(
-            dynamo, "accounts", "packets", "shares", None, "profiles", has_receipts=has_receipts
+            dynamo, "accounts", "packets", "shares", has_receipts=has_receipts
         )
 
     def send(self, count: int) -> Packet:
         """Fund a packet of *count* shares, and count from there."""
         packet = a_packet(100 * count, count, sender=a_person(0))
         account, total_fen = user_account(packet.sender.user_id), packet.terms.total_fen
-        self.ledger.deposit(
+        self.deposits.deposit(
             Transfer(packet.packet_id, TransferKind.DEPOSIT, DEPOSITS, account, total_fen, NOW_MS),
             Request("operator", packet.packet_id, "body"),
         )
-        self.ledger.fund(packet, a_funding(packet), Request("s", packet.packet_id, "body"))
+        self.funding.fund(packet, a_funding(packet), Request("s", packet.packet_id, "body"))
         self.packets.mark_loaded(packet)
         self.meter.forget()
         return packet

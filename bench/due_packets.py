@@ -11,6 +11,8 @@ from redpacket.adapters.aws.client import AwsClient
 from redpacket.adapters.aws.signature import Keys
 from redpacket.adapters.dynamo.claims import DynamoClaims
 from redpacket.adapters.dynamo.client import Dynamo
+from redpacket.adapters.dynamo.deposits import DynamoDeposits
+from redpacket.adapters.dynamo.funding import DynamoFunding
 from redpacket.adapters.dynamo.ledger import DynamoLedger
 from redpacket.adapters.dynamo.packets import DynamoPackets
 from redpacket.adapters.dynamo.pages import DynamoPages
@@ -101,14 +103,15 @@ class Books:
         clock = WallClock()
         deposit_fen = len(packet_ids) * total_fen
         account = user_account(sender)
-        ledger.deposit(
+        DynamoDeposits(dynamo, "accounts", "profiles").deposit(
             Transfer(f"deposit:{sender}", TransferKind.DEPOSIT, DEPOSITS, account, deposit_fen, 1),
             Request("operator", f"deposit:{sender}", "body"),
         )
+        funding = DynamoFunding(dynamo, "accounts", "packets", "campaigns", "profiles")
         recorder = DynamoClaims(dynamo, "shares", "quotas")
         claims = []
         for packet_id in packet_ids:
-            packet = self._send(sender, packet_id, total_fen, shares, ledger, packets)
+            packet = self._send(sender, packet_id, total_fen, shares, funding, packets)
             claims += [
                 a_claim(packet, number, f"taker-{number}-{packet_id}")
                 for number in range(1, claimed + 1)
@@ -133,7 +136,7 @@ class Books:
         packet_id: str,
         total_fen: int,
         shares: int,
-        ledger: DynamoLedger,
+        funding: DynamoFunding,
         packets: DynamoPackets,
     ) -> Packet:
         packet = a_packet(
@@ -143,6 +146,6 @@ class Books:
             sender=Person(sender),
             created_at_ms=WallClock().now_ms() - ENDED_MS - 60_000,
         )
-        ledger.fund(packet, a_funding(packet), Request(sender, packet_id, "body"))
+        funding.fund(packet, a_funding(packet), Request(sender, packet_id, "body"))
         packets.mark_loaded(packet)
         return packet

@@ -42,7 +42,7 @@ from redpacket.flows.packets.repair import load_packets, requeue_claims
 from redpacket.flows.packets.send_packet import SendOrder
 from redpacket.flows.packets.sweep import RESERVE_MS, SweepReport
 from redpacket.flows.reconciliation.reconcile import MOVING_MS, Reconciliation, reconcile
-from redpacket.ports.accounts import Profiles, Request
+from redpacket.ports.accounts import Deposits, Funding, Profiles, Request
 from redpacket.ports.campaigns import Campaigns, DrawCache, Draws
 from redpacket.ports.guards import Limits
 from redpacket.ports.packets import (
@@ -138,10 +138,12 @@ class InMemorySystem:
     def stand_on(self, client: Any) -> None:
         """Reach packets, claims, money and draws by *client* from now on."""
         stored = wiring_on(Dynamo(lambda: client))
-        packets, ledger = stored.packets, stored.sending_ledger
+        packets, ledger = stored.packets, stored.ledger
         assert isinstance(packets, DynamoPackets)
         assert isinstance(ledger, DynamoLedger)
         self.packets, self.ledger = packets, ledger
+        self.deposits: Deposits = stored.deposits
+        self.funding: Funding = stored.packet_funding
         self.claims: ClaimRecorder = stored.claims
         self.work: WorkLists = stored.work_lists(0, 1)
         self.draws: Draws = self.draw_adapter(client)
@@ -177,8 +179,9 @@ class InMemorySystem:
                 self.grab_limit, limits=self.limits, clock=self.clock, journal=self.journal
             ),
             "ledger": self.ledger,
-            "funding_ledger": self.ledger,
-            "sending_ledger": self.ledger,
+            "deposits": self.deposits,
+            "packet_funding": self.funding,
+            "prize_funding": self.funding,
             "profiles": self.profiles,
             "packets": self.packets,
             "claims": self.claims,

@@ -15,6 +15,8 @@ from moto import mock_aws
 from local.places import ROOT
 from redpacket.adapters.dynamo.claims import DynamoClaims
 from redpacket.adapters.dynamo.client import Dynamo
+from redpacket.adapters.dynamo.deposits import DynamoDeposits
+from redpacket.adapters.dynamo.funding import DynamoFunding
 from redpacket.adapters.dynamo.ledger import DynamoLedger
 from redpacket.adapters.dynamo.packets import DynamoPackets
 from redpacket.adapters.dynamo.pages import DynamoPages
@@ -100,6 +102,8 @@ class Books:
 
     client: Any
     ledger: DynamoLedger
+    deposits: DynamoDeposits
+    funding: DynamoFunding
     packets: DynamoPackets
     claims: DynamoClaims
     work: DynamoWorkLists
@@ -111,14 +115,14 @@ class Books:
         )
 
     def deposited(self, user_id: str, amount_fen: int) -> None:
-        self.ledger.deposit(a_deposit(user_id, amount_fen), a_request("operator"))
+        self.deposits.deposit(a_deposit(user_id, amount_fen), a_request("operator"))
 
     def sent(self, total_fen: int = 1000, count: int = 4, parts: int = 1, **changes: Any) -> Packet:
         sender = Person(a_user_id("sender"))
         self.deposited(sender.user_id, total_fen)
         changes = {"packet_id": a_packet_id(parts), "sender": sender, **changes}
         packet = a_packet(total_fen, count, **changes)
-        self.ledger.fund(packet, a_funding(packet), a_request(packet.sender.user_id))
+        self.funding.fund(packet, a_funding(packet), a_request(packet.sender.user_id))
         return packet
 
     def claimed(
@@ -165,9 +169,9 @@ def some_books(client: Any, *, has_receipts: bool = True) -> Books:
     dynamo = Dynamo(lambda: client, pause_s=lambda _: None)
     return Books(
         client,
-        DynamoLedger(
-            dynamo, "accounts", "packets", "shares", "campaigns", has_receipts=has_receipts
-        ),
+        DynamoLedger(dynamo, "accounts", "packets", "shares", has_receipts=has_receipts),
+        DynamoDeposits(dynamo, "accounts", "profiles"),
+        DynamoFunding(dynamo, "accounts", "packets", "campaigns", "profiles"),
         DynamoPackets(dynamo, "packets", "shares"),
         DynamoClaims(dynamo, "shares", "quotas"),
         DynamoWorkLists(dynamo, "packets", "shares"),

@@ -26,7 +26,7 @@ def _a_full_book(books: Books) -> str:
     """Return a user with deposits and paid claims at equal times, and some apart."""
     user_id = a_user_id()
     for at_ms in (NOW_MS, NOW_MS + 1, NOW_MS + 1, NOW_MS + 7):
-        books.ledger.deposit(a_deposit(user_id, 10, at_ms), a_request("operator"))
+        books.deposits.deposit(a_deposit(user_id, 10, at_ms), a_request("operator"))
     for at_ms in (NOW_MS, NOW_MS + 1, NOW_MS + 1, NOW_MS + 3):
         books.settled(books.sent(), 1, user_id, decided_at_ms=at_ms)
     return user_id

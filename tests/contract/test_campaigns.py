@@ -12,6 +12,8 @@ import pytest
 from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
 from redpacket.adapters.dynamo.claims import DynamoClaims
 from redpacket.adapters.dynamo.client import Dynamo
+from redpacket.adapters.dynamo.deposits import DynamoDeposits
+from redpacket.adapters.dynamo.funding import DynamoFunding
 from redpacket.adapters.dynamo.ledger import DynamoLedger
 from redpacket.adapters.dynamo.packets import DynamoPackets
 from redpacket.domain.campaign import Campaign, CampaignStatus, DrawRules, WhenSoldOut
@@ -21,14 +23,12 @@ from redpacket.domain.errors import (
     CampaignNotFound,
     CampaignPaused,
     InsufficientFunds,
-    InvariantViolated,
     RedPacketError,
 )
 from redpacket.domain.ledger import DEPOSITS, Transfer, TransferKind, user_account
 from redpacket.domain.packet import Packet, Person, Rules
 from redpacket.ports.accounts import Request
 from testing.builders import NOW_MS, a_campaign, a_claim, a_funding, a_packet
-from testing.fakes import FakeDynamo
 from tests.contract.tables import KINDS, a_client
 
 _numbers = itertools.count(1)
@@ -42,6 +42,7 @@ class Office:
 
     campaigns: DynamoCampaigns
     ledger: DynamoLedger
+    funding: DynamoFunding
     packets: DynamoPackets
     claims: DynamoClaims
     operator: Person
@@ -57,7 +58,7 @@ class Office:
         return a_packet(total_fen, 4, **changes)
 
     def fund(self, packet: Packet, request: Request | None = None) -> str:
-        return self.ledger.fund(packet, a_funding(packet), request or self.request())
+        return self.funding.fund(packet, a_funding(packet), request or self.request())
 
     def request(self) -> Request:
         return Request(self.operator.user_id, f"key-{next(_numbers)}", "body")
@@ -73,7 +74,6 @@ class Office:
 
 def _office(client: Any) -> Office:
     dynamo = Dynamo(lambda: client)
-    ledger = DynamoLedger(dynamo, "accounts", "packets", "shares", "campaigns")
     operator = Person(f"operator-{next(_numbers)}")
     deposit = Transfer(
         f"deposit-of-{operator.user_id}",
@@ -83,10 +83,13 @@ def _office(client: Any) -> Office:
         FUNDS_FEN,
         NOW_MS,
     )
-    ledger.deposit(deposit, Request("operator", f"funds-of-{operator.user_id}", "body"))
+    DynamoDeposits(dynamo, "accounts", "profiles").deposit(
+        deposit, Request("operator", f"funds-of-{operator.user_id}", "body")
+    )
     return Office(
         DynamoCampaigns(dynamo, "campaigns"),
-        ledger,
+        DynamoLedger(dynamo, "accounts", "packets", "shares"),
+        DynamoFunding(dynamo, "accounts", "packets", "campaigns", "profiles"),
         DynamoPackets(dynamo, "packets", "shares"),
         DynamoClaims(dynamo, "shares", "quotas"),
         operator,
@@ -293,14 +296,6 @@ def test_a_packet_without_a_campaign_touches_no_budget(office: Office) -> None:
     office.fund(office.packet_of(campaign, rules=Rules()))
 
     assert office.left_fen(campaign) == 10_000
-
-
-def test_a_ledger_without_campaigns_funds_no_packet_of_one() -> None:
-    ledger = DynamoLedger(Dynamo(FakeDynamo), "accounts", "packets", "shares")
-    packet = a_packet(rules=Rules(campaign_id="rain"))
-
-    with pytest.raises(InvariantViolated):
-        ledger.fund(packet, a_funding(packet), Request("sender", "key", "body"))
 
 
 # ---- quotas

@@ -14,7 +14,9 @@ import pytest
 from redpacket.adapters.dynamo import unit_stock
 from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
 from redpacket.adapters.dynamo.client import Dynamo
+from redpacket.adapters.dynamo.deposits import DynamoDeposits
 from redpacket.adapters.dynamo.draws import DynamoDraws
+from redpacket.adapters.dynamo.funding import DynamoFunding
 from redpacket.adapters.dynamo.ledger import DynamoLedger
 from redpacket.adapters.dynamo.packets import DynamoPackets
 from redpacket.adapters.dynamo.work_lists import DynamoWorkLists
@@ -63,6 +65,8 @@ class Fair:
     draws: DynamoDraws
     campaigns: DynamoCampaigns
     ledger: DynamoLedger
+    deposits: DynamoDeposits
+    funding: DynamoFunding
     packets: DynamoPackets
     work: DynamoWorkLists
     campaign: Campaign
@@ -96,7 +100,7 @@ class Fair:
             total_fen,
             NOW_MS,
         )
-        self.ledger.deposit(deposit, Request("operator", deposit.transfer_id, "body"))
+        self.deposits.deposit(deposit, Request("operator", deposit.transfer_id, "body"))
         packet = a_packet(
             total_fen,
             count,
@@ -108,7 +112,7 @@ class Fair:
             ),
             rules=Rules(campaign_id=self.campaign.campaign_id, prize_id=prize_id),
         )
-        self.ledger.fund(packet, a_funding(packet), Request(operator.user_id, "key", "body"))
+        self.funding.fund(packet, a_funding(packet), Request(operator.user_id, "key", "body"))
         return packet
 
     def missed(self, user_id: str = "ann", **changes: Any) -> Draw:
@@ -156,7 +160,9 @@ def _fair(client: Any) -> Fair:
     fair = Fair(
         DynamoDraws(dynamo, "campaigns", "shares", "draws", "packets"),
         DynamoCampaigns(dynamo, "campaigns"),
-        DynamoLedger(dynamo, "accounts", "packets", "shares", "campaigns"),
+        DynamoLedger(dynamo, "accounts", "packets", "shares"),
+        DynamoDeposits(dynamo, "accounts", "profiles"),
+        DynamoFunding(dynamo, "accounts", "packets", "campaigns", "profiles"),
         DynamoPackets(dynamo, "packets", "shares"),
         DynamoWorkLists(dynamo, "packets", "shares"),
         a_campaign(campaign_id=f"fair-{next(_numbers)}"),

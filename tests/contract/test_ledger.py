@@ -13,7 +13,7 @@ from redpacket.adapters import keys
 from redpacket.adapters.dynamo import items
 from redpacket.adapters.dynamo.books import receipt_row
 from redpacket.adapters.dynamo.client import Dynamo, from_wire, to_wire
-from redpacket.adapters.dynamo.ledger import DynamoLedger
+from redpacket.adapters.dynamo.deposits import DynamoDeposits
 from redpacket.domain.claim import Fate
 from redpacket.domain.errors import (
     Busy,
@@ -61,17 +61,17 @@ def test_a_deposit_is_posted_once_per_key(books: Books) -> None:
     user_id, request = a_user_id(), a_request("operator")
 
     for _ in range(3):
-        books.ledger.deposit(a_deposit(user_id, 500), request)
+        books.deposits.deposit(a_deposit(user_id, 500), request)
 
     assert books.balance_fen(user_id) == 500
 
 
 def test_a_key_that_comes_with_another_body_is_refused(books: Books) -> None:
     user_id, request = a_user_id(), a_request("operator")
-    books.ledger.deposit(a_deposit(user_id, 500), request)
+    books.deposits.deposit(a_deposit(user_id, 500), request)
 
     with pytest.raises(IdempotencyKeyReused):
-        books.ledger.deposit(a_deposit(user_id, 900), replace(request, body_hash="another"))
+        books.deposits.deposit(a_deposit(user_id, 900), replace(request, body_hash="another"))
 
     assert books.balance_fen(user_id) == 500
 
@@ -97,9 +97,9 @@ def test_a_repeated_send_names_the_first_packet_and_moves_nothing(books: Books) 
     books.deposited(sender.user_id, 5000)
     request = a_request(sender.user_id)
     first, second = (a_packet(sender=sender) for _ in range(2))
-    books.ledger.fund(first, a_funding(first), request)
+    books.funding.fund(first, a_funding(first), request)
 
-    repeated = books.ledger.fund(second, a_funding(second), request)
+    repeated = books.funding.fund(second, a_funding(second), request)
 
     assert repeated == first.packet_id
     assert books.packets.find_packet(second.packet_id) is None
@@ -110,14 +110,14 @@ def test_what_a_request_sent_before_is_found_by_its_key(books: Books) -> None:
     sender = Person(a_user_id("sender"))
     books.deposited(sender.user_id, 1000)
     packet, request = a_packet(sender=sender), a_request(sender.user_id)
-    assert books.ledger.find_sent(request) is None
+    assert books.funding.find_sent(request) is None
 
-    books.ledger.fund(packet, a_funding(packet), request)
+    books.funding.fund(packet, a_funding(packet), request)
 
-    assert books.ledger.find_sent(request) == packet.packet_id
-    assert books.ledger.find_sent(a_request(sender.user_id)) is None
+    assert books.funding.find_sent(request) == packet.packet_id
+    assert books.funding.find_sent(a_request(sender.user_id)) is None
     with pytest.raises(IdempotencyKeyReused):
-        books.ledger.find_sent(replace(request, body_hash="other"))
+        books.funding.find_sent(replace(request, body_hash="other"))
 
 
 def test_a_user_sends_no_more_than_they_have(books: Books) -> None:
@@ -126,7 +126,7 @@ def test_a_user_sends_no_more_than_they_have(books: Books) -> None:
     packet = a_packet(1000, sender=sender)
 
     with pytest.raises(InsufficientFunds):
-        books.ledger.fund(packet, a_funding(packet), a_request(sender.user_id))
+        books.funding.fund(packet, a_funding(packet), a_request(sender.user_id))
 
     assert books.packets.find_packet(packet.packet_id) is None
     assert books.balance_fen(sender.user_id) == 999
@@ -137,11 +137,11 @@ def test_a_refused_send_may_be_repeated_once_there_is_money(books: Books) -> Non
     request = a_request(sender.user_id)
     packet = a_packet(1000, sender=sender)
     with pytest.raises(InsufficientFunds):
-        books.ledger.fund(packet, a_funding(packet), request)
+        books.funding.fund(packet, a_funding(packet), request)
 
     books.deposited(sender.user_id, 1000)
 
-    assert books.ledger.fund(packet, a_funding(packet), request) == packet.packet_id
+    assert books.funding.fund(packet, a_funding(packet), request) == packet.packet_id
 
 
 def test_a_packet_id_is_never_used_again(books: Books) -> None:
@@ -150,7 +150,7 @@ def test_a_packet_id_is_never_used_again(books: Books) -> None:
     transfer = replace(a_funding(packet), transfer_id=a_user_id("send"))
 
     with pytest.raises(InvariantViolated):
-        books.ledger.fund(packet, transfer, a_request(packet.sender.user_id))
+        books.funding.fund(packet, transfer, a_request(packet.sender.user_id))
 
     assert books.balance_fen(packet.sender.user_id) == 9000
 
@@ -161,7 +161,7 @@ def test_a_transfer_id_is_never_used_again(books: Books) -> None:
     other = a_packet(1000, sender=packet.sender)
 
     with pytest.raises(InvariantViolated):
-        books.ledger.fund(other, a_funding(packet), a_request(packet.sender.user_id))
+        books.funding.fund(other, a_funding(packet), a_request(packet.sender.user_id))
 
     assert books.balance_fen(packet.sender.user_id) == 9000
 
@@ -293,12 +293,12 @@ def test_claims_whose_rows_others_hold_all_the_time_are_named(held: str, stood: 
 def test_a_request_that_is_under_way_is_told_apart_from_busy_money() -> None:
     client = _Held()
     dynamo = Dynamo(lambda: client, pause_s=lambda _: None)
-    ledger = DynamoLedger(dynamo, "accounts", "packets", "shares")
+    deposits = DynamoDeposits(dynamo, "accounts", "profiles")
     key = keys.request("operator", "deposit", "key")
     client.held = {f"{key['pk']}/{key['sk']}"}
 
     with pytest.raises(Busy):
-        ledger.deposit(a_deposit("ann", 5), a_request("operator", "key"))
+        deposits.deposit(a_deposit("ann", 5), a_request("operator", "key"))
 
 
 class _Held(FakeDynamo):

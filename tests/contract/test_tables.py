@@ -226,7 +226,7 @@ def test_what_a_run_saves_its_next_holder_finds(runs: DynamoRuns) -> None:
 
 def test_requests_of_senders_are_not_compared(books: Books, tables: DynamoTables) -> None:
     request = a_request(a_user_id())
-    assert books.ledger.find_sent(request) is None
+    assert books.funding.find_sent(request) is None
     packet = books.sent()
 
     rows = _all(tables, Table.PACKETS)

@@ -23,7 +23,8 @@ from local.user_ids import PUBLISHED_KEY
 from redpacket.adapters import keys
 from redpacket.adapters.aws.client import AwsClient
 from redpacket.adapters.dynamo.client import Dynamo
-from redpacket.adapters.dynamo.ledger import DynamoLedger
+from redpacket.adapters.dynamo.deposits import DynamoDeposits
+from redpacket.adapters.dynamo.funding import DynamoFunding
 from redpacket.adapters.redis import claims as redis_claims
 from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.domain.ledger import Transfer, TransferKind, user_account
@@ -71,9 +72,9 @@ class Doors:
         self._grab = runpy.run_path(str(ROOT / "functions/grab/app.py"))["handler"]
         self._payout = runpy.run_path(str(ROOT / "functions/payout/app.py"))["handler"]
         self._calls: Counter[str] = Counter()
-        self._ledger = DynamoLedger(
-            Dynamo(lambda: cloud.aws("dynamodb")), "accounts", "packets", "shares", "campaigns"
-        )
+        dynamo = Dynamo(lambda: cloud.aws("dynamodb"))
+        self._deposits = DynamoDeposits(dynamo, "accounts", "profiles")
+        self._funding = DynamoFunding(dynamo, "accounts", "packets", "campaigns", "profiles")
         warm = self.send(count=1)
         self.grab(warm, "first")
         self.settle(1)
@@ -89,9 +90,9 @@ class Doors:
             1000,
             now_ms,
         )
-        self._ledger.deposit(funds, Request("operator", packet.packet_id, "body"))
+        self._deposits.deposit(funds, Request("operator", packet.packet_id, "body"))
         request = Request(sender.user_id, packet.packet_id, "body")
-        self._ledger.fund(packet, a_funding(packet), request)
+        self._funding.fund(packet, a_funding(packet), request)
         RedisClaims(self._cache).load_sent(packet)
         return packet
 

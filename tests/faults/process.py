@@ -9,7 +9,9 @@ from redpacket.adapters.aws.sqs_payouts import SqsPayouts
 from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
 from redpacket.adapters.dynamo.claims import DynamoClaims
 from redpacket.adapters.dynamo.client import Dynamo
+from redpacket.adapters.dynamo.deposits import DynamoDeposits
 from redpacket.adapters.dynamo.draws import DynamoDraws
+from redpacket.adapters.dynamo.funding import DynamoFunding
 from redpacket.adapters.dynamo.ledger import DynamoLedger
 from redpacket.adapters.dynamo.packets import DynamoPackets
 from redpacket.adapters.dynamo.pages import DynamoPages
@@ -95,7 +97,9 @@ class Process(InMemorySystem):
         self.packets = DynamoPackets(dynamo, "packets", "shares")
         self.claims = DynamoClaims(dynamo, "shares", "quotas")
         self.work = DynamoWorkLists(dynamo, "packets", "shares", shards)
-        self.ledger = DynamoLedger(dynamo, "accounts", "packets", "shares", "campaigns", "profiles")
+        self.ledger = DynamoLedger(dynamo, "accounts", "packets", "shares")
+        self.deposits = DynamoDeposits(dynamo, "accounts", "profiles")
+        self.funding = DynamoFunding(dynamo, "accounts", "packets", "campaigns", "profiles")
         self.pages = DynamoPages(dynamo, "packets")
         self.profiles = DynamoProfiles(dynamo, "profiles")
         self.scans = DynamoTables(dynamo, {table: table.value for table in Table})

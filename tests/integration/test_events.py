@@ -15,7 +15,7 @@ from local.stack import Stack
 from redpacket.adapters.aws.messages import settle_message
 from redpacket.adapters.dynamo.claims import DynamoClaims
 from redpacket.adapters.dynamo.client import Dynamo
-from redpacket.adapters.dynamo.ledger import DynamoLedger
+from redpacket.adapters.dynamo.funding import DynamoFunding
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.packet import Packet, Person
 from redpacket.ports.accounts import Request
@@ -35,9 +35,10 @@ class Desk:
     def __init__(self, stack: Stack, dynamodb: Any, operator: User) -> None:
         self._sender_id = user_ids(stack).id_of(SENDER)
         dynamo = Dynamo(lambda: dynamodb)
-        tables = stack.outputs["PacketsTable"], stack.outputs["SharesTable"]
-        self._ledger = DynamoLedger(dynamo, stack.outputs["AccountsTable"], *tables)
-        self._claims = DynamoClaims(dynamo, tables[1], stack.outputs["QuotasTable"])
+        names = ("Accounts", "Packets", "Campaigns", "Profiles", "Shares", "Quotas")
+        tables = [stack.outputs[f"{name}Table"] for name in names]
+        self._funding = DynamoFunding(dynamo, *tables[:4])
+        self._claims = DynamoClaims(dynamo, *tables[4:])
         self._operator = operator
 
     def deposit(self, fen: int) -> None:
@@ -53,7 +54,7 @@ class Desk:
             created_at_ms=created_at_ms or int(time.time() * 1000),
         )
         self.deposit(1000)
-        self._ledger.fund(packet, a_funding(packet), Request(self._sender_id, packet_id, "hash"))
+        self._funding.fund(packet, a_funding(packet), Request(self._sender_id, packet_id, "hash"))
         return packet
 
     def claim(self, packet: Packet, share_no: int, user_id: str) -> int:

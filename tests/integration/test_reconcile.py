@@ -14,7 +14,7 @@ from redpacket.adapters import keys
 from redpacket.adapters.aws.sqs_payouts import SqsPayouts
 from redpacket.adapters.dynamo.claims import DynamoClaims
 from redpacket.adapters.dynamo.client import Dynamo, to_wire
-from redpacket.adapters.dynamo.ledger import DynamoLedger
+from redpacket.adapters.dynamo.funding import DynamoFunding
 from redpacket.domain.claim import RecordStatus
 from redpacket.domain.packet import Person
 from redpacket.flows.reconciliation.reconcile import MOVING_MS
@@ -63,8 +63,8 @@ def _without(stack: Stack, key: dict[str, str]) -> Iterator[None]:
 def _claimed_long_ago(stack: Stack, sender: User, taker: User) -> str:
     """Claim a share so long ago that a scan compares it, and queue it; return the packet's id."""
     dynamo = Dynamo(lambda: stack.aws("dynamodb"))
-    accounts, packets, shares = (
-        stack.outputs[f"{name}Table"] for name in ("Accounts", "Packets", "Shares")
+    accounts, packets, campaigns, profiles = (
+        stack.outputs[f"{name}Table"] for name in ("Accounts", "Packets", "Campaigns", "Profiles")
     )
     now_ms = int(time.time() * 1000)
     packet = a_packet(
@@ -74,10 +74,10 @@ def _claimed_long_ago(stack: Stack, sender: User, taker: User) -> str:
         created_at_ms=now_ms - 2 * MOVING_MS,
         expires_at_ms=now_ms + 3_600_000,
     )
-    ledger = DynamoLedger(dynamo, accounts, packets, shares)
-    ledger.fund(packet, a_funding(packet), Request(sender.user_id, packet.packet_id, "body"))
+    funding = DynamoFunding(dynamo, accounts, packets, campaigns, profiles)
+    funding.fund(packet, a_funding(packet), Request(sender.user_id, packet.packet_id, "body"))
     claim = a_claim(packet, 1, taker.user_id, decided_at_ms=now_ms - MOVING_MS - 60_000)
-    recorder = DynamoClaims(dynamo, shares, stack.outputs["QuotasTable"])
+    recorder = DynamoClaims(dynamo, stack.outputs["SharesTable"], stack.outputs["QuotasTable"])
     assert recorder.record_claim(claim) is RecordStatus.RECORDED
     sqs = stack.aws("sqs")
     SqsPayouts(lambda: sqs, stack.outputs["PayoutQueueUrl"], lambda: now_ms).put([claim.ref])

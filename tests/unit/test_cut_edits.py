@@ -96,7 +96,7 @@ class Office:
         client: Any = self.client
         own = InMemorySystem()
         own.stand_on(client)
-        self.packets, self.ledger, self.draws = own.packets, own.ledger, own.draws
+        self.packets, self.funding, self.draws = own.packets, own.funding, own.draws
         self.campaigns = DynamoCampaigns(Dynamo(lambda: client), "campaigns")
 
     def edit(self, ends_at_ms: int, version: int | None, **changes: Any) -> Campaign:
@@ -111,7 +111,7 @@ class Office:
 
     def ports(self) -> PrizePorts:
         return replace(
-            self.system.prize_ports(), draws=self.draws, ledger=self.ledger, packets=self.packets
+            self.system.prize_ports(), draws=self.draws, funding=self.funding, packets=self.packets
         )
 
     def put(self, plan: Prize, operator: str, version: int | None = None) -> Prize:

@@ -24,6 +24,7 @@ def _deposit(
         amount_fen,
         Request(operator, key, str(amount_fen)),
         amount_fen_max=amount_fen_max,
+        deposits=system.deposits,
         ledger=system.ledger,
         clock=system.clock,
     )

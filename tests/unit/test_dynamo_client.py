@@ -15,6 +15,8 @@ from redpacket.adapters.dynamo.client import (
     TransactionCanceled,
     put,
 )
+from redpacket.adapters.dynamo.deposits import DynamoDeposits
+from redpacket.adapters.dynamo.funding import DynamoFunding
 from redpacket.adapters.dynamo.ledger import DynamoLedger
 from redpacket.domain.errors import Busy, IdempotencyKeyReused, InvariantViolated, Unavailable
 from redpacket.domain.ledger import DEPOSITS, Transfer, TransferKind
@@ -195,7 +197,8 @@ def _ledger(client: FakeDynamo) -> DynamoLedger:
 
 def _deposit(client: FakeDynamo, key: str = "key", body_hash: str = "body") -> None:
     transfer = Transfer(f"deposit:{key}", TransferKind.DEPOSIT, DEPOSITS, "user:ann", 1, NOW_MS)
-    _ledger(client).deposit(transfer, Request("operator", key, body_hash))
+    deposits = DynamoDeposits(_dynamo(client), "accounts", "profiles")
+    deposits.deposit(transfer, Request("operator", key, body_hash))
 
 
 def test_a_request_whose_own_row_is_held_is_busy() -> None:
@@ -233,7 +236,9 @@ def test_a_packet_whose_sender_is_held_is_not_funded() -> None:
     packet = a_packet()
     client = _Contended([_canceled(["None", "None", "TransactionConflict", *["None"] * 3])] * TRIES)
 
+    funding = DynamoFunding(_dynamo(client), "accounts", "packets", "campaigns", "profiles")
+
     with pytest.raises(ConflictPersists):
-        _ledger(client).fund(packet, a_funding(packet), Request("sender", "key", "body"))
+        funding.fund(packet, a_funding(packet), Request("sender", "key", "body"))
 
     assert client.tables == {}

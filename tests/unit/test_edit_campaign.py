@@ -9,7 +9,6 @@ import pytest
 from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.adapters.dynamo.draws import DynamoDraws
-from redpacket.adapters.dynamo.ledger import DynamoLedger
 from redpacket.domain.campaign import (
     Campaign,
     CampaignPlan,
@@ -47,9 +46,6 @@ class Office:
         self.system = system
         dynamo = Dynamo(lambda: system.dynamo)
         self.campaigns = DynamoCampaigns(dynamo, "campaigns")
-        system.ledger = DynamoLedger(
-            dynamo, "accounts", "packets", "shares", "campaigns", "profiles"
-        )
 
     def made(self, **changes: Any) -> Campaign:
         campaign = a_campaign(**changes)

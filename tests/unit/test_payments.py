@@ -5,6 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from redpacket.adapters.dynamo.client import Dynamo
+from redpacket.adapters.dynamo.funding import DynamoFunding
 from redpacket.domain.errors import (
     InvariantViolated,
     PacketExpired,
@@ -578,8 +580,14 @@ def test_a_refund_of_more_than_came_in_is_refused_with_an_alarm(town: PaymentSys
 
 
 def test_unpaid_packets_count_as_open(town: PaymentSystem) -> None:
-    town.system.stand_on(town.system.dynamo)
-    town.system.ledger._open_packets_max = 2
+    town.system.funding = DynamoFunding(
+        Dynamo(lambda: town.system.dynamo),
+        "accounts",
+        "packets",
+        "campaigns",
+        "profiles",
+        open_packets_max=2,
+    )
     for _ in range(2):
         town.send_unpaid()
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from redpacket.adapters.dynamo.client import Dynamo
-from redpacket.adapters.dynamo.ledger import DynamoLedger
+from redpacket.adapters.dynamo.funding import DynamoFunding
 from redpacket.domain.claim import ShareFate
 from redpacket.domain.errors import (
     IdempotencyKeyReused,
@@ -213,11 +213,10 @@ OPEN_MAX = 5
 @pytest.fixture
 def few(system: InMemorySystem) -> InMemorySystem:
     """A system where each user may have few packets open."""
-    system.ledger = DynamoLedger(
+    system.funding = DynamoFunding(
         Dynamo(lambda: system.dynamo),
         "accounts",
         "packets",
-        "shares",
         "campaigns",
         "profiles",
         open_packets_max=OPEN_MAX,

@@ -30,8 +30,8 @@ class Request:
     body_hash: str
 
 
-class Ledger(Protocol):
-    """Accounts and entries; each method is one transaction, or a few that can be resumed."""
+class Funding(Protocol):
+    """Takes the money of packets from their senders, once per request."""
 
     def fund(self, packet: Packet, transfer: Transfer, request: Request) -> str:
         """Take the total from the sender and put the packet, once per request.
@@ -42,25 +42,36 @@ class Ledger(Protocol):
         InsufficientFunds, IdempotencyKeyReused, Busy.
         """
 
-    def cancel_unpaid(self, packet: Packet, now_ms: int) -> bool:
-        """Turn an UNPAID packet to CANCELLED, and free its place; False, without effect, else.
-
-        A payment that comes first, or is under way, excludes it (`PaymentBook.credit`).
-        """
-
     def find_sent(self, request: Request) -> str | None:
         """Return the id of the packet that this request made before, read strongly.
 
         Raises IdempotencyKeyReused.
         """
 
+
+class Deposits(Protocol):
+    """Puts money into accounts from outside, once per request."""
+
     def find_deposited(self, request: Request) -> str | None:
-        """Return the id of the transfer that this request made before, as `find_sent`."""
+        """Return the id of the transfer that this request made before, read strongly.
+
+        Raises IdempotencyKeyReused.
+        """
 
     def deposit(self, transfer: Transfer, request: Request, payee: Person | None = None) -> None:
         """Post a deposit, once per request, and note who *payee* is to the host.
 
         Raises IdempotencyKeyReused, Busy.
+        """
+
+
+class Ledger(Protocol):
+    """Accounts and entries; each method is one transaction, or a few that can be resumed."""
+
+    def cancel_unpaid(self, packet: Packet, now_ms: int) -> bool:
+        """Turn an UNPAID packet to CANCELLED, and free its place; False, without effect, else.
+
+        A payment that comes first, or is under way, excludes it (`PaymentBook.credit`).
         """
 
     def settle(

@@ -261,7 +261,7 @@ MUTANTS = [
     Mutant(
         "a repeat is refused because limits were lowered since",
         "send_packet:send_packet",
-        "if first_id := ledger.find_sent(order.request):",
+        "if first_id := funding.find_sent(order.request):",
         'if first_id := "":',
     ),
     Mutant(

@@ -75,7 +75,7 @@ MUTANTS = [
     ),
     Mutant(
         "a packet row may be written over",
-        "DynamoLedger.fund",
+        "DynamoFunding.fund",
         "put(self._packets, items.packet_row(packet))",
         'put(self._packets, items.packet_row(packet), condition="attribute_not_exists(no)")',
     ),

@@ -70,13 +70,13 @@ MUTANTS = [
     ),
     Mutant(
         "nothing leads back to a sender",
-        "DynamoLedger.fund",
+        "DynamoFunding.fund",
         "people = items.note_person(self._profiles, packet.sender)",
         "people = []",
     ),
     Mutant(
         "nothing leads back to a payee",
-        "DynamoLedger.deposit",
+        "DynamoDeposits.deposit",
         "people = items.note_person(self._profiles, payee) if payee else []",
         "people = []",
     ),

@@ -166,7 +166,7 @@ MUTANTS = [
     ),
     of_payments(
         "an unpaid packet takes no place among the open ones",
-        "DynamoLedger._open_unpaid",
+        "DynamoFunding._open_unpaid",
         "condition=None if open_max is None else HAS_ROOM_UNPAID",
         "condition=None",
     ),
@@ -190,7 +190,7 @@ MUTANTS = [
     ),
     of_payments(
         "a payment of a packet can't be found by its number",
-        "DynamoLedger.fund",
+        "DynamoFunding.fund",
         "if packet.payment_id:",
         "if False:",
     ),

@@ -7,7 +7,7 @@ from tests.faults.mutants.mutant import Mutant
 MUTANTS = [
     Mutant(
         "a user may have any number of packets open",
-        "DynamoLedger._open",
+        "DynamoFunding._open",
         "condition=HOLDS_ENOUGH if open_max is None else HAS_ROOM",
         "condition=HOLDS_ENOUGH",
     ),
@@ -134,7 +134,7 @@ MUTANTS = [
     Mutant(
         "a repeat of a deposit is refused once the cap is lowered",
         "deposit:deposit",
-        " and not ledger.find_deposited(request)",
+        " and not deposits.find_deposited(request)",
         "",
     ),
     Mutant(

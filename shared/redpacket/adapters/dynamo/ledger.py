@@ -13,36 +13,22 @@ from redpacket.adapters.dynamo.books import (
     receipt_row,
     sums_of,
 )
-from redpacket.adapters.dynamo.campaigns import spend
 from redpacket.adapters.dynamo.client import (
     ConflictPersists,
     Dynamo,
     Guarded,
     Operation,
-    Row,
     TransactionCanceled,
     create,
-    never_refused,
     put,
     refusals,
     update,
 )
 from redpacket.adapters.dynamo.posting import (
-    HOLDS_ENOUGH,
     change_balance,
-    exists,
-    is_not_covered,
-    kept_sums,
-    post,
     post_operations,
 )
-from redpacket.adapters.dynamo.requests import find_result, transact_once
 from redpacket.domain.claim import ShareFate, ShareRef
-from redpacket.domain.errors import (
-    InvariantViolated,
-    RateLimited,
-    RedPacketError,
-)
 from redpacket.domain.ledger import (
     Entry,
     Receipt,
@@ -52,17 +38,10 @@ from redpacket.domain.ledger import (
     user_account,
     year_of,
 )
-from redpacket.domain.packet import Packet, PacketEnd, PacketStatus, Person
-from redpacket.ports.accounts import Request
+from redpacket.domain.packet import Packet, PacketEnd, PacketStatus
 from redpacket.ports.packets import ReceivedItem
 
 # What the conditions of this module mean.
-HAS_ROOM = (
-    # Of packets that are open; AND binds first.
-    f"{HOLDS_ENOUGH} AND attribute_not_exists(open_count)"
-    f" OR {HOLDS_ENOUGH} AND open_count < :open_max"
-)
-HAS_ROOM_UNPAID = "attribute_not_exists(open_count) OR open_count < :open_max"
 IS_CLAIMED_AND_UNSETTLED = (
     # A refunded share has no user, and its number of a refund can't be taken away by a forger.
     "user_id = :user_id AND amount_fen = :amount_fen"
@@ -70,9 +49,6 @@ IS_CLAIMED_AND_UNSETTLED = (
 )
 IS_CLOSABLE = "#status = :open OR #status = :closing"
 IS_UNPAID = "#status = :unpaid"
-
-OPEN_RETRY_S = 60
-"""A packet of a sender who has too many may end at any time; sweeps come once a minute."""
 
 
 class DynamoLedger:
@@ -84,68 +60,15 @@ class DynamoLedger:
         accounts_table: str,
         packets_table: str,
         shares_table: str,
-        campaigns_table: str | None = None,
-        profiles_table: str | None = None,
         *,
         has_receipts: bool = True,
-        open_packets_max: int | None = None,
     ) -> None:
         self._dynamo = dynamo
         self._accounts = accounts_table
         self._packets = packets_table
         self._shares = shares_table
-        # Only who funds packets of campaigns has it.
-        self._campaigns = campaigns_table
-        # Only functions that get host ids, from tokens or from operators, have it.
-        self._profiles = profiles_table
         self._has_receipts = has_receipts
-        # Only who funds users' packets has it.
-        self._open_packets_max = open_packets_max
         self._books = BookPages(dynamo, accounts_table)
-
-    def fund(self, packet: Packet, transfer: Transfer, request: Request) -> str:
-        marker = _sent_by(request)
-        rows: list[Guarded[RedPacketError]] = []
-        made = [put(self._packets, items.packet_row(packet))]
-        if packet.payment_id:
-            # Where the payment is never begun, its number still leads to the packet.
-            made.append(put(self._packets, items.payment_packet_row(packet)))
-        campaign_id = packet.rules.campaign_id
-        # Prizes are funded by themselves: a budget is for packets.
-        if campaign_id and not packet.rules.prize_id:
-            if self._campaigns is None:
-                raise InvariantViolated("this ledger knows no campaigns")
-            budget, member = spend(self._campaigns, packet, campaign_id)
-            rows.append(budget)
-            made.append(member)
-        rows += [Guarded(row, exists) for row in made]
-        people = items.note_person(self._profiles, packet.sender)
-        rows += [Guarded(row, never_refused) for row in people]
-        if packet.status is PacketStatus.UNPAID:
-            # Its payment brings the money; until then it only takes a place.
-            rows.append(Guarded(self._open_unpaid(packet), self._open_refusal))
-        elif packet.counts_as_open:
-            rows += [
-                Guarded(put(self._accounts, entry_row(entry)), exists)
-                for entry in entries(transfer)
-            ]
-            rows.append(Guarded(self._open(transfer), self._open_refusal))
-        else:
-            rows += post(self._accounts, [transfer])
-        return self._once(self._packets, marker, request, packet.packet_id, rows)
-
-    def find_sent(self, request: Request) -> str | None:
-        return find_result(self._dynamo, self._packets, _sent_by(request), request)
-
-    def find_deposited(self, request: Request) -> str | None:
-        return find_result(self._dynamo, self._accounts, _deposited_by(request), request)
-
-    def deposit(self, transfer: Transfer, request: Request, payee: Person | None = None) -> None:
-        marker = _deposited_by(request)
-        people = items.note_person(self._profiles, payee) if payee else []
-        rows: list[Guarded[RedPacketError]] = [Guarded(row, never_refused) for row in people]
-        rows += post(self._accounts, [transfer])
-        self._once(self._accounts, marker, request, transfer.transfer_id, rows)
 
     def settle(
         self, settlements: Sequence[tuple[ShareFate, Transfer]], now_ms: int
@@ -256,56 +179,6 @@ class DynamoLedger:
     def list_receipts(self, refs: Sequence[ShareRef]) -> list[Receipt] | None:
         return self._books.list_receipts(refs) if self._has_receipts else None
 
-    def _once(
-        self,
-        table: str,
-        marker: Row,
-        request: Request,
-        result_id: str,
-        writes: Sequence[Guarded[RedPacketError]],
-    ) -> str:
-        """Carry out a request once, and return the id of what it made then."""
-        made = transact_once(self._dynamo, table, marker, request, result_id, writes)
-        if isinstance(made, RedPacketError):
-            raise made
-        return made
-
-    def _open(self, transfer: Transfer) -> Operation:
-        """Take a packet's money from its sender, and count it as open, in one update."""
-        account, open_max = transfer.debit, self._open_packets_max
-        sums = kept_sums(account, [transfer])
-        added = {"balance_fen": -transfer.amount_fen, "open_count": 1, **sums}
-        return update(
-            self._accounts,
-            keys.account(account),
-            "ADD " + ", ".join(f"{name} :{name}" for name in added),
-            condition=HOLDS_ENOUGH if open_max is None else HAS_ROOM,
-            needed=transfer.amount_fen,
-            **added,
-            **({} if open_max is None else {"open_max": open_max}),
-        )
-
-    def _open_refusal(self, found: Row) -> RedPacketError:
-        """Tell as many open packets as there may be from a debit that is not covered."""
-        open_max = self._open_packets_max
-        if open_max is not None and int(found.get("open_count", 0)) >= open_max:
-            return RateLimited(
-                "too many of your packets are open: one must end first", OPEN_RETRY_S
-            )
-        return is_not_covered(found)
-
-    def _open_unpaid(self, packet: Packet) -> Operation:
-        """Count a packet as open that its payment will fund; until then no entry speaks of it."""
-        open_max = self._open_packets_max
-        return update(
-            self._accounts,
-            keys.account(user_account(packet.sender.user_id)),
-            "ADD open_count :one, unpaid_count :one",
-            condition=None if open_max is None else HAS_ROOM_UNPAID,
-            one=1,
-            **({} if open_max is None else {"open_max": open_max}),
-        )
-
     def _receipts(self, shares: Sequence[ShareFate], account: str, now_ms: int) -> list[Operation]:
         """Return what writes that these shares' money left, once, if receipts are kept."""
         if not self._has_receipts:
@@ -332,14 +205,6 @@ class DynamoLedger:
             amount_fen=share.amount_fen,
             now_ms=now_ms,
         )
-
-
-def _sent_by(request: Request) -> dict[str, str]:
-    return keys.request(request.user_id, "send", request.key_hash)
-
-
-def _deposited_by(request: Request) -> dict[str, str]:
-    return keys.request(request.user_id, "deposit", request.key_hash)
 
 
 def _in_the_way(operation: Operation, refs: set[ShareRef]) -> Guarded[set[ShareRef]]:

@@ -12,7 +12,7 @@ from redpacket.adapters.dynamo.client import (
     Row,
     put,
 )
-from redpacket.domain.errors import Busy, IdempotencyKeyReused
+from redpacket.domain.errors import Busy, IdempotencyKeyReused, RedPacketError
 from redpacket.ports.accounts import Request
 
 
@@ -43,6 +43,21 @@ def transact_once(
             raise Busy("a request with this key is under way") from conflict
         raise
     return result if refused is None else refused
+
+
+def transact_request(
+    dynamo: Dynamo,
+    table: str,
+    marker: Row,
+    request: Request,
+    result: str,
+    writes: Sequence[Guarded[RedPacketError]],
+) -> str:
+    """Carry out *writes* as `transact_once` does, and raise the refusal."""
+    made = transact_once(dynamo, table, marker, request, result, writes)
+    if isinstance(made, RedPacketError):
+        raise made
+    return made
 
 
 def find_result(dynamo: Dynamo, table: str, marker: Row, request: Request) -> str | None:

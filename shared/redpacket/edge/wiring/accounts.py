@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from redpacket.edge.wiring.guards import Guards
 
 if TYPE_CHECKING:
-    from redpacket.adapters.dynamo.ledger import DynamoLedger
+    from redpacket.adapters.dynamo.funding import DynamoFunding
     from redpacket.flows.accounts.cached_profiles import CachedProfiles
-    from redpacket.ports.accounts import Ledger, Profile, Profiles
+    from redpacket.ports.accounts import Deposits, Funding, Ledger, Profile, Profiles
 
 
 class Accounts(Guards):
@@ -19,29 +19,6 @@ class Accounts(Guards):
     @cached_property
     def ledger(self) -> Ledger:
         """The ledger of AccountsTable."""
-        return self._ledger()
-
-    @cached_property
-    def funding_ledger(self) -> Ledger:
-        """The ledger that also notes in ProfilesTable whom the host means."""
-        return self._ledger(profiles_table=self.settings.profiles_table())
-
-    @cached_property
-    def sending_ledger(self) -> Ledger:
-        """The ledger that also takes from the budgets of CampaignsTable, and notes senders."""
-        return self._ledger(
-            self.settings.campaigns_table(),
-            self.settings.profiles_table(),
-            open_packets_max=self.settings.open_packets_max(),
-        )
-
-    def _ledger(
-        self,
-        campaigns_table: str | None = None,
-        profiles_table: str | None = None,
-        *,
-        open_packets_max: int | None = None,
-    ) -> DynamoLedger:
         from redpacket.adapters.dynamo.ledger import DynamoLedger
 
         return DynamoLedger(
@@ -49,9 +26,37 @@ class Accounts(Guards):
             self.settings.accounts_table(),
             self.settings.packets_table(),
             self.settings.shares_table(),
-            campaigns_table,
-            profiles_table,
             has_receipts=self.settings.has_receipts(),
+        )
+
+    @cached_property
+    def deposits(self) -> Deposits:
+        """The deposits into AccountsTable, which note in ProfilesTable whom the host means."""
+        from redpacket.adapters.dynamo.deposits import DynamoDeposits
+
+        return DynamoDeposits(
+            self.dynamo, self.settings.accounts_table(), self.settings.profiles_table()
+        )
+
+    @cached_property
+    def packet_funding(self) -> Funding:
+        """Funds users' packets, as many as may be open."""
+        return self._funding(self.settings.open_packets_max())
+
+    @cached_property
+    def prize_funding(self) -> Funding:
+        """Funds cash prizes, which don't count as open."""
+        return self._funding(None)
+
+    def _funding(self, open_packets_max: int | None) -> DynamoFunding:
+        from redpacket.adapters.dynamo.funding import DynamoFunding
+
+        return DynamoFunding(
+            self.dynamo,
+            self.settings.accounts_table(),
+            self.settings.packets_table(),
+            self.settings.campaigns_table(),
+            self.settings.profiles_table(),
             open_packets_max=open_packets_max,
         )
 
@@ -83,7 +88,8 @@ class Accounts(Guards):
         return partial(
             deposit,
             amount_fen_max=self.settings.deposit_fen_max(),
-            ledger=self.funding_ledger,
+            deposits=self.deposits,
+            ledger=self.ledger,
             clock=self.clock,
         )
 

@@ -141,7 +141,7 @@ class CampaignRoom(PacketRoom):
 
         return PrizePorts(
             draws=self.prize_draws,
-            ledger=self.funding_ledger,
+            funding=self.prize_funding,
             packets=self.packets,
             clock=self.clock,
             new_id=self.new_packet_id,

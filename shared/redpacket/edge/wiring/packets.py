@@ -151,7 +151,7 @@ class PacketRoom(Accounts):
 
         return partial(
             send_packet,
-            ledger=self.sending_ledger,
+            funding=self.packet_funding,
             packets=self.packets,
             claim_cache=self.claim_cache,
             clock=self.clock,

@@ -7,7 +7,7 @@ import hashlib
 from redpacket.domain.errors import Forbidden, InvalidRequest
 from redpacket.domain.ledger import DEPOSITS, Transfer, TransferKind, user_account
 from redpacket.domain.packet import Person
-from redpacket.ports.accounts import Ledger, Request
+from redpacket.ports.accounts import Deposits, Ledger, Request
 from redpacket.ports.runtime import Clock
 
 
@@ -17,6 +17,7 @@ def deposit(
     request: Request,
     *,
     amount_fen_max: int,
+    deposits: Deposits,
     ledger: Ledger,
     clock: Clock,
 ) -> tuple[str, int]:
@@ -27,7 +28,7 @@ def deposit(
     """
     if payee.user_id == request.user_id:
         raise Forbidden("you can't credit yourself: another operator must")
-    if amount_fen > amount_fen_max and not ledger.find_deposited(request):
+    if amount_fen > amount_fen_max and not deposits.find_deposited(request):
         raise InvalidRequest([{"field": "amount_fen", "message": f"is above {amount_fen_max}"}])
     account = user_account(payee.user_id)
     named = f"{request.user_id}\n{request.key_hash}".encode()
@@ -39,5 +40,5 @@ def deposit(
         amount_fen=amount_fen,
         at_ms=clock.now_ms(),
     )
-    ledger.deposit(transfer, request, payee)
+    deposits.deposit(transfer, request, payee)
     return transfer.transfer_id, ledger.balance_fen(account)

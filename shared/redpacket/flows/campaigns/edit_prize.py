@@ -32,7 +32,7 @@ from redpacket.domain.lottery import (
 from redpacket.domain.packet import Kind, Packet, PacketStatus, Person, Rules, parts_for
 from redpacket.domain.split import SEED_BYTES, Split, Terms
 from redpacket.flows.packets.send_packet import funding_of
-from redpacket.ports.accounts import Ledger, Request
+from redpacket.ports.accounts import Funding, Request
 from redpacket.ports.campaigns import Draws
 from redpacket.ports.packets import Packets
 from redpacket.ports.runtime import Clock
@@ -46,7 +46,7 @@ class PrizePorts:
     """The ports that every edit of a prize passes."""
 
     draws: Draws
-    ledger: Ledger
+    funding: Funding
     packets: Packets
     clock: Clock
     new_id: Callable[[int], str]
@@ -181,7 +181,7 @@ def _fund(packet: Packet, user_id: str, wanted: tuple[str, ...], ports: PrizePor
     """
     while True:
         digest = _digest("prize", *wanted)
-        packet_id = ports.ledger.fund(packet, funding_of(packet), Request(user_id, digest, digest))
+        packet_id = ports.funding.fund(packet, funding_of(packet), Request(user_id, digest, digest))
         if packet_id == packet.packet_id:
             return packet_id
         found = ports.packets.find_packet(packet_id)

@@ -24,7 +24,7 @@ from redpacket.domain.packet import (
     parts_for,
 )
 from redpacket.domain.split import SEED_BYTES, Split, Terms, check_possible
-from redpacket.ports.accounts import Ledger, Request
+from redpacket.ports.accounts import Funding, Request
 from redpacket.ports.packets import ClaimCache, Packets
 from redpacket.ports.runtime import Clock, Journal
 
@@ -63,7 +63,7 @@ class SendOrder:
 def send_packet(
     order: SendOrder,
     *,
-    ledger: Ledger,
+    funding: Funding,
     packets: Packets,
     claim_cache: ClaimCache,
     clock: Clock,
@@ -89,10 +89,10 @@ def send_packet(
         _check(order, packet.terms)
     except Rejected:
         # I10: what was within the limits at the first time keeps its answer.
-        if first_id := ledger.find_sent(order.request):
+        if first_id := funding.find_sent(order.request):
             return _sent_before(first_id, packets)
         raise
-    packet_id = ledger.fund(packet, funding_of(packet), order.request)
+    packet_id = funding.fund(packet, funding_of(packet), order.request)
     if packet_id != packet.packet_id:
         return _sent_before(packet_id, packets)
     if packet.status is PacketStatus.UNPAID:

@@ -1,0 +1,129 @@
+"""Funding: the transaction that takes a packet's money from its sender, and what it counts."""
+
+from __future__ import annotations
+
+from redpacket.adapters import keys
+from redpacket.adapters.dynamo import items
+from redpacket.adapters.dynamo.books import entry_row
+from redpacket.adapters.dynamo.campaigns import spend
+from redpacket.adapters.dynamo.client import (
+    Dynamo,
+    Guarded,
+    Operation,
+    Row,
+    never_refused,
+    put,
+    update,
+)
+from redpacket.adapters.dynamo.posting import HOLDS_ENOUGH, exists, is_not_covered, kept_sums, post
+from redpacket.adapters.dynamo.requests import find_result, transact_request
+from redpacket.domain.errors import RateLimited, RedPacketError
+from redpacket.domain.ledger import Transfer, entries, user_account
+from redpacket.domain.packet import Packet, PacketStatus
+from redpacket.ports.accounts import Request
+
+# What the conditions of this module mean.
+HAS_ROOM = (
+    # Of packets that are open; AND binds first.
+    f"{HOLDS_ENOUGH} AND attribute_not_exists(open_count)"
+    f" OR {HOLDS_ENOUGH} AND open_count < :open_max"
+)
+HAS_ROOM_UNPAID = "attribute_not_exists(open_count) OR open_count < :open_max"
+
+OPEN_RETRY_S = 60
+"""A packet of a sender who has too many may end at any time; sweeps come once a minute."""
+
+
+class DynamoFunding:
+    """Implements Funding; *open_packets_max* is None where no user's packets are funded."""
+
+    def __init__(
+        self,
+        dynamo: Dynamo,
+        accounts_table: str,
+        packets_table: str,
+        campaigns_table: str,
+        profiles_table: str,
+        *,
+        open_packets_max: int | None = None,
+    ) -> None:
+        self._dynamo = dynamo
+        self._accounts = accounts_table
+        self._packets = packets_table
+        self._campaigns = campaigns_table
+        self._profiles = profiles_table
+        self._open_packets_max = open_packets_max
+
+    def fund(self, packet: Packet, transfer: Transfer, request: Request) -> str:
+        marker = _sent_by(request)
+        rows: list[Guarded[RedPacketError]] = []
+        made = [put(self._packets, items.packet_row(packet))]
+        if packet.payment_id:
+            # Where the payment is never begun, its number still leads to the packet.
+            made.append(put(self._packets, items.payment_packet_row(packet)))
+        campaign_id = packet.rules.campaign_id
+        # Prizes are funded by themselves: a budget is for packets.
+        if campaign_id and not packet.rules.prize_id:
+            budget, member = spend(self._campaigns, packet, campaign_id)
+            rows.append(budget)
+            made.append(member)
+        rows += [Guarded(row, exists) for row in made]
+        people = items.note_person(self._profiles, packet.sender)
+        rows += [Guarded(row, never_refused) for row in people]
+        if packet.status is PacketStatus.UNPAID:
+            # Its payment brings the money; until then it only takes a place.
+            rows.append(Guarded(self._open_unpaid(packet), self._open_refusal))
+        elif packet.counts_as_open:
+            rows += [
+                Guarded(put(self._accounts, entry_row(entry)), exists)
+                for entry in entries(transfer)
+            ]
+            rows.append(Guarded(self._open(transfer), self._open_refusal))
+        else:
+            rows += post(self._accounts, [transfer])
+        return transact_request(
+            self._dynamo, self._packets, marker, request, packet.packet_id, rows
+        )
+
+    def find_sent(self, request: Request) -> str | None:
+        return find_result(self._dynamo, self._packets, _sent_by(request), request)
+
+    def _open(self, transfer: Transfer) -> Operation:
+        """Take a packet's money from its sender, and count it as open, in one update."""
+        account, open_max = transfer.debit, self._open_packets_max
+        sums = kept_sums(account, [transfer])
+        added = {"balance_fen": -transfer.amount_fen, "open_count": 1, **sums}
+        return update(
+            self._accounts,
+            keys.account(account),
+            "ADD " + ", ".join(f"{name} :{name}" for name in added),
+            condition=HOLDS_ENOUGH if open_max is None else HAS_ROOM,
+            needed=transfer.amount_fen,
+            **added,
+            **({} if open_max is None else {"open_max": open_max}),
+        )
+
+    def _open_refusal(self, found: Row) -> RedPacketError:
+        """Tell as many open packets as there may be from a debit that is not covered."""
+        open_max = self._open_packets_max
+        if open_max is not None and int(found.get("open_count", 0)) >= open_max:
+            return RateLimited(
+                "too many of your packets are open: one must end first", OPEN_RETRY_S
+            )
+        return is_not_covered(found)
+
+    def _open_unpaid(self, packet: Packet) -> Operation:
+        """Count a packet as open that its payment will fund; until then no entry speaks of it."""
+        open_max = self._open_packets_max
+        return update(
+            self._accounts,
+            keys.account(user_account(packet.sender.user_id)),
+            "ADD open_count :one, unpaid_count :one",
+            condition=None if open_max is None else HAS_ROOM_UNPAID,
+            one=1,
+            **({} if open_max is None else {"open_max": open_max}),
+        )
+
+
+def _sent_by(request: Request) -> dict[str, str]:
+    return keys.request(request.user_id, "send", request.key_hash)
