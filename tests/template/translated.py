@@ -338,7 +338,6 @@ STACKS = [
             **HOST_WALLET,
             **WECHAT,
             "CallbackBaseUrl": "https://a.example",
-            "WithdrawAboveFen": "20000",
         },
     ),
     Stack("a host's wallet, and a given cache", parameters={**HOST_WALLET, **OWN_CACHE}),
@@ -350,6 +349,7 @@ STACKS = [
             "JwtIssuer": ISSUER,
             "WeChatIssuerUrl": ISSUER,
             "WeChatIssuerSecretArn": f"arn:aws:secretsmanager:us-east-1:{ACCOUNT}:secret:issuer-1",
+            "WithdrawAboveFen": "30",
         },
     ),
     Stack(
