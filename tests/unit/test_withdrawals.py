@@ -521,6 +521,15 @@ def test_ten_thousand_withdrawals_take_the_time_that_arithmetic_says(town: Payme
     assert max(seconds.count(second) for second in set(seconds)) <= 31
 
 
+def test_a_user_is_told_of_the_wait_for_the_next_run(town: PaymentSystem) -> None:
+    town.settings = replace(town.settings, begins_within_ms=60_000)
+    town.system.deposit("user", 100)
+
+    withdrawal = town.withdraw("user", 10)
+
+    assert withdrawal.expected_at_ms == town.clock.now_ms() + 60_000
+
+
 def test_slots_are_as_far_apart_as_the_gateway_wants(town: PaymentSystem) -> None:
     town.bills_per_minute = 60
     now_ms = town.clock.now_ms()

@@ -51,6 +51,9 @@ CALL_MS_MAX = 5_000
 SETTLING_MS = 60_000
 """For how long a gateway may say NOT_FOUND of what a call has made (docs/adr/0030)."""
 
+_DISPATCHED_EVERY_MS = 60_000
+"""The schedule of template.yaml: TransferEveryMinute."""
+
 _DAY_MS = 24 * 60 * 60 * 1_000
 _WITHDRAWALS_PER_PAGE = 20
 _RETURNS_PER_PAGE = 100
@@ -391,6 +394,7 @@ class Payments(Operations):
                     self.settings.withdrawals_per_day(), self.settings.withdrawal_fen_per_day()
                 ),
                 above_fen=self.settings.withdraw_above_fen(),
+                begins_within_ms=_DISPATCHED_EVERY_MS,
             ),
         )
 

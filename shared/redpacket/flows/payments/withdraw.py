@@ -142,7 +142,7 @@ def _check(ask: WithdrawalAsk, payees: Payees, ports: WithdrawalPorts) -> Payee:
 def _promised(withdrawal: Withdrawal, ports: WithdrawalPorts) -> Withdrawal:
     """Tell when it is expected; the money is held, so nothing here may fail the request."""
     try:
-        expected_at_ms = ports.paces[withdrawal.channel].promise()
+        expected_at_ms = ports.paces[withdrawal.channel].promise() + ports.settings.begins_within_ms
         ports.book.promise(withdrawal.withdrawal_id, expected_at_ms)
     except Unavailable as error:
         ports.journal.failure("withdrawal_not_promised", error)

@@ -23,6 +23,7 @@ class WithdrawalSettings:
 
     Below *fen_min* money stays in the balance. *rebound_wait_ms* is how long a newly bound account
     is not paid. Balances of *above_fen* and more are paid out by themselves; 0 is never.
+    is not paid. *begins_within_ms* is how long a withdrawal may wait for the next run of calls.
     """
 
     fen_min: int
@@ -30,6 +31,7 @@ class WithdrawalSettings:
     limits: WithdrawalLimits
     rebound_wait_ms: int = 24 * 3_600_000
     above_fen: int = 0
+    begins_within_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
