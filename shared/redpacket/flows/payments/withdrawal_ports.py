@@ -23,7 +23,7 @@ class WithdrawalSettings:
 
     Below *fen_min* money stays in the balance. *rebound_wait_ms* is how long a newly bound account
     is not paid. Balances of *above_fen* and more are paid out by themselves; 0 is never.
-    is not paid. *begins_within_ms* is how long a withdrawal may wait for the next run of calls.
+    *begins_within_ms* is how long a withdrawal may wait for the next run of calls.
     """
 
     fen_min: int
