@@ -180,7 +180,7 @@ def _tables(count: int) -> MadeUp:
     }
     kept: list[tuple[str, dict[str, Any]]] = [
         ("packets", closed),
-        ("campaigns", shown_row(campaign)),
+        ("campaigns", shown_row(campaign, "0" * 64)),
         ("campaigns", _campaign_row(campaign)),
         (
             "campaigns",

@@ -1,7 +1,7 @@
 """Writes openapi.json: the HTTP contract, as the doors declare it.
 
 An operation is declared by `@handler.route(...)` at its door, its answer by edge/answers, its body
-by edge/schemas.py, and the statuses of problems by edge/problems.py. `make openapi` writes it,
+by edge/schemas/, and the statuses of problems by edge/problems.py. `make openapi` writes it,
 and tests/unit/test_openapi.py holds it to the code.
 """
 
@@ -20,11 +20,13 @@ from pydantic.json_schema import GenerateJsonSchema
 import redpacket
 from local import places
 from redpacket.domain.errors import Forbidden
-from redpacket.edge import schemas
 from redpacket.edge.answers import campaigns, operators, packets, payments
 from redpacket.edge.api import BODY_BYTES_MAX, NO_STORE, UBIQUITOUS, Api, Operation
 from redpacket.edge.parameters import Parameter
 from redpacket.edge.problems import RETRIED, STATUS_BY_CODE
+from redpacket.edge.schemas import claims, draws, sending
+from redpacket.edge.schemas.fields import NICKNAME_GRAPHEMES_MAX
+from redpacket.edge.schemas.sending import GREETING_GRAPHEMES_MAX
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -83,8 +85,8 @@ Money is in fen and time in milliseconds, both integers: `1.0` is rejected. Bodi
 {BODY_BYTES_MAX} bytes. Clients switch on a problem's `code`.
 
 Text of the format `visible-text` holds no control, bidi, zero-width, blank, private or unassigned
-character; a greeting has at most {schemas.GREETING_GRAPHEMES_MAX} graphemes, a nickname
-{schemas.NICKNAME_GRAPHEMES_MAX}. The split `equal` goes with the kind `equal`, the others with
+character; a greeting has at most {GREETING_GRAPHEMES_MAX} graphemes, a nickname
+{NICKNAME_GRAPHEMES_MAX}. The split `equal` goes with the kind `equal`, the others with
 `lucky`.
 
 A deployment may set lower bounds for `count` and `share_fen_max` than are written here.
@@ -112,7 +114,9 @@ def operations() -> dict[str, Operation]:
 def types_of(operation: Operation) -> tuple[Any, Any]:
     """Return the type of the body, or None, and that of the answer."""
     names = {
-        **vars(schemas),
+        **vars(sending),
+        **vars(claims),
+        **vars(draws),
         **vars(packets),
         **vars(campaigns),
         **vars(operators),

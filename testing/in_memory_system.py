@@ -294,7 +294,8 @@ class InMemorySystem:
         process = self.process(**({"snapshots": tables} if tables else {}))
         drawn: Drawn = process.draw_prize(campaign_id, a_person(user_id), key)
         self.told_draws.append(drawn.draw)
-        assert drawn.draw.draw_id == draw_id_of(campaign_id, user_id, key)
+        draw = drawn.draw
+        assert draw.draw_id == draw_id_of(campaign_id, user_id, draw.day, draw.draw_no)
         return drawn
 
     def help(self, campaign_id: str, helper: str, inviter: str, said: str = "恭喜发财") -> Helped:

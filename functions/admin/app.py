@@ -18,7 +18,9 @@ from redpacket.edge.api import ADMIN_SCOPE, Api, HttpAnswer
 from redpacket.edge.packet_ids import packet_id_of
 from redpacket.edge.parameters import key_hash_of
 from redpacket.edge.request import HttpRequest, RequestOf, person_of
-from redpacket.edge.schemas import DepositBody, SwitchBody, body_of, idempotent_request
+from redpacket.edge.schemas.accounts import DepositBody
+from redpacket.edge.schemas.bodies import body_of, idempotent_request
+from redpacket.edge.schemas.operations import SwitchBody
 from redpacket.edge.switch_parameters import switch_of
 from redpacket.edge.wiring import wiring
 

@@ -16,7 +16,8 @@ from redpacket.edge import guards, lottery_views, views
 from redpacket.edge.api import ADMIN_SCOPE, Api, HttpAnswer
 from redpacket.edge.campaign_parameters import campaign_id_of, preheat_cursor_of
 from redpacket.edge.request import HttpRequest, RequestOf
-from redpacket.edge.schemas import CampaignBody, body_of
+from redpacket.edge.schemas.bodies import body_of
+from redpacket.edge.schemas.campaigns import CampaignBody
 from redpacket.edge.wiring import wiring
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from redpacket.edge.wiring import wiring
 
 if TYPE_CHECKING:
     from redpacket.edge.answers.packets import Claim, Grabbed
-    from redpacket.edge.schemas import GrabBody, OpenBody
+    from redpacket.edge.schemas.claims import GrabBody, OpenBody
 
 _CLAIMING = (
     CampaignPaused,
@@ -57,7 +57,8 @@ def grab_packet(request: RequestOf[GrabBody]) -> HttpAnswer[Grabbed]:
     said = None
     if request.json():
         # Most grabs have no body, and then the schemas are not worth their import.
-        from redpacket.edge.schemas import GrabBody, body_of
+        from redpacket.edge.schemas.bodies import body_of
+        from redpacket.edge.schemas.claims import GrabBody
 
         said = body_of(GrabBody, request).passphrase
     return HttpAnswer(views.grab_view(wiring.grab_packet(packet_id, request.user, said)))
@@ -72,7 +73,8 @@ def open_share(request: RequestOf[OpenBody]) -> HttpAnswer[Claim]:
     """Claim one share for a caller who was admitted."""
     packet_id = packet_id_of(request)
     guards.guard_grab()
-    from redpacket.edge.schemas import OpenBody, body_of
+    from redpacket.edge.schemas.bodies import body_of
+    from redpacket.edge.schemas.claims import OpenBody
 
     body = body_of(OpenBody, request)
     claim = wiring.open_packet(packet_id, request.user, body.grab_token)

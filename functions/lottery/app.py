@@ -29,7 +29,7 @@ from redpacket.edge.wiring import wiring
 
 if TYPE_CHECKING:
     from redpacket.edge.answers.campaigns import Drawn, DrawProof, Draws, Helped
-    from redpacket.edge.schemas import DrawBody, HelpBody
+    from redpacket.edge.schemas.draws import DrawBody, HelpBody
 
 _DRAWING = (
     CampaignNotFound,
@@ -56,7 +56,8 @@ def draw(request: RequestOf[DrawBody]) -> HttpAnswer[Drawn]:
     campaign_id, key_hash = campaign_id_of(request), key_hash_of(request)
     if request.json():
         # Draws have no body, and then the schemas are not worth their import.
-        from redpacket.edge.schemas import DrawBody, body_of
+        from redpacket.edge.schemas.bodies import body_of
+        from redpacket.edge.schemas.draws import DrawBody
 
         body_of(DrawBody, request)
     drawn = wiring.draw_prize(campaign_id, request.user, key_hash)
@@ -84,7 +85,8 @@ def read_draws(request: HttpRequest) -> HttpAnswer[Draws]:
 def help_friend(request: RequestOf[HelpBody]) -> HttpAnswer[Helped]:
     """Say a campaign's phrase for a friend, who may then draw once more."""
     guards.guard_help()
-    from redpacket.edge.schemas import HelpBody, body_of
+    from redpacket.edge.schemas.bodies import body_of
+    from redpacket.edge.schemas.draws import HelpBody
 
     campaign_id = campaign_id_of(request)
     body = body_of(HelpBody, request)

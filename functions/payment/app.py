@@ -40,14 +40,8 @@ from redpacket.edge.payment_views import (
     withdrawal_view,
 )
 from redpacket.edge.request import HttpRequest, RequestOf, person_of
-from redpacket.edge.schemas import (
-    CodeBody,
-    ConsentBody,
-    PaymentBody,
-    WithdrawalBody,
-    body_of,
-    idempotent_request,
-)
+from redpacket.edge.schemas.bodies import body_of, idempotent_request
+from redpacket.edge.schemas.payments import CodeBody, ConsentBody, PaymentBody, WithdrawalBody
 from redpacket.edge.wiring import wiring
 
 if TYPE_CHECKING:

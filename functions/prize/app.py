@@ -21,7 +21,8 @@ from redpacket.edge.campaign_parameters import campaign_id_of, prize_id_of
 from redpacket.edge.orders import prize_plan
 from redpacket.edge.parameters import key_hash_of
 from redpacket.edge.request import RequestOf
-from redpacket.edge.schemas import PrizeBody, StockBody, body_of, idempotent_request
+from redpacket.edge.schemas.bodies import body_of, idempotent_request
+from redpacket.edge.schemas.prizes import PrizeBody, StockBody
 from redpacket.edge.wiring import wiring
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from redpacket.domain.errors import InvalidRequest, RateLimited, Unavailable
 from redpacket.edge import guards, views
 from redpacket.edge.api import Api, HttpAnswer
 from redpacket.edge.request import HttpRequest, RequestOf
-from redpacket.edge.schemas import ProfileBody, body_of
+from redpacket.edge.schemas.accounts import ProfileBody
+from redpacket.edge.schemas.bodies import body_of
 from redpacket.edge.wiring import wiring
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from redpacket.edge.wiring import wiring
 
 if TYPE_CHECKING:
     from redpacket.edge.answers.packets import SentPacket
-    from redpacket.edge.schemas import SendBody
+    from redpacket.edge.schemas.sending import SendBody
 
 handler = Api()
 

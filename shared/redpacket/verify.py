@@ -6,7 +6,8 @@ Needs nothing but Python 3.11: not the server, nor any package. The files hold w
 answered about one packet: first `GET /packets/{packet_id}/proof`, then further pages of it, record
 pages, or the answer of `POST /packets`. Or about one day of a lottery: first
 `GET /campaigns/{campaign_id}/proof?day=20270129`, then pages of
-`GET /campaigns/{campaign_id}/draws`, and `GET /campaigns/{campaign_id}` as it was on that day.
+`GET /campaigns/{campaign_id}/draws`, and `GET /campaigns/{campaign_id}`. A user's draws of the day
+must be numbered 1, 2, 3, ...: give all pages, and the user's token by --user.
 Exits 0 where all of it is true, 1 where something is not, 2 where a file can't be read.
 """
 
@@ -22,7 +23,15 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from redpacket.domain.errors import SplitImpossible
-from redpacket.domain.lottery import SEED_BYTES, choose, day_commitment, draw_point
+from redpacket.domain.lottery import (
+    SEED_BYTES,
+    chain_commitment,
+    choose,
+    days_of_chain,
+    draw_id_of,
+    draw_point,
+    point_text,
+)
 from redpacket.domain.split import Split, Terms, amounts_fen, seed_of
 
 TRUE, FALSE, UNREADABLE = 0, 1, 2
@@ -55,8 +64,8 @@ class Day:
 
     @property
     def commitment(self) -> str:
-        """What was published on that day."""
-        return day_commitment(self.seed, self.campaign_id, self.name)
+        """What the campaign has shown since it was created."""
+        return chain_commitment(self.campaign_id, self.seed, self.name)
 
 
 @dataclass(slots=True)
@@ -90,13 +99,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="further pages, record pages, the answer of POST /packets; pages of draws",
     )
     parser.add_argument("--commitment", help="what you noted before")
+    parser.add_argument("--user", help="your user_token, as GET /me shows it")
     options = parser.parse_args(arguments)
     try:
         documents = [(str(path), _read(path)) for path in (options.proof, *options.more)]
         proof = documents[0][1]
         if "day" in proof:
             day = _day_of(proof)
-            findings = verify_draws(day, documents, options.commitment)
+            findings = verify_draws(day, documents, options.commitment, options.user)
             compared = _draws_compared(day, findings)
         else:
             terms = _terms_of(proof)
@@ -187,7 +197,10 @@ def _compare_share(
 
 
 def verify_draws(
-    day: Day, documents: Sequence[tuple[str, Document]], noted: str | None = None
+    day: Day,
+    documents: Sequence[tuple[str, Document]],
+    noted: str | None = None,
+    user: str | None = None,
 ) -> Findings:
     """Compare all that named documents say of one day's draws with what its seed makes of them.
 
@@ -196,33 +209,51 @@ def verify_draws(
     findings = Findings()
     if noted is not None:
         findings.compare("the noted commitment", said=noted.lower(), true=day.commitment)
+    numbers: dict[str, set[int]] = {}
     for name, document in documents:
         if "items" in document:
+            drawer = _get(document, "user_token", str)
+            if user is not None:
+                findings.compare(f"{name}: user_token", said=drawer, true=user)
+            seen = numbers.setdefault(drawer, set())
             for item in _get(document, "items", list):
                 if not isinstance(item, dict):
                     raise Unreadable("a draw is not a JSON object")
-                _compare_draw(name, item, day, findings)
+                _compare_draw(name, item, day, drawer, seen, findings)
         else:
-            for what, true in (
-                ("campaign_id", day.campaign_id),
-                ("day", day.name),
-                ("commitment", day.commitment),
-            ):
-                findings.compare(f"{name}: {what}", said=_get(document, what, str), true=true)
+            said_id = _get(document, "campaign_id", str)
+            findings.compare(f"{name}: campaign_id", said=said_id, true=day.campaign_id)
+            said = _get(document, "commitment", str)
+            findings.compare(f"{name}: commitment", said=said, true=day.commitment)
+    for drawer, seen in numbers.items():
+        for missing in sorted({*range(1, max(seen, default=0))} - seen)[:_SHOWN_MAX]:
+            findings.differences.append(f"draw {missing} of {drawer} on that day is missing")
     return findings
 
 
-def _compare_draw(name: str, draw: Document, day: Day, findings: Findings) -> None:
+def _compare_draw(
+    name: str, draw: Document, day: Day, drawer: str, seen: set[int], findings: Findings
+) -> None:
     if _get(draw, "day", str) != day.name:
         findings.other_day_count += 1
         return
-    draw_id, odds = _get(draw, "draw_id", str), _get(draw, "odds", str)
-    if not _ODDS.fullmatch(odds):
-        msg = f"the odds of draw {draw_id} can't be read"
+    number, odds = _get(draw, "n", int), _get(draw, "odds", str)
+    if not 1 <= number <= _COUNT_MAX:
+        msg = f"no draw has the number {number}"
         raise Unreadable(msg)
-    point = draw_point(day.seed, draw_id)
+    if not _ODDS.fullmatch(odds):
+        msg = f"the odds of draw {number} can't be read"
+        raise Unreadable(msg)
+    what = f"{name}: draw {number}"
+    if number in seen:
+        findings.differences.append(f"{what}: is there twice")
+    seen.add(number)
+    point = draw_point(day.seed, day.campaign_id, drawer, number)
     prize_id = choose(odds, point)
-    what = f"{name}: draw {draw_id}"
+    formula = point_text("{seed}", day.campaign_id, drawer, number)
+    true_id = draw_id_of(day.campaign_id, drawer, day.name, number)
+    findings.compare(f"{what}: draw_id", said=_get(draw, "draw_id", str), true=true_id)
+    findings.compare(f"{what}: formula", said=_get(draw, "formula", str), true=formula)
     findings.compare(f"{what}: point", said=_get(draw, "point", int), true=point)
     said = draw.get("prize")
     said_id = _get(said, "prize_id", str) if isinstance(said, dict) else said
@@ -294,11 +325,15 @@ def _terms_of(proof: Document) -> Terms:
 
 
 def _day_of(proof: Document) -> Day:
-    seed_text = _get(proof, "seed", str)
+    seed_text, name = _get(proof, "seed", str), _get(proof, "day", str)
     if not re.fullmatch(rf"[0-9a-f]{{{2 * SEED_BYTES}}}", seed_text):
         msg = f"seed is not {SEED_BYTES} bytes in hex"
         raise Unreadable(msg)
-    return Day(_get(proof, "campaign_id", str), _get(proof, "day", str), bytes.fromhex(seed_text))
+    try:
+        days_of_chain(name)
+    except ValueError as error:
+        raise Unreadable(str(error)) from error
+    return Day(_get(proof, "campaign_id", str), name, bytes.fromhex(seed_text))
 
 
 def _get(document: Document, name: str, kind: type) -> Any:  # noqa: ANN401 - of the given kind

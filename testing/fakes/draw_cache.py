@@ -170,6 +170,11 @@ class FakeDrawCache:
         self._loading_until_ms[campaign_id] = now_ms + life_ms
         return True
 
+    def find_version(self, campaign_id: str) -> int | None:
+        self._check()
+        table = self.tables.get(campaign_id)
+        return table.version if table else None
+
     def count_issued(self, campaign_id: str, prize_ids: Sequence[str]) -> dict[str, int] | None:
         self._check()
         if campaign_id not in self.tables:

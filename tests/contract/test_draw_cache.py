@@ -624,3 +624,13 @@ def test_the_scripts_and_the_fake_tell_one_story(cache: OperatorCache, seed: int
             [story.draw, story.undo, story.edit, story.correct, story.forget], [40, 6, 4, 2, 1]
         )
         move()
+
+
+def test_the_version_of_the_loaded_table_is_found(lottery: Lottery) -> None:
+    claim_cache, campaign_id = lottery.claim_cache, lottery.campaign.campaign_id
+    assert claim_cache.find_version(campaign_id) is None
+
+    for version in (3, 7, 5):
+        lottery.load(version=version)
+
+    assert claim_cache.find_version(campaign_id) == 7

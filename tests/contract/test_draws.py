@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -33,6 +34,7 @@ from redpacket.domain.ledger import (
     user_account,
 )
 from redpacket.domain.lottery import (
+    Attempt,
     Draw,
     HelpStatus,
     LotterySnapshot,
@@ -42,6 +44,7 @@ from redpacket.domain.lottery import (
     PrizeKind,
     PrizeStock,
     RecordDrawStatus,
+    chain_commitment,
 )
 from redpacket.domain.packet import Kind, Packet, Person, Rules
 from redpacket.domain.split import Split, Terms
@@ -117,7 +120,7 @@ class Fair:
 
     def missed(self, user_id: str = "ann", **changes: Any) -> Draw:
         draw = Draw(
-            self.campaign.campaign_id, user_id, f"draw-{next(_numbers)}", DAY, NOW_MS, 7, "|1", 1
+            self.campaign.campaign_id, user_id, f"draw-{next(_numbers)}", DAY, 1, NOW_MS, 7, "|1", 1
         )
         return replace(draw, **changes)
 
@@ -125,8 +128,10 @@ class Fair:
         odds = f"{prize.prize_id}:1|0"
         return self.missed(user_id, prize=prize, unit_no=unit_no, odds=odds, **changes)
 
-    def record(self, draw: Draw, rules: DrawRules = NO_LIMITS) -> RecordDrawStatus:
-        return self.draws.record_draw(draw, rules)
+    def record(
+        self, draw: Draw, rules: DrawRules = NO_LIMITS, key_hash: str = ""
+    ) -> RecordDrawStatus:
+        return self.draws.record_draw(draw, rules, key_hash or f"key of {draw.draw_id}")
 
     def stock(self, prize: Prize, day: str = DAY) -> PrizeStock:
         (stock,) = self.draws.list_stock([prize], day)
@@ -134,6 +139,9 @@ class Fair:
 
     def player(self, user_id: str = "ann", day: str = DAY) -> Player:
         return self.draws.find_player(self.campaign.campaign_id, user_id, day)
+
+    def attempt(self, key_hash: str, user_id: str = "ann", day: str = DAY) -> Attempt:
+        return self.draws.find_attempt(self.campaign.campaign_id, user_id, key_hash, day)
 
     def find(self, draw: Draw) -> Draw | None:
         return self.draws.find_draw(draw.campaign_id, draw.user_id, draw.draw_id)
@@ -333,7 +341,7 @@ def test_a_page_is_the_table_with_what_was_noted_beside_it(fair: Fair) -> None:
 
     assert page() == (fair.table(), PageNote())
     for sold_out in ({"cup"}, {f"prize-{number:03d}" for number in range(100)}, set[str]()):
-        note = PageNote(DAY, "0" * 64, frozenset(sold_out))
+        note = PageNote(frozenset(sold_out))
         fair.draws.note_page(campaign_id, note)
         assert page() == (fair.table(), note)
     before = fair.table()
@@ -348,7 +356,7 @@ def test_a_page_is_the_table_with_what_was_noted_beside_it(fair: Fair) -> None:
 def test_there_is_no_page_and_no_note_of_no_campaign(fair: Fair) -> None:
     nowhere = f"{fair.campaign.campaign_id}-never"
 
-    fair.draws.note_page(nowhere, PageNote(DAY, "0" * 64))
+    fair.draws.note_page(nowhere, PageNote(frozenset(["cup"])))
 
     assert fair.draws.find_page(nowhere) is None
     assert fair.draws.find_table(nowhere) is None
@@ -399,7 +407,7 @@ def test_a_draw_is_recorded_once_and_uses_up_nothing_more(fair: Fair) -> None:
 
 
 def test_only_a_users_own_draws_are_listed_newest_first(fair: Fair) -> None:
-    draws = [fair.missed(drawn_at_ms=NOW_MS + at, day=DAY) for at in (2, 9, 5)]
+    draws = [fair.missed(draw_no=number) for number in (2, 9, 5)]
     for draw in draws:
         fair.record(draw)
     fair.record(fair.missed("bob"))
@@ -821,7 +829,59 @@ def test_a_days_seed_is_always_the_same_and_no_other_days(fair: Fair) -> None:
     seeds = [fair.draws.day_seed(campaign_id, day) for day in (DAY, DAY, NEXT_DAY)]
 
     assert seeds[0] == seeds[1] != seeds[2]
-    assert {len(seed) for seed in seeds} == {16}
+    assert {len(seed) for seed in seeds} == {32}
+
+
+def test_the_seeds_of_all_days_are_fixed_with_the_campaign(fair: Fair) -> None:
+    campaign_id, shown = fair.campaign.campaign_id, fair.table().commitment
+    first, next_day = (fair.draws.day_seed(campaign_id, day) for day in (DAY, NEXT_DAY))
+
+    edited = replace(fair.campaign, ends_at_ms=fair.campaign.ends_at_ms + 1, version=2)
+    assert fair.campaigns.edit(edited, fair.campaign)
+    fair.put()
+
+    assert hashlib.sha256(next_day).digest() == first
+    assert chain_commitment(campaign_id, first, DAY) == shown
+    assert chain_commitment(campaign_id, next_day, NEXT_DAY) == shown
+    assert fair.table().commitment == shown
+
+
+# ---- what a key names
+
+
+def test_a_key_names_its_draw_for_ever_and_no_other(fair: Fair) -> None:
+    draw, other = fair.missed(), fair.missed()
+    assert fair.attempt("key") == Attempt(Player())
+
+    assert fair.record(draw, key_hash="key") is RecordDrawStatus.RECORDED
+    assert fair.record(other, key_hash="key") is RecordDrawStatus.DRAWN_BEFORE
+
+    assert fair.attempt("key") == Attempt(Player(1, 0, 1), draw)
+    assert fair.attempt("key", day=NEXT_DAY) == Attempt(Player(), draw)
+    assert fair.attempt("other") == Attempt(Player(1, 0, 1))
+    assert fair.find(other) is None
+
+
+def test_a_number_is_taken_by_one_key(fair: Fair) -> None:
+    draw = fair.missed()
+    assert fair.record(draw, key_hash="one") is RecordDrawStatus.RECORDED
+
+    again = replace(draw, drawn_at_ms=NOW_MS + 1)
+    assert fair.record(again, key_hash="two") is RecordDrawStatus.NUMBER_TAKEN
+
+    assert fair.find(draw) == draw
+    assert fair.attempt("two").before is None
+    assert fair.player() == Player(1, 0, 1)
+
+
+def test_helps_do_not_lower_the_number_of_the_next_draw(fair: Fair) -> None:
+    assert fair.attempt("key").draw_no == 1
+    fair.record(fair.missed())
+    fair.help("bob")
+    fair.help("cat")
+
+    assert fair.attempt("key").draw_no == 2
+    assert fair.attempt("key", day=NEXT_DAY).draw_no == 1
 
 
 # ---- helps
@@ -833,7 +893,7 @@ def test_a_help_gives_one_more_attempt_that_day(fair: Fair) -> None:
 
     assert fair.help("bob") is HelpStatus.HELPED
 
-    assert fair.player() == Player(0, 0, 1)
+    assert fair.player() == Player(0, 0, 1, help_count=1)
     assert fair.record(fair.missed(), rules) is RecordDrawStatus.RECORDED
     assert fair.record(fair.missed(), rules) is RecordDrawStatus.ATTEMPTS_EXHAUSTED
     assert fair.player(day=NEXT_DAY) == Player()
@@ -843,7 +903,7 @@ def test_a_help_may_come_before_the_first_draw(fair: Fair) -> None:
     prize, rules = fair.put(), DrawRules(1, 1)
 
     assert fair.help("bob") is HelpStatus.HELPED
-    assert fair.player() == Player(-1, 0, 0)
+    assert fair.player() == Player(-1, 0, 0, help_count=1)
 
     assert fair.record(fair.won(prize, 1), rules) is RecordDrawStatus.RECORDED
     assert fair.record(fair.won(prize, 2), rules) is RecordDrawStatus.WINS_EXHAUSTED
@@ -857,7 +917,7 @@ def test_a_friend_helps_a_user_once_for_ever(fair: Fair) -> None:
     assert fair.help("bob") is HelpStatus.HELPED_BEFORE
     assert fair.help("bob", day=NEXT_DAY) is HelpStatus.HELPED_BEFORE
 
-    assert fair.player() == Player(-1)
+    assert fair.player() == Player(-1, help_count=1)
     assert fair.player(day=NEXT_DAY) == Player()
     # The other way round, and of somebody else, it is another pair.
     assert fair.help("ann", inviter_id="bob") is HelpStatus.HELPED
@@ -871,7 +931,7 @@ def test_friends_help_a_user_so_often_a_day_and_no_more(fair: Fair) -> None:
     assert fair.help("dan", helps_max=2) is HelpStatus.HELPS_EXHAUSTED
     assert fair.help("cat", helps_max=2) is HelpStatus.HELPED_BEFORE
 
-    assert fair.player() == Player(-2)
+    assert fair.player() == Player(-2, help_count=2)
     # Who was refused has not helped, and may on another day.
     assert fair.help("dan", helps_max=2, day=NEXT_DAY) is HelpStatus.HELPED
 
@@ -887,4 +947,4 @@ def test_a_help_meets_draws_that_were_counted_before(fair: Fair) -> None:
 
     fair.help("bob")
 
-    assert fair.player() == Player(1, 0, 2)
+    assert fair.player() == Player(1, 0, 2, help_count=1)

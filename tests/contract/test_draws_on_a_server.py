@@ -129,7 +129,7 @@ def _drawn(cache: OperatorCache, day: DrawDay) -> Iterator[str]:
     names = [keys.draw_cache("spring"), keys.draw_day("spring", day.name)]
     names += [keys.draw_winners("spring")]
     for start in range(0, DRAWS, 1_000):
-        points = [draw_point(SEED, f"draw-{number}") for number in range(start, start + 1_000)]
+        points = [draw_point(SEED, "spring", "ann", start + number) for number in range(1_000)]
         yield from cache.eval(many, 3, *names, day.starts_at_ms, day.ends_at_ms, *points)
 
 

@@ -170,8 +170,8 @@ def test_draws_come_with_units_players_winners_and_helps(
     user_id, campaign_id = a_user_id(), a_campaign().campaign_id
     draws = DynamoDraws(Dynamo(lambda: books.client), "campaigns", "shares", "draws")
     prize = a_prize(campaign_id, per_day=3, once_per_user=True)
-    draw = Draw(campaign_id, user_id, "d" * 32, "20261122", NOW_MS, 7, "cup:1|0", 1, prize, 4, 2)
-    assert draws.record_draw(draw, DrawRules(5, 3)) is RecordDrawStatus.RECORDED
+    draw = Draw(campaign_id, user_id, "d" * 32, "20261122", 1, NOW_MS, 7, "cup:1|0", 1, prize, 4, 2)
+    assert draws.record_draw(draw, DrawRules(5, 3), "key") is RecordDrawStatus.RECORDED
     helped = draws.record_help(campaign_id, user_id, "friend", "20261122", 3, NOW_MS)
     assert helped is HelpStatus.HELPED
 

@@ -31,6 +31,7 @@ from redpacket.domain.lottery import (
     draw_id_of,
     draw_point,
 )
+from redpacket.flows.campaigns.cached_snapshots import CachedSnapshots
 from redpacket.flows.campaigns.load_campaign import load_campaign
 from testing.builders import NOW_MS, a_campaign, a_prize
 from tests.faults.faulty import Killed
@@ -154,8 +155,10 @@ class DrawSchedule(Schedule):
         system, tables = process, process.known_tables
         table = tables.recall(ID)
         day = draw_day(table.campaign, system.clock.now_ms())
-        draw_id = draw_id_of(ID, *attempt)
-        point = draw_point(tables.seed(ID, day.name), draw_id)
+        user_id, key = attempt
+        draw_no = system.draws.find_attempt(ID, user_id, key, day.name).draw_no
+        draw_id = draw_id_of(ID, user_id, day.name, draw_no)
+        point = draw_point(tables.seed(ID, day.name), ID, user_id, draw_no)
         outcome = system.draw_cache.draw(DrawAsk(ID, attempt[0], draw_id, day, point))
         if not outcome.odds:
             load_campaign(ID, draws=system.draws, claim_cache=system.draw_cache, clock=system.clock)
@@ -169,6 +172,7 @@ class DrawSchedule(Schedule):
             attempt[0],
             draw_id,
             day.name,
+            draw_no,
             system.clock.now_ms(),
             point,
             outcome.odds,
@@ -179,7 +183,7 @@ class DrawSchedule(Schedule):
         )
         self.told_to[attempt] = draw
         system.told_draws.append(draw)
-        system.draws.record_draw(draw, table.campaign.rules)
+        system.draws.record_draw(draw, table.campaign.rules, key)
 
     def _friend(self, friends: Sequence[str]) -> Callable[[], None]:
         helper, inviter = friends
@@ -394,6 +398,9 @@ class DrawSchedule(Schedule):
         return [
             Difference("I5", draw.draw_id, "prize by its seed", str(true), str(said))
             for draw in draws
-            if (true := choose(draw.odds, draw_point(tables.seed(ID, draw.day), draw.draw_id)))
+            if (true := choose(draw.odds, self._point(draw, tables)))
             != (said := draw.prize.prize_id if draw.prize else None)
         ]
+
+    def _point(self, draw: Draw, tables: CachedSnapshots) -> int:
+        return draw_point(tables.seed(ID, draw.day), ID, draw.user_id, draw.draw_no)

@@ -299,6 +299,9 @@ class FaultyDraws:
     def begin_load(self, campaign_id: str, life_ms: int) -> bool:
         return self._call(lambda: self._claim_cache.begin_load(campaign_id, life_ms))
 
+    def find_version(self, campaign_id: str) -> int | None:
+        return self._call(lambda: self._claim_cache.find_version(campaign_id))
+
     def count_issued(self, campaign_id: str, prize_ids: Sequence[str]) -> dict[str, int] | None:
         return self._call(lambda: self._claim_cache.count_issued(campaign_id, prize_ids))
 

@@ -123,8 +123,9 @@ class Story(RuleBasedStateMachine):
     def a_lambda_dies_between_cache_and_ledger(self, user: str, key: str) -> None:
         tables = self.system.tables()
         day = draw_day(tables.recall("gala").campaign, self.system.clock.now_ms())
-        draw_id = draw_id_of("gala", user, key)
-        point = draw_point(tables.seed("gala", day.name), draw_id)
+        draw_no = self.system.draws.find_attempt("gala", user, key, day.name).draw_no
+        draw_id = draw_id_of("gala", user, day.name, draw_no)
+        point = draw_point(tables.seed("gala", day.name), "gala", user, draw_no)
         self.system.lots.draw(DrawAsk("gala", user, draw_id, day, point))
 
     @rule(helper=USERS, inviter=USERS)

@@ -11,7 +11,8 @@ import pytest
 from redpacket.domain.errors import InvalidRequest
 from redpacket.domain.packet import AmountsShown, Packet, PacketStatus
 from redpacket.edge import views
-from redpacket.edge.schemas import CampaignBody, parse
+from redpacket.edge.schemas.bodies import parse
+from redpacket.edge.schemas.campaigns import CampaignBody
 from redpacket.flows.packets.read_records import read_record
 from testing.builders import a_campaign, a_packet
 from testing.in_memory_system import LIFE_MS, InMemorySystem

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,6 +19,7 @@ from redpacket.domain.errors import (
     Unavailable,
 )
 from redpacket.domain.lottery import (
+    SEED_BYTES,
     DrawAsk,
     DrawOutcome,
     DrawStatus,
@@ -25,11 +27,13 @@ from redpacket.domain.lottery import (
     Prize,
     PrizeKind,
     choose,
+    day_seed,
     draw_day,
     draw_id_of,
     draw_point,
     unit_share,
 )
+from redpacket.ports.campaigns import Draws
 from testing.builders import NOW_MS, a_campaign, a_prize
 from testing.fakes import FakeDrawCache
 from testing.in_memory_system import InMemorySystem
@@ -56,9 +60,10 @@ def edit(system: InMemorySystem, campaign: Campaign, **changes: Any) -> Campaign
 def an_ask(system: InMemorySystem, user_id: str, key: str) -> DrawAsk:
     table = system.tables().recall("gala")
     day = draw_day(table.campaign, system.clock.now_ms())
-    draw_id = draw_id_of("gala", user_id, key)
+    draw_no = system.draws.find_attempt("gala", user_id, key, day.name).draw_no
+    draw_id = draw_id_of("gala", user_id, day.name, draw_no)
     seed = system.tables().seed("gala", day.name)
-    return DrawAsk("gala", user_id, draw_id, day, draw_point(seed, draw_id))
+    return DrawAsk("gala", user_id, draw_id, day, draw_point(seed, "gala", user_id, draw_no))
 
 
 def player(system: InMemorySystem, user_id: str) -> Player:
@@ -78,6 +83,42 @@ class Meddled:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._claim_cache, name)
+
+
+class Counting:
+    """The ledger of draws, with a note of each call."""
+
+    def __init__(self, draws: Draws, calls: list[str]) -> None:
+        self._draws = draws
+        self._calls = calls
+
+    def __getattr__(self, name: str) -> Any:
+        self._calls.append(name)
+        return getattr(self._draws, name)
+
+
+ONE_IN = 1_000_000
+
+
+def test_no_key_wins_for_a_user_who_knows_the_seed(system: InMemorySystem) -> None:
+    # A review tried keys offline until one won such a prize: the point was a hash of the seed and
+    # of an id that the client's key went into.
+    a_lottery(system, a_prize("gala", "car", weight=1), miss_weight=ONE_IN - 1)
+    root = (40).to_bytes(SEED_BYTES, "big")  # with it the review's formula wins soon
+    system.dynamo.tables["campaigns"]["campaign#gala", "seed"]["seed"] = {"S": root.hex()}
+    seed = day_seed(root, an_ask(system, "ann", "").day.name)
+
+    def reviewed_point(key: str) -> int:
+        draw_id = hashlib.sha256(f"gala\nann\n{key}".encode()).hexdigest()[:32]
+        return int.from_bytes(hashlib.shake_256(seed + draw_id.encode()).digest(8)) >> 12
+
+    ground = next(key for key in map(str, range(20_000)) if reviewed_point(key) < 2**52 // ONE_IN)
+    asked = {an_ask(system, "ann", key).point for key in (ground, "another", "a third")}
+    drawn = system.draw("gala", "ann", ground).draw
+
+    assert drawn.prize is None
+    assert asked == {drawn.point} == {draw_point(seed, "gala", "ann", 1)}
+    assert system.draw("gala", "ann", "next").draw.point == draw_point(seed, "gala", "ann", 2)
 
 
 def test_a_win_is_durable_before_the_user_is_told(system: InMemorySystem) -> None:
@@ -108,7 +149,7 @@ def test_anybody_who_has_the_seed_can_compute_what_was_drawn(system: InMemorySys
 
     seed = system.tables().seed("gala", draws[0].day)
     for draw in draws:
-        assert draw.point == draw_point(seed, draw.draw_id)
+        assert draw.point == draw_point(seed, "gala", draw.user_id, 1)
         assert choose(draw.odds, draw.point) == (draw.prize and draw.prize.prize_id)
     assert len({draw.prize and draw.prize.prize_id for draw in draws}) == 3
 
@@ -467,6 +508,83 @@ def test_an_attempt_that_died_half_way_uses_up_nothing(system: InMemorySystem) -
     assert system.draw("gala", "ann", "other").attempts_left == 0
     with pytest.raises(AttemptsExhausted):
         system.draw("gala", "ann", "third")
+
+
+def test_what_one_key_left_unfinished_another_one_completes(system: InMemorySystem) -> None:
+    a_lottery(system, rules=DrawRules(attempts_per_user_per_day=2))
+    system.load_campaign("gala")
+    decided = system.draw_cache.draw(an_ask(system, "ann", "died"))
+
+    first = system.draw("gala", "ann", "other")
+    second = system.draw("gala", "ann", "died")
+
+    assert (first.draw.draw_no, first.draw.unit_no) == (1, decided.unit_no)
+    assert (second.draw.draw_no, second.attempts_left) == (2, 0)
+    assert system.draw("gala", "ann", "other").draw == first.draw
+
+
+def test_two_requests_at_once_are_two_draws_and_use_up_no_more(system: InMemorySystem) -> None:
+    a_lottery(system, a_prize("gala", total=4))
+    system.load_campaign("gala")
+    replica = system.lots.snapshot()
+    others: list[int] = []
+
+    def another_device() -> None:
+        """Draw the same number first; then the cache forgets it, and has another winner."""
+        if others:
+            return
+        others.append(0)
+        others[:] = [system.draw("gala", "ann", "one").draw.unit_no]
+        system.lots.fail_over(replica)
+        others.append(system.draw("gala", "bob", "key").draw.unit_no)
+
+    system.draw_cache = Meddled(system.lots, another_device)
+
+    mine = system.draw("gala", "ann", "two").draw
+
+    assert mine.draw_no == 2
+    last = system.draw("gala", "cat", "key").draw
+    assert sorted([*others, mine.unit_no, last.unit_no]) == [1, 2, 3, 4]
+    assert [draw.draw_no for draw in system.draws.list_draws("gala", "ann")] == [2, 1]
+    assert system.differences() == []
+
+
+def test_helps_make_no_number_come_twice(system: InMemorySystem) -> None:
+    a_lottery(system, rules=DrawRules(attempts_per_user_per_day=1), passphrase="恭喜发财")
+
+    numbers = [system.draw("gala", "ann", "one").draw.draw_no]
+    for friend in ("bob", "cat"):
+        system.help("gala", friend, "ann")
+        numbers.append(system.draw("gala", "ann", f"for {friend}").draw.draw_no)
+
+    assert numbers == [1, 2, 3]
+
+
+def test_the_crowd_before_the_start_reads_nothing_of_the_ledger(system: InMemorySystem) -> None:
+    a_lottery(system, starts_at_ms=NOW_MS + 6_000)
+    system.load_campaign("gala")
+    tables = system.tables()
+    tables.recall("gala")
+    calls: list[str] = []
+    system.draws = Counting(system.draws, calls)
+
+    with pytest.raises(CampaignNotStarted):
+        system.draw("gala", "ann", "key", tables)
+
+    assert calls == []
+
+
+def test_a_start_that_is_moved_to_now_opens_in_every_process(system: InMemorySystem) -> None:
+    campaign = a_lottery(system, starts_at_ms=NOW_MS + DAY_MS)
+    system.load_campaign("gala")
+    tables = system.tables()
+    with pytest.raises(CampaignNotStarted):
+        system.draw("gala", "ann", "key", tables)
+
+    edit(system, campaign, starts_at_ms=NOW_MS)
+    system.load_campaign("gala")
+
+    assert system.draw("gala", "ann", "key", tables).draw.prize
 
 
 def test_a_repeat_gets_an_answer_that_was_lost(system: InMemorySystem) -> None:

@@ -99,6 +99,7 @@ class Office:
             user_id=user_id,
             draw_id=f"draw-{prize.prize_id}-{unit_no}-{user_id}",
             day=DAY,
+            draw_no=self.system.draws.find_player("fair", user_id, DAY).draw_count + 1,
             drawn_at_ms=self.system.clock.now_ms(),
             point=7,
             odds=f"{prize.prize_id}:1|0",
@@ -106,7 +107,7 @@ class Office:
             prize=prize,
             unit_no=unit_no,
         )
-        return self.system.draws.record_draw(draw, self.campaign.rules)
+        return self.system.draws.record_draw(draw, self.campaign.rules, draw.draw_id)
 
     def cached(self, packet: Packet) -> GrabStatus:
         return self.system.claim_cache.grab(packet.packet_id, "somebody").status

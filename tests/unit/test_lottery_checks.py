@@ -25,8 +25,8 @@ CASH = a_prize(
     total=3,
     packets=(("packet-1", 2), ("packet-2", 1)),
 )
-MISSED = Draw("fair", "ann", "draw-1", DAY, NOW_MS, 2**51, "cup:10|90", 4)
-WON_CUP = replace(MISSED, draw_id="draw-2", point=0, prize=CUP, unit_no=2, day_no=1)
+MISSED = Draw("fair", "ann", "draw-1", DAY, 1, NOW_MS, 2**51, "cup:10|90", 4)
+WON_CUP = replace(MISSED, draw_id="draw-2", draw_no=2, point=0, prize=CUP, unit_no=2, day_no=1)
 WON_CASH = replace(MISSED, user_id="bob", draw_id="draw-3", odds="cash:1|0", prize=CASH, unit_no=3)
 FACTS = LotteryFacts(
     campaign_id="fair",
@@ -82,7 +82,7 @@ def test_a_unit_above_the_days_stock_is_found() -> None:
 
 
 def test_a_unit_that_was_won_twice_is_found() -> None:
-    twice = replace(WON_CUP, draw_id="draw-9", user_id="cat", day_no=2)
+    twice = replace(WON_CUP, draw_id="draw-9", draw_no=1, user_id="cat", day_no=2)
     players = [*FACTS.players[:2], PlayerDay("cat", DAY, 1, 1, 0, 1, 1)]
     units = [*FACTS.units, Unit("cup", 2, "draw-9", DAY)]
 
@@ -99,7 +99,7 @@ def test_a_unit_without_its_win_and_a_win_without_its_unit_are_found() -> None:
 
 
 def test_a_second_win_of_a_once_per_user_prize_is_found() -> None:
-    again = replace(WON_CUP, draw_id="draw-9", unit_no=1, day_no=2)
+    again = replace(WON_CUP, draw_id="draw-9", draw_no=3, unit_no=1, day_no=2)
     units = [*FACTS.units, Unit("cup", 1, "draw-9"), Unit("cup", 2, "draw-9", DAY)]
     players = [PlayerDay("ann", DAY, 2, 2, 1, 9, 9), *FACTS.players[1:]]
 
@@ -140,6 +140,11 @@ def test_a_count_that_is_not_that_of_the_draws_or_above_its_limit_is_found(
 ) -> None:
     anns, *others = FACTS.players
     assert _found(replace(FACTS, players=[replace(anns, **changes), *others]))
+
+
+@pytest.mark.parametrize("draw_no", [1, 3])
+def test_a_number_that_is_missing_or_there_twice_is_found(draw_no: int) -> None:
+    assert _found(replace(FACTS, draws=[MISSED, replace(WON_CUP, draw_no=draw_no), WON_CASH]))
 
 
 def test_a_player_without_a_row_is_found() -> None:

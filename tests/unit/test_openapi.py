@@ -29,10 +29,18 @@ from redpacket.domain.packet import AmountsShown, PacketEnd, PacketStatus, Perso
 from redpacket.domain.payments import PaymentRefund, PaymentReturn, ReturnReason
 from redpacket.domain.split import Split, amounts_fen
 from redpacket.domain.switches import Switch, SwitchState
-from redpacket.edge import lottery_views, payment_views, schemas, views
+from redpacket.edge import lottery_views, payment_views, views
 from redpacket.edge.pages import health
 from redpacket.edge.problems import STATUS_BY_CODE, problem_of
 from redpacket.edge.request import HttpRequest
+from redpacket.edge.schemas.accounts import DepositBody, ProfileBody
+from redpacket.edge.schemas.bodies import parse
+from redpacket.edge.schemas.campaigns import CampaignBody
+from redpacket.edge.schemas.claims import GrabBody
+from redpacket.edge.schemas.draws import DrawBody, HelpBody
+from redpacket.edge.schemas.operations import SwitchBody
+from redpacket.edge.schemas.prizes import PrizeBody, StockBody
+from redpacket.edge.schemas.sending import SendBody
 from redpacket.flows.campaigns.cached_lotteries import Lottery
 from redpacket.flows.campaigns.draw_prize import Drawn
 from redpacket.flows.campaigns.help_inviter import Helped
@@ -59,7 +67,7 @@ PHONE = Prize(
     "spring", "phone", "手机", PrizeKind.GOODS, 3, 2, attributes='{"colour":"red","gb":256}'
 )
 CASH = Prize("spring", "cash", "红包", PrizeKind.PACKET, 5, 10, per_day=2, amount_fen=88)
-A_DRAW = Draw("spring", "me", "0" * 32, "20270129", NOW_MS, 2**52 - 1, "cash:5,phone:3|92", 7)
+A_DRAW = Draw("spring", "me", "0" * 32, "20270129", 1, NOW_MS, 2**52 - 1, "cash:5,phone:3|92", 7)
 DIFFERENCES = [
     Difference("I1", "user:1", "balance", 1, 2),
     Difference("cache", "p", "held", "a", "b"),
@@ -327,11 +335,12 @@ def test_switches_are_of_their_form() -> None:
 def test_a_campaign_is_of_its_form(changes: dict[str, Any]) -> None:
     campaign = a_campaign(**changes)
     stock = PrizeStock("phone", durable_no=2, free=(1,), day_durable_no=1)
-    table = LotterySnapshot(campaign.plan, (PHONE, replace(CASH, status=CampaignStatus.OFF)), 7)
+    prizes = PHONE, replace(CASH, status=CampaignStatus.OFF)
+    table = LotterySnapshot(campaign.plan, prizes, 7, "0" * 64)
 
     for lottery in (
-        Lottery(LotterySnapshot(campaign.plan, (), 1), frozenset(), "20270129", None),
-        Lottery(table, frozenset(["phone"]), "20270129", "0" * 64),
+        Lottery(LotterySnapshot(campaign.plan, (), 1, "0" * 64), frozenset(), "20270129"),
+        Lottery(table, frozenset(["phone"]), "20270129"),
     ):
         watched = WatchedLottery(campaign, lottery, {"phone": stock})
         assert errors_in("Campaign", lottery_views.campaign_view(lottery)) == []
@@ -342,8 +351,8 @@ def test_users_see_no_weight_of_a_prize_that_is_off_and_no_stock() -> None:
     off = replace(CASH, status=CampaignStatus.OFF)
     stock = {"phone": PrizeStock("phone", durable_no=2)}
     campaign = a_campaign()
-    table = LotterySnapshot(campaign.plan, (PHONE, off), 7)
-    lottery = Lottery(table, frozenset(["phone"]), "20270129", "0" * 64)
+    table = LotterySnapshot(campaign.plan, (PHONE, off), 7, "0" * 64)
+    lottery = Lottery(table, frozenset(["phone"]), "20270129")
 
     phone, cash = lottery_views.campaign_view(lottery)["prizes"]
     seen = lottery_views.campaign_admin_view(WatchedLottery(campaign, lottery, stock))["prizes"]
@@ -361,12 +370,12 @@ def test_a_draw_is_of_its_form(prize: Prize | None, attempts_left: int | None) -
     draw = replace(A_DRAW, prize=prize, unit_no=1 if prize else 0)
 
     assert errors_in("Drawn", lottery_views.drawn_view(Drawn(draw, attempts_left))) == []
-    assert errors_in("Draws", lottery_views.draws_view(DrawPage([draw], draw.draw_id))) == []
-    assert errors_in("Draws", lottery_views.draws_view(DrawPage([], None))) == []
+    for page in (DrawPage("A" * 24, [draw], draw.draw_id), DrawPage("A" * 24, [], None)):
+        assert errors_in("Draws", lottery_views.draws_view(page)) == []
 
 
 def test_a_proof_of_a_day_is_of_its_form() -> None:
-    proof = DrawProof("spring", "20270129", b"a seed of 16 b..", "0" * 64)
+    proof = DrawProof("spring", "20270129", b"a seed of 32 b.." * 2, "0" * 64)
 
     assert errors_in("DrawProof", lottery_views.draw_proof_view(proof)) == []
 
@@ -433,13 +442,13 @@ A_TOKEN = PUBLISHED_USER_IDS.id_of("bob")
 A_CAMPAIGN = {"title": "雨", "starts_at_ms": 1, "ends_at_ms": 2, "status": "on"}
 
 BODIES: list[tuple[str, type[Any], dict[str, Any]]] = [
-    ("SendBody", schemas.SendBody, {"kind": "lucky", "total_fen": 100, "count": 3}),
-    ("SendBody", schemas.SendBody, {"kind": "lucky", "total_fen": 1, "count": 1, "greeting": ""}),
-    ("SendBody", schemas.SendBody, {"kind": "lucky", "total_fen": 1, "count": 1, "split": None}),
+    ("SendBody", SendBody, {"kind": "lucky", "total_fen": 100, "count": 3}),
+    ("SendBody", SendBody, {"kind": "lucky", "total_fen": 1, "count": 1, "greeting": ""}),
+    ("SendBody", SendBody, {"kind": "lucky", "total_fen": 1, "count": 1, "split": None}),
     *(
         (
             "SendBody",
-            schemas.SendBody,
+            SendBody,
             {"kind": "lucky", "total_fen": 1, "count": 1, "split": split.value},
         )
         for split in Split
@@ -447,13 +456,13 @@ BODIES: list[tuple[str, type[Any], dict[str, Any]]] = [
     ),
     (
         "SendBody",
-        schemas.SendBody,
+        SendBody,
         {"kind": "equal", "total_fen": 10**6, "count": 10**6, "campaign_id": "rain-1"},
     ),
-    ("CampaignBody", schemas.CampaignBody, A_CAMPAIGN),
+    ("CampaignBody", CampaignBody, A_CAMPAIGN),
     (
         "CampaignBody",
-        schemas.CampaignBody,
+        CampaignBody,
         {
             **A_CAMPAIGN,
             "description": "a",
@@ -468,11 +477,11 @@ BODIES: list[tuple[str, type[Any], dict[str, Any]]] = [
             "version": 1,
         },
     ),
-    ("PrizeBody", schemas.PrizeBody, A_PRIZE),
-    ("PrizeBody", schemas.PrizeBody, CASH_PRIZE),
+    ("PrizeBody", PrizeBody, A_PRIZE),
+    ("PrizeBody", PrizeBody, CASH_PRIZE),
     (
         "PrizeBody",
-        schemas.PrizeBody,
+        PrizeBody,
         {
             **A_PRIZE,
             "per_day": 1,
@@ -485,70 +494,70 @@ BODIES: list[tuple[str, type[Any], dict[str, Any]]] = [
             "version": 1,
         },
     ),
-    ("StockBody", schemas.StockBody, {"delta": -5}),
-    ("DrawBody", schemas.DrawBody, {}),
-    ("HelpBody", schemas.HelpBody, {"inviter_token": A_TOKEN, "transcript": "恭喜发财"}),
-    ("GrabBody", schemas.GrabBody, {}),
-    ("GrabBody", schemas.GrabBody, {"passphrase": None}),
-    ("DepositBody", schemas.DepositBody, {"user": "a@b.example|1", "amount_fen": 1}),
-    ("SwitchBody", schemas.SwitchBody, {"on": False, "reason": "维护"}),
-    ("SwitchBody", schemas.SwitchBody, {"on": True}),
-    ("ProfileBody", schemas.ProfileBody, {"nickname": " 名 ", "avatar_url": "https://a.example"}),
+    ("StockBody", StockBody, {"delta": -5}),
+    ("DrawBody", DrawBody, {}),
+    ("HelpBody", HelpBody, {"inviter_token": A_TOKEN, "transcript": "恭喜发财"}),
+    ("GrabBody", GrabBody, {}),
+    ("GrabBody", GrabBody, {"passphrase": None}),
+    ("DepositBody", DepositBody, {"user": "a@b.example|1", "amount_fen": 1}),
+    ("SwitchBody", SwitchBody, {"on": False, "reason": "维护"}),
+    ("SwitchBody", SwitchBody, {"on": True}),
+    ("ProfileBody", ProfileBody, {"nickname": " 名 ", "avatar_url": "https://a.example"}),
 ]
 
 NO_BODIES: list[tuple[str, type[Any], dict[str, Any]]] = [
-    ("SendBody", schemas.SendBody, {"kind": "lucky", "total_fen": 100}),
-    ("SendBody", schemas.SendBody, {"kind": "lucky", "total_fen": 0, "count": 1}),
-    ("SendBody", schemas.SendBody, {"kind": "lucky", "total_fen": 1, "count": True}),
-    ("SendBody", schemas.SendBody, {"kind": "l", "total_fen": 1, "count": 1, "more": 1}),
+    ("SendBody", SendBody, {"kind": "lucky", "total_fen": 100}),
+    ("SendBody", SendBody, {"kind": "lucky", "total_fen": 0, "count": 1}),
+    ("SendBody", SendBody, {"kind": "lucky", "total_fen": 1, "count": True}),
+    ("SendBody", SendBody, {"kind": "l", "total_fen": 1, "count": 1, "more": 1}),
     (
         "SendBody",
-        schemas.SendBody,
+        SendBody,
         {"kind": "lucky", "total_fen": 1, "count": 1, "greeting": " " * 401},
     ),
     (
         "SendBody",
-        schemas.SendBody,
+        SendBody,
         {"kind": "lucky", "total_fen": 1, "count": 1, "campaign_id": "{rain}"},
     ),
-    ("CampaignBody", schemas.CampaignBody, {**A_CAMPAIGN, "title": " "}),
-    ("CampaignBody", schemas.CampaignBody, {**A_CAMPAIGN, "timezone": "localtime"}),
-    ("CampaignBody", schemas.CampaignBody, {**A_CAMPAIGN, "ends_at_ms": 10**13}),
-    ("CampaignBody", schemas.CampaignBody, {**A_CAMPAIGN, "rules": {"more": 1}}),
-    ("CampaignBody", schemas.CampaignBody, {**A_CAMPAIGN, "budget_fen": 1.5}),
-    ("CampaignBody", schemas.CampaignBody, {**A_CAMPAIGN, "prizes": []}),
-    ("PrizeBody", schemas.PrizeBody, {**A_PRIZE, "weight": 1.5}),
-    ("PrizeBody", schemas.PrizeBody, {**A_PRIZE, "total": -1}),
-    ("PrizeBody", schemas.PrizeBody, {**A_PRIZE, "issued": 0}),
-    ("PrizeBody", schemas.PrizeBody, {**A_PRIZE, "kind": "coupon"}),
-    ("PrizeBody", schemas.PrizeBody, {**A_PRIZE, "image_url": "http://a.example"}),
-    ("PrizeBody", schemas.PrizeBody, {**A_PRIZE, "attributes": {"a": [1]}}),
-    ("PrizeBody", schemas.PrizeBody, {**A_PRIZE, "attributes": {"a b": 1}}),
-    ("PrizeBody", schemas.PrizeBody, {**CASH_PRIZE, "amount_fen": 0}),
-    ("StockBody", schemas.StockBody, {"delta": "1"}),
-    ("StockBody", schemas.StockBody, {"total": 5}),
-    ("DrawBody", schemas.DrawBody, {"prize_id": "phone"}),
-    ("HelpBody", schemas.HelpBody, {"inviter_token": "short", "transcript": ""}),
-    ("HelpBody", schemas.HelpBody, {"inviter_token": A_TOKEN}),
-    ("GrabBody", schemas.GrabBody, {"passphrase": "a" * 201}),
-    ("DepositBody", schemas.DepositBody, {"user": "-", "amount_fen": 1}),
-    ("DepositBody", schemas.DepositBody, {"user": "a\n", "amount_fen": 1}),
-    ("SwitchBody", schemas.SwitchBody, {}),
-    ("SwitchBody", schemas.SwitchBody, {"on": 1}),
-    ("SwitchBody", schemas.SwitchBody, {"on": True, "off": False}),
-    ("ProfileBody", schemas.ProfileBody, {"nickname": " \u3000"}),
-    ("ProfileBody", schemas.ProfileBody, {"nickname": "n", "avatar_url": "http://a.example"}),
+    ("CampaignBody", CampaignBody, {**A_CAMPAIGN, "title": " "}),
+    ("CampaignBody", CampaignBody, {**A_CAMPAIGN, "timezone": "localtime"}),
+    ("CampaignBody", CampaignBody, {**A_CAMPAIGN, "ends_at_ms": 10**13}),
+    ("CampaignBody", CampaignBody, {**A_CAMPAIGN, "rules": {"more": 1}}),
+    ("CampaignBody", CampaignBody, {**A_CAMPAIGN, "budget_fen": 1.5}),
+    ("CampaignBody", CampaignBody, {**A_CAMPAIGN, "prizes": []}),
+    ("PrizeBody", PrizeBody, {**A_PRIZE, "weight": 1.5}),
+    ("PrizeBody", PrizeBody, {**A_PRIZE, "total": -1}),
+    ("PrizeBody", PrizeBody, {**A_PRIZE, "issued": 0}),
+    ("PrizeBody", PrizeBody, {**A_PRIZE, "kind": "coupon"}),
+    ("PrizeBody", PrizeBody, {**A_PRIZE, "image_url": "http://a.example"}),
+    ("PrizeBody", PrizeBody, {**A_PRIZE, "attributes": {"a": [1]}}),
+    ("PrizeBody", PrizeBody, {**A_PRIZE, "attributes": {"a b": 1}}),
+    ("PrizeBody", PrizeBody, {**CASH_PRIZE, "amount_fen": 0}),
+    ("StockBody", StockBody, {"delta": "1"}),
+    ("StockBody", StockBody, {"total": 5}),
+    ("DrawBody", DrawBody, {"prize_id": "phone"}),
+    ("HelpBody", HelpBody, {"inviter_token": "short", "transcript": ""}),
+    ("HelpBody", HelpBody, {"inviter_token": A_TOKEN}),
+    ("GrabBody", GrabBody, {"passphrase": "a" * 201}),
+    ("DepositBody", DepositBody, {"user": "-", "amount_fen": 1}),
+    ("DepositBody", DepositBody, {"user": "a\n", "amount_fen": 1}),
+    ("SwitchBody", SwitchBody, {}),
+    ("SwitchBody", SwitchBody, {"on": 1}),
+    ("SwitchBody", SwitchBody, {"on": True, "off": False}),
+    ("ProfileBody", ProfileBody, {"nickname": " \u3000"}),
+    ("ProfileBody", ProfileBody, {"nickname": "n", "avatar_url": "http://a.example"}),
 ]
 
 
 @pytest.mark.parametrize(("name", "model", "body"), BODIES, ids=str)
 def test_the_contract_admits_what_the_door_takes(name: str, model: Any, body: Any) -> None:
     assert errors_in(name, body) == []
-    schemas.parse(model, body)
+    parse(model, body)
 
 
 @pytest.mark.parametrize(("name", "model", "body"), NO_BODIES, ids=str)
 def test_the_contract_refuses_what_the_door_refuses(name: str, model: Any, body: Any) -> None:
     assert errors_in(name, body)
     with pytest.raises(InvalidRequest):
-        schemas.parse(model, body)
+        parse(model, body)

@@ -11,7 +11,8 @@ from redpacket.domain.errors import InvalidRequest
 from redpacket.domain.user_id import UserIds
 from redpacket.edge.orders import send_order
 from redpacket.edge.request import RequestOf
-from redpacket.edge.schemas import HelpBody, parse
+from redpacket.edge.schemas.bodies import parse
+from redpacket.edge.schemas.draws import HelpBody
 from redpacket.flows.packets.send_packet import SendOrder
 
 BODY = {"kind": "lucky", "total_fen": 1000, "count": 10}

@@ -7,7 +7,7 @@ import pytest
 
 from redpacket.domain.campaign import Campaign
 from redpacket.domain.errors import CampaignNotFound, ProofNotReady, Unavailable
-from redpacket.domain.lottery import Draw, day_commitment, draw_day, find_day
+from redpacket.domain.lottery import Draw, chain_commitment, draw_day, find_day
 from redpacket.flows.campaigns.cached_snapshots import KEPT_MS
 from redpacket.flows.campaigns.read_draws import (
     PAGE_SIZE,
@@ -146,7 +146,7 @@ def test_a_days_seed_is_what_its_commitment_promised(system: InMemorySystem) -> 
     revealed = proof(system)
 
     assert revealed.commitment == shown.commitment
-    assert day_commitment(revealed.seed, "gala", TODAY) == shown.commitment
+    assert chain_commitment("gala", revealed.seed, TODAY) == shown.commitment
 
 
 def test_a_days_seed_is_secret_until_no_clock_says_that_it_is_today(system: InMemorySystem) -> None:
@@ -177,11 +177,19 @@ def test_a_campaign_without_prizes_reveals_nothing(system: InMemorySystem) -> No
 
 
 def test_the_campaigns_first_and_last_day_are_found() -> None:
-    campaign = a_campaign(timezone="UTC", starts_at_ms=0, ends_at_ms=2 * DAY_MS)
+    start_ms = 1_798_761_600_000
+    campaign = a_campaign(timezone="UTC", starts_at_ms=start_ms, ends_at_ms=start_ms + 2 * DAY_MS)
 
-    found = [find_day(campaign, day) for day in ("19691231", "19700101", "19700102", "19700103")]
+    found = [find_day(campaign, day) for day in ("20261231", "20270101", "20270102", "20270103")]
 
-    assert [day and day.name for day in found] == [None, "19700101", "19700102", None]
+    assert [day and day.name for day in found] == [None, "20270101", "20270102", None]
+
+
+def test_a_day_before_the_first_that_has_a_seed_is_not_found() -> None:
+    campaign = a_campaign(timezone="UTC", starts_at_ms=0)
+
+    assert find_day(campaign, "20251231") is None
+    assert find_day(campaign, "20260101")
 
 
 @pytest.mark.parametrize(

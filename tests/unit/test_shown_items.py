@@ -37,8 +37,11 @@ PLAN = a_campaign(
 ).plan
 
 
+SOME_DIGEST = "0" * 64
+
+
 def row_of(prizes: list[Prize], note: PageNote | None = None) -> dict[str, Any]:
-    row = {**shown_row(PLAN), "prizes": packed_prizes(prizes), "version": 7}
+    row = {**shown_row(PLAN, SOME_DIGEST), "prizes": packed_prizes(prizes), "version": 7}
     return {**row, **note_row(note)} if note else row
 
 
@@ -48,11 +51,11 @@ def test_a_table_is_unpacked_as_it_was_packed(count: int) -> None:
     if prizes:
         prizes[0] = replace(prizes[0], status=CampaignStatus.OFF, image_url=None)
 
-    assert table_of(row_of(prizes[::-1])) == LotterySnapshot(PLAN, tuple(prizes), 7)
+    assert table_of(row_of(prizes[::-1])) == LotterySnapshot(PLAN, tuple(prizes), 7, SOME_DIGEST)
 
 
 def test_a_small_campaign_stays_readable_in_the_console() -> None:
-    row = shown_row(a_campaign(campaign_id="gala"))
+    row = shown_row(a_campaign(campaign_id="gala"), SOME_DIGEST)
 
     assert isinstance(row["plan"], str)
     assert "红包雨" in row["plan"]
@@ -63,7 +66,7 @@ def test_a_small_campaign_stays_readable_in_the_console() -> None:
 @pytest.mark.parametrize("count", [10, 100])
 def test_a_real_campaign_costs_one_unit_at_most(count: int) -> None:
     prizes = real_prizes("gala", count)
-    note = PageNote("20270129", "0" * 64, frozenset(prize.prize_id for prize in prizes))
+    note = PageNote(frozenset(prize.prize_id for prize in prizes))
 
     size = item_bytes(to_wire(row_of(prizes, note)))
 
@@ -77,7 +80,7 @@ def test_a_hundred_prizes_of_nothing_but_noise_fit_the_row() -> None:
     packed = packed_prizes(prizes)
 
     assert len(packed) < PACKED_BYTES_MAX
-    assert table_of(row_of(prizes)) == LotterySnapshot(PLAN, tuple(prizes), 7)
+    assert table_of(row_of(prizes)) == LotterySnapshot(PLAN, tuple(prizes), 7, SOME_DIGEST)
 
 
 def test_more_than_a_row_holds_is_refused() -> None:
@@ -95,7 +98,7 @@ def test_more_than_a_row_holds_is_refused() -> None:
 
 @pytest.mark.parametrize("sold_out", [[], ["cup"], ["cup", "pen"]], ids=str)
 def test_a_note_is_read_as_it_was_written(sold_out: list[str]) -> None:
-    note = PageNote("20270129", "0" * 64, frozenset(sold_out))
+    note = PageNote(frozenset(sold_out))
 
     assert note_of(note_row(note)) == note
     assert note_of({}) == PageNote()

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from redpacket.domain.lottery import choose, day_commitment, draw_point
+from redpacket.domain.lottery import chain_commitment, choose, draw_point
 from redpacket.domain.split import Split, Terms, amounts_fen, seed_of
 
 FILE = Path(__file__).parents[1] / "vectors" / "fairness.json"
@@ -36,6 +36,7 @@ def test_packets_split_as_the_vectors_say() -> None:
 def test_draws_are_decided_as_the_vectors_say() -> None:
     for draw in _vectors()["draws"]:
         seed = bytes.fromhex(draw["seed"])
-        assert day_commitment(seed, draw["campaign_id"], draw["day"]) == draw["commitment"]
-        assert draw_point(seed, draw["draw_id"]) == draw["point"]
+        campaign_id = draw["campaign_id"]
+        assert chain_commitment(campaign_id, seed, draw["day"]) == draw["commitment"]
+        assert draw_point(seed, campaign_id, draw["user_token"], draw["n"]) == draw["point"]
         assert choose(draw["odds"], draw["point"]) == draw["prize_id"]

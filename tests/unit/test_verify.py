@@ -271,20 +271,20 @@ def test_the_command_needs_nothing_but_python(write: Write) -> None:
 A_CAR = {"prize_id": "car", "title": "汽车", "kind": "goods"}
 
 
-def a_drawn_day(users: int = 12) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+def a_drawn_day(count: int = 12) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     """Return what the API says of a day that is over: the campaign on it, its proof, its draws."""
     system = InMemorySystem()
     system.campaigns.create(a_campaign(campaign_id="gala", miss_weight=10))
     for prize_id in ("cup", "pen"):
         system.draws.put_prize(a_prize("gala", prize_id), None)
     shown = system.lotteries().recall("gala")
-    draws = [system.draw("gala", f"user-{number}", "key").draw for number in range(users)]
+    draws = [system.draw("gala", "ann", f"key-{number}").draw for number in range(count)]
     system.pass_time(24 * 3_600_000)
     proof = read_draw_proof("gala", shown.day, tables=system.tables(), clock=system.clock)
     return (
         _as_json(lottery_views.campaign_view(shown)),
         _as_json(lottery_views.draw_proof_view(proof)),
-        _as_json(lottery_views.draws_view(DrawPage(draws, None))),
+        _as_json(lottery_views.draws_view(DrawPage("ann", draws, None))),
     )
 
 
@@ -298,9 +298,10 @@ def test_what_the_api_says_of_draws_is_verified(
 ) -> None:
     campaign, proof, draws = a_drawn_day()
     other = {**draws["items"][0], "day": "20270129"}
-    files = [write(proof), write(draws), write({"items": [other]}), write(campaign)]
+    files = [write(proof), write(draws), write({**draws, "items": [other]}), write(campaign)]
+    noted = ["--commitment", campaign["commitment"].upper(), "--user", "ann"]
 
-    assert main([*files, "--commitment", campaign["commitment"].upper()]) == TRUE
+    assert main([*files, *noted]) == TRUE
 
     said = capsys.readouterr().out
     assert f"day         {proof['day']} of gala" in said
@@ -315,6 +316,7 @@ def test_what_the_api_says_of_draws_is_verified(
         lambda draw: {"outcome": "missed" if draw["prize"] else "won"},
         lambda draw: {"point": draw["point"] + 1},
         lambda draw: {"draw_id": draw["draw_id"][::-1]},
+        lambda draw: {"formula": draw["formula"].replace("none", "")},
         lambda _: {"odds": "car:1|0"},
     ],
 )
@@ -329,20 +331,46 @@ def test_a_draw_that_is_not_what_its_seed_makes_of_it_is_found(
     assert main([write(proof), write(draws)]) == FALSE
 
     said = capsys.readouterr().out
-    assert draws["items"][3]["draw_id"] in said
+    assert f"draw {draws['items'][3]['n']}" in said
     assert "NOT VERIFIED" in said
+
+
+@pytest.mark.parametrize("left_out", [0, 5])
+def test_a_draw_that_is_left_out_is_found(
+    left_out: int, write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, proof, draws = a_drawn_day()
+    hidden = draws["items"].pop(left_out)
+
+    assert main([write(proof), write(draws)]) == FALSE
+
+    assert f"draw {hidden['n']} of ann on that day is missing" in capsys.readouterr().out
+
+
+def test_a_number_that_is_drawn_twice_is_found(write: Write) -> None:
+    _, proof, draws = a_drawn_day()
+
+    assert main([write(proof), write(draws), write(draws)]) == FALSE
+
+
+def test_draws_of_another_user_are_found(write: Write) -> None:
+    _, proof, draws = a_drawn_day()
+
+    assert main([write(proof), write(draws), "--user", "bob"]) == FALSE
+    assert main([write(proof), write({**draws, "user_token": "bob"})]) == FALSE
 
 
 @pytest.mark.parametrize("name", ["campaign_id", "day", "seed", "commitment"])
 def test_a_proof_of_another_day_is_found(name: str, write: Write) -> None:
     campaign, proof, draws = a_drawn_day()
-    proof[name] = {"campaign_id": "other", "day": "20270129"}.get(name, proof[name][::-1])
+    other = {"campaign_id": "other", "day": "20270129"}
+    proof[name] = other.get(name, proof[name][::-1])
 
     assert main([write(proof), write(draws), write(campaign)]) == FALSE
 
 
 def test_a_noted_commitment_of_a_day_must_be_kept(write: Write) -> None:
-    _, proof, _ = a_drawn_day(users=0)
+    _, proof, _ = a_drawn_day(count=0)
 
     assert main([write(proof), "--commitment", "00" * 32]) == FALSE
 
@@ -359,24 +387,34 @@ def test_a_noted_commitment_of_a_day_must_be_kept(write: Write) -> None:
         {"point": "7"},
         {"prize": {}},
         {"day": None},
+        {"n": "1"},
+        {"n": 0},
+        {"n": 10**12},
     ],
 )
 def test_a_malformed_draw_is_unreadable(changes: dict[str, Any], write: Write) -> None:
-    _, proof, draws = a_drawn_day(users=1)
+    _, proof, draws = a_drawn_day(count=1)
 
-    unreadable = write({"items": [{**draws["items"][0], **changes}]})
+    unreadable = write({**draws, "items": [{**draws["items"][0], **changes}]})
 
     assert main([write(proof), unreadable]) == UNREADABLE
 
 
-@pytest.mark.parametrize("seed", ["", "00" * 15, "AB" * 16, "zz" * 16, 7])
+@pytest.mark.parametrize("seed", ["", "00" * 31, "AB" * 32, "zz" * 32, 7])
 def test_a_malformed_seed_of_a_day_is_unreadable(seed: object, write: Write) -> None:
-    _, proof, _ = a_drawn_day(users=0)
+    _, proof, _ = a_drawn_day(count=0)
 
     assert main([write({**proof, "seed": seed})]) == UNREADABLE
 
 
 def test_malformed_draws_are_unreadable(write: Write) -> None:
-    _, proof, _ = a_drawn_day(users=0)
+    _, proof, _ = a_drawn_day(count=0)
 
-    assert main([write(proof), write({"items": ["won"]})]) == UNREADABLE
+    assert main([write(proof), write({"user_token": "ann", "items": ["won"]})]) == UNREADABLE
+
+
+@pytest.mark.parametrize("day", ["20251231", "21000102", "2027012", "20271301", "today"])
+def test_a_day_that_no_campaign_has_is_unreadable(day: str, write: Write) -> None:
+    _, proof, _ = a_drawn_day(count=0)
+
+    assert main([write({**proof, "day": day})]) == UNREADABLE

@@ -245,8 +245,13 @@ UNIT_PREFIX = "unit#"
 
 
 def draw(campaign_id: str, user_id: str, draw_id: str) -> dict[str, str]:
-    """DrawsTable: a draw, hit or miss."""
+    """DrawsTable: a draw, hit or miss; its id names the user's day and number."""
     return {**drawer(campaign_id, user_id), "sk": f"{DRAW_PREFIX}{draw_id}"}
+
+
+def draw_request(campaign_id: str, user_id: str, key_hash: str) -> dict[str, str]:
+    """DrawsTable: which draw an idempotency key names, for ever."""
+    return {**drawer(campaign_id, user_id), "sk": f"{DRAW_REQUEST_PREFIX}{key_hash}"}
 
 
 def player(campaign_id: str, user_id: str, day: str) -> dict[str, str]:
@@ -271,6 +276,7 @@ def drawer(campaign_id: str, user_id: str) -> dict[str, str]:
 
 DRAWER_PREFIX = "user#"
 DRAW_PREFIX = "draw#"
+DRAW_REQUEST_PREFIX = "key#"
 PLAYER_PREFIX = "day#"
 WINNER_PREFIX = "won#"
 HELP_PREFIX = "help#"

@@ -293,6 +293,7 @@ def _of_member(member: Member, _: Packet | None) -> Iterator[LocalLine]:
 
 def _of_draw(draw: Draw, _: Packet | None) -> Iterator[LocalLine]:
     yield f"attempts counted {draw.day}", 1, 0
+    yield f"sum of the numbers of draws {draw.day}", draw.draw_no, 0
     yield f"wins counted {draw.day}", int(draw.prize is not None), 0
     if draw.prize and draw.prize.once_per_user:
         yield f"rows of the only win of {draw.prize.prize_id} by draw {draw.draw_id}", 1, 0
@@ -300,8 +301,8 @@ def _of_draw(draw: Draw, _: Packet | None) -> Iterator[LocalLine]:
 
 def _of_player(played: Played, _: Packet | None) -> Iterator[LocalLine]:
     player = played.player
-    # A help takes one from the attempts that are counted.
-    yield f"attempts counted {player.day}", 0, player.attempt_count + player.help_count
+    yield f"attempts counted {player.day}", 0, player.draw_count
+    yield f"sum of the numbers of draws {player.day}", 0, player.numbers_sum
     yield f"wins counted {player.day}", 0, player.win_count
     yield f"helps counted {player.day}", 0, player.help_count
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass
-from datetime import datetime, timedelta, tzinfo
+from datetime import date, datetime, timedelta, tzinfo
 from enum import StrEnum
 
 from redpacket.domain.campaign import CampaignPlan, CampaignStatus, DrawRules
@@ -29,7 +29,16 @@ PRIZE_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 POINT_BITS = 52
 """A random point is an integer below 2^52: exact in Lua's doubles."""
 
-SEED_BYTES = 16
+SEED_BYTES = 32
+
+CHAIN_FIRST_DAY, CHAIN_LAST_DAY = "20260101", "21000101"
+"""Each campaign has a seed for each of these days; none lasts longer (campaign.AT_MS_MAX)."""
+
+NO_BEACON = "none"
+"""Stands in a point's text where a campaign draws without a public beacon."""
+
+DAY_FORMAT = "%Y%m%d"
+_DAY = re.compile(r"\d{8}", re.ASCII)
 
 PRIZES_MAX = 100
 """Prizes of one campaign: every draw weighs all of them."""
@@ -90,24 +99,23 @@ class DrawDay:
 class LotterySnapshot:
     """All that decides a draw, as of one *version*: a draw sees one table, whole.
 
-    *version* goes up with every edit of the campaign or of any of its prizes.
+    *version* goes up with every edit of the campaign or of any of its prizes. *commitment* fixes
+    the seeds of all days; it is written with the campaign, and no edit changes it.
     """
 
     campaign: CampaignPlan
     prizes: tuple[Prize, ...]
     version: int
+    commitment: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class PageNote:
     """What was last seen beside a table: kept with it, so that one read shows a page.
 
-    *commitment* is that of the seed of *day*, both "" before the first page. *sold_out* are ids of
-    prizes, for when the cache does not know.
+    *sold_out* are ids of prizes, for when the cache does not know.
     """
 
-    day: str = ""
-    commitment: str = ""
     sold_out: frozenset[str] = frozenset()
 
 
@@ -145,6 +153,12 @@ class Player:
     attempt_count: int = 0
     win_count: int = 0
     miss_streak: int = 0
+    help_count: int = 0
+
+    @property
+    def draw_count(self) -> int:
+        """How many draws of the day are durable; this never falls."""
+        return self.attempt_count + self.help_count
 
 
 class DrawStatus(StrEnum):
@@ -163,7 +177,7 @@ class DrawStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DrawAsk:
-    """One attempt: *draw_id* names it for ever, *point* is its random number."""
+    """One attempt: *draw_id* names user, day and number for ever, *point* decides it."""
 
     campaign_id: str
     user_id: str
@@ -193,12 +207,16 @@ class DrawOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """The durable record of one attempt, hit or miss; *prize* is a snapshot of what was won."""
+    """The durable record of one attempt, hit or miss; *prize* is a snapshot of what was won.
+
+    It is the user's *draw_no*-th of that day, from 1 and without gaps.
+    """
 
     campaign_id: str
     user_id: str
     draw_id: str
     day: str
+    draw_no: int
     drawn_at_ms: int
     point: int
     odds: str
@@ -208,10 +226,27 @@ class Draw:
     day_no: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What the ledger knows when a user asks to draw: *before* is what their key names already."""
+
+    player: Player
+    before: Draw | None = None
+
+    @property
+    def draw_no(self) -> int:
+        """Return the number of the next draw: also of one that was begun and is not durable."""
+        return self.player.draw_count + 1
+
+
 class RecordDrawStatus(StrEnum):
-    """What became of an attempt to make a draw durable, in order of precedence."""
+    """What became of an attempt to make a draw durable, in order of precedence.
+
+    DRAWN_BEFORE: by this key; NUMBER_TAKEN: by another request of the user.
+    """
 
     DRAWN_BEFORE = "drawn_before"
+    NUMBER_TAKEN = "number_taken"
     ATTEMPTS_EXHAUSTED = "attempts_exhausted"
     WINS_EXHAUSTED = "wins_exhausted"
     WON_BEFORE = "won_before"
@@ -253,14 +288,15 @@ def draw_day(campaign: CampaignPlan, at_ms: int) -> DrawDay:
     first = local.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
     after = (first + timedelta(days=1)).replace(tzinfo=zone)
     return DrawDay(
-        first.strftime("%Y%m%d"), int(first.timestamp() * 1000), int(after.timestamp() * 1000)
+        first.strftime(DAY_FORMAT), int(first.timestamp() * 1000), int(after.timestamp() * 1000)
     )
 
 
 def find_day(campaign: CampaignPlan, name: str) -> DrawDay | None:
     """Return the day called *name* if the campaign's window has a part of it."""
     try:
-        noon = datetime.strptime(name, "%Y%m%d").replace(hour=12, tzinfo=_zone(campaign))
+        days_of_chain(name)
+        noon = datetime.strptime(name, DAY_FORMAT).replace(hour=12, tzinfo=_zone(campaign))
         day = draw_day(campaign, int(noon.timestamp() * 1000))
     except (ValueError, OverflowError):
         return None
@@ -269,18 +305,52 @@ def find_day(campaign: CampaignPlan, name: str) -> DrawDay | None:
     return day if is_within and day.name == name else None
 
 
-def draw_point(seed: bytes, draw_id: str) -> int:
-    """Return an attempt's random number: 52 bits of SHAKE-256 of the day's secret seed and its id.
+def point_text(seed: str, campaign_id: str, user_id: str, draw_no: int) -> str:
+    """Return what an attempt's point is a hash of: no user chooses any of it."""
+    return f"rpd2,{seed},{NO_BEACON},{campaign_id},{user_id},{draw_no}"
 
-    The user who chooses the id can't know the seed, and the seed's hash was published before.
+
+def draw_point(seed: bytes, campaign_id: str, user_id: str, draw_no: int) -> int:
+    """Return what decides an attempt: the first 52 bits of SHA-256 of `point_text`."""
+    text = point_text(seed.hex(), campaign_id, user_id, draw_no)
+    digest = hashlib.sha256(text.encode()).digest()
+    return int.from_bytes(digest[:8]) >> (64 - POINT_BITS)
+
+
+def day_seed(root: bytes, day: str) -> bytes:
+    """Return the seed of *day*: each day's seed is the hash of the next one's, the last is *root*.
+
+    So one that is revealed also tells those of the days before, and of no later day.
     """
-    digest = hashlib.shake_256(seed + draw_id.encode()).digest(8)
-    return int.from_bytes(digest) >> (64 - POINT_BITS)
+    return _hashed(root, days_of_chain(CHAIN_LAST_DAY) - days_of_chain(day))
 
 
-def day_commitment(seed: bytes, campaign_id: str, day: str) -> str:
-    """Return what is published of a day's seed: SHA-256 of its canonical form, hex."""
-    return hashlib.sha256(f"rpd1,{campaign_id},{day},{seed.hex()}".encode()).hexdigest()
+def chain_commitment(campaign_id: str, seed: bytes, day: str) -> str:
+    """Return what fixes the seeds of all days, computed from that of any *day*."""
+    head = _hashed(seed, days_of_chain(day))
+    return hashlib.sha256(f"rpc1,{campaign_id},{head.hex()}".encode()).hexdigest()
+
+
+def days_of_chain(day: str) -> int:
+    """Return how many days of the chain there are up to *day*; ValueError outside of it."""
+    if not _DAY.fullmatch(day):
+        msg = f"no day is called {day}"
+        raise ValueError(msg)
+    # Not strptime, whose import a first draw would wait for.
+    first, last, asked = (
+        date(int(name[:4]), int(name[4:6]), int(name[6:])).toordinal()
+        for name in (CHAIN_FIRST_DAY, CHAIN_LAST_DAY, day)
+    )
+    if not first <= asked <= last:
+        msg = f"no campaign has the day {day}"
+        raise ValueError(msg)
+    return asked - first + 1
+
+
+def _hashed(seed: bytes, times: int) -> bytes:
+    for _ in range(times):
+        seed = hashlib.sha256(seed).digest()
+    return seed
 
 
 def choose(odds: str, point: int) -> str | None:
@@ -302,9 +372,9 @@ def choose(odds: str, point: int) -> str | None:
     return None
 
 
-def draw_id_of(campaign_id: str, user_id: str, key_hash: str) -> str:
-    """Return the name of an attempt: the same for a repeat with the same idempotency key."""
-    named = f"{campaign_id}\n{user_id}\n{key_hash}".encode()
+def draw_id_of(campaign_id: str, user_id: str, day: str, draw_no: int) -> str:
+    """Return the name of a user's *draw_no*-th draw of a day."""
+    named = f"{campaign_id}\n{user_id}\n{day}\n{draw_no}".encode()
     return hashlib.sha256(named).hexdigest()[:32]
 
 

@@ -6,7 +6,14 @@ import json
 from typing import TYPE_CHECKING
 
 from redpacket.domain.campaign import CampaignPlan, CampaignStatus
-from redpacket.domain.lottery import Draw, HelpStatus, Prize, PrizeStock, has_units_left
+from redpacket.domain.lottery import (
+    Draw,
+    HelpStatus,
+    Prize,
+    PrizeStock,
+    has_units_left,
+    point_text,
+)
 from redpacket.flows.campaigns.cached_lotteries import Lottery
 from redpacket.flows.campaigns.draw_prize import Drawn
 from redpacket.flows.campaigns.help_inviter import Helped
@@ -119,26 +126,35 @@ def drawn_view(drawn: Drawn) -> campaigns.Drawn:
     """Show a user what they drew."""
     draw = drawn.draw
     return {
-        "draw_id": draw.draw_id,
-        "outcome": "won" if draw.prize else "missed",
-        "prize": _won_prize(draw.prize) if draw.prize else None,
-        "drawn_at_ms": draw.drawn_at_ms,
+        **_one_draw(draw),
         "attempts_left": drawn.attempts_left,
     }
 
 
 def draws_view(page: DrawPage) -> campaigns.Draws:
     """Show a user their draws; `python -m redpacket.verify` reads this."""
-    return {"items": [_draw_view(draw) for draw in page.items], "next": page.next}
+    return {
+        "user_token": page.user_id,
+        "items": [_draw_view(draw) for draw in page.items],
+        "next": page.next,
+    }
+
+
+def _one_draw(draw: Draw) -> campaigns.OneDraw:
+    return {
+        "draw_id": draw.draw_id,
+        "n": draw.draw_no,
+        "outcome": "won" if draw.prize else "missed",
+        "prize": _won_prize(draw.prize) if draw.prize else None,
+        "drawn_at_ms": draw.drawn_at_ms,
+    }
 
 
 def _draw_view(draw: Draw) -> campaigns.Draw:
     return {
-        "draw_id": draw.draw_id,
-        "outcome": "won" if draw.prize else "missed",
-        "prize": _won_prize(draw.prize) if draw.prize else None,
-        "drawn_at_ms": draw.drawn_at_ms,
+        **_one_draw(draw),
         "day": draw.day,
+        "formula": point_text("{seed}", draw.campaign_id, draw.user_id, draw.draw_no),
         "point": draw.point,
         "odds": draw.odds,
         "table_version": draw.table_version,

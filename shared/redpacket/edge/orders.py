@@ -12,7 +12,9 @@ from redpacket.edge.api import ADMIN_SCOPE
 from redpacket.edge.campaign_parameters import campaign_id_of, prize_id_of
 from redpacket.edge.payment_parameters import new_payment_id
 from redpacket.edge.request import RequestOf
-from redpacket.edge.schemas import PrizeBody, SendBody, body_of, idempotent_request
+from redpacket.edge.schemas.bodies import body_of, idempotent_request
+from redpacket.edge.schemas.prizes import PrizeBody
+from redpacket.edge.schemas.sending import SendBody
 from redpacket.edge.settings import settings
 from redpacket.edge.wiring import wiring
 from redpacket.flows.packets.send_packet import SendOrder

@@ -71,7 +71,7 @@ class HttpRequest:
 
 
 class RequestOf(HttpRequest, Generic[Body]):
-    """A request with a body: the type says which of edge/schemas.py it is read as."""
+    """A request with a body: the type says which of edge/schemas/ it is read as."""
 
     __slots__ = ()
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from redpacket.domain.campaign import Campaign, DrawRules
     from redpacket.domain.lottery import (
+        Attempt,
         Draw,
         DrawAsk,
         DrawDay,
@@ -70,6 +71,9 @@ class DrawCache(Protocol):
     def begin_load(self, campaign_id: str, life_ms: int) -> bool:
         """Tell one of many callers to load a campaign that the cache has lost; the others wait."""
 
+    def find_version(self, campaign_id: str) -> int | None:
+        """Return the version of the table that is loaded; None if there is none."""
+
     def count_issued(self, campaign_id: str, prize_ids: Sequence[str]) -> dict[str, int] | None:
         """Return how many units of each prize are handed out; None if nothing is loaded.
 
@@ -115,13 +119,18 @@ class Draws(Protocol):
         Of more units than one call may read: Unavailable, and each call gets further.
         """
 
+    def find_attempt(self, campaign_id: str, user_id: str, key_hash: str, day: str) -> Attempt:
+        """Return what a user did on a day, and what their key has drawn, read strongly."""
+
     def find_draw(self, campaign_id: str, user_id: str, draw_id: str) -> Draw | None:
         """Return a draw, read strongly."""
 
     def record_draw(
-        self, draw: Draw, rules: DrawRules, drawer: Person | None = None
+        self, draw: Draw, rules: DrawRules, key_hash: str, drawer: Person | None = None
     ) -> RecordDrawStatus:
         """Make a draw durable with all that it uses up, or nothing of it; note who wins.
+
+        The key names it from then on, and its number is taken.
 
         A cash prize's unit is a share of one of its packets: claimed by the user, to be settled.
         """
@@ -133,7 +142,7 @@ class Draws(Protocol):
         """Return a user's draws, newest first."""
 
     def day_seed(self, campaign_id: str, day: str) -> bytes:
-        """Return the day's secret seed, made of the campaign's, which never changes."""
+        """Return the day's secret seed, of the chain that was fixed with the campaign."""
 
     def record_help(
         self,

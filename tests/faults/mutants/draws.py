@@ -35,9 +35,9 @@ MUTANTS = [
     overwritten("a friend helps twice", "DynamoDraws.record_help", "put(self._draws, given"),
     of_draws(
         "all days have one seed",
-        "DynamoDraws.day_seed",
-        'f"day {campaign_id} {day}"',
-        'f"{campaign_id}"',
+        "lottery:day_seed",
+        "days_of_chain(CHAIN_LAST_DAY) - days_of_chain(day)",
+        "0",
     ),
     of_draws(
         "attempts that miss are not limited",
@@ -89,11 +89,25 @@ MUTANTS = [
         "self._write([operation, shown])",
         "self._write([operation])",
     ),
+    overwritten("a key names two draws", "DynamoDraws.record_draw", "put(self._draws, request"),
     of_draws(
-        "a page keeps yesterday's commitment",
-        "CachedLotteries._read",
-        "if note.day != day:",
-        "if not note.day:",
+        "a help lowers the number of the next draw",
+        "Player.draw_count",
+        "self.attempt_count + self.help_count",
+        "self.attempt_count",
+    ),
+    of_draws(
+        "a start that was moved to now opens late",
+        "_started_table",
+        "version_min=version",
+        "version_min=0",
+    ),
+    of_draws("all draws of a user are one", "point_text", ",{draw_no}", ",1"),
+    of_draws(
+        "two users draw the same",
+        "point_text",
+        ",{user_id},",
+        ",,",
     ),
     of_draws(
         "a page is remembered over midnight",
@@ -103,20 +117,20 @@ MUTANTS = [
     ),
     of_draws(
         "a user who has drawn is refused at the end",
-        "_refused",
-        "if status is not DrawStatus.CAMPAIGN_NOT_STARTED and (before := _find_draw(ask, ports)):",
-        "if (before := None):",
-    ),
-    of_draws(
-        "an attempt that the ledger knows to be left is refused",
-        "_refused",
-        "if attempts_left(table.campaign.rules, player) != 0:",
+        "draw_prize:draw_prize",
+        "if attempt.before:",
         "if False:",
     ),
     of_draws(
-        "a repeat on another day uses up a unit",
-        "_drawn_before",
-        "if _used_up(before) != _used_up(draw):",
+        "an attempt that the ledger knows to be left is refused",
+        "_refuse_draw",
+        "if attempts_left(rules, player) != 0:",
+        "if False:",
+    ),
+    of_draws(
+        "a request beside another one uses up a unit",
+        "_keep_what_is_durable",
+        "if durable is None or _used_up(durable) != _used_up(draw):",
         "if False:",
     ),
     of_draws(
@@ -134,7 +148,7 @@ MUTANTS = [
     of_draws(
         "a promised prize is forgotten with the cache",
         "_draw_of",
-        "if decided_by is None or _is_owed_a_prize(ask, outcome, decided_by, ports):",
+        "if decided_by is None or _is_owed_a_prize(tried, outcome, decided_by, ports):",
         "if decided_by is None:",
     ),
     of_draws(

@@ -2,7 +2,7 @@
 
 import type { Client, Schemas } from "../api/client.ts";
 import { problemOf } from "../api/problems.ts";
-import { choose, dayCommitment, drawPoint } from "./draws.ts";
+import { chainCommitment, choose, drawPoint } from "./draws.ts";
 
 type Draw = Schemas["Draws"]["items"][number];
 
@@ -10,6 +10,7 @@ type Draw = Schemas["Draws"]["items"][number];
 export async function checkDraw(
   client: Client,
   campaignId: string,
+  userToken: string,
   draw: Draw,
 ): Promise<"true" | "false" | "later"> {
   let proof: Schemas["DrawProof"];
@@ -19,9 +20,9 @@ export async function checkDraw(
     if (problemOf(error).code === "proof_not_ready") return "later";
     throw error;
   }
-  const point = drawPoint(proof.seed, draw.draw_id);
+  const point = drawPoint(proof.seed, campaignId, userToken, draw.n);
   const isTrue =
-    dayCommitment(proof.seed, campaignId, draw.day) === proof.commitment &&
+    chainCommitment(proof.seed, campaignId, draw.day) === proof.commitment &&
     point === draw.point &&
     choose(draw.odds, point) === (draw.prize?.prize_id ?? null);
   return isTrue ? "true" : "false";

@@ -1,20 +1,33 @@
-/** What decides a lottery's draws: the day's seed, a draw's id and its odds. */
+/** What decides a lottery's draws: the day's seed, the user, the draw's number and its odds. */
 
-import { hashText } from "./terms.ts";
-import { wordOf } from "./words.ts";
+import { sha256 } from "@noble/hashes/sha2.js";
+
+import { hashText, hex } from "./terms.ts";
 
 const POINT_BITS = 52;
 const ODDS = /^(?:[a-z0-9][a-z0-9_-]{0,62}:\d{1,15}(?:,[a-z0-9][a-z0-9_-]{0,62}:\d{1,15})*)?\|\d{1,15}$/;
+const CHAIN_FIRST_DAY = Date.UTC(2026, 0, 1);
+const DAY_MS = 24 * 3600 * 1000;
 
-/** What was published on that day; *seed* in hex. */
-export function dayCommitment(seed: string, campaignId: string, day: string): string {
-  return hashText(`rpd1,${campaignId},${day},${seed}`);
+/** What the campaign has shown since its creation; *seed* in hex, *day* like 20270129. */
+export function chainCommitment(seed: string, campaignId: string, day: string): string {
+  const [year, month, date] = [day.slice(0, 4), day.slice(4, 6), day.slice(6)].map(Number);
+  const days = (Date.UTC(year!, month! - 1, date) - CHAIN_FIRST_DAY) / DAY_MS + 1;
+  let head = Uint8Array.from(seed.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+  // Each day's seed hashes to that of the day before.
+  for (let count = 0; count < days; count++) head = sha256(head);
+  return hashText(`rpc1,${campaignId},${hex(head)}`);
+}
+
+/** What the point is a hash of; nothing in it is chosen by a user. */
+export function pointText(seed: string, campaignId: string, userToken: string, n: number): string {
+  return `rpd2,${seed},none,${campaignId},${userToken},${n}`;
 }
 
 /** From 0 to 2^52 - 1: exact in a double. */
-export function drawPoint(seed: string, drawId: string): number {
-  const bytes = Uint8Array.from(seed.match(/../g) ?? [], (pair) => parseInt(pair, 16));
-  return Number(wordOf(bytes, drawId) >> BigInt(64 - POINT_BITS));
+export function drawPoint(seed: string, campaignId: string, userToken: string, n: number): number {
+  const digest = hashText(pointText(seed, campaignId, userToken, n));
+  return parseInt(digest.slice(0, POINT_BITS / 4), 16);
 }
 
 /** The prize that *point* means by *odds*; null for a miss, undefined for odds that can't be read. */

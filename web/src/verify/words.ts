@@ -21,12 +21,3 @@ export function wordBlock(seed: Uint8Array, blockNo: number, count: number): Gen
   new DataView(named.buffer).setBigUint64(seed.length, BigInt(blockNo));
   return seedWords(named, count);
 }
-
-/** The first 8 bytes of SHAKE-256 of seed and text, as a number. */
-export function wordOf(seed: Uint8Array, text: string): bigint {
-  const tail = new TextEncoder().encode(text);
-  const named = new Uint8Array(seed.length + tail.length);
-  named.set(seed);
-  named.set(tail, seed.length);
-  return new DataView(shake256(named, { dkLen: 8 }).buffer).getBigUint64(0);
-}

@@ -278,7 +278,7 @@ export class Lottery extends View {
 
   async #check(draw: Draw): Promise<void> {
     const { checkDraw } = await import("../verify/check-draw.ts");
-    const result = await checkDraw(session.client, this.campaign.campaign_id, draw);
+    const result = await checkDraw(session.client, this.campaign.campaign_id, this.myToken, draw);
     this.checked = { ...this.checked, [draw.draw_id]: `check_${result}` };
   }
 }

@@ -32,8 +32,6 @@ from redpacket.domain.packet import Packet
 IS_THERE = "attribute_exists(pk)"
 IS_AS_READ = "version = :read_version"
 CAN_GIVE_UP = "budget_left_fen >= :given_up"
-LOTTERY_SEED_BYTES = 32
-
 CAN_SPEND = "#status = :on AND ends_at_ms >= :later_ms AND budget_left_fen >= :spent"
 
 
@@ -57,6 +55,7 @@ class DynamoCampaigns:
     def create(self, campaign: Campaign) -> bool:
         # Grabs find campaigns, and have no use for prizes.
         from redpacket.adapters.dynamo.shown_items import shown_row
+        from redpacket.domain.lottery import CHAIN_LAST_DAY, SEED_BYTES, chain_commitment
 
         money: dict[str, Value] = {
             **keys.campaign(campaign.campaign_id),
@@ -64,13 +63,12 @@ class DynamoCampaigns:
             "budget_left_fen": campaign.budget_left_fen,
             "version": campaign.version,
         }
-        row = put(self._table, {**plan_row(campaign), **money})
-        # The functions that draw can't write this table: the seed is there before the first draw.
-        seed: dict[str, Value] = {
-            **keys.lottery_seed(campaign.campaign_id),
-            "seed": self._new_seed(LOTTERY_SEED_BYTES).hex(),
-        }
-        return self._write([row, put(self._table, shown_row(campaign)), put(self._table, seed)])
+        root = self._new_seed(SEED_BYTES)
+        commitment = chain_commitment(campaign.campaign_id, root, CHAIN_LAST_DAY)
+        # The functions that draw can't write this table: all days' seeds are fixed from here on.
+        seed: dict[str, Value] = {**keys.lottery_seed(campaign.campaign_id), "seed": root.hex()}
+        rows = {**plan_row(campaign), **money}, shown_row(campaign, commitment), seed
+        return self._write([put(self._table, row) for row in rows])
 
     def edit(self, campaign: Campaign, before: Campaign) -> bool:
         from redpacket.adapters.dynamo.shown_items import packed_plan

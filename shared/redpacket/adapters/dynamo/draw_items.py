@@ -24,6 +24,7 @@ def draw_row(draw: Draw) -> dict[str, Value]:
         "user_id": draw.user_id,
         "draw_id": draw.draw_id,
         "day": draw.day,
+        "draw_no": draw.draw_no,
         "drawn_at_ms": draw.drawn_at_ms,
         "point": draw.point,
         "odds": draw.odds,
@@ -43,6 +44,7 @@ def draw_of(row: dict[str, Any]) -> Draw:
         user_id=row["user_id"],
         draw_id=row["draw_id"],
         day=row["day"],
+        draw_no=row["draw_no"],
         drawn_at_ms=row["drawn_at_ms"],
         point=row["point"],
         odds=row["odds"],
@@ -71,7 +73,8 @@ def player_of(row: dict[str, Any] | None) -> Player:
     """Read what a user did on one day; without a row they did nothing."""
     if row is None:
         return Player()
-    return Player(row["attempt_count"], row["win_count"], row["miss_streak"])
+    counts = row["attempt_count"], row["win_count"], row["miss_streak"]
+    return Player(*counts, help_count=row.get("help_count", 0))
 
 
 def share_won(draw: Draw, prize: Prize) -> ShareFate:

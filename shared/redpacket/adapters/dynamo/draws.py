@@ -6,7 +6,6 @@ each attempt moves a counter under a condition. All that one draw does is one tr
 
 from __future__ import annotations
 
-import hmac
 from collections.abc import Iterator, Sequence
 from enum import Enum, auto
 from typing import Any
@@ -42,7 +41,7 @@ from redpacket.domain.campaign import DrawRules
 from redpacket.domain.claim import NO_LIMIT, Fate
 from redpacket.domain.errors import InvariantViolated, Unavailable
 from redpacket.domain.lottery import (
-    SEED_BYTES,
+    Attempt,
     Draw,
     HelpStatus,
     LotterySnapshot,
@@ -52,6 +51,7 @@ from redpacket.domain.lottery import (
     PrizeKind,
     PrizeStock,
     RecordDrawStatus,
+    day_seed,
 )
 from redpacket.domain.packet import Person
 from redpacket.ports.accounts import Request
@@ -150,17 +150,31 @@ class DynamoDraws:
 
     # ---- draws
 
+    def find_attempt(self, campaign_id: str, user_id: str, key_hash: str, day: str) -> Attempt:
+        request = keys.draw_request(campaign_id, user_id, key_hash)
+        player = keys.player(campaign_id, user_id, day)
+        found = self._dynamo.get_many(self._draws, [request, player], is_strong=True)
+        rows = {row["sk"]: row for row in found}
+        named = rows.get(request["sk"])
+        before = self.find_draw(campaign_id, user_id, str(named["draw_id"])) if named else None
+        return Attempt(player_of(rows.get(player["sk"])), before)
+
     def find_draw(self, campaign_id: str, user_id: str, draw_id: str) -> Draw | None:
         row = self._dynamo.get(self._draws, keys.draw(campaign_id, user_id, draw_id))
         return draw_of(row) if row else None
 
     def record_draw(
-        self, draw: Draw, rules: DrawRules, drawer: Person | None = None
+        self, draw: Draw, rules: DrawRules, key_hash: str, drawer: Person | None = None
     ) -> RecordDrawStatus:
+        request: dict[str, Value] = {
+            **keys.draw_request(draw.campaign_id, draw.user_id, key_hash),
+            "draw_id": draw.draw_id,
+        }
         # In the order of precedence of their refusals.
         writes = [
-            # I10: one outcome
-            Guarded(put(self._draws, draw_row(draw)), lambda _: RecordDrawStatus.DRAWN_BEFORE),
+            # I10: one outcome, of each key and of each number
+            Guarded(put(self._draws, request), lambda _: RecordDrawStatus.DRAWN_BEFORE),
+            Guarded(put(self._draws, draw_row(draw)), lambda _: RecordDrawStatus.NUMBER_TAKEN),
             # I9: no more than the rules
             Guarded(self._count_draw(draw, rules), lambda player: _player_refusal(player, rules)),
         ]
@@ -176,15 +190,14 @@ class DynamoDraws:
     def list_draws(self, campaign_id: str, user_id: str) -> list[Draw]:
         rows = self._rows(keys.drawer(campaign_id, user_id)["pk"], keys.DRAW_PREFIX)
         draws = [draw_of(row) for row in rows]
-        return sorted(draws, key=lambda draw: (draw.drawn_at_ms, draw.draw_id), reverse=True)
+        return sorted(draws, key=lambda draw: (draw.day, draw.draw_no), reverse=True)
 
     def day_seed(self, campaign_id: str, day: str) -> bytes:
         row = self._dynamo.get(self._campaigns, keys.lottery_seed(campaign_id))
         if row is None:
             msg = f"campaign {campaign_id} has no seed"
             raise InvariantViolated(msg)
-        secret = bytes.fromhex(str(row["seed"]))
-        return hmac.digest(secret, f"day {campaign_id} {day}".encode(), "sha256")[:SEED_BYTES]
+        return day_seed(bytes.fromhex(str(row["seed"])), day)
 
     def record_help(
         self,

@@ -21,13 +21,14 @@ PACKED_BYTES_MAX = 300_000
 _PRIZE_FIELDS = [field.name for field in fields(Prize) if field.name != "campaign_id"]
 
 
-def shown_row(plan: CampaignPlan) -> dict[str, Value]:
+def shown_row(plan: CampaignPlan, commitment: str) -> dict[str, Value]:
     """Return the packed row of a campaign that was just created."""
     return {
         **keys.shown(plan.campaign_id),
         "plan": packed_plan(plan),
         "prizes": packed_prizes(()),
         "version": 1,
+        "commitment": commitment,
     }
 
 
@@ -59,26 +60,20 @@ def table_of(row: dict[str, Any]) -> LotterySnapshot:
     prizes = tuple(
         _prize_of(plan.campaign_id, dict(zip(columns, values, strict=True))) for values in rows
     )
-    return LotterySnapshot(plan, prizes, row["version"])
+    return LotterySnapshot(plan, prizes, row["version"], row["commitment"])
 
 
 def note_row(note: PageNote) -> dict[str, Value]:
     """Return a note as the packed row has it."""
     # Ids of prizes hold no commas (domain/lottery.PRIZE_ID).
     sold_out = packed(",".join(sorted(note.sold_out)))
-    return {"noted_day": note.day, "noted_commitment": note.commitment, "noted_sold_out": sold_out}
+    return {"noted_sold_out": sold_out}
 
 
 def note_of(row: dict[str, Any]) -> PageNote:
     """Read what was noted beside a table; nothing before the first page."""
-    if "noted_day" not in row:
-        return PageNote()
-    sold_out = unpacked(row["noted_sold_out"])
-    return PageNote(
-        row["noted_day"],
-        row["noted_commitment"],
-        frozenset(sold_out.split(",") if sold_out else ()),
-    )
+    sold_out = unpacked(row["noted_sold_out"]) if "noted_sold_out" in row else ""
+    return PageNote(frozenset(sold_out.split(",") if sold_out else ()))
 
 
 def _prize_of(campaign_id: str, kept: dict[str, Any]) -> Prize:

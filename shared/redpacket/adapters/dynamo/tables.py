@@ -163,6 +163,8 @@ def _draw_row(row: dict[str, Any]) -> Scanned | None:
             row.get("wins_max", 0),
         )
         return Played(campaign_id, player)
+    if sort_key.startswith(keys.DRAW_REQUEST_PREFIX):
+        return None
     if sort_key.startswith(keys.WINNER_PREFIX):
         prize_id = sort_key.removeprefix(keys.WINNER_PREFIX)
         return WonOnce(campaign_id, user_id, prize_id, row["draw_id"])

@@ -101,6 +101,11 @@ class RedisDraws(Cache):
     def begin_load(self, campaign_id: str, life_ms: int) -> bool:
         return bool(self.ask("SET", keys.draw_loading(campaign_id), "", "NX", "PX", life_ms))
 
+    def find_version(self, campaign_id: str) -> int | None:
+        rules = self.ask("HGET", keys.draw_cache(campaign_id), _RULES)
+        # lua/lib/rules.lua: the version, then the revision
+        return int(str(rules).rsplit(",", 2)[1]) if rules else None
+
     def count_issued(self, campaign_id: str, prize_ids: Sequence[str]) -> dict[str, int] | None:
         claim_cache = keys.draw_cache(campaign_id)
         rules, *prizes = self.ask("HMGET", claim_cache, _RULES, *prize_ids)

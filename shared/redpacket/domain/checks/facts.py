@@ -57,6 +57,16 @@ class PlayerDay:
     attempts_max: int
     wins_max: int
 
+    @property
+    def draw_count(self) -> int:
+        """How many draws the user has: each help lowers what is counted as attempts."""
+        return self.attempt_count + self.help_count
+
+    @property
+    def numbers_sum(self) -> int:
+        """What the numbers of the user's draws add up to: 1, 2, ... without a gap."""
+        return self.draw_count * (self.draw_count + 1) // 2
+
 
 @dataclass(frozen=True, slots=True)
 class Unit:

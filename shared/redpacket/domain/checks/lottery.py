@@ -132,15 +132,18 @@ def _check_cash(facts: LotteryFacts) -> list[Difference]:
 def _check_players(facts: LotteryFacts) -> list[Difference]:
     """What is counted of a user and a day are the draws that there are, within the limits."""
     drawn = Counter((draw.user_id, draw.day) for draw in facts.draws)
+    numbers: Counter[tuple[str, str]] = Counter()
+    for draw in facts.draws:
+        numbers[draw.user_id, draw.day] += draw.draw_no
     won = Counter((draw.user_id, draw.day) for draw in facts.draws if draw.prize)
     players = {(player.user_id, player.day): player for player in facts.players}
     differences = []
     for user_id, day in sorted({*drawn, *players}):
         subject = f"{facts.campaign_id} {user_id} {day}"
         player = players.get((user_id, day), PlayerDay(user_id, day, 0, 0, 0, 0, 0))
-        counted = player.attempt_count + player.help_count
         pairs = (
-            ("attempts counted", drawn[user_id, day], counted),
+            ("attempts counted", drawn[user_id, day], player.draw_count),
+            ("sum of the numbers of draws", numbers[user_id, day], player.numbers_sum),
             ("wins counted", won[user_id, day], player.win_count),
         )
         differences += [Difference("I9", subject, *pair) for pair in pairs if pair[1] != pair[2]]

@@ -31,13 +31,12 @@ from redpacket.edge.answers.values import (
     PrizeId,
     ShownAmounts,
     ToldStatus,
+    UserToken,
     Version,
     Weight,
     Word,
 )
-from redpacket.edge.schemas import (
-    ATTRIBUTE_NAME,
-)
+from redpacket.edge.schemas.prizes import ATTRIBUTE_NAME
 from redpacket.flows.campaigns.read_draws import PAGE_SIZE as DRAWS_PAGE_SIZE
 
 
@@ -166,7 +165,10 @@ class _Today(Plan):
     day: Annotated[Day, Field(description="Today in the campaign's time zone.")]
     commitment: Annotated[
         Digest | None,
-        Field(description="The hash of `day`'s secret seed; null without prizes."),
+        Field(
+            description="Fixes the secret seeds of all days, from the campaign's creation on; null "
+            "without prizes."
+        ),
     ]
 
 
@@ -213,9 +215,17 @@ class CampaignAdmin(_Today):
     ]
 
 
-class _OneDraw(TypedDict):
+class OneDraw(TypedDict):
+    """What each answer shows of a draw."""
+
     draw_id: Annotated[
         str, Field(pattern="^[0-9a-f]{32}$", examples=["5d41402abc4b2a76b9719d911017c592"])
+    ]
+    n: Annotated[
+        int,
+        Field(
+            ge=1, description="The draw's number among the caller's draws of the day.", examples=[1]
+        ),
     ]
     outcome: Annotated[Literal["won", "missed"], Field(description="What became of the request.")]
     prize: Annotated[WonPrize | None, Field(description="Null for a miss.")]
@@ -225,16 +235,24 @@ class _OneDraw(TypedDict):
 AttemptsLeft = Annotated[PerUser | None, Field(description="Of today; null without a limit.")]
 
 
-class Drawn(_OneDraw):
+class Drawn(OneDraw):
     """What became of an attempt; it is durable. `prize` is null for a miss."""
 
     attempts_left: AttemptsLeft
 
 
-class Draw(_OneDraw):
+class Draw(OneDraw):
     """A draw of the caller, with what decided it."""
 
     day: Day
+    formula: Annotated[
+        Word,
+        Field(
+            description="With the day's seed in hex for `{seed}`, its SHA-256 begins with the 13 "
+            "hex digits of `point`.",
+            examples=["rpd2,{seed},none,spring,bXktdXNlci10b2tlbi0wMDAx,1"],
+        ),
+    ]
     point: Annotated[
         int,
         Field(ge=0, le=2**POINT_BITS - 1, description="Where the draw fell, from 0 to 2^52 - 1."),
@@ -250,25 +268,26 @@ class Draw(_OneDraw):
 class Draws(TypedDict):
     """The caller's draws, newest first, with what decided them."""
 
+    user_token: UserToken
     items: Annotated[list[Draw], Field(max_length=DRAWS_PAGE_SIZE, description="The page.")]
     next: Next
 
 
 class DrawProof(TypedDict):
-    """What the day's commitment was made of."""
+    """The seed of a day, of which the commitment to all days was made."""
 
     campaign_id: CampaignId
     day: Day
     commitment: Annotated[
         Digest,
-        Field(description="A hash, published before the first draw, that the proof must match."),
+        Field(description="What the campaign has shown since it was created."),
     ]
     seed: Annotated[
         str,
         Field(
             pattern=f"^[0-9a-f]{{{2 * SEED_BYTES}}}$",
             description="What decided the draws; secret until the end.",
-            examples=[SOME_DIGEST[: 2 * SEED_BYTES]],
+            examples=[SOME_DIGEST],
         ),
     ]
 

@@ -45,9 +45,7 @@ from redpacket.edge.answers.values import (
     Word,
 )
 from redpacket.edge.page_sizes import CURSOR_MAX, LIMIT_MAX, PROOF_LIMIT_MAX
-from redpacket.edge.schemas import (
-    COUNT_MAX,
-)
+from redpacket.edge.schemas.sending import COUNT_MAX
 
 
 class PublicPerson(TypedDict):

@@ -15,11 +15,8 @@ from redpacket.domain.packet import AmountsShown, Kind, Opening, PacketStatus
 from redpacket.domain.packet_id import PACKET_ID
 from redpacket.domain.split import Split
 from redpacket.edge.campaign_parameters import DAY
-from redpacket.edge.schemas import (
-    COUNT_MAX,
-    PER_USER_MAX,
-    WEIGHT_MAX,
-)
+from redpacket.edge.schemas.fields import PER_USER_MAX, WEIGHT_MAX
+from redpacket.edge.schemas.sending import COUNT_MAX
 
 SOME_AT_MS = 1_800_000_000_000
 SOME_DIGEST = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
@@ -144,3 +141,12 @@ Next = Annotated[
     Field(description="The next page's `cursor`; null on the last.", examples=[None]),
 ]
 ToldStatus = Annotated[CampaignStatus, Field(description="Where it stands.")]
+
+UserToken = Annotated[
+    str,
+    Field(
+        pattern="^[A-Za-z0-9_-]{24}$",
+        description="How other users name this user.",
+        examples=["FxwabzlgU_xAyodWCCPNtYDw"],
+    ),
+]

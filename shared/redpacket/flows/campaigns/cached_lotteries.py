@@ -1,8 +1,8 @@
 """Know what users may see of a lottery as it was some seconds ago: one read, of any number of wins.
 
-The packed row has the table and, noted beside it, the commitment of the day and what is sold out.
-While the cache has the lottery, it has newer data on what is sold out. A reader of an old note
-writes a new one: once a day and once for each prize that sells out, not with the draws.
+The packed row has the table and, noted beside it, what is sold out. While the cache has the
+lottery, it has newer data. A reader of an old note writes a new one: once for each prize that sells
+out, not with the draws.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from redpacket.domain.errors import CampaignNotFound, Unavailable
 from redpacket.domain.lottery import (
     LotterySnapshot,
     PageNote,
-    day_commitment,
     draw_day,
 )
 from redpacket.domain.process_cache import ProcessCache
@@ -30,14 +29,18 @@ _SIZE_MAX = 100
 class Lottery:
     """A campaign with its prizes, some seconds old.
 
-    *sold_out* are the ids of prizes of which every unit is won. *commitment* is that of the seed of
-    *day*, today in the campaign's time zone; None where there are no prizes.
+    *sold_out* are the ids of prizes of which every unit is won. *day* is today in the campaign's
+    time zone.
     """
 
     table: LotterySnapshot
     sold_out: frozenset[str]
     day: str
-    commitment: str | None
+
+    @property
+    def commitment(self) -> str | None:
+        """The commitment to the seeds of all days; None where there are no prizes."""
+        return self.table.commitment if self.table.prizes else None
 
 
 class CachedLotteries:
@@ -81,15 +84,11 @@ class CachedLotteries:
         table, note = found
         day = draw_day(table.campaign, self._clock.now_ms()).name
         if not table.prizes:
-            return Lottery(table, frozenset(), day, None)
-        commitment = note.commitment
-        if note.day != day:
-            seed = self._draws.day_seed(campaign_id, day)
-            commitment = day_commitment(seed, campaign_id, day)
-        seen = PageNote(day, commitment, self._sold_out(table, note))
+            return Lottery(table, frozenset(), day)
+        seen = PageNote(self._sold_out(table, note))
         if seen != note:
             self._keep(campaign_id, seen)
-        return Lottery(table, seen.sold_out, day, commitment)
+        return Lottery(table, seen.sold_out, day)
 
     def _sold_out(self, table: LotterySnapshot, note: PageNote) -> frozenset[str]:
         """Ask the cache; where it does not know, take what was noted."""

@@ -18,8 +18,10 @@ from redpacket.domain.errors import (
     Unavailable,
 )
 from redpacket.domain.lottery import (
+    Attempt,
     Draw,
     DrawAsk,
+    DrawDay,
     DrawOutcome,
     DrawStatus,
     LotterySnapshot,
@@ -49,7 +51,9 @@ _LOAD_LIFE_MS = 2_000
 """Who loads a campaign has so much time, until another one may try."""
 
 _REPEATED_WITHIN_MS = 3_600_000
-"""Who repeats an attempt of yesterday does so soon; later draws are spared the question."""
+"""Users whose attempt died before midnight try again soon; later draws are spared the question."""
+
+_CLOCKS_DIFFER_MS = 5_000
 
 _REFUSALS: dict[DrawStatus, tuple[type[Rejected], str]] = {
     DrawStatus.CAMPAIGN_ENDED: (CampaignEnded, "the campaign is over"),
@@ -79,21 +83,36 @@ class Drawn:
     attempts_left: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class _Try:
+    """One try to draw: what is asked, what the ledger knew before, and which key names it."""
+
+    drawer: Person
+    key_hash: str
+    attempt: Attempt
+    ask: DrawAsk
+
+
 def draw_prize(campaign_id: str, drawer: Person, key_hash: str, *, ports: DrawPorts) -> Drawn:
     """Return the draw of this user and key, the same one whenever they ask.
 
-    Raises CampaignNotFound, CampaignNotStarted, CampaignEnded, CampaignPaused, AttemptsExhausted;
-    Unavailable where the outcome is unknown, and asking again gives the one true answer.
+    A new key gets the user's next number of the day, whose point no key can change. What another
+    request left unfinished is that number still. Raises CampaignNotFound, CampaignNotStarted,
+    CampaignEnded, CampaignPaused, AttemptsExhausted; Unavailable where the outcome is unknown, and
+    asking again gives the one true answer.
     """
-    draw_id = draw_id_of(campaign_id, drawer.user_id, key_hash)
     for _ in range(_TRIES):
         # Read again at every try: the cache may be on the next day, or have a newer table.
-        table = ports.tables.recall(campaign_id)
-        ask = _ask(table, drawer.user_id, draw_id, ports)
-        outcome = ports.claim_cache.draw(ask)
-        draw = _draw_of(ask, drawer, outcome, table, ports)
+        table = _started_table(campaign_id, ports)
+        day = draw_day(table.campaign, ports.clock.now_ms())
+        attempt = ports.draws.find_attempt(campaign_id, drawer.user_id, key_hash, day.name)
+        if attempt.before:
+            return Drawn(attempt.before, attempts_left(table.campaign.rules, attempt.player))
+        tried = _Try(drawer, key_hash, attempt, _ask(table, drawer.user_id, attempt, day, ports))
+        outcome = ports.claim_cache.draw(tried.ask)
+        draw = _draw_of(tried, outcome, table, ports)
         if draw:
-            return Drawn(draw, _attempts_left(ask, table, ports))
+            return Drawn(draw, _attempts_left_after(attempt.player, table))
     if refusal := _REFUSALS.get(outcome.status):
         error, detail = refusal
         raise error(detail)
@@ -101,48 +120,64 @@ def draw_prize(campaign_id: str, drawer: Person, key_hash: str, *, ports: DrawPo
     raise Unavailable(msg)
 
 
-def _ask(table: LotterySnapshot, user_id: str, draw_id: str, ports: DrawPorts) -> DrawAsk:
-    campaign_id = table.campaign.campaign_id
-    day = draw_day(table.campaign, ports.clock.now_ms())
-    point = draw_point(ports.tables.seed(campaign_id, day.name), draw_id)
+def _started_table(campaign_id: str, ports: DrawPorts) -> LotterySnapshot:
+    """Return the table, or refuse the crowd that waits for the start, without the ledger.
+
+    Near the start the cache's clock decides.
+    """
+    table = ports.tables.recall(campaign_id)
+    if _is_long_before(table, ports):
+        version = ports.claim_cache.find_version(campaign_id)
+        if version is not None:
+            table = ports.tables.recall(campaign_id, version_min=version)
+            if _is_long_before(table, ports):
+                error, detail = _REFUSALS[DrawStatus.CAMPAIGN_NOT_STARTED]
+                raise error(detail)
+    return table
+
+
+def _is_long_before(table: LotterySnapshot, ports: DrawPorts) -> bool:
+    return ports.clock.now_ms() < table.campaign.starts_at_ms - _CLOCKS_DIFFER_MS
+
+
+def _ask(
+    table: LotterySnapshot, user_id: str, attempt: Attempt, day: DrawDay, ports: DrawPorts
+) -> DrawAsk:
+    campaign_id, draw_no = table.campaign.campaign_id, attempt.draw_no
+    point = draw_point(ports.tables.seed(campaign_id, day.name), campaign_id, user_id, draw_no)
+    draw_id = draw_id_of(campaign_id, user_id, day.name, draw_no)
     return DrawAsk(campaign_id, user_id, draw_id, day, point)
 
 
 def _draw_of(
-    ask: DrawAsk, drawer: Person, outcome: DrawOutcome, table: LotterySnapshot, ports: DrawPorts
+    tried: _Try, outcome: DrawOutcome, table: LotterySnapshot, ports: DrawPorts
 ) -> Draw | None:
     """Turn the cache's answer into the ledger's; None where the cache has been corrected."""
+    ask = tried.ask
     if outcome.status is DrawStatus.CAMPAIGN_NOT_LOADED:
         _load(ask.campaign_id, ports)
         return None
     if outcome.status is DrawStatus.WRONG_DAY:
         return None
-    if outcome.is_repeat and (before := _find_draw(ask, ports)):
-        return before
     decided_by = _table_of(ask, outcome, table, ports)
     if decided_by and outcome.status in _REFUSALS:
-        return _refused(ask, outcome.status, decided_by, ports)
-    if decided_by is None or _is_owed_a_prize(ask, outcome, decided_by, ports):
+        _refuse_draw(tried, outcome.status, decided_by, ports)
         return None
-    return _make_durable(ask, drawer, _decided(ask, outcome, decided_by, ports), decided_by, ports)
+    if decided_by is None or _is_owed_a_prize(tried, outcome, decided_by, ports):
+        return None
+    draw = _decided(tried, outcome, decided_by, ports)
+    return _make_durable(tried, draw, decided_by, ports)
 
 
-def _refused(
-    ask: DrawAsk, status: DrawStatus, table: LotterySnapshot, ports: DrawPorts
-) -> Draw | None:
-    """Return what the cache has forgotten of this attempt, or raise its refusal.
-
-    None if the user has more attempts than the cache counted. Before a campaign's start no user
-    is looked up: there are many, and none has drawn.
-    """
-    error, detail = _REFUSALS[status]
-    if status is not DrawStatus.CAMPAIGN_NOT_STARTED and (before := _find_draw(ask, ports)):
-        return before
-    if status is DrawStatus.ATTEMPTS_EXHAUSTED:
-        player = _correct_player(ask, ports)
+def _refuse_draw(tried: _Try, status: DrawStatus, table: LotterySnapshot, ports: DrawPorts) -> None:
+    """Raise the cache's refusal, unless the user has more attempts than the cache counted."""
+    rules = table.campaign.rules
+    if status is DrawStatus.ATTEMPTS_EXHAUSTED and attempts_left(rules, tried.attempt.player) != 0:
+        player = _correct_player(tried.ask, ports)
         # The cache missed a help, or counted an attempt that did not become durable.
-        if attempts_left(table.campaign.rules, player) != 0:
-            return None
+        if attempts_left(rules, player) != 0:
+            return
+    error, detail = _REFUSALS[status]
     raise error(detail)
 
 
@@ -173,22 +208,21 @@ def _table_of(
 
 
 def _is_owed_a_prize(
-    ask: DrawAsk, outcome: DrawOutcome, table: LotterySnapshot, ports: DrawPorts
+    tried: _Try, outcome: DrawOutcome, table: LotterySnapshot, ports: DrawPorts
 ) -> bool:
     """Tell whether this miss is one too many in a row, and correct a cache that lost count."""
     owed_after = table.campaign.rules.guaranteed_after_misses
     if outcome.status is not DrawStatus.MISSED or not owed_after:
         return False
-    if not has_prizes(outcome.odds):
+    if not has_prizes(outcome.odds) or tried.attempt.player.miss_streak < owed_after:
         return False
-    if ports.draws.find_player(ask.campaign_id, ask.user_id, ask.day.name).miss_streak < owed_after:
-        return False
-    _undo(ask, ports, is_unit_free=True)
+    _undo(tried.ask, ports, is_unit_free=True)
     return True
 
 
-def _decided(ask: DrawAsk, outcome: DrawOutcome, table: LotterySnapshot, ports: DrawPorts) -> Draw:
+def _decided(tried: _Try, outcome: DrawOutcome, table: LotterySnapshot, ports: DrawPorts) -> Draw:
     """Return the draw as it will be written. The day's seed is enough to compute it again."""
+    ask = tried.ask
     if choose(outcome.odds, ask.point) != outcome.prize_id:
         msg = f"draw {ask.draw_id} of {ask.campaign_id} is not what its odds and point make of it"
         raise InvariantViolated(msg)
@@ -197,6 +231,7 @@ def _decided(ask: DrawAsk, outcome: DrawOutcome, table: LotterySnapshot, ports: 
         user_id=ask.user_id,
         draw_id=ask.draw_id,
         day=ask.day.name,
+        draw_no=tried.attempt.draw_no,
         drawn_at_ms=ports.clock.now_ms(),
         point=ask.point,
         odds=outcome.odds,
@@ -215,17 +250,18 @@ def _prize_of(outcome: DrawOutcome, table: LotterySnapshot) -> Prize:
     raise InvariantViolated(msg)
 
 
-def _make_durable(
-    ask: DrawAsk, drawer: Person, draw: Draw, table: LotterySnapshot, ports: DrawPorts
-) -> Draw | None:
+def _make_durable(tried: _Try, draw: Draw, table: LotterySnapshot, ports: DrawPorts) -> Draw | None:
     """Write the draw with all that it uses up; None where the cache has been corrected."""
-    recorded = ports.draws.record_draw(draw, table.campaign.rules, drawer)
+    ask = tried.ask
+    recorded = ports.draws.record_draw(draw, table.campaign.rules, tried.key_hash, tried.drawer)
     if recorded is RecordDrawStatus.RECORDED:
         _queue_payout(draw, ports)
         _forget_yesterdays(ask, table, ports)
         return draw
-    if recorded is RecordDrawStatus.DRAWN_BEFORE:
-        return _drawn_before(ask, draw, ports)
+    if recorded in {RecordDrawStatus.DRAWN_BEFORE, RecordDrawStatus.NUMBER_TAKEN}:
+        # By another request of the user meanwhile: the next try finds it, or the next number.
+        _keep_what_is_durable(draw, ask, ports)
+        return None
     ports.journal.event(
         "draw_corrected", campaign_id=ask.campaign_id, draw_id=ask.draw_id, reason=str(recorded)
     )
@@ -248,20 +284,16 @@ def _make_durable(
     return None
 
 
-def _drawn_before(ask: DrawAsk, draw: Draw, ports: DrawPorts) -> Draw:
-    """Return the draw that the cache had forgotten, or that was made on another day."""
-    before = _find_draw(ask, ports)
-    if before is None:
-        msg = f"draw {ask.draw_id} of {ask.campaign_id} was recorded and is not there"
-        raise InvariantViolated(msg)
-    if _used_up(before) != _used_up(draw):
-        # Or every repeat would use up another unit.
+def _keep_what_is_durable(draw: Draw, ask: DrawAsk, ports: DrawPorts) -> None:
+    """Undo in the cache what it decided for this number, unless just that has become durable."""
+    durable = ports.draws.find_draw(draw.campaign_id, draw.user_id, draw.draw_id)
+    if durable is None or _used_up(durable) != _used_up(draw):
+        # Or each such request would use up another unit.
         _undo(ask, ports, is_unit_free=True)
-    return before
 
 
-def _used_up(draw: Draw) -> tuple[str, str | None, int, int]:
-    return draw.day, draw.prize.prize_id if draw.prize else None, draw.unit_no, draw.day_no
+def _used_up(draw: Draw) -> tuple[str | None, int, int]:
+    return draw.prize.prize_id if draw.prize else None, draw.unit_no, draw.day_no
 
 
 def _undo(ask: DrawAsk, ports: DrawPorts, *, is_unit_free: bool) -> None:
@@ -276,28 +308,25 @@ def _correct_player(ask: DrawAsk, ports: DrawPorts) -> Player:
     return player
 
 
-def _find_draw(ask: DrawAsk, ports: DrawPorts) -> Draw | None:
-    return ports.draws.find_draw(ask.campaign_id, ask.user_id, ask.draw_id)
-
-
-def _attempts_left(ask: DrawAsk, table: LotterySnapshot, ports: DrawPorts) -> int | None:
-    rules = table.campaign.rules
-    if not rules.attempts_per_user_per_day:
-        return None
-    return attempts_left(rules, ports.draws.find_player(ask.campaign_id, ask.user_id, ask.day.name))
+def _attempts_left_after(player: Player, table: LotterySnapshot) -> int | None:
+    """Return what a draw leaves: *player* was read before it, and its number was the next one."""
+    drawn = replace(player, attempt_count=player.attempt_count + 1)
+    return attempts_left(table.campaign.rules, drawn)
 
 
 def _forget_yesterdays(ask: DrawAsk, table: LotterySnapshot, ports: DrawPorts) -> None:
-    """Offer again what this attempt took before midnight, if it died then.
+    """Offer again what an attempt took before midnight, if it died then.
 
-    Its repeat is an attempt of the new day. That one has become durable, so the other one never
-    will, and its unit would be lost.
+    Its repeat is an attempt of the new day, and its unit would be lost. Where it becomes durable
+    after all, the user who was offered its unit gets another one.
     """
     if ports.clock.now_ms() - ask.day.starts_at_ms >= _REPEATED_WITHIN_MS:
         return
-    yesterday = draw_day(table.campaign, ask.day.starts_at_ms - 1)
+    day = draw_day(table.campaign, ask.day.starts_at_ms - 1)
     try:
-        ports.claim_cache.undo(replace(ask, day=yesterday), is_unit_free=True)
+        attempt = Attempt(ports.draws.find_player(ask.campaign_id, ask.user_id, day.name))
+        draw_id = draw_id_of(ask.campaign_id, ask.user_id, day.name, attempt.draw_no)
+        ports.claim_cache.undo(replace(ask, day=day, draw_id=draw_id), is_unit_free=True)
     except Unavailable as error:
         # The user's draw is durable. A cache that loses the lottery and loads it again offers it.
         ports.journal.failure("draw_not_forgotten", error, campaign_id=ask.campaign_id)

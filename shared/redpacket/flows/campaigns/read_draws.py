@@ -10,7 +10,6 @@ from redpacket.domain.errors import CampaignNotFound, ProofNotReady
 from redpacket.domain.lottery import (
     Draw,
     PrizeStock,
-    day_commitment,
     draw_day,
     find_day,
     has_units_left,
@@ -40,13 +39,14 @@ class WatchedLottery:
 class DrawPage:
     """A page of a user's draws, newest first; *next* is the last one's id, None at the end."""
 
+    user_id: str
     items: Sequence[Draw]
     next: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class DrawProof:
-    """The seed of a day that is over, with the commitment that was shown on that day."""
+    """The seed of a day that is over, with the commitment that the campaign has had all along."""
 
     campaign_id: str
     day: str
@@ -74,11 +74,7 @@ def watch_lottery(
     sold_out = frozenset(
         prize.prize_id for prize in table.prizes if not has_units_left(prize, stock[prize.prize_id])
     )
-    commitment = None
-    if table.prizes:
-        seed = draws.day_seed(campaign_id, day)
-        commitment = day_commitment(seed, campaign_id, day)
-    return WatchedLottery(campaign, Lottery(table, sold_out, day, commitment), stock)
+    return WatchedLottery(campaign, Lottery(table, sold_out, day), stock)
 
 
 def list_draws(
@@ -94,7 +90,7 @@ def list_draws(
     start = ids.index(cursor) + 1 if cursor in ids else 0
     page = found[start : start + PAGE_SIZE]
     has_more = start + PAGE_SIZE < len(found)
-    return DrawPage(page, page[-1].draw_id if has_more else None)
+    return DrawPage(user_id, page, page[-1].draw_id if has_more else None)
 
 
 def read_draw_proof(
@@ -114,4 +110,4 @@ def read_draw_proof(
         msg = "the day is not over: until then its seed stays secret"
         raise ProofNotReady(msg)
     seed = tables.seed(campaign_id, day)
-    return DrawProof(campaign_id, day, seed, day_commitment(seed, campaign_id, day))
+    return DrawProof(campaign_id, day, seed, table.commitment)

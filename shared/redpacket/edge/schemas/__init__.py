@@ -1,0 +1,1 @@
+"""The bodies of the HTTP contract, by feature; each door imports those that it reads."""

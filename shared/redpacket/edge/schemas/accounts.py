@@ -1,0 +1,65 @@
+"""The bodies of deposits and profiles."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from redpacket.domain.errors import Forbidden
+from redpacket.domain.user_id import HOST_ID, check_host_id
+from redpacket.edge.schemas.bodies import StrictBody, example
+from redpacket.edge.schemas.fields import (
+    NICKNAME_GRAPHEMES_MAX,
+    VISIBLE_TEXT,
+    Fen,
+    HttpsUrl,
+    length,
+    not_empty,
+    visible_text,
+)
+
+
+def _host_id(text: str) -> str:
+    try:
+        return check_host_id(text)
+    except Forbidden:
+        msg = "can't be a user id"
+        raise ValueError(msg) from None
+
+
+class DepositBody(StrictBody):
+    """POST /admin/deposits; *user* is whom the host calls so: the subject of their token."""
+
+    model_config = example({"user": "alice", "amount_fen": 100000})
+
+    user: Annotated[
+        str,
+        AfterValidator(_host_id),
+        Field(
+            description="The account owner's id: the subject of their token.",
+            json_schema_extra={"pattern": f"^{HOST_ID.pattern}$"},
+        ),
+    ]
+    amount_fen: Annotated[Fen, Field(description="What the account gets.")]
+
+
+class ProfileBody(StrictBody):
+    """PUT /me/profile."""
+
+    model_config = example({"nickname": "Alice", "avatar_url": None})
+
+    nickname: Annotated[
+        str,
+        length(NICKNAME_GRAPHEMES_MAX),
+        visible_text(NICKNAME_GRAPHEMES_MAX),
+        AfterValidator(not_empty),
+        Field(
+            description=f"At most {NICKNAME_GRAPHEMES_MAX} characters.",
+            json_schema_extra={**VISIBLE_TEXT, "pattern": r"\S"},
+        ),
+    ]
+    avatar_url: Annotated[
+        HttpsUrl | None,
+        Field(description="An https address on one of the deployment's `AvatarHosts`."),
+    ] = None

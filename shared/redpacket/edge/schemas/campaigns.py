@@ -1,0 +1,173 @@
+"""The body of a campaign."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
+
+from redpacket.domain.campaign import (
+    AT_MS_MAX,
+    TIMEZONE,
+    TIMEZONE_DEFAULT,
+    CampaignPlan,
+    CampaignStatus,
+    DrawRules,
+    WhenSoldOut,
+    is_timezone,
+)
+from redpacket.domain.ledger import FEN_MAX
+from redpacket.domain.packet import AmountsShown
+from redpacket.edge.schemas.bodies import StrictBody, example
+from redpacket.edge.schemas.fields import (
+    DESCRIPTION_GRAPHEMES_MAX,
+    TITLE_GRAPHEMES_MAX,
+    VISIBLE_TEXT,
+    WEIGHT_MAX,
+    AmountsWord,
+    OwnPassphrase,
+    PerUser,
+    SeenVersion,
+    length,
+    not_empty,
+    visible_text,
+)
+
+HELPS_DEFAULT = DrawRules().helps_per_user_per_day
+
+
+def _timezone(name: str) -> str:
+    if not is_timezone(name):
+        msg = "is not a time zone, like Asia/Shanghai"
+        raise ValueError(msg)
+    return name
+
+
+AtMs = Annotated[int, Field(ge=0, le=AT_MS_MAX)]
+
+
+class RulesBody(StrictBody):
+    """What one user may do on one day; 0 means no limit."""
+
+    attempts_per_user_per_day: Annotated[PerUser, Field(description="0: no limit.")] = 0
+    wins_per_user_per_day: Annotated[
+        PerUser,
+        Field(description="0: no limit. After that many wins the rest of the day is misses."),
+    ] = 0
+    guaranteed_after_misses: Annotated[
+        PerUser,
+        Field(description="After so many misses in a row the next draw wins; 0: never."),
+    ] = 0
+    helps_per_user_per_day: Annotated[
+        PerUser, Field(description="Most attempts a day that friends can give to one user.")
+    ] = HELPS_DEFAULT
+
+
+class CampaignBody(StrictBody):
+    """PUT /admin/campaigns/{campaign_id}.
+
+    Without *budget_fen* the budget stays as it is, and is 0 at first.
+    """
+
+    model_config = example(
+        {
+            "title": "New Year",
+            "starts_at_ms": 1800000000000,
+            "ends_at_ms": 1800086400000,
+            "timezone": "Asia/Shanghai",
+            "miss_weight": 90,
+            "rules": {"attempts_per_user_per_day": 3, "wins_per_user_per_day": 1},
+            "budget_fen": 1000000,
+            "quota_per_user": 1,
+            "status": "on",
+        }
+    )
+
+    title: Annotated[
+        str,
+        length(TITLE_GRAPHEMES_MAX),
+        visible_text(TITLE_GRAPHEMES_MAX),
+        AfterValidator(not_empty),
+        Field(json_schema_extra={**VISIBLE_TEXT, "pattern": r"\S"}),
+    ]
+    description: Annotated[
+        str,
+        length(DESCRIPTION_GRAPHEMES_MAX),
+        visible_text(DESCRIPTION_GRAPHEMES_MAX),
+        Field(json_schema_extra=VISIBLE_TEXT),
+    ] = ""
+    starts_at_ms: Annotated[AtMs, Field(description="Before this time a grab or draw is refused.")]
+    ends_at_ms: Annotated[AtMs, Field(description="The end of the campaign and of its packets.")]
+    timezone: Annotated[
+        str,
+        StringConstraints(max_length=64),
+        AfterValidator(_timezone),
+        Field(
+            description="Where the campaign's days begin; it can't be changed later.",
+            json_schema_extra={"pattern": f"^({TIMEZONE.pattern})$"},
+        ),
+    ] = TIMEZONE_DEFAULT
+    miss_weight: Annotated[
+        int,
+        Field(
+            ge=0,
+            le=WEIGHT_MAX,
+            description="The weight of winning nothing, relative to those of the prizes.",
+        ),
+    ] = 0
+    rules: Annotated[RulesBody, Field(description="What one user may do.")] = RulesBody()
+    when_sold_out: Annotated[
+        Literal["redistribute", "miss"],
+        Field(description="Who gets the weight of a sold-out prize: the others, or the miss."),
+    ] = "redistribute"
+    passphrase: OwnPassphrase = None
+    budget_fen: Annotated[
+        Annotated[int, Field(ge=0, le=FEN_MAX)] | None,
+        Field(
+            description="What the campaign's packets may hold together; an edit without it "
+            "keeps it."
+        ),
+    ] = None
+    quota_per_user: Annotated[
+        PerUser,
+        Field(description="Most shares of the campaign's packets for one user; 0: no limit."),
+    ] = 0
+    amounts_shown: Annotated[
+        AmountsWord,
+        Field(
+            description="`end` hides others' amounts until a packet has ended; for the campaign's "
+            "packets that are sent from now on."
+        ),
+    ] = "end"
+    status: Annotated[Literal["on", "off"], Field(description="`off` refuses grabs and draws.")]
+    version: SeenVersion = None
+
+    @model_validator(mode="after")
+    def _ends_after_its_start(self) -> CampaignBody:
+        if self.ends_at_ms <= self.starts_at_ms:
+            msg = "ends_at_ms is not after starts_at_ms"
+            raise ValueError(msg)
+        return self
+
+    def plan(self, campaign_id: str) -> CampaignPlan:
+        """Return what the operator decides, in the domain's words."""
+        return CampaignPlan(
+            campaign_id=campaign_id,
+            title=self.title,
+            description=self.description,
+            starts_at_ms=self.starts_at_ms,
+            ends_at_ms=self.ends_at_ms,
+            timezone=self.timezone,
+            miss_weight=self.miss_weight,
+            rules=DrawRules(
+                self.rules.attempts_per_user_per_day,
+                self.rules.wins_per_user_per_day,
+                self.rules.guaranteed_after_misses,
+                self.rules.helps_per_user_per_day,
+            ),
+            when_sold_out=WhenSoldOut(self.when_sold_out),
+            passphrase=self.passphrase,
+            quota_per_user=self.quota_per_user,
+            amounts_shown=AmountsShown(self.amounts_shown),
+            status=CampaignStatus(self.status),
+        )

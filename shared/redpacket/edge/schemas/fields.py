@@ -1,0 +1,103 @@
+"""Types of fields that several bodies have."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import regex
+from pydantic import AfterValidator, Field, StringConstraints
+
+from redpacket.domain.ledger import FEN_MAX
+from redpacket.domain.passphrase import can_be_said
+from redpacket.domain.text import composed, is_visible
+from redpacket.edge.request import user_ids
+
+NICKNAME_GRAPHEMES_MAX = 32
+PASSPHRASE_GRAPHEMES_MAX = 20
+TITLE_GRAPHEMES_MAX = 50
+DESCRIPTION_GRAPHEMES_MAX = 500
+PER_USER_MAX = 1_000_000
+WEIGHT_MAX = 1_000_000_000
+_CODE_POINTS_PER_GRAPHEME_MAX = 8
+VISIBLE_TEXT = {"format": "visible-text"}
+"""A format of our own in openapi.json, where no pattern says what `visible_text` checks."""
+
+
+def length(graphemes_max: int) -> StringConstraints:
+    """Bound a text before its graphemes are counted."""
+    return StringConstraints(max_length=graphemes_max * _CODE_POINTS_PER_GRAPHEME_MAX)
+
+
+def visible_text(graphemes_max: int) -> AfterValidator:
+    """Check that a text can be seen, and count its graphemes."""
+
+    def check(text: str) -> str:
+        text = composed(text)
+        if not is_visible(text):
+            msg = "has control, bidi, zero-width, blank or unassigned characters"
+            raise ValueError(msg)
+        count = len(regex.findall(r"\X", text))
+        if count > graphemes_max or len(text) > graphemes_max * _CODE_POINTS_PER_GRAPHEME_MAX:
+            msg = f"is longer than {graphemes_max} characters"
+            raise ValueError(msg)
+        return text
+
+    return AfterValidator(check)
+
+
+def not_empty(text: str) -> str:
+    """Check that a text has a character."""
+    if not text:
+        msg = "is empty"
+        raise ValueError(msg)
+    return text
+
+
+def _sayable(text: str) -> str:
+    if not can_be_said(text):
+        msg = "has no letter or digit that could be said"
+        raise ValueError(msg)
+    return text
+
+
+def _user_token(text: str) -> str:
+    if not user_ids().has_made(text):
+        msg = "is not a user's token"
+        raise ValueError(msg)
+    return text
+
+
+Fen = Annotated[int, Field(ge=1, le=FEN_MAX)]
+PerUser = Annotated[int, Field(ge=0, le=PER_USER_MAX)]
+HttpsUrl = Annotated[str, StringConstraints(pattern=r"^https://[!-~]+$", max_length=1024)]
+AmountsWord = Literal["live", "end"]
+UserToken = Annotated[
+    str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{24}$"), AfterValidator(_user_token)
+]
+"""A user's id, as GET /me shows it; one that was accepted once is accepted for ever."""
+Passphrase = Annotated[
+    str,
+    length(PASSPHRASE_GRAPHEMES_MAX),
+    visible_text(PASSPHRASE_GRAPHEMES_MAX),
+    AfterValidator(_sayable),
+    Field(json_schema_extra=VISIBLE_TEXT),
+]
+OwnPassphrase = Annotated[
+    Passphrase | None,
+    Field(description="What a taker has to type or say (口令红包); at most 20 characters."),
+]
+SeenVersion = Annotated[
+    Annotated[int, Field(ge=1)] | None,
+    Field(description="The version that was read; another one by now is 409 `version_conflict`."),
+]
+GatewayChannel = Annotated[
+    Literal["host", "wechat"],
+    Field(description="By which gateway; one that is not set up is 422 `channel_unavailable`."),
+]
+PaymentMethod = Annotated[
+    Literal["native", "jsapi"],
+    Field(
+        description="`native`: anybody who scans the code pays. `jsapi`: the caller pays inside "
+        "the app, from the account that they bound."
+    ),
+]
