@@ -2,8 +2,9 @@
 
 Thirty users race for ten shares of the first packet. Then comes one packet of each kind: for
 recipients only, for a passphrase, in two steps, of each other split, and of a campaign with a
-quota. A lottery has goods and cash to win. Of the last packet one share is taken, and the rest goes
-back when it expires. At the end every fen must be where it belongs.
+quota. A lottery has goods and cash to win. Of the next packet one share is taken, and the rest goes
+back when it expires. The last one is paid for by WeChat Pay, and who takes a share withdraws it. At
+the end every fen must be where it belongs, here and at the gateway.
 """
 
 import json
@@ -41,6 +42,15 @@ EXPIRING: dict[str, Any] = {
     "greeting": "手慢无",
     "expires_in_s": 5,
 }
+PAID: dict[str, Any] = {
+    "kind": "equal",
+    "total_fen": 1_000,
+    "count": 2,
+    "greeting": "微信付款",
+    "pay_with": "wechat",
+}
+WITHDRAWN: dict[str, Any] = {"amount_fen": 300, "channel": "wechat"}
+OUTSIDE_KINDS = {"payment", "payment_refunded", "withdrawal", "withdrawal_returned"}
 TAKERS = 4
 SPELL = "芝麻开门"
 CAMPAIGN_ID = "new-year"
@@ -106,7 +116,9 @@ def _show(stack: Stack) -> dict[str, Any]:
         _rain(show)
         _draw(show)
         _expire(show)
-        return _check(show)
+        with Client(stack.gateway) as gateway:
+            outside = _pay(show, gateway)
+        return _check(show, outside)
 
 
 def _race(show: _Demo) -> None:
@@ -225,7 +237,50 @@ def _expire(show: _Demo) -> None:
     say(_table(show.page(packet_id)))
 
 
-def _check(show: _Demo) -> dict[str, Any]:
+def _pay(show: _Demo, gateway: Client) -> dict[str, int]:
+    """Let a sender pay for a packet and a taker withdraw; compare the gateway's book with ours."""
+    say("\nA packet that its sender pays for by WeChat Pay, at the gateway of this stack")
+    with (
+        Client(show.stack.api, show.stack.token("payer", nickname="付款人")) as payer,
+        show.user(1) as taker,
+    ):
+        sent = payer.post("/packets", PAID)
+        packet_id, payment_id = sent["packet_id"], sent["payment_id"]
+        show.packet_ids.append(packet_id)
+        say(f"  {sent['status']}, pays {sent['wechat']['code_url']}")
+        say(f"  a grab before it is paid: {_grab(show.user(2), packet_id)}")
+        gateway.post("/_fake/pay", {"payment_id": payment_id})
+        payment = f"/me/payments/{payment_id}"
+        _wait_for("the payment", lambda: payer.get(payment)["status"] == "paid")
+        outcome = _grab(show.user(1), packet_id)
+        say(f"  paid, and the packet is {show.page(packet_id)['status']}; a grab: {outcome}")
+        _wait_for("settlement", lambda: _is_settled(show.page(packet_id), 1))
+        taker.post("/me/wechat", {"code": "code-racer"})
+        withdrawal = taker.post("/me/withdrawals", WITHDRAWN)
+        path = f"/me/withdrawals/{withdrawal['withdrawal_id']}"
+        say(f"\nThe taker withdraws {_yuan(WITHDRAWN['amount_fen'])} yuan: {withdrawal['status']}")
+        name, task = show.stack.outputs["TransferFunction"], {"task": "dispatch"}
+        functions = show.stack.aws("lambda")
+
+        def is_called() -> bool:
+            functions.invoke(FunctionName=name, Payload=json.dumps(task).encode())
+            return bool(taker.get(path)["status"] == "awaiting_confirmation")
+
+        _wait_for("the gateway's call", is_called)
+        say(f"  {taker.get(path)['status']}: {taker.get(path)['wechat']['package']}")
+        gateway.post("/_fake/confirm", {"withdrawal_id": withdrawal["withdrawal_id"]})
+        _wait_for("the withdrawal", lambda: taker.get(path)["status"] == "paid")
+        say(f"  confirmed: {taker.get(path)['status']}")
+        transfers = [*payer.get("/me/transfers")["items"], *taker.get("/me/transfers")["items"]]
+    ledger_fen = sum(one["amount_fen"] for one in transfers if one["kind"] in OUTSIDE_KINDS)
+    book = gateway.get("/_fake/book")
+    outside_fen = sum(one["paid_fen"] - one["refunded_fen"] for one in book["in"])
+    outside_fen -= sum(one["amount_fen"] for one in book["out"] if one["state"] == "SUCCESS")
+    say(f"  left at the gateway {_yuan(outside_fen)} yuan, in the ledger {_yuan(ledger_fen)}")
+    return {"outside_fen": outside_fen, "ledger_fen": ledger_fen}
+
+
+def _check(show: _Demo, outside: dict[str, int]) -> dict[str, Any]:
     pages = [show.page(packet_id) for packet_id in show.packet_ids]
     audits = [show.admin.get(f"/admin/packets/{packet_id}/audit") for packet_id in show.packet_ids]
     for packet_id, audit in zip(show.packet_ids, audits, strict=True):
@@ -237,8 +292,14 @@ def _check(show: _Demo) -> dict[str, Any]:
         "claims": len(claims),
         "settled": sum(claim["payout"] == "settled" for claim in claims),
         "refunded_fen": sum(page["refunded_fen"] for page in pages),
-        "conserved": all(audit["ok"] and not audit["differences"] for audit in audits),
+        **outside,
+        "conserved": outside["outside_fen"] == outside["ledger_fen"]
+        and all(audit["ok"] and not audit["differences"] for audit in audits),
     }
+
+
+def _yuan(fen: int) -> str:
+    return f"{fen / 100:.2f}"
 
 
 def _grab(user: Client, packet_id: str, said: str | None = None) -> str:

@@ -232,6 +232,9 @@ def document() -> Schema:
     for key, operation in operations().items():
         method, path = key.split()
         paths.setdefault(path, {})[method.lower()] = _operation(operation, found)
+    for form in found.values():
+        # The example of a whole body stands at its requests.
+        form.pop("example", None)
     problems = {problem_name(code): _problem(code, its) for code, its in STATUS_BY_CODE.items()}
     return {
         "openapi": "3.1.0",
@@ -278,7 +281,7 @@ def _operation(operation: Operation, found: Schema) -> Schema:
     if body:
         content: Schema = {"schema": _ref(body.__name__)}
         # An example of a whole body belongs to the request, where tools look for it.
-        example = found[body.__name__].pop("example", None)
+        example = found[body.__name__].get("example")
         described["requestBody"] = {
             "required": "required" in found[body.__name__],
             "content": {JSON: {**content, **({"example": example} if example else {})}},

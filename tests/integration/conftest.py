@@ -143,7 +143,7 @@ def dynamodb(stack: Stack) -> Any:
 @pytest.fixture
 def ledger_state(stack: Stack, dynamodb: Any) -> Callable[[], LedgerState]:
     """Read the whole ledger as it is now."""
-    names = ("Accounts", "Packets", "Shares", "Campaigns", "Draws", "Quotas")
+    names = ("Accounts", "Packets", "Shares", "Campaigns", "Draws", "Quotas", "Payments")
     tables = [stack.outputs[f"{name}Table"] for name in names]
     return lambda: read_ledger_state(dynamodb, *tables)
 

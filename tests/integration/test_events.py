@@ -194,6 +194,56 @@ def test_sweep_refunds_what_is_due(desk: Desk, invoke: Invoke, a_user: MakeUser)
     assert a_user(SENDER).balance_fen() >= before_fen + 1000
 
 
+def test_pay_begins_a_payment_once(invoke: Invoke) -> None:
+    status, payment = _answer(invoke("PaymentFunction", _event("pay")))
+    again = _answer(invoke("PaymentFunction", _event("pay")))
+
+    assert (status, payment["status"], payment["channel"]) == (201, "pending", "host")
+    assert again == (status, payment)
+
+
+def test_withdraw_holds_the_money_and_dispatch_pays_it_out(
+    desk: Desk, invoke: Invoke, a_user: MakeUser
+) -> None:
+    desk.deposit(300)
+    before_fen = a_user(SENDER).balance_fen()
+
+    status, held = _answer(invoke("PaymentFunction", _event("withdraw")))
+    again_status, again = _answer(invoke("PaymentFunction", _event("withdraw")))
+    called = invoke("TransferFunction", _event("dispatch"))
+    looked = invoke("TransferFunction", _event("look"))
+
+    assert (status, held["status"]) == (202, "queued")
+    assert (again_status, again["withdrawal_id"]) == (202, held["withdrawal_id"])
+    assert a_user(SENDER).balance_fen() == before_fen - 300
+    assert called["host"]["answered_count"] >= 1
+    assert looked["failed_count"] == 0
+    path = f"/me/withdrawals/{held['withdrawal_id']}"
+    assert a_user(SENDER).http.get(path).json()["status"] == "paid"
+
+
+def test_a_forged_callback_is_refused(invoke: Invoke) -> None:
+    status, problem = _answer(invoke("GatewayFunction", _event("callback_forged")))
+
+    assert (status, problem["code"]) == (401, "signature_invalid")
+
+
+def test_a_batch_of_notices_returns_the_poison(invoke: Invoke) -> None:
+    event = _event("notice_batch")
+
+    answer = invoke("TransferFunction", event)
+
+    poison = event["Records"][1]["messageId"]
+    assert answer == {"batchItemFailures": [{"itemIdentifier": poison}]}
+
+
+def test_the_bills_of_a_day_are_compared(invoke: Invoke) -> None:
+    report = invoke("TransferFunction", _event("compare_bills"))
+
+    assert set(report) == {"host", "wechat"}
+    assert [bill["differences"] for bill in report.values()] == [[], []]
+
+
 def test_the_events_messages_are_those_that_a_grab_puts_into_the_queue() -> None:
     good = [_event("settle_batch")["Records"][number] for number in (0, 2)]
 

@@ -19,6 +19,8 @@ from redpacket.domain.errors import (
 )
 from redpacket.domain.gateway import (
     Channel,
+    Notice,
+    NoticeKind,
     Refusal,
     TransferFound,
     TransferOrder,
@@ -42,7 +44,7 @@ from redpacket.flows.payments.withdraw import WithdrawalAsk, withdraw, withdraw_
 from redpacket.flows.payments.withdrawal_ports import WithdrawalSettings
 from redpacket.ports.accounts import Request
 from redpacket.ports.payments import Payee, WithdrawalLimits
-from testing.fakes.gateway import SETTLING_MS, an_account
+from testing.fakes.gateway import SETTLING_MS, FakePaymentsOut, an_account
 from testing.payment_system import FEN_MAX, PaymentSystem
 
 WECHAT = Channel.WECHAT
@@ -332,6 +334,91 @@ def test_what_waits_for_its_payee_is_cancelled_at_the_gateway() -> None:
     assert town.find(withdrawal).status is WithdrawalStatus.CANCELLED
     assert town.balance_fen() == 1000
     assert town.differences(bound_ms=0) == []
+
+
+def _waiting_town() -> PaymentSystem:
+    """Return a town whose gateway waits for its payees."""
+    town = PaymentSystem(details="confirm")
+    town.system.deposit("user", 1000)
+    town.gateway.next_state = lambda state: state
+    return town
+
+
+def test_what_its_payee_needs_outlasts_queries_which_do_not_tell_it() -> None:
+    town = _waiting_town()
+    withdrawal = town.withdraw("user", 300)
+    town.dispatch(1_000)
+
+    for _ in range(3):
+        town.system.pass_time(LEASE_MS)
+        town.sweep()
+
+        waiting = town.find(withdrawal)
+        assert waiting.status is WithdrawalStatus.AWAITING_CONFIRMATION
+        assert waiting.confirmation == "package"
+    assert len(town.gateway.called_at_ms) == 1
+
+
+def test_a_query_that_fails_hides_nothing_from_the_payee() -> None:
+    town = _waiting_town()
+    withdrawal = town.withdraw("user", 300)
+    town.dispatch(1_000)
+    town.system.pass_time(LEASE_MS)
+    town.gateway.is_away = True
+
+    town.sweep()
+
+    waiting = town.find(withdrawal)
+    assert waiting.status is WithdrawalStatus.AWAITING_CONFIRMATION
+    assert waiting.confirmation == "package"
+
+
+def test_a_lost_answer_is_asked_for_by_the_same_number_for_its_payee() -> None:
+    town = _waiting_town()
+    answers = iter([False])
+
+    class Losing(FakePaymentsOut):
+        def transfer(self, order: TransferOrder) -> TransferFound:
+            found = super().transfer(order)
+            if next(answers, True):
+                return found
+            raise Unavailable("it timed out")
+
+    town.gates_out = {WECHAT: Losing(town.gateway, "confirm")}
+    withdrawal = town.withdraw("user", 300)
+    town.dispatch(1_000)
+    town.system.pass_time(LEASE_MS)
+    town.sweep()
+    town.dispatch(1_000)
+
+    waiting = town.find(withdrawal)
+    assert waiting.status is WithdrawalStatus.AWAITING_CONFIRMATION
+    assert waiting.confirmation == "package"
+    assert len(town.gateway.transfers) == 1
+
+
+def test_a_confirmation_is_followed_at_once_though_the_lease_still_runs() -> None:
+    town = _waiting_town()
+    withdrawal = town.withdraw("user", 300)
+    town.dispatch(1_000)
+    town.gateway.next_state = lambda _: TransferState.SUCCEEDED
+
+    town.follow(Notice(NoticeKind.TRANSFER, "1", withdrawal.bill_no))
+
+    assert town.find(withdrawal).status is WithdrawalStatus.PAID
+    assert town.differences(bound_ms=0) == []
+
+
+def test_a_transfer_that_was_confirmed_and_is_under_way_is_processing() -> None:
+    town = _waiting_town()
+    withdrawal = town.withdraw("user", 300)
+    town.dispatch(1_000)
+    town.gateway.next_state = lambda _: TransferState.PROCESSING
+    town.system.pass_time(LEASE_MS)
+
+    town.sweep()
+
+    assert town.find(withdrawal).status is WithdrawalStatus.PROCESSING
 
 
 def test_a_failed_transfer_comes_back(town: PaymentSystem) -> None:

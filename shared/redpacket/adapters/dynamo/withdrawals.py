@@ -163,7 +163,8 @@ class DynamoWithdrawals:
             " outside_no = :outside_no, work_pk = :look, work_at_ms = :at_ms",
             f"{IS_AS_SEEN} AND {IS_NOT_STOPPED}",
             awaiting=WithdrawalStatus.AWAITING_CONFIRMATION,
-            confirmation=found.confirmation,
+            # No query tells it, only the call did.
+            confirmation=found.confirmation or seen.confirmation,
             outside_no=found.outside_no,
             look=self._look_list(seen),
             at_ms=look_at_ms,
@@ -171,7 +172,7 @@ class DynamoWithdrawals:
 
     def look_again(self, seen: Withdrawal, at_ms: int) -> None:
         is_stopped = seen.stop in {Stop.CANCELLED, Stop.EXPIRED}
-        status = WithdrawalStatus.CANCELLING if is_stopped else WithdrawalStatus.PROCESSING
+        status = WithdrawalStatus.CANCELLING if is_stopped else seen.status
         self._change(
             seen,
             "SET withdrawal_status = :status, work_pk = :look, work_at_ms = :at_ms",

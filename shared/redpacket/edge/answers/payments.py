@@ -134,7 +134,13 @@ class Consent(TypedDict):
 class Token(TypedDict):
     """A token of the deployment's own issuer."""
 
-    token: Annotated[str, Field(pattern=r"^[\w-]+\.[\w-]+\.[\w-]+$")]
+    token: Annotated[
+        str,
+        Field(
+            pattern=r"^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$",
+            examples=["eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhIn0.c2lnbmVk"],
+        ),
+    ]
     expires_at_ms: EndsAtMs
 
 

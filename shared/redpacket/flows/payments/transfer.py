@@ -7,6 +7,7 @@ when no bill of that number can be made any more (domain/withdrawals.py::judge, 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import StrEnum
 
 from redpacket.domain.errors import InvariantViolated, NotCancellable, Unavailable
@@ -72,13 +73,14 @@ def call_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Called:
 def look_at_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Withdrawal | None:
     """Ask the gateway what became of a withdrawal, and bring the ledger up to it.
 
-    While somebody has the right to call, they have the word. Raises Unavailable.
+    While somebody has the right to call, they have the word, until their call was answered. Raises
+    Unavailable.
     """
     seen = ports.book.find(withdrawal_id)
     if seen is None or seen.is_final:
         return seen
     now_ms = ports.clock.now_ms()
-    if seen.call_count == 0 or now_ms < seen.lease_until_ms:
+    if seen.call_count == 0 or (now_ms < seen.lease_until_ms and not _is_answered(seen)):
         return seen
     if now_ms >= seen.created_at_ms + GIVEN_UP_AFTER_MS and seen.stop is None:
         stopped = _give_up(seen, ports)
@@ -88,7 +90,10 @@ def look_at_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Withdrawa
     # Also where the query fails or dies: this one must not hold up the others.
     ports.book.look_again(seen, _next_look_ms(seen, now_ms))
     found = ports.gateway(seen.channel).query(seen.bill_no)
-    _act(seen, found, ports)
+    verdict = _act(seen, found, ports)
+    if verdict is Verdict.AWAIT and not _is_answered(seen):
+        # The answer was lost, and no query tells what the payee's client needs: a repeat does.
+        ports.book.call_again(seen, max(now_ms, seen.lease_until_ms))
     return ports.book.find(withdrawal_id)
 
 
@@ -154,8 +159,14 @@ def _act(seen: Withdrawal, found: TransferFound, ports: WithdrawalPorts) -> Verd
         again_ms = _next_look_ms(seen, now_ms)
         if found.state is TransferState.NOT_FOUND:
             again_ms = settled_after_ms(seen, settling_ms)
-        book.look_again(seen, max(again_ms, seen.lease_until_ms))
+        on_its_way = replace(seen, status=WithdrawalStatus.PROCESSING)
+        book.look_again(on_its_way, max(again_ms, seen.lease_until_ms))
     return verdict
+
+
+def _is_answered(seen: Withdrawal) -> bool:
+    """Tell whether the call was answered: the gateway has the bill, and waits for the payee."""
+    return seen.status is WithdrawalStatus.AWAITING_CONFIRMATION
 
 
 def _end(seen: Withdrawal, found: TransferFound, verdict: Verdict, ports: WithdrawalPorts) -> None:

@@ -1,0 +1,466 @@
+"""Money in and out of the deployed stack over HTTP, by a gateway and a wallet with own books."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from local.gateway.numbers import openid_of
+from local.stack import Stack
+from tests.integration.conftest import Eventually, Invoke, MakeUser, User
+
+# They sweep by themselves: without a callback nothing else looks.
+pytestmark = pytest.mark.usefixtures("only_own_sweeps")
+
+PAYMENTS = 3
+CODES = ("code-ann", "code-ben", "code-cat", "code-dan", "code-eve", "code-guest")
+
+
+class Counterparty:
+    """The controls of the gateway, or of the wallet: what people do there."""
+
+    def __init__(self, url: str) -> None:
+        self._http = httpx.Client(base_url=url, timeout=10, trust_env=False)
+
+    def do(self, name: str, **body: Any) -> dict[str, Any]:
+        answer = self._http.post(f"/_fake/{name}", json=body)
+        assert answer.is_success, answer.text
+        done: dict[str, Any] = answer.json()
+        return done
+
+    def see(self, name: str) -> Any:
+        return self._http.get(f"/_fake/{name}").json()
+
+    def close(self) -> None:
+        self._http.close()
+
+
+@pytest.fixture
+def gateway(stack: Stack) -> Iterator[Counterparty]:
+    side = Counterparty(stack.gateway)
+    yield side
+    side.do("mode", mode="ok")
+    side.close()
+
+
+@pytest.fixture
+def wallet(stack: Stack) -> Iterator[Counterparty]:
+    side = Counterparty(stack.wallet)
+    yield side
+    side.do("mode", mode="ok")
+    side.close()
+
+
+def _transfers(invoke: Invoke, task: str, **more: Any) -> dict[str, Any]:
+    return invoke("TransferFunction", {"task": task, **more})
+
+
+def _start(user: User, amount_fen: int, channel: str = "wechat", **more: Any) -> dict[str, Any]:
+    body = {"amount_fen": amount_fen, "channel": channel, "method": "native", **more}
+    answer = user.post("/me/payments", body)
+    assert answer.status_code == httpx.codes.CREATED, answer.text
+    payment: dict[str, Any] = answer.json()
+    return payment
+
+
+def _payment(user: User, payment_id: str) -> dict[str, Any]:
+    found: dict[str, Any] = user.http.get(f"/me/payments/{payment_id}").json()
+    return found
+
+
+def _withdraw(user: User, amount_fen: int, channel: str = "wechat") -> dict[str, Any]:
+    answer = user.post("/me/withdrawals", {"amount_fen": amount_fen, "channel": channel})
+    assert answer.status_code == httpx.codes.ACCEPTED, answer.text
+    held: dict[str, Any] = answer.json()
+    return held
+
+
+def _withdrawal(user: User, withdrawal_id: str) -> dict[str, Any]:
+    found: dict[str, Any] = user.http.get(f"/me/withdrawals/{withdrawal_id}").json()
+    return found
+
+
+def _refused(answer: httpx.Response) -> tuple[int, str]:
+    return answer.status_code, answer.json()["code"]
+
+
+def _is_off(user: User, path: str, body: dict[str, Any]) -> bool:
+    return user.post(path, body).status_code == httpx.codes.SERVICE_UNAVAILABLE
+
+
+def _kinds(user: User) -> list[tuple[str, int]]:
+    items = user.http.get("/me/transfers").json()["items"]
+    return [(item["kind"], item["amount_fen"]) for item in items]
+
+
+def test_a_payment_is_credited_when_the_gateway_calls_back(
+    a_user: MakeUser, gateway: Counterparty, eventually: Eventually
+) -> None:
+    user = a_user()
+    started = _start(user, 500)
+
+    gateway.do("pay", payment_id=started["payment_id"])
+
+    eventually(lambda: _payment(user, started["payment_id"])["status"] == "paid")
+    assert started["status"] == "pending"
+    assert started["wechat"]["code_url"].startswith("weixin://")
+    assert user.balance_fen() == 500
+    assert _kinds(user) == [("payment", 500)]
+
+
+def test_the_sweep_credits_what_no_callback_tells_and_a_forged_one_does_nothing(
+    a_user: MakeUser, gateway: Counterparty, invoke: Invoke, eventually: Eventually
+) -> None:
+    user = a_user()
+    silent, forged, stale = (_start(user, fen) for fen in (100, 20, 3))
+    gateway.do("mode", mode="no_notifications")
+    gateway.do("pay", payment_id=silent["payment_id"])
+    gateway.do("mode", mode="stale_notifications")
+    gateway.do("pay", payment_id=stale["payment_id"])
+    gateway.do("mode", mode="forged_notifications")
+    gateway.do("pay", payment_id=forged["payment_id"])
+    eventually(lambda: _payment(user, forged["payment_id"])["status"] == "paid")
+    before_fen = user.balance_fen()
+
+    _transfers(invoke, "sweep")
+
+    assert before_fen == 20
+    assert user.balance_fen() == 123
+    told = [one for one in gateway.see("notifications") if one["kind"] in {"forged", "stale"}]
+    assert len(told) >= 6
+    assert {one["status"] for one in told} == {401}
+
+
+def test_the_wallet_of_the_host_pays_in_and_its_forged_results_are_refused(
+    a_user: MakeUser, wallet: Counterparty, eventually: Eventually
+) -> None:
+    user = a_user()
+    wallet.do("mode", mode="forged_notifications")
+    started = _start(user, 700, "host", method="jsapi")
+
+    wallet.do("pay", payment_id=started["payment_id"], payer=user.host_id)
+
+    eventually(lambda: _payment(user, started["payment_id"])["status"] == "paid")
+    assert (started["wechat"], _kinds(user)) == (None, [("payment", 700)])
+    forged = [one for one in wallet.see("notifications") if one["kind"] == "forged"]
+    assert {one["status"] for one in forged} == {401}
+
+
+@pytest.mark.parametrize("route", ["/gateway/wechat/callback", "/gateway/host/callback"])
+def test_a_callback_without_a_signature_is_refused(a_user: MakeUser, route: str) -> None:
+    assert _refused(a_user().http.post(route, content=b'{"id": "1"}')) == (401, "signature_invalid")
+
+
+def test_a_packet_that_its_sender_pays_for_begins_with_the_payment(
+    a_user: MakeUser, gateway: Counterparty, eventually: Eventually
+) -> None:
+    sender, taker = a_user(), a_user()
+    sent = sender.send("pays", total_fen=200, count=1, pay_with="wechat")
+    again = sender.send("pays", total_fen=200, count=1, pay_with="wechat")
+    packet = sent.json()
+    packet_id, payment_id = packet["packet_id"], packet["payment_id"]
+    early = taker.grab(packet_id)
+    unpaid = sender.record(packet_id)
+
+    gateway.do("pay", payment_id=payment_id)
+
+    eventually(lambda: _payment(sender, payment_id)["status"] == "paid")
+    assert (sent.status_code, packet["status"]) == (201, "unpaid")
+    assert packet["wechat"]["code_url"]
+    assert (again.json()["packet_id"], again.json()["payment_id"]) == (packet_id, payment_id)
+    assert _refused(early) == (409, "packet_not_started")
+    assert unpaid["status"] == "unpaid"
+    assert sender.balance_fen() == 0
+    assert taker.grab(packet_id).json()["amount_fen"] == 200
+    eventually(lambda: taker.balance_fen() == 200)
+    assert _kinds(sender) == [("send", -200), ("payment", 200)]
+
+
+def test_withdrawals_are_confirmed_cancelled_and_paid_by_the_host(
+    a_user: MakeUser, gateway: Counterparty, invoke: Invoke, eventually: Eventually
+) -> None:
+    user = a_user(funds_fen=1000)
+    other = a_user()
+    assert user.http.post("/me/wechat", json={"code": "code-ann"}).json() == {"is_bound": True}
+    confirmed, regretted = (_withdraw(user, fen) for fen in (100, 200))
+    by_host, at_once = _withdraw(user, 300, "host"), _withdraw(user, 50)
+    cancelled = user.http.post(f"/me/withdrawals/{at_once['withdrawal_id']}/cancel")
+    held_fen = user.balance_fen()
+
+    _transfers(invoke, "dispatch")
+    waiting = _withdrawal(user, confirmed["withdrawal_id"])
+    asked = user.http.post(f"/me/withdrawals/{regretted['withdrawal_id']}/cancel")
+    gateway.do("confirm", withdrawal_id=confirmed["withdrawal_id"])
+
+    eventually(lambda: _withdrawal(user, confirmed["withdrawal_id"])["status"] == "paid")
+    path = f"/me/withdrawals/{confirmed['withdrawal_id']}"
+    assert _refused(user.http.post(f"{path}/cancel")) == (409, "not_cancellable")
+    assert _refused(other.http.get(path)) == (404, "withdrawal_not_found")
+    assert _refused(other.http.post(f"{path}/cancel")) == (404, "withdrawal_not_found")
+    assert (cancelled.status_code, cancelled.json()["status"]) == (202, "cancelled")
+    assert held_fen == 400
+    assert waiting["status"] == "awaiting_confirmation"
+    assert set(waiting["wechat"]) == {"app_id", "mch_id", "package"}
+    assert all(waiting["wechat"].values())
+    assert _withdrawal(user, by_host["withdrawal_id"])["status"] == "paid"
+    assert asked.json()["status"] == "cancelling"
+
+    def is_back() -> bool:
+        _transfers(invoke, "sweep")
+        return bool(_withdrawal(user, regretted["withdrawal_id"])["status"] == "cancelled")
+
+    eventually(is_back)
+    assert user.balance_fen() == 600
+    assert sorted(_kinds(user)) == sorted(
+        [
+            ("deposit", 1000),
+            ("withdrawal", -100),
+            ("withdrawal", -200),
+            ("withdrawal_returned", 200),
+            ("withdrawal", -300),
+            ("withdrawal", -50),
+            ("withdrawal_returned", 50),
+        ]
+    )
+
+
+def test_a_user_withdraws_so_often_a_day_and_lists_all_of_it(a_user: MakeUser) -> None:
+    user = a_user(funds_fen=10_000)
+
+    def cancel(one: dict[str, Any]) -> None:
+        answer = user.http.post(f"/me/withdrawals/{one['withdrawal_id']}/cancel")
+        assert answer.json()["status"] == "cancelled"
+
+    made = [_withdraw(user, 100, "host") for _ in range(10)]
+    over = user.post("/me/withdrawals", {"amount_fen": 100, "channel": "host"})
+    for one in made:
+        cancel(one)
+    for _ in range(11):
+        made.append(_withdraw(user, 100, "host"))
+        cancel(made[-1])
+    first = user.http.get("/me/withdrawals").json()
+    rest = user.http.get("/me/withdrawals", params={"cursor": first["next"]}).json()
+
+    assert _refused(over) == (403, "withdrawal_limit_reached")
+    listed = [one["withdrawal_id"] for one in first["items"] + rest["items"]]
+    assert len(first["items"]) == 20
+    assert rest["next"] is None
+    assert listed == [one["withdrawal_id"] for one in reversed(made)]
+    bad = user.http.get("/me/withdrawals", params={"cursor": "nonsense"})
+    assert _refused(bad) == (422, "invalid_request")
+    assert user.balance_fen() == 10_000
+
+
+def test_every_refusal_has_its_code_and_no_effect(a_user: MakeUser) -> None:
+    user = a_user(funds_fen=300_000)
+    withdrawals = [
+        ({"amount_fen": 29, "channel": "wechat"}, (422, "amount_too_small")),
+        ({"amount_fen": 200_000, "channel": "wechat"}, (422, "amount_too_large")),
+        ({"amount_fen": 100, "channel": "wechat"}, (409, "payee_not_bound")),
+        ({"amount_fen": 100, "channel": "cash"}, (422, "invalid_request")),
+        ({"amount_fen": 0, "channel": "host"}, (422, "invalid_request")),
+        ({"amount_fen": 1.5, "channel": "host"}, (422, "invalid_request")),
+        ({"channel": "host"}, (422, "invalid_request")),
+    ]
+    payments = [
+        (
+            {"amount_fen": 100, "channel": "wechat", "method": "jsapi"},
+            (409, "payee_not_bound"),
+        ),
+        (
+            {"amount_fen": 100, "channel": "wechat", "method": "card"},
+            (422, "invalid_request"),
+        ),
+        ({"amount_fen": -1, "channel": "host", "method": "native"}, (422, "invalid_request")),
+    ]
+
+    found = [
+        (_refused(user.post(path, body)), wanted)
+        for path, bodies in (("/me/withdrawals", withdrawals), ("/me/payments", payments))
+        for body, wanted in bodies
+    ]
+
+    assert [got for got, _ in found] == [wanted for _, wanted in found]
+    poor = a_user().post("/me/withdrawals", {"amount_fen": 100, "channel": "host"})
+    assert _refused(poor) == (402, "insufficient_funds")
+    for path, code in (
+        ("/me/payments/nonsense", "payment_not_found"),
+        (f"/me/payments/{'0' * 32}", "payment_not_found"),
+        ("/me/withdrawals/nonsense", "withdrawal_not_found"),
+        (f"/me/withdrawals/{'0' * 30}", "withdrawal_not_found"),
+    ):
+        assert _refused(user.http.get(path)) == (404, code)
+    another = _start(a_user(), 100)
+    assert _refused(user.http.get(f"/me/payments/{another['payment_id']}")) == (
+        404,
+        "payment_not_found",
+    )
+    without_key = user.http.post("/me/withdrawals", json={"amount_fen": 100, "channel": "host"})
+    assert _refused(without_key) == (400, "idempotency_key_missing")
+    user.post("/me/payments", {**payments[0][0], "method": "native"}, key="mine")
+    reused = user.post(
+        "/me/payments", {**payments[0][0], "method": "native", "amount_fen": 9}, "mine"
+    )
+    assert _refused(reused) == (422, "idempotency_key_reused")
+    assert user.balance_fen() == 300_000
+    assert user.http.get("/me/withdrawals").json() == {"items": [], "next": None}
+
+
+def test_an_account_belongs_to_one_user_and_signs_in(stack: Stack, a_user: MakeUser) -> None:
+    ben, cat = a_user(), a_user()
+    bound = [ben.http.post("/me/wechat", json={"code": code}) for code in ("code-ben", "code-ben")]
+    taken = cat.http.post("/me/wechat", json={"code": "code-ben"})
+    wrong = cat.http.post("/me/wechat", json={"code": "used"})
+    bad = cat.http.post("/me/wechat", json={"code": ""})
+
+    with httpx.Client(base_url=stack.api, timeout=30, trust_env=False) as stranger:
+        signed_in = [stranger.post("/auth/wechat", json={"code": "code-guest"}) for _ in range(2)]
+        refused = stranger.post("/auth/wechat", json={"code": "used"})
+        tokens = [answer.json()["token"] for answer in signed_in]
+        shown = [
+            stranger.get("/me", headers={"Authorization": f"Bearer {token}"}) for token in tokens
+        ]
+
+    assert [answer.json() for answer in bound] == [{"is_bound": True}] * 2
+    assert _refused(taken) == (409, "openid_in_use")
+    assert _refused(wrong) == _refused(refused) == (422, "code_invalid")
+    assert _refused(bad) == (422, "invalid_request")
+    assert [answer.status_code for answer in shown] == [200, 200]
+    assert shown[0].json()["user_token"] == shown[1].json()["user_token"]
+    assert signed_in[0].json()["expires_at_ms"] > time.time() * 1000
+    # Who signs in may be paid at once.
+    assert _refused(cat.http.post("/me/wechat", json={"code": "code-guest"}))[1] == "openid_in_use"
+
+
+def test_who_agrees_once_is_paid_without_a_tap(
+    a_user: MakeUser, gateway: Counterparty, invoke: Invoke, eventually: Eventually
+) -> None:
+    user = a_user(funds_fen=500)
+    ask = {"display_name": "小丹"}
+    too_early = user.http.post("/me/wechat/authorization", json=ask)
+    user.http.post("/me/wechat", json={"code": "code-dan"})
+    asked = user.http.post("/me/wechat/authorization", json=ask)
+    (number,) = [
+        one["number"]
+        for one in gateway.see("book")["authorizations"]
+        if one["state"] == "WAIT_USER_CONFIRM"
+    ]
+
+    gateway.do("confirm", authorization_no=number)
+    eventually(
+        lambda: user.http.post("/me/wechat/authorization", json=ask).json()["status"] == "active"
+    )
+    held = _withdraw(user, 200)
+    _transfers(invoke, "dispatch")
+    paid = _withdrawal(user, held["withdrawal_id"])
+    ended = user.http.delete("/me/wechat/authorization")
+
+    assert _refused(too_early) == (409, "payee_not_bound")
+    assert (asked.status_code, asked.json()["status"]) == (202, "awaiting_confirmation")
+    assert asked.json()["wechat"]["package"]
+    assert (paid["status"], paid["wechat"]) == ("paid", None)
+    assert ended.json()["status"] in {"closing", "closed"}
+    assert user.balance_fen() == 300
+
+
+def test_switches_stop_what_begins_and_nothing_else(
+    a_user: MakeUser, operator: User, gateway: Counterparty, eventually: Eventually
+) -> None:
+    user = a_user(funds_fen=500)
+    started = _start(user, 100)
+    try:
+        for name in ("pay", "withdraw"):
+            answer = operator.http.put(f"/admin/switches/{name}", json={"on": False})
+            assert answer.status_code == httpx.codes.OK
+        asks = {
+            "/me/payments": {"amount_fen": 100, "channel": "host", "method": "native"},
+            "/me/withdrawals": {"amount_fen": 100_000, "channel": "host"},
+            "/packets": {"kind": "equal", "total_fen": 100, "count": 1, "pay_with": "host"},
+        }
+        for path, body in asks.items():
+            # A process sees a switch after four seconds, or eight with the copy.
+            eventually(partial(_is_off, user, path, body))
+            assert _refused(user.post(path, body)) == (503, "switched_off")
+        gateway.do("pay", payment_id=started["payment_id"])
+        eventually(lambda: _payment(user, started["payment_id"])["status"] == "paid")
+    finally:
+        for name in ("pay", "withdraw"):
+            operator.http.put(f"/admin/switches/{name}", json={"on": True})
+
+    assert user.balance_fen() == 600
+
+
+def test_what_is_under_way_is_compared_with_the_books_outside(
+    stack: Stack, gateway: Counterparty, wallet: Counterparty, dynamodb: Any, invoke: Invoke
+) -> None:
+    _transfers(invoke, "sweep")
+
+    came, went = _moved(gateway), _moved(wallet)
+    outside = {"in": came["in"] | went["in"], "out": came["out"] | went["out"]}
+    ours: dict[str, dict[str, int]] = {"in": {}, "out": {}}
+    for page in dynamodb.get_paginator("scan").paginate(TableName=stack.outputs["PaymentsTable"]):
+        for row in page["Items"]:
+            if row.get("payment_status", {}).get("S") == "paid":
+                ours["in"][row["number"]["S"]] = int(row["amount_fen"]["N"])
+            if row.get("withdrawal_status", {}).get("S") == "paid":
+                bill_no = f"{row['withdrawal_id']['S']}{int(row['attempt_no']['N']):02d}"
+                ours["out"][bill_no] = int(row["amount_fen"]["N"])
+
+    assert len(outside["in"]) >= PAYMENTS
+    assert ours == outside
+
+
+def _moved(side: Counterparty) -> dict[str, dict[str, int]]:
+    """Return what moved at a counterparty, by our number."""
+    book = side.see("book")
+    return {
+        "in": {
+            one["number"]: one["paid_fen"] - one["refunded_fen"]
+            for one in book["in"]
+            if one["paid_fen"]
+        },
+        "out": {
+            one["number"]: one["amount_fen"]
+            for one in book["out"]
+            if one["state"] in {"SUCCESS", "succeeded"}
+        },
+    }
+
+
+def test_no_log_has_a_key_or_an_openid(stack: Stack) -> None:
+    logs: Any = stack.aws("logs")
+    groups = [
+        group["logGroupName"]
+        for page in logs.get_paginator("describe_log_groups").paginate()
+        for group in page["logGroups"]
+    ]
+    logged = "\n".join(
+        event["message"]
+        for group in groups
+        for page in logs.get_paginator("filter_log_events").paginate(logGroupName=group)
+        for event in page["events"]
+    )
+    merchant = json.loads((stack.state_dir / "payments" / "merchant.json").read_text())
+    secret = [
+        *(merchant[name] for name in ("app_secret", "api_v3_key", "private_key", "cert_serial")),
+        *json.loads((stack.state_dir / "payments" / "wallet.json").read_text()).values(),
+        *_inner_lines(stack.state_dir / "issuer.json"),
+        *(openid_of(merchant["app_id"], code.removeprefix("code-")) for code in CODES),
+        *CODES,
+    ]
+
+    assert '"message":"sweep"' in logged.replace(" ", "")
+    assert [text for text in secret if text in logged] == []
+
+
+def _inner_lines(file: Path) -> list[str]:
+    """Return a line of each private key in a file, and all other secret texts of it."""
+    kept = json.loads(file.read_text())
+    return [kept["subject_key"], *(key["private_key"].splitlines()[1] for key in kept["keys"])]
