@@ -66,14 +66,6 @@ RemainingCount = Annotated[
     int, Field(ge=0, le=COUNT_MAX, description="Shares that are left.", examples=[9])
 ]
 
-UserToken = Annotated[
-    str,
-    Field(
-        pattern="^[A-Za-z0-9_-]{24}$",
-        description="How other users name this user.",
-        examples=["FxwabzlgU_xAyodWCCPNtYDw"],
-    ),
-]
 PacketId = Annotated[str, Field(pattern=f"^{PACKET_ID.pattern}$", examples=[SOME_PACKET_ID])]
 CampaignId = Annotated[
     str,
