@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 SCHEDULE = {"source": "aws.events"}
 WITHIN_S = 10
 SWEEP_S = 5
-NAMES = ["send", "grab", "payout", "refund", "draw", "withdraw"]
+NAMES = ["send", "grab", "payout", "refund", "draw", "pay", "withdraw"]
 
 
 def _turn(operator: User, name: str, *, is_on: bool, reason: str = "") -> dict[str, Any]:
