@@ -11,6 +11,7 @@ from redpacket.adapters.dynamo.authorizations import DynamoAuthorizations
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.adapters.dynamo.gateway_pace import DynamoGatewayPace
 from redpacket.adapters.dynamo.payees import DynamoPayees
+from redpacket.adapters.dynamo.payment_lists import DynamoPaymentLists
 from redpacket.adapters.dynamo.payments import DynamoPayments
 from redpacket.adapters.dynamo.tables import DynamoTables
 from redpacket.adapters.dynamo.withdrawals import DynamoWithdrawals
@@ -75,6 +76,7 @@ class PaymentSystem:
         self.book = DynamoPayments(client, "payments", "accounts", "packets")
         self.withdrawals = DynamoWithdrawals(client, "payments", "accounts")
         self.store = DynamoGatewayPace(client, "payments")
+        self.lists = DynamoPaymentLists(client, "payments")
         # The wiring has no table of payments yet: it comes with the doors.
         self.system.scans = DynamoTables(client, {table: table.value for table in Table})
         self.payees = FakePayees()

@@ -25,14 +25,20 @@ from redpacket.domain.errors import (
     WithdrawalNotFound,
 )
 from redpacket.edge import guards
-from redpacket.edge.api import Api, HttpAnswer
+from redpacket.edge.api import ADMIN_SCOPE, Api, HttpAnswer
 from redpacket.edge.parameters import key_hash_of
 from redpacket.edge.payment_parameters import (
     payment_id_of,
     withdrawal_id_of,
     withdrawals_cursor_of,
 )
-from redpacket.edge.payment_views import consent_view, payment_view, withdrawal_view
+from redpacket.edge.payment_views import (
+    consent_view,
+    debt_view,
+    listed_return_view,
+    payment_view,
+    withdrawal_view,
+)
 from redpacket.edge.request import HttpRequest, RequestOf, person_of
 from redpacket.edge.schemas.bodies import body_of, idempotent_request
 from redpacket.edge.schemas.payments import CodeBody, ConsentBody, PaymentBody, WithdrawalBody
@@ -42,6 +48,8 @@ if TYPE_CHECKING:
     from redpacket.edge.answers.payments import (
         Binding,
         Consent,
+        Debts,
+        ListedReturns,
         Payment,
         Token,
         Withdrawal,
@@ -191,6 +199,30 @@ def sign_in(request: RequestOf[CodeBody]) -> HttpAnswer[Token]:
     body = body_of(CodeBody, request)
     token, expires_at_ms = wiring.sign_in(body.code, lambda subject: person_of(subject).user_id)
     return HttpAnswer({"token": token, "expires_at_ms": expires_at_ms})
+
+
+@handler.route(
+    "GET /admin/payments/returns",
+    parameters=(withdrawals_cursor_of,),
+    scope=ADMIN_SCOPE,
+    refusals=(InvalidRequest, Unavailable),
+)
+def read_listed_returns(request: HttpRequest) -> HttpAnswer[ListedReturns]:
+    """List money that gateways took and that waits for a person, newest first."""
+    page, cursor = wiring.list_listed_returns(withdrawals_cursor_of(request))
+    return HttpAnswer({"items": [listed_return_view(one) for one in page], "next": cursor})
+
+
+@handler.route(
+    "GET /admin/payments/debts",
+    parameters=(withdrawals_cursor_of,),
+    scope=ADMIN_SCOPE,
+    refusals=(InvalidRequest, Unavailable),
+)
+def read_debts(request: HttpRequest) -> HttpAnswer[Debts]:
+    """List users who owe money, because it was refunded at the gateway after they had spent it."""
+    page, cursor = wiring.list_debts(withdrawals_cursor_of(request))
+    return HttpAnswer({"items": [debt_view(*one) for one in page], "next": cursor})
 
 
 @handler.schedule

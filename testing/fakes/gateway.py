@@ -15,6 +15,7 @@ from redpacket.domain.gateway import (
     BillLine,
     Channel,
     Merchant,
+    Notice,
     OrderFound,
     OrderState,
     OutsideAccount,
@@ -354,6 +355,20 @@ class FakeIssuer:
 
     def issue(self, account: OutsideAccount, now_ms: int) -> tuple[str, int]:
         return f"token-{account.name_hash}", now_ms + 3_600_000
+
+
+class FakeNoticeQueue:
+    """Implements NoticeQueue with a list."""
+
+    def __init__(self) -> None:
+        self.notices: list[Notice] = []
+        self.is_away = False
+
+    def put(self, channel: Channel, *notices: Notice) -> None:
+        if self.is_away:
+            msg = "the queue does not answer"
+            raise Unavailable(msg)
+        self.notices += notices
 
 
 def an_account(user_id: str) -> OutsideAccount:

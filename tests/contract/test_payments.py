@@ -12,6 +12,7 @@ import pytest
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.domain.errors import (
     IdempotencyKeyReused,
+    InvalidRequest,
     InvariantViolated,
     RateLimited,
     WithdrawalLimitReached,
@@ -315,6 +316,50 @@ def test_the_payments_of_a_day_are_limited_by_a_condition(town: PaymentSystem, u
         town.start_packet(packet)
 
     assert town.start(user, 100, "key").number == first.number
+
+
+def test_what_waits_for_a_person_is_listed_newest_first(town: PaymentSystem, user: str) -> None:
+    now_ms = town.clock.now_ms() + secrets.randbelow(10**10)
+    numbers = []
+    for late in range(3):
+        payment = town.start(user, 100)
+        paid = town.gateway.pay(payment.number, amount_fen=99)
+        assert paid
+        returned = PaymentReturn(
+            payment.number,
+            paid.transaction_id,
+            99,
+            ReturnReason.SECOND,
+            WECHAT,
+            now_ms + late,
+            ReturnStatus.DUE if late else ReturnStatus.LISTED,
+        )
+        town.book.put_return(returned, paid)
+        town.book.list_return(returned)
+        numbers.append(payment.number)
+
+    after = f"{now_ms + 3:013d}#~"
+    first, cursor = town.lists.list_listed_returns(after, 2)
+    rest, _ = town.lists.list_listed_returns(cursor, 1)
+
+    assert [one.number for one in first + rest] == numbers[::-1]
+    assert {one.status for one in first} == {ReturnStatus.LISTED}
+    with pytest.raises(InvalidRequest):
+        town.lists.list_listed_returns("else", 2)
+
+
+def test_a_refund_that_leaves_a_debt_is_listed(town: PaymentSystem, user: str) -> None:
+    payment, other = town.pay_in(user, 100), town.pay_in(user, 50)
+    town.withdraw(user, 100)
+    for one in (other, payment):
+        town.clock.at_ms += 1_000
+        refund_no = town.gateway.refund_outside(one.number, one.amount_fen)
+        note_refund(WECHAT, refund_no, ports=town.payments)
+
+    after = f"{town.clock.now_ms():013d}#~"
+    found, _ = town.lists.list_debts(after, 1)
+
+    assert [(refund.number, refund.owed_fen) for refund in found] == [(payment.number, 100)]
 
 
 def test_a_key_that_comes_with_another_amount_is_refused(town: PaymentSystem, user: str) -> None:

@@ -21,6 +21,7 @@ import pytest
 from local.packet_ids import PUBLISHED_KEYS
 from local.ports import HOST
 from local.user_ids import PUBLISHED_KEY
+from redpacket.adapters.aws.messages import SETTLE
 from redpacket.adapters.payments.issuer import IssuerKeys
 from redpacket.domain.gateway import BillKind, Channel, Notice, NoticeKind
 from redpacket.edge.packet_ids import packet_ids
@@ -220,6 +221,7 @@ class Doors:
 
     recorder: Recorder
     gateway: FakeGateway
+    consents: FakeAuthorizations
 
     def ask(
         self, route: str, sub: str = "ann", body: Any = None, scope: str = "", **path: str
@@ -250,10 +252,9 @@ class Doors:
         return _handler(door)(event, _Context())
 
     def settle(self) -> None:
-        bodies, self.recorder.messages = self.recorder.messages, []
         records = [
             {"messageId": str(number), "body": body, "attributes": {"SentTimestamp": "0"}}
-            for number, body in enumerate(bodies)
+            for number, body in enumerate(self._taken(is_claim=True))
         ]
         self.call("payout", {"Records": records})
 
@@ -261,9 +262,16 @@ class Doors:
         self.call("expire", {})
 
     def follow_notices(self) -> None:
-        bodies, self.recorder.messages = self.recorder.messages, []
+        bodies = self._taken(is_claim=False)
         records = [{"messageId": str(number), "body": body} for number, body in enumerate(bodies)]
         assert self.call("transfer", {"Records": records}) == {"batchItemFailures": []}
+
+    def _taken(self, *, is_claim: bool) -> list[str]:
+        """Return the messages of one of the two queues, which are delivered then."""
+        sent = self.recorder.messages
+        taken = [one for one in sent if (json.loads(one)["kind"] == SETTLE) == is_claim]
+        self.recorder.messages = [one for one in sent if one not in taken]
+        return taken
 
     def transfer(self, task: str) -> Any:
         return self.call("transfer", {"task": task})
@@ -297,16 +305,17 @@ def doors(cache: OperatorCache, monkeypatch: pytest.MonkeyPatch) -> Iterator[Doo
     monkeypatch.setenv("CLOSE_GRACE_S", "0")
     monkeypatch.setattr(Wiring, "aws", lambda _, service, **_options: recorder.client(service))
     gateway, logins = FakeGateway(SystemClock()), FakeLogins()
+    consents = FakeAuthorizations(gateway)
     for name, made in {
         "gateways_in": {Channel.WECHAT: FakePaymentsIn(gateway)},
         "gateways_out": {Channel.WECHAT: FakePaymentsOut(gateway)},
-        "consent_gateways": {Channel.WECHAT: FakeAuthorizations(gateway)},
+        "consent_gateways": {Channel.WECHAT: consents},
         "callbacks": {Channel.WECHAT: _Callbacks()},
         "wechat_logins": logins,
     }.items():
         monkeypatch.setattr(Wiring, name, made)
     _forget()
-    yield Doors(recorder, gateway)
+    yield Doors(recorder, gateway, consents)
     _forget()
 
 
@@ -430,8 +439,25 @@ def _tell_of_payments(doors: Doors) -> None:
     gateway.pay(packet["payment_id"])
     doors.transfer("sweep")
     doors.ask("POST /packets/{packet_id}/grab", "eve", packet_id=packet["packet_id"])
+    _tell_of_a_payout(doors, packet["packet_id"])
     doors.transfer("compare_bills")
+    doors.operate("GET /admin/payments/returns")
+    doors.operate("GET /admin/payments/debts")
     doors.operate("POST /admin/reconcile")
+
+
+def _tell_of_a_payout(doors: Doors, packet_id: str) -> None:
+    """Let a claim pay its taker's balance out by itself."""
+    doors.ask("POST /me/wechat/authorization", "gil", {"display_name": "Gil"})
+    number = doors.consents.asked[-1]
+    doors.consents.agree(number)
+    told = {"kind": "authorization", "number": number}
+    doors.ask("POST /gateway/wechat/callback", body=told)
+    doors.follow_notices()
+    doors.ask("POST /packets/{packet_id}/grab", "gil", packet_id=packet_id)
+    doors.settle()
+    doors.follow_notices()
+    assert len(doors.ask("GET /me/withdrawals", "gil")["items"]) == 3
 
 
 def _tell_of_a_campaign(

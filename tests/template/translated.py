@@ -334,7 +334,11 @@ STACKS = [
     Stack("dev in China", "cn-northwest-1", {"JwtIssuer": ISSUER}),
     Stack(
         "both gateways",
-        parameters={**HOST_WALLET, **WECHAT, "CallbackBaseUrl": "https://a.example"},
+        parameters={
+            **HOST_WALLET,
+            **WECHAT,
+            "CallbackBaseUrl": "https://a.example",
+        },
     ),
     Stack("a host's wallet, and a given cache", parameters={**HOST_WALLET, **OWN_CACHE}),
     Stack(
@@ -345,6 +349,7 @@ STACKS = [
             "JwtIssuer": ISSUER,
             "WeChatIssuerUrl": ISSUER,
             "WeChatIssuerSecretArn": f"arn:aws:secretsmanager:us-east-1:{ACCOUNT}:secret:issuer-1",
+            "WithdrawAboveFen": "30",
         },
     ),
     Stack(

@@ -195,6 +195,18 @@ def test_the_sweep_needs_no_callback(town: PaymentSystem) -> None:
     assert _used(town) == asked.number
 
 
+def test_a_consent_that_gets_no_answer_holds_up_no_other(town: PaymentSystem) -> None:
+    asked = _ask(town)
+    town.gateway.is_away = True
+    town.system.pass_time(60_000)
+
+    report = town.sweep()
+
+    assert report.failed_count == 1
+    assert town.consents.list_waiting(WECHAT, town.clock.now_ms(), 10) == []
+    assert town.consents.list_waiting(WECHAT, town.clock.now_ms() + HOUR_MS, 10) == [asked.number]
+
+
 def test_the_sweep_ends_a_consent_that_lapsed(town: PaymentSystem) -> None:
     asked = _ask(town)
     town.consent_gate.states[asked.number] = AuthorizationState.CLOSED

@@ -15,6 +15,7 @@ from redpacket.domain.campaign import CampaignStatus
 from redpacket.domain.checks.facts import Difference
 from redpacket.domain.claim import Claim
 from redpacket.domain.errors import InvalidRequest, RedPacketError, Rejected
+from redpacket.domain.gateway import Channel
 from redpacket.domain.ledger import DEPOSITS, Entry, TransferKind, entries, user_account
 from redpacket.domain.lottery import (
     Draw,
@@ -25,9 +26,10 @@ from redpacket.domain.lottery import (
     PrizeStock,
 )
 from redpacket.domain.packet import AmountsShown, PacketEnd, PacketStatus, Person
+from redpacket.domain.payments import PaymentRefund, PaymentReturn, ReturnReason
 from redpacket.domain.split import Split, amounts_fen
 from redpacket.domain.switches import Switch, SwitchState
-from redpacket.edge import lottery_views, views
+from redpacket.edge import lottery_views, payment_views, views
 from redpacket.edge.pages import health
 from redpacket.edge.problems import STATUS_BY_CODE, problem_of
 from redpacket.edge.request import HttpRequest
@@ -387,6 +389,18 @@ def test_a_help_is_of_its_form(status: HelpStatus, attempts_left: int | None) ->
 @pytest.mark.parametrize("cursor", [None, a_packet().packet_id])
 def test_a_preheat_is_of_its_form(cursor: str | None) -> None:
     assert errors_in("Preheated", views.preheated_view(Preheated(3, 2, cursor))) == []
+
+
+def test_what_waits_for_a_person_is_of_its_form() -> None:
+    number = "0" * 32
+    returned = PaymentReturn(number, "tx", 99, ReturnReason.MISMATCHED, Channel.HOST, NOW_MS)
+    refund = PaymentRefund(number, "console-1", "u" * 24, 40, 60, NOW_MS)
+
+    returns = {"items": [payment_views.listed_return_view(returned)], "next": None}
+    debts = {"items": [payment_views.debt_view(refund, 10)], "next": "0000000000000#x"}
+
+    assert errors_in("ListedReturns", returns) == []
+    assert errors_in("Debts", debts) == []
 
 
 def test_the_health_page_is_of_its_form() -> None:

@@ -34,6 +34,7 @@ from redpacket.flows.payments.sweep_payments import cancel_unpaid
 from redpacket.flows.payments.take_callback import take_callback
 from redpacket.ports.accounts import Request
 from testing.builders import a_claim
+from testing.fakes.gateway import FakeNoticeQueue
 from testing.in_memory_system import an_order
 from testing.payment_system import PaymentSystem
 
@@ -483,21 +484,7 @@ class _Callbacks:
         return Notice(NoticeKind.PAYMENT, f"notice-{body.decode()}", body.decode())
 
 
-class _Queue:
-    """Implements NoticeQueue with a list."""
-
-    def __init__(self) -> None:
-        self.notices: list[Notice] = []
-        self.is_away = False
-
-    def put(self, channel: Channel, notice: Notice) -> None:
-        if self.is_away:
-            msg = "the queue does not answer"
-            raise Unavailable(msg)
-        self.notices.append(notice)
-
-
-def _call_back(town: PaymentSystem, queue: _Queue, number: str, **headers: str) -> None:
+def _call_back(town: PaymentSystem, queue: FakeNoticeQueue, number: str, **headers: str) -> None:
     take_callback(
         WECHAT,
         headers,
@@ -510,7 +497,7 @@ def _call_back(town: PaymentSystem, queue: _Queue, number: str, **headers: str) 
 
 
 def test_a_callback_is_queued_once_and_leads_to_a_query(town: PaymentSystem) -> None:
-    queue, payment = _Queue(), town.start()
+    queue, payment = FakeNoticeQueue(), town.start()
     town.gateway.pay(payment.number)
 
     for _ in range(2):
@@ -523,7 +510,7 @@ def test_a_callback_is_queued_once_and_leads_to_a_query(town: PaymentSystem) -> 
 
 
 def test_a_callback_moves_no_money_by_itself(town: PaymentSystem) -> None:
-    queue, payment = _Queue(), town.start()
+    queue, payment = FakeNoticeQueue(), town.start()
 
     _call_back(town, queue, payment.number, signature="right")
     town.follow(queue.notices[0])
@@ -532,7 +519,7 @@ def test_a_callback_moves_no_money_by_itself(town: PaymentSystem) -> None:
 
 
 def test_a_callback_that_was_not_queued_is_taken_again(town: PaymentSystem) -> None:
-    queue, payment = _Queue(), town.start()
+    queue, payment = FakeNoticeQueue(), town.start()
     queue.is_away = True
     with pytest.raises(Unavailable):
         _call_back(town, queue, payment.number, signature="right")
@@ -544,7 +531,7 @@ def test_a_callback_that_was_not_queued_is_taken_again(town: PaymentSystem) -> N
 
 
 def test_a_callback_of_somebody_else_leaves_nothing_behind(town: PaymentSystem) -> None:
-    queue, payment = _Queue(), town.start()
+    queue, payment = FakeNoticeQueue(), town.start()
 
     with pytest.raises(SignatureInvalid):
         _call_back(town, queue, payment.number)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from redpacket.adapters.aws.sqs_notices import SqsNotices, read_notice
-from redpacket.domain.errors import InvalidRequest
+from redpacket.domain.errors import InvalidRequest, Unavailable
 from redpacket.domain.gateway import Channel, Notice, NoticeKind
 
 NOTICE = Notice(NoticeKind.REFUND, "notice", "rf1", "outside")
@@ -20,14 +20,36 @@ MESSAGE = {
 
 
 class _Queue:
-    """A client of SQS."""
+    """A client of SQS that refuses *refused* of each batch's messages."""
 
-    def __init__(self) -> None:
+    def __init__(self, refused: int = 0) -> None:
         self.bodies: list[str] = []
+        self.sizes: list[int] = []
+        self._refused = refused
 
-    def send_message(self, *, QueueUrl: str, MessageBody: str) -> Any:  # noqa: N803
+    def send_message_batch(self, *, QueueUrl: str, Entries: list[dict[str, str]]) -> Any:  # noqa: N803
         assert QueueUrl == "queue"
-        self.bodies.append(MessageBody)
+        assert len({entry["Id"] for entry in Entries}) == len(Entries)
+        self.sizes.append(len(Entries))
+        self.bodies += [entry["MessageBody"] for entry in Entries[self._refused :]]
+        failed = [{"Id": entry["Id"]} for entry in Entries[: self._refused]]
+        return {"Failed": failed} if failed else {"Successful": []}
+
+
+def test_many_notices_are_queued_ten_at_a_time() -> None:
+    client = _Queue()
+    notices = [Notice(NoticeKind.BALANCE, "notice", f"user-{number}") for number in range(21)]
+
+    SqsNotices(lambda: client, "queue").put(Channel.WECHAT, *notices)
+    SqsNotices(lambda: client, "queue").put(Channel.WECHAT)
+
+    assert client.sizes == [10, 10, 1]
+    assert [read_notice(body)[1] for body in client.bodies] == notices
+
+
+def test_a_notice_that_the_queue_refuses_is_not_taken_for_queued() -> None:
+    with pytest.raises(Unavailable, match="refused 1 of them"):
+        SqsNotices(lambda: _Queue(refused=1), "queue").put(Channel.WECHAT, NOTICE)
 
 
 @pytest.mark.parametrize("kind", NoticeKind)

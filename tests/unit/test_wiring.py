@@ -111,6 +111,7 @@ def test_everything_can_be_built_over_stand_ins(
         "WITHDRAWAL_FEN_MAX": "199999",
         "WITHDRAWALS_PER_DAY": "10",
         "WITHDRAWAL_FEN_PER_DAY": "1000000",
+        "WITHDRAW_ABOVE_FEN": "20000",
         "BILLS_PER_MINUTE": "1800",
         "NIGHT_WINDOW": "23:00-07:00",
     }
@@ -121,6 +122,10 @@ def test_everything_can_be_built_over_stand_ins(
     )
 
     assert getattr(wiring, name) is not None
+
+
+def test_claims_are_announced_only_where_balances_are_paid_out_by_themselves() -> None:
+    assert Wiring(settings=Settings(VARIABLES)).announce_claims is None
 
 
 def test_a_send_passes_the_limit_of_the_minute_and_that_of_the_day(system: InMemorySystem) -> None:

@@ -680,17 +680,23 @@ def test_the_rests_of_a_gateway_that_stays_away_grow(town: PaymentSystem) -> Non
 # An option
 
 
+def _pay_out(town: PaymentSystem, cause: str) -> Withdrawal | None:
+    return withdraw_above(
+        "user",
+        WECHAT,
+        cause,
+        payees=town.payees,
+        ports=town.transfers,
+        payments=town.payments,
+    )
+
+
 def test_a_balance_above_the_threshold_is_paid_out_once_for_a_cause(town: PaymentSystem) -> None:
+    town.settings = replace(town.settings, above_fen=500)
+    town.payees.authorization_no = "consent"
+
     def pay_out(cause: str) -> Withdrawal | None:
-        return withdraw_above(
-            "user",
-            WECHAT,
-            500,
-            cause,
-            payees=town.payees,
-            ports=town.transfers,
-            payments=town.payments,
-        )
+        return _pay_out(town, cause)
 
     first, repeat = pay_out("claim-1"), pay_out("claim-1")
     town.system.deposit("user", 499)
@@ -709,3 +715,21 @@ def test_a_balance_above_the_threshold_is_paid_out_once_for_a_cause(town: Paymen
     assert above.amount_fen == 500
     assert town.balance_fen() == 0
     assert town.differences() == []
+
+
+def test_nothing_is_paid_out_by_itself_unless_it_is_asked_for(town: PaymentSystem) -> None:
+    town.payees.authorization_no = "consent"
+
+    assert _pay_out(town, "claim") is None
+    assert town.balance_fen() == 1000
+
+
+def test_a_balance_that_its_owner_would_have_to_confirm_stays(town: PaymentSystem) -> None:
+    town.settings = replace(town.settings, above_fen=500)
+
+    assert _pay_out(town, "claim-1") is None
+    town.payees.bound["user"] = None
+    assert _pay_out(town, "claim-1") is None
+
+    assert town.balance_fen() == 1000
+    assert town.system.journal.events == []

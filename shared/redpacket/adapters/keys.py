@@ -375,6 +375,13 @@ def withdrawal_list(user_id: str) -> str:
     return f"withdrawals#{user_id}"
 
 
+LISTED_RETURNS = "returns"
+"""PaymentsTable, index by_list: transactions that wait for a person."""
+
+DEBTS = "debts"
+"""PaymentsTable, index by_list: refunds made outside that left their user in debt."""
+
+
 def reconciliation() -> dict[str, str]:
     """ReconciliationTable: its one row."""
     return {"pk": "run"}

@@ -216,12 +216,16 @@ def bill_day_start_ms(day: str) -> int:
 
 
 class NoticeKind(StrEnum):
-    """What a gateway tells about by a callback."""
+    """What a gateway tells about by a callback; BALANCE is what we tell ourselves.
+
+    Then the number is a user's id, and the other one names what raised their balance.
+    """
 
     PAYMENT = "payment"
     REFUND = "refund"
     TRANSFER = "transfer"
     AUTHORIZATION = "authorization"
+    BALANCE = "balance"
 
 
 @dataclass(frozen=True, slots=True)

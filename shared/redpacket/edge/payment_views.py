@@ -13,7 +13,7 @@ from redpacket.edge.wiring import wiring
 
 if TYPE_CHECKING:
     from redpacket.domain.authorization import Authorization
-    from redpacket.domain.payments import Payment
+    from redpacket.domain.payments import Payment, PaymentRefund, PaymentReturn
     from redpacket.domain.withdrawals import Withdrawal
     from redpacket.edge.answers import payments as answers
 
@@ -68,4 +68,28 @@ def consent_view(consent: Authorization | None) -> answers.Consent:
     return {
         "status": consent.status,
         "wechat": confirmation_view(consent.confirmation) if is_asked else None,
+    }
+
+
+def listed_return_view(returned: PaymentReturn) -> answers.ListedReturn:
+    """Show an operator a transaction that waits for a person."""
+    return {
+        "payment_id": returned.number,
+        "transaction_id": returned.transaction_id,
+        "channel": returned.channel,
+        "amount_fen": returned.amount_fen,
+        "reason": returned.reason,
+        "noted_at_ms": returned.noted_at_ms,
+    }
+
+
+def debt_view(refund: PaymentRefund, debt_fen: int) -> answers.Debt:
+    """Show an operator a refund whose user owes money."""
+    return {
+        "user_token": refund.user_id,
+        "payment_id": refund.number,
+        "refund_no": refund.refund_no,
+        "owed_fen": refund.owed_fen,
+        "debt_fen": debt_fen,
+        "noted_at_ms": refund.noted_at_ms,
     }

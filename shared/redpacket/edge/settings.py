@@ -299,6 +299,10 @@ class Settings:
         """Return WITHDRAWAL_FEN_PER_DAY, of one user."""
         return self._integer("WITHDRAWAL_FEN_PER_DAY")
 
+    def withdraw_above_fen(self) -> int:
+        """Return WITHDRAW_ABOVE_FEN: from when on balances are paid out by themselves; 0: never."""
+        return int(self._variables.get("WITHDRAW_ABOVE_FEN", "0"))
+
     def bills_per_minute(self) -> int:
         """Return BILLS_PER_MINUTE: transfers that a gateway takes of all users together."""
         return self._integer("BILLS_PER_MINUTE")

@@ -161,8 +161,8 @@ class Callbacks(Protocol):
 class NoticeQueue(Protocol):
     """Carries notices to the payment function, at least once."""
 
-    def put(self, channel: Channel, notice: Notice) -> None:
-        """Queue a notice. Raises Unavailable."""
+    def put(self, channel: Channel, *notices: Notice) -> None:
+        """Queue notices. Raises Unavailable; some may be queued then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,6 +291,18 @@ class PaymentBook(Protocol):
 
     def list_lines(self, channel: Channel, day: str) -> list[BillLine]:
         """Return what the bill of a day must have, by our rows: payments, refunds, transfers."""
+
+
+class PaymentLists(Protocol):
+    """What operators look through, newest first; InvalidRequest where a cursor is of no list."""
+
+    def list_listed_returns(
+        self, cursor: str | None, limit: int
+    ) -> tuple[list[PaymentReturn], str | None]:
+        """Return a page of transactions that wait for a person, and the next page's cursor."""
+
+    def list_debts(self, cursor: str | None, limit: int) -> tuple[list[PaymentRefund], str | None]:
+        """Return a page of refunds made outside that left a debt, whatever became of it."""
 
 
 class WithdrawalBook(Protocol):

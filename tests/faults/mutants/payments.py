@@ -276,12 +276,6 @@ MUTANTS = [
         "attribute_exists(pk)",
     ),
     of_payments(
-        "a consent that has ended comes back",
-        "IS_NOT_CLOSED",
-        "attribute_exists(pk) AND attribute_not_exists(closed_at_ms)",
-        "attribute_exists(pk)",
-    ),
-    of_payments(
         "a callback is a consent",
         "authorize:_take",
         "elif found.state is AuthorizationState.ACTIVE:",
@@ -450,6 +444,50 @@ MUTANTS = [
         "_give_up",
         "return ports.book.stop(",
         "return seen\n    return ports.book.stop(",
+    ),
+    # Balances that are paid out by themselves
+    of_payments(
+        "a cause pays out as often as it is told",
+        "withdraw_above",
+        "request = Request(user_id, key_hash, key_hash)",
+        "request = Request(user_id, f'{key_hash}{balance_fen}', key_hash)",
+    ),
+    of_payments(
+        "a balance that its owner must confirm is held by itself",
+        "withdraw_above",
+        "payee is None or (channel is Channel.WECHAT and not payee.authorization_no)",
+        "payee is None",
+    ),
+    of_payments(
+        "a balance below the threshold is paid out by itself",
+        "withdraw_above",
+        "if balance_fen < max(above_fen, ports.settings.fen_min):",
+        "if balance_fen < ports.settings.fen_min:",
+    ),
+    of_payments(
+        "a claim that can't be announced is never announced",
+        "settle_claims:_announce",
+        "return {share.ref for share in paid}",
+        "return set()",
+    ),
+    of_payments(
+        "balances are paid out while withdrawals are off",
+        "take_callback:follow_notice",
+        "if may_withdraw():",
+        "if True:",
+    ),
+    # What waits for a person
+    of_payments(
+        "a return that failed at the gateway is in no list",
+        "DynamoPayments.list_return",
+        "list_pk = :list_pk, list_sk = :list_sk",
+        "noted_again = :list_pk, noted_by = :list_sk",
+    ),
+    of_payments(
+        "debts that were paid are listed",
+        "list_debts",
+        "if debts_fen[refund.user_id] > 0",
+        "",
     ),
     # Pace
     of_payments(

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from redpacket.adapters.aws.errors import translated
-from redpacket.domain.errors import InvalidRequest
+from redpacket.domain.errors import InvalidRequest, Unavailable
 from redpacket.domain.gateway import Channel, Notice, NoticeKind
+
+_MESSAGES_PER_CALL = 10
+"""SQS' own limit of a batch."""
 
 _LENGTH_MAX = 128
 """Above any gateway's numbers and ids."""
@@ -22,17 +25,31 @@ class SqsNotices:
         self._queue_url = queue_url
         self._client: Any = None
 
-    def put(self, channel: Channel, notice: Notice) -> None:
-        message = {
-            "channel": channel,
-            "kind": notice.kind,
-            "notice_id": notice.notice_id,
-            "number": notice.number,
-            "outside_no": notice.outside_no,
-        }
+    def put(self, channel: Channel, *notices: Notice) -> None:
+        for start in range(0, len(notices), _MESSAGES_PER_CALL):
+            self._put_chunk(channel, notices[start : start + _MESSAGES_PER_CALL])
+
+    def _put_chunk(self, channel: Channel, notices: Sequence[Notice]) -> None:
+        entries = [
+            {"Id": str(number), "MessageBody": json.dumps(_message(channel, notice))}
+            for number, notice in enumerate(notices)
+        ]
         with translated("the queue of notices"):
             self._client = self._client or self._connect()
-            self._client.send_message(QueueUrl=self._queue_url, MessageBody=json.dumps(message))
+            answer = self._client.send_message_batch(QueueUrl=self._queue_url, Entries=entries)
+        if answer.get("Failed"):
+            msg = f"the queue of notices refused {len(answer['Failed'])} of them"
+            raise Unavailable(msg)
+
+
+def _message(channel: Channel, notice: Notice) -> dict[str, str]:
+    return {
+        "channel": channel,
+        "kind": notice.kind,
+        "notice_id": notice.notice_id,
+        "number": notice.number,
+        "outside_no": notice.outside_no,
+    }
 
 
 def read_notice(body: str) -> tuple[Channel, Notice]:

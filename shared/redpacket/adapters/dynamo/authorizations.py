@@ -6,7 +6,7 @@ from typing import Any
 
 from redpacket.adapters import keys
 from redpacket.adapters.dynamo.client import Dynamo, Operation, Value, put, update
-from redpacket.adapters.dynamo.payees import IS_NOT_CLOSED, as_seen, closing, seen_in
+from redpacket.adapters.dynamo.payees import IS_THERE, as_seen, closing, seen_in
 from redpacket.adapters.dynamo.payment_items import account_of, account_row, work_list
 from redpacket.adapters.dynamo.payments import oldest
 from redpacket.domain.authorization import Authorization, AuthorizationStatus
@@ -77,7 +77,7 @@ class DynamoAuthorizations:
             self._payments,
             keys.authorization(authorization.number),
             "SET authorization_status = :active REMOVE work_pk, work_at_ms, confirmation",
-            condition=IS_NOT_CLOSED,
+            condition=IS_THERE,
             active=AuthorizationStatus.ACTIVE,
         )
         used = self._naming(
@@ -111,11 +111,10 @@ class DynamoAuthorizations:
         closed = update(
             self._payments,
             keys.authorization(authorization.number),
-            "SET authorization_status = :closed, closed_at_ms = :now_ms, expires_at_s = :goes_at_s"
+            "SET authorization_status = :closed, expires_at_s = :goes_at_s"
             " REMOVE work_pk, work_at_ms, confirmation",
-            condition=IS_NOT_CLOSED,
+            condition=IS_THERE,
             closed=AuthorizationStatus.CLOSED,
-            now_ms=now_ms,
             goes_at_s=(now_ms + KEPT_MS) // 1000,
         )
         unused = self._unnamed(authorization)

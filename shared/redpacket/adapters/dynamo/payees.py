@@ -30,7 +30,7 @@ IS_THEIRS = "user_id = :user_id"
 HAS_ACCOUNT_AS_SEEN = "payee_hash = :seen_hash"
 HAS_CONSENT_AS_SEEN = "asked_no = :seen_no"
 HAS_NO_CONSENT = "attribute_not_exists(asked_no)"
-IS_NOT_CLOSED = "attribute_exists(pk) AND attribute_not_exists(closed_at_ms)"
+IS_THERE = "attribute_exists(pk)"
 
 _TRIES = 4
 """A binding that is refused has met another one of the same user."""
@@ -126,7 +126,7 @@ def closing(payments_table: str, channel: Channel, number: str, now_ms: int) -> 
         keys.authorization(number),
         "SET authorization_status = :closing, work_pk = :waits, work_at_ms = :now_ms"
         " REMOVE confirmation",
-        condition=IS_NOT_CLOSED,
+        condition=IS_THERE,
         closing=AuthorizationStatus.CLOSING,
         waits=work_list("consent", channel, number),
         now_ms=now_ms,

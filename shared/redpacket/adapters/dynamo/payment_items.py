@@ -91,7 +91,18 @@ def return_row(returned: PaymentReturn) -> dict[str, Value]:
     if returned.status is ReturnStatus.DUE:
         row["work_pk"] = work_list("return", returned.channel, returned.number)
         row["work_at_ms"] = returned.noted_at_ms
+    elif returned.status is ReturnStatus.LISTED:
+        row |= listed_as(returned)
     return row
+
+
+def listed_as(returned: PaymentReturn) -> dict[str, Value]:
+    """Return where a transaction that waits for a person stands in their list."""
+    name = f"{returned.number}#{returned.transaction_id}"
+    return {
+        "list_pk": keys.LISTED_RETURNS,
+        "list_sk": keys.list_position(returned.noted_at_ms, name),
+    }
 
 
 def return_of(row: dict[str, Any]) -> PaymentReturn:
@@ -109,14 +120,19 @@ def return_of(row: dict[str, Any]) -> PaymentReturn:
 
 
 def refund_row(refund: PaymentRefund) -> dict[str, Value]:
-    """Return the row of a refund that was made outside."""
-    return {
+    """Return the row of a refund that was made outside; one that left a debt is in a list."""
+    row: dict[str, Value] = {
         **keys.payment_refund(refund.number, refund.refund_no),
         "user_id": refund.user_id,
         "wallet_fen": refund.wallet_fen,
         "owed_fen": refund.owed_fen,
         "noted_at_ms": refund.noted_at_ms,
     }
+    if refund.owed_fen:
+        name = f"{refund.number}#{refund.refund_no}"
+        row["list_pk"] = keys.DEBTS
+        row["list_sk"] = keys.list_position(refund.noted_at_ms, name)
+    return row
 
 
 def refund_of(row: dict[str, Any]) -> PaymentRefund:

@@ -25,6 +25,7 @@ from redpacket.adapters.dynamo.payment_items import (
     SHARDS,
     line_of,
     line_row,
+    listed_as,
     payment_of,
     payment_row,
     refund_of,
@@ -303,8 +304,10 @@ class DynamoPayments:
             update(
                 self._payments,
                 keys.payment_return(returned.number, returned.transaction_id),
-                "SET return_status = :listed REMOVE work_pk, work_at_ms",
+                "SET return_status = :listed, list_pk = :list_pk, list_sk = :list_sk"
+                " REMOVE work_pk, work_at_ms",
                 condition=IS_DUE_BACK,
+                **listed_as(returned),
                 listed=ReturnStatus.LISTED,
                 due=ReturnStatus.DUE,
             )

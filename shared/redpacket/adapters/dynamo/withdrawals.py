@@ -6,7 +6,6 @@ refuses it (I6).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from redpacket.adapters import keys
@@ -17,7 +16,6 @@ from redpacket.adapters.dynamo.client import (
     Value,
     put,
     update,
-    values,
 )
 from redpacket.adapters.dynamo.payment_items import (
     line_row,
@@ -25,11 +23,11 @@ from redpacket.adapters.dynamo.payment_items import (
     withdrawal_row,
     work_list,
 )
+from redpacket.adapters.dynamo.payment_lists import page_of, read_page
 from redpacket.adapters.dynamo.payments import get_all, oldest
 from redpacket.adapters.dynamo.posting import exists, post, post_operations
 from redpacket.adapters.dynamo.requests import find_result, transact_once
 from redpacket.domain.errors import (
-    InvalidRequest,
     InvariantViolated,
     RedPacketError,
     WithdrawalLimitReached,
@@ -56,8 +54,6 @@ IS_AS_SEEN = (
 IS_NOT_STOPPED = "attribute_not_exists(stop_reason)"
 IS_STOPPED_AS_SEEN = "stop_reason = :stop"
 HAS_NOT_ENDED = "attribute_not_exists(ended_at_ms) AND attempt_no = :attempt"
-
-CURSOR = re.compile(r"[0-9]{13}#[!-~]{1,100}")
 
 
 class DynamoWithdrawals:
@@ -110,26 +106,10 @@ class DynamoWithdrawals:
     def list_of_user(
         self, user_id: str, cursor: str | None, limit: int
     ) -> tuple[list[Withdrawal], str | None]:
-        if cursor is not None and not CURSOR.fullmatch(cursor):
-            field = {"field": "cursor", "message": "is not a valid cursor of this list"}
-            raise InvalidRequest([field])
-        first, last = keys.list_position(0, ""), cursor or keys.list_position(10**13 - 1, "~")
-        found = self._dynamo.query_some(
-            self._payments,
-            limit + 2,
-            IndexName="by_list",
-            KeyConditionExpression="list_pk = :list AND list_sk BETWEEN :first AND :last",
-            ExpressionAttributeValues=values(
-                list=keys.withdrawal_list(user_id), first=first, last=last
-            ),
-            ScanIndexForward=False,
-        )
-        rows = [row for row in found if row["list_sk"] != cursor]
-        page = rows[:limit]
-        more = str(page[-1]["list_sk"]) if len(rows) > limit else None
-        # The index may be late, and has no amounts to rely on.
-        by_id = {one.withdrawal_id: one for one in self.list_withdrawals([_id_in(r) for r in page])}
-        return [by_id[_id_in(row)] for row in page if _id_in(row) in by_id], more
+        name = keys.withdrawal_list(user_id)
+        page, more = page_of(self._dynamo, self._payments, name, cursor, limit)
+        rows = read_page(self._dynamo, self._payments, page)
+        return [withdrawal_of(row) for row in rows], more
 
     def list_to_call(self, channel: Channel, until_ms: int, limit: int) -> list[str]:
         return self._waiting("transfer", channel, until_ms, limit)
@@ -317,7 +297,3 @@ def _stopped_as(seen: Withdrawal) -> str:
 
 def _stop_of(seen: Withdrawal) -> dict[str, Value]:
     return {"stop": seen.stop} if seen.stop else {}
-
-
-def _id_in(row: dict[str, Value]) -> str:
-    return str(row["list_sk"]).partition("#")[2]

@@ -9,9 +9,9 @@ from typing_extensions import TypedDict
 
 from redpacket.domain.authorization import AuthorizationStatus
 from redpacket.domain.gateway import Channel
-from redpacket.domain.payments import PaymentStatus
+from redpacket.domain.payments import PaymentStatus, ReturnReason
 from redpacket.domain.withdrawals import WithdrawalStatus
-from redpacket.edge.answers.values import AtMs, EndsAtMs, Next, PacketId, SumFen, Word
+from redpacket.edge.answers.values import AtMs, EndsAtMs, Next, PacketId, SumFen, UserToken, Word
 from redpacket.edge.payment_parameters import PAYMENT_ID, WITHDRAWAL_ID
 
 SOME_PAYMENT_ID = "0b6f2c9d4e8a41d7b3f5a6c1e2d3f4a5"
@@ -142,3 +142,47 @@ class Token(TypedDict):
         ),
     ]
     expires_at_ms: EndsAtMs
+
+
+class ListedReturn(TypedDict):
+    """Money that a gateway took and that is in no account: a person decides about it."""
+
+    payment_id: PaymentId
+    transaction_id: Annotated[Word, Field(description="The gateway's own name for it.")]
+    channel: ByChannel
+    amount_fen: PaidFen
+    reason: Annotated[
+        ReturnReason,
+        Field(
+            description="`mismatched`: not what was ordered. Another one: the gateway refused to "
+            "give it back."
+        ),
+    ]
+    noted_at_ms: AtMs
+
+
+class ListedReturns(TypedDict):
+    """What waits for a person, newest first."""
+
+    items: Annotated[
+        list[ListedReturn], Field(description="The page; it may be empty before the last.")
+    ]
+    next: Next
+
+
+class Debt(TypedDict):
+    """A refund made at the gateway that took more than its user had."""
+
+    user_token: UserToken
+    payment_id: PaymentId
+    refund_no: Annotated[Word, Field(description="The refund's number at the gateway.")]
+    owed_fen: Annotated[PaidFen, Field(description="What this refund left them owing.")]
+    debt_fen: Annotated[PaidFen, Field(description="What they owe now, for all refunds together.")]
+    noted_at_ms: AtMs
+
+
+class Debts(TypedDict):
+    """Who owes money, newest refund first."""
+
+    items: Annotated[list[Debt], Field(description="The page; it may be empty before the last.")]
+    next: Next

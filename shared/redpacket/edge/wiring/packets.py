@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from redpacket.edge.wiring.accounts import Accounts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
-    from redpacket.domain.claim import Admission, Claim, ShareRef
+    from redpacket.domain.claim import Admission, Claim, ShareFate, ShareRef
     from redpacket.domain.packet import Packet, Person
     from redpacket.flows.packets.cached_campaigns import CachedCampaigns
     from redpacket.flows.packets.cached_emptied import CachedEmptied
@@ -202,7 +202,13 @@ class PacketRoom(Accounts):
             clock=self.clock,
             journal=self.journal,
             in_parallel=self.in_parallel,
+            announce=self.announce_claims,
         )
+
+    @cached_property
+    def announce_claims(self) -> Callable[[Sequence[ShareFate]], None] | None:
+        """Tells which claims are paid; None where nothing asks for it."""
+        return None
 
     def sweep(self, time_left_ms: int, group: int, groups: int) -> SweepReport:
         """Do the work of the *group*-th, from 0, of *groups* sweeps that share it."""

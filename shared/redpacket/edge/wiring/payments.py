@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING
 from redpacket.edge.wiring.operations import Operations
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from redpacket.adapters.payments.accounts import AccountKeys, Accounts
     from redpacket.adapters.payments.host_client import HostClient
     from redpacket.adapters.payments.outgoing import Outgoing
     from redpacket.adapters.payments.wechat_client import WeChatClient
     from redpacket.domain.authorization import Authorization
+    from redpacket.domain.claim import ShareFate
     from redpacket.domain.gateway import Channel, Merchant
     from redpacket.domain.packet import Person
-    from redpacket.domain.payments import Payment
+    from redpacket.domain.payments import Payment, PaymentRefund, PaymentReturn
     from redpacket.domain.withdrawals import Withdrawal
     from redpacket.flows.payments.authorization_ports import AuthorizationPorts
     from redpacket.flows.payments.compare_bills import BillReport
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
         NoticeQueue,
         Payees,
         PaymentBook,
+        PaymentLists,
         PaymentsIn,
         PaymentsOut,
         WithdrawalBook,
@@ -54,6 +56,10 @@ _DISPATCHED_EVERY_MS = 60_000
 
 _DAY_MS = 24 * 60 * 60 * 1_000
 _WITHDRAWALS_PER_PAGE = 20
+_RETURNS_PER_PAGE = 100
+_DEBTS_PER_PAGE = 20
+"""Each reads a user's balance besides."""
+
 _TOKEN_LIFE_MS = 2 * 60 * 60 * 1_000
 _RESERVE_MS = 8_000
 """What is begun must end before the function does: one call, and the note of its answer."""
@@ -112,6 +118,23 @@ class Payments(Operations):
         from redpacket.adapters.dynamo.authorizations import DynamoAuthorizations
 
         return DynamoAuthorizations(self.dynamo, self.settings.payments_table())
+
+    @cached_property
+    def payment_lists(self) -> PaymentLists:
+        """What of PaymentsTable operators look through."""
+        from redpacket.adapters.dynamo.payment_lists import DynamoPaymentLists
+
+        return DynamoPaymentLists(self.dynamo, self.settings.payments_table())
+
+    @cached_property
+    def announce_claims(self) -> Callable[[Sequence[ShareFate]], None] | None:
+        """Tells whose balances claims have raised, where they are paid out by themselves."""
+        if not self.settings.withdraw_above_fen():
+            return None
+        from redpacket.domain.gateway import Channel
+        from redpacket.flows.payments.announce_balances import announce_balances
+
+        return partial(announce_balances, channel=Channel.WECHAT, queue=self.notice_queue)
 
     @cached_property
     def notice_queue(self) -> NoticeQueue:
@@ -370,6 +393,7 @@ class Payments(Operations):
                 WithdrawalLimits(
                     self.settings.withdrawals_per_day(), self.settings.withdrawal_fen_per_day()
                 ),
+                above_fen=self.settings.withdraw_above_fen(),
                 begins_within_ms=_DISPATCHED_EVERY_MS,
             ),
         )
@@ -492,6 +516,16 @@ class Payments(Operations):
         """Return a page of a user's withdrawals, newest first, and the next page's cursor."""
         return self.withdrawal_book.list_of_user(user_id, cursor, _WITHDRAWALS_PER_PAGE)
 
+    def list_listed_returns(self, cursor: str | None) -> tuple[list[PaymentReturn], str | None]:
+        """Return a page of transactions that wait for a person, and the next page's cursor."""
+        return self.payment_lists.list_listed_returns(cursor, _RETURNS_PER_PAGE)
+
+    def list_debts(self, cursor: str | None) -> tuple[list[tuple[PaymentRefund, int]], str | None]:
+        """Return a page of refunds whose users owe money, and what they owe by now."""
+        from redpacket.flows.payments.list_debts import list_debts
+
+        return list_debts(cursor, _DEBTS_PER_PAGE, lists=self.payment_lists, ledger=self.ledger)
+
     def merchant_of(self, channel: Channel) -> Merchant:
         """Return in whose name a gateway acts; one that was removed since has no name."""
         from redpacket.domain.gateway import Merchant
@@ -537,6 +571,7 @@ class Payments(Operations):
         Raises InvalidRequest, Unavailable.
         """
         from redpacket.adapters.aws.sqs_notices import read_notice
+        from redpacket.domain.switches import Switch
         from redpacket.flows.payments.take_callback import follow_notice
 
         channel, notice = read_notice(message)
@@ -546,6 +581,7 @@ class Payments(Operations):
             payments=self.payment_ports,
             withdrawals=self.withdrawal_ports,
             authorizations=self.authorization_ports,
+            may_withdraw=lambda: self.stored_switches.is_on(Switch.WITHDRAW),
         )
 
     def sweep_payments(self, time_left_ms: int) -> PaymentSweepReport:

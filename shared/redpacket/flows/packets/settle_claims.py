@@ -50,10 +50,12 @@ def settle_claims(
     clock: Clock,
     journal: Journal,
     in_parallel: InParallel,
+    announce: Callable[[Sequence[ShareFate]], None] | None = None,
 ) -> set[ShareRef]:
     """Credit every claim that is not credited yet; return those that could not be settled.
 
-    Amounts and takers come from the ledger's own rows, never from a message.
+    Amounts and takers come from the ledger's own rows, never from a message. *announce* is told
+    which claims are paid, now or before; those that it can't pass on count as not settled.
     """
     waiting = list(dict.fromkeys(refs))
     failed: set[ShareRef] = set()
@@ -94,7 +96,22 @@ def settle_claims(
 
         # Of a packet in parts, all may end in one batch, each with hundreds of pages to write.
         in_parallel(end, last)
+        if announce:
+            paid_now = [share for ref, share in shares.items() if ref not in failed]
+            failed |= _announce(announce, paid_now, journal)
     return failed
+
+
+def _announce(
+    announce: Callable[[Sequence[ShareFate]], None], paid: Sequence[ShareFate], journal: Journal
+) -> set[ShareRef]:
+    """Return the paid claims whose messages must come again so that they are announced."""
+    try:
+        announce(paid)
+    except Unavailable as error:
+        journal.failure("claims_not_announced", error)
+        return {share.ref for share in paid}
+    return set()
 
 
 def _each(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
-from redpacket.domain.claim import ShareRef
+from redpacket.domain.claim import ShareFate, ShareRef
 from redpacket.domain.switches import Switch
 from redpacket.flows.accounts.note_people import note_people
 from redpacket.flows.packets.delay_claims import delay_claims
@@ -26,6 +26,7 @@ def settle_or_delay(
     clock: Clock,
     journal: Journal,
     in_parallel: InParallel,
+    announce: Callable[[Sequence[ShareFate]], None] | None = None,
 ) -> set[ShareRef]:
     """Return the claims whose messages must come again; none while payouts are off."""
     refs = list(refs)
@@ -40,6 +41,7 @@ def settle_or_delay(
         clock=clock,
         journal=journal,
         in_parallel=in_parallel,
+        announce=announce,
     )
     # Money first; a message that is repeated for a name's sake finds its claim paid.
     return unpaid | note_people(refs, profiles=profiles, journal=journal, in_parallel=in_parallel)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from redpacket.domain.gateway import Channel, Notice, NoticeKind
 from redpacket.domain.withdrawals import withdrawal_of_bill
@@ -12,6 +12,7 @@ from redpacket.flows.payments.confirm_payment import confirm_payment
 from redpacket.flows.payments.payment_ports import PaymentPorts
 from redpacket.flows.payments.return_payment import note_refund
 from redpacket.flows.payments.transfer import look_at_transfer
+from redpacket.flows.payments.withdraw import withdraw_above
 from redpacket.flows.payments.withdrawal_ports import WithdrawalPorts
 from redpacket.ports.payments import Callbacks, NoticeQueue, PaymentBook
 from redpacket.ports.runtime import Clock
@@ -50,10 +51,24 @@ def follow_notice(
     payments: PaymentPorts,
     withdrawals: WithdrawalPorts,
     authorizations: AuthorizationPorts,
+    may_withdraw: Callable[[], bool] = lambda: True,
 ) -> None:
-    """Ask the gateway for what a notice names. Raises Unavailable."""
+    """Ask the gateway for what a notice names. Raises Unavailable.
+
+    While withdrawals are off, no balance is paid out by itself: the next notice of it may be.
+    """
     if notice.kind is NoticeKind.AUTHORIZATION:
         look_at_authorization(notice.number, ports=authorizations)
+    elif notice.kind is NoticeKind.BALANCE:
+        if may_withdraw():
+            withdraw_above(
+                notice.number,
+                channel,
+                notice.outside_no,
+                payees=authorizations.payees,
+                ports=withdrawals,
+                payments=payments,
+            )
     else:
         follow_money(channel, notice, payments=payments, withdrawals=withdrawals)
 

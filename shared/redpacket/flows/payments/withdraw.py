@@ -79,7 +79,6 @@ def withdraw(
 def withdraw_above(
     user_id: str,
     channel: Channel,
-    threshold_fen: int,
     cause: str,
     *,
     payees: Payees,
@@ -89,10 +88,15 @@ def withdraw_above(
     """Pay a balance out by itself where it has reached the threshold; None where it isn't done.
 
     *cause* names what raised the balance, like a claim: one cause pays out once, however often it
-    is told.
+    is told. Where a transfer would need the user's confirmation, nothing is paid out: it would hold
+    their money until they confirm, or for a day.
     """
+    above_fen = ports.settings.above_fen
+    payee = payees.find(user_id, channel) if above_fen else None
+    if payee is None or (channel is Channel.WECHAT and not payee.authorization_no):
+        return None
     balance_fen = payments.ledger.balance_fen(user_account(user_id))
-    if balance_fen < max(threshold_fen, ports.settings.fen_min):
+    if balance_fen < max(above_fen, ports.settings.fen_min):
         return None
     key_hash = hashlib.sha256(f"automatic\n{user_id}\n{cause}".encode()).hexdigest()
     # The body is the cause alone: a repeat finds another balance, and is the same request.

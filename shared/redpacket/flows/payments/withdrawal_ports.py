@@ -22,13 +22,15 @@ class WithdrawalSettings:
     """What an operator has agreed with a gateway.
 
     Below *fen_min* money stays in the balance. *rebound_wait_ms* is how long a newly bound account
-    is not paid. *begins_within_ms* is how long a withdrawal may wait for the next run of calls.
+    is not paid. Balances of *above_fen* and more are paid out by themselves; 0 is never.
+    *begins_within_ms* is how long a withdrawal may wait for the next run of calls.
     """
 
     fen_min: int
     fen_max: int
     limits: WithdrawalLimits
     rebound_wait_ms: int = 24 * 3_600_000
+    above_fen: int = 0
     begins_within_ms: int = 0
 
 

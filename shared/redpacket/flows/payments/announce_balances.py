@@ -1,0 +1,24 @@
+"""Tell that claims have raised their takers' balances, which may be paid out by themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from redpacket.domain.claim import ShareFate
+from redpacket.domain.gateway import Channel, Notice, NoticeKind
+from redpacket.ports.payments import NoticeQueue
+
+
+def announce_balances(claims: Sequence[ShareFate], *, channel: Channel, queue: NoticeQueue) -> None:
+    """Queue a notice for each taker, at least once; a claim of theirs is its cause.
+
+    Raises Unavailable.
+    """
+    causes = {share.taker.user_id: share.name for share in claims if share.taker}
+    queue.put(
+        channel,
+        *(
+            Notice(NoticeKind.BALANCE, f"balance:{cause}", user_id, cause)
+            for user_id, cause in causes.items()
+        ),
+    )

@@ -1,0 +1,25 @@
+"""List who owes money: a refund that was made at the gateway took more than their account had."""
+
+from __future__ import annotations
+
+from redpacket.domain.ledger import receivable_account
+from redpacket.domain.payments import PaymentRefund
+from redpacket.ports.accounts import Ledger
+from redpacket.ports.payments import PaymentLists
+
+
+def list_debts(
+    cursor: str | None, limit: int, *, lists: PaymentLists, ledger: Ledger
+) -> tuple[list[tuple[PaymentRefund, int]], str | None]:
+    """Return a page of refunds whose users are in debt, with what they owe in all by now.
+
+    A page may be short, or empty, and not be the last. Raises InvalidRequest, Unavailable.
+    """
+    refunds, more = lists.list_debts(cursor, limit)
+    debts_fen = {
+        user_id: -ledger.balance_fen(receivable_account(user_id))
+        for user_id in dict.fromkeys(refund.user_id for refund in refunds)
+    }
+    return [
+        (refund, debts_fen[refund.user_id]) for refund in refunds if debts_fen[refund.user_id] > 0
+    ], more

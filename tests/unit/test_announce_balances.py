@@ -1,0 +1,161 @@
+"""Claims that raise a balance above the threshold, from the queue of claims to the gateway."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+from redpacket.domain.claim import ShareRef
+from redpacket.domain.gateway import Channel, Notice, NoticeKind
+from redpacket.domain.packet import Packet
+from redpacket.domain.withdrawals import WithdrawalStatus
+from redpacket.flows.payments.announce_balances import announce_balances
+from redpacket.flows.payments.authorize import authorize
+from redpacket.flows.payments.take_callback import follow_notice
+from testing.fakes.gateway import FakeNoticeQueue, an_account
+from testing.payment_system import PaymentSystem
+
+WECHAT = Channel.WECHAT
+
+
+class _Killed(BaseException):
+    """A function that ends here."""
+
+
+@pytest.fixture
+def queue() -> FakeNoticeQueue:
+    return FakeNoticeQueue()
+
+
+@pytest.fixture
+def town() -> PaymentSystem:
+    town = PaymentSystem()
+    town.settings = replace(town.settings, above_fen=200)
+    town.accounts.bind("taker", WECHAT, an_account("taker"), town.clock.now_ms())
+    _agree(town)
+    return town
+
+
+def _agree(town: PaymentSystem) -> None:
+    asked = authorize("taker", WECHAT, "Taker", ports=town.authorizations)
+    town.consent_gate.agree(asked.number)
+    town.follow(Notice(NoticeKind.AUTHORIZATION, "notice", asked.number))
+
+
+def _packet(town: PaymentSystem) -> Packet:
+    """Send a packet of one share of 1,000 fen, and take it."""
+    packet = town.system.send(total_fen=1000, count=1)
+    town.system.grab(packet, "taker")
+    return packet
+
+
+def _settle(town: PaymentSystem, queue: FakeNoticeQueue, refs: list[ShareRef]) -> set[ShareRef]:
+    announce = partial(announce_balances, channel=WECHAT, queue=queue)
+    return town.system.process().settle_claims(refs, announce=announce)
+
+
+def test_a_claim_is_paid_out_by_itself(town: PaymentSystem, queue: FakeNoticeQueue) -> None:
+    packet = _packet(town)
+
+    failed = _settle(town, queue, town.system.queue.take_all())
+    (notice,) = queue.notices
+    town.follow(notice)
+    town.dispatch()
+    town.system.pass_time(60_000)
+    town.sweep()
+
+    (made,), _ = town.withdrawals.list_of_user("taker", None, 10)
+    assert failed == set()
+    assert (notice.kind, notice.number) == (NoticeKind.BALANCE, "taker")
+    assert packet.packet_id in notice.outside_no
+    assert (made.status, made.amount_fen) == (WithdrawalStatus.PAID, 1000)
+    assert town.balance_fen("taker") == 0
+    assert town.differences() == []
+
+
+def test_a_batch_has_one_notice_for_each_taker(town: PaymentSystem, queue: FakeNoticeQueue) -> None:
+    for _ in range(2):
+        _packet(town)
+    town.system.grab(town.system.send(total_fen=100, count=1), "other")
+
+    _settle(town, queue, town.system.queue.take_all())
+
+    assert sorted(notice.number for notice in queue.notices) == ["other", "taker"]
+
+
+def test_a_claim_that_can_not_be_announced_comes_again_and_is_paid_once(
+    town: PaymentSystem, queue: FakeNoticeQueue
+) -> None:
+    _packet(town)
+    refs = town.system.queue.take_all()
+    queue.is_away = True
+
+    failed = _settle(town, queue, refs)
+    queue.is_away = False
+    again = _settle(town, queue, sorted(failed, key=lambda ref: ref.name))
+
+    assert failed == set(refs)
+    assert again == set()
+    assert town.balance_fen("taker") == 1000
+    assert [notice.number for notice in queue.notices] == ["taker"]
+
+
+def test_a_function_that_is_killed_pays_out_once_for_a_cause(
+    town: PaymentSystem, queue: FakeNoticeQueue
+) -> None:
+    _packet(town)
+    refs = town.system.queue.take_all()
+    # Each message comes twice, and each function dies once after its work.
+    for _ in range(2):
+        _settle(town, queue, refs)
+    promised = town.withdrawals.promise
+
+    def killed(withdrawal_id: str, expected_at_ms: int) -> None:
+        raise _Killed(f"{withdrawal_id} {expected_at_ms}")
+
+    town.withdrawals.promise = killed  # type: ignore[method-assign]
+    with pytest.raises(_Killed):
+        town.follow(queue.notices[0])
+    town.withdrawals.promise = promised  # type: ignore[method-assign]
+    town.system.deposit("taker", 500)
+
+    for notice in queue.notices * 2:
+        town.follow(notice)
+
+    made, _ = town.withdrawals.list_of_user("taker", None, 10)
+    assert len(queue.notices) == 2
+    assert [one.amount_fen for one in made] == [1000]
+    assert town.balance_fen("taker") == 500
+    assert town.differences() == []
+
+
+def test_no_balance_is_paid_out_while_withdrawals_are_off(
+    town: PaymentSystem, queue: FakeNoticeQueue
+) -> None:
+    _packet(town)
+    _settle(town, queue, town.system.queue.take_all())
+
+    for notice in queue.notices:
+        follow_notice(
+            WECHAT,
+            notice,
+            payments=town.payments,
+            withdrawals=town.transfers,
+            authorizations=town.authorizations,
+            may_withdraw=lambda: False,
+        )
+
+    assert town.balance_fen("taker") == 1000
+
+
+def test_a_notice_of_a_user_who_has_no_account_leaves_the_balance(
+    town: PaymentSystem, queue: FakeNoticeQueue
+) -> None:
+    town.system.deposit("stranger", 500)
+
+    town.follow(Notice(NoticeKind.BALANCE, "balance:cause", "stranger", "cause"))
+
+    assert town.balance_fen("stranger") == 500
+    assert queue.notices == []

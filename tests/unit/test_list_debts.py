@@ -1,0 +1,89 @@
+"""What operators look through: returns that wait for a person, and who owes money."""
+
+from __future__ import annotations
+
+import pytest
+
+from redpacket.domain.payments import ReturnReason, ReturnStatus
+from redpacket.flows.payments.list_debts import list_debts
+from redpacket.flows.payments.return_payment import collect_owed, note_refund
+from testing.payment_system import WECHAT, PaymentSystem
+
+
+@pytest.fixture
+def town() -> PaymentSystem:
+    return PaymentSystem()
+
+
+def _debts(
+    town: PaymentSystem, cursor: str | None = None, limit: int = 10
+) -> list[tuple[str, int]]:
+    found, _ = list_debts(cursor, limit, lists=town.lists, ledger=town.system.ledger)
+    return [(refund.user_id, debt_fen) for refund, debt_fen in found]
+
+
+def _refund(town: PaymentSystem, user_id: str, spent_fen: int) -> None:
+    """Refund 100 fen by hand, of which the user has spent some."""
+    payment = town.pay_in(user_id, 100)
+    if spent_fen:
+        town.withdraw(user_id, spent_fen)
+    note_refund(WECHAT, town.gateway.refund_outside(payment.number, 100), ports=town.payments)
+
+
+def test_a_debt_is_listed_until_it_is_collected(town: PaymentSystem) -> None:
+    _refund(town, "early", 60)
+    town.system.pass_time(1_000)
+    _refund(town, "late", 40)
+    _refund(town, "honest", 0)
+    before = _debts(town)
+    town.system.deposit("late", 30)
+    collect_owed("late", ports=town.payments)
+    less = _debts(town)
+    town.system.deposit("late", 30)
+    collect_owed("late", ports=town.payments)
+
+    assert before == [("late", 40), ("early", 60)]
+    assert less == [("late", 10), ("early", 60)]
+    assert _debts(town) == [("early", 60)]
+
+
+def test_a_page_of_debts_goes_on_where_the_last_one_ended(town: PaymentSystem) -> None:
+    for name in ("a", "b", "c"):
+        _refund(town, name, 50)
+        town.system.pass_time(1_000)
+
+    first, cursor = list_debts(None, 2, lists=town.lists, ledger=town.system.ledger)
+    rest, end = list_debts(cursor, 2, lists=town.lists, ledger=town.system.ledger)
+
+    assert [refund.user_id for refund, _ in first + rest] == ["c", "b", "a"]
+    assert end is None
+
+
+def test_a_transaction_that_is_not_what_was_ordered_waits_for_a_person(
+    town: PaymentSystem,
+) -> None:
+    payment = town.start("user", 100)
+    town.gateway.pay(payment.number, amount_fen=99)
+    town.confirm(payment)
+
+    (listed,), more = town.lists.list_listed_returns(None, 10)
+
+    assert (listed.number, listed.amount_fen, more) == (payment.number, 99, None)
+    assert (listed.status, listed.reason) == (ReturnStatus.LISTED, ReturnReason.MISMATCHED)
+
+
+def test_a_return_that_the_gateway_never_gives_back_waits_for_a_person(
+    town: PaymentSystem,
+) -> None:
+    payment = town.pay_in("user", 100)
+    second = town.gateway.pay(payment.number, is_forced=True)
+    assert second
+    town.confirm(payment, second.transaction_id)
+    (due,) = town.book.list_returns(payment.number)
+    before, _ = town.lists.list_listed_returns(None, 10)
+
+    town.book.list_return(due)
+
+    after, _ = town.lists.list_listed_returns(None, 10)
+    assert before == []
+    assert [one.transaction_id for one in after] == [second.transaction_id]
