@@ -486,6 +486,8 @@ COMPUTES = {
     "LotteryFunction",
     "AdminFunction",
     "ReconcileFunction",
+    "PaymentFunction",
+    "TransferFunction",
 }
 """What commits to amounts and draws, computes or proves them, or compares them with the ledger."""
 
