@@ -36,6 +36,7 @@ from bench.rounds import Figures, interleaved, ratio, spread
 from local import places
 from local.build import Building
 from local.packet_ids import PUBLISHED_KEYS
+from local.seed_keys import PUBLISHED_SEED_KEYS
 from local.user_ids import PUBLISHED_KEY
 from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.adapters.redis.switches import RedisSwitches
@@ -113,6 +114,7 @@ ENVIRONMENT = {
     "ADMISSION_FACTOR": "5",
     "PACKET_ID_KEYS": PUBLISHED_KEYS,
     "USER_ID_KEY": PUBLISHED_KEY,
+    "SEED_KEYS": PUBLISHED_SEED_KEYS,
     "GRABS_PER_MINUTE": "600",
     "GRAB_BURST": "200",
     "POWERTOOLS_SERVICE_NAME": "grab",

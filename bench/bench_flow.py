@@ -38,6 +38,7 @@ import httpx
 from bench.rounds import Figures, interleaved, ratio, spread
 from local.client import Client
 from local.ports import HOST
+from local.seed_keys import seed_keys_of
 from local.stack import Stack
 from redpacket.adapters.aws.sqs_payouts import SqsPayouts
 from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
@@ -306,6 +307,7 @@ def _claim_in_process(stack: Stack) -> set[ShareRef]:
             DynamoCampaigns(dynamo, outputs["CampaignsTable"]), clock=clock, journal=_Silent()
         ),
         quotas=RedisQuotas(cache),
+        seeds=seed_keys_of(stack),
         admission_factor=1,
         clock=clock,
         journal=_Silent(),
@@ -396,7 +398,7 @@ def _receive(sqs: Any, url: str, count: int) -> list[dict[str, str]]:  # noqa: A
 def _read(stack: Stack) -> LedgerState:
     names = ("Accounts", "Packets", "Shares", "Campaigns", "Draws", "Quotas")
     tables = [stack.outputs[f"{name}Table"] for name in names]
-    return read_ledger_state(stack.aws("dynamodb"), *tables)
+    return read_ledger_state(stack.aws("dynamodb"), *tables, seeds=seed_keys_of(stack))
 
 
 if __name__ == "__main__":

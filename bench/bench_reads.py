@@ -26,6 +26,7 @@ from unittest.mock import patch
 from bench.records import STRANGER, Book, a_person
 from local.packet_ids import PUBLISHED_KEYS
 from local.places import ROOT
+from local.seed_keys import PUBLISHED_SEED_KEYS
 from local.user_ids import PUBLISHED_KEY
 from redpacket.adapters import keys
 from redpacket.adapters.dynamo.books import entry_row
@@ -110,7 +111,14 @@ def unknown_id_strong_reads() -> float:
     ]
     routes = [(door, key) for door in doors for key in door.operations if "{packet_id}" in key]
     with (
-        patch.dict(os.environ, {"PACKET_ID_KEYS": PUBLISHED_KEYS, "USER_ID_KEY": PUBLISHED_KEY}),
+        patch.dict(
+            os.environ,
+            {
+                "PACKET_ID_KEYS": PUBLISHED_KEYS,
+                "USER_ID_KEY": PUBLISHED_KEY,
+                "SEED_KEYS": PUBLISHED_SEED_KEYS,
+            },
+        ),
         patch.object(Wiring, "aws", lambda _, __: meter),
         contextlib.redirect_stdout(io.StringIO()),
     ):

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from local.packet_ids import PUBLISHED_IDS
+from local.seed_keys import PUBLISHED_SEED_KEYS, PUBLISHED_SEEDS
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.adapters.dynamo.draws import DynamoDraws
 from redpacket.adapters.dynamo.ledger import DynamoLedger
@@ -79,6 +80,7 @@ ADMISSION_FACTOR = 2
 DEPOSIT_FEN_MAX = 10**10
 
 VARIABLES = {
+    "SEED_KEYS": PUBLISHED_SEED_KEYS,
     **{f"{table.name}_TABLE": table.value for table in Table},
     "PROFILES_TABLE": "profiles",
     "RECONCILIATION_TABLE": "reconciliation",
@@ -151,9 +153,8 @@ class InMemorySystem:
     @staticmethod
     def draw_adapter(client: Any) -> DynamoDraws:
         # Of all doors that read lotteries, in one.
-        return DynamoDraws(
-            Dynamo(lambda: client), "campaigns", "shares", "draws", "packets", "profiles"
-        )
+        tables = "campaigns", "shares", "draws", "packets", "profiles"
+        return DynamoDraws(Dynamo(lambda: client), *tables, seeds=PUBLISHED_SEEDS)
 
     def process(self, **given: Any) -> Wiring:
         """Return a process that has just started, on what the system stands on by now.
@@ -186,8 +187,10 @@ class InMemorySystem:
             "packets": self.packets,
             "claims": self.claims,
             "work_lists": lambda _group, _groups: self.work,
+            "packet_rows": self.packets,
             "pages": self.pages,
             "campaigns": self.campaigns,
+            "campaign_rows": self.campaigns,
             "claim_cache": self.claim_cache,
             "payouts": self.payouts,
             "quotas": self.quotas,

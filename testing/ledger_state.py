@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.adapters import keys
 from redpacket.adapters.dynamo import items
 from redpacket.adapters.dynamo.books import entry_of, receipt_of, sums_of
@@ -56,6 +57,7 @@ from redpacket.domain.claim import Fate, ShareFate, Taker
 from redpacket.domain.ledger import Entry, Receipt, YearSums, outside_of, packet_account, packet_of
 from redpacket.domain.lottery import Draw, PrizeKind
 from redpacket.domain.packet import PacketStatus
+from redpacket.domain.seed_keys import SeedKeys
 
 NOTHING_OUTSIDE = OutsideFacts([], [], [], [], {})
 
@@ -181,6 +183,8 @@ def read_ledger_state(
     draws_table: str | None = None,
     quotas_table: str | None = None,
     payments_table: str | None = None,
+    *,
+    seeds: SeedKeys = PUBLISHED_SEEDS,
 ) -> LedgerState:
     """Scan the tables with boto3's DynamoDB client, or a fake of it.
 
@@ -207,7 +211,7 @@ def read_ledger_state(
     for share in shares:
         by_packet.setdefault(share.packet_id, []).append(share)
     facts = [
-        PacketFacts(items.packet_of(row), by_packet.get(row["packet_id"], []))
+        PacketFacts(items.packet_of(row, seeds), by_packet.get(row["packet_id"], []))
         for row in scan_rows(dynamodb, packets_table)
         if row["sk"] == keys.PACKET
     ]

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.adapters.dynamo.authorizations import DynamoAuthorizations
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.adapters.dynamo.gateway_pace import DynamoGatewayPace
@@ -78,7 +79,9 @@ class PaymentSystem:
         self.store = DynamoGatewayPace(client, "payments")
         self.lists = DynamoPaymentLists(client, "payments")
         # The wiring has no table of payments yet: it comes with the doors.
-        self.system.scans = DynamoTables(client, {table: table.value for table in Table})
+        self.system.scans = DynamoTables(
+            client, {table: table.value for table in Table}, PUBLISHED_SEEDS
+        )
         self.payees = FakePayees()
         # The rows themselves, for stories about accounts that are bound.
         self.accounts = DynamoPayees(client, "payments")

@@ -47,6 +47,7 @@ from schemathesis.specs.openapi.checks import (
 
 from local.openapi import JSON, OPENAPI, operations, types_of
 from local.ports import HOST
+from local.seed_keys import seed_keys_of
 from local.stack import Stack
 from redpacket.adapters import keys
 from redpacket.domain.switches import Switch
@@ -514,7 +515,9 @@ def broken_invariants(stack: Stack) -> list[str]:
     """Return what the ledger breaks"""
     names = ("Accounts", "Packets", "Shares", "Campaigns", "Draws", "Quotas")
     tables = [stack.outputs[f"{name}Table"] for name in names]
-    found = lasting(lambda: read_ledger_state(stack.aws("dynamodb"), *tables).differences())
+    seeds = seed_keys_of(stack)
+    dynamodb = stack.aws("dynamodb")
+    found = lasting(lambda: read_ledger_state(dynamodb, *tables, seeds=seeds).differences())
     return [str(difference) for difference in found]
 
 

@@ -199,7 +199,7 @@ class FakeClaimCache:
         claim_cache = self.caches.setdefault(cache_id, self._a_claim_cache())
         if not claim_cache["terms"]:
             claim_cache |= {
-                "terms": str(packet.terms),
+                "terms": packet.terms.stored,
                 "is_gated": not packet.rules.is_plain,
                 "is_whole": is_whole,
                 "count": count,

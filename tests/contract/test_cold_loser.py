@@ -17,6 +17,7 @@ import pytest
 from local.packet_ids import PUBLISHED_KEYS
 from local.places import ROOT
 from local.ports import HOST
+from local.seed_keys import PUBLISHED_SEED_KEYS
 from local.user_ids import PUBLISHED_KEY
 from redpacket.adapters import keys
 from redpacket.adapters.redis.claims import RedisClaims
@@ -74,6 +75,7 @@ def _grab(cache: OperatorCache, packet_id: str) -> tuple[dict[str, Any], list[st
         "ADMISSION_FACTOR": "5",
         "PACKET_ID_KEYS": PUBLISHED_KEYS,
         "USER_ID_KEY": PUBLISHED_KEY,
+        "SEED_KEYS": PUBLISHED_SEED_KEYS,
         "GRABS_PER_MINUTE": "600",
         "GRAB_BURST": "200",
         "QUOTAS_TABLE": "quotas",

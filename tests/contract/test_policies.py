@@ -20,6 +20,7 @@ import pytest
 
 from local.packet_ids import PUBLISHED_KEYS
 from local.ports import HOST
+from local.seed_keys import PUBLISHED_SEED_KEYS
 from local.user_ids import PUBLISHED_KEY
 from redpacket.adapters.aws.messages import SETTLE
 from redpacket.adapters.payments.issuer import IssuerKeys
@@ -300,6 +301,7 @@ def doors(cache: OperatorCache, monkeypatch: pytest.MonkeyPatch) -> Iterator[Doo
             monkeypatch.setenv(name, str(value))
     monkeypatch.setenv("PACKET_ID_KEYS", PUBLISHED_KEYS)
     monkeypatch.setenv("USER_ID_KEY", PUBLISHED_KEY)
+    monkeypatch.setenv("SEED_KEYS", PUBLISHED_SEED_KEYS)
     monkeypatch.setenv("CACHE_ENDPOINT", f"{HOST}:{port}")
     monkeypatch.setenv("CACHE_TLS", "false")
     monkeypatch.setenv("CLOSE_GRACE_S", "0")

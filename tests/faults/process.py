@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.adapters.aws.sqs_payouts import SqsPayouts
 from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
 from redpacket.adapters.dynamo.claims import DynamoClaims
@@ -93,19 +94,21 @@ class Process(InMemorySystem):
         vars(self).update(vars(system))
         self.clock = clock
         dynamo = Dynamo(lambda: wires.dynamo, pause_s=wires.pause_s)
-        shards = range(group, WORK_SHARDS, groups)
-        self.packets = DynamoPackets(dynamo, "packets", "shares")
+        shards, seeds = range(group, WORK_SHARDS, groups), PUBLISHED_SEEDS
+        self.packets = DynamoPackets(dynamo, "packets", "shares", seeds)
         self.claims = DynamoClaims(dynamo, "shares", "quotas")
         self.work = DynamoWorkLists(dynamo, "packets", "shares", shards)
         self.ledger = DynamoLedger(dynamo, "accounts", "packets", "shares")
         self.deposits = DynamoDeposits(dynamo, "accounts", "profiles")
         self.funding = DynamoFunding(dynamo, "accounts", "packets", "campaigns", "profiles")
-        self.pages = DynamoPages(dynamo, "packets")
+        self.pages = DynamoPages(dynamo, "packets", seeds)
         self.profiles = DynamoProfiles(dynamo, "profiles")
-        self.scans = DynamoTables(dynamo, {table: table.value for table in Table})
+        self.scans = DynamoTables(dynamo, {table: table.value for table in Table}, seeds)
         self.runs = DynamoRuns(dynamo, "reconciliation")
-        self.campaigns = DynamoCampaigns(dynamo, "campaigns", system._new_seed)
-        self.draws = DynamoDraws(dynamo, "campaigns", "shares", "draws", "packets", "profiles")
+        self.campaigns = DynamoCampaigns(dynamo, "campaigns", system._new_seed, seeds)
+        self.draws = DynamoDraws(
+            dynamo, "campaigns", "shares", "draws", "packets", "profiles", seeds=seeds
+        )
         self.claim_cache = PartedClaims(wires.claim_cache, clock=clock)
         self.draw_cache = wires.draw_cache
         self.quotas = wires.quotas

@@ -13,6 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
+from local.seed_keys import seed_keys_of
 from local.stack import Stack
 from redpacket.domain.checks.facts import Told
 from redpacket.domain.user_id import UserIds
@@ -145,7 +146,8 @@ def ledger_state(stack: Stack, dynamodb: Any) -> Callable[[], LedgerState]:
     """Read the whole ledger as it is now."""
     names = ("Accounts", "Packets", "Shares", "Campaigns", "Draws", "Quotas", "Payments")
     tables = [stack.outputs[f"{name}Table"] for name in names]
-    return lambda: read_ledger_state(dynamodb, *tables)
+    seeds = seed_keys_of(stack)
+    return lambda: read_ledger_state(dynamodb, *tables, seeds=seeds)
 
 
 @pytest.fixture(autouse=True)

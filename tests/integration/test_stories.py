@@ -19,6 +19,7 @@ from typing import Any
 import httpx
 import pytest
 
+from local.seed_keys import seed_keys_of
 from local.stack import Stack
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.adapters.dynamo.draws import DynamoDraws
@@ -258,11 +259,15 @@ def test_s5_a_lottery_with_goods_cash_and_friends(
     assert crowd[0].draw("double-eleven").json()["code"] == "campaign_ended"
 
     # When the day is over everybody can verify their draws; the test does not wait for midnight.
-    tables = [stack.outputs[f"{name}Table"] for name in ("Campaigns", "Shares", "Draws")]
-    seed = DynamoDraws(Dynamo(lambda: dynamodb), *tables).day_seed("double-eleven", seen["day"])
+    ledger = DynamoDraws(
+        Dynamo(lambda: dynamodb),
+        *(stack.outputs[f"{name}Table"] for name in ("Campaigns", "Shares", "Draws")),
+        seeds=seed_keys_of(stack),
+    )
     proof, draws = tmp_path / "proof.json", tmp_path / "draws.json"
-    revealed = {"campaign_id": "double-eleven", "day": seen["day"], "seed": seed.hex()}
-    proof.write_text(json.dumps({**revealed, "commitment": seen["commitment"]}))
+    known = {name: seen[name] for name in ("campaign_id", "day", "commitment")}
+    seed = ledger.day_seed("double-eleven", seen["day"]).hex()
+    proof.write_text(json.dumps({**known, "seed": seed}))
     draws.write_text(crowd[0].http.get("/campaigns/double-eleven/draws").text)
     assert _verify(proof, draws).returncode == 0, _verify(proof, draws).stdout
     planted = json.loads(draws.read_text())

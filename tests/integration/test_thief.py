@@ -13,6 +13,7 @@ import httpx
 import pytest
 from botocore.exceptions import ClientError
 
+from local.seed_keys import seed_keys_of
 from local.stack import Stack
 from redpacket.adapters import keys
 from redpacket.adapters.aws.messages import settle_message
@@ -148,7 +149,7 @@ def test_whatever_a_thief_writes_the_packet_pays_its_own_amounts_and_the_audit_n
     row = dynamodb.get_item(
         TableName=stack.outputs["PacketsTable"], Key=to_wire(keys.packet(packet_id))
     )["Item"]
-    packet = items.packet_of(from_wire(row))
+    packet = items.packet_of(from_wire(row), seed_keys_of(stack))
     paid = shares.read(ShareRef(packet_id, paid_no))
 
     def forged(share_no: int, **changes: Any) -> ShareFate:

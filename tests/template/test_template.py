@@ -481,6 +481,38 @@ def test_a_packet_id_key_is_kept_and_has_none_of_what_parts_keys() -> None:
     assert TEMPLATE["Parameters"]["PreviousPacketIdKeys"]["NoEcho"] is True
 
 
+COMPUTES = {
+    "SendFunction",
+    "GrabFunction",
+    "PayoutFunction",
+    "ExpireFunction",
+    "RecordsFunction",
+    "CampaignFunction",
+    "LotteryFunction",
+    "AdminFunction",
+    "ReconcileFunction",
+    "PaymentFunction",
+    "TransferFunction",
+}
+"""What commits to amounts and draws, computes or proves them, or compares them with the ledger."""
+
+
+def test_only_functions_that_compute_amounts_have_the_keys_of_seeds() -> None:
+    having = {
+        name
+        for name, function in FUNCTIONS.items()
+        if "SEED_KEYS" in function["Environment"]["Variables"]
+    }
+
+    assert having == COMPUTES
+    resource = RESOURCES["SeedKeys"]
+    made = resource["Properties"]["GenerateSecretString"]
+    assert (resource["DeletionPolicy"], resource["UpdateReplacePolicy"]) == KEPT
+    # A map of versions: the first one is 1.
+    assert (made["SecretStringTemplate"], made["GenerateStringKey"]) == ("{}", "1")
+    assert made["PasswordLength"] >= 32
+
+
 def test_a_full_cache_refuses_instead_of_forgetting() -> None:
     (parameters,) = _of_type("AWS::ElastiCache::ParameterGroup").values()
 

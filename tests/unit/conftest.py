@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from local.packet_ids import PUBLISHED_KEYS
+from local.seed_keys import PUBLISHED_SEED_KEYS
 from local.user_ids import PUBLISHED_KEY
 from redpacket.edge.packet_ids import packet_ids
 from redpacket.edge.request import user_ids
@@ -18,6 +19,7 @@ def _keys(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let the doors accept the packet ids of testing/builders.py, and make user ids."""
     monkeypatch.setenv("PACKET_ID_KEYS", PUBLISHED_KEYS)
     monkeypatch.setenv("USER_ID_KEY", PUBLISHED_KEY)
+    monkeypatch.setenv("SEED_KEYS", PUBLISHED_SEED_KEYS)
     yield
     packet_ids.cache_clear()
     user_ids.cache_clear()

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.adapters import keys
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.adapters.dynamo.packets import DynamoPackets
@@ -31,7 +32,7 @@ class _Reading(DynamoPackets):
     """Notes which parts were read."""
 
     def __init__(self, dynamo: Dynamo) -> None:
-        super().__init__(dynamo, "packets", "shares")
+        super().__init__(dynamo, "packets", "shares", seeds=PUBLISHED_SEEDS)
         self.listed: list[int] = []
 
     def scan_part_shares(self, packet_id: str, part: int, after_no: int = 0) -> Iterator[ShareFate]:
@@ -558,7 +559,9 @@ def test_a_packet_that_cannot_be_refunded_leaves_its_batch_alone(system: InMemor
                 raise ValueError(packet_id)
             return super().scan_part_shares(packet_id, part, after_no)
 
-    system.packets = Unreadable(Dynamo(lambda: system.dynamo), "packets", "shares")
+    system.packets = Unreadable(
+        Dynamo(lambda: system.dynamo), "packets", "shares", seeds=PUBLISHED_SEEDS
+    )
     system.pass_time(61_000)
 
     report = system.expire()

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.adapters import keys
 from redpacket.adapters.dynamo.client import Dynamo, to_wire
 from redpacket.adapters.dynamo.items import share_row
@@ -263,7 +264,9 @@ def test_money_that_moves_between_the_reads_of_an_audit_is_not_a_difference() ->
             read = super().scan_part_shares(packet_id, part, after_no)
             return iter(reads.pop()) if is_behind else read
 
-    system.packets = Behind(Dynamo(lambda: system.dynamo), "packets", "shares")
+    system.packets = Behind(
+        Dynamo(lambda: system.dynamo), "packets", "shares", seeds=PUBLISHED_SEEDS
+    )
 
     assert _audit(system, packet.packet_id) == []
     assert not reads
@@ -477,7 +480,9 @@ def test_a_claim_between_two_pages_of_the_scan_is_not_a_difference() -> None:
                 system.grab(packet, "eve")
             return super().read(table, place)
 
-    system.scans = Moving(Dynamo(lambda: system.dynamo), {table: table.value for table in Table})
+    system.scans = Moving(
+        Dynamo(lambda: system.dynamo), {table: table.value for table in Table}, PUBLISHED_SEEDS
+    )
 
     found = system.reconcile()
 
@@ -508,7 +513,9 @@ def test_what_was_found_is_told_although_the_scan_fails_later() -> None:
 
     system = _busy_town()
     _row(system, "accounts", keys.account("user:ann"))["balance_fen"] = {"N": "1"}
-    system.scans = Torn(Dynamo(lambda: system.dynamo), {table: table.value for table in Table})
+    system.scans = Torn(
+        Dynamo(lambda: system.dynamo), {table: table.value for table in Table}, PUBLISHED_SEEDS
+    )
 
     with pytest.raises(Unavailable):
         system.reconcile()

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.adapters import keys
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.adapters.dynamo.tables import DynamoTables
@@ -24,7 +25,8 @@ class Pages(DynamoTables):
     """Reads tables of a system a few rows at a time; each page takes a second."""
 
     def __init__(self, system: InMemorySystem, rows: int = 3) -> None:
-        super().__init__(Dynamo(lambda: system.dynamo), {table: table.value for table in Table})
+        names = {table: table.value for table in Table}
+        super().__init__(Dynamo(lambda: system.dynamo), names, PUBLISHED_SEEDS)
         system.dynamo.page_size = rows
         self.system = system
         self.read_from: list[tuple[Table, str | None]] = []

@@ -56,6 +56,14 @@ class Settings:
         """Return PACKET_ID_KEYS: `version:key[,version:key]`; the first signs, all are accepted."""
         return self._resolved("PACKET_ID_KEYS")
 
+    def seed_keys(self) -> str:
+        """Return SEED_KEYS: `{"1":"key",...}`, what seals seeds, by version; the newest seals."""
+        return self._resolved("SEED_KEYS")
+
+    def has_seed_keys(self) -> bool:
+        """Tell whether SEED_KEYS is there: only functions that compute amounts or draws have it."""
+        return "SEED_KEYS" in self._variables
+
     def user_id_key(self) -> str:
         """Return USER_ID_KEY: what user ids are hashed with; it is never replaced."""
         return self._resolved("USER_ID_KEY")

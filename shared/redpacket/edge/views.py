@@ -191,6 +191,7 @@ def proof_view(proof: Proof) -> packets.Proof:
     terms = proof.terms
     return {
         "commitment": terms.commitment,
+        "secret_version": terms.secret_version,
         "seed": terms.seed_text,
         "algorithm": terms.split,
         "total_fen": terms.total_fen,

@@ -52,8 +52,8 @@ MUTANTS = [
     Mutant(
         "anybody opens a packet in two steps",
         "open_packet:open_packet",
-        "check_grab_token(grab_token, seed, ",
-        "(lambda *_: None)(grab_token, seed, ",
+        "check_grab_token(grab_token, terms.seed, ",
+        "(lambda *_: None)(grab_token, terms.seed, ",
     ),
     Mutant(
         "the uninvited get a share",

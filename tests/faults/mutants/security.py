@@ -5,6 +5,37 @@ from __future__ import annotations
 from tests.faults.mutants.mutant import Mutant
 
 MUTANTS = [
+    # Seeds at rest
+    Mutant(
+        "a packet's row tells its seed",
+        "Terms.stored",
+        "return self._text(_SEALED_VERSION, self.sealed) if self.sealed else str(self)",
+        "return str(self)",
+    ),
+    Mutant(
+        "all packets of one salt have one seed",
+        "SeedKeys.open_terms",
+        'f"packet {packet_id}"',
+        '"packet"',
+    ),
+    Mutant(
+        "sealed terms compute amounts",
+        "Terms.check_open",
+        "if not self.seed:",
+        "if False:",
+    ),
+    Mutant(
+        "a closed packet needs its key for ever",
+        "items:_terms_of",
+        'if "opened_seed" in row:',
+        "if False:",
+    ),
+    Mutant(
+        "a campaign's row tells the seeds of its days",
+        "DynamoCampaigns._new_root",
+        '{"sealed": self._seeds.seal(salt).hex()} if self._seeds else {"seed": salt.hex()}',
+        '{"seed": salt.hex()}',
+    ),
     Mutant(
         "a user may have any number of packets open",
         "DynamoFunding._open",

@@ -24,14 +24,18 @@ from redpacket.domain.errors import (
     CampaignNotFound,
     CampaignPaused,
     InsufficientFunds,
+    InvariantViolated,
     RedPacketError,
 )
 from redpacket.domain.packet import Packet
+from redpacket.domain.seed_keys import SeedKeys
 
 # What the conditions of this module mean.
 IS_THERE = "attribute_exists(pk)"
 IS_AS_READ = "version = :read_version"
 CAN_GIVE_UP = "budget_left_fen >= :given_up"
+
+_ROOT_BYTES = 32
 CAN_SPEND = "#status = :on AND ends_at_ms >= :later_ms AND budget_left_fen >= :spent"
 
 
@@ -43,10 +47,12 @@ class DynamoCampaigns:
         dynamo: Dynamo,
         table: str,
         new_seed: Callable[[int], bytes] = secrets.token_bytes,
+        seeds: SeedKeys | None = None,
     ) -> None:
         self._dynamo = dynamo
         self._table = table
         self._new_seed = new_seed
+        self._seeds = seeds
 
     def find_campaign(self, campaign_id: str) -> Campaign | None:
         row = self._dynamo.get(self._table, keys.campaign(campaign_id))
@@ -55,7 +61,7 @@ class DynamoCampaigns:
     def create(self, campaign: Campaign) -> bool:
         # Grabs find campaigns, and have no use for prizes.
         from redpacket.adapters.dynamo.shown_items import shown_row
-        from redpacket.domain.lottery import CHAIN_LAST_DAY, SEED_BYTES, chain_commitment
+        from redpacket.domain.lottery import CHAIN_LAST_DAY, chain_commitment
 
         money: dict[str, Value] = {
             **keys.campaign(campaign.campaign_id),
@@ -63,10 +69,10 @@ class DynamoCampaigns:
             "budget_left_fen": campaign.budget_left_fen,
             "version": campaign.version,
         }
-        root = self._new_seed(SEED_BYTES)
-        commitment = chain_commitment(campaign.campaign_id, root, CHAIN_LAST_DAY)
         # The functions that draw can't write this table: all days' seeds are fixed from here on.
-        seed: dict[str, Value] = {**keys.lottery_seed(campaign.campaign_id), "seed": root.hex()}
+        seed = {**keys.lottery_seed(campaign.campaign_id), **self._new_root()}
+        root = root_of(campaign.campaign_id, seed, self._seeds)
+        commitment = chain_commitment(campaign.campaign_id, root, CHAIN_LAST_DAY)
         rows = {**plan_row(campaign), **money}, shown_row(campaign, commitment), seed
         return self._write([put(self._table, row) for row in rows])
 
@@ -119,12 +125,26 @@ class DynamoCampaigns:
         ids = [str(row["sk"]).removeprefix(keys.CAMPAIGN_PACKET_PREFIX) for row in rows]
         return [packet_id for packet_id in ids if packet_id != after][:limit]
 
+    def _new_root(self) -> dict[str, Value]:
+        salt = self._new_seed(_ROOT_BYTES)
+        return {"sealed": self._seeds.seal(salt).hex()} if self._seeds else {"seed": salt.hex()}
+
     def _write(self, operations: list[Operation]) -> bool:
         try:
             self._dynamo.transact(operations)
         except TransactionCanceled:
             return False
         return True
+
+
+def root_of(campaign_id: str, row: Row, seeds: SeedKeys | None) -> bytes:
+    """Return the seed of a campaign's last day. Raises InvariantViolated without its key."""
+    if "sealed" not in row:
+        return bytes.fromhex(str(row["seed"]))
+    if seeds is None:
+        msg = f"the seeds of campaign {campaign_id} are sealed"
+        raise InvariantViolated(msg)
+    return seeds.open(f"campaign {campaign_id}", bytes.fromhex(str(row["sealed"])))
 
 
 def spend(

@@ -12,6 +12,7 @@ from typing import Any
 
 from redpacket.adapters import keys
 from redpacket.adapters.dynamo import items
+from redpacket.adapters.dynamo.campaigns import root_of
 from redpacket.adapters.dynamo.client import (
     Dynamo,
     Guarded,
@@ -54,6 +55,7 @@ from redpacket.domain.lottery import (
     day_seed,
 )
 from redpacket.domain.packet import Person
+from redpacket.domain.seed_keys import SeedKeys
 from redpacket.ports.accounts import Request
 
 # What the conditions of this module mean.
@@ -85,6 +87,8 @@ class DynamoDraws:
         draws_table: str,
         packets_table: str | None = None,
         profiles_table: str | None = None,
+        *,
+        seeds: SeedKeys | None = None,
     ) -> None:
         self._dynamo = dynamo
         self._campaigns = campaigns_table
@@ -94,6 +98,7 @@ class DynamoDraws:
         self._packets = packets_table
         # Only who draws has it.
         self._profiles = profiles_table
+        self._seeds = seeds
 
     # ---- prizes
 
@@ -197,7 +202,7 @@ class DynamoDraws:
         if row is None:
             msg = f"campaign {campaign_id} has no seed"
             raise InvariantViolated(msg)
-        return day_seed(bytes.fromhex(str(row["seed"])), day)
+        return day_seed(root_of(campaign_id, row, self._seeds), day)
 
     def record_help(
         self,

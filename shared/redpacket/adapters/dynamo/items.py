@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from redpacket.adapters import keys
@@ -19,7 +20,8 @@ from redpacket.domain.packet import (
     Rules,
 )
 from redpacket.domain.passphrase import THRESHOLD_DEFAULT
-from redpacket.domain.split import Terms
+from redpacket.domain.seed_keys import SeedKeys
+from redpacket.domain.split import Terms, seed_of
 
 
 def packet_row(packet: Packet) -> dict[str, Value]:
@@ -31,7 +33,7 @@ def packet_row(packet: Packet) -> dict[str, Value]:
         "kind": packet.kind,
         "opening": packet.rules.opening,
         "greeting": packet.greeting,
-        "terms": str(packet.terms),
+        "terms": packet.terms.stored,
         "total_fen": packet.terms.total_fen,
         "created_at_ms": packet.created_at_ms,
         "starts_at_ms": packet.starts_at_ms,
@@ -97,15 +99,15 @@ def rules_of(row: dict[str, Any]) -> Rules:
     )
 
 
-def packet_of(row: dict[str, Any]) -> Packet:
-    """Read a packet row."""
+def packet_of(row: dict[str, Any], seeds: SeedKeys | None = None) -> Packet:
+    """Read a packet row; without *seeds* its amounts can't be computed while it is open."""
     return Packet(
         packet_id=row["packet_id"],
         sender=Person(row["sender_id"]),
         kind=Kind(row["kind"]),
         rules=rules_of(row),
         greeting=row["greeting"],
-        terms=Terms.parse(row["terms"]),
+        terms=_terms_of(row, seeds),
         created_at_ms=row["created_at_ms"],
         starts_at_ms=row["starts_at_ms"],
         expires_at_ms=row["expires_at_ms"],
@@ -121,6 +123,13 @@ def packet_of(row: dict[str, Any]) -> Packet:
         pay_method=row.get("pay_method", ""),
         paid_at_ms=row.get("paid_at_ms"),
     )
+
+
+def _terms_of(row: dict[str, Any], seeds: SeedKeys | None) -> Terms:
+    terms = Terms.parse(row["terms"])
+    if "opened_seed" in row:
+        return replace(terms, seed=seed_of(row["opened_seed"]))
+    return seeds.open_terms(row["packet_id"], terms) if seeds else terms
 
 
 def end_row(end: PacketEnd) -> dict[str, Value]:

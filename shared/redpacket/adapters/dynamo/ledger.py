@@ -104,6 +104,9 @@ class DynamoLedger:
 
     def close(self, packet: Packet, end: PacketEnd, now_ms: int) -> bool:
         row = items.end_row(end)
+        if packet.terms.sealed and packet.terms.seed:
+            # So that a key is needed no longer than the packets that were sealed by it.
+            row["opened_seed"] = packet.terms.seed_text
         sums = ", ".join(f"{name} = :{name}" for name in row)
         closed = update(
             self._packets,

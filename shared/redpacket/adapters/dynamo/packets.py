@@ -14,6 +14,7 @@ from redpacket.adapters.dynamo.shares import DynamoShares
 from redpacket.domain.errors import InvalidRequest
 from redpacket.domain.packet import Packet, PacketEnd, PacketStatus, Rules
 from redpacket.domain.process_cache import ProcessCache, no_clock
+from redpacket.domain.seed_keys import SeedKeys
 from redpacket.ports.packets import SENT_CURSOR, SentItem
 
 # What the conditions of this module mean.
@@ -42,14 +43,16 @@ class DynamoPackets(DynamoShares):
         dynamo: Dynamo,
         packets_table: str,
         shares_table: str,
+        seeds: SeedKeys | None = None,
     ) -> None:
         super().__init__(dynamo, shares_table)
         self._packets = packets_table
+        self._seeds = seeds
         self._known: ProcessCache[str, Packet] = ProcessCache(no_clock, size_max=_KNOWN_MAX)
 
     def find_packet(self, packet_id: str) -> Packet | None:
         row = self._dynamo.get(self._packets, keys.packet(packet_id))
-        return items.packet_of(row) if row else None
+        return items.packet_of(row, self._seeds) if row else None
 
     def find_packet_of_payment(self, number: str) -> Packet | None:
         row = self._dynamo.get(self._packets, keys.payment(number))
@@ -70,7 +73,7 @@ class DynamoPackets(DynamoShares):
             return []
         row_keys = [keys.packet(packet_id) for packet_id in dict.fromkeys(packet_ids)]
         rows = self._dynamo.get_many(self._packets, row_keys, is_strong=True)
-        return [items.packet_of(row) for row in rows]
+        return [items.packet_of(row, self._seeds) for row in rows]
 
     def mark_loaded(self, packet: Packet) -> None:
         self._dynamo.write(
@@ -100,7 +103,7 @@ class DynamoPackets(DynamoShares):
         )
         operation["Update"]["ExpressionAttributeNames"] = {"#status": "status"}
         row = self._dynamo.change(operation)
-        closing = items.packet_of(row) if row else self.find_packet(packet.packet_id)
+        closing = items.packet_of(row, self._seeds) if row else self.find_packet(packet.packet_id)
         if closing is None:
             msg = f"packet {packet.packet_id} vanished"
             raise LookupError(msg)

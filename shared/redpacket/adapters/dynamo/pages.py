@@ -13,6 +13,7 @@ from redpacket.adapters.dynamo.client import Dynamo, put, update, values
 from redpacket.adapters.dynamo.packed_text import json_text, packed, unpacked
 from redpacket.domain.claim import Fate, ShareFate
 from redpacket.domain.packet import Packet, Person, fate_partitions
+from redpacket.domain.seed_keys import SeedKeys
 from redpacket.ports.packets import Settled
 
 CLAIMS_PER_PAGE = 50
@@ -25,22 +26,23 @@ _PARTITIONS_PER_PAGE = 2
 class DynamoPages:
     """Implements Pages."""
 
-    def __init__(self, dynamo: Dynamo, packets_table: str) -> None:
+    def __init__(self, dynamo: Dynamo, packets_table: str, seeds: SeedKeys | None = None) -> None:
         self._dynamo = dynamo
         self._table = packets_table
+        self._seeds = seeds
 
     def find_seen(self, packet_id: str) -> Packet | None:
         key = keys.packet(packet_id)
         # A packet that was sent a moment ago may be missing from a read that is not strong.
         row = self._dynamo.get_seen(self._table, key) or self._dynamo.get(self._table, key)
-        return items.packet_of(row) if row else None
+        return items.packet_of(row, self._seeds) if row else None
 
     def list_seen(self, packet_ids: Sequence[str]) -> list[Packet]:
         row_keys = [keys.packet(packet_id) for packet_id in dict.fromkeys(packet_ids)]
         if not row_keys:
             return []
         rows = self._dynamo.get_many(self._table, row_keys, is_strong=False)
-        return [items.packet_of(row) for row in rows]
+        return [items.packet_of(row, self._seeds) for row in rows]
 
     def put_final(self, packet_id: str, shares: Sequence[ShareFate]) -> None:
         claims: dict[int, list[ShareFate]] = defaultdict(list)

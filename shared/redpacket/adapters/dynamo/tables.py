@@ -32,15 +32,19 @@ from redpacket.domain.scanned import (
     UnreadableRow,
     WonOnce,
 )
+from redpacket.domain.seed_keys import SeedKeys
 from redpacket.ports.reconciliation import Table
 
 
 class DynamoTables:
     """Implements Tables."""
 
-    def __init__(self, dynamo: Dynamo, names: Mapping[Table, str]) -> None:
+    def __init__(
+        self, dynamo: Dynamo, names: Mapping[Table, str], seeds: SeedKeys | None = None
+    ) -> None:
         self._dynamo = dynamo
         self._names = names
+        self._seeds = seeds
 
     def kept(self) -> list[Table]:
         return [table for table in Table if table in self._names]
@@ -48,7 +52,7 @@ class DynamoTables:
     def read(self, table: Table, place: str | None) -> tuple[list[Scanned], str | None]:
         begin = json.loads(place) if place else None
         rows, end = self._dynamo.scan_page(self._names[table], begin)
-        found = [read for row in rows if (read := _read(table, row))]
+        found = [read for row in rows if (read := self._read(table, row))]
         return found, json.dumps(end) if end else None
 
     def partition(self, table: Table, owner: tuple[str, ...]) -> Iterator[Scanned]:
@@ -58,7 +62,7 @@ class DynamoTables:
             ExpressionAttributeValues=values(pk=_PARTITIONS[table](*owner)),
             ConsistentRead=True,
         )
-        return (read for row in rows if (read := _read(table, row)))
+        return (read for row in rows if (read := self._read(table, row)))
 
     def count_claims(self, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
         row_keys = [keys.claim_count(*pair) for pair in pairs]
@@ -87,19 +91,21 @@ class DynamoTables:
         row_keys = [_unit_key(campaign_id, unit) for unit in named.values()]
         return [unit_of(row) for row in self._get_all(Table.DRAWS, row_keys)]
 
+    def _read(self, table: Table, row: dict[str, Any]) -> Scanned | None:
+        """Return what a row says; None for one that is not compared."""
+        try:
+            if table is Table.PACKETS:
+                is_packet = row["sk"] == keys.PACKET
+                return items.packet_of(row, self._seeds) if is_packet else None
+            return _READERS[table](row)
+        except (KeyError, ValueError, TypeError, AttributeError):
+            # A forger's row must not keep all others from being compared.
+            return UnreadableRow(" ".join(str(row[name]) for name in ("pk", "sk") if name in row))
+
     def _get_all(self, table: Table, row_keys: Sequence[Row]) -> Iterator[dict[str, Value]]:
         for start in range(0, len(row_keys), KEYS_PER_READ):
             chunk = row_keys[start : start + KEYS_PER_READ]
             yield from self._dynamo.get_many(self._names[table], chunk, is_strong=True)
-
-
-def _read(table: Table, row: dict[str, Any]) -> Scanned | None:
-    """Return what a row says; None for one that is not compared."""
-    try:
-        return _READERS[table](row)
-    except (KeyError, ValueError, TypeError, AttributeError):
-        # A forger's row must not keep all others from being compared.
-        return UnreadableRow(" ".join(str(row[name]) for name in ("pk", "sk") if name in row))
 
 
 def _account_row(row: dict[str, Any]) -> Scanned | None:
@@ -110,10 +116,6 @@ def _account_row(row: dict[str, Any]) -> Scanned | None:
     if row["sk"].startswith((keys.ENTRY_PREFIX, keys.CLAIM_PREFIX)):
         return entry_of(row)
     return None
-
-
-def _packet_row(row: dict[str, Any]) -> Scanned | None:
-    return items.packet_of(row) if row["sk"] == keys.PACKET else None
 
 
 def _share_row(row: dict[str, Any]) -> Scanned | None:
@@ -190,7 +192,6 @@ def _unit_key(campaign_id: str, unit: Unit) -> dict[str, str]:
 
 _READERS = {
     Table.ACCOUNTS: _account_row,
-    Table.PACKETS: _packet_row,
     Table.SHARES: _share_row,
     Table.QUOTAS: _count_of,
     Table.CAMPAIGNS: _campaign_row,

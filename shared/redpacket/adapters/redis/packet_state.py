@@ -27,19 +27,22 @@ _OPENS, _COUNT = 8, 4
 def write_head(terms: Terms, count: int, opens_ms: int, marks: str) -> str:
     """Write what never changes: when the packet opens, its count, its terms and *marks*.
 
-    The terms are a letter, the seed, total, bounds, unit and their own count, another one where
-    this is a part. Of the last three the usual ones are left out: 1 fen, 1 fen, *count*.
+    The terms are a letter, a capital where the seed is sealed, the seed, total, bounds, unit and
+    their own count, another one where this is a part. Of the last three the usual ones are left
+    out: 1 fen, 1 fen, *count*.
     """
     numbers = [_base36(terms.total_fen), _base36(terms.share_fen_max)]
     usual = ((terms.share_fen_min, 1), (terms.unit_fen, 1), (terms.count, count))
     numbers += ["" if number == default else _base36(number) for number, default in usual]
     window_and_count = _base36(opens_ms).rjust(_OPENS, "0") + _base36(count).rjust(_COUNT, "0")
-    packed = f"{_LETTERS[terms.split]}{terms.seed_text},{','.join(numbers).rstrip(',')}"
+    letter, seed_text = _LETTERS[terms.split], terms.stored.rpartition(",")[2]
+    letter = letter.upper() if terms.sealed else letter
+    packed = f"{letter}{seed_text},{','.join(numbers).rstrip(',')}"
     return f"{window_and_count}{packed}{marks}"
 
 
 def read_terms(state: str) -> tuple[str, str]:
-    """Return a state's terms in their canonical form, and their marks."""
+    """Return a state's terms in their stored form, and their marks."""
     return _read_head(state[1:].partition("|")[0])
 
 
@@ -49,18 +52,20 @@ def _read_head(head: str) -> tuple[str, str]:
     count, packed = int(head[_OPENS : _OPENS + _COUNT], 36), head[_OPENS + _COUNT :]
     # A sign that the hash has every taker is the scripts' (lua/lib/state.lua).
     plain = packed.partition("@")[0].rstrip("!?*")
-    seed, total, high, *rest = plain[1:].split(",")
+    seed_text, total, high, *rest = plain[1:].split(",")
+    seed, is_sealed = seed_of(seed_text), plain[0].isupper()
     low, unit, own_count = [*rest, "", "", ""][:3]
     terms = Terms(
-        split=_SPLITS[plain[0]],
+        split=_SPLITS[plain[0].lower()],
         total_fen=int(total, 36),
         count=int(own_count, 36) if own_count else count,
         share_fen_min=int(low or "1", 36),
         share_fen_max=int(high, 36),
         unit_fen=int(unit or "1", 36),
-        seed=seed_of(seed),
+        seed=b"" if is_sealed else seed,
+        sealed=seed if is_sealed else b"",
     )
-    return str(terms), packed[len(plain) :]
+    return terms.stored, packed[len(plain) :]
 
 
 def _base36(number: int) -> str:

@@ -7,7 +7,7 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from dataclasses import dataclass
 from enum import StrEnum
 
-from redpacket.domain.errors import SplitImpossible
+from redpacket.domain.errors import InvariantViolated, SplitImpossible
 
 SEED_BYTES = 16
 """128 random bits: the commitment to a seed can't be opened by trying seeds."""
@@ -15,7 +15,7 @@ SEED_BYTES = 16
 UNIT_FEN_MAX = 10_000
 """100 yuan, the largest note: coarser shares are an equal packet."""
 
-_CANONICAL_VERSION = "rp1"
+_CANONICAL_VERSION, _SEALED_VERSION = "rp1", "rs1"
 
 
 class Split(StrEnum):
@@ -34,7 +34,8 @@ class Terms:
     """All that decides a packet's amounts; immutable once the packet is funded.
 
     *seed* is secret until the packet has ended. `str(terms)` is the canonical form: the commitment
-    hashes it, the packet row holds it, a verifier reads it back.
+    hashes it, a verifier reads it back. Rows and caches keep `stored`, with the *sealed* seed in
+    place of *seed*; without a key of seeds there is no *seed* (domain/seed_keys.py).
     """
 
     split: Split
@@ -44,28 +45,51 @@ class Terms:
     share_fen_max: int
     unit_fen: int
     seed: bytes
+    sealed: bytes = b""
 
     def __str__(self) -> str:
+        self.check_open()
+        return self._text(_CANONICAL_VERSION, self.seed)
+
+    @property
+    def stored(self) -> str:
+        """The form of rows and caches: the canonical one, if the seed was never sealed."""
+        return self._text(_SEALED_VERSION, self.sealed) if self.sealed else str(self)
+
+    @property
+    def secret_version(self) -> int | None:
+        """The version of the key that sealed the seed; None if it was never sealed."""
+        return self.sealed[0] if self.sealed else None
+
+    def check_open(self) -> None:
+        """Raise InvariantViolated where the seed is sealed."""
+        if not self.seed:
+            msg = f"the seed is sealed by key {self.secret_version}, which is not known here"
+            raise InvariantViolated(msg)
+
+    def _text(self, version: str, seed: bytes) -> str:
         return ",".join(
             (
-                _CANONICAL_VERSION,
+                version,
                 self.split,
                 str(self.total_fen),
                 str(self.count),
                 str(self.share_fen_min),
                 str(self.share_fen_max),
                 str(self.unit_fen),
-                self.seed_text,
+                _seed_text(seed),
             )
         )
 
     @classmethod
     def parse(cls, text: str) -> Terms:
-        """Read the canonical form back; ValueError if it isn't one."""
-        version, split, total, count, low, high, unit, seed = text.split(",")
-        if version != _CANONICAL_VERSION:
+        """Read the canonical or the stored form back; ValueError if it is another one."""
+        version, split, total, count, low, high, unit, seed_text = text.split(",")
+        if version not in {_CANONICAL_VERSION, _SEALED_VERSION}:
             msg = f"unknown form of terms: {version}"
             raise ValueError(msg)
+        seed = seed_of(seed_text)
+        is_sealed = version == _SEALED_VERSION
         return cls(
             Split(split),
             int(total),
@@ -73,18 +97,23 @@ class Terms:
             int(low),
             int(high),
             int(unit),
-            seed_of(seed),
+            b"" if is_sealed else seed,
+            seed if is_sealed else b"",
         )
 
     @property
     def seed_text(self) -> str:
         """The seed as the canonical form and the proof have it: base64url without padding."""
-        return urlsafe_b64encode(self.seed).rstrip(b"=").decode()
+        return _seed_text(self.seed)
 
     @property
     def commitment(self) -> str:
         """SHA-256 of the canonical form, hex: published at send, opened after the end."""
         return hashlib.sha256(str(self).encode()).hexdigest()
+
+
+def _seed_text(seed: bytes) -> str:
+    return urlsafe_b64encode(seed).rstrip(b"=").decode()
 
 
 def seed_of(text: str) -> bytes:

@@ -34,6 +34,7 @@ from redpacket.edge.answers.values import (
     PacketState,
     Payout,
     RemainingCount,
+    SecretVersion,
     ShareCount,
     ShareFen,
     ShareNo,
@@ -261,6 +262,7 @@ class Proof(TypedDict):
     """What the commitment was made of, and a page of the amounts that follow."""
 
     commitment: Commitment
+    secret_version: SecretVersion
     seed: Annotated[
         str,
         Field(

@@ -142,3 +142,12 @@ UserToken = Annotated[
         examples=["FxwabzlgU_xAyodWCCPNtYDw"],
     ),
 ]
+
+SecretVersion = Annotated[
+    int | None,
+    Field(
+        description="The version of the deployment's key that sealed the seed until now; null if "
+        "it was not sealed.",
+        examples=[1],
+    ),
+]

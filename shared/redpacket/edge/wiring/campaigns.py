@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from redpacket.adapters.dynamo.draws import DynamoDraws
     from redpacket.domain.campaign import Campaign
     from redpacket.domain.lottery import Prize, PrizeStock
+    from redpacket.domain.seed_keys import SeedKeys
     from redpacket.flows.campaigns.apply_edit import EditPorts
     from redpacket.flows.campaigns.cached_lotteries import CachedLotteries
     from redpacket.flows.campaigns.cached_snapshots import CachedSnapshots
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from redpacket.flows.campaigns.help_inviter import Helped
     from redpacket.flows.campaigns.preheat_campaign import Preheated
     from redpacket.flows.campaigns.read_draws import DrawPage, DrawProof, WatchedLottery
-    from redpacket.ports.campaigns import DrawCache, Draws
+    from redpacket.ports.campaigns import Campaigns, DrawCache, Draws
+    from redpacket.ports.packets import Packets
 
 
 class CampaignRoom(PacketRoom):
@@ -28,20 +30,23 @@ class CampaignRoom(PacketRoom):
     @cached_property
     def draws(self) -> Draws:
         """The lotteries of CampaignsTable; cash prizes are shares of SharesTable."""
-        return self._draws()
+        return self._draws(seeds=self.seeds)
 
     @cached_property
     def recorded_draws(self) -> Draws:
         """The lotteries where users draw, which note who wins."""
-        return self._draws(profiles_table=self.settings.profiles_table())
+        return self._draws(profiles_table=self.settings.profiles_table(), seeds=self.seeds)
 
     @cached_property
     def prize_draws(self) -> Draws:
-        """The lotteries where prizes are put, which need their packets."""
+        """The lotteries where prizes are put, which need their packets and draw nothing."""
         return self._draws(self.settings.packets_table())
 
     def _draws(
-        self, packets_table: str | None = None, profiles_table: str | None = None
+        self,
+        packets_table: str | None = None,
+        profiles_table: str | None = None,
+        seeds: SeedKeys | None = None,
     ) -> DynamoDraws:
         from redpacket.adapters.dynamo.draws import DynamoDraws
 
@@ -52,6 +57,7 @@ class CampaignRoom(PacketRoom):
             self.settings.draws_table(),
             packets_table,
             profiles_table,
+            seeds=seeds,
         )
 
     @cached_property
@@ -142,7 +148,7 @@ class CampaignRoom(PacketRoom):
         return PrizePorts(
             draws=self.prize_draws,
             funding=self.prize_funding,
-            packets=self.packets,
+            packets=self.packet_rows,
             clock=self.clock,
             new_id=self.new_packet_id,
             new_seed=self.new_seed,
@@ -151,13 +157,21 @@ class CampaignRoom(PacketRoom):
 
     @cached_property
     def edit_ports(self) -> EditPorts:
-        """What every edit passes."""
+        """What every edit of a campaign passes."""
+        return self._edit_ports(self.campaigns, self.draws, self.packets)
+
+    @cached_property
+    def prize_edit_ports(self) -> EditPorts:
+        """What every edit of a prize passes, without the keys of seeds."""
+        return self._edit_ports(self.campaign_rows, self.prize_draws, self.packet_rows)
+
+    def _edit_ports(self, campaigns: Campaigns, draws: Draws, packets: Packets) -> EditPorts:
         from redpacket.flows.campaigns.apply_edit import EditPorts
 
         return EditPorts(
-            campaigns=self.campaigns,
-            draws=self.draws,
-            packets=self.packets,
+            campaigns=campaigns,
+            draws=draws,
+            packets=packets,
             draw_cache=self.draw_cache,
             clock=self.clock,
             journal=self.journal,
@@ -175,14 +189,14 @@ class CampaignRoom(PacketRoom):
         """Creates or edits a prize."""
         from redpacket.flows.campaigns.apply_edit import apply_prize
 
-        return partial(apply_prize, prize_ports=self.prize_ports, ports=self.edit_ports)
+        return partial(apply_prize, prize_ports=self.prize_ports, ports=self.prize_edit_ports)
 
     @cached_property
     def change_stock(self) -> partial[tuple[Prize, PrizeStock]]:
         """Changes a prize's stock."""
         from redpacket.flows.campaigns.apply_edit import apply_stock
 
-        return partial(apply_stock, prize_ports=self.prize_ports, ports=self.edit_ports)
+        return partial(apply_stock, prize_ports=self.prize_ports, ports=self.prize_edit_ports)
 
     @cached_property
     def load_lottery(self) -> partial[None]:

@@ -40,7 +40,7 @@ class Operations(CampaignRoom):
             Table.DRAWS: self.settings.draws_table(),
             Table.PAYMENTS: self.settings.payments_table(),
         }
-        return DynamoTables(self.dynamo, names)
+        return DynamoTables(self.dynamo, names, self.seeds)
 
     @cached_property
     def runs(self) -> Runs:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from redpacket.adapters.dynamo.client import Dynamo
     from redpacket.adapters.redis.client import Client
     from redpacket.adapters.redis.connect import Options
+    from redpacket.domain.seed_keys import SeedKeys
     from redpacket.ports.runtime import Clock, InParallel, Journal
 
 _CACHE_TIMEOUT_S = 0.5
@@ -79,6 +80,18 @@ class Outside:
     def new_seed(self) -> Callable[[int], bytes]:
         """Makes so many secret bytes."""
         return secrets.token_bytes
+
+    @cached_property
+    def seed_keys(self) -> SeedKeys:
+        """The keys that seal seeds."""
+        from redpacket.domain.seed_keys import SeedKeys
+
+        return SeedKeys.parse(self.settings.seed_keys())
+
+    @property
+    def seeds(self) -> SeedKeys | None:
+        """The keys that seal seeds, for adapters: a function without them computes no amount."""
+        return self.seed_keys if self.settings.has_seed_keys() else None
 
     @cached_property
     def in_parallel(self) -> InParallel:

@@ -42,6 +42,18 @@ class PacketRoom(Accounts):
         from redpacket.adapters.dynamo.packets import DynamoPackets
 
         return DynamoPackets(
+            self.dynamo,
+            self.settings.packets_table(),
+            self.settings.shares_table(),
+            seeds=self.seeds,
+        )
+
+    @cached_property
+    def packet_rows(self) -> Packets:
+        """The packets where no amount is computed: their seeds stay sealed."""
+        from redpacket.adapters.dynamo.packets import DynamoPackets
+
+        return DynamoPackets(
             self.dynamo, self.settings.packets_table(), self.settings.shares_table()
         )
 
@@ -69,11 +81,20 @@ class PacketRoom(Accounts):
         """What record pages read, in PacketsTable."""
         from redpacket.adapters.dynamo.pages import DynamoPages
 
-        return DynamoPages(self.dynamo, self.settings.packets_table())
+        return DynamoPages(self.dynamo, self.settings.packets_table(), self.seeds)
 
     @cached_property
     def campaigns(self) -> Campaigns:
         """The campaigns of CampaignsTable."""
+        from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
+
+        return DynamoCampaigns(
+            self.dynamo, self.settings.campaigns_table(), self.new_seed, self.seeds
+        )
+
+    @cached_property
+    def campaign_rows(self) -> Campaigns:
+        """The campaigns where none is created: their seeds stay sealed."""
         from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
 
         return DynamoCampaigns(self.dynamo, self.settings.campaigns_table(), self.new_seed)
@@ -139,6 +160,7 @@ class PacketRoom(Accounts):
             limits=self.limits,
             campaigns=self.cached_campaigns,
             quotas=self.quotas,
+            seeds=self.seed_keys,
             admission_factor=self.settings.admission_factor(),
             clock=self.clock,
             journal=self.journal,
@@ -158,6 +180,7 @@ class PacketRoom(Accounts):
             journal=self.journal,
             new_id=self.new_packet_id,
             new_seed=self.new_seed,
+            seeds=self.seed_keys,
             part_share_count=self.settings.part_share_count(),
         )
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from redpacket.domain.seed_keys import SeedKeys
     from redpacket.flows.guards.limit_rate import UserLimit
     from redpacket.flows.packets.cached_campaigns import CachedCampaigns
     from redpacket.flows.packets.cached_emptied import CachedEmptied
@@ -38,6 +39,7 @@ class ClaimPorts:
     limits: Limits
     campaigns: CachedCampaigns
     quotas: Quotas
+    seeds: SeedKeys
     admission_factor: int
     clock: Clock
     journal: Journal

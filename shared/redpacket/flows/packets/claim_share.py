@@ -30,7 +30,6 @@ from redpacket.domain.split import Terms, share_amount_fen
 from redpacket.flows.packets.campaign_quota import EXHAUSTED, CampaignQuota
 from redpacket.flows.packets.claim_ports import ClaimPorts
 from redpacket.flows.packets.load_packet import PartToLoad
-from redpacket.ports.packets import Packets
 
 _LOOK_LIFE_MS = 30_000
 """An owner of an emptied packet whom a failover forgot is told the truth within this time (I5)."""
@@ -126,22 +125,22 @@ def _named_share(
         packet_id=packet_id,
         share_no=outcome.share_no,
         fate=Fate.CLAIMED,
-        amount_fen=share_amount_fen(_terms(packet_id, outcome, ports.packets), outcome.share_no),
+        amount_fen=share_amount_fen(_terms(packet_id, outcome, ports), outcome.share_no),
         decided_at_ms=ports.clock.now_ms(),
         taker=taker,
         is_last=outcome.is_last,
     )
 
 
-def _terms(packet_id: str, outcome: GrabOutcome, packets: Packets) -> Terms:
+def _terms(packet_id: str, outcome: GrabOutcome, ports: ClaimPorts) -> Terms:
     """Read the terms from the cache's copy, which spares winners a read of the packet row.
 
     Payout recomputes every amount from the packet row, and refuses one that differs.
     """
     if outcome.terms:
-        return Terms.parse(outcome.terms)
+        return ports.seeds.read_terms(packet_id, outcome.terms)
     # A load was cut off between its first users and the state.
-    packet = packets.find_packet(packet_id)
+    packet = ports.packets.find_packet(packet_id)
     if packet is None:
         msg = "no such packet"
         raise PacketNotFound(msg)

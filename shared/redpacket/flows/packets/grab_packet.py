@@ -40,7 +40,8 @@ def grab_packet(
             answer: GrabOutcome | Rejected
             answer = asked = ports.claim_cache.grab(packet_id, user_id)
             if asked.status is GrabStatus.PACKET_GATED:
-                rules, terms = find_rules(packet_id, ports.packets), Terms.parse(asked.terms)
+                rules = find_rules(packet_id, ports.packets)
+                terms = ports.seeds.read_terms(packet_id, asked.terms)
                 _check_invited(rules, user_id)
                 _check_passphrase(rules, said, packet_id, user_id, terms.count, ports)
                 if rules.opening is Opening.TWO_STEP:
@@ -105,4 +106,4 @@ def _admit(
         raise RateLimited("all places to open are taken: try again", -(-wait_ms // 1000))
     share_no = outcome.number or None
     status = GrabStatus(outcome.status)
-    return GrabOutcome(status, share_no, str(terms), is_gated=True, part=outcome.part)
+    return GrabOutcome(status, share_no, terms.stored, is_gated=True, part=outcome.part)

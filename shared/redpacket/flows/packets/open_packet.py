@@ -8,7 +8,6 @@ from redpacket.domain.claim import Claim, GrabOutcome, GrabStatus
 from redpacket.domain.errors import GrabTokenInvalid, PacketEmptied, Rejected
 from redpacket.domain.grab_token import check_grab_token
 from redpacket.domain.packet import Opening, Person
-from redpacket.domain.split import Terms
 from redpacket.flows.packets.campaign_quota import CampaignQuota, find_rules
 from redpacket.flows.packets.claim_ports import ClaimPorts
 from redpacket.flows.packets.claim_share import EMPTIED, claim_share
@@ -32,8 +31,9 @@ def open_packet(packet_id: str, taker: Person, grab_token: str, *, ports: ClaimP
             answer = asked = ports.claim_cache.grab(packet_id, user_id)
             if asked.status is GrabStatus.PACKET_GATED:
                 # The token says that all other rules were checked.
-                seed, now_ms = Terms.parse(asked.terms).seed, ports.clock.now_ms()
-                check_grab_token(grab_token, seed, packet_id, user_id, now_ms)
+                terms = ports.seeds.read_terms(packet_id, asked.terms)
+                now_ms = ports.clock.now_ms()
+                check_grab_token(grab_token, terms.seed, packet_id, user_id, now_ms)
                 answer = quota.reserve(rules) or ports.claim_cache.take(
                     packet_id, user_id, asked.terms
                 )

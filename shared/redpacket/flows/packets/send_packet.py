@@ -23,6 +23,7 @@ from redpacket.domain.packet import (
     Rules,
     parts_for,
 )
+from redpacket.domain.seed_keys import SeedKeys
 from redpacket.domain.split import SEED_BYTES, Split, Terms, check_possible
 from redpacket.ports.accounts import Funding, Request
 from redpacket.ports.packets import ClaimCache, Packets
@@ -70,6 +71,7 @@ def send_packet(
     journal: Journal,
     new_id: Callable[[int], str],
     new_seed: Callable[[int], bytes],
+    seeds: SeedKeys,
     part_share_count: int,
 ) -> Packet:
     """Return the packet that this request made, now or the first time.
@@ -84,7 +86,8 @@ def send_packet(
     # Whether the campaign still gives is a condition of the funding: a repeat gets its first
     # answer, whatever became of the campaign since.
     packet_id = new_id(parts_for(order.count, part_share_count) if order.campaign else 1)
-    packet = _packet_of(order, clock.now_ms(), packet_id, new_seed(SEED_BYTES))
+    terms = seeds.seal_terms(packet_id, _terms_of(order, new_seed(SEED_BYTES)))
+    packet = _packet_of(order, clock.now_ms(), packet_id, terms)
     try:
         _check(order, packet.terms)
     except Rejected:
@@ -128,8 +131,8 @@ def _check(order: SendOrder, terms: Terms) -> None:
     check_possible(terms)
 
 
-def _packet_of(order: SendOrder, now_ms: int, packet_id: str, seed: bytes) -> Packet:
-    terms = Terms(
+def _terms_of(order: SendOrder, seed: bytes) -> Terms:
+    return Terms(
         order.split,
         order.total_fen,
         order.count,
@@ -138,6 +141,9 @@ def _packet_of(order: SendOrder, now_ms: int, packet_id: str, seed: bytes) -> Pa
         order.unit_fen,
         seed,
     )
+
+
+def _packet_of(order: SendOrder, now_ms: int, packet_id: str, terms: Terms) -> Packet:
     campaign = order.campaign
     starts_at_ms, expires_at_ms = _window(order, now_ms)
     usual = campaign.amounts_shown if campaign else AmountsShown.LIVE

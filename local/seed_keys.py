@@ -1,0 +1,20 @@
+"""The keys of seeds: those of tests and benches are published; every stack has its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from redpacket.domain.seed_keys import SeedKeys
+
+if TYPE_CHECKING:
+    from local.stack import Stack
+
+PUBLISHED_SEED_KEYS = '{"1":"published-key-of-seeds-for-tests"}'
+PUBLISHED_SEEDS = SeedKeys.parse(PUBLISHED_SEED_KEYS)
+
+
+def seed_keys_of(stack: Stack) -> SeedKeys:
+    """Return the keys that seal the seeds of a stack: its functions have them."""
+    functions = stack.aws("lambda")
+    grab = functions.get_function_configuration(FunctionName=stack.outputs["GrabFunction"])
+    return SeedKeys.parse(grab["Environment"]["Variables"]["SEED_KEYS"])

@@ -1,0 +1,63 @@
+"""Sealed seeds: what rows, caches, backups and logs keep says nothing without a secret.
+
+An effective seed is HMAC-SHA256, by a key of the deployment, of what it is for and of the sealed
+seed. A sealed seed begins with the version of its key: a key stays while anything is sealed by it.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+
+from redpacket.domain.errors import InvariantViolated
+from redpacket.domain.split import SEED_BYTES, Terms
+
+VERSION_MAX = 255
+"""A version is one byte."""
+
+
+class SeedKeys:
+    """The deployment's keys by version; the newest one seals."""
+
+    def __init__(self, keys: Mapping[int, str]) -> None:
+        if not keys or not all(1 <= version <= VERSION_MAX for version in keys):
+            msg = f"keys of seeds have versions from 1 to {VERSION_MAX}"
+            raise ValueError(msg)
+        self._keys = {version: key.encode() for version, key in keys.items()}
+
+    @classmethod
+    def parse(cls, text: str) -> SeedKeys:
+        """Read `{"1":"key",...}`; ValueError for another form."""
+        return cls({int(version): str(key) for version, key in json.loads(text).items()})
+
+    def seal(self, salt: bytes) -> bytes:
+        """Return *salt* as a sealed seed of the newest key."""
+        return bytes([max(self._keys)]) + salt[1:]
+
+    def open(self, purpose: str, sealed: bytes) -> bytes:
+        """Return the 32 bytes that *sealed* means for *purpose*. Raises InvariantViolated."""
+        key = self._keys.get(sealed[0])
+        if key is None:
+            msg = f"no key of seeds has version {sealed[0]}"
+            raise InvariantViolated(msg)
+        return hmac.digest(key, purpose.encode() + b"\n" + sealed, "sha256")
+
+    def seal_terms(self, packet_id: str, terms: Terms) -> Terms:
+        """Return *terms* of a new packet with a sealed seed, made of theirs."""
+        sealed = self.seal(terms.seed)
+        return self.open_terms(packet_id, replace(terms, seed=b"", sealed=sealed))
+
+    def open_terms(self, packet_id: str, terms: Terms) -> Terms:
+        """Return *terms* with their effective seed; as they are where their key is not known.
+
+        Such terms compute no amount. So one packet keeps no others from being read.
+        """
+        if terms.seed or terms.sealed[0] not in self._keys:
+            return terms
+        return replace(terms, seed=self.open(f"packet {packet_id}", terms.sealed)[:SEED_BYTES])
+
+    def read_terms(self, packet_id: str, text: str) -> Terms:
+        """Read terms as a row or a cache keeps them."""
+        return self.open_terms(packet_id, Terms.parse(text))

@@ -1,0 +1,168 @@
+"""What rows and caches keep of a seed says nothing to somebody without the deployment's keys."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from local.seed_keys import PUBLISHED_SEED_KEYS, PUBLISHED_SEEDS
+from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
+from redpacket.adapters.dynamo.client import Dynamo
+from redpacket.adapters.dynamo.draws import DynamoDraws
+from redpacket.adapters.dynamo.packets import DynamoPackets
+from redpacket.adapters.redis.packet_state import read_terms, write_head
+from redpacket.domain.errors import InvariantViolated
+from redpacket.domain.lottery import SEED_BYTES, chain_commitment, day_seed
+from redpacket.domain.packet import Packet, PacketStatus
+from redpacket.domain.seed_keys import SeedKeys
+from redpacket.domain.split import Split, Terms, amounts_fen, share_amount_fen
+from redpacket.flows.packets.read_proof import read_proof
+from testing.builders import a_campaign, some_terms
+from testing.in_memory_system import InMemorySystem, a_person
+
+OTHER_KEYS = SeedKeys({2: "another-key-of-seeds"})
+DAY = "20270129"
+
+
+def sealed_terms(split: Split = Split.DOUBLE_MEAN) -> Terms:
+    return PUBLISHED_SEEDS.seal_terms("packet-1", some_terms(split=split))
+
+
+def packets_by(system: InMemorySystem, seeds: SeedKeys | None) -> DynamoPackets:
+    """Return the packets of a function with these keys."""
+    return DynamoPackets(Dynamo(lambda: system.dynamo), "packets", "shares", seeds=seeds)
+
+
+def found(packets: DynamoPackets, packet: Packet) -> Packet:
+    packet_found = packets.find_packet(packet.packet_id)
+    assert packet_found
+    return packet_found
+
+
+def everything_kept(system: InMemorySystem) -> str:
+    """Return all that somebody with the tables and the cache can read."""
+    tables: dict[str, Any] = system.dynamo.tables
+    rows = [str(row) for table in tables.values() for row in table.values()]
+    return "\n".join([*rows, str(vars(system.memory)["caches"])])
+
+
+def test_an_insider_with_tables_and_cache_computes_no_amount(system: InMemorySystem) -> None:
+    packet = system.send("sender", count=5, total_fen=5_000)
+    system.grab(packet, "ann")
+    terms = packet.terms
+
+    assert terms.stored in everything_kept(system)
+    assert terms.seed_text not in everything_kept(system)
+    stolen = found(packets_by(system, None), packet).terms
+    with pytest.raises(InvariantViolated):
+        amounts_fen(stolen)
+    guessed = replace(stolen, seed=stolen.sealed)
+    assert list(amounts_fen(guessed)) != list(amounts_fen(terms))
+    assert guessed.commitment != terms.commitment
+
+
+def test_a_closed_packet_needs_no_key(system: InMemorySystem) -> None:
+    packet = system.send("sender", count=2)
+    for user in ("ann", "bob"):
+        system.grab(packet, user)
+    system.settle()
+
+    closed = found(packets_by(system, OTHER_KEYS), packet)
+    proof = read_proof(
+        packet.packet_id,
+        a_person("ann"),
+        after_no=0,
+        limit=10,
+        packets=packets_by(system, OTHER_KEYS),
+    )
+
+    assert closed.status is PacketStatus.CLOSED
+    assert closed.terms == packet.terms
+    assert proof.terms.commitment == packet.terms.commitment
+    assert proof.terms.secret_version == 1
+
+
+def test_the_newest_key_seals_and_older_ones_open(system: InMemorySystem) -> None:
+    both = SeedKeys.parse('{"1":"published-key-of-seeds-for-tests","7":"a newer one"}')
+    packet = system.send("sender", count=3)
+
+    assert found(packets_by(system, both), packet).terms == packet.terms
+    assert both.seal_terms("packet-1", some_terms()).secret_version == 7
+    assert packet.terms.secret_version == 1
+
+
+def test_packets_of_another_key_are_read_and_compute_nothing() -> None:
+    terms = sealed_terms()
+
+    read = OTHER_KEYS.read_terms("packet-1", terms.stored)
+
+    assert (read.count, read.total_fen, read.secret_version) == (10, 1_000, 1)
+    for compute in (amounts_fen, str, lambda one: share_amount_fen(one, 1)):
+        with pytest.raises(InvariantViolated):
+            compute(read)
+
+
+def test_equal_shares_need_no_key() -> None:
+    read = OTHER_KEYS.read_terms("packet-1", sealed_terms(Split.EQUAL).stored)
+
+    assert share_amount_fen(read, 1) == 100
+    assert list(amounts_fen(read)) == [100] * 10
+
+
+@pytest.mark.parametrize("split", Split)
+def test_rows_and_caches_keep_sealed_terms_as_they_are(split: Split) -> None:
+    terms = sealed_terms(split)
+
+    cached, _ = read_terms("O" + write_head(terms, terms.count, 0, ""))
+
+    assert cached == terms.stored
+    assert PUBLISHED_SEEDS.read_terms("packet-1", cached) == terms
+    assert len(terms.stored) == len(str(terms))
+
+
+def test_a_seed_follows_from_key_packet_and_salt() -> None:
+    terms = some_terms()
+    salts = terms, replace(terms, seed=terms.seed[::-1])
+    ids = "packet-1", "packet-2"
+
+    seeds = {PUBLISHED_SEEDS.seal_terms(name, salt).seed for name in ids for salt in salts}
+    seeds.add(SeedKeys({1: "another"}).seal_terms("packet-1", terms).seed)
+
+    assert len(seeds) == 5
+
+
+def test_terms_that_were_never_sealed_stay_as_they_are() -> None:
+    terms = some_terms()
+
+    assert PUBLISHED_SEEDS.read_terms("packet-1", terms.stored) == terms
+    assert (terms.stored, terms.secret_version) == (str(terms), None)
+
+
+def test_an_insider_with_a_campaigns_rows_knows_no_seed_of_a_day(system: InMemorySystem) -> None:
+    dynamo = Dynamo(lambda: system.dynamo)
+    DynamoCampaigns(dynamo, "campaigns", seeds=PUBLISHED_SEEDS).create(
+        a_campaign(campaign_id="gala")
+    )
+    row = system.dynamo.tables["campaigns"]["campaign#gala", "seed"]
+    draws = DynamoDraws(dynamo, "campaigns", "shares", "draws", seeds=PUBLISHED_SEEDS)
+    table = draws.find_table("gala")
+    assert table
+
+    kept = bytes.fromhex(row["sealed"]["S"])
+
+    assert "seed" not in row
+    assert len(kept) == SEED_BYTES
+    assert chain_commitment("gala", draws.day_seed("gala", DAY), DAY) == table.commitment
+    assert chain_commitment("gala", day_seed(kept, DAY), DAY) != table.commitment
+    for seeds in (None, OTHER_KEYS):
+        with pytest.raises(InvariantViolated):
+            DynamoDraws(dynamo, "campaigns", "shares", "draws", seeds=seeds).day_seed("gala", DAY)
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"0":"a"}', '{"256":"a"}', '{"one":"a"}'])
+def test_keys_of_another_form_are_refused(text: str) -> None:
+    assert SeedKeys.parse(PUBLISHED_SEED_KEYS) is not None
+    with pytest.raises(ValueError):  # noqa: PT011 - also json's own
+        SeedKeys.parse(text)
