@@ -59,4 +59,4 @@ def send_packet(request: RequestOf[SendBody]) -> HttpAnswer[SentPacket]:
     guards.guard_send(request)
     packet = wiring.send_packet(send_order(request))
     ordered = wiring.order_payment(packet, request.user) if packet.payment_id else None
-    return HttpAnswer(views.sent_view(packet, settings.share_base_url(), ordered))
+    return HttpAnswer(views.sent_view(packet, settings.share_base_url, ordered))

@@ -22,6 +22,7 @@ from redpacket.adapters.dynamo.profiles import SHOWN
 from redpacket.adapters.keys import WORK_SHARDS
 from redpacket.domain.packet import Person
 from redpacket.domain.withdrawals import FUNCTION_MS
+from redpacket.edge.settings import Settings
 from testing.builders import a_claim, a_packet, a_refund
 
 ROOT = Path(__file__).parents[2]
@@ -825,6 +826,12 @@ class _Readers:
             if isinstance(node, ast.FunctionDef | ast.ClassDef)
             and not (module in OBJECTS and isinstance(node, ast.ClassDef))
         }
+        self._bodies |= {
+            ("settings", node.targets[0].id): node.value
+            for module, tree in trees
+            for node in self._methods(module, tree)
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+        }
         self._imported: dict[Spot, Spot] = {
             (module, alias.asname or alias.name): (node.module.rpartition(".")[2], alias.name)
             for module, tree in trees
@@ -891,6 +898,19 @@ def test_a_function_gets_the_variables_that_its_door_reads_and_no_others(door: s
 
     assert needed <= _variables(function)
     assert own <= needed
+
+
+@each_function
+def test_a_parameter_that_may_be_empty_stops_no_function(function: str) -> None:
+    variables = FUNCTIONS[function].get("Environment", {}).get("Variables", {})
+    empty = {
+        name: ""
+        for name, value in variables.items()
+        if isinstance(value, dict)
+        and TEMPLATE["Parameters"].get(value.get("Ref"), {}).get("Default") == ""
+    }
+
+    Settings(empty).check()
 
 
 def test_a_grab_imports_no_library_of_passphrases_before_one_is_compared() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +18,8 @@ from redpacket.domain.errors import RateLimited
 from redpacket.edge.settings import SettingMissing, Settings
 from redpacket.edge.wiring import Wiring
 from testing.in_memory_system import VARIABLES, InMemorySystem
+
+ROOT = Path(__file__).parents[2]
 
 BUILT = [
     name
@@ -46,9 +50,45 @@ def test_an_ill_formed_variable_names_itself() -> None:
     settings = Settings({"SEND_BURST": "many"})
 
     with pytest.raises(SettingMissing, match="SEND_BURST is not an integer"):
-        settings.send_burst()
+        _ = settings.send_burst
     with pytest.raises(SettingMissing, match="CACHE_ENDPOINT is not host:port"):
-        Settings({"CACHE_ENDPOINT": "localhost"}).cache_address()
+        _ = Settings({"CACHE_ENDPOINT": "localhost"}).cache_address
+
+
+def test_every_bad_variable_is_named_in_one_error_at_the_start() -> None:
+    given = {
+        **VARIABLES,
+        "SEND_BURST": "many",
+        "CACHE_ENDPOINT": "localhost",
+        "SHARES_TABLE": "",
+        "USER_ID_KEY": "{{resolve:secretsmanager:key}}",
+    }
+
+    with pytest.raises(SettingMissing) as found:
+        Settings(given).check()
+
+    assert str(found.value).split("; ") == [
+        "SHARES_TABLE",
+        "USER_ID_KEY is not resolved",
+        "CACHE_ENDPOINT is not host:port",
+        "SEND_BURST is not an integer",
+    ]
+    Settings(VARIABLES).check()
+
+
+def test_a_process_checks_its_variables_before_it_serves() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "import redpacket.edge.wiring"],
+        cwd=ROOT,
+        env={"PYTHONPATH": str(ROOT / "shared"), "GRAB_BURST": "x", "CACHE_TLS": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.stderr.splitlines()[-1].endswith(
+        "SettingMissing: CACHE_TLS; GRAB_BURST is not an integer"
+    )
 
 
 def test_a_stand_in_of_an_unknown_name_is_refused() -> None:

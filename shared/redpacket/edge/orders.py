@@ -29,18 +29,18 @@ def send_order(request: RequestOf[SendBody]) -> SendOrder:
     sender = request.user
     idempotent = idempotent_request(request)
     body = body_of(SendBody, request)
-    cap_fen = settings.share_fen_max()
+    cap_fen = settings.share_fen_max
     is_of_campaign = body.campaign_id is not None
     if is_of_campaign:
         request.require_scope(ADMIN_SCOPE)
-    count_max = settings.campaign_count_max() if is_of_campaign else settings.packet_count_max()
+    count_max = settings.campaign_count_max if is_of_campaign else settings.packet_count_max
     limits = (
         ("count", body.count, count_max),
         ("share_fen_max", body.share_fen_max or cap_fen, cap_fen),
     )
     # Not refused here: a repeat gets its first answer, although limits were lowered since.
     refused = [(name, f"is above {limit}") for name, value, limit in limits if value > limit]
-    if body.cover_url and not is_on_hosts(body.cover_url, settings.cover_hosts()):
+    if body.cover_url and not is_on_hosts(body.cover_url, settings.cover_hosts):
         refused.append(("cover_url", "is not on a host of this deployment"))
     kind = Kind(body.kind)
     default_split = Split.EQUAL if kind is Kind.EQUAL else Split.DOUBLE_MEAN
@@ -57,7 +57,7 @@ def send_order(request: RequestOf[SendBody]) -> SendOrder:
     is_paid_for = body.pay_with != "balance"
     if is_paid_for:
         wiring.require_on(Switch.PAY)
-    if is_paid_for and body.pay_with not in settings.payment_channels():
+    if is_paid_for and body.pay_with not in settings.payment_channels:
         msg = f"payments by {body.pay_with} are not set up here"
         raise ChannelUnavailable(msg)
     if is_paid_for and is_of_campaign:

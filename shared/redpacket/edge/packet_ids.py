@@ -13,7 +13,7 @@ from redpacket.edge.settings import settings
 @cache
 def packet_ids() -> PacketIds:
     """Return what signs and checks ids. Raises SettingMissing or ValueError without its keys."""
-    return PacketIds.parse(settings.packet_id_keys())
+    return PacketIds.parse(settings.packet_id_keys)
 
 
 def new_packet_id(parts: int) -> str:

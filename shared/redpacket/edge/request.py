@@ -22,7 +22,7 @@ _NICKNAME_LENGTH_MAX = 64
 @cache
 def user_ids() -> UserIds:
     """Return what makes user ids of the host's own. Raises SettingMissing or ValueError."""
-    return UserIds(settings.user_id_key())
+    return UserIds(settings.user_id_key)
 
 
 def person_of(host_id: str, nickname: str | None = None) -> Person:

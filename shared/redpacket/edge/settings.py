@@ -1,344 +1,267 @@
-"""Every environment variable, read when it is needed; the only module that knows `os.environ`."""
+"""Every environment variable that a function reads; the only module that knows `os.environ`."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Generic, TypeVar
+
+Value = TypeVar("Value")
 
 
 class SettingMissing(Exception):
     """A variable that a flow needs is not given to this function, or is ill-formed."""
 
 
+class _Variable(Generic[Value]):
+    """One variable; *parse* makes its value, and *default* stands for one that is not given."""
+
+    def __init__(
+        self,
+        name: str,
+        parse: Callable[[str], Value],
+        *,
+        default: str | None = None,
+        is_checked_at_start: bool = True,
+    ) -> None:
+        self.name = name
+        # What belongs to a gateway that is not set up is empty, and is not read.
+        self.is_checked_at_start = is_checked_at_start
+        self._parse = parse
+        self._default = default
+
+    def __get__(self, settings: Settings, _: type[Settings]) -> Value:
+        """Return the value. Raises SettingMissing."""
+        text = settings.variables.get(self.name) or self._default
+        if text is None:
+            raise SettingMissing(self.name)
+        try:
+            return self._parse(text)
+        except ValueError as error:
+            # The text may be a key.
+            msg = f"{self.name} is {error}"
+            raise SettingMissing(msg) from None
+
+
+def _resolved(text: str) -> str:
+    if "{{resolve" in text:
+        # What CloudFormation was to replace is known to everybody, so it can't be a key.
+        raise ValueError("not resolved")
+    return text
+
+
+def _integer(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError("not an integer") from None
+
+
+def _integer_or_none(text: str) -> int | None:
+    return _integer(text) if text else None
+
+
+def _milliseconds(text: str) -> int:
+    return _integer(text) * 1000
+
+
+def _is_true(text: str) -> bool:
+    return text == "true"
+
+
+def _without_slash(text: str) -> str:
+    return text.rstrip("/")
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(filter(None, text.split(",")))
+
+
+def _hosts(text: str) -> frozenset[str]:
+    return _words(text.lower())
+
+
+def _host_and_port(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    if not (host and port.isdigit()):
+        raise ValueError("not host:port")
+    return host, int(port)
+
+
+def _is_refund(text: str) -> bool:
+    return text == "refund"
+
+
+def _pairs(text: str) -> tuple[tuple[str, str], ...]:
+    pairs = [item.partition("=") for item in text.split(",")]
+    if not all(name and content for name, _, content in pairs):
+        raise ValueError("not name=content[,name=content]")
+    return tuple((name, content) for name, _, content in pairs)
+
+
 class Settings:
-    """What a function is given by its environment; a test gives its own *variables*."""
+    """What a function is given by its environment; a test gives its own *variables*.
+
+    Which of them a function needs is in the template. `tests/template` follows the code of each
+    door to the variables that it reads, and holds the template to them, both ways.
+    """
+
+    packets_table = _Variable("PACKETS_TABLE", str)
+    shares_table = _Variable("SHARES_TABLE", str)
+    has_receipts = _Variable("SETTLEMENT_RECEIPTS", _is_true)
+    """Whether each payment also leaves a receipt of its share."""
+    packet_id_keys = _Variable("PACKET_ID_KEYS", _resolved)
+    """`version:key[,version:key]`; the first signs, all are accepted."""
+    seed_keys = _Variable("SEED_KEYS", _resolved)
+    """`{"1":"key",...}`: what seals seeds, by version; the newest seals."""
+    user_id_key = _Variable("USER_ID_KEY", _resolved)
+    """What user ids are hashed with; it is never replaced."""
+    draws_table = _Variable("DRAWS_TABLE", str)
+    quotas_table = _Variable("QUOTAS_TABLE", str)
+    accounts_table = _Variable("ACCOUNTS_TABLE", str)
+    reconciliation_table = _Variable("RECONCILIATION_TABLE", str)
+    profiles_table = _Variable("PROFILES_TABLE", str)
+    campaigns_table = _Variable("CAMPAIGNS_TABLE", str)
+    payout_queue_url = _Variable("PAYOUT_QUEUE_URL", str)
+    payout_dlq_url = _Variable("PAYOUT_DLQ_URL", str)
+    cache_address = _Variable("CACHE_ENDPOINT", _host_and_port)
+    """Host and port."""
+    cache_has_tls = _Variable("CACHE_TLS", _is_true)
+    cache_is_cluster = _Variable("CACHE_CLUSTER", _is_true)
+    cache_user = _Variable("CACHE_USER", str, default="")
+    """Empty for a cache without users."""
+    cache_iam_resource = _Variable("CACHE_IAM_RESOURCE", str, default="")
+    """The end of the cache's ARN, where its user signs in by IAM."""
+    cache_password_secret_arn = _Variable("CACHE_PASSWORD_SECRET_ARN", str, default="")
+    """Where a cache's password is kept; empty for none."""
+    share_base_url = _Variable("SHARE_BASE_URL", _without_slash)
+    """Without a slash at its end."""
+    share_fen_max = _Variable("SHARE_FEN_MAX", _integer)
+    """The largest share that any packet may hold."""
+    avatar_hosts = _Variable("AVATAR_HOSTS", _hosts, default="")
+    """Where avatars may lie; `*.host` is any host below one."""
+    cover_hosts = _Variable("COVER_HOSTS", _hosts, default="")
+    """Where covers of packets may lie, as avatars."""
+    deposit_fen_max = _Variable("DEPOSIT_FEN_MAX", _integer)
+    """The most that one deposit may bring."""
+    open_packets_max = _Variable("OPEN_PACKETS_MAX", _integer_or_none, default="")
+    """Packets of one user that may be open; only sends have it."""
+    packet_count_max = _Variable("PACKET_COUNT_MAX", _integer)
+    """The most shares of a chat packet."""
+    admission_factor = _Variable("ADMISSION_FACTOR", _integer)
+    """How many users per share may be admitted at one time."""
+    sends_per_minute = _Variable("SENDS_PER_MINUTE", _integer)
+    """How fast one user may send, in the long run."""
+    send_burst = _Variable("SEND_BURST", _integer)
+    """How many packets one user may send at once."""
+    sends_per_day = _Variable("SENDS_PER_DAY", _integer)
+    """How many packets one user may send a day, in the long run."""
+    draws_per_minute = _Variable("DRAWS_PER_MINUTE", _integer)
+    """How fast one user may draw, in the long run."""
+    draw_burst = _Variable("DRAW_BURST", _integer)
+    """How often one user may draw at once."""
+    reads_per_minute = _Variable("READS_PER_MINUTE", _integer)
+    """How fast one user may read, in the long run."""
+    read_burst = _Variable("READ_BURST", _integer)
+    """How much one user may read at once."""
+    grabs_per_minute = _Variable("GRABS_PER_MINUTE", _integer)
+    """How fast one user's grabs may make the ledger read."""
+    grab_burst = _Variable("GRAB_BURST", _integer)
+    """How many of one user's grabs may make the ledger read at once."""
+    switches_table = _Variable("SWITCHES_TABLE", str)
+    payout_mapping_id = _Variable("PAYOUT_MAPPING_ID", str)
+    """What hands the payout queue's messages to its function."""
+    payments_table = _Variable("PAYMENTS_TABLE", str)
+    notice_queue_url = _Variable("NOTICE_QUEUE_URL", str)
+    payment_function = _Variable("PAYMENT_FUNCTION", str)
+    """The alias that orders the payments of packets."""
+    payment_channels = _Variable("PAYMENT_CHANNELS", _words, default="")
+    """By which gateways packets may be paid for."""
+    payee_keys_secret_arn = _Variable("PAYEE_KEYS_SECRET_ARN", str)
+    """Where the keys of users' accounts at gateways are."""
+    host_wallet_url = _Variable("HOST_WALLET_URL", str, default="")
+    """Empty where the embedding app has no wallet."""
+    host_wallet_secret_arn = _Variable("HOST_WALLET_SECRET_ARN", str, is_checked_at_start=False)
+    wechat_secret_arn = _Variable("WECHAT_SECRET_ARN", str, default="")
+    """Empty for no WeChat Pay."""
+    wechat_pay_url = _Variable("WECHAT_PAY_URL", str)
+    """Where API v3 is."""
+    wechat_api_url = _Variable("WECHAT_API_URL", str)
+    """Where codes are taken."""
+    wechat_code_kind = _Variable("WECHAT_CODE_KIND", str)
+    """Where clients get their codes."""
+    wechat_scene_id = _Variable("WECHAT_SCENE_ID", str)
+    wechat_remark = _Variable("WECHAT_REMARK", str)
+    """What users see beside a payment and a transfer."""
+    wechat_report_infos = _Variable("WECHAT_REPORT_INFOS", _pairs)
+    """Names and contents that the scene must report."""
+    wechat_issuer_url = _Variable("WECHAT_ISSUER_URL", str, default="")
+    """Whose tokens users get who sign in by WeChat; may be empty."""
+    wechat_issuer_secret_arn = _Variable("WECHAT_ISSUER_SECRET_ARN", str, is_checked_at_start=False)
+    jwt_audience = _Variable("JWT_AUDIENCE", str)
+    """Whom the tokens of our own issuer are for."""
+    callback_base_url = _Variable("CALLBACK_BASE_URL", _without_slash)
+    """The API, as gateways reach it."""
+    allows_private_gateways = _Variable("PRIVATE_GATEWAYS", _is_true)
+    """Whether gateways may have private addresses, and http."""
+    refunds_late_payments = _Variable("LATE_PAYMENTS", _is_refund)
+    """Whether what comes after its order was closed goes back."""
+    payments_per_day = _Variable("PAYMENTS_PER_DAY", _integer)
+    """How many payments one user may begin a day."""
+    withdrawal_fen_min = _Variable("WITHDRAWAL_FEN_MIN", _integer)
+    withdrawal_fen_max = _Variable("WITHDRAWAL_FEN_MAX", _integer)
+    withdrawals_per_day = _Variable("WITHDRAWALS_PER_DAY", _integer)
+    """Of one user."""
+    withdrawal_fen_per_day = _Variable("WITHDRAWAL_FEN_PER_DAY", _integer)
+    """Of one user."""
+    bills_per_minute = _Variable("BILLS_PER_MINUTE", _integer)
+    """Transfers that a gateway takes of all users together."""
+    withdraw_above_fen = _Variable("WITHDRAW_ABOVE_FEN", _integer, default="0")
+    """From when on balances are paid out by themselves; 0 for never."""
+    night_window = _Variable("NIGHT_WINDOW", str, default="")
+    """When no transfer is made, like 23:00-07:00; empty for never."""
+    campaign_count_max = _Variable("CAMPAIGN_COUNT_MAX", _integer)
+    """The most shares of a campaign's packet."""
+    part_share_count = _Variable("PART_SHARE_COUNT", _integer)
+    """A campaign's packet of more shares is cut into parts."""
+    close_grace_ms = _Variable("CLOSE_GRACE_S", _milliseconds)
+    """The time between closing a packet and refunding it."""
 
     def __init__(self, variables: Mapping[str, str]) -> None:
-        self._variables = variables
+        self.variables = variables
+
+    def check(self) -> None:
+        """Check all variables that are given. Raises SettingMissing, which names each bad one."""
+        failures = []
+        for attribute, variable in vars(Settings).items():
+            if not isinstance(variable, _Variable) or variable.name not in self.variables:
+                continue
+            try:
+                if variable.is_checked_at_start:
+                    getattr(self, attribute)
+            except SettingMissing as error:
+                failures.append(str(error))
+        if failures:
+            raise SettingMissing("; ".join(failures))
+
+    def has_seed_keys(self) -> bool:
+        """Tell whether SEED_KEYS is there: only functions that compute amounts or draws have it."""
+        return "SEED_KEYS" in self.variables
 
     def _required(self, name: str) -> str:
-        value = self._variables.get(name)
+        value = self.variables.get(name)
         if not value:
             raise SettingMissing(name)
         return value
 
-    def _hosts(self, name: str) -> frozenset[str]:
-        return frozenset(filter(None, self._variables.get(name, "").lower().split(",")))
-
-    def _integer(self, name: str) -> int:
-        value = self._required(name)
-        try:
-            return int(value)
-        except ValueError as error:
-            raise SettingMissing(f"{name} is not an integer") from error
-
-    def _resolved(self, name: str) -> str:
-        value = self._required(name)
-        if "{{resolve" in value:
-            # What CloudFormation was to replace is known to everybody, so it can't be a key.
-            msg = f"{name} is not resolved"
-            raise SettingMissing(msg)
-        return value
-
-    def packets_table(self) -> str:
-        """Return PACKETS_TABLE."""
-        return self._required("PACKETS_TABLE")
-
-    def shares_table(self) -> str:
-        """Return SHARES_TABLE."""
-        return self._required("SHARES_TABLE")
-
-    def has_receipts(self) -> bool:
-        """Return SETTLEMENT_RECEIPTS: whether each payment also leaves a receipt of its share."""
-        return self._required("SETTLEMENT_RECEIPTS") == "true"
-
-    def packet_id_keys(self) -> str:
-        """Return PACKET_ID_KEYS: `version:key[,version:key]`; the first signs, all are accepted."""
-        return self._resolved("PACKET_ID_KEYS")
-
-    def seed_keys(self) -> str:
-        """Return SEED_KEYS: `{"1":"key",...}`, what seals seeds, by version; the newest seals."""
-        return self._resolved("SEED_KEYS")
-
-    def has_seed_keys(self) -> bool:
-        """Tell whether SEED_KEYS is there: only functions that compute amounts or draws have it."""
-        return "SEED_KEYS" in self._variables
-
-    def user_id_key(self) -> str:
-        """Return USER_ID_KEY: what user ids are hashed with; it is never replaced."""
-        return self._resolved("USER_ID_KEY")
-
-    def draws_table(self) -> str:
-        """Return DRAWS_TABLE."""
-        return self._required("DRAWS_TABLE")
-
-    def quotas_table(self) -> str:
-        """Return QUOTAS_TABLE."""
-        return self._required("QUOTAS_TABLE")
-
-    def accounts_table(self) -> str:
-        """Return ACCOUNTS_TABLE."""
-        return self._required("ACCOUNTS_TABLE")
-
-    def reconciliation_table(self) -> str:
-        """Return RECONCILIATION_TABLE."""
-        return self._required("RECONCILIATION_TABLE")
-
-    def profiles_table(self) -> str:
-        """Return PROFILES_TABLE."""
-        return self._required("PROFILES_TABLE")
-
-    def campaigns_table(self) -> str:
-        """Return CAMPAIGNS_TABLE."""
-        return self._required("CAMPAIGNS_TABLE")
-
-    def payout_queue_url(self) -> str:
-        """Return PAYOUT_QUEUE_URL."""
-        return self._required("PAYOUT_QUEUE_URL")
-
-    def payout_dlq_url(self) -> str:
-        """Return PAYOUT_DLQ_URL."""
-        return self._required("PAYOUT_DLQ_URL")
-
-    def cache_address(self) -> tuple[str, int]:
-        """Return host and port of CACHE_ENDPOINT."""
-        host, _, port = self._required("CACHE_ENDPOINT").rpartition(":")
-        if not (host and port.isdigit()):
-            raise SettingMissing("CACHE_ENDPOINT is not host:port")
-        return host, int(port)
-
-    def cache_has_tls(self) -> bool:
-        """Return CACHE_TLS."""
-        return self._required("CACHE_TLS") == "true"
-
-    def cache_is_cluster(self) -> bool:
-        """Return CACHE_CLUSTER."""
-        return self._required("CACHE_CLUSTER") == "true"
-
-    def cache_user(self) -> str:
-        """Return CACHE_USER; empty for a cache without users."""
-        return self._variables.get("CACHE_USER", "")
-
-    def cache_iam_resource(self) -> str:
-        """Return CACHE_IAM_RESOURCE: the end of the cache's ARN, where its user signs in by IAM."""
-        return self._variables.get("CACHE_IAM_RESOURCE", "")
-
-    def cache_password_secret_arn(self) -> str:
-        """Return CACHE_PASSWORD_SECRET_ARN: where a cache's password is kept; empty for none."""
-        return self._variables.get("CACHE_PASSWORD_SECRET_ARN", "")
-
-    def share_base_url(self) -> str:
-        """Return SHARE_BASE_URL, without a slash at its end."""
-        return self._required("SHARE_BASE_URL").rstrip("/")
-
-    def share_fen_max(self) -> int:
-        """Return SHARE_FEN_MAX: the largest share that any packet may hold."""
-        return self._integer("SHARE_FEN_MAX")
-
-    def avatar_hosts(self) -> frozenset[str]:
-        """Return AVATAR_HOSTS: where avatars may lie; `*.host` is any host below one."""
-        return self._hosts("AVATAR_HOSTS")
-
-    def cover_hosts(self) -> frozenset[str]:
-        """Return COVER_HOSTS: where covers of packets may lie, as avatars."""
-        return self._hosts("COVER_HOSTS")
-
-    def deposit_fen_max(self) -> int:
-        """Return DEPOSIT_FEN_MAX: the most that one deposit may bring."""
-        return self._integer("DEPOSIT_FEN_MAX")
-
-    def open_packets_max(self) -> int | None:
-        """Return OPEN_PACKETS_MAX: packets of one user that may be open; only sends have it."""
-        is_given = self._variables.get("OPEN_PACKETS_MAX")
-        return self._integer("OPEN_PACKETS_MAX") if is_given else None
-
-    def packet_count_max(self) -> int:
-        """Return PACKET_COUNT_MAX: the most shares of a chat packet."""
-        return self._integer("PACKET_COUNT_MAX")
-
-    def admission_factor(self) -> int:
-        """Return ADMISSION_FACTOR: how many users per share may be admitted at one time."""
-        return self._integer("ADMISSION_FACTOR")
-
-    def sends_per_minute(self) -> int:
-        """Return SENDS_PER_MINUTE: how fast one user may send, in the long run."""
-        return self._integer("SENDS_PER_MINUTE")
-
-    def send_burst(self) -> int:
-        """Return SEND_BURST: how many packets one user may send at once."""
-        return self._integer("SEND_BURST")
-
-    def sends_per_day(self) -> int:
-        """Return SENDS_PER_DAY: how many packets one user may send a day, in the long run."""
-        return self._integer("SENDS_PER_DAY")
-
-    def draws_per_minute(self) -> int:
-        """Return DRAWS_PER_MINUTE: how fast one user may draw, in the long run."""
-        return self._integer("DRAWS_PER_MINUTE")
-
-    def draw_burst(self) -> int:
-        """Return DRAW_BURST: how often one user may draw at once."""
-        return self._integer("DRAW_BURST")
-
-    def reads_per_minute(self) -> int:
-        """Return READS_PER_MINUTE: how fast one user may read, in the long run."""
-        return self._integer("READS_PER_MINUTE")
-
-    def read_burst(self) -> int:
-        """Return READ_BURST: how much one user may read at once."""
-        return self._integer("READ_BURST")
-
-    def grabs_per_minute(self) -> int:
-        """Return GRABS_PER_MINUTE: how fast one user's grabs may make the ledger read."""
-        return self._integer("GRABS_PER_MINUTE")
-
-    def grab_burst(self) -> int:
-        """Return GRAB_BURST: how many of one user's grabs may make the ledger read at once."""
-        return self._integer("GRAB_BURST")
-
-    def switches_table(self) -> str:
-        """Return SWITCHES_TABLE."""
-        return self._required("SWITCHES_TABLE")
-
-    def payout_mapping_id(self) -> str:
-        """Return PAYOUT_MAPPING_ID: what hands the payout queue's messages to its function."""
-        return self._required("PAYOUT_MAPPING_ID")
-
-    def payments_table(self) -> str:
-        """Return PAYMENTS_TABLE."""
-        return self._required("PAYMENTS_TABLE")
-
-    def notice_queue_url(self) -> str:
-        """Return NOTICE_QUEUE_URL."""
-        return self._required("NOTICE_QUEUE_URL")
-
-    def payment_function(self) -> str:
-        """Return PAYMENT_FUNCTION: the alias that orders the payments of packets."""
-        return self._required("PAYMENT_FUNCTION")
-
-    def payment_channels(self) -> frozenset[str]:
-        """Return PAYMENT_CHANNELS: by which gateways packets may be paid for."""
-        return frozenset(filter(None, self._variables.get("PAYMENT_CHANNELS", "").split(",")))
-
-    def payee_keys_secret_arn(self) -> str:
-        """Return PAYEE_KEYS_SECRET_ARN: where the keys of users' accounts at gateways are."""
-        return self._required("PAYEE_KEYS_SECRET_ARN")
-
-    def host_wallet_url(self) -> str:
-        """Return HOST_WALLET_URL; empty where the embedding app has no wallet."""
-        return self._variables.get("HOST_WALLET_URL", "")
-
-    def host_wallet_secret_arn(self) -> str:
-        """Return HOST_WALLET_SECRET_ARN."""
-        return self._required("HOST_WALLET_SECRET_ARN")
-
-    def wechat_secret_arn(self) -> str:
-        """Return WECHAT_SECRET_ARN; empty for no WeChat Pay."""
-        return self._variables.get("WECHAT_SECRET_ARN", "")
-
-    def wechat_pay_url(self) -> str:
-        """Return WECHAT_PAY_URL, where API v3 is."""
-        return self._required("WECHAT_PAY_URL")
-
-    def wechat_api_url(self) -> str:
-        """Return WECHAT_API_URL, where codes are taken."""
-        return self._required("WECHAT_API_URL")
-
-    def wechat_code_kind(self) -> str:
-        """Return WECHAT_CODE_KIND: where clients get their codes."""
-        return self._required("WECHAT_CODE_KIND")
-
-    def wechat_scene_id(self) -> str:
-        """Return WECHAT_SCENE_ID."""
-        return self._required("WECHAT_SCENE_ID")
-
-    def wechat_remark(self) -> str:
-        """Return WECHAT_REMARK: what users see beside a payment and a transfer."""
-        return self._required("WECHAT_REMARK")
-
-    def wechat_report_infos(self) -> tuple[tuple[str, str], ...]:
-        """Return WECHAT_REPORT_INFOS: names and contents that the scene must report."""
-        pairs = [item.partition("=") for item in self._required("WECHAT_REPORT_INFOS").split(",")]
-        if not all(name and content for name, _, content in pairs):
-            raise SettingMissing("WECHAT_REPORT_INFOS is not name=content[,name=content]")
-        return tuple((name, content) for name, _, content in pairs)
-
-    def wechat_issuer_url(self) -> str:
-        """Return WECHAT_ISSUER_URL: whose tokens users get who sign in by WeChat; may be empty."""
-        return self._variables.get("WECHAT_ISSUER_URL", "")
-
-    def wechat_issuer_secret_arn(self) -> str:
-        """Return WECHAT_ISSUER_SECRET_ARN."""
-        return self._required("WECHAT_ISSUER_SECRET_ARN")
-
-    def jwt_audience(self) -> str:
-        """Return JWT_AUDIENCE: whom the tokens of our own issuer are for."""
-        return self._required("JWT_AUDIENCE")
-
-    def callback_base_url(self) -> str:
-        """Return CALLBACK_BASE_URL: the API, as gateways reach it."""
-        return self._required("CALLBACK_BASE_URL").rstrip("/")
-
-    def allows_private_gateways(self) -> bool:
-        """Return PRIVATE_GATEWAYS: whether gateways may have private addresses, and http."""
-        return self._required("PRIVATE_GATEWAYS") == "true"
-
-    def refunds_late_payments(self) -> bool:
-        """Return LATE_PAYMENTS: whether what comes after its order was closed goes back."""
-        return self._required("LATE_PAYMENTS") == "refund"
-
-    def payments_per_day(self) -> int:
-        """Return PAYMENTS_PER_DAY: how many payments one user may begin a day."""
-        return self._integer("PAYMENTS_PER_DAY")
-
-    def withdrawal_fen_min(self) -> int:
-        """Return WITHDRAWAL_FEN_MIN."""
-        return self._integer("WITHDRAWAL_FEN_MIN")
-
-    def withdrawal_fen_max(self) -> int:
-        """Return WITHDRAWAL_FEN_MAX."""
-        return self._integer("WITHDRAWAL_FEN_MAX")
-
-    def withdrawals_per_day(self) -> int:
-        """Return WITHDRAWALS_PER_DAY, of one user."""
-        return self._integer("WITHDRAWALS_PER_DAY")
-
-    def withdrawal_fen_per_day(self) -> int:
-        """Return WITHDRAWAL_FEN_PER_DAY, of one user."""
-        return self._integer("WITHDRAWAL_FEN_PER_DAY")
-
-    def withdraw_above_fen(self) -> int:
-        """Return WITHDRAW_ABOVE_FEN: from when on balances are paid out by themselves; 0: never."""
-        return int(self._variables.get("WITHDRAW_ABOVE_FEN", "0"))
-
-    def bills_per_minute(self) -> int:
-        """Return BILLS_PER_MINUTE: transfers that a gateway takes of all users together."""
-        return self._integer("BILLS_PER_MINUTE")
-
-    def night_window(self) -> str:
-        """Return NIGHT_WINDOW: when no transfer is made, like 23:00-07:00; empty for never."""
-        return self._variables.get("NIGHT_WINDOW", "")
-
-    def campaign_count_max(self) -> int:
-        """Return CAMPAIGN_COUNT_MAX: the most shares of a campaign's packet."""
-        return self._integer("CAMPAIGN_COUNT_MAX")
-
-    def part_share_count(self) -> int:
-        """Return PART_SHARE_COUNT: a campaign's packet of more shares is cut into parts."""
-        return self._integer("PART_SHARE_COUNT")
-
-    def close_grace_ms(self) -> int:
-        """Return CLOSE_GRACE_S in ms: the time between closing a packet and refunding it."""
-        return self._integer("CLOSE_GRACE_S") * 1000
-
     def aws_region(self) -> str:
         """Return AWS_REGION, which Lambda gives; elsewhere AWS_DEFAULT_REGION."""
-        return self._variables.get("AWS_REGION") or self._required("AWS_DEFAULT_REGION")
+        return self.variables.get("AWS_REGION") or self._required("AWS_DEFAULT_REGION")
 
     def aws_endpoint(self, service: str) -> str:
         """Return AWS_ENDPOINT_URL_<SERVICE>, AWS_ENDPOINT_URL, or AWS' own address of a service."""
         for name in (f"AWS_ENDPOINT_URL_{service.upper()}", "AWS_ENDPOINT_URL"):
-            if given := self._variables.get(name):
+            if given := self.variables.get(name):
                 return given
         region = self.aws_region()
         domain = "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"
@@ -346,7 +269,7 @@ class Settings:
 
     def has_aws_keys(self) -> bool:
         """Tell whether AWS_ACCESS_KEY_ID is there; a profile and SnapStart keep keys elsewhere."""
-        return "AWS_ACCESS_KEY_ID" in self._variables
+        return "AWS_ACCESS_KEY_ID" in self.variables
 
     def aws_keys(self) -> tuple[str, str, str]:
         """Return AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, or nothing for it.
@@ -356,17 +279,17 @@ class Settings:
         return (
             self._required("AWS_ACCESS_KEY_ID"),
             self._required("AWS_SECRET_ACCESS_KEY"),
-            self._variables.get("AWS_SESSION_TOKEN", ""),
+            self.variables.get("AWS_SESSION_TOKEN", ""),
         )
 
     def aws_ca_bundle(self) -> str:
         """Return AWS_CA_BUNDLE or SSL_CERT_FILE: whom to trust for AWS, not Amazon's roots."""
-        return self._variables.get("AWS_CA_BUNDLE") or self.cache_ca_bundle()
+        return self.variables.get("AWS_CA_BUNDLE") or self.cache_ca_bundle()
 
     def cache_ca_bundle(self) -> str:
         """Return SSL_CERT_FILE: whom to trust for the cache in place of the known roots."""
-        return self._variables.get("SSL_CERT_FILE", "")
+        return self.variables.get("SSL_CERT_FILE", "")
 
 
 settings = Settings(os.environ)
-"""This process' own: the variables are looked up when they are needed."""
+"""This process' own."""

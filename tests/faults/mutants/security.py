@@ -102,7 +102,7 @@ MUTANTS = [
     Mutant(
         "covers lie anywhere",
         "send_order",
-        "not is_on_hosts(body.cover_url, settings.cover_hosts())",
+        "not is_on_hosts(body.cover_url, settings.cover_hosts)",
         "False",
     ),
     Mutant(

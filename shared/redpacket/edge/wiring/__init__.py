@@ -6,6 +6,7 @@ wiring builds on those below it, as the rooms of the flows do.
 
 from __future__ import annotations
 
+from redpacket.edge.settings import settings
 from redpacket.edge.wiring.payments import Payments
 
 
@@ -13,5 +14,6 @@ class Wiring(Payments):
     """All that the doors call, and what it stands on."""
 
 
+settings.check()
 wiring = Wiring()
 """This process' own."""

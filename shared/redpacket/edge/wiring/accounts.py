@@ -23,10 +23,10 @@ class Accounts(Guards):
 
         return DynamoLedger(
             self.dynamo,
-            self.settings.accounts_table(),
-            self.settings.packets_table(),
-            self.settings.shares_table(),
-            has_receipts=self.settings.has_receipts(),
+            self.settings.accounts_table,
+            self.settings.packets_table,
+            self.settings.shares_table,
+            has_receipts=self.settings.has_receipts,
         )
 
     @cached_property
@@ -35,13 +35,13 @@ class Accounts(Guards):
         from redpacket.adapters.dynamo.deposits import DynamoDeposits
 
         return DynamoDeposits(
-            self.dynamo, self.settings.accounts_table(), self.settings.profiles_table()
+            self.dynamo, self.settings.accounts_table, self.settings.profiles_table
         )
 
     @cached_property
     def packet_funding(self) -> Funding:
         """Funds users' packets, as many as may be open."""
-        return self._funding(self.settings.open_packets_max())
+        return self._funding(self.settings.open_packets_max)
 
     @cached_property
     def prize_funding(self) -> Funding:
@@ -53,10 +53,10 @@ class Accounts(Guards):
 
         return DynamoFunding(
             self.dynamo,
-            self.settings.accounts_table(),
-            self.settings.packets_table(),
-            self.settings.campaigns_table(),
-            self.settings.profiles_table(),
+            self.settings.accounts_table,
+            self.settings.packets_table,
+            self.settings.campaigns_table,
+            self.settings.profiles_table,
             open_packets_max=open_packets_max,
         )
 
@@ -65,7 +65,7 @@ class Accounts(Guards):
         """The profiles of ProfilesTable."""
         from redpacket.adapters.dynamo.profiles import DynamoProfiles
 
-        return DynamoProfiles(self.dynamo, self.settings.profiles_table())
+        return DynamoProfiles(self.dynamo, self.settings.profiles_table)
 
     @cached_property
     def shown_profiles(self) -> CachedProfiles:
@@ -87,7 +87,7 @@ class Accounts(Guards):
 
         return partial(
             deposit,
-            amount_fen_max=self.settings.deposit_fen_max(),
+            amount_fen_max=self.settings.deposit_fen_max,
             deposits=self.deposits,
             ledger=self.ledger,
             clock=self.clock,
@@ -103,5 +103,5 @@ class Accounts(Guards):
             edit_profile,
             profiles=self.profiles,
             skeleton_of=skeleton_of,
-            avatar_hosts=self.settings.avatar_hosts(),
+            avatar_hosts=self.settings.avatar_hosts,
         )

@@ -35,12 +35,12 @@ class CampaignRoom(PacketRoom):
     @cached_property
     def recorded_draws(self) -> Draws:
         """The lotteries where users draw, which note who wins."""
-        return self._draws(profiles_table=self.settings.profiles_table(), seeds=self.seeds)
+        return self._draws(profiles_table=self.settings.profiles_table, seeds=self.seeds)
 
     @cached_property
     def prize_draws(self) -> Draws:
         """The lotteries where prizes are put, which need their packets and draw nothing."""
-        return self._draws(self.settings.packets_table())
+        return self._draws(self.settings.packets_table)
 
     def _draws(
         self,
@@ -52,9 +52,9 @@ class CampaignRoom(PacketRoom):
 
         return DynamoDraws(
             self.dynamo,
-            self.settings.campaigns_table(),
-            self.settings.shares_table(),
-            self.settings.draws_table(),
+            self.settings.campaigns_table,
+            self.settings.shares_table,
+            self.settings.draws_table,
             packets_table,
             profiles_table,
             seeds=seeds,
@@ -152,7 +152,7 @@ class CampaignRoom(PacketRoom):
             clock=self.clock,
             new_id=self.new_packet_id,
             new_seed=self.new_seed,
-            share_fen_max=self.settings.share_fen_max(),
+            share_fen_max=self.settings.share_fen_max,
         )
 
     @cached_property

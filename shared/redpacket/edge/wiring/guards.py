@@ -29,7 +29,7 @@ class Guards(Outside):
         """The switches of SwitchesTable."""
         from redpacket.adapters.dynamo.switches import DynamoSwitches
 
-        return DynamoSwitches(self.dynamo, self.settings.switches_table())
+        return DynamoSwitches(self.dynamo, self.settings.switches_table)
 
     @cached_property
     def switches(self) -> CachedSwitches:
@@ -58,7 +58,7 @@ class Guards(Outside):
         """What hands the payout queue's messages to the payout function."""
         from redpacket.adapters.aws.lambda_deliveries import LambdaDeliveries
 
-        return LambdaDeliveries(lambda: self.aws("lambda"), self.settings.payout_mapping_id())
+        return LambdaDeliveries(lambda: self.aws("lambda"), self.settings.payout_mapping_id)
 
     def require_on(self, switch: Switch) -> None:
         """Raise SwitchedOff where an operator turned *switch* off; ask it before anything else."""
@@ -83,9 +83,9 @@ class Guards(Outside):
         from redpacket.flows.guards.limit_rate import limit_rates
 
         wanted = send_limits(
-            self.settings.sends_per_minute(),
-            self.settings.send_burst(),
-            self.settings.sends_per_day(),
+            self.settings.sends_per_minute,
+            self.settings.send_burst,
+            self.settings.sends_per_day,
         )
         limit_rates(wanted, user_id, limits=self.limits, journal=self.journal)
 
@@ -94,7 +94,7 @@ class Guards(Outside):
         from redpacket.domain.limits import draw_limit
         from redpacket.flows.guards.limit_rate import limit_rate
 
-        limit = draw_limit(self.settings.draws_per_minute(), self.settings.draw_burst())
+        limit = draw_limit(self.settings.draws_per_minute, self.settings.draw_burst)
         limit_rate(limit, user_id, limits=self.limits, journal=self.journal)
 
     def limit_reads(self, user_id: str) -> None:
@@ -107,7 +107,7 @@ class Guards(Outside):
         from redpacket.domain.limits import read_limit
         from redpacket.flows.guards.limit_rate import UserLimit
 
-        limit = read_limit(self.settings.reads_per_minute(), self.settings.read_burst())
+        limit = read_limit(self.settings.reads_per_minute, self.settings.read_burst)
         return UserLimit(limit, limits=self.limits, clock=self.clock, journal=self.journal)
 
     @cached_property
@@ -116,5 +116,5 @@ class Guards(Outside):
         from redpacket.domain.limits import grab_limit
         from redpacket.flows.guards.limit_rate import UserLimit
 
-        limit = grab_limit(self.settings.grabs_per_minute(), self.settings.grab_burst())
+        limit = grab_limit(self.settings.grabs_per_minute, self.settings.grab_burst)
         return UserLimit(limit, limits=self.limits, clock=self.clock, journal=self.journal)

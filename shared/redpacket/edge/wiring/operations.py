@@ -23,7 +23,7 @@ class Operations(CampaignRoom):
         """The payout queue's dead letters."""
         from redpacket.adapters.aws.sqs_payouts import SqsDeadLetters
 
-        return SqsDeadLetters(lambda: self.aws("sqs"), self.settings.payout_dlq_url())
+        return SqsDeadLetters(lambda: self.aws("sqs"), self.settings.payout_dlq_url)
 
     @cached_property
     def tables(self) -> Tables:
@@ -32,13 +32,13 @@ class Operations(CampaignRoom):
         from redpacket.ports.reconciliation import Table
 
         names = {
-            Table.ACCOUNTS: self.settings.accounts_table(),
-            Table.PACKETS: self.settings.packets_table(),
-            Table.SHARES: self.settings.shares_table(),
-            Table.QUOTAS: self.settings.quotas_table(),
-            Table.CAMPAIGNS: self.settings.campaigns_table(),
-            Table.DRAWS: self.settings.draws_table(),
-            Table.PAYMENTS: self.settings.payments_table(),
+            Table.ACCOUNTS: self.settings.accounts_table,
+            Table.PACKETS: self.settings.packets_table,
+            Table.SHARES: self.settings.shares_table,
+            Table.QUOTAS: self.settings.quotas_table,
+            Table.CAMPAIGNS: self.settings.campaigns_table,
+            Table.DRAWS: self.settings.draws_table,
+            Table.PAYMENTS: self.settings.payments_table,
         }
         return DynamoTables(self.dynamo, names, self.seeds)
 
@@ -47,7 +47,7 @@ class Operations(CampaignRoom):
         """The runs of ReconciliationTable."""
         from redpacket.adapters.dynamo.runs import DynamoRuns
 
-        return DynamoRuns(self.dynamo, self.settings.reconciliation_table())
+        return DynamoRuns(self.dynamo, self.settings.reconciliation_table)
 
     @cached_property
     def audit_packet(self) -> partial[list[Difference]]:

@@ -43,8 +43,8 @@ class PacketRoom(Accounts):
 
         return DynamoPackets(
             self.dynamo,
-            self.settings.packets_table(),
-            self.settings.shares_table(),
+            self.settings.packets_table,
+            self.settings.shares_table,
             seeds=self.seeds,
         )
 
@@ -53,16 +53,14 @@ class PacketRoom(Accounts):
         """The packets where no amount is computed: their seeds stay sealed."""
         from redpacket.adapters.dynamo.packets import DynamoPackets
 
-        return DynamoPackets(
-            self.dynamo, self.settings.packets_table(), self.settings.shares_table()
-        )
+        return DynamoPackets(self.dynamo, self.settings.packets_table, self.settings.shares_table)
 
     @cached_property
     def claims(self) -> ClaimRecorder:
         """The claims of SharesTable, counted in QuotasTable."""
         from redpacket.adapters.dynamo.claims import DynamoClaims
 
-        return DynamoClaims(self.dynamo, self.settings.shares_table(), self.settings.quotas_table())
+        return DynamoClaims(self.dynamo, self.settings.shares_table, self.settings.quotas_table)
 
     def work_lists(self, group: int, groups: int) -> WorkLists:
         """Return the work of the *group*-th sweep of *groups*."""
@@ -71,8 +69,8 @@ class PacketRoom(Accounts):
 
         return DynamoWorkLists(
             self.dynamo,
-            self.settings.packets_table(),
-            self.settings.shares_table(),
+            self.settings.packets_table,
+            self.settings.shares_table,
             work_shards(group, groups),
         )
 
@@ -81,7 +79,7 @@ class PacketRoom(Accounts):
         """What record pages read, in PacketsTable."""
         from redpacket.adapters.dynamo.pages import DynamoPages
 
-        return DynamoPages(self.dynamo, self.settings.packets_table(), self.seeds)
+        return DynamoPages(self.dynamo, self.settings.packets_table, self.seeds)
 
     @cached_property
     def campaigns(self) -> Campaigns:
@@ -89,7 +87,7 @@ class PacketRoom(Accounts):
         from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
 
         return DynamoCampaigns(
-            self.dynamo, self.settings.campaigns_table(), self.new_seed, self.seeds
+            self.dynamo, self.settings.campaigns_table, self.new_seed, self.seeds
         )
 
     @cached_property
@@ -97,7 +95,7 @@ class PacketRoom(Accounts):
         """The campaigns where none is created: their seeds stay sealed."""
         from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
 
-        return DynamoCampaigns(self.dynamo, self.settings.campaigns_table(), self.new_seed)
+        return DynamoCampaigns(self.dynamo, self.settings.campaigns_table, self.new_seed)
 
     @cached_property
     def claim_cache(self) -> ClaimCache:
@@ -113,7 +111,7 @@ class PacketRoom(Accounts):
         from redpacket.adapters.aws.sqs_payouts import SqsPayouts
 
         return SqsPayouts(
-            lambda: self.aws("sqs"), self.settings.payout_queue_url(), self.clock.now_ms
+            lambda: self.aws("sqs"), self.settings.payout_queue_url, self.clock.now_ms
         )
 
     @cached_property
@@ -161,7 +159,7 @@ class PacketRoom(Accounts):
             campaigns=self.cached_campaigns,
             quotas=self.quotas,
             seeds=self.seed_keys,
-            admission_factor=self.settings.admission_factor(),
+            admission_factor=self.settings.admission_factor,
             clock=self.clock,
             journal=self.journal,
         )
@@ -181,7 +179,7 @@ class PacketRoom(Accounts):
             new_id=self.new_packet_id,
             new_seed=self.new_seed,
             seeds=self.seed_keys,
-            part_share_count=self.settings.part_share_count(),
+            part_share_count=self.settings.part_share_count,
         )
 
     def order_payment(self, packet: Packet, sender: Person) -> Mapping[str, Any] | None:
@@ -191,7 +189,7 @@ class PacketRoom(Accounts):
 
         payments = LambdaPayments(
             lambda: self.aws("lambda", read_timeout_s=_ORDER_TIMEOUT_S, tries=1),
-            self.settings.payment_function(),
+            self.settings.payment_function,
         )
         return order_payment(packet, sender, payments=payments, journal=self.journal)
 
@@ -247,7 +245,7 @@ class PacketRoom(Accounts):
             payouts=self.payouts,
             clock=self.clock,
             journal=self.journal,
-            grace_ms=self.settings.close_grace_ms(),
+            grace_ms=self.settings.close_grace_ms,
             in_parallel=self.in_parallel,
             is_on=self.switches.is_on,
         )

@@ -78,9 +78,9 @@ class Payments(Operations):
 
         return DynamoPayments(
             self.dynamo,
-            self.settings.payments_table(),
-            self.settings.accounts_table(),
-            self.settings.packets_table(),
+            self.settings.payments_table,
+            self.settings.accounts_table,
+            self.settings.packets_table,
         )
 
     @cached_property
@@ -89,7 +89,7 @@ class Payments(Operations):
         from redpacket.adapters.dynamo.withdrawals import DynamoWithdrawals
 
         return DynamoWithdrawals(
-            self.dynamo, self.settings.payments_table(), self.settings.accounts_table()
+            self.dynamo, self.settings.payments_table, self.settings.accounts_table
         )
 
     @cached_property
@@ -97,14 +97,14 @@ class Payments(Operations):
         """The slots and breakers of PaymentsTable."""
         from redpacket.adapters.dynamo.gateway_pace import DynamoGatewayPace
 
-        return DynamoGatewayPace(self.dynamo, self.settings.payments_table())
+        return DynamoGatewayPace(self.dynamo, self.settings.payments_table)
 
     @cached_property
     def bound_payees(self) -> BoundPayees:
         """The accounts at gateways that users have bound, in PaymentsTable."""
         from redpacket.adapters.dynamo.payees import DynamoPayees
 
-        return DynamoPayees(self.dynamo, self.settings.payments_table())
+        return DynamoPayees(self.dynamo, self.settings.payments_table)
 
     def payees_of(self, user: Person) -> Payees:
         """Return the accounts of a user whose token is at hand."""
@@ -117,19 +117,19 @@ class Payments(Operations):
         """Users' consent to transfers without a tap, in PaymentsTable."""
         from redpacket.adapters.dynamo.authorizations import DynamoAuthorizations
 
-        return DynamoAuthorizations(self.dynamo, self.settings.payments_table())
+        return DynamoAuthorizations(self.dynamo, self.settings.payments_table)
 
     @cached_property
     def payment_lists(self) -> PaymentLists:
         """What of PaymentsTable operators look through."""
         from redpacket.adapters.dynamo.payment_lists import DynamoPaymentLists
 
-        return DynamoPaymentLists(self.dynamo, self.settings.payments_table())
+        return DynamoPaymentLists(self.dynamo, self.settings.payments_table)
 
     @cached_property
     def announce_claims(self) -> Callable[[Sequence[ShareFate]], None] | None:
         """Tells whose balances claims have raised, where they are paid out by themselves."""
-        if not self.settings.withdraw_above_fen():
+        if not self.settings.withdraw_above_fen:
             return None
         from redpacket.domain.gateway import Channel
         from redpacket.flows.payments.announce_balances import announce_balances
@@ -141,7 +141,7 @@ class Payments(Operations):
         """The queue of what gateways told."""
         from redpacket.adapters.aws.sqs_notices import SqsNotices
 
-        return SqsNotices(lambda: self.aws("sqs"), self.settings.notice_queue_url())
+        return SqsNotices(lambda: self.aws("sqs"), self.settings.notice_queue_url)
 
     # ---------------------------------------------------------------- gateways
 
@@ -158,7 +158,7 @@ class Payments(Operations):
         """What seals users' accounts at gateways."""
         from redpacket.adapters.payments.accounts import AccountKeys
 
-        return AccountKeys.of(self.secret(self.settings.payee_keys_secret_arn()))
+        return AccountKeys.of(self.secret(self.settings.payee_keys_secret_arn))
 
     @cached_property
     def host_accounts(self) -> Accounts:
@@ -181,7 +181,7 @@ class Payments(Operations):
         return Outgoing(
             url,
             call_ms_max=CALL_MS_MAX,
-            allows_private=self.settings.allows_private_gateways(),
+            allows_private=self.settings.allows_private_gateways,
         )
 
     @cached_property
@@ -189,22 +189,22 @@ class Payments(Operations):
         """What calls the host's wallet."""
         from redpacket.adapters.payments.host_client import HostClient, HostKeys
 
-        keys = HostKeys.of(self.secret(self.settings.host_wallet_secret_arn()))
-        return HostClient(keys, self.outgoing(self.settings.host_wallet_url()))
+        keys = HostKeys.of(self.secret(self.settings.host_wallet_secret_arn))
+        return HostClient(keys, self.outgoing(self.settings.host_wallet_url))
 
     @cached_property
     def wechat_client(self) -> WeChatClient:
         """What calls WeChat Pay."""
         from redpacket.adapters.payments.wechat_client import WeChatClient, WeChatMerchant
 
-        merchant = WeChatMerchant.of(self.secret(self.settings.wechat_secret_arn()))
+        merchant = WeChatMerchant.of(self.secret(self.settings.wechat_secret_arn))
         return WeChatClient(
-            merchant, gateway_url=self.settings.wechat_pay_url(), call_ms_max=CALL_MS_MAX
+            merchant, gateway_url=self.settings.wechat_pay_url, call_ms_max=CALL_MS_MAX
         )
 
     @cached_property
     def _wechat_callback_url(self) -> str:
-        return f"{self.settings.callback_base_url()}/gateway/wechat/callback"
+        return f"{self.settings.callback_base_url}/gateway/wechat/callback"
 
     @cached_property
     def gateways_in(self) -> Mapping[Channel, PaymentsIn]:
@@ -212,7 +212,7 @@ class Payments(Operations):
         from redpacket.domain.gateway import Channel
 
         found: dict[Channel, PaymentsIn] = {}
-        if self.settings.host_wallet_url():
+        if self.settings.host_wallet_url:
             from redpacket.adapters.payments.host import HostIn
 
             found[Channel.HOST] = HostIn(
@@ -221,13 +221,13 @@ class Payments(Operations):
                 settling_ms=SETTLING_MS,
                 call_ms_max=CALL_MS_MAX,
             )
-        if self.settings.wechat_secret_arn():
+        if self.settings.wechat_secret_arn:
             from redpacket.adapters.payments.wechat import OrderSettings, WeChatIn
 
             found[Channel.WECHAT] = WeChatIn(
                 self.wechat_client,
                 self.wechat_accounts,
-                OrderSettings(self._wechat_callback_url, self.settings.wechat_remark()),
+                OrderSettings(self._wechat_callback_url, self.settings.wechat_remark),
                 settling_ms=SETTLING_MS,
                 call_ms_max=CALL_MS_MAX,
                 now_ms=self.clock.now_ms,
@@ -240,7 +240,7 @@ class Payments(Operations):
         from redpacket.domain.gateway import Channel
 
         found: dict[Channel, PaymentsOut] = {}
-        if self.settings.host_wallet_url():
+        if self.settings.host_wallet_url:
             from redpacket.adapters.payments.host import HostOut
 
             found[Channel.HOST] = HostOut(
@@ -249,7 +249,7 @@ class Payments(Operations):
                 settling_ms=SETTLING_MS,
                 call_ms_max=CALL_MS_MAX,
             )
-        if self.settings.wechat_secret_arn():
+        if self.settings.wechat_secret_arn:
             from redpacket.adapters.payments.wechat import TransferSettings, WeChatOut
 
             found[Channel.WECHAT] = WeChatOut(
@@ -257,9 +257,9 @@ class Payments(Operations):
                 self.wechat_accounts,
                 TransferSettings(
                     self._wechat_callback_url,
-                    self.settings.wechat_scene_id(),
-                    self.settings.wechat_remark(),
-                    self.settings.wechat_report_infos(),
+                    self.settings.wechat_scene_id,
+                    self.settings.wechat_remark,
+                    self.settings.wechat_report_infos,
                 ),
                 settling_ms=SETTLING_MS,
                 call_ms_max=CALL_MS_MAX,
@@ -273,11 +273,11 @@ class Payments(Operations):
         from redpacket.domain.gateway import Channel
 
         found: dict[Channel, Callbacks] = {}
-        if self.settings.host_wallet_url():
+        if self.settings.host_wallet_url:
             from redpacket.adapters.payments.host import HostCallbacks
 
             found[Channel.HOST] = HostCallbacks(self.host_client)
-        if self.settings.wechat_secret_arn():
+        if self.settings.wechat_secret_arn:
             from redpacket.adapters.payments.wechat_callbacks import WeChatCallbacks
 
             found[Channel.WECHAT] = WeChatCallbacks(self.wechat_client)
@@ -289,11 +289,11 @@ class Payments(Operations):
         from redpacket.adapters.payments.wechat_login import CodeKind, WeChatLogin
 
         self._require_wechat()
-        kind = CodeKind[self.settings.wechat_code_kind().upper()]
+        kind = CodeKind[self.settings.wechat_code_kind.upper()]
         return WeChatLogin(
             self.wechat_client.merchant,
             self.wechat_accounts,
-            self.outgoing(f"{self.settings.wechat_api_url()}{kind.value}"),
+            self.outgoing(f"{self.settings.wechat_api_url}{kind.value}"),
             kind,
         )
 
@@ -302,7 +302,7 @@ class Payments(Operations):
         """The gateways that know users' consent, of those that are set up."""
         from redpacket.domain.gateway import Channel
 
-        if not self.settings.wechat_secret_arn():
+        if not self.settings.wechat_secret_arn:
             return {}
         from redpacket.adapters.payments.wechat_authorizations import WeChatAuthorizations
 
@@ -310,14 +310,14 @@ class Payments(Operations):
             self.wechat_client,
             self.wechat_accounts,
             notify_url=self._wechat_callback_url,
-            scene_id=self.settings.wechat_scene_id(),
+            scene_id=self.settings.wechat_scene_id,
         )
         return {Channel.WECHAT: wechat}
 
     def _require_wechat(self) -> None:
         from redpacket.domain.errors import ChannelUnavailable
 
-        if not self.settings.wechat_secret_arn():
+        if not self.settings.wechat_secret_arn:
             raise ChannelUnavailable("WeChat Pay is not set up here")
 
     @cached_property
@@ -326,13 +326,13 @@ class Payments(Operations):
         from redpacket.adapters.payments.issuer import IssuerKeys, Rs256Tokens
         from redpacket.domain.errors import ChannelUnavailable
 
-        if not self.settings.wechat_issuer_url():
+        if not self.settings.wechat_issuer_url:
             raise ChannelUnavailable("users sign in at another issuer here")
-        keys = IssuerKeys.of(self.secret(self.settings.wechat_issuer_secret_arn()))
+        keys = IssuerKeys.of(self.secret(self.settings.wechat_issuer_secret_arn))
         return Rs256Tokens(
             keys,
-            url=self.settings.wechat_issuer_url(),
-            audience=self.settings.jwt_audience(),
+            url=self.settings.wechat_issuer_url,
+            audience=self.settings.jwt_audience,
             life_ms=_TOKEN_LIFE_MS,
         )
 
@@ -354,7 +354,7 @@ class Payments(Operations):
         from redpacket.flows.payments.payment_ports import PaymentPorts
         from redpacket.ports.payments import PaymentLimits
 
-        is_refunded = self.settings.refunds_late_payments()
+        is_refunded = self.settings.refunds_late_payments
         return PaymentPorts(
             gateways=self.gateways_in,
             book=self.payment_book,
@@ -364,7 +364,7 @@ class Payments(Operations):
             clock=self.clock,
             journal=self.journal,
             new_number=new_payment_id,
-            limits=PaymentLimits(self.settings.payments_per_day()),
+            limits=PaymentLimits(self.settings.payments_per_day),
             when_late=WhenLate.REFUND if is_refunded else WhenLate.CREDIT,
         )
 
@@ -375,7 +375,7 @@ class Payments(Operations):
         from redpacket.flows.payments.withdrawal_ports import WithdrawalPorts, WithdrawalSettings
         from redpacket.ports.payments import WithdrawalLimits
 
-        per_minute, night = self.settings.bills_per_minute(), self._night_window()
+        per_minute, night = self.settings.bills_per_minute, self._night_window()
         return WithdrawalPorts(
             gateways=self.gateways_out,
             paces={
@@ -388,12 +388,12 @@ class Payments(Operations):
             journal=self.journal,
             new_id=lambda: secrets.token_hex(_ID_BYTES),
             settings=WithdrawalSettings(
-                self.settings.withdrawal_fen_min(),
-                self.settings.withdrawal_fen_max(),
+                self.settings.withdrawal_fen_min,
+                self.settings.withdrawal_fen_max,
                 WithdrawalLimits(
-                    self.settings.withdrawals_per_day(), self.settings.withdrawal_fen_per_day()
+                    self.settings.withdrawals_per_day, self.settings.withdrawal_fen_per_day
                 ),
-                above_fen=self.settings.withdraw_above_fen(),
+                above_fen=self.settings.withdraw_above_fen,
                 begins_within_ms=_DISPATCHED_EVERY_MS,
             ),
         )
@@ -462,7 +462,7 @@ class Payments(Operations):
 
         from redpacket.flows.payments.pace import NightWindow
 
-        begins_at, _, ends_at = self.settings.night_window().partition("-")
+        begins_at, _, ends_at = self.settings.night_window.partition("-")
         if not ends_at:
             return None
         return NightWindow(time.fromisoformat(begins_at), time.fromisoformat(ends_at))
