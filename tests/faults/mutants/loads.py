@@ -28,8 +28,8 @@ MUTANTS = [
     ),
     Mutant(
         "a key that was not resolved signs",
-        "Settings._resolved",
-        'if "{{resolve" in value:',
+        "settings:_resolved",
+        'if "{{resolve" in text:',
         "if False:",
     ),
     Mutant(
