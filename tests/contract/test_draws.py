@@ -131,7 +131,9 @@ class Fair:
     def record(
         self, draw: Draw, rules: DrawRules = NO_LIMITS, key_hash: str = ""
     ) -> RecordDrawStatus:
-        return self.draws.record_draw(draw, rules, key_hash or f"key of {draw.draw_id}")
+        draw_no = self.player(draw.user_id, draw.day).draw_count + 1
+        numbered = replace(draw, draw_no=draw_no)
+        return self.draws.record_draw(numbered, rules, key_hash or f"key of {draw.draw_id}")
 
     def stock(self, prize: Prize, day: str = DAY) -> PrizeStock:
         (stock,) = self.draws.list_stock([prize], day)
@@ -366,7 +368,7 @@ def test_there_is_no_page_and_no_note_of_no_campaign(fair: Fair) -> None:
 
 
 def test_a_draw_is_found_as_it_was_recorded(fair: Fair) -> None:
-    missed, won = fair.missed(point=2**52 - 1), fair.won(fair.put(), 1)
+    missed, won = fair.missed(point=2**52 - 1), fair.won(fair.put(), 1, draw_no=2)
 
     assert fair.record(missed) is RecordDrawStatus.RECORDED
     assert fair.record(won) is RecordDrawStatus.RECORDED
@@ -407,7 +409,8 @@ def test_a_draw_is_recorded_once_and_uses_up_nothing_more(fair: Fair) -> None:
 
 
 def test_only_a_users_own_draws_are_listed_newest_first(fair: Fair) -> None:
-    draws = [fair.missed(draw_no=number) for number in (2, 9, 5)]
+    # In another order than that of the rows, which have the ids.
+    draws = [fair.missed(draw_id=f"{name} draw", draw_no=no) for no, name in enumerate("cab", 1)]
     for draw in draws:
         fair.record(draw)
     fair.record(fair.missed("bob"))
@@ -415,7 +418,7 @@ def test_only_a_users_own_draws_are_listed_newest_first(fair: Fair) -> None:
 
     listed = fair.draws.list_draws(fair.campaign.campaign_id, "ann")
 
-    assert listed == [draws[1], draws[2], draws[0]]
+    assert listed == draws[::-1]
     assert fair.draws.list_draws(fair.campaign.campaign_id, "cat") == []
 
 

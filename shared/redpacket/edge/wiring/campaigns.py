@@ -30,12 +30,12 @@ class CampaignRoom(PacketRoom):
     @cached_property
     def draws(self) -> Draws:
         """The lotteries of CampaignsTable; cash prizes are shares of SharesTable."""
-        return self._draws(seeds=self.seeds)
+        return self._draws(opened_by=self.seeds)
 
     @cached_property
     def recorded_draws(self) -> Draws:
         """The lotteries where users draw, which note who wins."""
-        return self._draws(profiles_table=self.settings.profiles_table, seeds=self.seeds)
+        return self._draws(profiles_table=self.settings.profiles_table, opened_by=self.seeds)
 
     @cached_property
     def prize_draws(self) -> Draws:
@@ -46,7 +46,7 @@ class CampaignRoom(PacketRoom):
         self,
         packets_table: str | None = None,
         profiles_table: str | None = None,
-        seeds: SeedKeys | None = None,
+        opened_by: SeedKeys | None = None,
     ) -> DynamoDraws:
         from redpacket.adapters.dynamo.draws import DynamoDraws
 
@@ -57,7 +57,7 @@ class CampaignRoom(PacketRoom):
             self.settings.draws_table,
             packets_table,
             profiles_table,
-            seeds=seeds,
+            seeds=opened_by,
         )
 
     @cached_property
@@ -165,13 +165,13 @@ class CampaignRoom(PacketRoom):
         """What every edit of a prize passes, without the keys of seeds."""
         return self._edit_ports(self.campaign_rows, self.prize_draws, self.packet_rows)
 
-    def _edit_ports(self, campaigns: Campaigns, draws: Draws, packets: Packets) -> EditPorts:
+    def _edit_ports(self, stored: Campaigns, drawn: Draws, sent: Packets) -> EditPorts:
         from redpacket.flows.campaigns.apply_edit import EditPorts
 
         return EditPorts(
-            campaigns=campaigns,
-            draws=draws,
-            packets=packets,
+            campaigns=stored,
+            draws=drawn,
+            packets=sent,
             draw_cache=self.draw_cache,
             clock=self.clock,
             journal=self.journal,
