@@ -215,6 +215,7 @@ const zh = {
   op_switch_payout: "入账",
   op_switch_refund: "退款",
   op_switch_draw: "抽奖",
+  op_switch_pay: "支付",
   op_switch_withdraw: "提现",
 };
 
@@ -434,6 +435,7 @@ const en: Record<Word, string> = {
   op_switch_payout: "Payout",
   op_switch_refund: "Refund",
   op_switch_draw: "Draw",
+  op_switch_pay: "Pay",
   op_switch_withdraw: "Withdraw",
 };
 

@@ -4,7 +4,7 @@ import { html, nothing } from "lit";
 
 import type { Schemas } from "../api/client.ts";
 import { newKey } from "../api/keys.ts";
-import { t, type Word } from "../i18n/page.ts";
+import { t } from "../i18n/page.ts";
 import { parseYuan, yuan } from "../money.ts";
 import { session } from "../session.ts";
 import { problemView, typed, View } from "./view.ts";
@@ -55,7 +55,7 @@ export class Operator extends View {
           ${this.switches.map(
             (one) => html`<li>
               <span class="what">
-                <b>${t(`op_switch_${one.name}` as Word)}</b>
+                <b>${t(`op_switch_${one.name}` as const)}</b>
                 <small>${t(one.on ? "op_on" : "op_off")}${one.reason ? ` · ${one.reason}` : ""}</small>
               </span>
               <button class="secondary" @click=${() => this.#turn(one)}>
