@@ -27,6 +27,12 @@ class _Queue:
         self.sizes: list[int] = []
         self._refused = refused
 
+    def send_message(self, *, QueueUrl: str, MessageBody: str) -> Any:  # noqa: N803
+        assert QueueUrl == "queue"
+        self.sizes.append(1)
+        self.bodies.append(MessageBody)
+        return {}
+
     def send_message_batch(self, *, QueueUrl: str, Entries: list[dict[str, str]]) -> Any:  # noqa: N803
         assert QueueUrl == "queue"
         assert len({entry["Id"] for entry in Entries}) == len(Entries)
@@ -47,9 +53,9 @@ def test_many_notices_are_queued_ten_at_a_time() -> None:
     assert [read_notice(body)[1] for body in client.bodies] == notices
 
 
-def test_a_notice_that_the_queue_refuses_is_not_taken_for_queued() -> None:
-    with pytest.raises(Unavailable, match="refused 1 of them"):
-        SqsNotices(lambda: _Queue(refused=1), "queue").put(Channel.WECHAT, NOTICE)
+def test_a_notice_that_the_queue_refuses_of_a_batch_is_not_taken_for_queued() -> None:
+    with pytest.raises(Unavailable, match="refused 1 messages"):
+        SqsNotices(lambda: _Queue(refused=1), "queue").put(Channel.WECHAT, NOTICE, NOTICE)
 
 
 @pytest.mark.parametrize("kind", NoticeKind)

@@ -41,13 +41,13 @@ MUTANTS = [
     ),
     Mutant(
         "messages of a batch that SQS refused are forgotten",
-        "SqsPayouts._put_chunk",
+        "put_messages",
         'if answer.get("Failed"):',
         "if False:",
     ),
     Mutant(
         "only the first ten messages are queued",
-        "SqsPayouts.put",
+        "put_messages",
         "while chunk := list(islice(waiting, _MESSAGES_PER_CALL)):",
         "if chunk := list(islice(waiting, _MESSAGES_PER_CALL)):",
     ),

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from redpacket.adapters.aws.errors import translated
-from redpacket.domain.errors import InvalidRequest, Unavailable
+from redpacket.adapters.aws.sqs_messages import put_messages
+from redpacket.domain.errors import InvalidRequest
 from redpacket.domain.gateway import Channel, Notice, NoticeKind
-
-_MESSAGES_PER_CALL = 10
-"""SQS' own limit of a batch."""
 
 _LENGTH_MAX = 128
 """Above any gateway's numbers and ids."""
@@ -26,20 +24,10 @@ class SqsNotices:
         self._client: Any = None
 
     def put(self, channel: Channel, *notices: Notice) -> None:
-        for start in range(0, len(notices), _MESSAGES_PER_CALL):
-            self._put_chunk(channel, notices[start : start + _MESSAGES_PER_CALL])
-
-    def _put_chunk(self, channel: Channel, notices: Sequence[Notice]) -> None:
-        entries = [
-            {"Id": str(number), "MessageBody": json.dumps(_message(channel, notice))}
-            for number, notice in enumerate(notices)
-        ]
+        bodies = [json.dumps(_message(channel, notice)) for notice in notices]
         with translated("the queue of notices"):
             self._client = self._client or self._connect()
-            answer = self._client.send_message_batch(QueueUrl=self._queue_url, Entries=entries)
-        if answer.get("Failed"):
-            msg = f"the queue of notices refused {len(answer['Failed'])} of them"
-            raise Unavailable(msg)
+            put_messages(self._client, self._queue_url, bodies)
 
 
 def _message(channel: Channel, notice: Notice) -> dict[str, str]:

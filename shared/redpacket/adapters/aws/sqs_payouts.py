@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from itertools import islice
 from typing import Any
 
 from redpacket.adapters.aws.errors import translated
 from redpacket.adapters.aws.messages import settle_message
+from redpacket.adapters.aws.sqs_messages import put_messages
 from redpacket.domain.claim import ShareRef
-from redpacket.domain.errors import Unavailable
-
-_MESSAGES_PER_CALL = 10
-"""SQS' own limit of a batch."""
 
 
 class SqsPayouts:
@@ -28,26 +24,10 @@ class SqsPayouts:
         self._client: Any = None
 
     def put(self, refs: Iterable[ShareRef], *, delay_s: int = 0) -> None:
-        options = {"DelaySeconds": delay_s} if delay_s else {}
-        waiting = iter(refs)
+        bodies = (json.dumps(settle_message(ref, self._now_ms())) for ref in refs)
         with translated("the payout queue"):
             self._client = self._client or self._connect()
-            while chunk := list(islice(waiting, _MESSAGES_PER_CALL)):
-                self._put_chunk(chunk, options)
-
-    def _put_chunk(self, chunk: list[ShareRef], options: dict[str, int]) -> None:
-        bodies = [json.dumps(settle_message(ref, self._now_ms())) for ref in chunk]
-        if len(bodies) == 1:
-            self._client.send_message(QueueUrl=self._queue_url, MessageBody=bodies[0], **options)
-            return
-        batch = [
-            {"Id": str(number), "MessageBody": body, **options}
-            for number, body in enumerate(bodies)
-        ]
-        answer = self._client.send_message_batch(QueueUrl=self._queue_url, Entries=batch)
-        if answer.get("Failed"):
-            msg = f"the payout queue refused {len(answer['Failed'])} messages"
-            raise Unavailable(msg)
+            put_messages(self._client, self._queue_url, bodies, delay_s=delay_s)
 
 
 class SqsDeadLetters:
