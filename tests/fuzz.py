@@ -94,6 +94,17 @@ OF_STATE = {
     "attempts_exhausted",
     "help_quota_exhausted",
     "self_help",
+    "payment_not_found",
+    "withdrawal_not_found",
+    "withdrawal_limit_reached",
+    "amount_too_small",
+    "amount_too_large",
+    "payee_not_bound",
+    "not_cancellable",
+    "openid_in_use",
+    # What a gateway has given, or signed.
+    "code_invalid",
+    "signature_invalid",
 }
 """Refusals that a request of the right form may meet: they are about money, packets and keys."""
 
@@ -106,7 +117,8 @@ BEYOND_SCHEMA = (
         re.compile(r"is longer than \d+ characters"),
     ),
     (re.compile("nickname"), re.compile("is a reserved name, or looks like one")),
-    (re.compile("avatar_url"), re.compile("is not on a host of this deployment")),
+    (re.compile("avatar_url|cover_url"), re.compile("is not on a host of this deployment")),
+    (re.compile("pay_with"), re.compile("is for packets of users: .*")),
     (re.compile("body"), re.compile(r"split \w+ does not go with kind \w+")),
     (re.compile("body"), re.compile("ends_at_ms is not after starts_at_ms")),
     (re.compile(r"recipients\.\d+"), re.compile("is not a user's token")),
@@ -127,7 +139,7 @@ BEYOND_SCHEMA = (
 """The rules of a field, and their messages, that a request of the schema's form may break."""
 
 SAFE_SWITCH = "withdraw"
-"""Turned in place of any other: with sends, grabs or draws off there would be little to fuzz."""
+"""Turned on in place of any other: with sends, grabs or draws off there would be little to fuzz."""
 
 LIMITED = {"POST /packets": "send", "POST /campaigns/{campaign_id}/draws": "draw"}
 """Limits of one user, by route."""
@@ -179,6 +191,14 @@ def not_found_if_no_route(_context: object, response: Response, case: AnyCase) -
         message = f"{response.status_code} {response.text}"
         raise _OtherMethod(operation=case.operation.label, message=message)
     return None
+
+
+def _leave_switches_on(case: AnyCase) -> None:
+    """Let a case that would turn some switch turn a harmless one, and on."""
+    if (case.path_parameters or {}).get("name") in set(Switch):
+        case.path_parameters["name"] = SAFE_SWITCH
+        if isinstance(case.body, dict) and case.body.get("on") is False:
+            case.body["on"] = True
 
 
 def _is_beyond_schema(problem: dict[str, Any]) -> bool:
@@ -378,6 +398,8 @@ class Fuzz:
         body: dict[str, Any] = {"body": {}, "media_type": JSON} if operation.body else {}
         path = {"packet_id": self._packet_ids[0], "campaign_id": CAMPAIGN_ID, "name": SAFE_SWITCH}
         path["prize_id"] = PRIZE_ID
+        # Of the right form, and no user's.
+        path |= {"payment_id": "0" * 32, "withdrawal_id": "0" * 30}
         named = {name: path[name] for name in path if f"{{{name}}}" in operation.path}
         case = operation.Case(path_parameters=named, **body)
         self._send(case, {})
@@ -457,8 +479,7 @@ class Fuzz:
         label = case.operation.label
         if _is_of_form(case, ParameterLocation.BODY):
             case.body = _whole(case.body)
-        if (case.path_parameters or {}).get("name") in set(Switch):
-            case.path_parameters["name"] = SAFE_SWITCH
+        _leave_switches_on(case)
         if limit := LIMITED.get(label):
             # One user in a hurry: what is refused for that would not be fuzzed.
             self._cache.delete(keys.limit(limit, "fuzz-user"))

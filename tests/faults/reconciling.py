@@ -53,7 +53,8 @@ class _Reconciling(Schedule):
                 self.cut_off_count += 1
                 continue
             self.finished_count += found.is_over and not found.is_idle
-            self.alarms += found.differences
+            # An edit that was cut off is told of, which is true.
+            self.alarms += [one for one in found.differences if not self._is_of_an_edit(one)]
 
     def heal(self) -> None:
         """End what goes on, and compare everything twice: the run that is left, and another."""
@@ -62,7 +63,7 @@ class _Reconciling(Schedule):
             self.system.pass_time(BOUND_MS)
             found = self.system.reconcile(stop_in_ms=10**9)
             assert found.is_over
-            self.alarms += found.differences
+            self.alarms += [one for one in found.differences if not self._is_of_an_edit(one)]
 
     def false_alarms(self) -> list[Difference]:
         """Return what was told of a sound ledger; that work was late under fire is true."""

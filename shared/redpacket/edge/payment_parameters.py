@@ -7,10 +7,10 @@ import secrets
 
 from redpacket.domain.errors import InvalidRequest, PaymentNotFound, WithdrawalNotFound
 from redpacket.edge.parameters import optional, required
+from redpacket.ports.payments import PAYMENTS_CURSOR
 
 PAYMENT_ID = re.compile(r"[0-9a-f]{32}")
 WITHDRAWAL_ID = re.compile(r"[0-9a-f]{30}")
-CURSOR_LENGTH_MAX = 128
 _PAYMENT_ID_BYTES = 16
 
 
@@ -35,9 +35,9 @@ def withdrawal_id_of(text: str) -> str:
     return text
 
 
-@optional("query", "cursor", missing=None, type="string", maxLength=CURSOR_LENGTH_MAX)
+@optional("query", "cursor", missing=None, type="string", pattern=f"^{PAYMENTS_CURSOR}$")
 def withdrawals_cursor_of(text: str) -> str:
     """`next` of the page before; without it the page is the first."""
-    if len(text) > CURSOR_LENGTH_MAX:
+    if not re.fullmatch(PAYMENTS_CURSOR, text):
         raise InvalidRequest([{"field": "cursor", "message": "is not a valid cursor of this list"}])
     return text

@@ -49,6 +49,10 @@ if TYPE_CHECKING:
     from redpacket.ports.accounts import Request
 
 
+PAYMENTS_CURSOR = r"[0-9]{13}#[!-~]{1,200}"
+"""The form of where a list of withdrawals, returns or debts goes on: a sort key."""
+
+
 class PaymentsIn(Protocol):
     """A gateway's side of money that comes in."""
 

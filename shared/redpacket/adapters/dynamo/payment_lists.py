@@ -11,8 +11,9 @@ from redpacket.adapters.dynamo.payment_items import refund_of, return_of
 from redpacket.adapters.dynamo.payments import get_all
 from redpacket.domain.errors import InvalidRequest
 from redpacket.domain.payments import PaymentRefund, PaymentReturn, ReturnStatus
+from redpacket.ports.payments import PAYMENTS_CURSOR
 
-CURSOR = re.compile(r"[0-9]{13}#[!-~]{1,200}")
+CURSOR = re.compile(PAYMENTS_CURSOR)
 
 
 class DynamoPaymentLists:
