@@ -63,7 +63,7 @@ class Outgoing:
         self._resolve = resolve
 
     def post(self, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
-        """Post and return the answer; Unavailable where there is none."""
+        """Post and return the answer; Unavailable without one."""
         return self._send("POST", self._path, body, headers)
 
     def get(self, query: str) -> HttpAnswer:

@@ -451,7 +451,7 @@ class Payments(Operations):
         return authorize(user_id, Channel.WECHAT, display_name, ports=self.authorization_ports)
 
     def end_authorization(self, user_id: str) -> Authorization | None:
-        """End a user's consent at WeChat; None where there is none."""
+        """End a user's consent at WeChat; None without one."""
         from redpacket.domain.gateway import Channel
         from redpacket.flows.payments.authorize import end_authorization
 

@@ -63,7 +63,7 @@ def authorize(
 def end_authorization(
     user_id: str, channel: Channel, *, ports: AuthorizationPorts
 ) -> Authorization | None:
-    """End a user's consent: no withdrawal uses it from now on. None where there is none.
+    """End a user's consent: no withdrawal uses it from now on. None without one.
 
     The gateway is told at once, or by the sweep. Raises ChannelUnavailable.
     """
