@@ -23,6 +23,7 @@ TABLES = {
     "draws": "DrawsTable",
     "quotas": "QuotasTable",
     "profiles": "ProfilesTable",
+    "payments": "PaymentsTable",
     "switches": "SwitchesTable",
     "reconciliation": "ReconciliationTable",
 }

@@ -78,17 +78,6 @@ def _schemas() -> dict[str, dict[str, Any]]:
     }
 
 
-def table_schema(name: str) -> dict[str, Any]:
-    """Return what a table is made with."""
-    return _schemas()[name]
-
-
-def make_payments_table(client: Any) -> None:
-    """Make the table as the template makes that of packets: same keys, same indexes."""
-    if "payments" not in client.list_tables()["TableNames"]:
-        client.create_table(TableName="payments", **table_schema("packets"))
-
-
 class _Plain(yaml.SafeLoader):
     """Reads the template's short forms as nothing: no table's schema has one."""
 
@@ -110,9 +99,8 @@ class Books:
     pages: DynamoPages
 
     def ledger_state(self) -> LedgerState:
-        return read_ledger_state(
-            self.client, "accounts", "packets", "shares", "campaigns", "draws", "quotas"
-        )
+        tables = ("accounts", "packets", "shares", "campaigns", "draws", "quotas", "payments")
+        return read_ledger_state(self.client, *tables)
 
     def deposited(self, user_id: str, amount_fen: int) -> None:
         self.deposits.deposit(a_deposit(user_id, amount_fen), a_request("operator"))

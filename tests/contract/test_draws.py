@@ -186,7 +186,7 @@ def fair(request: pytest.FixtureRequest) -> Iterator[Fair]:
     """A fair whose whole ledger_state is right after every test."""
     with a_client(request.param, request) as client:
         yield _fair(client)
-        tables = ("accounts", "packets", "shares", "campaigns", "draws", "quotas")
+        tables = ("accounts", "packets", "shares", "campaigns", "draws", "quotas", "payments")
         assert not read_ledger_state(client, *tables).differences()
 
 

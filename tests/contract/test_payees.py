@@ -20,7 +20,7 @@ from redpacket.domain.gateway import Channel, OutsideAccount
 from redpacket.ports.payments import Payee
 from testing.builders import NOW_MS, a_user_id
 from testing.fakes import FakeDynamo
-from tests.contract.tables import KINDS, a_client, make_payments_table
+from tests.contract.tables import KINDS, a_client
 
 WECHAT = Channel.WECHAT
 
@@ -71,8 +71,6 @@ class Rows:
 @pytest.fixture(params=KINDS)
 def rows(request: pytest.FixtureRequest) -> Iterator[Rows]:
     with a_client(request.param, request) as client:
-        if request.param != "fake":
-            make_payments_table(client)
         dynamo = Dynamo(lambda: client)
         yield Rows(
             client, DynamoPayees(dynamo, "payments"), DynamoAuthorizations(dynamo, "payments")

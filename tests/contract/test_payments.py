@@ -36,7 +36,7 @@ from redpacket.ports.payments import PaymentLimits, WithdrawalLimits
 from testing.builders import a_user_id
 from testing.in_memory_system import InMemorySystem
 from testing.payment_system import PaymentSystem
-from tests.contract.tables import KINDS, a_client, make_payments_table
+from tests.contract.tables import KINDS, a_client
 
 WECHAT = Channel.WECHAT
 
@@ -44,8 +44,6 @@ WECHAT = Channel.WECHAT
 @pytest.fixture(params=KINDS)
 def town(request: pytest.FixtureRequest) -> Iterator[PaymentSystem]:
     with a_client(request.param, request) as client:
-        if request.param != "fake":
-            make_payments_table(client)
         system = InMemorySystem()
         system.dynamo = client
         system.stand_on(client)
