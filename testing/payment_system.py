@@ -39,8 +39,10 @@ from redpacket.flows.payments.transfer import cancel_withdrawal
 from redpacket.flows.payments.withdraw import WithdrawalAsk, withdraw
 from redpacket.flows.payments.withdrawal_ports import WithdrawalPorts, WithdrawalSettings
 from redpacket.ports.accounts import Request
-from redpacket.ports.payments import PaymentLimits, PaymentsIn, PaymentsOut, WithdrawalLimits
+from redpacket.ports.gateways import PaymentsIn, PaymentsOut
+from redpacket.ports.payments import PaymentLimits
 from redpacket.ports.reconciliation import Table
+from redpacket.ports.withdrawals import WithdrawalLimits
 from testing.fakes.gateway import (
     FakeAuthorizations,
     FakeGateway,

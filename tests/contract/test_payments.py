@@ -32,7 +32,8 @@ from redpacket.domain.withdrawals import Stop, Withdrawal, WithdrawalStatus
 from redpacket.flows.packets.send_packet import funding_of
 from redpacket.flows.payments.return_payment import collect_owed, note_refund
 from redpacket.ports.accounts import Request
-from redpacket.ports.payments import PaymentLimits, WithdrawalLimits
+from redpacket.ports.payments import PaymentLimits
+from redpacket.ports.withdrawals import WithdrawalLimits
 from testing.builders import a_user_id
 from testing.in_memory_system import InMemorySystem
 from testing.payment_system import PaymentSystem

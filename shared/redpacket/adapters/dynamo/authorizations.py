@@ -11,7 +11,7 @@ from redpacket.adapters.dynamo.payment_items import account_of, account_row, wor
 from redpacket.adapters.dynamo.payments import oldest
 from redpacket.domain.authorization import Authorization, AuthorizationStatus
 from redpacket.domain.gateway import Channel
-from redpacket.ports.payments import Payee
+from redpacket.ports.withdrawals import Payee
 
 # What the conditions of this module mean.
 NAMES_IT = "asked_no = :number"

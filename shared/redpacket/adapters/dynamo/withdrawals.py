@@ -41,7 +41,7 @@ from redpacket.domain.withdrawals import (
     return_transfer,
 )
 from redpacket.ports.accounts import Request
-from redpacket.ports.payments import WithdrawalLimits
+from redpacket.ports.withdrawals import WithdrawalLimits
 
 # What the conditions of this module mean.
 IS_WITHIN_LIMITS = (

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from redpacket.adapters.payments.outgoing import Outgoing
     from redpacket.adapters.payments.wechat_client import WeChatClient
     from redpacket.domain.gateway import Channel
+    from redpacket.ports.gateways import Callbacks, PaymentsIn, PaymentsOut
     from redpacket.ports.logins import Authorizations, Logins, TokenIssuer
-    from redpacket.ports.payments import Callbacks, PaymentsIn, PaymentsOut
 
 CALL_MS_MAX = 5_000
 """After how long a call to a gateway is given up; most take less than one second."""

@@ -12,16 +12,9 @@ if TYPE_CHECKING:
 
     from redpacket.domain.claim import ShareFate
     from redpacket.domain.packet import Person
-    from redpacket.ports.payments import (
-        AuthorizationBook,
-        BoundPayees,
-        GatewayPace,
-        NoticeQueue,
-        Payees,
-        PaymentBook,
-        PaymentLists,
-        WithdrawalBook,
-    )
+    from redpacket.ports.gateways import GatewayPace, NoticeQueue
+    from redpacket.ports.payments import PaymentBook, PaymentLists
+    from redpacket.ports.withdrawals import AuthorizationBook, BoundPayees, Payees, WithdrawalBook
 
 
 class PaymentBooks(Gateways):

@@ -36,7 +36,7 @@ class Withdrawals(Payments):
         """What flows of withdrawals ask."""
         from redpacket.flows.payments.pace import Pace
         from redpacket.flows.payments.withdrawal_ports import WithdrawalPorts, WithdrawalSettings
-        from redpacket.ports.payments import WithdrawalLimits
+        from redpacket.ports.withdrawals import WithdrawalLimits
 
         per_minute, night = self.settings.bills_per_minute, self._night_window()
         return WithdrawalPorts(
