@@ -14,6 +14,7 @@ from redpacket.adapters.dynamo.gateway_pace import DynamoGatewayPace
 from redpacket.adapters.dynamo.payees import DynamoPayees
 from redpacket.adapters.dynamo.payment_lists import DynamoPaymentLists
 from redpacket.adapters.dynamo.payments import DynamoPayments
+from redpacket.adapters.dynamo.returns import DynamoReturns
 from redpacket.adapters.dynamo.tables import DynamoTables
 from redpacket.adapters.dynamo.withdrawals import DynamoWithdrawals
 from redpacket.domain.checks.facts import Difference
@@ -77,10 +78,10 @@ class PaymentSystem:
         self.gateway = gateway or FakeGateway(self.clock)
         client = dynamo or Dynamo(lambda: self.system.dynamo)
         self.book = DynamoPayments(client, "payments", "accounts", "packets")
+        self.returns = DynamoReturns(client, "payments", "accounts")
         self.withdrawals = DynamoWithdrawals(client, "payments", "accounts")
         self.store = DynamoGatewayPace(client, "payments")
         self.lists = DynamoPaymentLists(client, "payments")
-        # The wiring has no table of payments yet: it comes with the doors.
         self.system.scans = DynamoTables(
             client, {table: table.value for table in Table}, PUBLISHED_SEEDS
         )
@@ -107,6 +108,7 @@ class PaymentSystem:
         return PaymentPorts(
             gateways=self.gates_in,
             book=self.book,
+            returns=self.returns,
             ledger=self.system.ledger,
             packets=self.system.packets,
             work=self.system.work,

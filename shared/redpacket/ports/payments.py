@@ -76,6 +76,22 @@ class PaymentBook(Protocol):
         *may_be_closed*, or the packet is not UNPAID any more: then look again.
         """
 
+    def has_notice(self, channel: Channel, notice_id: str) -> bool:
+        """Tell whether a callback was taken."""
+
+    def note_notice(self, channel: Channel, notice_id: str, expires_at_ms: int) -> None:
+        """Note that a callback was taken."""
+
+    def list_lines(self, channel: Channel, day: str) -> list[BillLine]:
+        """Return what the bill of a day must have, by our rows: payments, refunds, transfers."""
+
+
+class ReturnBook(Protocol):
+    """Transactions that are not credited, and refunds that were made outside.
+
+    All reads are strong but those of lists.
+    """
+
     def put_return(self, returned: PaymentReturn, transaction: Transaction) -> PaymentReturn:
         """Note once that a transaction is not credited; return what is noted.
 
@@ -114,15 +130,6 @@ class PaymentBook(Protocol):
 
     def collect(self, user_id: str, fen: int, at_ms: int, name: str) -> bool:
         """Take what a user owes from their account; False, without effect, if it is not so."""
-
-    def has_notice(self, channel: Channel, notice_id: str) -> bool:
-        """Tell whether a callback was taken."""
-
-    def note_notice(self, channel: Channel, notice_id: str, expires_at_ms: int) -> None:
-        """Note that a callback was taken."""
-
-    def list_lines(self, channel: Channel, day: str) -> list[BillLine]:
-        """Return what the bill of a day must have, by our rows: payments, refunds, transfers."""
 
 
 class PaymentLists(Protocol):

@@ -24,7 +24,7 @@ from redpacket.adapters.dynamo.payment_items import (
     work_list,
 )
 from redpacket.adapters.dynamo.payment_lists import page_of, read_page
-from redpacket.adapters.dynamo.payments import get_all, oldest
+from redpacket.adapters.dynamo.payment_reads import get_all, oldest
 from redpacket.adapters.dynamo.posting import exists, post, post_operations
 from redpacket.adapters.dynamo.requests import find_result, transact_once
 from redpacket.domain.errors import (

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from redpacket.domain.claim import ShareFate
     from redpacket.domain.packet import Person
     from redpacket.ports.gateways import GatewayPace, NoticeQueue
-    from redpacket.ports.payments import PaymentBook, PaymentLists
+    from redpacket.ports.payments import PaymentBook, PaymentLists, ReturnBook
     from redpacket.ports.withdrawals import AuthorizationBook, BoundPayees, Payees, WithdrawalBook
 
 
@@ -30,6 +30,15 @@ class PaymentBooks(Gateways):
             self.settings.payments_table,
             self.settings.accounts_table,
             self.settings.packets_table,
+        )
+
+    @cached_property
+    def return_book(self) -> ReturnBook:
+        """What is given back, in PaymentsTable."""
+        from redpacket.adapters.dynamo.returns import DynamoReturns
+
+        return DynamoReturns(
+            self.dynamo, self.settings.payments_table, self.settings.accounts_table
         )
 
     @cached_property

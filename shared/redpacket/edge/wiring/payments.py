@@ -35,6 +35,7 @@ class Payments(PaymentBooks):
         return PaymentPorts(
             gateways=self.gateways_in,
             book=self.payment_book,
+            returns=self.return_book,
             ledger=self.ledger,
             packets=self.packets,
             work=self.work_lists(0, 1),

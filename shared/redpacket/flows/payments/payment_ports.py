@@ -11,7 +11,7 @@ from redpacket.domain.payments import WhenLate
 from redpacket.ports.accounts import Ledger
 from redpacket.ports.gateways import PaymentsIn
 from redpacket.ports.packets import Packets
-from redpacket.ports.payments import PaymentBook, PaymentLimits
+from redpacket.ports.payments import PaymentBook, PaymentLimits, ReturnBook
 from redpacket.ports.runtime import Clock, Journal
 from redpacket.ports.work_lists import WorkLists
 
@@ -25,6 +25,7 @@ class PaymentPorts:
 
     gateways: Mapping[Channel, PaymentsIn]
     book: PaymentBook
+    returns: ReturnBook
     ledger: Ledger
     packets: Packets
     work: WorkLists
