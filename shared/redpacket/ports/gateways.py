@@ -66,7 +66,7 @@ class PaymentsIn(Protocol):
         """
 
     def query_transaction(self, transaction_id: str) -> Transaction | None:
-        """Return a payment by the gateway's own id; None where there is none (NOT_FOUND).
+        """Return a payment by the gateway's own id; None for NOT_FOUND.
 
         For payments that `query` does not list: a callback or a bill named them. Raises
         Unavailable.

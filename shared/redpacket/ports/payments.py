@@ -27,7 +27,7 @@ class PaymentLimits:
 
 
 class PaymentBook(Protocol):
-    """Payments, durably; nothing else may credit one. All reads are strong but those of lists."""
+    """Payments, durably; nothing else may credit one. Reads are strong, except those of lists."""
 
     def put(self, payment: Payment, request: Request, limits: PaymentLimits) -> str:
         """Write an intent once per request; return the number that it made, now or then.
@@ -89,7 +89,7 @@ class PaymentBook(Protocol):
 class ReturnBook(Protocol):
     """Transactions that are not credited, and refunds that were made outside.
 
-    All reads are strong but those of lists.
+    Reads are strong, except those of lists.
     """
 
     def put_return(self, returned: PaymentReturn, transaction: Transaction) -> PaymentReturn:

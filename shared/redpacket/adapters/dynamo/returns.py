@@ -50,7 +50,7 @@ from redpacket.domain.payments import (
 
 # What the conditions of this module mean.
 IS_NOT_CREDITED_BY_IT = (
-    # Nor is it where nothing is credited yet.
+    # A payment without a credit has not been credited by it either.
     "attribute_exists(pk) AND attribute_not_exists(transaction_id)"
     " OR attribute_exists(pk) AND transaction_id <> :transaction_id"
 )
