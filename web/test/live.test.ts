@@ -5,7 +5,7 @@ import type { Client } from "../src/api/client.ts";
 import { Live } from "../src/packet/live.ts";
 
 const OPEN = { status: "open", claims: [], next: null };
-/** Of equal shares: nobody is the luckiest, ever. */
+/** Of equal shares: no user is the luckiest, ever. */
 const EMPTIED = { status: "emptied", claims: [{ is_luckiest: false }], next: null };
 
 /** Lets all that can go on go on, and then some minutes pass. */
