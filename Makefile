@@ -234,7 +234,7 @@ gallery: $(VENV)/plots.ready ## draw docs/gallery.svg and measure the figures of
 	@PYTHONPATH=shared $(VENV)/plots/bin/python -m tests.gallery
 
 lock: $(UV) ## compile the pinned requirements again
-	@for name in requirements passphrase payments; do \
+	@for name in requirements passphrase payments beacon; do \
 		$(UV) $(COMPILE) shared/$$name.in --output-file shared/$$name.txt || exit 1; done
 	@for name in uv dev aws sam plots peers node; do \
 		$(UV) $(COMPILE) requirements/$$name.in --output-file requirements/$$name.txt || exit 1; done

@@ -19,6 +19,7 @@ import botocore.session
 from botocore.config import Config
 
 from local import issuer_keys, places
+from local.beacon.chain import LocalChain
 from local.build import Building, architecture
 from local.conflicts import CONTROL
 from local.deploy import deploy
@@ -79,6 +80,11 @@ class Stack:
     def wallet(self) -> str:
         """The address of the host's wallet."""
         return f"http://{HOST}:{self.ports.wallet}"
+
+    @property
+    def beacon(self) -> str:
+        """The address of the public beacon."""
+        return f"http://{HOST}:{self.ports.beacon}"
 
     @property
     def redis_port(self) -> int:
@@ -147,6 +153,7 @@ class Stack:
             self._say(f"AWS emulator: {HOST}:{self.ports.emulator}")
             self._start_conflicts()
             self._start_counterparties()
+            self._start_beacon()
             secrets = self._store_secrets()
             built = building.finish()
         began_at = time.monotonic()
@@ -179,6 +186,7 @@ class Stack:
             "cache": f"{HOST}:{self.ports.cache}",
             "gateway": self.gateway,
             "wallet": self.wallet,
+            "beacon": self.beacon,
             "state_dir": str(self.state_dir),
             "pids": {process.name: process.pid for process in self._processes},
             "outputs": self.outputs,
@@ -299,6 +307,18 @@ class Stack:
         env = {name: os.environ[name] for name in FRONT_ENVIRONMENT if name in os.environ}
         return self._run(name, command, env, places.ROOT)
 
+    def _start_beacon(self) -> None:
+        """Start the public beacon, with a chain of its own."""
+        key = self.state_dir / "beacon.json"
+        self._chain = LocalChain.of(key, int(time.time()))
+        command = [
+            *(sys.executable, "-m", "local.beacon"),
+            *("--port", str(self.ports.beacon), "--key", str(key)),
+        ]
+        env = {name: os.environ[name] for name in FRONT_ENVIRONMENT if name in os.environ}
+        beacon = self._run("beacon", command, env, places.ROOT)
+        beacon.wait_until(lambda: is_open(self.ports.beacon), timeout_s=START_TIMEOUT_S)
+
     def _start_front(self) -> Process:
         command = [
             *(sys.executable, "-m", "local.front"),
@@ -332,6 +352,9 @@ class Stack:
             "WeChatIssuerUrl": issuer_url(self.ports.front),
             "CallbackBaseUrl": self.api,
             "PrivateGateways": "true",
+            "BeaconUrls": self.beacon,
+            "BeaconChain": str(self._chain.chain),
+            "BeaconPublicKey": self._chain.public_key.hex(),
             # Examples and tests have ids that no stack has made.
             "PreviousPacketIdKeys": PUBLISHED_KEYS,
             # Requests in flight are over at once here, and a demonstration should not wait.

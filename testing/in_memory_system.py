@@ -44,6 +44,7 @@ from redpacket.flows.packets.send_packet import SendOrder
 from redpacket.flows.packets.sweep import RESERVE_MS, SweepReport
 from redpacket.flows.reconciliation.reconcile import MOVING_MS, Reconciliation, reconcile
 from redpacket.ports.accounts import Deposits, Funding, Profiles, Request
+from redpacket.ports.beacon import Rounds
 from redpacket.ports.campaigns import Campaigns, DrawCache, Draws
 from redpacket.ports.guards import Limits
 from redpacket.ports.packets import (
@@ -84,6 +85,7 @@ VARIABLES = {
     **{f"{table.name}_TABLE": table.value for table in Table},
     "PROFILES_TABLE": "profiles",
     "RECONCILIATION_TABLE": "reconciliation",
+    "TRANSPARENCY_TABLE": "transparency",
     "SETTLEMENT_RECEIPTS": "true",
     "OPEN_PACKETS_MAX": str(OPEN_PACKETS_MAX),
     "DEPOSIT_FEN_MAX": str(DEPOSIT_FEN_MAX),
@@ -108,7 +110,7 @@ class InMemorySystem:
         self.stand_on(self.dynamo)
         stored = wiring_on(Dynamo(lambda: self.dynamo), new_seed=self._new_seed)
         self.pages: Pages = stored.pages
-        self.campaigns: Campaigns = stored.campaigns
+        self.campaigns: Campaigns = stored.drawing_campaigns
         self.reserved = FakeQuotas()
         self.quotas: Quotas = self.reserved
         self.limits: Limits = FakeLimits(self.clock)
@@ -149,6 +151,7 @@ class InMemorySystem:
         self.claims: ClaimRecorder = stored.claims
         self.work: WorkLists = stored.work_lists(0, 1)
         self.draws: Draws = self.draw_adapter(client)
+        self.rounds: Rounds = stored.rounds
 
     @staticmethod
     def draw_adapter(client: Any) -> DynamoDraws:
@@ -190,6 +193,8 @@ class InMemorySystem:
             "packet_rows": self.packets,
             "pages": self.pages,
             "campaigns": self.campaigns,
+            "drawing_campaigns": self.campaigns,
+            "rounds": self.rounds,
             "campaign_rows": self.campaigns,
             "claim_cache": self.claim_cache,
             "payouts": self.payouts,

@@ -67,6 +67,7 @@ CAMPAIGN_ID = "fuzz"
 A_CAMPAIGN = {"title": "模糊", "starts_at_ms": 1, "ends_at_ms": 2, "status": "on"}
 LOTTERY_ID = "fuzz-lottery"
 A_LOTTERY = {**A_CAMPAIGN, "ends_at_ms": 4 * 10**12, "passphrase": "模糊", "miss_weight": 1}
+A_LOTTERY |= {"draw_beacon": "none"}
 PRIZE_ID = "fuzz-prize"
 A_PRIZE = {"title": "模糊", "kind": "goods", "weight": 1, "total": 1_000}
 

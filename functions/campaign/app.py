@@ -64,7 +64,7 @@ def edit_campaign(request: RequestOf[CampaignBody]) -> HttpAnswer[CampaignAdmin]
     campaign_id = campaign_id_of(request)
     body = body_of(CampaignBody, request)
     plan = body.plan(campaign_id)
-    edited, is_new = wiring.edit_campaign(plan, body.budget_fen, body.version)
+    edited, is_new = wiring.edit_campaign(plan, body.budget_fen, body.version, body.draws_by())
     shown = lottery_views.campaign_admin_view(edited)
     return HttpAnswer(shown, status=201 if is_new else 200)
 

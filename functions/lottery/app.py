@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from redpacket.domain.errors import (
     AttemptsExhausted,
+    BeaconPending,
     CampaignEnded,
     CampaignNotFound,
     CampaignNotStarted,
@@ -48,7 +49,7 @@ handler = Api()
 @handler.route(
     "POST /campaigns/{campaign_id}/draws",
     parameters=(campaign_id_of, key_hash_of),
-    refusals=(*_DRAWING, IdempotencyKeyMissing, AttemptsExhausted),
+    refusals=(*_DRAWING, IdempotencyKeyMissing, AttemptsExhausted, BeaconPending),
 )
 def draw(request: RequestOf[DrawBody]) -> HttpAnswer[Drawn]:
     """Draw once for the caller; a repeat with the same key gets the same answer."""

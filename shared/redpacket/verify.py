@@ -19,14 +19,18 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from redpacket.domain.beacon import BeaconChain, BeaconRound, CampaignBeacon
 from redpacket.domain.errors import SplitImpossible
 from redpacket.domain.lottery import (
+    NO_BEACON,
     SEED_BYTES,
     chain_commitment,
     choose,
+    day_named,
     days_of_chain,
     draw_id_of,
     draw_point,
@@ -43,6 +47,13 @@ _COUNT_MAX = 1_000_000
 _SHOWN_MAX = 20
 """Differences that are printed; a wrong seed makes one for every share."""
 
+QUICKNET_HASH = "52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971"
+QUICKNET_KEY = (
+    "83cf0f2896adee7eb8b5f01fcad3912212c437e0073e911fb90022d3e760183c8c4b450b6a0a6c3ac6a5776a2d106451"
+    "0d1fec758c921cc22b0e17e63aaf4bcb5ed66304de9cf809bd274ca73bab4af5a6e9c76a4bc09e76eae8991ef5ece45a"
+)
+"""The chain of drand that a deployment takes if it names no other."""
+
 _PRIZE = r"[a-z0-9][a-z0-9_-]{0,62}:\d{1,15}"
 _ODDS = re.compile(rf"(?:{_PRIZE}(?:,{_PRIZE})*)?\|\d{{1,15}}")
 """`prize_id:weight,...|miss_weight`; with no more digits than a double holds."""
@@ -56,16 +67,28 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """One day of a lottery, with its seed."""
+    """One day of a lottery, with its seed, and what the beacon contributed."""
 
     campaign_id: str
     name: str
     seed: bytes
+    beacon: CampaignBeacon | None = None
+    round: BeaconRound | None = None
 
     @property
     def commitment(self) -> str:
         """What the campaign has shown since it was created."""
-        return chain_commitment(self.campaign_id, self.seed, self.name)
+        return chain_commitment(self.campaign_id, self.seed, self.name, self.beacon)
+
+    @property
+    def randomness(self) -> str:
+        """What of the beacon is in each point of the day."""
+        return self.round.randomness if self.round else NO_BEACON
+
+    @property
+    def round_no(self) -> int | None:
+        """The round that the day's draws took."""
+        return self.round.round_no if self.round else None
 
 
 @dataclass(slots=True)
@@ -99,6 +122,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="further pages, record pages, the answer of POST /packets; pages of draws",
     )
     parser.add_argument("--commitment", help="what you noted before")
+    parser.add_argument(
+        "--public-key",
+        default=QUICKNET_KEY,
+        help="of the beacon's chain, in hex; drand's quicknet if you give none",
+    )
     parser.add_argument("--user", help="your user_token, as GET /me shows it")
     options = parser.parse_args(arguments)
     try:
@@ -107,7 +135,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if "day" in proof:
             day = _day_of(proof)
             findings = verify_draws(day, documents, options.commitment, options.user)
-            compared = _draws_compared(day, findings)
+            beacon = _beacon_compared(day, options.public_key, findings)
+            compared = _draws_compared(day, findings, beacon)
         else:
             terms = _terms_of(proof)
             findings = verify(terms, documents, options.commitment)
@@ -209,6 +238,7 @@ def verify_draws(
     findings = Findings()
     if noted is not None:
         findings.compare("the noted commitment", said=noted.lower(), true=day.commitment)
+    _check_round(day, findings)
     numbers: dict[str, set[int]] = {}
     for name, document in documents:
         if "items" in document:
@@ -248,12 +278,14 @@ def _compare_draw(
     if number in seen:
         findings.differences.append(f"{what}: is there twice")
     seen.add(number)
-    point = draw_point(day.seed, day.campaign_id, drawer, number)
+    point = draw_point(day.seed, day.campaign_id, drawer, number, day.randomness)
     prize_id = choose(odds, point)
-    formula = point_text("{seed}", day.campaign_id, drawer, number)
+    randomness = "{randomness}" if day.round else NO_BEACON
+    formula = point_text("{seed}", day.campaign_id, drawer, number, randomness)
     true_id = draw_id_of(day.campaign_id, drawer, day.name, number)
     findings.compare(f"{what}: draw_id", said=_get(draw, "draw_id", str), true=true_id)
     findings.compare(f"{what}: formula", said=_get(draw, "formula", str), true=formula)
+    findings.compare(f"{what}: beacon_round", said=draw.get("beacon_round"), true=day.round_no)
     findings.compare(f"{what}: point", said=_get(draw, "point", int), true=point)
     said = draw.get("prize")
     said_id = _get(said, "prize_id", str) if isinstance(said, dict) else said
@@ -263,10 +295,62 @@ def _compare_draw(
     findings.draw_count += 1
 
 
-def _draws_compared(day: Day, findings: Findings) -> list[str]:
+def _check_round(day: Day, findings: Findings) -> None:
+    """Compare the round with the one that was named before it existed."""
+    if day.beacon is None:
+        return
+    try:
+        named = day.beacon.round_of(day_named(day.beacon.timezone, day.name).starts_at_ms)
+    except (ValueError, OSError) as error:
+        # ZoneInfoNotFoundError is a KeyError.
+        raise Unreadable(str(error)) from error
+    if day.round:
+        findings.compare("beacon_round", said=day.round.round_no, true=named)
+
+
+def _beacon_compared(day: Day, public_key: str, findings: Findings) -> list[str]:
+    """Say what was checked of the beacon, and what could not be."""
+    if day.beacon is None:
+        return ["beacon      none: the operator could have tried seeds before the campaign"]
+    if day.round is None:
+        if findings.draw_count:
+            findings.differences.append("draws of a day whose round of the beacon is missing")
+        return ["beacon      the day's round is missing"]
+    chain, round_no = day.beacon.chain, day.round.round_no
+    at = datetime.fromtimestamp(chain.time_ms(round_no) / 1000, UTC).isoformat()
+    return [
+        f"beacon      round {round_no} of chain {chain.chain_hash}, signed at {at}",
+        f"signature   {_signature_checked(day.beacon, day.round, public_key, findings)}",
+        f"order       not checked: the commitment must have been known before {at}",
+    ]
+
+
+def _signature_checked(
+    beacon: CampaignBeacon, found: BeaconRound, public_key: str, findings: Findings
+) -> str:
+    if beacon.chain.chain_hash != QUICKNET_HASH and public_key == QUICKNET_KEY:
+        return "not checked: give the chain's key by --public-key"
+    try:
+        from redpacket.bls import PublicKey
+    except ImportError:
+        return "not checked: it needs the package pyblst (pip install pyblst)"
+    try:
+        key = PublicKey(bytes.fromhex(public_key))
+    except ValueError as error:
+        raise Unreadable(f"the public key: {error}") from error
+    findings.compare(
+        f"signature of round {found.round_no}",
+        said="the chain's",
+        true="the chain's" if key.has_signed(found.round_no, found.signature) else "forged",
+    )
+    return "compared with the chain's public key"
+
+
+def _draws_compared(day: Day, findings: Findings, beacon: Sequence[str]) -> list[str]:
     return [
         f"day         {day.name} of {day.campaign_id}",
         f"commitment  {day.commitment}",
+        *beacon,
         f"compared    {findings.draw_count} draws, {findings.other_day_count} are of other days",
     ]
 
@@ -333,7 +417,31 @@ def _day_of(proof: Document) -> Day:
         days_of_chain(name)
     except ValueError as error:
         raise Unreadable(str(error)) from error
-    return Day(_get(proof, "campaign_id", str), name, bytes.fromhex(seed_text))
+    said = proof.get("beacon")
+    beacon = _beacon_of(said) if isinstance(said, dict) else None
+    seed = bytes.fromhex(seed_text)
+    return Day(_get(proof, "campaign_id", str), name, seed, beacon, _round_of(proof, beacon))
+
+
+def _beacon_of(said: Document) -> CampaignBeacon:
+    chain = BeaconChain(
+        _get(said, "chain_hash", str), _get(said, "genesis_s", int), _get(said, "period_s", int)
+    )
+    beacon = CampaignBeacon(chain, _get(said, "committed_at_ms", int), _get(said, "timezone", str))
+    try:
+        return CampaignBeacon.parse(str(beacon))
+    except ValueError as error:
+        raise Unreadable(f"the beacon: {error}") from error
+
+
+def _round_of(proof: Document, beacon: CampaignBeacon | None) -> BeaconRound | None:
+    if beacon is None or proof.get("beacon_round") is None:
+        return None
+    try:
+        signature = bytes.fromhex(_get(proof, "signature", str))
+    except ValueError as error:
+        raise Unreadable(f"the signature: {error}") from error
+    return BeaconRound(_get(proof, "beacon_round", int), signature)
 
 
 def _get(document: Document, name: str, kind: type) -> Any:  # noqa: ANN401 - of the given kind

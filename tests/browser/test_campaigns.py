@@ -22,6 +22,7 @@ def plan(operator: Operator, *, starts_in_ms: int = 0, **rules: Any) -> str:
         "description": "转一转，好运来",
         "starts_at_ms": now_ms + starts_in_ms,
         "ends_at_ms": now_ms + 3_600_000,
+        "draw_beacon": "none",
         "status": "on",
         **rules,
     }

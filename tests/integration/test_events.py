@@ -149,6 +149,7 @@ def test_draw_wins_a_prize_once(operator: User, invoke: Invoke) -> None:
     now_ms = int(time.time() * 1000)
     plan = {"title": "抽奖", "starts_at_ms": now_ms, "ends_at_ms": now_ms + 60_000, "status": "on"}
     prize = {"title": "手机", "kind": "goods", "weight": 1, "total": 1}
+    plan["draw_beacon"] = "none"
     path = "/admin/campaigns/event-lottery"
     assert operator.http.put(path, json=plan).is_success
     assert operator.http.put(f"{path}/prizes/phone", json=prize).is_success

@@ -66,6 +66,7 @@ def test_no_answer_of_any_route_holds_an_internal_id(a_user: MakeUser, boss: Use
     now_ms = int(time.time() * 1000)
     plan = {"title": "walk", "starts_at_ms": now_ms - 3 * DAY_MS, "ends_at_ms": now_ms + 60_000}
     plan = {**plan, "status": "on", "budget_fen": 1_000, "passphrase": "walk"}
+    plan["draw_beacon"] = "none"
     call(boss, "PUT /admin/campaigns/{campaign_id}", plan, campaign_id="walk")
     rain = {"kind": "equal", "total_fen": 100, "count": 1, "campaign_id": "walk"}
     in_campaign = call(boss, "POST /packets", rain).json()["packet_id"]
@@ -203,6 +204,7 @@ def test_a_stranger_draws_and_reads_for_themselves_alone(a_user: MakeUser, boss:
     owner, stranger = a_user(), a_user()
     now_ms = int(time.time() * 1000)
     plan = {"title": "own", "starts_at_ms": now_ms, "ends_at_ms": now_ms + 60_000, "status": "on"}
+    plan["draw_beacon"] = "none"
     assert boss.http.put("/admin/campaigns/own-draws", json=plan).is_success
     boss.http.put("/admin/switches/draw", json={"on": True})
     path = "/campaigns/own-draws/draws"

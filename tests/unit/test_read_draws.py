@@ -15,7 +15,6 @@ from redpacket.flows.campaigns.read_draws import (
     DrawProof,
     WatchedLottery,
     list_draws,
-    read_draw_proof,
     watch_lottery,
 )
 from testing.builders import NOW_MS, a_campaign, a_prize
@@ -43,7 +42,7 @@ def watch(system: InMemorySystem) -> WatchedLottery:
 
 
 def proof(system: InMemorySystem, day: str = TODAY) -> DrawProof:
-    return read_draw_proof("gala", day, tables=system.tables(), clock=system.clock)
+    return system.process().read_draw_proof("gala", day)
 
 
 def test_operators_see_stock_and_money_as_they_are(system: InMemorySystem) -> None:

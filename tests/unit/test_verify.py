@@ -14,7 +14,7 @@ from redpacket.domain.claim import ShareFate
 from redpacket.domain.packet import Packet, Person
 from redpacket.domain.split import Split, Terms, amounts_fen
 from redpacket.edge import lottery_views, views
-from redpacket.flows.campaigns.read_draws import DrawPage, read_draw_proof
+from redpacket.flows.campaigns.read_draws import DrawPage
 from redpacket.flows.packets.read_proof import Proof
 from redpacket.flows.packets.read_records import Record, status_of
 from redpacket.verify import FALSE, TRUE, UNREADABLE, main
@@ -280,7 +280,7 @@ def a_drawn_day(count: int = 12) -> tuple[dict[str, Any], dict[str, Any], dict[s
     shown = system.lotteries().recall("gala")
     draws = [system.draw("gala", "ann", f"key-{number}").draw for number in range(count)]
     system.pass_time(24 * 3_600_000)
-    proof = read_draw_proof("gala", shown.day, tables=system.tables(), clock=system.clock)
+    proof = system.process().read_draw_proof("gala", shown.day)
     return (
         _as_json(lottery_views.campaign_view(shown)),
         _as_json(lottery_views.draw_proof_view(proof)),

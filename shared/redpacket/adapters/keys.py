@@ -215,6 +215,19 @@ def shown(campaign_id: str) -> dict[str, str]:
     return {"pk": f"campaign#{campaign_id}", "sk": SHOWN}
 
 
+def drawing(ends_at_ms: int, campaign_id: str) -> dict[str, str]:
+    """TransparencyTable: that a campaign draws by the beacon; in the order of ends."""
+    return {"pk": DRAWING, "sk": f"{ends_at_ms:013d}#{campaign_id}"}
+
+
+DRAWING = "drawing"
+
+
+def beacon_round(chain_hash: str, round_no: int) -> dict[str, str]:
+    """TransparencyTable: a round of a beacon that was verified; twelve digits keep their order."""
+    return {"pk": f"beacon#{chain_hash}", "sk": f"{round_no:012d}"}
+
+
 def unit(campaign_id: str, prize_id: str, unit_no: int) -> dict[str, str]:
     """DrawsTable: that a unit of a prize is won (I9); seven digits keep them in order."""
     return {**units(campaign_id, prize_id), "sk": f"{UNIT_PREFIX}{unit_no:07d}"}

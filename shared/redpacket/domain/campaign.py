@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from redpacket.domain.errors import CampaignNotFound
 from redpacket.domain.packet import AmountsShown
+
+if TYPE_CHECKING:
+    from redpacket.domain.beacon import CampaignBeacon
 
 # An operator's slug. Checked before an id enters a key.
 CAMPAIGN_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
@@ -35,6 +39,13 @@ class WhenSoldOut(StrEnum):
     MISS = "miss"
 
 
+class DrawBeacon(StrEnum):
+    """Whether draws take a round of a public beacon: one a day, or none."""
+
+    DAY = "day"
+    NONE = "none"
+
+
 @dataclass(frozen=True, slots=True)
 class DrawRules:
     """What one user may do on one day in the campaign's time zone; 0 means no limit.
@@ -51,7 +62,10 @@ class DrawRules:
 
 @dataclass(frozen=True, slots=True)
 class CampaignPlan:
-    """What an operator decides about a campaign, except its money."""
+    """What an operator decides about a campaign, except its money.
+
+    *beacon* is fixed when the campaign is created.
+    """
 
     campaign_id: str
     title: str
@@ -66,6 +80,12 @@ class CampaignPlan:
     quota_per_user: int
     amounts_shown: AmountsShown
     status: CampaignStatus
+    beacon: CampaignBeacon | None = field(default=None, kw_only=True)
+
+    @property
+    def draw_beacon(self) -> DrawBeacon:
+        """Whether draws take a round of a public beacon."""
+        return DrawBeacon.DAY if self.beacon else DrawBeacon.NONE
 
 
 @dataclass(frozen=True, slots=True)

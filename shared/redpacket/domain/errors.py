@@ -18,6 +18,7 @@
     + RateLimited         carries `retry_after_s`: the caller was too fast
   x SwitchedOff           an operator turned this off for a while; nothing is lost
   x Busy                  another request with the same idempotency key is under way
+  x BeaconPending         a round of the beacon that decides it is not there yet
   x Unavailable           a dependency failed or its answer is unknown; asking again gives the truth
     + CacheAway           nothing of the cache answers, not only what was asked for
   x InvariantViolated     a bug or corruption: that item stops, and an operator is alarmed
@@ -283,6 +284,16 @@ class Busy(RedPacketError):
 
     code = "idempotency_key_in_use"
     retry_after_s = 1
+
+
+class BeaconPending(RedPacketError):
+    """The round that a draw needs is not there yet; *retry_after_s* says when it may be."""
+
+    code = "beacon_pending"
+
+    def __init__(self, message: str, retry_after_s: int = 1) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
 
 
 class Unavailable(RedPacketError):

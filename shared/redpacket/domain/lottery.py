@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, tzinfo
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from redpacket.domain.campaign import CampaignPlan, CampaignStatus, DrawRules
 from redpacket.domain.claim import ShareRef
@@ -22,6 +23,9 @@ from redpacket.domain.errors import (
     CampaignPaused,
     InvariantViolated,
 )
+
+if TYPE_CHECKING:
+    from redpacket.domain.beacon import CampaignBeacon
 
 # As a campaign's id. Checked before an id enters a key or the script's table.
 PRIZE_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
@@ -44,7 +48,6 @@ PRIZES_MAX = 100
 """Prizes of one campaign: every draw weighs all of them."""
 
 UNITS_MAX = 1_000_000
-
 """Units of one prize; their rows are in order by seven digits."""
 
 UNITS_PER_PART = 20_000
@@ -209,7 +212,8 @@ class DrawOutcome:
 class Draw:
     """The durable record of one attempt, hit or miss; *prize* is a snapshot of what was won.
 
-    It is the user's *draw_no*-th of that day, from 1 and without gaps.
+    It is the user's *draw_no*-th of that day, from 1 and without gaps. *beacon_round* is the round
+    that its point took, None without a beacon.
     """
 
     campaign_id: str
@@ -224,6 +228,7 @@ class Draw:
     prize: Prize | None = None
     unit_no: int = 0
     day_no: int = 0
+    beacon_round: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +288,12 @@ def check_is_giving(campaign: CampaignPlan, now_ms: int) -> None:
 
 def draw_day(campaign: CampaignPlan, at_ms: int) -> DrawDay:
     """Return the day of *at_ms* in the campaign's time zone; a day may have 23 or 25 hours."""
-    zone = _zone(campaign)
+    return day_at(campaign.timezone, at_ms)
+
+
+def day_at(timezone: str, at_ms: int) -> DrawDay:
+    """Return the day of *at_ms* in a time zone."""
+    zone = _zone(timezone)
     local = datetime.fromtimestamp(at_ms / 1000, zone)
     first = local.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
     after = (first + timedelta(days=1)).replace(tzinfo=zone)
@@ -295,9 +305,7 @@ def draw_day(campaign: CampaignPlan, at_ms: int) -> DrawDay:
 def find_day(campaign: CampaignPlan, name: str) -> DrawDay | None:
     """Return the day called *name* if the campaign's window has a part of it."""
     try:
-        days_of_chain(name)
-        noon = datetime.strptime(name, DAY_FORMAT).replace(hour=12, tzinfo=_zone(campaign))
-        day = draw_day(campaign, int(noon.timestamp() * 1000))
+        day = day_named(campaign.timezone, name)
     except (ValueError, OverflowError):
         return None
     is_within = day.ends_at_ms > campaign.starts_at_ms and day.starts_at_ms < campaign.ends_at_ms
@@ -305,14 +313,25 @@ def find_day(campaign: CampaignPlan, name: str) -> DrawDay | None:
     return day if is_within and day.name == name else None
 
 
-def point_text(seed: str, campaign_id: str, user_id: str, draw_no: int) -> str:
+def day_named(timezone: str, name: str) -> DrawDay:
+    """Return the day called *name*; ValueError where no campaign can have it."""
+    days_of_chain(name)
+    noon = datetime.strptime(name, DAY_FORMAT).replace(hour=12, tzinfo=_zone(timezone))
+    return day_at(timezone, int(noon.timestamp() * 1000))
+
+
+def point_text(
+    seed: str, campaign_id: str, user_id: str, draw_no: int, randomness: str = NO_BEACON
+) -> str:
     """Return what an attempt's point is a hash of: no user chooses any of it."""
-    return f"rpd2,{seed},{NO_BEACON},{campaign_id},{user_id},{draw_no}"
+    return f"rpd2,{seed},{randomness},{campaign_id},{user_id},{draw_no}"
 
 
-def draw_point(seed: bytes, campaign_id: str, user_id: str, draw_no: int) -> int:
+def draw_point(
+    seed: bytes, campaign_id: str, user_id: str, draw_no: int, randomness: str = NO_BEACON
+) -> int:
     """Return what decides an attempt: the first 52 bits of SHA-256 of `point_text`."""
-    text = point_text(seed.hex(), campaign_id, user_id, draw_no)
+    text = point_text(seed.hex(), campaign_id, user_id, draw_no, randomness)
     digest = hashlib.sha256(text.encode()).digest()
     return int.from_bytes(digest[:8]) >> (64 - POINT_BITS)
 
@@ -325,10 +344,13 @@ def day_seed(root: bytes, day: str) -> bytes:
     return _hashed(root, days_of_chain(CHAIN_LAST_DAY) - days_of_chain(day))
 
 
-def chain_commitment(campaign_id: str, seed: bytes, day: str) -> str:
-    """Return what fixes the seeds of all days, computed from that of any *day*."""
-    head = _hashed(seed, days_of_chain(day))
-    return hashlib.sha256(f"rpc1,{campaign_id},{head.hex()}".encode()).hexdigest()
+def chain_commitment(
+    campaign_id: str, seed: bytes, day: str, beacon: CampaignBeacon | None = None
+) -> str:
+    """Return what fixes the seeds and the rounds of all days, computed from any *day*."""
+    head = _hashed(seed, days_of_chain(day)).hex()
+    text = f"rpc2,{campaign_id},{head},{beacon}" if beacon else f"rpc1,{campaign_id},{head}"
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def days_of_chain(day: str) -> int:
@@ -406,8 +428,8 @@ def has_prizes(odds: str) -> bool:
     return not odds.startswith("|")
 
 
-def _zone(campaign: CampaignPlan) -> tzinfo:
+def _zone(timezone: str) -> tzinfo:
     # Grabs import this module, too, and have no use for time zones.
     from zoneinfo import ZoneInfo
 
-    return ZoneInfo(campaign.timezone)
+    return ZoneInfo(timezone)

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 from redpacket.domain.campaign import CampaignPlan, CampaignStatus
 from redpacket.domain.lottery import (
+    NO_BEACON,
     Draw,
     HelpStatus,
     Prize,
     PrizeStock,
+    day_named,
     has_units_left,
     point_text,
 )
@@ -20,6 +22,7 @@ from redpacket.flows.campaigns.help_inviter import Helped
 from redpacket.flows.campaigns.read_draws import DrawPage, DrawProof, WatchedLottery
 
 if TYPE_CHECKING:
+    from redpacket.domain.beacon import CampaignBeacon
     from redpacket.edge.answers import campaigns
 
 
@@ -31,6 +34,7 @@ def campaign_view(lottery: Lottery) -> campaigns.Campaign:
     campaign = lottery.table.campaign
     return {
         **_plan(campaign),
+        **_drawn_by(lottery),
         "prizes": [
             {
                 **_shown_prize(prize, is_sold_out=prize.prize_id in lottery.sold_out),
@@ -43,12 +47,42 @@ def campaign_view(lottery: Lottery) -> campaigns.Campaign:
     }
 
 
+def _drawn_by(lottery: Lottery) -> campaigns.DrawnBy:
+    """Show what today's draws wait for."""
+    campaign = lottery.table.campaign
+    beacon = campaign.beacon
+    if beacon is None:
+        round_no = at_ms = None
+    else:
+        round_no = beacon.round_of(day_named(beacon.timezone, lottery.day).starts_at_ms)
+        at_ms = beacon.chain.time_ms(round_no)
+    return {
+        "draw_beacon": campaign.draw_beacon,
+        "beacon": _beacon_view(beacon),
+        "beacon_round": round_no,
+        "beacon_at_ms": at_ms,
+    }
+
+
+def _beacon_view(beacon: CampaignBeacon | None) -> campaigns.Beacon | None:
+    if beacon is None:
+        return None
+    return {
+        "chain_hash": beacon.chain.chain_hash,
+        "genesis_s": beacon.chain.genesis_s,
+        "period_s": beacon.chain.period_s,
+        "committed_at_ms": beacon.committed_at_ms,
+        "timezone": beacon.timezone,
+    }
+
+
 def campaign_admin_view(watched: WatchedLottery) -> campaigns.CampaignAdmin:
     """Show a campaign to an operator: all of it."""
     campaign, lottery = watched.campaign, watched.lottery
     return {
         # Of the same row as its version, by which the operator edits it.
         **_plan(campaign),
+        **_drawn_by(lottery),
         "prizes": [
             prize_admin_view(prize, watched.stock.get(prize.prize_id))
             for prize in lottery.table.prizes
@@ -154,8 +188,15 @@ def _draw_view(draw: Draw) -> campaigns.Draw:
     return {
         **_one_draw(draw),
         "day": draw.day,
-        "formula": point_text("{seed}", draw.campaign_id, draw.user_id, draw.draw_no),
+        "formula": point_text(
+            "{seed}",
+            draw.campaign_id,
+            draw.user_id,
+            draw.draw_no,
+            "{randomness}" if draw.beacon_round else NO_BEACON,
+        ),
         "point": draw.point,
+        "beacon_round": draw.beacon_round,
         "odds": draw.odds,
         "table_version": draw.table_version,
     }
@@ -168,6 +209,10 @@ def draw_proof_view(proof: DrawProof) -> campaigns.DrawProof:
         "day": proof.day,
         "commitment": proof.commitment,
         "seed": proof.seed.hex(),
+        "secret_version": proof.secret_version,
+        "beacon": _beacon_view(proof.beacon),
+        "beacon_round": proof.round.round_no if proof.round else None,
+        "signature": proof.round.signature.hex() if proof.round else None,
     }
 
 

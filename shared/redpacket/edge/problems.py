@@ -46,11 +46,18 @@ STATUS_BY_CODE: Final = {
     "split_impossible": 422,
     "rate_limited": 429,
     "internal_error": 500,
+    "beacon_pending": 503,
     "switched_off": 503,
     "unavailable": 503,
 }
 
-RETRIED: Final = {"idempotency_key_in_use", "rate_limited", "switched_off", "unavailable"}
+RETRIED: Final = {
+    "beacon_pending",
+    "idempotency_key_in_use",
+    "rate_limited",
+    "switched_off",
+    "unavailable",
+}
 """Codes that say when to ask again, unchanged."""
 
 

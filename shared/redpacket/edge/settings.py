@@ -77,6 +77,10 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(filter(None, text.split(",")))
 
 
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(filter(None, text.split(",")))
+
+
 def _hosts(text: str) -> frozenset[str]:
     return _words(text.lower())
 
@@ -224,6 +228,14 @@ class Settings:
     """The most shares of a campaign's packet."""
     part_share_count = _Variable("PART_SHARE_COUNT", _integer)
     """A campaign's packet of more shares is cut into parts."""
+    transparency_table = _Variable("TRANSPARENCY_TABLE", str)
+    """Where the beacon's rounds are kept."""
+    beacon_urls = _Variable("BEACON_URLS", _listed, default="")
+    """The endpoints of a public beacon, asked in turn; empty for none."""
+    beacon_chain = _Variable("BEACON_CHAIN", str, default="")
+    """`chain_hash,genesis_s,period_s`; empty where campaigns draw without a beacon."""
+    beacon_public_key = _Variable("BEACON_PUBLIC_KEY", bytes.fromhex)
+    """What the chain's rounds are signed with."""
     close_grace_ms = _Variable("CLOSE_GRACE_S", _milliseconds)
     """The time between closing a packet and refunding it."""
 

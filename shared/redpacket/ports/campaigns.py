@@ -144,6 +144,9 @@ class Draws(Protocol):
     def day_seed(self, campaign_id: str, day: str) -> bytes:
         """Return the day's secret seed, of the chain that was fixed with the campaign."""
 
+    def find_secret_version(self, campaign_id: str) -> int | None:
+        """Return the version of the key that sealed a campaign's seeds; None where none did."""
+
     def record_help(
         self,
         campaign_id: str,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redpacket.adapters.dynamo.client import Value
 from redpacket.domain.campaign import (
@@ -13,6 +13,9 @@ from redpacket.domain.campaign import (
     WhenSoldOut,
 )
 from redpacket.domain.packet import AmountsShown
+
+if TYPE_CHECKING:
+    from redpacket.domain.beacon import CampaignBeacon
 
 
 def campaign_of(row: dict[str, Any]) -> Campaign:
@@ -44,6 +47,7 @@ def plan_row(plan: CampaignPlan) -> dict[str, Value]:
         "quota_per_user": plan.quota_per_user,
         "amounts_shown": plan.amounts_shown,
         "status": plan.status,
+        "beacon": str(plan.beacon or ""),
     }
 
 
@@ -72,4 +76,14 @@ def _plan_fields(row: dict[str, Any]) -> dict[str, Any]:
         "quota_per_user": row["quota_per_user"],
         "amounts_shown": AmountsShown(row["amounts_shown"]),
         "status": CampaignStatus(row["status"]),
+        "beacon": _beacon_of(row.get("beacon", "")),
     }
+
+
+def _beacon_of(text: str) -> CampaignBeacon | None:
+    if not text:
+        return None
+    # Most campaigns that a grab reads draw nothing.
+    from redpacket.domain.beacon import CampaignBeacon
+
+    return CampaignBeacon.parse(text)

@@ -14,6 +14,7 @@ from redpacket.adapters.dynamo.client import (
     Row,
     TransactionCanceled,
     Value,
+    merge,
     put,
     update,
     values,
@@ -48,9 +49,12 @@ class DynamoCampaigns:
         table: str,
         new_seed: Callable[[int], bytes] = secrets.token_bytes,
         seeds: SeedKeys | None = None,
+        transparency_table: str | None = None,
     ) -> None:
         self._dynamo = dynamo
         self._table = table
+        # Only who edits campaigns has it.
+        self._transparency = transparency_table
         self._new_seed = new_seed
         self._seeds = seeds
 
@@ -72,9 +76,9 @@ class DynamoCampaigns:
         # The functions that draw can't write this table: all days' seeds are fixed from here on.
         seed = {**keys.lottery_seed(campaign.campaign_id), **self._new_root()}
         root = root_of(campaign.campaign_id, seed, self._seeds)
-        commitment = chain_commitment(campaign.campaign_id, root, CHAIN_LAST_DAY)
+        commitment = chain_commitment(campaign.campaign_id, root, CHAIN_LAST_DAY, campaign.beacon)
         rows = {**plan_row(campaign), **money}, shown_row(campaign, commitment), seed
-        return self._write([put(self._table, row) for row in rows])
+        return self._write([*(put(self._table, row) for row in rows), *self._drawing(campaign)])
 
     def edit(self, campaign: Campaign, before: Campaign) -> bool:
         from redpacket.adapters.dynamo.shown_items import packed_plan
@@ -107,7 +111,7 @@ class DynamoCampaigns:
             one=1,
         )
         shown["Update"]["ExpressionAttributeNames"] = {"#plan": "plan"}
-        return self._write([operation, shown])
+        return self._write([operation, shown, *self._drawing(campaign)])
 
     def list_packet_ids(self, campaign_id: str, after: str | None, limit: int) -> list[str]:
         first = f"{keys.CAMPAIGN_PACKET_PREFIX}{after or ''}"
@@ -124,6 +128,23 @@ class DynamoCampaigns:
         )
         ids = [str(row["sk"]).removeprefix(keys.CAMPAIGN_PACKET_PREFIX) for row in rows]
         return [packet_id for packet_id in ids if packet_id != after][:limit]
+
+    def _drawing(self, campaign: Campaign) -> list[Operation]:
+        """Return what tells the fetcher of rounds that a campaign draws, until its end.
+
+        A row of an earlier end stays: some rounds more are fetched than are needed.
+        """
+        if campaign.beacon is None:
+            return []
+        if self._transparency is None:
+            msg = "these campaigns know no beacon"
+            raise InvariantViolated(msg)
+        row: dict[str, Value] = {
+            **keys.drawing(campaign.ends_at_ms, campaign.campaign_id),
+            "starts_at_ms": campaign.starts_at_ms,
+            "beacon": str(campaign.beacon),
+        }
+        return [merge(self._transparency, row)]
 
     def _new_root(self) -> dict[str, Value]:
         salt = self._new_seed(_ROOT_BYTES)

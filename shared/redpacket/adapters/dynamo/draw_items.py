@@ -34,6 +34,8 @@ def draw_row(draw: Draw) -> dict[str, Value]:
         row["prize"] = prize_text(draw.prize)
         row["unit_no"] = draw.unit_no
         row["day_no"] = draw.day_no
+    if draw.beacon_round:
+        row["beacon_round"] = draw.beacon_round
     return row
 
 
@@ -52,6 +54,7 @@ def draw_of(row: dict[str, Any]) -> Draw:
         prize=prize_of(row["prize"]) if "prize" in row else None,
         unit_no=row.get("unit_no", 0),
         day_no=row.get("day_no", 0),
+        beacon_round=row.get("beacon_round"),
     )
 
 

@@ -198,11 +198,11 @@ class DynamoDraws:
         return sorted(draws, key=lambda draw: (draw.day, draw.draw_no), reverse=True)
 
     def day_seed(self, campaign_id: str, day: str) -> bytes:
-        row = self._dynamo.get(self._campaigns, keys.lottery_seed(campaign_id))
-        if row is None:
-            msg = f"campaign {campaign_id} has no seed"
-            raise InvariantViolated(msg)
-        return day_seed(root_of(campaign_id, row, self._seeds), day)
+        return day_seed(root_of(campaign_id, self._seed_row(campaign_id), self._seeds), day)
+
+    def find_secret_version(self, campaign_id: str) -> int | None:
+        row = self._seed_row(campaign_id)
+        return bytes.fromhex(str(row["sealed"]))[0] if "sealed" in row else None
 
     def record_help(
         self,
@@ -234,6 +234,13 @@ class DynamoDraws:
             Guarded(one_more, lambda _: HelpStatus.HELPS_EXHAUSTED),
         ]
         return self._dynamo.attempt(writes) or HelpStatus.HELPED
+
+    def _seed_row(self, campaign_id: str) -> Row:
+        row = self._dynamo.get(self._campaigns, keys.lottery_seed(campaign_id))
+        if row is None:
+            msg = f"campaign {campaign_id} has no seed"
+            raise InvariantViolated(msg)
+        return row
 
     def _put(
         self, prize: Prize, writes: list[Guarded[_NotPut]], request: Request | None

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 from typing_extensions import TypedDict
 
-from redpacket.domain.campaign import WhenSoldOut
+from redpacket.domain.campaign import DrawBeacon, WhenSoldOut
 from redpacket.domain.ledger import FEN_MAX
 from redpacket.domain.lottery import (
     POINT_BITS,
@@ -29,6 +29,7 @@ from redpacket.edge.answers.values import (
     Next,
     PerUser,
     PrizeId,
+    SecretVersion,
     ShownAmounts,
     ToldStatus,
     UserToken,
@@ -161,7 +162,48 @@ class Plan(TypedDict):
     status: ToldStatus
 
 
-class _Today(Plan):
+ChainHash = Annotated[
+    str,
+    Field(
+        pattern="^[0-9a-f]{64}$",
+        description="The chain of the beacon.",
+        examples=["52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971"],
+    ),
+]
+RoundNo = Annotated[int, Field(ge=1, description="A round of the beacon.", examples=[32_000_000])]
+
+
+class Beacon(TypedDict):
+    """Which public beacon a campaign's days draw by; the commitment is also made of it."""
+
+    chain_hash: ChainHash
+    genesis_s: Annotated[
+        int, Field(ge=0, description="When round 1 was.", examples=[1_692_803_367])
+    ]
+    period_s: Annotated[int, Field(ge=1, description="Seconds between rounds.", examples=[3])]
+    committed_at_ms: AtMs
+    timezone: Annotated[
+        Word, Field(description="Where the days begin.", examples=["Asia/Shanghai"])
+    ]
+
+
+class DrawnBy(TypedDict):
+    """What today's draws wait for."""
+
+    draw_beacon: Annotated[
+        DrawBeacon, Field(description="`day`: the draws of a day take a round of a public beacon.")
+    ]
+    beacon: Annotated[Beacon | None, Field(description="Null without a beacon.")]
+    beacon_round: Annotated[
+        RoundNo | None, Field(description="The round that decides today; null without a beacon.")
+    ]
+    beacon_at_ms: Annotated[
+        AtMs | None,
+        Field(description="When that round is signed: until then draws are 503 `beacon_pending`."),
+    ]
+
+
+class _Today(Plan, DrawnBy):
     day: Annotated[Day, Field(description="Today in the campaign's time zone.")]
     commitment: Annotated[
         Digest | None,
@@ -248,14 +290,18 @@ class Draw(OneDraw):
     formula: Annotated[
         Word,
         Field(
-            description="With the day's seed in hex for `{seed}`, its SHA-256 begins with the 13 "
-            "hex digits of `point`.",
+            description="With the day's seed in hex for `{seed}` and the SHA-256 of the round's "
+            "signature in hex for `{randomness}`, its SHA-256 begins with the 13 hex digits of "
+            "`point`.",
             examples=["rpd2,{seed},none,spring,bXktdXNlci10b2tlbi0wMDAx,1"],
         ),
     ]
     point: Annotated[
         int,
         Field(ge=0, le=2**POINT_BITS - 1, description="Where the draw fell, from 0 to 2^52 - 1."),
+    ]
+    beacon_round: Annotated[
+        RoundNo | None, Field(description="The round that decided it; null without a beacon.")
     ]
     odds: Annotated[
         Word, Field(description="The odds at the time of the draw.", examples=["10/100"])
@@ -288,6 +334,19 @@ class DrawProof(TypedDict):
             pattern=f"^[0-9a-f]{{{2 * SEED_BYTES}}}$",
             description="What decided the draws; secret until the end.",
             examples=[SOME_DIGEST],
+        ),
+    ]
+    secret_version: SecretVersion
+    beacon: Annotated[Beacon | None, Field(description="Null without a beacon.")]
+    beacon_round: Annotated[
+        RoundNo | None,
+        Field(description="The round of the day; null without a beacon, and if it never came."),
+    ]
+    signature: Annotated[
+        Annotated[str, Field(pattern="^[0-9a-f]{96}$")] | None,
+        Field(
+            description="The chain's signature of the round; its SHA-256 is `randomness`.",
+            examples=[None],
         ),
     ]
 

@@ -12,6 +12,7 @@ from redpacket.domain.campaign import (
     TIMEZONE_DEFAULT,
     CampaignPlan,
     CampaignStatus,
+    DrawBeacon,
     DrawRules,
     WhenSoldOut,
     is_timezone,
@@ -139,6 +140,13 @@ class CampaignBody(StrictBody):
             "packets that are sent from now on."
         ),
     ] = "end"
+    draw_beacon: Annotated[
+        Literal["day", "none"] | None,
+        Field(
+            description="`day`: each day's draws take a round of the public beacon; it is the "
+            "default where the deployment has one. Fixed when the campaign is created."
+        ),
+    ] = None
     status: Annotated[Literal["on", "off"], Field(description="`off` refuses grabs and draws.")]
     version: SeenVersion = None
 
@@ -148,6 +156,10 @@ class CampaignBody(StrictBody):
             msg = "ends_at_ms is not after starts_at_ms"
             raise ValueError(msg)
         return self
+
+    def draws_by(self) -> DrawBeacon | None:
+        """Return which beacon the operator asks for; None for the deployment's own default."""
+        return DrawBeacon(self.draw_beacon) if self.draw_beacon else None
 
     def plan(self, campaign_id: str) -> CampaignPlan:
         """Return what the operator decides, in the domain's words."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from redpacket.edge.wiring.packets import PacketRoom
+from redpacket.edge.wiring.beacon import BeaconRoom
 
 if TYPE_CHECKING:
     from redpacket.adapters.dynamo.draws import DynamoDraws
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from redpacket.ports.packets import Packets
 
 
-class CampaignRoom(PacketRoom):
+class CampaignRoom(BeaconRoom):
     """Builds flows/campaigns."""
 
     @cached_property
@@ -97,6 +98,7 @@ class CampaignRoom(PacketRoom):
             claim_cache=self.draw_cache,
             draws=self.recorded_draws,
             tables=self.snapshots,
+            rounds=self.cached_rounds,
             payouts=self.payouts,
             clock=self.clock,
             journal=self.journal,
@@ -131,7 +133,13 @@ class CampaignRoom(PacketRoom):
         """Reveals the seed of a day."""
         from redpacket.flows.campaigns.read_draws import read_draw_proof
 
-        return partial(read_draw_proof, tables=self.snapshots, clock=self.clock)
+        return partial(
+            read_draw_proof,
+            tables=self.snapshots,
+            rounds=self.cached_rounds,
+            draws=self.draws,
+            clock=self.clock,
+        )
 
     @cached_property
     def watch_lottery(self) -> partial[WatchedLottery]:
@@ -156,9 +164,23 @@ class CampaignRoom(PacketRoom):
         )
 
     @cached_property
+    def drawing_campaigns(self) -> Campaigns:
+        """The campaigns where they are edited, which tell the beacon's function who draws."""
+        from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
+
+        return DynamoCampaigns(
+            self.dynamo,
+            self.settings.campaigns_table,
+            self.new_seed,
+            self.seeds,
+            self.settings.transparency_table,
+        )
+
+    @cached_property
     def edit_ports(self) -> EditPorts:
         """What every edit of a campaign passes."""
-        return self._edit_ports(self.campaigns, self.draws, self.packets)
+        ports = self._edit_ports(self.drawing_campaigns, self.draws, self.packets)
+        return replace(ports, new_beacon=self.new_beacon)
 
     @cached_property
     def prize_edit_ports(self) -> EditPorts:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from redpacket.domain.campaign import CampaignPlan
+from redpacket.domain.campaign import CampaignPlan, DrawBeacon
 from redpacket.domain.errors import Unavailable
 from redpacket.domain.lottery import Prize, PrizeStock
 from redpacket.domain.packet import Person
-from redpacket.flows.campaigns.edit_campaign import edit_campaign
+from redpacket.flows.campaigns.edit_campaign import NewBeacon, edit_campaign
 from redpacket.flows.campaigns.edit_prize import PrizePorts, change_stock, put_prize
 from redpacket.flows.campaigns.load_campaign import load_campaign
 from redpacket.flows.campaigns.read_draws import WatchedLottery, watch_lottery
@@ -28,19 +28,27 @@ class EditPorts:
     draw_cache: DrawCache
     clock: Clock
     journal: Journal
+    new_beacon: NewBeacon | None = None
 
 
 def apply_campaign(
-    plan: CampaignPlan, budget_fen: int | None, version: int | None, *, ports: EditPorts
+    plan: CampaignPlan,
+    budget_fen: int | None,
+    version: int | None,
+    draw_beacon: DrawBeacon | None = None,
+    *,
+    ports: EditPorts,
 ) -> tuple[WatchedLottery, bool]:
     """Edit a campaign; return it as operators see it, and whether it is new."""
     campaign, is_new = edit_campaign(
         plan,
         budget_fen,
         version,
+        draw_beacon,
         campaigns=ports.campaigns,
         draws=ports.draws,
         packets=ports.packets,
+        new_beacon=ports.new_beacon,
     )
     found = _watch(plan.campaign_id, ports)
     if found.lottery.table.prizes:

@@ -7,9 +7,11 @@ the ledger is right and the cache is corrected.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from redpacket.domain.errors import (
     AttemptsExhausted,
+    BeaconPending,
     CampaignEnded,
     CampaignNotStarted,
     CampaignPaused,
@@ -18,6 +20,7 @@ from redpacket.domain.errors import (
     Unavailable,
 )
 from redpacket.domain.lottery import (
+    NO_BEACON,
     Attempt,
     Draw,
     DrawAsk,
@@ -30,6 +33,7 @@ from redpacket.domain.lottery import (
     PrizeKind,
     RecordDrawStatus,
     attempts_left,
+    check_is_giving,
     choose,
     draw_day,
     draw_id_of,
@@ -38,11 +42,15 @@ from redpacket.domain.lottery import (
     unit_share,
 )
 from redpacket.domain.packet import Person
+from redpacket.flows.campaigns.cached_rounds import CachedRounds
 from redpacket.flows.campaigns.cached_snapshots import CachedSnapshots
 from redpacket.flows.campaigns.load_campaign import load_campaign
 from redpacket.ports.campaigns import DrawCache, Draws
 from redpacket.ports.packets import PayoutQueue
 from redpacket.ports.runtime import Clock, Journal
+
+if TYPE_CHECKING:
+    from redpacket.domain.beacon import BeaconRound
 
 _TRIES = 4
 """Each repair leaves the cache right for this user, so a second try is rare and a fourth unseen."""
@@ -70,6 +78,7 @@ class DrawPorts:
     claim_cache: DrawCache
     draws: Draws
     tables: CachedSnapshots
+    rounds: CachedRounds
     payouts: PayoutQueue
     clock: Clock
     journal: Journal
@@ -91,6 +100,7 @@ class _Try:
     key_hash: str
     attempt: Attempt
     ask: DrawAsk
+    round: BeaconRound | None
 
 
 def draw_prize(campaign_id: str, drawer: Person, key_hash: str, *, ports: DrawPorts) -> Drawn:
@@ -98,17 +108,20 @@ def draw_prize(campaign_id: str, drawer: Person, key_hash: str, *, ports: DrawPo
 
     A new key gets the user's next number of the day, whose point no key can change. What another
     request left unfinished is that number still. Raises CampaignNotFound, CampaignNotStarted,
-    CampaignEnded, CampaignPaused, AttemptsExhausted; Unavailable where the outcome is unknown, and
-    asking again gives the one true answer.
+    CampaignEnded, CampaignPaused, AttemptsExhausted; BeaconPending until the day's round is there;
+    Unavailable where the outcome is unknown, and asking again gives the one true answer.
     """
     for _ in range(_TRIES):
         # Read again at every try: the cache may be on the next day, or have a newer table.
         table = _started_table(campaign_id, ports)
         day = draw_day(table.campaign, ports.clock.now_ms())
+        # Before the ledger: a crowd that waits for it costs nothing.
+        round_ = _round_of(table, day, ports)
         attempt = ports.draws.find_attempt(campaign_id, drawer.user_id, key_hash, day.name)
         if attempt.before:
             return Drawn(attempt.before, attempts_left(table.campaign.rules, attempt.player))
-        tried = _Try(drawer, key_hash, attempt, _ask(table, drawer.user_id, attempt, day, ports))
+        ask = _ask(table, drawer.user_id, attempt, day, round_, ports)
+        tried = _Try(drawer, key_hash, attempt, ask, round_)
         outcome = ports.claim_cache.draw(tried.ask)
         draw = _draw_of(tried, outcome, table, ports)
         if draw:
@@ -140,11 +153,30 @@ def _is_long_before(table: LotterySnapshot, ports: DrawPorts) -> bool:
     return ports.clock.now_ms() < table.campaign.starts_at_ms - _CLOCKS_DIFFER_MS
 
 
+def _round_of(table: LotterySnapshot, day: DrawDay, ports: DrawPorts) -> BeaconRound | None:
+    """Return the round that the day's draws take. Raises BeaconPending, or why nothing is drawn."""
+    campaign = table.campaign
+    if campaign.beacon is None:
+        return None
+    try:
+        return ports.rounds.recall(campaign.beacon, day)
+    except BeaconPending:
+        check_is_giving(campaign, ports.clock.now_ms())
+        raise
+
+
 def _ask(
-    table: LotterySnapshot, user_id: str, attempt: Attempt, day: DrawDay, ports: DrawPorts
+    table: LotterySnapshot,
+    user_id: str,
+    attempt: Attempt,
+    day: DrawDay,
+    round_: BeaconRound | None,
+    ports: DrawPorts,
 ) -> DrawAsk:
     campaign_id, draw_no = table.campaign.campaign_id, attempt.draw_no
-    point = draw_point(ports.tables.seed(campaign_id, day.name), campaign_id, user_id, draw_no)
+    seed = ports.tables.seed(campaign_id, day.name)
+    randomness = round_.randomness if round_ else NO_BEACON
+    point = draw_point(seed, campaign_id, user_id, draw_no, randomness)
     draw_id = draw_id_of(campaign_id, user_id, day.name, draw_no)
     return DrawAsk(campaign_id, user_id, draw_id, day, point)
 
@@ -239,6 +271,7 @@ def _decided(tried: _Try, outcome: DrawOutcome, table: LotterySnapshot, ports: D
         prize=_prize_of(outcome, table) if outcome.prize_id else None,
         unit_no=outcome.unit_no,
         day_no=outcome.day_no,
+        beacon_round=tried.round.round_no if tried.round else None,
     )
 
 

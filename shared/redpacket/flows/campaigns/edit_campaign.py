@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import fields
-from typing import Any
+from collections.abc import Callable, Iterator
+from dataclasses import fields, replace
+from typing import Any, TypeAlias
 
-from redpacket.domain.campaign import Campaign, CampaignPlan
+from redpacket.domain.beacon import CampaignBeacon
+from redpacket.domain.campaign import Campaign, CampaignPlan, DrawBeacon
 from redpacket.domain.errors import (
     CampaignNotFound,
     InvalidRequest,
@@ -21,22 +22,29 @@ _TRIES = 4
 """Operators edit by hand: two at once are rare, and each try loses to somebody's success."""
 
 
+NewBeacon: TypeAlias = Callable[[str], CampaignBeacon]
+"""Makes what a campaign in a time zone draws by, if it is created now."""
+
+
 def edit_campaign(
     plan: CampaignPlan,
     budget_fen: int | None,
     version: int | None,
+    draw_beacon: DrawBeacon | None = None,
     *,
     campaigns: Campaigns,
     draws: Draws,
     packets: Packets,
+    new_beacon: NewBeacon | None = None,
 ) -> tuple[Campaign, bool]:
     """Write *plan*, and return the campaign as it is then, and whether it is new.
 
     *budget_fen* None leaves the budget as it is; it is 0 at first. *version* None edits whatever is
-    there. Cash prizes last until the campaign's end, wherever it is moved: wherever this is cut
-    off, no cash ends before its campaign, and a repeat does what is left. Raises VersionConflict;
-    InvalidRequest where more than the new budget is in packets, or where the days of a lottery
-    would move.
+    there. *draw_beacon* None keeps what the campaign draws by; a new one takes the beacon where the
+    deployment has one, which *new_beacon* tells. Cash prizes last until the campaign's end,
+    wherever it is moved: wherever this is cut off, no cash ends before its campaign, and a repeat
+    does what is left. Raises VersionConflict; InvalidRequest where more than the new budget is in
+    packets, where the days of a lottery or its beacon would change, or where there is no beacon.
     """
     for _ in range(_TRIES):
         # Before the campaign: where another edit comes in between, its table is a newer one.
@@ -44,15 +52,19 @@ def edit_campaign(
         before = campaigns.find_campaign(plan.campaign_id)
         if before is None:
             _check_version(version, None)
+            plan = replace(plan, beacon=_new_beacon(plan, draw_beacon, new_beacon))
             if campaigns.create(_edited(plan, budget_fen, None)):
                 return get_campaign(plan.campaign_id, campaigns=campaigns), True
             continue
+        _check_beacon(draw_beacon, before)
+        plan = replace(plan, beacon=before.beacon)
         is_done = _is_made(plan, budget_fen, version, before)
         if not is_done:
             _check_version(version, before)
             after = _edited(plan, budget_fen, before)
-            if table and table.prizes:
+            if before.beacon or (table and table.prizes):
                 _check_timezone(after, before)
+            if table and table.prizes:
                 _keep_cash(table, after, before, packets)
             is_done = campaigns.edit(after, before)
         # To the end that the newest edit set, which may be another operator's.
@@ -85,10 +97,27 @@ def _keep_cash(table: LotterySnapshot, after: Campaign, before: Campaign, packet
             packets.reschedule(packet_id, after.ends_at_ms, table.version + 1, only_later=True)
 
 
+def _new_beacon(
+    plan: CampaignPlan, draw_beacon: DrawBeacon | None, new_beacon: NewBeacon | None
+) -> CampaignBeacon | None:
+    if draw_beacon is DrawBeacon.DAY and new_beacon is None:
+        message = "this deployment has no beacon: `none` draws without one"
+        raise InvalidRequest([{"field": "draw_beacon", "message": message}])
+    return new_beacon(plan.timezone) if new_beacon and draw_beacon is not DrawBeacon.NONE else None
+
+
+def _check_beacon(draw_beacon: DrawBeacon | None, before: Campaign) -> None:
+    # Or an operator who knows a round could choose whether it counts.
+    if draw_beacon not in {None, before.draw_beacon}:
+        kept = f"never changes: it is {before.draw_beacon}"
+        raise InvalidRequest([{"field": "draw_beacon", "message": kept}])
+
+
 def _check_timezone(after: Campaign, before: Campaign) -> None:
-    # Another zone may end a day early, whose seed would be shown while it is still drawn with.
+    # Another zone may end a day early, whose seed would be shown while it is still drawn with; and
+    # its days have other rounds of the beacon, some of which are known.
     if after.timezone != before.timezone:
-        kept = f"never changes once there are prizes: it is {before.timezone}"
+        kept = f"never changes once there are prizes or a beacon: it is {before.timezone}"
         raise InvalidRequest([{"field": "timezone", "message": kept}])
 
 

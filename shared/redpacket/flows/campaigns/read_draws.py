@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from redpacket.domain.beacon import BeaconRound, CampaignBeacon
 from redpacket.domain.campaign import Campaign
-from redpacket.domain.errors import CampaignNotFound, ProofNotReady
+from redpacket.domain.errors import BeaconPending, CampaignNotFound, ProofNotReady
 from redpacket.domain.lottery import (
     Draw,
+    DrawDay,
     PrizeStock,
     draw_day,
     find_day,
     has_units_left,
 )
 from redpacket.flows.campaigns.cached_lotteries import Lottery
+from redpacket.flows.campaigns.cached_rounds import CachedRounds
 from redpacket.flows.campaigns.cached_snapshots import CachedSnapshots
 from redpacket.flows.campaigns.edit_campaign import get_campaign
 from redpacket.ports.campaigns import Campaigns, Draws
@@ -46,12 +49,19 @@ class DrawPage:
 
 @dataclass(frozen=True, slots=True)
 class DrawProof:
-    """The seed of a day that is over, with the commitment that the campaign has had all along."""
+    """The seed of a day that is over, with the commitment that the campaign has had all along.
+
+    *secret_version* is of the key that sealed the seed. *round* is what the beacon contributed;
+    None without a beacon, and where no round ever came: then nobody drew.
+    """
 
     campaign_id: str
     day: str
     seed: bytes
     commitment: str
+    secret_version: int | None = None
+    beacon: CampaignBeacon | None = None
+    round: BeaconRound | None = None
 
 
 def watch_lottery(
@@ -94,7 +104,13 @@ def list_draws(
 
 
 def read_draw_proof(
-    campaign_id: str, day: str, *, tables: CachedSnapshots, clock: Clock
+    campaign_id: str,
+    day: str,
+    *,
+    tables: CachedSnapshots,
+    rounds: CachedRounds,
+    draws: Draws,
+    clock: Clock,
 ) -> DrawProof:
     """Return the proof of *day*, like 20270129. Raises CampaignNotFound, ProofNotReady.
 
@@ -110,4 +126,18 @@ def read_draw_proof(
         msg = "the day is not over: until then its seed stays secret"
         raise ProofNotReady(msg)
     seed = tables.seed(campaign_id, day)
-    return DrawProof(campaign_id, day, seed, table.commitment)
+    version, beacon = draws.find_secret_version(campaign_id), table.campaign.beacon
+    return DrawProof(
+        campaign_id, day, seed, table.commitment, version, beacon, _round_of(beacon, found, rounds)
+    )
+
+
+def _round_of(
+    beacon: CampaignBeacon | None, day: DrawDay, rounds: CachedRounds
+) -> BeaconRound | None:
+    if beacon is None:
+        return None
+    try:
+        return rounds.recall(beacon, day)
+    except BeaconPending:
+        return None

@@ -1,0 +1,15 @@
+"""The door of the schedule that fetches the rounds of the public beacon."""
+
+from dataclasses import asdict
+from typing import Any
+
+from redpacket.edge.telemetry import logger
+from redpacket.edge.wiring import wiring
+
+
+def handler(_event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN401 - Lambda's form
+    """Fetch, verify and keep the rounds that become due within this minute."""
+    report = asdict(wiring.fetch_rounds(context.get_remaining_time_in_millis()))
+    if any(report.values()):
+        logger().info("fetch_rounds", extra={"report": report})
+    return report

@@ -1,0 +1,32 @@
+"""Serves the beacon until told to stop: `python -m local.beacon --port N --key FILE`."""
+
+import argparse
+import time
+from pathlib import Path
+
+import uvicorn
+
+from local.beacon.chain import LocalChain
+from local.beacon.server import application
+from local.ports import HOST
+
+
+def main() -> None:
+    """Make the key where it is missing, and serve."""
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--port", type=int, required=True)
+    arguments.add_argument("--key", type=Path, required=True)
+    given = arguments.parse_args()
+    uvicorn.run(
+        application(LocalChain.of(given.key, int(time.time()))),
+        host=HOST,
+        port=given.port,
+        log_level="critical",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=1,
+    )
+
+
+if __name__ == "__main__":
+    main()

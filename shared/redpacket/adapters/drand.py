@@ -1,0 +1,66 @@
+"""A chain of drand, on several endpoints, none of which is trusted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from redpacket.adapters.payments.outgoing import Outgoing
+from redpacket.bls import PublicKey
+from redpacket.domain.beacon import BeaconChain, BeaconRound
+from redpacket.domain.errors import Unavailable
+from redpacket.ports.runtime import Journal
+
+_OK = 200
+
+
+class DrandBeacon:
+    """Implements Beacon: asks endpoints in turn, and believes a right signature alone."""
+
+    def __init__(
+        self,
+        urls: Sequence[str],
+        chain: BeaconChain,
+        public_key: bytes,
+        *,
+        journal: Journal,
+        call_ms_max: int,
+        allows_private: bool = False,
+    ) -> None:
+        self._urls = urls
+        self._chain = chain
+        self._key = PublicKey(public_key)
+        self._journal = journal
+        self._call_ms_max = call_ms_max
+        self._allows_private = allows_private
+
+    def fetch(self, round_no: int) -> BeaconRound | None:
+        for url in self._urls:
+            try:
+                signature = self._ask(url, round_no)
+            except Unavailable as error:
+                self._journal.failure("beacon_not_read", error, endpoint=url, round_no=round_no)
+                continue
+            if signature is None:
+                continue
+            if self._key.has_signed(round_no, signature):
+                return BeaconRound(round_no, signature)
+            self._journal.event("beacon_forged", endpoint=url, round_no=round_no)
+        return None
+
+    def _ask(self, url: str, round_no: int) -> bytes | None:
+        """Return what an endpoint says is the signature; None where it has no such round by now."""
+        endpoint = Outgoing(
+            f"{url.rstrip('/')}/{self._chain.chain_hash}/public/{round_no}",
+            call_ms_max=self._call_ms_max,
+            allows_private=self._allows_private,
+        )
+        answer = endpoint.get("")
+        if answer.status != _OK:
+            return None
+        try:
+            said = json.loads(answer.body)
+            return bytes.fromhex(said["signature"]) if said["round"] == round_no else b""
+        except (ValueError, KeyError, TypeError) as error:
+            msg = "an endpoint answers something else than a round"
+            raise Unavailable(msg) from error

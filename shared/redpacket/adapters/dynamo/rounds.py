@@ -1,0 +1,50 @@
+"""Rounds of the beacon in TransparencyTable, and the campaigns that draw by them."""
+
+from __future__ import annotations
+
+from redpacket.adapters import keys
+from redpacket.adapters.dynamo.client import Dynamo, put, values
+from redpacket.domain.beacon import BeaconRound, CampaignBeacon
+from redpacket.ports.beacon import Drawing
+
+
+class DynamoRounds:
+    """Implements Rounds."""
+
+    def __init__(self, dynamo: Dynamo, table: str) -> None:
+        self._dynamo = dynamo
+        self._table = table
+
+    def find(self, chain_hash: str, round_no: int) -> BeaconRound | None:
+        row = self._dynamo.get(self._table, keys.beacon_round(chain_hash, round_no))
+        return BeaconRound(round_no, bytes.fromhex(str(row["signature"]))) if row else None
+
+    def find_newest_no(self, chain_hash: str) -> int:
+        rows = self._dynamo.query_some(
+            self._table,
+            1,
+            KeyConditionExpression="pk = :pk",
+            ExpressionAttributeValues=values(pk=keys.beacon_round(chain_hash, 0)["pk"]),
+            ScanIndexForward=False,
+            ConsistentRead=True,
+        )
+        return int(str(rows[0]["sk"])) if rows else 0
+
+    def keep(self, chain_hash: str, found: BeaconRound) -> None:
+        row = keys.beacon_round(chain_hash, found.round_no)
+        self._dynamo.write(put(self._table, {**row, "signature": found.signature.hex()}))
+
+    def list_drawing(self, now_ms: int) -> list[Drawing]:
+        rows = self._dynamo.query(
+            self._table,
+            KeyConditionExpression="pk = :pk AND sk > :now",
+            ExpressionAttributeValues=values(pk=keys.DRAWING, now=f"{now_ms:013d}#"),
+        )
+        return [
+            Drawing(
+                CampaignBeacon.parse(str(row["beacon"])),
+                int(row["starts_at_ms"]),
+                int(str(row["sk"]).partition("#")[0]),
+            )
+            for row in rows
+        ]

@@ -1,0 +1,82 @@
+"""The public beacon: fetched and verified in one function, read in others."""
+
+from __future__ import annotations
+
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+from redpacket.edge.wiring.packets import PacketRoom
+
+if TYPE_CHECKING:
+    from redpacket.domain.beacon import BeaconChain
+    from redpacket.flows.campaigns.cached_rounds import CachedRounds
+    from redpacket.flows.campaigns.edit_campaign import NewBeacon
+    from redpacket.flows.campaigns.fetch_rounds import FetchReport
+    from redpacket.ports.beacon import Beacon, Rounds
+
+_CALL_MS_MAX = 2_000
+"""After how long an endpoint is given up; most answer within 100 ms."""
+
+_RESERVE_MS = 10_000
+"""What is begun must end before the function does: each endpoint is asked once more."""
+
+
+class BeaconRoom(PacketRoom):
+    """Builds what draws need of a beacon."""
+
+    @cached_property
+    def rounds(self) -> Rounds:
+        """The rounds of TransparencyTable."""
+        from redpacket.adapters.dynamo.rounds import DynamoRounds
+
+        return DynamoRounds(self.dynamo, self.settings.transparency_table)
+
+    @cached_property
+    def cached_rounds(self) -> CachedRounds:
+        """The rounds as this process remembers them."""
+        from redpacket.flows.campaigns.cached_rounds import CachedRounds
+
+        return CachedRounds(lambda: self.rounds, clock=self.clock)
+
+    @cached_property
+    def beacon_chain(self) -> BeaconChain:
+        """The chain that campaigns draw by from now on."""
+        from redpacket.domain.beacon import BeaconChain
+
+        return BeaconChain.parse(self.settings.beacon_chain)
+
+    @cached_property
+    def new_beacon(self) -> NewBeacon | None:
+        """Makes what a new campaign draws by; None where the deployment has no beacon."""
+        if not self.settings.beacon_chain:
+            return None
+        from redpacket.flows.campaigns.fetch_rounds import new_beacon
+
+        return partial(new_beacon, chain=self.beacon_chain, rounds=self.rounds, clock=self.clock)
+
+    @cached_property
+    def beacon(self) -> Beacon:
+        """The endpoints of the beacon."""
+        from redpacket.adapters.drand import DrandBeacon
+
+        return DrandBeacon(
+            self.settings.beacon_urls,
+            self.beacon_chain,
+            self.settings.beacon_public_key,
+            journal=self.journal,
+            call_ms_max=_CALL_MS_MAX,
+            allows_private=self.settings.allows_private_gateways,
+        )
+
+    def fetch_rounds(self, time_left_ms: int) -> FetchReport:
+        """Fetch, verify and keep the rounds that become due."""
+        from redpacket.flows.campaigns.fetch_rounds import fetch_rounds
+
+        return fetch_rounds(
+            time_left_ms - _RESERVE_MS,
+            chain=self.beacon_chain,
+            beacon=self.beacon,
+            rounds=self.rounds,
+            clock=self.clock,
+            journal=self.journal,
+        )

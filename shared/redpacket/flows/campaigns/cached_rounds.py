@@ -1,0 +1,58 @@
+"""Know the rounds of the beacon: a process reads each once, and none before its time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from redpacket.domain.beacon import PENDING_MS
+from redpacket.domain.errors import BeaconPending
+from redpacket.domain.process_cache import ProcessCache
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from redpacket.domain.beacon import BeaconRound, CampaignBeacon
+    from redpacket.domain.lottery import DrawDay
+    from redpacket.ports.beacon import Rounds
+    from redpacket.ports.runtime import Clock
+
+_MISSED_FOR_MS = 1_000
+"""A process asks so often for a round that is late, whatever crowd waits for it."""
+
+_SIZE_MAX = 100
+
+
+class CachedRounds:
+    """The rounds as one process knows them. A missing one is never replaced by another."""
+
+    def __init__(self, rounds: Callable[[], Rounds], *, clock: Clock) -> None:
+        """Build *rounds* with the first one that is read: many processes never read one."""
+        self._rounds = rounds
+        self._clock = clock
+        self._found: ProcessCache[tuple[str, int], BeaconRound] = ProcessCache(
+            clock.now_ms, size_max=_SIZE_MAX
+        )
+        self._missed: ProcessCache[tuple[str, int], bool] = ProcessCache(
+            clock.now_ms, kept_ms=_MISSED_FOR_MS, size_max=_SIZE_MAX
+        )
+
+    def recall(self, beacon: CampaignBeacon, day: DrawDay) -> BeaconRound:
+        """Return the round of a day. Raises BeaconPending, which says when to ask again."""
+        key = beacon.chain.chain_hash, beacon.round_of(day.starts_at_ms)
+        found = self._found.find(key) or self._read(beacon, key)
+        if found is None:
+            msg = "the round of the beacon that decides the day's draws is not there yet"
+            there_at_ms = beacon.chain.time_ms(key[1]) + PENDING_MS
+            wait_s = -(-(there_at_ms - self._clock.now_ms()) // 1000)
+            raise BeaconPending(msg, retry_after_s=max(1, wait_s))
+        return found
+
+    def _read(self, beacon: CampaignBeacon, key: tuple[str, int]) -> BeaconRound | None:
+        if self._clock.now_ms() < beacon.chain.time_ms(key[1]) or self._missed.find(key):
+            return None
+        found = self._rounds().find(*key)
+        if found is None:
+            self._missed.keep(key, value=True)
+        else:
+            self._found.keep(key, found)
+        return found

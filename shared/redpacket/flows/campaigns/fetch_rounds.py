@@ -1,0 +1,94 @@
+"""Fetch the rounds of the beacon that are due, verify them, and keep them for the draws.
+
+The crowd's functions have no way out to the Internet, so that one function waits for all of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from redpacket.domain.beacon import BeaconChain, CampaignBeacon
+from redpacket.domain.errors import Unavailable
+from redpacket.domain.lottery import day_at
+from redpacket.ports.beacon import Beacon, Drawing, Rounds
+from redpacket.ports.runtime import Clock, Journal
+
+LOOK_EVERY_MS = 2_000
+"""A campaign that starts at once is noticed within that, before its first round is due."""
+
+RETRY_EVERY_MS = 500
+"""While a round is late: endpoints have it about a second after its time."""
+
+MISSING_AFTER_MS = 30_000
+"""From then on an operator is told, each minute, that draws wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class FetchReport:
+    """What one run did: rounds that it kept, and those that it still waits for."""
+
+    kept_count: int
+    missing_count: int
+
+
+def new_beacon(
+    timezone: str, *, chain: BeaconChain, rounds: Rounds, clock: Clock
+) -> CampaignBeacon:
+    """Return what a campaign that is created now draws by.
+
+    No round of it is there yet, also where this machine's clock is behind.
+    """
+    newest_at_ms = chain.time_ms(rounds.find_newest_no(chain.chain_hash))
+    return CampaignBeacon(chain, max(clock.now_ms(), newest_at_ms), timezone)
+
+
+def fetch_rounds(
+    time_left_ms: int,
+    *,
+    chain: BeaconChain,
+    beacon: Beacon,
+    rounds: Rounds,
+    clock: Clock,
+    journal: Journal,
+) -> FetchReport:
+    """Keep each round that becomes due while there is time; the next run fetches the others."""
+    stop_at_ms = clock.now_ms() + time_left_ms
+    there: set[int] = set()
+    kept_count = 0
+    while True:
+        campaigns = rounds.list_drawing(clock.now_ms())
+        due = _due(campaigns, chain, clock.now_ms()) - there
+        for round_no in sorted(due):
+            if rounds.find(chain.chain_hash, round_no):
+                there.add(round_no)
+            elif found := beacon.fetch(round_no):
+                rounds.keep(chain.chain_hash, found)
+                there.add(round_no)
+                kept_count += 1
+        missing = due - there
+        wait_ms = RETRY_EVERY_MS if missing else LOOK_EVERY_MS
+        if clock.now_ms() + wait_ms >= stop_at_ms:
+            break
+        clock.sleep_ms(wait_ms)
+    for round_no in missing:
+        if clock.now_ms() - chain.time_ms(round_no) >= MISSING_AFTER_MS:
+            error = Unavailable(f"no endpoint has round {round_no}")
+            journal.failure("beacon_round_missing", error, round_no=round_no)
+    for chain_hash in {campaign.beacon.chain.chain_hash for campaign in campaigns}:
+        if chain_hash != chain.chain_hash:
+            journal.event("beacon_chain_unknown", chain_hash=chain_hash)
+    return FetchReport(kept_count, len(missing))
+
+
+def _due(campaigns: list[Drawing], chain: BeaconChain, now_ms: int) -> set[int]:
+    """Return the rounds of today, whose time has come, of the campaigns that draw now."""
+    due = set()
+    for campaign in campaigns:
+        if campaign.beacon.chain != chain:
+            continue
+        day = day_at(campaign.beacon.timezone, now_ms)
+        is_drawn = day.ends_at_ms > campaign.starts_at_ms
+        round_no = campaign.beacon.round_of(day.starts_at_ms)
+        if is_drawn and chain.time_ms(round_no) <= now_ms:
+            due.add(round_no)
+    return due
