@@ -44,6 +44,7 @@ from redpacket.flows.packets.send_packet import SendOrder
 from redpacket.flows.packets.sweep import RESERVE_MS, SweepReport
 from redpacket.flows.reconciliation.reconcile import MOVING_MS, Reconciliation, reconcile
 from redpacket.ports.accounts import Deposits, Funding, Profiles, Request
+from redpacket.ports.audiences import AudienceRows
 from redpacket.ports.campaigns import Campaigns, DrawCache, Draws
 from redpacket.ports.guards import Limits
 from redpacket.ports.packets import (
@@ -59,6 +60,7 @@ from redpacket.ports.runtime import InParallel
 from redpacket.ports.work_lists import WorkLists
 from testing.builders import a_campaign
 from testing.fakes import (
+    FakeAudiences,
     FakeClaimCache,
     FakeClock,
     FakeDeadLetters,
@@ -83,6 +85,7 @@ VARIABLES = {
     "SEED_KEYS": PUBLISHED_SEED_KEYS,
     **{f"{table.name}_TABLE": table.value for table in Table},
     "PROFILES_TABLE": "profiles",
+    "AUDIENCE_TABLE": "audience",
     "RECONCILIATION_TABLE": "reconciliation",
     "SETTLEMENT_RECEIPTS": "true",
     "OPEN_PACKETS_MAX": str(OPEN_PACKETS_MAX),
@@ -109,7 +112,8 @@ class InMemorySystem:
         stored = wiring_on(Dynamo(lambda: self.dynamo), new_seed=self._new_seed)
         self.pages: Pages = stored.pages
         self.campaigns: Campaigns = stored.campaigns
-        self.reserved = FakeQuotas()
+        self.audiences = FakeAudiences()
+        self.reserved = FakeQuotas(self.audiences)
         self.quotas: Quotas = self.reserved
         self.limits: Limits = FakeLimits(self.clock)
         self.grab_limit = grab_limit(per_minute=600, burst=200)
@@ -147,6 +151,7 @@ class InMemorySystem:
         self.deposits: Deposits = stored.deposits
         self.funding: Funding = stored.packet_funding
         self.claims: ClaimRecorder = stored.claims
+        self.audience_rows: AudienceRows = stored.audience_rows
         self.work: WorkLists = stored.work_lists(0, 1)
         self.draws: Draws = self.draw_adapter(client)
 
@@ -154,7 +159,8 @@ class InMemorySystem:
     def draw_adapter(client: Any) -> DynamoDraws:
         # Of all doors that read lotteries, in one.
         tables = "campaigns", "shares", "draws", "packets", "profiles"
-        return DynamoDraws(Dynamo(lambda: client), *tables, seeds=PUBLISHED_SEEDS)
+        dynamo = Dynamo(lambda: client)
+        return DynamoDraws(dynamo, *tables, seeds=PUBLISHED_SEEDS, audience_table="audience")
 
     def process(self, **given: Any) -> Wiring:
         """Return a process that has just started, on what the system stands on by now.
@@ -194,6 +200,8 @@ class InMemorySystem:
             "claim_cache": self.claim_cache,
             "payouts": self.payouts,
             "quotas": self.quotas,
+            "audience_cache": self.audiences,
+            "audience_rows": self.audience_rows,
             "emptied": self.recall(),
             "cached_campaigns": self.recall_campaigns(),
             "draws": self.draws,

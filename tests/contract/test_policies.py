@@ -478,6 +478,9 @@ def _tell_of_a_campaign(
         "rules": {"attempts_per_user_per_day": 3, "helps_per_user_per_day": 1},
     }
     doors.operate("PUT /admin/campaigns/{campaign_id}", plan, **path)
+    listed = {"add": ["bob", "cat", "dan"], "remove": ["eve"], "mode": "allow"}
+    for _ in range(2):
+        doors.operate("POST /admin/campaigns/{campaign_id}/audience", listed, **path)
     rain = doors.ask(
         "POST /packets",
         "operator",

@@ -118,6 +118,7 @@ class Settings:
     """What user ids are hashed with; it is never replaced."""
     draws_table = _Variable("DRAWS_TABLE", str)
     quotas_table = _Variable("QUOTAS_TABLE", str)
+    audience_table = _Variable("AUDIENCE_TABLE", str)
     accounts_table = _Variable("ACCOUNTS_TABLE", str)
     reconciliation_table = _Variable("RECONCILIATION_TABLE", str)
     profiles_table = _Variable("PROFILES_TABLE", str)

@@ -89,9 +89,12 @@ class DynamoDraws:
         profiles_table: str | None = None,
         *,
         seeds: SeedKeys | None = None,
+        audience_table: str | None = None,
     ) -> None:
         self._dynamo = dynamo
         self._campaigns = campaigns_table
+        # Only who draws has it.
+        self._audience = audience_table
         self._shares = shares_table
         self._draws = draws_table
         # Only who puts prizes has it.
@@ -155,14 +158,28 @@ class DynamoDraws:
 
     # ---- draws
 
-    def find_attempt(self, campaign_id: str, user_id: str, key_hash: str, day: str) -> Attempt:
+    def find_attempt(
+        self,
+        campaign_id: str,
+        user_id: str,
+        key_hash: str,
+        day: str,
+        *,
+        asks_audience: bool = False,
+    ) -> Attempt:
         request = keys.draw_request(campaign_id, user_id, key_hash)
         player = keys.player(campaign_id, user_id, day)
-        found = self._dynamo.get_many(self._draws, [request, player], is_strong=True)
-        rows = {row["sk"]: row for row in found}
-        named = rows.get(request["sk"])
+        member = keys.member(campaign_id, user_id)
+        wanted: dict[str, Sequence[Row]] = {self._draws: [request, player]}
+        if asks_audience:
+            wanted[self._audience_table()] = [member]
+        found = self._dynamo.get_across(wanted, is_strong=True)
+        rows = {row["pk"] + row["sk"]: row for row in found}
+        named = rows.get(request["pk"] + request["sk"])
         before = self.find_draw(campaign_id, user_id, str(named["draw_id"])) if named else None
-        return Attempt(player_of(rows.get(player["sk"])), before)
+        known = rows.get(member["pk"] + member["sk"])
+        is_member = known is not None and bool(known["is_member"])
+        return Attempt(player_of(rows.get(player["pk"] + player["sk"])), before, is_member)
 
     def find_draw(self, campaign_id: str, user_id: str, draw_id: str) -> Draw | None:
         row = self._dynamo.get(self._draws, keys.draw(campaign_id, user_id, draw_id))
@@ -266,6 +283,12 @@ class DynamoDraws:
         if self._packets is None:
             raise InvariantViolated("these draws know no packets")
         return self._packets
+
+    def _audience_table(self) -> str:
+        """Return AudienceTable, which says who may draw."""
+        if self._audience is None:
+            raise InvariantViolated("these draws know no lists of users")
+        return self._audience
 
     def _count_draw(self, draw: Draw, rules: DrawRules) -> Operation:
         key = keys.player(draw.campaign_id, draw.user_id, draw.day)

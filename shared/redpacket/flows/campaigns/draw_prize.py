@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from redpacket.domain.campaign import AudienceMode, CampaignStatus, meets
 from redpacket.domain.errors import (
     AttemptsExhausted,
     CampaignEnded,
     CampaignNotStarted,
     CampaignPaused,
     InvariantViolated,
+    NotInAudience,
     Rejected,
     Unavailable,
 )
@@ -98,16 +100,23 @@ def draw_prize(campaign_id: str, drawer: Person, key_hash: str, *, ports: DrawPo
 
     A new key gets the user's next number of the day, whose point no key can change. What another
     request left unfinished is that number still. Raises CampaignNotFound, CampaignNotStarted,
-    CampaignEnded, CampaignPaused, AttemptsExhausted; Unavailable where the outcome is unknown, and
-    asking again gives the one true answer.
+    CampaignEnded, CampaignPaused, NotInAudience, AttemptsExhausted; Unavailable where the outcome
+    is unknown, and asking again gives the one true answer.
     """
     for _ in range(_TRIES):
         # Read again at every try: the cache may be on the next day, or have a newer table.
         table = _started_table(campaign_id, ports)
         day = draw_day(table.campaign, ports.clock.now_ms())
-        attempt = ports.draws.find_attempt(campaign_id, drawer.user_id, key_hash, day.name)
+        attempt = ports.draws.find_attempt(
+            campaign_id,
+            drawer.user_id,
+            key_hash,
+            day.name,
+            asks_audience=table.audience_mode is not None,
+        )
         if attempt.before:
             return Drawn(attempt.before, attempts_left(table.campaign.rules, attempt.player))
+        _check_audience(table, drawer, attempt, ports)
         tried = _Try(drawer, key_hash, attempt, _ask(table, drawer.user_id, attempt, day, ports))
         outcome = ports.claim_cache.draw(tried.ask)
         draw = _draw_of(tried, outcome, table, ports)
@@ -134,6 +143,19 @@ def _started_table(campaign_id: str, ports: DrawPorts) -> LotterySnapshot:
                 error, detail = _REFUSALS[DrawStatus.CAMPAIGN_NOT_STARTED]
                 raise error(detail)
     return table
+
+
+def _check_audience(
+    table: LotterySnapshot, drawer: Person, attempt: Attempt, ports: DrawPorts
+) -> None:
+    """Refuse users whom the campaign is not for; one that is closed to all refuses them as such."""
+    campaign, mode = table.campaign, table.audience_mode
+    if campaign.status is CampaignStatus.OFF or ports.clock.now_ms() >= campaign.ends_at_ms:
+        return
+    is_in = mode is None or attempt.is_member is (mode is AudienceMode.ALLOW)
+    if not is_in or not meets(campaign.required_claims, drawer.claims):
+        msg = "this campaign is for others"
+        raise NotInAudience(msg)
 
 
 def _is_long_before(table: LotterySnapshot, ports: DrawPorts) -> bool:
