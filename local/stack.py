@@ -330,6 +330,7 @@ class Stack:
             "WeChatIssuerUrl": issuer_url(self.ports.front),
             "CallbackBaseUrl": self.api,
             "PrivateGateways": "true",
+            "RiskVerdicts": "true",
             # Examples and tests have ids that no stack has made.
             "PreviousPacketIdKeys": PUBLISHED_KEYS,
             # Requests in flight are over at once here, and a demonstration should not wait.

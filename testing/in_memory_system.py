@@ -44,7 +44,7 @@ from redpacket.flows.packets.send_packet import SendOrder
 from redpacket.flows.packets.sweep import RESERVE_MS, SweepReport
 from redpacket.flows.reconciliation.reconcile import MOVING_MS, Reconciliation, reconcile
 from redpacket.ports.accounts import Deposits, Funding, Profiles, Request
-from redpacket.ports.audiences import AudienceRows
+from redpacket.ports.audiences import AudienceRows, Verdicts
 from redpacket.ports.campaigns import Campaigns, DrawCache, Draws
 from redpacket.ports.guards import Limits
 from redpacket.ports.packets import (
@@ -88,6 +88,7 @@ VARIABLES = {
     "AUDIENCE_TABLE": "audience",
     "RECONCILIATION_TABLE": "reconciliation",
     "SETTLEMENT_RECEIPTS": "true",
+    "RISK_VERDICTS": "true",
     "OPEN_PACKETS_MAX": str(OPEN_PACKETS_MAX),
     "DEPOSIT_FEN_MAX": str(DEPOSIT_FEN_MAX),
     "ADMISSION_FACTOR": str(ADMISSION_FACTOR),
@@ -152,6 +153,7 @@ class InMemorySystem:
         self.funding: Funding = stored.packet_funding
         self.claims: ClaimRecorder = stored.claims
         self.audience_rows: AudienceRows = stored.audience_rows
+        self.verdicts: Verdicts = stored.verdicts
         self.work: WorkLists = stored.work_lists(0, 1)
         self.draws: Draws = self.draw_adapter(client)
 
@@ -160,7 +162,9 @@ class InMemorySystem:
         # Of all doors that read lotteries, in one.
         tables = "campaigns", "shares", "draws", "packets", "profiles"
         dynamo = Dynamo(lambda: client)
-        return DynamoDraws(dynamo, *tables, seeds=PUBLISHED_SEEDS, audience_table="audience")
+        return DynamoDraws(
+            dynamo, *tables, seeds=PUBLISHED_SEEDS, audience_table="audience", asks_verdicts=True
+        )
 
     def process(self, **given: Any) -> Wiring:
         """Return a process that has just started, on what the system stands on by now.
@@ -202,6 +206,7 @@ class InMemorySystem:
             "quotas": self.quotas,
             "audience_cache": self.audiences,
             "audience_rows": self.audience_rows,
+            "verdicts": self.verdicts,
             "emptied": self.recall(),
             "cached_campaigns": self.recall_campaigns(),
             "draws": self.draws,

@@ -72,6 +72,8 @@ def test_no_answer_of_any_route_holds_an_internal_id(a_user: MakeUser, boss: Use
     call(
         boss, "POST /admin/campaigns/{campaign_id}/audience", {"remove": [BOB]}, campaign_id="walk"
     )
+    verdict = {"user": "somebody", "verdict": "deny", "until_ms": now_ms + 60_000}
+    call(boss, "POST /admin/risk", verdict)
     rain = {"kind": "equal", "total_fen": 100, "count": 1, "campaign_id": "walk"}
     in_campaign = call(boss, "POST /packets", rain).json()["packet_id"]
     prize = {"title": "cash", "kind": "packet", "weight": 1, "total": 3, "amount_fen": 1}

@@ -236,6 +236,11 @@ def audience_size(campaign_id: str) -> dict[str, str]:
     return {"pk": f"audience#{campaign_id}", "sk": "size"}
 
 
+def verdict(user_id: str) -> dict[str, str]:
+    """AudienceTable: what the host says of a user, for a while."""
+    return {"pk": f"verdict#{user_id}", "sk": "verdict"}
+
+
 SHOWN = "shown"
 
 

@@ -232,12 +232,14 @@ class Draw:
 class Attempt:
     """What the ledger knows when a user asks to draw: *before* is what their key names already.
 
-    *is_member*: they are on the campaign's list of users, where that was asked for.
+    *is_member*: they are on the campaign's list of users, where that was asked for. Until
+    *denied_until_ms* the host lets them take part in nothing.
     """
 
     player: Player
     before: Draw | None = None
     is_member: bool = False
+    denied_until_ms: int = 0
 
     @property
     def draw_no(self) -> int:

@@ -1,4 +1,4 @@
-"""What a campaign's list of users needs from outside."""
+"""What campaigns' lists of users and the host's verdicts need from outside."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from redpacket.domain.campaign import AudienceMode
+    from redpacket.domain.risk import Verdict
 
 
 class AudienceRows(Protocol):
@@ -25,6 +26,13 @@ class AudienceRows(Protocol):
 
     def list_members(self, campaign_id: str, bucket: int) -> list[str]:
         """Return the users of one part of a list, read strongly."""
+
+
+class Verdicts(Protocol):
+    """What the host says of users; claims and draws see it in the rows that they ask anyway."""
+
+    def put(self, user_id: str, verdict: Verdict) -> None:
+        """Keep a verdict in place of an earlier one."""
 
 
 class AudienceCache(Protocol):

@@ -19,12 +19,19 @@ class DynamoClaims:
     """Implements ClaimRecorder."""
 
     def __init__(
-        self, dynamo: Dynamo, shares_table: str, quotas_table: str, audience_table: str
+        self,
+        dynamo: Dynamo,
+        shares_table: str,
+        quotas_table: str,
+        audience_table: str,
+        *,
+        asks_verdicts: bool = False,
     ) -> None:
         self._dynamo = dynamo
         self._shares = shares_table
         self._quotas = quotas_table
         self._audience = audience_table
+        self._asks_verdicts = asks_verdicts
 
     def record_claim(self, share: ShareFate, quota: Quota | None = None) -> RecordStatus:
         if share.taker is None or share.fate is not Fate.CLAIMED:
@@ -41,6 +48,11 @@ class DynamoClaims:
             # I3: one fate
             Guarded(create(self._shares, items.share_row(share)), _share_refusal),
         ]
+        if self._asks_verdicts:
+            from redpacket.adapters.dynamo.verdicts import demand_verdict
+
+            demanded = demand_verdict(self._audience, user_id, share.decided_at_ms)
+            writes.append(Guarded(demanded, lambda _: RecordStatus.NOT_IN_AUDIENCE))
         if quota and quota.audience_mode:
             from redpacket.adapters.dynamo.audiences import demand
 

@@ -38,6 +38,7 @@ from redpacket.adapters.dynamo.packets import last_until
 from redpacket.adapters.dynamo.requests import find_result, transact_once
 from redpacket.adapters.dynamo.shown_items import note_of, note_row, packed_prizes, table_of
 from redpacket.adapters.dynamo.unit_stock import UnitStock
+from redpacket.adapters.dynamo.verdicts import denied_until_ms
 from redpacket.domain.campaign import DrawRules
 from redpacket.domain.claim import NO_LIMIT, Fate
 from redpacket.domain.errors import InvariantViolated, Unavailable
@@ -90,11 +91,13 @@ class DynamoDraws:
         *,
         seeds: SeedKeys | None = None,
         audience_table: str | None = None,
+        asks_verdicts: bool = False,
     ) -> None:
         self._dynamo = dynamo
         self._campaigns = campaigns_table
         # Only who draws has it.
         self._audience = audience_table
+        self._asks_verdicts = asks_verdicts
         self._shares = shares_table
         self._draws = draws_table
         # Only who puts prizes has it.
@@ -170,16 +173,24 @@ class DynamoDraws:
         request = keys.draw_request(campaign_id, user_id, key_hash)
         player = keys.player(campaign_id, user_id, day)
         member = keys.member(campaign_id, user_id)
+        verdict = keys.verdict(user_id)
         wanted: dict[str, Sequence[Row]] = {self._draws: [request, player]}
-        if asks_audience:
-            wanted[self._audience_table()] = [member]
+        asked = [*([member] * asks_audience), *([verdict] * self._asks_verdicts)]
+        if asked:
+            wanted[self._audience_table()] = asked
         found = self._dynamo.get_across(wanted, is_strong=True)
-        rows = {row["pk"] + row["sk"]: row for row in found}
-        named = rows.get(request["pk"] + request["sk"])
-        before = self.find_draw(campaign_id, user_id, str(named["draw_id"])) if named else None
-        known = rows.get(member["pk"] + member["sk"])
-        is_member = known is not None and bool(known["is_member"])
-        return Attempt(player_of(rows.get(player["pk"] + player["sk"])), before, is_member)
+        rows = {(row["pk"], row["sk"]): row for row in found}
+
+        def row_of(key: dict[str, str]) -> dict[str, Value] | None:
+            return rows.get((key["pk"], key["sk"]))
+
+        named, listed = row_of(request), row_of(member)
+        return Attempt(
+            player_of(row_of(player)),
+            self.find_draw(campaign_id, user_id, str(named["draw_id"])) if named else None,
+            is_member=listed is not None and bool(listed["is_member"]),
+            denied_until_ms=denied_until_ms(row_of(verdict)),
+        )
 
     def find_draw(self, campaign_id: str, user_id: str, draw_id: str) -> Draw | None:
         row = self._dynamo.get(self._draws, keys.draw(campaign_id, user_id, draw_id))

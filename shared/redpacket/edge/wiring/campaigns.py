@@ -40,6 +40,7 @@ class CampaignRoom(PacketRoom):
             profiles_table=self.settings.profiles_table,
             opened_by=self.seeds,
             audience_table=self.settings.audience_table,
+            asks_verdicts=self.settings.has_verdicts,
         )
 
     @cached_property
@@ -53,6 +54,8 @@ class CampaignRoom(PacketRoom):
         profiles_table: str | None = None,
         opened_by: SeedKeys | None = None,
         audience_table: str | None = None,
+        *,
+        asks_verdicts: bool = False,
     ) -> DynamoDraws:
         from redpacket.adapters.dynamo.draws import DynamoDraws
 
@@ -65,6 +68,7 @@ class CampaignRoom(PacketRoom):
             profiles_table,
             seeds=opened_by,
             audience_table=audience_table,
+            asks_verdicts=asks_verdicts,
         )
 
     @cached_property

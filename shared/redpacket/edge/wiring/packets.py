@@ -66,6 +66,7 @@ class PacketRoom(Accounts):
             self.settings.shares_table,
             self.settings.quotas_table,
             self.settings.audience_table,
+            asks_verdicts=self.settings.has_verdicts,
         )
 
     def work_lists(self, group: int, groups: int) -> WorkLists:

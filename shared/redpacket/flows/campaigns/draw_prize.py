@@ -153,8 +153,9 @@ def _check_audience(
     if campaign.status is CampaignStatus.OFF or ports.clock.now_ms() >= campaign.ends_at_ms:
         return
     is_in = mode is None or attempt.is_member is (mode is AudienceMode.ALLOW)
-    if not is_in or not meets(campaign.required_claims, drawer.claims):
-        msg = "this campaign is for others"
+    is_denied = ports.clock.now_ms() < attempt.denied_until_ms
+    if is_denied or not is_in or not meets(campaign.required_claims, drawer.claims):
+        msg = "this is for other users"
         raise NotInAudience(msg)
 
 

@@ -29,7 +29,7 @@ from redpacket.flows.packets.claim_ports import ClaimPorts
 from redpacket.ports.packets import Packets
 
 EXHAUSTED = "you have taken as many shares of this campaign as one may"
-NOT_FOR_YOU = "this campaign is for others"
+NOT_FOR_YOU = "this is for other users"
 
 
 def find_rules(packet_id: str, packets: Packets) -> Rules:

@@ -156,8 +156,8 @@ def _corrected(
         msg = "too late: the share went back to the sender"
         raise PacketExpired(msg)
     if recorded in {RecordStatus.QUOTA_EXHAUSTED, RecordStatus.NOT_IN_AUDIENCE}:
-        # The cache had forgotten what the taker has, or missed an edit of the campaign's list: the
-        # number is for somebody else.
+        # The cache had forgotten what the taker has, or missed an edit of the campaign's list, or
+        # the host denies them: the number is for somebody else.
         ports.claim_cache.release(share.packet_id, taker.user_id, share.share_no)
         if recorded is RecordStatus.QUOTA_EXHAUSTED:
             raise QuotaExhausted(EXHAUSTED)
