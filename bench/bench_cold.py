@@ -109,6 +109,7 @@ ENVIRONMENT = {
     "PACKETS_TABLE": "packets",
     "SHARES_TABLE": "shares",
     "QUOTAS_TABLE": "quotas",
+    "AUDIENCE_TABLE": "audience",
     "CAMPAIGNS_TABLE": "campaigns",
     "PAYOUT_QUEUE_URL": "https://queue.example",
     "ADMISSION_FACTOR": "5",

@@ -298,7 +298,9 @@ def _claim_in_process(stack: Stack) -> set[ShareRef]:
         claim_cache=claim_cache,
         emptied=CachedEmptied(claim_cache, clock=clock),
         packets=DynamoPackets(dynamo, outputs["PacketsTable"], outputs["SharesTable"]),
-        claims=DynamoClaims(dynamo, outputs["SharesTable"], outputs["QuotasTable"]),
+        claims=DynamoClaims(
+            dynamo, outputs["SharesTable"], outputs["QuotasTable"], outputs["AudienceTable"]
+        ),
         payouts=queued,
         costs=UserLimit(grab_limit(600, 200), limits=limits, clock=clock, journal=_Silent()),
         phrases=PinyinPhrases(),

@@ -133,7 +133,7 @@ def run_ours(
     client = SlowDynamo(virtual, indexes_of(deployed), SEED)
     dynamo = Dynamo(lambda: client, pause_s=virtual.sleep_s)
     packets = DynamoPackets(dynamo, "PacketsTable", "SharesTable")
-    claims = DynamoClaims(dynamo, "SharesTable", "QuotasTable")
+    claims = DynamoClaims(dynamo, "SharesTable", "QuotasTable", "AudienceTable")
     pages = DynamoPages(dynamo, "PacketsTable")
     ledger = DynamoLedger(
         dynamo, "AccountsTable", "PacketsTable", "SharesTable", has_receipts=has_receipts

@@ -71,7 +71,7 @@ class Till:
         self.meter = MeteredDynamo(FakeDynamo(), indexes=indexes)
         dynamo = Dynamo(lambda: self.meter)
         self.packets = DynamoPackets(dynamo, "packets", "shares")
-        self.claims = DynamoClaims(dynamo, "shares", "quotas")
+        self.claims = DynamoClaims(dynamo, "shares", "quotas", "audience")
         self.pages = DynamoPages(dynamo, "packets")
         self.profiles = DynamoProfiles(dynamo, "profiles")
         self.deposits = DynamoDeposits(dynamo, "accounts", "profiles")

@@ -108,7 +108,7 @@ class Books:
             Request("operator", f"deposit:{sender}", "body"),
         )
         funding = DynamoFunding(dynamo, "accounts", "packets", "campaigns", "profiles")
-        recorder = DynamoClaims(dynamo, "shares", "quotas")
+        recorder = DynamoClaims(dynamo, "shares", "quotas", "audience")
         claims = []
         for packet_id in packet_ids:
             packet = self._send(sender, packet_id, total_fen, shares, funding, packets)

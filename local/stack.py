@@ -355,6 +355,7 @@ class Stack:
             "BeaconUrls": self.beacon,
             "BeaconChain": str(self._chain.chain),
             "BeaconPublicKey": self._chain.public_key.hex(),
+            "RiskVerdicts": "true",
             # Examples and tests have ids that no stack has made.
             "PreviousPacketIdKeys": PUBLISHED_KEYS,
             # Requests in flight are over at once here, and a demonstration should not wait.

@@ -1,14 +1,19 @@
 #!lua
 --[[
-quota_reserve.lua - reserve one of the shares that a user may take of a campaign.
+quota_reserve.lua - reserve one of the shares that a user may take of a campaign, if they may take part.
 
-KEYS[1]  quota  HASH  packet_id -> "", "*" -> claims that the ledger counted  rp:{quota:<campaign_id>:<user_id>}
+KEYS[1]  quota    HASH  packet_id -> "", "*" -> claims that the ledger counted  rp:{audience:<campaign_id>:<bucket>}:<user_id>
+KEYS[2]  members  HASH  user_id -> "", "#" -> "" once it is whole                rp:{audience:<campaign_id>:<bucket>}
 ARGV[1]  packet_id      the packet that the share comes from
 ARGV[2]  count_max      how many shares the user may take
 ARGV[3]  life_ms        how long the key lives
 ARGV[4]  claimed_count  the ledger's count now; "" if it was not read
+ARGV[5]  user_id
+ARGV[6]  audience_mode  "allow" or "deny"; "" if the campaign's list does not count
 
 Returns; the first status that applies wins:
+  audience_not_loaded  never loaded, or evicted: load it and try again
+  not_in_audience
   exhausted  the ledger has that many claims: they never become fewer
   full       that many packets are reserved, but some may not become claims
   reserved   for this packet, now or before
@@ -16,11 +21,24 @@ Returns; the first status that applies wins:
 Why a script: counting the reservations and adding one must not interleave.
 ]]
 local quota_key = KEYS[1]
+local members_key = KEYS[2]
 local packet_id = ARGV[1]
 local count_max = tonumber(ARGV[2])
 local life_ms = ARGV[3]
 local claimed_count = ARGV[4]
+local user_id = ARGV[5]
+local audience_mode = ARGV[6]
 
+-- @include lib/audience
+if audience_mode ~= '' then
+  if not is_loaded(members_key) then
+    return 'audience_not_loaded'
+  end
+  local is_member = redis.call('HEXISTS', members_key, user_id) == 1
+  if is_member ~= (audience_mode == 'allow') then
+    return 'not_in_audience'
+  end
+end
 if claimed_count ~= '' then
   redis.call('HSET', quota_key, '*', claimed_count)
   redis.call('PEXPIRE', quota_key, life_ms)

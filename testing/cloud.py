@@ -22,6 +22,7 @@ TABLES = {
     "campaigns": "CampaignsTable",
     "draws": "DrawsTable",
     "quotas": "QuotasTable",
+    "audience": "AudienceTable",
     "profiles": "ProfilesTable",
     "payments": "PaymentsTable",
     "switches": "SwitchesTable",

@@ -44,6 +44,7 @@ from redpacket.flows.packets.send_packet import SendOrder
 from redpacket.flows.packets.sweep import RESERVE_MS, SweepReport
 from redpacket.flows.reconciliation.reconcile import MOVING_MS, Reconciliation, reconcile
 from redpacket.ports.accounts import Deposits, Funding, Profiles, Request
+from redpacket.ports.audiences import AudienceRows, Verdicts
 from redpacket.ports.beacon import Rounds
 from redpacket.ports.campaigns import Campaigns, DrawCache, Draws
 from redpacket.ports.guards import Limits
@@ -60,6 +61,7 @@ from redpacket.ports.runtime import InParallel
 from redpacket.ports.work_lists import WorkLists
 from testing.builders import a_campaign
 from testing.fakes import (
+    FakeAudiences,
     FakeClaimCache,
     FakeClock,
     FakeDeadLetters,
@@ -84,9 +86,11 @@ VARIABLES = {
     "SEED_KEYS": PUBLISHED_SEED_KEYS,
     **{f"{table.name}_TABLE": table.value for table in Table},
     "PROFILES_TABLE": "profiles",
+    "AUDIENCE_TABLE": "audience",
     "RECONCILIATION_TABLE": "reconciliation",
     "TRANSPARENCY_TABLE": "transparency",
     "SETTLEMENT_RECEIPTS": "true",
+    "RISK_VERDICTS": "true",
     "OPEN_PACKETS_MAX": str(OPEN_PACKETS_MAX),
     "DEPOSIT_FEN_MAX": str(DEPOSIT_FEN_MAX),
     "ADMISSION_FACTOR": str(ADMISSION_FACTOR),
@@ -111,7 +115,8 @@ class InMemorySystem:
         stored = wiring_on(Dynamo(lambda: self.dynamo), new_seed=self._new_seed)
         self.pages: Pages = stored.pages
         self.campaigns: Campaigns = stored.drawing_campaigns
-        self.reserved = FakeQuotas()
+        self.audiences = FakeAudiences()
+        self.reserved = FakeQuotas(self.audiences)
         self.quotas: Quotas = self.reserved
         self.limits: Limits = FakeLimits(self.clock)
         self.grab_limit = grab_limit(per_minute=600, burst=200)
@@ -149,6 +154,8 @@ class InMemorySystem:
         self.deposits: Deposits = stored.deposits
         self.funding: Funding = stored.packet_funding
         self.claims: ClaimRecorder = stored.claims
+        self.audience_rows: AudienceRows = stored.audience_rows
+        self.verdicts: Verdicts = stored.verdicts
         self.work: WorkLists = stored.work_lists(0, 1)
         self.draws: Draws = self.draw_adapter(client)
         self.rounds: Rounds = stored.rounds
@@ -157,7 +164,10 @@ class InMemorySystem:
     def draw_adapter(client: Any) -> DynamoDraws:
         # Of all doors that read lotteries, in one.
         tables = "campaigns", "shares", "draws", "packets", "profiles"
-        return DynamoDraws(Dynamo(lambda: client), *tables, seeds=PUBLISHED_SEEDS)
+        dynamo = Dynamo(lambda: client)
+        return DynamoDraws(
+            dynamo, *tables, seeds=PUBLISHED_SEEDS, audience_table="audience", asks_verdicts=True
+        )
 
     def process(self, **given: Any) -> Wiring:
         """Return a process that has just started, on what the system stands on by now.
@@ -199,6 +209,9 @@ class InMemorySystem:
             "claim_cache": self.claim_cache,
             "payouts": self.payouts,
             "quotas": self.quotas,
+            "audience_cache": self.audiences,
+            "audience_rows": self.audience_rows,
+            "verdicts": self.verdicts,
             "emptied": self.recall(),
             "cached_campaigns": self.recall_campaigns(),
             "draws": self.draws,

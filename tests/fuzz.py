@@ -88,6 +88,7 @@ OF_STATE = {
     "proof_not_ready",
     "grab_token_invalid",
     "not_invited",
+    "not_in_audience",
     "passphrase_mismatch",
     "quota_exhausted",
     "rate_limited",

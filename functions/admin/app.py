@@ -1,4 +1,4 @@
-"""The operators' door: deposits, audits, switches, for tokens with the scope hongbao/admin."""
+"""The door of operators, for tokens with the scope hongbao/admin."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from redpacket.domain.errors import (
     SwitchNotFound,
     Unavailable,
 )
+from redpacket.domain.risk import Verdict, VerdictKind
 from redpacket.edge import views
 from redpacket.edge.api import ADMIN_SCOPE, Api, HttpAnswer
 from redpacket.edge.packet_ids import packet_id_of
@@ -20,12 +21,12 @@ from redpacket.edge.parameters import key_hash_of
 from redpacket.edge.request import HttpRequest, RequestOf, person_of
 from redpacket.edge.schemas.accounts import DepositBody
 from redpacket.edge.schemas.bodies import body_of, idempotent_request
-from redpacket.edge.schemas.operations import SwitchBody
+from redpacket.edge.schemas.operations import RiskBody, SwitchBody
 from redpacket.edge.switch_parameters import switch_of
 from redpacket.edge.wiring import wiring
 
 if TYPE_CHECKING:
-    from redpacket.edge.answers.operators import Audit, Deposit, Switch, Switches
+    from redpacket.edge.answers.operators import Audit, Deposit, Risk, Switch, Switches
 
 handler = Api()
 
@@ -76,3 +77,16 @@ def turn_switch(request: RequestOf[SwitchBody]) -> HttpAnswer[Switch]:
         switch, is_on=body.on, reason=body.reason, operator_id=request.user.user_id
     )
     return HttpAnswer(views.switch_view(state))
+
+
+@handler.route(
+    "POST /admin/risk",
+    scope=ADMIN_SCOPE,
+    refusals=(InvalidRequest, Unavailable),
+)
+def judge_user(request: RequestOf[RiskBody]) -> HttpAnswer[Risk]:
+    """Keep the host's verdict on a user; their next claim or draw sees it."""
+    body = body_of(RiskBody, request)
+    verdict = Verdict(VerdictKind(body.verdict), body.until_ms)
+    wiring.judge_user(person_of(body.user).user_id, verdict)
+    return HttpAnswer({"verdict": verdict.kind, "until_ms": verdict.until_ms})

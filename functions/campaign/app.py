@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from redpacket.domain.campaign import AudienceMode
 from redpacket.domain.errors import (
     CampaignNotFound,
     InvalidRequest,
@@ -15,13 +16,14 @@ from redpacket.domain.errors import (
 from redpacket.edge import guards, lottery_views, views
 from redpacket.edge.api import ADMIN_SCOPE, Api, HttpAnswer
 from redpacket.edge.campaign_parameters import campaign_id_of, preheat_cursor_of
-from redpacket.edge.request import HttpRequest, RequestOf
+from redpacket.edge.request import HttpRequest, RequestOf, user_ids
+from redpacket.edge.schemas.audiences import BODY_BYTES_MAX, AudienceBody
 from redpacket.edge.schemas.bodies import body_of
 from redpacket.edge.schemas.campaigns import CampaignBody
 from redpacket.edge.wiring import wiring
 
 if TYPE_CHECKING:
-    from redpacket.edge.answers.campaigns import Campaign, CampaignAdmin, Preheated
+    from redpacket.edge.answers.campaigns import Audience, Campaign, CampaignAdmin, Preheated
 
 _PREHEAT_WITHIN_MS = 20_000
 """API Gateway waits 30 seconds; what is left by then, the next call loads."""
@@ -70,6 +72,24 @@ def edit_campaign(request: RequestOf[CampaignBody]) -> HttpAnswer[CampaignAdmin]
 
 
 @handler.route(
+    "POST /admin/campaigns/{campaign_id}/audience",
+    parameters=(campaign_id_of,),
+    scope=ADMIN_SCOPE,
+    refusals=(CampaignNotFound, InvalidRequest, Unavailable),
+    body_bytes_max=BODY_BYTES_MAX,
+)
+def edit_audience(request: RequestOf[AudienceBody]) -> HttpAnswer[Audience]:
+    """Put users on a campaign's list, take others from it, and say what it is for."""
+    campaign_id, body = campaign_id_of(request), body_of(AudienceBody, request)
+    add, remove = (
+        [user_ids().id_of(host_id) for host_id in listed] for listed in (body.add, body.remove)
+    )
+    mode = AudienceMode(body.mode) if body.mode else None
+    edited = wiring.edit_audience(campaign_id, add, remove, mode)
+    return HttpAnswer(lottery_views.audience_view(edited))
+
+
+@handler.route(
     "POST /admin/campaigns/{campaign_id}/preheat",
     parameters=(campaign_id_of, preheat_cursor_of),
     scope=ADMIN_SCOPE,
@@ -77,7 +97,7 @@ def edit_campaign(request: RequestOf[CampaignBody]) -> HttpAnswer[CampaignAdmin]
     refusals=(PacketNotFound, CampaignNotFound, InvalidRequest, Unavailable),
 )
 def preheat_campaign(request: HttpRequest) -> HttpAnswer[Preheated]:
-    """Load a campaign's prizes and packets into the cache."""
+    """Load a campaign's prizes, list of users and packets into the cache."""
     campaign_id, cursor = campaign_id_of(request), preheat_cursor_of(request)
     wiring.load_lottery(campaign_id)
     preheated = wiring.preheat_campaign(campaign_id, cursor, _PREHEAT_WITHIN_MS)

@@ -14,6 +14,7 @@ from redpacket.domain.errors import (
     HelpQuotaExhausted,
     IdempotencyKeyMissing,
     InvalidRequest,
+    NotInAudience,
     PassphraseMismatch,
     ProofNotReady,
     RateLimited,
@@ -49,7 +50,7 @@ handler = Api()
 @handler.route(
     "POST /campaigns/{campaign_id}/draws",
     parameters=(campaign_id_of, key_hash_of),
-    refusals=(*_DRAWING, IdempotencyKeyMissing, AttemptsExhausted, BeaconPending),
+    refusals=(*_DRAWING, IdempotencyKeyMissing, NotInAudience, AttemptsExhausted, BeaconPending),
 )
 def draw(request: RequestOf[DrawBody]) -> HttpAnswer[Drawn]:
     """Draw once for the caller; a repeat with the same key gets the same answer."""

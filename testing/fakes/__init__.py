@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from testing.fakes.claim_cache import FakeClaimCache, FakeQuotas
+from testing.fakes.claim_cache import FakeAudiences, FakeClaimCache, FakeQuotas
 from testing.fakes.draw_cache import FakeDrawCache
 from testing.fakes.dynamo import FakeDynamo
 from testing.fakes.services import (
@@ -18,6 +18,7 @@ from testing.fakes.services import (
 from testing.fakes.tables import FakeTable, Item, Position, locate
 
 __all__ = [
+    "FakeAudiences",
     "FakeClaimCache",
     "FakeClock",
     "FakeDeadLetters",

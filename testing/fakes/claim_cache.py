@@ -1,4 +1,4 @@
-"""The cache of packets and quotas in memory."""
+"""The cache of packets, quotas and audiences in memory."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from collections.abc import (
 )
 from dataclasses import replace
 
+from redpacket.domain.campaign import AudienceMode, audience_bucket
 from redpacket.domain.claim import (
     EMPTIED_KEPT_MS,
     AdmitOutcome,
@@ -314,16 +315,59 @@ class FakeClaimCache:
             claim_cache["letter"] = "O" if has_left else "E"
 
 
+class FakeAudiences:
+    """Implements AudienceCache as the scripts do; *lists* are the parts that are loaded."""
+
+    def __init__(self) -> None:
+        self.lists: dict[tuple[str, int], set[str]] = {}
+        self.turns: dict[tuple[str, int], str] = {}
+        self._numbers = itertools.count(1)
+
+    def begin_load(self, campaign_id: str, bucket: int, life_ms: int) -> str | None:
+        if (campaign_id, bucket) in self.turns:
+            return None
+        turn = self.turns[campaign_id, bucket] = str(next(self._numbers))
+        return turn
+
+    def load(self, campaign_id: str, bucket: int, turn: str, user_ids: Sequence[str]) -> bool:
+        if self.turns.get((campaign_id, bucket)) != turn:
+            return False
+        self.lists[campaign_id, bucket] = set(user_ids)
+        del self.turns[campaign_id, bucket]
+        return True
+
+    def edit(self, campaign_id: str, add: Sequence[str], remove: Sequence[str]) -> None:
+        for user_ids, is_member in ((add, True), (remove, False)):
+            for user_id in user_ids:
+                key = campaign_id, audience_bucket(user_id)
+                self.turns.pop(key, None)
+                if key in self.lists:
+                    change = self.lists[key].add if is_member else self.lists[key].discard
+                    change(user_id)
+
+    def forget(self) -> None:
+        """Lose everything."""
+        self.lists.clear()
+        self.turns.clear()
+
+
 class FakeQuotas:
     """Implements Quotas as the script does."""
 
-    def __init__(self) -> None:
+    def __init__(self, audiences: FakeAudiences | None = None) -> None:
+        self.audiences = audiences or FakeAudiences()
         self.reserved: dict[tuple[str, str], set[str]] = {}
         self._known: dict[tuple[str, str], int] = {}
 
     def reserve(
         self, quota: Quota, user_id: str, packet_id: str, *, claimed_count: int | None = None
     ) -> QuotaStatus:
+        if quota.audience_mode:
+            is_member = self.find_member(quota.campaign_id, user_id)
+            if is_member is None:
+                return QuotaStatus.AUDIENCE_NOT_LOADED
+            if is_member is not (quota.audience_mode is AudienceMode.ALLOW):
+                return QuotaStatus.NOT_IN_AUDIENCE
         key = quota.campaign_id, user_id
         if claimed_count is not None:
             self._known[key] = claimed_count
@@ -334,6 +378,10 @@ class FakeQuotas:
             return QuotaStatus.FULL
         reserved.add(packet_id)
         return QuotaStatus.RESERVED
+
+    def find_member(self, campaign_id: str, user_id: str) -> bool | None:
+        known = self.audiences.lists.get((campaign_id, audience_bucket(user_id)))
+        return None if known is None else user_id in known
 
     def release(self, quota: Quota, user_id: str, packet_id: str) -> None:
         self.reserved.get((quota.campaign_id, user_id), set()).discard(packet_id)

@@ -75,17 +75,19 @@ class FakeDynamo:
         return {"Item": dict(item)} if item else {}
 
     def batch_get_item(self, *, RequestItems: Item) -> Item:  # noqa: N803
-        ((table, asked),) = RequestItems.items()
-        if len({key_of(key) for key in asked["Keys"]}) != len(asked["Keys"]):
+        wanted = [(table, key) for table, asked in RequestItems.items() for key in asked["Keys"]]
+        named = {(table, key_of(key)) for table, key in wanted}
+        if len(named) != len(wanted) or len(wanted) > 100:
             raise _error("BatchGetItem", "ValidationException")
-        if len(asked["Keys"]) > 100:
-            raise _error("BatchGetItem", "ValidationException")
-        count = self.read_of(len(asked["Keys"]))
-        seen = self._seen(table, is_strong=asked.get("ConsistentRead", False))
-        rows = [seen.get(key_of(key)) for key in asked["Keys"][:count]]
-        answer: Item = {"Responses": {table: [dict(row) for row in rows if row]}}
-        if left := asked["Keys"][count:]:
-            answer["UnprocessedKeys"] = {table: {**asked, "Keys": left}}
+        count = self.read_of(len(wanted))
+        answer: Item = {"Responses": {table: [] for table in RequestItems}, "UnprocessedKeys": {}}
+        for table, key in wanted[:count]:
+            is_strong = RequestItems[table].get("ConsistentRead", False)
+            if row := self._seen(table, is_strong=is_strong).get(key_of(key)):
+                answer["Responses"][table].append(dict(row))
+        for table, key in wanted[count:]:
+            left = answer["UnprocessedKeys"].setdefault(table, {**RequestItems[table], "Keys": []})
+            left["Keys"].append(key)
         return answer
 
     def put_item(self, *, TableName: str, Item: Item, **condition: Any) -> None:  # noqa: N803

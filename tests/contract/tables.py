@@ -161,7 +161,7 @@ def some_books(client: Any, *, has_receipts: bool = True) -> Books:
         DynamoDeposits(dynamo, "accounts", "profiles"),
         DynamoFunding(dynamo, "accounts", "packets", "campaigns", "profiles"),
         DynamoPackets(dynamo, "packets", "shares"),
-        DynamoClaims(dynamo, "shares", "quotas"),
+        DynamoClaims(dynamo, "shares", "quotas", "audience"),
         DynamoWorkLists(dynamo, "packets", "shares"),
         DynamoPages(dynamo, "packets"),
     )

@@ -91,7 +91,7 @@ def _office(client: Any) -> Office:
         DynamoLedger(dynamo, "accounts", "packets", "shares"),
         DynamoFunding(dynamo, "accounts", "packets", "campaigns", "profiles"),
         DynamoPackets(dynamo, "packets", "shares"),
-        DynamoClaims(dynamo, "shares", "quotas"),
+        DynamoClaims(dynamo, "shares", "quotas", "audience"),
         operator,
     )
 

@@ -11,8 +11,12 @@ from redis.exceptions import AskError, MovedError
 
 from local.ports import HOST
 from redpacket.adapters import keys
+from redpacket.adapters.redis.audiences import RedisAudiences
 from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.adapters.redis.cluster import ClusterClient, connect_cluster
+from redpacket.adapters.redis.quotas import RedisQuotas
+from redpacket.domain.campaign import AudienceMode, audience_bucket
+from redpacket.domain.claim import Quota
 from redpacket.domain.errors import CacheAway, Unavailable
 from redpacket.domain.packet import Packet
 from testing.builders import a_packet
@@ -56,6 +60,19 @@ def test_an_ask_to_a_node_without_slots_is_followed(
         claim_cache.close(packet.packet_id)
     assert claim_cache.grab(packet.packet_id, "ann").share_no == 1
     assert claim_cache.grab(packet.packet_id, "cat").status == "packet_expired"
+
+
+def test_a_quota_and_the_list_of_users_are_asked_in_one_slot(client: ClusterClient) -> None:
+    audiences, quotas = RedisAudiences(client), RedisQuotas(client)
+    users = [f"user-{number}" for number in range(20)]
+    for user in users:
+        turn = audiences.begin_load("gala", audience_bucket(user), 10_000)
+        assert turn is None or audiences.load("gala", audience_bucket(user), turn, [])
+    audiences.edit("gala", users[:10], [])
+
+    answers = [quotas.reserve(Quota("gala", 1, AudienceMode.ALLOW), user, "one") for user in users]
+
+    assert answers == ["reserved"] * 10 + ["not_in_audience"] * 10
 
 
 def test_scripts_are_brought_to_the_one_node_that_misses_them(

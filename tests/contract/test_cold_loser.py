@@ -79,6 +79,7 @@ def _grab(cache: OperatorCache, packet_id: str) -> tuple[dict[str, Any], list[st
         "GRABS_PER_MINUTE": "600",
         "GRAB_BURST": "200",
         "QUOTAS_TABLE": "quotas",
+        "AUDIENCE_TABLE": "audience",
         "CAMPAIGNS_TABLE": "campaigns",
         "POWERTOOLS_SERVICE_NAME": "grab",
     }

@@ -305,6 +305,7 @@ def doors(cache: OperatorCache, monkeypatch: pytest.MonkeyPatch) -> Iterator[Doo
     monkeypatch.setenv("CACHE_ENDPOINT", f"{HOST}:{port}")
     monkeypatch.setenv("CACHE_TLS", "false")
     monkeypatch.setenv("CLOSE_GRACE_S", "0")
+    monkeypatch.setenv("RISK_VERDICTS", "true")
     monkeypatch.setattr(Wiring, "aws", lambda _, service, **_options: recorder.client(service))
     gateway, logins = FakeGateway(SystemClock()), FakeLogins()
     consents = FakeAuthorizations(gateway)
@@ -478,6 +479,11 @@ def _tell_of_a_campaign(
         "rules": {"attempts_per_user_per_day": 3, "helps_per_user_per_day": 1},
     }
     doors.operate("PUT /admin/campaigns/{campaign_id}", plan, **path)
+    listed = {"add": ["bob", "cat", "dan"], "remove": ["eve"], "mode": "allow"}
+    for _ in range(2):
+        doors.operate("POST /admin/campaigns/{campaign_id}/audience", listed, **path)
+    verdict = {"user": "eve", "verdict": "deny", "until_ms": now_ms + 60_000}
+    doors.operate("POST /admin/risk", verdict)
     rain = doors.ask(
         "POST /packets",
         "operator",

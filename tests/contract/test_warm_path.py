@@ -145,6 +145,7 @@ def doors(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> Iterator[Doors]:
         "SHARES_TABLE": "shares",
         "CAMPAIGNS_TABLE": "campaigns",
         "QUOTAS_TABLE": "quotas",
+        "AUDIENCE_TABLE": "audience",
         "PROFILES_TABLE": "profiles",
         "SWITCHES_TABLE": "switches",
         "SETTLEMENT_RECEIPTS": "true",

@@ -266,6 +266,13 @@ class FaultyQuotas:
             in_doubt=_cache_away,
         )
 
+    def find_member(self, campaign_id: str, user_id: str) -> bool | None:
+        return self._wire.call(
+            lambda: self._quotas.find_member(campaign_id, user_id),
+            lost=_cache_away,
+            in_doubt=_cache_away,
+        )
+
     def release(self, quota: Quota, user_id: str, packet_id: str) -> None:
         self._wire.call(
             lambda: self._quotas.release(quota, user_id, packet_id),

@@ -35,7 +35,7 @@ class Desk:
     def __init__(self, stack: Stack, dynamodb: Any, operator: User) -> None:
         self._sender_id = user_ids(stack).id_of(SENDER)
         dynamo = Dynamo(lambda: dynamodb)
-        names = ("Accounts", "Packets", "Campaigns", "Profiles", "Shares", "Quotas")
+        names = ("Accounts", "Packets", "Campaigns", "Profiles", "Shares", "Quotas", "Audience")
         tables = [stack.outputs[f"{name}Table"] for name in names]
         self._funding = DynamoFunding(dynamo, *tables[:4])
         self._claims = DynamoClaims(dynamo, *tables[4:])

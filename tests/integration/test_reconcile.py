@@ -77,7 +77,8 @@ def _claimed_long_ago(stack: Stack, sender: User, taker: User) -> str:
     funding = DynamoFunding(dynamo, accounts, packets, campaigns, profiles)
     funding.fund(packet, a_funding(packet), Request(sender.user_id, packet.packet_id, "body"))
     claim = a_claim(packet, 1, taker.user_id, decided_at_ms=now_ms - MOVING_MS - 60_000)
-    recorder = DynamoClaims(dynamo, stack.outputs["SharesTable"], stack.outputs["QuotasTable"])
+    tables = (stack.outputs[f"{name}Table"] for name in ("Shares", "Quotas", "Audience"))
+    recorder = DynamoClaims(dynamo, *tables)
     assert recorder.record_claim(claim) is RecordStatus.RECORDED
     sqs = stack.aws("sqs")
     SqsPayouts(lambda: sqs, stack.outputs["PayoutQueueUrl"], lambda: now_ms).put([claim.ref])

@@ -68,6 +68,13 @@ def test_no_answer_of_any_route_holds_an_internal_id(a_user: MakeUser, boss: Use
     plan = {**plan, "status": "on", "budget_fen": 1_000, "passphrase": "walk"}
     plan["draw_beacon"] = "none"
     call(boss, "PUT /admin/campaigns/{campaign_id}", plan, campaign_id="walk")
+    listed = {"add": [BOB], "mode": "deny"}
+    call(boss, "POST /admin/campaigns/{campaign_id}/audience", listed, campaign_id="walk")
+    call(
+        boss, "POST /admin/campaigns/{campaign_id}/audience", {"remove": [BOB]}, campaign_id="walk"
+    )
+    verdict = {"user": "somebody", "verdict": "deny", "until_ms": now_ms + 60_000}
+    call(boss, "POST /admin/risk", verdict)
     rain = {"kind": "equal", "total_fen": 100, "count": 1, "campaign_id": "walk"}
     in_campaign = call(boss, "POST /packets", rain).json()["packet_id"]
     prize = {"title": "cash", "kind": "packet", "weight": 1, "total": 3, "amount_fen": 1}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from zlib import crc32
 
+from redpacket.domain.campaign import audience_bucket
 from redpacket.domain.packet import fate_partitions, part_count
 from redpacket.domain.packet_id import RANDOM_LENGTH, TAGGED_LENGTH
 
@@ -40,9 +41,22 @@ def looking(packet_id: str, part: int) -> str:
     return f"{claim_cache(packet_id)}:looking:{part}"
 
 
+def audience(campaign_id: str, bucket: int) -> str:
+    """Redis: one part of a campaign's list of users, and "#" if it is whole (lua/lib/audience.lua).
+
+    In the slot of the quotas of its users, so that one script asks both.
+    """
+    return f"rp:{{audience:{campaign_id}:{bucket}}}"
+
+
+def audience_loading(campaign_id: str, bucket: int) -> str:
+    """Redis: who loads a part of a campaign's list at this moment."""
+    return f"{audience(campaign_id, bucket)}:loading"
+
+
 def quota(campaign_id: str, user_id: str) -> str:
-    """Redis: the packets of a campaign that a user takes from; in a slot of its own."""
-    return f"rp:{{quota:{campaign_id}:{user_id}}}"
+    """Redis: the packets of a campaign that a user takes from."""
+    return f"{audience(campaign_id, audience_bucket(user_id))}:{user_id}"
 
 
 def limit(name: str, subject: str) -> str:
@@ -205,6 +219,26 @@ def campaign_packet(campaign_id: str, packet_id: str) -> dict[str, str]:
 
 
 CAMPAIGN_PACKET_PREFIX = "packet#"
+
+
+def member(campaign_id: str, user_id: str) -> dict[str, str]:
+    """AudienceTable: whether a user is on a campaign's list."""
+    return {**members(campaign_id, audience_bucket(user_id)), "sk": user_id}
+
+
+def members(campaign_id: str, bucket: int) -> dict[str, str]:
+    """AudienceTable: the partition of one part of a campaign's list."""
+    return {"pk": f"members#{campaign_id}#{bucket}"}
+
+
+def audience_size(campaign_id: str) -> dict[str, str]:
+    """AudienceTable: how many users are on a campaign's list."""
+    return {"pk": f"audience#{campaign_id}", "sk": "size"}
+
+
+def verdict(user_id: str) -> dict[str, str]:
+    """AudienceTable: what the host says of a user, for a while."""
+    return {"pk": f"verdict#{user_id}", "sk": "verdict"}
 
 
 SHOWN = "shown"

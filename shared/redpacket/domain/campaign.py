@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
+from zlib import crc32
 
 from redpacket.domain.errors import CampaignNotFound
 from redpacket.domain.packet import AmountsShown
@@ -30,6 +32,23 @@ class CampaignStatus(StrEnum):
 
     ON = "on"
     OFF = "off"
+
+
+class AudienceMode(StrEnum):
+    """What a campaign's list of users is: all who may take part, or those who may not."""
+
+    ALLOW = "allow"
+    DENY = "deny"
+
+
+AUDIENCE_MAX = 1_000_000
+"""Most users of a campaign's list."""
+
+AUDIENCE_BUCKETS = 256
+"""Into so many parts a list is cut: a cache loads one that it lacks in a single read."""
+
+RequiredClaims: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
+"""Names of a token's claims, each with the values that let its user take part."""
 
 
 class WhenSoldOut(StrEnum):
@@ -80,6 +99,7 @@ class CampaignPlan:
     quota_per_user: int
     amounts_shown: AmountsShown
     status: CampaignStatus
+    required_claims: RequiredClaims = ()
     beacon: CampaignBeacon | None = field(default=None, kw_only=True)
 
     @property
@@ -88,13 +108,17 @@ class CampaignPlan:
         return DrawBeacon.DAY if self.beacon else DrawBeacon.NONE
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Campaign(CampaignPlan):
-    """A campaign row: *budget_left_fen* goes down by every packet, *version* up by every edit."""
+    """A campaign row: *budget_left_fen* goes down by every packet, *version* up by every edit.
+
+    *audience_mode* is edited with the list, and not with the plan; None: the list does not count.
+    """
 
     budget_fen: int
     budget_left_fen: int
     version: int
+    audience_mode: AudienceMode | None = None
 
     @property
     def plan(self) -> CampaignPlan:
@@ -110,6 +134,29 @@ def check_campaign_id(campaign_id: str) -> str:
         msg = "no such campaign"
         raise CampaignNotFound(msg)
     return campaign_id
+
+
+def audience_bucket(user_id: str) -> int:
+    """Return the part of a campaign's list that a user is in; any stable hash will do."""
+    return crc32(user_id.encode()) % AUDIENCE_BUCKETS
+
+
+def meets(required: RequiredClaims, claims: Mapping[str, Any]) -> bool:
+    """Tell whether a token's claims have one of the values of each required one.
+
+    API Gateway writes a list as "[a b]", and all other values as text.
+    """
+    return all(_values(claims.get(name)).intersection(allowed) for name, allowed in required)
+
+
+def _values(claim: object) -> set[str]:
+    if isinstance(claim, list):
+        return {str(value) for value in claim}
+    if claim is None:
+        return set()
+    text = str(claim)
+    listed = text[1:-1].split() if text.startswith("[") and text.endswith("]") else []
+    return {text, *listed}
 
 
 def is_timezone(name: str) -> bool:

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from redpacket.domain.packet import Person
+
+if TYPE_CHECKING:
+    from redpacket.domain.campaign import AudienceMode
 
 EMPTIED_KEPT_MS = 1_000
 """How long a process may remember that a packet is emptied.
@@ -89,15 +93,18 @@ NO_LIMIT = 10**9
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """How many shares one user may take over all packets of a campaign."""
+    """How many shares one user may take over all packets of a campaign, and who may at all."""
 
     campaign_id: str
     count_max: int
+    audience_mode: AudienceMode | None = None
 
 
 class QuotaStatus(StrEnum):
     """What `lua/quota_reserve.lua` answers, in order of precedence."""
 
+    AUDIENCE_NOT_LOADED = "audience_not_loaded"
+    NOT_IN_AUDIENCE = "not_in_audience"
     EXHAUSTED = "exhausted"
     FULL = "full"
     RESERVED = "reserved"
@@ -175,6 +182,7 @@ class RecordStatus(StrEnum):
     USER_HAS_SHARE = "user_has_share"
     SHARE_REFUNDED = "share_refunded"
     SHARE_TAKEN = "share_taken"
+    NOT_IN_AUDIENCE = "not_in_audience"
     QUOTA_EXHAUSTED = "quota_exhausted"
     RECORDED = "recorded"
 

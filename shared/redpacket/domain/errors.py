@@ -8,7 +8,7 @@
     + IdempotencyKeyMissing  IdempotencyKeyReused
     + InsufficientFunds  Forbidden
     + PacketNotFound  PacketNotStarted  PacketEmptied  PacketExpired  ProofNotReady
-    + NotInvited  PassphraseMismatch  QuotaExhausted  GrabTokenInvalid
+    + NotInvited  NotInAudience  PassphraseMismatch  QuotaExhausted  GrabTokenInvalid
     + CampaignNotFound  CampaignNotStarted  CampaignEnded  CampaignPaused  VersionConflict
     + AttemptsExhausted  HelpQuotaExhausted  SelfHelp
     + SwitchNotFound
@@ -122,6 +122,12 @@ class NotInvited(Rejected):
     """The packet is for other recipients (专属红包)."""
 
     code = "not_invited"
+
+
+class NotInAudience(Rejected):
+    """The campaign is for other users, or the host has refused this one."""
+
+    code = "not_in_audience"
 
 
 class PassphraseMismatch(Rejected):

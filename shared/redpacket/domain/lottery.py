@@ -14,7 +14,7 @@ from datetime import date, datetime, timedelta, tzinfo
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from redpacket.domain.campaign import CampaignPlan, CampaignStatus, DrawRules
+from redpacket.domain.campaign import AudienceMode, CampaignPlan, CampaignStatus, DrawRules
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.errors import (
     CampaignEnded,
@@ -104,12 +104,14 @@ class LotterySnapshot:
 
     *version* goes up with every edit of the campaign or of any of its prizes. *commitment* fixes
     the seeds of all days; it is written with the campaign, and no edit changes it.
+    *audience_mode* says who may draw.
     """
 
     campaign: CampaignPlan
     prizes: tuple[Prize, ...]
     version: int
     commitment: str = ""
+    audience_mode: AudienceMode | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,10 +235,16 @@ class Draw:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What the ledger knows when a user asks to draw: *before* is what their key names already."""
+    """What the ledger knows when a user asks to draw: *before* is what their key names already.
+
+    *is_member*: they are on the campaign's list of users, where that was asked for. Until
+    *denied_until_ms* the host lets them take part in nothing.
+    """
 
     player: Player
     before: Draw | None = None
+    is_member: bool = False
+    denied_until_ms: int = 0
 
     @property
     def draw_no(self) -> int:

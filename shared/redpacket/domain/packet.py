@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 from zlib import crc32
 
 from redpacket.domain.packet_id import CUT
@@ -62,12 +64,14 @@ class Person:
     """A user; rows about money know their *user_id* alone.
 
     *nickname* and *host_id* are what their token says, None of somebody whom a row names. They are
-    kept in the user's own row of profiles, which can be erased (docs/adr/0019).
+    kept in the user's own row of profiles, which can be erased (docs/adr/0019). *claims* are the
+    token's, and kept nowhere.
     """
 
     user_id: str
     nickname: str | None = field(default=None, repr=False, compare=False)
     host_id: str | None = field(default=None, repr=False, compare=False)
+    claims: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

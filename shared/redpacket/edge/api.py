@@ -74,6 +74,7 @@ class Operation:
     scope: str | None
     is_public: bool
     caching: tuple[str, ...]
+    body_bytes_max: int = BODY_BYTES_MAX
 
 
 class Api:
@@ -93,12 +94,21 @@ class Api:
         scope: str | None = None,
         is_public: bool = False,
         caching: tuple[str, ...] = (),
+        body_bytes_max: int = BODY_BYTES_MAX,
     ) -> Callable[[AnyRoute], AnyRoute]:
         """Declare a function as the operation of a route key of the template, like "GET /me"."""
 
         def register(function: AnyRoute) -> AnyRoute:
             self.operations[key] = Operation(
-                key, function, parameters, refusals, statuses, scope, is_public, caching
+                key,
+                function,
+                parameters,
+                refusals,
+                statuses,
+                scope,
+                is_public,
+                caching,
+                body_bytes_max,
             )
             return function
 
@@ -116,7 +126,7 @@ class Api:
         request_id = event["requestContext"]["requestId"]
         try:
             operation = self.operations[event["routeKey"]]
-            request = _request_of(event)
+            request = _request_of(event, operation.body_bytes_max)
             if operation.scope:
                 request.require_scope(operation.scope)
             answer = operation.function(request)
@@ -132,25 +142,25 @@ class Api:
         return _answer(answer.status or operation.statuses[0], headers, answer.body)
 
 
-def _request_of(event: Event) -> RequestOf[Any]:
+def _request_of(event: Event, body_bytes_max: int) -> RequestOf[Any]:
     authorizer = event["requestContext"].get("authorizer", {})
     return RequestOf(
         path=event.get("pathParameters") or {},
         query=event.get("queryStringParameters") or {},
         headers={name.lower(): value for name, value in event.get("headers", {}).items()},
         claims=authorizer.get("jwt", {}).get("claims", {}),
-        body=_body_of(event),
+        body=_body_of(event, body_bytes_max),
     )
 
 
-def _body_of(event: Event) -> bytes:
+def _body_of(event: Event, bytes_max: int) -> bytes:
     text = event.get("body") or ""
     try:
         body = base64.b64decode(text) if event.get("isBase64Encoded") else text.encode()
     except (binascii.Error, UnicodeEncodeError) as error:
         raise InvalidRequest([{"field": "body", "message": "is not readable"}]) from error
-    if len(body) > BODY_BYTES_MAX:
-        msg = f"bodies are at most {BODY_BYTES_MAX} bytes"
+    if len(body) > bytes_max:
+        msg = f"this body is at most {bytes_max} bytes"
         raise PayloadTooLarge(msg)
     return body
 

@@ -18,6 +18,7 @@ from redpacket.domain.lottery import (
 )
 from redpacket.flows.campaigns.cached_lotteries import Lottery
 from redpacket.flows.campaigns.draw_prize import Drawn
+from redpacket.flows.campaigns.edit_audience import Audience
 from redpacket.flows.campaigns.help_inviter import Helped
 from redpacket.flows.campaigns.read_draws import DrawPage, DrawProof, WatchedLottery
 
@@ -95,7 +96,14 @@ def campaign_admin_view(watched: WatchedLottery) -> campaigns.CampaignAdmin:
         "budget_left_fen": campaign.budget_left_fen,
         "version": campaign.version,
         "table_version": lottery.table.version,
+        "required_claims": {name: list(values) for name, values in campaign.required_claims},
+        "audience_mode": campaign.audience_mode,
     }
+
+
+def audience_view(audience: Audience) -> campaigns.Audience:
+    """Show a campaign's list of users to an operator."""
+    return {"size": audience.size, "mode": audience.mode}
 
 
 def _plan(campaign: CampaignPlan) -> campaigns.Plan:

@@ -14,6 +14,7 @@ STATUS_BY_CODE: Final = {
     "forbidden": 403,
     "grab_token_invalid": 403,
     "help_quota_exhausted": 403,
+    "not_in_audience": 403,
     "not_invited": 403,
     "passphrase_mismatch": 403,
     "quota_exhausted": 403,

@@ -25,9 +25,11 @@ def user_ids() -> UserIds:
     return UserIds(settings.user_id_key)
 
 
-def person_of(host_id: str, nickname: str | None = None) -> Person:
+def person_of(
+    host_id: str, nickname: str | None = None, claims: Mapping[str, Any] | None = None
+) -> Person:
     """Return the user whom the host calls *host_id*; their id is made of that alone."""
-    return Person(user_ids().id_of(host_id), nickname, host_id)
+    return Person(user_ids().id_of(host_id), nickname, host_id, claims or {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,8 @@ class HttpRequest:
         host_id = check_host_id(str(self.claims.get("sub", "")))
         nickname = composed(str(self.claims.get("nickname", "")))
         is_fit = 0 < len(nickname) <= _NICKNAME_LENGTH_MAX and is_visible(nickname)
-        return person_of(host_id, nickname if is_fit and not is_reserved(nickname) else None)
+        is_shown = is_fit and not is_reserved(nickname)
+        return person_of(host_id, nickname if is_shown else None, self.claims)
 
     def require_scope(self, scope: str) -> None:
         """Raise Forbidden unless the token carries *scope*."""

@@ -122,6 +122,9 @@ class Settings:
     """What user ids are hashed with; it is never replaced."""
     draws_table = _Variable("DRAWS_TABLE", str)
     quotas_table = _Variable("QUOTAS_TABLE", str)
+    audience_table = _Variable("AUDIENCE_TABLE", str)
+    has_verdicts = _Variable("RISK_VERDICTS", _is_true, default="false")
+    """Whether claims and draws ask what the host says of their users."""
     accounts_table = _Variable("ACCOUNTS_TABLE", str)
     reconciliation_table = _Variable("RECONCILIATION_TABLE", str)
     profiles_table = _Variable("PROFILES_TABLE", str)

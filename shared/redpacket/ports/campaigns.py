@@ -119,8 +119,19 @@ class Draws(Protocol):
         Of more units than one call may read: Unavailable, and each call gets further.
         """
 
-    def find_attempt(self, campaign_id: str, user_id: str, key_hash: str, day: str) -> Attempt:
-        """Return what a user did on a day, and what their key has drawn, read strongly."""
+    def find_attempt(
+        self,
+        campaign_id: str,
+        user_id: str,
+        key_hash: str,
+        day: str,
+        *,
+        asks_audience: bool = False,
+    ) -> Attempt:
+        """Return what a user did on a day, and what their key has drawn, read strongly.
+
+        *asks_audience*: and whether they are on the campaign's list of users.
+        """
 
     def find_draw(self, campaign_id: str, user_id: str, draw_id: str) -> Draw | None:
         """Return a draw, read strongly."""

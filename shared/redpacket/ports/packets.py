@@ -123,7 +123,13 @@ class Quotas(Protocol):
     def reserve(
         self, quota: Quota, user_id: str, packet_id: str, *, claimed_count: int | None = None
     ) -> QuotaStatus:
-        """Reserve one of the user's shares for this packet; *claimed_count* is the ledger's."""
+        """Reserve one of the user's shares for this packet; *claimed_count* is the ledger's.
+
+        Only for users who may take part, as far as the cache knows.
+        """
+
+    def find_member(self, campaign_id: str, user_id: str) -> bool | None:
+        """Tell whether a user is on a campaign's list; None where that part is not loaded."""
 
     def release(self, quota: Quota, user_id: str, packet_id: str) -> None:
         """Give a reservation back that came to nothing."""

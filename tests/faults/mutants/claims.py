@@ -36,6 +36,61 @@ MUTANTS = [
         " OR claim_count < :count_max",
         " OR claim_count >= :one",
     ),
+    # Who may take part
+    Mutant(
+        "who is not on a campaign's list gets a share that the cache names",
+        "DynamoClaims.record_claim",
+        "if quota and quota.audience_mode:",
+        "if False:",
+    ),
+    Mutant(
+        "a list of those who may takes those who were removed, too",
+        "audiences:IS_MEMBER",
+        "is_member = :yes",
+        "attribute_exists(pk) OR is_member = :yes",
+    ),
+    Mutant(
+        "a list of those who may not forgets whom it names",
+        "audiences:IS_NO_MEMBER",
+        "attribute_not_exists(pk) OR is_member = :no",
+        "attribute_not_exists(pk) OR is_member = :no OR attribute_exists(pk)",
+    ),
+    Mutant(
+        "a list is longer than a million",
+        "audiences:HAS_ROOM",
+        "member_count <= :most",
+        "member_count >= :most",
+    ),
+    Mutant(
+        "a token's claims are not asked for a share",
+        "campaign_quota:CampaignQuota._find_known_refusal",
+        "if not meets(campaign.required_claims, self._taker.claims):",
+        "if False:",
+    ),
+    Mutant(
+        "a token's claims are not asked for a draw",
+        "draw_prize:_check_audience",
+        " or not meets(campaign.required_claims, drawer.claims)",
+        "",
+    ),
+    Mutant(
+        "who is not on a campaign's list draws",
+        "draw_prize:_check_audience",
+        "mode is None or attempt.is_member is (mode is AudienceMode.ALLOW)",
+        "True",
+    ),
+    Mutant(
+        "who is not on a campaign's list is admitted to open",
+        "grab_packet:grab_packet",
+        "quota.find_refusal(rules) or _admit",
+        "_admit",
+    ),
+    Mutant(
+        "a load that an edit overtook is believed",
+        "audience_load.lua",
+        "if redis.call('GET', loading_key) ~= turn then",
+        "if false then",
+    ),
     # Rules of packets
     Mutant(
         "a claim is not counted against the quota",

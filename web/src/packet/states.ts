@@ -93,6 +93,7 @@ export function stateAfter(code: Code): State | undefined {
     case "campaign_not_started":
       return "waiting";
     case "not_invited":
+    case "not_in_audience":
     case "quota_exhausted":
     case "campaign_paused":
     case "forbidden":

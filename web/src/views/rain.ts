@@ -16,7 +16,7 @@ const CLAIM_REPEATS = 8;
 /** A packet that answers so has nothing more for this user. */
 const OVER = ["packet_emptied", "packet_expired", "not_invited", "packet_not_found"];
 /** After these no packet of the campaign has. */
-const ALL_OVER = ["quota_exhausted", "campaign_ended", "forbidden"];
+const ALL_OVER = ["quota_exhausted", "not_in_audience", "campaign_ended", "forbidden"];
 
 interface Catch {
   text: string;

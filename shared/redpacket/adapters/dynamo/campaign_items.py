@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from redpacket.adapters.dynamo.client import Value
 from redpacket.domain.campaign import (
+    AudienceMode,
     Campaign,
     CampaignPlan,
     CampaignStatus,
@@ -22,10 +24,16 @@ def campaign_of(row: dict[str, Any]) -> Campaign:
     """Read a campaign's row."""
     return Campaign(
         **_plan_fields(row),
+        audience_mode=audience_mode_of(row),
         budget_fen=row["budget_fen"],
         budget_left_fen=row["budget_left_fen"],
         version=row["version"],
     )
+
+
+def audience_mode_of(row: dict[str, Any]) -> AudienceMode | None:
+    """Read what a campaign's list of users is for; both of its rows tell."""
+    return AudienceMode(row["audience_mode"]) if "audience_mode" in row else None
 
 
 def plan_row(plan: CampaignPlan) -> dict[str, Value]:
@@ -48,6 +56,7 @@ def plan_row(plan: CampaignPlan) -> dict[str, Value]:
         "amounts_shown": plan.amounts_shown,
         "status": plan.status,
         "beacon": str(plan.beacon or ""),
+        "required_claims": json.dumps(plan.required_claims, ensure_ascii=False),
     }
 
 
@@ -77,6 +86,9 @@ def _plan_fields(row: dict[str, Any]) -> dict[str, Any]:
         "amounts_shown": AmountsShown(row["amounts_shown"]),
         "status": CampaignStatus(row["status"]),
         "beacon": _beacon_of(row.get("beacon", "")),
+        "required_claims": tuple(
+            (name, tuple(allowed)) for name, allowed in json.loads(row.get("required_claims", "[]"))
+        ),
     }
 
 

@@ -1,4 +1,4 @@
-"""Claims: fates and takers in SharesTable, counted in QuotasTable.
+"""Claims: fates and takers in SharesTable, counted in QuotasTable, for who is in AudienceTable.
 
 The functions of the crowd may only update SharesTable, so a claim is an update where no row is, and
 what a settlement writes is not theirs to write (docs/adr/0018).
@@ -18,10 +18,20 @@ IS_WITHIN_QUOTA = "attribute_not_exists(claim_count) OR claim_count < :count_max
 class DynamoClaims:
     """Implements ClaimRecorder."""
 
-    def __init__(self, dynamo: Dynamo, shares_table: str, quotas_table: str) -> None:
+    def __init__(
+        self,
+        dynamo: Dynamo,
+        shares_table: str,
+        quotas_table: str,
+        audience_table: str,
+        *,
+        asks_verdicts: bool = False,
+    ) -> None:
         self._dynamo = dynamo
         self._shares = shares_table
         self._quotas = quotas_table
+        self._audience = audience_table
+        self._asks_verdicts = asks_verdicts
 
     def record_claim(self, share: ShareFate, quota: Quota | None = None) -> RecordStatus:
         if share.taker is None or share.fate is not Fate.CLAIMED:
@@ -38,6 +48,17 @@ class DynamoClaims:
             # I3: one fate
             Guarded(create(self._shares, items.share_row(share)), _share_refusal),
         ]
+        if self._asks_verdicts:
+            from redpacket.adapters.dynamo.verdicts import demand_verdict
+
+            demanded = demand_verdict(self._audience, user_id, share.decided_at_ms)
+            writes.append(Guarded(demanded, lambda _: RecordStatus.NOT_IN_AUDIENCE))
+        if quota and quota.audience_mode:
+            from redpacket.adapters.dynamo.audiences import demand
+
+            # Whatever the cache knows of the list.
+            demanded = demand(self._audience, quota.campaign_id, user_id, quota.audience_mode)
+            writes.append(Guarded(demanded, lambda _: RecordStatus.NOT_IN_AUDIENCE))
         if quota:
             # I9: no more than the quota
             counted = self._count_claim(quota, user_id, share.decided_at_ms)

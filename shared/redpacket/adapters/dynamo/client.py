@@ -237,15 +237,28 @@ class Dynamo:
         self, table: str, row_keys: Sequence[Row], *, is_strong: bool, only: str = ""
     ) -> list[dict[str, Value]]:
         """Read at most 100 rows, those that exist, in no order; *only* lists attributes to read."""
-        wanted: list[WireItem] = [to_wire(key) for key in row_keys]
-        rows: list[dict[str, Value]] = []
+        return self.get_across({table: row_keys}, is_strong=is_strong, only=only)
+
+    def get_across(
+        self, row_keys: Mapping[str, Sequence[Row]], *, is_strong: bool, only: str = ""
+    ) -> list[dict[str, Value]]:
+        """Read at most 100 rows of some tables in one call, those that exist, in no order."""
         projection = {"ProjectionExpression": only} if only else {}
+        wanted: dict[str, Any] = {
+            table: {
+                "Keys": [to_wire(key) for key in of_table],
+                "ConsistentRead": is_strong,
+                **projection,
+            }
+            for table, of_table in row_keys.items()
+        }
+        rows: list[dict[str, Value]] = []
         for attempt in range(TRIES):
-            asked = {table: {"Keys": wanted, "ConsistentRead": is_strong, **projection}}
             with translated("the ledger"):
-                answer = self._open().batch_get_item(RequestItems=asked)
-            rows += [from_wire(item) for item in answer["Responses"].get(table, [])]
-            wanted = answer.get("UnprocessedKeys", {}).get(table, {}).get("Keys", [])
+                answer = self._open().batch_get_item(RequestItems=wanted)
+            for found in answer["Responses"].values():
+                rows += [from_wire(item) for item in found]
+            wanted = answer.get("UnprocessedKeys", {})
             if not wanted:
                 return rows
             self._wait(attempt)

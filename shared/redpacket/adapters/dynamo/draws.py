@@ -38,6 +38,7 @@ from redpacket.adapters.dynamo.packets import last_until
 from redpacket.adapters.dynamo.requests import find_result, transact_once
 from redpacket.adapters.dynamo.shown_items import note_of, note_row, packed_prizes, table_of
 from redpacket.adapters.dynamo.unit_stock import UnitStock
+from redpacket.adapters.dynamo.verdicts import denied_until_ms
 from redpacket.domain.campaign import DrawRules
 from redpacket.domain.claim import NO_LIMIT, Fate
 from redpacket.domain.errors import InvariantViolated, Unavailable
@@ -89,9 +90,14 @@ class DynamoDraws:
         profiles_table: str | None = None,
         *,
         seeds: SeedKeys | None = None,
+        audience_table: str | None = None,
+        asks_verdicts: bool = False,
     ) -> None:
         self._dynamo = dynamo
         self._campaigns = campaigns_table
+        # Only who draws has it.
+        self._audience = audience_table
+        self._asks_verdicts = asks_verdicts
         self._shares = shares_table
         self._draws = draws_table
         # Only who puts prizes has it.
@@ -155,14 +161,36 @@ class DynamoDraws:
 
     # ---- draws
 
-    def find_attempt(self, campaign_id: str, user_id: str, key_hash: str, day: str) -> Attempt:
+    def find_attempt(
+        self,
+        campaign_id: str,
+        user_id: str,
+        key_hash: str,
+        day: str,
+        *,
+        asks_audience: bool = False,
+    ) -> Attempt:
         request = keys.draw_request(campaign_id, user_id, key_hash)
         player = keys.player(campaign_id, user_id, day)
-        found = self._dynamo.get_many(self._draws, [request, player], is_strong=True)
-        rows = {row["sk"]: row for row in found}
-        named = rows.get(request["sk"])
-        before = self.find_draw(campaign_id, user_id, str(named["draw_id"])) if named else None
-        return Attempt(player_of(rows.get(player["sk"])), before)
+        member = keys.member(campaign_id, user_id)
+        verdict = keys.verdict(user_id)
+        wanted: dict[str, Sequence[Row]] = {self._draws: [request, player]}
+        asked = [*([member] * asks_audience), *([verdict] * self._asks_verdicts)]
+        if asked:
+            wanted[self._audience_table()] = asked
+        found = self._dynamo.get_across(wanted, is_strong=True)
+        rows = {(row["pk"], row["sk"]): row for row in found}
+
+        def row_of(key: dict[str, str]) -> dict[str, Value] | None:
+            return rows.get((key["pk"], key["sk"]))
+
+        named, listed = row_of(request), row_of(member)
+        return Attempt(
+            player_of(row_of(player)),
+            self.find_draw(campaign_id, user_id, str(named["draw_id"])) if named else None,
+            is_member=listed is not None and bool(listed["is_member"]),
+            denied_until_ms=denied_until_ms(row_of(verdict)),
+        )
 
     def find_draw(self, campaign_id: str, user_id: str, draw_id: str) -> Draw | None:
         row = self._dynamo.get(self._draws, keys.draw(campaign_id, user_id, draw_id))
@@ -273,6 +301,12 @@ class DynamoDraws:
         if self._packets is None:
             raise InvariantViolated("these draws know no packets")
         return self._packets
+
+    def _audience_table(self) -> str:
+        """Return AudienceTable, which says who may draw."""
+        if self._audience is None:
+            raise InvariantViolated("these draws know no lists of users")
+        return self._audience
 
     def _count_draw(self, draw: Draw, rules: DrawRules) -> Operation:
         key = keys.player(draw.campaign_id, draw.user_id, draw.day)

@@ -8,7 +8,7 @@ from dataclasses import fields
 from typing import Any
 
 from redpacket.adapters import keys
-from redpacket.adapters.dynamo.campaign_items import plan_of, plan_row
+from redpacket.adapters.dynamo.campaign_items import audience_mode_of, plan_of, plan_row
 from redpacket.adapters.dynamo.client import Value
 from redpacket.adapters.dynamo.packed_text import json_text, packed, unpacked
 from redpacket.domain.campaign import CampaignPlan, CampaignStatus
@@ -60,7 +60,8 @@ def table_of(row: dict[str, Any]) -> LotterySnapshot:
     prizes = tuple(
         _prize_of(plan.campaign_id, dict(zip(columns, values, strict=True))) for values in rows
     )
-    return LotterySnapshot(plan, prizes, row["version"], row["commitment"])
+    mode = audience_mode_of(row)
+    return LotterySnapshot(plan, prizes, row["version"], row["commitment"], mode)
 
 
 def note_row(note: PageNote) -> dict[str, Value]:

@@ -1,14 +1,21 @@
-"""Reservations of a campaign's quotas on Redis or Valkey: one hash per campaign and user."""
+"""Reservations of a campaign's quotas on Redis or Valkey: one hash per campaign and user.
+
+The script that reserves asks the campaign's list of users, too, which is in the same slot.
+"""
 
 from __future__ import annotations
 
 from redpacket.adapters import keys
 from redpacket.adapters.redis.client import Client
 from redpacket.adapters.redis.connect import Cache, Script
+from redpacket.domain.campaign import audience_bucket
 from redpacket.domain.claim import Quota, QuotaStatus
 
 _LIFE_MS = 24 * 3600 * 1000
 """After a day without a grab it is forgotten, and the ledger is asked once more."""
+
+_WHOLE = "#"
+"""The field of a part of a list that has all of its users (lua/lib/audience.lua)."""
 
 
 class RedisQuotas(Cache):
@@ -21,10 +28,18 @@ class RedisQuotas(Cache):
     def reserve(
         self, quota: Quota, user_id: str, packet_id: str, *, claimed_count: int | None = None
     ) -> QuotaStatus:
-        key = keys.quota(quota.campaign_id, user_id)
+        script_keys = [
+            keys.quota(quota.campaign_id, user_id),
+            keys.audience(quota.campaign_id, audience_bucket(user_id)),
+        ]
         known = "" if claimed_count is None else claimed_count
-        answer = self.run(self._reserve, key, packet_id, quota.count_max, _LIFE_MS, known)
-        return QuotaStatus(answer)
+        args = packet_id, quota.count_max, _LIFE_MS, known, user_id, quota.audience_mode or ""
+        return QuotaStatus(self.run(self._reserve, script_keys, *args))
+
+    def find_member(self, campaign_id: str, user_id: str) -> bool | None:
+        key = keys.audience(campaign_id, audience_bucket(user_id))
+        whole, member = self.ask("HMGET", key, _WHOLE, user_id)
+        return None if whole is None else member is not None
 
     def release(self, quota: Quota, user_id: str, packet_id: str) -> None:
         self.ask("HDEL", keys.quota(quota.campaign_id, user_id), packet_id)

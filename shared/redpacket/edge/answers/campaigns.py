@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 from typing_extensions import TypedDict
 
-from redpacket.domain.campaign import DrawBeacon, WhenSoldOut
+from redpacket.domain.campaign import AUDIENCE_MAX, AudienceMode, DrawBeacon, WhenSoldOut
 from redpacket.domain.ledger import FEN_MAX
 from redpacket.domain.lottery import (
     POINT_BITS,
@@ -220,6 +220,15 @@ class Campaign(_Today):
     prizes: Annotated[list[Prize], Field(max_length=PRIZES_MAX)]
 
 
+AudienceWord = Annotated[
+    AudienceMode | None,
+    Field(
+        description="What the campaign's list of users is for; null while it does not count.",
+        examples=["allow"],
+    ),
+]
+
+
 class CampaignAdmin(_Today):
     """A campaign as operators see it, with its money."""
 
@@ -255,6 +264,23 @@ class CampaignAdmin(_Today):
     table_version: Annotated[
         Version, Field(description="The version of the prizes that decide a draw now.")
     ]
+    required_claims: Annotated[
+        dict[str, list[str]],
+        Field(
+            description="Claims of a user's token, each with the values that let them take part.",
+            examples=[{"grade": ["gold"]}],
+        ),
+    ]
+    audience_mode: AudienceWord
+
+
+class Audience(TypedDict):
+    """A campaign's list of users after an edit."""
+
+    size: Annotated[
+        int, Field(ge=0, le=AUDIENCE_MAX, description="How many users are on the list.")
+    ]
+    mode: AudienceWord
 
 
 class OneDraw(TypedDict):

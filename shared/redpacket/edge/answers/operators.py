@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from redpacket.domain.risk import VerdictKind
 from redpacket.domain.switches import Switch as SwitchName
 from redpacket.edge.answers.values import SOME_PACKET_ID, AtMs, BalanceFen, Count, Word
 from redpacket.ports.reconciliation import Table
@@ -94,6 +95,13 @@ class Switches(TypedDict):
     """All switches."""
 
     items: Annotated[list[Switch], Field(max_length=len(SwitchName), description="The page.")]
+
+
+class Risk(TypedDict):
+    """The verdict that holds for a user now."""
+
+    verdict: Annotated[VerdictKind, Field(description="Whether they may take part in anything.")]
+    until_ms: AtMs
 
 
 class Health(TypedDict):

@@ -28,18 +28,21 @@ def _host_id(text: str) -> str:
         raise ValueError(msg) from None
 
 
+HostId = Annotated[
+    str,
+    AfterValidator(_host_id),
+    Field(json_schema_extra={"pattern": f"^{HOST_ID.pattern}$"}, examples=["alice"]),
+]
+"""Whom the host calls so: the subject of their token."""
+
+
 class DepositBody(StrictBody):
     """POST /admin/deposits; *user* is whom the host calls so: the subject of their token."""
 
     model_config = example({"user": "alice", "amount_fen": 100000})
 
     user: Annotated[
-        str,
-        AfterValidator(_host_id),
-        Field(
-            description="The account owner's id: the subject of their token.",
-            json_schema_extra={"pattern": f"^{HOST_ID.pattern}$"},
-        ),
+        HostId, Field(description="The account owner's id: the subject of their token.")
     ]
     amount_fen: Annotated[Fen, Field(description="What the account gets.")]
 

@@ -44,6 +44,9 @@ def _timezone(name: str) -> str:
     return name
 
 
+ClaimName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.:/-]{1,128}$")]
+ClaimValue = Annotated[str, StringConstraints(pattern=r"^[!-~]{1,128}$")]
+"""Without spaces: API Gateway writes a list as "[a b]"."""
 AtMs = Annotated[int, Field(ge=0, le=AT_MS_MAX)]
 
 
@@ -147,6 +150,14 @@ class CampaignBody(StrictBody):
             "default where the deployment has one. Fixed when the campaign is created."
         ),
     ] = None
+    required_claims: Annotated[
+        dict[ClaimName, Annotated[list[ClaimValue], Field(min_length=1, max_length=100)]],
+        Field(
+            max_length=10,
+            description="Claims that a user's token must have to take part, each with its allowed "
+            "values; of a claim that is a list, one is enough.",
+        ),
+    ] = Field(default_factory=dict)
     status: Annotated[Literal["on", "off"], Field(description="`off` refuses grabs and draws.")]
     version: SeenVersion = None
 
@@ -182,4 +193,7 @@ class CampaignBody(StrictBody):
             quota_per_user=self.quota_per_user,
             amounts_shown=AmountsShown(self.amounts_shown),
             status=CampaignStatus(self.status),
+            required_claims=tuple(
+                (name, tuple(values)) for name, values in sorted(self.required_claims.items())
+            ),
         )

@@ -1,11 +1,13 @@
-"""The body of a switch."""
+"""The bodies of a switch and of a verdict."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
+from redpacket.domain.campaign import AT_MS_MAX
+from redpacket.edge.schemas.accounts import HostId
 from redpacket.edge.schemas.bodies import StrictBody, example
 from redpacket.edge.schemas.fields import VISIBLE_TEXT, length, visible_text
 
@@ -27,3 +29,18 @@ class SwitchBody(StrictBody):
         visible_text(REASON_GRAPHEMES_MAX),
         Field(description="For operators who find it off.", json_schema_extra=VISIBLE_TEXT),
     ] = ""
+
+
+class RiskBody(StrictBody):
+    """POST /admin/risk; *user* is whom the host calls so."""
+
+    model_config = example({"user": "alice", "verdict": "deny", "until_ms": 1800000000000})
+
+    user: Annotated[HostId, Field(description="The user's id: the subject of their token.")]
+    verdict: Annotated[
+        Literal["allow", "deny"],
+        Field(description="`deny` refuses their grabs and draws; `allow` takes that back."),
+    ]
+    until_ms: Annotated[
+        int, Field(ge=0, le=AT_MS_MAX, description="When the verdict ends, by itself.")
+    ]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from redpacket.flows.campaigns.cached_lotteries import CachedLotteries
     from redpacket.flows.campaigns.cached_snapshots import CachedSnapshots
     from redpacket.flows.campaigns.draw_prize import Drawn
+    from redpacket.flows.campaigns.edit_audience import Audience
     from redpacket.flows.campaigns.edit_prize import PrizePorts
     from redpacket.flows.campaigns.help_inviter import Helped
     from redpacket.flows.campaigns.preheat_campaign import Preheated
@@ -36,7 +37,12 @@ class CampaignRoom(BeaconRoom):
     @cached_property
     def recorded_draws(self) -> Draws:
         """The lotteries where users draw, which note who wins."""
-        return self._draws(profiles_table=self.settings.profiles_table, opened_by=self.seeds)
+        return self._draws(
+            profiles_table=self.settings.profiles_table,
+            opened_by=self.seeds,
+            audience_table=self.settings.audience_table,
+            asks_verdicts=self.settings.has_verdicts,
+        )
 
     @cached_property
     def prize_draws(self) -> Draws:
@@ -48,6 +54,9 @@ class CampaignRoom(BeaconRoom):
         packets_table: str | None = None,
         profiles_table: str | None = None,
         opened_by: SeedKeys | None = None,
+        audience_table: str | None = None,
+        *,
+        asks_verdicts: bool = False,
     ) -> DynamoDraws:
         from redpacket.adapters.dynamo.draws import DynamoDraws
 
@@ -59,6 +68,8 @@ class CampaignRoom(BeaconRoom):
             packets_table,
             profiles_table,
             seeds=opened_by,
+            audience_table=audience_table,
+            asks_verdicts=asks_verdicts,
         )
 
     @cached_property
@@ -221,6 +232,19 @@ class CampaignRoom(BeaconRoom):
         return partial(apply_stock, prize_ports=self.prize_ports, ports=self.prize_edit_ports)
 
     @cached_property
+    def edit_audience(self) -> partial[Audience]:
+        """Edits a campaign's list of users."""
+        from redpacket.flows.campaigns.edit_audience import edit_audience
+
+        return partial(
+            edit_audience,
+            campaigns=self.campaigns,
+            rows=self.audience_rows,
+            cache=self.audience_cache,
+            load_lottery=self.load_lottery,
+        )
+
+    @cached_property
     def load_lottery(self) -> partial[None]:
         """Brings a lottery into the cache."""
         from redpacket.flows.campaigns.apply_edit import load_edited
@@ -239,6 +263,7 @@ class CampaignRoom(BeaconRoom):
             campaigns=self.campaigns,
             packets=self.packets,
             claim_cache=self.claim_cache,
+            load_audience=self.load_audience,
             clock=self.clock,
             journal=self.journal,
             stop_at_ms=self.clock.now_ms() + time_left_ms,

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from redpacket.domain.checks.facts import Difference
     from redpacket.flows.reconciliation.compare_rows import ReconcilePorts
     from redpacket.flows.reconciliation.reconcile import Reconciliation
+    from redpacket.ports.audiences import Verdicts
     from redpacket.ports.packets import DeadLetters
     from redpacket.ports.reconciliation import Runs, Tables
 
@@ -24,6 +25,20 @@ class Operations(CampaignRoom):
         from redpacket.adapters.aws.sqs_payouts import SqsDeadLetters
 
         return SqsDeadLetters(lambda: self.aws("sqs"), self.settings.payout_dlq_url)
+
+    @cached_property
+    def verdicts(self) -> Verdicts:
+        """The host's verdicts, in AudienceTable."""
+        from redpacket.adapters.dynamo.verdicts import DynamoVerdicts
+
+        return DynamoVerdicts(self.dynamo, self.settings.audience_table)
+
+    @cached_property
+    def judge_user(self) -> partial[None]:
+        """Keeps a verdict."""
+        from redpacket.flows.guards.judge_user import judge_user
+
+        return partial(judge_user, verdicts=self.verdicts, is_asked=self.settings.has_verdicts)
 
     @cached_property
     def tables(self) -> Tables:

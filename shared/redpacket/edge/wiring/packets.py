@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from redpacket.flows.packets.cached_emptied import CachedEmptied
     from redpacket.flows.packets.claim_ports import ClaimPorts
     from redpacket.flows.packets.sweep import SweepReport
+    from redpacket.ports.audiences import AudienceCache, AudienceRows
     from redpacket.ports.campaigns import Campaigns
     from redpacket.ports.packets import (
         ClaimCache,
@@ -60,7 +61,13 @@ class PacketRoom(Accounts):
         """The claims of SharesTable, counted in QuotasTable."""
         from redpacket.adapters.dynamo.claims import DynamoClaims
 
-        return DynamoClaims(self.dynamo, self.settings.shares_table, self.settings.quotas_table)
+        return DynamoClaims(
+            self.dynamo,
+            self.settings.shares_table,
+            self.settings.quotas_table,
+            self.settings.audience_table,
+            asks_verdicts=self.settings.has_verdicts,
+        )
 
     def work_lists(self, group: int, groups: int) -> WorkLists:
         """Return the work of the *group*-th sweep of *groups*."""
@@ -129,6 +136,28 @@ class PacketRoom(Accounts):
         return RedisQuotas(self.cache_client)
 
     @cached_property
+    def audience_rows(self) -> AudienceRows:
+        """The lists of users of campaigns, in AudienceTable."""
+        from redpacket.adapters.dynamo.audiences import DynamoAudiences
+
+        return DynamoAudiences(
+            self.dynamo, self.settings.audience_table, self.settings.campaigns_table
+        )
+
+    @cached_property
+    def audience_cache(self) -> AudienceCache:
+        """The lists of users on the cache."""
+        from redpacket.adapters.redis.audiences import RedisAudiences
+
+        return RedisAudiences(self.cache_client)
+
+    def load_audience(self, campaign_id: str, bucket: int) -> None:
+        """Bring a part of a campaign's list of users into the cache."""
+        from redpacket.flows.packets.load_audience import load_audience
+
+        load_audience(campaign_id, bucket, rows=self.audience_rows, cache=self.audience_cache)
+
+    @cached_property
     def emptied(self) -> CachedEmptied:
         """What this process knows to be emptied."""
         from redpacket.flows.packets.cached_emptied import CachedEmptied
@@ -158,6 +187,7 @@ class PacketRoom(Accounts):
             limits=self.limits,
             campaigns=self.cached_campaigns,
             quotas=self.quotas,
+            load_audience=self.load_audience,
             seeds=self.seed_keys,
             admission_factor=self.settings.admission_factor,
             clock=self.clock,

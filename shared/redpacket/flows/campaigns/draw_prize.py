@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from redpacket.domain.campaign import AudienceMode, CampaignStatus, meets
 from redpacket.domain.errors import (
     AttemptsExhausted,
     BeaconPending,
@@ -16,6 +17,7 @@ from redpacket.domain.errors import (
     CampaignNotStarted,
     CampaignPaused,
     InvariantViolated,
+    NotInAudience,
     Rejected,
     Unavailable,
 )
@@ -108,8 +110,9 @@ def draw_prize(campaign_id: str, drawer: Person, key_hash: str, *, ports: DrawPo
 
     A new key gets the user's next number of the day, whose point no key can change. What another
     request left unfinished is that number still. Raises CampaignNotFound, CampaignNotStarted,
-    CampaignEnded, CampaignPaused, AttemptsExhausted; BeaconPending until the day's round is there;
-    Unavailable where the outcome is unknown, and asking again gives the one true answer.
+    CampaignEnded, CampaignPaused, NotInAudience, AttemptsExhausted; BeaconPending until the day's
+    round is there; Unavailable where the outcome is unknown, and asking again gives the one true
+    answer.
     """
     for _ in range(_TRIES):
         # Read again at every try: the cache may be on the next day, or have a newer table.
@@ -117,9 +120,16 @@ def draw_prize(campaign_id: str, drawer: Person, key_hash: str, *, ports: DrawPo
         day = draw_day(table.campaign, ports.clock.now_ms())
         # Before the ledger: a crowd that waits for it costs nothing.
         round_ = _round_of(table, day, ports)
-        attempt = ports.draws.find_attempt(campaign_id, drawer.user_id, key_hash, day.name)
+        attempt = ports.draws.find_attempt(
+            campaign_id,
+            drawer.user_id,
+            key_hash,
+            day.name,
+            asks_audience=table.audience_mode is not None,
+        )
         if attempt.before:
             return Drawn(attempt.before, attempts_left(table.campaign.rules, attempt.player))
+        _check_audience(table, drawer, attempt, ports)
         ask = _ask(table, drawer.user_id, attempt, day, round_, ports)
         tried = _Try(drawer, key_hash, attempt, ask, round_)
         outcome = ports.claim_cache.draw(tried.ask)
@@ -147,6 +157,20 @@ def _started_table(campaign_id: str, ports: DrawPorts) -> LotterySnapshot:
                 error, detail = _REFUSALS[DrawStatus.CAMPAIGN_NOT_STARTED]
                 raise error(detail)
     return table
+
+
+def _check_audience(
+    table: LotterySnapshot, drawer: Person, attempt: Attempt, ports: DrawPorts
+) -> None:
+    """Refuse users whom the campaign is not for; one that is closed to all refuses them as such."""
+    campaign, mode = table.campaign, table.audience_mode
+    if campaign.status is CampaignStatus.OFF or ports.clock.now_ms() >= campaign.ends_at_ms:
+        return
+    is_in = mode is None or attempt.is_member is (mode is AudienceMode.ALLOW)
+    is_denied = ports.clock.now_ms() < attempt.denied_until_ms
+    if is_denied or not is_in or not meets(campaign.required_claims, drawer.claims):
+        msg = "this is for other users"
+        raise NotInAudience(msg)
 
 
 def _is_long_before(table: LotterySnapshot, ports: DrawPorts) -> bool:

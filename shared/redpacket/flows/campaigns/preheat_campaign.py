@@ -1,10 +1,11 @@
-"""Preheat a campaign: load all its packets, before the start or when the cache has lost them."""
+"""Preheat a campaign: load its packets and users, before the start or when the cache lost them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from redpacket.domain.campaign import AUDIENCE_BUCKETS
 from redpacket.domain.errors import InvariantViolated, Unavailable
 from redpacket.domain.packet import Packet, PacketStatus, part_count, part_id
 from redpacket.flows.campaigns.edit_campaign import get_campaign
@@ -31,16 +32,21 @@ def preheat_campaign(
     campaigns: Campaigns,
     packets: Packets,
     claim_cache: ClaimCache,
+    load_audience: Callable[[str, int], None],
     clock: Clock,
     journal: Journal,
     stop_at_ms: int,
 ) -> Preheated:
-    """Load the campaign's packets that are not closed, after *cursor*, until the time is up.
+    """Load the campaign's list of users, and its packets after *cursor*, until the time is up.
+
+    Packets that are closed are left out.
 
     Repeating it is harmless. What can't be loaded is passed over: its first grab loads it. Raises
     CampaignNotFound.
     """
-    get_campaign(campaign_id, campaigns=campaigns)
+    campaign = get_campaign(campaign_id, campaigns=campaigns)
+    if campaign.audience_mode and cursor is None:
+        _load_users(campaign_id, load_audience, clock, journal, stop_at_ms)
     packet_count = loaded_count = 0
     for packet_id, first_part in _packets_after(cursor or "", campaign_id, campaigns, packets):
         packet = _get(packet_id, packets)
@@ -61,6 +67,23 @@ def preheat_campaign(
         if clock.now_ms() >= stop_at_ms:
             return Preheated(packet_count, loaded_count, packet_id)
     return Preheated(packet_count, loaded_count, None)
+
+
+def _load_users(
+    campaign_id: str,
+    load_audience: Callable[[str, int], None],
+    clock: Clock,
+    journal: Journal,
+    stop_at_ms: int,
+) -> None:
+    """Load the list, part by part; what is left, the first user who asks loads."""
+    try:
+        for bucket in range(AUDIENCE_BUCKETS):
+            if clock.now_ms() >= stop_at_ms:
+                return
+            load_audience(campaign_id, bucket)
+    except Unavailable as error:
+        journal.failure("audience_not_loaded", error, campaign_id=campaign_id)
 
 
 def _packets_after(

@@ -1,4 +1,4 @@
-"""A campaign's quota: how many shares one user may take over all of its packets.
+"""A campaign's quota and audience: how many shares of it one user may take, and who may at all.
 
 The ledger counts, in the same transaction that makes a claim durable, so that neither a crash nor a
 cache that forgets gives anybody more. The cache only spares it claims of who has had enough.
@@ -8,20 +8,28 @@ from __future__ import annotations
 
 from typing import Self
 
-from redpacket.domain.campaign import Campaign, CampaignStatus
+from redpacket.domain.campaign import (
+    AudienceMode,
+    Campaign,
+    CampaignStatus,
+    audience_bucket,
+    meets,
+)
 from redpacket.domain.claim import NO_LIMIT, Quota, QuotaStatus
 from redpacket.domain.errors import (
     CampaignPaused,
+    NotInAudience,
     PacketNotFound,
     QuotaExhausted,
     Rejected,
     Unavailable,
 )
-from redpacket.domain.packet import Rules
+from redpacket.domain.packet import Person, Rules
 from redpacket.flows.packets.claim_ports import ClaimPorts
 from redpacket.ports.packets import Packets
 
 EXHAUSTED = "you have taken as many shares of this campaign as one may"
+NOT_FOR_YOU = "this is for other users"
 
 
 def find_rules(packet_id: str, packets: Packets) -> Rules:
@@ -38,9 +46,10 @@ class CampaignQuota:
     As a context it releases what it reserved where the claim is refused.
     """
 
-    def __init__(self, packet_id: str, user_id: str, ports: ClaimPorts) -> None:
+    def __init__(self, packet_id: str, taker: Person, ports: ClaimPorts) -> None:
         self._packet_id = packet_id
-        self._user_id = user_id
+        self._taker = taker
+        self._user_id = taker.user_id
         self._ports = ports
         self._reserved: Quota | None = None
 
@@ -55,23 +64,35 @@ class CampaignQuota:
 
     def find(self) -> Quota | None:
         """Return what a claim counts against."""
-        return self._find(find_rules(self._packet_id, self._ports.packets))
+        campaign = self._campaign(find_rules(self._packet_id, self._ports.packets))
+        return self._quota(campaign) if campaign else None
 
-    def find_pause(self, rules: Rules) -> CampaignPaused | None:
-        """Return the refusal of a campaign that gives nothing for now."""
+    def find_refusal(self, rules: Rules) -> Rejected | None:
+        """Return why a campaign gives this user nothing for now, whatever they have of it."""
         campaign = self._campaign(rules)
-        if campaign and campaign.status is CampaignStatus.OFF:
-            return CampaignPaused("an operator has turned the campaign off")
+        if campaign is None:
+            return None
+        if refusal := self._find_known_refusal(campaign):
+            return refusal
+        mode = campaign.audience_mode
+        if mode and self._is_member(campaign.campaign_id) is not (mode is AudienceMode.ALLOW):
+            return NotInAudience(NOT_FOR_YOU)
         return None
 
-    def reserve(self, rules: Rules) -> CampaignPaused | QuotaExhausted | None:
+    def reserve(self, rules: Rules) -> Rejected | None:
         """Reserve a share of the quota, or return the refusal. Raises RateLimited."""
-        if pause := self.find_pause(rules):
-            return pause
-        quota = self._find(rules)
-        if quota is None or quota.count_max == NO_LIMIT:
+        campaign = self._campaign(rules)
+        if campaign is None:
             return None
+        if not campaign.quota_per_user:
+            return self.find_refusal(rules)
+        if refusal := self._find_known_refusal(campaign):
+            return refusal
+        quota = self._quota(campaign)
         status = self._ports.quotas.reserve(quota, self._user_id, self._packet_id)
+        if status is QuotaStatus.AUDIENCE_NOT_LOADED:
+            self._load_audience(campaign.campaign_id)
+            status = self._ports.quotas.reserve(quota, self._user_id, self._packet_id)
         if status is QuotaStatus.FULL:
             # Some reservations may have failed, or are under way: the ledger has the count.
             self._ports.costs.count(self._user_id)
@@ -79,10 +100,33 @@ class CampaignQuota:
             status = self._ports.quotas.reserve(
                 quota, self._user_id, self._packet_id, claimed_count=claimed_count
             )
+        if status in {QuotaStatus.NOT_IN_AUDIENCE, QuotaStatus.AUDIENCE_NOT_LOADED}:
+            return NotInAudience(NOT_FOR_YOU)
         if status is QuotaStatus.EXHAUSTED:
             return QuotaExhausted(EXHAUSTED)
         self._reserved = quota
         return None
+
+    def _find_known_refusal(self, campaign: Campaign) -> Rejected | None:
+        """Return the refusal that needs no question: by the campaign as it is known here."""
+        if campaign.status is CampaignStatus.OFF:
+            return CampaignPaused("an operator has turned the campaign off")
+        if not meets(campaign.required_claims, self._taker.claims):
+            return NotInAudience(NOT_FOR_YOU)
+        return None
+
+    def _is_member(self, campaign_id: str) -> bool | None:
+        """Tell whether the user is on the list. Raises RateLimited, Unavailable."""
+        is_member = self._ports.quotas.find_member(campaign_id, self._user_id)
+        if is_member is None:
+            self._load_audience(campaign_id)
+            is_member = self._ports.quotas.find_member(campaign_id, self._user_id)
+        return is_member
+
+    def _load_audience(self, campaign_id: str) -> None:
+        """Load the part of the list that the user is in. Raises RateLimited, Unavailable."""
+        self._ports.costs.count(self._user_id)
+        self._ports.load_audience(campaign_id, audience_bucket(self._user_id))
 
     def _release(self, quota: Quota, refusal: Rejected) -> None:
         """Undo a reservation; a leftover costs no user a share."""
@@ -95,12 +139,10 @@ class CampaignQuota:
         except Unavailable as error:
             self._ports.journal.failure("quota_not_given_back", error, packet_id=self._packet_id)
 
-    def _find(self, rules: Rules) -> Quota | None:
-        campaign = self._campaign(rules)
-        if campaign is None:
-            return None
+    def _quota(self, campaign: Campaign) -> Quota:
         # Counted without a limit, too: one may be set later.
-        return Quota(campaign.campaign_id, campaign.quota_per_user or NO_LIMIT)
+        count_max = campaign.quota_per_user or NO_LIMIT
+        return Quota(campaign.campaign_id, count_max, campaign.audience_mode)
 
     def _campaign(self, rules: Rules) -> Campaign | None:
         return self._ports.campaigns.recall(rules.campaign_id) if rules.campaign_id else None

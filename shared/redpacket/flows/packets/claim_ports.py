@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from redpacket.domain.seed_keys import SeedKeys
     from redpacket.flows.guards.limit_rate import UserLimit
     from redpacket.flows.packets.cached_campaigns import CachedCampaigns
@@ -27,6 +29,7 @@ class ClaimPorts:
     """What a grab and an open need from outside.
 
     *costs* counts what a user makes the ledger read: a claim is counted by its own row.
+    *load_audience* brings a part of a campaign's list of users into the cache.
     """
 
     claim_cache: ClaimCache
@@ -39,6 +42,7 @@ class ClaimPorts:
     limits: Limits
     campaigns: CachedCampaigns
     quotas: Quotas
+    load_audience: Callable[[str, int], None]
     seeds: SeedKeys
     admission_factor: int
     clock: Clock

@@ -17,6 +17,7 @@ from redpacket.domain.claim import (
 )
 from redpacket.domain.errors import (
     InvariantViolated,
+    NotInAudience,
     PacketEmptied,
     PacketExpired,
     PacketNotFound,
@@ -27,7 +28,7 @@ from redpacket.domain.errors import (
 )
 from redpacket.domain.packet import Person, is_cut, part_of_share
 from redpacket.domain.split import Terms, share_amount_fen
-from redpacket.flows.packets.campaign_quota import EXHAUSTED, CampaignQuota
+from redpacket.flows.packets.campaign_quota import EXHAUSTED, NOT_FOR_YOU, CampaignQuota
 from redpacket.flows.packets.claim_ports import ClaimPorts
 from redpacket.flows.packets.load_packet import PartToLoad
 
@@ -53,8 +54,8 @@ def claim_share(
     """Turn an answer of the cache, or a campaign's refusal, into the taker's one share.
 
     Or return the part that the cache lacks: once it is loaded, the cache is asked again. Raises
-    PacketNotFound, PacketNotStarted, PacketEmptied, PacketExpired, QuotaExhausted; Unavailable
-    where the outcome is unknown, and asking again gives the one true answer.
+    PacketNotFound, PacketNotStarted, PacketEmptied, PacketExpired, QuotaExhausted, NotInAudience;
+    Unavailable where the outcome is unknown, and asking again gives the one true answer.
     """
     if isinstance(answer, Rejected):
         return _own_or_refuse(packet_id, taker, answer, ports)
@@ -154,10 +155,14 @@ def _corrected(
     if recorded is RecordStatus.SHARE_REFUNDED:
         msg = "too late: the share went back to the sender"
         raise PacketExpired(msg)
-    if recorded is RecordStatus.QUOTA_EXHAUSTED:
-        # The cache had forgotten what the taker has: the number is for somebody else.
+    if recorded in {RecordStatus.QUOTA_EXHAUSTED, RecordStatus.NOT_IN_AUDIENCE}:
+        # The cache had forgotten what the taker has, or missed an edit of the campaign's list, or
+        # the host denies them: the number is for somebody else.
         ports.claim_cache.release(share.packet_id, taker.user_id, share.share_no)
-        raise QuotaExhausted(EXHAUSTED)
+        if recorded is RecordStatus.QUOTA_EXHAUSTED:
+            raise QuotaExhausted(EXHAUSTED)
+        ports.costs.count(taker.user_id)
+        raise NotInAudience(NOT_FOR_YOU)
     if recorded is RecordStatus.SHARE_TAKEN:
         ports.journal.event("share_collision", packet_id=share.packet_id, share_no=share.share_no)
         ports.claim_cache.revoke(share.packet_id, taker.user_id, share.share_no)

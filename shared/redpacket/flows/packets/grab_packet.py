@@ -30,10 +30,10 @@ def grab_packet(
     """Return the taker's share, or their admission to open one; *said* is the optional passphrase.
 
     Raises what `claim_share` does, and NotInvited, PassphraseMismatch, RateLimited,
-    CampaignPaused.
+    CampaignPaused, NotInAudience.
     """
     user_id, loads = taker.user_id, CacheLoads(taker.user_id, ports)
-    with CampaignQuota(packet_id, user_id, ports) as quota:
+    with CampaignQuota(packet_id, taker, ports) as quota:
         while True:
             if ports.emptied.refuses(packet_id, user_id):
                 raise PacketEmptied(EMPTIED)
@@ -46,7 +46,7 @@ def grab_packet(
                 _check_passphrase(rules, said, packet_id, user_id, terms.count, ports)
                 if rules.opening is Opening.TWO_STEP:
                     # The quota is reserved when the share is opened.
-                    entered = quota.find_pause(rules) or _admit(packet_id, user_id, terms, ports)
+                    entered = quota.find_refusal(rules) or _admit(packet_id, user_id, terms, ports)
                     if isinstance(entered, Admission):
                         return entered
                     answer = entered

@@ -23,7 +23,7 @@ def open_packet(packet_id: str, taker: Person, grab_token: str, *, ports: ClaimP
     if rules.opening is not Opening.TWO_STEP:
         raise GrabTokenInvalid("this packet is opened by grabbing it")
     user_id, loads = taker.user_id, CacheLoads(taker.user_id, ports)
-    with CampaignQuota(packet_id, user_id, ports) as quota:
+    with CampaignQuota(packet_id, taker, ports) as quota:
         while True:
             if ports.emptied.refuses(packet_id, user_id):
                 raise PacketEmptied(EMPTIED)

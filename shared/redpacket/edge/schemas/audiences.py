@@ -1,0 +1,45 @@
+"""The body of an edit of a campaign's list of users."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from redpacket.edge.schemas.accounts import HostId
+from redpacket.edge.schemas.bodies import StrictBody, example
+
+USERS_MAX = 500
+"""Of one call."""
+
+BODY_BYTES_MAX = 72 * 1024
+"""Of so many users with the longest ids."""
+
+
+class AudienceBody(StrictBody):
+    """POST /admin/campaigns/{campaign_id}/audience."""
+
+    model_config = example({"add": ["alice", "bob"], "mode": "allow"})
+
+    add: Annotated[
+        list[HostId],
+        Field(max_length=USERS_MAX, description="Users who are on the list from now on."),
+    ] = Field(default_factory=list)
+    remove: Annotated[
+        list[HostId],
+        Field(max_length=USERS_MAX, description="Users who are not on the list from now on."),
+    ] = Field(default_factory=list)
+    mode: Annotated[
+        Literal["allow", "deny"] | None,
+        Field(
+            description="What the list is for: `allow` lets nobody else take part, `deny` nobody "
+            "who is on it. Until it is said once, the list does not count; null leaves it."
+        ),
+    ] = None
+
+    @model_validator(mode="after")
+    def _is_not_too_long(self) -> AudienceBody:
+        if len(self.add) + len(self.remove) > USERS_MAX:
+            msg = f"add and remove are at most {USERS_MAX} users together"
+            raise ValueError(msg)
+        return self

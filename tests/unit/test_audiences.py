@@ -1,0 +1,424 @@
+"""Who may take part in a campaign: its list of users, and what their tokens claim."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from redpacket.domain.campaign import (
+    AudienceMode,
+    Campaign,
+    CampaignStatus,
+    audience_bucket,
+    meets,
+)
+from redpacket.domain.errors import (
+    CampaignNotFound,
+    CampaignPaused,
+    InvalidRequest,
+    NotInAudience,
+    PacketEmptied,
+    Unavailable,
+)
+from redpacket.domain.packet import Opening, Packet, Person, Rules
+from redpacket.flows.campaigns.edit_audience import Audience
+from redpacket.flows.packets.cached_campaigns import CachedCampaigns
+from testing.builders import a_campaign, a_prize
+from testing.fakes import FakeTable
+from testing.in_memory_system import InMemorySystem
+
+ALLOW, DENY = AudienceMode.ALLOW, AudienceMode.DENY
+
+
+def _made(system: InMemorySystem, **changes: Any) -> Campaign:
+    now_ms = system.clock.now_ms()
+    campaign = a_campaign(starts_at_ms=now_ms, ends_at_ms=now_ms + 3_600_000, **changes)
+    assert system.campaigns.create(campaign)
+    return campaign
+
+
+@pytest.fixture
+def campaign(system: InMemorySystem) -> Campaign:
+    return _made(system, quota_per_user=0)
+
+
+def _edit(
+    system: InMemorySystem,
+    campaign: Campaign,
+    add: list[str] | None = None,
+    remove: list[str] | None = None,
+    mode: AudienceMode | None = None,
+) -> Audience:
+    edited: Audience = system.process().edit_audience(
+        campaign.campaign_id, add or [], remove or [], mode
+    )
+    return edited
+
+
+def _packet(system: InMemorySystem, campaign: Campaign, **changes: Any) -> Packet:
+    opening = changes.pop("opening", Opening.ONE_STEP)
+    rules = Rules(campaign_id=campaign.campaign_id, opening=opening)
+    return system.send(rules=rules, campaign=campaign, **changes)
+
+
+# ---- the list
+
+
+def test_a_list_counts_its_users_whatever_is_repeated(
+    system: InMemorySystem, campaign: Campaign
+) -> None:
+    sizes = [
+        _edit(system, campaign, add=["ann", "bob", "ann"]).size,
+        _edit(system, campaign, add=["bob", "cat"]).size,
+        _edit(system, campaign, remove=["bob", "nobody"]).size,
+        _edit(system, campaign, remove=["bob"]).size,
+        _edit(system, campaign, add=["bob"], remove=["ann"]).size,
+    ]
+
+    assert sizes == [2, 3, 2, 2, 2]
+
+
+def test_users_by_the_thousand_are_counted_exactly(
+    system: InMemorySystem, campaign: Campaign
+) -> None:
+    users = [f"user-{number}" for number in range(1_000)]
+
+    for start in range(0, 1_000, 400):
+        _edit(system, campaign, add=users[start : start + 500])
+
+    assert _edit(system, campaign).size == 1_000
+    found = {
+        user
+        for bucket in {audience_bucket(user) for user in users}
+        for user in system.audience_rows.list_members(campaign.campaign_id, bucket)
+    }
+    assert found == set(users)
+
+
+def test_two_edits_at_once_count_a_user_once(system: InMemorySystem, campaign: Campaign) -> None:
+    system.before_first_transaction(lambda _: _edit_beside(system, campaign, ["bob", "cat"]))
+
+    assert _edit(system, campaign, add=["ann", "bob"]).size == 3
+
+
+def _edit_beside(system: InMemorySystem, campaign: Campaign, add: list[str]) -> None:
+    system.audience_rows.edit(campaign.campaign_id, add, [])
+
+
+def test_a_list_is_not_longer_than_a_million(system: InMemorySystem, campaign: Campaign) -> None:
+    _edit(system, campaign, add=["ann"])
+    rows: FakeTable = system.dynamo.tables["audience"]
+    rows[f"audience#{campaign.campaign_id}", "size"]["member_count"] = {"N": "999999"}
+
+    assert _edit(system, campaign, add=["bob"]).size == 1_000_000
+    with pytest.raises(InvalidRequest):
+        _edit(system, campaign, add=["cat"])
+    assert _edit(system, campaign, add=["ann", "bob"]).size == 1_000_000
+
+
+def test_a_user_can_not_be_added_and_removed_at_once(
+    system: InMemorySystem, campaign: Campaign
+) -> None:
+    with pytest.raises(InvalidRequest):
+        _edit(system, campaign, add=["ann", "bob"], remove=["ann"])
+
+    assert _edit(system, campaign).size == 0
+
+
+def test_there_is_no_list_without_its_campaign(system: InMemorySystem) -> None:
+    with pytest.raises(CampaignNotFound):
+        _edit(system, a_campaign(), add=["ann"])
+
+    assert "audience" not in system.dynamo.tables
+
+
+def test_an_edit_of_the_campaign_leaves_its_list_as_it_is(
+    system: InMemorySystem, campaign: Campaign
+) -> None:
+    _edit(system, campaign, add=["ann"], mode=ALLOW)
+
+    system.edit_campaign(replace(campaign.plan, title="灯会"))
+
+    assert _edit(system, campaign) == Audience(1, ALLOW)
+
+
+# ---- grabs
+
+
+@pytest.mark.parametrize("quota", [0, 2])
+def test_a_list_does_not_count_before_it_is_said_what_it_is_for(
+    system: InMemorySystem, quota: int
+) -> None:
+    campaign = _made(system, quota_per_user=quota)
+    packet = _packet(system, campaign)
+    assert _edit(system, campaign, add=["ann"]) == Audience(1, None)
+
+    assert system.grab(packet, "bob").is_new
+
+    assert _edit(system, campaign, mode=ALLOW) == Audience(1, ALLOW)
+    with pytest.raises(NotInAudience):
+        system.grab(packet, "cat")
+
+
+@pytest.mark.parametrize("quota", [0, 2])
+@pytest.mark.parametrize(
+    ("mode", "taker", "refused"), [(ALLOW, "ann", "bob"), (DENY, "bob", "ann")]
+)
+def test_only_who_may_take_part_gets_a_share(
+    system: InMemorySystem, mode: AudienceMode, taker: str, refused: str, quota: int
+) -> None:
+    campaign = _made(system, quota_per_user=quota)
+    packet = _packet(system, campaign)
+    _edit(system, campaign, add=["ann"], mode=mode)
+
+    with pytest.raises(NotInAudience):
+        system.grab(packet, refused)
+    assert system.grab(packet, taker).share.share_no == 1
+    with pytest.raises(NotInAudience):
+        system.grab(packet, refused)
+
+    assert set(system.memory.holders(packet.packet_id)) == {taker}
+
+
+def test_an_emptied_packet_is_emptied_to_everybody(
+    system: InMemorySystem, campaign: Campaign
+) -> None:
+    packet = _packet(system, campaign, count=1)
+    _edit(system, campaign, add=["ann"], mode=ALLOW)
+    system.grab(packet, "ann")
+
+    with pytest.raises(PacketEmptied):
+        system.grab(packet, "bob")
+
+
+def test_a_paused_campaign_is_paused_to_everybody(system: InMemorySystem) -> None:
+    campaign = _made(system, quota_per_user=0)
+    packet = _packet(system, campaign)
+    _edit(system, campaign, add=["ann"], mode=ALLOW)
+    system.edit_campaign(replace(campaign.plan, status=CampaignStatus.OFF))
+
+    with pytest.raises(CampaignPaused):
+        system.grab(packet, "bob")
+
+
+def test_who_is_not_on_the_list_is_not_admitted_to_open(
+    system: InMemorySystem, campaign: Campaign
+) -> None:
+    packet = _packet(system, campaign, opening=Opening.TWO_STEP)
+    _edit(system, campaign, add=["ann"], mode=ALLOW)
+
+    with pytest.raises(NotInAudience):
+        system.grab_or_enter(packet, "bob")
+    assert system.grab_or_enter(packet, "ann")
+
+
+def test_who_is_taken_from_the_list_after_the_admission_opens_nothing(
+    system: InMemorySystem, campaign: Campaign
+) -> None:
+    packet = _packet(system, campaign, opening=Opening.TWO_STEP)
+    _edit(system, campaign, add=["ann"], mode=ALLOW)
+    entered: Any = system.grab_or_enter(packet, "ann")
+    _edit(system, campaign, remove=["ann"])
+
+    with pytest.raises(NotInAudience):
+        system.open(packet, "ann", entered.grab_token)
+
+
+def test_who_has_a_share_keeps_it_and_is_told_so_again(
+    system: InMemorySystem, campaign: Campaign
+) -> None:
+    packet = _packet(system, campaign)
+    before = system.memory.snapshot()
+    claim = system.grab(packet, "ann")
+    _edit(system, campaign, add=["ann"], mode=DENY)
+
+    assert system.grab(packet, "ann").share == claim.share
+    # Also where the cache has forgotten it.
+    system.memory.fail_over(before)
+    assert system.grab(packet, "ann").share == claim.share
+
+
+@pytest.mark.parametrize("quota", [0, 2])
+@pytest.mark.parametrize(("mode", "edit"), [(ALLOW, "remove"), (DENY, "add")])
+def test_a_list_that_the_cache_has_wrong_gives_nobody_a_share(
+    system: InMemorySystem, mode: AudienceMode, edit: str, quota: int
+) -> None:
+    campaign = _made(system, quota_per_user=quota)
+    packet = _packet(system, campaign)
+    others = ["ann", "bob"] if mode is ALLOW else []
+    _edit(system, campaign, add=others, mode=mode)
+    system.grab(packet, "bob")
+    process = system.process()
+    process.load_audience(campaign.campaign_id, audience_bucket("ann"))
+    # The edit is durable, and the cache has lost it.
+    change = ([], ["ann"]) if edit == "remove" else (["ann"], [])
+    system.audience_rows.edit(campaign.campaign_id, *change)
+
+    with pytest.raises(NotInAudience):
+        system.grab(packet, "ann")
+
+    # The number is for somebody else, and the quota has room for another packet.
+    assert set(system.memory.holders(packet.packet_id)) == {"bob"}
+    assert not system.reserved.reserved.get((campaign.campaign_id, "ann"))
+    assert system.claims.count_claims(campaign.campaign_id, "ann") == 0
+
+
+@pytest.mark.parametrize("quota", [0, 2])
+def test_a_list_that_is_lost_is_loaded_by_one_of_the_crowd(
+    system: InMemorySystem, quota: int
+) -> None:
+    campaign = _made(system, quota_per_user=quota)
+    packet = _packet(system, campaign)
+    _edit(system, campaign, add=["ann"], mode=ALLOW)
+    system.audiences.forget()
+    bucket = campaign.campaign_id, audience_bucket("ann")
+    system.audiences.begin_load(*bucket, 2_000)
+
+    with pytest.raises(Unavailable):
+        system.grab(packet, "ann")
+    system.audiences.turns.clear()
+
+    assert system.grab(packet, "ann").is_new
+    assert system.audiences.lists[bucket] == {"ann"}
+
+
+def test_a_load_that_an_edit_overtakes_is_not_believed(
+    system: InMemorySystem, campaign: Campaign
+) -> None:
+    packet = _packet(system, campaign)
+    _edit(system, campaign, mode=ALLOW)
+    list_members = system.audience_rows.list_members
+
+    def overtaken(campaign_id: str, bucket: int) -> list[str]:
+        found = list_members(campaign_id, bucket)
+        system.audience_rows.list_members = list_members  # type: ignore[method-assign]
+        _edit(system, campaign, add=["ann"])
+        return found
+
+    system.audience_rows.list_members = overtaken  # type: ignore[method-assign]
+
+    with pytest.raises(Unavailable):
+        system.grab(packet, "ann")
+    assert system.grab(packet, "ann").is_new
+
+
+def test_a_process_learns_of_a_list_as_of_a_switch(
+    system: InMemorySystem, campaign: Campaign
+) -> None:
+    packet = _packet(system, campaign)
+    known = CachedCampaigns(system.campaigns, clock=system.clock, journal=system.journal)
+    system.recall_campaigns = lambda: known
+    system.grab(packet, "ann")
+    _edit(system, campaign, mode=ALLOW)
+
+    system.pass_time(4_000)
+
+    with pytest.raises(NotInAudience):
+        system.grab(packet, "bob")
+
+
+def test_a_preheat_loads_the_list(system: InMemorySystem, campaign: Campaign) -> None:
+    _edit(system, campaign, add=["ann", "bob"], mode=ALLOW)
+
+    system.preheat(campaign.campaign_id)
+
+    assert len(system.audiences.lists) == 256
+    assert set().union(*system.audiences.lists.values()) == {"ann", "bob"}
+
+
+# ---- claims of the token
+
+
+GOLD = (("grade", ("gold", "platinum")),)
+
+
+@pytest.mark.parametrize(
+    ("claims", "is_met"),
+    [
+        ({"grade": "gold"}, True),
+        ({"grade": "[silver platinum]"}, True),
+        ({"grade": ["silver", "gold"]}, True),
+        ({"grade": "silver"}, False),
+        ({"grade": "[silver]"}, False),
+        ({"grade": ""}, False),
+        ({"grade": None}, False),
+        ({}, False),
+    ],
+)
+def test_a_token_has_one_of_the_values_of_each_claim(claims: dict[str, Any], is_met: bool) -> None:  # noqa: FBT001
+    assert meets(GOLD, claims) is is_met
+    assert not meets((*GOLD, ("region", ("sh",))), claims)
+    assert meets((), claims)
+
+
+def test_numbers_and_booleans_of_a_token_are_compared_as_text() -> None:
+    assert meets((("level", ("3",)), ("is_staff", ("true",))), {"level": "3", "is_staff": "true"})
+
+
+def test_only_tokens_with_the_claim_get_a_share(system: InMemorySystem) -> None:
+    campaign = _made(system, quota_per_user=0, required_claims=GOLD)
+    packet = _packet(system, campaign)
+    process = system.process()
+
+    with pytest.raises(NotInAudience):
+        process.grab_packet(packet.packet_id, Person("ann", claims={"grade": "silver"}), None)
+    claim: Any = process.grab_packet(
+        packet.packet_id, Person("ann", claims={"grade": "gold"}), None
+    )
+
+    assert claim.is_new
+
+
+# ---- draws
+
+
+@pytest.fixture
+def lottery(system: InMemorySystem) -> Campaign:
+    campaign = _made(system, miss_weight=10)
+    system.put_prize(a_prize(campaign.campaign_id, total=100))
+    system.load_campaign(campaign.campaign_id)
+    return campaign
+
+
+def test_only_who_is_on_the_list_draws(system: InMemorySystem, lottery: Campaign) -> None:
+    campaign_id = lottery.campaign_id
+    _edit(system, lottery, add=["ann"], mode=ALLOW)
+
+    with pytest.raises(NotInAudience):
+        system.draw(campaign_id, "bob", "one")
+    drawn = system.draw(campaign_id, "ann", "one")
+    _edit(system, lottery, remove=["ann"])
+
+    # What was drawn stays drawn.
+    assert system.draw(campaign_id, "ann", "one").draw == drawn.draw
+    with pytest.raises(NotInAudience):
+        system.draw(campaign_id, "ann", "two")
+
+
+def test_who_is_denied_does_not_draw(system: InMemorySystem, lottery: Campaign) -> None:
+    _edit(system, lottery, add=["ann"], mode=DENY)
+
+    with pytest.raises(NotInAudience):
+        system.draw(lottery.campaign_id, "ann", "one")
+    assert system.draw(lottery.campaign_id, "bob", "one")
+
+
+def test_a_paused_lottery_is_paused_to_everybody(system: InMemorySystem, lottery: Campaign) -> None:
+    _edit(system, lottery, mode=ALLOW)
+    system.edit_campaign(replace(lottery.plan, status=CampaignStatus.OFF))
+    system.load_campaign(lottery.campaign_id)
+
+    with pytest.raises(CampaignPaused):
+        system.draw(lottery.campaign_id, "bob", "one")
+
+
+def test_only_tokens_with_the_claim_draw(system: InMemorySystem) -> None:
+    campaign = _made(system, miss_weight=10, required_claims=GOLD)
+    system.load_campaign(campaign.campaign_id)
+    gold = Person("ann", claims={"grade": "gold"})
+
+    with pytest.raises(NotInAudience):
+        system.draw(campaign.campaign_id, "ann", "one")
+    assert system.process().draw_prize(campaign.campaign_id, gold, "one")

@@ -1,0 +1,95 @@
+"""The host's verdicts: a user who is denied takes nothing, and others take what they leave."""
+
+from __future__ import annotations
+
+import pytest
+
+from redpacket.domain.claim import EMPTIED_KEPT_MS
+from redpacket.domain.errors import InvalidRequest, NotInAudience, PacketEmptied
+from redpacket.domain.risk import Verdict, VerdictKind
+from redpacket.edge.settings import Settings
+from testing.builders import a_campaign, a_prize
+from testing.in_memory_system import VARIABLES, InMemorySystem
+
+DAY_MS = 86_400_000
+
+
+def _judge(system: InMemorySystem, user_id: str, kind: str, for_ms: int = DAY_MS) -> None:
+    verdict = Verdict(VerdictKind(kind), system.clock.now_ms() + for_ms)
+    system.process().judge_user(user_id, verdict)
+
+
+def test_who_is_denied_gets_no_share(system: InMemorySystem) -> None:
+    packet = system.send(count=2)
+    _judge(system, "ann", "deny")
+
+    for _ in range(2):
+        with pytest.raises(NotInAudience):
+            system.grab(packet, "ann")
+
+    assert system.grab(packet, "bob").share.share_no == 1
+    assert set(system.memory.holders(packet.packet_id)) == {"bob"}
+
+
+def test_the_last_share_of_who_is_denied_is_there_for_somebody_else(
+    system: InMemorySystem,
+) -> None:
+    packet = system.send(count=1)
+    _judge(system, "ann", "deny")
+    with pytest.raises(NotInAudience):
+        system.grab(packet, "ann")
+
+    system.pass_time(EMPTIED_KEPT_MS)
+
+    assert system.grab(packet, "bob").is_new
+    with pytest.raises(PacketEmptied):
+        system.grab(packet, "ann")
+
+
+def test_a_verdict_ends_by_itself(system: InMemorySystem) -> None:
+    packet = system.send()
+    _judge(system, "ann", "deny", for_ms=5_000)
+
+    system.pass_time(5_000)
+
+    assert system.grab(packet, "ann").is_new
+
+
+def test_a_later_verdict_takes_the_place_of_an_earlier_one(system: InMemorySystem) -> None:
+    packet = system.send()
+    _judge(system, "ann", "deny")
+    _judge(system, "ann", "allow")
+
+    assert system.grab(packet, "ann").is_new
+
+
+def test_who_has_a_share_is_told_so_whatever_the_host_says_since(system: InMemorySystem) -> None:
+    packet = system.send()
+    claim = system.grab(packet, "ann")
+    _judge(system, "ann", "deny")
+
+    assert system.grab(packet, "ann").share == claim.share
+
+
+def test_who_is_denied_does_not_draw(system: InMemorySystem) -> None:
+    now_ms = system.clock.now_ms()
+    campaign = a_campaign(starts_at_ms=now_ms, ends_at_ms=now_ms + 3_600_000, miss_weight=1)
+    assert system.campaigns.create(campaign)
+    system.put_prize(a_prize(campaign.campaign_id))
+    system.load_campaign(campaign.campaign_id)
+    drawn = system.draw(campaign.campaign_id, "ann", "one")
+    _judge(system, "ann", "deny", for_ms=5_000)
+
+    with pytest.raises(NotInAudience):
+        system.draw(campaign.campaign_id, "ann", "two")
+    assert system.draw(campaign.campaign_id, "ann", "one").draw == drawn.draw
+    system.pass_time(5_000)
+    assert system.draw(campaign.campaign_id, "ann", "two")
+
+
+def test_a_verdict_that_no_claim_asks_for_is_refused(system: InMemorySystem) -> None:
+    settings = Settings({**VARIABLES, "RISK_VERDICTS": "false"})
+    verdict = Verdict(VerdictKind.DENY, system.clock.now_ms() + DAY_MS)
+
+    with pytest.raises(InvalidRequest):
+        system.process(settings=settings).judge_user("ann", verdict)
