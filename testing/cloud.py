@@ -24,6 +24,7 @@ TABLES = {
     "quotas": "QuotasTable",
     "profiles": "ProfilesTable",
     "payments": "PaymentsTable",
+    "journal": "JournalTable",
     "switches": "SwitchesTable",
     "reconciliation": "ReconciliationTable",
 }

@@ -21,6 +21,7 @@ from redpacket.domain.checks.packets import check_settled_in_time
 from redpacket.domain.claim import Admission, Claim, ShareRef
 from redpacket.domain.limits import grab_limit
 from redpacket.domain.lottery import Draw, Prize, draw_id_of
+from redpacket.domain.operators import Duty, Operator
 from redpacket.domain.packet import Kind, Packet, Person, Rules, part_count
 from redpacket.domain.split import Split
 from redpacket.edge.settings import Settings
@@ -46,6 +47,7 @@ from redpacket.flows.reconciliation.reconcile import MOVING_MS, Reconciliation, 
 from redpacket.ports.accounts import Deposits, Funding, Profiles, Request
 from redpacket.ports.campaigns import Campaigns, DrawCache, Draws
 from redpacket.ports.guards import Limits
+from redpacket.ports.operators import ActionJournal
 from redpacket.ports.packets import (
     ClaimCache,
     ClaimRecorder,
@@ -84,6 +86,7 @@ VARIABLES = {
     **{f"{table.name}_TABLE": table.value for table in Table},
     "PROFILES_TABLE": "profiles",
     "RECONCILIATION_TABLE": "reconciliation",
+    "JOURNAL_TABLE": "journal",
     "SETTLEMENT_RECEIPTS": "true",
     "OPEN_PACKETS_MAX": str(OPEN_PACKETS_MAX),
     "DEPOSIT_FEN_MAX": str(DEPOSIT_FEN_MAX),
@@ -108,7 +111,7 @@ class InMemorySystem:
         self.stand_on(self.dynamo)
         stored = wiring_on(Dynamo(lambda: self.dynamo), new_seed=self._new_seed)
         self.pages: Pages = stored.pages
-        self.campaigns: Campaigns = stored.campaigns
+        self.campaigns: Campaigns = stored.edited_campaigns
         self.reserved = FakeQuotas()
         self.quotas: Quotas = self.reserved
         self.limits: Limits = FakeLimits(self.clock)
@@ -139,12 +142,14 @@ class InMemorySystem:
 
     def stand_on(self, client: Any) -> None:
         """Reach packets, claims, money and draws by *client* from now on."""
+        self.reached = client
         stored = wiring_on(Dynamo(lambda: client))
         packets, ledger = stored.packets, stored.ledger
         assert isinstance(packets, DynamoPackets)
         assert isinstance(ledger, DynamoLedger)
         self.packets, self.ledger = packets, ledger
         self.deposits: Deposits = stored.deposits
+        self.actions: ActionJournal = stored.actions
         self.funding: Funding = stored.packet_funding
         self.claims: ClaimRecorder = stored.claims
         self.work: WorkLists = stored.work_lists(0, 1)
@@ -154,7 +159,9 @@ class InMemorySystem:
     def draw_adapter(client: Any) -> DynamoDraws:
         # Of all doors that read lotteries, in one.
         tables = "campaigns", "shares", "draws", "packets", "profiles"
-        return DynamoDraws(Dynamo(lambda: client), *tables, seeds=PUBLISHED_SEEDS)
+        return DynamoDraws(
+            Dynamo(lambda: client), *tables, journal_table="journal", seeds=PUBLISHED_SEEDS
+        )
 
     def process(self, **given: Any) -> Wiring:
         """Return a process that has just started, on what the system stands on by now.
@@ -170,6 +177,7 @@ class InMemorySystem:
             "settings": Settings(variables),
             "clock": self.clock,
             "journal": self.journal,
+            "dynamo": Dynamo(lambda: self.reached),
             "new_packet_id": self._new_id,
             "new_seed": self._new_seed,
             "in_parallel": self.in_parallel,
@@ -191,6 +199,7 @@ class InMemorySystem:
             "pages": self.pages,
             "campaigns": self.campaigns,
             "campaign_rows": self.campaigns,
+            "edited_campaigns": self.campaigns,
             "claim_cache": self.claim_cache,
             "payouts": self.payouts,
             "quotas": self.quotas,
@@ -269,7 +278,7 @@ class InMemorySystem:
 
     def put_prize(self, plan: Prize) -> Prize:
         """Put or edit a prize; cash is the operator's money."""
-        return put_prize(plan, None, a_person("operator"), ports=self.prize_ports())[0]
+        return put_prize(plan, None, an_operator(), ports=self.prize_ports())[0]
 
     def change_stock(self, prize: Prize, delta: int, key: str | None = None) -> Prize:
         """Change the stock; calls with one key are repeats of each other."""
@@ -279,7 +288,7 @@ class InMemorySystem:
             prize.prize_id,
             delta,
             None,
-            a_person("operator"),
+            an_operator(),
             request,
             ports=self.prize_ports(),
         )
@@ -377,9 +386,11 @@ class InMemorySystem:
             plan,
             budget_fen,
             None,
+            an_operator(),
             campaigns=self.campaigns,
             draws=self.draws,
             packets=self.packets,
+            clock=self.clock,
         )[0]
 
     def preheat(self, campaign_id: str, cursor: str | None = None) -> Preheated:
@@ -477,6 +488,11 @@ class _Interposed:
 def a_person(user_id: str) -> Person:
     """Return a user as the edge makes one: ids are hashes there, and here they are not."""
     return Person(user_id, host_id=f"{user_id}@host")
+
+
+def an_operator(user_id: str = "operator", *duties: Duty) -> Operator:
+    """Return an operator with some duties, or with all."""
+    return Operator(a_person(user_id), frozenset(duties or Duty))
 
 
 def an_order(sender: str = "sender", key: str = "key", **changes: Any) -> SendOrder:

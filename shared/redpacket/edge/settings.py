@@ -120,6 +120,7 @@ class Settings:
     quotas_table = _Variable("QUOTAS_TABLE", str)
     accounts_table = _Variable("ACCOUNTS_TABLE", str)
     reconciliation_table = _Variable("RECONCILIATION_TABLE", str)
+    journal_table = _Variable("JOURNAL_TABLE", str)
     profiles_table = _Variable("PROFILES_TABLE", str)
     campaigns_table = _Variable("CAMPAIGNS_TABLE", str)
     payout_queue_url = _Variable("PAYOUT_QUEUE_URL", str)

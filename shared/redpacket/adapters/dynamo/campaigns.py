@@ -27,6 +27,7 @@ from redpacket.domain.errors import (
     InvariantViolated,
     RedPacketError,
 )
+from redpacket.domain.operators import Action
 from redpacket.domain.packet import Packet
 from redpacket.domain.seed_keys import SeedKeys
 
@@ -48,9 +49,12 @@ class DynamoCampaigns:
         table: str,
         new_seed: Callable[[int], bytes] = secrets.token_bytes,
         seeds: SeedKeys | None = None,
+        journal_table: str | None = None,
     ) -> None:
         self._dynamo = dynamo
         self._table = table
+        # Only who edits campaigns has it.
+        self._journal = journal_table
         self._new_seed = new_seed
         self._seeds = seeds
 
@@ -58,13 +62,15 @@ class DynamoCampaigns:
         row = self._dynamo.get(self._table, keys.campaign(campaign_id))
         return campaign_of(row) if row else None
 
-    def create(self, campaign: Campaign) -> bool:
+    def create(self, campaign: Campaign, action: Action | None = None) -> bool:
         # Grabs find campaigns, and have no use for prizes.
+        from redpacket.adapters.dynamo.actions import note_action
         from redpacket.adapters.dynamo.shown_items import shown_row
         from redpacket.domain.lottery import CHAIN_LAST_DAY, chain_commitment
 
         money: dict[str, Value] = {
             **keys.campaign(campaign.campaign_id),
+            **_listed(campaign),
             "budget_fen": campaign.budget_fen,
             "budget_left_fen": campaign.budget_left_fen,
             "version": campaign.version,
@@ -74,9 +80,11 @@ class DynamoCampaigns:
         root = root_of(campaign.campaign_id, seed, self._seeds)
         commitment = chain_commitment(campaign.campaign_id, root, CHAIN_LAST_DAY)
         rows = {**plan_row(campaign), **money}, shown_row(campaign, commitment), seed
-        return self._write([put(self._table, row) for row in rows])
+        noted = note_action(self._journal, action)
+        return self._write([*(put(self._table, row) for row in rows), *noted])
 
-    def edit(self, campaign: Campaign, before: Campaign) -> bool:
+    def edit(self, campaign: Campaign, before: Campaign, action: Action | None = None) -> bool:
+        from redpacket.adapters.dynamo.actions import note_action
         from redpacket.adapters.dynamo.shown_items import packed_plan
 
         change_fen = campaign.budget_fen - before.budget_fen
@@ -86,9 +94,11 @@ class DynamoCampaigns:
             keys.campaign(campaign.campaign_id),
             # Packets take from the budget meanwhile: what is left changes by the difference.
             "SET budget_left_fen = budget_left_fen + :change_fen, budget_fen = :budget_fen,"
-            f" version = :version, {', '.join(f'#{name} = :{name}' for name in planned)}",
+            f" version = :version, {', '.join(f'#{name} = :{name}' for name in planned)},"
+            " list_pk = :list_pk, list_sk = :list_sk",
             condition=f"{IS_AS_READ} AND {CAN_GIVE_UP}",
             **planned,
+            **_listed(campaign),
             change_fen=change_fen,
             given_up=-change_fen,
             budget_fen=campaign.budget_fen,
@@ -107,7 +117,7 @@ class DynamoCampaigns:
             one=1,
         )
         shown["Update"]["ExpressionAttributeNames"] = {"#plan": "plan"}
-        return self._write([operation, shown])
+        return self._write([operation, shown, *note_action(self._journal, action)])
 
     def list_packet_ids(self, campaign_id: str, after: str | None, limit: int) -> list[str]:
         first = f"{keys.CAMPAIGN_PACKET_PREFIX}{after or ''}"
@@ -135,6 +145,12 @@ class DynamoCampaigns:
         except TransactionCanceled:
             return False
         return True
+
+
+def _listed(campaign: Campaign) -> dict[str, Value]:
+    """Return the place of a campaign in the list of all; an edit moves it with the start."""
+    place = keys.list_position(campaign.starts_at_ms, campaign.campaign_id)
+    return {"list_pk": keys.CAMPAIGNS, "list_sk": place}
 
 
 def root_of(campaign_id: str, row: Row, seeds: SeedKeys | None) -> bytes:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from redpacket.domain.campaign import Campaign
     from redpacket.domain.lottery import Prize, PrizeStock
     from redpacket.domain.seed_keys import SeedKeys
+    from redpacket.domain.winners import Winner
     from redpacket.flows.campaigns.apply_edit import EditPorts
     from redpacket.flows.campaigns.cached_lotteries import CachedLotteries
     from redpacket.flows.campaigns.cached_snapshots import CachedSnapshots
@@ -40,13 +41,14 @@ class CampaignRoom(PacketRoom):
     @cached_property
     def prize_draws(self) -> Draws:
         """The lotteries where prizes are put, which need their packets and draw nothing."""
-        return self._draws(self.settings.packets_table)
+        return self._draws(self.settings.packets_table, journal_table=self.settings.journal_table)
 
     def _draws(
         self,
         packets_table: str | None = None,
         profiles_table: str | None = None,
         opened_by: SeedKeys | None = None,
+        journal_table: str | None = None,
     ) -> DynamoDraws:
         from redpacket.adapters.dynamo.draws import DynamoDraws
 
@@ -57,6 +59,7 @@ class CampaignRoom(PacketRoom):
             self.settings.draws_table,
             packets_table,
             profiles_table,
+            journal_table=journal_table,
             seeds=opened_by,
         )
 
@@ -156,9 +159,22 @@ class CampaignRoom(PacketRoom):
         )
 
     @cached_property
+    def edited_campaigns(self) -> Campaigns:
+        """The campaigns where they are edited."""
+        from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
+
+        return DynamoCampaigns(
+            self.dynamo,
+            self.settings.campaigns_table,
+            self.new_seed,
+            self.seeds,
+            self.settings.journal_table,
+        )
+
+    @cached_property
     def edit_ports(self) -> EditPorts:
         """What every edit of a campaign passes."""
-        return self._edit_ports(self.campaigns, self.draws, self.packets)
+        return self._edit_ports(self.edited_campaigns, self.draws, self.packets)
 
     @cached_property
     def prize_edit_ports(self) -> EditPorts:
@@ -197,6 +213,22 @@ class CampaignRoom(PacketRoom):
         from redpacket.flows.campaigns.apply_edit import apply_stock
 
         return partial(apply_stock, prize_ports=self.prize_ports, ports=self.prize_edit_ports)
+
+    @cached_property
+    def decide_winner(self) -> partial[Winner]:
+        """Says what becomes of goods that were won."""
+        from redpacket.adapters.dynamo.winners import DynamoWinners
+        from redpacket.flows.campaigns.apply_edit import apply_decision
+        from redpacket.flows.campaigns.decide_winner import WinnerPorts
+
+        ports = WinnerPorts(
+            winners=DynamoWinners(
+                self.dynamo, self.settings.draws_table, self.settings.journal_table
+            ),
+            draws=self.prize_draws,
+            clock=self.clock,
+        )
+        return partial(apply_decision, winner_ports=ports, ports=self.prize_edit_ports)
 
     @cached_property
     def load_lottery(self) -> partial[None]:
