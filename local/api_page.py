@@ -40,9 +40,9 @@ Written by `make openapi` from [openapi.json](../openapi.json), which is generat
 
 - **Identity.** Send `Authorization: Bearer <JWT>`. The user is the token's `sub`, of which
   `user_token` is a keyed hash. Routes below
-  `/admin/` need the scope that their row names. Without a valid token the gateway answers 401 with
-  a body of its own, and so for an operators' route without the scope (403). `POST /dev/tokens`
-  makes tokens on the local stack only.
+  `/admin/` need one of the scopes that their row names. Without a valid token the gateway answers
+  401 with a body of its own, and so for an operators' route without a scope (403). `POST
+  /dev/tokens` makes tokens on the local stack only.
 - **Caches.** Answers are `Cache-Control: no-store`, except record pages (`private, no-cache`) and
   the feed.
 - **Values.** Money is in fen and time in milliseconds since 1970, both as integers. A boolean, a
@@ -124,7 +124,8 @@ def _who(operation: Schema) -> str:
     if security == []:
         return ", without a token"
     if security:
-        return f", scope `{security[0]['user'][0]}`"
+        scopes = [each["user"][0] for each in security]
+        return ", scope " + " or ".join(f"`{scope}`" for scope in scopes)
     return ""
 
 

@@ -20,8 +20,9 @@ from pydantic.json_schema import GenerateJsonSchema
 import redpacket
 from local import places
 from redpacket.domain.errors import Forbidden
-from redpacket.edge.answers import campaigns, operators, packets, payments
+from redpacket.edge.answers import campaigns, lists, operators, packets, payments
 from redpacket.edge.api import BODY_BYTES_MAX, NO_STORE, UBIQUITOUS, Api, Operation
+from redpacket.edge.csv_pages import CSV
 from redpacket.edge.parameters import Parameter
 from redpacket.edge.problems import RETRIED, STATUS_BY_CODE
 from redpacket.edge.schemas import claims, draws, sending
@@ -120,6 +121,7 @@ def types_of(operation: Operation) -> tuple[Any, Any]:
         **vars(packets),
         **vars(campaigns),
         **vars(operators),
+        **vars(lists),
         **vars(payments),
     }
     hints = get_type_hints(operation.function, localns=names)
@@ -258,6 +260,17 @@ def document() -> Schema:
     }
 
 
+_CSV_PAGE: Schema = {
+    "type": "string",
+    "description": "The items as CSV, for who accepts `text/csv` before JSON. A text that a "
+    "spreadsheet would take for a formula begins with an apostrophe.",
+}
+_NEXT_CURSOR: Schema = {
+    "description": "Only with CSV: `next`, missing on the last page.",
+    "schema": {"type": "string"},
+}
+
+
 def text() -> str:
     """Return the document as the file holds it."""
     return json.dumps(document(), ensure_ascii=False, indent=2) + "\n"
@@ -272,9 +285,11 @@ def _operation(operation: Operation, found: Schema) -> Schema:
     }
     if operation.is_public:
         described["security"] = []
-    elif operation.scope:
-        described["security"] = [{"user": [operation.scope]}]
-        described["description"] = f"For tokens with the scope `{operation.scope}`."
+    elif operation.scopes:
+        # Each alone is enough.
+        described["security"] = [{"user": [scope]} for scope in operation.scopes]
+        named = " or ".join(f"`{scope}`" for scope in operation.scopes)
+        described["description"] = f"For tokens with the scope {named}."
     if operation.parameters:
         described["parameters"] = [_parameter(each) for each in operation.parameters]
     body, answer = types_of(operation)
@@ -310,6 +325,9 @@ def _responses(operation: Operation, answer: str | None) -> Schema:
         }
         for status in operation.statuses
     }
+    if operation.csv:
+        answers[200]["content"] = {**answers[200]["content"], CSV: {"schema": _CSV_PAGE}}
+        answers[200]["headers"] = {**answers[200]["headers"], "X-Next-Cursor": _NEXT_CURSOR}
     if operation.caching:
         unchanged = "The client has this very page already."
         answers[304] = {"description": unchanged, "headers": _cache_headers(operation)}
@@ -348,7 +366,7 @@ def _gateway_answers(operation: Operation) -> dict[int, str]:
     answers = dict(_GATEWAY_ANSWERS)
     if operation.is_public:
         del answers[HTTPStatus.UNAUTHORIZED]
-    if operation.scope:
+    if operation.scopes:
         answers[HTTPStatus.FORBIDDEN] = "A token without the scope."
     if not any(parameter.place == "path" for parameter in operation.parameters):
         del answers[HTTPStatus.NOT_FOUND]

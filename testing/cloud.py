@@ -25,6 +25,7 @@ TABLES = {
     "audience": "AudienceTable",
     "profiles": "ProfilesTable",
     "payments": "PaymentsTable",
+    "journal": "JournalTable",
     "switches": "SwitchesTable",
     "reconciliation": "ReconciliationTable",
 }

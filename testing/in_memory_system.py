@@ -21,6 +21,7 @@ from redpacket.domain.checks.packets import check_settled_in_time
 from redpacket.domain.claim import Admission, Claim, ShareRef
 from redpacket.domain.limits import grab_limit
 from redpacket.domain.lottery import Draw, Prize, draw_id_of
+from redpacket.domain.operators import Duty, Operator
 from redpacket.domain.packet import Kind, Packet, Person, Rules, part_count
 from redpacket.domain.split import Split
 from redpacket.edge.settings import Settings
@@ -48,6 +49,7 @@ from redpacket.ports.audiences import AudienceRows, Verdicts
 from redpacket.ports.beacon import Rounds
 from redpacket.ports.campaigns import Campaigns, DrawCache, Draws
 from redpacket.ports.guards import Limits
+from redpacket.ports.operators import ActionJournal
 from redpacket.ports.packets import (
     ClaimCache,
     ClaimRecorder,
@@ -89,6 +91,7 @@ VARIABLES = {
     "AUDIENCE_TABLE": "audience",
     "RECONCILIATION_TABLE": "reconciliation",
     "TRANSPARENCY_TABLE": "transparency",
+    "JOURNAL_TABLE": "journal",
     "SETTLEMENT_RECEIPTS": "true",
     "RISK_VERDICTS": "true",
     "OPEN_PACKETS_MAX": str(OPEN_PACKETS_MAX),
@@ -114,7 +117,7 @@ class InMemorySystem:
         self.stand_on(self.dynamo)
         stored = wiring_on(Dynamo(lambda: self.dynamo), new_seed=self._new_seed)
         self.pages: Pages = stored.pages
-        self.campaigns: Campaigns = stored.drawing_campaigns
+        self.campaigns: Campaigns = stored.edited_campaigns
         self.audiences = FakeAudiences()
         self.reserved = FakeQuotas(self.audiences)
         self.quotas: Quotas = self.reserved
@@ -146,12 +149,14 @@ class InMemorySystem:
 
     def stand_on(self, client: Any) -> None:
         """Reach packets, claims, money and draws by *client* from now on."""
+        self.reached = client
         stored = wiring_on(Dynamo(lambda: client))
         packets, ledger = stored.packets, stored.ledger
         assert isinstance(packets, DynamoPackets)
         assert isinstance(ledger, DynamoLedger)
         self.packets, self.ledger = packets, ledger
         self.deposits: Deposits = stored.deposits
+        self.actions: ActionJournal = stored.actions
         self.funding: Funding = stored.packet_funding
         self.claims: ClaimRecorder = stored.claims
         self.audience_rows: AudienceRows = stored.audience_rows
@@ -164,9 +169,13 @@ class InMemorySystem:
     def draw_adapter(client: Any) -> DynamoDraws:
         # Of all doors that read lotteries, in one.
         tables = "campaigns", "shares", "draws", "packets", "profiles"
-        dynamo = Dynamo(lambda: client)
         return DynamoDraws(
-            dynamo, *tables, seeds=PUBLISHED_SEEDS, audience_table="audience", asks_verdicts=True
+            Dynamo(lambda: client),
+            *tables,
+            journal_table="journal",
+            seeds=PUBLISHED_SEEDS,
+            audience_table="audience",
+            asks_verdicts=True,
         )
 
     def process(self, **given: Any) -> Wiring:
@@ -183,6 +192,7 @@ class InMemorySystem:
             "settings": Settings(variables),
             "clock": self.clock,
             "journal": self.journal,
+            "dynamo": Dynamo(lambda: self.reached),
             "new_packet_id": self._new_id,
             "new_seed": self._new_seed,
             "in_parallel": self.in_parallel,
@@ -203,9 +213,9 @@ class InMemorySystem:
             "packet_rows": self.packets,
             "pages": self.pages,
             "campaigns": self.campaigns,
-            "drawing_campaigns": self.campaigns,
             "rounds": self.rounds,
             "campaign_rows": self.campaigns,
+            "edited_campaigns": self.campaigns,
             "claim_cache": self.claim_cache,
             "payouts": self.payouts,
             "quotas": self.quotas,
@@ -287,7 +297,7 @@ class InMemorySystem:
 
     def put_prize(self, plan: Prize) -> Prize:
         """Put or edit a prize; cash is the operator's money."""
-        return put_prize(plan, None, a_person("operator"), ports=self.prize_ports())[0]
+        return put_prize(plan, None, an_operator(), ports=self.prize_ports())[0]
 
     def change_stock(self, prize: Prize, delta: int, key: str | None = None) -> Prize:
         """Change the stock; calls with one key are repeats of each other."""
@@ -297,7 +307,7 @@ class InMemorySystem:
             prize.prize_id,
             delta,
             None,
-            a_person("operator"),
+            an_operator(),
             request,
             ports=self.prize_ports(),
         )
@@ -395,9 +405,11 @@ class InMemorySystem:
             plan,
             budget_fen,
             None,
+            an_operator(),
             campaigns=self.campaigns,
             draws=self.draws,
             packets=self.packets,
+            clock=self.clock,
         )[0]
 
     def preheat(self, campaign_id: str, cursor: str | None = None) -> Preheated:
@@ -495,6 +507,11 @@ class _Interposed:
 def a_person(user_id: str) -> Person:
     """Return a user as the edge makes one: ids are hashes there, and here they are not."""
     return Person(user_id, host_id=f"{user_id}@host")
+
+
+def an_operator(user_id: str = "operator", *duties: Duty) -> Operator:
+    """Return an operator with some duties, or with all."""
+    return Operator(a_person(user_id), frozenset(duties or Duty))
 
 
 def an_order(sender: str = "sender", key: str = "key", **changes: Any) -> SendOrder:

@@ -52,7 +52,7 @@ from local.stack import Stack
 from redpacket.adapters import keys
 from redpacket.domain.switches import Switch
 from redpacket.domain.text import is_visible
-from redpacket.edge.api import ADMIN_SCOPE
+from redpacket.edge.scopes import ADMIN_SCOPE
 from testing.ledger_state import lasting, read_ledger_state
 
 AnyCase: TypeAlias = "Case[Any]"
@@ -399,7 +399,7 @@ class Fuzz:
     def _send_without_token(self, operation: AnyOperation) -> None:
         body: dict[str, Any] = {"body": {}, "media_type": JSON} if operation.body else {}
         path = {"packet_id": self._packet_ids[0], "campaign_id": CAMPAIGN_ID, "name": SAFE_SWITCH}
-        path["prize_id"] = PRIZE_ID
+        path |= {"prize_id": PRIZE_ID, "unit": f"{PRIZE_ID}.1"}
         # Of the right form, and no user's.
         path |= {"payment_id": "0" * 32, "withdrawal_id": "0" * 30}
         named = {name: path[name] for name in path if f"{{{name}}}" in operation.path}
@@ -473,7 +473,7 @@ class Fuzz:
         if data and "Authorization" in {data.parameter, *(one.parameter for one in data.mutations)}:
             return {}
         is_of_campaign = isinstance(case.body, dict) and "campaign_id" in case.body
-        needs_scope = operations()[case.operation.label].scope or is_of_campaign
+        needs_scope = operations()[case.operation.label].scopes or is_of_campaign
         return self._operator if needs_scope else self._user
 
     def _send(self, case: AnyCase, token: dict[str, str]) -> None:

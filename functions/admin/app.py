@@ -1,4 +1,4 @@
-"""The door of operators, for tokens with the scope hongbao/admin."""
+"""The operators' door: deposits, audits, switches, and lists of what there is."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from redpacket.domain.errors import (
     Busy,
+    CampaignNotFound,
     IdempotencyKeyMissing,
     IdempotencyKeyReused,
     InvalidRequest,
@@ -14,18 +15,29 @@ from redpacket.domain.errors import (
     Unavailable,
 )
 from redpacket.domain.risk import Verdict, VerdictKind
+from redpacket.edge import operator_lists as listed
 from redpacket.edge import views
-from redpacket.edge.api import ADMIN_SCOPE, Api, HttpAnswer
+from redpacket.edge.api import Api, HttpAnswer
+from redpacket.edge.campaign_parameters import campaign_id_of
+from redpacket.edge.claim_places import claim_cursor_of, claim_place
 from redpacket.edge.packet_ids import packet_id_of
 from redpacket.edge.parameters import key_hash_of
 from redpacket.edge.request import HttpRequest, RequestOf, person_of
 from redpacket.edge.schemas.accounts import DepositBody
 from redpacket.edge.schemas.bodies import body_of, idempotent_request
 from redpacket.edge.schemas.operations import RiskBody, SwitchBody
+from redpacket.edge.scopes import ADMINS, AUDITORS, OPERATORS, TREASURERS, WATCHERS
 from redpacket.edge.switch_parameters import switch_of
 from redpacket.edge.wiring import wiring
 
 if TYPE_CHECKING:
+    from redpacket.edge.answers.lists import (
+        CampaignPage,
+        ClaimPage,
+        Journal,
+        PacketPage,
+        WinnerPage,
+    )
     from redpacket.edge.answers.operators import Audit, Deposit, Risk, Switch, Switches
 
 handler = Api()
@@ -34,7 +46,7 @@ handler = Api()
 @handler.route(
     "POST /admin/deposits",
     parameters=(key_hash_of,),
-    scope=ADMIN_SCOPE,
+    scopes=TREASURERS,
     statuses=(201,),
     refusals=(IdempotencyKeyMissing, IdempotencyKeyReused, Busy, InvalidRequest, Unavailable),
 )
@@ -49,7 +61,7 @@ def deposit(request: RequestOf[DepositBody]) -> HttpAnswer[Deposit]:
 @handler.route(
     "GET /admin/packets/{packet_id}/audit",
     parameters=(packet_id_of,),
-    scope=ADMIN_SCOPE,
+    scopes=AUDITORS,
     refusals=(PacketNotFound, Unavailable),
 )
 def audit_packet(request: HttpRequest) -> HttpAnswer[Audit]:
@@ -57,7 +69,7 @@ def audit_packet(request: HttpRequest) -> HttpAnswer[Audit]:
     return HttpAnswer(views.audit_view(wiring.audit_packet(packet_id_of(request))))
 
 
-@handler.route("GET /admin/switches", scope=ADMIN_SCOPE, refusals=(Unavailable,))
+@handler.route("GET /admin/switches", scopes=WATCHERS, refusals=(Unavailable,))
 def read_switches(request: HttpRequest) -> HttpAnswer[Switches]:  # noqa: ARG001 - a route takes a request
     """Show how every switch stands, since when and why."""
     return HttpAnswer(views.switches_view(wiring.switch_store.list_states()))
@@ -66,7 +78,7 @@ def read_switches(request: HttpRequest) -> HttpAnswer[Switches]:  # noqa: ARG001
 @handler.route(
     "PUT /admin/switches/{name}",
     parameters=(switch_of,),
-    scope=ADMIN_SCOPE,
+    scopes=OPERATORS,
     refusals=(SwitchNotFound, InvalidRequest, Unavailable),
 )
 def turn_switch(request: RequestOf[SwitchBody]) -> HttpAnswer[Switch]:
@@ -81,7 +93,7 @@ def turn_switch(request: RequestOf[SwitchBody]) -> HttpAnswer[Switch]:
 
 @handler.route(
     "POST /admin/risk",
-    scope=ADMIN_SCOPE,
+    scopes=ADMINS,
     refusals=(InvalidRequest, Unavailable),
 )
 def judge_user(request: RequestOf[RiskBody]) -> HttpAnswer[Risk]:
@@ -90,3 +102,107 @@ def judge_user(request: RequestOf[RiskBody]) -> HttpAnswer[Risk]:
     verdict = Verdict(VerdictKind(body.verdict), body.until_ms)
     wiring.judge_user(person_of(body.user).user_id, verdict)
     return HttpAnswer({"verdict": verdict.kind, "until_ms": verdict.until_ms})
+
+
+@handler.route(
+    "GET /admin/campaigns",
+    parameters=(listed.campaign_cursor_of, listed.list_limit_of),
+    scopes=WATCHERS,
+    csv=listed.CAMPAIGN_COLUMNS,
+    refusals=(InvalidRequest, Unavailable),
+)
+def read_campaigns(request: HttpRequest) -> HttpAnswer[CampaignPage]:
+    """List all campaigns, the latest start first."""
+    page, cursor = wiring.operator_lists.list_campaigns(
+        listed.campaign_cursor_of(request), listed.list_limit_of(request)
+    )
+    return HttpAnswer({"items": [listed.campaign_row(one) for one in page], "next": cursor})
+
+
+@handler.route(
+    "GET /admin/packets",
+    parameters=(
+        listed.of_campaign,
+        listed.sender_of,
+        listed.packet_status_of,
+        listed.packet_cursor_of,
+        listed.list_limit_of,
+    ),
+    scopes=WATCHERS,
+    csv=listed.PACKET_COLUMNS,
+    refusals=(InvalidRequest, Unavailable),
+)
+def read_packets(request: HttpRequest) -> HttpAnswer[PacketPage]:
+    """List packets of a campaign or of a sender; without both all that have not ended."""
+    sender = listed.sender_of(request)
+    page, cursor = wiring.list_packets(
+        listed.of_campaign(request),
+        sender.user_id if sender else None,
+        listed.packet_status_of(request),
+        listed.packet_cursor_of(request),
+        listed.list_limit_of(request),
+    )
+    people = wiring.known_people.list_people([packet.sender.user_id for packet in page])
+    rows = [listed.packet_row(packet, people) for packet in page]
+    return HttpAnswer({"items": rows, "next": cursor})
+
+
+@handler.route(
+    "GET /admin/packets/{packet_id}/claims",
+    parameters=(packet_id_of, claim_cursor_of, listed.list_limit_of),
+    scopes=WATCHERS,
+    csv=listed.CLAIM_COLUMNS,
+    refusals=(PacketNotFound, InvalidRequest, Unavailable),
+)
+def read_claims(request: HttpRequest) -> HttpAnswer[ClaimPage]:
+    """List the claims of a packet, with their amounts."""
+    page, place = wiring.list_claims(
+        packet_id_of(request), claim_cursor_of(request), listed.list_limit_of(request)
+    )
+    people = wiring.known_people.list_people([share.taker.user_id for share in page if share.taker])
+    rows = [listed.claim_row(share, people) for share in page]
+    return HttpAnswer({"items": rows, "next": claim_place(place)})
+
+
+@handler.route(
+    "GET /admin/campaigns/{campaign_id}/winners",
+    parameters=(
+        campaign_id_of,
+        listed.of_prize,
+        listed.winner_status_of,
+        listed.winner_cursor_of,
+        listed.list_limit_of,
+    ),
+    scopes=WATCHERS,
+    csv=listed.WINNER_COLUMNS,
+    refusals=(CampaignNotFound, InvalidRequest, Unavailable),
+)
+def read_winners(request: HttpRequest) -> HttpAnswer[WinnerPage]:
+    """List who won goods, by prize and unit; cash is in the claims of its packets."""
+    page, place = wiring.list_winners(
+        campaign_id_of(request),
+        listed.of_prize(request),
+        listed.winner_status_of(request),
+        listed.winner_cursor_of(request),
+        listed.list_limit_of(request),
+    )
+    people = wiring.known_people.list_people([winner.user_id for winner, _ in page])
+    rows = [listed.winner_row(*one, people) for one in page]
+    return HttpAnswer({"items": rows, "next": f"{place[0]}.{place[1]}" if place else None})
+
+
+@handler.route(
+    "GET /admin/journal",
+    parameters=(listed.subject_of, listed.action_cursor_of, listed.list_limit_of),
+    scopes=AUDITORS,
+    csv=listed.JOURNAL_COLUMNS,
+    refusals=(InvalidRequest, Unavailable),
+)
+def read_journal(request: HttpRequest) -> HttpAnswer[Journal]:
+    """List what operators did, newest first."""
+    page, cursor = wiring.actions.list_actions(
+        listed.subject_of(request),
+        listed.action_cursor_of(request),
+        listed.list_limit_of(request),
+    )
+    return HttpAnswer({"items": [listed.action_view(noted) for noted in page], "next": cursor})

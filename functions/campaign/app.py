@@ -13,13 +13,15 @@ from redpacket.domain.errors import (
     Unavailable,
     VersionConflict,
 )
+from redpacket.domain.operators import ActionKind, campaign_subject, changes_between
 from redpacket.edge import guards, lottery_views, views
-from redpacket.edge.api import ADMIN_SCOPE, Api, HttpAnswer
+from redpacket.edge.api import Api, HttpAnswer
 from redpacket.edge.campaign_parameters import campaign_id_of, preheat_cursor_of
 from redpacket.edge.request import HttpRequest, RequestOf, user_ids
 from redpacket.edge.schemas.audiences import BODY_BYTES_MAX, AudienceBody
 from redpacket.edge.schemas.bodies import body_of
 from redpacket.edge.schemas.campaigns import CampaignBody
+from redpacket.edge.scopes import EDITORS, OPERATORS, WATCHERS, operator_of
 from redpacket.edge.wiring import wiring
 
 if TYPE_CHECKING:
@@ -45,7 +47,7 @@ def read_campaign(request: HttpRequest) -> HttpAnswer[Campaign]:
 @handler.route(
     "GET /admin/campaigns/{campaign_id}",
     parameters=(campaign_id_of,),
-    scope=ADMIN_SCOPE,
+    scopes=WATCHERS,
     refusals=(CampaignNotFound, Unavailable),
 )
 def watch_campaign(request: HttpRequest) -> HttpAnswer[CampaignAdmin]:
@@ -57,7 +59,7 @@ def watch_campaign(request: HttpRequest) -> HttpAnswer[CampaignAdmin]:
 @handler.route(
     "PUT /admin/campaigns/{campaign_id}",
     parameters=(campaign_id_of,),
-    scope=ADMIN_SCOPE,
+    scopes=EDITORS,
     statuses=(200, 201),
     refusals=(CampaignNotFound, VersionConflict, InvalidRequest, Unavailable),
 )
@@ -66,7 +68,9 @@ def edit_campaign(request: RequestOf[CampaignBody]) -> HttpAnswer[CampaignAdmin]
     campaign_id = campaign_id_of(request)
     body = body_of(CampaignBody, request)
     plan = body.plan(campaign_id)
-    edited, is_new = wiring.edit_campaign(plan, body.budget_fen, body.version, body.draws_by())
+    edited, is_new = wiring.edit_campaign(
+        plan, body.budget_fen, body.version, operator_of(request), body.draws_by()
+    )
     shown = lottery_views.campaign_admin_view(edited)
     return HttpAnswer(shown, status=201 if is_new else 200)
 
@@ -74,7 +78,7 @@ def edit_campaign(request: RequestOf[CampaignBody]) -> HttpAnswer[CampaignAdmin]
 @handler.route(
     "POST /admin/campaigns/{campaign_id}/audience",
     parameters=(campaign_id_of,),
-    scope=ADMIN_SCOPE,
+    scopes=OPERATORS,
     refusals=(CampaignNotFound, InvalidRequest, Unavailable),
     body_bytes_max=BODY_BYTES_MAX,
 )
@@ -92,13 +96,19 @@ def edit_audience(request: RequestOf[AudienceBody]) -> HttpAnswer[Audience]:
 @handler.route(
     "POST /admin/campaigns/{campaign_id}/preheat",
     parameters=(campaign_id_of, preheat_cursor_of),
-    scope=ADMIN_SCOPE,
+    scopes=OPERATORS,
     statuses=(202,),
     refusals=(PacketNotFound, CampaignNotFound, InvalidRequest, Unavailable),
 )
 def preheat_campaign(request: HttpRequest) -> HttpAnswer[Preheated]:
     """Load a campaign's prizes, list of users and packets into the cache."""
     campaign_id, cursor = campaign_id_of(request), preheat_cursor_of(request)
+    wiring.note_action(
+        request.user.user_id,
+        ActionKind.CAMPAIGN_PREHEATED,
+        campaign_subject(campaign_id),
+        changes_between(None, {"cursor": cursor}),
+    )
     wiring.load_lottery(campaign_id)
     preheated = wiring.preheat_campaign(campaign_id, cursor, _PREHEAT_WITHIN_MS)
     return HttpAnswer(views.preheated_view(preheated))

@@ -25,7 +25,7 @@ from redpacket.domain.errors import (
     WithdrawalNotFound,
 )
 from redpacket.edge import guards
-from redpacket.edge.api import ADMIN_SCOPE, Api, HttpAnswer
+from redpacket.edge.api import Api, HttpAnswer
 from redpacket.edge.parameters import key_hash_of
 from redpacket.edge.payment_parameters import (
     payment_id_of,
@@ -42,6 +42,7 @@ from redpacket.edge.payment_views import (
 from redpacket.edge.request import HttpRequest, RequestOf, person_of
 from redpacket.edge.schemas.bodies import body_of, idempotent_request
 from redpacket.edge.schemas.payments import CodeBody, ConsentBody, PaymentBody, WithdrawalBody
+from redpacket.edge.scopes import AUDITORS
 from redpacket.edge.wiring import wiring
 
 if TYPE_CHECKING:
@@ -204,7 +205,7 @@ def sign_in(request: RequestOf[CodeBody]) -> HttpAnswer[Token]:
 @handler.route(
     "GET /admin/payments/returns",
     parameters=(withdrawals_cursor_of,),
-    scope=ADMIN_SCOPE,
+    scopes=AUDITORS,
     refusals=(InvalidRequest, Unavailable),
 )
 def read_listed_returns(request: HttpRequest) -> HttpAnswer[ListedReturns]:
@@ -216,7 +217,7 @@ def read_listed_returns(request: HttpRequest) -> HttpAnswer[ListedReturns]:
 @handler.route(
     "GET /admin/payments/debts",
     parameters=(withdrawals_cursor_of,),
-    scope=ADMIN_SCOPE,
+    scopes=AUDITORS,
     refusals=(InvalidRequest, Unavailable),
 )
 def read_debts(request: HttpRequest) -> HttpAnswer[Debts]:

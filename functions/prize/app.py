@@ -1,4 +1,4 @@
-"""The operators' door of prizes: put them into a campaign, and change their stock."""
+"""The operators' door of prizes: put them, change their stock, hand them over."""
 
 from __future__ import annotations
 
@@ -15,18 +15,23 @@ from redpacket.domain.errors import (
     Unavailable,
     VersionConflict,
 )
+from redpacket.domain.winners import WinnerStatus
 from redpacket.edge import lottery_views
-from redpacket.edge.api import ADMIN_SCOPE, Api, HttpAnswer
+from redpacket.edge.api import Api, HttpAnswer
 from redpacket.edge.campaign_parameters import campaign_id_of, prize_id_of
+from redpacket.edge.operator_lists import unit_of, winner_view
 from redpacket.edge.orders import prize_plan
 from redpacket.edge.parameters import key_hash_of
 from redpacket.edge.request import RequestOf
 from redpacket.edge.schemas.bodies import body_of, idempotent_request
 from redpacket.edge.schemas.prizes import PrizeBody, StockBody
+from redpacket.edge.schemas.winners import WinnerBody
+from redpacket.edge.scopes import EDITORS, OPERATORS, operator_of
 from redpacket.edge.wiring import wiring
 
 if TYPE_CHECKING:
     from redpacket.edge.answers.campaigns import PrizeAdmin
+    from redpacket.edge.answers.lists import DecidedWinner
 
 _EDITING = (
     CampaignNotFound,
@@ -44,21 +49,21 @@ handler = Api()
 @handler.route(
     "PUT /admin/campaigns/{campaign_id}/prizes/{prize_id}",
     parameters=(campaign_id_of, prize_id_of),
-    scope=ADMIN_SCOPE,
+    scopes=EDITORS,
     statuses=(200, 201),
     refusals=_EDITING,
 )
 def put_prize(request: RequestOf[PrizeBody]) -> HttpAnswer[PrizeAdmin]:
     """Create a prize (201), or edit it (200); cash is funded from the operator's account."""
     plan, version = prize_plan(request)
-    prize, stock, is_new = wiring.put_prize(plan, version, request.user)
+    prize, stock, is_new = wiring.put_prize(plan, version, operator_of(request))
     return HttpAnswer(lottery_views.prize_admin_view(prize, stock), status=201 if is_new else 200)
 
 
 @handler.route(
     "POST /admin/campaigns/{campaign_id}/prizes/{prize_id}/stock",
     parameters=(campaign_id_of, prize_id_of, key_hash_of),
-    scope=ADMIN_SCOPE,
+    scopes=EDITORS,
     refusals=(IdempotencyKeyMissing, IdempotencyKeyReused, *_EDITING),
 )
 def change_stock(request: RequestOf[StockBody]) -> HttpAnswer[PrizeAdmin]:
@@ -67,6 +72,27 @@ def change_stock(request: RequestOf[StockBody]) -> HttpAnswer[PrizeAdmin]:
     idempotent = idempotent_request(request)
     body = body_of(StockBody, request)
     prize, stock = wiring.change_stock(
-        campaign_id, prize_id, body.delta, body.version, request.user, idempotent
+        campaign_id, prize_id, body.delta, body.version, operator_of(request), idempotent
     )
     return HttpAnswer(lottery_views.prize_admin_view(prize, stock))
+
+
+@handler.route(
+    "PUT /admin/campaigns/{campaign_id}/winners/{unit}",
+    parameters=(campaign_id_of, unit_of),
+    scopes=OPERATORS,
+    refusals=(CampaignNotFound, VersionConflict, InvalidRequest, Unavailable),
+)
+def decide_winner(request: RequestOf[WinnerBody]) -> HttpAnswer[DecidedWinner]:
+    """Hand over goods that were won, or let them be drawn again; the first decision is the last."""
+    campaign_id, (prize_id, unit_no) = campaign_id_of(request), unit_of(request)
+    body = body_of(WinnerBody, request)
+    winner = wiring.decide_winner(
+        campaign_id,
+        prize_id,
+        unit_no,
+        WinnerStatus(body.status),
+        body.note,
+        operator_of(request),
+    )
+    return HttpAnswer(winner_view(winner))

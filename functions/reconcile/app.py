@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from redpacket.domain.errors import Unavailable
+from redpacket.domain.operators import LEDGER_SUBJECT, ActionKind
 from redpacket.edge import views
-from redpacket.edge.api import ADMIN_SCOPE, Api, HttpAnswer
+from redpacket.edge.api import Api, HttpAnswer
 from redpacket.edge.request import HttpRequest
+from redpacket.edge.scopes import AUDITORS
 from redpacket.edge.telemetry import logger
 from redpacket.edge.wiring import wiring
 
@@ -23,9 +25,10 @@ _RESERVE_MS = 30_000
 handler = Api()
 
 
-@handler.route("POST /admin/reconcile", scope=ADMIN_SCOPE, refusals=(Unavailable,))
-def reconcile(request: HttpRequest) -> HttpAnswer[Reconciliation]:  # noqa: ARG001 - a route takes a request
+@handler.route("POST /admin/reconcile", scopes=AUDITORS, refusals=(Unavailable,))
+def reconcile(request: HttpRequest) -> HttpAnswer[Reconciliation]:
     """Compare ledger, packets, cache and queue now, or go on with the comparison there is."""
+    wiring.note_action(request.user.user_id, ActionKind.RECONCILED, LEDGER_SUBJECT)
     return HttpAnswer(views.reconciliation_view(wiring.reconcile(_ANSWER_WITHIN_MS)))
 
 

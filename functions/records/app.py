@@ -13,6 +13,7 @@ from redpacket.domain.errors import (
 )
 from redpacket.edge import pages
 from redpacket.edge.api import Api, HttpAnswer
+from redpacket.edge.claim_places import claim_cursor_of
 from redpacket.edge.packet_ids import packet_id_of
 from redpacket.edge.request import HttpRequest
 
@@ -27,7 +28,7 @@ handler = Api()
 
 @handler.route(
     "GET /packets/{packet_id}",
-    parameters=(packet_id_of, pages.claim_cursor_of, pages.limit_of, pages.known_tags_of),
+    parameters=(packet_id_of, claim_cursor_of, pages.limit_of, pages.known_tags_of),
     refusals=(PacketNotFound, *_READING),
     caching=pages.RECORD_CACHING,
 )
@@ -38,7 +39,7 @@ def read_packet(request: HttpRequest) -> HttpAnswer[Record]:
 
 @handler.route(
     "GET /packets/{packet_id}/feed",
-    parameters=(packet_id_of, pages.claim_cursor_of, pages.limit_of, pages.known_tags_of),
+    parameters=(packet_id_of, claim_cursor_of, pages.limit_of, pages.known_tags_of),
     refusals=(PacketNotFound, *_READING),
     is_public=True,
     caching=pages.FEED_CACHING,

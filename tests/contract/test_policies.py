@@ -390,6 +390,7 @@ def _tell_everything(doors: Doors, cache: OperatorCache) -> None:
     doors.operate("POST /admin/reconcile")
     doors.call("reconcile", {})
     _tell_of_a_campaign(doors, cache, tokens, now_ms)
+    doors.operate("GET /admin/journal", query=json.dumps({"subject": "campaign:newyear"}))
     _tell_of_payments(doors)
 
 
@@ -522,8 +523,34 @@ def _tell_of_a_campaign(
     day = time.strftime("%Y%m%d", time.gmtime())
     doors.ask("GET /campaigns/{campaign_id}/proof", "bob", query=json.dumps({"day": day}), **path)
     doors.operate("GET /admin/campaigns/{campaign_id}", **path)
+    for listed in ("campaigns", "packets", "journal"):
+        assert doors.operate(f"GET /admin/{listed}")["items"]
+    for asked in ({"campaign_id": "newyear"}, {"sender": "operator"}):
+        assert doors.operate("GET /admin/packets", query=json.dumps(asked))["items"]
+    claims = doors.operate("GET /admin/packets/{packet_id}/claims", packet_id=rain["packet_id"])
+    assert [claim["user"] for claim in claims["items"]] == ["bob"]
+    _tell_of_winners(doors, path)
     edited = {**plan, "title": "Newer", "ends_at_ms": now_ms + 7_200_000}
     doors.operate("PUT /admin/campaigns/{campaign_id}", edited, **path)
+
+
+def _tell_of_winners(doors: Doors, path: dict[str, str]) -> None:
+    """Let goods be won, handed over and drawn again."""
+    only = {"title": "Tea", "kind": "goods", "weight": 10**6, "total": 6, "status": "on"}
+    doors.operate(
+        "PUT /admin/campaigns/{campaign_id}/prizes/{prize_id}", only, **path, prize_id="tea"
+    )
+    doors.ask("POST /campaigns/{campaign_id}/draws", "eve", **path)
+    won = doors.operate("GET /admin/campaigns/{campaign_id}/winners", **path)["items"]
+    assert {one["user"] for one in won} <= {"bob", "cat", "dan", "eve"}
+    for one, status in zip(won[:2], ("handed_over", "forfeited"), strict=True):
+        decided = doors.operate(
+            "PUT /admin/campaigns/{campaign_id}/winners/{unit}",
+            {"status": status},
+            **path,
+            unit=one["unit"],
+        )
+        assert decided["status"] == status
 
 
 def test_whatever_a_door_asks_its_role_allows(doors: Doors, cache: OperatorCache) -> None:
@@ -556,6 +583,38 @@ def test_what_is_not_granted_is_noticed() -> None:
     assert not may("dynamodb:PutItem", claim)
     assert not may("dynamodb:UpdateItem", claim, STACK.arn("PacketsTable"))
     assert not may("dynamodb:GetItem", claim, STACK.arn("AccountsTable"))
+
+
+def test_a_role_may_add_to_the_journal_and_change_nothing_there() -> None:
+    journal = STACK.arn("JournalTable")
+    granted = {
+        (function, action)
+        for function in STACK.of_type("AWS::Lambda::Function")
+        for statement in _statements(STACK, function)
+        for resource in [statement["Resource"]]
+        for action in statement["Action"]
+        if any(
+            name.startswith(journal)
+            for name in ([resource] if isinstance(resource, str) else resource)
+        )
+    }
+    writers = {"SendFunction", "CampaignFunction", "PrizeFunction", "AdminFunction"}
+
+    assert granted == {
+        ("AdminFunction", "dynamodb:Query"),
+        ("ReconcileFunction", "dynamodb:PutItem"),
+        *((writer, "dynamodb:PutItem") for writer in writers),
+    }
+    assert "TimeToLiveSpecification" not in STACK.of_type("AWS::DynamoDB::Table")["JournalTable"]
+
+
+def test_no_role_has_an_action_or_a_resource_by_a_pattern_of_tables() -> None:
+    for function in STACK.of_type("AWS::Lambda::Function"):
+        for statement in _statements(STACK, function):
+            actions = [action for action in statement["Action"] if action.startswith("dynamodb:")]
+            assert not any("*" in action for action in actions), function
+            if actions:
+                assert "*" not in str(statement["Resource"]), function
 
 
 def test_a_whole_row_that_may_not_come_back_is_noticed() -> None:

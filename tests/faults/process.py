@@ -7,6 +7,7 @@ from typing import Any
 
 from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.adapters.aws.sqs_payouts import SqsPayouts
+from redpacket.adapters.dynamo.actions import DynamoActions
 from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
 from redpacket.adapters.dynamo.claims import DynamoClaims
 from redpacket.adapters.dynamo.client import Dynamo
@@ -99,15 +100,20 @@ class Process(InMemorySystem):
         self.claims = DynamoClaims(dynamo, "shares", "quotas", "audience")
         self.work = DynamoWorkLists(dynamo, "packets", "shares", shards)
         self.ledger = DynamoLedger(dynamo, "accounts", "packets", "shares")
-        self.deposits = DynamoDeposits(dynamo, "accounts", "profiles")
-        self.funding = DynamoFunding(dynamo, "accounts", "packets", "campaigns", "profiles")
+        self.deposits = DynamoDeposits(dynamo, "accounts", "profiles", "journal")
+        self.funding = DynamoFunding(
+            dynamo, "accounts", "packets", "campaigns", "profiles", journal_table="journal"
+        )
         self.pages = DynamoPages(dynamo, "packets", seeds)
         self.profiles = DynamoProfiles(dynamo, "profiles")
         self.scans = DynamoTables(dynamo, {table: table.value for table in Table}, seeds)
         self.runs = DynamoRuns(dynamo, "reconciliation")
-        self.campaigns = DynamoCampaigns(dynamo, "campaigns", system._new_seed, seeds)
+        self.campaigns = DynamoCampaigns(dynamo, "campaigns", system._new_seed, seeds, "journal")
         self.draws = DynamoDraws(
-            dynamo, "campaigns", "shares", "draws", "packets", "profiles", seeds=seeds
+            dynamo,
+            *("campaigns", "shares", "draws", "packets", "profiles"),
+            journal_table="journal",
+            seeds=seeds,
         )
         self.claim_cache = PartedClaims(wires.claim_cache, clock=clock)
         self.draw_cache = wires.draw_cache
@@ -120,6 +126,7 @@ class Process(InMemorySystem):
         self.recall_campaigns = lambda: campaigns
         self.known_tables = self.tables()
         self.switch_store = wires.switches
+        self.actions = DynamoActions(dynamo, "journal")
         self.switches = CachedSwitches(
             store=wires.switches, copy=wires.switch_copy, clock=clock, journal=self.journal
         )

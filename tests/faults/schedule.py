@@ -335,6 +335,7 @@ class Schedule:
                 operator_id="operator",
                 switches=process.switch_store,
                 deliveries=FakeDeliveries(),
+                actions=process.actions,
                 clock=process.clock,
                 journal=process.journal,
             )

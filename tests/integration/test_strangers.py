@@ -21,6 +21,14 @@ ROUTES = {f"{method.upper()} {path}" for path, item in CONTRACT["paths"].items()
 # A gateway's signature opens these: no user's call does (test_payments.py).
 OF_GATEWAYS = {"POST /gateway/wechat/callback", "POST /gateway/host/callback"}
 
+# Operators are told whom the host means; others have no success there.
+NAMES_PEOPLE = {
+    "GET /admin/packets",
+    "GET /admin/packets/{packet_id}/claims",
+    "GET /admin/campaigns/{campaign_id}/winners",
+}
+OF_TEA = {"prize_id": "tea"}
+
 DAY_MS = 24 * 3_600_000
 
 # As no token, packet id or nickname ever looks.
@@ -80,11 +88,15 @@ def test_no_answer_of_any_route_holds_an_internal_id(a_user: MakeUser, boss: Use
     prize = {"title": "cash", "kind": "packet", "weight": 1, "total": 3, "amount_fen": 1}
     named = {"campaign_id": "walk", "prize_id": "cash"}
     call(boss, "PUT /admin/campaigns/{campaign_id}/prizes/{prize_id}", prize, **named)
+    tea = {"title": "tea", "kind": "goods", "weight": 10**6, "total": 3}
+    call(boss, "PUT /admin/campaigns/{campaign_id}/prizes/{prize_id}", tea, **{**named, **OF_TEA})
     stock = "POST /admin/campaigns/{campaign_id}/prizes/{prize_id}/stock"
     call(boss, stock, {"delta": 1}, **named)
     call(boss, "POST /admin/campaigns/{campaign_id}/preheat", campaign_id="walk")
     for _ in range(2):
         call(ann, "POST /campaigns/{campaign_id}/draws", campaign_id="walk")
+    decide = "PUT /admin/campaigns/{campaign_id}/winners/{unit}"
+    call(boss, decide, {"status": "handed_over"}, campaign_id="walk", unit="tea.1")
     help_ = {"inviter_token": token, "transcript": "walk"}
     for friend in (ann, bob):
         call(friend, "POST /campaigns/{campaign_id}/helps", help_, campaign_id="walk")
@@ -106,6 +118,8 @@ def test_no_answer_of_any_route_holds_an_internal_id(a_user: MakeUser, boss: Use
         is_answered = any(answer.is_success for answer in answers)
         assert is_answered is (route not in OF_GATEWAYS), (route, answers[0].text)
         for answer in answers:
+            if route in NAMES_PEOPLE and answer.is_success:
+                continue
             shown = answer.text + str(answer.headers)
             assert "internal-id-of" not in shown, (route, shown)
 
@@ -131,6 +145,11 @@ def walk_reads(walk: Walk, reader: User, packet_ids: list[str], days: list[str])
     call(reader, "GET /admin/payments/returns")
     call(reader, "GET /admin/payments/debts")
     call(reader, "POST /admin/reconcile")
+    call(reader, "GET /admin/journal")
+    call(reader, "GET /admin/campaigns")
+    call(reader, "GET /admin/packets", query="?campaign_id=walk")
+    call(reader, "GET /admin/packets/{packet_id}/claims", packet_id=packet_ids[0])
+    call(reader, "GET /admin/campaigns/{campaign_id}/winners", campaign_id="walk")
     call(reader, "GET /health")
 
 
@@ -242,6 +261,7 @@ def test_a_stranger_draws_and_reads_for_themselves_alone(a_user: MakeUser, boss:
 @pytest.mark.parametrize("route", sorted(route for route in ROUTES if "/admin/" in route))
 def test_an_operators_route_is_for_operators(a_user: MakeUser, route: str) -> None:
     names = {"packet_id": "A" * 22, "campaign_id": "party", "prize_id": "cash", "name": "send"}
+    names["unit"] = "cash.1"
 
     answer = Walk().call(a_user(), route, {}, **names)
 

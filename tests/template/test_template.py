@@ -681,7 +681,7 @@ def test_every_route_leads_to_the_door_that_answers_it() -> None:
 
 def test_the_gateway_asks_for_the_token_that_the_door_declares() -> None:
     declared = {
-        key: ("NONE" if operation.is_public else "JWT", operation.scope)
+        key: ("NONE" if operation.is_public else "JWT", operation.scopes)
         for door in DOORS
         for key, operation in getattr(_handler(door), "operations", {}).items()
     }
@@ -689,7 +689,7 @@ def test_the_gateway_asks_for_the_token_that_the_door_declares() -> None:
     asked = {
         route["RouteKey"]: (
             route["AuthorizationType"],
-            " ".join(route.get("AuthorizationScopes", [])) or None,
+            tuple(route.get("AuthorizationScopes", [])),
         )
         for route in _of_type("AWS::ApiGatewayV2::Route").values()
     }
@@ -728,8 +728,16 @@ def test_every_route_needs_a_token_but_those_for_everybody() -> None:
 
 def test_the_gateway_itself_asks_for_the_operators_scope() -> None:
     for route in _of_type("AWS::ApiGatewayV2::Route").values():
-        scopes = ["hongbao/admin"] if " /admin/" in route["RouteKey"] else None
-        assert route.get("AuthorizationScopes") == scopes, route["RouteKey"]
+        scopes = route.get("AuthorizationScopes", [])
+        assert ("hongbao/admin" in scopes) == (" /admin/" in route["RouteKey"]), route["RouteKey"]
+
+
+def test_the_user_pool_knows_every_scope_that_a_route_asks_for() -> None:
+    (server,) = _of_type("AWS::Cognito::UserPoolResourceServer").values()
+    known = {f"{server['Identifier']}/{scope['ScopeName']}" for scope in server["Scopes"]}
+    routes = _of_type("AWS::ApiGatewayV2::Route").values()
+
+    assert known == {scope for route in routes for scope in route.get("AuthorizationScopes", [])}
 
 
 def test_every_route_is_throttled_and_those_that_cost_or_are_open_by_themselves() -> None:

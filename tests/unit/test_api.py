@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from redpacket.domain.errors import Forbidden
-from redpacket.edge.api import ADMIN_SCOPE, _request_of
+from redpacket.edge.api import _request_of
 from redpacket.edge.request import HttpRequest
+from redpacket.edge.scopes import ADMIN_SCOPE, ADMINS
 
 SUB = "11111111-2222-4333-8444-555555555555"
 CLIENT = "1example23456789abcdefghij"
@@ -72,7 +73,7 @@ def _request(claims: dict[str, str], scopes: list[str] | None = None) -> HttpReq
 
 def _is_operator(claims: dict[str, str]) -> bool:
     try:
-        _request(claims, [ADMIN_SCOPE]).require_scope(ADMIN_SCOPE)
+        _request(claims, [ADMIN_SCOPE]).require_scope(ADMINS)
     except Forbidden:
         return False
     return True

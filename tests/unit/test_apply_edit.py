@@ -9,12 +9,11 @@ import pytest
 
 from redpacket.domain.campaign import Campaign
 from redpacket.domain.errors import InvalidRequest, Unavailable
-from redpacket.domain.packet import Person
 from redpacket.ports.accounts import Request
 from testing.builders import a_campaign, a_prize
-from testing.in_memory_system import InMemorySystem
+from testing.in_memory_system import InMemorySystem, an_operator
 
-OPERATOR = Person("operator")
+OPERATOR = an_operator()
 
 
 class CacheAway:
@@ -87,7 +86,7 @@ def test_an_edit_that_is_refused_loads_nothing(system: InMemorySystem) -> None:
 def test_an_edited_campaign_is_told_with_its_new_budget(
     system: InMemorySystem, campaign: Campaign
 ) -> None:
-    found, is_new = system.process().edit_campaign(campaign, 20_000, None)
+    found, is_new = system.process().edit_campaign(campaign, 20_000, None, OPERATOR)
 
     assert (found.campaign.budget_fen, found.campaign.version, is_new) == (20_000, 2, False)
 
@@ -98,7 +97,7 @@ def test_a_campaign_with_prizes_is_loaded_after_an_edit(
     put(system, total=1)
     system.lots.forget()
 
-    system.process().edit_campaign(replace(campaign, miss_weight=1), None, None)
+    system.process().edit_campaign(replace(campaign, miss_weight=1), None, None, OPERATOR)
 
     assert system.lots.count_issued("fair", ["cup"]) == {"cup": 0}
 
@@ -108,6 +107,6 @@ def test_a_campaign_without_prizes_needs_no_cache(
 ) -> None:
     system.draw_cache = CacheAway()  # type: ignore[assignment]
 
-    system.process().edit_campaign(campaign, 20_000, None)
+    system.process().edit_campaign(campaign, 20_000, None, OPERATOR)
 
     assert system.journal.errors == []

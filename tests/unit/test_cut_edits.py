@@ -17,13 +17,13 @@ from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.domain.campaign import Campaign
 from redpacket.domain.errors import RedPacketError, Unavailable
 from redpacket.domain.lottery import Prize, PrizeKind
-from redpacket.domain.packet import PacketStatus, Person
+from redpacket.domain.packet import PacketStatus
 from redpacket.flows.campaigns.edit_campaign import edit_campaign
 from redpacket.flows.campaigns.edit_prize import PrizePorts, change_stock, put_prize
 from redpacket.ports.accounts import Request
 from testing.builders import NOW_MS, a_campaign, a_prize
 from testing.fakes import FakeDynamo
-from testing.in_memory_system import InMemorySystem
+from testing.in_memory_system import InMemorySystem, an_operator
 
 HOUR_MS = 3_600_000
 FUNDS_FEN = 10_000
@@ -97,16 +97,20 @@ class Office:
         own = InMemorySystem()
         own.stand_on(client)
         self.packets, self.funding, self.draws = own.packets, own.funding, own.draws
-        self.campaigns = DynamoCampaigns(Dynamo(lambda: client), "campaigns")
+        self.campaigns = DynamoCampaigns(
+            Dynamo(lambda: client), "campaigns", journal_table="journal"
+        )
 
     def edit(self, ends_at_ms: int, version: int | None, **changes: Any) -> Campaign:
         return edit_campaign(
             replace(GALA, ends_at_ms=ends_at_ms, **changes),
             None,
             version,
+            an_operator(),
             campaigns=self.campaigns,
             draws=self.draws,
             packets=self.packets,
+            clock=self.system.clock,
         )[0]
 
     def ports(self) -> PrizePorts:
@@ -115,11 +119,11 @@ class Office:
         )
 
     def put(self, plan: Prize, operator: str, version: int | None = None) -> Prize:
-        return put_prize(plan, version, Person(operator), ports=self.ports())[0]
+        return put_prize(plan, version, an_operator(operator), ports=self.ports())[0]
 
     def stock(self, delta: int, key: str, operator: str = "operator") -> Prize:
         request = Request(operator, key, str(delta))
-        who = Person(operator)
+        who = an_operator(operator)
         return change_stock("gala", "cash", delta, None, who, request, ports=self.ports())
 
     def cut(self, at: int, how: str, act: Act, between: Act | None = None) -> bool:

@@ -28,13 +28,14 @@ from redpacket.domain.errors import (
     Unavailable,
     VersionConflict,
 )
+from redpacket.domain.operators import Action
 from redpacket.domain.packet import Packet
 from redpacket.domain.split import Split
 from redpacket.flows.campaigns.edit_campaign import edit_campaign, get_campaign
 from redpacket.flows.campaigns.preheat_campaign import Preheated, preheat_campaign
 from testing.builders import NOW_MS, a_campaign
 from testing.fakes import FakeClaimCache
-from testing.in_memory_system import LIFE_MS, InMemorySystem, an_order
+from testing.in_memory_system import LIFE_MS, InMemorySystem, an_operator, an_order
 
 DAY_MS = 24 * 3_600_000
 
@@ -59,11 +60,13 @@ class Office:
             plan,
             budget_fen,
             version,
+            an_operator(),
             campaigns=self.campaigns,
             draws=DynamoDraws(
                 Dynamo(lambda: self.system.dynamo), "campaigns", "shares", "draws", "packets"
             ),
             packets=self.system.packets,
+            clock=self.system.clock,
         )
 
     def find(self, campaign: Campaign) -> Campaign:
@@ -160,16 +163,18 @@ class RacingCampaigns(DynamoCampaigns):
 
     races = 1
 
-    def edit(self, campaign: Campaign, before: Campaign) -> bool:
+    def edit(self, campaign: Campaign, before: Campaign, action: Action | None = None) -> bool:
         if self.races:
             self.races -= 1
             assert super().edit(replace(before, version=before.version + 1), before)
-        return super().edit(campaign, before)
+        return super().edit(campaign, before, action)
 
 
 def test_an_edit_that_meets_another_is_applied_on_top_of_it(office: Office) -> None:
     campaign = office.made()
-    office.campaigns = RacingCampaigns(Dynamo(lambda: office.system.dynamo), "campaigns")
+    office.campaigns = RacingCampaigns(
+        Dynamo(lambda: office.system.dynamo), "campaigns", journal_table="journal"
+    )
 
     edited, _ = office.edit(replace(campaign, title="new"))
 
@@ -178,7 +183,9 @@ def test_an_edit_that_meets_another_is_applied_on_top_of_it(office: Office) -> N
 
 def test_an_edit_that_meets_another_is_refused_where_it_names_a_version(office: Office) -> None:
     campaign = office.made()
-    office.campaigns = RacingCampaigns(Dynamo(lambda: office.system.dynamo), "campaigns")
+    office.campaigns = RacingCampaigns(
+        Dynamo(lambda: office.system.dynamo), "campaigns", journal_table="journal"
+    )
 
     with pytest.raises(VersionConflict):
         office.edit(replace(campaign, title="new"), version=1)
@@ -186,7 +193,9 @@ def test_an_edit_that_meets_another_is_refused_where_it_names_a_version(office: 
 
 def test_an_edit_that_always_meets_another_gives_up(office: Office) -> None:
     campaign = office.made()
-    office.campaigns = RacingCampaigns(Dynamo(lambda: office.system.dynamo), "campaigns")
+    office.campaigns = RacingCampaigns(
+        Dynamo(lambda: office.system.dynamo), "campaigns", journal_table="journal"
+    )
     office.campaigns.races = 99
 
     with pytest.raises(Unavailable):
@@ -216,14 +225,16 @@ class SpendingCampaigns(DynamoCampaigns):
 
     send: Callable[[], object] = staticmethod(lambda: None)
 
-    def edit(self, campaign: Campaign, before: Campaign) -> bool:
+    def edit(self, campaign: Campaign, before: Campaign, action: Action | None = None) -> bool:
         self.send()
-        return super().edit(campaign, before)
+        return super().edit(campaign, before, action)
 
 
 def test_an_edit_tells_what_is_left_of_the_budget_now_and_not_what_was(office: Office) -> None:
     campaign = office.made()
-    campaigns = SpendingCampaigns(Dynamo(lambda: office.system.dynamo), "campaigns")
+    campaigns = SpendingCampaigns(
+        Dynamo(lambda: office.system.dynamo), "campaigns", journal_table="journal"
+    )
     campaigns.send = lambda: office.system.send("operator", campaign=campaign, total_fen=6_000)
     office.campaigns = campaigns
 

@@ -28,7 +28,8 @@ from redpacket.domain.lottery import (
     PrizeKind,
     RecordDrawStatus,
 )
-from redpacket.domain.packet import Kind, Packet, PacketStatus, Person, Rules
+from redpacket.domain.operators import Operator
+from redpacket.domain.packet import Kind, Packet, PacketStatus, Rules
 from redpacket.edge.answers.campaigns import PrizeAdmin
 from redpacket.edge.lottery_views import prize_admin_view
 from redpacket.flows.campaigns.edit_campaign import edit_campaign
@@ -36,9 +37,9 @@ from redpacket.flows.campaigns.edit_prize import PrizePorts, change_stock, put_p
 from redpacket.flows.packets.read_records import list_received
 from redpacket.ports.accounts import Request
 from testing.builders import NOW_MS, a_campaign, a_prize
-from testing.in_memory_system import InMemorySystem
+from testing.in_memory_system import InMemorySystem, an_operator
 
-OPERATOR = Person("operator")
+OPERATOR = an_operator()
 DAY = "20270129"
 
 _numbers = itertools.count(1)
@@ -61,7 +62,7 @@ class Office:
         return self.plan("cash", total=total, **changes)
 
     def put(
-        self, plan: Prize, version: int | None = None, operator: Person = OPERATOR
+        self, plan: Prize, version: int | None = None, operator: Operator = OPERATOR
     ) -> tuple[Prize, bool]:
         return put_prize(plan, version, operator, ports=self._ports())
 
@@ -81,9 +82,11 @@ class Office:
             replace(self.campaign, **changes),
             None,
             None,
+            an_operator(),
             campaigns=self.system.campaigns,
             draws=self.system.draws,
             packets=self.system.packets,
+            clock=self.system.clock,
         )
 
     def found(self) -> tuple[Prize, ...]:

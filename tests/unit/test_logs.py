@@ -7,13 +7,15 @@ from typing import Any
 
 import pytest
 
+from redpacket.adapters.dynamo.actions import DynamoActions
+from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.domain.claim import RecordStatus
 from redpacket.domain.errors import InvariantViolated
 from redpacket.domain.packet import Person
 from redpacket.domain.switches import Switch
 from redpacket.flows.guards.turn_switch import turn_switch
 from testing.builders import a_claim
-from testing.fakes import FakeClock, FakeDeliveries, FakeJournal, FakeSwitchStore
+from testing.fakes import FakeClock, FakeDeliveries, FakeDynamo, FakeJournal, FakeSwitchStore
 from testing.in_memory_system import InMemorySystem
 
 ANN = "ann-4711@host.example"
@@ -60,6 +62,7 @@ def test_a_turned_switch_was_logged_with_its_operator() -> None:
         operator_id=ANN,
         switches=FakeSwitchStore(),
         deliveries=FakeDeliveries(),
+        actions=DynamoActions(Dynamo(FakeDynamo), "journal"),
         clock=FakeClock(),
         journal=journal,
     )

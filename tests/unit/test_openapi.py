@@ -51,6 +51,7 @@ from redpacket.flows.packets.read_records import PacketList, Record
 from redpacket.flows.reconciliation.reconcile import Reconciliation
 from redpacket.ports.accounts import Profile
 from testing.builders import NOW_MS, a_campaign, a_claim, a_funding, a_packet
+from tests.unit.test_roles import ROLES
 
 CONTRACT = json.loads(openapi.OPENAPI.read_text(encoding="utf-8"))
 SCHEMAS = CONTRACT["components"]["schemas"]
@@ -208,7 +209,8 @@ def test_a_route_says_who_may_ask(key: str, operation: dict[str, Any]) -> None:
     if key in OPEN_ROUTES:
         expected = []
     elif "/admin/" in key:
-        expected = [{"user": ["hongbao/admin"]}]
+        roles = ROLES[key].split()
+        expected = [{"user": [f"hongbao/{role}"]} for role in ["admin", *roles]]
 
     assert operation.get("security") == expected
     # A callback is refused for its signature.

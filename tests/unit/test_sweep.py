@@ -39,7 +39,14 @@ from redpacket.ports.packets import ClaimCache, Packets, Pages
 from redpacket.ports.work_lists import WorkLists
 from testing.builders import a_campaign, a_packet, a_packet_id, a_prize
 from testing.fakes import FakeClock, FakeJournal, FakeSwitchStore
-from testing.in_memory_system import GRACE_MS, LIFE_MS, InMemorySystem, an_order, one_by_one
+from testing.in_memory_system import (
+    GRACE_MS,
+    LIFE_MS,
+    InMemorySystem,
+    an_operator,
+    an_order,
+    one_by_one,
+)
 
 MINUTE_MS = 60_000
 WINDOW_MS = 47_000
@@ -396,9 +403,11 @@ def test_a_prizes_end_that_was_moved_after_the_list_was_read_is_harmless(
             later,
             None,
             None,
+            an_operator(),
             campaigns=system.campaigns,
             draws=system.draws,
             packets=system.packets,
+            clock=system.clock,
         )
         system.load_campaign("gala")
         return due

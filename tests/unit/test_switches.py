@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from redpacket.adapters.dynamo.actions import DynamoActions
+from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.errors import SwitchedOff, SwitchNotFound, Unavailable
 from redpacket.domain.switches import Switch, SwitchState, switch_named
@@ -18,6 +20,7 @@ from testing.builders import NOW_MS
 from testing.fakes import (
     FakeClock,
     FakeDeliveries,
+    FakeDynamo,
     FakeJournal,
     FakeQueue,
     FakeSwitchCopy,
@@ -34,6 +37,7 @@ class ClaimPorts:
     journal: FakeJournal = field(default_factory=FakeJournal)
     store: FakeSwitchStore = field(default_factory=FakeSwitchStore)
     deliveries: FakeDeliveries = field(default_factory=FakeDeliveries)
+    dynamo: FakeDynamo = field(default_factory=FakeDynamo)
 
     def __post_init__(self) -> None:
         self.copy = FakeSwitchCopy(self.clock)
@@ -54,6 +58,7 @@ class ClaimPorts:
             operator_id="operator",
             switches=self.store,
             deliveries=self.deliveries,
+            actions=DynamoActions(Dynamo(lambda: self.dynamo), "journal"),
             clock=self.clock,
             journal=self.journal,
         )

@@ -208,6 +208,10 @@ def campaign(campaign_id: str) -> dict[str, str]:
     return {"pk": f"campaign#{campaign_id}", "sk": "campaign"}
 
 
+CAMPAIGNS = "campaigns"
+"""CampaignsTable, index by_list: all campaigns by their start."""
+
+
 def lottery_seed(campaign_id: str) -> dict[str, str]:
     """CampaignsTable: the secret of which the seeds of a campaign's days are made."""
     return {"pk": f"campaign#{campaign_id}", "sk": "seed"}
@@ -432,6 +436,14 @@ DEBTS = "debts"
 def reconciliation() -> dict[str, str]:
     """ReconciliationTable: its one row."""
     return {"pk": "run"}
+
+
+def action(position: str) -> dict[str, str]:
+    """JournalTable: what an operator did, by time; the index by_list has it by its subject."""
+    return {"pk": JOURNAL, "sk": position}
+
+
+JOURNAL = "journal"
 
 
 def work(kind: str, shard: int) -> str:

@@ -34,7 +34,6 @@ Answer: TypeAlias = dict[str, Any]
 Body = TypeVar("Body")
 
 BODY_BYTES_MAX = 8 * 1024
-ADMIN_SCOPE = "hongbao/admin"
 NO_STORE = "no-store"
 UBIQUITOUS = (Forbidden, PayloadTooLarge, InvariantViolated)
 """What every operation may refuse with, but a public one never with Forbidden."""
@@ -62,8 +61,10 @@ class Operation:
     """All that is declared about one route; openapi.json is made of it.
 
     The types of *function* say what it reads and answers, its docstring what it does. *refusals*
-    are what it may raise beside UBIQUITOUS. A token needs *scope*; *is_public* needs no token.
-    *caching* is what Cache-Control may say on a page with an entity tag.
+    are what it may raise beside UBIQUITOUS. A token needs one of *scopes*, if there are any;
+    *is_public* needs no token.
+    *caching* is what Cache-Control may say on a page with an entity tag. *csv* are the columns in
+    which a list is sent to those who accept CSV.
     """
 
     key: str
@@ -71,9 +72,10 @@ class Operation:
     parameters: tuple[Parameter[Any], ...]
     refusals: tuple[type[RedPacketError], ...]
     statuses: tuple[int, ...]
-    scope: str | None
+    scopes: tuple[str, ...]
     is_public: bool
     caching: tuple[str, ...]
+    csv: tuple[str, ...]
     body_bytes_max: int = BODY_BYTES_MAX
 
 
@@ -91,9 +93,10 @@ class Api:
         parameters: tuple[Parameter[Any], ...] = (),
         refusals: tuple[type[RedPacketError], ...] = (),
         statuses: tuple[int, ...] = (200,),
-        scope: str | None = None,
+        scopes: tuple[str, ...] = (),
         is_public: bool = False,
         caching: tuple[str, ...] = (),
+        csv: tuple[str, ...] = (),
         body_bytes_max: int = BODY_BYTES_MAX,
     ) -> Callable[[AnyRoute], AnyRoute]:
         """Declare a function as the operation of a route key of the template, like "GET /me"."""
@@ -105,9 +108,10 @@ class Api:
                 parameters,
                 refusals,
                 statuses,
-                scope,
+                scopes,
                 is_public,
                 caching,
+                csv,
                 body_bytes_max,
             )
             return function
@@ -127,8 +131,8 @@ class Api:
         try:
             operation = self.operations[event["routeKey"]]
             request = _request_of(event, operation.body_bytes_max)
-            if operation.scope:
-                request.require_scope(operation.scope)
+            if operation.scopes:
+                request.require_scope(operation.scopes)
             answer = operation.function(request)
         except (Rejected, SwitchedOff) as error:
             return _answer(*problem_of(error, request_id))
@@ -138,6 +142,11 @@ class Api:
             name = type(error).__name__ if is_known else "unexpected_error"
             logger().exception(name, request_id=request_id, route=event["routeKey"])
             return _answer(*problem_of(error, request_id))
+        if operation.csv and "csv" in request.headers.get("accept", ""):
+            from redpacket.edge.csv_pages import csv_answer, is_csv_asked
+
+            if is_csv_asked(request.headers):
+                return csv_answer(operation.csv, answer.body or {})
         headers = {"content-type": "application/json", **answer.headers}
         return _answer(answer.status or operation.statuses[0], headers, answer.body)
 

@@ -8,13 +8,13 @@ from redpacket.domain.lottery import Prize
 from redpacket.domain.packet import AmountsShown, Kind, Opening, Rules
 from redpacket.domain.split import Split, default_share_fen_max
 from redpacket.domain.switches import Switch
-from redpacket.edge.api import ADMIN_SCOPE
 from redpacket.edge.campaign_parameters import campaign_id_of, prize_id_of
 from redpacket.edge.payment_parameters import new_payment_id
 from redpacket.edge.request import RequestOf
 from redpacket.edge.schemas.bodies import body_of, idempotent_request
 from redpacket.edge.schemas.prizes import PrizeBody
 from redpacket.edge.schemas.sending import SendBody
+from redpacket.edge.scopes import OPERATORS
 from redpacket.edge.settings import settings
 from redpacket.edge.wiring import wiring
 from redpacket.flows.packets.send_packet import SendOrder
@@ -32,7 +32,7 @@ def send_order(request: RequestOf[SendBody]) -> SendOrder:
     cap_fen = settings.share_fen_max
     is_of_campaign = body.campaign_id is not None
     if is_of_campaign:
-        request.require_scope(ADMIN_SCOPE)
+        request.require_scope(OPERATORS)
     count_max = settings.campaign_count_max if is_of_campaign else settings.packet_count_max
     limits = (
         ("count", body.count, count_max),

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 import redpacket
-from redpacket.domain.errors import InvalidRequest, PacketNotFound
+from redpacket.domain.errors import PacketNotFound
 from redpacket.domain.ledger import user_account
 from redpacket.domain.packet import Packet, Person
 from redpacket.edge import guards, views
 from redpacket.edge.api import HttpAnswer
+from redpacket.edge.claim_places import claim_cursor_of
 from redpacket.edge.packet_ids import packet_id_of
 from redpacket.edge.page_sizes import (
     CURSOR_MAX,
@@ -36,9 +36,6 @@ if TYPE_CHECKING:
 Page = TypeVar("Page")
 
 YEAR_FIRST, YEAR_LAST = 2020, 2200
-CLAIM_CURSOR = "^(p[0-9]{1,2}|[0-9]{1,8})$"
-"""A share number; "p" and a number where a packet in parts goes on with the next partition."""
-
 _PAGES_SEEN_AFTER_MS = 10_000
 """So long after the close every replica of the ledger has the final pages, and far longer."""
 
@@ -54,15 +51,6 @@ proof_limit_of = integer(
     "limit", 1, PROOF_LIMIT_MAX, missing=PROOF_LIMIT_DEFAULT, meaning="The most of a page."
 )
 proof_cursor_of = integer("cursor", 0, CURSOR_MAX, missing=0, meaning=_BEFORE)
-
-
-@optional("query", "cursor", missing=0, type="string", pattern=CLAIM_CURSOR)
-def claim_cursor_of(text: str) -> int:
-    """`next` of the page before."""
-    if not re.fullmatch(CLAIM_CURSOR, text, re.ASCII) or text.endswith("\n"):
-        raise InvalidRequest([{"field": "cursor", "message": "is not a valid cursor of this list"}])
-    # After a share, or, below 0, at a partition.
-    return -int(text[1:]) if text.startswith("p") else int(text)
 
 
 @optional("query", "cursor", missing=None, type="string", pattern=f"^{SENT_CURSOR}$")

@@ -65,11 +65,15 @@ class HttpRequest:
         is_shown = is_fit and not is_reserved(nickname)
         return person_of(host_id, nickname if is_shown else None, self.claims)
 
-    def require_scope(self, scope: str) -> None:
-        """Raise Forbidden unless the token carries *scope*."""
-        granted = str(self.claims.get("scope", "")).split()
-        if scope not in granted:
-            msg = f"this route needs the scope {scope}"
+    @property
+    def scopes(self) -> frozenset[str]:
+        """What the token grants."""
+        return frozenset(str(self.claims.get("scope", "")).split())
+
+    def require_scope(self, scopes: tuple[str, ...]) -> None:
+        """Raise Forbidden unless the token carries one of *scopes*."""
+        if self.scopes.isdisjoint(scopes):
+            msg = f"this route needs the scope {' or '.join(scopes)}"
             raise Forbidden(msg)
 
 

@@ -127,6 +127,7 @@ class Settings:
     """Whether claims and draws ask what the host says of their users."""
     accounts_table = _Variable("ACCOUNTS_TABLE", str)
     reconciliation_table = _Variable("RECONCILIATION_TABLE", str)
+    journal_table = _Variable("JOURNAL_TABLE", str)
     profiles_table = _Variable("PROFILES_TABLE", str)
     campaigns_table = _Variable("CAMPAIGNS_TABLE", str)
     payout_queue_url = _Variable("PAYOUT_QUEUE_URL", str)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from redpacket.domain.claim import Admission, Claim, ShareFate
 from redpacket.domain.ledger import DEPOSITS, Entry, packet_of
 from redpacket.domain.packet import Packet, Person
+from redpacket.edge.claim_places import claim_place
 from redpacket.ports.accounts import Profile
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ def record_view(record: Record, people: People) -> packets.Record:
         "closed_at_ms": None if packet.is_emptied else packet.closed_at_ms,
         "luckiest": claim(best) if best else None,
         "claims": [claim(share) for share in record.claims],
-        "next": _place(record.next_no),
+        "next": claim_place(record.next_no),
         "amounts_shown": packet.amounts_shown,
         "cover_url": packet.cover_url,
         "commitment": packet.terms.commitment,
@@ -182,7 +183,7 @@ def feed_view(record: Record, people: People) -> packets.Feed:
             for share in record.claims
         ],
         "emptied_in_ms": record.emptied_in_ms,
-        "next": _place(record.next_no),
+        "next": claim_place(record.next_no),
     }
 
 
@@ -321,13 +322,6 @@ def switch_view(state: SwitchState) -> operators.Switch:
 def switches_view(states: Iterable[SwitchState]) -> operators.Switches:
     """Show an operator all switches."""
     return {"items": [switch_view(state) for state in states]}
-
-
-def _place(next_no: int | None) -> str | None:
-    """Write where a page of claims goes on; below 0 it is where a partition begins."""
-    if next_no is None:
-        return None
-    return str(next_no) if next_no > 0 else f"p{-next_no}"
 
 
 def _is_luckiest(record: Record, share: ShareFate) -> bool | None:

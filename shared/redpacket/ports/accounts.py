@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         ShareRef,
     )
     from redpacket.domain.ledger import Entry, Receipt, Transfer, YearSums
+    from redpacket.domain.operators import Action
     from redpacket.domain.packet import Packet, PacketEnd, Person
 from redpacket.ports.packets import ReceivedItem
 
@@ -33,8 +34,14 @@ class Request:
 class Funding(Protocol):
     """Takes the money of packets from their senders, once per request."""
 
-    def fund(self, packet: Packet, transfer: Transfer, request: Request) -> str:
-        """Take the total from the sender and put the packet, once per request.
+    def fund(
+        self,
+        packet: Packet,
+        transfer: Transfer,
+        request: Request,
+        action: Action | None = None,
+    ) -> str:
+        """Take the total from the sender and put the packet, once per request; note *action*.
 
         A packet of a campaign takes its total from the budget, too; one that is UNPAID takes
         nothing, and counts as open all the same. Returns the id of the packet
@@ -58,8 +65,14 @@ class Deposits(Protocol):
         Raises IdempotencyKeyReused.
         """
 
-    def deposit(self, transfer: Transfer, request: Request, payee: Person | None = None) -> None:
-        """Post a deposit, once per request, and note who *payee* is to the host.
+    def deposit(
+        self,
+        transfer: Transfer,
+        request: Request,
+        payee: Person | None = None,
+        action: Action | None = None,
+    ) -> None:
+        """Post a deposit, once per request, and note who *payee* is to the host, and *action*.
 
         Raises IdempotencyKeyReused, Busy.
         """

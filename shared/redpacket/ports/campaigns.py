@@ -23,7 +23,9 @@ if TYPE_CHECKING:
         PrizeStock,
         RecordDrawStatus,
     )
+    from redpacket.domain.operators import Action
     from redpacket.domain.packet import Person
+    from redpacket.domain.winners import Winner
 from redpacket.ports.accounts import Request
 
 
@@ -33,11 +35,11 @@ class Campaigns(Protocol):
     def find_campaign(self, campaign_id: str) -> Campaign | None:
         """Return the campaign, read strongly."""
 
-    def create(self, campaign: Campaign) -> bool:
-        """Put a campaign; False, without effect, if there is one of this id."""
+    def create(self, campaign: Campaign, action: Action | None = None) -> bool:
+        """Put a campaign and note *action*; False, without effect, if there is one of this id."""
 
-    def edit(self, campaign: Campaign, before: Campaign) -> bool:
-        """Replace *before*, and change what is left by what the budget changes.
+    def edit(self, campaign: Campaign, before: Campaign, action: Action | None = None) -> bool:
+        """Replace *before*, change what is left by what the budget changes, and note *action*.
 
         False, without effect, if it has another version by now, or less left than is taken away.
         """
@@ -97,12 +99,18 @@ class Draws(Protocol):
         """Keep *note* beside a campaign's table, whose version stays."""
 
     def put_prize(
-        self, prize: Prize, before: Prize | None, request: Request | None = None
+        self,
+        prize: Prize,
+        before: Prize | None,
+        request: Request | None = None,
+        action: Action | None = None,
+        forfeited: Winner | None = None,
     ) -> Prize | None:
-        """Create or replace a prize, and raise its campaign's table version, all in one move.
+        """Create or replace a prize, raise its campaign's table version, and note *action*.
 
         Packets that *before* has not got last until the campaign's end from then on. None, without
-        effect, if there is another version than *before* by now, or if such a packet is not open.
+        effect, if there is another version than *before* by now, if such a packet is not open, or
+        if the unit of *forfeited* was decided before; its decision is written, too.
         With a *request* once: returns what it put, now or the first time. Raises
         IdempotencyKeyReused, Busy.
         """

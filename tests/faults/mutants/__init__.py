@@ -12,6 +12,7 @@ from tests.faults.mutants import (
     gateways,
     ledger,
     loads,
+    operators,
     partial,
     parts,
     payments,
@@ -37,4 +38,5 @@ MUTANTS: list[Mutant] = [
     *sweeps.MUTANTS,
     *security.MUTANTS,
     *gateways.MUTANTS,
+    *operators.MUTANTS,
 ]

@@ -71,8 +71,8 @@ MUTANTS = [
     Mutant(
         "nothing leads back to a sender",
         "DynamoFunding.fund",
-        "people = items.note_person(self._profiles, packet.sender)",
-        "people = []",
+        "beside = items.note_person(self._profiles, packet.sender)",
+        "beside = []",
     ),
     Mutant(
         "nothing leads back to a payee",

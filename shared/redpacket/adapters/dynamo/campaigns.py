@@ -28,6 +28,7 @@ from redpacket.domain.errors import (
     InvariantViolated,
     RedPacketError,
 )
+from redpacket.domain.operators import Action
 from redpacket.domain.packet import Packet
 from redpacket.domain.seed_keys import SeedKeys
 
@@ -50,11 +51,13 @@ class DynamoCampaigns:
         new_seed: Callable[[int], bytes] = secrets.token_bytes,
         seeds: SeedKeys | None = None,
         transparency_table: str | None = None,
+        journal_table: str | None = None,
     ) -> None:
         self._dynamo = dynamo
         self._table = table
         # Only who edits campaigns has it.
         self._transparency = transparency_table
+        self._journal = journal_table
         self._new_seed = new_seed
         self._seeds = seeds
 
@@ -62,13 +65,15 @@ class DynamoCampaigns:
         row = self._dynamo.get(self._table, keys.campaign(campaign_id))
         return campaign_of(row) if row else None
 
-    def create(self, campaign: Campaign) -> bool:
+    def create(self, campaign: Campaign, action: Action | None = None) -> bool:
         # Grabs find campaigns, and have no use for prizes.
+        from redpacket.adapters.dynamo.actions import note_action
         from redpacket.adapters.dynamo.shown_items import shown_row
         from redpacket.domain.lottery import CHAIN_LAST_DAY, chain_commitment
 
         money: dict[str, Value] = {
             **keys.campaign(campaign.campaign_id),
+            **_listed(campaign),
             "budget_fen": campaign.budget_fen,
             "budget_left_fen": campaign.budget_left_fen,
             "version": campaign.version,
@@ -78,9 +83,12 @@ class DynamoCampaigns:
         root = root_of(campaign.campaign_id, seed, self._seeds)
         commitment = chain_commitment(campaign.campaign_id, root, CHAIN_LAST_DAY, campaign.beacon)
         rows = {**plan_row(campaign), **money}, shown_row(campaign, commitment), seed
-        return self._write([*(put(self._table, row) for row in rows), *self._drawing(campaign)])
+        noted = note_action(self._journal, action)
+        written = [put(self._table, row) for row in rows]
+        return self._write([*written, *self._drawing(campaign), *noted])
 
-    def edit(self, campaign: Campaign, before: Campaign) -> bool:
+    def edit(self, campaign: Campaign, before: Campaign, action: Action | None = None) -> bool:
+        from redpacket.adapters.dynamo.actions import note_action
         from redpacket.adapters.dynamo.shown_items import packed_plan
 
         change_fen = campaign.budget_fen - before.budget_fen
@@ -90,9 +98,11 @@ class DynamoCampaigns:
             keys.campaign(campaign.campaign_id),
             # Packets take from the budget meanwhile: what is left changes by the difference.
             "SET budget_left_fen = budget_left_fen + :change_fen, budget_fen = :budget_fen,"
-            f" version = :version, {', '.join(f'#{name} = :{name}' for name in planned)}",
+            f" version = :version, {', '.join(f'#{name} = :{name}' for name in planned)},"
+            " list_pk = :list_pk, list_sk = :list_sk",
             condition=f"{IS_AS_READ} AND {CAN_GIVE_UP}",
             **planned,
+            **_listed(campaign),
             change_fen=change_fen,
             given_up=-change_fen,
             budget_fen=campaign.budget_fen,
@@ -111,7 +121,8 @@ class DynamoCampaigns:
             one=1,
         )
         shown["Update"]["ExpressionAttributeNames"] = {"#plan": "plan"}
-        return self._write([operation, shown, *self._drawing(campaign)])
+        noted = note_action(self._journal, action)
+        return self._write([operation, shown, *self._drawing(campaign), *noted])
 
     def list_packet_ids(self, campaign_id: str, after: str | None, limit: int) -> list[str]:
         first = f"{keys.CAMPAIGN_PACKET_PREFIX}{after or ''}"
@@ -156,6 +167,12 @@ class DynamoCampaigns:
         except TransactionCanceled:
             return False
         return True
+
+
+def _listed(campaign: Campaign) -> dict[str, Value]:
+    """Return the place of a campaign in the list of all; an edit moves it with the start."""
+    place = keys.list_position(campaign.starts_at_ms, campaign.campaign_id)
+    return {"list_pk": keys.CAMPAIGNS, "list_sk": place}
 
 
 def root_of(campaign_id: str, row: Row, seeds: SeedKeys | None) -> bytes:

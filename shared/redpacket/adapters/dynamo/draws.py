@@ -12,6 +12,7 @@ from typing import Any
 
 from redpacket.adapters import keys
 from redpacket.adapters.dynamo import items
+from redpacket.adapters.dynamo.actions import note_action
 from redpacket.adapters.dynamo.campaigns import root_of
 from redpacket.adapters.dynamo.client import (
     Dynamo,
@@ -39,6 +40,7 @@ from redpacket.adapters.dynamo.requests import find_result, transact_once
 from redpacket.adapters.dynamo.shown_items import note_of, note_row, packed_prizes, table_of
 from redpacket.adapters.dynamo.unit_stock import UnitStock
 from redpacket.adapters.dynamo.verdicts import denied_until_ms
+from redpacket.adapters.dynamo.winners import decide
 from redpacket.domain.campaign import DrawRules
 from redpacket.domain.claim import NO_LIMIT, Fate
 from redpacket.domain.errors import InvariantViolated, Unavailable
@@ -55,8 +57,10 @@ from redpacket.domain.lottery import (
     RecordDrawStatus,
     day_seed,
 )
+from redpacket.domain.operators import Action
 from redpacket.domain.packet import Person
 from redpacket.domain.seed_keys import SeedKeys
+from redpacket.domain.winners import Winner
 from redpacket.ports.accounts import Request
 
 # What the conditions of this module mean.
@@ -75,6 +79,7 @@ class _NotPut(Enum):
 
     EDITED = auto()
     PACKET_ENDED = auto()
+    UNIT_DECIDED = auto()
 
 
 class DynamoDraws:
@@ -89,6 +94,7 @@ class DynamoDraws:
         packets_table: str | None = None,
         profiles_table: str | None = None,
         *,
+        journal_table: str | None = None,
         seeds: SeedKeys | None = None,
         audience_table: str | None = None,
         asks_verdicts: bool = False,
@@ -104,6 +110,8 @@ class DynamoDraws:
         self._packets = packets_table
         # Only who draws has it.
         self._profiles = profiles_table
+        # Only who puts prizes has it.
+        self._journal = journal_table
         self._seeds = seeds
 
     # ---- prizes
@@ -129,7 +137,12 @@ class DynamoDraws:
         )
 
     def put_prize(
-        self, prize: Prize, before: Prize | None, request: Request | None = None
+        self,
+        prize: Prize,
+        before: Prize | None,
+        request: Request | None = None,
+        action: Action | None = None,
+        forfeited: Winner | None = None,
     ) -> Prize | None:
         for _ in range(_PUT_TRIES):
             table = self.find_table(prize.campaign_id)
@@ -139,14 +152,19 @@ class DynamoDraws:
             if _version(prizes.get(prize.prize_id)) != _version(before):
                 return None
             after = {**prizes, prize.prize_id: prize}
-            writes = [
+            writes: list[Guarded[_NotPut]] = [
                 Guarded(_replace_prizes(self._campaigns, table, after), lambda _: _NotPut.EDITED),
                 *self._last_until_the_end(prize, before, table),
             ]
+            if forfeited and forfeited.decision:
+                unit = decide(self._draws, forfeited, forfeited.decision)
+                writes.append(Guarded(unit, lambda _: _NotPut.UNIT_DECIDED))
+            noted = note_action(self._journal, action)
+            writes += [Guarded(row, never_refused) for row in noted]
             made = self._put(prize, writes, request)
             if isinstance(made, Prize):
                 return made
-            if made is _NotPut.PACKET_ENDED:
+            if made is not _NotPut.EDITED:
                 return None
             # Another prize was put meanwhile, or the campaign was edited: try again on that.
         raise Unavailable("others edit the campaign at the same time")

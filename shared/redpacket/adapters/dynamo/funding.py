@@ -19,6 +19,7 @@ from redpacket.adapters.dynamo.posting import HOLDS_ENOUGH, exists, is_not_cover
 from redpacket.adapters.dynamo.requests import find_result, transact_request
 from redpacket.domain.errors import RateLimited, RedPacketError
 from redpacket.domain.ledger import Transfer, entries, user_account
+from redpacket.domain.operators import Action
 from redpacket.domain.packet import Packet, PacketStatus
 from redpacket.ports.accounts import Request
 
@@ -46,15 +47,23 @@ class DynamoFunding:
         profiles_table: str,
         *,
         open_packets_max: int | None = None,
+        journal_table: str | None = None,
     ) -> None:
         self._dynamo = dynamo
         self._accounts = accounts_table
         self._packets = packets_table
         self._campaigns = campaigns_table
         self._profiles = profiles_table
+        self._journal = journal_table
         self._open_packets_max = open_packets_max
 
-    def fund(self, packet: Packet, transfer: Transfer, request: Request) -> str:
+    def fund(
+        self,
+        packet: Packet,
+        transfer: Transfer,
+        request: Request,
+        action: Action | None = None,
+    ) -> str:
         marker = _sent_by(request)
         rows: list[Guarded[RedPacketError]] = []
         made = [put(self._packets, items.packet_row(packet))]
@@ -68,8 +77,13 @@ class DynamoFunding:
             rows.append(budget)
             made.append(member)
         rows += [Guarded(row, exists) for row in made]
-        people = items.note_person(self._profiles, packet.sender)
-        rows += [Guarded(row, never_refused) for row in people]
+        beside = items.note_person(self._profiles, packet.sender)
+        if action:
+            # A user's packet, which most are, needs none of it.
+            from redpacket.adapters.dynamo.actions import note_action
+
+            beside += note_action(self._journal, action)
+        rows += [Guarded(row, never_refused) for row in beside]
         if packet.status is PacketStatus.UNPAID:
             # Its payment brings the money; until then it only takes a place.
             rows.append(Guarded(self._open_unpaid(packet), self._open_refusal))

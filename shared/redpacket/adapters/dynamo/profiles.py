@@ -18,12 +18,15 @@ _KEYS_PER_CALL = 100
 SHOWN = "pk, nickname, token_nickname, avatar_url"
 """What pages read of a row: never the host's own id of a user."""
 
+KNOWN = "pk, host_id, nickname, token_nickname"
+"""What operators read of a row: whom the host means."""
+
 SAID = "pk, host_id, token_nickname"
 """What tokens say."""
 
 
 class DynamoProfiles:
-    """Implements Profiles."""
+    """Implements Profiles and KnownPeople."""
 
     def __init__(self, dynamo: Dynamo, table: str) -> None:
         self._dynamo = dynamo
@@ -41,6 +44,17 @@ class DynamoProfiles:
                 str(avatar_url) if avatar_url else None,
             )
         return profiles
+
+    def list_people(self, user_ids: Sequence[str]) -> dict[str, Person]:
+        people = {}
+        for user_id, row in self._rows(user_ids, KNOWN).items():
+            nickname, host_id = row.get("nickname") or row.get("token_nickname"), row.get("host_id")
+            people[user_id] = Person(
+                user_id,
+                str(nickname) if nickname else None,
+                str(host_id) if host_id else None,
+            )
+        return people
 
     def list_unnoted(self, people: Sequence[Person]) -> list[Person]:
         by_id = {person.user_id: person for person in people}

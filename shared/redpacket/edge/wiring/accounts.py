@@ -35,7 +35,10 @@ class Accounts(Guards):
         from redpacket.adapters.dynamo.deposits import DynamoDeposits
 
         return DynamoDeposits(
-            self.dynamo, self.settings.accounts_table, self.settings.profiles_table
+            self.dynamo,
+            self.settings.accounts_table,
+            self.settings.profiles_table,
+            self.settings.journal_table,
         )
 
     @cached_property
@@ -58,6 +61,7 @@ class Accounts(Guards):
             self.settings.campaigns_table,
             self.settings.profiles_table,
             open_packets_max=open_packets_max,
+            journal_table=self.settings.journal_table,
         )
 
     @cached_property

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from redpacket.domain.campaign import Campaign
     from redpacket.domain.lottery import Prize, PrizeStock
     from redpacket.domain.seed_keys import SeedKeys
+    from redpacket.domain.winners import Winner
     from redpacket.flows.campaigns.apply_edit import EditPorts
     from redpacket.flows.campaigns.cached_lotteries import CachedLotteries
     from redpacket.flows.campaigns.cached_snapshots import CachedSnapshots
@@ -47,7 +48,7 @@ class CampaignRoom(BeaconRoom):
     @cached_property
     def prize_draws(self) -> Draws:
         """The lotteries where prizes are put, which need their packets and draw nothing."""
-        return self._draws(self.settings.packets_table)
+        return self._draws(self.settings.packets_table, journal_table=self.settings.journal_table)
 
     def _draws(
         self,
@@ -55,6 +56,7 @@ class CampaignRoom(BeaconRoom):
         profiles_table: str | None = None,
         opened_by: SeedKeys | None = None,
         audience_table: str | None = None,
+        journal_table: str | None = None,
         *,
         asks_verdicts: bool = False,
     ) -> DynamoDraws:
@@ -67,6 +69,7 @@ class CampaignRoom(BeaconRoom):
             self.settings.draws_table,
             packets_table,
             profiles_table,
+            journal_table=journal_table,
             seeds=opened_by,
             audience_table=audience_table,
             asks_verdicts=asks_verdicts,
@@ -175,7 +178,7 @@ class CampaignRoom(BeaconRoom):
         )
 
     @cached_property
-    def drawing_campaigns(self) -> Campaigns:
+    def edited_campaigns(self) -> Campaigns:
         """The campaigns where they are edited, which tell the beacon's function who draws."""
         from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
 
@@ -185,12 +188,13 @@ class CampaignRoom(BeaconRoom):
             self.new_seed,
             self.seeds,
             self.settings.transparency_table,
+            self.settings.journal_table,
         )
 
     @cached_property
     def edit_ports(self) -> EditPorts:
         """What every edit of a campaign passes."""
-        ports = self._edit_ports(self.drawing_campaigns, self.draws, self.packets)
+        ports = self._edit_ports(self.edited_campaigns, self.draws, self.packets)
         return replace(ports, new_beacon=self.new_beacon)
 
     @cached_property
@@ -243,6 +247,22 @@ class CampaignRoom(BeaconRoom):
             cache=self.audience_cache,
             load_lottery=self.load_lottery,
         )
+
+    @cached_property
+    def decide_winner(self) -> partial[Winner]:
+        """Says what becomes of goods that were won."""
+        from redpacket.adapters.dynamo.winners import DynamoWinners
+        from redpacket.flows.campaigns.apply_edit import apply_decision
+        from redpacket.flows.campaigns.decide_winner import WinnerPorts
+
+        ports = WinnerPorts(
+            winners=DynamoWinners(
+                self.dynamo, self.settings.draws_table, self.settings.journal_table
+            ),
+            draws=self.prize_draws,
+            clock=self.clock,
+        )
+        return partial(apply_decision, winner_ports=ports, ports=self.prize_edit_ports)
 
     @cached_property
     def load_lottery(self) -> partial[None]:

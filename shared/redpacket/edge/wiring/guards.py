@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 from redpacket.edge.wiring.outside import Outside
 
 if TYPE_CHECKING:
+    from redpacket.domain.operators import ActionKind, Change
     from redpacket.domain.switches import Switch, SwitchState
     from redpacket.flows.guards.cached_switches import CachedSwitches
     from redpacket.flows.guards.limit_rate import UserLimit
     from redpacket.ports.guards import Deliveries, Limits, SwitchStore
+    from redpacket.ports.operators import ActionJournal
 
 
 class Guards(Outside):
@@ -60,6 +62,21 @@ class Guards(Outside):
 
         return LambdaDeliveries(lambda: self.aws("lambda"), self.settings.payout_mapping_id)
 
+    @cached_property
+    def actions(self) -> ActionJournal:
+        """The journal of what operators do, in JournalTable."""
+        from redpacket.adapters.dynamo.actions import DynamoActions
+
+        return DynamoActions(self.dynamo, self.settings.journal_table)
+
+    def note_action(
+        self, operator_id: str, kind: ActionKind, subject: str, changes: tuple[Change, ...] = ()
+    ) -> None:
+        """Note what an operator is about to do, where no transaction does it."""
+        from redpacket.domain.operators import Action
+
+        self.actions.note(Action(operator_id, kind, subject, self.clock.now_ms(), changes))
+
     def require_on(self, switch: Switch) -> None:
         """Raise SwitchedOff where an operator turned *switch* off; ask it before anything else."""
         self.switches.require_on(switch)
@@ -73,6 +90,7 @@ class Guards(Outside):
             turn_switch,
             switches=self.switch_store,
             deliveries=self.deliveries,
+            actions=self.actions,
             clock=self.clock,
             journal=self.journal,
         )

@@ -9,9 +9,13 @@ from redpacket.edge.wiring.campaigns import CampaignRoom
 
 if TYPE_CHECKING:
     from redpacket.domain.checks.facts import Difference
+    from redpacket.domain.claim import ShareFate
+    from redpacket.domain.packet import Packet
+    from redpacket.domain.winners import Winner
     from redpacket.flows.reconciliation.compare_rows import ReconcilePorts
     from redpacket.flows.reconciliation.reconcile import Reconciliation
     from redpacket.ports.audiences import Verdicts
+    from redpacket.ports.operators import KnownPeople, OperatorLists
     from redpacket.ports.packets import DeadLetters
     from redpacket.ports.reconciliation import Runs, Tables
 
@@ -56,6 +60,54 @@ class Operations(CampaignRoom):
             Table.PAYMENTS: self.settings.payments_table,
         }
         return DynamoTables(self.dynamo, names, self.seeds)
+
+    @cached_property
+    def operator_lists(self) -> OperatorLists:
+        """What operators list."""
+        from redpacket.adapters.dynamo.operator_lists import DynamoOperatorLists
+
+        return DynamoOperatorLists(
+            self.dynamo, self.settings.campaigns_table, self.settings.packets_table
+        )
+
+    @cached_property
+    def known_people(self) -> KnownPeople:
+        """Whom the host means by users of ProfilesTable."""
+        from redpacket.adapters.dynamo.profiles import DynamoProfiles
+
+        return DynamoProfiles(self.dynamo, self.settings.profiles_table)
+
+    @cached_property
+    def list_packets(self) -> partial[tuple[list[Packet], str | None]]:
+        """Lists packets for operators."""
+        from redpacket.flows.packets.list_packets import list_packets
+
+        return partial(
+            list_packets,
+            campaigns=self.campaigns,
+            packets=self.packets,
+            lists=self.operator_lists,
+            pages=self.pages,
+        )
+
+    @cached_property
+    def list_claims(self) -> partial[tuple[list[ShareFate], int | None]]:
+        """Lists the claims of a packet for operators."""
+        from redpacket.flows.packets.list_packets import list_claims
+
+        return partial(list_claims, packets=self.packets, pages=self.pages)
+
+    @cached_property
+    def list_winners(self) -> partial[tuple[list[tuple[Winner, int]], tuple[str, int] | None]]:
+        """Lists who won goods."""
+        from redpacket.adapters.dynamo.winners import DynamoWinners
+        from redpacket.flows.campaigns.list_winners import list_winners
+
+        return partial(
+            list_winners,
+            draws=self.draws,
+            winners=DynamoWinners(self.dynamo, self.settings.draws_table),
+        )
 
     @cached_property
     def runs(self) -> Runs:

@@ -6,6 +6,7 @@ import hashlib
 
 from redpacket.domain.errors import Forbidden, InvalidRequest
 from redpacket.domain.ledger import DEPOSITS, Transfer, TransferKind, user_account
+from redpacket.domain.operators import Action, ActionKind, changes_between, user_subject
 from redpacket.domain.packet import Person
 from redpacket.ports.accounts import Deposits, Ledger, Request
 from redpacket.ports.runtime import Clock
@@ -40,5 +41,14 @@ def deposit(
         amount_fen=amount_fen,
         at_ms=clock.now_ms(),
     )
-    deposits.deposit(transfer, request, payee)
+    action = Action(
+        request.user_id,
+        ActionKind.DEPOSIT,
+        user_subject(payee.user_id),
+        transfer.at_ms,
+        changes_between(
+            None, {"transfer_id": transfer.transfer_id, "amount_fen": transfer.amount_fen}
+        ),
+    )
+    deposits.deposit(transfer, request, payee, action)
     return transfer.transfer_id, ledger.balance_fen(account)

@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from redpacket.domain.campaign import CampaignPlan, DrawBeacon
 from redpacket.domain.errors import Unavailable
 from redpacket.domain.lottery import Prize, PrizeStock
-from redpacket.domain.packet import Person
+from redpacket.domain.operators import Operator
+from redpacket.domain.winners import Winner, WinnerStatus
+from redpacket.flows.campaigns.decide_winner import WinnerPorts, decide_winner
 from redpacket.flows.campaigns.edit_campaign import NewBeacon, edit_campaign
 from redpacket.flows.campaigns.edit_prize import PrizePorts, change_stock, put_prize
 from redpacket.flows.campaigns.load_campaign import load_campaign
@@ -35,6 +37,7 @@ def apply_campaign(
     plan: CampaignPlan,
     budget_fen: int | None,
     version: int | None,
+    operator: Operator,
     draw_beacon: DrawBeacon | None = None,
     *,
     ports: EditPorts,
@@ -44,10 +47,12 @@ def apply_campaign(
         plan,
         budget_fen,
         version,
+        operator,
         draw_beacon,
         campaigns=ports.campaigns,
         draws=ports.draws,
         packets=ports.packets,
+        clock=ports.clock,
         new_beacon=ports.new_beacon,
     )
     found = _watch(plan.campaign_id, ports)
@@ -58,7 +63,12 @@ def apply_campaign(
 
 
 def apply_prize(
-    plan: Prize, version: int | None, operator: Person, *, prize_ports: PrizePorts, ports: EditPorts
+    plan: Prize,
+    version: int | None,
+    operator: Operator,
+    *,
+    prize_ports: PrizePorts,
+    ports: EditPorts,
 ) -> tuple[Prize, PrizeStock, bool]:
     """Put or edit a prize; return it with its stock, and whether it is new."""
     prize, is_new = put_prize(plan, version, operator, ports=prize_ports)
@@ -70,7 +80,7 @@ def apply_stock(
     prize_id: str,
     delta: int,
     version: int | None,
-    operator: Person,
+    operator: Operator,
     request: Request,
     *,
     prize_ports: PrizePorts,
@@ -81,6 +91,26 @@ def apply_stock(
         campaign_id, prize_id, delta, version, operator, request, ports=prize_ports
     )
     return prize, _load_prize(prize, ports)
+
+
+def apply_decision(
+    campaign_id: str,
+    prize_id: str,
+    unit_no: int,
+    status: WinnerStatus,
+    note: str,
+    operator: Operator,
+    *,
+    winner_ports: WinnerPorts,
+    ports: EditPorts,
+) -> Winner:
+    """Decide about a unit that was won; one that is forfeited can be drawn at once."""
+    winner = decide_winner(
+        campaign_id, prize_id, unit_no, status, note, operator, ports=winner_ports
+    )
+    if status is WinnerStatus.FORFEITED:
+        load_edited(campaign_id, ports=ports)
+    return winner
 
 
 def load_edited(campaign_id: str, *, ports: EditPorts) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 from typing import Any, TypeAlias
 
 from redpacket.domain.beacon import CampaignBeacon
@@ -15,8 +15,17 @@ from redpacket.domain.errors import (
     VersionConflict,
 )
 from redpacket.domain.lottery import LotterySnapshot
+from redpacket.domain.operators import (
+    Action,
+    ActionKind,
+    Duty,
+    Operator,
+    campaign_subject,
+    changes_between,
+)
 from redpacket.ports.campaigns import Campaigns, Draws
 from redpacket.ports.packets import Packets
+from redpacket.ports.runtime import Clock
 
 _TRIES = 4
 """Operators edit by hand: two at once are rare, and each try loses to somebody's success."""
@@ -30,11 +39,13 @@ def edit_campaign(
     plan: CampaignPlan,
     budget_fen: int | None,
     version: int | None,
+    operator: Operator,
     draw_beacon: DrawBeacon | None = None,
     *,
     campaigns: Campaigns,
     draws: Draws,
     packets: Packets,
+    clock: Clock,
     new_beacon: NewBeacon | None = None,
 ) -> tuple[Campaign, bool]:
     """Write *plan*, and return the campaign as it is then, and whether it is new.
@@ -43,8 +54,9 @@ def edit_campaign(
     there. *draw_beacon* None keeps what the campaign draws by; a new one takes the beacon where the
     deployment has one, which *new_beacon* tells. Cash prizes last until the campaign's end,
     wherever it is moved: wherever this is cut off, no cash ends before its campaign, and a repeat
-    does what is left. Raises VersionConflict; InvalidRequest where more than the new budget is in
-    packets, where the days of a lottery or its beacon would change, or where there is no beacon.
+    does what is left. Raises Forbidden where *operator* may not change that; VersionConflict;
+    InvalidRequest where more than the new budget is in packets, where the days of a lottery or its
+    beacon would change, or where there is no beacon.
     """
     for _ in range(_TRIES):
         # Before the campaign: where another edit comes in between, its table is a newer one.
@@ -53,7 +65,9 @@ def edit_campaign(
         if before is None:
             _check_version(version, None)
             plan = replace(plan, beacon=_new_beacon(plan, draw_beacon, new_beacon))
-            if campaigns.create(_edited(plan, budget_fen, None)):
+            created = _edited(plan, budget_fen, None)
+            _check_duties(operator, created, None)
+            if campaigns.create(created, _action(operator, created, None, clock)):
                 return get_campaign(plan.campaign_id, campaigns=campaigns), True
             continue
         _check_beacon(draw_beacon, before)
@@ -62,11 +76,12 @@ def edit_campaign(
         if not is_done:
             _check_version(version, before)
             after = _edited(plan, budget_fen, before)
+            _check_duties(operator, after, before)
             if before.beacon or (table and table.prizes):
                 _check_timezone(after, before)
             if table and table.prizes:
                 _keep_cash(table, after, before, packets)
-            is_done = campaigns.edit(after, before)
+            is_done = campaigns.edit(after, before, _action(operator, after, before, clock))
         # To the end that the newest edit set, which may be another operator's.
         if table := draws.find_table(plan.campaign_id):
             for packet_id in _packet_ids(table):
@@ -135,6 +150,29 @@ def _is_made(
         and _planned(found) == _planned(plan)
         and budget_fen in {None, found.budget_fen}
     )
+
+
+def _action(operator: Operator, after: Campaign, before: Campaign | None, clock: Clock) -> Action:
+    # What is left of the budget moves by itself.
+    facts = [
+        {**asdict(campaign), "budget_left_fen": None} if campaign else None
+        for campaign in (before, after)
+    ]
+    return Action(
+        operator.user_id,
+        ActionKind.CAMPAIGN_EDITED,
+        campaign_subject(after.campaign_id),
+        clock.now_ms(),
+        changes_between(facts[0], facts[1] or {}),
+    )
+
+
+def _check_duties(operator: Operator, after: Campaign, before: Campaign | None) -> None:
+    """Let each role change its own half: the plan, or the money."""
+    if before is None or _planned(after) != _planned(before):
+        operator.require(Duty.OPERATE)
+    if after.budget_fen != (before.budget_fen if before else 0):
+        operator.require(Duty.TREASURY)
 
 
 def _check_version(version: int | None, before: Campaign | None) -> None:

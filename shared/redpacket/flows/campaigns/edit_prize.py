@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 from redpacket.domain.campaign import CampaignPlan
 from redpacket.domain.errors import (
@@ -29,9 +29,18 @@ from redpacket.domain.lottery import (
     PrizeKind,
     check_prize_id,
 )
-from redpacket.domain.packet import Kind, Packet, PacketStatus, Person, Rules, parts_for
+from redpacket.domain.operators import (
+    Action,
+    ActionKind,
+    Change,
+    Duty,
+    Operator,
+    campaign_subject,
+    changes_between,
+)
+from redpacket.domain.packet import Kind, Packet, PacketStatus, Rules, parts_for
 from redpacket.domain.split import SEED_BYTES, Split, Terms
-from redpacket.flows.packets.send_packet import funding_of
+from redpacket.flows.packets.send_packet import funding_action, funding_of
 from redpacket.ports.accounts import Funding, Request
 from redpacket.ports.campaigns import Draws
 from redpacket.ports.packets import Packets
@@ -55,13 +64,13 @@ class PrizePorts:
 
 
 def put_prize(
-    plan: Prize, version: int | None, operator: Person, *, ports: PrizePorts
+    plan: Prize, version: int | None, operator: Operator, *, ports: PrizePorts
 ) -> tuple[Prize, bool]:
     """Write *plan*, and return the prize and whether it is new.
 
     *version* None edits whatever is there. Kind, amount and total never change here:
-    `change_stock` changes the stock. Raises CampaignNotFound, VersionConflict, InvalidRequest; for
-    cash also CampaignEnded and InsufficientFunds.
+    `change_stock` changes the stock. Raises CampaignNotFound, VersionConflict, InvalidRequest,
+    Forbidden where *operator* may not do that; for cash also CampaignEnded and InsufficientFunds.
     """
     check_prize_id(plan.prize_id)
 
@@ -71,17 +80,20 @@ def put_prize(
             return before, before
         _check_version(version, before)
         if before:
+            operator.require(Duty.OPERATE)
             _check_unchanged(plan, before)
             return replace(plan, version=before.version + 1, packets=before.packets), before
         if len(prizes) >= PRIZES_MAX:
             raise _invalid("prize_id", f"a campaign has at most {PRIZES_MAX} prizes")
+        operator.require(_duty_of_stock(plan))
         _check_amount(plan, ports)
         # One request id for all repeats, also of other operators: no user has such an id.
         asked = _Asked(f"{plan.campaign_id}#{plan.prize_id}", "put")
         created = replace(plan, version=1, packets=())
         return _funded(created, campaign, operator, asked, ports), None
 
-    prize, before = _write(plan.campaign_id, edited, None, ports)
+    by = operator, ActionKind.PRIZE_EDITED
+    prize, before = _write(plan.campaign_id, edited, by, None, ports)
     return prize, before is None
 
 
@@ -90,7 +102,7 @@ def change_stock(
     prize_id: str,
     delta: int,
     version: int | None,
-    operator: Person,
+    operator: Operator,
     request: Request,
     *,
     ports: PrizePorts,
@@ -99,7 +111,7 @@ def change_stock(
 
     A repeat returns the prize as it was put then. More cash is funded; less comes back at the
     campaign's end, and pays for units that are added before. What the cache has handed out at this
-    moment is won all the same. Raises CampaignNotFound, VersionConflict, InvalidRequest,
+    moment is won all the same. Raises CampaignNotFound, VersionConflict, InvalidRequest, Forbidden,
     IdempotencyKeyReused, Busy; of cash CampaignEnded and InsufficientFunds.
     """
     check_prize_id(prize_id)
@@ -112,6 +124,7 @@ def change_stock(
         before = prizes.get(prize_id)
         if before is None:
             raise CampaignNotFound("no such prize")
+        operator.require(_duty_of_stock(before))
         _check_version(version, before)
         total = before.total + delta
         if total > UNITS_MAX:
@@ -125,7 +138,8 @@ def change_stock(
         asked = _Asked(request.user_id, request.key_hash)
         return _funded(after, campaign, operator, asked, ports), before
 
-    return _write(campaign_id, edited, request, ports)[0]
+    by = operator, ActionKind.STOCK_CHANGED
+    return _write(campaign_id, edited, by, request, ports)[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +153,7 @@ class _Asked:
 def _write(
     campaign_id: str,
     edited: Callable[[CampaignPlan, dict[str, Prize]], tuple[Prize, Prize | None]],
+    by: tuple[Operator, ActionKind],
     request: Request | None,
     ports: PrizePorts,
 ) -> tuple[Prize, Prize | None]:
@@ -151,13 +166,14 @@ def _write(
         after, before = edited(table.campaign, prizes)
         if after is before:
             return after, before
-        if done := ports.draws.put_prize(after, before, request):
+        action = _action(*by, after, before, ports.clock)
+        if done := ports.draws.put_prize(after, before, request, action):
             return done, before
     raise Unavailable("others edit it at the same time")
 
 
 def _funded(
-    prize: Prize, campaign: CampaignPlan, operator: Person, asked: _Asked, ports: PrizePorts
+    prize: Prize, campaign: CampaignPlan, operator: Operator, asked: _Asked, ports: PrizePorts
 ) -> Prize:
     """Return a prize whose every unit has a share, with a packet more where some have none."""
     count = prize.total - sum(count for _, count in prize.packets)
@@ -181,7 +197,12 @@ def _fund(packet: Packet, user_id: str, wanted: tuple[str, ...], ports: PrizePor
     """
     while True:
         digest = _digest("prize", *wanted)
-        packet_id = ports.funding.fund(packet, funding_of(packet), Request(user_id, digest, digest))
+        packet_id = ports.funding.fund(
+            packet,
+            funding_of(packet),
+            Request(user_id, digest, digest),
+            funding_action(packet, ActionKind.PRIZE_FUNDED),
+        )
         if packet_id == packet.packet_id:
             return packet_id
         found = ports.packets.find_packet(packet_id)
@@ -191,7 +212,7 @@ def _fund(packet: Packet, user_id: str, wanted: tuple[str, ...], ports: PrizePor
 
 
 def _packet_of(
-    prize: Prize, count: int, campaign: CampaignPlan, operator: Person, ports: PrizePorts
+    prize: Prize, count: int, campaign: CampaignPlan, operator: Operator, ports: PrizePorts
 ) -> Packet:
     amount_fen = prize.amount_fen
     if not amount_fen:
@@ -200,7 +221,7 @@ def _packet_of(
     seed = ports.new_seed(SEED_BYTES)
     return Packet(
         packet_id=ports.new_id(parts_for(count, UNITS_PER_PART)),
-        sender=operator,
+        sender=operator.person,
         kind=Kind.EQUAL,
         rules=Rules(campaign_id=prize.campaign_id, prize_id=prize.prize_id),
         greeting=prize.title,
@@ -210,6 +231,24 @@ def _packet_of(
         expires_at_ms=campaign.ends_at_ms,
         amounts_shown=campaign.amounts_shown,
     )
+
+
+def _action(
+    operator: Operator, kind: ActionKind, after: Prize, before: Prize | None, clock: Clock
+) -> Action:
+    changes = changes_between(asdict(before) if before else None, asdict(after))
+    named = (
+        changes
+        if before is None
+        else (Change("prize_id", after.prize_id, after.prize_id), *changes)
+    )
+    subject = campaign_subject(after.campaign_id)
+    return Action(operator.user_id, kind, subject, clock.now_ms(), named)
+
+
+def _duty_of_stock(prize: Prize) -> Duty:
+    """Return whose duty the units of a prize are: cash is money."""
+    return Duty.TREASURY if prize.kind is PrizeKind.PACKET else Duty.OPERATE
 
 
 def _is_made(plan: Prize, version: int | None, found: Prize) -> bool:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from redpacket.domain.errors import Unavailable
+from redpacket.domain.operators import Action, ActionKind, changes_between, switch_subject
 from redpacket.domain.switches import Switch, SwitchState
 from redpacket.ports.guards import Deliveries, SwitchStore
+from redpacket.ports.operators import ActionJournal
 from redpacket.ports.runtime import Clock, Journal
 
 _TRIES = 3
@@ -18,19 +20,35 @@ def turn_switch(
     operator_id: str,
     switches: SwitchStore,
     deliveries: Deliveries,
+    actions: ActionJournal,
     clock: Clock,
     journal: Journal,
 ) -> SwitchState:
-    """Set *switch*. A repeat changes nothing, and completes what the first call could not do."""
+    """Set *switch*, and note it before.
+
+    A repeat changes nothing, and completes what the first call could not do.
+    """
     state = _state_of(switch, switches)
     if (state.is_on, state.reason) != (is_on, reason):
-        state = SwitchState(switch, is_on, reason, clock.now_ms(), operator_id)
+        before, state = state, SwitchState(switch, is_on, reason, clock.now_ms(), operator_id)
+        actions.note(_action(state, before))
         switches.put(state)
         # Who did it, and why, is in the row: logs hold no user ids.
         journal.event("switch_changed", switch=switch.value, is_on=int(is_on))
     if switch is Switch.PAYOUT:
         _deliver_as_switched(switches, deliveries)
     return state
+
+
+def _action(after: SwitchState, before: SwitchState) -> Action:
+    facts = [{"on": state.is_on, "reason": state.reason} for state in (before, after)]
+    return Action(
+        after.changed_by or "",
+        ActionKind.SWITCH_TURNED,
+        switch_subject(after.switch),
+        after.changed_at_ms or 0,
+        changes_between(*facts),
+    )
 
 
 def _deliver_as_switched(switches: SwitchStore, deliveries: Deliveries) -> None:

@@ -14,6 +14,7 @@ from redpacket.domain.ledger import (
     send_id,
     user_account,
 )
+from redpacket.domain.operators import Action, ActionKind, campaign_subject, changes_between
 from redpacket.domain.packet import (
     AmountsShown,
     Kind,
@@ -95,7 +96,7 @@ def send_packet(
         if first_id := funding.find_sent(order.request):
             return _sent_before(first_id, packets)
         raise
-    packet_id = funding.fund(packet, funding_of(packet), order.request)
+    packet_id = funding.fund(packet, funding_of(packet), order.request, _action(packet))
     if packet_id != packet.packet_id:
         return _sent_before(packet_id, packets)
     if packet.status is PacketStatus.UNPAID:
@@ -120,6 +121,26 @@ def funding_of(packet: Packet) -> Transfer:
         amount_fen=packet.terms.total_fen,
         at_ms=packet.funded_at_ms or packet.created_at_ms,
         commitment=packet.terms.commitment,
+    )
+
+
+def _action(packet: Packet) -> Action | None:
+    """Return what the journal says of a packet that an operator sends."""
+    if packet.rules.campaign_id is None:
+        return None
+    return funding_action(packet, ActionKind.PACKET_SENT)
+
+
+def funding_action(packet: Packet, kind: ActionKind) -> Action:
+    """Return what the journal says of an operator's money in a campaign's packet."""
+    rules, terms = packet.rules, packet.terms
+    facts = {"packet_id": packet.packet_id, "total_fen": terms.total_fen, "count": terms.count}
+    return Action(
+        packet.sender.user_id,
+        kind,
+        campaign_subject(rules.campaign_id or ""),
+        packet.created_at_ms,
+        changes_between(None, {"prize_id": rules.prize_id, **facts} if rules.prize_id else facts),
     )
 
 

@@ -1,0 +1,90 @@
+"""What operators list: campaigns and open packets, each by an index, never by a scan."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from redpacket.adapters import keys
+from redpacket.adapters.dynamo.campaign_items import campaign_of
+from redpacket.adapters.dynamo.client import Dynamo, Row, WireItem, to_wire, values
+from redpacket.adapters.dynamo.winners import read_in_order
+from redpacket.domain.campaign import Campaign
+from redpacket.domain.errors import InvalidRequest
+from redpacket.ports.operators import CAMPAIGN_CURSOR, OPEN_CURSOR
+
+_CAMPAIGN_CURSOR = re.compile(CAMPAIGN_CURSOR)
+_OPEN_CURSOR = re.compile(OPEN_CURSOR)
+
+
+class DynamoOperatorLists:
+    """Implements OperatorLists."""
+
+    def __init__(self, dynamo: Dynamo, campaigns_table: str, packets_table: str) -> None:
+        self._dynamo = dynamo
+        self._campaigns = campaigns_table
+        self._packets = packets_table
+
+    def list_campaigns(self, cursor: str | None, limit: int) -> tuple[list[Campaign], str | None]:
+        if cursor is not None and not _CAMPAIGN_CURSOR.fullmatch(cursor):
+            raise invalid_cursor()
+        last = cursor or keys.list_position(10**13 - 1, "~")
+        found = self._dynamo.query_some(
+            self._campaigns,
+            limit + 2,
+            IndexName="by_list",
+            KeyConditionExpression="list_pk = :list AND list_sk BETWEEN :first AND :last",
+            ExpressionAttributeValues=values(list=keys.CAMPAIGNS, first="0", last=last),
+            ScanIndexForward=False,
+        )
+        rows = [row for row in found if row["list_sk"] != cursor]
+        page = rows[:limit]
+        more = str(page[-1]["list_sk"]) if len(rows) > limit else None
+        # The index has keys alone: a packet that takes from a budget writes no index.
+        read = read_in_order(
+            self._dynamo, self._campaigns, [{"pk": row["pk"], "sk": row["sk"]} for row in page]
+        )
+        return [campaign_of(row) for row in read], more
+
+    def list_open(self, cursor: str | None, limit: int) -> tuple[list[str], str | None]:
+        if cursor is not None and not _OPEN_CURSOR.fullmatch(cursor):
+            raise invalid_cursor()
+        first, at_ms, after = cursor.split(".") if cursor else ("0", "", "")
+        start = {"ExclusiveStartKey": _due_row(int(first), int(at_ms), after)} if cursor else {}
+        page: list[tuple[int, dict[str, Any]]] = []
+        for shard in range(int(first), keys.WORK_SHARDS):
+            rows = self._dynamo.query_some(
+                self._packets,
+                limit + 1 - len(page),
+                IndexName="by_work",
+                KeyConditionExpression="work_pk = :list",
+                ExpressionAttributeValues=values(list=keys.work("due", shard)),
+                **start,
+            )
+            start = {}
+            page += [(shard, row) for row in rows]
+            if len(page) > limit:
+                shard_of_last, last = page[limit - 1]
+                more = f"{shard_of_last}.{last['work_at_ms']}.{_packet_id(last)}"
+                return [_packet_id(row) for _, row in page[:limit]], more
+        return [_packet_id(row) for _, row in page], None
+
+
+def _due_row(shard: int, at_ms: int, packet_id: str) -> WireItem:
+    """Return the place of a packet in the index: packets of one moment have no other order."""
+    return to_wire(
+        {
+            **keys.packet(packet_id),
+            "work_pk": keys.work("due", shard),
+            "work_at_ms": at_ms,
+        }
+    )
+
+
+def _packet_id(row: Row) -> str:
+    return str(row["pk"]).removeprefix("packet#")
+
+
+def invalid_cursor() -> InvalidRequest:
+    """Return the refusal of a cursor that is not one of the list."""
+    return InvalidRequest([{"field": "cursor", "message": "is not a valid cursor of this list"}])

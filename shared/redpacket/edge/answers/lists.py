@@ -1,0 +1,172 @@
+"""The pages of operators' lists; the rows of each are also sent as CSV."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from redpacket.domain.lottery import PRIZE_ID
+from redpacket.domain.operators import ActionKind
+from redpacket.domain.winners import WinnerStatus
+from redpacket.edge.answers.values import (
+    AnyFen,
+    AtMs,
+    CampaignId,
+    Count,
+    EndsAtMs,
+    Next,
+    OfCampaign,
+    PacketId,
+    PacketKind,
+    PacketState,
+    Payout,
+    PrizeId,
+    ShareCount,
+    ShareFen,
+    ShareNo,
+    SumFen,
+    ToldStatus,
+    TotalFen,
+    UserToken,
+    Version,
+    Word,
+)
+
+
+class ActionChange(TypedDict):
+    """A field of what an action is about; numbers and lists are JSON texts."""
+
+    field: Annotated[Word, Field(examples=["budget_fen"])]
+    before: Annotated[str | None, Field(description="Null where nothing was.", examples=["0"])]
+    after: Annotated[str | None, Field(description="Null where nothing is.", examples=["1000000"])]
+
+
+class ListedAction(TypedDict):
+    """What an operator did; the journal has it before the change or with it, and for ever."""
+
+    at_ms: AtMs
+    operator: Annotated[UserToken, Field(description="Who did it, as `GET /me` shows them.")]
+    action: Annotated[ActionKind, Field(description="What was done.")]
+    subject: Annotated[
+        Word, Field(description="To what: `kind:name`.", examples=["campaign:new-year"])
+    ]
+    changes: Annotated[list[ActionChange], Field(description="The fields that changed.")]
+
+
+class Journal(TypedDict):
+    """A page of the journal, newest first."""
+
+    items: Annotated[list[ListedAction], Field(description="The page.")]
+    next: Next
+
+
+HostId = Annotated[
+    str | None,
+    Field(
+        description="The host's own id of the user; null where it is not known, or erased.",
+        examples=["alice"],
+    ),
+]
+Nickname = Annotated[str | None, Field(description="Null where they have none.", examples=["安"])]
+WinnerState = Annotated[WinnerStatus, Field(description="What became of the unit.")]
+Unit = Annotated[
+    str,
+    Field(
+        pattern=f"^{PRIZE_ID.pattern}\\.[1-9][0-9]{{0,6}}$",
+        description="Its prize and number.",
+        examples=["cup.12"],
+    ),
+]
+
+
+class ListedCampaign(TypedDict):
+    """A campaign in the list of all."""
+
+    campaign_id: CampaignId
+    title: Annotated[Word, Field(examples=["New Year"])]
+    status: ToldStatus
+    starts_at_ms: AtMs
+    ends_at_ms: EndsAtMs
+    budget_fen: SumFen
+    budget_left_fen: SumFen
+    version: Version
+
+
+class CampaignPage(TypedDict):
+    """A page of all campaigns, the latest start first."""
+
+    items: Annotated[list[ListedCampaign], Field(description="The page.")]
+    next: Next
+
+
+class ListedPacket(TypedDict):
+    """A packet in a list of operators; what was claimed is known once it is closed."""
+
+    packet_id: PacketId
+    sender: HostId
+    sender_token: UserToken
+    campaign_id: OfCampaign
+    prize_id: Annotated[PrizeId | None, Field(description="The cash prize that it holds.")]
+    kind: PacketKind
+    status: PacketState
+    total_fen: TotalFen
+    count: ShareCount
+    claimed_count: Annotated[Count | None, Field(description="Null until it is closed.")]
+    claimed_fen: Annotated[AnyFen | None, Field(description="Null until it is closed.")]
+    refunded_fen: Annotated[AnyFen | None, Field(description="Null until it is closed.")]
+    created_at_ms: AtMs
+    expires_at_ms: EndsAtMs
+
+
+class PacketPage(TypedDict):
+    """A page of packets; it may be short, or empty, and go on."""
+
+    items: Annotated[list[ListedPacket], Field(description="The page.")]
+    next: Next
+
+
+class ListedClaim(TypedDict):
+    """A claim as operators see it, with its amount."""
+
+    share_no: ShareNo
+    user: HostId
+    user_token: UserToken
+    nickname: Nickname
+    amount_fen: ShareFen
+    claimed_at_ms: AtMs
+    payout: Payout
+
+
+class ClaimPage(TypedDict):
+    """A page of a packet's claims; it may be short, or empty, and go on."""
+
+    items: Annotated[list[ListedClaim], Field(description="The page.")]
+    next: Next
+
+
+class DecidedWinner(TypedDict):
+    """Goods that somebody won, and what became of them."""
+
+    unit: Unit
+    prize_id: PrizeId
+    user_token: UserToken
+    status: WinnerState
+    decided_at_ms: AtMs | None
+    note: str | None
+
+
+class ListedWinner(DecidedWinner):
+    """Goods to hand over, with whom the host knows the winner as."""
+
+    user: HostId
+    nickname: Nickname
+    won_at_ms: AtMs
+
+
+class WinnerPage(TypedDict):
+    """A page of winners by prize and unit; it may be short, or empty, and go on."""
+
+    items: Annotated[list[ListedWinner], Field(description="The page.")]
+    next: Next

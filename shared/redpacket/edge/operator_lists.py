@@ -1,0 +1,222 @@
+"""The lists of the operators' door: their parameters, and their rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, TypeAlias
+
+from redpacket.domain.campaign import CAMPAIGN_ID, Campaign
+from redpacket.domain.claim import ShareFate
+from redpacket.domain.errors import CampaignNotFound, InvalidRequest
+from redpacket.domain.lottery import PRIZE_ID
+from redpacket.domain.packet import Packet, PacketStatus, Person
+from redpacket.domain.user_id import HOST_ID
+from redpacket.domain.winners import Winner, WinnerStatus
+from redpacket.edge.page_sizes import LIMIT_DEFAULT, LIMIT_MAX
+from redpacket.edge.parameters import integer, optional, required
+from redpacket.edge.request import person_of
+from redpacket.flows.packets.read_records import status_of
+from redpacket.ports.operators import ACTION_CURSOR, CAMPAIGN_CURSOR, NotedAction
+
+if TYPE_CHECKING:
+    from redpacket.edge.answers import lists
+
+SUBJECT = "(user|campaign|switch):[A-Za-z0-9_-]{1,128}|ledger"
+UNIT = rf"{PRIZE_ID.pattern}\.[1-9][0-9]{{0,6}}"
+
+JOURNAL_COLUMNS = ("at_ms", "operator", "action", "subject", "changes")
+CAMPAIGN_COLUMNS = (
+    *("campaign_id", "title", "status", "starts_at_ms", "ends_at_ms"),
+    *("budget_fen", "budget_left_fen", "version"),
+)
+PACKET_COLUMNS = (
+    *("packet_id", "sender", "sender_token", "campaign_id", "prize_id", "kind", "status"),
+    *("total_fen", "count", "claimed_count", "claimed_fen", "refunded_fen"),
+    *("created_at_ms", "expires_at_ms"),
+)
+CLAIM_COLUMNS = (
+    *("share_no", "user", "user_token", "nickname", "amount_fen", "claimed_at_ms", "payout"),
+)
+WINNER_COLUMNS = (
+    *("unit", "prize_id", "user", "user_token", "nickname", "won_at_ms"),
+    *("status", "decided_at_ms", "note"),
+)
+
+list_limit_of = integer("limit", 1, LIMIT_MAX, missing=LIMIT_DEFAULT, meaning="The most of a page.")
+
+
+def _of_form(name: str, form: str, text: str) -> str:
+    if not re.fullmatch(form, text, re.ASCII):
+        raise InvalidRequest([{"field": name, "message": "has not the form that it must have"}])
+    return text
+
+
+@optional("query", "subject", missing=None, type="string", pattern=f"^({SUBJECT})$")
+def subject_of(text: str) -> str:
+    """What was changed: `campaign:` and its id, `user:` and a token, `switch:` and its name."""
+    return _of_form("subject", SUBJECT, text)
+
+
+@optional("query", "cursor", missing=None, type="string", pattern=f"^{ACTION_CURSOR}$")
+def action_cursor_of(text: str) -> str:
+    """`next` of the page before."""
+    return text  # the list itself refuses another
+
+
+@optional("query", "cursor", missing=None, type="string", pattern=f"^{CAMPAIGN_CURSOR}$")
+def campaign_cursor_of(text: str) -> str:
+    """`next` of the page before."""
+    return text  # the list itself refuses another
+
+
+@optional("query", "cursor", missing=None, type="string")
+def packet_cursor_of(text: str) -> str:
+    """`next` of the page before, by the same campaign and sender."""
+    return text  # the list itself refuses another
+
+
+@optional("query", "cursor", missing=None, type="string", pattern=f"^{UNIT}$")
+def winner_cursor_of(text: str) -> tuple[str, int]:
+    """`next` of the page before."""
+    prize_id, _, unit_no = _of_form("cursor", UNIT, text).partition(".")
+    return prize_id, int(unit_no)
+
+
+@optional("query", "campaign_id", missing=None, type="string", pattern=f"^{CAMPAIGN_ID.pattern}$")
+def of_campaign(text: str) -> str:
+    """Only packets of this campaign."""
+    return _of_form("campaign_id", CAMPAIGN_ID.pattern, text)
+
+
+@optional("query", "sender", missing=None, type="string", pattern=f"^{HOST_ID.pattern}$")
+def sender_of(text: str) -> Person:
+    """Only packets of this user, by the host's own id."""
+    return person_of(_of_form("sender", HOST_ID.pattern, text))
+
+
+@optional("query", "status", missing=None, type="string", enum=list(PacketStatus))
+def packet_status_of(text: str) -> PacketStatus:
+    """Only packets that stand so."""
+    return PacketStatus(_of_form("status", "|".join(PacketStatus), text))
+
+
+@optional("query", "prize_id", missing=None, type="string", pattern=f"^{PRIZE_ID.pattern}$")
+def of_prize(text: str) -> str:
+    """Only winners of this prize."""
+    return _of_form("prize_id", PRIZE_ID.pattern, text)
+
+
+@optional("query", "status", missing=None, type="string", enum=list(WinnerStatus))
+def winner_status_of(text: str) -> WinnerStatus:
+    """Only winners of whom this became."""
+    return WinnerStatus(_of_form("status", "|".join(WinnerStatus), text))
+
+
+@required("path", "unit", type="string", pattern=f"^{UNIT}$")
+def unit_of(text: str) -> tuple[str, int]:
+    """The unit that was won: its prize and its number."""
+    if not re.fullmatch(UNIT, text, re.ASCII):
+        raise CampaignNotFound("no such winner")
+    prize_id, _, unit_no = text.partition(".")
+    return prize_id, int(unit_no)
+
+
+People: TypeAlias = Mapping[str, Person]
+"""Whom the host means, by user id; who is not known is missing."""
+
+
+def action_view(noted: NotedAction) -> lists.ListedAction:
+    """Show an operator's action."""
+    action = noted.action
+    return {
+        "at_ms": action.at_ms,
+        "operator": action.operator_id,
+        "action": action.kind,
+        "subject": action.subject,
+        "changes": [
+            {"field": change.field, "before": change.before, "after": change.after}
+            for change in action.changes
+        ],
+    }
+
+
+def campaign_row(campaign: Campaign) -> lists.ListedCampaign:
+    """Show a campaign in the list of all."""
+    return {
+        "campaign_id": campaign.campaign_id,
+        "title": campaign.title,
+        "status": campaign.status,
+        "starts_at_ms": campaign.starts_at_ms,
+        "ends_at_ms": campaign.ends_at_ms,
+        "budget_fen": campaign.budget_fen,
+        "budget_left_fen": campaign.budget_left_fen,
+        "version": campaign.version,
+    }
+
+
+def packet_row(packet: Packet, people: People) -> lists.ListedPacket:
+    """Show a packet in a list of operators."""
+    end, sender = packet.end, packet.sender.user_id
+    return {
+        "packet_id": packet.packet_id,
+        "sender": _host_id(sender, people),
+        "sender_token": sender,
+        "campaign_id": packet.rules.campaign_id,
+        "prize_id": packet.rules.prize_id,
+        "kind": packet.kind,
+        "status": status_of(packet),
+        "total_fen": packet.terms.total_fen,
+        "count": packet.terms.count,
+        "claimed_count": end.claimed_count if end else None,
+        "claimed_fen": end.claimed_fen if end else None,
+        "refunded_fen": end.refunded_fen if end else None,
+        "created_at_ms": packet.created_at_ms,
+        "expires_at_ms": packet.expires_at_ms,
+    }
+
+
+def claim_row(share: ShareFate, people: People) -> lists.ListedClaim:
+    """Show a claim to an operator."""
+    assert share.taker
+    taker = share.taker.user_id
+    return {
+        "share_no": share.share_no,
+        "user": _host_id(taker, people),
+        "user_token": taker,
+        "nickname": _nickname(taker, people),
+        "amount_fen": share.amount_fen,
+        "claimed_at_ms": share.decided_at_ms,
+        "payout": "queued" if share.settled_at_ms is None else "settled",
+    }
+
+
+def winner_view(winner: Winner) -> lists.DecidedWinner:
+    """Show what became of a unit."""
+    decision = winner.decision
+    return {
+        "unit": winner.unit,
+        "prize_id": winner.prize_id,
+        "user_token": winner.user_id,
+        "status": winner.status,
+        "decided_at_ms": decision.at_ms if decision else None,
+        "note": decision.note if decision else None,
+    }
+
+
+def winner_row(winner: Winner, won_at_ms: int, people: People) -> lists.ListedWinner:
+    """Show a winner to who hands over what they won."""
+    return {
+        **winner_view(winner),
+        "user": _host_id(winner.user_id, people),
+        "nickname": _nickname(winner.user_id, people),
+        "won_at_ms": won_at_ms,
+    }
+
+
+def _host_id(user_id: str, people: People) -> str | None:
+    return people[user_id].host_id if user_id in people else None
+
+
+def _nickname(user_id: str, people: People) -> str | None:
+    return people[user_id].nickname if user_id in people else None

@@ -1,0 +1,39 @@
+"""The scopes of operators' tokens: gateway and door ask for one of those that a route declares."""
+
+from __future__ import annotations
+
+from redpacket.domain.operators import Duty, Operator
+from redpacket.edge.request import HttpRequest
+
+ADMIN_SCOPE = "hongbao/admin"
+"""Everything."""
+
+OPERATE_SCOPE = "hongbao/operate"
+"""Campaigns, prizes, packets of campaigns, switches."""
+
+TREASURY_SCOPE = "hongbao/treasury"
+"""Deposits, budgets, stock of cash, approvals."""
+
+AUDIT_SCOPE = "hongbao/audit"
+"""Reads, audits and reconciliation: nothing that changes anything."""
+
+ADMINS = (ADMIN_SCOPE,)
+OPERATORS = (ADMIN_SCOPE, OPERATE_SCOPE)
+TREASURERS = (ADMIN_SCOPE, TREASURY_SCOPE)
+EDITORS = (ADMIN_SCOPE, OPERATE_SCOPE, TREASURY_SCOPE)
+"""Of what has a plan and money: the flow asks who may change which of them."""
+AUDITORS = (ADMIN_SCOPE, AUDIT_SCOPE)
+WATCHERS = (ADMIN_SCOPE, OPERATE_SCOPE, TREASURY_SCOPE, AUDIT_SCOPE)
+
+_DUTIES = {
+    ADMIN_SCOPE: frozenset(Duty),
+    OPERATE_SCOPE: frozenset({Duty.OPERATE}),
+    TREASURY_SCOPE: frozenset({Duty.TREASURY}),
+    AUDIT_SCOPE: frozenset({Duty.AUDIT}),
+}
+
+
+def operator_of(request: HttpRequest) -> Operator:
+    """Return who asks, with all that their token's scopes let them do."""
+    duties = (_DUTIES.get(scope, frozenset[Duty]()) for scope in request.scopes)
+    return Operator(request.user, frozenset[Duty]().union(*duties))

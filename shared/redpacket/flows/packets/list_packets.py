@@ -1,0 +1,62 @@
+"""List packets for operators: those of a campaign, those of a sender, or all that are not ended."""
+
+from __future__ import annotations
+
+from redpacket.domain.claim import Fate, ShareFate
+from redpacket.domain.errors import InvalidRequest, PacketNotFound
+from redpacket.domain.packet import Packet, PacketStatus
+from redpacket.domain.packet_id import PACKET_ID
+from redpacket.flows.packets.read_records import status_of
+from redpacket.ports.campaigns import Campaigns
+from redpacket.ports.operators import OperatorLists
+from redpacket.ports.packets import Packets, Pages
+
+
+def list_packets(
+    campaign_id: str | None,
+    sender_id: str | None,
+    status: PacketStatus | None,
+    cursor: str | None,
+    limit: int,
+    *,
+    campaigns: Campaigns,
+    packets: Packets,
+    lists: OperatorLists,
+    pages: Pages,
+) -> tuple[list[Packet], str | None]:
+    """Return packets, and the next page's cursor; a page of one status may be short, and go on.
+
+    Without campaign and sender those that wait for their end. Raises InvalidRequest where *cursor*
+    is not one of the list that is asked for.
+    """
+    if campaign_id is not None:
+        if cursor is not None and not PACKET_ID.fullmatch(cursor):
+            message = "is not a valid cursor of this list"
+            raise InvalidRequest([{"field": "cursor", "message": message}])
+        found = campaigns.list_packet_ids(campaign_id, cursor, limit + 1)
+        ids, more = found[:limit], found[limit - 1] if len(found) > limit else None
+    elif sender_id is not None:
+        sent, more = packets.list_sent(sender_id, None, cursor, limit)
+        ids = [item.packet_id for item in sent]
+    else:
+        ids, more = lists.list_open(cursor, limit)
+    rows = {row.packet_id: row for row in pages.list_seen(ids)}
+    page = [rows[packet_id] for packet_id in ids if packet_id in rows]
+    return [
+        packet
+        for packet in page
+        if status in {None, status_of(packet)} and sender_id in {None, packet.sender.user_id}
+    ], more
+
+
+def list_claims(
+    packet_id: str, after_no: int, limit: int, *, packets: Packets, pages: Pages
+) -> tuple[list[ShareFate], int | None]:
+    """Return a page of a packet's claims by their shares, and where to go on.
+
+    Raises PacketNotFound.
+    """
+    if pages.find_seen(packet_id) is None:
+        raise PacketNotFound("no such packet")
+    shares, more = packets.list_some_shares(packet_id, after_no, limit)
+    return [share for share in shares if share.fate is Fate.CLAIMED], more

@@ -1,0 +1,193 @@
+"""The journal: who did what to what, written with the change or before it, and never changed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from redpacket.adapters.dynamo.actions import DynamoActions
+from redpacket.adapters.dynamo.client import Dynamo
+from redpacket.domain.errors import (
+    IdempotencyKeyReused,
+    InsufficientFunds,
+    InvalidRequest,
+    Unavailable,
+    VersionConflict,
+)
+from redpacket.domain.lottery import PrizeKind
+from redpacket.domain.operators import Action, ActionKind, Change
+from redpacket.domain.packet import Rules
+from redpacket.domain.switches import Switch, SwitchState
+from redpacket.ports.accounts import Request
+from testing.builders import a_campaign, a_prize
+from testing.fakes import FakeDeliveries, FakeSwitchStore
+from testing.in_memory_system import InMemorySystem, a_person, an_operator, an_order
+
+ANN = an_operator("ann")
+
+
+@pytest.fixture
+def system() -> InMemorySystem:
+    return InMemorySystem()
+
+
+def _actions(system: InMemorySystem) -> DynamoActions:
+    return DynamoActions(Dynamo(lambda: system.dynamo), "journal")
+
+
+def _noted(system: InMemorySystem, subject: str | None = None) -> list[Action]:
+    page, _ = _actions(system).list_actions(subject, None, 100)
+    return [noted.action for noted in page]
+
+
+def _kinds(system: InMemorySystem) -> list[ActionKind]:
+    return [action.kind for action in _noted(system)]
+
+
+def test_a_deposit_is_noted_once_with_what_it_brought(system: InMemorySystem) -> None:
+    request = Request("ann", "key", "body")
+
+    for _ in range(2):
+        transfer_id, _ = system.process().deposit(a_person("bob"), 500, request)
+    with pytest.raises(IdempotencyKeyReused):
+        system.process().deposit(a_person("bob"), 600, replace(request, body_hash="other"))
+
+    (action,) = _noted(system)
+    assert (action.operator_id, action.kind, action.subject) == (
+        "ann",
+        ActionKind.DEPOSIT,
+        "user:bob",
+    )
+    assert action.at_ms == system.clock.now_ms()
+    assert action.changes == (
+        Change("transfer_id", None, transfer_id),
+        Change("amount_fen", None, "500"),
+    )
+
+
+def test_an_edit_is_noted_by_the_fields_that_it_changes(system: InMemorySystem) -> None:
+    plan = a_campaign(campaign_id="gala", version=1)
+    edit = system.process().edit_campaign
+    edit(plan, 100, None, ANN)
+    system.clock.sleep_ms(1)
+
+    edit(replace(plan, title="new"), 300, 1, ANN)
+    # The repeat of an edit, and one that comes too late.
+    edit(replace(plan, title="new"), 300, 1, ANN)
+    with pytest.raises(VersionConflict):
+        edit(plan, 100, 1, ANN)
+
+    last, first = _noted(system, "campaign:gala")
+    assert {change.before for change in first.changes} == {None}
+    assert last.changes == (
+        Change("title", "红包雨", "new"),
+        Change("budget_fen", "100", "300"),
+        Change("version", "1", "2"),
+    )
+
+
+def test_money_in_prizes_is_noted_with_its_packet(system: InMemorySystem) -> None:
+    assert system.campaigns.create(a_campaign(campaign_id="gala"))
+    cash = a_prize("gala", "cash", kind=PrizeKind.PACKET, amount_fen=10, total=5)
+    with pytest.raises(InsufficientFunds):
+        system.process().put_prize(cash, None, ANN)
+    assert _noted(system) == []
+    system.deposit("ann", 1_000)
+
+    prize, _, _ = system.process().put_prize(cash, None, ANN)
+    request = Request("ann", "more", "1")
+    for _ in range(2):
+        system.process().change_stock("gala", "cash", 1, None, ANN, request)
+
+    found = {action.kind: action for action in _noted(system, "campaign:gala")}
+    assert sorted(_kinds(system)) == [
+        "deposit",
+        "prize_edited",
+        "prize_funded",
+        "prize_funded",
+        "stock_changed",
+    ]
+    (funded,) = prize.packets
+    assert Change("total", "5", "6") in found[ActionKind.STOCK_CHANGED].changes
+    assert Change("prize_id", "cash", "cash") in found[ActionKind.STOCK_CHANGED].changes
+    assert funded[0] in {
+        change.after
+        for action in _noted(system)
+        for change in action.changes
+        if change.field == "packet_id"
+    }
+
+
+def test_an_operators_packet_is_noted_and_a_users_is_not(system: InMemorySystem) -> None:
+    campaign = a_campaign(starts_at_ms=system.clock.now_ms())
+    assert system.campaigns.create(campaign)
+    system.send()
+    packet = system.send(rules=Rules(campaign_id=campaign.campaign_id), campaign=campaign)
+    order = an_order(rules=Rules(campaign_id=campaign.campaign_id), campaign=campaign)
+    with pytest.raises(InsufficientFunds):
+        system.send_order(order)
+
+    (sent,) = _noted(system, f"campaign:{campaign.campaign_id}")
+
+    assert (sent.kind, sent.operator_id) == (ActionKind.PACKET_SENT, packet.sender.user_id)
+    assert Change("packet_id", None, packet.packet_id) in sent.changes
+    assert sorted(_kinds(system)) == ["deposit", "deposit", "packet_sent"]
+
+
+def test_a_switch_is_noted_before_it_is_turned(system: InMemorySystem) -> None:
+    class Failing(FakeSwitchStore):
+        is_away = True
+
+        def put(self, state: SwitchState) -> None:
+            if self.is_away:
+                raise Unavailable("away")
+            super().put(state)
+
+    store = Failing()
+    process = system.process(switch_store=store, deliveries=FakeDeliveries())
+    with pytest.raises(Unavailable):
+        process.turn_switch(Switch.SEND, is_on=False, reason="why", operator_id="ann")
+    store.is_away = False
+
+    for _ in range(2):
+        process.turn_switch(Switch.SEND, is_on=False, reason="why", operator_id="ann")
+
+    turned, meant = _noted(system, "switch:send")
+    assert turned == meant
+    assert turned.changes == (Change("on", "true", "false"), Change("reason", "", "why"))
+
+
+def test_a_change_that_fails_is_not_noted(system: InMemorySystem) -> None:
+    def fail(_operations: object) -> None:
+        raise Unavailable("away")
+
+    system.before_first_transaction(fail)
+
+    with pytest.raises(Unavailable):
+        system.process().deposit(a_person("bob"), 500, Request("ann", "key", "body"))
+
+    assert _noted(system) == []
+
+
+def test_the_journal_goes_on_where_a_page_ended(system: InMemorySystem) -> None:
+    actions = _actions(system)
+    for number in range(5):
+        subject = "ledger" if number % 2 else "user:bob"
+        actions.note(Action(f"op-{number}", ActionKind.RECONCILED, subject, number // 2))
+
+    def walk(subject: str | None) -> list[str]:
+        found: list[str] = []
+        cursor: str | None = None
+        while True:
+            page, cursor = actions.list_actions(subject, cursor, 2)
+            found += [noted.action.operator_id for noted in page]
+            if cursor is None:
+                return found
+
+    assert sorted(walk(None)) == [f"op-{number}" for number in range(5)]
+    assert walk("user:bob") == ["op-4", "op-2", "op-0"]
+    assert walk("ledger") == ["op-3", "op-1"]
+    for cursor in ("", "x", "0000000000001#", "0000000000001#0123456789abcdef\n"):
+        with pytest.raises(InvalidRequest):
+            actions.list_actions(None, cursor, 2)

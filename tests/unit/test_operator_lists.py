@@ -1,0 +1,125 @@
+"""What operators list: every campaign and packet once, page by page, and nothing by a scan."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from redpacket.domain.errors import InvalidRequest, PacketNotFound
+from redpacket.domain.packet import Packet, PacketStatus, Rules
+from testing.builders import a_campaign
+from testing.in_memory_system import LIFE_MS, InMemorySystem, an_operator
+
+
+@pytest.fixture
+def system() -> InMemorySystem:
+    return InMemorySystem()
+
+
+def _walk(list_page: Any, *asked: Any, limit: int = 2) -> list[Any]:
+    found: list[Any] = []
+    cursor: str | None = None
+    while True:
+        page, cursor = list_page(*asked, cursor, limit)
+        assert len(page) <= limit
+        found += page
+        if cursor is None:
+            return found
+
+
+def test_all_campaigns_are_listed_the_latest_start_first(system: InMemorySystem) -> None:
+    ann = an_operator("ann")
+    plans = [a_campaign(campaign_id=f"c-{n}", starts_at_ms=1_000 + n) for n in range(5)]
+    for plan in plans:
+        system.process().edit_campaign(plan, 100, None, ann)
+    lists = system.process().operator_lists
+
+    assert [one.campaign_id for one in _walk(lists.list_campaigns)] == [
+        f"c-{n}" for n in (4, 3, 2, 1, 0)
+    ]
+    # An edit moves it, and what was spent shows.
+    moved = a_campaign(campaign_id="c-0", starts_at_ms=9_000)
+    system.process().edit_campaign(moved, 300, None, ann)
+    first = _walk(lists.list_campaigns)[0]
+    assert (first.campaign_id, first.budget_left_fen) == ("c-0", 300)
+    for cursor in ("", "x", "0000000001000#../", "1#c-1"):
+        with pytest.raises(InvalidRequest):
+            lists.list_campaigns(cursor, 2)
+
+
+def _ids(packets: list[Packet]) -> list[str]:
+    return [packet.packet_id for packet in packets]
+
+
+def test_packets_are_listed_by_campaign_by_sender_and_while_they_wait(
+    system: InMemorySystem,
+) -> None:
+    now_ms = system.clock.now_ms()
+    campaign = a_campaign(starts_at_ms=now_ms, ends_at_ms=now_ms + LIFE_MS)
+    assert system.campaigns.create(campaign)
+    rules = Rules(campaign_id=campaign.campaign_id)
+    rain = [system.send("ann", rules=rules, campaign=campaign) for _ in range(5)]
+    own = [system.send("ann") for _ in range(3)]
+    others = [system.send(f"sender-{n}") for n in range(40)]
+    listed = system.process().list_packets
+
+    assert sorted(_ids(_walk(listed, campaign.campaign_id, None, None))) == sorted(_ids(rain))
+    assert sorted(_ids(_walk(listed, None, "ann", None))) == sorted(_ids(rain + own))
+    waiting = _ids(_walk(listed, None, None, None, limit=7))
+    assert sorted(waiting) == sorted(_ids(rain + own + others))
+    assert _walk(listed, campaign.campaign_id, "bob", None) == []
+    assert _walk(listed, "nowhere", None, None) == []
+
+    for name in ("a", "b", "c", "d"):
+        system.grab(own[0], name)
+    system.settle()
+    emptied = _walk(listed, None, "ann", PacketStatus.EMPTIED)
+    assert _ids(emptied) == [own[0].packet_id]
+    assert own[0].packet_id not in _ids(_walk(listed, None, None, None, limit=7))
+
+
+def test_a_cursor_of_another_list_is_refused(system: InMemorySystem) -> None:
+    listed = system.process().list_packets
+    packet_id = system.send("ann").packet_id
+    position = f"0000000000001#{packet_id}"
+    open_place = f"3.1.{packet_id}"
+
+    for campaign_id, sender, cursors in (
+        ("gala", None, (position, open_place, "", "x")),
+        (None, "ann", (packet_id, open_place, "", "x")),
+        (None, None, (packet_id, position, "", f"32.1.{packet_id}", f"3.x.{packet_id}")),
+    ):
+        for cursor in cursors:
+            with pytest.raises(InvalidRequest):
+                listed(campaign_id, sender, None, cursor, 2)
+
+
+def test_claims_are_listed_with_their_amounts_also_of_a_packet_for_some(
+    system: InMemorySystem,
+) -> None:
+    packet = system.send(rules=Rules(recipients=frozenset({"ann", "bob"})), count=3)
+    claims = [system.grab(packet, name) for name in ("ann", "bob")]
+    system.settle()
+    system.clock.sleep_ms(LIFE_MS * 2)
+    system.expire()
+    listed = system.process().list_claims
+
+    page, place = listed(packet.packet_id, 0, 1)
+    rest, end = listed(packet.packet_id, place, 10)
+
+    found = {(share.taker.user_id, share.amount_fen) for share in [*page, *rest] if share.taker}
+    assert found == {
+        (share.taker.user_id, share.amount_fen) for claim in claims if (share := claim.share).taker
+    }
+    assert end is None
+    with pytest.raises(PacketNotFound):
+        listed("A" * 31, 0, 10)
+
+
+def test_operators_are_told_whom_the_host_means(system: InMemorySystem) -> None:
+    system.send("ann")
+
+    people = system.process().known_people.list_people(["ann", "nobody"])
+
+    assert [(one.user_id, one.host_id) for one in people.values()] == [("ann", "ann@host")]
