@@ -16,16 +16,17 @@ class Ports:
     cache: int
     gateway: int
     wallet: int
+    receiver: int
 
     @classmethod
     def default(cls) -> Self:
         """Return the ports that the documentation names, or free ones where those are taken."""
-        return cls(*(_free_port(wanted) for wanted in (8080, 14566, 16379, 18443, 18444)))
+        return cls(*(_free_port(wanted) for wanted in (8080, 14566, 16379, 18443, 18444, 18445)))
 
     @classmethod
     def free(cls) -> Self:
         """Return unused ports, for one more stack on this machine."""
-        return cls(*(_free_port() for _ in range(5)))
+        return cls(*(_free_port() for _ in range(6)))
 
 
 def _free_port(wanted: int = 0) -> int:

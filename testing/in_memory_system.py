@@ -83,6 +83,7 @@ VARIABLES = {
     "SEED_KEYS": PUBLISHED_SEED_KEYS,
     **{f"{table.name}_TABLE": table.value for table in Table},
     "PROFILES_TABLE": "profiles",
+    "WEBHOOKS_TABLE": "webhooks",
     "RECONCILIATION_TABLE": "reconciliation",
     "SETTLEMENT_RECEIPTS": "true",
     "OPEN_PACKETS_MAX": str(OPEN_PACKETS_MAX),
