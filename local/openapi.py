@@ -20,7 +20,7 @@ from pydantic.json_schema import GenerateJsonSchema
 import redpacket
 from local import places
 from redpacket.domain.errors import Forbidden
-from redpacket.edge.answers import campaigns, lists, operators, packets, payments
+from redpacket.edge.answers import campaigns, lists, operators, packets, payments, webhooks
 from redpacket.edge.api import BODY_BYTES_MAX, NO_STORE, UBIQUITOUS, Api, Operation
 from redpacket.edge.csv_pages import CSV
 from redpacket.edge.parameters import Parameter
@@ -123,6 +123,7 @@ def types_of(operation: Operation) -> tuple[Any, Any]:
         **vars(operators),
         **vars(lists),
         **vars(payments),
+        **vars(webhooks),
     }
     hints = get_type_hints(operation.function, localns=names)
     (answer,) = get_args(hints["return"])

@@ -1,7 +1,7 @@
 """Chooses the ports of a stack on 127.0.0.1."""
 
 import socket
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Self
 
 HOST = "127.0.0.1"
@@ -17,16 +17,19 @@ class Ports:
     gateway: int
     wallet: int
     beacon: int
+    receiver: int
 
     @classmethod
     def default(cls) -> Self:
         """Return the ports that the documentation names, or free ones where those are taken."""
-        return cls(*(_free_port(wanted) for wanted in (8080, 14566, 16379, 18443, 18444, 18445)))
+        return cls(
+            *(_free_port(wanted) for wanted in (8080, 14566, 16379, 18443, 18444, 18445, 18446))
+        )
 
     @classmethod
     def free(cls) -> Self:
         """Return unused ports, for one more stack on this machine."""
-        return cls(*(_free_port() for _ in range(6)))
+        return cls(*(_free_port() for _ in fields(cls)))
 
 
 def _free_port(wanted: int = 0) -> int:

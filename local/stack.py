@@ -87,6 +87,11 @@ class Stack:
         return f"http://{HOST}:{self.ports.beacon}"
 
     @property
+    def receiver(self) -> str:
+        """The address of the receiver of events."""
+        return f"http://{HOST}:{self.ports.receiver}"
+
+    @property
     def redis_port(self) -> int:
         """The port of the cache."""
         return self.ports.cache
@@ -187,6 +192,7 @@ class Stack:
             "gateway": self.gateway,
             "wallet": self.wallet,
             "beacon": self.beacon,
+            "receiver": self.receiver,
             "state_dir": str(self.state_dir),
             "pids": {process.name: process.pid for process in self._processes},
             "outputs": self.outputs,
@@ -274,15 +280,22 @@ class Stack:
         conflicts.wait_until(lambda: is_open(self.aws_port), timeout_s=START_TIMEOUT_S)
 
     def _start_counterparties(self) -> None:
-        """Start the payment gateway and the host's wallet, with keys that they make."""
+        """Start the payment gateway, the host's wallet and its receiver of events."""
         results_url = f"{self.api}/gateway/host/callback"
         gateway = self._start_counterparty("gateway", self.ports.gateway)
         wallet = self._start_counterparty(
             "wallet", self.ports.wallet, "--callback-url", results_url
         )
         gateway.wait_until(lambda: is_open(self.ports.gateway), timeout_s=START_TIMEOUT_S)
+        receiver = self._start_receiver()
         wallet.wait_until(lambda: is_open(self.ports.wallet), timeout_s=START_TIMEOUT_S)
+        receiver.wait_until(lambda: is_open(self.ports.receiver), timeout_s=START_TIMEOUT_S)
         self._say(f"payment gateway: {self.gateway}")
+
+    def _start_receiver(self) -> Process:
+        command = [sys.executable, "-m", "local.receiver", "--port", str(self.ports.receiver)]
+        env = {name: os.environ[name] for name in FRONT_ENVIRONMENT if name in os.environ}
+        return self._run("receiver", command, env, places.ROOT)
 
     def _store_secrets(self) -> dict[str, str]:
         """Store what a deployer gets from the gateways, and return the parameters that name it."""

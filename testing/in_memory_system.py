@@ -89,6 +89,7 @@ VARIABLES = {
     **{f"{table.name}_TABLE": table.value for table in Table},
     "PROFILES_TABLE": "profiles",
     "AUDIENCE_TABLE": "audience",
+    "WEBHOOKS_TABLE": "webhooks",
     "RECONCILIATION_TABLE": "reconciliation",
     "TRANSPARENCY_TABLE": "transparency",
     "JOURNAL_TABLE": "journal",

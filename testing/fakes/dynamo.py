@@ -10,6 +10,7 @@ from botocore.exceptions import ClientError
 
 from testing.fakes.tables import (
     INDEXES,
+    FakeStream,
     FakeTable,
     Item,
     Key,
@@ -66,6 +67,7 @@ class FakeDynamo:
         self.against: Callable[[Position], str | None] = lambda _: None
         self.indexes: LateCopy | None = None
         self.replicas: LateCopy | None = None
+        self.stream: FakeStream | None = None
         self.conflict_count = 0
         self._held: set[Position] = set()
         self._tokens: set[str] = set()
@@ -192,7 +194,7 @@ class FakeDynamo:
         return self.tables[name]
 
     def _note(self, table: str, key: Key, row: Item | None) -> None:
-        for copy in (self.indexes, self.replicas):
+        for copy in (self.indexes, self.replicas, self.stream):
             if copy:
                 copy.note(table, key, row)
 

@@ -84,6 +84,32 @@ class FakeTable(MutableMapping[Key, Item]):
                 self._listed[row[name]["S"]].pop(key, None)
 
 
+class FakeStream:
+    """The stream of all tables: every write with what stood there before, as Lambda gets it."""
+
+    def __init__(self) -> None:
+        self._rows: dict[Position, Item] = {}
+        self._records: list[Item] = []
+
+    def note(self, table: str, key: Key, row: Item | None) -> None:
+        before = self._rows.pop((table, key), None)
+        if row is None:
+            return
+        self._rows[table, key] = row
+        names = [name for name in ("pk", "sk") if name in row]
+        images: Item = {"Keys": {name: row[name] for name in names}, "NewImage": row}
+        images["SequenceNumber"] = f"{len(self._rows):021d}"
+        if before:
+            images["OldImage"] = before
+        kind = "MODIFY" if before else "INSERT"
+        self._records.append({"eventID": table, "eventName": kind, "dynamodb": images})
+
+    def take(self) -> list[Item]:
+        """Return the records since the last call."""
+        taken, self._records = self._records, []
+        return taken
+
+
 class LateCopy:
     """Tables as they were some time ago: what an index, or a read that isn't strong, may show."""
 

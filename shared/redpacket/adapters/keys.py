@@ -433,6 +433,25 @@ DEBTS = "debts"
 """PaymentsTable, index by_list: refunds made outside that left their user in debt."""
 
 
+WEBHOOKS = "webhooks"
+"""WebhooksTable: the partition of all webhooks."""
+
+
+def webhook(name: str) -> dict[str, str]:
+    """WebhooksTable: who is told of which events."""
+    return {"pk": WEBHOOKS, "sk": name}
+
+
+def delivery(webhook_name: str, event_id: str) -> dict[str, str]:
+    """WebhooksTable: a delivery that waits or is dead."""
+    shard = crc32(event_id.encode()) % DELIVERY_SHARDS
+    return {"pk": f"delivery#{webhook_name}#{shard}", "sk": event_id}
+
+
+DELIVERY_SHARDS = 4
+"""Partitions of a webhook's waiting list: a receiver that is down in a rush fills it."""
+
+
 def reconciliation() -> dict[str, str]:
     """ReconciliationTable: its one row."""
     return {"pk": "run"}

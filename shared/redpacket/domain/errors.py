@@ -262,6 +262,12 @@ class CodeInvalid(Rejected):
     code = "code_invalid"
 
 
+class WebhookNotFound(Rejected):
+    """No webhook has this name."""
+
+    code = "webhook_not_found"
+
+
 class SwitchNotFound(Rejected):
     """No switch has this name."""
 

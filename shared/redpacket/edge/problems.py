@@ -24,6 +24,7 @@ STATUS_BY_CODE: Final = {
     "packet_not_found": 404,
     "payment_not_found": 404,
     "switch_not_found": 404,
+    "webhook_not_found": 404,
     "withdrawal_not_found": 404,
     "campaign_ended": 409,
     "campaign_not_started": 409,

@@ -187,6 +187,12 @@ class Settings:
     """By which gateways packets may be paid for."""
     payee_keys_secret_arn = _Variable("PAYEE_KEYS_SECRET_ARN", str)
     """Where the keys of users' accounts at gateways are."""
+    webhooks_table = _Variable("WEBHOOKS_TABLE", str)
+    webhook_keys_secret_arn = _Variable("WEBHOOK_KEYS_SECRET_ARN", str)
+    """Where the keys are that seal webhooks' secrets."""
+    delivery_queue_url = _Variable("DELIVERY_QUEUE_URL", str)
+    unread_records_url = _Variable("UNREAD_RECORDS_URL", str)
+    """Where records of streams go that can't be read."""
     host_wallet_url = _Variable("HOST_WALLET_URL", str, default="")
     """Empty where the embedding app has no wallet."""
     host_wallet_secret_arn = _Variable("HOST_WALLET_SECRET_ARN", str, is_checked_at_start=False)

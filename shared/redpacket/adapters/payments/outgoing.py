@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
-from ipaddress import ip_address
+from ipaddress import ip_address, ip_network
 from urllib.parse import urlsplit
 
 from redpacket.domain.errors import Unavailable
@@ -47,6 +47,7 @@ class Outgoing:
         *,
         call_ms_max: int,
         allows_private: bool = False,
+        answer_bytes_max: int = _ANSWER_BYTES_MAX,
         resolve: Resolve = _resolve,
     ) -> None:
         parts = urlsplit(url)
@@ -60,6 +61,7 @@ class Outgoing:
         self._path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         self._call_s_max = call_ms_max / 1_000
         self._allows_private = allows_private
+        self._answer_bytes_max = answer_bytes_max
         self._resolve = resolve
 
     def post(self, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
@@ -79,7 +81,8 @@ class Outgoing:
         try:
             connection = self._connect(deadline_s)
             connection.request(method, target, body, {"Host": self._host_header, **headers})
-            answer = _read(connection, connection.getresponse(), deadline_s)
+            given = connection.getresponse()
+            answer = _read(connection, given, deadline_s, self._answer_bytes_max)
         except (OSError, HTTPException, ValueError):
             # Its words may tell the query; the one below tells nothing.
             answer = None
@@ -113,18 +116,30 @@ class Outgoing:
         return addresses[0]
 
 
+_TRANSLATED = (
+    ip_network("64:ff9b::/96"),  # NAT64: the rest is an address of IPv4, perhaps a private one
+    ip_network("64:ff9b:1::/48"),
+    ip_network("2002::/16"),  # 6to4
+    ip_network("2001::/32"),  # Teredo
+)
+
+
 def _is_global(address: str) -> bool:
     read = ip_address(address.partition("%")[0])
     mapped = getattr(read, "ipv4_mapped", None)
-    return (mapped or read).is_global and not read.is_multicast
+    if read.is_multicast or any(read in network for network in _TRANSLATED):
+        return False
+    return bool((mapped or read).is_global)
 
 
-def _read(connection: HTTPConnection, answer: HTTPResponse, deadline_s: float) -> HttpAnswer:
+def _read(
+    connection: HTTPConnection, answer: HTTPResponse, deadline_s: float, bytes_max: int
+) -> HttpAnswer:
     """Read an answer to its end, which comes before *deadline_s* also from a slow sender."""
     body = bytearray()
     while True:
         left_s = deadline_s - time.monotonic()
-        if left_s <= 0 or len(body) > _ANSWER_BYTES_MAX:
+        if left_s <= 0 or len(body) > bytes_max:
             raise TimeoutError
         if connection.sock is not None:
             connection.sock.settimeout(left_s)

@@ -7,10 +7,10 @@ wiring builds on those below it, as the rooms of the flows do.
 from __future__ import annotations
 
 from redpacket.edge.settings import settings
-from redpacket.edge.wiring.gateway_work import GatewayWork
+from redpacket.edge.wiring.events import Events
 
 
-class Wiring(GatewayWork):
+class Wiring(Events):
     """All that the doors call, and what it stands on."""
 
 

@@ -58,6 +58,8 @@ class Payments(PaymentBooks):
         from redpacket.domain.gateway import Channel, PayMethod
         from redpacket.flows.payments.start_payment import PaymentAsk, start_payment
 
+        # An event will tell the host of it, by their id.
+        self.profiles.note(user)
         by, how = Channel(channel), PayMethod(method)
         is_known = how is PayMethod.JSAPI
         payee = self.payees_of(user).find(user.user_id, by) if is_known else None

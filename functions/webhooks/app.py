@@ -1,0 +1,109 @@
+"""The operators' door to webhooks: who is told of which events."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from redpacket.domain.errors import (
+    InvalidRequest,
+    Unavailable,
+    VersionConflict,
+    WebhookNotFound,
+)
+from redpacket.domain.events import EventType
+from redpacket.edge.api import Api, HttpAnswer
+from redpacket.edge.request import HttpRequest, RequestOf
+from redpacket.edge.schemas.bodies import body_of
+from redpacket.edge.schemas.webhooks import WebhookBody
+from redpacket.edge.scopes import ADMINS
+from redpacket.edge.webhook_views import (
+    attempt_view,
+    details_view,
+    webhook_name_of,
+    webhook_view,
+)
+from redpacket.edge.wiring import wiring
+from redpacket.flows.events.edit_webhook import DEAD_SHOWN
+
+if TYPE_CHECKING:
+    from redpacket.edge.answers.webhooks import (
+        Replay,
+        Secret,
+        TriedDelivery,
+        Webhook,
+        WebhookDetails,
+        Webhooks,
+    )
+
+handler = Api()
+
+
+@handler.route("GET /admin/webhooks", scopes=ADMINS, refusals=(Unavailable,))
+def list_webhooks(request: HttpRequest) -> HttpAnswer[Webhooks]:  # noqa: ARG001 - a route takes a request
+    """List who is told of which events, each with its last deliveries."""
+    return HttpAnswer({"items": [webhook_view(one) for one in wiring.webhook_book.list_all()]})
+
+
+@handler.route(
+    "GET /admin/webhooks/{name}",
+    parameters=(webhook_name_of,),
+    scopes=ADMINS,
+    refusals=(WebhookNotFound, Unavailable),
+)
+def read_webhook(request: HttpRequest) -> HttpAnswer[WebhookDetails]:
+    """Show a webhook, how many deliveries wait for it, and its dead letters."""
+    found = wiring.find_webhook(webhook_name_of(request))
+    counts = wiring.waiting_list.count(found.name)
+    dead = wiring.waiting_list.list_dead(found.name, DEAD_SHOWN)
+    return HttpAnswer(details_view(found, counts, dead))
+
+
+@handler.route(
+    "PUT /admin/webhooks/{name}",
+    parameters=(webhook_name_of,),
+    scopes=ADMINS,
+    statuses=(200, 201),
+    refusals=(WebhookNotFound, InvalidRequest, VersionConflict, Unavailable),
+)
+def put_webhook(request: RequestOf[WebhookBody]) -> HttpAnswer[Webhook]:
+    """Create a webhook, which shows its secret this once, or edit one."""
+    name = webhook_name_of(request)
+    body = body_of(WebhookBody, request)
+    kinds = [EventType(one) for one in body.events]
+    found, secret = wiring.put_webhook(name, body.url, kinds, is_on=body.is_on)
+    return HttpAnswer(webhook_view(found, secret), status=201 if secret else 200)
+
+
+@handler.route(
+    "POST /admin/webhooks/{name}/secret",
+    parameters=(webhook_name_of,),
+    scopes=ADMINS,
+    statuses=(201,),
+    refusals=(WebhookNotFound, VersionConflict, Unavailable),
+)
+def rotate_secret(request: HttpRequest) -> HttpAnswer[Secret]:
+    """Make a new secret, shown this once; the one before signs beside it for a day."""
+    return HttpAnswer({"secret": wiring.rotate_secret(webhook_name_of(request))})
+
+
+@handler.route(
+    "POST /admin/webhooks/{name}/test",
+    parameters=(webhook_name_of,),
+    scopes=ADMINS,
+    refusals=(WebhookNotFound, Unavailable),
+)
+def test_webhook(request: HttpRequest) -> HttpAnswer[TriedDelivery]:
+    """Send an event of the type `redpacket.webhook.test` now, and say what came back."""
+    return HttpAnswer(attempt_view(wiring.test_webhook(webhook_name_of(request))))
+
+
+@handler.route(
+    "POST /admin/webhooks/{name}/replay",
+    parameters=(webhook_name_of,),
+    scopes=ADMINS,
+    refusals=(WebhookNotFound, Unavailable),
+)
+def replay_dead(request: HttpRequest) -> HttpAnswer[Replay]:
+    """Let dead letters be delivered again, for another day; call it until all are."""
+    count, is_complete = wiring.replay_dead(webhook_name_of(request))
+    return HttpAnswer({"replayed_count": count, "is_complete": is_complete})

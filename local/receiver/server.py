@@ -1,0 +1,81 @@
+"""The receiver over HTTP: `/events/NAME` for us, `/_fake/NAME` for who tries it."""
+
+import asyncio
+import json
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+
+from standardwebhooks import Webhook
+from standardwebhooks.webhooks import WebhookVerificationError
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+SLOW_S = 3.0
+
+
+@dataclass
+class Receiver:
+    """One endpoint; *mode* is `ok`, `down`, `slow` or `lost`, which keeps an event and says 500."""
+
+    secret: str = ""
+    mode: str = "ok"
+    events: list[dict[str, Any]] = field(default_factory=list)
+    seen: Counter[str] = field(default_factory=Counter)
+    asked_count: int = 0
+    refused_count: int = 0
+
+    async def take(self, request: Request) -> Response:
+        """Take one event, as the mode wants it."""
+        body = await request.body()
+        self.asked_count += 1
+        if self.mode == "down":
+            return Response(status_code=503)
+        try:
+            told = Webhook(self.secret).verify(body, dict(request.headers))
+        except (WebhookVerificationError, ValueError):
+            self.refused_count += 1
+            return Response(status_code=401)
+        if self.mode == "slow":
+            await asyncio.sleep(SLOW_S)
+        self.seen[told["id"]] += 1
+        if self.seen[told["id"]] == 1:
+            self.events.append(told)
+        return Response(status_code=500 if self.mode == "lost" else 204)
+
+
+def application() -> Starlette:
+    """Return the receivers as a web application; a name makes one."""
+    receivers: defaultdict[str, Receiver] = defaultdict(Receiver)
+
+    async def take(request: Request) -> Response:
+        return await receivers[request.path_params["name"]].take(request)
+
+    async def read(request: Request) -> Response:
+        one = receivers[request.path_params["name"]]
+        return JSONResponse(
+            {
+                "mode": one.mode,
+                "events": one.events,
+                "repeated_count": sum(times - 1 for times in one.seen.values()),
+                "asked_count": one.asked_count,
+                "refused_count": one.refused_count,
+            }
+        )
+
+    async def change(request: Request) -> Response:
+        """Set `mode`, `secret`, or both."""
+        one = receivers[request.path_params["name"]]
+        told = json.loads(await request.body())
+        one.mode, one.secret = told.get("mode", one.mode), told.get("secret", one.secret)
+        return Response(status_code=204)
+
+    return Starlette(
+        routes=[
+            Route("/events/{name}", take, methods=["POST"]),
+            Route("/_fake/{name}", read, methods=["GET"]),
+            Route("/_fake/{name}", change, methods=["PUT"]),
+        ]
+    )

@@ -1,0 +1,40 @@
+"""The queue of deliveries on SQS, and where records that can't be read are put aside."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from redpacket.adapters.aws.errors import translated
+from redpacket.adapters.aws.sqs_messages import put_messages
+from redpacket.adapters.webhooks.messages import delivery_message
+from redpacket.domain.webhooks import Delivery
+
+
+class SqsDeliveries:
+    """Implements DeliveryQueue; connects at the first delivery."""
+
+    def __init__(self, connect: Callable[[], Any], queue_url: str) -> None:
+        self._connect = connect
+        self._queue_url = queue_url
+        self._client: Any = None
+
+    def put(self, deliveries: Iterable[Delivery], *, delay_s: int = 0) -> None:
+        bodies = (delivery_message(one) for one in deliveries)
+        with translated("the queue of deliveries"):
+            self._client = self._client or self._connect()
+            put_messages(self._client, self._queue_url, bodies, delay_s=delay_s)
+
+
+class SqsPutAside:
+    """Keeps a record for a person, in the form in which its function takes it again."""
+
+    def __init__(self, connect: Callable[[], Any], queue_url: str) -> None:
+        self._connect = connect
+        self._queue_url = queue_url
+
+    def __call__(self, record: Mapping[str, Any]) -> None:
+        """Put one record aside. Raises Unavailable."""
+        with translated("the queue of unread records"):
+            put_messages(self._connect(), self._queue_url, [json.dumps({"Records": [record]})])

@@ -1,0 +1,30 @@
+"""What the host calls users: the one way from our ids to theirs, which an erasure cuts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from redpacket.adapters.dynamo.client import KEYS_PER_READ, Dynamo
+
+
+class DynamoHostIds:
+    """Implements HostIds."""
+
+    def __init__(self, dynamo: Dynamo, profiles_table: str) -> None:
+        self._dynamo = dynamo
+        self._profiles = profiles_table
+
+    def find(self, user_ids: Sequence[str]) -> dict[str, str]:
+        wanted = [{"pk": user_id} for user_id in dict.fromkeys(user_ids)]
+        return {
+            str(row["pk"]): str(row["host_id"])
+            for start in range(0, len(wanted), KEYS_PER_READ)
+            for row in self._dynamo.get_many(
+                self._profiles,
+                wanted[start : start + KEYS_PER_READ],
+                # After an erasure no user is named, not even for a moment.
+                is_strong=True,
+                only="pk, host_id",
+            )
+            if "host_id" in row
+        }

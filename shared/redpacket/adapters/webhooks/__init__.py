@@ -1,0 +1,1 @@
+"""Receivers of events: how they are asked, and how messages name deliveries."""

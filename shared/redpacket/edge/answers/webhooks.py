@@ -1,0 +1,114 @@
+"""What operators see of webhooks."""
+
+from __future__ import annotations
+
+from typing import Annotated, NotRequired
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from redpacket.domain.webhooks import NAME, WEBHOOKS_MAX
+from redpacket.edge.answers.values import AtMs, Count, Word
+from redpacket.edge.schemas.webhooks import EventName
+from redpacket.flows.events.edit_webhook import DEAD_SHOWN
+from redpacket.ports.events import COUNT_MAX
+
+WebhookName = Annotated[
+    str,
+    Field(pattern=f"^{NAME.pattern}$", description="A slug of the operator's.", examples=["shop"]),
+]
+EventId = Annotated[
+    str,
+    Field(
+        pattern="^evt_[0-9a-f]{32}$",
+        description="The event's `id` and `webhook-id`.",
+        examples=["evt_9f86d081884c7d659a2feaa0c55ad015"],
+    ),
+]
+ShownSecret = Annotated[
+    str,
+    Field(
+        pattern="^whsec_[A-Za-z0-9+/=]+$",
+        description="What signs, as Standard Webhooks writes it; shown this once.",
+        examples=["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo="],
+    ),
+]
+AnswerStatus = Annotated[
+    int,
+    Field(
+        ge=0,
+        le=999,
+        description="What the receiver answered; 0 for no answer in time.",
+        examples=[204],
+    ),
+]
+HeldCount = Annotated[int, Field(ge=0, le=COUNT_MAX, description=f"{COUNT_MAX} stands for more.")]
+
+
+class TriedDelivery(TypedDict):
+    """One delivery, and what the receiver answered."""
+
+    event_id: EventId
+    type: Word
+    at_ms: AtMs
+    ok: Annotated[bool, Field(description="Whether the status is one of 200 to 299.")]
+    status: AnswerStatus
+    duration_ms: Count
+
+
+class Webhook(TypedDict):
+    """Who is told of which events; the last deliveries are null until there are some."""
+
+    name: WebhookName
+    url: Annotated[Word, Field(examples=["https://shop.example/events"])]
+    events: list[EventName]
+    is_on: bool
+    created_at_ms: AtMs
+    version: Annotated[int, Field(ge=1, description="Counts edits.", examples=[1])]
+    failure_count: Annotated[Count, Field(description="Deliveries that failed in a row.")]
+    paused_until_ms: Annotated[
+        AtMs | None, Field(description="Until then it is not asked, after failures in a row.")
+    ]
+    last_success: TriedDelivery | None
+    last_failure: TriedDelivery | None
+    secret: NotRequired[ShownSecret]
+
+
+class Webhooks(TypedDict):
+    """All webhooks."""
+
+    items: Annotated[list[Webhook], Field(max_length=WEBHOOKS_MAX, description="By name.")]
+
+
+class DeadLetter(TypedDict):
+    """An event that a receiver did not take within a day."""
+
+    event_id: EventId
+    type: Word
+    subject: Annotated[Word, Field(description="The packet, draw, withdrawal or payment.")]
+    attempt_count: Count
+    last_status: AnswerStatus
+    died_at_ms: AtMs
+
+
+class WebhookDetails(Webhook):
+    """A webhook with what waits for it."""
+
+    waiting_count: HeldCount
+    dead_count: HeldCount
+    dead_letters: Annotated[
+        list[DeadLetter], Field(max_length=DEAD_SHOWN, description="The oldest; kept for 30 days.")
+    ]
+
+
+class Secret(TypedDict):
+    """A new signing secret."""
+
+    secret: ShownSecret
+
+
+class Replay(TypedDict):
+    """How many dead letters are delivered again."""
+
+    replayed_count: Count
+    is_complete: Annotated[bool, Field(description="Whether none was left; else call it again.")]

@@ -1,0 +1,59 @@
+"""From records of streams and messages of a queue to events and deliveries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from redpacket.domain.errors import InvalidRequest
+from redpacket.domain.webhooks import Delivery
+from redpacket.ports.events import Change
+from redpacket.ports.runtime import Journal
+
+Record = Mapping[str, Any]
+
+
+def announce_batch(
+    records: Sequence[Record],
+    *,
+    read: Callable[[Record], Change | None],
+    announce: Callable[[Sequence[Change]], int],
+    put_aside: Callable[[Record], None],
+    journal: Journal,
+) -> dict[str, int]:
+    """Announce the changes of a batch of one stream, and say how many deliveries were queued.
+
+    A record that can't be read is put aside, so that it holds up no other. Where a dependency is
+    away the error flies and the whole batch comes again, until it is a day old.
+    """
+    changes = []
+    for record in records:
+        try:
+            change = read(record)
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with it, others wait behind it
+            journal.failure("record_unread", error, event_id=str(record.get("eventID", "")))
+            put_aside(record)
+        else:
+            changes += [change] if change else []
+    return {"queued_count": announce(changes) if changes else 0}
+
+
+def deliver_batch(
+    records: Sequence[Record],
+    *,
+    read: Callable[[str], Delivery],
+    deliver: Callable[[Sequence[Delivery]], list[Delivery]],
+    journal: Journal,
+) -> dict[str, list[dict[str, str]]]:
+    """Make the deliveries of a batch of messages; return SQS' partial batch response."""
+    asked: list[tuple[str, Delivery]] = []
+    failed: list[str] = []
+    for record in records:
+        try:
+            asked.append((record["messageId"], read(record["body"])))
+        except InvalidRequest as error:
+            journal.failure("message_refused", error, message_id=record["messageId"])
+            failed.append(record["messageId"])
+    undone = [id(one) for one in deliver([one for _, one in asked])] if asked else []
+    failed += [message_id for message_id, one in asked if id(one) in undone]
+    return {"batchItemFailures": [{"itemIdentifier": found} for found in failed]}

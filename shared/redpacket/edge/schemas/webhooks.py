@@ -1,0 +1,48 @@
+"""The body of a webhook."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints
+
+from redpacket.domain.webhooks import URL_LENGTH_MAX
+from redpacket.edge.schemas.bodies import StrictBody, example
+
+EventName = Literal[
+    "redpacket.packet.sent",
+    "redpacket.packet.claimed",
+    "redpacket.packet.emptied",
+    "redpacket.packet.closed",
+    "redpacket.claim.settled",
+    "redpacket.draw.won",
+    "redpacket.withdrawal.paid",
+    "redpacket.withdrawal.failed",
+    "redpacket.payment.paid",
+]
+
+
+class WebhookBody(StrictBody):
+    """PUT /admin/webhooks/{name}."""
+
+    model_config = example(
+        {"url": "https://shop.example/events", "events": ["redpacket.packet.claimed"]}
+    )
+
+    url: Annotated[
+        str,
+        StringConstraints(pattern=r"^https?://[!-~]+$", max_length=URL_LENGTH_MAX),
+        Field(
+            description="Where events are posted: https, a global address, no redirects. http and "
+            "private addresses are for deployments that allow them, as a local stack does."
+        ),
+    ]
+    events: Annotated[
+        list[EventName], Field(min_length=1, max_length=20, description="Of which types.")
+    ]
+    is_on: Annotated[
+        bool,
+        Field(
+            description="While it is false no event is taken up, and what waits goes on waiting."
+        ),
+    ] = True

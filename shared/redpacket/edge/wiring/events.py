@@ -1,0 +1,211 @@
+"""Events out: what reads streams, and what delivers to webhooks."""
+
+from __future__ import annotations
+
+import random
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+from redpacket.edge.wiring.gateway_work import GatewayWork
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+
+    from redpacket.adapters.payments.accounts import AccountKeys
+    from redpacket.adapters.payments.outgoing import Outgoing
+    from redpacket.domain.events import EventType
+    from redpacket.domain.webhooks import Attempt, Delivery, Webhook
+    from redpacket.flows.events.deliver import DeliveryPorts, RetryReport
+    from redpacket.flows.events.edit_webhook import EditPorts
+    from redpacket.ports.events import (
+        Change,
+        DeliveryQueue,
+        HostIds,
+        Sender,
+        WaitingList,
+        WebhookBook,
+    )
+    from redpacket.ports.runtime import InParallel
+
+_CALL_MS_MAX = 5_000
+"""After how long a receiver is given up: a batch of the queue waits for the slowest."""
+
+_ANSWER_BYTES_MAX = 64 * 1024
+_RESERVE_MS = 8_000
+_THREADS = 20
+
+
+class Events(GatewayWork):
+    """Builds flows/events."""
+
+    @cached_property
+    def webhook_book(self) -> WebhookBook:
+        """The webhooks of WebhooksTable."""
+        from redpacket.adapters.dynamo.webhooks import DynamoWebhooks
+
+        return DynamoWebhooks(self.dynamo, self.settings.webhooks_table)
+
+    @cached_property
+    def waiting_list(self) -> WaitingList:
+        """The deliveries of WebhooksTable that wait."""
+        from redpacket.adapters.dynamo.webhooks import DynamoWaitingList
+
+        return DynamoWaitingList(self.dynamo, self.settings.webhooks_table)
+
+    @cached_property
+    def delivery_queue(self) -> DeliveryQueue:
+        """The queue of deliveries."""
+        from redpacket.adapters.aws.sqs_deliveries import SqsDeliveries
+
+        return SqsDeliveries(lambda: self.aws("sqs"), self.settings.delivery_queue_url)
+
+    @cached_property
+    def put_aside(self) -> Callable[[Mapping[str, Any]], None]:
+        """Keeps records of streams that can't be read."""
+        from redpacket.adapters.aws.sqs_deliveries import SqsPutAside
+
+        return SqsPutAside(lambda: self.aws("sqs"), self.settings.unread_records_url)
+
+    @cached_property
+    def host_ids(self) -> HostIds:
+        """What the host calls users."""
+        from redpacket.adapters.dynamo.host_ids import DynamoHostIds
+
+        return DynamoHostIds(self.dynamo, self.settings.profiles_table)
+
+    @cached_property
+    def webhook_keys(self) -> AccountKeys:
+        """What seals the secrets of webhooks."""
+        from redpacket.adapters.payments.accounts import AccountKeys
+
+        return AccountKeys.of(self.secret(self.settings.webhook_keys_secret_arn))
+
+    @cached_property
+    def sender(self) -> Sender:
+        """What posts to receivers."""
+        from redpacket.adapters.webhooks.sender import WebhookSender
+
+        return WebhookSender(
+            lambda: self.webhook_keys,
+            self._receiver,
+            source=self.settings.callback_base_url,
+            now_ms=self.clock.now_ms,
+        )
+
+    def _receiver(self, url: str) -> Outgoing:
+        from redpacket.adapters.payments.outgoing import Outgoing
+
+        return Outgoing(
+            url,
+            call_ms_max=_CALL_MS_MAX,
+            allows_private=self.settings.allows_private_gateways,
+            answer_bytes_max=_ANSWER_BYTES_MAX,
+        )
+
+    # ---------------------------------------------------------------- flows
+
+    def read_change(self, record: Mapping[str, Any]) -> Change | None:
+        """Read a record of a stream; None for a row that no event is of."""
+        from redpacket.adapters.dynamo.stream import change_of
+
+        return change_of(record)
+
+    def announce(self, changes: Sequence[Change]) -> int:
+        """Queue the deliveries of changes, and return how many."""
+        from redpacket.flows.events.announce import announce
+
+        return announce(
+            changes,
+            book=self.webhook_book,
+            packets=self.packets,
+            queue=self.delivery_queue,
+            clock=self.clock,
+        )
+
+    @cached_property
+    def many_receivers(self) -> InParallel:
+        """Waits for receivers side by side."""
+        from redpacket.adapters.threads import in_threads
+
+        return partial(in_threads, threads=_THREADS)
+
+    @cached_property
+    def delivery_ports(self) -> DeliveryPorts:
+        """What deliveries ask."""
+        from redpacket.flows.events.deliver import DeliveryPorts
+
+        return DeliveryPorts(
+            book=self.webhook_book,
+            waiting=self.waiting_list,
+            queue=self.delivery_queue,
+            sender=self.sender,
+            host_ids=self.host_ids,
+            clock=self.clock,
+            journal=self.journal,
+            jitter=random.random,
+            in_parallel=self.many_receivers,
+        )
+
+    def deliver(self, deliveries: Sequence[Delivery]) -> list[Delivery]:
+        """Make deliveries; return those whose messages must come again."""
+        from redpacket.flows.events.deliver import deliver
+
+        return deliver(deliveries, ports=self.delivery_ports)
+
+    def read_delivery(self, body: str) -> Delivery:
+        """Read a message of the queue. Raises InvalidRequest."""
+        from redpacket.adapters.webhooks.messages import read_delivery
+
+        return read_delivery(body)
+
+    def retry_deliveries(self, time_left_ms: int) -> RetryReport:
+        """Make the deliveries that are due again."""
+        from redpacket.flows.events.deliver import retry_deliveries
+
+        stop_at_ms = self.clock.now_ms() + time_left_ms - _RESERVE_MS
+        return retry_deliveries(ports=self.delivery_ports, stop_at_ms=stop_at_ms)
+
+    @cached_property
+    def webhook_ports(self) -> EditPorts:
+        """What edits of webhooks ask."""
+        from redpacket.flows.events.edit_webhook import EditPorts
+
+        return EditPorts(
+            book=self.webhook_book,
+            waiting=self.waiting_list,
+            sender=self.sender,
+            clock=self.clock,
+            in_parallel=self.in_parallel,
+        )
+
+    def put_webhook(
+        self, name: str, url: str, kinds: Collection[EventType], *, is_on: bool
+    ) -> tuple[Webhook, str | None]:
+        """Create or edit a webhook; with its secret if it is new."""
+        from redpacket.flows.events.edit_webhook import put_webhook
+
+        return put_webhook(name, url, kinds, is_on=is_on, ports=self.webhook_ports)
+
+    def find_webhook(self, name: str) -> Webhook:
+        """Return a webhook. Raises WebhookNotFound."""
+        from redpacket.flows.events.edit_webhook import find_webhook
+
+        return find_webhook(name, book=self.webhook_book)
+
+    def rotate_secret(self, name: str) -> str:
+        """Return a new secret; the old one signs beside it for a day."""
+        from redpacket.flows.events.edit_webhook import rotate_secret
+
+        return rotate_secret(name, ports=self.webhook_ports)
+
+    def test_webhook(self, name: str) -> Attempt:
+        """Send an event that says nothing."""
+        from redpacket.flows.events.edit_webhook import test_webhook
+
+        return test_webhook(name, ports=self.webhook_ports)
+
+    def replay_dead(self, name: str) -> tuple[int, bool]:
+        """Let dead letters be delivered again."""
+        from redpacket.flows.events.edit_webhook import replay_dead
+
+        return replay_dead(name, ports=self.webhook_ports)

@@ -1,0 +1,72 @@
+"""Announce: turn changes of rows into events, and queue one delivery for each who asked for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from redpacket.domain.claim import ShareFate
+from redpacket.domain.events import (
+    Event,
+    draw_events,
+    packet_events,
+    payment_events,
+    share_events,
+    withdrawal_events,
+)
+from redpacket.domain.lottery import Draw
+from redpacket.domain.packet import Packet
+from redpacket.domain.payments import Payment
+from redpacket.domain.webhooks import Delivery
+from redpacket.domain.withdrawals import Withdrawal
+from redpacket.ports.events import Change, DeliveryQueue, WebhookBook
+from redpacket.ports.packets import Packets
+from redpacket.ports.runtime import Clock
+
+
+def announce(
+    changes: Sequence[Change],
+    *,
+    book: WebhookBook,
+    packets: Packets,
+    queue: DeliveryQueue,
+    clock: Clock,
+) -> int:
+    """Queue the deliveries of *changes* and return how many. Raises Unavailable.
+
+    Then the same changes come again, and make the same events with the same ids.
+    """
+    webhooks = [one for one in book.list_all() if one.is_on]
+    if not webhooks:
+        return 0
+    now_ms, events = clock.now_ms(), list(_events(changes, packets))
+    deliveries = [
+        Delivery(webhook.name, event, now_ms)
+        for webhook in webhooks
+        for event in events
+        if webhook.wants(event.kind)
+    ]
+    if deliveries:
+        queue.put(deliveries)
+    return len(deliveries)
+
+
+def _events(changes: Sequence[Change], packets: Packets) -> Iterator[Event]:
+    # A share's packet has the count that places its events, and the sender.
+    ids = {one.after.packet_id for one in changes if isinstance(one.after, ShareFate)}
+    known = {one.packet_id: one for one in packets.list_packets(sorted(ids))} if ids else {}
+    for change in changes:
+        yield from _of(change, known)
+
+
+def _of(change: Change, known: dict[str, Packet]) -> Iterator[Event]:
+    match change.before, change.after:
+        case Packet() | None as before, Packet() as packet:
+            yield from packet_events(before, packet)
+        case ShareFate() | None as before, ShareFate() as share if share.packet_id in known:
+            yield from share_events(before, share, known[share.packet_id])
+        case Draw() | None as before, Draw() as draw:
+            yield from draw_events(before, draw)
+        case Withdrawal() | None as before, Withdrawal() as withdrawal:
+            yield from withdrawal_events(before, withdrawal)
+        case Payment() | None as before, Payment() as payment:
+            yield from payment_events(before, payment)

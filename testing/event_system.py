@@ -1,0 +1,155 @@
+"""Events out, on the system in memory: streams, the queue, and receivers that may fail."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from redpacket.adapters.dynamo.client import Dynamo
+from redpacket.adapters.webhooks.messages import delivery_message, read_delivery
+from redpacket.domain.errors import InvalidRequest
+from redpacket.domain.events import SUBSCRIBED, Event, EventType, cloud_event
+from redpacket.domain.webhooks import Attempt, Delivery, SealedSecret, Webhook
+from redpacket.edge.deliveries import announce_batch, deliver_batch
+from redpacket.edge.wiring import Wiring
+from redpacket.flows.events.deliver import RetryReport
+from testing.fakes import FakeClock
+from testing.fakes.tables import FakeStream
+from testing.in_memory_system import InMemorySystem, one_by_one
+
+OK, FAILED = 204, 503
+
+
+class FakeReceiver:
+    """A host's endpoint: *answers* says what it answers, and *keeps* whether it keeps the event."""
+
+    def __init__(self) -> None:
+        self.answers: Callable[[Event], int] = lambda _: OK
+        self.keeps: Callable[[Event, int], bool] = lambda _, status: status == OK
+        self.duration_ms = 10
+        self.seen: Counter[str] = Counter()
+        self.asked_count = 0
+        self.told: list[dict[str, Any]] = []
+
+    def take(self, event: Event, told: dict[str, Any]) -> int:
+        self.asked_count += 1
+        status = self.answers(event)
+        if self.keeps(event, status):
+            self.seen[event.event_id] += 1
+            self.told.append(told)
+        return status
+
+    def of(self, kind: EventType) -> list[dict[str, Any]]:
+        return [one for one in self.told if one["type"] == kind]
+
+
+class FakeSender:
+    """Implements Sender without a network; secrets are not sealed here."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        self._clock = clock
+        self.receivers: dict[str, FakeReceiver] = {}
+        self._made = 0
+
+    def check(self, url: str) -> None:
+        if not url.startswith("https://"):
+            raise InvalidRequest([{"field": "url", "message": "is not https"}])
+
+    def new_secret(self, name: str) -> tuple[str, SealedSecret]:
+        self._made += 1
+        return f"whsec_{self._made}", SealedSecret(f"sealed-{self._made}", "hash")
+
+    def send(self, webhook: Webhook, event: Event, host_ids: Mapping[str, str]) -> Attempt:
+        receiver = self.receivers[webhook.url]
+        status = receiver.take(event, cloud_event(event, "https://api.example", host_ids))
+        now_ms = self._clock.now_ms()
+        return Attempt(event.event_id, event.kind, now_ms, status, receiver.duration_ms)
+
+
+class FakeDeliveryQueue:
+    """Implements DeliveryQueue; messages are texts, and turn up when their delay is over."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        self._clock = clock
+        self.messages: list[tuple[int, str]] = []
+
+    def put(self, deliveries: Iterable[Delivery], *, delay_s: int = 0) -> None:
+        due_ms = self._clock.now_ms() + delay_s * 1_000
+        self.messages += [(due_ms, delivery_message(one)) for one in deliveries]
+
+    def take(self, limit: int) -> list[str]:
+        now_ms = self._clock.now_ms()
+        ready = [one for one in self.messages if one[0] <= now_ms][:limit]
+        for one in ready:
+            self.messages.remove(one)
+        return [body for _, body in ready]
+
+
+class EventSystem:
+    """Streams, announcer, queue, deliverer and sweep; *system* has the people and the money."""
+
+    def __init__(self, system: InMemorySystem | None = None) -> None:
+        self.system = system or InMemorySystem()
+        self.clock = self.system.clock
+        self.stream = FakeStream()
+        self.system.dynamo.stream = self.stream
+        self.queue = FakeDeliveryQueue(self.clock)
+        self.sender = FakeSender(self.clock)
+        self.aside: list[Mapping[str, Any]] = []
+        # What functions reach the tables by; a suite may put something in between.
+        self.client: Any = self.system.dynamo
+
+    def process(self) -> Wiring:
+        """Return a process that has just started."""
+        return self.system.process(
+            dynamo=Dynamo(lambda: self.client, pause_s=lambda _: None),
+            delivery_queue=self.queue,
+            sender=self.sender,
+            put_aside=self.aside.append,
+            many_receivers=one_by_one,
+        )
+
+    def receiver(self, name: str, *kinds: EventType) -> FakeReceiver:
+        """Make a webhook with its receiver, for all events or for *kinds*."""
+        url = f"https://{name}.example/events"
+        self.sender.receivers[url] = receiver = FakeReceiver()
+        self.process().put_webhook(name, url, kinds or SUBSCRIBED, is_on=True)
+        return receiver
+
+    def announce(self, records: list[Any] | None = None) -> int:
+        """Announce what the stream has, or *records*; return how many deliveries were queued."""
+        process = self.process()
+        return announce_batch(
+            self.stream.take() if records is None else records,
+            read=process.read_change,
+            announce=process.announce,
+            put_aside=process.put_aside,
+            journal=process.journal,
+        )["queued_count"]
+
+    def deliver(self, batches: int = 1_000) -> None:
+        """Deliver what is queued and ready; what fails is queued again."""
+        for _ in range(batches):
+            bodies = self.queue.take(10)
+            if not bodies:
+                return
+            process = self.process()
+            records = [
+                {"messageId": str(number), "body": body} for number, body in enumerate(bodies)
+            ]
+            answer = deliver_batch(
+                records, read=read_delivery, deliver=process.deliver, journal=process.journal
+            )
+            failed = {one["itemIdentifier"] for one in answer["batchItemFailures"]}
+            again_ms = self.clock.now_ms() + 360_000
+            self.queue.messages += [(again_ms, bodies[int(one)]) for one in failed]
+
+    def run(self) -> None:
+        """Announce and deliver once."""
+        self.announce()
+        self.deliver()
+
+    def retry(self, for_ms: int = 50_000) -> RetryReport:
+        """Run what the schedule runs every minute."""
+        return self.process().retry_deliveries(for_ms + 8_000)

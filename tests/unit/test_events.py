@@ -1,0 +1,476 @@
+"""Events out: what hosts are told of, and that none is lost."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from redpacket.domain.errors import InvalidRequest, Unavailable, VersionConflict, WebhookNotFound
+from redpacket.domain.events import EventType
+from redpacket.domain.lottery import PrizeKind
+from redpacket.domain.webhooks import (
+    BOTH_SIGN_MS,
+    FAILURES_MAX,
+    GIVEN_UP_AFTER_MS,
+    PERSON_MS_MAX,
+    WEBHOOKS_MAX,
+)
+from testing.builders import a_campaign, a_prize
+from testing.event_system import FAILED, OK, EventSystem, FakeReceiver
+from testing.in_memory_system import LIFE_MS
+from testing.payment_system import PaymentSystem
+
+
+def a_story(count: int = 3) -> tuple[EventSystem, FakeReceiver]:
+    """Send and empty a packet, whose settlement closes it."""
+    events = EventSystem()
+    receiver = events.receiver("shop")
+    packet = events.system.send("ann", count=count, total_fen=100 * count)
+    for number in range(count):
+        events.system.grab(packet, f"user-{number}")
+    events.system.settle()
+    return events, receiver
+
+
+def types(receiver: FakeReceiver) -> list[str]:
+    return [one["type"].removeprefix("redpacket.") for one in receiver.told]
+
+
+# ---------------------------------------------------------------- what is told
+
+
+def test_a_packet_s_life_is_told_in_the_order_of_its_sequence() -> None:
+    events, receiver = a_story(count=2)
+
+    events.run()
+
+    told = sorted(receiver.told, key=lambda one: one["sequence"])
+    assert [one["type"].removeprefix("redpacket.") for one in told] == [
+        "packet.sent",
+        *["packet.claimed"] * 2,
+        *["claim.settled"] * 2,
+        "packet.emptied",
+        "packet.closed",
+    ]
+    assert len({one["id"] for one in told}) == len(told)
+    assert len({one["sequence"] for one in told}) == len(told)
+    assert all(one["data"]["sender"] == "ann@host" for one in told)
+    claimed = receiver.of(EventType.PACKET_CLAIMED)
+    assert {one["data"]["user"] for one in claimed} == {"user-0@host", "user-1@host"}
+    assert sum(one["data"]["amount_fen"] for one in claimed) == 200
+    assert told[-1]["data"]["claimed_fen"] == 200
+
+
+def test_the_form_is_that_of_cloud_events() -> None:
+    events, receiver = a_story(count=1)
+
+    events.run()
+
+    sent = receiver.told[0]
+    assert sent["specversion"] == "1.0"
+    assert sent["source"] == "https://api.example"
+    assert sent["subject"] == sent["data"]["packet_id"]
+    assert sent["datacontenttype"] == "application/json"
+    assert sent["time"].endswith("Z")
+    assert sent["sequence"] == "00000000"
+
+
+def test_a_packet_that_ends_is_closed_and_not_emptied() -> None:
+    events = EventSystem()
+    receiver = events.receiver("shop")
+    packet = events.system.send(count=4, total_fen=400)
+    events.system.grab(packet, "bob")
+    events.system.settle()
+    events.system.pass_time(LIFE_MS)
+    events.system.sweep()
+    events.system.sweep()
+
+    events.run()
+
+    assert types(receiver).count("packet.emptied") == 0
+    (closed,) = receiver.of(EventType.PACKET_CLOSED)
+    assert closed["data"]["claimed_count"] == 1
+    assert closed["data"]["refunded_count"] == 3
+    assert closed["data"]["claimed_fen"] + closed["data"]["refunded_fen"] == 400
+
+
+def test_a_stream_that_is_read_twice_makes_the_same_ids() -> None:
+    events, receiver = a_story()
+    records = events.stream.take()
+
+    for _ in range(2):
+        events.announce(records)
+        events.deliver()
+
+    assert len(receiver.seen) == 1 + 3 + 3 + 2
+    assert set(receiver.seen.values()) == {2}
+
+
+def test_a_webhook_gets_the_types_that_it_asked_for() -> None:
+    events = EventSystem()
+    receiver = events.receiver("shop", EventType.CLAIM_SETTLED)
+    packet = events.system.send(count=2)
+    events.system.grab(packet, "bob")
+    events.system.settle()
+
+    events.run()
+
+    assert types(receiver) == ["claim.settled"]
+
+
+def test_without_a_webhook_nothing_is_read_and_queued() -> None:
+    events = EventSystem()
+    packet = events.system.send(count=1)
+    events.system.grab(packet, "bob")
+
+    assert events.announce() == 0
+    assert events.queue.messages == []
+
+
+def test_a_win_is_told_by_its_draw_and_its_money_by_the_settlement() -> None:
+    events = EventSystem()
+    system = events.system
+    receiver = events.receiver("shop")
+    system.campaigns.create(a_campaign(campaign_id="party"))
+    system.deposit("operator", 1_000)
+    system.put_prize(a_prize("party", "cash", kind=PrizeKind.PACKET, amount_fen=88, total=1))
+    assert system.draw("party", "bob", "key").draw.prize
+    system.settle()
+
+    events.run()
+
+    assert sorted(types(receiver)) == ["claim.settled", "draw.won"]
+    (won,) = receiver.of(EventType.DRAW_WON)
+    assert won["data"]["user"] == "bob@host"
+    assert won["data"]["amount_fen"] == 88
+
+
+def test_payments_and_withdrawals_are_told_once_they_are_final() -> None:
+    events = EventSystem()
+    payments = PaymentSystem(events.system)
+    receiver = events.receiver("shop")
+    for user in ("user", "poor"):
+        events.system.deposit(user, 100)
+    payments.pay_in("user", 500)
+    paid = payments.withdraw("user", 100)
+    events.run()
+    assert types(receiver) == ["payment.paid"]
+
+    payments.dispatch()
+    payments.system.pass_time(60_000)
+    payments.sweep(60_000)
+    events.run()
+
+    (payment,) = receiver.of(EventType.PAYMENT_PAID)
+    assert payment["data"]["user"] == "user@host"
+    (withdrawal,) = receiver.of(EventType.WITHDRAWAL_PAID)
+    assert withdrawal["data"]["amount_fen"] == 100
+    assert withdrawal["subject"] == paid.withdrawal_id
+
+
+def test_rows_that_no_event_is_of_are_passed_over() -> None:
+    events, _ = a_story(count=1)
+    records = events.stream.take()
+
+    queued_count = events.announce(records)
+
+    assert len(records) > queued_count == 5
+    assert events.aside == []
+
+
+def test_a_record_that_can_t_be_read_is_put_aside_and_holds_up_no_other() -> None:
+    events, receiver = a_story(count=1)
+    records = events.stream.take()
+    broken = next(one for one in records if one["dynamodb"]["Keys"].get("sk") == {"S": "packet"})
+    image = {
+        name: value for name, value in broken["dynamodb"]["NewImage"].items() if name != "terms"
+    }
+    records.insert(0, {**broken, "dynamodb": {**broken["dynamodb"], "NewImage": image}})
+
+    events.announce(records)
+    events.deliver()
+
+    assert len(events.aside) == 1
+    assert len(receiver.seen) == 5
+
+
+# ---------------------------------------------------------------- who it is about
+
+
+def test_an_event_waits_until_it_is_known_what_the_host_calls_its_user() -> None:
+    events = EventSystem()
+    receiver = events.receiver("shop", EventType.PACKET_CLAIMED)
+    packet = events.system.send(count=2)
+    events.system.grab(packet, "new")
+    events.run()
+    assert receiver.asked_count == 0
+
+    events.system.settle()
+    events.system.pass_time(2_000)
+    events.deliver()
+
+    (claimed,) = receiver.told
+    assert claimed["data"]["user"] == "new@host"
+    assert claimed["data"]["user_token"] == "new"
+
+
+def test_a_user_who_stays_unknown_is_null() -> None:
+    events = EventSystem()
+    receiver = events.receiver("shop", EventType.PACKET_CLAIMED)
+    packet = events.system.send(count=2)
+    events.system.grab(packet, "new")
+    events.announce()
+    events.system.pass_time(PERSON_MS_MAX)
+
+    events.deliver()
+
+    assert receiver.told[0]["data"]["user"] is None
+
+
+def test_queue_and_list_hold_no_id_of_the_host_and_an_erased_user_stays_erased() -> None:
+    events, receiver = a_story(count=1)
+    receiver.answers = lambda _: FAILED
+    events.announce()
+    assert "@host" not in str(events.queue.messages)
+    events.deliver()
+    assert "@host" not in str(dict(events.system.dynamo.tables["webhooks"]))
+
+    del events.system.dynamo.tables["profiles"]["user-0", ""]
+    receiver.answers = lambda _: OK
+    events.system.pass_time(3_600_000)
+    events.retry()
+
+    assert len(receiver.seen) == 5
+    assert "user-0@host" not in str(receiver.told)
+    assert "ann@host" in str(receiver.told)
+
+
+# ---------------------------------------------------------------- receivers that fail
+
+
+def test_what_a_receiver_does_not_take_waits_and_arrives_when_it_is_back() -> None:
+    events, receiver = a_story(count=20)
+    receiver.answers = lambda _: FAILED
+    events.run()
+    assert receiver.seen == {}
+    assert events.queue.messages == []
+
+    receiver.answers = lambda _: OK
+    events.system.pass_time(3_600_000)
+    report = events.retry()
+
+    assert report.delivered_count == len(receiver.seen) == 1 + 20 + 20 + 2
+    assert set(receiver.seen.values()) == {1}
+    assert events.retry().delivered_count == 0
+
+
+def test_a_receiver_that_fails_is_left_alone_and_others_do_not_notice() -> None:
+    events = EventSystem()
+    dead, live = events.receiver("dead"), events.receiver("live")
+    dead.answers = lambda _: 0
+    packet = events.system.send(count=100, total_fen=10_000)
+    for number in range(100):
+        events.system.grab(packet, f"user-{number}")
+    events.system.settle()
+
+    events.run()
+
+    assert len(live.seen) == 1 + 100 + 100 + 2
+    # Each batch of the queue that began before the pause asked it.
+    assert dead.asked_count <= FAILURES_MAX * 10
+    assert events.process().find_webhook("dead").paused_until_ms > events.clock.now_ms()
+    assert events.system.journal.events.count("webhook_paused") == 1
+
+
+def test_one_delivery_shows_that_a_receiver_is_back_before_all_others_go() -> None:
+    events, receiver = a_story(count=20)
+    receiver.answers = lambda _: FAILED
+    packet = events.system.send(count=50, total_fen=5_000)
+    for number in range(50):
+        events.system.grab(packet, f"user-{number}")
+    events.system.settle()
+    events.run()
+    asked_before = receiver.asked_count
+
+    events.system.pass_time(3_600_000)
+    events.retry()
+
+    assert receiver.asked_count == asked_before + 1
+
+
+def test_a_slow_receiver_is_asked_by_the_sweep_alone() -> None:
+    events = EventSystem()
+    slow = events.receiver("slow")
+    slow.duration_ms = 4_000
+    first = events.system.send(count=1)
+    events.run()
+    assert slow.asked_count == 1
+
+    events.system.grab(first, "bob")
+    events.system.settle()
+    events.run()
+    assert slow.asked_count == 1
+
+    events.retry()
+    assert len(slow.seen) == 5
+
+
+def test_an_event_that_is_refused_alone_does_not_pause_its_receiver() -> None:
+    events, receiver = a_story(count=30)
+    receiver.answers = lambda event: 422 if event.kind is EventType.PACKET_SENT else OK
+
+    events.run()
+
+    assert len(receiver.seen) == 30 + 30 + 2
+    assert not events.process().find_webhook("shop").paused_until_ms
+
+
+def test_after_a_day_a_delivery_is_a_dead_letter_and_a_replay_sends_it_under_its_id() -> None:
+    events, receiver = a_story(count=1)
+    receiver.answers = lambda _: FAILED
+    events.run()
+    for _ in range(30):
+        events.system.pass_time(3_600_000)
+        for _ in range(10):
+            events.retry()
+    process = events.process()
+    assert process.waiting_list.count("shop") == (0, 5)
+    assert events.system.journal.events.count("delivery_given_up") == 5
+    dead = {one.event.event_id for one in process.waiting_list.list_dead("shop", 10)}
+
+    receiver.answers = lambda _: OK
+    asked_before = receiver.asked_count
+    events.retry()
+    assert receiver.asked_count == asked_before, "a dead letter is for an operator"
+    assert process.replay_dead("shop") == (5, True)
+    for _ in range(2):
+        events.system.pass_time(900_000)
+        events.retry()
+
+    assert set(receiver.seen) == dead
+    assert events.process().waiting_list.count("shop") == (0, 0)
+
+
+def test_what_waits_for_a_webhook_that_is_off_goes_on_when_it_is_on_again() -> None:
+    events, receiver = a_story(count=1)
+    events.announce()
+    url = "https://shop.example/events"
+    process = events.process()
+    process.put_webhook("shop", url, list(EventType), is_on=False)
+    events.deliver()
+    events.system.send(count=1)
+    events.run()
+    assert receiver.asked_count == 0
+    assert process.waiting_list.count("shop") == (5, 0)
+
+    process.put_webhook("shop", url, list(EventType), is_on=True)
+    events.retry()
+
+    # What happened while it was off is not told.
+    assert len(receiver.seen) == 5
+
+
+def test_what_waits_for_a_webhook_that_is_off_is_dead_after_a_day() -> None:
+    events, _ = a_story(count=1)
+    events.announce()
+    process = events.process()
+    process.put_webhook("shop", "https://shop.example/events", list(EventType), is_on=False)
+    events.deliver()
+    events.system.pass_time(GIVEN_UP_AFTER_MS)
+
+    assert events.retry().dead_count == 5
+    assert process.waiting_list.count("shop") == (0, 5)
+
+
+def test_a_delivery_whose_row_can_t_be_written_comes_again() -> None:
+    events, receiver = a_story(count=1)
+    events.announce()
+    client = events.system.dynamo
+
+    class Away:
+        exceptions = client.exceptions
+
+        def __getattr__(self, name: str) -> Any:
+            if name == "update_item":
+                raise Unavailable("the tables are away")
+            return getattr(client, name)
+
+    events.client = Away()
+    receiver.answers = lambda _: FAILED
+    events.deliver(batches=1)
+    events.client = client
+    receiver.answers = lambda _: OK
+    events.system.pass_time(360_000)
+    events.deliver()
+
+    assert len(receiver.seen) == 5
+
+
+# ---------------------------------------------------------------- edits
+
+
+def test_a_secret_is_shown_once_and_an_edit_forgives() -> None:
+    events = EventSystem()
+    process = events.process()
+    url = "https://shop.example"
+
+    made, secret = process.put_webhook("shop", url, [EventType.DRAW_WON], is_on=True)
+    edited, again = process.put_webhook("shop", url + "/2", [EventType.DRAW_WON], is_on=True)
+
+    assert secret
+    assert again is None
+    assert edited.secrets == made.secrets
+    assert edited.version == made.version + 1
+
+
+def test_both_secrets_sign_for_a_day() -> None:
+    events = EventSystem()
+    events.receiver("shop")
+    process = events.process()
+    process.rotate_secret("shop")
+    found = process.find_webhook("shop")
+    now_ms = events.clock.now_ms()
+
+    assert len(found.signing(now_ms)) == 2
+    assert len(found.signing(now_ms + BOTH_SIGN_MS)) == 1
+    assert found.signing(now_ms + BOTH_SIGN_MS)[0].until_ms is None
+
+
+def test_of_two_edits_at_once_one_is_refused() -> None:
+    events = EventSystem()
+    events.receiver("shop")
+    process = events.process()
+    seen = process.find_webhook("shop")
+    process.rotate_secret("shop")
+
+    assert not process.webhook_book.put(dataclasses.replace(seen, version=2), seen)
+    assert not process.webhook_book.put(seen, None)
+
+
+def test_what_is_wrong_with_an_edit_is_said() -> None:
+    events = EventSystem()
+    process = events.process()
+
+    with pytest.raises(InvalidRequest):
+        process.put_webhook("shop", "http://shop.example", [EventType.DRAW_WON], is_on=True)
+    for act in (process.find_webhook, process.rotate_secret, process.test_webhook):
+        with pytest.raises(WebhookNotFound):
+            act("shop")
+    for number in range(WEBHOOKS_MAX):
+        events.receiver(f"shop-{number}")
+    with pytest.raises(InvalidRequest):
+        process.put_webhook("more", "https://more.example", [EventType.DRAW_WON], is_on=True)
+    assert VersionConflict.code == "version_conflict"
+
+
+def test_a_test_event_goes_out_at_once_and_counts_for_nothing() -> None:
+    events = EventSystem()
+    receiver = events.receiver("shop")
+    receiver.answers = lambda _: FAILED
+
+    made = events.process().test_webhook("shop")
+
+    assert not made.is_ok
+    assert events.process().find_webhook("shop").failure_count == 0
