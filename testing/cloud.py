@@ -26,6 +26,7 @@ TABLES = {
     "payments": "PaymentsTable",
     "switches": "SwitchesTable",
     "reconciliation": "ReconciliationTable",
+    "transparency": "TransparencyTable",
 }
 SCHEMA = {"BillingMode", "AttributeDefinitions", "KeySchema", "GlobalSecondaryIndexes"}
 RECEIVES_MAX = 5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.faults.mutants import (
+    beacon,
     cache,
     campaigns,
     claims,
@@ -37,4 +38,5 @@ MUTANTS: list[Mutant] = [
     *sweeps.MUTANTS,
     *security.MUTANTS,
     *gateways.MUTANTS,
+    *beacon.MUTANTS,
 ]
