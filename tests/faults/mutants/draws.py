@@ -86,8 +86,8 @@ MUTANTS = [
     of_draws(
         "an edit of a campaign is not in its table",
         "DynamoCampaigns.edit",
-        "self._write([operation, shown])",
-        "self._write([operation])",
+        "self._write([operation, shown, *self._drawing(campaign)])",
+        "self._write([operation, *self._drawing(campaign)])",
     ),
     overwritten("a key names two draws", "DynamoDraws.record_draw", "put(self._draws, request"),
     of_draws(
