@@ -28,6 +28,7 @@ TABLES = {
     "journal": "JournalTable",
     "switches": "SwitchesTable",
     "reconciliation": "ReconciliationTable",
+    "transparency": "TransparencyTable",
 }
 SCHEMA = {"BillingMode", "AttributeDefinitions", "KeySchema", "GlobalSecondaryIndexes"}
 RECEIVES_MAX = 5

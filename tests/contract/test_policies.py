@@ -24,6 +24,7 @@ from local.seed_keys import PUBLISHED_SEED_KEYS
 from local.user_ids import PUBLISHED_KEY
 from redpacket.adapters.aws.messages import SETTLE
 from redpacket.adapters.payments.issuer import IssuerKeys
+from redpacket.domain.beacon import BeaconRound
 from redpacket.domain.gateway import BillKind, Channel, Notice, NoticeKind
 from redpacket.edge.packet_ids import packet_ids
 from redpacket.edge.request import user_ids
@@ -212,8 +213,18 @@ class _Client:
 
 
 class _Context:
+    def __init__(self, left_ms: int = 60_000) -> None:
+        self._left_ms = left_ms
+
     def get_remaining_time_in_millis(self) -> int:
-        return 60_000
+        return self._left_ms
+
+
+class _Beacon:
+    """Implements Beacon, of any round."""
+
+    def fetch(self, round_no: int) -> BeaconRound:
+        return BeaconRound(round_no, bytes(48))
 
 
 @dataclass
@@ -277,6 +288,10 @@ class Doors:
     def transfer(self, task: str) -> Any:
         return self.call("transfer", {"task": task})
 
+    def fetch_rounds(self) -> None:
+        self.recorder.function = "BeaconFunction"
+        assert _handler("beacon")({}, _Context(11_000))["kept_count"] == 1
+
 
 class _Callbacks:
     """Implements Callbacks of a gateway that signs nothing."""
@@ -315,8 +330,11 @@ def doors(cache: OperatorCache, monkeypatch: pytest.MonkeyPatch) -> Iterator[Doo
         "consent_gateways": {Channel.WECHAT: consents},
         "callbacks": {Channel.WECHAT: _Callbacks()},
         "wechat_logins": logins,
+        "beacon": _Beacon(),
     }.items():
         monkeypatch.setattr(Wiring, name, made)
+    # Of campaigns that start at once a round is there at once.
+    monkeypatch.setattr("redpacket.domain.beacon.MARGIN_MS", -20_000)
     _forget()
     yield Doors(recorder, gateway, consents)
     _forget()
@@ -485,6 +503,7 @@ def _tell_of_a_campaign(
         doors.operate("POST /admin/campaigns/{campaign_id}/audience", listed, **path)
     verdict = {"user": "eve", "verdict": "deny", "until_ms": now_ms + 60_000}
     doors.operate("POST /admin/risk", verdict)
+    doors.fetch_rounds()
     rain = doors.ask(
         "POST /packets",
         "operator",

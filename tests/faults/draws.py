@@ -10,10 +10,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from redpacket.domain.campaign import Campaign, CampaignStatus, DrawRules, WhenSoldOut
+from redpacket.domain.beacon import MARGIN_MS, BeaconChain, BeaconRound, CampaignBeacon
+from redpacket.domain.campaign import Campaign, CampaignPlan, CampaignStatus, DrawRules, WhenSoldOut
 from redpacket.domain.checks.facts import Difference, LotteryFacts
 from redpacket.domain.errors import (
     AttemptsExhausted,
+    BeaconPending,
     CampaignEnded,
     CampaignPaused,
     RateLimited,
@@ -22,16 +24,20 @@ from redpacket.domain.errors import (
     Unavailable,
 )
 from redpacket.domain.lottery import (
+    NO_BEACON,
     Draw,
     DrawAsk,
+    DrawDay,
     Prize,
     PrizeKind,
     choose,
+    day_named,
     draw_day,
     draw_id_of,
     draw_point,
 )
 from redpacket.flows.campaigns.cached_snapshots import CachedSnapshots
+from redpacket.flows.campaigns.fetch_rounds import fetch_rounds
 from redpacket.flows.campaigns.load_campaign import load_campaign
 from testing.builders import NOW_MS, a_campaign, a_prize
 from tests.faults.faulty import Killed
@@ -44,8 +50,25 @@ DAY_MS = 24 * 3_600_000
 AMOUNT_FEN = 7
 PHRASE = "恭喜发财"
 
+CHAIN = BeaconChain("c" * 64, NOW_MS // 1000 - 1_000, 3)
+
 Attempt = tuple[str, str]
 """A user and their key."""
+
+
+class Endpoint:
+    """Implements Beacon: a round is there a while after its time, by a clock of its own."""
+
+    def __init__(self, now_ms: Callable[[], int], late_ms: int) -> None:
+        self._now_ms, self._late_ms = now_ms, late_ms
+
+    def fetch(self, round_no: int) -> BeaconRound | None:
+        is_there = self._now_ms() >= CHAIN.time_ms(round_no) + self._late_ms
+        return a_round(round_no) if is_there else None
+
+
+def a_round(round_no: int) -> BeaconRound:
+    return BeaconRound(round_no, round_no.to_bytes(48))
 
 
 @dataclass
@@ -56,8 +79,10 @@ class DrawSchedule(Schedule):
         "check_lottery",
         "check_outcomes",
         "check_told_draws",
+        "draws by a round",
         "draws counted again",
         "draws proved",
+        "draws that waited for a round",
     }
 
     attempts: list[Attempt] = field(default_factory=list)
@@ -92,7 +117,9 @@ class DrawSchedule(Schedule):
             rules=self.rules,
             when_sold_out=pick(list(WhenSoldOut)),
             passphrase=PHRASE,
+            beacon=self._some_beacon(now_ms),
         )
+        self.endpoint = Endpoint(system.clock.now_ms, late_ms=pick((0, 500, 3_000)))
         system.campaigns.create(campaign)
         system.deposit("operator", 1000)
         for number in range(self.random.randint(1, 3)):
@@ -100,6 +127,22 @@ class DrawSchedule(Schedule):
         if pick((True, False)):
             system.load_campaign(ID)
         self._snapshots = [system.lots.snapshot()]
+
+    def _some_beacon(self, now_ms: int) -> CampaignBeacon | None:
+        """Return a beacon whose first round comes before the rush, or in it."""
+        since_ms = now_ms - MARGIN_MS - 3_000 + self.random.randint(-5_000, 3_000)
+        beacon = CampaignBeacon(CHAIN, since_ms, a_campaign().timezone)
+        return self.random.choice((None, beacon))
+
+    def _fetch(self, process: Process, time_left_ms: int = 5_000) -> None:
+        fetch_rounds(
+            time_left_ms,
+            chain=CHAIN,
+            beacon=self.endpoint,
+            rounds=process.rounds,
+            clock=process.clock,
+            journal=process.journal,
+        )
 
     def _some_prize(self, prize_id: str) -> Prize:
         pick = self.random.choice
@@ -122,6 +165,7 @@ class DrawSchedule(Schedule):
         self.attempts = [(user, f"key-{no}") for user in users for no in range(3)]
         parts = [self._player(user) for user in users + self.random.sample(users, 2)]
         parts += [self._friend(self.random.sample(users, 2)) for _ in range(4)]
+        parts += [self.trying(self._fetch, times=3)] * 2
         parts += [self._operator, self.payout_worker, self.payout_worker]
         parts += [self.sweeper(group) for group in (*range(self.groups), 0)]
         return [*parts, self._chaos]
@@ -158,7 +202,8 @@ class DrawSchedule(Schedule):
         user_id, key = attempt
         draw_no = system.draws.find_attempt(ID, user_id, key, day.name).draw_no
         draw_id = draw_id_of(ID, user_id, day.name, draw_no)
-        point = draw_point(tables.seed(ID, day.name), ID, user_id, draw_no)
+        randomness = self._randomness(day, table.campaign)
+        point = draw_point(tables.seed(ID, day.name), ID, user_id, draw_no, randomness)
         outcome = system.draw_cache.draw(DrawAsk(ID, attempt[0], draw_id, day, point))
         if not outcome.odds:
             load_campaign(ID, draws=system.draws, claim_cache=system.draw_cache, clock=system.clock)
@@ -341,6 +386,10 @@ class DrawSchedule(Schedule):
         for _ in range(3):
             try:
                 self._draw(self.a_lambda(), attempt)
+            except BeaconPending:
+                self.seen["draws that waited for a round"] += 1
+                self.system.pass_time(MARGIN_MS + 2 * CHAIN.period_s * 1000)
+                self._fetch(self.a_lambda(), 0)
             except Unavailable:
                 self.system.pass_time(2_000)
             else:
@@ -403,4 +452,15 @@ class DrawSchedule(Schedule):
         ]
 
     def _point(self, draw: Draw, tables: CachedSnapshots) -> int:
-        return draw_point(tables.seed(ID, draw.day), ID, draw.user_id, draw.draw_no)
+        campaign = self._campaign()
+        day = day_named(campaign.timezone, draw.day)
+        self.seen["draws by a round"] += draw.beacon_round is not None
+        randomness = self._randomness(day, campaign)
+        return draw_point(tables.seed(ID, draw.day), ID, draw.user_id, draw.draw_no, randomness)
+
+    @staticmethod
+    def _randomness(day: DrawDay, campaign: CampaignPlan) -> str:
+        """Return what the day's round contributes, whether anybody has it."""
+        if campaign.beacon is None:
+            return NO_BEACON
+        return a_round(campaign.beacon.round_of(day.starts_at_ms)).randomness

@@ -18,6 +18,7 @@ from redpacket.adapters.dynamo.ledger import DynamoLedger
 from redpacket.adapters.dynamo.packets import DynamoPackets
 from redpacket.adapters.dynamo.pages import DynamoPages
 from redpacket.adapters.dynamo.profiles import DynamoProfiles
+from redpacket.adapters.dynamo.rounds import DynamoRounds
 from redpacket.adapters.dynamo.runs import DynamoRuns
 from redpacket.adapters.dynamo.tables import DynamoTables
 from redpacket.adapters.dynamo.work_lists import DynamoWorkLists
@@ -108,7 +109,15 @@ class Process(InMemorySystem):
         self.profiles = DynamoProfiles(dynamo, "profiles")
         self.scans = DynamoTables(dynamo, {table: table.value for table in Table}, seeds)
         self.runs = DynamoRuns(dynamo, "reconciliation")
-        self.campaigns = DynamoCampaigns(dynamo, "campaigns", system._new_seed, seeds, "journal")
+        self.campaigns = DynamoCampaigns(
+            dynamo,
+            "campaigns",
+            system._new_seed,
+            seeds,
+            transparency_table="transparency",
+            journal_table="journal",
+        )
+        self.rounds = DynamoRounds(dynamo, "transparency")
         self.draws = DynamoDraws(
             dynamo,
             *("campaigns", "shares", "draws", "packets", "profiles"),

@@ -23,6 +23,7 @@ from redpacket.adapters.keys import WORK_SHARDS
 from redpacket.domain.packet import Person
 from redpacket.domain.withdrawals import FUNCTION_MS
 from redpacket.edge.settings import Settings
+from redpacket.edge.wiring.beacon import RESERVE_MS as ROUNDS_RESERVE_MS
 from testing.builders import a_claim, a_packet, a_refund
 
 ROOT = Path(__file__).parents[2]
@@ -414,6 +415,30 @@ def test_what_speaks_to_gateways_is_outside_of_the_vpc_and_ends_in_time(function
     assert FUNCTIONS[function].get("Timeout", GLOBALS["Timeout"]) * 1000 <= FUNCTION_MS
 
 
+def test_who_fetches_rounds_reaches_no_ledger_and_nobody_else_writes_a_round() -> None:
+    rounds = {
+        (function, action)
+        for function in FUNCTIONS
+        for statement in _statements(function)
+        if statement["Resource"] == {"Fn::GetAtt": ["TransparencyTable", "Arn"]}
+        for action in set(statement["Action"]) - READS
+        if "signature" in statement["Condition"]["ForAllValues:StringEquals"]["dynamodb:Attributes"]
+    }
+    resources = {name for grant in _grants("BeaconFunction") for name in grant.resources}
+
+    assert rounds == {("BeaconFunction", "dynamodb:PutItem")}
+    assert resources == {"TransparencyTable"}
+    assert "VpcConfig" not in FUNCTIONS["BeaconFunction"]
+
+
+def test_the_rounds_of_a_minute_are_waited_for_until_the_next_one_begins() -> None:
+    (rule,) = [rule for name, rule in _of_type("AWS::Events::Rule").items() if "Beacon" in name]
+
+    assert rule["ScheduleExpression"] == "rate(1 minute)"
+    assert rule["State"] == {"Fn::If": ["HasBeacon", "ENABLED", "DISABLED"]}
+    assert 60_000 <= FUNCTIONS["BeaconFunction"]["Timeout"] * 1000 <= 60_000 + ROUNDS_RESERVE_MS
+
+
 def test_who_takes_callbacks_writes_nothing_but_notes_of_them() -> None:
     (note,) = [one for one in _statements("GatewayFunction") if "dynamodb:PutItem" in one["Action"]]
 
@@ -784,6 +809,7 @@ def test_layers_beside_the_shared_one_are_only_where_they_are_needed(function: s
         "GrabFunction": [{"Ref": "PassphraseLayer"}],
         "LotteryFunction": [{"Ref": "PassphraseLayer"}],
         **{name: [{"Ref": "PaymentsLayer"}] for name in GATEWAY_FUNCTIONS},
+        "BeaconFunction": [{"Ref": "BeaconLayer"}],
     }
 
     assert GLOBALS["Layers"] == [{"Ref": "SharedLayer"}]

@@ -164,7 +164,8 @@ def test_what_a_schedule_starts_is_not_repeated_by_lambda(stack: Stack) -> None:
     assert configured.keys() == scheduled
     sweep, nightly, transfers = "ExpireFunction", "ReconcileFunction", "TransferFunction"
     ages = {arn.rpartition("-")[2].partition("Alias")[0]: age for arn, age in configured.items()}
-    assert ages == {sweep: (0, 60), nightly: (0, 3600), transfers: (0, 60)}
+    rounds = "BeaconFunction"
+    assert ages == {sweep: (0, 60), nightly: (0, 3600), transfers: (0, 60), rounds: (0, 60)}
     # EventBridge's own tries at delivery.
     for rule in stack.of_type("AWS::Events::Rule").values():
         for target in rule["Targets"]:

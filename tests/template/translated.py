@@ -350,6 +350,7 @@ STACKS = [
             "WeChatIssuerUrl": ISSUER,
             "WeChatIssuerSecretArn": f"arn:aws:secretsmanager:us-east-1:{ACCOUNT}:secret:issuer-1",
             "WithdrawAboveFen": "30",
+            "BeaconUrls": "https://beacon.example,https://another.example",
         },
     ),
     Stack(

@@ -218,6 +218,7 @@ BAD_STATES = {
     "Withdrawals wait",
     "A gateway's bill differs",
     "A gateway's word contradicts ours",
+    "Draws wait for the beacon",
 }
 
 

@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from redpacket.domain.lottery import chain_commitment, choose, draw_point
+from redpacket.domain.beacon import BeaconChain, BeaconRound, CampaignBeacon
+from redpacket.domain.lottery import NO_BEACON, chain_commitment, choose, day_named, draw_point
 from redpacket.domain.split import Split, Terms, amounts_fen, seed_of
 
 FILE = Path(__file__).parents[1] / "vectors" / "fairness.json"
@@ -23,6 +24,11 @@ def _terms(said: dict[str, Any]) -> Terms:
     return Terms(Split(said["split"]), *total, *bounds, seed_of(said["seed"]))
 
 
+def _beacon(said: dict[str, Any]) -> CampaignBeacon:
+    chain = BeaconChain(said["chain_hash"], said["genesis_s"], said["period_s"])
+    return CampaignBeacon(chain, said["committed_at_ms"], said["timezone"])
+
+
 def test_packets_split_as_the_vectors_say() -> None:
     packets = _vectors()["packets"]
 
@@ -37,6 +43,15 @@ def test_draws_are_decided_as_the_vectors_say() -> None:
     for draw in _vectors()["draws"]:
         seed = bytes.fromhex(draw["seed"])
         campaign_id = draw["campaign_id"]
-        assert chain_commitment(campaign_id, seed, draw["day"]) == draw["commitment"]
-        assert draw_point(seed, campaign_id, draw["user_token"], draw["n"]) == draw["point"]
+        beacon = _beacon(draw["beacon"]) if "beacon" in draw else None
+        committed = chain_commitment(campaign_id, seed, draw["day"], beacon)
+        assert committed == draw["commitment"]
+        randomness = NO_BEACON
+        if beacon:
+            found = BeaconRound(draw["beacon_round"], bytes.fromhex(draw["signature"]))
+            day = day_named(beacon.timezone, draw["day"])
+            assert beacon.round_of(day.starts_at_ms) == found.round_no
+            randomness = found.randomness
+        point = draw_point(seed, campaign_id, draw["user_token"], draw["n"], randomness)
+        assert point == draw["point"]
         assert choose(draw["odds"], draw["point"]) == draw["prize_id"]

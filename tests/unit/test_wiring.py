@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from local.beacon.chain import LocalChain
 from local.gateway.keys import GatewayKeys
 from redpacket.adapters.keys import WORK_SHARDS, work_shards
 from redpacket.adapters.payments.issuer import IssuerKeys
@@ -107,6 +108,9 @@ def secrets_of_gateways(folder: Path) -> dict[str, str]:
     }
 
 
+PUBLIC_KEY = LocalChain(secret=7, genesis_s=0).public_key.hex()
+
+
 @pytest.mark.parametrize("name", sorted(BUILT))
 def test_everything_can_be_built_over_stand_ins(
     name: str, system: InMemorySystem, tmp_path: Path
@@ -124,6 +128,8 @@ def test_everything_can_be_built_over_stand_ins(
         "SWITCHES_TABLE": "switches",
         "SHARE_FEN_MAX": "20000",
         "PART_SHARE_COUNT": "20000",
+        "BEACON_CHAIN": f"{'0' * 64},1692803367,3",
+        "BEACON_PUBLIC_KEY": PUBLIC_KEY,
         "CACHE_ENDPOINT": "localhost:6379",
         "CACHE_TLS": "false",
         "CACHE_CLUSTER": "false",

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
 
-import { chainCommitment, choose, drawPoint } from "../src/verify/draws.ts";
+import { type Beacon, chainCommitment, choose, drawPoint, randomnessOf } from "../src/verify/draws.ts";
 import { amountsFen, root } from "../src/verify/splits.ts";
 import { commitmentOf, Impossible, type Terms } from "../src/verify/terms.ts";
 
 interface Vectors {
   packets: { terms: Terms; commitment: string; amounts_fen: number[] }[];
   draws: Record<"campaign_id" | "day" | "seed" | "commitment" | "user_token" | "odds", string>[] &
-    { n: number; point: number; prize_id: string | null }[];
+    { n: number; point: number; prize_id: string | null; beacon?: Beacon; signature?: string }[];
 }
 
 const file = new URL("../../tests/vectors/fairness.json", import.meta.url);
@@ -24,9 +24,10 @@ for (const { terms, commitment, amounts_fen } of vectors.packets) {
 
 test("draws are decided as in Python", () => {
   for (const draw of vectors.draws) {
-    const { seed, campaign_id, day, user_token, n, odds } = draw;
-    assert.equal(chainCommitment(seed, campaign_id, day), draw.commitment);
-    assert.equal(drawPoint(seed, campaign_id, user_token, n), draw.point);
+    const { seed, campaign_id, day, user_token, n, odds, beacon, signature } = draw;
+    assert.equal(chainCommitment(seed, campaign_id, day, beacon), draw.commitment);
+    const randomness = signature && randomnessOf(signature);
+    assert.equal(drawPoint(seed, campaign_id, user_token, n, randomness), draw.point);
     assert.equal(choose(odds, draw.point), draw.prize_id);
   }
 });

@@ -259,6 +259,7 @@ def drawing(ends_at_ms: int, campaign_id: str) -> dict[str, str]:
 
 
 DRAWING = "drawing"
+DRAWING_LAST = "~"
 
 
 def beacon_round(chain_hash: str, round_no: int) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.faults.mutants import (
+    beacon,
     cache,
     campaigns,
     claims,
@@ -39,4 +40,5 @@ MUTANTS: list[Mutant] = [
     *security.MUTANTS,
     *gateways.MUTANTS,
     *operators.MUTANTS,
+    *beacon.MUTANTS,
 ]

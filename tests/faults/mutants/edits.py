@@ -58,8 +58,8 @@ MUTANTS = [
     of_draws(
         "an edit that is cut off leaves cash that ends too early",
         "edit_campaign:edit_campaign",
-        "                _keep_cash(table, after, before, packets)\n",
-        "",
+        "_keep_cash(table, after, before, packets)",
+        "pass",
     ),
     of_draws(
         "an older table sets the end of cash",

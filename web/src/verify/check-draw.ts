@@ -2,11 +2,14 @@
 
 import type { Client, Schemas } from "../api/client.ts";
 import { problemOf } from "../api/problems.ts";
-import { chainCommitment, choose, drawPoint } from "./draws.ts";
+import { chainCommitment, choose, drawPoint, randomnessOf } from "./draws.ts";
 
 type Draw = Schemas["Draws"]["items"][number];
 
-/** `later` until the day is over. Throws any other problem. */
+/**
+ * `later` until the day is over. Throws any other problem. A round of the beacon is taken as the proof
+ * has it: `python3 -m redpacket.verify` checks its signature (docs/fairness.md).
+ */
 export async function checkDraw(
   client: Client,
   campaignId: string,
@@ -20,9 +23,11 @@ export async function checkDraw(
     if (problemOf(error).code === "proof_not_ready") return "later";
     throw error;
   }
-  const point = drawPoint(proof.seed, campaignId, userToken, draw.n);
+  const randomness = proof.signature ? randomnessOf(proof.signature) : undefined;
+  const point = drawPoint(proof.seed, campaignId, userToken, draw.n, randomness);
   const isTrue =
-    chainCommitment(proof.seed, campaignId, draw.day) === proof.commitment &&
+    chainCommitment(proof.seed, campaignId, draw.day, proof.beacon) === proof.commitment &&
+    draw.beacon_round === proof.beacon_round &&
     point === draw.point &&
     choose(draw.odds, point) === (draw.prize?.prize_id ?? null);
   return isTrue ? "true" : "false";

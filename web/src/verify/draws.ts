@@ -9,25 +9,54 @@ const ODDS = /^(?:[a-z0-9][a-z0-9_-]{0,62}:\d{1,15}(?:,[a-z0-9][a-z0-9_-]{0,62}:
 const CHAIN_FIRST_DAY = Date.UTC(2026, 0, 1);
 const DAY_MS = 24 * 3600 * 1000;
 
+/** Which chain of a public beacon a campaign draws by, as the API shows it. */
+export interface Beacon {
+  chain_hash: string;
+  genesis_s: number;
+  period_s: number;
+  committed_at_ms: number;
+  timezone: string;
+}
+
 /** What the campaign has shown since its creation; *seed* in hex, *day* like 20270129. */
-export function chainCommitment(seed: string, campaignId: string, day: string): string {
+export function chainCommitment(seed: string, campaignId: string, day: string, beacon?: Beacon | null): string {
   const [year, month, date] = [day.slice(0, 4), day.slice(4, 6), day.slice(6)].map(Number);
   const days = (Date.UTC(year!, month! - 1, date) - CHAIN_FIRST_DAY) / DAY_MS + 1;
-  let head = Uint8Array.from(seed.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+  let head = bytesOf(seed);
   // Each day's seed hashes to that of the day before.
   for (let count = 0; count < days; count++) head = sha256(head);
-  return hashText(`rpc1,${campaignId},${hex(head)}`);
+  if (!beacon) return hashText(`rpc1,${campaignId},${hex(head)}`);
+  const { chain_hash, genesis_s, period_s, committed_at_ms, timezone } = beacon;
+  const terms = `${chain_hash},${genesis_s},${period_s},${committed_at_ms},${timezone}`;
+  return hashText(`rpc2,${campaignId},${hex(head)},${terms}`);
 }
 
 /** What the point is a hash of; nothing in it is chosen by a user. */
-export function pointText(seed: string, campaignId: string, userToken: string, n: number): string {
-  return `rpd2,${seed},none,${campaignId},${userToken},${n}`;
+export function pointText(
+  seed: string,
+  campaignId: string,
+  userToken: string,
+  n: number,
+  randomness = "none",
+): string {
+  return `rpd2,${seed},${randomness},${campaignId},${userToken},${n}`;
 }
 
 /** From 0 to 2^52 - 1: exact in a double. */
-export function drawPoint(seed: string, campaignId: string, userToken: string, n: number): number {
-  const digest = hashText(pointText(seed, campaignId, userToken, n));
+export function drawPoint(
+  seed: string,
+  campaignId: string,
+  userToken: string,
+  n: number,
+  randomness?: string,
+): number {
+  const digest = hashText(pointText(seed, campaignId, userToken, n, randomness));
   return parseInt(digest.slice(0, POINT_BITS / 4), 16);
+}
+
+/** What a round of the beacon contributes: the SHA-256 of its signature, both in hex. */
+export function randomnessOf(signature: string): string {
+  return hex(sha256(bytesOf(signature)));
 }
 
 /** The prize that *point* means by *odds*; null for a miss, undefined for odds that can't be read. */
@@ -44,4 +73,8 @@ export function choose(odds: string, point: number): string | null | undefined {
     if (place < 0) return prizeId;
   }
   return null;
+}
+
+function bytesOf(text: string): Uint8Array {
+  return Uint8Array.from(text.match(/../g) ?? [], (pair) => parseInt(pair, 16));
 }

@@ -37,8 +37,10 @@ class DynamoRounds:
     def list_drawing(self, now_ms: int) -> list[Drawing]:
         rows = self._dynamo.query(
             self._table,
-            KeyConditionExpression="pk = :pk AND sk > :now",
-            ExpressionAttributeValues=values(pk=keys.DRAWING, now=f"{now_ms:013d}#"),
+            KeyConditionExpression="pk = :pk AND sk BETWEEN :now AND :last",
+            ExpressionAttributeValues=values(
+                pk=keys.DRAWING, now=f"{now_ms:013d}", last=keys.DRAWING_LAST
+            ),
         )
         return [
             Drawing(

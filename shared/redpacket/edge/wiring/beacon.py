@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _CALL_MS_MAX = 2_000
 """After how long an endpoint is given up; most answer within 100 ms."""
 
-_RESERVE_MS = 10_000
+RESERVE_MS = 10_000
 """What is begun must end before the function does: each endpoint is asked once more."""
 
 
@@ -73,7 +73,7 @@ class BeaconRoom(PacketRoom):
         from redpacket.flows.campaigns.fetch_rounds import fetch_rounds
 
         return fetch_rounds(
-            time_left_ms - _RESERVE_MS,
+            time_left_ms - RESERVE_MS,
             chain=self.beacon_chain,
             beacon=self.beacon,
             rounds=self.rounds,

@@ -129,6 +129,9 @@ def draw_prize(campaign_id: str, drawer: Person, key_hash: str, *, ports: DrawPo
         )
         if attempt.before:
             return Drawn(attempt.before, attempts_left(table.campaign.rules, attempt.player))
+        if isinstance(round_, BeaconPending):
+            check_is_giving(table.campaign, ports.clock.now_ms())
+            raise round_
         _check_audience(table, drawer, attempt, ports)
         ask = _ask(table, drawer.user_id, attempt, day, round_, ports)
         tried = _Try(drawer, key_hash, attempt, ask, round_)
@@ -177,15 +180,21 @@ def _is_long_before(table: LotterySnapshot, ports: DrawPorts) -> bool:
     return ports.clock.now_ms() < table.campaign.starts_at_ms - _CLOCKS_DIFFER_MS
 
 
-def _round_of(table: LotterySnapshot, day: DrawDay, ports: DrawPorts) -> BeaconRound | None:
-    """Return the round that the day's draws take. Raises BeaconPending, or why nothing is drawn."""
+def _round_of(
+    table: LotterySnapshot, day: DrawDay, ports: DrawPorts
+) -> BeaconRound | BeaconPending | None:
+    """Return the round that the day's draws take. Raises BeaconPending while the campaign gives.
+
+    Where it does not, the error is returned: who has drawn before is told so again for ever.
+    """
     campaign = table.campaign
-    if campaign.beacon is None:
-        return None
     try:
-        return ports.rounds.recall(campaign.beacon, day)
-    except BeaconPending:
-        check_is_giving(campaign, ports.clock.now_ms())
+        return ports.rounds.recall(campaign.beacon, day) if campaign.beacon else None
+    except BeaconPending as pending:
+        try:
+            check_is_giving(campaign, ports.clock.now_ms())
+        except Rejected:
+            return pending
         raise
 
 
