@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -24,7 +24,7 @@ class Screen:
     console: Console = field(default_factory=Console)
     notes: Console = field(default_factory=lambda: Console(stderr=True))
 
-    def tell(self, found: Any, shown: object = None) -> None:  # noqa: ANN401 - any JSON
+    def tell(self, found: Any, shown: RenderableType | None = None) -> None:  # noqa: ANN401 - any JSON
         """Write an answer: *found* as JSON, or *shown* for people."""
         if self.is_json:
             self.console.file.write(f"{json.dumps(found, ensure_ascii=False)}\n")
@@ -65,7 +65,7 @@ def plot(values: Sequence[float], width: int = 60) -> str:
     return "".join(_BARS[round(value / top * (len(_BARS) - 1))] for value in newest)
 
 
-def differences(found: Sequence[Mapping[str, Any]]) -> object:
+def differences(found: Sequence[Mapping[str, Any]]) -> RenderableType:
     """Show what does not add up."""
     if not found:
         return Text("Everything adds up.", style="green")
@@ -73,7 +73,7 @@ def differences(found: Sequence[Mapping[str, Any]]) -> object:
     return table(columns, ([each[name] for name in columns] for each in found), "Differences")
 
 
-def _pairs(found: Any) -> object:  # noqa: ANN401 - any JSON
+def _pairs(found: Any) -> RenderableType:  # noqa: ANN401 - any JSON
     if not isinstance(found, dict):
         return Text(json.dumps(found, ensure_ascii=False))
     made = Table(show_header=False, box=None, padding=(0, 2, 0, 0))

@@ -77,9 +77,10 @@ class Target:
     def aws(self, service: str) -> Any:  # noqa: ANN401 - boto3's clients have no type at run time
         """Return a client of AWS, or of the local stack's emulator. Raises Failure."""
         # Most commands call the API alone, and boto3 takes half a second to import.
-        from boto3 import client
+        import boto3
 
-        connect = self.connect or client
+        # Any service by its name: its stubs know each by itself.
+        connect: Callable[..., Any] = self.connect or boto3.client  # type: ignore[assignment]
         if self.local is not None:
             return connect(service, endpoint_url=self.local["emulator"], **_ON_THIS_MACHINE)
         return connect(service)
