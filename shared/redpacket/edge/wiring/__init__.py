@@ -7,10 +7,10 @@ wiring builds on those below it, as the rooms of the flows do.
 from __future__ import annotations
 
 from redpacket.edge.settings import settings
-from redpacket.edge.wiring.payments import Payments
+from redpacket.edge.wiring.gateway_work import GatewayWork
 
 
-class Wiring(Payments):
+class Wiring(GatewayWork):
     """All that the doors call, and what it stands on."""
 
 
