@@ -78,7 +78,7 @@ web/dist/index.html: web/src/api/schema.ts $(PAGE_SOURCES)
 .NOTPARALLEL:
 
 ##@ Use it
-.PHONY: setup page run up down demo
+.PHONY: setup page run up down demo cli
 setup: $(VENV)/app.ready $(VENV)/aws.ready $(VENV)/sam.ready ## install everything that is missing, into .local/
 
 page: web/dist/index.html ## build the page and the element for other pages
@@ -94,6 +94,11 @@ down: ## stop what `make up` started
 
 demo: setup ## packets of every kind on a stack of its own, from the race to the refund
 	@PYTHONPATH=shared $(APP)/python -m local demo
+
+cli: $(UV) ## install the command redpacket into .local/bin; for all folders: uv tool install .
+	@UV_TOOL_DIR=$(LOCAL)/tools UV_TOOL_BIN_DIR=$(LOCAL)/bin $(UV) tool install --quiet --force --reinstall-package redpacket \
+		--no-config --python "$$(local/find-python)" --constraints requirements/cli.txt .
+	@echo "Installed $(LOCAL)/bin/redpacket"
 
 ##@ Ship it
 .PHONY: build deploy deploy-page
@@ -128,7 +133,7 @@ types: $(VENV)/app.ready web/src/api/schema.ts ## types (mypy, strict; tsc for t
 	@$(NPM) run types
 
 imports: $(VENV)/app.ready ## who may import whom (import-linter)
-	@PYTHONPATH=shared $(APP)/lint-imports --no-logo --cache-dir $(LOCAL)/cache/imports
+	@PYTHONPATH=shared:cli $(APP)/lint-imports --no-logo --cache-dir $(LOCAL)/cache/imports
 
 template: build ## build, validate and lint template.yaml
 	@$(SAM) validate --lint
@@ -238,6 +243,7 @@ lock: $(UV) ## compile the pinned requirements again
 		$(UV) $(COMPILE) shared/$$name.in --output-file shared/$$name.txt || exit 1; done
 	@for name in uv dev aws sam plots peers node; do \
 		$(UV) $(COMPILE) requirements/$$name.in --output-file requirements/$$name.txt || exit 1; done
+	@$(UV) $(COMPILE) pyproject.toml --output-file requirements/cli.txt
 
 clean: down ## remove everything that was made here
 	@rm -rf $(LOCAL) .aws-sam web/node_modules web/dist web/src/api/schema.ts

@@ -309,6 +309,7 @@ def _claim_in_process(stack: Stack) -> set[ShareRef]:
             DynamoCampaigns(dynamo, outputs["CampaignsTable"]), clock=clock, journal=_Silent()
         ),
         quotas=RedisQuotas(cache),
+        load_audience=lambda _campaign_id, _bucket: None,
         seeds=seed_keys_of(stack),
         admission_factor=1,
         clock=clock,

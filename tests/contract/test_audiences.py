@@ -86,6 +86,7 @@ def test_a_part_of_a_list_is_read_without_who_was_removed(office: Office) -> Non
 def test_what_a_list_is_for_is_told_with_the_campaign_and_its_table(office: Office) -> None:
     campaign = office.made()
     assert campaign.audience_mode is None
+    versions = []
 
     for mode in (ALLOW, DENY):
         office.rows.set_mode(campaign.campaign_id, mode)
@@ -95,8 +96,9 @@ def test_what_a_list_is_for_is_told_with_the_campaign_and_its_table(office: Offi
         assert found
         assert table
         assert (found.audience_mode, table.audience_mode) == (mode, mode)
+        versions.append(table.version)
         assert found.version == campaign.version
-    assert table.version == 3
+    assert versions == [2, 3]
 
 
 def test_a_draw_learns_who_is_on_the_list(office: Office) -> None:
@@ -242,7 +244,7 @@ def test_an_edit_between_two_chunks_of_a_load_ends_it(
 ) -> None:
     audiences, quotas = RedisAudiences(cache), RedisQuotas(cache)
     turn = audiences.begin_load("gala", BUCKET, LIFE_MS)
-    run, calls = audiences.run, []
+    run, calls = audiences.run, list[object]()
 
     def then_edit(*args: object) -> str:
         answer = run(*args)  # type: ignore[arg-type]

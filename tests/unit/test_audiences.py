@@ -14,6 +14,7 @@ from redpacket.domain.campaign import (
     audience_bucket,
     meets,
 )
+from redpacket.domain.claim import Admission
 from redpacket.domain.errors import (
     CampaignNotFound,
     CampaignPaused,
@@ -211,7 +212,7 @@ def test_who_is_not_on_the_list_is_not_admitted_to_open(
 
     with pytest.raises(NotInAudience):
         system.grab_or_enter(packet, "bob")
-    assert system.grab_or_enter(packet, "ann")
+    assert isinstance(system.grab_or_enter(packet, "ann"), Admission)
 
 
 def test_who_is_taken_from_the_list_after_the_admission_opens_nothing(
@@ -402,7 +403,7 @@ def test_who_is_denied_does_not_draw(system: InMemorySystem, lottery: Campaign) 
 
     with pytest.raises(NotInAudience):
         system.draw(lottery.campaign_id, "ann", "one")
-    assert system.draw(lottery.campaign_id, "bob", "one")
+    assert system.draw(lottery.campaign_id, "bob", "one").draw.draw_no == 1
 
 
 def test_a_paused_lottery_is_paused_to_everybody(system: InMemorySystem, lottery: Campaign) -> None:
@@ -421,4 +422,4 @@ def test_only_tokens_with_the_claim_draw(system: InMemorySystem) -> None:
 
     with pytest.raises(NotInAudience):
         system.draw(campaign.campaign_id, "ann", "one")
-    assert system.process().draw_prize(campaign.campaign_id, gold, "one")
+    assert system.process().draw_prize(campaign.campaign_id, gold, "one").draw.draw_no == 1

@@ -81,6 +81,7 @@ class Office:
             campaigns=self.campaigns,
             packets=self.system.packets,
             claim_cache=self.system.claim_cache,
+            load_audience=self.system.process().load_audience,
             clock=self.system.clock,
             journal=self.system.journal,
             stop_at_ms=self.system.clock.now_ms() + within_ms,

@@ -84,7 +84,7 @@ def test_who_is_denied_does_not_draw(system: InMemorySystem) -> None:
         system.draw(campaign.campaign_id, "ann", "two")
     assert system.draw(campaign.campaign_id, "ann", "one").draw == drawn.draw
     system.pass_time(5_000)
-    assert system.draw(campaign.campaign_id, "ann", "two")
+    assert system.draw(campaign.campaign_id, "ann", "two").draw.draw_no == 2
 
 
 def test_a_verdict_that_no_claim_asks_for_is_refused(system: InMemorySystem) -> None:

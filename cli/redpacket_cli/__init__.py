@@ -1,0 +1,1 @@
+"""The command `redpacket`: what operators and integrators do at a terminal."""

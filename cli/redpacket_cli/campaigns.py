@@ -1,0 +1,239 @@
+"""Campaigns, their prizes and their lists of users: from YAML files, and lists of ids."""
+
+from __future__ import annotations
+
+import csv
+import json
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+from rich.console import Group
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+from redpacket_cli import show as shown
+from redpacket_cli.api import Api
+from redpacket_cli.failures import Exit, Failure, no_target
+from redpacket_cli.session import an_id, new_key, read_document, read_text, session_of
+
+campaign = typer.Typer(help="Campaigns: edit, show, preheat.", no_args_is_help=True)
+prize = typer.Typer(help="Prizes of a campaign: edit, stock.", no_args_is_help=True)
+audience = typer.Typer(help="Who may take part in a campaign.", no_args_is_help=True)
+
+CampaignId = Annotated[str, typer.Argument(help="The campaign's id.", callback=an_id)]
+PrizeId = Annotated[str, typer.Argument(help="The prize's id.", callback=an_id)]
+File = Annotated[Path, typer.Argument(help="A YAML or JSON file; - is standard input.")]
+
+USERS_PER_CALL = 500
+_TRIES = 6
+_TIMES = {"starts_at": "starts_at_ms", "ends_at": "ends_at_ms"}
+
+
+@campaign.command("edit")
+def edit_campaign(context: typer.Context, campaign_id: CampaignId, file: File) -> None:
+    """Create or edit a campaign, and the `prizes` that the file has by their ids.
+
+    The file has the fields of PUT /admin/campaigns/{campaign_id}; `starts_at` and `ends_at` take
+    times with their zone, like 2027-01-29T20:00:00+08:00.
+    """
+    session, plan = session_of(context), _in_milliseconds(read_document(file))
+    prizes = plan.pop("prizes", {})
+    if not isinstance(prizes, dict):
+        raise no_target(f"{file}: prizes are a mapping from ids to prizes")
+    operator, path = session.target.operator, f"/admin/campaigns/{campaign_id}"
+    edited = operator.put(path, _json(plan, file))
+    for prize_id, body in prizes.items():
+        operator.put(f"{path}/prizes/{an_id(str(prize_id))}", _json(body, file))
+    if prizes:
+        edited = operator.get(path)
+    session.screen.tell(edited, _campaign(edited))
+
+
+@campaign.command("show")
+def show_campaign(context: typer.Context, campaign_id: CampaignId) -> None:
+    """Show a campaign with its money, its prizes and what is left of them."""
+    session = session_of(context)
+    found = session.target.operator.get(f"/admin/campaigns/{campaign_id}")
+    session.screen.tell(found, _campaign(found))
+
+
+@campaign.command("preheat")
+def preheat(context: typer.Context, campaign_id: CampaignId) -> None:
+    """Load a campaign's prizes, users and packets into the cache, whatever time it takes."""
+    session = session_of(context)
+    path, cursor = f"/admin/campaigns/{campaign_id}/preheat", None
+    together = {"packet_count": 0, "loaded_count": 0}
+    while True:
+        page = _again(lambda at=cursor: session.target.operator.post(path, query={"cursor": at}))
+        for name in together:
+            together[name] += page[name]
+        cursor = page["next"]
+        if cursor is None:
+            break
+        session.screen.note(f"{together['loaded_count']} packets so far")
+    session.screen.tell(together)
+
+
+@prize.command("edit")
+def edit_prize(
+    context: typer.Context, campaign_id: CampaignId, prize_id: PrizeId, file: File
+) -> None:
+    """Create or edit one prize from a file with the fields of its PUT."""
+    session = session_of(context)
+    path = f"/admin/campaigns/{campaign_id}/prizes/{prize_id}"
+    session.screen.tell(session.target.operator.put(path, _json(read_document(file), file)))
+
+
+@prize.command("stock")
+def change_stock(
+    context: typer.Context,
+    campaign_id: CampaignId,
+    prize_id: PrizeId,
+    delta: Annotated[int, typer.Argument(help="Units more; below 0 takes some away: -- -5.")],
+    key: Annotated[str, typer.Option(help="Idempotency key.")] = "",
+) -> None:
+    """Add units to a prize, or take some that are not won."""
+    session = session_of(context)
+    path = f"/admin/campaigns/{campaign_id}/prizes/{prize_id}/stock"
+    answer = session.target.operator.post(path, {"delta": delta}, key=new_key(key))
+    session.screen.tell(answer)
+
+
+@audience.command("import")
+def import_audience(
+    context: typer.Context,
+    campaign_id: CampaignId,
+    file: Annotated[
+        Path, typer.Argument(help="Users, one a line, or the first column of a CSV; - is stdin.")
+    ],
+    mode: Annotated[
+        Literal["allow", "deny", "keep"],
+        typer.Option(help="What the list is for, once all are in it; keep leaves that as it is."),
+    ] = "keep",
+    parallel: Annotated[int, typer.Option(help="Calls at one time.", min=1, max=16)] = 4,
+) -> None:
+    """Put users on a campaign's list; an import that was cut off can be repeated."""
+    session = session_of(context)
+    users = list(dict.fromkeys(_users_of(file)))
+    path, operator = f"/admin/campaigns/{campaign_id}/audience", session.target.operator
+    calls = [users[at : at + USERS_PER_CALL] for at in range(0, len(users), USERS_PER_CALL)]
+    columns = (
+        TextColumn("importing"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("users"),
+        TimeRemainingColumn(),
+    )
+    bar = Progress(*columns, console=session.screen.notes, disable=session.screen.is_json)
+    with bar, ThreadPoolExecutor(parallel) as pool:
+        task = bar.add_task("", total=len(users))
+        for sent in pool.map(lambda call: _put_users(operator, path, call), calls):
+            bar.advance(task, sent)
+    # The last call says what the list is for, when it is whole.
+    last = {} if mode == "keep" else {"mode": mode}
+    found = _again(lambda: operator.post(path, last))
+    session.screen.tell({"imported": len(users), **found})
+
+
+@audience.command("remove")
+def remove_users(
+    context: typer.Context,
+    campaign_id: CampaignId,
+    users: Annotated[list[str], typer.Argument(help="As the host knows them.")],
+) -> None:
+    """Take users from a campaign's list."""
+    session = session_of(context)
+    path = f"/admin/campaigns/{campaign_id}/audience"
+    session.screen.tell(_again(lambda: session.target.operator.post(path, {"remove": users})))
+
+
+@audience.command("add")
+def add_users(
+    context: typer.Context,
+    campaign_id: CampaignId,
+    users: Annotated[list[str], typer.Argument(help="As the host knows them.")],
+) -> None:
+    """Put some users on a campaign's list."""
+    session = session_of(context)
+    path = f"/admin/campaigns/{campaign_id}/audience"
+    session.screen.tell(_again(lambda: session.target.operator.post(path, {"add": users})))
+
+
+def _put_users(operator: Api, path: str, users: Sequence[str]) -> int:
+    _again(lambda: operator.post(path, {"add": list(users)}))
+    return len(users)
+
+
+def _again(do: Any) -> dict[str, Any]:  # noqa: ANN401 - a call of the API
+    """Make a call whose repeat is harmless, until it is answered."""
+    for number in range(_TRIES):
+        try:
+            answer: dict[str, Any] = do()
+        except Failure as failure:
+            if failure.code is not Exit.UNAVAILABLE or number == _TRIES - 1:
+                raise
+            time.sleep(0.1 * 2**number)
+        else:
+            return answer
+    raise AssertionError
+
+
+def _users_of(file: Path) -> Iterator[str]:
+    for row in csv.reader(read_text(file).lstrip("\ufeff").splitlines()):
+        if row and (user := row[0].strip()):
+            yield user
+
+
+def _in_milliseconds(plan: dict[str, Any]) -> dict[str, Any]:
+    """Turn times with a zone into milliseconds."""
+    for name, wanted in _TIMES.items():
+        if name not in plan:
+            continue
+        given = plan.pop(name)
+        try:
+            at = given if isinstance(given, datetime) else datetime.fromisoformat(str(given))
+        except ValueError:
+            raise no_target(f"{name} is no time: {given}") from None
+        if at.tzinfo is None:
+            raise no_target(f"{name} needs a zone, like 2027-01-29T20:00:00+08:00")
+        plan[wanted] = int(at.timestamp() * 1000)
+    return plan
+
+
+def _json(body: Any, file: Path) -> dict[str, Any]:  # noqa: ANN401 - of a file
+    """Return what a file holds, if it is a mapping that can be JSON. Raises Failure."""
+    try:
+        found = json.loads(json.dumps(body, allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise no_target(f"{file}: {error}") from None
+    if not isinstance(found, dict):
+        raise no_target(f"{file} holds something else than fields")
+    return found
+
+
+def _campaign(found: dict[str, Any]) -> Group:
+    columns = ("prize", "title", "kind", "weight", "total", "left", "status")
+    rows = (
+        (
+            each["prize_id"],
+            each["title"],
+            each["kind"],
+            each["weight"],
+            each["total"],
+            each["total"] - each["issued"],
+            each["status"],
+        )
+        for each in found["prizes"]
+    )
+    head = Text(
+        f"{found['title']}  {found['status']}  version {found['version']}\n"
+        f"{shown.moment(found['starts_at_ms'])} to {shown.moment(found['ends_at_ms'])} UTC\n"
+        f"{shown.yuan(found['budget_left_fen'])} left of {shown.yuan(found['budget_fen'])}; "
+        f"list of users: {found['audience_mode'] or 'none'}"
+    )
+    return Group(head, *([shown.table(columns, rows)] if found["prizes"] else []))

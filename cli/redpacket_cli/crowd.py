@@ -1,0 +1,104 @@
+"""A trial crowd: many users who grab one packet at the same time."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Group
+from rich.progress import Progress
+from rich.text import Text
+
+from redpacket_cli import show as shown
+from redpacket_cli.api import Api
+from redpacket_cli.failures import Failure, no_target
+from redpacket_cli.session import an_id, read_text, session_of
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What one grab came to."""
+
+    outcome: str
+    took_ms: float
+    amount_fen: int = 0
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands of this page."""
+    app.command()(load)
+
+
+def load(
+    context: typer.Context,
+    packet_id: Annotated[str, typer.Argument(help="The packet's id.", callback=an_id)],
+    users: Annotated[int, typer.Option(help="How many grab.", min=1, max=100_000)] = 100,
+    parallel: Annotated[int, typer.Option(help="Calls at one time.", min=1, max=256)] = 16,
+    tokens: Annotated[
+        Path | None, typer.Option(help="Tokens, one a line: on AWS nobody else makes them.")
+    ] = None,
+    prefix: Annotated[str, typer.Option(help="How users of a local stack are called.")] = "load",
+) -> None:
+    """Let a crowd grab a packet, each user once, and tell what came of it and how fast."""
+    session = session_of(context)
+    given = _tokens(session.target, tokens, users, prefix, parallel)
+    with (
+        Progress(console=session.screen.notes, disable=session.screen.is_json) as bar,
+        ThreadPoolExecutor(parallel) as pool,
+    ):
+        task = bar.add_task("grabbing", total=len(given))
+        began_s = time.monotonic()
+        tried = []
+        for each in pool.map(lambda token: _grab(session.target, token, packet_id), given):
+            tried.append(each)
+            bar.advance(task)
+        took_s = time.monotonic() - began_s
+    found = _summary(tried, took_s)
+    outcomes = shown.table(("outcome", "users"), found["outcomes"].items())
+    words = (
+        f"{found['per_second']} a second, median {found['p50_ms']} ms, 99% within "
+        f"{found['p99_ms']} ms; {shown.yuan(found['claimed_fen'])} claimed"
+    )
+    session.screen.tell(found, Group(outcomes, Text(words)))
+
+
+def _tokens(target: Any, file: Path | None, users: int, prefix: str, parallel: int) -> list[str]:  # noqa: ANN401
+    if file is not None:
+        found = read_text(file).split()[:users]
+        if not found:
+            raise no_target(f"{file} holds no tokens")
+        return found
+    with ThreadPoolExecutor(parallel) as pool:
+        return list(pool.map(lambda number: target.dev_token(f"{prefix}-{number}"), range(users)))
+
+
+def _grab(target: Any, token: str, packet_id: str) -> Tried:  # noqa: ANN401
+    with Api(target.address, token, target.transport) as api:
+        began_s = time.monotonic()
+        try:
+            answer = api.post(f"/packets/{packet_id}/grab")
+        except Failure as failure:
+            return Tried(failure.problem["code"], _since_ms(began_s))
+        return Tried(answer["outcome"], _since_ms(began_s), answer.get("amount_fen", 0))
+
+
+def _since_ms(began_s: float) -> float:
+    return (time.monotonic() - began_s) * 1000
+
+
+def _summary(tried: Sequence[Tried], took_s: float) -> dict[str, Any]:
+    times = sorted(each.took_ms for each in tried)
+    return {
+        "outcomes": dict(Counter(each.outcome for each in tried).most_common()),
+        "per_second": round(len(tried) / max(took_s, 0.001), 1),
+        "p50_ms": round(statistics.median(times), 1),
+        "p99_ms": round(times[min(len(times) - 1, int(len(times) * 0.99))], 1),
+        "claimed_fen": sum(each.amount_fen for each in tried),
+    }

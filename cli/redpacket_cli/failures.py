@@ -1,0 +1,35 @@
+"""How a command fails: one exit code for each kind of failure."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any
+
+
+class Exit(IntEnum):
+    """The exit codes; 2 is typer's own, for a wrong command line."""
+
+    DONE = 0
+    FOUND = 1
+    """A check was made, and something is wrong: an audit, a reconciliation, a proof."""
+    USAGE = 2
+    REFUSED = 3
+    """The API has understood and refused: repeating it unchanged is pointless."""
+    UNAVAILABLE = 4
+    """Nothing is known, or it was too fast: the same command again gives the truth."""
+    NO_TARGET = 5
+    """No stack, no token, or a file that can't be read."""
+
+
+class Failure(Exception):
+    """What a command ends with: a *problem* of the API, or one of its form."""
+
+    def __init__(self, code: Exit, detail: str, problem: dict[str, Any] | None = None) -> None:
+        super().__init__(detail)
+        self.code = code
+        self.problem = problem or {"code": code.name.lower(), "detail": detail}
+
+
+def no_target(detail: str) -> Failure:
+    """Return the failure of a command that finds no stack, no token or no file."""
+    return Failure(Exit.NO_TARGET, detail)

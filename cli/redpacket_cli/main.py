@@ -1,0 +1,89 @@
+"""The command `redpacket`, with its options that all commands share.
+
+    redpacket [--stack NAME | --api URL | --state DIR] [--token TOKEN] [--json] COMMAND
+
+Without --stack and --api it speaks to the stack that `make up` started. Exit codes: 0 done; 1 a
+check found something; 2 a wrong command line; 3 refused; 4 unknown or too fast, try again; 5 no
+stack, token or file.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from redpacket_cli import campaigns, crowd, operate, packets
+from redpacket_cli.failures import Failure
+from redpacket_cli.session import Session
+from redpacket_cli.show import Screen
+from redpacket_cli.target import STATE_DIR, Target
+
+
+class Failing(TyperGroup):
+    """Ends a command that fails with the exit code of its failure."""
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - typer's own types are private
+        """Run a command, and say on standard error why it failed."""
+        try:
+            return super().invoke(ctx)
+        except Failure as failure:
+            screen = ctx.obj.screen
+            if screen.is_json:
+                screen.notes.file.write(f"{json.dumps(failure.problem, ensure_ascii=False)}\n")
+            else:
+                screen.note(str(failure))
+            raise typer.Exit(failure.code) from None
+
+
+app = typer.Typer(
+    name="redpacket",
+    cls=Failing,
+    help="Red packets from a terminal: for operators, integrators and their scripts.",
+    epilog="Exit codes: 0 done, 1 a check found something, 2 wrong command line, 3 refused, "
+    "4 unknown (repeat it), 5 no stack, token or file.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.callback()
+def options(
+    context: typer.Context,
+    stack: Annotated[str, typer.Option(envvar="REDPACKET_STACK", help="A stack on AWS.")] = "",
+    api: Annotated[str, typer.Option(envvar="REDPACKET_API", help="An address of the API.")] = "",
+    token: Annotated[
+        str, typer.Option(envvar="REDPACKET_TOKEN", help="The operator's token.", show_envvar=True)
+    ] = "",
+    state: Annotated[
+        Path, typer.Option(envvar="REDPACKET_STATE", help="Where `make up` keeps its stack.")
+    ] = STATE_DIR,
+    is_json: Annotated[bool, typer.Option("--json", help="One JSON document as answer.")] = False,
+) -> None:
+    """Name the stack, once for all commands."""
+    if context.obj is None:
+        target = Target(stack=stack, url=api.rstrip("/"), token=token, state_dir=state)
+        context.obj = Session(target, Screen())
+    context.obj.screen.is_json = is_json
+
+
+packets.add_to(app)
+operate.add_to(app)
+crowd.add_to(app)
+app.add_typer(campaigns.campaign, name="campaign")
+app.add_typer(campaigns.prize, name="prize")
+app.add_typer(campaigns.audience, name="audience")
+app.add_typer(operate.switch, name="switch")
+app.add_typer(operate.dlq, name="dlq")
+
+
+def main() -> None:
+    """Run what the command line says."""
+    app()
+
+
+if __name__ == "__main__":
+    main()

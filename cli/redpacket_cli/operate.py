@@ -1,0 +1,146 @@
+"""What keeps a deployment well: switches, verdicts, reconciliation, dead letters."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Annotated, Any, Literal
+
+import typer
+from rich.console import Group
+from rich.text import Text
+
+from redpacket_cli import show as shown
+from redpacket_cli.failures import Exit
+from redpacket_cli.session import an_id, session_of
+
+switch = typer.Typer(help="Turn things off for a while, and on again.", no_args_is_help=True)
+dlq = typer.Typer(help="Messages that were given up: list, redrive.", no_args_is_help=True)
+
+_QUEUES = {
+    "payout": ("PayoutDlqUrl", "PayoutQueueUrl"),
+    "notices": ("NoticeDlqUrl", "NoticeQueueUrl"),
+}
+QueueName = Annotated[Literal["payout", "notices"], typer.Argument(help="Which queue.")]
+
+_LISTED_S = 5
+"""So long a message that is shown is hidden from others."""
+
+_RUNS_MAX = 1_000
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands of this page."""
+    for function in (reconcile, risk):
+        app.command()(function)
+
+
+@switch.command("list")
+def list_switches(context: typer.Context) -> None:
+    """Show how every switch stands, since when and why."""
+    session = session_of(context)
+    found = session.target.operator.get("/admin/switches")
+    rows = (
+        (
+            each["name"],
+            "on" if each["on"] else "OFF",
+            each["reason"],
+            shown.moment(each["changed_at_ms"]),
+        )
+        for each in found["items"]
+    )
+    session.screen.tell(found, shown.table(("switch", "is", "why", "since (UTC)"), rows))
+
+
+Name = Annotated[str, typer.Argument(help="As `redpacket switch list` shows it.", callback=an_id)]
+
+
+@switch.command("off")
+def turn_off(
+    context: typer.Context,
+    name: Name,
+    reason: Annotated[str, typer.Argument(help="For operators who find it off.")],
+) -> None:
+    """Refuse what a switch names, everywhere within ten seconds."""
+    _turn(context, name, {"on": False, "reason": reason})
+
+
+@switch.command("on")
+def turn_on(context: typer.Context, name: Name) -> None:
+    """Turn a switch on again."""
+    _turn(context, name, {"on": True})
+
+
+def _turn(context: typer.Context, name: str, body: dict[str, Any]) -> None:
+    session = session_of(context)
+    session.screen.tell(session.target.operator.put(f"/admin/switches/{name}", body))
+
+
+def risk(
+    context: typer.Context,
+    user: Annotated[str, typer.Argument(help="As the host knows them.")],
+    verdict: Annotated[Literal["allow", "deny"], typer.Argument(help="What they may do.")],
+    hours: Annotated[float, typer.Option(help="How long it holds.", min=0)] = 24,
+) -> None:
+    """Deny a user all grabs and draws for a while, or take that back."""
+    session = session_of(context)
+    until_ms = int((time.time() + hours * 3600) * 1000)
+    body = {"user": user, "verdict": verdict, "until_ms": until_ms}
+    session.screen.tell(session.target.operator.post("/admin/risk", body))
+
+
+def reconcile(
+    context: typer.Context,
+    once: Annotated[bool, typer.Option("--once", help="One call, not until the end.")] = False,
+) -> None:
+    """Compare all tables, the cache and the queue; exit code 1 where something differs."""
+    session = session_of(context)
+    for _ in range(_RUNS_MAX):
+        found = session.target.operator.post("/admin/reconcile")
+        if once or found["is_complete"] or found["ok"] is False:
+            break
+        at = found["progress"] or {}
+        session.screen.note(f"comparing {at.get('table')}: {at.get('row_count')} rows")
+    counts = f"{found['packet_count']} packets, {found['account_count']} accounts"
+    told = Text(counts if found["is_complete"] else f"{counts}; not at the end yet")
+    session.screen.tell(found, Group(told, shown.differences(found["differences"])))
+    if found["ok"] is False:
+        raise typer.Exit(Exit.FOUND)
+
+
+@dlq.command("list")
+def list_letters(context: typer.Context, queue: QueueName) -> None:
+    """Show up to ten messages that were given up, and how many there are."""
+    session = session_of(context)
+    sqs, url = session.target.aws("sqs"), session.target.outputs[_QUEUES[queue][0]]
+    name = "ApproximateNumberOfMessages"
+    counted = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=[name])["Attributes"]
+    received = sqs.receive_message(
+        QueueUrl=url, MaxNumberOfMessages=10, VisibilityTimeout=_LISTED_S
+    ).get("Messages", [])
+    items = [_body_of(message) for message in received]
+    found = {"count": int(counted[name]), "items": items}
+    rows = ([json.dumps(item, ensure_ascii=False)] for item in items)
+    session.screen.tell(found, shown.table(("message",), rows, f"about {found['count']}"))
+
+
+@dlq.command("redrive")
+def redrive(context: typer.Context, queue: QueueName) -> None:
+    """Move all messages back; one that is done with meanwhile has no effect."""
+    session = session_of(context)
+    sqs, outputs, moved = session.target.aws("sqs"), session.target.outputs, 0
+    dead, alive = (outputs[name] for name in _QUEUES[queue])
+    while found := sqs.receive_message(QueueUrl=dead, MaxNumberOfMessages=10).get("Messages"):
+        for message in found:
+            # First the copy: a redrive that is cut off leaves a message twice, and never lost.
+            sqs.send_message(QueueUrl=alive, MessageBody=message["Body"])
+            sqs.delete_message(QueueUrl=dead, ReceiptHandle=message["ReceiptHandle"])
+            moved += 1
+    session.screen.tell({"moved": moved})
+
+
+def _body_of(message: dict[str, Any]) -> Any:  # noqa: ANN401 - whatever stands in it
+    try:
+        return json.loads(message["Body"])
+    except ValueError:
+        return message["Body"]

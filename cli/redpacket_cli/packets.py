@@ -1,0 +1,298 @@
+"""Money and packets: deposit, send, show, watch, audit, find, verify."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.text import Text
+
+from redpacket import verify as verifier
+from redpacket.domain.packet import fate_partitions
+from redpacket_cli import show as shown
+from redpacket_cli.failures import Exit, Failure, no_target
+from redpacket_cli.session import an_id, new_key, session_of
+
+PacketId = Annotated[str, typer.Argument(help="The packet's id.", callback=an_id)]
+Key = Annotated[str, typer.Option(help="Idempotency key: the same one again moves nothing twice.")]
+As = Annotated[str, typer.Option("--as", help="A user of the local stack.")]
+UserToken = Annotated[
+    str, typer.Option(envvar="REDPACKET_USER_TOKEN", help="A user's own token.", show_envvar=True)
+]
+
+_OVER = {"emptied", "closing", "closed"}
+_POINTS_MAX = 600
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands of this page."""
+    for function in (token, deposit, send, show, watch, audit, find, verify):
+        app.command()(function)
+
+
+def token(
+    context: typer.Context,
+    user: Annotated[str, typer.Argument(help="Whom the token is for.")],
+    scope: Annotated[str, typer.Option(help="What it permits, like hongbao/admin.")] = "",
+) -> None:
+    """Print a token of the local stack's issuer."""
+    session = session_of(context)
+    made = session.target.dev_token(user, scope)
+    session.screen.tell({"token": made}, Text(made, no_wrap=True, overflow="ignore"))
+
+
+def deposit(
+    context: typer.Context,
+    user: Annotated[str, typer.Argument(help="The account owner's id, as the host knows them.")],
+    amount_fen: Annotated[int, typer.Argument(help="In fen.", min=1)],
+    key: Key = "",
+) -> None:
+    """Put money into a user's account."""
+    session = session_of(context)
+    body = {"user": user, "amount_fen": amount_fen}
+    session.screen.tell(session.target.operator.post("/admin/deposits", body, key=new_key(key)))
+
+
+def send(
+    context: typer.Context,
+    total_fen: Annotated[int, typer.Argument(help="What all shares hold together.", min=1)],
+    count: Annotated[int, typer.Argument(help="How many shares.", min=1)],
+    kind: Annotated[str, typer.Option(help="lucky or equal.")] = "lucky",
+    campaign: Annotated[str, typer.Option(help="Paid from this campaign's budget.")] = "",
+    greeting: Annotated[str, typer.Option(help="What takers read.")] = "",
+    passphrase: Annotated[str, typer.Option(help="What takers must say.")] = "",
+    opening: Annotated[str, typer.Option(help="one_step or two_step.")] = "",
+    expires_in_s: Annotated[int, typer.Option(help="0: the deployment's own.", min=0)] = 0,
+    user: As = "",
+    user_token: UserToken = "",
+    key: Key = "",
+) -> None:
+    """Send a packet: of a campaign as the operator, otherwise as a user."""
+    session = session_of(context)
+    optional: dict[str, Any] = {
+        "campaign_id": campaign,
+        "greeting": greeting,
+        "passphrase": passphrase,
+        "opening": opening,
+        "expires_in_s": expires_in_s,
+    }
+    body = {"kind": kind, "total_fen": total_fen, "count": count}
+    body |= {name: value for name, value in optional.items() if value}
+    if user or user_token:
+        sender = session.target.user(user, user_token)
+    elif campaign:
+        sender = session.target.operator
+    else:
+        raise no_target("name the sender: --as USER on a local stack, --user-token on AWS")
+    session.screen.tell(sender.post("/packets", body, key=new_key(key)))
+
+
+def show(context: typer.Context, packet_id: PacketId) -> None:
+    """Show a packet's record page: what is taken, by whom, and what is left."""
+    session = session_of(context)
+    record = session.target.operator.get(f"/packets/{packet_id}")
+    claims = record["claims"]
+    columns = ("share", "nickname", "amount", "claimed at (UTC)", "payout", "luckiest")
+    rows = (
+        (
+            claim["share_no"],
+            claim["nickname"],
+            shown.yuan(claim["amount_fen"]),
+            shown.moment(claim["claimed_at_ms"]),
+            claim["payout"],
+            "*" * claim["is_luckiest"],
+        )
+        for claim in claims
+    )
+    title = (
+        f"{record['greeting']}  {record['status']}  {record['claimed_count']} of {record['count']} "
+        f"taken, {shown.yuan(record['total_fen'])} in all"
+    )
+    more = [Text("More pages follow.")] if record["next"] else []
+    session.screen.tell(record, Group(shown.table(columns, rows, title), *more))
+
+
+@dataclass
+class Course:
+    """How a packet empties: counts as they were seen."""
+
+    seen: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=_POINTS_MAX))
+
+    def note(self, at_s: float, claimed_count: int) -> None:
+        """Keep a count."""
+        self.seen.append((at_s, claimed_count))
+
+    @property
+    def rates(self) -> list[float]:
+        """Claims a second, between one look and the next."""
+        pairs = zip(self.seen, list(self.seen)[1:], strict=False)
+        return [
+            max(0, count - before) / max(at_s - before_s, 0.001)
+            for (before_s, before), (at_s, count) in pairs
+        ]
+
+    def seconds_left(self, remaining_count: int) -> float | None:
+        """Tell when it is emptied at the rate of the last looks; None where nobody takes any."""
+        recent = self.rates[-5:]
+        rate = sum(recent) / len(recent) if recent else 0.0
+        return remaining_count / rate if rate else None
+
+
+def watch(
+    context: typer.Context,
+    packet_id: PacketId,
+    every_s: Annotated[float, typer.Option("--every", help="Seconds between looks.", min=0.1)] = 1,
+    looks: Annotated[int, typer.Option(help="End after so many looks; 0: never.", min=0)] = 0,
+) -> None:
+    """Watch a packet until it is emptied: counts, rate, time left, and a plot.
+
+    With --json it writes one line for each look.
+    """
+    session, course = session_of(context), Course()
+    observed = _observed(session.target.passer_by, packet_id, every_s, looks, course)
+    if session.screen.is_json:
+        for feed, told in observed:
+            names = ("status", "count", "claimed_count", "remaining_count")
+            session.screen.tell({name: feed[name] for name in names} | told)
+        return
+    with Live(console=session.screen.console, auto_refresh=False) as live:
+        for feed, told in observed:
+            live.update(_look(feed, told, course), refresh=True)
+
+
+def _observed(
+    api: Any,  # noqa: ANN401 - the passer-by's
+    packet_id: str,
+    every_s: float,
+    looks: int,
+    course: Course,
+) -> Iterator[tuple[dict[str, Any], dict[str, float | None]]]:
+    """Look at a packet again and again; a look that fails is left out."""
+    number = 0
+    while True:
+        number += 1
+        try:
+            feed = api.get(f"/packets/{packet_id}/feed")
+        except Failure as failure:
+            if failure.code is not Exit.UNAVAILABLE or number == looks:
+                raise
+            time.sleep(every_s)
+            continue
+        course.note(time.monotonic(), feed["claimed_count"])
+        rate = course.rates[-1] if course.rates else 0.0
+        left_s = course.seconds_left(feed["remaining_count"])
+        yield feed, {"per_second": round(rate, 2), "seconds_left": left_s and round(left_s, 1)}
+        if number == looks or feed["status"] in _OVER or not feed["remaining_count"]:
+            return
+        time.sleep(every_s)
+
+
+def _look(feed: dict[str, Any], told: dict[str, float | None], course: Course) -> Group:
+    left_s = told["seconds_left"]
+    until = "" if left_s is None else f", empty in {left_s:.0f} s"
+    return Group(
+        Text(f"{feed['greeting']}  {feed['status']}", style="bold"),
+        ProgressBar(total=feed["count"], completed=feed["claimed_count"], width=60),
+        Text(
+            f"{feed['claimed_count']} of {feed['count']} taken, {feed['remaining_count']} left, "
+            f"{told['per_second']:.1f} a second{until}"
+        ),
+        Text(shown.plot(course.rates), style="red"),
+    )
+
+
+def audit(context: typer.Context, packet_id: PacketId) -> None:
+    """Check the invariants of one packet; exit code 1 where one is broken."""
+    session = session_of(context)
+    found = session.target.operator.get(f"/admin/packets/{packet_id}/audit")
+    session.screen.tell(found, shown.differences(found["differences"]))
+    if not found["ok"]:
+        raise typer.Exit(Exit.FOUND)
+
+
+_LOGS = ("ApiLogs", "GrabLogs", "SendLogs", "LotteryLogs", "PayoutLogs", "AdminLogs")
+
+
+def find(
+    context: typer.Context,
+    request_id: Annotated[
+        str, typer.Argument(help="`instance` of a problem, or the header apigw-requestid.")
+    ],
+    user_token: Annotated[
+        str, typer.Option("--user", help="The user's token, as GET /me shows it to them.")
+    ] = "",
+    packet: Annotated[str, typer.Option(help="The packet, where no line names it.")] = "",
+) -> None:
+    """Follow a request to what became of it: its log lines, its packet, the user's share."""
+    session = session_of(context)
+    target = session.target
+    lines = [line for group in _LOGS for line in target.logged(group, request_id)]
+    packet_id = packet or next((_packet_of(line) for line in lines if _packet_of(line)), "")
+    found: dict[str, Any] = {"lines": lines, "packet_id": packet_id or None}
+    if packet_id:
+        found["audit"] = target.operator.get(f"/admin/packets/{an_id(packet_id)}/audit")
+    if packet_id and user_token:
+        found["share"] = _share_of(target, packet_id, user_token)
+    if not lines and not packet_id:
+        raise Failure(Exit.FOUND, f"no line of the last day has {request_id}")
+    session.screen.tell(found)
+
+
+def _packet_of(line: dict[str, Any]) -> str:
+    if "packet_id" in line:
+        return str(line["packet_id"])
+    parts = str(line.get("path", "")).split("/packets/")
+    return parts[1].split("/")[0] if len(parts) > 1 else ""
+
+
+def _share_of(target: Any, packet_id: str, user_token: str) -> dict[str, Any] | None:  # noqa: ANN401
+    """Read a user's share and its fate in the ledger; None: they have none."""
+    table, rows = target.outputs["SharesTable"], target.aws("dynamodb")
+
+    def read(pk: str, sk: str) -> dict[str, Any]:
+        key = {"pk": {"S": pk}, "sk": {"S": sk}}
+        found = rows.get_item(TableName=table, Key=key, ConsistentRead=True).get("Item", {})
+        return {name: _plain(value) for name, value in found.items() if name[1:] != "k"}
+
+    taken = read(f"user#{user_token}", f"claim#{packet_id}")
+    if not taken:
+        return None
+    share_no = int(taken["share_no"])
+    partition = (share_no - 1) % fate_partitions(packet_id)
+    return {**taken, **read(f"shares#{packet_id}#{partition}", f"share#{share_no:07d}")}
+
+
+def _plain(value: dict[str, Any]) -> Any:  # noqa: ANN401 - a value of DynamoDB
+    ((letter, plain),) = value.items()
+    return int(plain) if letter == "N" else plain
+
+
+def verify(
+    context: typer.Context,
+    files: Annotated[
+        list[Path], typer.Argument(help="A proof first, then pages of what was told.")
+    ],
+    user: Annotated[str, typer.Option(help="Whose draws they are.")] = "",
+    commitment: Annotated[str, typer.Option(help="What you noted before.")] = "",
+) -> None:
+    """Check offline that amounts or draws are what was promised; exit code 1 where they are not."""
+    session = session_of(context)
+    named = {"--user": user, "--commitment": commitment}
+    options = [word for name, given in named.items() if given for word in (name, given)]
+    # With --json standard output holds JSON alone.
+    output = sys.stderr if session.screen.is_json else sys.stdout
+    with contextlib.redirect_stdout(output):
+        code = verifier.main([*options, *map(str, files)])
+    if session.screen.is_json:
+        session.screen.tell({"ok": code == verifier.TRUE})
+    raise typer.Exit(Exit.NO_TARGET if code == verifier.UNREADABLE else Exit(code))

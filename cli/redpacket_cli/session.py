@@ -1,0 +1,68 @@
+"""What a command works with: a stack, and a screen."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import typer
+import yaml
+
+from redpacket_cli.failures import no_target
+from redpacket_cli.show import Screen
+from redpacket_cli.target import Target
+
+# What a path is made of: a command must not reach another route by an id.
+_ID = re.compile(r"[A-Za-z0-9_~.-]{1,128}")
+
+
+@dataclass
+class Session:
+    """One command's stack and screen."""
+
+    target: Target
+    screen: Screen
+
+
+def session_of(context: typer.Context) -> Session:
+    """Return the session of a command."""
+    found = context.obj
+    assert isinstance(found, Session)
+    return found
+
+
+def new_key(given: str) -> str:
+    """Return the idempotency key that is given, or a new one."""
+    return given or uuid.uuid4().hex
+
+
+def an_id(text: str) -> str:
+    """Return an id that may stand in a path. Raises typer.BadParameter."""
+    if not _ID.fullmatch(text) or set(text) <= {"."}:
+        raise typer.BadParameter(f"{text!r} can't be an id")
+    return text
+
+
+def read_document(path: Path) -> dict[str, Any]:
+    """Read a YAML or JSON file, "-" for standard input, as one mapping. Raises Failure."""
+    text = read_text(path)
+    try:
+        document = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise no_target(f"{path} is no YAML: {error}") from None
+    if not isinstance(document, dict):
+        raise no_target(f"{path} holds no mapping")
+    return document
+
+
+def read_text(path: Path) -> str:
+    """Read a file, "-" for standard input. Raises Failure."""
+    try:
+        return (
+            typer.get_text_stream("stdin").read() if str(path) == "-" else path.read_text("utf-8")
+        )
+    except (OSError, UnicodeDecodeError) as error:
+        raise no_target(f"{path} can't be read: {error}") from None

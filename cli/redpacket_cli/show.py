@@ -1,0 +1,87 @@
+"""What a terminal shows: tables and words for people, or one JSON document for programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+_BARS = " ▁▂▃▄▅▆▇█"
+_FEN_PER_YUAN = 100
+
+
+@dataclass
+class Screen:
+    """Where a command writes. With *is_json* standard output holds JSON alone."""
+
+    is_json: bool = False
+    console: Console = field(default_factory=Console)
+    notes: Console = field(default_factory=lambda: Console(stderr=True))
+
+    def tell(self, found: Any, shown: RenderableType | None = None) -> None:  # noqa: ANN401 - any JSON
+        """Write an answer: *found* as JSON, or *shown* for people."""
+        if self.is_json:
+            self.console.file.write(f"{json.dumps(found, ensure_ascii=False)}\n")
+        else:
+            self.console.print(_pairs(found) if shown is None else shown)
+
+    def note(self, words: str) -> None:
+        """Say something beside the answer."""
+        self.notes.print(Text(words))
+
+
+def yuan(fen: int | None) -> str:
+    """Write an amount for people; None is hidden."""
+    if fen is None:
+        return "hidden"
+    return f"¥{fen // _FEN_PER_YUAN:,}.{fen % _FEN_PER_YUAN:02d}"
+
+
+def moment(at_ms: int | None) -> str:
+    """Write a time for people, in UTC."""
+    if at_ms is None:
+        return "-"
+    return f"{datetime.fromtimestamp(at_ms / 1000, UTC):%Y-%m-%d %H:%M:%S}"
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = "") -> Table:
+    """Return rows under their columns. Cells are plain text: what users wrote is no markup."""
+    made = Table(*columns, title=title or None, title_justify="left")
+    for row in rows:
+        made.add_row(*(Text(str(cell)) for cell in row))
+    return made
+
+
+def plot(values: Sequence[float], width: int = 60) -> str:
+    """Draw the newest values as bars, the highest as high as a line is."""
+    newest = list(values)[-width:]
+    top = max(newest, default=0) or 1
+    return "".join(_BARS[round(value / top * (len(_BARS) - 1))] for value in newest)
+
+
+def differences(found: Sequence[Mapping[str, Any]]) -> RenderableType:
+    """Show what does not add up."""
+    if not found:
+        return Text("Everything adds up.", style="green")
+    columns = ("rule", "subject", "what", "expected", "actual")
+    return table(columns, ([each[name] for name in columns] for each in found), "Differences")
+
+
+def _pairs(found: Any) -> RenderableType:  # noqa: ANN401 - any JSON
+    if not isinstance(found, dict):
+        return Text(json.dumps(found, ensure_ascii=False))
+    made = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    for name, value in found.items():
+        told = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        if name.endswith("_at_ms") and isinstance(value, int):
+            told = f"{value} ({moment(value)} UTC)"
+        elif name.endswith("_fen") and isinstance(value, int):
+            told = f"{value} ({yuan(value)})"
+        made.add_row(Text(name, style="bold"), Text(told))
+    return made

@@ -1,0 +1,166 @@
+"""Which stack a command is for: one on AWS, or the one that `make up` started."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from redpacket_cli.api import Api
+from redpacket_cli.failures import no_target
+
+ADMIN_SCOPE = "hongbao/admin"
+STATE_DIR = Path(".local/state/up")
+"""Where `make up` keeps what it has started."""
+
+_REGION = "us-east-1"
+_ON_THIS_MACHINE = {
+    "region_name": _REGION,
+    "aws_access_key_id": "test",
+    "aws_secret_access_key": "test",
+}
+_LOGS_BACK_S = 24 * 3600
+
+
+@dataclass
+class Target:
+    """A stack by what is given: a name on AWS, an address and a token, or a folder of `make up`.
+
+    *transport* and *connect* stand for the network where a test has none.
+    """
+
+    stack: str = ""
+    url: str = ""
+    token: str = ""
+    state_dir: Path = STATE_DIR
+    transport: httpx.BaseTransport | None = None
+    connect: Callable[..., Any] | None = field(default=None, repr=False)
+
+    @cached_property
+    def local(self) -> dict[str, Any] | None:
+        """What `make up` tells of its stack; None where another one is named."""
+        if self.stack or self.url:
+            return None
+        ready = self.state_dir / "ready.json"
+        try:
+            described: dict[str, Any] = json.loads(ready.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            raise no_target(
+                f"{ready} can't be read: `make up` starts a local stack; --stack names one on AWS"
+            ) from None
+        return described
+
+    @cached_property
+    def outputs(self) -> dict[str, str]:
+        """The outputs of the stack. Raises Failure."""
+        if self.local is not None:
+            outputs: dict[str, str] = self.local["outputs"]
+            return outputs
+        if not self.stack:
+            raise no_target("this needs the stack's outputs: name it with --stack")
+        found = self.aws("cloudformation").describe_stacks(StackName=self.stack)["Stacks"][0]
+        return {output["OutputKey"]: output["OutputValue"] for output in found["Outputs"]}
+
+    @cached_property
+    def address(self) -> str:
+        """Where the API is. Raises Failure."""
+        if self.url:
+            return self.url
+        return str(self.local["api"]) if self.local is not None else self.outputs["ApiUrl"]
+
+    def aws(self, service: str) -> Any:  # noqa: ANN401 - boto3's clients have no type at run time
+        """Return a client of AWS, or of the local stack's emulator. Raises Failure."""
+        # Most commands call the API alone, and boto3 takes half a second to import.
+        import boto3
+
+        # Any service by its name: its stubs know each by itself.
+        connect: Callable[..., Any] = self.connect or boto3.client  # type: ignore[assignment]
+        if self.local is not None:
+            return connect(service, endpoint_url=self.local["emulator"], **_ON_THIS_MACHINE)
+        return connect(service)
+
+    def resource(self, logical_id: str) -> str:
+        """Return the name of a resource of the template. Raises Failure."""
+        name = self.stack or "redpacket-local"
+        found = self.aws("cloudformation").describe_stack_resource(
+            StackName=name, LogicalResourceId=logical_id
+        )
+        return str(found["StackResourceDetail"]["PhysicalResourceId"])
+
+    @cached_property
+    def operator(self) -> Api:
+        """The API for an operator. Raises Failure."""
+        return self._api(self.token or self._operator_token())
+
+    @cached_property
+    def passer_by(self) -> Api:
+        """The API without a token."""
+        return self._api("")
+
+    def user(self, name: str, token: str = "") -> Api:
+        """Return the API for a user: by their own token, or one that the local stack makes."""
+        return self._api(token or self.dev_token(name))
+
+    def dev_token(self, name: str, scope: str = "") -> str:
+        """Return a token of the local stack's issuer. Raises Failure on AWS."""
+        if self.local is None:
+            raise no_target("only a local stack makes tokens for anybody: give the user's own")
+        body = {"sub": name, **({"scope": scope} if scope else {})}
+        return str(self.passer_by.post("/dev/tokens", body)["token"])
+
+    def _operator_token(self) -> str:
+        if self.local is not None:
+            return self.dev_token("operator", ADMIN_SCOPE)
+        if not self.stack or "OperatorClientId" not in self.outputs:
+            raise no_target("give a token with the scope hongbao/admin: --token, REDPACKET_TOKEN")
+        return self._client_token()
+
+    def _client_token(self) -> str:
+        """Return a token of the operators' client, whose secret the caller may read by IAM."""
+        outputs = self.outputs
+        client = self.aws("cognito-idp").describe_user_pool_client(
+            UserPoolId=outputs["UserPoolId"], ClientId=outputs["OperatorClientId"]
+        )["UserPoolClient"]
+        with httpx.Client(transport=self.transport) as http:
+            answer = http.post(
+                outputs["OperatorTokenUrl"],
+                auth=(client["ClientId"], client["ClientSecret"]),
+                data={"grant_type": "client_credentials", "scope": ADMIN_SCOPE},
+            )
+        if not answer.is_success:
+            raise no_target(f"the issuer gave no token: {answer.status_code}")
+        return str(answer.json()["access_token"])
+
+    def _api(self, token: str) -> Api:
+        return Api(self.address, token, self.transport)
+
+    def logged(
+        self, log_group: str, words: str, back_s: int = _LOGS_BACK_S
+    ) -> list[dict[str, Any]]:
+        """Return the lines of a log that have *words*, oldest first. Raises Failure."""
+        logs, lines = self.aws("logs"), []
+        query: dict[str, Any] = {
+            "logGroupName": self.resource(log_group),
+            "filterPattern": f'"{words}"',
+            "startTime": int((time.time() - back_s) * 1000),
+        }
+        while True:
+            page = logs.filter_log_events(**query)
+            lines += [_line_of(event["message"]) for event in page["events"]]
+            if "nextToken" not in page:
+                return lines
+            query["nextToken"] = page["nextToken"]
+
+
+def _line_of(message: str) -> dict[str, Any]:
+    try:
+        line = json.loads(message)
+    except ValueError:
+        return {"message": message.strip()}
+    return line if isinstance(line, dict) else {"message": message.strip()}

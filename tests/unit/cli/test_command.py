@@ -1,0 +1,514 @@
+"""The command `redpacket`, against an API that is a function, and AWS clients that are objects."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner, Result
+
+from local.places import ROOT
+from redpacket_cli import campaigns, packets
+from redpacket_cli.main import app
+from redpacket_cli.session import Session
+from redpacket_cli.show import Screen, plot, yuan
+from redpacket_cli.target import Target
+
+PACKET = "q3Zb0kP2xYw7LhT9sVd1Rg1mN4cB8uQ"
+Answer = httpx.Response | Callable[[httpx.Request], httpx.Response]
+
+
+@dataclass
+class Stack:
+    """A local stack whose API answers what a test says."""
+
+    folder: Path
+    answers: dict[str, Answer] = field(default_factory=dict)
+    asked: list[httpx.Request] = field(default_factory=list)
+    clients: dict[str, Any] = field(default_factory=dict)
+    is_local: bool = True
+
+    def __post_init__(self) -> None:
+        ready = {"api": "http://api", "emulator": "http://aws", "outputs": OUTPUTS}
+        (self.folder / "ready.json").write_text(json.dumps(ready))
+
+    def answer(self, request: httpx.Request) -> httpx.Response:
+        self.asked.append(request)
+        if request.url.path == "/dev/tokens":
+            return httpx.Response(200, json={"token": f"token of {_body(request)['sub']}"})
+        answer = self.answers[f"{request.method} {request.url.path}"]
+        return answer if isinstance(answer, httpx.Response) else answer(request)
+
+    def run(self, *words: str, stdin: str = "") -> Result:
+        transport = httpx.MockTransport(self.answer)
+        target = Target(state_dir=self.folder, transport=transport, connect=self._connect)
+        if not self.is_local:
+            target.stack = "redpacket-prod"
+        screen = Screen(notes=Console(stderr=True, width=200))
+        # The runner puts other streams in place of the standard ones while it runs.
+        screen.console = _Console(width=120)
+        return CliRunner().invoke(app, list(words), obj=Session(target, screen), input=stdin)
+
+    def ask_json(self, *words: str, code: int = 0, stdin: str = "") -> Any:
+        result = self.run("--json", *words, stdin=stdin)
+        assert result.exit_code == code, result.output
+        return json.loads(result.stdout)
+
+    def sent(self, route: str) -> list[httpx.Request]:
+        return [each for each in self.asked if f"{each.method} {each.url.path}" == route]
+
+    def _connect(self, service: str, **_options: Any) -> Any:
+        return self.clients[service]
+
+
+class _Console(Console):
+    """Writes to standard output as it is now."""
+
+
+OUTPUTS = {
+    "SharesTable": "shares",
+    "PayoutDlqUrl": "dead",
+    "PayoutQueueUrl": "alive",
+    "ApiUrl": "https://api",
+}
+
+
+def _body(request: httpx.Request) -> dict[str, Any]:
+    parsed: dict[str, Any] = json.loads(request.content or b"{}")
+    return parsed
+
+
+def _problem(status: int, code: str, **more: Any) -> httpx.Response:
+    body = {"code": code, "detail": "why", "instance": "request-1", **more}
+    return httpx.Response(status, json=body)
+
+
+def _ok(**body: Any) -> httpx.Response:
+    return httpx.Response(200, json=body)
+
+
+@pytest.fixture
+def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stack:
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    return Stack(tmp_path)
+
+
+# ---- how a command ends
+
+
+def test_the_exit_code_says_how_a_command_ended(stack: Stack) -> None:
+    route = f"GET /admin/packets/{PACKET}/audit"
+    ended = []
+    for answer in (
+        _ok(ok=True, differences=[]),
+        _ok(ok=False, differences=[_difference()]),
+        _problem(404, "packet_not_found"),
+        _problem(503, "unavailable"),
+        _problem(429, "rate_limited"),
+        httpx.Response(502, text="<html>"),
+    ):
+        stack.answers[route] = answer
+        ended.append(stack.run("audit", PACKET).exit_code)
+
+    assert ended == [0, 1, 3, 4, 4, 4]
+    assert stack.run("audit").exit_code == 2
+    assert stack.run("audit", "../switches").exit_code == 2
+    (stack.folder / "ready.json").unlink()
+    assert stack.run("audit", PACKET).exit_code == 5
+
+
+def _difference() -> dict[str, Any]:
+    return {"rule": "I2", "subject": "packet", "what": "paid_fen", "expected": 1, "actual": 2}
+
+
+def test_an_api_that_is_away_is_unavailable(stack: Stack) -> None:
+    def away(request: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError("refused", request=request)
+
+    stack.answers["GET /admin/switches"] = away
+
+    result = stack.run("switch", "list")
+
+    assert result.exit_code == 4
+    assert "refused" in result.stderr
+
+
+def test_a_problem_names_the_request_and_each_field(stack: Stack) -> None:
+    errors = [{"field": "delta", "message": "is too large"}]
+    stack.answers["POST /admin/deposits"] = _problem(422, "invalid_request", errors=errors)
+
+    result = stack.run("--json", "deposit", "alice", "5")
+
+    problem = json.loads(result.stderr)
+    assert (problem["code"], problem["request_id"]) == ("invalid_request", "request-1")
+    assert "delta: is too large" in stack.run("deposit", "alice", "5").stderr
+
+
+def test_with_json_standard_output_holds_one_document(stack: Stack) -> None:
+    stack.answers["GET /admin/switches"] = _ok(
+        items=[{"name": "grab", "on": False, "reason": "修理", "changed_at_ms": 0}]
+    )
+
+    found = stack.ask_json("switch", "list")
+    people = stack.run("switch", "list").stdout
+
+    assert found["items"][0]["reason"] == "修理"
+    assert "OFF" in people
+    assert "修理" in people
+
+
+# ---- whom it speaks to
+
+
+def test_an_operator_of_a_local_stack_needs_no_token(stack: Stack) -> None:
+    stack.answers["GET /admin/switches"] = _ok(items=[])
+
+    stack.run("switch", "list")
+
+    (made, asked) = stack.asked
+    assert _body(made) == {"sub": "operator", "scope": "hongbao/admin"}
+    assert asked.headers["authorization"] == "Bearer token of operator"
+
+
+def test_on_aws_the_secret_of_the_operators_client_makes_the_token(stack: Stack) -> None:
+    class Formation:
+        def describe_stacks(self, **_: Any) -> Any:
+            named = {
+                **OUTPUTS,
+                "UserPoolId": "pool",
+                "OperatorClientId": "client",
+                "OperatorTokenUrl": "https://issuer/token",
+            }
+            outputs = [{"OutputKey": key, "OutputValue": value} for key, value in named.items()]
+            return {"Stacks": [{"Outputs": outputs}]}
+
+    class Pool:
+        def describe_user_pool_client(self, **asked: Any) -> Any:
+            assert asked == {"UserPoolId": "pool", "ClientId": "client"}
+            return {"UserPoolClient": {"ClientId": "client", "ClientSecret": "secret"}}
+
+    stack.is_local = False
+    stack.clients = {"cloudformation": Formation(), "cognito-idp": Pool()}
+    stack.answers = {"POST /token": _ok(access_token="made"), "GET /admin/switches": _ok(items=[])}
+
+    assert stack.run("switch", "list").exit_code == 0
+
+    asked = stack.asked[-1]
+    assert (asked.url.host, asked.headers["authorization"]) == ("api", "Bearer made")
+
+
+def test_on_aws_nobody_makes_tokens_for_users(stack: Stack) -> None:
+    stack.is_local = False
+
+    assert stack.run("token", "alice").exit_code == 5
+    assert stack.run("send", "100", "2", "--as", "alice").exit_code == 5
+
+
+# ---- money and packets
+
+
+def test_a_deposit_that_is_repeated_with_its_key_moves_money_once(stack: Stack) -> None:
+    stack.answers["POST /admin/deposits"] = _ok(transfer_id="t", balance_fen=5)
+
+    for _ in range(2):
+        stack.ask_json("deposit", "alice", "5", "--key", "case-1")
+    stack.ask_json("deposit", "alice", "5")
+
+    keys = [each.headers["idempotency-key"] for each in stack.sent("POST /admin/deposits")]
+    assert keys[:2] == ["case-1", "case-1"]
+    assert len(keys[2]) == 32
+
+
+def test_a_packet_is_sent_by_a_user_or_paid_by_a_campaign(stack: Stack) -> None:
+    stack.answers["POST /packets"] = _ok(packet_id=PACKET)
+
+    stack.ask_json("send", "100", "2", "--as", "alice", "--greeting", "恭喜")
+    stack.ask_json("send", "100", "2", "--campaign", "gala", "--kind", "equal")
+
+    first, second = stack.sent("POST /packets")
+    assert first.headers["authorization"] == "Bearer token of alice"
+    assert _body(first) == {"kind": "lucky", "total_fen": 100, "count": 2, "greeting": "恭喜"}
+    assert second.headers["authorization"] == "Bearer token of operator"
+    assert _body(second)["campaign_id"] == "gala"
+    assert stack.run("send", "100", "2").exit_code == 5
+
+
+def test_a_packet_is_watched_until_it_is_emptied(stack: Stack, monkeypatch: Any) -> None:
+    counts = iter([0, 10, 30, 50])
+
+    def feed(_: httpx.Request) -> httpx.Response:
+        claimed = next(counts)
+        status = "emptied" if claimed == 50 else "open"
+        left = 50 - claimed
+        told = {"status": status, "count": 50, "claimed_count": claimed, "remaining_count": left}
+        return _ok(greeting="恭喜", **told)
+
+    times = iter(float(second) for second in range(10))
+    monkeypatch.setattr("time.monotonic", lambda: next(times))
+    stack.answers[f"GET /packets/{PACKET}/feed"] = feed
+
+    result = stack.run("--json", "watch", PACKET)
+
+    looks = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [look["per_second"] for look in looks] == [0, 10, 20, 20]
+    assert looks[2]["seconds_left"] == pytest.approx(20 / 15, abs=0.1)
+    assert looks[-1]["status"] == "emptied"
+    # Without a token: a watcher is a passer-by.
+    assert all("authorization" not in each.headers for each in stack.asked)
+
+
+def test_a_plot_is_as_high_as_its_highest_value() -> None:
+    assert plot([0, 5, 10]) == " ▄█"
+    assert plot([]) == ""
+    assert yuan(123_456) == "¥1,234.56"
+
+
+def test_a_request_leads_to_the_fate_of_its_share(stack: Stack) -> None:
+    class Logs:
+        def filter_log_events(self, **query: Any) -> Any:
+            if query["logGroupName"] != "log of ApiLogs":
+                return {"events": []}
+            line = {"request_id": "r-1", "path": f"/packets/{PACKET}/grab", "status": "503"}
+            return {"events": [{"message": json.dumps(line)}]}
+
+    class Formation:
+        def describe_stack_resource(self, **named: Any) -> Any:
+            name = f"log of {named['LogicalResourceId']}"
+            return {"StackResourceDetail": {"PhysicalResourceId": name}}
+
+    class Rows:
+        def get_item(self, **asked: Any) -> Any:
+            rows = {
+                (f"user#{USER}", f"claim#{PACKET}"): {"share_no": {"N": "7"}},
+                (f"shares#{PACKET}#0", "share#0000007"): {"fate": {"S": "claimed"}},
+            }
+            key = asked["Key"]["pk"]["S"], asked["Key"]["sk"]["S"]
+            return {"Item": rows[key]} if key in rows else {}
+
+    stack.clients = {"logs": Logs(), "cloudformation": Formation(), "dynamodb": Rows()}
+    stack.answers[f"GET /admin/packets/{PACKET}/audit"] = _ok(ok=True, differences=[])
+
+    found = stack.ask_json("find", "r-1", "--user", USER)
+
+    assert found["packet_id"] == PACKET
+    assert found["share"] == {"share_no": 7, "fate": "claimed"}
+    assert found["audit"]["ok"]
+
+
+USER = "bXktdXNlci10b2tlbi0wMDAx"
+
+
+def test_a_proof_is_checked_offline(stack: Stack, tmp_path: Path) -> None:
+    proof = tmp_path / "proof.json"
+    proof.write_text("{}")
+
+    assert stack.run("verify", str(proof)).exit_code == 5
+    assert not stack.asked
+
+
+# ---- campaigns
+
+
+PLAN = """
+title: 新年
+starts_at: 2027-01-29T20:00:00+08:00
+ends_at: "2027-01-29T21:00:00+08:00"
+status: "on"
+prizes:
+  cup: {title: 杯子, kind: goods, weight: 1, total: 5}
+"""
+SHOWN = {
+    "title": "新年",
+    "status": "on",
+    "version": 1,
+    "starts_at_ms": 0,
+    "ends_at_ms": 1,
+    "budget_fen": 0,
+    "budget_left_fen": 0,
+    "audience_mode": None,
+    "prizes": [],
+}
+
+
+def test_a_campaign_is_edited_from_a_file_with_its_prizes(stack: Stack) -> None:
+    path = "/admin/campaigns/newyear"
+    stack.answers = {
+        f"PUT {path}": _ok(**SHOWN),
+        f"PUT {path}/prizes/cup": _ok(),
+        f"GET {path}": _ok(**SHOWN),
+    }
+
+    stack.ask_json("campaign", "edit", "newyear", "-", stdin=PLAN)
+
+    (put,) = stack.sent(f"PUT {path}")
+    assert _body(put) == {
+        "title": "新年",
+        "status": "on",
+        "starts_at_ms": 1_801_224_000_000,
+        "ends_at_ms": 1_801_227_600_000,
+    }
+    (cup,) = stack.sent(f"PUT {path}/prizes/cup")
+    assert _body(cup)["title"] == "杯子"
+
+
+@pytest.mark.parametrize(
+    "text", ["- a list", "starts_at: 2027-01-29T20:00:00", "title: 2027-01-29", "a: [", "prizes: 1"]
+)
+def test_a_file_that_is_no_plan_changes_nothing(stack: Stack, text: str) -> None:
+    assert stack.run("campaign", "edit", "newyear", "-", stdin=text).exit_code == 5
+    assert not [each for each in stack.asked if each.method == "PUT"]
+
+
+def test_a_preheat_goes_on_to_its_end(stack: Stack) -> None:
+    pages = iter(["one", None])
+
+    def page(_: httpx.Request) -> httpx.Response:
+        return _ok(packet_count=3, loaded_count=2, next=next(pages))
+
+    stack.answers["POST /admin/campaigns/gala/preheat"] = page
+
+    found = stack.ask_json("campaign", "preheat", "gala")
+
+    assert found == {"packet_count": 6, "loaded_count": 4}
+    asked = stack.sent("POST /admin/campaigns/gala/preheat")
+    assert [each.url.params.get("cursor") for each in asked] == [None, "one"]
+
+
+def test_an_audience_is_imported_by_five_hundred_and_says_last_what_it_is_for(
+    stack: Stack,
+) -> None:
+    refusals = iter([_problem(503, "unavailable")])
+
+    def put(request: httpx.Request) -> httpx.Response:
+        if "mode" in _body(request):
+            return _ok(size=1_200, mode="allow")
+        return next(refusals, _ok(size=0, mode=None))
+
+    stack.answers["POST /admin/campaigns/gala/audience"] = put
+    users = "\n".join(["user-0", *(f"user-{number},a name" for number in range(1_200)), ""])
+
+    words = ("audience", "import", "gala", "-", "--mode", "allow", "--parallel", "1")
+    found = stack.ask_json(*words, stdin=users)
+
+    assert found == {"imported": 1_200, "size": 1_200, "mode": "allow"}
+    bodies = [_body(each) for each in stack.sent("POST /admin/campaigns/gala/audience")]
+    # The first call was repeated.
+    assert [len(body.get("add", [])) for body in bodies] == [500, 500, 500, 200, 0]
+    assert bodies[-1] == {"mode": "allow"}
+    assert campaigns.USERS_PER_CALL == 500
+
+
+# ---- operating
+
+
+def test_a_switch_is_turned_with_a_reason(stack: Stack) -> None:
+    stack.answers["PUT /admin/switches/payout"] = _ok(name="payout", on=False)
+
+    stack.ask_json("switch", "off", "payout", "a claim is refused")
+    stack.ask_json("switch", "on", "payout")
+
+    off, on = (_body(each) for each in stack.sent("PUT /admin/switches/payout"))
+    assert off == {"on": False, "reason": "a claim is refused"}
+    assert on == {"on": True}
+
+
+def test_a_user_is_denied_for_some_hours(stack: Stack, monkeypatch: Any) -> None:
+    monkeypatch.setattr("time.time", lambda: 1_000.0)
+    stack.answers["POST /admin/risk"] = _ok(verdict="deny", until_ms=0)
+
+    stack.ask_json("risk", "alice", "deny", "--hours", "2")
+
+    (asked,) = stack.sent("POST /admin/risk")
+    assert _body(asked) == {"user": "alice", "verdict": "deny", "until_ms": 8_200_000}
+
+
+def test_a_reconciliation_goes_on_until_all_is_compared(stack: Stack) -> None:
+    counts = {"packet_count": 1, "account_count": 2, "differences": []}
+    answers = [
+        _ok(ok=None, is_complete=False, progress={"table": "shares", "row_count": 9}, **counts),
+        _ok(ok=True, is_complete=True, progress=None, **counts),
+    ]
+    left = iter(answers)
+    stack.answers["POST /admin/reconcile"] = lambda _: next(left)
+
+    assert stack.ask_json("reconcile")["ok"] is True
+
+    found = {**counts, "differences": [_difference()]}
+    stack.answers["POST /admin/reconcile"] = _ok(ok=False, is_complete=True, progress=None, **found)
+    assert stack.run("reconcile").exit_code == 1
+
+
+class Queues:
+    """SQS with dead letters."""
+
+    def __init__(self, bodies: list[str]) -> None:
+        self.dead, self.alive = dict(enumerate(bodies)), list[str]()
+        self.is_away = False
+
+    def get_queue_attributes(self, **_: Any) -> Any:
+        return {"Attributes": {"ApproximateNumberOfMessages": str(len(self.dead))}}
+
+    def receive_message(self, *, QueueUrl: str, **_: Any) -> Any:  # noqa: N803
+        assert QueueUrl == "dead"
+        found = [{"Body": body, "ReceiptHandle": key} for key, body in self.dead.items()]
+        return {"Messages": found[:10]} if found else {}
+
+    def send_message(self, *, QueueUrl: str, MessageBody: str) -> None:  # noqa: N803
+        assert QueueUrl == "alive"
+        self.alive.append(MessageBody)
+
+    def delete_message(self, *, QueueUrl: str, ReceiptHandle: int) -> None:  # noqa: N803
+        assert QueueUrl == "dead"
+        assert self.dead[ReceiptHandle] in self.alive
+        del self.dead[ReceiptHandle]
+
+
+def test_dead_letters_are_shown_and_moved_back(stack: Stack) -> None:
+    queues = Queues([json.dumps({"share_no": number}) for number in range(12)])
+    stack.clients["sqs"] = queues
+
+    shown = stack.ask_json("dlq", "list", "payout")
+    moved = stack.ask_json("dlq", "redrive", "payout")
+
+    assert (shown["count"], len(shown["items"])) == (12, 10)
+    assert moved == {"moved": 12}
+    assert (len(queues.alive), queues.dead) == (12, {})
+
+
+def test_a_crowd_tells_what_came_of_it(stack: Stack) -> None:
+    def grab(request: httpx.Request) -> httpx.Response:
+        if request.headers["authorization"].endswith("-0"):
+            return _ok(outcome="claimed", amount_fen=7)
+        return _problem(410, "packet_emptied")
+
+    stack.answers[f"POST /packets/{PACKET}/grab"] = grab
+
+    found = stack.ask_json("load", PACKET, "--users", "5", "--parallel", "2")
+
+    assert found["outcomes"] == {"packet_emptied": 4, "claimed": 1}
+    assert found["claimed_fen"] == 7
+
+
+def test_the_command_is_installed_with_what_its_tests_use() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    tested = (ROOT / "requirements" / "dev.in").read_text(encoding="utf-8").splitlines()
+
+    assert set(project["dependencies"]) <= set(tested)
+    assert project["scripts"] == {"redpacket": "redpacket_cli.main:main"}
+
+
+def test_each_command_says_what_it_does() -> None:
+    named = [(), ("campaign",), ("prize",), ("audience",), ("switch",), ("dlq",)]
+    for words in named:
+        result = CliRunner().invoke(app, [*words, "--help"])
+
+        assert result.exit_code == 0
+        assert "Usage" in result.output
+    assert packets.watch.__doc__
