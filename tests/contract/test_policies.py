@@ -542,8 +542,8 @@ def _tell_of_a_campaign(
     day = time.strftime("%Y%m%d", time.gmtime())
     doors.ask("GET /campaigns/{campaign_id}/proof", "bob", query=json.dumps({"day": day}), **path)
     doors.operate("GET /admin/campaigns/{campaign_id}", **path)
-    for listed in ("campaigns", "packets", "journal"):
-        assert doors.operate(f"GET /admin/{listed}")["items"]
+    for name in ("campaigns", "packets", "journal"):
+        assert doors.operate(f"GET /admin/{name}")["items"]
     for asked in ({"campaign_id": "newyear"}, {"sender": "operator"}):
         assert doors.operate("GET /admin/packets", query=json.dumps(asked))["items"]
     claims = doors.operate("GET /admin/packets/{packet_id}/claims", packet_id=rain["packet_id"])

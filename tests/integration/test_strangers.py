@@ -71,37 +71,9 @@ def test_no_answer_of_any_route_holds_an_internal_id(a_user: MakeUser, boss: Use
     token = call(bob, "GET /me").json()["user_token"]
     order = {"kind": "lucky", "total_fen": 200, "count": 2, "recipients": [token]}
     plain = call(ann, "POST /packets", {**order, "opening": "two_step"}).json()["packet_id"]
-    now_ms = int(time.time() * 1000)
-    plan = {"title": "walk", "starts_at_ms": now_ms - 3 * DAY_MS, "ends_at_ms": now_ms + 60_000}
-    plan = {**plan, "status": "on", "budget_fen": 1_000, "passphrase": "walk"}
-    plan["draw_beacon"] = "none"
-    call(boss, "PUT /admin/campaigns/{campaign_id}", plan, campaign_id="walk")
-    listed = {"add": [BOB], "mode": "deny"}
-    call(boss, "POST /admin/campaigns/{campaign_id}/audience", listed, campaign_id="walk")
-    call(
-        boss, "POST /admin/campaigns/{campaign_id}/audience", {"remove": [BOB]}, campaign_id="walk"
-    )
-    verdict = {"user": "somebody", "verdict": "deny", "until_ms": now_ms + 60_000}
-    call(boss, "POST /admin/risk", verdict)
-    rain = {"kind": "equal", "total_fen": 100, "count": 1, "campaign_id": "walk"}
-    in_campaign = call(boss, "POST /packets", rain).json()["packet_id"]
-    prize = {"title": "cash", "kind": "packet", "weight": 1, "total": 3, "amount_fen": 1}
-    named = {"campaign_id": "walk", "prize_id": "cash"}
-    call(boss, "PUT /admin/campaigns/{campaign_id}/prizes/{prize_id}", prize, **named)
-    tea = {"title": "tea", "kind": "goods", "weight": 10**6, "total": 3}
-    call(boss, "PUT /admin/campaigns/{campaign_id}/prizes/{prize_id}", tea, **{**named, **OF_TEA})
-    stock = "POST /admin/campaigns/{campaign_id}/prizes/{prize_id}/stock"
-    call(boss, stock, {"delta": 1}, **named)
-    call(boss, "POST /admin/campaigns/{campaign_id}/preheat", campaign_id="walk")
-    for _ in range(2):
-        call(ann, "POST /campaigns/{campaign_id}/draws", campaign_id="walk")
-    decide = "PUT /admin/campaigns/{campaign_id}/winners/{unit}"
-    call(boss, decide, {"status": "handed_over"}, campaign_id="walk", unit="tea.1")
-    help_ = {"inviter_token": token, "transcript": "walk"}
-    for friend in (ann, bob):
-        call(friend, "POST /campaigns/{campaign_id}/helps", help_, campaign_id="walk")
+    in_campaign = walk_campaign(walk, ann, bob, boss)
     walk_payments(walk, ann, bob)
-    yesterday = time.strftime("%Y%m%d", time.gmtime((now_ms - DAY_MS) / 1000 - 12 * 3600))
+    yesterday = time.strftime("%Y%m%d", time.gmtime(time.time() - DAY_MS / 1000 - 12 * 3600))
 
     grab, opened = "POST /packets/{packet_id}/grab", "POST /packets/{packet_id}/open"
     call(ann, grab, packet_id=plain)
@@ -122,6 +94,40 @@ def test_no_answer_of_any_route_holds_an_internal_id(a_user: MakeUser, boss: Use
                 continue
             shown = answer.text + str(answer.headers)
             assert "internal-id-of" not in shown, (route, shown)
+
+
+def walk_campaign(walk: Walk, ann: User, bob: User, boss: User) -> str:
+    """Run a campaign with prizes and a list of users; return its packet."""
+    call = walk.call
+    now_ms = int(time.time() * 1000)
+    plan = {"title": "walk", "starts_at_ms": now_ms - 3 * DAY_MS, "ends_at_ms": now_ms + 60_000}
+    plan = {**plan, "status": "on", "budget_fen": 1_000, "passphrase": "walk"}
+    plan["draw_beacon"] = "none"
+    call(boss, "PUT /admin/campaigns/{campaign_id}", plan, campaign_id="walk")
+    listed = {"add": [BOB], "mode": "deny"}
+    call(boss, "POST /admin/campaigns/{campaign_id}/audience", listed, campaign_id="walk")
+    unlisted = {"remove": [BOB]}
+    call(boss, "POST /admin/campaigns/{campaign_id}/audience", unlisted, campaign_id="walk")
+    verdict = {"user": "somebody", "verdict": "deny", "until_ms": now_ms + 60_000}
+    call(boss, "POST /admin/risk", verdict)
+    rain = {"kind": "equal", "total_fen": 100, "count": 1, "campaign_id": "walk"}
+    in_campaign = call(boss, "POST /packets", rain).json()["packet_id"]
+    prize = {"title": "cash", "kind": "packet", "weight": 1, "total": 3, "amount_fen": 1}
+    named = {"campaign_id": "walk", "prize_id": "cash"}
+    call(boss, "PUT /admin/campaigns/{campaign_id}/prizes/{prize_id}", prize, **named)
+    tea = {"title": "tea", "kind": "goods", "weight": 10**6, "total": 3}
+    call(boss, "PUT /admin/campaigns/{campaign_id}/prizes/{prize_id}", tea, **{**named, **OF_TEA})
+    stock = "POST /admin/campaigns/{campaign_id}/prizes/{prize_id}/stock"
+    call(boss, stock, {"delta": 1}, **named)
+    call(boss, "POST /admin/campaigns/{campaign_id}/preheat", campaign_id="walk")
+    for _ in range(2):
+        call(ann, "POST /campaigns/{campaign_id}/draws", campaign_id="walk")
+    decide = "PUT /admin/campaigns/{campaign_id}/winners/{unit}"
+    call(boss, decide, {"status": "handed_over"}, campaign_id="walk", unit="tea.1")
+    help_ = {"inviter_token": bob.user_token(), "transcript": "walk"}
+    for friend in (ann, bob):
+        call(friend, "POST /campaigns/{campaign_id}/helps", help_, campaign_id="walk")
+    return str(in_campaign)
 
 
 def walk_reads(walk: Walk, reader: User, packet_ids: list[str], days: list[str]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from redpacket.domain.errors import Forbidden
-from redpacket.edge.api import _request_of
+from redpacket.edge.api import BODY_BYTES_MAX, _request_of
 from redpacket.edge.request import HttpRequest
 from redpacket.edge.scopes import ADMIN_SCOPE, ADMINS
 
@@ -68,7 +68,7 @@ def _request(claims: dict[str, str], scopes: list[str] | None = None) -> HttpReq
         },
         "isBase64Encoded": False,
     }
-    return _request_of(event)
+    return _request_of(event, BODY_BYTES_MAX)
 
 
 def _is_operator(claims: dict[str, str]) -> bool:
