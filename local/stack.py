@@ -329,6 +329,7 @@ class Stack:
             *("--port", str(self.ports.beacon), "--key", str(key)),
         ]
         env = {name: os.environ[name] for name in FRONT_ENVIRONMENT if name in os.environ}
+        env["PYTHONPATH"] = str(places.ROOT / "shared")
         beacon = self._run("beacon", command, env, places.ROOT)
         beacon.wait_until(lambda: is_open(self.ports.beacon), timeout_s=START_TIMEOUT_S)
 

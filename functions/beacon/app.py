@@ -7,9 +7,14 @@ from redpacket.edge.telemetry import logger
 from redpacket.edge.wiring import wiring
 
 
-def handler(_event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN401 - Lambda's form
-    """Fetch, verify and keep the rounds that become due within this minute."""
-    report = asdict(wiring.fetch_rounds(context.get_remaining_time_in_millis()))
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN401 - Lambda's form
+    """Fetch, verify and keep the rounds that become due within this minute.
+
+    `{"wait_s": 0}` fetches what is due by now and ends, for a person who invokes it.
+    """
+    report = asdict(
+        wiring.fetch_rounds(context.get_remaining_time_in_millis(), event.get("wait_s"))
+    )
     if any(report.values()):
         logger().info("fetch_rounds", extra={"report": report})
     return report

@@ -301,9 +301,9 @@ def _check_round(day: Day, findings: Findings) -> None:
         return
     try:
         named = day.beacon.round_of(day_named(day.beacon.timezone, day.name).starts_at_ms)
-    except (ValueError, OSError) as error:
-        # ZoneInfoNotFoundError is a KeyError.
-        raise Unreadable(str(error)) from error
+    except (ValueError, OSError, KeyError) as error:
+        # A zone that this machine lacks is a KeyError.
+        raise Unreadable(f"the days of {day.beacon.timezone}: {error}") from error
     if day.round:
         findings.compare("beacon_round", said=day.round.round_no, true=named)
 

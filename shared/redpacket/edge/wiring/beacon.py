@@ -68,12 +68,12 @@ class BeaconRoom(PacketRoom):
             allows_private=self.settings.allows_private_gateways,
         )
 
-    def fetch_rounds(self, time_left_ms: int) -> FetchReport:
-        """Fetch, verify and keep the rounds that become due."""
+    def fetch_rounds(self, time_left_ms: int, wait_s: int | None = None) -> FetchReport:
+        """Fetch, verify and keep the rounds that become due while there is time, or *wait_s*."""
         from redpacket.flows.campaigns.fetch_rounds import fetch_rounds
 
         return fetch_rounds(
-            time_left_ms - RESERVE_MS,
+            time_left_ms - RESERVE_MS if wait_s is None else wait_s * 1000,
             chain=self.beacon_chain,
             beacon=self.beacon,
             rounds=self.rounds,
