@@ -23,7 +23,6 @@ from testing.in_memory_system import LIFE_MS
 from testing.payment_system import PaymentSystem
 
 
-
 def a_story(count: int = 3) -> tuple[EventSystem, FakeReceiver]:
     """Send and empty a packet, whose settlement closes it."""
     events = EventSystem()
@@ -136,9 +135,7 @@ def test_a_win_is_told_by_its_draw_and_its_money_by_the_settlement() -> None:
     receiver = events.receiver("shop")
     system.campaigns.create(a_campaign(campaign_id="party"))
     system.deposit("operator", 1_000)
-    system.put_prize(
-        a_prize("party", "cash", kind=PrizeKind.PACKET, amount_fen=88, total=1)
-    )
+    system.put_prize(a_prize("party", "cash", kind=PrizeKind.PACKET, amount_fen=88, total=1))
     assert system.draw("party", "bob", "key").draw.prize
     system.settle()
 
@@ -187,7 +184,9 @@ def test_a_record_that_can_t_be_read_is_put_aside_and_holds_up_no_other() -> Non
     events, receiver = a_story(count=1)
     records = events.stream.take()
     broken = next(one for one in records if one["dynamodb"]["Keys"].get("sk") == {"S": "packet"})
-    image = {name: value for name, value in broken["dynamodb"]["NewImage"].items() if name != "terms"}
+    image = {
+        name: value for name, value in broken["dynamodb"]["NewImage"].items() if name != "terms"
+    }
     records.insert(0, {**broken, "dynamodb": {**broken["dynamodb"], "NewImage": image}})
 
     events.announce(records)
