@@ -287,7 +287,9 @@ BENCHES = (
         "A reconciliation of a million claims",
         "Tables made up page by page, six rows a claim. CPU of one process, which is killed once.",
         (
-            Figure("rows_1000000", "rows, each read once but those of the page that was cut off"),
+            Figure(
+                "rows_1000000", "rows, each read once, except those of the page that was cut off"
+            ),
             Figure("cpu_s_1000000", "s of a processor"),
             Figure("rows_per_s_1000000", "rows a second of a processor"),
             Figure("invocations_1000000", "invocations of a minute"),

@@ -23,7 +23,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from local import places
 from local.issuer import Issuer
-from local.page import Page
+from local.page import CONFIG, Page
 from local.ports import HOST
 
 # Headers of one connection, or set by us: a proxy must not forward them (RFC 9110 §7.6.1).
@@ -191,11 +191,17 @@ def main() -> None:
     arguments.add_argument("--emulator-port", type=int, required=True)
     arguments.add_argument("--api-id", required=True)
     arguments.add_argument("--key", type=Path, required=True)
+    arguments.add_argument("--gateway-url", required=True)
+    arguments.add_argument("--merchant", type=Path, required=True)
     given = arguments.parse_args()
     issuer = Issuer(given.key, issuer_url(given.port))
     proxy = Proxy(given.emulator_port, f"/_aws/execute-api/{given.api_id}/$default")
+    wechat = {
+        "app_id": json.loads(given.merchant.read_text())["app_id"],
+        "authorize_url": f"{given.gateway_url}/connect/oauth2/authorize",
+    }
     uvicorn.run(
-        application(issuer, Page(places.PAGE, proxy)),
+        application(issuer, Page(places.PAGE, proxy, CONFIG | {"wechat": wechat})),
         host=HOST,
         port=given.port,
         log_level="critical",

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 STAGING = "staging"
+WECHAT_AUTHORIZE_URL = "https://open.weixin.qq.com/connect/oauth2/authorize"
+"""Where WeChat's own browser gets the code by which a user binds their account."""
 
 
 def publish(
@@ -62,7 +64,10 @@ def configuration(
     covers = [host for host in parameters.get("CoverHosts", "").split(",") if host]
     gateways = {"wechat": "WeChatSecretArn", "host": "HostWalletUrl"}
     channels = [name for name, parameter in gateways.items() if parameters.get(parameter)]
-    return {"api": API_PREFIX, "auth": oidc, "cover_hosts": covers, "channels": channels}
+    config = {"api": API_PREFIX, "auth": oidc, "cover_hosts": covers, "channels": channels}
+    if app_id := parameters.get("WeChatAppId"):
+        config["wechat"] = {"app_id": app_id, "authorize_url": WECHAT_AUTHORIZE_URL}
+    return config
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 """The step of `make deploy` before `sam deploy`: checks the layers and stamps the release.
 
 A function's alias leads to a published version, and SAM publishes one only where the function's
-text in the template has changed: not where a parameter's value has, nor what a reference leads to.
+text in the template has changed, and not where only the value of a parameter or a reference has.
 So each deployment writes its own time into the built template.
 
     python -m local.release platform|stamp dev|prod

@@ -319,6 +319,8 @@ class Stack:
             *("--emulator-port", str(self.ports.emulator)),
             *("--api-id", self.outputs["ApiId"]),
             *("--key", str(self.state_dir / "issuer.pem")),
+            *("--gateway-url", self.gateway),
+            *("--merchant", str(self.state_dir / "payments" / "merchant.json")),
         ]
         env = {name: os.environ[name] for name in FRONT_ENVIRONMENT if name in os.environ}
         return self._run("front", command, env, places.ROOT)

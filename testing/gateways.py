@@ -44,7 +44,7 @@ from redpacket.domain.gateway import (
     PayMethod,
     TransferOrder,
 )
-from redpacket.ports.payments import Callbacks, PaymentsIn, PaymentsOut
+from redpacket.ports.gateways import Callbacks, PaymentsIn, PaymentsOut
 
 CALL_MS_MAX = 2_000
 SETTLING_MS = 1_000

@@ -437,7 +437,7 @@ class InMemorySystem:
         return {row["pk"]: row["host_id"] for row in rows if "host_id" in row}
 
     def _lost_people(self) -> list[Difference]:
-        """Return those who won a prize, and whom nothing leads back to (docs/adr/0019)."""
+        """Return winners whose host id can't be found any more (docs/adr/0019)."""
         found = self.host_ids()
         winners = {draw.user_id for draw in self.told_draws if draw.prize}
         return [

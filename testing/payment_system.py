@@ -14,6 +14,7 @@ from redpacket.adapters.dynamo.gateway_pace import DynamoGatewayPace
 from redpacket.adapters.dynamo.payees import DynamoPayees
 from redpacket.adapters.dynamo.payment_lists import DynamoPaymentLists
 from redpacket.adapters.dynamo.payments import DynamoPayments
+from redpacket.adapters.dynamo.returns import DynamoReturns
 from redpacket.adapters.dynamo.tables import DynamoTables
 from redpacket.adapters.dynamo.withdrawals import DynamoWithdrawals
 from redpacket.domain.checks.facts import Difference
@@ -39,8 +40,10 @@ from redpacket.flows.payments.transfer import cancel_withdrawal
 from redpacket.flows.payments.withdraw import WithdrawalAsk, withdraw
 from redpacket.flows.payments.withdrawal_ports import WithdrawalPorts, WithdrawalSettings
 from redpacket.ports.accounts import Request
-from redpacket.ports.payments import PaymentLimits, PaymentsIn, PaymentsOut, WithdrawalLimits
+from redpacket.ports.gateways import PaymentsIn, PaymentsOut
+from redpacket.ports.payments import PaymentLimits
 from redpacket.ports.reconciliation import Table
+from redpacket.ports.withdrawals import WithdrawalLimits
 from testing.fakes.gateway import (
     FakeAuthorizations,
     FakeGateway,
@@ -75,10 +78,10 @@ class PaymentSystem:
         self.gateway = gateway or FakeGateway(self.clock)
         client = dynamo or Dynamo(lambda: self.system.dynamo)
         self.book = DynamoPayments(client, "payments", "accounts", "packets")
+        self.returns = DynamoReturns(client, "payments", "accounts")
         self.withdrawals = DynamoWithdrawals(client, "payments", "accounts")
         self.store = DynamoGatewayPace(client, "payments")
         self.lists = DynamoPaymentLists(client, "payments")
-        # The wiring has no table of payments yet: it comes with the doors.
         self.system.scans = DynamoTables(
             client, {table: table.value for table in Table}, PUBLISHED_SEEDS
         )
@@ -105,6 +108,7 @@ class PaymentSystem:
         return PaymentPorts(
             gateways=self.gates_in,
             book=self.book,
+            returns=self.returns,
             ledger=self.system.ledger,
             packets=self.system.packets,
             work=self.system.work,

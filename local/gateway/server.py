@@ -5,10 +5,12 @@ import contextlib
 import json
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
+from http import HTTPStatus
+from urllib.parse import urlencode
 
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from local.gateway.behaviour import Behaviour
@@ -24,6 +26,7 @@ from local.gateway.signatures import check_request, signed_headers
 
 TICK_S = 0.05
 CODE_PREFIX = "code-"
+ACCOUNT_COOKIE = "account"
 PAY = "/v3/pay/transactions"
 REFUNDS = "/v3/refund/domestic/refunds"
 TRANSFER = "/v3/fund-app/mch-transfer/transfer-bills"
@@ -111,11 +114,30 @@ def application(gateway: Gateway) -> Starlette:
             served("GET", "/v3/bill/fundflowbill", gateway.make_flow_bill),
             Route("/v3/billdownload/file", download),
             Route("/v3/{path:path}", unknown, methods=["GET", "POST"]),
+            Route("/connect/oauth2/authorize", authorize(gateway)),
             Route("/sns/oauth2/access_token", login(gateway, "code")),
             Route("/sns/jscode2session", login(gateway, "js_code")),
             *control_routes(people.posts(), people.gets()),
         ],
     )
+
+
+def authorize(gateway: Gateway) -> Callable[[Request], Awaitable[Response]]:
+    """Return the page that leads back with a code, without a question: a browser is one account."""
+
+    async def endpoint(request: Request) -> Response:
+        given = request.query_params
+        back = given.get("redirect_uri", "")
+        is_known = given.get("appid") == gateway.keys.merchant.app_id
+        if not is_known or given.get("scope") != "snsapi_base" or not back.startswith("http"):
+            return Response("redirect_uri, scope or appid is wrong", HTTPStatus.BAD_REQUEST)
+        name = request.cookies.get(ACCOUNT_COOKIE) or secrets.token_hex(8)
+        said = urlencode({"code": f"{CODE_PREFIX}{name}", "state": given.get("state", "")})
+        answer = RedirectResponse(f"{back}?{said}", HTTPStatus.FOUND)
+        answer.set_cookie(ACCOUNT_COOKIE, name, httponly=True)
+        return answer
+
+    return endpoint
 
 
 def login(gateway: Gateway, code_name: str) -> Callable[[Request], Awaitable[Response]]:

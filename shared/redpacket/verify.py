@@ -2,7 +2,7 @@
 
     PYTHONPATH=shared python3 -m redpacket.verify PROOF_FILE [FILE...]
 
-Needs nothing but Python 3.11: not the server, nor any package. The files hold what the API
+Needs nothing but Python 3.11: no server and no package. The files hold what the API
 answered about one packet: first `GET /packets/{packet_id}/proof`, then further pages of it, record
 pages, or the answer of `POST /packets`. Or about one day of a lottery: first
 `GET /campaigns/{campaign_id}/proof?day=20270129`, then pages of

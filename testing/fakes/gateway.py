@@ -30,8 +30,8 @@ from redpacket.domain.gateway import (
     TransferState,
     bill_day,
 )
-from redpacket.ports.payments import Payee
 from redpacket.ports.runtime import Clock
+from redpacket.ports.withdrawals import Payee
 
 MERCHANT = Merchant("app", "merchant")
 SETTLING_MS = 60_000

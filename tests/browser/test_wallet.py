@@ -47,10 +47,20 @@ def test_money_is_put_in_by_a_gateway_and_taken_out(a_person: MakePerson, stack:
     form.get_by_label("提现: 金额").fill("2")
     form.get_by_role("button", name="提现").click()
     expect(wu.page.get_by_role("alert")).to_contain_text("请先绑定微信")
-    form.get_by_label("渠道").select_option("host")
+    wu.page.get_by_role("button", name="绑定微信").click()
+    expect(wu.page.get_by_text("微信已绑定")).to_be_visible()
+    assert wu.page.url == f"{wu.api}/wallet"  # the code is in no history
+    wu.shoot("wallet-bound")
+    form.get_by_label("提现: 金额").fill("2")
+    form.get_by_label("渠道").select_option("wechat")
     form.get_by_role("button", name="提现").click()
     expect(wu.page.locator(".items li")).to_have_count(1)
     expect(wu.page.locator(".balance")).to_have_text("6.88")
+    form.get_by_label("提现: 金额").fill("2")
+    form.get_by_label("渠道").select_option("host")
+    form.get_by_role("button", name="提现").click()
+    expect(wu.page.locator(".items li")).to_have_count(2)
+    expect(wu.page.locator(".balance")).to_have_text("4.88")
     wu.shoot("wallet")
     assert wu.audit() == []
 

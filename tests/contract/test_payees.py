@@ -17,7 +17,7 @@ from redpacket.adapters.dynamo.payees import DynamoPayees
 from redpacket.domain.authorization import Authorization, AuthorizationStatus
 from redpacket.domain.errors import OpenidInUse, RedPacketError
 from redpacket.domain.gateway import Channel, OutsideAccount
-from redpacket.ports.payments import Payee
+from redpacket.ports.withdrawals import Payee
 from testing.builders import NOW_MS, a_user_id
 from testing.fakes import FakeDynamo
 from tests.contract.tables import KINDS, a_client

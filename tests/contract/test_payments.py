@@ -32,7 +32,8 @@ from redpacket.domain.withdrawals import Stop, Withdrawal, WithdrawalStatus
 from redpacket.flows.packets.send_packet import funding_of
 from redpacket.flows.payments.return_payment import collect_owed, note_refund
 from redpacket.ports.accounts import Request
-from redpacket.ports.payments import PaymentLimits, WithdrawalLimits
+from redpacket.ports.payments import PaymentLimits
+from redpacket.ports.withdrawals import WithdrawalLimits
 from testing.builders import a_user_id
 from testing.in_memory_system import InMemorySystem
 from testing.payment_system import PaymentSystem
@@ -104,13 +105,13 @@ def test_a_transaction_is_credited_or_given_back_and_never_both(
         payment.number, paid.transaction_id, 100, ReturnReason.LATE, WECHAT, now_ms
     )
 
-    noted = [town.book.put_return(late, paid) for _ in range(2)]
+    noted = [town.returns.put_return(late, paid) for _ in range(2)]
     is_credited = town.book.credit(payment, paid, now_ms, may_be_closed=True)
 
     assert noted == [late, late]
     assert not is_credited
     assert town.balance_fen(user) == 0
-    assert town.book.list_returns(payment.number) == [late]
+    assert town.returns.list_returns(payment.number) == [late]
 
 
 def test_a_number_is_credited_with_one_transaction(town: PaymentSystem, user: str) -> None:
@@ -135,10 +136,10 @@ def test_what_is_listed_for_a_person_is_not_credited(town: PaymentSystem, user: 
     now_ms = town.clock.now_ms()
     number, name = payment.number, paid.transaction_id
     reason, status = ReturnReason.MISMATCHED, ReturnStatus.LISTED
-    town.book.put_return(PaymentReturn(number, name, 100, reason, WECHAT, now_ms, status), paid)
+    town.returns.put_return(PaymentReturn(number, name, 100, reason, WECHAT, now_ms, status), paid)
 
     assert not town.book.credit(payment, paid, now_ms, may_be_closed=True)
-    assert (number, name) not in town.book.list_returns_due(WECHAT, now_ms, 10**4)
+    assert (number, name) not in town.returns.list_returns_due(WECHAT, now_ms, 10**4)
 
 
 def test_what_was_credited_is_not_listed_either(town: PaymentSystem, user: str) -> None:
@@ -148,7 +149,7 @@ def test_what_was_credited_is_not_listed_either(town: PaymentSystem, user: str) 
     number, name = payment.number, paid.transaction_id
 
     with pytest.raises(InvariantViolated):
-        town.book.put_return(PaymentReturn(number, name, 100, reason, WECHAT, 1, status), paid)
+        town.returns.put_return(PaymentReturn(number, name, 100, reason, WECHAT, 1, status), paid)
 
 
 def test_what_was_credited_is_not_given_back(town: PaymentSystem, user: str) -> None:
@@ -157,7 +158,7 @@ def test_what_was_credited_is_not_given_back(town: PaymentSystem, user: str) -> 
     back = PaymentReturn(payment.number, paid.transaction_id, 100, ReturnReason.SECOND, WECHAT, 1)
 
     with pytest.raises(InvariantViolated):
-        town.book.put_return(back, paid)
+        town.returns.put_return(back, paid)
 
 
 def test_a_return_ends_once(town: PaymentSystem, user: str) -> None:
@@ -165,12 +166,12 @@ def test_a_return_ends_once(town: PaymentSystem, user: str) -> None:
     second = town.gateway.pay(payment.number, is_forced=True)
     assert second
     town.confirm(payment, second.transaction_id)
-    (returned,) = town.book.list_returns(payment.number)
-    town.book.delay_return(returned, town.clock.now_ms() + 5)
+    (returned,) = town.returns.list_returns(payment.number)
+    town.returns.delay_return(returned, town.clock.now_ms() + 5)
     day_ms = 86_400_000
 
     ended = [
-        town.book.end_return(
+        town.returns.end_return(
             returned,
             RefundFound(
                 returned.refund_no,
@@ -186,7 +187,7 @@ def test_a_return_ends_once(town: PaymentSystem, user: str) -> None:
     ]
 
     found = town.book.find(payment.number)
-    (done,) = town.book.list_returns(payment.number)
+    (done,) = town.returns.list_returns(payment.number)
     assert found
     assert ended == [True, False]
     assert (found.returned_fen, done.status) == (100, ReturnStatus.DONE)
@@ -197,13 +198,13 @@ def test_a_return_that_failed_is_listed(town: PaymentSystem, user: str) -> None:
     second = town.gateway.pay(payment.number, is_forced=True)
     assert second
     town.confirm(payment, second.transaction_id)
-    (returned,) = town.book.list_returns(payment.number)
+    (returned,) = town.returns.list_returns(payment.number)
 
-    town.book.list_return(returned)
+    town.returns.list_return(returned)
 
-    (listed,) = town.book.list_returns(payment.number)
+    (listed,) = town.returns.list_returns(payment.number)
     assert listed.status is ReturnStatus.LISTED
-    assert (payment.number, second.transaction_id) not in town.book.list_returns_due(
+    assert (payment.number, second.transaction_id) not in town.returns.list_returns_due(
         WECHAT, town.clock.now_ms() + 10**9, 10**4
     )
 
@@ -221,12 +222,12 @@ def test_refunds_outside_are_taken_once_each_and_owed_money_is_collected(
     town.system.deposit(user, 50)
     left_fen = collect_owed(user, ports=town.payments)
 
-    (refund,) = town.book.list_refunds(payment.number)
+    (refund,) = town.returns.list_refunds(payment.number)
     assert (refund.wallet_fen, refund.owed_fen) == (30, 30)
     assert owed_fen == 30
     assert left_fen == 0
     assert town.balance_fen(user) == 20
-    assert not town.book.collect(user, 1, town.clock.now_ms(), "again")
+    assert not town.returns.collect(user, 1, town.clock.now_ms(), "again")
 
 
 def test_two_refunds_that_saw_the_same_payment_are_not_both_taken(
@@ -238,7 +239,7 @@ def test_two_refunds_that_saw_the_same_payment_are_not_both_taken(
         refund_no = town.gateway.refund_outside(payment.number, 40)
         found = town.gateway.refunds[refund_no]
         refund = PaymentRefund(payment.number, refund_no, user, 40, 0, town.clock.now_ms())
-        taken.append(town.book.reverse(payment, refund, found))
+        taken.append(town.returns.reverse(payment, refund, found))
 
     assert taken == [True, False]
     assert town.balance_fen(user) == 60
@@ -332,8 +333,8 @@ def test_what_waits_for_a_person_is_listed_newest_first(town: PaymentSystem, use
             now_ms + late,
             ReturnStatus.DUE if late else ReturnStatus.LISTED,
         )
-        town.book.put_return(returned, paid)
-        town.book.list_return(returned)
+        town.returns.put_return(returned, paid)
+        town.returns.list_return(returned)
         numbers.append(payment.number)
 
     after = f"{now_ms + 3:013d}#~"

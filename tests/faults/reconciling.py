@@ -134,7 +134,7 @@ def lost_fate(schedule: Schedule) -> None:
 
 
 def wrong_count(schedule: Schedule) -> None:
-    """Change a quota's count by one, or add a count where there was none."""
+    """Change a quota's count by one, or add one that was not there."""
     counted = _rows(schedule, "quotas", "") if "quotas" in schedule.system.dynamo.tables else []
     if counted:
         (_, row), *_ = counted

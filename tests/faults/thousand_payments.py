@@ -28,7 +28,7 @@ from redpacket.domain.ledger import TransferKind
 from redpacket.domain.payments import PaymentStatus, ReturnStatus
 from redpacket.domain.withdrawals import withdrawal_of_bill
 from redpacket.flows.payments.withdrawal_ports import WithdrawalSettings
-from redpacket.ports.payments import WithdrawalLimits
+from redpacket.ports.withdrawals import WithdrawalLimits
 from testing.fakes.gateway import FakePaymentsIn, FakePaymentsOut
 from testing.in_memory_system import InMemorySystem
 from testing.payment_system import WECHAT, PaymentSystem

@@ -7,7 +7,7 @@ from redpacket.domain.gateway import Channel
 from redpacket.flows.payments.bind_account import bind_account
 from redpacket.flows.payments.withdraw import WithdrawalAsk, withdraw
 from redpacket.ports.accounts import Request
-from redpacket.ports.payments import Payee
+from redpacket.ports.withdrawals import Payee
 from testing.fakes.gateway import FakeLogins, an_account
 from testing.payment_system import PaymentSystem
 

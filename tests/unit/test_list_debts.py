@@ -79,10 +79,10 @@ def test_a_return_that_the_gateway_never_gives_back_waits_for_a_person(
     second = town.gateway.pay(payment.number, is_forced=True)
     assert second
     town.confirm(payment, second.transaction_id)
-    (due,) = town.book.list_returns(payment.number)
+    (due,) = town.returns.list_returns(payment.number)
     before, _ = town.lists.list_listed_returns(None, 10)
 
-    town.book.list_return(due)
+    town.returns.list_return(due)
 
     after, _ = town.lists.list_listed_returns(None, 10)
     assert before == []

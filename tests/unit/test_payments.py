@@ -98,7 +98,7 @@ def test_a_second_transaction_of_a_number_goes_back(town: PaymentSystem) -> None
     assert second
 
     town.confirm(payment, second.transaction_id)
-    (listed,) = town.book.list_returns(payment.number)
+    (listed,) = town.returns.list_returns(payment.number)
     town.sweep()
 
     assert listed.reason is ReturnReason.SECOND
@@ -115,7 +115,7 @@ def test_a_transaction_that_a_callback_invents_is_not_asked_for_twice(town: Paym
 
     town.confirm(payment, stolen.transaction_id)
 
-    assert town.book.list_returns(payment.number) == []
+    assert town.returns.list_returns(payment.number) == []
     assert town.confirm(other).status is PaymentStatus.PAID
     assert town.differences() == []
 
@@ -137,7 +137,7 @@ def test_a_transaction_that_is_not_what_was_ordered_is_listed_and_not_credited(
     town.system.pass_time(PAYMENT_LIFE_MS + 60_000)
     town.sweep()
 
-    (listed,) = town.book.list_returns(payment.number)
+    (listed,) = town.returns.list_returns(payment.number)
     assert listed.reason is ReturnReason.MISMATCHED
     assert town.balance_fen() == 0
     assert town.gateway.refunds == {}
@@ -186,13 +186,13 @@ def test_a_callback_about_a_refund_of_ours_ends_it(town: PaymentSystem) -> None:
     second = town.gateway.pay(payment.number, is_forced=True)
     assert second
     town.confirm(payment, second.transaction_id)
-    (due,) = town.book.list_returns(payment.number)
+    (due,) = town.returns.list_returns(payment.number)
     town.gateway.give_back(due.order)
 
     for _ in range(2):
         note_refund(WECHAT, due.refund_no, ports=town.payments)
 
-    (done,) = town.book.list_returns(payment.number)
+    (done,) = town.returns.list_returns(payment.number)
     assert done.status is ReturnStatus.DONE
     assert town.balance_fen() == 100
     assert town.differences(bound_ms=0) == []

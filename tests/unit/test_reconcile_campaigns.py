@@ -200,7 +200,7 @@ def test_a_unit_that_is_won_twice_is_found(fair: Fair) -> None:
     found = fair.found()
 
     assert any("rows of unit" in one.what for one in found if one.subject == "fair cup")
-    # Nor was the draw counted.
+    # The draw was not counted either.
     assert ("I9", "fair eve") in _subjects(found)
 
 

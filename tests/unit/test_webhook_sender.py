@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -45,15 +46,15 @@ def a_sender(clock: FakeClock, line: _Line) -> WebhookSender:
 
 @pytest.fixture
 def clock() -> FakeClock:
-    import time
-
     return FakeClock(time.time_ns() // 1_000_000)
 
 
 def a_webhook(sender: WebhookSender, name: str = "shop") -> tuple[Webhook, str]:
     secret, sealed = sender.new_secret(name)
     url = "https://shop.example/events"
-    return Webhook(name, url, frozenset(EventType), True, (sealed,), 1), secret
+    return Webhook(
+        name, url, frozenset(EventType), is_on=True, secrets=(sealed,), created_at_ms=1
+    ), secret
 
 
 def test_a_receiver_can_verify_what_it_gets_by_the_library(clock: FakeClock) -> None:
@@ -93,7 +94,9 @@ def test_a_secret_is_sealed_for_its_webhook_alone(clock: FakeClock) -> None:
     sender = a_sender(clock, _Line(HttpAnswer(200, {}, b"")))
     webhook, secret = a_webhook(sender)
     (sealed,) = webhook.secrets
-    other = Webhook("other", webhook.url, webhook.kinds, True, (sealed,), 1)
+    other = Webhook(
+        "other", webhook.url, webhook.kinds, is_on=True, secrets=(sealed,), created_at_ms=1
+    )
 
     assert secret not in repr(webhook) + sealed.sealed
     with pytest.raises(InvariantViolated):
@@ -122,7 +125,7 @@ def test_an_address_that_can_t_be_a_target_is_refused(url: str, clock: FakeClock
         "10.0.0.1",
         "169.254.169.254",
         "100.64.0.1",
-        "0.0.0.0",
+        "0.0.0.0",  # noqa: S104 - no socket is bound
         "224.0.0.1",
         "::1",
         "fd00::1",

@@ -43,7 +43,7 @@ from redpacket.flows.payments.transfer import call_transfer, cancel_withdrawal, 
 from redpacket.flows.payments.withdraw import WithdrawalAsk, withdraw, withdraw_above
 from redpacket.flows.payments.withdrawal_ports import WithdrawalSettings
 from redpacket.ports.accounts import Request
-from redpacket.ports.payments import Payee, WithdrawalLimits
+from redpacket.ports.withdrawals import Payee, WithdrawalLimits
 from testing.fakes.gateway import SETTLING_MS, FakePaymentsOut, an_account
 from testing.payment_system import FEN_MAX, PaymentSystem
 

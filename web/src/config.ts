@@ -15,6 +15,11 @@ export interface OidcAuth {
   token: "access_token" | "id_token";
 }
 
+export interface WeChat {
+  app_id: string;
+  authorize_url: string;
+}
+
 export interface Config {
   /** Where the API is, on the page's own origin. */
   api: string;
@@ -23,6 +28,8 @@ export interface Config {
   cover_hosts?: string[];
   /** The gateways that money goes in and out by; without one there is no wallet. */
   channels?: ("wechat" | "host")[];
+  /** Where users of WeChat's own browser get the code that names their account. */
+  wechat?: WeChat;
 }
 
 export async function readConfig(): Promise<Config> {

@@ -27,7 +27,7 @@ RESERVED_WORDS = (
     *("admin", "administrator", "hongbao", "moderator", "official", "redpacket", "root"),
     *("service", "support", "system", "wechat", "weixin"),
 )
-"""What no name may be, nor have as one of its words."""
+"""Words that no name may consist of or contain."""
 
 RESERVED_PHRASES = (
     *("系统", "系統", "官方", "管理员", "管理員", "客服", "运营", "營運", "工作人员", "工作人員"),

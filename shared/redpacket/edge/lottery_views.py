@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def campaign_view(lottery: Lottery) -> campaigns.Campaign:
-    """Show a campaign to its users: neither its money nor its passphrase, nor what is planned.
+    """Show a campaign to its users, without its money, its passphrase and its plans.
 
     A prize that is off has no weight here, and the miss has none: `odds` of a draw tell.
     """

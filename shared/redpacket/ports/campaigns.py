@@ -72,7 +72,7 @@ class DrawCache(Protocol):
         """Tell one of many callers to load a campaign that the cache has lost; the others wait."""
 
     def find_version(self, campaign_id: str) -> int | None:
-        """Return the version of the table that is loaded; None if there is none."""
+        """Return the version of the table that is loaded; None if no table is loaded."""
 
     def count_issued(self, campaign_id: str, prize_ids: Sequence[str]) -> dict[str, int] | None:
         """Return how many units of each prize are handed out; None if nothing is loaded.

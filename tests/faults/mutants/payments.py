@@ -43,7 +43,7 @@ MUTANTS = [
     of_payments(
         "more is collected than is owed",
         "OWES_AS_MUCH",
-        "balance_fen <= :minus_fen",
+        "balance_fen <= :at_most",
         "attribute_exists(pk)",
     ),
     of_payments(

@@ -8,6 +8,7 @@ import { t, type Word } from "../i18n/page.ts";
 import { parseYuan, yuan, yuanGrouped } from "../money.ts";
 import { navigate } from "../router.ts";
 import { session } from "../session.ts";
+import { askWeChat, bindWeChat } from "../wechat.ts";
 import { problemView, typed, View } from "./view.ts";
 
 type Withdrawal = Schemas["Withdrawal"];
@@ -30,23 +31,27 @@ export class Wallet extends View {
     page: { state: true },
     isBusy: { state: true },
     waitUntilMs: { state: true },
+    isBound: { state: true },
   };
   declare balanceFen: number | undefined;
   declare page: Schemas["Withdrawals"] | undefined;
   declare isBusy: boolean;
   declare waitUntilMs: number;
+  declare isBound: boolean;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor() {
     super();
     this.isBusy = false;
     this.waitUntilMs = 0;
+    this.isBound = false;
   }
 
   override connectedCallback(): void {
     super.connectedCallback();
     void this.attempt(async () => {
       await this.#look();
+      this.isBound = await bindWeChat();
       // What a reload has cut off is asked for again: the same key has no second effect.
       for (const deed of ["payment", "withdrawal"] as const) {
         const pending = session.writes.find<Schemas["PaymentBody"]>(deed, session.person?.sub ?? "");
@@ -79,9 +84,16 @@ export class Wallet extends View {
         <p class="label">${t("balance")}</p>
         <p class="balance">${this.balanceFen === undefined ? "–" : yuanGrouped(this.balanceFen)}</p>
       </section>
-      ${this.problem ? problemView(this.problem) : nothing} ${this.#form("payment")}
-      ${this.#form("withdrawal")} ${this.#list()}
+      ${this.problem ? problemView(this.problem) : nothing} ${this.#binding()}
+      ${this.#form("payment")} ${this.#form("withdrawal")} ${this.#list()}
     `;
+  }
+
+  #binding() {
+    const wechat = session.config?.wechat;
+    if (this.isBound) return html`<p class="hint" role="status">${t("wechat_bound")}</p>`;
+    if (!wechat || this.problem?.code !== "payee_not_bound") return nothing;
+    return html`<button class="primary" @click=${() => askWeChat(wechat)}>${t("bind_wechat")}</button>`;
   }
 
   #form(deed: Deed) {

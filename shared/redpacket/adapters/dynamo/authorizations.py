@@ -8,10 +8,10 @@ from redpacket.adapters import keys
 from redpacket.adapters.dynamo.client import Dynamo, Operation, Value, put, update
 from redpacket.adapters.dynamo.payees import IS_THERE, as_seen, closing, seen_in
 from redpacket.adapters.dynamo.payment_items import account_of, account_row, work_list
-from redpacket.adapters.dynamo.payments import oldest
+from redpacket.adapters.dynamo.payment_reads import oldest
 from redpacket.domain.authorization import Authorization, AuthorizationStatus
 from redpacket.domain.gateway import Channel
-from redpacket.ports.payments import Payee
+from redpacket.ports.withdrawals import Payee
 
 # What the conditions of this module mean.
 NAMES_IT = "asked_no = :number"

@@ -58,7 +58,7 @@ Refusal = TypeVar("Refusal")
 class Guarded(Generic[Refusal]):
     """One write of a transaction, and what it means where its condition does not hold.
 
-    *refusal* is given the row that stood there, {} where there was none.
+    *refusal* is given the row that stood there, {} if no row stood there.
     """
 
     operation: Operation

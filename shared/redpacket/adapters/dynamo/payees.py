@@ -22,7 +22,7 @@ from redpacket.adapters.dynamo.payment_items import account_of, account_row, wor
 from redpacket.domain.authorization import AuthorizationStatus
 from redpacket.domain.errors import InvariantViolated, OpenidInUse, RedPacketError, Unavailable
 from redpacket.domain.gateway import Channel, OutsideAccount
-from redpacket.ports.payments import Payee
+from redpacket.ports.withdrawals import Payee
 
 # What the conditions of this module mean.
 IS_FREE_OR_THEIRS = "attribute_not_exists(user_id) OR user_id = :user_id"

@@ -12,6 +12,8 @@ from redpacket.domain.gateway import (
     Channel,
     OutsideAccount,
     PayMethod,
+    RefundFound,
+    Transaction,
     bill_day,
 )
 from redpacket.domain.payments import (
@@ -233,3 +235,26 @@ def account_row(name: str, account: OutsideAccount) -> dict[str, Value]:
 def account_of(name: str, row: dict[str, Any]) -> OutsideAccount:
     """Read an account at a gateway."""
     return OutsideAccount(row[f"{name}_sealed"], row[f"{name}_hash"])
+
+
+def line_in(transaction: Transaction) -> BillLine:
+    """Return the line that a bill must have for a payment."""
+    return BillLine(
+        BillKind.PAYMENT,
+        transaction.number,
+        transaction.transaction_id,
+        transaction.amount_fen,
+        transaction.paid_at_ms,
+    )
+
+
+def line_back(found: RefundFound) -> BillLine:
+    """Return the line that a bill must have for what was given back."""
+    return BillLine(
+        BillKind.REFUND,
+        found.refund_no,
+        found.transaction_id,
+        found.amount_fen,
+        found.refunded_at_ms,
+        found.number,
+    )

@@ -8,7 +8,7 @@ from typing import Any
 from redpacket.adapters import keys
 from redpacket.adapters.dynamo.client import Dynamo, Row, values
 from redpacket.adapters.dynamo.payment_items import refund_of, return_of
-from redpacket.adapters.dynamo.payments import get_all
+from redpacket.adapters.dynamo.payment_reads import get_all
 from redpacket.domain.errors import InvalidRequest
 from redpacket.domain.payments import PaymentRefund, PaymentReturn, ReturnStatus
 from redpacket.ports.payments import PAYMENTS_CURSOR

@@ -5,12 +5,10 @@ The table has few writers: the payment functions alone (docs/adr/0030).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from redpacket.adapters import keys
 from redpacket.adapters.dynamo.client import (
-    KEYS_PER_READ,
     Dynamo,
     Guarded,
     Operation,
@@ -22,17 +20,13 @@ from redpacket.adapters.dynamo.client import (
     values,
 )
 from redpacket.adapters.dynamo.payment_items import (
-    SHARDS,
+    line_in,
     line_of,
     line_row,
-    listed_as,
     payment_of,
     payment_row,
-    refund_of,
-    refund_row,
-    return_of,
-    return_row,
 )
+from redpacket.adapters.dynamo.payment_reads import get_all, oldest
 from redpacket.adapters.dynamo.posting import exists, post_operations
 from redpacket.adapters.dynamo.requests import transact_once
 from redpacket.domain.errors import InvariantViolated, RateLimited, RedPacketError
@@ -40,27 +34,18 @@ from redpacket.domain.gateway import (
     BillKind,
     BillLine,
     Channel,
-    RefundFound,
     Transaction,
     bill_day,
     bill_day_start_ms,
 )
 from redpacket.domain.ledger import (
     Transfer,
-    TransferKind,
-    receivable_account,
-    user_account,
 )
 from redpacket.domain.packet import Packet, PacketStatus
 from redpacket.domain.payments import (
     Payment,
-    PaymentRefund,
-    PaymentReturn,
     PaymentStatus,
-    ReturnReason,
-    ReturnStatus,
     credit_transfer,
-    refund_transfers,
 )
 from redpacket.ports.accounts import Request
 from redpacket.ports.payments import PaymentLimits
@@ -70,14 +55,6 @@ HAS_NO_TRANSACTION = "attribute_exists(pk) AND attribute_not_exists(transaction_
 IS_PENDING = "payment_status = :pending"
 WAITS_FOR_THIS_PAYMENT = "#status = :unpaid AND payment_id = :number"
 IS_NOT_GIVEN_BACK = "attribute_not_exists(pk)"
-IS_NOT_CREDITED_BY_IT = (
-    # Nor is it where nothing is credited yet.
-    "attribute_exists(pk) AND attribute_not_exists(transaction_id)"
-    " OR attribute_exists(pk) AND transaction_id <> :transaction_id"
-)
-IS_DUE_BACK = "return_status = :due"
-IS_REVERSED_AS_SEEN = "attribute_exists(transaction_id) AND reversed_fen = :seen_fen"
-OWES_AS_MUCH = "balance_fen <= :minus_fen"
 HAS_BEGUN_FEWER = "attribute_not_exists(begun_count) OR begun_count < :count_max"
 
 DAY_MS = 24 * 3_600_000
@@ -217,7 +194,7 @@ class DynamoPayments:
         )
         key = keys.payment_return(payment.number, transaction.transaction_id)
         operations = [paid, check(self._payments, key, IS_NOT_GIVEN_BACK)]
-        operations.append(self._line(payment.channel, _line_in(transaction)))
+        operations.append(put(self._payments, line_row(payment.channel, line_in(transaction))))
         transfers, counts = [credit_transfer(payment, now_ms)], {}
         if funding:
             packet, transfer = funding
@@ -228,120 +205,6 @@ class DynamoPayments:
         return self._dynamo.try_transact(
             [*operations, *post_operations(self._accounts, transfers, counts)]
         )
-
-    def put_return(self, returned: PaymentReturn, transaction: Transaction) -> PaymentReturn:
-        operations = [
-            put(self._payments, return_row(returned)),
-            check(
-                self._payments,
-                keys.payment(returned.number),
-                IS_NOT_CREDITED_BY_IT,
-                transaction_id=returned.transaction_id,
-            ),
-        ]
-        if returned.reason is not ReturnReason.MISMATCHED:
-            operations.append(self._line(returned.channel, _line_in(transaction)))
-        if self._dynamo.try_transact(operations):
-            return returned
-        before = self.find_return(returned.number, returned.transaction_id)
-        if before is None:
-            msg = f"transaction {returned.transaction_id} was credited: it can't be given back"
-            raise InvariantViolated(msg)
-        return before
-
-    def list_returns(self, number: str) -> list[PaymentReturn]:
-        return [return_of(row) for row in self._beside(number, keys.RETURN_PREFIX)]
-
-    def list_returns_due(
-        self, channel: Channel, until_ms: int, limit: int
-    ) -> list[tuple[str, str]]:
-        rows = oldest(self._dynamo, self._payments, f"return-{channel}", until_ms, limit)
-        return [
-            (
-                row["pk"].removeprefix(keys.PAYMENT_PREFIX),
-                row["sk"].removeprefix(keys.RETURN_PREFIX),
-            )
-            for row in rows
-        ]
-
-    def find_return(self, number: str, transaction_id: str) -> PaymentReturn | None:
-        row = self._dynamo.get(self._payments, keys.payment_return(number, transaction_id))
-        return return_of(row) if row else None
-
-    def delay_return(self, returned: PaymentReturn, at_ms: int) -> None:
-        self._dynamo.write(
-            update(
-                self._payments,
-                keys.payment_return(returned.number, returned.transaction_id),
-                "SET work_at_ms = :at_ms",
-                condition=IS_DUE_BACK,
-                at_ms=at_ms,
-                due=ReturnStatus.DUE,
-            )
-        )
-
-    def end_return(self, returned: PaymentReturn, found: RefundFound, now_ms: int) -> bool:
-        done = update(
-            self._payments,
-            keys.payment_return(returned.number, returned.transaction_id),
-            "SET return_status = :done, done_at_ms = :now_ms REMOVE work_pk, work_at_ms",
-            condition=IS_DUE_BACK,
-            done=ReturnStatus.DONE,
-            due=ReturnStatus.DUE,
-            now_ms=now_ms,
-        )
-        added = update(
-            self._payments,
-            keys.payment(returned.number),
-            "ADD returned_fen :fen",
-            fen=returned.amount_fen,
-        )
-        line = self._line(returned.channel, _line_back(found))
-        return self._dynamo.try_transact([done, added, line])
-
-    def list_return(self, returned: PaymentReturn) -> None:
-        self._dynamo.write(
-            update(
-                self._payments,
-                keys.payment_return(returned.number, returned.transaction_id),
-                "SET return_status = :listed, list_pk = :list_pk, list_sk = :list_sk"
-                " REMOVE work_pk, work_at_ms",
-                condition=IS_DUE_BACK,
-                **listed_as(returned),
-                listed=ReturnStatus.LISTED,
-                due=ReturnStatus.DUE,
-            )
-        )
-
-    def list_refunds(self, number: str) -> list[PaymentRefund]:
-        return [refund_of(row) for row in self._beside(number, keys.REFUND_PREFIX)]
-
-    def reverse(self, payment: Payment, refund: PaymentRefund, found: RefundFound) -> bool:
-        taken = update(
-            self._payments,
-            keys.payment(payment.number),
-            "SET reversed_fen = :fen",
-            condition=IS_REVERSED_AS_SEEN,
-            seen_fen=payment.reversed_fen,
-            fen=payment.reversed_fen + refund.amount_fen,
-        )
-        noted = put(self._payments, refund_row(refund))
-        line = self._line(payment.channel, _line_back(found))
-        return self._dynamo.try_transact(
-            [noted, taken, line, *post_operations(self._accounts, refund_transfers(refund))]
-        )
-
-    def collect(self, user_id: str, fen: int, at_ms: int, name: str) -> bool:
-        owed, own = receivable_account(user_id), user_account(user_id)
-        kind = TransferKind.PAYMENT_REFUNDED
-        transfer = Transfer(f"collected:{user_id}:{name}", kind, own, owed, fen, at_ms)
-        operations = post_operations(self._accounts, [transfer])
-        for operation in operations:
-            change = operation.get("Update", {})
-            if change.get("Key", {}).get("pk") == {"S": owed}:
-                change["ConditionExpression"] = OWES_AS_MUCH
-                change["ExpressionAttributeValues"] |= values(minus_fen=-fen)
-        return self._dynamo.try_transact(operations)
 
     def has_notice(self, channel: Channel, notice_id: str) -> bool:
         return self._dynamo.get(self._payments, keys.notice(channel, notice_id)) is not None
@@ -365,17 +228,6 @@ class DynamoPayments:
                 ConsistentRead=True,
             )
         ]
-
-    def _beside(self, number: str, prefix: str) -> Iterator[dict[str, Any]]:
-        return self._dynamo.query(
-            self._payments,
-            KeyConditionExpression="pk = :pk AND begins_with(sk, :prefix)",
-            ExpressionAttributeValues=values(pk=keys.payment(number)["pk"], prefix=prefix),
-            ConsistentRead=True,
-        )
-
-    def _line(self, channel: Channel, line: BillLine) -> Operation:
-        return put(self._payments, line_row(channel, line))
 
     def _open(self, packet: Packet, number: str) -> Operation:
         """Let a packet's life begin: the payment has funded it."""
@@ -415,48 +267,3 @@ def _too_many_today(payment: Payment) -> Callable[[Row], RedPacketError]:
     day_ends_ms = bill_day_start_ms(bill_day(payment.created_at_ms)) + DAY_MS
     wait_s = -(-(day_ends_ms - payment.created_at_ms) // 1000)
     return lambda _found: RateLimited("you have begun too many payments today", wait_s)
-
-
-def oldest(
-    dynamo: Dynamo, table: str, kind: str, until_ms: int, limit: int
-) -> list[dict[str, Any]]:
-    """Return the rows of a work list that wait longest."""
-    rows = [
-        row
-        for shard in SHARDS
-        for row in dynamo.query_some(
-            table,
-            limit,
-            IndexName="by_work",
-            KeyConditionExpression="work_pk = :work AND work_at_ms <= :until_ms",
-            ExpressionAttributeValues=values(work=keys.work(kind, shard), until_ms=until_ms),
-        )
-    ]
-    return sorted(rows, key=lambda row: int(row["work_at_ms"]))[:limit]
-
-
-def get_all(dynamo: Dynamo, table: str, row_keys: Sequence[Row]) -> Iterator[dict[str, Any]]:
-    """Read rows by their keys, strongly, those that exist."""
-    for start in range(0, len(row_keys), KEYS_PER_READ):
-        yield from dynamo.get_many(table, row_keys[start : start + KEYS_PER_READ], is_strong=True)
-
-
-def _line_in(transaction: Transaction) -> BillLine:
-    return BillLine(
-        BillKind.PAYMENT,
-        transaction.number,
-        transaction.transaction_id,
-        transaction.amount_fen,
-        transaction.paid_at_ms,
-    )
-
-
-def _line_back(found: RefundFound) -> BillLine:
-    return BillLine(
-        BillKind.REFUND,
-        found.refund_no,
-        found.transaction_id,
-        found.amount_fen,
-        found.refunded_at_ms,
-        found.number,
-    )

@@ -20,6 +20,7 @@ from redpacket.domain.ledger import (
 
 # What the conditions of this module mean.
 HOLDS_ENOUGH = "balance_fen >= :needed"
+OWES_AS_MUCH = "balance_fen <= :at_most"
 
 
 def post(
@@ -61,23 +62,32 @@ def change_balance(
     account: str,
     transfers: Sequence[Transfer],
     counts: Mapping[str, int] | None = None,
+    at_most_fen: int | None = None,
 ) -> Operation:
-    """Return the one change of an account by *transfers*, which it must cover."""
+    """Return the one change of an account by *transfers*, which it must cover.
+
+    With *at_most_fen*, the account must hold no more than that before: of one that owes, the debt.
+    """
     fen = sum(
         transfer.amount_fen if transfer.credit == account else -transfer.amount_fen
         for transfer in transfers
     )
     sums = {**kept_sums(account, transfers), **(counts or {})}
-    needs_cover = fen < 0 and not may_go_below_zero(account)
+    condition: str | None = None
+    bound: dict[str, int] = {}
+    if fen < 0 and not may_go_below_zero(account):
+        condition, bound = HOLDS_ENOUGH, {"needed": -fen}
+    elif at_most_fen is not None:
+        condition, bound = OWES_AS_MUCH, {"at_most": at_most_fen}
     expression = ", ".join(["ADD balance_fen :fen", *(f"{name} :{name}" for name in sums)])
     return update(
         accounts_table,
         keys.account(account),
         expression,
-        condition=HOLDS_ENOUGH if needs_cover else None,
+        condition=condition,
         fen=fen,
         **sums,
-        **({"needed": -fen} if needs_cover else {}),
+        **bound,
     )
 
 

@@ -24,7 +24,7 @@ from redpacket.adapters.dynamo.payment_items import (
     work_list,
 )
 from redpacket.adapters.dynamo.payment_lists import page_of, read_page
-from redpacket.adapters.dynamo.payments import get_all, oldest
+from redpacket.adapters.dynamo.payment_reads import get_all, oldest
 from redpacket.adapters.dynamo.posting import exists, post, post_operations
 from redpacket.adapters.dynamo.requests import find_result, transact_once
 from redpacket.domain.errors import (
@@ -41,7 +41,7 @@ from redpacket.domain.withdrawals import (
     return_transfer,
 )
 from redpacket.ports.accounts import Request
-from redpacket.ports.payments import WithdrawalLimits
+from redpacket.ports.withdrawals import WithdrawalLimits
 
 # What the conditions of this module mean.
 IS_WITHIN_LIMITS = (

@@ -33,8 +33,8 @@ class AccountKeys:
     def of(cls, secret: str) -> Self:
         """Read a JSON object of names and texts, such as `{"1": "<64 random characters>"}`.
 
-        The last text seals, each opens. The first one hashes for ever: never remove it, nor put
-        another one before it.
+        The last text seals, each opens. The first one hashes for ever: never remove it, and never
+        put another one before it.
         """
         texts = json.loads(secret)
         # Messages must not tell what stands in place of a text: it may be one.

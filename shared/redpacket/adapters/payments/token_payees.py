@@ -5,7 +5,7 @@ from __future__ import annotations
 from redpacket.adapters.payments.accounts import Accounts
 from redpacket.domain.gateway import Channel
 from redpacket.domain.packet import Person
-from redpacket.ports.payments import Payee, Payees
+from redpacket.ports.withdrawals import Payee, Payees
 
 
 class TokenPayees:

@@ -6,7 +6,7 @@ import random
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from redpacket.edge.wiring.payments import Payments
+from redpacket.edge.wiring.gateway_work import GatewayWork
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -35,7 +35,7 @@ _RESERVE_MS = 8_000
 _THREADS = 20
 
 
-class Events(Payments):
+class Events(GatewayWork):
     """Builds flows/events."""
 
     @cached_property

@@ -4,7 +4,7 @@ The order makes it safe at any moment: the ledger says "closing", the cache stop
 shares, claims in flight get a grace, then what is left is refunded (refund_packet.py). It may
 run twice, late, or be cut off anywhere.
 
-Packets are closed side by side, but those of one sender are refunded one after the other: their
+Packets are closed side by side. Those of one sender are refunded one after the other: their
 refunds meet on the sender's balance. Each packet gets a turn, then another one until the time is
 up, so that none waits for the end of a large one (docs/adr/0023).
 """

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from redpacket.domain.claim import ShareFate
 from redpacket.domain.gateway import Channel, Notice, NoticeKind
-from redpacket.ports.payments import NoticeQueue
+from redpacket.ports.gateways import NoticeQueue
 
 
 def announce_balances(claims: Sequence[ShareFate], *, channel: Channel, queue: NoticeQueue) -> None:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from redpacket.domain.errors import ChannelUnavailable
 from redpacket.domain.gateway import Channel
 from redpacket.ports.logins import Authorizations
-from redpacket.ports.payments import AuthorizationBook, Payees
 from redpacket.ports.runtime import Clock, Journal
+from redpacket.ports.withdrawals import AuthorizationBook, Payees
 
 
 @dataclass(frozen=True, slots=True)

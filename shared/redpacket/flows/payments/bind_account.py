@@ -5,8 +5,8 @@ from __future__ import annotations
 from redpacket.domain.errors import CodeInvalid
 from redpacket.domain.gateway import Channel, OutsideAccount
 from redpacket.ports.logins import Logins
-from redpacket.ports.payments import BoundPayees, Payee
 from redpacket.ports.runtime import Clock
+from redpacket.ports.withdrawals import BoundPayees, Payee
 
 
 def bind_account(

@@ -64,7 +64,7 @@ def _take(payment: Payment, found: Transaction, ports: PaymentPorts) -> Payment:
             if payment.packet_id and funding is None:
                 ports.journal.event("payment_came_late", number=payment.number)
             return _get(payment.number, ports)
-        if ports.book.find_return(payment.number, found.transaction_id):
+        if ports.returns.find_return(payment.number, found.transaction_id):
             return payment
         payment = _get(payment.number, ports)
     msg = f"payment {payment.number} changes all the time"
@@ -93,7 +93,7 @@ def _send_back(
 ) -> None:
     # What is not as it was ordered may be somebody else's money: a person decides.
     is_listed = reason is ReturnReason.MISMATCHED
-    ports.book.put_return(
+    ports.returns.put_return(
         PaymentReturn(
             number=payment.number,
             transaction_id=found.transaction_id,
@@ -156,7 +156,7 @@ def _close(payment: Payment, found: OrderFound, ports: PaymentPorts) -> Payment:
 
 def _all_known(payment: Payment, transactions: Sequence[Transaction], ports: PaymentPorts) -> bool:
     """Tell whether what was paid is in our rows: what is listed for a person ends the payment."""
-    noted = {one.transaction_id for one in ports.book.list_returns(payment.number)}
+    noted = {one.transaction_id for one in ports.returns.list_returns(payment.number)}
     return bool(transactions) and all(one.transaction_id in noted for one in transactions)
 
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, time, timedelta
 
 from redpacket.domain.errors import Unavailable
 from redpacket.domain.gateway import BILL_ZONE, Channel
-from redpacket.ports.payments import GatewayPace
+from redpacket.ports.gateways import GatewayPace
 from redpacket.ports.runtime import Clock
 
 CALLS, PROMISES = "calls", "promises"

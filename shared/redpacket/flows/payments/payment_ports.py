@@ -9,8 +9,9 @@ from redpacket.domain.errors import ChannelUnavailable
 from redpacket.domain.gateway import Channel
 from redpacket.domain.payments import WhenLate
 from redpacket.ports.accounts import Ledger
+from redpacket.ports.gateways import PaymentsIn
 from redpacket.ports.packets import Packets
-from redpacket.ports.payments import PaymentBook, PaymentLimits, PaymentsIn
+from redpacket.ports.payments import PaymentBook, PaymentLimits, ReturnBook
 from redpacket.ports.runtime import Clock, Journal
 from redpacket.ports.work_lists import WorkLists
 
@@ -24,6 +25,7 @@ class PaymentPorts:
 
     gateways: Mapping[Channel, PaymentsIn]
     book: PaymentBook
+    returns: ReturnBook
     ledger: Ledger
     packets: Packets
     work: WorkLists

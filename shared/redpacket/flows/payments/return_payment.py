@@ -22,11 +22,11 @@ _TRIES = 6
 
 def return_payment(number: str, transaction_id: str, *, ports: PaymentPorts) -> bool:
     """Give a transaction back that is noted to be; tell whether it is done. Raises Unavailable."""
-    returned = ports.book.find_return(number, transaction_id)
+    returned = ports.returns.find_return(number, transaction_id)
     if returned is None or returned.status is not ReturnStatus.DUE:
         return returned is not None and returned.status is ReturnStatus.DONE
     # Also where the call fails or dies: this one must not hold up the others.
-    ports.book.delay_return(returned, ports.clock.now_ms() + RETURN_PAUSE_MS)
+    ports.returns.delay_return(returned, ports.clock.now_ms() + RETURN_PAUSE_MS)
     found = ports.gateway(returned.channel).refund(returned.order)
     return _end(returned, found, ports)
 
@@ -41,7 +41,7 @@ def note_refund(channel: Channel, refund_no: str, *, ports: PaymentPorts) -> Non
         error = InvariantViolated(f"refund {refund_no} is of no payment of ours")
         ports.journal.failure("refund_unknown", error, refund_no=refund_no)
         return
-    returns = {one.refund_no: one for one in ports.book.list_returns(payment.number)}
+    returns = {one.refund_no: one for one in ports.returns.list_returns(payment.number)}
     if refund_no in returns:
         if returns[refund_no].status is ReturnStatus.DUE:
             _end(returns[refund_no], found, ports)
@@ -58,7 +58,7 @@ def collect_owed(user_id: str, *, ports: PaymentPorts) -> int:
         if fen <= 0:
             return max(owed_fen, 0)
         now_ms = ports.clock.now_ms()
-        if ports.book.collect(user_id, fen, now_ms, ports.new_number()):
+        if ports.returns.collect(user_id, fen, now_ms, ports.new_number()):
             ports.journal.event("debt_collected")
     msg = "the account moves all the time"
     raise Unavailable(msg)
@@ -67,13 +67,13 @@ def collect_owed(user_id: str, *, ports: PaymentPorts) -> int:
 def _end(returned: PaymentReturn, found: RefundFound, ports: PaymentPorts) -> bool:
     _check_same(returned, found)
     if found.state is RefundState.SUCCEEDED:
-        ports.book.end_return(returned, found, ports.clock.now_ms())
+        ports.returns.end_return(returned, found, ports.clock.now_ms())
         return True
     if found.state is RefundState.FAILED:
         # Its number can't succeed any more, and another one might pay twice: a person decides.
         error = InvariantViolated(f"refund {returned.refund_no} of {returned.number} has failed")
         ports.journal.failure("refund_by_gateway_failed", error, number=returned.number)
-        ports.book.list_return(returned)
+        ports.returns.list_return(returned)
     return False
 
 
@@ -86,7 +86,9 @@ def _check_same(returned: PaymentReturn, found: RefundFound) -> None:
 def _reverse(payment: Payment, found: RefundFound, ports: PaymentPorts) -> None:
     """Take a refund that was made outside, once for its number."""
     for _ in range(_TRIES):
-        if any(one.refund_no == found.refund_no for one in ports.book.list_refunds(payment.number)):
+        if any(
+            one.refund_no == found.refund_no for one in ports.returns.list_refunds(payment.number)
+        ):
             return
         left_fen = payment.amount_fen - payment.reversed_fen
         is_credited = payment.transaction_id == found.transaction_id != ""
@@ -103,7 +105,7 @@ def _reverse(payment: Payment, found: RefundFound, ports: PaymentPorts) -> None:
             owed_fen=found.amount_fen - wallet_fen,
             noted_at_ms=ports.clock.now_ms(),
         )
-        if ports.book.reverse(payment, refund, found):
+        if ports.returns.reverse(payment, refund, found):
             ports.journal.event("payment_refunded_outside", number=payment.number)
             return
         payment = ports.book.find(payment.number) or payment

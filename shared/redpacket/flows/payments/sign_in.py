@@ -8,8 +8,8 @@ from redpacket.domain.errors import OpenidInUse, Unavailable
 from redpacket.domain.gateway import Channel, OutsideAccount
 from redpacket.flows.payments.bind_account import find_account
 from redpacket.ports.logins import Logins, TokenIssuer
-from redpacket.ports.payments import BoundPayees
 from redpacket.ports.runtime import Clock, Journal
+from redpacket.ports.withdrawals import BoundPayees
 
 
 def sign_in(

@@ -15,7 +15,7 @@ from redpacket.domain.packet import Packet, PacketStatus
 from redpacket.domain.payments import PAYMENT_LIFE_MS, Payment, PaymentStatus
 from redpacket.flows.payments.payment_ports import PaymentPorts
 from redpacket.ports.accounts import Request
-from redpacket.ports.payments import Payees
+from redpacket.ports.withdrawals import Payees
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,7 +76,7 @@ def sweep_payments(
     due = [
         pair
         for channel in payments.gateways
-        for pair in payments.book.list_returns_due(channel, now_ms, ROWS_PER_SWEEP)
+        for pair in payments.returns.list_returns_due(channel, now_ms, ROWS_PER_SWEEP)
     ]
     returned = attempt("return_failed", due, lambda one: return_payment(*one, ports=payments))
     waiting = [

@@ -14,7 +14,8 @@ from redpacket.flows.payments.return_payment import note_refund
 from redpacket.flows.payments.transfer import look_at_transfer
 from redpacket.flows.payments.withdraw import withdraw_above
 from redpacket.flows.payments.withdrawal_ports import WithdrawalPorts
-from redpacket.ports.payments import Callbacks, NoticeQueue, PaymentBook
+from redpacket.ports.gateways import Callbacks, NoticeQueue
+from redpacket.ports.payments import PaymentBook
 from redpacket.ports.runtime import Clock
 
 KEPT_MS = 3_600_000

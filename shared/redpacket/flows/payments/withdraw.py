@@ -26,7 +26,7 @@ from redpacket.flows.payments.payment_ports import PaymentPorts
 from redpacket.flows.payments.return_payment import collect_owed
 from redpacket.flows.payments.withdrawal_ports import WithdrawalPorts
 from redpacket.ports.accounts import Request
-from redpacket.ports.payments import Payee, Payees
+from redpacket.ports.withdrawals import Payee, Payees
 
 
 @dataclass(frozen=True, slots=True)

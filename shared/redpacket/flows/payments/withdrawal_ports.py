@@ -8,13 +8,9 @@ from dataclasses import dataclass
 from redpacket.domain.errors import ChannelUnavailable
 from redpacket.domain.gateway import Channel
 from redpacket.flows.payments.pace import Pace
-from redpacket.ports.payments import (
-    AuthorizationBook,
-    PaymentsOut,
-    WithdrawalBook,
-    WithdrawalLimits,
-)
+from redpacket.ports.gateways import PaymentsOut
 from redpacket.ports.runtime import Clock, Journal
+from redpacket.ports.withdrawals import AuthorizationBook, WithdrawalBook, WithdrawalLimits
 
 
 @dataclass(frozen=True, slots=True)

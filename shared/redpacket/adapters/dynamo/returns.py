@@ -1,0 +1,186 @@
+"""Transactions that are given back, and refunds that were made outside, in PaymentsTable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from redpacket.adapters import keys
+from redpacket.adapters.dynamo.books import entry_row
+from redpacket.adapters.dynamo.client import (
+    Dynamo,
+    check,
+    put,
+    update,
+    values,
+)
+from redpacket.adapters.dynamo.payment_items import (
+    line_back,
+    line_in,
+    line_row,
+    listed_as,
+    refund_of,
+    refund_row,
+    return_of,
+    return_row,
+)
+from redpacket.adapters.dynamo.payment_reads import oldest
+from redpacket.adapters.dynamo.posting import change_balance, post_operations
+from redpacket.domain.errors import InvariantViolated
+from redpacket.domain.gateway import (
+    Channel,
+    RefundFound,
+    Transaction,
+)
+from redpacket.domain.ledger import (
+    Transfer,
+    TransferKind,
+    entries,
+    receivable_account,
+    user_account,
+)
+from redpacket.domain.payments import (
+    Payment,
+    PaymentRefund,
+    PaymentReturn,
+    ReturnReason,
+    ReturnStatus,
+    refund_transfers,
+)
+
+# What the conditions of this module mean.
+IS_NOT_CREDITED_BY_IT = (
+    # A payment without a credit has not been credited by it either.
+    "attribute_exists(pk) AND attribute_not_exists(transaction_id)"
+    " OR attribute_exists(pk) AND transaction_id <> :transaction_id"
+)
+IS_DUE_BACK = "return_status = :due"
+IS_REVERSED_AS_SEEN = "attribute_exists(transaction_id) AND reversed_fen = :seen_fen"
+
+
+class DynamoReturns:
+    """Implements ReturnBook."""
+
+    def __init__(self, dynamo: Dynamo, payments_table: str, accounts_table: str) -> None:
+        self._dynamo = dynamo
+        self._payments = payments_table
+        self._accounts = accounts_table
+
+    def put_return(self, returned: PaymentReturn, transaction: Transaction) -> PaymentReturn:
+        operations = [
+            put(self._payments, return_row(returned)),
+            check(
+                self._payments,
+                keys.payment(returned.number),
+                IS_NOT_CREDITED_BY_IT,
+                transaction_id=returned.transaction_id,
+            ),
+        ]
+        if returned.reason is not ReturnReason.MISMATCHED:
+            operations.append(put(self._payments, line_row(returned.channel, line_in(transaction))))
+        if self._dynamo.try_transact(operations):
+            return returned
+        before = self.find_return(returned.number, returned.transaction_id)
+        if before is None:
+            msg = f"transaction {returned.transaction_id} was credited: it can't be given back"
+            raise InvariantViolated(msg)
+        return before
+
+    def list_returns(self, number: str) -> list[PaymentReturn]:
+        return [return_of(row) for row in self._beside(number, keys.RETURN_PREFIX)]
+
+    def list_returns_due(
+        self, channel: Channel, until_ms: int, limit: int
+    ) -> list[tuple[str, str]]:
+        rows = oldest(self._dynamo, self._payments, f"return-{channel}", until_ms, limit)
+        return [
+            (
+                row["pk"].removeprefix(keys.PAYMENT_PREFIX),
+                row["sk"].removeprefix(keys.RETURN_PREFIX),
+            )
+            for row in rows
+        ]
+
+    def find_return(self, number: str, transaction_id: str) -> PaymentReturn | None:
+        row = self._dynamo.get(self._payments, keys.payment_return(number, transaction_id))
+        return return_of(row) if row else None
+
+    def delay_return(self, returned: PaymentReturn, at_ms: int) -> None:
+        self._dynamo.write(
+            update(
+                self._payments,
+                keys.payment_return(returned.number, returned.transaction_id),
+                "SET work_at_ms = :at_ms",
+                condition=IS_DUE_BACK,
+                at_ms=at_ms,
+                due=ReturnStatus.DUE,
+            )
+        )
+
+    def end_return(self, returned: PaymentReturn, found: RefundFound, now_ms: int) -> bool:
+        done = update(
+            self._payments,
+            keys.payment_return(returned.number, returned.transaction_id),
+            "SET return_status = :done, done_at_ms = :now_ms REMOVE work_pk, work_at_ms",
+            condition=IS_DUE_BACK,
+            done=ReturnStatus.DONE,
+            due=ReturnStatus.DUE,
+            now_ms=now_ms,
+        )
+        added = update(
+            self._payments,
+            keys.payment(returned.number),
+            "ADD returned_fen :fen",
+            fen=returned.amount_fen,
+        )
+        line = put(self._payments, line_row(returned.channel, line_back(found)))
+        return self._dynamo.try_transact([done, added, line])
+
+    def list_return(self, returned: PaymentReturn) -> None:
+        self._dynamo.write(
+            update(
+                self._payments,
+                keys.payment_return(returned.number, returned.transaction_id),
+                "SET return_status = :listed, list_pk = :list_pk, list_sk = :list_sk"
+                " REMOVE work_pk, work_at_ms",
+                condition=IS_DUE_BACK,
+                **listed_as(returned),
+                listed=ReturnStatus.LISTED,
+                due=ReturnStatus.DUE,
+            )
+        )
+
+    def list_refunds(self, number: str) -> list[PaymentRefund]:
+        return [refund_of(row) for row in self._beside(number, keys.REFUND_PREFIX)]
+
+    def reverse(self, payment: Payment, refund: PaymentRefund, found: RefundFound) -> bool:
+        taken = update(
+            self._payments,
+            keys.payment(payment.number),
+            "SET reversed_fen = :fen",
+            condition=IS_REVERSED_AS_SEEN,
+            seen_fen=payment.reversed_fen,
+            fen=payment.reversed_fen + refund.amount_fen,
+        )
+        noted = put(self._payments, refund_row(refund))
+        line = put(self._payments, line_row(payment.channel, line_back(found)))
+        return self._dynamo.try_transact(
+            [noted, taken, line, *post_operations(self._accounts, refund_transfers(refund))]
+        )
+
+    def collect(self, user_id: str, fen: int, at_ms: int, name: str) -> bool:
+        owed, own = receivable_account(user_id), user_account(user_id)
+        kind = TransferKind.PAYMENT_REFUNDED
+        transfer = Transfer(f"collected:{user_id}:{name}", kind, own, owed, fen, at_ms)
+        written = [put(self._accounts, entry_row(entry)) for entry in entries(transfer)]
+        paid = change_balance(self._accounts, own, [transfer])
+        settled = change_balance(self._accounts, owed, [transfer], at_most_fen=-fen)
+        return self._dynamo.try_transact([*written, paid, settled])
+
+    def _beside(self, number: str, prefix: str) -> Iterator[dict[str, Any]]:
+        return self._dynamo.query(
+            self._payments,
+            KeyConditionExpression="pk = :pk AND begins_with(sk, :prefix)",
+            ExpressionAttributeValues=values(pk=keys.payment(number)["pk"], prefix=prefix),
+            ConsistentRead=True,
+        )

@@ -1,0 +1,119 @@
+"""What goes on with gateways while no user waits: callbacks, sweeps, transfers, bills."""
+
+from __future__ import annotations
+
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+from redpacket.edge.wiring.withdrawals import Withdrawals
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from redpacket.domain.gateway import Channel
+    from redpacket.flows.payments.compare_bills import BillReport
+    from redpacket.flows.payments.dispatch import DispatchReport
+    from redpacket.flows.payments.sweep_payments import PaymentSweepReport
+    from redpacket.ports.runtime import InParallel
+
+_DAY_MS = 24 * 60 * 60 * 1_000
+
+_RESERVE_MS = 8_000
+"""What is begun must end before the function does: one call, and the note of its answer."""
+
+
+class GatewayWork(Withdrawals):
+    """Builds the flows that callbacks and schedules start."""
+
+    def take_callback(self, channel: str, headers: Mapping[str, str], body: bytes) -> None:
+        """Queue what a callback is about. Raises ChannelUnavailable, SignatureInvalid."""
+        from redpacket.domain.errors import ChannelUnavailable
+        from redpacket.domain.gateway import Channel
+        from redpacket.flows.payments.take_callback import take_callback
+
+        by = Channel(channel)
+        if by not in self.callbacks:
+            msg = f"{channel} is not set up here"
+            raise ChannelUnavailable(msg)
+        take_callback(
+            by,
+            headers,
+            body,
+            callbacks=self.callbacks[by],
+            queue=self.notice_queue,
+            book=self.payment_book,
+            clock=self.clock,
+        )
+
+    def follow_notice(self, message: str) -> None:
+        """Ask a gateway for what a message of the queue says it told of.
+
+        Raises InvalidRequest, Unavailable.
+        """
+        from redpacket.adapters.aws.sqs_notices import read_notice
+        from redpacket.domain.switches import Switch
+        from redpacket.flows.payments.take_callback import follow_notice
+
+        channel, notice = read_notice(message)
+        follow_notice(
+            channel,
+            notice,
+            payments=self.payment_ports,
+            withdrawals=self.withdrawal_ports,
+            authorizations=self.authorization_ports,
+            may_withdraw=lambda: self.stored_switches.is_on(Switch.WITHDRAW),
+        )
+
+    def sweep_payments(self, time_left_ms: int) -> PaymentSweepReport:
+        """Look once at all that is under way at gateways."""
+        from redpacket.flows.payments.sweep_payments import sweep_payments
+
+        return sweep_payments(
+            payments=self.payment_ports,
+            withdrawals=self.withdrawal_ports,
+            authorizations=self.authorization_ports,
+            in_parallel=self.in_parallel,
+            stop_at_ms=self.clock.now_ms() + time_left_ms - _RESERVE_MS,
+        )
+
+    @cached_property
+    def many_in_parallel(self) -> InParallel:
+        """Waits for gateways side by side, one thread for each slot of a batch."""
+        from redpacket.adapters.threads import in_threads
+        from redpacket.flows.payments.dispatch import BATCH
+
+        return partial(in_threads, threads=BATCH)
+
+    def dispatch(self, time_left_ms: int) -> dict[Channel, DispatchReport]:
+        """Call gateways for the withdrawals that wait, at their pace, until none does."""
+        from redpacket.adapters.threads import in_threads
+        from redpacket.domain.switches import Switch
+        from redpacket.flows.payments.dispatch import dispatch
+
+        def dispatch_by(channel: Channel) -> DispatchReport:
+            return dispatch(
+                channel,
+                ports=self.withdrawal_ports,
+                in_parallel=self.many_in_parallel,
+                stop_at_ms=self.clock.now_ms() + time_left_ms - _RESERVE_MS,
+                may_go_on=lambda: self.stored_switches.is_on(Switch.WITHDRAW),
+            )
+
+        channels = list(self.withdrawal_ports.gateways)
+        return dict(zip(channels, in_threads(dispatch_by, channels), strict=True))
+
+    def compare_bills(self, day: str | None) -> dict[Channel, BillReport | None]:
+        """Compare the bills of a day, without one of yesterday, with our rows; None: not there."""
+        from redpacket.domain.gateway import bill_day
+        from redpacket.flows.payments.compare_bills import compare_bill
+
+        yesterday = bill_day(self.clock.now_ms() - _DAY_MS)
+        return {
+            channel: compare_bill(
+                channel,
+                day or yesterday,
+                payments=self.payment_ports,
+                withdrawals=self.withdrawal_ports,
+            )
+            for channel in self.gateways_in
+        }

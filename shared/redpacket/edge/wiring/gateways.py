@@ -1,0 +1,222 @@
+"""The gateways that are set up, their clients, and the keys that only these functions read."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from redpacket.edge.wiring.operations import Operations
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from redpacket.adapters.payments.accounts import AccountKeys, Accounts
+    from redpacket.adapters.payments.host_client import HostClient
+    from redpacket.adapters.payments.outgoing import Outgoing
+    from redpacket.adapters.payments.wechat_client import WeChatClient
+    from redpacket.domain.gateway import Channel
+    from redpacket.ports.gateways import Callbacks, PaymentsIn, PaymentsOut
+    from redpacket.ports.logins import Authorizations, Logins, TokenIssuer
+
+CALL_MS_MAX = 5_000
+"""After how long a call to a gateway is given up; most take less than one second."""
+
+SETTLING_MS = 60_000
+"""For how long a gateway may say NOT_FOUND of what a call has made (docs/adr/0030)."""
+
+_TOKEN_LIFE_MS = 2 * 60 * 60 * 1_000
+
+
+class Gateways(Operations):
+    """Builds adapters/payments."""
+
+    def secret(self, arn: str) -> str:
+        """Read a secret. Raises Unavailable."""
+        from redpacket.adapters.aws.errors import translated
+
+        with translated("the store of secrets"):
+            found = self.aws("secretsmanager").get_secret_value(SecretId=arn)
+        return str(found["SecretString"])
+
+    @cached_property
+    def payee_keys(self) -> AccountKeys:
+        """What seals users' accounts at gateways."""
+        from redpacket.adapters.payments.accounts import AccountKeys
+
+        return AccountKeys.of(self.secret(self.settings.payee_keys_secret_arn))
+
+    @cached_property
+    def host_accounts(self) -> Accounts:
+        """What seals the ids by which the host's wallet calls users."""
+        from redpacket.adapters.payments.accounts import Accounts
+
+        return Accounts(self.payee_keys, "host")
+
+    @cached_property
+    def wechat_accounts(self) -> Accounts:
+        """What seals openids: the same user has another one in each app."""
+        from redpacket.adapters.payments.accounts import Accounts
+
+        return Accounts(self.payee_keys, f"wechat/{self.wechat_client.merchant.app_id}")
+
+    def outgoing(self, url: str) -> Outgoing:
+        """Return what sends requests to an address that an operator has set."""
+        from redpacket.adapters.payments.outgoing import Outgoing
+
+        return Outgoing(
+            url,
+            call_ms_max=CALL_MS_MAX,
+            allows_private=self.settings.allows_private_gateways,
+        )
+
+    @cached_property
+    def host_client(self) -> HostClient:
+        """What calls the host's wallet."""
+        from redpacket.adapters.payments.host_client import HostClient, HostKeys
+
+        keys = HostKeys.of(self.secret(self.settings.host_wallet_secret_arn))
+        return HostClient(keys, self.outgoing(self.settings.host_wallet_url))
+
+    @cached_property
+    def wechat_client(self) -> WeChatClient:
+        """What calls WeChat Pay."""
+        from redpacket.adapters.payments.wechat_client import WeChatClient, WeChatMerchant
+
+        merchant = WeChatMerchant.of(self.secret(self.settings.wechat_secret_arn))
+        return WeChatClient(
+            merchant, gateway_url=self.settings.wechat_pay_url, call_ms_max=CALL_MS_MAX
+        )
+
+    @cached_property
+    def _wechat_callback_url(self) -> str:
+        return f"{self.settings.callback_base_url}/gateway/wechat/callback"
+
+    @cached_property
+    def gateways_in(self) -> Mapping[Channel, PaymentsIn]:
+        """The gateways that are set up, for money that comes in."""
+        from redpacket.domain.gateway import Channel
+
+        found: dict[Channel, PaymentsIn] = {}
+        if self.settings.host_wallet_url:
+            from redpacket.adapters.payments.host import HostIn
+
+            found[Channel.HOST] = HostIn(
+                self.host_client,
+                self.host_accounts,
+                settling_ms=SETTLING_MS,
+                call_ms_max=CALL_MS_MAX,
+            )
+        if self.settings.wechat_secret_arn:
+            from redpacket.adapters.payments.wechat import OrderSettings, WeChatIn
+
+            found[Channel.WECHAT] = WeChatIn(
+                self.wechat_client,
+                self.wechat_accounts,
+                OrderSettings(self._wechat_callback_url, self.settings.wechat_remark),
+                settling_ms=SETTLING_MS,
+                call_ms_max=CALL_MS_MAX,
+                now_ms=self.clock.now_ms,
+            )
+        return found
+
+    @cached_property
+    def gateways_out(self) -> Mapping[Channel, PaymentsOut]:
+        """The gateways that are set up, for money that goes out."""
+        from redpacket.domain.gateway import Channel
+
+        found: dict[Channel, PaymentsOut] = {}
+        if self.settings.host_wallet_url:
+            from redpacket.adapters.payments.host import HostOut
+
+            found[Channel.HOST] = HostOut(
+                self.host_client,
+                self.host_accounts,
+                settling_ms=SETTLING_MS,
+                call_ms_max=CALL_MS_MAX,
+            )
+        if self.settings.wechat_secret_arn:
+            from redpacket.adapters.payments.wechat import TransferSettings, WeChatOut
+
+            found[Channel.WECHAT] = WeChatOut(
+                self.wechat_client,
+                self.wechat_accounts,
+                TransferSettings(
+                    self._wechat_callback_url,
+                    self.settings.wechat_scene_id,
+                    self.settings.wechat_remark,
+                    self.settings.wechat_report_infos,
+                ),
+                settling_ms=SETTLING_MS,
+                call_ms_max=CALL_MS_MAX,
+                now_ms=self.clock.now_ms,
+            )
+        return found
+
+    @cached_property
+    def callbacks(self) -> Mapping[Channel, Callbacks]:
+        """What checks the callbacks of the gateways that are set up."""
+        from redpacket.domain.gateway import Channel
+
+        found: dict[Channel, Callbacks] = {}
+        if self.settings.host_wallet_url:
+            from redpacket.adapters.payments.host import HostCallbacks
+
+            found[Channel.HOST] = HostCallbacks(self.host_client)
+        if self.settings.wechat_secret_arn:
+            from redpacket.adapters.payments.wechat_callbacks import WeChatCallbacks
+
+            found[Channel.WECHAT] = WeChatCallbacks(self.wechat_client)
+        return found
+
+    @cached_property
+    def wechat_logins(self) -> Logins:
+        """What tells whose a code of WeChat is. Raises ChannelUnavailable."""
+        from redpacket.adapters.payments.wechat_login import CodeKind, WeChatLogin
+
+        self._require_wechat()
+        kind = CodeKind[self.settings.wechat_code_kind.upper()]
+        return WeChatLogin(
+            self.wechat_client.merchant,
+            self.wechat_accounts,
+            self.outgoing(f"{self.settings.wechat_api_url}{kind.value}"),
+            kind,
+        )
+
+    @cached_property
+    def consent_gateways(self) -> Mapping[Channel, Authorizations]:
+        """The gateways that know users' consent, of those that are set up."""
+        from redpacket.domain.gateway import Channel
+
+        if not self.settings.wechat_secret_arn:
+            return {}
+        from redpacket.adapters.payments.wechat_authorizations import WeChatAuthorizations
+
+        wechat = WeChatAuthorizations(
+            self.wechat_client,
+            self.wechat_accounts,
+            notify_url=self._wechat_callback_url,
+            scene_id=self.settings.wechat_scene_id,
+        )
+        return {Channel.WECHAT: wechat}
+
+    def _require_wechat(self) -> None:
+        from redpacket.domain.errors import ChannelUnavailable
+
+        if not self.settings.wechat_secret_arn:
+            raise ChannelUnavailable("WeChat Pay is not set up here")
+
+    @cached_property
+    def token_issuer(self) -> TokenIssuer:
+        """What signs tokens for users who sign in by WeChat. Raises ChannelUnavailable."""
+        from redpacket.adapters.payments.issuer import IssuerKeys, Rs256Tokens
+        from redpacket.domain.errors import ChannelUnavailable
+
+        if not self.settings.wechat_issuer_url:
+            raise ChannelUnavailable("users sign in at another issuer here")
+        keys = IssuerKeys.of(self.secret(self.settings.wechat_issuer_secret_arn))
+        return Rs256Tokens(
+            keys,
+            url=self.settings.wechat_issuer_url,
+            audience=self.settings.jwt_audience,
+            life_ms=_TOKEN_LIFE_MS,
+        )

@@ -1,0 +1,102 @@
+"""What is kept of money outside: the rows of PaymentsTable, and the queue of notices."""
+
+from __future__ import annotations
+
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+from redpacket.edge.wiring.gateways import Gateways
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from redpacket.domain.claim import ShareFate
+    from redpacket.domain.packet import Person
+    from redpacket.ports.gateways import GatewayPace, NoticeQueue
+    from redpacket.ports.payments import PaymentBook, PaymentLists, ReturnBook
+    from redpacket.ports.withdrawals import AuthorizationBook, BoundPayees, Payees, WithdrawalBook
+
+
+class PaymentBooks(Gateways):
+    """Builds the books of payments and withdrawals."""
+
+    @cached_property
+    def payment_book(self) -> PaymentBook:
+        """The payments of PaymentsTable."""
+        from redpacket.adapters.dynamo.payments import DynamoPayments
+
+        return DynamoPayments(
+            self.dynamo,
+            self.settings.payments_table,
+            self.settings.accounts_table,
+            self.settings.packets_table,
+        )
+
+    @cached_property
+    def return_book(self) -> ReturnBook:
+        """What is given back, in PaymentsTable."""
+        from redpacket.adapters.dynamo.returns import DynamoReturns
+
+        return DynamoReturns(
+            self.dynamo, self.settings.payments_table, self.settings.accounts_table
+        )
+
+    @cached_property
+    def withdrawal_book(self) -> WithdrawalBook:
+        """The withdrawals of PaymentsTable."""
+        from redpacket.adapters.dynamo.withdrawals import DynamoWithdrawals
+
+        return DynamoWithdrawals(
+            self.dynamo, self.settings.payments_table, self.settings.accounts_table
+        )
+
+    @cached_property
+    def gateway_pace(self) -> GatewayPace:
+        """The slots and breakers of PaymentsTable."""
+        from redpacket.adapters.dynamo.gateway_pace import DynamoGatewayPace
+
+        return DynamoGatewayPace(self.dynamo, self.settings.payments_table)
+
+    @cached_property
+    def bound_payees(self) -> BoundPayees:
+        """The accounts at gateways that users have bound, in PaymentsTable."""
+        from redpacket.adapters.dynamo.payees import DynamoPayees
+
+        return DynamoPayees(self.dynamo, self.settings.payments_table)
+
+    def payees_of(self, user: Person) -> Payees:
+        """Return the accounts of a user whose token is at hand."""
+        from redpacket.adapters.payments.token_payees import TokenPayees
+
+        return TokenPayees(user, self.host_accounts, self.bound_payees)
+
+    @cached_property
+    def consents(self) -> AuthorizationBook:
+        """Users' consent to transfers without a tap, in PaymentsTable."""
+        from redpacket.adapters.dynamo.authorizations import DynamoAuthorizations
+
+        return DynamoAuthorizations(self.dynamo, self.settings.payments_table)
+
+    @cached_property
+    def payment_lists(self) -> PaymentLists:
+        """What of PaymentsTable operators look through."""
+        from redpacket.adapters.dynamo.payment_lists import DynamoPaymentLists
+
+        return DynamoPaymentLists(self.dynamo, self.settings.payments_table)
+
+    @cached_property
+    def notice_queue(self) -> NoticeQueue:
+        """The queue of what gateways told."""
+        from redpacket.adapters.aws.sqs_notices import SqsNotices
+
+        return SqsNotices(lambda: self.aws("sqs"), self.settings.notice_queue_url)
+
+    @cached_property
+    def announce_claims(self) -> Callable[[Sequence[ShareFate]], None] | None:
+        """Tells whose balances claims have raised, where they are paid out by themselves."""
+        if not self.settings.withdraw_above_fen:
+            return None
+        from redpacket.domain.gateway import Channel
+        from redpacket.flows.payments.announce_balances import announce_balances
+
+        return partial(announce_balances, channel=Channel.WECHAT, queue=self.notice_queue)

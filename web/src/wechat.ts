@@ -1,0 +1,36 @@
+/** The user's WeChat account: WeChat leads back to the wallet with a code that names it. */
+
+import type { WeChat } from "./config.ts";
+import { navigate } from "./router.ts";
+import { session } from "./session.ts";
+
+const SLOT = "redpacket.wechat";
+const BACK = "/wallet";
+
+/** Leaves for WeChat, which asks nothing and comes back at once. */
+export function askWeChat({ app_id, authorize_url }: WeChat): void {
+  const state = crypto.randomUUID();
+  sessionStorage.setItem(SLOT, state);
+  const question = new URLSearchParams({
+    appid: app_id,
+    redirect_uri: location.origin + BACK,
+    response_type: "code",
+    scope: "snsapi_base",
+    state,
+  });
+  location.assign(`${authorize_url}?${question.toString()}#wechat_redirect`);
+}
+
+/** Binds the account that this page load comes back with; false where it comes from elsewhere. */
+export async function bindWeChat(): Promise<boolean> {
+  const said = new URLSearchParams(location.search);
+  const code = said.get("code");
+  if (!code) return false;
+  // A code is good once: a reload must not send it again.
+  navigate(BACK, true);
+  // Another state is an answer to somebody else's question.
+  if (said.get("state") !== sessionStorage.getItem(SLOT)) return false;
+  sessionStorage.removeItem(SLOT);
+  await session.client.ask("POST", "/me/wechat", { body: { code } });
+  return true;
+}
