@@ -152,12 +152,15 @@ test: setup page ## all tests; a part of them: make test TESTS=tests/integration
 check: lint types imports template test-page test faults bench-cold ## exactly what CI runs
 
 ##@ Prove it
-.PHONY: faults faults-payments faults-real fuzz mutants
+.PHONY: faults faults-payments faults-webhooks faults-real fuzz mutants
 faults: $(VENV)/app.ready ## simulate heavy faults; more of them: make faults N=5000 SEED=1
 	@PYTHONPATH=shared $(APP)/python -m tests.faults.simulation --schedules $(or $(N),2500) --seed $(or $(SEED),1) $(if $(OF),--of $(OF))
 
 faults-payments: $(VENV)/app.ready ## 1,000 payments in and out through a gateway that fails: make faults-payments N=1000 SEED=7; the last line is JSON
 	@PYTHONPATH=shared $(APP)/python -m tests.faults.thousand_payments --count $(or $(N),1000) --seed $(or $(SEED),7)
+
+faults-webhooks: $(VENV)/app.ready ## the events of 1,000 claims to receivers that are down, slow and lossy: make faults-webhooks N=1000 SEED=7; the last line is JSON
+	@PYTHONPATH=shared $(APP)/python -m tests.faults.thousand_events --count $(or $(N),1000) --seed $(or $(SEED),7)
 
 faults-real: setup ## kill, freeze and flush real servers under load; figures into docs/evidence.md
 	@PYTHONPATH=shared $(APP)/python -m tests.faults.real --write

@@ -20,7 +20,16 @@ from pydantic.json_schema import GenerateJsonSchema
 import redpacket
 from local import places
 from redpacket.domain.errors import Forbidden
-from redpacket.edge.answers import campaigns, lists, operators, packets, payments, webhooks
+from redpacket.domain.events import EventType
+from redpacket.edge.answers import (
+    campaigns,
+    events,
+    lists,
+    operators,
+    packets,
+    payments,
+    webhooks,
+)
 from redpacket.edge.api import BODY_BYTES_MAX, NO_STORE, UBIQUITOUS, Api, Operation
 from redpacket.edge.csv_pages import CSV
 from redpacket.edge.parameters import Parameter
@@ -160,6 +169,7 @@ class _Generator(GenerateJsonSchema):
 @cache
 def _forms() -> Schema:
     named = {kind for operation in operations().values() for kind in types_of(operation)}
+    named |= set(events.DATA.values())
     found = named - {None, NoneType}
     _, generated = TypeAdapter.json_schemas(
         [(kind.__name__, "validation", TypeAdapter(kind)) for kind in found],
@@ -252,6 +262,7 @@ def document() -> Schema:
         "security": [{"user": []}],
         "tags": [{"name": name, "description": text} for name, text in TAGS.items()],
         "paths": paths,
+        "webhooks": {kind.value: _webhook(kind) for kind in events.DATA},
         "components": {
             "schemas": {**found, "GatewayMessage": _GATEWAY_MESSAGE, **problems},
             "securitySchemes": {
@@ -304,6 +315,66 @@ def _operation(operation: Operation, found: Schema) -> Schema:
         }
     described["responses"] = _responses(operation, None if answer is NoneType else answer.__name__)
     return described
+
+
+def _webhook(kind: EventType) -> Schema:
+    """Return what is posted to a receiver: a CloudEvent, signed as Standard Webhooks says."""
+    data = events.DATA[kind]
+    event: Schema = {
+        "specversion": {"const": "1.0"},
+        "id": {
+            "type": "string",
+            "pattern": events.EVENT_ID_PATTERN,
+            "description": "The same each time the event comes: drop what you have seen.",
+        },
+        "source": {"type": "string", "format": "uri", "description": "The API."},
+        "type": {"const": kind.value},
+        "subject": {"type": "string", "minLength": 1},
+        "time": {"type": "string", "format": "date-time"},
+        "datacontenttype": {"const": "application/json"},
+        "data": _ref(data.__name__),
+    }
+    form = _object(event)
+    if data in events.OF_PACKETS:
+        form["properties"]["sequence"] = _SEQUENCE
+        form["required"].append("sequence")
+    headers = [
+        {
+            "name": name,
+            "in": "header",
+            "required": True,
+            "description": meaning,
+            "schema": {"type": "string"},
+        }
+        for name, meaning in _SIGNED.items()
+    ]
+    return {
+        "post": {
+            "operationId": "told" + "".join(word.capitalize() for word in kind.split(".")[1:]),
+            "summary": data.__doc__,
+            "security": [],
+            "parameters": headers,
+            "requestBody": {
+                "required": True,
+                "content": {"application/cloudevents+json": {"schema": form}},
+            },
+            "responses": {
+                "2XX": {"description": "Taken. Anything else is tried again, for a day."},
+            },
+        }
+    }
+
+
+_SEQUENCE: Schema = {
+    "type": "string",
+    "pattern": "^[0-9]{8}$",
+    "description": "The event's place in the packet's life. Events come in any order.",
+}
+_SIGNED = {
+    "webhook-id": "The event's `id`.",
+    "webhook-timestamp": "In seconds since 1970; refuse what is five minutes off.",
+    "webhook-signature": "`v1,` and a base64 HMAC-SHA256; two for a day after a new secret.",
+}
 
 
 def _parameter(parameter: Parameter[Any]) -> Schema:

@@ -105,7 +105,7 @@ class EventSystem:
         return self.system.process(
             dynamo=Dynamo(lambda: self.client, pause_s=lambda _: None),
             delivery_queue=self.queue,
-            sender=self.sender,
+            event_sender=self.sender,
             put_aside=self.aside.append,
             many_receivers=one_by_one,
         )

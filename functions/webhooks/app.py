@@ -10,7 +10,6 @@ from redpacket.domain.errors import (
     VersionConflict,
     WebhookNotFound,
 )
-from redpacket.domain.events import EventType
 from redpacket.edge.api import Api, HttpAnswer
 from redpacket.edge.request import HttpRequest, RequestOf
 from redpacket.edge.schemas.bodies import body_of
@@ -23,7 +22,6 @@ from redpacket.edge.webhook_views import (
     webhook_view,
 )
 from redpacket.edge.wiring import wiring
-from redpacket.flows.events.edit_webhook import DEAD_SHOWN
 
 if TYPE_CHECKING:
     from redpacket.edge.answers.webhooks import (
@@ -52,10 +50,7 @@ def list_webhooks(request: HttpRequest) -> HttpAnswer[Webhooks]:  # noqa: ARG001
 )
 def read_webhook(request: HttpRequest) -> HttpAnswer[WebhookDetails]:
     """Show a webhook, how many deliveries wait for it, and its dead letters."""
-    found = wiring.find_webhook(webhook_name_of(request))
-    counts = wiring.waiting_list.count(found.name)
-    dead = wiring.waiting_list.list_dead(found.name, DEAD_SHOWN)
-    return HttpAnswer(details_view(found, counts, dead))
+    return HttpAnswer(details_view(*wiring.watch_webhook(webhook_name_of(request))))
 
 
 @handler.route(
@@ -69,8 +64,7 @@ def put_webhook(request: RequestOf[WebhookBody]) -> HttpAnswer[Webhook]:
     """Create a webhook, which shows its secret this once, or edit one."""
     name = webhook_name_of(request)
     body = body_of(WebhookBody, request)
-    kinds = [EventType(one) for one in body.events]
-    found, secret = wiring.put_webhook(name, body.url, kinds, is_on=body.is_on)
+    found, secret = wiring.put_webhook(name, body.url, body.events, is_on=body.is_on)
     return HttpAnswer(webhook_view(found, secret), status=201 if secret else 200)
 
 

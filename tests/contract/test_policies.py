@@ -25,6 +25,7 @@ from local.user_ids import PUBLISHED_KEY
 from redpacket.adapters.aws.messages import SETTLE
 from redpacket.adapters.payments.issuer import IssuerKeys
 from redpacket.domain.beacon import BeaconRound
+from redpacket.domain.events import SUBSCRIBED
 from redpacket.domain.gateway import BillKind, Channel, Notice, NoticeKind
 from redpacket.edge.packet_ids import packet_ids
 from redpacket.edge.request import user_ids
@@ -38,6 +39,7 @@ from testing.fakes.gateway import (
     FakePaymentsIn,
     FakePaymentsOut,
 )
+from testing.fakes.tables import FakeStream
 from testing.servers import OperatorCache
 from tests.template.test_template import DOORS, _function_of, _handler
 from tests.template.translated import STACK_OF, Stack
@@ -136,6 +138,7 @@ def _of_dynamodb(operation: str, arguments: dict[str, Any]) -> Iterator[tuple[st
 
 SECRETS = {
     STACK.arn("PayeeKeys"): json.dumps({"1": "k" * 64}),
+    STACK.arn("WebhookKeys"): json.dumps({"1": "w" * 64}),
     STACK.values["WeChatIssuerSecretArn"]: IssuerKeys.new(0).text(),
 }
 """Those that functions read by themselves; the gateways here are in memory, and have no keys."""
@@ -278,9 +281,19 @@ class Doors:
     def _taken(self, *, is_claim: bool) -> list[str]:
         """Return the messages of one of the two queues, which are delivered then."""
         sent = self.recorder.messages
-        taken = [one for one in sent if (json.loads(one)["kind"] == SETTLE) == is_claim]
+        ours = [one for one in sent if "kind" in json.loads(one)]
+        taken = [one for one in ours if (json.loads(one)["kind"] == SETTLE) == is_claim]
         self.recorder.messages = [one for one in sent if one not in taken]
         return taken
+
+    def announce(self) -> None:
+        """Hand the announcer what the stream has, and the deliverer what that queued."""
+        assert self.recorder.dynamo.stream
+        self.call("announce", {"Records": self.recorder.dynamo.stream.take()})
+        bodies = [one for one in self.recorder.messages if "webhook" in json.loads(one)]
+        self.recorder.messages = [one for one in self.recorder.messages if one not in bodies]
+        records = [{"messageId": str(number), "body": body} for number, body in enumerate(bodies)]
+        assert self.call("deliver", {"Records": records}) == {"batchItemFailures": []}
 
     def transfer(self, task: str) -> Any:
         return self.call("transfer", {"task": task})
@@ -318,6 +331,8 @@ def doors(cache: OperatorCache, monkeypatch: pytest.MonkeyPatch) -> Iterator[Doo
     monkeypatch.setenv("CLOSE_GRACE_S", "0")
     monkeypatch.setenv("RISK_VERDICTS", "true")
     monkeypatch.setattr(Wiring, "aws", lambda _, service, **_options: recorder.client(service))
+    monkeypatch.setenv("PRIVATE_GATEWAYS", "true")
+    recorder.dynamo.stream = FakeStream()
     gateway, logins = FakeGateway(SystemClock()), FakeLogins()
     consents = FakeAuthorizations(gateway)
     for name, made in {
@@ -406,6 +421,22 @@ def _tell_everything(doors: Doors, cache: OperatorCache) -> None:
     _tell_of_a_campaign(doors, cache, tokens, now_ms)
     doors.operate("GET /admin/journal", query=json.dumps({"subject": "campaign:newyear"}))
     _tell_of_payments(doors)
+    _tell_hosts(doors)
+
+
+def _tell_hosts(doors: Doors) -> None:
+    """Let a receiver that nothing listens behind be told of all that happened."""
+    path = {"name": "shop"}
+    target = {"url": f"http://{HOST}:9/events", "events": list(SUBSCRIBED)}
+    doors.operate("PUT /admin/webhooks/{name}", target, **path)
+    doors.operate("PUT /admin/webhooks/{name}", target, **path)
+    doors.call("announce", {"Records": [{"dynamodb": {"NewImage": {"sk": {"S": "packet"}}}}]})
+    doors.announce()
+    doors.call("deliver", {"task": "retry"})
+    for part in ("test", "secret", "replay"):
+        doors.operate(f"POST /admin/webhooks/{{name}}/{part}", **path)
+    doors.operate("GET /admin/webhooks")
+    doors.operate("GET /admin/webhooks/{name}", **path)
 
 
 def _tell_of_payments(doors: Doors) -> None:

@@ -19,7 +19,7 @@ each_stack = pytest.mark.parametrize("stack", STACKS, ids=lambda stack: stack.na
 Metric = dict[str, Any]
 
 SENT_BY_AWS = {
-    "AWS/Lambda": {"Errors", "Invocations", "Throttles"},
+    "AWS/Lambda": {"Errors", "Invocations", "IteratorAge", "Throttles"},
     "AWS/SQS": {"ApproximateNumberOfMessagesVisible", "ApproximateAgeOfOldestMessage"},
     "AWS/ApiGateway": {"5xx"},
     "AWS/DynamoDB": {"WriteThrottleEvents", "ReadThrottleEvents"},

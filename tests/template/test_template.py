@@ -31,6 +31,7 @@ EDGE = ROOT / "shared" / "redpacket" / "edge"
 DOORS = sorted(path.parent.name for path in (ROOT / "functions").glob("*/app.py"))
 
 READS = {"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", "dynamodb:Scan"}
+READS |= {"dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"}
 
 
 class _CfnLoader(yaml.SafeLoader):
@@ -290,8 +291,8 @@ def test_the_function_that_edits_profiles_writes_nothing_else() -> None:
     assert _actions_on("ProfileFunction", "ProfilesTable") - READS == {"dynamodb:UpdateItem"}
 
 
-NOTES = ["SendFunction", "LotteryFunction", "PrizeFunction", "AdminFunction"]
-"""Who writes in one transaction what a user gets, and what the host calls them."""
+NOTES = ["SendFunction", "LotteryFunction", "PrizeFunction", "AdminFunction", "PaymentFunction"]
+"""Who notes what the host calls a user: with what they get, or with a payment of theirs."""
 
 
 @each_function
@@ -316,6 +317,8 @@ def test_a_users_own_row_is_written_and_read_only_in_the_attributes_that_each_ne
         assert allowed == {changes: shown, "dynamodb:BatchGetItem": shown}
     elif function == "RecordsFunction":
         assert allowed == {"dynamodb:BatchGetItem": shown}
+    elif function == "DeliverFunction":
+        assert allowed == {"dynamodb:BatchGetItem": {"pk", "host_id"}}
     else:
         assert allowed == {}
     # Functions that show users to each other read no host id, and the grab function no profile.
@@ -389,6 +392,9 @@ def test_only_reconciliation_scans_tables(function: str) -> None:
     assert scans == (function == "ReconcileFunction")
 
 
+RECEIVED_BY = ("DeliverFunction", "WebhooksFunction")
+"""What posts to webhooks."""
+
 GATEWAY_FUNCTIONS = ("PaymentFunction", "GatewayFunction", "TransferFunction")
 
 
@@ -406,6 +412,8 @@ def test_only_functions_that_speak_to_gateways_can_read_their_keys(function: str
     assert secrets == {
         "PaymentFunction": {"PayeeKeys", "WeChatIssuerSecretArn"},
         "TransferFunction": {"PayeeKeys"},
+        "DeliverFunction": {"WebhookKeys"},
+        "WebhooksFunction": {"WebhookKeys"},
     }.get(function, set())
 
 
@@ -458,10 +466,11 @@ def test_nothing_of_money_expires() -> None:
     counts = {name: text.count("expires_at_s") for name, text in writers.items()}
 
     # Notes of callbacks and counts of a day's payments; consents that have ended.
-    assert expiring == {"PaymentsTable": "expires_at_s"}
+    assert expiring == {"PaymentsTable": "expires_at_s", "WebhooksTable": "expires_at_s"}
     assert {name: count for name, count in counts.items() if count} == {
         "authorizations.py": 1,
         "payments.py": 2,
+        "webhooks.py": 3,
     }
 
 
@@ -585,6 +594,7 @@ def _queue_sources() -> list[tuple[str, dict[str, Any]]]:
     return [
         (_function_at(source["FunctionName"]), source)
         for source in _of_type("AWS::Lambda::EventSourceMapping").values()
+        if source["EventSourceArn"]["Fn::GetAtt"][1] == "Arn"
     ]
 
 
@@ -602,6 +612,43 @@ def test_a_message_is_hidden_for_six_times_as_long_as_its_function_may_take() ->
         timeout_s = FUNCTIONS[function].get("Timeout", GLOBALS["Timeout"])
 
         assert queue["VisibilityTimeout"] == 6 * timeout_s
+
+
+STREAMED = {"AnnouncePackets", "AnnounceShares", "AnnounceDraws", "AnnouncePayments"}
+
+
+def test_a_record_can_t_hold_up_its_stream_and_none_goes_without_a_trace() -> None:
+    sources = _of_type("AWS::Lambda::EventSourceMapping")
+    streams = {
+        name: source
+        for name, source in sources.items()
+        if source["EventSourceArn"]["Fn::GetAtt"][1] == "StreamArn"
+    }
+
+    assert streams.keys() == STREAMED
+    for source in streams.values():
+        assert _function_at(source["FunctionName"]) == "AnnounceFunction"
+        table = RESOURCES[source["EventSourceArn"]["Fn::GetAtt"][0]]["Properties"]
+        assert table["StreamSpecification"] == {"StreamViewType": "NEW_AND_OLD_IMAGES"}
+        assert source["BisectBatchOnFunctionError"] is True
+        # Half of what a stream keeps: who is called has the other half to read it again.
+        assert source["MaximumRecordAgeInSeconds"] == 43_200
+        aside = {"Fn::GetAtt": ["UnreadRecords", "Arn"]}
+        assert source["DestinationConfig"]["OnFailure"]["Destination"] == aside
+        for each in source["FilterCriteria"]["Filters"]:
+            assert json.loads(each["Pattern"])["dynamodb"].keys() == {"Keys", "NewImage"}
+
+
+@pytest.mark.parametrize("queue", ["UnreadRecords", "DeliveryDlq"])
+def test_what_made_no_event_or_no_delivery_waits_where_an_alarm_sees_it(queue: str) -> None:
+    watched = [
+        alarm["Dimensions"][0]["Value"]
+        for alarm in _of_type("AWS::CloudWatch::Alarm").values()
+        if "Dimensions" in alarm
+    ]
+
+    assert {"Fn::GetAtt": [queue, "QueueName"]} in watched
+    assert _of_type("AWS::SQS::Queue")[queue]["MessageRetentionPeriod"] == 14 * 86_400
 
 
 @pytest.mark.parametrize("name", ["Payout", "Notice"])
@@ -808,7 +855,7 @@ def test_layers_beside_the_shared_one_are_only_where_they_are_needed(function: s
     needed = {
         "GrabFunction": [{"Ref": "PassphraseLayer"}],
         "LotteryFunction": [{"Ref": "PassphraseLayer"}],
-        **{name: [{"Ref": "PaymentsLayer"}] for name in GATEWAY_FUNCTIONS},
+        **{name: [{"Ref": "PaymentsLayer"}] for name in (*GATEWAY_FUNCTIONS, *RECEIVED_BY)},
         "BeaconFunction": [{"Ref": "BeaconLayer"}],
     }
 

@@ -216,6 +216,7 @@ BAD_STATES = {
     "Reconciliation found a difference",
     "The schedule is silent",
     "Withdrawals wait",
+    "Hosts are not told",
     "A gateway's bill differs",
     "A gateway's word contradicts ours",
     "Draws wait for the beacon",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import jsonschema_rs
 import pytest
@@ -15,6 +15,7 @@ from redpacket.domain.campaign import CampaignStatus
 from redpacket.domain.checks.facts import Difference
 from redpacket.domain.claim import Claim
 from redpacket.domain.errors import InvalidRequest, RedPacketError, Rejected
+from redpacket.domain.events import SUBSCRIBED, EventType
 from redpacket.domain.gateway import Channel
 from redpacket.domain.ledger import DEPOSITS, Entry, TransferKind, entries, user_account
 from redpacket.domain.lottery import (
@@ -29,7 +30,7 @@ from redpacket.domain.packet import AmountsShown, PacketEnd, PacketStatus, Perso
 from redpacket.domain.payments import PaymentRefund, PaymentReturn, ReturnReason
 from redpacket.domain.split import Split, amounts_fen
 from redpacket.domain.switches import Switch, SwitchState
-from redpacket.edge import lottery_views, payment_views, views
+from redpacket.edge import lottery_views, payment_views, views, webhook_views
 from redpacket.edge.pages import health
 from redpacket.edge.problems import STATUS_BY_CODE, problem_of
 from redpacket.edge.request import HttpRequest
@@ -41,6 +42,7 @@ from redpacket.edge.schemas.draws import DrawBody, HelpBody
 from redpacket.edge.schemas.operations import SwitchBody
 from redpacket.edge.schemas.prizes import PrizeBody, StockBody
 from redpacket.edge.schemas.sending import SendBody
+from redpacket.edge.schemas.webhooks import EventName, WebhookBody
 from redpacket.flows.campaigns.cached_lotteries import Lottery
 from redpacket.flows.campaigns.draw_prize import Drawn
 from redpacket.flows.campaigns.help_inviter import Helped
@@ -51,6 +53,7 @@ from redpacket.flows.packets.read_records import PacketList, Record
 from redpacket.flows.reconciliation.reconcile import Reconciliation
 from redpacket.ports.accounts import Profile
 from testing.builders import NOW_MS, a_campaign, a_claim, a_funding, a_packet
+from testing.event_system import FAILED, EventSystem
 from tests.unit.test_roles import ROLES
 
 CONTRACT = json.loads(openapi.OPENAPI.read_text(encoding="utf-8"))
@@ -176,6 +179,9 @@ def test_a_route_takes_a_body_where_its_method_writes(key: str, operation: dict[
     without_body = {
         "POST /admin/reconcile",
         "POST /admin/campaigns/{campaign_id}/preheat",
+        "POST /admin/webhooks/{name}/secret",
+        "POST /admin/webhooks/{name}/test",
+        "POST /admin/webhooks/{name}/replay",
         "POST /me/withdrawals/{withdrawal_id}/cancel",
         "DELETE /me/wechat/authorization",
         # Theirs is what the gateway signs, in a form of its own.
@@ -405,6 +411,52 @@ def test_what_waits_for_a_person_is_of_its_form() -> None:
     assert errors_in("Debts", debts) == []
 
 
+def test_webhooks_are_of_their_form() -> None:
+    system = EventSystem()
+    receiver = system.receiver("shop")
+    receiver.answers = lambda _: FAILED
+    made, secret = system.process().put_webhook("new", "https://a.example", SUBSCRIBED, is_on=False)
+    tried = system.process().test_webhook("shop")
+    system.system.send()
+    system.run()
+    found = system.process().watch_webhook("shop")
+    _, counts, waiting = (
+        found[0],
+        found[1],
+        system.process().waiting_list.list_due("shop", 2**60, 9),
+    )
+
+    shown = {**webhook_views.webhook_view(made), "secret": "whsec_" + "a" * 43 + "="}
+    assert secret
+    assert errors_in("Webhook", shown) == []
+    assert errors_in("WebhookDetails", webhook_views.details_view(found[0], counts, waiting)) == []
+    assert errors_in("TriedDelivery", webhook_views.attempt_view(tried)) == []
+
+
+def test_events_are_of_the_form_that_receivers_are_promised() -> None:
+    system, ann, bob = EventSystem(), ME.user_id, HER.user_id
+    receiver = system.receiver("shop")
+    packet = system.system.send(ann, count=2)
+    for taker in (ann, bob):
+        system.system.grab(packet, taker)
+    system.system.settle()
+    system.run()
+    system.process().test_webhook("shop")
+
+    kinds = {told["type"] for told in receiver.told}
+    assert len(kinds) == 6
+    for told in receiver.told:
+        body = CONTRACT["webhooks"][told["type"]]["post"]["requestBody"]["content"]
+        schema = {
+            **body["application/cloudevents+json"]["schema"],
+            "components": CONTRACT["components"],
+        }
+        found = [str(error) for error in jsonschema_rs.validator_for(schema).iter_errors(told)]
+        assert found == [], told
+    assert CONTRACT["webhooks"].keys() == set(EventType)
+    assert set(get_args(EventName)) == set(SUBSCRIBED)
+
+
 def test_the_health_page_is_of_its_form() -> None:
     shown = health(HttpRequest({}, {}, {}, {}, b"")).body
 
@@ -445,6 +497,7 @@ A_CAMPAIGN = {"title": "雨", "starts_at_ms": 1, "ends_at_ms": 2, "status": "on"
 
 BODIES: list[tuple[str, type[Any], dict[str, Any]]] = [
     ("SendBody", SendBody, {"kind": "lucky", "total_fen": 100, "count": 3}),
+    ("WebhookBody", WebhookBody, {"url": "https://a.example/x", "events": [SUBSCRIBED[0]]}),
     ("SendBody", SendBody, {"kind": "lucky", "total_fen": 1, "count": 1, "greeting": ""}),
     ("SendBody", SendBody, {"kind": "lucky", "total_fen": 1, "count": 1, "split": None}),
     *(

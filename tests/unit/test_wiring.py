@@ -104,6 +104,7 @@ def secrets_of_gateways(folder: Path) -> dict[str, str]:
         "payees": json.dumps({"1": "k" * 64}),
         "wallet": json.dumps(dict.fromkeys(("call_secret", "result_secret"), f"whsec_{'a' * 32}")),
         "merchant": json.dumps(asdict(merchant)),
+        "webhooks": json.dumps({"1": "w" * 64}),
         "issuer": IssuerKeys.new(0).text(),
     }
 
@@ -160,6 +161,9 @@ def test_everything_can_be_built_over_stand_ins(
         "WITHDRAW_ABOVE_FEN": "20000",
         "BILLS_PER_MINUTE": "1800",
         "NIGHT_WINDOW": "23:00-07:00",
+        "WEBHOOK_KEYS_SECRET_ARN": "webhooks",
+        "DELIVERY_QUEUE_URL": "https://deliveries",
+        "UNREAD_RECORDS_URL": "https://unread",
     }
     wiring = Wiring(
         settings=Settings({**VARIABLES, **limits, **more}),

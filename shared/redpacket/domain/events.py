@@ -120,12 +120,13 @@ def packet_events(before: Packet | None, after: Packet) -> Iterator[Event]:
     if after.is_emptied:
         emptied_at_ms = after.end.last_claimed_at_ms
         yield Event(EventType.PACKET_EMPTIED, after.packet_id, emptied_at_ms, end, sender, place)
-    end |= {
+    closed = {
+        **end,
         "refunded_count": after.end.refunded_count,
         "refunded_fen": after.end.refunded_fen,
     }
     closed_at_ms = after.closed_at_ms or after.end.last_claimed_at_ms
-    yield Event(EventType.PACKET_CLOSED, after.packet_id, closed_at_ms, end, sender, place + 1)
+    yield Event(EventType.PACKET_CLOSED, after.packet_id, closed_at_ms, closed, sender, place + 1)
 
 
 def share_events(before: ShareFate | None, after: ShareFate, packet: Packet) -> Iterator[Event]:

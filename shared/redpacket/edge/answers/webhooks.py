@@ -8,6 +8,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from redpacket.domain.webhooks import NAME, WEBHOOKS_MAX
+from redpacket.edge.answers.events import EVENT_ID_PATTERN
 from redpacket.edge.answers.values import AtMs, Count, Word
 from redpacket.edge.schemas.webhooks import EventName
 from redpacket.flows.events.edit_webhook import DEAD_SHOWN
@@ -20,7 +21,7 @@ WebhookName = Annotated[
 EventId = Annotated[
     str,
     Field(
-        pattern="^evt_[0-9a-f]{32}$",
+        pattern=EVENT_ID_PATTERN,
         description="The event's `id` and `webhook-id`.",
         examples=["evt_9f86d081884c7d659a2feaa0c55ad015"],
     ),

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from redpacket.adapters.payments.accounts import AccountKeys
     from redpacket.adapters.payments.outgoing import Outgoing
-    from redpacket.domain.events import EventType
     from redpacket.domain.webhooks import Attempt, Delivery, Webhook
     from redpacket.flows.events.deliver import DeliveryPorts, RetryReport
     from redpacket.flows.events.edit_webhook import EditPorts
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
         WaitingList,
         WebhookBook,
     )
+    from redpacket.ports.packets import Packets
     from redpacket.ports.runtime import InParallel
 
 _CALL_MS_MAX = 5_000
@@ -51,6 +51,13 @@ class Events(GatewayWork):
         from redpacket.adapters.dynamo.webhooks import DynamoWaitingList
 
         return DynamoWaitingList(self.dynamo, self.settings.webhooks_table)
+
+    @cached_property
+    def announced_packets(self) -> Packets:
+        """The packets of shares that changed, without the keys of their amounts."""
+        from redpacket.adapters.dynamo.packets import DynamoPackets
+
+        return DynamoPackets(self.dynamo, self.settings.packets_table, self.settings.shares_table)
 
     @cached_property
     def delivery_queue(self) -> DeliveryQueue:
@@ -81,7 +88,7 @@ class Events(GatewayWork):
         return AccountKeys.of(self.secret(self.settings.webhook_keys_secret_arn))
 
     @cached_property
-    def sender(self) -> Sender:
+    def event_sender(self) -> Sender:
         """What posts to receivers."""
         from redpacket.adapters.webhooks.sender import WebhookSender
 
@@ -117,7 +124,7 @@ class Events(GatewayWork):
         return announce(
             changes,
             book=self.webhook_book,
-            packets=self.packets,
+            packets=self.announced_packets,
             queue=self.delivery_queue,
             clock=self.clock,
         )
@@ -138,7 +145,7 @@ class Events(GatewayWork):
             book=self.webhook_book,
             waiting=self.waiting_list,
             queue=self.delivery_queue,
-            sender=self.sender,
+            sender=self.event_sender,
             host_ids=self.host_ids,
             clock=self.clock,
             journal=self.journal,
@@ -146,11 +153,11 @@ class Events(GatewayWork):
             in_parallel=self.many_receivers,
         )
 
-    def deliver(self, deliveries: Sequence[Delivery]) -> list[Delivery]:
+    def deliver(self, batch: Sequence[Delivery]) -> list[Delivery]:
         """Make deliveries; return those whose messages must come again."""
         from redpacket.flows.events.deliver import deliver
 
-        return deliver(deliveries, ports=self.delivery_ports)
+        return deliver(batch, ports=self.delivery_ports)
 
     def read_delivery(self, body: str) -> Delivery:
         """Read a message of the queue. Raises InvalidRequest."""
@@ -173,17 +180,19 @@ class Events(GatewayWork):
         return EditPorts(
             book=self.webhook_book,
             waiting=self.waiting_list,
-            sender=self.sender,
+            sender=self.event_sender,
             clock=self.clock,
             in_parallel=self.in_parallel,
         )
 
     def put_webhook(
-        self, name: str, url: str, kinds: Collection[EventType], *, is_on: bool
+        self, name: str, url: str, types: Collection[str], *, is_on: bool
     ) -> tuple[Webhook, str | None]:
         """Create or edit a webhook; with its secret if it is new."""
+        from redpacket.domain.events import EventType
         from redpacket.flows.events.edit_webhook import put_webhook
 
+        kinds = [EventType(one) for one in types]
         return put_webhook(name, url, kinds, is_on=is_on, ports=self.webhook_ports)
 
     def find_webhook(self, name: str) -> Webhook:
@@ -191,6 +200,14 @@ class Events(GatewayWork):
         from redpacket.flows.events.edit_webhook import find_webhook
 
         return find_webhook(name, book=self.webhook_book)
+
+    def watch_webhook(self, name: str) -> tuple[Webhook, tuple[int, int], list[Delivery]]:
+        """Return a webhook, how many wait and are dead, and its oldest dead letters."""
+        from redpacket.flows.events.edit_webhook import DEAD_SHOWN
+
+        waiting = self.waiting_list
+        found = self.find_webhook(name)
+        return found, waiting.count(name), waiting.list_dead(name, DEAD_SHOWN)
 
     def rotate_secret(self, name: str) -> str:
         """Return a new secret; the old one signs beside it for a day."""

@@ -1,0 +1,142 @@
+"""The `data` of events, as receivers get it: openapi.json has it under `webhooks`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from redpacket.domain.events import EventType
+from redpacket.domain.gateway import Channel
+from redpacket.domain.lottery import PrizeKind
+from redpacket.edge.answers.values import (
+    AnyFen,
+    AtMs,
+    CampaignId,
+    Count,
+    PacketId,
+    PacketKind,
+    PrizeId,
+    ShareCount,
+    ShareFen,
+    ShareNo,
+    TotalFen,
+    UserToken,
+    Word,
+)
+
+HostId = Annotated[
+    Word | None,
+    Field(
+        description="What the host calls this user: the subject of their tokens. Null for a user "
+        "who was erased, or of whom that is not known.",
+        examples=["alice"],
+    ),
+]
+MaybeCampaign = Annotated[CampaignId | None, Field(description="The campaign that it belongs to.")]
+
+
+class _OfSender(TypedDict):
+    packet_id: PacketId
+    campaign_id: MaybeCampaign
+    sender: HostId
+    sender_token: UserToken
+
+
+class PacketSent(_OfSender):
+    """A packet is funded and can be grabbed."""
+
+    kind: PacketKind
+    total_fen: TotalFen
+    count: ShareCount
+    expires_at_ms: AtMs
+
+
+class PacketEmptied(_OfSender):
+    """Every share is claimed, and every claim settled."""
+
+    claimed_count: Count
+    claimed_fen: AnyFen
+
+
+class PacketClosed(_OfSender):
+    """The packet has ended: every share is claimed and settled, or went back to the sender."""
+
+    claimed_count: Count
+    claimed_fen: AnyFen
+    refunded_count: Count
+    refunded_fen: AnyFen
+
+
+class ShareClaimed(_OfSender):
+    """A user took a share (`redpacket.packet.claimed`), or has its money (`claim.settled`)."""
+
+    prize_id: Annotated[
+        PrizeId | None, Field(description="Of a unit of a cash prize; only when it is settled.")
+    ]
+    share_no: ShareNo
+    amount_fen: ShareFen
+    user: HostId
+    user_token: UserToken
+
+
+class DrawWon(TypedDict):
+    """A user won a prize."""
+
+    campaign_id: CampaignId
+    draw_id: Word
+    prize_id: PrizeId
+    title: Word
+    kind: PrizeKind
+    amount_fen: Annotated[ShareFen | None, Field(description="Of cash.")]
+    unit_no: Annotated[int, Field(ge=1, description="Which unit of the prize.")]
+    user: HostId
+    user_token: UserToken
+
+
+class WithdrawalEnded(TypedDict):
+    """A withdrawal was paid, or failed and is back in the balance."""
+
+    withdrawal_id: Word
+    amount_fen: ShareFen
+    channel: Channel
+    user: HostId
+    user_token: UserToken
+
+
+class PaymentPaid(TypedDict):
+    """A payment came in, for the user's balance or for a packet."""
+
+    payment_id: Word
+    amount_fen: ShareFen
+    channel: Channel
+    packet_id: Annotated[PacketId | None, Field(description="The packet that it funds.")]
+    user: HostId
+    user_token: UserToken
+
+
+class WebhookTest(TypedDict):
+    """Comes when an operator asks for it, and says nothing."""
+
+    webhook: Word
+
+
+DATA: dict[EventType, type] = {
+    EventType.PACKET_SENT: PacketSent,
+    EventType.PACKET_CLAIMED: ShareClaimed,
+    EventType.PACKET_EMPTIED: PacketEmptied,
+    EventType.PACKET_CLOSED: PacketClosed,
+    EventType.CLAIM_SETTLED: ShareClaimed,
+    EventType.DRAW_WON: DrawWon,
+    EventType.WITHDRAWAL_PAID: WithdrawalEnded,
+    EventType.WITHDRAWAL_FAILED: WithdrawalEnded,
+    EventType.PAYMENT_PAID: PaymentPaid,
+    EventType.TEST: WebhookTest,
+}
+"""The form of each type's `data`."""
+
+OF_PACKETS = (PacketSent, ShareClaimed, PacketEmptied, PacketClosed)
+"""Those that have a `sequence`."""
+
+EVENT_ID_PATTERN = "^evt_[0-9a-f]{32}$"

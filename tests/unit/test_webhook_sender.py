@@ -1,0 +1,146 @@
+"""What a receiver gets: signed posts that it can check, from addresses that were looked at."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from standardwebhooks import Webhook as Verifier
+from standardwebhooks.webhooks import WebhookVerificationError
+
+from redpacket.adapters.payments.accounts import AccountKeys
+from redpacket.adapters.payments.outgoing import HttpAnswer, Outgoing
+from redpacket.adapters.webhooks.sender import WebhookSender
+from redpacket.domain.errors import InvalidRequest, InvariantViolated, Unavailable
+from redpacket.domain.events import Event, EventType
+from redpacket.domain.webhooks import BOTH_SIGN_MS, Webhook
+from testing.fakes import FakeClock
+
+KEYS = AccountKeys.of(json.dumps({"1": "k" * 64}))
+EVENT = Event(EventType.DRAW_WON, "spring/1", 1, {"title": "红包"}, {"user": "ann"})
+
+
+class _Line:
+    """Stands for Outgoing, and keeps what was posted."""
+
+    def __init__(self, answer: HttpAnswer | None) -> None:
+        self.answer, self.posted = answer, list[tuple[bytes, dict[str, str]]]()
+
+    def __call__(self, url: str) -> Any:
+        Outgoing(url, call_ms_max=1)
+        return self
+
+    def post(self, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
+        self.posted.append((body, dict(headers)))
+        if self.answer is None:
+            raise Unavailable("an address outside does not answer")
+        return self.answer
+
+
+def a_sender(clock: FakeClock, line: _Line) -> WebhookSender:
+    return WebhookSender(lambda: KEYS, line, source="https://api.example", now_ms=clock.now_ms)
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock(time.time_ns() // 1_000_000)
+
+
+def a_webhook(sender: WebhookSender, name: str = "shop") -> tuple[Webhook, str]:
+    secret, sealed = sender.new_secret(name)
+    url = "https://shop.example/events"
+    return Webhook(
+        name, url, frozenset(EventType), is_on=True, secrets=(sealed,), created_at_ms=1
+    ), secret
+
+
+def test_a_receiver_can_verify_what_it_gets_by_the_library(clock: FakeClock) -> None:
+    line = _Line(HttpAnswer(204, {}, b""))
+    sender = a_sender(clock, line)
+    webhook, secret = a_webhook(sender)
+
+    made = sender.send(webhook, EVENT, {"ann": "ann@host"})
+
+    ((body, headers),) = line.posted
+    told = Verifier(secret).verify(body, headers)
+    assert (made.is_ok, made.status) == (True, 204)
+    assert told["data"] == {"title": "红包", "user": "ann@host", "user_token": "ann"}
+    assert headers["webhook-id"] == told["id"] == EVENT.event_id
+    with pytest.raises(WebhookVerificationError):
+        Verifier("whsec_" + "a" * 43 + "=").verify(body, headers)
+
+
+def test_after_a_new_secret_both_sign_for_a_day(clock: FakeClock) -> None:
+    line = _Line(HttpAnswer(200, {}, b""))
+    sender = a_sender(clock, line)
+    webhook, old = a_webhook(sender)
+    new, sealed = sender.new_secret("shop")
+    webhook = webhook.with_new_secret(sealed, clock.now_ms())
+
+    sender.send(webhook, EVENT, {})
+    for secret in (old, new):
+        Verifier(secret).verify(*line.posted[0])
+    clock.at_ms += BOTH_SIGN_MS
+    sender.send(webhook, EVENT, {})
+
+    assert len(line.posted[0][1]["webhook-signature"].split()) == 2
+    assert len(line.posted[1][1]["webhook-signature"].split()) == 1
+
+
+def test_a_secret_is_sealed_for_its_webhook_alone(clock: FakeClock) -> None:
+    sender = a_sender(clock, _Line(HttpAnswer(200, {}, b"")))
+    webhook, secret = a_webhook(sender)
+    (sealed,) = webhook.secrets
+    other = Webhook(
+        "other", webhook.url, webhook.kinds, is_on=True, secrets=(sealed,), created_at_ms=1
+    )
+
+    assert secret not in repr(webhook) + sealed.sealed
+    with pytest.raises(InvariantViolated):
+        sender.send(other, EVENT, {})
+
+
+def test_no_answer_is_a_failure_and_no_error(clock: FakeClock) -> None:
+    sender = a_sender(clock, _Line(None))
+    webhook, _ = a_webhook(sender)
+
+    made = sender.send(webhook, EVENT, {})
+
+    assert (made.is_ok, made.status) == (False, 0)
+
+
+@pytest.mark.parametrize("url", ["http://shop.example", "https://me@shop.example", "ftp://a.b"])
+def test_an_address_that_can_t_be_a_target_is_refused(url: str, clock: FakeClock) -> None:
+    with pytest.raises(InvalidRequest):
+        a_sender(clock, _Line(None)).check(url)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "127.0.0.1",
+        "10.0.0.1",
+        "169.254.169.254",
+        "100.64.0.1",
+        "0.0.0.0",  # noqa: S104 - no socket is bound
+        "224.0.0.1",
+        "::1",
+        "fd00::1",
+        "fe80::1%eth0",
+        "::ffff:169.254.169.254",
+        "64:ff9b::a9fe:a9fe",
+        "2002:a9fe:a9fe::1",
+        "2001:0:1::1",
+    ],
+)
+def test_a_name_that_leads_inside_is_not_connected_to(address: str) -> None:
+    # Also where only one of the addresses of a name is inside.
+    outgoing = Outgoing(
+        "https://shop.example", call_ms_max=50, resolve=lambda *_: ["93.184.216.34", address]
+    )
+
+    with pytest.raises(Unavailable):
+        outgoing.post(b"", {})
