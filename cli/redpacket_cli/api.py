@@ -20,11 +20,20 @@ class Api:
     """The API for one token, or for a passer-by without one; safe to use from many threads."""
 
     def __init__(
-        self, base_url: str, token: str = "", transport: httpx.BaseTransport | None = None
+        self,
+        base_url: str,
+        token: str = "",
+        transport: httpx.BaseTransport | None = None,
+        *,
+        is_local: bool = False,
     ) -> None:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._http = httpx.Client(
-            base_url=base_url, headers=headers, timeout=TIMEOUT_S, transport=transport
+            base_url=base_url,
+            headers=headers,
+            timeout=TIMEOUT_S,
+            transport=transport,
+            trust_env=not is_local,  # a company's proxy leads to AWS, and not to this machine
         )
 
     def __enter__(self) -> Self:
@@ -68,7 +77,7 @@ class Api:
         try:
             answer = self._http.request(method, path, json=body, headers=headers, params=asked)
         except httpx.HTTPError as error:
-            detail = f"{method} {self._http.base_url.join(path)}: {error or type(error).__name__}"
+            detail = f"{method} {self._http.base_url.join(path)}: {type(error).__name__}: {error}"
             raise Failure(Exit.UNAVAILABLE, detail) from error
         if answer.is_success:
             content: dict[str, Any] = answer.json() if answer.content else {}

@@ -198,7 +198,7 @@ def _in_milliseconds(plan: dict[str, Any]) -> dict[str, Any]:
         try:
             at = given if isinstance(given, datetime) else datetime.fromisoformat(str(given))
         except ValueError:
-            raise no_target(f"{name} is no time: {given}") from None
+            raise no_target(f"{name} is not a time: {given}") from None
         if at.tzinfo is None:
             raise no_target(f"{name} needs a zone, like 2027-01-29T20:00:00+08:00")
         plan[wanted] = int(at.timestamp() * 1000)

@@ -17,9 +17,9 @@ from rich.progress import Progress
 from rich.text import Text
 
 from redpacket_cli import show as shown
-from redpacket_cli.api import Api
 from redpacket_cli.failures import Failure, no_target
 from redpacket_cli.session import an_id, read_text, session_of
+from redpacket_cli.target import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ def load(
     users: Annotated[int, typer.Option(help="How many grab.", min=1, max=100_000)] = 100,
     parallel: Annotated[int, typer.Option(help="Calls at one time.", min=1, max=256)] = 16,
     tokens: Annotated[
-        Path | None, typer.Option(help="Tokens, one a line: on AWS nobody else makes them.")
+        Path | None, typer.Option(help="Tokens, one a line: on AWS the host makes them.")
     ] = None,
     prefix: Annotated[str, typer.Option(help="How users of a local stack are called.")] = "load",
 ) -> None:
@@ -69,7 +69,7 @@ def load(
     session.screen.tell(found, Group(outcomes, Text(words)))
 
 
-def _tokens(target: Any, file: Path | None, users: int, prefix: str, parallel: int) -> list[str]:  # noqa: ANN401
+def _tokens(target: Target, file: Path | None, users: int, prefix: str, parallel: int) -> list[str]:
     if file is not None:
         found = read_text(file).split()[:users]
         if not found:
@@ -79,8 +79,8 @@ def _tokens(target: Any, file: Path | None, users: int, prefix: str, parallel: i
         return list(pool.map(lambda number: target.dev_token(f"{prefix}-{number}"), range(users)))
 
 
-def _grab(target: Any, token: str, packet_id: str) -> Tried:  # noqa: ANN401
-    with Api(target.address, token, target.transport) as api:
+def _grab(target: Target, token: str, packet_id: str) -> Tried:
+    with target.by_token(token) as api:
         began_s = time.monotonic()
         try:
             answer = api.post(f"/packets/{packet_id}/grab")

@@ -20,8 +20,10 @@ from rich.text import Text
 from redpacket import verify as verifier
 from redpacket.domain.packet import fate_partitions
 from redpacket_cli import show as shown
+from redpacket_cli.api import Api
 from redpacket_cli.failures import Exit, Failure, no_target
 from redpacket_cli.session import an_id, new_key, session_of
+from redpacket_cli.target import Target
 
 PacketId = Annotated[str, typer.Argument(help="The packet's id.", callback=an_id)]
 Key = Annotated[str, typer.Option(help="Idempotency key: the same one again moves nothing twice.")]
@@ -142,7 +144,7 @@ class Course:
         ]
 
     def seconds_left(self, remaining_count: int) -> float | None:
-        """Tell when it is emptied at the rate of the last looks; None where nobody takes any."""
+        """Tell when it is emptied at the rate of the last looks; None while none is taken."""
         recent = self.rates[-5:]
         rate = sum(recent) / len(recent) if recent else 0.0
         return remaining_count / rate if rate else None
@@ -171,7 +173,7 @@ def watch(
 
 
 def _observed(
-    api: Any,  # noqa: ANN401 - the passer-by's
+    api: Api,
     packet_id: str,
     every_s: float,
     looks: int,
@@ -255,7 +257,7 @@ def _packet_of(line: dict[str, Any]) -> str:
     return parts[1].split("/")[0] if len(parts) > 1 else ""
 
 
-def _share_of(target: Any, packet_id: str, user_token: str) -> dict[str, Any] | None:  # noqa: ANN401
+def _share_of(target: Target, packet_id: str, user_token: str) -> dict[str, Any] | None:
     """Read a user's share and its fate in the ledger; None: they have none."""
     table, rows = target.outputs["SharesTable"], target.aws("dynamodb")
 

@@ -52,7 +52,7 @@ def read_document(path: Path) -> dict[str, Any]:
     try:
         document = yaml.safe_load(text)
     except yaml.YAMLError as error:
-        raise no_target(f"{path} is no YAML: {error}") from None
+        raise no_target(f"{path} is not YAML: {error}") from None
     if not isinstance(document, dict):
         raise no_target(f"{path} holds no mapping")
     return document

@@ -51,7 +51,7 @@ def moment(at_ms: int | None) -> str:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = "") -> Table:
-    """Return rows under their columns. Cells are plain text: what users wrote is no markup."""
+    """Return rows under their columns. Cells are plain text: what users wrote is not markup."""
     made = Table(*columns, title=title or None, title_justify="left")
     for row in rows:
         made.add_row(*(Text(str(cell)) for cell in row))

@@ -47,12 +47,13 @@ class Target:
         """What `make up` tells of its stack; None where another one is named."""
         if self.stack or self.url:
             return None
-        ready = self.state_dir / "ready.json"
+        described_in = self.state_dir / "stack.json"
         try:
-            described: dict[str, Any] = json.loads(ready.read_text(encoding="utf-8"))
+            described: dict[str, Any] = json.loads(described_in.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             raise no_target(
-                f"{ready} can't be read: `make up` starts a local stack; --stack names one on AWS"
+                f"{described_in} can't be read: `make up` starts a local stack, and --stack names "
+                "one on AWS"
             ) from None
         return described
 
@@ -80,7 +81,7 @@ class Target:
         import boto3
 
         # Any service by its name: its stubs know each by itself.
-        connect: Callable[..., Any] = self.connect or boto3.client  # type: ignore[assignment]
+        connect: Callable[..., Any] = self.connect or boto3.client
         if self.local is not None:
             return connect(service, endpoint_url=self.local["emulator"], **_ON_THIS_MACHINE)
         return connect(service)
@@ -96,16 +97,16 @@ class Target:
     @cached_property
     def operator(self) -> Api:
         """The API for an operator. Raises Failure."""
-        return self._api(self.token or self._operator_token())
+        return self.by_token(self.token or self._operator_token())
 
     @cached_property
     def passer_by(self) -> Api:
         """The API without a token."""
-        return self._api("")
+        return self.by_token("")
 
     def user(self, name: str, token: str = "") -> Api:
         """Return the API for a user: by their own token, or one that the local stack makes."""
-        return self._api(token or self.dev_token(name))
+        return self.by_token(token or self.dev_token(name))
 
     def dev_token(self, name: str, scope: str = "") -> str:
         """Return a token of the local stack's issuer. Raises Failure on AWS."""
@@ -137,8 +138,10 @@ class Target:
             raise no_target(f"the issuer gave no token: {answer.status_code}")
         return str(answer.json()["access_token"])
 
-    def _api(self, token: str) -> Api:
-        return Api(self.address, token, self.transport)
+    def by_token(self, token: str) -> Api:
+        """Return the API for whom a token is for; "" for a passer-by."""
+        is_local = self.local is not None
+        return Api(self.address, token, self.transport, is_local=is_local)
 
     def logged(
         self, log_group: str, words: str, back_s: int = _LOGS_BACK_S

@@ -14,7 +14,6 @@ from redpacket.domain.errors import (
     SwitchNotFound,
     Unavailable,
 )
-from redpacket.domain.risk import Verdict, VerdictKind
 from redpacket.edge import operator_lists as listed
 from redpacket.edge import views
 from redpacket.edge.api import Api, HttpAnswer
@@ -99,9 +98,8 @@ def turn_switch(request: RequestOf[SwitchBody]) -> HttpAnswer[Switch]:
 def judge_user(request: RequestOf[RiskBody]) -> HttpAnswer[Risk]:
     """Keep the host's verdict on a user; their next claim or draw sees it."""
     body = body_of(RiskBody, request)
-    verdict = Verdict(VerdictKind(body.verdict), body.until_ms)
-    wiring.judge_user(person_of(body.user).user_id, verdict)
-    return HttpAnswer({"verdict": verdict.kind, "until_ms": verdict.until_ms})
+    wiring.judge_user(person_of(body.user).user_id, body.parsed)
+    return HttpAnswer({"verdict": body.verdict, "until_ms": body.until_ms})
 
 
 @handler.route(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from redpacket.domain.campaign import AudienceMode
 from redpacket.domain.errors import (
     CampaignNotFound,
     InvalidRequest,
@@ -17,7 +16,7 @@ from redpacket.domain.operators import ActionKind, campaign_subject, changes_bet
 from redpacket.edge import guards, lottery_views, views
 from redpacket.edge.api import Api, HttpAnswer
 from redpacket.edge.campaign_parameters import campaign_id_of, preheat_cursor_of
-from redpacket.edge.request import HttpRequest, RequestOf, user_ids
+from redpacket.edge.request import HttpRequest, RequestOf, person_of
 from redpacket.edge.schemas.audiences import BODY_BYTES_MAX, AudienceBody
 from redpacket.edge.schemas.bodies import body_of
 from redpacket.edge.schemas.campaigns import CampaignBody
@@ -86,10 +85,9 @@ def edit_audience(request: RequestOf[AudienceBody]) -> HttpAnswer[Audience]:
     """Put users on a campaign's list, take others from it, and say what it is for."""
     campaign_id, body = campaign_id_of(request), body_of(AudienceBody, request)
     add, remove = (
-        [user_ids().id_of(host_id) for host_id in listed] for listed in (body.add, body.remove)
+        [person_of(host_id).user_id for host_id in listed] for listed in (body.add, body.remove)
     )
-    mode = AudienceMode(body.mode) if body.mode else None
-    edited = wiring.edit_audience(campaign_id, add, remove, mode)
+    edited = wiring.edit_audience(campaign_id, add, remove, body.audience_mode)
     return HttpAnswer(lottery_views.audience_view(edited))
 
 

@@ -218,7 +218,7 @@ def test_an_edit_reaches_what_is_loaded_and_ends_a_load_that_is_not_done(copies:
     assert copies.answers(ALLOW) == ["not_in_audience", "reserved"]
 
 
-def test_a_later_load_leaves_nobody_of_an_earlier_one(copies: Copies) -> None:
+def test_a_later_load_leaves_no_user_of_an_earlier_one(copies: Copies) -> None:
     copies.loaded(ANN)
     copies.loaded(BOB)
 

@@ -243,7 +243,7 @@ def test_who_has_a_share_keeps_it_and_is_told_so_again(
 
 @pytest.mark.parametrize("quota", [0, 2])
 @pytest.mark.parametrize(("mode", "edit"), [(ALLOW, "remove"), (DENY, "add")])
-def test_a_list_that_the_cache_has_wrong_gives_nobody_a_share(
+def test_a_list_that_the_cache_has_wrong_gives_no_share(
     system: InMemorySystem, mode: AudienceMode, edit: str, quota: int
 ) -> None:
     campaign = _made(system, quota_per_user=quota)

@@ -151,7 +151,7 @@ class Api:
         return _answer(answer.status or operation.statuses[0], headers, answer.body)
 
 
-def _request_of(event: Event, body_bytes_max: int) -> RequestOf[Any]:
+def _request_of(event: Event, body_bytes_max: int = BODY_BYTES_MAX) -> RequestOf[Any]:
     authorizer = event["requestContext"].get("authorizer", {})
     return RequestOf(
         path=event.get("pathParameters") or {},

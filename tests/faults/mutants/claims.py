@@ -57,7 +57,7 @@ MUTANTS = [
     ),
     Mutant(
         "a list is longer than a million",
-        "audiences:HAS_ROOM",
+        "audiences:IS_SHORT_ENOUGH",
         "member_count <= :most",
         "member_count >= :most",
     ),
@@ -90,6 +90,18 @@ MUTANTS = [
         "audience_load.lua",
         "if redis.call('GET', loading_key) ~= turn then",
         "if false then",
+    ),
+    Mutant(
+        "who is denied gets a share",
+        "verdicts:IS_NOT_DENIED",
+        "denied_until_ms <= :now_ms",
+        "denied_until_ms >= :now_ms",
+    ),
+    Mutant(
+        "who is denied draws",
+        "draw_prize:_check_audience",
+        "is_denied or not is_in",
+        "not is_in",
     ),
     # Rules of packets
     Mutant(

@@ -53,8 +53,8 @@ MUTANTS = [
     Mutant(
         "the ledger calls users as the host does",
         "person_of",
-        "Person(user_ids().id_of(host_id), nickname, host_id)",
-        "Person(host_id, nickname, host_id)",
+        "Person(user_ids().id_of(host_id), nickname, host_id, claims or {})",
+        "Person(host_id, nickname, host_id, claims or {})",
     ),
     Mutant(
         "nothing leads back to a taker",

@@ -29,7 +29,7 @@ MUTANTS = [
     # Batches
     Mutant(
         "keys that a batch leaves unread are dropped",
-        "Dynamo.get_many",
+        "Dynamo.get_across",
         'answer.get("UnprocessedKeys", {})',
         "dict[str, Any]()",
     ),

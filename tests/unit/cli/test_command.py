@@ -37,7 +37,7 @@ class Stack:
 
     def __post_init__(self) -> None:
         ready = {"api": "http://api", "emulator": "http://aws", "outputs": OUTPUTS}
-        (self.folder / "ready.json").write_text(json.dumps(ready))
+        (self.folder / "stack.json").write_text(json.dumps(ready))
 
     def answer(self, request: httpx.Request) -> httpx.Response:
         self.asked.append(request)
@@ -120,7 +120,7 @@ def test_the_exit_code_says_how_a_command_ended(stack: Stack) -> None:
     assert ended == [0, 1, 3, 4, 4, 4]
     assert stack.run("audit").exit_code == 2
     assert stack.run("audit", "../switches").exit_code == 2
-    (stack.folder / "ready.json").unlink()
+    (stack.folder / "stack.json").unlink()
     assert stack.run("audit", PACKET).exit_code == 5
 
 
@@ -204,7 +204,7 @@ def test_on_aws_the_secret_of_the_operators_client_makes_the_token(stack: Stack)
     assert (asked.url.host, asked.headers["authorization"]) == ("api", "Bearer made")
 
 
-def test_on_aws_nobody_makes_tokens_for_users(stack: Stack) -> None:
+def test_on_aws_the_command_makes_no_tokens_for_users(stack: Stack) -> None:
     stack.is_local = False
 
     assert stack.run("token", "alice").exit_code == 5
@@ -361,7 +361,7 @@ def test_a_campaign_is_edited_from_a_file_with_its_prizes(stack: Stack) -> None:
 @pytest.mark.parametrize(
     "text", ["- a list", "starts_at: 2027-01-29T20:00:00", "title: 2027-01-29", "a: [", "prizes: 1"]
 )
-def test_a_file_that_is_no_plan_changes_nothing(stack: Stack, text: str) -> None:
+def test_a_file_without_a_plan_changes_nothing(stack: Stack, text: str) -> None:
     assert stack.run("campaign", "edit", "newyear", "-", stdin=text).exit_code == 5
     assert not [each for each in stack.asked if each.method == "PUT"]
 

@@ -23,7 +23,7 @@ from redpacket.domain.errors import InvalidRequest, Unavailable
 IS_THERE = "attribute_exists(pk)"
 IS_MEMBER = "is_member = :yes"
 IS_NO_MEMBER = "attribute_not_exists(pk) OR is_member = :no"
-HAS_ROOM = "attribute_not_exists(member_count) OR member_count <= :most"
+IS_SHORT_ENOUGH = "attribute_not_exists(member_count) OR member_count <= :most"
 
 _USERS_PER_TRANSACTION = 99
 """A transaction has at most 100 rows, and one is the size of the list."""
@@ -49,7 +49,7 @@ class DynamoAudiences:
         return int(row["member_count"]) if row else 0
 
     def set_mode(self, campaign_id: str, mode: AudienceMode) -> None:
-        rows = (
+        rows: tuple[tuple[dict[str, str], str, dict[str, int]], ...] = (
             (keys.campaign(campaign_id), "SET audience_mode = :mode", {}),
             # Draws see another version of the table; an edit of the plan goes on beside it.
             (keys.shown(campaign_id), "SET audience_mode = :mode ADD version :one", {"one": 1}),
@@ -105,7 +105,7 @@ class DynamoAudiences:
             self._audience,
             keys.audience_size(campaign_id),
             "ADD member_count :change",
-            condition=HAS_ROOM,
+            condition=IS_SHORT_ENOUGH,
             change=change,
             most=AUDIENCE_MAX - max(0, change),
         )

@@ -56,7 +56,7 @@ class DynamoClaims:
         if quota and quota.audience_mode:
             from redpacket.adapters.dynamo.audiences import demand
 
-            # Whatever the cache knows of the list.
+            # Whatever the cache says.
             demanded = demand(self._audience, quota.campaign_id, user_id, quota.audience_mode)
             writes.append(Guarded(demanded, lambda _: RecordStatus.NOT_IN_AUDIENCE))
         if quota:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redpacket.adapters import keys
-from redpacket.adapters.dynamo.client import Dynamo, Operation, Row, check, merge
+from redpacket.adapters.dynamo.client import Dynamo, Operation, Row, Value, check, merge
 from redpacket.domain.risk import Verdict, VerdictKind
 
 # What the condition of this module means.
@@ -19,7 +19,7 @@ class DynamoVerdicts:
 
     def put(self, user_id: str, verdict: Verdict) -> None:
         is_denied = verdict.kind is VerdictKind.DENY
-        row = {
+        row: dict[str, Value] = {
             **keys.verdict(user_id),
             "denied_until_ms": verdict.until_ms if is_denied else 0,
             "allowed_until_ms": 0 if is_denied else verdict.until_ms,

@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from redpacket.domain.risk import VerdictKind
 from redpacket.domain.switches import Switch as SwitchName
 from redpacket.edge.answers.values import SOME_PACKET_ID, AtMs, BalanceFen, Count, Word
 from redpacket.ports.reconciliation import Table
@@ -100,7 +99,9 @@ class Switches(TypedDict):
 class Risk(TypedDict):
     """The verdict that holds for a user now."""
 
-    verdict: Annotated[VerdictKind, Field(description="Whether they may take part in anything.")]
+    verdict: Annotated[
+        Literal["allow", "deny"], Field(description="Whether they may take part in anything.")
+    ]
     until_ms: AtMs
 
 

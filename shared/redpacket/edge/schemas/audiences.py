@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from redpacket.domain.campaign import AudienceMode
 from redpacket.edge.schemas.accounts import HostId
 from redpacket.edge.schemas.bodies import StrictBody, example
 
@@ -32,8 +33,8 @@ class AudienceBody(StrictBody):
     mode: Annotated[
         Literal["allow", "deny"] | None,
         Field(
-            description="What the list is for: `allow` lets nobody else take part, `deny` nobody "
-            "who is on it. Until it is said once, the list does not count; null leaves it."
+            description="What the list is for: `allow` lets only users who are on it take part, "
+            "`deny` only those who are not. Until it is said once, the list does not count; null leaves it."
         ),
     ] = None
 
@@ -43,3 +44,8 @@ class AudienceBody(StrictBody):
             msg = f"add and remove are at most {USERS_MAX} users together"
             raise ValueError(msg)
         return self
+
+    @property
+    def audience_mode(self) -> AudienceMode | None:
+        """What the list is for, in the domain's words."""
+        return AudienceMode(self.mode) if self.mode else None

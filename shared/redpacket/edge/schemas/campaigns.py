@@ -156,6 +156,7 @@ class CampaignBody(StrictBody):
             max_length=10,
             description="Claims that a user's token must have to take part, each with its allowed "
             "values; of a claim that is a list, one is enough.",
+            json_schema_extra={"additionalProperties": False},
         ),
     ] = Field(default_factory=dict)
     status: Annotated[Literal["on", "off"], Field(description="`off` refuses grabs and draws.")]

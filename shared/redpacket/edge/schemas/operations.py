@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from redpacket.domain.campaign import AT_MS_MAX
+from redpacket.domain.risk import Verdict, VerdictKind
 from redpacket.edge.schemas.accounts import HostId
 from redpacket.edge.schemas.bodies import StrictBody, example
 from redpacket.edge.schemas.fields import VISIBLE_TEXT, length, visible_text
@@ -44,3 +45,8 @@ class RiskBody(StrictBody):
     until_ms: Annotated[
         int, Field(ge=0, le=AT_MS_MAX, description="When the verdict ends, by itself.")
     ]
+
+    @property
+    def parsed(self) -> Verdict:
+        """The verdict in the domain's words."""
+        return Verdict(VerdictKind(self.verdict), self.until_ms)

@@ -1,0 +1,101 @@
+"""The command `redpacket` against the deployed template: an operator's afternoon."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from typer.testing import CliRunner
+
+from local.stack import Stack
+from redpacket_cli.main import app
+from tests.integration.conftest import MakeUser
+
+
+class Terminal:
+    """Runs commands against a stack."""
+
+    def __init__(self, stack: Stack) -> None:
+        self._state = str(stack.state_dir)
+
+    def run(self, *words: str, code: int = 0) -> Any:
+        result = CliRunner().invoke(app, ["--state", self._state, "--json", *words])
+        assert result.exit_code == code, result.output
+        return json.loads(result.stdout or "null")
+
+
+@pytest.fixture
+def terminal(stack: Stack) -> Terminal:
+    return Terminal(stack)
+
+
+def test_an_operator_sends_watches_and_audits_a_packet(terminal: Terminal) -> None:
+    sender, key = f"sender-{uuid.uuid4().hex}", uuid.uuid4().hex
+    for _ in range(2):
+        terminal.run("deposit", sender, "600", "--key", key)
+
+    sent = terminal.run("send", "600", "6", "--as", sender, "--greeting", "恭喜")
+    packet_id = sent["packet_id"]
+    crowd = terminal.run("load", packet_id, "--users", "8", "--parallel", "4", "--prefix", sender)
+    look = terminal.run("watch", packet_id, "--looks", "1")
+
+    assert crowd["outcomes"] == {"claimed": 6, "packet_emptied": 2}
+    assert crowd["claimed_fen"] == 600
+    assert (look["claimed_count"], look["remaining_count"]) == (6, 0)
+    assert terminal.run("show", packet_id)["claimed_count"] == 6
+    assert terminal.run("audit", packet_id)["ok"]
+    # What the deposit gave was spent once.
+    terminal.run("send", "600", "6", "--as", sender, code=3)
+
+
+def test_a_campaign_of_a_file_is_for_those_on_its_list(
+    terminal: Terminal, a_user: MakeUser, tmp_path: Path
+) -> None:
+    campaign_id, now_ms = f"list-{uuid.uuid4().hex[:12]}", int(time.time() * 1000)
+    ann, bob, cat = (a_user() for _ in range(3))
+    plan = {
+        "title": "名单",
+        "starts_at_ms": now_ms - 1_000,
+        "ends_at_ms": now_ms + 3_600_000,
+        "status": "on",
+        "budget_fen": 300,
+        "quota_per_user": 2,
+        "prizes": {"cup": {"title": "杯子", "kind": "goods", "weight": 1, "total": 5}},
+    }
+    file, users = tmp_path / "campaign.yaml", tmp_path / "users.csv"
+    file.write_text(json.dumps(plan), encoding="utf-8")
+    users.write_text(f"{ann.host_id}\n{bob.host_id},Bob\n")
+
+    edited = terminal.run("campaign", "edit", campaign_id, str(file))
+    listed = terminal.run("audience", "import", campaign_id, str(users), "--mode", "allow")
+    packet_id = terminal.run("send", "300", "3", "--campaign", campaign_id)["packet_id"]
+    heated = terminal.run("campaign", "preheat", campaign_id)
+
+    assert (edited["version"], listed["size"], heated["loaded_count"]) == (1, 2, 1)
+    assert ann.grab(packet_id).json()["outcome"] == "claimed"
+    assert _code(cat.grab(packet_id)) == _code(cat.draw(campaign_id)) == "not_in_audience"
+    assert ann.draw(campaign_id).status_code == 200
+    # Who is removed, and who is denied by the host, gets nothing from the next call on.
+    terminal.run("audience", "remove", campaign_id, ann.host_id)
+    assert _code(ann.draw(campaign_id)) == "not_in_audience"
+    assert ann.grab(packet_id).json()["outcome"] == "already_claimed"
+    terminal.run("risk", bob.host_id, "deny", "--hours", "1")
+    assert _code(bob.grab(packet_id)) == _code(bob.draw(campaign_id)) == "not_in_audience"
+    terminal.run("risk", bob.host_id, "allow")
+    assert bob.grab(packet_id).json()["outcome"] == "claimed"
+
+
+def _code(answer: httpx.Response) -> str:
+    assert answer.status_code == 403
+    return str(answer.json()["code"])
+
+
+def test_dead_letters_and_switches_are_seen_from_the_terminal(terminal: Terminal) -> None:
+    assert {"grab", "payout"} <= {each["name"] for each in terminal.run("switch", "list")["items"]}
+    assert "count" in terminal.run("dlq", "list", "payout")
+    assert terminal.run("dlq", "redrive", "notices") == {"moved": 0}
