@@ -14,6 +14,7 @@ from redpacket.domain.errors import (
     SwitchNotFound,
     Unavailable,
 )
+from redpacket.domain.operators import ActionKind, changes_between, user_subject
 from redpacket.edge import operator_lists as listed
 from redpacket.edge import views
 from redpacket.edge.api import Api, HttpAnswer
@@ -98,7 +99,14 @@ def turn_switch(request: RequestOf[SwitchBody]) -> HttpAnswer[Switch]:
 def judge_user(request: RequestOf[RiskBody]) -> HttpAnswer[Risk]:
     """Keep the host's verdict on a user; their next claim or draw sees it."""
     body = body_of(RiskBody, request)
-    wiring.judge_user(person_of(body.user).user_id, body.parsed)
+    user_id = person_of(body.user).user_id
+    wiring.note_action(
+        request.user.user_id,
+        ActionKind.USER_JUDGED,
+        user_subject(user_id),
+        changes_between(None, {"verdict": body.verdict, "until_ms": body.until_ms}),
+    )
+    wiring.judge_user(user_id, body.parsed)
     return HttpAnswer({"verdict": body.verdict, "until_ms": body.until_ms})
 
 

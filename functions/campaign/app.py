@@ -87,6 +87,12 @@ def edit_audience(request: RequestOf[AudienceBody]) -> HttpAnswer[Audience]:
     add, remove = (
         [person_of(host_id).user_id for host_id in listed] for listed in (body.add, body.remove)
     )
+    wiring.note_action(
+        request.user.user_id,
+        ActionKind.AUDIENCE_EDITED,
+        campaign_subject(campaign_id),
+        changes_between(None, {"add": add, "remove": remove, "mode": body.audience_mode}),
+    )
     edited = wiring.edit_audience(campaign_id, add, remove, body.audience_mode)
     return HttpAnswer(lottery_views.audience_view(edited))
 

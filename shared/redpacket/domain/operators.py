@@ -49,6 +49,11 @@ class ActionKind(StrEnum):
     PRIZE_FUNDED = "prize_funded"
     STOCK_CHANGED = "stock_changed"
     WINNER_DECIDED = "winner_decided"
+    AUDIENCE_EDITED = "audience_edited"
+    USER_JUDGED = "user_judged"
+    WEBHOOK_EDITED = "webhook_edited"
+    WEBHOOK_KEY_ROTATED = "webhook_key_rotated"
+    WEBHOOK_REPLAYED = "webhook_replayed"
     SWITCH_TURNED = "switch_turned"
     RECONCILED = "reconciled"
 
@@ -102,6 +107,11 @@ def user_subject(user_id: str) -> str:
 def campaign_subject(campaign_id: str) -> str:
     """Name a campaign with its prizes, packets and winners in the journal."""
     return f"campaign:{campaign_id}"
+
+
+def webhook_subject(name: str) -> str:
+    """Name a webhook in the journal."""
+    return f"webhook:{name}"
 
 
 def switch_subject(name: str) -> str:
