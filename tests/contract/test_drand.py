@@ -133,7 +133,7 @@ def test_an_endpoint_describes_its_chain_and_its_latest_round(
     assert abs(signer.chain.time_ms(found.round_no) - time.time() * 1000) < 3_000
 
 
-def test_a_round_that_is_not_there_yet_is_none(
+def test_a_round_that_is_not_there_yet_is_not_made_up(
     endpoints: list[Endpoint], signer: LocalChain, journal: FakeJournal
 ) -> None:
     beacon = a_beacon([each.url for each in endpoints], signer, journal)
@@ -243,11 +243,11 @@ def _outside_of_the_subgroup() -> bytes:
         _outside_of_the_subgroup(),
     ],
 )
-def test_what_is_no_signature_signs_nothing(signature: bytes) -> None:
+def test_bytes_that_are_not_a_signature_sign_nothing(signature: bytes) -> None:
     assert not QUICKNET_KEY.has_signed(123, signature)
 
 
 @pytest.mark.parametrize("key", [b"", bytes([0xC0]) + bytes(95), bytes(96), b"\xff" * 96])
-def test_what_is_no_public_key_is_refused(key: bytes) -> None:
+def test_bytes_that_are_not_a_public_key_are_refused(key: bytes) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - the library has its own words
         PublicKey(key)

@@ -423,7 +423,7 @@ def test_what_speaks_to_gateways_is_outside_of_the_vpc_and_ends_in_time(function
     assert FUNCTIONS[function].get("Timeout", GLOBALS["Timeout"]) * 1000 <= FUNCTION_MS
 
 
-def test_who_fetches_rounds_reaches_no_ledger_and_nobody_else_writes_a_round() -> None:
+def test_who_fetches_rounds_reaches_no_ledger_and_no_other_function_writes_a_round() -> None:
     rounds = {
         (function, action)
         for function in FUNCTIONS

@@ -1,4 +1,4 @@
-"""Rounds of the beacon: which one decides, who fetches it, and what nobody can choose."""
+"""Rounds of the beacon: which one decides, who fetches it, and what no operator can choose."""
 
 from __future__ import annotations
 
@@ -59,7 +59,8 @@ def a_lottery(system: InMemorySystem, **changes: Any) -> Campaign:
     plan = {"campaign_id": "gala", "ends_at_ms": NOW_MS + 3 * DAY_MS, "beacon": beacon, **changes}
     campaign = a_campaign(**plan)
     assert system.campaigns.create(campaign)
-    assert system.draws.put_prize(a_prize("gala", total=1000), None)
+    prize = a_prize(campaign.campaign_id, total=1000)
+    assert system.draws.put_prize(prize, None)
     return campaign
 
 
@@ -142,11 +143,13 @@ def test_a_draw_waits_for_its_round_and_costs_the_ledger_nothing(system: InMemor
         process.draw_prize("gala", a_person("ann"), "key")
     first = len(reads)
     for number in range(20):
+        system.pass_time(300)
         with pytest.raises(BeaconPending):
             process.draw_prize("gala", a_person(f"user-{number}"), "key")
 
     assert refusal.value.retry_after_s in range(10, 16)
     assert len(reads) == first
+    assert "transparency" not in reads
     assert system.draws.list_draws("gala", "ann") == []
 
 
@@ -330,6 +333,27 @@ def test_rounds_are_fetched_once_and_only_for_campaigns_that_draw(system: InMemo
 
     assert [report.kept_count for report in reports] == [1, 0, 0]
     assert len(endpoint.asked) == 1
+
+
+def test_a_run_ends_in_time_where_endpoints_hang_and_asks_for_the_newest_first(
+    system: InMemorySystem,
+) -> None:
+    class Hanging(Endpoint):
+        def fetch(self, round_no: int) -> BeaconRound | None:
+            system.pass_time(6_000)
+            return super().fetch(round_no)
+
+    for number in range(5):
+        a_lottery(system, campaign_id=f"gala-{number}")
+        system.pass_time(4_000)
+    system.pass_time(20_000)
+    began_at_ms, endpoint = system.clock.now_ms(), Hanging(system, late_ms=None)
+
+    report = fetch(system, endpoint, for_ms=20_000)
+
+    assert system.clock.now_ms() - began_at_ms <= 20_000 + 10_000
+    assert endpoint.asked[:5] == sorted(endpoint.asked[:5], reverse=True)
+    assert report.missing_count == 5
 
 
 def test_a_campaign_whose_end_is_moved_draws_on(system: InMemorySystem) -> None:

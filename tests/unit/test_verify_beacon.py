@@ -202,6 +202,6 @@ def test_a_malformed_beacon_is_unreadable(
     assert run({**answers[0], **change}, answers[1]) == UNREADABLE
 
 
-def test_a_public_key_that_is_none_is_unreadable(answers: Answers, run: Callable[..., int]) -> None:
+def test_a_malformed_public_key_is_unreadable(answers: Answers, run: Callable[..., int]) -> None:
     assert run(*answers, key="00") == UNREADABLE
     assert run(*answers, key="zz") == UNREADABLE

@@ -1,4 +1,4 @@
-"""A public beacon: random values that nobody knows before their time, and who draws by which.
+"""A public beacon: random values that are unknown before their time, and who draws by which.
 
 A chain signs a round every few seconds. A round is named by the time that it must not be before, so
 that it is fixed before it exists.

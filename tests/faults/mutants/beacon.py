@@ -61,12 +61,6 @@ MUTANTS = [
         "if signature:",
     ),
     Mutant(
-        "an answer of another round counts",
-        "DrandBeacon._ask",
-        'if said["round"] == round_no else b""',
-        'if said["round"] else b""',
-    ),
-    Mutant(
         "the key at infinity signs everything",
         "PublicKey.__init__",
         "len(key) != PUBLIC_KEY_BYTES or key[0] & _INFINITY_BIT",

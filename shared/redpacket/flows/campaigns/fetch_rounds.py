@@ -23,6 +23,11 @@ MISSING_AFTER_MS = 30_000
 """From then on an operator is told, each minute, that draws wait."""
 
 
+_LATE_MS_MAX = 4_000
+"""So long after its time a run may still begin to ask: where endpoints hang, each round takes some
+seconds. The newest round comes first."""
+
+
 @dataclass(frozen=True, slots=True)
 class FetchReport:
     """What one run did: rounds that it kept, and those that it still waits for."""
@@ -58,7 +63,9 @@ def fetch_rounds(
     while True:
         campaigns = rounds.list_drawing(clock.now_ms())
         due = _due(campaigns, chain, clock.now_ms()) - there
-        for round_no in sorted(due):
+        for round_no in sorted(due, reverse=True):
+            if clock.now_ms() - stop_at_ms > _LATE_MS_MAX:
+                break
             if rounds.find(chain.chain_hash, round_no):
                 there.add(round_no)
             elif found := beacon.fetch(round_no):
@@ -74,9 +81,8 @@ def fetch_rounds(
         if clock.now_ms() - chain.time_ms(round_no) >= MISSING_AFTER_MS:
             error = Unavailable(f"no endpoint has round {round_no}")
             journal.failure("beacon_round_missing", error, round_no=round_no)
-    for chain_hash in {campaign.beacon.chain.chain_hash for campaign in campaigns}:
-        if chain_hash != chain.chain_hash:
-            journal.event("beacon_chain_unknown", chain_hash=chain_hash)
+    for other in {campaign.beacon.chain for campaign in campaigns} - {chain}:
+        journal.event("beacon_chain_unknown", chain_hash=other.chain_hash)
     return FetchReport(kept_count, len(missing))
 
 

@@ -52,7 +52,7 @@ class DrawProof:
     """The seed of a day that is over, with the commitment that the campaign has had all along.
 
     *secret_version* is of the key that sealed the seed. *round* is what the beacon contributed;
-    None without a beacon, and where no round ever came: then nobody drew.
+    None without a beacon, and where no round ever came: such a day has no draws.
     """
 
     campaign_id: str
