@@ -20,7 +20,7 @@ from pydantic.json_schema import GenerateJsonSchema
 import redpacket
 from local import places
 from redpacket.domain.errors import Forbidden
-from redpacket.edge.answers import campaigns, lists, operators, packets, payments
+from redpacket.edge.answers import approvals, campaigns, lists, operators, packets, payments
 from redpacket.edge.api import BODY_BYTES_MAX, NO_STORE, UBIQUITOUS, Api, Operation
 from redpacket.edge.csv_pages import CSV
 from redpacket.edge.parameters import Parameter
@@ -65,6 +65,7 @@ _DOORS = [
     "payment",
     "gateway",
     "admin",
+    "approval",
 ]
 """The order of the operations; other doors follow."""
 
@@ -122,11 +123,22 @@ def types_of(operation: Operation) -> tuple[Any, Any]:
         **vars(campaigns),
         **vars(operators),
         **vars(lists),
+        **vars(approvals),
         **vars(payments),
     }
     hints = get_type_hints(operation.function, localns=names)
     (answer,) = get_args(hints["return"])
-    return next(iter(get_args(hints["request"])), None), answer
+    body = next(iter(get_args(hints["request"])), None)
+    return body, get_args(answer)[0] if _waits(answer) else answer
+
+
+def waits(operation: Operation) -> bool:
+    """Tell whether an operation may wait for another operator's approval."""
+    return "AwaitingApproval" in str(operation.function.__annotations__["return"])
+
+
+def _waits(answer: Any) -> bool:  # noqa: ANN401 - any type of an answer
+    return approvals.AwaitingApproval in get_args(answer)
 
 
 def _tag_of(path: str) -> str:
@@ -159,7 +171,7 @@ class _Generator(GenerateJsonSchema):
 @cache
 def _forms() -> Schema:
     named = {kind for operation in operations().values() for kind in types_of(operation)}
-    found = named - {None, NoneType}
+    found = (named - {None, NoneType}) | {approvals.AwaitingApproval}
     _, generated = TypeAdapter.json_schemas(
         [(kind.__name__, "validation", TypeAdapter(kind)) for kind in found],
         ref_template="#/components/schemas/{model}",
@@ -325,6 +337,8 @@ def _responses(operation: Operation, answer: str | None) -> Schema:
         }
         for status in operation.statuses
     }
+    if waits(operation):
+        answers[202]["content"] = {JSON: {"schema": _ref("AwaitingApproval")}}
     if operation.csv:
         answers[200]["content"] = {**answers[200]["content"], CSV: {"schema": _CSV_PAGE}}
         answers[200]["headers"] = {**answers[200]["headers"], "X-Next-Cursor": _NEXT_CURSOR}

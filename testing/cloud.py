@@ -25,6 +25,7 @@ TABLES = {
     "profiles": "ProfilesTable",
     "payments": "PaymentsTable",
     "journal": "JournalTable",
+    "approvals": "ApprovalsTable",
     "switches": "SwitchesTable",
     "reconciliation": "ReconciliationTable",
 }

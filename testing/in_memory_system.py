@@ -87,6 +87,8 @@ VARIABLES = {
     "PROFILES_TABLE": "profiles",
     "RECONCILIATION_TABLE": "reconciliation",
     "JOURNAL_TABLE": "journal",
+    "APPROVALS_TABLE": "approvals",
+    "APPROVAL_FEN": str(10**15),
     "SETTLEMENT_RECEIPTS": "true",
     "OPEN_PACKETS_MAX": str(OPEN_PACKETS_MAX),
     "DEPOSIT_FEN_MAX": str(DEPOSIT_FEN_MAX),
@@ -134,6 +136,7 @@ class InMemorySystem:
         self.told_draws: list[Draw] = []
         self.part_share_count = PART_SHARE_COUNT
         self.share_fen_max = 20_000
+        self.approval_fen = 10**15
         self.in_parallel: InParallel = one_by_one
         self.switches = CachedSwitches(
             store=FakeSwitchStore(), copy=None, clock=self.clock, journal=self.journal
@@ -160,7 +163,11 @@ class InMemorySystem:
         # Of all doors that read lotteries, in one.
         tables = "campaigns", "shares", "draws", "packets", "profiles"
         return DynamoDraws(
-            Dynamo(lambda: client), *tables, journal_table="journal", seeds=PUBLISHED_SEEDS
+            Dynamo(lambda: client),
+            *tables,
+            journal_table="journal",
+            approvals_table="approvals",
+            seeds=PUBLISHED_SEEDS,
         )
 
     def process(self, **given: Any) -> Wiring:
@@ -172,6 +179,7 @@ class InMemorySystem:
             **VARIABLES,
             "PART_SHARE_COUNT": str(self.part_share_count),
             "SHARE_FEN_MAX": str(self.share_fen_max),
+            "APPROVAL_FEN": str(self.approval_fen),
         }
         stands_on = {
             "settings": Settings(variables),
@@ -391,6 +399,7 @@ class InMemorySystem:
             draws=self.draws,
             packets=self.packets,
             clock=self.clock,
+            four_eyes=self.process().four_eyes,
         )[0]
 
     def preheat(self, campaign_id: str, cursor: str | None = None) -> Preheated:

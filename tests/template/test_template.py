@@ -220,6 +220,12 @@ WRITES = {
     # Anybody can call it: it notes callbacks alone.
     "GatewayFunction": {"PaymentsTable": {"PutItem"}},
     "AdminFunction": {"AccountsTable": {"PutItem", "UpdateItem"}},
+    # What another operator asked the three above for.
+    "ApprovalFunction": {
+        "AccountsTable": {"PutItem", "UpdateItem"},
+        "PacketsTable": {"PutItem", "UpdateItem"},
+        "CampaignsTable": {"PutItem", "UpdateItem"},
+    },
 }
 """Who may write what of the ledger; all others read it, or not even that."""
 
@@ -289,7 +295,7 @@ def test_the_function_that_edits_profiles_writes_nothing_else() -> None:
     assert _actions_on("ProfileFunction", "ProfilesTable") - READS == {"dynamodb:UpdateItem"}
 
 
-NOTES = ["SendFunction", "LotteryFunction", "PrizeFunction", "AdminFunction"]
+NOTES = ["SendFunction", "LotteryFunction", "CampaignFunction", "PrizeFunction", "AdminFunction"]
 """Who writes in one transaction what a user gets, and what the host calls them."""
 
 

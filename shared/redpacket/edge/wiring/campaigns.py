@@ -41,7 +41,11 @@ class CampaignRoom(PacketRoom):
     @cached_property
     def prize_draws(self) -> Draws:
         """The lotteries where prizes are put, which need their packets and draw nothing."""
-        return self._draws(self.settings.packets_table, journal_table=self.settings.journal_table)
+        return self._draws(
+            self.settings.packets_table,
+            journal_table=self.settings.journal_table,
+            approvals_table=self.settings.approvals_table,
+        )
 
     def _draws(
         self,
@@ -49,6 +53,7 @@ class CampaignRoom(PacketRoom):
         profiles_table: str | None = None,
         opened_by: SeedKeys | None = None,
         journal_table: str | None = None,
+        approvals_table: str | None = None,
     ) -> DynamoDraws:
         from redpacket.adapters.dynamo.draws import DynamoDraws
 
@@ -60,6 +65,7 @@ class CampaignRoom(PacketRoom):
             packets_table,
             profiles_table,
             journal_table=journal_table,
+            approvals_table=approvals_table,
             seeds=opened_by,
         )
 
@@ -156,6 +162,7 @@ class CampaignRoom(PacketRoom):
             new_id=self.new_packet_id,
             new_seed=self.new_seed,
             share_fen_max=self.settings.share_fen_max,
+            four_eyes=self.four_eyes,
         )
 
     @cached_property
@@ -169,6 +176,7 @@ class CampaignRoom(PacketRoom):
             self.new_seed,
             self.seeds,
             self.settings.journal_table,
+            self.settings.approvals_table,
         )
 
     @cached_property
@@ -191,6 +199,7 @@ class CampaignRoom(PacketRoom):
             draw_cache=self.draw_cache,
             clock=self.clock,
             journal=self.journal,
+            four_eyes=self.four_eyes,
         )
 
     @cached_property
