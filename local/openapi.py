@@ -22,6 +22,7 @@ from local import places
 from redpacket.domain.errors import Forbidden
 from redpacket.domain.events import EventType
 from redpacket.edge.answers import (
+    approvals,
     campaigns,
     events,
     lists,
@@ -74,6 +75,7 @@ _DOORS = [
     "payment",
     "gateway",
     "admin",
+    "approval",
 ]
 """The order of the operations; other doors follow."""
 
@@ -131,12 +133,23 @@ def types_of(operation: Operation) -> tuple[Any, Any]:
         **vars(campaigns),
         **vars(operators),
         **vars(lists),
+        **vars(approvals),
         **vars(payments),
         **vars(webhooks),
     }
     hints = get_type_hints(operation.function, localns=names)
     (answer,) = get_args(hints["return"])
-    return next(iter(get_args(hints["request"])), None), answer
+    body = next(iter(get_args(hints["request"])), None)
+    return body, get_args(answer)[0] if _waits(answer) else answer
+
+
+def waits(operation: Operation) -> bool:
+    """Tell whether an operation may wait for another operator's approval."""
+    return "AwaitingApproval" in str(operation.function.__annotations__["return"])
+
+
+def _waits(answer: Any) -> bool:  # noqa: ANN401 - any type of an answer
+    return approvals.AwaitingApproval in get_args(answer)
 
 
 def _tag_of(path: str) -> str:
@@ -169,7 +182,7 @@ class _Generator(GenerateJsonSchema):
 @cache
 def _forms() -> Schema:
     named = {kind for operation in operations().values() for kind in types_of(operation)}
-    named |= set(events.DATA.values())
+    named |= {*events.DATA.values(), approvals.AwaitingApproval}
     found = named - {None, NoneType}
     _, generated = TypeAdapter.json_schemas(
         [(kind.__name__, "validation", TypeAdapter(kind)) for kind in found],
@@ -397,6 +410,8 @@ def _responses(operation: Operation, answer: str | None) -> Schema:
         }
         for status in operation.statuses
     }
+    if waits(operation):
+        answers[202]["content"] = {JSON: {"schema": _ref("AwaitingApproval")}}
     if operation.csv:
         answers[200]["content"] = {**answers[200]["content"], CSV: {"schema": _CSV_PAGE}}
         answers[200]["headers"] = {**answers[200]["headers"], "X-Next-Cursor": _NEXT_CURSOR}

@@ -26,6 +26,7 @@ TABLES = {
     "profiles": "ProfilesTable",
     "payments": "PaymentsTable",
     "journal": "JournalTable",
+    "approvals": "ApprovalsTable",
     "switches": "SwitchesTable",
     "reconciliation": "ReconciliationTable",
     "transparency": "TransparencyTable",

@@ -93,6 +93,8 @@ VARIABLES = {
     "RECONCILIATION_TABLE": "reconciliation",
     "TRANSPARENCY_TABLE": "transparency",
     "JOURNAL_TABLE": "journal",
+    "APPROVALS_TABLE": "approvals",
+    "APPROVAL_FEN": str(10**15),
     "SETTLEMENT_RECEIPTS": "true",
     "RISK_VERDICTS": "true",
     "OPEN_PACKETS_MAX": str(OPEN_PACKETS_MAX),
@@ -142,6 +144,7 @@ class InMemorySystem:
         self.told_draws: list[Draw] = []
         self.part_share_count = PART_SHARE_COUNT
         self.share_fen_max = 20_000
+        self.approval_fen = 10**15
         self.in_parallel: InParallel = one_by_one
         self.switches = CachedSwitches(
             store=FakeSwitchStore(), copy=None, clock=self.clock, journal=self.journal
@@ -174,6 +177,7 @@ class InMemorySystem:
             Dynamo(lambda: client),
             *tables,
             journal_table="journal",
+            approvals_table="approvals",
             seeds=PUBLISHED_SEEDS,
             audience_table="audience",
             asks_verdicts=True,
@@ -188,6 +192,7 @@ class InMemorySystem:
             **VARIABLES,
             "PART_SHARE_COUNT": str(self.part_share_count),
             "SHARE_FEN_MAX": str(self.share_fen_max),
+            "APPROVAL_FEN": str(self.approval_fen),
         }
         stands_on = {
             "settings": Settings(variables),
@@ -411,6 +416,7 @@ class InMemorySystem:
             draws=self.draws,
             packets=self.packets,
             clock=self.clock,
+            four_eyes=self.process().four_eyes,
         )[0]
 
     def preheat(self, campaign_id: str, cursor: str | None = None) -> Preheated:

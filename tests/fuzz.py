@@ -58,7 +58,7 @@ from testing.ledger_state import lasting, read_ledger_state
 AnyCase: TypeAlias = "Case[Any]"
 AnyOperation: TypeAlias = "APIOperation[Any, Any, Any, Any]"
 
-FUNDS_FEN = 10**9
+FUNDS_FEN = 10**8
 TIMEOUT_S = 30
 SHOWN_FAILURES = 20
 FAILURES_SHOWN_CHARACTERS = 1500
@@ -399,7 +399,7 @@ class Fuzz:
     def _send_without_token(self, operation: AnyOperation) -> None:
         body: dict[str, Any] = {"body": {}, "media_type": JSON} if operation.body else {}
         path = {"packet_id": self._packet_ids[0], "campaign_id": CAMPAIGN_ID, "name": SAFE_SWITCH}
-        path |= {"prize_id": PRIZE_ID, "unit": f"{PRIZE_ID}.1"}
+        path |= {"prize_id": PRIZE_ID, "unit": f"{PRIZE_ID}.1", "approval_id": "0" * 32}
         # Of the right form, and no user's.
         path |= {"payment_id": "0" * 32, "withdrawal_id": "0" * 30}
         named = {name: path[name] for name in path if f"{{{name}}}" in operation.path}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from redpacket.domain.approvals import ApprovalNeededError, DepositAsked
 from redpacket.domain.errors import (
     Busy,
     CampaignNotFound,
@@ -18,6 +19,7 @@ from redpacket.domain.operators import ActionKind, changes_between, user_subject
 from redpacket.edge import operator_lists as listed
 from redpacket.edge import views
 from redpacket.edge.api import Api, HttpAnswer
+from redpacket.edge.approval_views import awaiting_view
 from redpacket.edge.campaign_parameters import campaign_id_of
 from redpacket.edge.claim_places import claim_cursor_of, claim_place
 from redpacket.edge.packet_ids import packet_id_of
@@ -26,11 +28,12 @@ from redpacket.edge.request import HttpRequest, RequestOf, person_of
 from redpacket.edge.schemas.accounts import DepositBody
 from redpacket.edge.schemas.bodies import body_of, idempotent_request
 from redpacket.edge.schemas.operations import RiskBody, SwitchBody
-from redpacket.edge.scopes import ADMINS, AUDITORS, OPERATORS, TREASURERS, WATCHERS
+from redpacket.edge.scopes import ADMINS, AUDITORS, OPERATORS, TREASURERS, WATCHERS, operator_of
 from redpacket.edge.switch_parameters import switch_of
 from redpacket.edge.wiring import wiring
 
 if TYPE_CHECKING:
+    from redpacket.edge.answers.approvals import AwaitingApproval
     from redpacket.edge.answers.lists import (
         CampaignPage,
         ClaimPage,
@@ -47,14 +50,25 @@ handler = Api()
     "POST /admin/deposits",
     parameters=(key_hash_of,),
     scopes=TREASURERS,
-    statuses=(201,),
+    statuses=(201, 202),
     refusals=(IdempotencyKeyMissing, IdempotencyKeyReused, Busy, InvalidRequest, Unavailable),
 )
-def deposit(request: RequestOf[DepositBody]) -> HttpAnswer[Deposit]:
-    """Put money into a user's account, once per idempotency key."""
+def deposit(request: RequestOf[DepositBody]) -> HttpAnswer[Deposit | AwaitingApproval]:
+    """Put money into a user's account, once per idempotency key, or let it wait (202)."""
     idempotent = idempotent_request(request)
     body = body_of(DepositBody, request)
-    transfer_id, balance_fen = wiring.deposit(person_of(body.user), body.amount_fen, idempotent)
+    payee = person_of(body.user)
+    try:
+        transfer_id, balance_fen = wiring.deposit(payee, body.amount_fen, idempotent)
+    except ApprovalNeededError as needed:
+        key_hash, hashed = idempotent.key_hash, idempotent.body_hash
+        approval = wiring.ask_approval(
+            needed,
+            operator_of(request),
+            lambda _: DepositAsked(payee.user_id, body.amount_fen, key_hash, hashed),
+            payee=payee,
+        )
+        return HttpAnswer(awaiting_view(approval, wiring.clock.now_ms()), status=202)
     return HttpAnswer({"transfer_id": transfer_id, "balance_fen": balance_fen})
 
 

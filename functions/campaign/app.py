@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from redpacket.domain.approvals import ApprovalNeededError, CampaignAsked
 from redpacket.domain.errors import (
     CampaignNotFound,
     InvalidRequest,
@@ -15,6 +16,7 @@ from redpacket.domain.errors import (
 from redpacket.domain.operators import ActionKind, campaign_subject, changes_between
 from redpacket.edge import guards, lottery_views, views
 from redpacket.edge.api import Api, HttpAnswer
+from redpacket.edge.approval_views import awaiting_view
 from redpacket.edge.campaign_parameters import campaign_id_of, preheat_cursor_of
 from redpacket.edge.request import HttpRequest, RequestOf, person_of
 from redpacket.edge.schemas.audiences import BODY_BYTES_MAX, AudienceBody
@@ -24,6 +26,7 @@ from redpacket.edge.scopes import EDITORS, OPERATORS, WATCHERS, operator_of
 from redpacket.edge.wiring import wiring
 
 if TYPE_CHECKING:
+    from redpacket.edge.answers.approvals import AwaitingApproval
     from redpacket.edge.answers.campaigns import Audience, Campaign, CampaignAdmin, Preheated
 
 _PREHEAT_WITHIN_MS = 20_000
@@ -59,17 +62,28 @@ def watch_campaign(request: HttpRequest) -> HttpAnswer[CampaignAdmin]:
     "PUT /admin/campaigns/{campaign_id}",
     parameters=(campaign_id_of,),
     scopes=EDITORS,
-    statuses=(200, 201),
+    statuses=(200, 201, 202),
     refusals=(CampaignNotFound, VersionConflict, InvalidRequest, Unavailable),
 )
-def edit_campaign(request: RequestOf[CampaignBody]) -> HttpAnswer[CampaignAdmin]:
-    """Create a campaign (201), or edit it (200)."""
+def edit_campaign(
+    request: RequestOf[CampaignBody],
+) -> HttpAnswer[CampaignAdmin | AwaitingApproval]:
+    """Create a campaign (201), edit it (200), or ask for approval of its budget (202)."""
     campaign_id = campaign_id_of(request)
     body = body_of(CampaignBody, request)
     plan = body.plan(campaign_id)
-    edited, is_new = wiring.edit_campaign(
-        plan, body.budget_fen, body.version, operator_of(request), body.draws_by()
-    )
+    operator, draws_by = operator_of(request), body.draws_by()
+    try:
+        edited, is_new = wiring.edit_campaign(
+            plan, body.budget_fen, body.version, operator, draws_by
+        )
+    except ApprovalNeededError as needed:
+        approval = wiring.ask_approval(
+            needed,
+            operator,
+            lambda version: CampaignAsked(plan, body.budget_fen, version, draws_by),
+        )
+        return HttpAnswer(awaiting_view(approval, wiring.clock.now_ms()), status=202)
     shown = lottery_views.campaign_admin_view(edited)
     return HttpAnswer(shown, status=201 if is_new else 200)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from redpacket.domain.approvals import ApprovalNeededError, PrizeAsked, StockAsked
 from redpacket.domain.errors import (
     Busy,
     CampaignEnded,
@@ -18,6 +19,7 @@ from redpacket.domain.errors import (
 from redpacket.domain.winners import WinnerStatus
 from redpacket.edge import lottery_views
 from redpacket.edge.api import Api, HttpAnswer
+from redpacket.edge.approval_views import awaiting_view
 from redpacket.edge.campaign_parameters import campaign_id_of, prize_id_of
 from redpacket.edge.operator_lists import unit_of, winner_view
 from redpacket.edge.orders import prize_plan
@@ -30,6 +32,7 @@ from redpacket.edge.scopes import EDITORS, OPERATORS, operator_of
 from redpacket.edge.wiring import wiring
 
 if TYPE_CHECKING:
+    from redpacket.edge.answers.approvals import AwaitingApproval
     from redpacket.edge.answers.campaigns import PrizeAdmin
     from redpacket.edge.answers.lists import DecidedWinner
 
@@ -50,13 +53,21 @@ handler = Api()
     "PUT /admin/campaigns/{campaign_id}/prizes/{prize_id}",
     parameters=(campaign_id_of, prize_id_of),
     scopes=EDITORS,
-    statuses=(200, 201),
+    statuses=(200, 201, 202),
     refusals=_EDITING,
 )
-def put_prize(request: RequestOf[PrizeBody]) -> HttpAnswer[PrizeAdmin]:
-    """Create a prize (201), or edit it (200); cash is funded from the operator's account."""
+def put_prize(request: RequestOf[PrizeBody]) -> HttpAnswer[PrizeAdmin | AwaitingApproval]:
+    """Create a prize (201), edit it (200), or ask for approval of its cash (202).
+
+    Cash is funded from the operator's account.
+    """
     plan, version = prize_plan(request)
-    prize, stock, is_new = wiring.put_prize(plan, version, operator_of(request))
+    operator = operator_of(request)
+    try:
+        prize, stock, is_new = wiring.put_prize(plan, version, operator)
+    except ApprovalNeededError as needed:
+        approval = wiring.ask_approval(needed, operator, lambda shown: PrizeAsked(plan, shown))
+        return HttpAnswer(awaiting_view(approval, wiring.clock.now_ms()), status=202)
     return HttpAnswer(lottery_views.prize_admin_view(prize, stock), status=201 if is_new else 200)
 
 
@@ -64,16 +75,30 @@ def put_prize(request: RequestOf[PrizeBody]) -> HttpAnswer[PrizeAdmin]:
     "POST /admin/campaigns/{campaign_id}/prizes/{prize_id}/stock",
     parameters=(campaign_id_of, prize_id_of, key_hash_of),
     scopes=EDITORS,
+    statuses=(200, 202),
     refusals=(IdempotencyKeyMissing, IdempotencyKeyReused, *_EDITING),
 )
-def change_stock(request: RequestOf[StockBody]) -> HttpAnswer[PrizeAdmin]:
-    """Add units to a prize, or take some that have not been won, once per idempotency key."""
+def change_stock(request: RequestOf[StockBody]) -> HttpAnswer[PrizeAdmin | AwaitingApproval]:
+    """Add units to a prize, or take some that have not been won, once per idempotency key.
+
+    Cash above what the operator may move alone waits for approval (202).
+    """
     campaign_id, prize_id = campaign_id_of(request), prize_id_of(request)
     idempotent = idempotent_request(request)
     body = body_of(StockBody, request)
-    prize, stock = wiring.change_stock(
-        campaign_id, prize_id, body.delta, body.version, operator_of(request), idempotent
-    )
+    operator = operator_of(request)
+    try:
+        prize, stock = wiring.change_stock(
+            campaign_id, prize_id, body.delta, body.version, operator, idempotent
+        )
+    except ApprovalNeededError as needed:
+        hashes = idempotent.key_hash, idempotent.body_hash
+        approval = wiring.ask_approval(
+            needed,
+            operator,
+            lambda shown: StockAsked(campaign_id, prize_id, body.delta, shown, *hashes),
+        )
+        return HttpAnswer(awaiting_view(approval, wiring.clock.now_ms()), status=202)
     return HttpAnswer(lottery_views.prize_admin_view(prize, stock))
 
 

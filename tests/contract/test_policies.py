@@ -576,8 +576,43 @@ def _tell_of_a_campaign(
     claims = doors.operate("GET /admin/packets/{packet_id}/claims", packet_id=rain["packet_id"])
     assert [claim["user"] for claim in claims["items"]] == ["bob"]
     _tell_of_winners(doors, path)
+    _tell_of_approvals(doors, plan)
     edited = {**plan, "title": "Newer", "ends_at_ms": now_ms + 7_200_000}
     doors.operate("PUT /admin/campaigns/{campaign_id}", edited, **path)
+
+
+def _tell_of_approvals(doors: Doors, plan: dict[str, Any]) -> None:
+    """Let deposits, budgets and cash wait for another operator, who approves and rejects."""
+    large = 200_000_000
+    path = {"campaign_id": "newyear"}
+    prize = {"title": "More", "kind": "packet", "weight": 1, "total": 20_000, "amount_fen": 20_000}
+    budget = {**plan, "budget_fen": large}
+    new = {**plan, "budget_fen": large}
+    edit, put = "PUT /admin/campaigns/{campaign_id}", "/prizes/{prize_id}"
+    asked = [
+        doors.operate("POST /admin/deposits", {"user": "ann", "amount_fen": large}),
+        doors.operate("POST /admin/deposits", {"user": "bob", "amount_fen": large}),
+        doors.operate(edit, budget, **path),
+        doors.operate(edit, new, campaign_id="newer"),
+        doors.operate(edit + put, {**prize, "total": 5_001}, **path, prize_id="more"),
+        doors.operate(f"POST{edit[3:]}{put}/stock", {"delta": 10_000_000}, **path, prize_id="cash"),
+    ]
+    assert {one["answered"] for one in asked} == {202}
+    assert len(doors.operate("GET /admin/approvals")["items"]) == len(asked)
+    doors.ask(
+        "POST /admin/deposits", "other", {"user": "operator", "amount_fen": 99_000_000}, SCOPE
+    )
+    doors.ask(
+        "POST /admin/deposits", "third", {"user": "operator", "amount_fen": 99_000_000}, SCOPE
+    )
+    first, *others = (one["approval_id"] for one in asked)
+    reject = "POST /admin/approvals/{approval_id}/reject"
+    assert doors.ask(reject, "other", None, SCOPE, approval_id=first)["status"] == "rejected"
+    approve = "POST /admin/approvals/{approval_id}/approve"
+    for number, approval_id in enumerate(others):
+        found = doors.ask(approve, "other", None, SCOPE, approval_id=approval_id)
+        # The stock of cash is above what its operator has.
+        assert found["answered"] in ({200} if number < 4 else {402, 409, 422}), found
 
 
 def _tell_of_winners(doors: Doors, path: dict[str, str]) -> None:
@@ -649,9 +684,25 @@ def test_a_role_may_add_to_the_journal_and_change_nothing_there() -> None:
     assert granted == {
         ("AdminFunction", "dynamodb:Query"),
         ("ReconcileFunction", "dynamodb:PutItem"),
+        ("ApprovalFunction", "dynamodb:PutItem"),
         *((writer, "dynamodb:PutItem") for writer in writers),
     }
     assert "TimeToLiveSpecification" not in STACK.of_type("AWS::DynamoDB::Table")["JournalTable"]
+
+
+def test_who_asks_for_an_approval_can_not_decide_about_it() -> None:
+    approvals = STACK.arn("ApprovalsTable")
+
+    def may(function: str, action: str, *attributes: str) -> bool:
+        asked = Asked(function, action, approvals, frozenset(attributes))
+        return any(allows(statement, asked) for statement in _statements(STACK, function))
+
+    for function in ("AdminFunction", "CampaignFunction", "PrizeFunction"):
+        assert may(function, "dynamodb:PutItem", "pk", "status")
+        assert not may(function, "dynamodb:PutItem", "pk", "status", "decided_by")
+        assert not may(function, "dynamodb:UpdateItem", "pk", "status")
+    assert may("ApprovalFunction", "dynamodb:UpdateItem", "pk", "status", "decided_by")
+    assert not may("ApprovalFunction", "dynamodb:PutItem", "pk")
 
 
 def test_no_role_has_an_action_or_a_resource_by_a_pattern_of_tables() -> None:

@@ -56,6 +56,10 @@ class User:
             event_hooks={"response": [assert_declared]},
         )
 
+    def approve(self, waiting: httpx.Response) -> httpx.Response:
+        """Approve what another operator was told to wait for."""
+        return self.post(f"/admin/approvals/{waiting.json()['approval_id']}/approve", {})
+
     def grab(self, packet_id: str, said: str | None = None) -> httpx.Response:
         body = {"passphrase": said} if said is not None else None
         return self._remember(self.http.post(f"/packets/{packet_id}/grab", json=body))
@@ -111,7 +115,15 @@ Invoke = Callable[[str, dict[str, Any]], dict[str, Any]]
 
 
 @pytest.fixture
-def a_user(stack: Stack, told: list[Told]) -> Iterator[MakeUser]:
+def approver(stack: Stack, told: list[Told]) -> Iterator[User]:
+    """The other operator, who approves what is large."""
+    user = User(stack, "approver", told, scope="hongbao/treasury")
+    yield user
+    user.http.close()
+
+
+@pytest.fixture
+def a_user(stack: Stack, told: list[Told], approver: User) -> Iterator[MakeUser]:
     """Make users for one test; `a_user(funds_fen=1000)` has money."""
     made: list[User] = []
     # Operators can't credit themselves, so another one than the operator of the tests deposits.
@@ -123,7 +135,10 @@ def a_user(stack: Stack, told: list[Told]) -> Iterator[MakeUser]:
         made.append(user)
         if funds_fen:
             body = {"user": user.host_id, "amount_fen": funds_fen}
-            assert treasurer.post("/admin/deposits", body).status_code == httpx.codes.CREATED
+            answer = treasurer.post("/admin/deposits", body)
+            if answer.status_code == httpx.codes.ACCEPTED:
+                answer = approver.approve(answer)
+            assert answer.is_success, answer.text
         return user
 
     yield make

@@ -65,12 +65,16 @@ def sponsor(a_user: MakeUser) -> User:
 
 
 @pytest.fixture
-def made(sponsor: User) -> Make:
-    """Make campaigns for one test."""
+def made(sponsor: User, approver: User) -> Make:
+    """Make campaigns for one test; another operator approves a large budget."""
 
     def make(**changes: Any) -> dict[str, Any]:
-        answer = _put(sponsor, f"rain-{next(_numbers)}", **changes)
-        assert answer.status_code == httpx.codes.CREATED, answer.text
+        campaign_id = f"rain-{next(_numbers)}"
+        answer = _put(sponsor, campaign_id, **changes)
+        if answer.status_code == httpx.codes.ACCEPTED:
+            assert approver.approve(answer).is_success
+            answer = sponsor.http.get(f"/admin/campaigns/{campaign_id}")
+        assert answer.is_success, answer.text
         campaign: dict[str, Any] = answer.json()
         return campaign
 

@@ -37,6 +37,10 @@ def test_no_log_names_a_user(
     taker.http.get("/admin/switches")
     boss.http.put("/admin/switches/withdraw", json={"on": False, "reason": taker.host_id})
     boss.http.put("/admin/switches/withdraw", json={"on": True})
+    for query in (f"packets?sender={sender.host_id}", f"packets?sender={taker.host_id}&cursor=x"):
+        boss.http.get(f"/admin/{query}")
+    boss.http.get(f"/admin/packets/{packet_id}/claims")
+    boss.post("/admin/deposits", {"user": taker.host_id, "amount_fen": 10**9})
     # A row that can't be read: the page is a 500, and its error is logged with its causes.
     broken = sender.send(total_fen=100, count=1).json()["packet_id"]
     table = stack.outputs["PacketsTable"]

@@ -61,12 +61,20 @@ def boss(stack: Stack, told: list[Told]) -> Iterator[User]:
     user.http.close()
 
 
-def test_no_answer_of_any_route_holds_an_internal_id(a_user: MakeUser, boss: User) -> None:
+def test_no_answer_of_any_route_holds_an_internal_id(
+    a_user: MakeUser, boss: User, approver: User
+) -> None:
     ann, bob = a_user(ANN, nickname="Ann"), a_user(BOB)
     walk = Walk()
     call = walk.call
     call(boss, "POST /admin/deposits", {"user": ANN, "amount_fen": 10_000})
     a_user(BOSS, funds_fen=10_000)
+    for decide in ("approve", "reject"):
+        large = {"user": ANN, "amount_fen": 100_000_001}
+        waits = call(boss, "POST /admin/deposits", large).json()["approval_id"]
+        for other in (bob, approver):
+            decision = f"POST /admin/approvals/{{approval_id}}/{decide}"
+            call(other, decision, approval_id=waits)
     call(ann, "PUT /me/profile", {"nickname": "安"})
     token = call(bob, "GET /me").json()["user_token"]
     order = {"kind": "lucky", "total_fen": 200, "count": 2, "recipients": [token]}
@@ -158,6 +166,7 @@ def walk_reads(walk: Walk, reader: User, packet_ids: list[str], days: list[str])
     call(reader, "GET /admin/payments/debts")
     call(reader, "POST /admin/reconcile")
     call(reader, "GET /admin/journal")
+    call(reader, "GET /admin/approvals")
     call(reader, "GET /admin/campaigns")
     call(reader, "GET /admin/packets", query="?campaign_id=walk")
     call(reader, "GET /admin/packets/{packet_id}/claims", packet_id=packet_ids[0])
@@ -273,7 +282,7 @@ def test_a_stranger_draws_and_reads_for_themselves_alone(a_user: MakeUser, boss:
 @pytest.mark.parametrize("route", sorted(route for route in ROUTES if "/admin/" in route))
 def test_an_operators_route_is_for_operators(a_user: MakeUser, route: str) -> None:
     names = {"packet_id": "A" * 22, "campaign_id": "party", "prize_id": "cash", "name": "send"}
-    names["unit"] = "cash.1"
+    names |= {"unit": "cash.1", "approval_id": "0" * 32}
 
     answer = Walk().call(a_user(), route, {}, **names)
 

@@ -222,6 +222,12 @@ WRITES = {
     # Anybody can call it: it notes callbacks alone.
     "GatewayFunction": {"PaymentsTable": {"PutItem"}},
     "AdminFunction": {"AccountsTable": {"PutItem", "UpdateItem"}},
+    # What another operator asked the three above for.
+    "ApprovalFunction": {
+        "AccountsTable": {"PutItem", "UpdateItem"},
+        "PacketsTable": {"PutItem", "UpdateItem"},
+        "CampaignsTable": {"PutItem", "UpdateItem"},
+    },
 }
 """Who may write what of the ledger; all others read it, or not even that."""
 
@@ -291,7 +297,10 @@ def test_the_function_that_edits_profiles_writes_nothing_else() -> None:
     assert _actions_on("ProfileFunction", "ProfilesTable") - READS == {"dynamodb:UpdateItem"}
 
 
-NOTES = ["SendFunction", "LotteryFunction", "PrizeFunction", "AdminFunction", "PaymentFunction"]
+NOTES = [
+    *("SendFunction", "LotteryFunction", "CampaignFunction", "PrizeFunction", "AdminFunction"),
+    "PaymentFunction",
+]
 """Who notes what the host calls a user: with what they get, or with a payment of theirs."""
 
 

@@ -111,6 +111,7 @@ class Office:
             draws=self.draws,
             packets=self.packets,
             clock=self.system.clock,
+            four_eyes=self.system.process().four_eyes,
         )[0]
 
     def ports(self) -> PrizePorts:

@@ -26,6 +26,7 @@ def _deposit(
         amount_fen_max=amount_fen_max,
         deposits=system.deposits,
         ledger=system.ledger,
+        four_eyes=system.process().four_eyes,
         clock=system.clock,
     )
 

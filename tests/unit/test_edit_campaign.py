@@ -9,6 +9,7 @@ import pytest
 from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.adapters.dynamo.draws import DynamoDraws
+from redpacket.domain.approvals import Allowance
 from redpacket.domain.campaign import (
     Campaign,
     CampaignPlan,
@@ -67,6 +68,7 @@ class Office:
             ),
             packets=self.system.packets,
             clock=self.system.clock,
+            four_eyes=self.system.process().four_eyes,
         )
 
     def find(self, campaign: Campaign) -> Campaign:
@@ -164,11 +166,17 @@ class RacingCampaigns(DynamoCampaigns):
 
     races = 1
 
-    def edit(self, campaign: Campaign, before: Campaign, action: Action | None = None) -> bool:
+    def edit(
+        self,
+        campaign: Campaign,
+        before: Campaign,
+        action: Action | None = None,
+        spent: Allowance | None = None,
+    ) -> bool:
         if self.races:
             self.races -= 1
             assert super().edit(replace(before, version=before.version + 1), before)
-        return super().edit(campaign, before, action)
+        return super().edit(campaign, before, action, spent)
 
 
 def test_an_edit_that_meets_another_is_applied_on_top_of_it(office: Office) -> None:
@@ -226,9 +234,15 @@ class SpendingCampaigns(DynamoCampaigns):
 
     send: Callable[[], object] = staticmethod(lambda: None)
 
-    def edit(self, campaign: Campaign, before: Campaign, action: Action | None = None) -> bool:
+    def edit(
+        self,
+        campaign: Campaign,
+        before: Campaign,
+        action: Action | None = None,
+        spent: Allowance | None = None,
+    ) -> bool:
         self.send()
-        return super().edit(campaign, before, action)
+        return super().edit(campaign, before, action, spent)
 
 
 def test_an_edit_tells_what_is_left_of_the_budget_now_and_not_what_was(office: Office) -> None:

@@ -87,6 +87,7 @@ class Office:
             draws=self.system.draws,
             packets=self.system.packets,
             clock=self.system.clock,
+            four_eyes=self.system.process().four_eyes,
         )
 
     def found(self) -> tuple[Prize, ...]:

@@ -178,6 +178,8 @@ def test_no_code_that_clients_know_has_gone(key: str) -> None:
 def test_a_route_takes_a_body_where_its_method_writes(key: str, operation: dict[str, Any]) -> None:
     without_body = {
         "POST /admin/reconcile",
+        "POST /admin/approvals/{approval_id}/approve",
+        "POST /admin/approvals/{approval_id}/reject",
         "POST /admin/campaigns/{campaign_id}/preheat",
         "POST /admin/webhooks/{name}/secret",
         "POST /admin/webhooks/{name}/test",

@@ -408,6 +408,7 @@ def test_a_prizes_end_that_was_moved_after_the_list_was_read_is_harmless(
             draws=system.draws,
             packets=system.packets,
             clock=system.clock,
+            four_eyes=system.process().four_eyes,
         )
         system.load_campaign("gala")
         return due

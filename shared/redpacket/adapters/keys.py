@@ -466,6 +466,21 @@ def action(position: str) -> dict[str, str]:
 JOURNAL = "journal"
 
 
+def approval(approval_id: str) -> dict[str, str]:
+    """ApprovalsTable: what waits for another operator."""
+    return {"pk": f"{APPROVAL_PREFIX}{approval_id}"}
+
+
+APPROVAL_PREFIX = "approval#"
+APPROVALS = "approvals"
+"""ApprovalsTable, index by_list: all approvals by time."""
+
+
+def allowance(operator_id: str, subject: str) -> dict[str, str]:
+    """ApprovalsTable: what an operator moved alone to a subject; it goes away by itself."""
+    return {"pk": f"moved#{operator_id}#{subject}"}
+
+
 def work(kind: str, shard: int) -> str:
     """PacketsTable and SharesTable, index by_work: one partition of a work list."""
     return f"{kind}#{shard}"

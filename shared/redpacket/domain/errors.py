@@ -11,7 +11,7 @@
     + NotInvited  NotInAudience  PassphraseMismatch  QuotaExhausted  GrabTokenInvalid
     + CampaignNotFound  CampaignNotStarted  CampaignEnded  CampaignPaused  VersionConflict
     + AttemptsExhausted  HelpQuotaExhausted  SelfHelp
-    + SwitchNotFound
+    + SwitchNotFound  ApprovalNotFound  FourEyesNeeded
     + ChannelUnavailable  PaymentNotFound  WithdrawalNotFound  PayeeNotBound
     + AmountTooSmall  AmountTooLarge  WithdrawalLimitReached  NotCancellable  SignatureInvalid
     + OpenidInUse  CodeInvalid
@@ -20,6 +20,7 @@
   x Busy                  another request with the same idempotency key is under way
   x BeaconPending         a round of the beacon that decides it is not there yet
   x Unavailable           a dependency failed or its answer is unknown; asking again gives the truth
+    + AllowanceMoved      of an operator's sum of the day, which has to be read again
     + CacheAway           nothing of the cache answers, not only what was asked for
   x InvariantViolated     a bug or corruption: that item stops, and an operator is alarmed
 """
@@ -190,6 +191,18 @@ class SelfHelp(Rejected):
     code = "self_help"
 
 
+class FourEyesNeeded(Rejected):
+    """Another operator must decide: not who asked, and not who is paid."""
+
+    code = "four_eyes"
+
+
+class ApprovalNotFound(Rejected):
+    """No approval has this id."""
+
+    code = "approval_not_found"
+
+
 class VersionConflict(Rejected):
     """Somebody else edited it since the version that the request names."""
 
@@ -313,6 +326,10 @@ class Unavailable(RedPacketError):
 
     code = "unavailable"
     retry_after_s = 1
+
+
+class AllowanceMoved(Unavailable):
+    """The same operator moved money to the same subject at the same time."""
 
 
 class CacheAway(Unavailable):

@@ -21,10 +21,11 @@ class Duty(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """Who asks on an operators' route."""
+    """Who asks on an operators' route; *is_approved* where another one has approved it."""
 
     person: Person
     duties: frozenset[Duty] = frozenset(Duty)
+    is_approved: bool = False
 
     @property
     def user_id(self) -> str:
@@ -48,6 +49,8 @@ class ActionKind(StrEnum):
     PRIZE_EDITED = "prize_edited"
     PRIZE_FUNDED = "prize_funded"
     STOCK_CHANGED = "stock_changed"
+    APPROVAL_ASKED = "approval_asked"
+    APPROVAL_DECIDED = "approval_decided"
     WINNER_DECIDED = "winner_decided"
     AUDIENCE_EDITED = "audience_edited"
     USER_JUDGED = "user_judged"

@@ -46,7 +46,8 @@ WINNER_COLUMNS = (
 list_limit_of = integer("limit", 1, LIMIT_MAX, missing=LIMIT_DEFAULT, meaning="The most of a page.")
 
 
-def _of_form(name: str, form: str, text: str) -> str:
+def of_form(name: str, form: str, text: str) -> str:
+    """Return *text*, or raise InvalidRequest where it is not of the form."""
     if not re.fullmatch(form, text, re.ASCII):
         raise InvalidRequest([{"field": name, "message": "has not the form that it must have"}])
     return text
@@ -55,7 +56,7 @@ def _of_form(name: str, form: str, text: str) -> str:
 @optional("query", "subject", missing=None, type="string", pattern=f"^({SUBJECT})$")
 def subject_of(text: str) -> str:
     """What was changed: `campaign:` and its id, `user:` and a token, `switch:` and its name."""
-    return _of_form("subject", SUBJECT, text)
+    return of_form("subject", SUBJECT, text)
 
 
 @optional("query", "cursor", missing=None, type="string", pattern=f"^{ACTION_CURSOR}$")
@@ -79,38 +80,38 @@ def packet_cursor_of(text: str) -> str:
 @optional("query", "cursor", missing=None, type="string", pattern=f"^{UNIT}$")
 def winner_cursor_of(text: str) -> tuple[str, int]:
     """`next` of the page before."""
-    prize_id, _, unit_no = _of_form("cursor", UNIT, text).partition(".")
+    prize_id, _, unit_no = of_form("cursor", UNIT, text).partition(".")
     return prize_id, int(unit_no)
 
 
 @optional("query", "campaign_id", missing=None, type="string", pattern=f"^{CAMPAIGN_ID.pattern}$")
 def of_campaign(text: str) -> str:
     """Only packets of this campaign."""
-    return _of_form("campaign_id", CAMPAIGN_ID.pattern, text)
+    return of_form("campaign_id", CAMPAIGN_ID.pattern, text)
 
 
 @optional("query", "sender", missing=None, type="string", pattern=f"^{HOST_ID.pattern}$")
 def sender_of(text: str) -> Person:
     """Only packets of this user, by the host's own id."""
-    return person_of(_of_form("sender", HOST_ID.pattern, text))
+    return person_of(of_form("sender", HOST_ID.pattern, text))
 
 
 @optional("query", "status", missing=None, type="string", enum=list(PacketStatus))
 def packet_status_of(text: str) -> PacketStatus:
     """Only packets that stand so."""
-    return PacketStatus(_of_form("status", "|".join(PacketStatus), text))
+    return PacketStatus(of_form("status", "|".join(PacketStatus), text))
 
 
 @optional("query", "prize_id", missing=None, type="string", pattern=f"^{PRIZE_ID.pattern}$")
 def of_prize(text: str) -> str:
     """Only winners of this prize."""
-    return _of_form("prize_id", PRIZE_ID.pattern, text)
+    return of_form("prize_id", PRIZE_ID.pattern, text)
 
 
 @optional("query", "status", missing=None, type="string", enum=list(WinnerStatus))
 def winner_status_of(text: str) -> WinnerStatus:
     """Only winners of whom this became."""
-    return WinnerStatus(_of_form("status", "|".join(WinnerStatus), text))
+    return WinnerStatus(of_form("status", "|".join(WinnerStatus), text))
 
 
 @required("path", "unit", type="string", pattern=f"^{UNIT}$")

@@ -128,6 +128,9 @@ class Settings:
     accounts_table = _Variable("ACCOUNTS_TABLE", str)
     reconciliation_table = _Variable("RECONCILIATION_TABLE", str)
     journal_table = _Variable("JOURNAL_TABLE", str)
+    approvals_table = _Variable("APPROVALS_TABLE", str)
+    approval_fen = _Variable("APPROVAL_FEN", _integer)
+    """What an operator may move alone a day, to one subject."""
     profiles_table = _Variable("PROFILES_TABLE", str)
     campaigns_table = _Variable("CAMPAIGNS_TABLE", str)
     payout_queue_url = _Variable("PAYOUT_QUEUE_URL", str)

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     # Each flow and adapter imports this page; none needs the words of all the others.
     from collections.abc import Sequence
 
+    from redpacket.domain.approvals import Allowance
     from redpacket.domain.claim import (
         ShareFate,
         ShareRef,
@@ -71,10 +72,11 @@ class Deposits(Protocol):
         request: Request,
         payee: Person | None = None,
         action: Action | None = None,
+        spent: Allowance | None = None,
     ) -> None:
         """Post a deposit, once per request, and note who *payee* is to the host, and *action*.
 
-        Raises IdempotencyKeyReused, Busy.
+        Raises IdempotencyKeyReused, Busy, AllowanceMoved where *spent* is not the next one.
         """
 
 

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     # Each flow and adapter imports this page; none needs the words of all the others.
     from collections.abc import Sequence
 
+    from redpacket.domain.approvals import Allowance
     from redpacket.domain.campaign import Campaign, DrawRules
     from redpacket.domain.lottery import (
         Attempt,
@@ -35,13 +36,28 @@ class Campaigns(Protocol):
     def find_campaign(self, campaign_id: str) -> Campaign | None:
         """Return the campaign, read strongly."""
 
-    def create(self, campaign: Campaign, action: Action | None = None) -> bool:
-        """Put a campaign and note *action*; False, without effect, if there is one of this id."""
+    def create(
+        self,
+        campaign: Campaign,
+        action: Action | None = None,
+        spent: Allowance | None = None,
+    ) -> bool:
+        """Put a campaign, note *action* and count *spent*.
 
-    def edit(self, campaign: Campaign, before: Campaign, action: Action | None = None) -> bool:
+        False, without effect, if there is one of this id, or if *spent* is not the next one.
+        """
+
+    def edit(
+        self,
+        campaign: Campaign,
+        before: Campaign,
+        action: Action | None = None,
+        spent: Allowance | None = None,
+    ) -> bool:
         """Replace *before*, change what is left by what the budget changes, and note *action*.
 
-        False, without effect, if it has another version by now, or less left than is taken away.
+        False, without effect, if it has another version by now, or less left than is taken away,
+        or if *spent*, which is counted, is not the next one.
         """
 
     def list_packet_ids(self, campaign_id: str, after: str | None, limit: int) -> list[str]:
@@ -105,12 +121,14 @@ class Draws(Protocol):
         request: Request | None = None,
         action: Action | None = None,
         forfeited: Winner | None = None,
+        spent: Allowance | None = None,
     ) -> Prize | None:
         """Create or replace a prize, raise its campaign's table version, and note *action*.
 
         Packets that *before* has not got last until the campaign's end from then on. None, without
         effect, if there is another version than *before* by now, if such a packet is not open, or
-        if the unit of *forfeited* was decided before; its decision is written, too.
+        if the unit of *forfeited* was decided before, or if *spent* is not the next one; both are
+        written, too.
         With a *request* once: returns what it put, now or the first time. Raises
         IdempotencyKeyReused, Busy.
         """

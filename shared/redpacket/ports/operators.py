@@ -10,6 +10,7 @@ from redpacket.domain.packet_id import PACKET_ID
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from redpacket.domain.approvals import Allowance, Approval
     from redpacket.domain.campaign import Campaign
     from redpacket.domain.operators import Action
     from redpacket.domain.packet import Person
@@ -20,6 +21,9 @@ ACTION_CURSOR = "[0-9]{13}#[0-9a-f]{16}"
 
 CAMPAIGN_CURSOR = "[0-9]{13}#[a-z0-9_-]{1,63}"
 """The form of where the list of campaigns goes on: its start and its id."""
+
+APPROVAL_CURSOR = "[0-9]{13}#[0-9a-f]{32}"
+"""The form of where the approvals go on: a time and an id."""
 
 OPEN_CURSOR = rf"(3[01]|[12]?[0-9])\.[0-9]{{1,13}}\.{PACKET_ID.pattern}"
 """The form of where the open packets go on: a shard of the list, a time and a packet."""
@@ -87,3 +91,38 @@ class KnownPeople(Protocol):
 
     def list_people(self, user_ids: Sequence[str]) -> dict[str, Person]:
         """Return those of whom anything is kept, with the host's own id and a nickname."""
+
+
+class Allowances(Protocol):
+    """What operators moved alone; the transactions that move it count it."""
+
+    def find_allowance(self, operator_id: str, subject: str) -> Allowance:
+        """Return what an operator moved to a subject lately, read strongly."""
+
+
+class Approvals(Protocol):
+    """What waits for another operator."""
+
+    def ask(self, approval: Approval, people: Sequence[Person], action: Action) -> bool:
+        """Put an approval that waits, and note *people* and *action*.
+
+        False, without effect, where there is one of this id.
+        """
+
+    def find_approval(self, approval_id: str) -> Approval | None:
+        """Return an approval, read strongly."""
+
+    def list_approvals(self, cursor: str | None, limit: int) -> tuple[list[Approval], str | None]:
+        """Return a page of approvals, newest first, and the next page's cursor.
+
+        Raises InvalidRequest where *cursor* is not one of this list.
+        """
+
+    def decide(self, decided: Approval, action: Action) -> bool:
+        """Write who decided what; False, without effect, where it does not wait any more."""
+
+    def mark_applied(self, approval: Approval) -> None:
+        """Note that what was approved is done."""
+
+    def mark_refused(self, approval: Approval, code: str) -> None:
+        """Reject what was approved and could not be done."""

@@ -40,8 +40,8 @@ MUTANTS = [
     Mutant(
         "an edit leaves no row in the journal",
         "DynamoCampaigns.edit",
-        "*note_action(self._journal, action)",
-        "",
+        "note_action(self._journal, action)",
+        "[]",
     ),
     Mutant(
         "stock leaves no row in the journal",
@@ -60,6 +60,67 @@ MUTANTS = [
         "turn_switch:turn_switch",
         "        actions.note(_action(state, before))\n        switches.put(state)\n",
         "        switches.put(state)\n        actions.note(_action(state, before))\n",
+    ),
+    # Four eyes
+    Mutant(
+        "many small deposits need no approval",
+        "FourEyes.spend",
+        "before.sum_fen(now_ms) + amount_fen > self.approval_fen",
+        "amount_fen > self.approval_fen",
+    ),
+    Mutant(
+        "two at once move twice what one operator may",
+        "spend_allowance",
+        "condition=IS_AS_READ, read_version=spent.version - 1",
+        'condition="attribute_exists(pk)"',
+    ),
+    Mutant(
+        "a deposit alone is not counted",
+        "DynamoDeposits.deposit",
+        "allowed = spend_allowance(self._approvals, spent)",
+        "allowed = []",
+    ),
+    Mutant(
+        "a budget alone is not counted",
+        "DynamoCampaigns.edit",
+        "+ spend_allowance(self._approvals, spent)",
+        "",
+    ),
+    Mutant(
+        "cash alone is not counted",
+        "DynamoDraws.put_prize",
+        "for row in spend_allowance(self._approvals, spent):",
+        "for row in []:",
+    ),
+    Mutant(
+        "operators approve for themselves, and payees too",
+        "decide_approval:_decide",
+        "if approver.user_id in {approval.operator_id, approval.payee_id}:",
+        "if False:",
+    ),
+    Mutant(
+        "payees approve",
+        "decide_approval:_decide",
+        "{approval.operator_id, approval.payee_id}",
+        "{approval.operator_id}",
+    ),
+    Mutant(
+        "what was rejected is approved",
+        "IS_AWAITING",
+        '"#status = :awaiting"',
+        '"#status <> :nothing"',
+    ),
+    Mutant(
+        "an approval never ends",
+        "Approval.status_at",
+        "now_ms >= self.asked_at_ms + LIFE_MS",
+        "False",
+    ),
+    Mutant(
+        "a budget is applied to another version than the one that was shown",
+        "apply_approval",
+        "edit_campaign(asked.plan, asked.budget_fen, asked.version, operator)",
+        "edit_campaign(asked.plan, asked.budget_fen, None, operator)",
     ),
     # Winners
     Mutant(

@@ -159,14 +159,12 @@ MUTANTS = [
         "if payee.user_id == request.user_id:",
         "if not payee:",
     ),
-    Mutant(
-        "a deposit has no cap", "deposit:deposit", "amount_fen > amount_fen_max and", "False and"
-    ),
+    Mutant("a deposit has no cap", "deposit:deposit", "amount_fen > amount_fen_max", "False"),
     Mutant(
         "a repeat of a deposit is refused once the cap is lowered",
         "deposit:deposit",
-        " and not deposits.find_deposited(request)",
-        "",
+        "if transfer_id := deposits.find_deposited(request):",
+        "if transfer_id := None:",
     ),
     Mutant(
         "a code that is only alike opens",

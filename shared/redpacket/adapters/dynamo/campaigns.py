@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from redpacket.adapters import keys
 from redpacket.adapters.dynamo.campaign_items import campaign_of, plan_row
@@ -28,9 +29,13 @@ from redpacket.domain.errors import (
     InvariantViolated,
     RedPacketError,
 )
-from redpacket.domain.operators import Action
 from redpacket.domain.packet import Packet
 from redpacket.domain.seed_keys import SeedKeys
+
+if TYPE_CHECKING:
+    # Grabs find campaigns, and edit none.
+    from redpacket.domain.approvals import Allowance
+    from redpacket.domain.operators import Action
 
 # What the conditions of this module mean.
 IS_THERE = "attribute_exists(pk)"
@@ -52,12 +57,14 @@ class DynamoCampaigns:
         seeds: SeedKeys | None = None,
         transparency_table: str | None = None,
         journal_table: str | None = None,
+        approvals_table: str | None = None,
     ) -> None:
         self._dynamo = dynamo
         self._table = table
         # Only who edits campaigns has it.
         self._transparency = transparency_table
         self._journal = journal_table
+        self._approvals = approvals_table
         self._new_seed = new_seed
         self._seeds = seeds
 
@@ -65,9 +72,15 @@ class DynamoCampaigns:
         row = self._dynamo.get(self._table, keys.campaign(campaign_id))
         return campaign_of(row) if row else None
 
-    def create(self, campaign: Campaign, action: Action | None = None) -> bool:
+    def create(
+        self,
+        campaign: Campaign,
+        action: Action | None = None,
+        spent: Allowance | None = None,
+    ) -> bool:
         # Grabs find campaigns, and have no use for prizes.
         from redpacket.adapters.dynamo.actions import note_action
+        from redpacket.adapters.dynamo.approvals import spend_allowance
         from redpacket.adapters.dynamo.shown_items import shown_row
         from redpacket.domain.lottery import CHAIN_LAST_DAY, chain_commitment
 
@@ -83,12 +96,19 @@ class DynamoCampaigns:
         root = root_of(campaign.campaign_id, seed, self._seeds)
         commitment = chain_commitment(campaign.campaign_id, root, CHAIN_LAST_DAY, campaign.beacon)
         rows = {**plan_row(campaign), **money}, shown_row(campaign, commitment), seed
-        noted = note_action(self._journal, action)
+        noted = note_action(self._journal, action) + spend_allowance(self._approvals, spent)
         written = [put(self._table, row) for row in rows]
         return self._write([*written, *self._drawing(campaign), *noted])
 
-    def edit(self, campaign: Campaign, before: Campaign, action: Action | None = None) -> bool:
+    def edit(
+        self,
+        campaign: Campaign,
+        before: Campaign,
+        action: Action | None = None,
+        spent: Allowance | None = None,
+    ) -> bool:
         from redpacket.adapters.dynamo.actions import note_action
+        from redpacket.adapters.dynamo.approvals import spend_allowance
         from redpacket.adapters.dynamo.shown_items import packed_plan
 
         change_fen = campaign.budget_fen - before.budget_fen
@@ -121,7 +141,7 @@ class DynamoCampaigns:
             one=1,
         )
         shown["Update"]["ExpressionAttributeNames"] = {"#plan": "plan"}
-        noted = note_action(self._journal, action)
+        noted = note_action(self._journal, action) + spend_allowance(self._approvals, spent)
         return self._write([operation, shown, *self._drawing(campaign), *noted])
 
     def list_packet_ids(self, campaign_id: str, after: str | None, limit: int) -> list[str]:

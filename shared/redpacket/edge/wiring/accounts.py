@@ -39,6 +39,7 @@ class Accounts(Guards):
             self.settings.accounts_table,
             self.settings.profiles_table,
             self.settings.journal_table,
+            self.settings.approvals_table,
         )
 
     @cached_property
@@ -94,6 +95,7 @@ class Accounts(Guards):
             amount_fen_max=self.settings.deposit_fen_max,
             deposits=self.deposits,
             ledger=self.ledger,
+            four_eyes=self.four_eyes,
             clock=self.clock,
         )
 

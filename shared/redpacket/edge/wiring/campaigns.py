@@ -48,7 +48,11 @@ class CampaignRoom(BeaconRoom):
     @cached_property
     def prize_draws(self) -> Draws:
         """The lotteries where prizes are put, which need their packets and draw nothing."""
-        return self._draws(self.settings.packets_table, journal_table=self.settings.journal_table)
+        return self._draws(
+            self.settings.packets_table,
+            journal_table=self.settings.journal_table,
+            approvals_table=self.settings.approvals_table,
+        )
 
     def _draws(
         self,
@@ -57,6 +61,7 @@ class CampaignRoom(BeaconRoom):
         opened_by: SeedKeys | None = None,
         audience_table: str | None = None,
         journal_table: str | None = None,
+        approvals_table: str | None = None,
         *,
         asks_verdicts: bool = False,
     ) -> DynamoDraws:
@@ -70,6 +75,7 @@ class CampaignRoom(BeaconRoom):
             packets_table,
             profiles_table,
             journal_table=journal_table,
+            approvals_table=approvals_table,
             seeds=opened_by,
             audience_table=audience_table,
             asks_verdicts=asks_verdicts,
@@ -175,6 +181,7 @@ class CampaignRoom(BeaconRoom):
             new_id=self.new_packet_id,
             new_seed=self.new_seed,
             share_fen_max=self.settings.share_fen_max,
+            four_eyes=self.four_eyes,
         )
 
     @cached_property
@@ -189,6 +196,7 @@ class CampaignRoom(BeaconRoom):
             self.seeds,
             self.settings.transparency_table,
             self.settings.journal_table,
+            self.settings.approvals_table,
         )
 
     @cached_property
@@ -212,6 +220,7 @@ class CampaignRoom(BeaconRoom):
             draw_cache=self.draw_cache,
             clock=self.clock,
             journal=self.journal,
+            four_eyes=self.four_eyes,
         )
 
     @cached_property

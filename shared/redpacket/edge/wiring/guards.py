@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from redpacket.edge.wiring.outside import Outside
 
 if TYPE_CHECKING:
+    from redpacket.domain.approvals import Approval
     from redpacket.domain.operators import ActionKind, Change
     from redpacket.domain.switches import Switch, SwitchState
     from redpacket.flows.guards.cached_switches import CachedSwitches
+    from redpacket.flows.guards.four_eyes import FourEyes
     from redpacket.flows.guards.limit_rate import UserLimit
     from redpacket.ports.guards import Deliveries, Limits, SwitchStore
     from redpacket.ports.operators import ActionJournal
@@ -68,6 +70,32 @@ class Guards(Outside):
         from redpacket.adapters.dynamo.actions import DynamoActions
 
         return DynamoActions(self.dynamo, self.settings.journal_table)
+
+    @cached_property
+    def four_eyes(self) -> FourEyes:
+        """Counts what operators move alone."""
+        from redpacket.adapters.dynamo.approvals import DynamoApprovals
+        from redpacket.flows.guards.four_eyes import FourEyes
+
+        return FourEyes(
+            allowances=DynamoApprovals(self.dynamo, self.settings.approvals_table),
+            clock=self.clock,
+            approval_fen=self.settings.approval_fen,
+        )
+
+    @cached_property
+    def ask_approval(self) -> partial[Approval]:
+        """Lets what is above that wait for another operator."""
+        from redpacket.adapters.dynamo.approvals import DynamoApprovals
+        from redpacket.flows.approvals.ask_approval import AskPorts, ask_approval
+
+        approvals = DynamoApprovals(
+            self.dynamo,
+            self.settings.approvals_table,
+            self.settings.journal_table,
+            self.settings.profiles_table,
+        )
+        return partial(ask_approval, ports=AskPorts(approvals=approvals, clock=self.clock))
 
     def note_action(
         self, operator_id: str, kind: ActionKind, subject: str, changes: tuple[Change, ...] = ()

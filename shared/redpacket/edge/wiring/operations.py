@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 from redpacket.edge.wiring.campaigns import CampaignRoom
 
 if TYPE_CHECKING:
+    from redpacket.domain.approvals import Approval
     from redpacket.domain.checks.facts import Difference
     from redpacket.domain.claim import ShareFate
     from redpacket.domain.packet import Packet
     from redpacket.domain.winners import Winner
+    from redpacket.flows.approvals.decide_approval import DecidePorts
     from redpacket.flows.reconciliation.compare_rows import ReconcilePorts
     from redpacket.flows.reconciliation.reconcile import Reconciliation
     from redpacket.ports.audiences import Verdicts
-    from redpacket.ports.operators import KnownPeople, OperatorLists
+    from redpacket.ports.operators import Approvals, KnownPeople, OperatorLists
     from redpacket.ports.packets import DeadLetters
     from redpacket.ports.reconciliation import Runs, Tables
 
@@ -108,6 +110,46 @@ class Operations(CampaignRoom):
             draws=self.draws,
             winners=DynamoWinners(self.dynamo, self.settings.draws_table),
         )
+
+    @cached_property
+    def approvals(self) -> Approvals:
+        """What waits for another operator."""
+        from redpacket.adapters.dynamo.approvals import DynamoApprovals
+
+        return DynamoApprovals(
+            self.dynamo, self.settings.approvals_table, self.settings.journal_table
+        )
+
+    @cached_property
+    def _decide_ports(self) -> DecidePorts:
+        from redpacket.flows.approvals.apply_approval import apply_approval
+        from redpacket.flows.approvals.decide_approval import DecidePorts
+
+        return DecidePorts(
+            approvals=self.approvals,
+            clock=self.clock,
+            apply=partial(
+                apply_approval,
+                deposit=self.deposit,
+                edit_campaign=self.edit_campaign,
+                put_prize=self.put_prize,
+                change_stock=self.change_stock,
+            ),
+        )
+
+    @cached_property
+    def approve(self) -> partial[Approval]:
+        """Approves and applies what another operator asked for."""
+        from redpacket.flows.approvals.decide_approval import approve
+
+        return partial(approve, ports=self._decide_ports)
+
+    @cached_property
+    def reject(self) -> partial[Approval]:
+        """Rejects what another operator asked for."""
+        from redpacket.flows.approvals.decide_approval import reject
+
+        return partial(reject, ports=self._decide_ports)
 
     @cached_property
     def runs(self) -> Runs:

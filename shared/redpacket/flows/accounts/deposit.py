@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import hashlib
 
-from redpacket.domain.errors import Forbidden, InvalidRequest
+from redpacket.domain.errors import AllowanceMoved, Forbidden, InvalidRequest, Unavailable
 from redpacket.domain.ledger import DEPOSITS, Transfer, TransferKind, user_account
-from redpacket.domain.operators import Action, ActionKind, changes_between, user_subject
+from redpacket.domain.operators import Action, ActionKind, Operator, changes_between, user_subject
 from redpacket.domain.packet import Person
+from redpacket.flows.guards.four_eyes import FourEyes
 from redpacket.ports.accounts import Deposits, Ledger, Request
 from redpacket.ports.runtime import Clock
+
+_TRIES = 8
+"""One operator's deposits to one user, side by side: each try loses to another one's success."""
 
 
 def deposit(
@@ -17,23 +21,48 @@ def deposit(
     amount_fen: int,
     request: Request,
     *,
+    is_approved: bool = False,
     amount_fen_max: int,
     deposits: Deposits,
     ledger: Ledger,
+    four_eyes: FourEyes,
     clock: Clock,
 ) -> tuple[str, int]:
     """Return the transfer's id and the user's balance now.
 
-    Raises Forbidden where operators credit themselves, InvalidRequest above *amount_fen_max*, but
-    not for a repeat (I10): the cap may have been lowered since. Raises IdempotencyKeyReused, Busy.
+    Raises Forbidden where operators credit themselves, InvalidRequest above *amount_fen_max*, and
+    ApprovalNeededError above what they may move alone, but not for a repeat (I10): the limits may
+    have been lowered since. Raises IdempotencyKeyReused, Busy.
     """
     if payee.user_id == request.user_id:
         raise Forbidden("you can't credit yourself: another operator must")
-    if amount_fen > amount_fen_max and not deposits.find_deposited(request):
-        raise InvalidRequest([{"field": "amount_fen", "message": f"is above {amount_fen_max}"}])
-    account = user_account(payee.user_id)
+    account, operator = (
+        user_account(payee.user_id),
+        Operator(Person(request.user_id), is_approved=is_approved),
+    )
+    for _ in range(_TRIES):
+        if transfer_id := deposits.find_deposited(request):
+            return transfer_id, ledger.balance_fen(account)
+        if amount_fen > amount_fen_max:
+            raise InvalidRequest([{"field": "amount_fen", "message": f"is above {amount_fen_max}"}])
+        transfer = _transfer(account, amount_fen, request, clock)
+        subject = user_subject(payee.user_id)
+        changes = changes_between(
+            None, {"transfer_id": transfer.transfer_id, "amount_fen": amount_fen}
+        )
+        spent = four_eyes.spend(operator, subject, amount_fen, changes=changes)
+        action = Action(request.user_id, ActionKind.DEPOSIT, subject, transfer.at_ms, changes)
+        try:
+            deposits.deposit(transfer, request, payee, action, spent)
+        except AllowanceMoved:
+            continue
+        return transfer.transfer_id, ledger.balance_fen(account)
+    raise Unavailable("too many deposits to this user at the same time")
+
+
+def _transfer(account: str, amount_fen: int, request: Request, clock: Clock) -> Transfer:
     named = f"{request.user_id}\n{request.key_hash}".encode()
-    transfer = Transfer(
+    return Transfer(
         transfer_id=f"deposit:{hashlib.sha256(named).hexdigest()[:32]}",
         kind=TransferKind.DEPOSIT,
         debit=DEPOSITS,
@@ -41,14 +70,3 @@ def deposit(
         amount_fen=amount_fen,
         at_ms=clock.now_ms(),
     )
-    action = Action(
-        request.user_id,
-        ActionKind.DEPOSIT,
-        user_subject(payee.user_id),
-        transfer.at_ms,
-        changes_between(
-            None, {"transfer_id": transfer.transfer_id, "amount_fen": transfer.amount_fen}
-        ),
-    )
-    deposits.deposit(transfer, request, payee, action)
-    return transfer.transfer_id, ledger.balance_fen(account)

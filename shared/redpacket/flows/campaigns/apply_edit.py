@@ -14,6 +14,7 @@ from redpacket.flows.campaigns.edit_campaign import NewBeacon, edit_campaign
 from redpacket.flows.campaigns.edit_prize import PrizePorts, change_stock, put_prize
 from redpacket.flows.campaigns.load_campaign import load_campaign
 from redpacket.flows.campaigns.read_draws import WatchedLottery, watch_lottery
+from redpacket.flows.guards.four_eyes import FourEyes
 from redpacket.ports.accounts import Request
 from redpacket.ports.campaigns import Campaigns, DrawCache, Draws
 from redpacket.ports.packets import Packets
@@ -30,6 +31,7 @@ class EditPorts:
     draw_cache: DrawCache
     clock: Clock
     journal: Journal
+    four_eyes: FourEyes
     new_beacon: NewBeacon | None = None
 
 
@@ -53,6 +55,7 @@ def apply_campaign(
         draws=ports.draws,
         packets=ports.packets,
         clock=ports.clock,
+        four_eyes=ports.four_eyes,
         new_beacon=ports.new_beacon,
     )
     found = _watch(plan.campaign_id, ports)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, fields, replace
 from typing import Any, TypeAlias
 
+from redpacket.domain.approvals import Allowance
 from redpacket.domain.beacon import CampaignBeacon
 from redpacket.domain.campaign import Campaign, CampaignPlan, DrawBeacon
 from redpacket.domain.errors import (
@@ -23,6 +24,7 @@ from redpacket.domain.operators import (
     campaign_subject,
     changes_between,
 )
+from redpacket.flows.guards.four_eyes import FourEyes
 from redpacket.ports.campaigns import Campaigns, Draws
 from redpacket.ports.packets import Packets
 from redpacket.ports.runtime import Clock
@@ -46,6 +48,7 @@ def edit_campaign(
     draws: Draws,
     packets: Packets,
     clock: Clock,
+    four_eyes: FourEyes,
     new_beacon: NewBeacon | None = None,
 ) -> tuple[Campaign, bool]:
     """Write *plan*, and return the campaign as it is then, and whether it is new.
@@ -54,9 +57,10 @@ def edit_campaign(
     there. *draw_beacon* None keeps what the campaign draws by; a new one takes the beacon where the
     deployment has one, which *new_beacon* tells. Cash prizes last until the campaign's end,
     wherever it is moved: wherever this is cut off, no cash ends before its campaign, and a repeat
-    does what is left. Raises Forbidden where *operator* may not change that; VersionConflict;
-    InvalidRequest where more than the new budget is in packets, where the days of a lottery or its
-    beacon would change, or where there is no beacon.
+    does what is left. Raises Forbidden where *operator* may not change that; ApprovalNeededError
+    above what they may move alone; VersionConflict; InvalidRequest where more than the new budget
+    is in packets, where the days of a lottery or its beacon would change, or where there is no
+    beacon.
     """
     for _ in range(_TRIES):
         # Before the campaign: where another edit comes in between, its table is a newer one.
@@ -67,7 +71,9 @@ def edit_campaign(
             plan = replace(plan, beacon=_new_beacon(plan, draw_beacon, new_beacon))
             created = _edited(plan, budget_fen, None)
             _check_duties(operator, created, None)
-            if campaigns.create(created, _action(operator, created, None, clock)):
+            action = _action(operator, created, None, clock)
+            spent = _spend(operator, created, None, action, four_eyes)
+            if campaigns.create(created, action, spent):
                 return get_campaign(plan.campaign_id, campaigns=campaigns), True
             continue
         _check_beacon(draw_beacon, before)
@@ -77,11 +83,13 @@ def edit_campaign(
             _check_version(version, before)
             after = _edited(plan, budget_fen, before)
             _check_duties(operator, after, before)
+            action = _action(operator, after, before, clock)
+            spent = _spend(operator, after, before, action, four_eyes)
             if before.beacon or (table and table.prizes):
                 _check_timezone(after, before)
             if table and table.prizes:
                 _keep_cash(table, after, before, packets)
-            is_done = campaigns.edit(after, before, _action(operator, after, before, clock))
+            is_done = campaigns.edit(after, before, action, spent)
         # To the end that the newest edit set, which may be another operator's.
         if table := draws.find_table(plan.campaign_id):
             for packet_id in _packet_ids(table):
@@ -167,6 +175,24 @@ def _action(operator: Operator, after: Campaign, before: Campaign | None, clock:
     )
 
 
+def _spend(
+    operator: Operator,
+    after: Campaign,
+    before: Campaign | None,
+    action: Action,
+    four_eyes: FourEyes,
+) -> Allowance | None:
+    """Count what the budget gets more. Raises ApprovalNeededError."""
+    had_fen, version = (before.budget_fen, before.version) if before else (0, 0)
+    return four_eyes.spend(
+        operator,
+        action.subject,
+        after.budget_fen - had_fen,
+        version=version,
+        changes=action.changes,
+    )
+
+
 def _check_duties(operator: Operator, after: Campaign, before: Campaign | None) -> None:
     """Let each role change its own half: the plan, or the money."""
     if before is None or _planned(after) != _planned(before):
@@ -176,7 +202,8 @@ def _check_duties(operator: Operator, after: Campaign, before: Campaign | None) 
 
 
 def _check_version(version: int | None, before: Campaign | None) -> None:
-    if version is not None and version != (before.version if before else None):
+    # Version 0, which only an approval names, is of none.
+    if version is not None and version != (before.version if before else 0):
         msg = f"it has version {before.version} by now" if before else "it does not exist"
         raise VersionConflict(msg)
 

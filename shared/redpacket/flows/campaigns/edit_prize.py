@@ -12,6 +12,7 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 
+from redpacket.domain.approvals import Allowance
 from redpacket.domain.campaign import CampaignPlan
 from redpacket.domain.errors import (
     CampaignEnded,
@@ -40,6 +41,7 @@ from redpacket.domain.operators import (
 )
 from redpacket.domain.packet import Kind, Packet, PacketStatus, Rules, parts_for
 from redpacket.domain.split import SEED_BYTES, Split, Terms
+from redpacket.flows.guards.four_eyes import FourEyes
 from redpacket.flows.packets.send_packet import funding_action, funding_of
 from redpacket.ports.accounts import Funding, Request
 from redpacket.ports.campaigns import Draws
@@ -61,6 +63,7 @@ class PrizePorts:
     new_id: Callable[[int], str]
     new_seed: Callable[[int], bytes]
     share_fen_max: int
+    four_eyes: FourEyes
 
 
 def put_prize(
@@ -70,19 +73,21 @@ def put_prize(
 
     *version* None edits whatever is there. Kind, amount and total never change here:
     `change_stock` changes the stock. Raises CampaignNotFound, VersionConflict, InvalidRequest,
-    Forbidden where *operator* may not do that; for cash also CampaignEnded and InsufficientFunds.
+    Forbidden where *operator* may not do that; for cash also CampaignEnded, InsufficientFunds, and
+    ApprovalNeededError above what they may move alone.
     """
     check_prize_id(plan.prize_id)
 
-    def edited(campaign: CampaignPlan, prizes: dict[str, Prize]) -> tuple[Prize, Prize | None]:
+    def edited(campaign: CampaignPlan, prizes: dict[str, Prize]) -> _Edit:
         before = prizes.get(plan.prize_id)
         if before and _is_made(plan, version, before):
-            return before, before
+            return _Edit(before, before)
         _check_version(version, before)
         if before:
             operator.require(Duty.OPERATE)
             _check_unchanged(plan, before)
-            return replace(plan, version=before.version + 1, packets=before.packets), before
+            edited = replace(plan, version=before.version + 1, packets=before.packets)
+            return _Edit(edited, before)
         if len(prizes) >= PRIZES_MAX:
             raise _invalid("prize_id", f"a campaign has at most {PRIZES_MAX} prizes")
         operator.require(_duty_of_stock(plan))
@@ -90,7 +95,7 @@ def put_prize(
         # One request id for all repeats, also of other operators: no user has such an id.
         asked = _Asked(f"{plan.campaign_id}#{plan.prize_id}", "put")
         created = replace(plan, version=1, packets=())
-        return _funded(created, campaign, operator, asked, ports), None
+        return _funded(_Edit(created, None), campaign, operator, asked, ports)
 
     by = operator, ActionKind.PRIZE_EDITED
     prize, before = _write(plan.campaign_id, edited, by, None, ports)
@@ -120,7 +125,7 @@ def change_stock(
     if changed := ports.draws.find_put(request):
         return changed
 
-    def edited(campaign: CampaignPlan, prizes: dict[str, Prize]) -> tuple[Prize, Prize | None]:
+    def edited(campaign: CampaignPlan, prizes: dict[str, Prize]) -> _Edit:
         before = prizes.get(prize_id)
         if before is None:
             raise CampaignNotFound("no such prize")
@@ -136,7 +141,7 @@ def change_stock(
                 raise _invalid("delta", message)
         after = replace(before, total=total, version=before.version + 1)
         asked = _Asked(request.user_id, request.key_hash)
-        return _funded(after, campaign, operator, asked, ports), before
+        return _funded(_Edit(after, before), campaign, operator, asked, ports)
 
     by = operator, ActionKind.STOCK_CHANGED
     return _write(campaign_id, edited, by, request, ports)[0]
@@ -150,9 +155,18 @@ class _Asked:
     word: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    """A prize before and after an edit; *spent* counts the money that it takes."""
+
+    after: Prize
+    before: Prize | None
+    spent: Allowance | None = None
+
+
 def _write(
     campaign_id: str,
-    edited: Callable[[CampaignPlan, dict[str, Prize]], tuple[Prize, Prize | None]],
+    edited: Callable[[CampaignPlan, dict[str, Prize]], _Edit],
     by: tuple[Operator, ActionKind],
     request: Request | None,
     ports: PrizePorts,
@@ -163,31 +177,40 @@ def _write(
         if table is None:
             raise CampaignNotFound("no such campaign")
         prizes = {prize.prize_id: prize for prize in table.prizes}
-        after, before = edited(table.campaign, prizes)
+        edit = edited(table.campaign, prizes)
+        after, before = edit.after, edit.before
         if after is before:
             return after, before
         action = _action(*by, after, before, ports.clock)
-        if done := ports.draws.put_prize(after, before, request, action):
+        if done := ports.draws.put_prize(after, before, request, action, spent=edit.spent):
             return done, before
     raise Unavailable("others edit it at the same time")
 
 
 def _funded(
-    prize: Prize, campaign: CampaignPlan, operator: Operator, asked: _Asked, ports: PrizePorts
-) -> Prize:
+    edit: _Edit, campaign: CampaignPlan, operator: Operator, asked: _Asked, ports: PrizePorts
+) -> _Edit:
     """Return a prize whose every unit has a share, with a packet more where some have none."""
+    prize, before = edit.after, edit.before
     count = prize.total - sum(count for _, count in prize.packets)
     if prize.kind is not PrizeKind.PACKET or count <= 0:
-        return prize
+        return edit
     _check_amount(prize, ports)
     packet = _packet_of(prize, count, campaign, operator, ports)
     if packet.terms.total_fen > FEN_MAX:
         raise _invalid("total", f"the units together are above {FEN_MAX} fen")
     if campaign.ends_at_ms <= packet.created_at_ms:
         raise CampaignEnded("the campaign is over")
+    spent = ports.four_eyes.spend(
+        operator,
+        campaign_subject(prize.campaign_id),
+        packet.terms.total_fen,
+        version=before.version if before else 0,
+        changes=_changes(prize, before),
+    )
     wanted = asked.word, prize.campaign_id, prize.prize_id, str(count), str(prize.amount_fen)
     packet_id = _fund(packet, asked.user_id, wanted, ports)
-    return replace(prize, packets=(*prize.packets, (packet_id, count)))
+    return _Edit(replace(prize, packets=(*prize.packets, (packet_id, count))), before, spent)
 
 
 def _fund(packet: Packet, user_id: str, wanted: tuple[str, ...], ports: PrizePorts) -> str:
@@ -236,14 +259,15 @@ def _packet_of(
 def _action(
     operator: Operator, kind: ActionKind, after: Prize, before: Prize | None, clock: Clock
 ) -> Action:
-    changes = changes_between(asdict(before) if before else None, asdict(after))
-    named = (
-        changes
-        if before is None
-        else (Change("prize_id", after.prize_id, after.prize_id), *changes)
-    )
     subject = campaign_subject(after.campaign_id)
-    return Action(operator.user_id, kind, subject, clock.now_ms(), named)
+    return Action(operator.user_id, kind, subject, clock.now_ms(), _changes(after, before))
+
+
+def _changes(after: Prize, before: Prize | None) -> tuple[Change, ...]:
+    if before is None:
+        return changes_between(None, asdict(after))
+    named = Change("prize_id", after.prize_id, after.prize_id)
+    return named, *changes_between(asdict(before), asdict(after))
 
 
 def _duty_of_stock(prize: Prize) -> Duty:
@@ -264,7 +288,8 @@ def _check_amount(prize: Prize, ports: PrizePorts) -> None:
 
 
 def _check_version(version: int | None, before: Prize | None) -> None:
-    if version is not None and version != (before.version if before else None):
+    # Version 0, which only an approval names, is of none.
+    if version is not None and version != (before.version if before else 0):
         msg = f"it has version {before.version} by now" if before else "it does not exist"
         raise VersionConflict(msg)
 

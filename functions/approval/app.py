@@ -1,0 +1,84 @@
+"""The operators' door of approvals: what one asked for, another one approves or rejects."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from redpacket.domain.errors import (
+    ApprovalNotFound,
+    Busy,
+    CampaignEnded,
+    CampaignNotFound,
+    FourEyesNeeded,
+    InsufficientFunds,
+    InvalidRequest,
+    Unavailable,
+    VersionConflict,
+)
+from redpacket.edge.api import Api, HttpAnswer
+from redpacket.edge.approval_views import (
+    APPROVAL_COLUMNS,
+    approval_cursor_of,
+    approval_id_of,
+    approval_status_of,
+    approval_view,
+)
+from redpacket.edge.operator_lists import list_limit_of
+from redpacket.edge.request import HttpRequest
+from redpacket.edge.scopes import TREASURERS, TREASURY_READERS, operator_of
+from redpacket.edge.wiring import wiring
+
+if TYPE_CHECKING:
+    from redpacket.edge.answers.approvals import ApprovalPage, ListedApproval
+
+_DECIDING = (ApprovalNotFound, FourEyesNeeded, VersionConflict, Unavailable)
+
+handler = Api()
+
+
+@handler.route(
+    "GET /admin/approvals",
+    parameters=(approval_status_of, approval_cursor_of, list_limit_of),
+    scopes=TREASURY_READERS,
+    csv=APPROVAL_COLUMNS,
+    refusals=(InvalidRequest, Unavailable),
+)
+def read_approvals(request: HttpRequest) -> HttpAnswer[ApprovalPage]:
+    """List what waits, and what was decided, newest first."""
+    page, cursor = wiring.approvals.list_approvals(
+        approval_cursor_of(request), list_limit_of(request)
+    )
+    status, now_ms = approval_status_of(request), wiring.clock.now_ms()
+    shown = [approval_view(one, now_ms) for one in page if status in {None, one.status_at(now_ms)}]
+    return HttpAnswer({"items": shown, "next": cursor})
+
+
+@handler.route(
+    "POST /admin/approvals/{approval_id}/approve",
+    parameters=(approval_id_of,),
+    scopes=TREASURERS,
+    refusals=(
+        *_DECIDING,
+        CampaignNotFound,
+        CampaignEnded,
+        InsufficientFunds,
+        InvalidRequest,
+        Busy,
+    ),
+)
+def approve(request: HttpRequest) -> HttpAnswer[ListedApproval]:
+    """Approve what another operator asked for; it is applied at once, and once."""
+    approval = wiring.approve(approval_id_of(request), operator_of(request))
+    return HttpAnswer(approval_view(approval, wiring.clock.now_ms()))
+
+
+@handler.route(
+    "POST /admin/approvals/{approval_id}/reject",
+    parameters=(approval_id_of,),
+    scopes=TREASURERS,
+    refusals=_DECIDING,
+)
+def reject(request: HttpRequest) -> HttpAnswer[ListedApproval]:
+    """Reject what another operator asked for."""
+    approval = wiring.reject(approval_id_of(request), operator_of(request))
+    return HttpAnswer(approval_view(approval, wiring.clock.now_ms()))

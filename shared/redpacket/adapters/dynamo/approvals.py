@@ -1,0 +1,215 @@
+"""What waits for another operator, and what each moved alone, in ApprovalsTable."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from redpacket.adapters import keys
+from redpacket.adapters.dynamo import items
+from redpacket.adapters.dynamo.actions import note_action
+from redpacket.adapters.dynamo.campaign_items import plan_of, plan_row
+from redpacket.adapters.dynamo.client import Dynamo, Operation, Row, put, update, values
+from redpacket.adapters.dynamo.draw_items import prize_of, prize_text
+from redpacket.domain.approvals import (
+    WINDOW_MS,
+    Allowance,
+    Approval,
+    ApprovalKind,
+    ApprovalStatus,
+    Asked,
+    CampaignAsked,
+    DepositAsked,
+    PrizeAsked,
+    StockAsked,
+)
+from redpacket.domain.campaign import DrawBeacon
+from redpacket.domain.errors import InvalidRequest, InvariantViolated
+from redpacket.domain.operators import Action, Change
+from redpacket.domain.packet import Person
+from redpacket.ports.operators import APPROVAL_CURSOR
+
+# What the conditions of this module mean.
+IS_AWAITING = "#status = :awaiting"
+IS_APPROVED_AND_WAITS = "#status = :approved AND is_applied = :no"
+IS_AS_READ = "version = :read_version"
+
+_CURSOR = re.compile(APPROVAL_CURSOR)
+_STATUS = {"#status": "status"}
+
+
+class DynamoApprovals:
+    """Implements Approvals and Allowances."""
+
+    def __init__(
+        self,
+        dynamo: Dynamo,
+        approvals_table: str,
+        journal_table: str | None = None,
+        profiles_table: str | None = None,
+    ) -> None:
+        self._dynamo = dynamo
+        self._approvals = approvals_table
+        self._journal = journal_table
+        # Only who asks has it.
+        self._profiles = profiles_table
+
+    def ask(self, approval: Approval, people: Sequence[Person], action: Action) -> bool:
+        noted = [row for person in people for row in items.note_person(self._profiles, person)]
+        return self._dynamo.try_transact(
+            [
+                put(self._approvals, _row(approval)),
+                *noted,
+                *note_action(self._journal, action),
+            ]
+        )
+
+    def find_approval(self, approval_id: str) -> Approval | None:
+        row = self._dynamo.get(self._approvals, keys.approval(approval_id))
+        return _approval_of(row) if row else None
+
+    def list_approvals(self, cursor: str | None, limit: int) -> tuple[list[Approval], str | None]:
+        if cursor is not None and not _CURSOR.fullmatch(cursor):
+            field = {"field": "cursor", "message": "is not a valid cursor of this list"}
+            raise InvalidRequest([field])
+        found = self._dynamo.query_some(
+            self._approvals,
+            limit + 2,
+            IndexName="by_list",
+            KeyConditionExpression="list_pk = :list AND list_sk BETWEEN :first AND :last",
+            ExpressionAttributeValues=values(
+                list=keys.APPROVALS, first="0", last=cursor or keys.list_position(10**13 - 1, "~")
+            ),
+            ScanIndexForward=False,
+        )
+        rows = [row for row in found if row["list_sk"] != cursor]
+        page = rows[:limit]
+        more = str(page[-1]["list_sk"]) if len(rows) > limit else None
+        return [_approval_of(row) for row in page], more
+
+    def decide(self, decided: Approval, action: Action) -> bool:
+        operation = update(
+            self._approvals,
+            keys.approval(decided.approval_id),
+            "SET #status = :status, decided_by = :by, decided_at_ms = :at_ms",
+            condition=IS_AWAITING,
+            status=decided.status,
+            by=decided.decided_by or "",
+            at_ms=decided.decided_at_ms or 0,
+            awaiting=ApprovalStatus.AWAITING,
+        )
+        operation["Update"]["ExpressionAttributeNames"] = _STATUS
+        return self._dynamo.try_transact([operation, *note_action(self._journal, action)])
+
+    def mark_applied(self, approval: Approval) -> None:
+        self._mark(approval, "SET is_applied = :yes", yes=True)
+
+    def mark_refused(self, approval: Approval, code: str) -> None:
+        self._mark(
+            approval,
+            "SET #status = :rejected, refusal = :code",
+            rejected=ApprovalStatus.REJECTED,
+            code=code,
+        )
+
+    def find_allowance(self, operator_id: str, subject: str) -> Allowance:
+        row = self._dynamo.get(self._approvals, keys.allowance(operator_id, subject))
+        if row is None:
+            return Allowance(operator_id, subject)
+        sums = tuple((at_ms, fen) for at_ms, fen in json.loads(str(row["sums"])))
+        return Allowance(operator_id, subject, sums, int(row["version"]))
+
+    def _mark(self, approval: Approval, expression: str, **named: str | bool) -> None:
+        operation = update(
+            self._approvals,
+            keys.approval(approval.approval_id),
+            expression,
+            condition=IS_APPROVED_AND_WAITS,
+            approved=ApprovalStatus.APPROVED,
+            no=False,
+            **named,
+        )
+        operation["Update"]["ExpressionAttributeNames"] = _STATUS
+        self._dynamo.write(operation)
+
+
+def spend_allowance(approvals_table: str | None, spent: Allowance | None) -> list[Operation]:
+    """Return what counts money that an operator moves alone, in the transaction that moves it.
+
+    Its condition fails where another one counted meanwhile: the sum has to be looked at again.
+    """
+    if spent is None:
+        return []
+    if approvals_table is None:
+        raise InvariantViolated("there is no table for what operators move")
+    row: dict[str, Any] = {
+        **keys.allowance(spent.operator_id, spent.subject),
+        "sums": json.dumps(spent.sums, separators=(",", ":")),
+        "version": spent.version,
+        "expires_at_s": (spent.sums[-1][0] + WINDOW_MS) // 1000 + 1,
+    }
+    if spent.version == 1:
+        # Where the row of long ago went away by its time to live meanwhile, this is the first.
+        return [put(approvals_table, row)]
+    return [put(approvals_table, row, condition=IS_AS_READ, read_version=spent.version - 1)]
+
+
+def _row(approval: Approval) -> Row:
+    position = keys.list_position(approval.asked_at_ms, approval.approval_id)
+    return {
+        **keys.approval(approval.approval_id),
+        "list_pk": keys.APPROVALS,
+        "list_sk": position,
+        "operator_id": approval.operator_id,
+        "subject": approval.subject,
+        "amount_fen": approval.amount_fen,
+        "changes": _text([asdict(change) for change in approval.changes]),
+        "kind": approval.kind,
+        "asked": _asked_text(approval.asked),
+        "asked_at_ms": approval.asked_at_ms,
+        "status": approval.status,
+        "is_applied": approval.is_applied,
+    }
+
+
+def _approval_of(row: dict[str, Any]) -> Approval:
+    return Approval(
+        approval_id=row["pk"].removeprefix(keys.APPROVAL_PREFIX),
+        operator_id=row["operator_id"],
+        subject=row["subject"],
+        amount_fen=row["amount_fen"],
+        changes=tuple(Change(**change) for change in json.loads(row["changes"])),
+        asked=_asked_of(ApprovalKind(row["kind"]), json.loads(row["asked"])),
+        asked_at_ms=row["asked_at_ms"],
+        status=ApprovalStatus(row["status"]),
+        decided_by=row.get("decided_by"),
+        decided_at_ms=row.get("decided_at_ms"),
+        is_applied=row["is_applied"],
+        refusal=row.get("refusal"),
+    )
+
+
+def _asked_text(asked: Asked) -> str:
+    if isinstance(asked, CampaignAsked):
+        edit = {"budget_fen": asked.budget_fen, "version": asked.version}
+        return _text({"plan": plan_row(asked.plan), **edit, "draw_beacon": asked.draw_beacon})
+    if isinstance(asked, PrizeAsked):
+        return _text({"plan": prize_text(asked.plan), "version": asked.version})
+    return _text(asdict(asked))
+
+
+def _asked_of(kind: ApprovalKind, kept: dict[str, Any]) -> Asked:
+    if kind is ApprovalKind.CAMPAIGN:
+        plan, draw_beacon = plan_of(kept["plan"]), kept["draw_beacon"]
+        draws_by = DrawBeacon(draw_beacon) if draw_beacon else None
+        return CampaignAsked(plan, kept["budget_fen"], kept["version"], draws_by)
+    if kind is ApprovalKind.PRIZE:
+        return PrizeAsked(prize_of(kept["plan"]), kept["version"])
+    return DepositAsked(**kept) if kind is ApprovalKind.DEPOSIT else StockAsked(**kept)
+
+
+def _text(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

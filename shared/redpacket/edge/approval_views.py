@@ -1,0 +1,68 @@
+"""What waits for another operator: the parameters and answers of approvals."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from redpacket.domain.approvals import Approval, ApprovalStatus
+from redpacket.domain.errors import ApprovalNotFound
+from redpacket.edge.operator_lists import of_form
+from redpacket.edge.parameters import optional, required
+from redpacket.ports.operators import APPROVAL_CURSOR
+
+if TYPE_CHECKING:
+    from redpacket.edge.answers import approvals
+
+APPROVAL_ID = "[0-9a-f]{32}"
+APPROVAL_COLUMNS = (
+    *("approval_id", "kind", "status", "operator", "payee", "subject", "amount_fen"),
+    *("asked_at_ms", "decided_by", "decided_at_ms", "is_applied", "refusal", "changes"),
+)
+
+
+@required("path", "approval_id", type="string", pattern=f"^{APPROVAL_ID}$")
+def approval_id_of(text: str) -> str:
+    """The approval, as the answer that waits names it."""
+    if not re.fullmatch(APPROVAL_ID, text, re.ASCII):
+        raise ApprovalNotFound("no such approval")
+    return text
+
+
+@optional("query", "cursor", missing=None, type="string", pattern=f"^{APPROVAL_CURSOR}$")
+def approval_cursor_of(text: str) -> str:
+    """`next` of the page before."""
+    return text  # the list itself refuses another
+
+
+@optional("query", "status", missing=None, type="string", enum=list(ApprovalStatus))
+def approval_status_of(text: str) -> ApprovalStatus:
+    """Only approvals that stand so."""
+    return ApprovalStatus(of_form("status", "|".join(ApprovalStatus), text))
+
+
+def awaiting_view(approval: Approval, now_ms: int) -> approvals.AwaitingApproval:
+    """Show who asked where their question stands."""
+    return {"approval_id": approval.approval_id, "status": approval.status_at(now_ms)}
+
+
+def approval_view(approval: Approval, now_ms: int) -> approvals.ListedApproval:
+    """Show an approval to those who decide."""
+    return {
+        "approval_id": approval.approval_id,
+        "kind": approval.kind,
+        "status": approval.status_at(now_ms),
+        "operator": approval.operator_id,
+        "payee": approval.payee_id,
+        "subject": approval.subject,
+        "amount_fen": approval.amount_fen,
+        "changes": [
+            {"field": change.field, "before": change.before, "after": change.after}
+            for change in approval.changes
+        ],
+        "asked_at_ms": approval.asked_at_ms,
+        "decided_by": approval.decided_by,
+        "decided_at_ms": approval.decided_at_ms,
+        "is_applied": approval.is_applied,
+        "refusal": approval.refusal,
+    }

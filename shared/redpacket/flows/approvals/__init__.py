@@ -1,0 +1,1 @@
+"""What waits for another operator: asked for, approved, rejected."""

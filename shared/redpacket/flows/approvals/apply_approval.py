@@ -1,0 +1,39 @@
+"""Apply what was approved: the same flows as without an approval, each of which acts once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from redpacket.domain.approvals import Approval, CampaignAsked, DepositAsked, PrizeAsked
+from redpacket.domain.operators import Operator
+from redpacket.domain.packet import Person
+from redpacket.ports.accounts import Request
+
+
+def apply_approval(
+    approval: Approval,
+    *,
+    deposit: Callable[..., Any],
+    edit_campaign: Callable[..., Any],
+    put_prize: Callable[..., Any],
+    change_stock: Callable[..., Any],
+) -> None:
+    """Carry out what *approval* asks for, in the name of who asked.
+
+    Raises what the flow raises: VersionConflict where the version that was shown is gone.
+    """
+    asked = approval.asked
+    operator = Operator(Person(approval.operator_id), is_approved=True)
+    if isinstance(asked, DepositAsked):
+        request = Request(approval.operator_id, asked.key_hash, asked.body_hash)
+        deposit(Person(asked.payee_id), asked.amount_fen, request, is_approved=True)
+    elif isinstance(asked, CampaignAsked):
+        edit_campaign(asked.plan, asked.budget_fen, asked.version, operator, asked.draw_beacon)
+    elif isinstance(asked, PrizeAsked):
+        put_prize(asked.plan, asked.version, operator)
+    else:
+        request = Request(approval.operator_id, asked.key_hash, asked.body_hash)
+        change_stock(
+            asked.campaign_id, asked.prize_id, asked.delta, asked.version, operator, request
+        )

@@ -1,0 +1,92 @@
+"""Ask for an approval: what is above an operator's sum of the day waits for another operator."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from redpacket.domain.approvals import (
+    Approval,
+    ApprovalNeededError,
+    ApprovalStatus,
+    Asked,
+    DepositAsked,
+    StockAsked,
+)
+from redpacket.domain.errors import IdempotencyKeyReused, Unavailable
+from redpacket.domain.operators import Action, ActionKind, Operator
+from redpacket.domain.packet import Person
+from redpacket.ports.operators import Approvals
+from redpacket.ports.runtime import Clock
+
+_ASKED_AGAIN_MAX = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskPorts:
+    """The ports that a question passes."""
+
+    approvals: Approvals
+    clock: Clock
+
+
+def ask_approval(
+    needed: ApprovalNeededError,
+    operator: Operator,
+    asked_of: Callable[[int], Asked],
+    *,
+    payee: Person | None = None,
+    ports: AskPorts,
+) -> Approval:
+    """Return the approval that waits for what *operator* asked for, now or before.
+
+    *asked_of* says what is asked for, of the version that was shown. A request with a key stays
+    what became of it; a PUT may be asked for again after it was rejected. Raises
+    IdempotencyKeyReused.
+    """
+    now_ms, asked = ports.clock.now_ms(), asked_of(needed.version)
+    for turn in range(_ASKED_AGAIN_MAX):
+        named = f"{operator.user_id}\n{_word(asked)}\n{turn}"
+        approval = Approval(
+            approval_id=hashlib.sha256(named.encode()).hexdigest()[:32],
+            operator_id=operator.user_id,
+            subject=needed.subject,
+            amount_fen=needed.amount_fen,
+            changes=needed.changes,
+            asked=asked,
+            asked_at_ms=now_ms,
+        )
+        people = [person for person in (operator.person, payee) if person]
+        if ports.approvals.ask(approval, people, _action(approval)):
+            return approval
+        found = ports.approvals.find_approval(approval.approval_id)
+        if found is None:
+            continue
+        if _body_hash(found.asked) != _body_hash(asked):
+            raise IdempotencyKeyReused("this key came with another body before")
+        ended = {ApprovalStatus.REJECTED, ApprovalStatus.EXPIRED}
+        if _body_hash(asked) or found.status_at(now_ms) not in ended:
+            return found
+    raise Unavailable("it was rejected too often: change it first")
+
+
+def _word(asked: Asked) -> str:
+    """Return what a repeat of the question has in common with it."""
+    if isinstance(asked, DepositAsked | StockAsked):
+        return f"{type(asked).__name__} {asked.key_hash}"
+    return repr(asked)
+
+
+def _body_hash(asked: Asked) -> str | None:
+    return asked.body_hash if isinstance(asked, DepositAsked | StockAsked) else None
+
+
+def _action(approval: Approval) -> Action:
+    return Action(
+        approval.operator_id,
+        ActionKind.APPROVAL_ASKED,
+        approval.subject,
+        approval.asked_at_ms,
+        approval.changes,
+    )

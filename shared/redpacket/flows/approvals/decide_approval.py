@@ -1,0 +1,93 @@
+"""Approve or reject what another operator asked for; what is approved is applied once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from redpacket.domain.approvals import Approval, ApprovalStatus
+from redpacket.domain.errors import (
+    ApprovalNotFound,
+    FourEyesNeeded,
+    Rejected,
+    Unavailable,
+    VersionConflict,
+)
+from redpacket.domain.operators import Action, ActionKind, Change, Operator
+from redpacket.ports.operators import Approvals
+from redpacket.ports.runtime import Clock
+
+_TRIES = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecidePorts:
+    """The ports that a decision passes; *apply* carries out what was asked for, once."""
+
+    approvals: Approvals
+    clock: Clock
+    apply: Callable[[Approval], None]
+
+
+def approve(approval_id: str, approver: Operator, *, ports: DecidePorts) -> Approval:
+    """Approve and apply; a repeat, also by a third operator, applies what was cut off.
+
+    Raises ApprovalNotFound, FourEyesNeeded, VersionConflict where it was decided otherwise or the
+    version that was shown is gone, and what the application raises.
+    """
+    approval, is_mine = _decide(approval_id, approver, ApprovalStatus.APPROVED, ports)
+    if approval.is_applied:
+        return approval
+    try:
+        ports.apply(approval)
+    except Rejected as error:
+        # Who comes second may meet what the first has done, and says nothing of it.
+        if is_mine:
+            ports.approvals.mark_refused(approval, error.code)
+        raise
+    applied = replace(approval, is_applied=True)
+    ports.approvals.mark_applied(applied)
+    return applied
+
+
+def reject(approval_id: str, approver: Operator, *, ports: DecidePorts) -> Approval:
+    """Reject, and return it. Raises ApprovalNotFound, FourEyesNeeded, VersionConflict."""
+    return _decide(approval_id, approver, ApprovalStatus.REJECTED, ports)[0]
+
+
+def _decide(
+    approval_id: str, approver: Operator, status: ApprovalStatus, ports: DecidePorts
+) -> tuple[Approval, bool]:
+    """Return it as it is decided, and whether this call did so."""
+    for _ in range(_TRIES):
+        approval = ports.approvals.find_approval(approval_id)
+        if approval is None:
+            raise ApprovalNotFound("no such approval")
+        if approver.user_id in {approval.operator_id, approval.payee_id}:
+            raise FourEyesNeeded("another operator, who is not paid by it, must decide")
+        now_ms = ports.clock.now_ms()
+        stands = approval.status_at(now_ms)
+        if stands is status:
+            return approval, False
+        if stands is not ApprovalStatus.AWAITING:
+            raise VersionConflict(f"it is {stands} by now")
+        decided = replace(
+            approval, status=status, decided_by=approver.user_id, decided_at_ms=now_ms
+        )
+        if ports.approvals.decide(decided, _action(decided, approver, now_ms)):
+            return decided, True
+    raise Unavailable("others decide at the same time")
+
+
+def _action(decided: Approval, approver: Operator, now_ms: int) -> Action:
+    return Action(
+        approver.user_id,
+        ActionKind.APPROVAL_DECIDED,
+        decided.subject,
+        now_ms,
+        (
+            Change("approval_id", decided.approval_id, decided.approval_id),
+            Change("status", ApprovalStatus.AWAITING, decided.status),
+            Change("amount_fen", str(decided.amount_fen), str(decided.amount_fen)),
+        ),
+    )

@@ -1,0 +1,503 @@
+"""Four eyes: what is above an operator's sum of a day waits, and is applied once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from redpacket.domain.approvals import (
+    LIFE_MS,
+    WINDOW_MS,
+    Allowance,
+    Approval,
+    ApprovalNeededError,
+    ApprovalStatus,
+    CampaignAsked,
+    DepositAsked,
+    PrizeAsked,
+    StockAsked,
+)
+from redpacket.domain.campaign import CampaignPlan
+from redpacket.domain.errors import (
+    ApprovalNotFound,
+    FourEyesNeeded,
+    IdempotencyKeyReused,
+    InsufficientFunds,
+    Unavailable,
+    VersionConflict,
+)
+from redpacket.domain.lottery import PrizeKind
+from redpacket.domain.operators import ActionKind
+from redpacket.ports.accounts import Request
+from testing.builders import a_campaign, a_prize
+from testing.in_memory_system import InMemorySystem, a_person, an_operator
+
+ANN, BOB, CAT = (an_operator(name) for name in ("ann", "bob", "cat"))
+LIMIT_FEN = 1_000
+AWAITING, APPROVED = ApprovalStatus.AWAITING, ApprovalStatus.APPROVED
+
+
+@pytest.fixture
+def system() -> InMemorySystem:
+    system = InMemorySystem()
+    system.approval_fen = LIMIT_FEN
+    return system
+
+
+def _deposit(
+    system: InMemorySystem, amount_fen: int, key: str, user: str = "user", by: str = "ann"
+) -> Approval | None:
+    """Deposit as the door does: None where it is done."""
+    process, request = system.process(), Request(by, key, f"body {amount_fen}")
+    try:
+        process.deposit(a_person(user), amount_fen, request)
+    except ApprovalNeededError as needed:
+        asked = DepositAsked(user, amount_fen, request.key_hash, request.body_hash)
+        approval: Approval = process.ask_approval(
+            needed, an_operator(by), lambda _: asked, payee=a_person(user)
+        )
+        return approval
+    return None
+
+
+def _budget(system: InMemorySystem, budget_fen: int, version: int | None = None) -> Approval | None:
+    process = system.process()
+    made = a_campaign(campaign_id="gala", title="new")
+    plan = CampaignPlan(**{each.name: getattr(made, each.name) for each in fields(CampaignPlan)})
+    try:
+        process.edit_campaign(plan, budget_fen, version, ANN)
+    except ApprovalNeededError as needed:
+        approval: Approval = process.ask_approval(
+            needed, ANN, lambda shown: CampaignAsked(plan, budget_fen, shown)
+        )
+        return approval
+    return None
+
+
+def _found_fen(system: InMemorySystem) -> int | None:
+    campaign = system.campaigns.find_campaign("gala")
+    return campaign.budget_fen if campaign else None
+
+
+def _asked(found: Approval | None) -> Approval:
+    assert found
+    return found
+
+
+# ---------------------------------------------------------------- the sum
+
+
+def test_what_is_within_the_sum_is_done_at_once_and_what_is_above_waits(
+    system: InMemorySystem,
+) -> None:
+    assert _deposit(system, LIMIT_FEN, "first") is None
+
+    approval = _asked(_deposit(system, 1, "second"))
+
+    assert approval.status is AWAITING
+    assert (approval.amount_fen, approval.operator_id, approval.payee_id) == (1, "ann", "user")
+    assert system.balance_fen("user") == LIMIT_FEN
+
+
+def test_many_small_deposits_are_one_large_one(system: InMemorySystem) -> None:
+    done = [_deposit(system, 99, f"key-{number}") is None for number in range(20)]
+
+    assert done == [True] * 10 + [False] * 10
+    assert system.balance_fen("user") == 990
+
+
+def test_the_sum_is_of_one_operator_and_one_subject(system: InMemorySystem) -> None:
+    assert _deposit(system, LIMIT_FEN, "a") is None
+
+    assert _deposit(system, LIMIT_FEN, "b", user="other") is None
+    assert _deposit(system, LIMIT_FEN, "c", by="bob") is None
+    assert _deposit(system, 1, "d") is not None
+
+
+def test_the_sum_is_of_any_24_hours(system: InMemorySystem) -> None:
+    assert _deposit(system, 600, "a") is None
+    system.clock.sleep_ms(WINDOW_MS - 1)
+    assert _deposit(system, 400, "b") is None
+    assert _deposit(system, 1, "c") is not None
+
+    system.clock.sleep_ms(1)
+
+    assert _deposit(system, 601, "d") is not None
+    assert _deposit(system, 600, "e") is None
+    assert _deposit(system, 1, "f") is not None
+
+
+@given(st.lists(st.tuples(st.integers(0, WINDOW_MS // 3), st.integers(1, 100)), max_size=40))
+def test_the_kept_sums_never_count_less_than_what_was_moved(moves: list[tuple[int, int]]) -> None:
+    allowance, now_ms, done = Allowance("ann", "user:bob"), 10**12, []
+    for later_ms, fen in moves:
+        now_ms += later_ms
+        allowance = allowance.spent(fen, now_ms)
+        done.append((now_ms, fen))
+
+        true_fen = sum(fen for at_ms, fen in done if at_ms > now_ms - WINDOW_MS)
+        assert allowance.sum_fen(now_ms) >= true_fen
+        assert len(allowance.sums) <= 290
+
+
+def test_deposits_at_once_can_not_both_be_within_the_sum(system: InMemorySystem) -> None:
+    found: list[Approval | None] = []
+
+    def other(_operations: Any) -> None:
+        system.stand_on(system.dynamo)
+        found.append(_deposit(system, 600, "other"))
+
+    system.before_first_transaction(other)
+    found.append(_deposit(system, 600, "mine"))
+
+    assert [approval is None for approval in found] == [True, False]
+    assert system.balance_fen("user") == 600
+
+
+def test_a_repeat_counts_once_and_needs_no_approval(system: InMemorySystem) -> None:
+    for _ in range(3):
+        assert _deposit(system, 600, "same") is None
+
+    assert _deposit(system, 400, "rest") is None
+    system.approval_fen = 0
+    assert _deposit(system, 600, "same") is None
+    assert system.balance_fen("user") == LIMIT_FEN
+
+
+def test_a_deposit_that_fails_counts_nothing(system: InMemorySystem) -> None:
+    def fail(_operations: Any) -> None:
+        raise Unavailable("away")
+
+    system.before_first_transaction(fail)
+    with pytest.raises(Unavailable):
+        _deposit(system, 600, "fails")
+
+    assert _deposit(system, LIMIT_FEN, "works") is None
+
+
+# ---------------------------------------------------------------- asked, approved, rejected
+
+
+def test_a_repeat_of_a_question_is_the_same_one(system: InMemorySystem) -> None:
+    first = _asked(_deposit(system, 2_000, "key"))
+    system.clock.sleep_ms(5)
+
+    assert _deposit(system, 2_000, "key") == first
+    with pytest.raises(IdempotencyKeyReused):
+        _deposit(system, 3_000, "key")
+    assert _asked(_deposit(system, 2_000, "other")).approval_id != first.approval_id
+    page, _ = system.process().approvals.list_approvals(None, 10)
+    assert len(page) == 2
+
+
+def test_what_another_operator_approves_is_applied_once(system: InMemorySystem) -> None:
+    approval = _asked(_deposit(system, 2_000, "key"))
+
+    for approver in (BOB, BOB, CAT):
+        decided = system.process().approve(approval.approval_id, approver)
+
+    assert (decided.status, decided.decided_by, decided.is_applied) == (APPROVED, "bob", True)
+    assert system.balance_fen("user") == 2_000
+    # The repeat of the request gets the answer that it would have had at once.
+    assert _deposit(system, 2_000, "key") is None
+    assert system.balance_fen("user") == 2_000
+    assert system.differences() == []
+    # What was approved was not moved alone.
+    assert _deposit(system, LIMIT_FEN, "small") is None
+
+
+def test_two_who_approve_at_once_apply_it_once(system: InMemorySystem) -> None:
+    approval = _asked(_deposit(system, 2_000, "key"))
+
+    def other(_operations: Any) -> None:
+        system.stand_on(system.dynamo)
+        system.process().approve(approval.approval_id, CAT)
+
+    system.before_first_transaction(other)
+    system.process().approve(approval.approval_id, BOB)
+
+    assert system.balance_fen("user") == 2_000
+    actions, _ = system.actions.list_actions("user:user", None, 100)
+    kinds = [noted.action.kind for noted in actions]
+    assert sorted(kinds) == ["approval_asked", "approval_decided", "deposit"]
+
+
+@pytest.mark.parametrize("decide", ["approve", "reject"])
+@pytest.mark.parametrize("who", ["ann", "user"])
+def test_who_asked_and_who_is_paid_decides_nothing(
+    system: InMemorySystem, decide: str, who: str
+) -> None:
+    approval = _asked(_deposit(system, 2_000, "key"))
+
+    with pytest.raises(FourEyesNeeded):
+        getattr(system.process(), decide)(approval.approval_id, an_operator(who))
+
+    found = system.process().approvals.find_approval(approval.approval_id)
+    assert _asked(found).status is AWAITING
+    assert system.balance_fen("user") == 0
+
+
+def test_what_is_rejected_or_too_old_is_not_applied(system: InMemorySystem) -> None:
+    rejected = _asked(_deposit(system, 2_000, "rejected"))
+    old = _asked(_deposit(system, 2_000, "old"))
+    process = system.process()
+    process.reject(rejected.approval_id, BOB)
+    assert process.reject(rejected.approval_id, CAT).decided_by == "bob"
+    system.clock.sleep_ms(LIFE_MS)
+
+    for approval in (rejected, old):
+        with pytest.raises(VersionConflict):
+            process.approve(approval.approval_id, BOB)
+    with pytest.raises(ApprovalNotFound):
+        process.approve("0" * 32, BOB)
+
+    assert system.balance_fen("user") == 0
+    # A key stays what became of it.
+    assert _asked(_deposit(system, 2_000, "rejected")).status is ApprovalStatus.REJECTED
+    again = _asked(_deposit(system, 2_000, "old"))
+    assert again.status_at(system.clock.now_ms()) is ApprovalStatus.EXPIRED
+
+
+def test_an_approval_that_was_cut_off_is_applied_by_the_next_one(system: InMemorySystem) -> None:
+    approval = _asked(_deposit(system, 2_000, "key"))
+    calls: list[int] = []
+
+    def second_fails(_operations: Any) -> None:
+        calls.append(1)
+        if len(calls) == 2:
+            raise Unavailable("killed")
+
+    system.before_each_transaction(second_fails)
+    with pytest.raises(Unavailable):
+        system.process().approve(approval.approval_id, BOB)
+    assert system.balance_fen("user") == 0
+
+    system.process().approve(approval.approval_id, CAT)
+
+    assert system.balance_fen("user") == 2_000
+    found = _asked(system.process().approvals.find_approval(approval.approval_id))
+    assert (found.decided_by, found.is_applied) == ("bob", True)
+
+
+# ---------------------------------------------------------------- budgets and cash
+
+
+def test_a_budget_waits_and_is_applied_with_the_version_that_was_shown(
+    system: InMemorySystem,
+) -> None:
+    assert _budget(system, LIMIT_FEN) is None
+    raised = _asked(_budget(system, 5_000))
+    assert raised.amount_fen == 4_000
+    assert _budget(system, 5_000) == raised
+
+    applied = system.process().approve(raised.approval_id, BOB)
+
+    assert applied.is_applied
+    assert _found_fen(system) == 5_000
+    # Less money needs no second pair of eyes.
+    assert _budget(system, 10) is None
+
+
+def test_a_new_campaign_with_a_large_budget_waits_whole(system: InMemorySystem) -> None:
+    approval = _asked(_budget(system, 5_000))
+    assert _found_fen(system) is None
+
+    system.process().approve(approval.approval_id, BOB)
+    system.process().approve(approval.approval_id, BOB)
+
+    campaign = system.campaigns.find_campaign("gala")
+    assert campaign
+    assert (campaign.budget_fen, campaign.version, campaign.title) == (5_000, 1, "new")
+
+
+def test_a_version_that_is_gone_is_not_applied(system: InMemorySystem) -> None:
+    assert _budget(system, 100) is None
+    approval = _asked(_budget(system, 5_000))
+    assert _budget(system, 200) is None
+
+    with pytest.raises(VersionConflict):
+        system.process().approve(approval.approval_id, BOB)
+
+    assert _found_fen(system) == 200
+    found = _asked(system.process().approvals.find_approval(approval.approval_id))
+    assert (found.status, found.refusal) == (ApprovalStatus.REJECTED, "version_conflict")
+    with pytest.raises(VersionConflict):
+        system.process().approve(approval.approval_id, CAT)
+    # It can be asked for again, of the version that is there.
+    assert _asked(_budget(system, 5_000)).approval_id != approval.approval_id
+
+
+def test_a_put_that_was_rejected_can_be_asked_for_again(system: InMemorySystem) -> None:
+    first = _asked(_budget(system, 5_000))
+    system.process().reject(first.approval_id, BOB)
+
+    second = _asked(_budget(system, 5_000))
+
+    assert second.approval_id != first.approval_id
+    system.process().approve(second.approval_id, BOB)
+    assert _found_fen(system) == 5_000
+
+
+def test_budgets_by_small_steps_and_up_and_down_are_summed(system: InMemorySystem) -> None:
+    assert _budget(system, 600) is None
+    assert _budget(system, 100) is None
+
+    assert _budget(system, 700) is not None
+    assert _budget(system, 500) is None
+    assert _budget(system, 501) is not None
+
+
+def _cash(system: InMemorySystem, total: int) -> Approval | None:
+    plan = a_prize("gala", "cash", kind=PrizeKind.PACKET, amount_fen=100, total=total)
+    process = system.process()
+    try:
+        process.put_prize(plan, None, ANN)
+    except ApprovalNeededError as needed:
+        approval: Approval = process.ask_approval(
+            needed, ANN, lambda shown: PrizeAsked(plan, shown)
+        )
+        return approval
+    return None
+
+
+def _stock(system: InMemorySystem, delta: int, key: str) -> Approval | None:
+    process, request = system.process(), Request("ann", key, str(delta))
+    try:
+        process.change_stock("gala", "cash", delta, None, ANN, request)
+    except ApprovalNeededError as needed:
+        hashes = request.key_hash, request.body_hash
+        approval: Approval = process.ask_approval(
+            needed, ANN, lambda shown: StockAsked("gala", "cash", delta, shown, *hashes)
+        )
+        return approval
+    return None
+
+
+@pytest.fixture
+def lottery(system: InMemorySystem) -> InMemorySystem:
+    assert system.campaigns.create(a_campaign(campaign_id="gala"))
+    system.approval_fen = 10**6
+    system.deposit("ann", 10**6)
+    system.approval_fen = LIMIT_FEN
+    return system
+
+
+def _total(system: InMemorySystem) -> int:
+    return sum(prize.total for prize in system.draws.list_prizes("gala"))
+
+
+def test_cash_waits_before_any_money_moves(lottery: InMemorySystem) -> None:
+    approval = _asked(_cash(lottery, 11))
+    assert (approval.amount_fen, _total(lottery)) == (1_100, 0)
+    assert lottery.balance_fen("ann") == 10**6
+
+    for approver in (BOB, CAT):
+        lottery.process().approve(approval.approval_id, approver)
+
+    assert _total(lottery) == 11
+    assert lottery.balance_fen("ann") == 10**6 - 1_100
+    assert lottery.differences() == []
+
+
+def test_stock_of_cash_is_summed_with_the_prize_and_applied_once(lottery: InMemorySystem) -> None:
+    assert _cash(lottery, 9) is None
+    assert _stock(lottery, 1, "one") is None
+    approval = _asked(_stock(lottery, 1, "more"))
+    assert _stock(lottery, 1, "more") == approval
+    # A unit that is taken away and added again takes no money.
+    assert _stock(lottery, -1, "less") is None
+    assert _stock(lottery, 1, "back") is None
+    stale = approval.approval_id
+    with pytest.raises(VersionConflict):
+        lottery.process().approve(stale, BOB)
+
+    fresh = _asked(_stock(lottery, 1, "again"))
+    for approver in (BOB, CAT):
+        lottery.process().approve(fresh.approval_id, approver)
+
+    assert _total(lottery) == 11
+    assert _stock(lottery, 1, "again") is None
+    assert _total(lottery) == 11
+    assert lottery.differences() == []
+
+
+def test_stock_at_once_can_not_both_be_within_the_sum(lottery: InMemorySystem) -> None:
+    assert _cash(lottery, 1) is None
+    found: list[Approval | None] = []
+
+    def other(_operations: Any) -> None:
+        lottery.stand_on(lottery.dynamo)
+        found.append(_stock(lottery, 6, "other"))
+
+    lottery.before_first_transaction(other)
+    found.append(_stock(lottery, 6, "mine"))
+
+    assert sorted(approval is None for approval in found) == [False, True]
+    assert _total(lottery) == 7
+
+
+def test_what_can_not_be_paid_for_is_rejected_with_its_reason(lottery: InMemorySystem) -> None:
+    approval = _asked(_cash(lottery, 100_000))
+
+    with pytest.raises(InsufficientFunds):
+        lottery.process().approve(approval.approval_id, BOB)
+
+    found = _asked(lottery.process().approvals.find_approval(approval.approval_id))
+    assert (found.status, found.refusal) == (ApprovalStatus.REJECTED, "insufficient_funds")
+    assert _total(lottery) == 0
+
+
+def test_goods_need_one_operator(lottery: InMemorySystem) -> None:
+    lottery.approval_fen = 0
+
+    lottery.process().put_prize(a_prize("gala", "cup", total=10**6), None, ANN)
+
+    assert _total(lottery) == 10**6
+
+
+# ---------------------------------------------------------------- the list
+
+
+def test_approvals_are_listed_newest_first_with_what_they_change(system: InMemorySystem) -> None:
+    for number in range(5):
+        _deposit(system, 2_000 + number, f"key-{number}")
+        system.clock.sleep_ms(1)
+    listed: Callable[..., Any] = system.process().approvals.list_approvals
+
+    first, cursor = listed(None, 2)
+    second, cursor = listed(cursor, 2)
+    last, end = listed(cursor, 2)
+
+    assert [one.amount_fen for one in [*first, *second, *last]] == [2004, 2003, 2002, 2001, 2000]
+    assert end is None
+    assert [change.after for change in first[0].changes][1:] == ["2004"]
+    # Whom the host means by both is known, and not in the row.
+    assert {"ann", "user"} <= system.host_ids().keys()
+    assert "@host" not in str(system.dynamo.tables["approvals"]._rows)
+
+
+def test_what_was_asked_for_is_read_as_it_was_written(lottery: InMemorySystem) -> None:
+    deposit = _asked(_deposit(lottery, 2_000, "key"))
+    budget = _asked(_budget(lottery, 10**6))
+    cash = _asked(_cash(lottery, 11))
+    assert _cash(lottery, 1) is None
+    stock = _asked(_stock(lottery, 50, "key"))
+
+    for asked in (deposit, budget, cash, stock):
+        found = lottery.process().approvals.find_approval(asked.approval_id)
+        assert found == asked
+
+
+def test_an_action_is_noted_for_each_decision(system: InMemorySystem) -> None:
+    approval = _asked(_deposit(system, 2_000, "key"))
+    system.process().reject(approval.approval_id, BOB)
+
+    actions, _ = system.actions.list_actions("user:user", None, 10)
+
+    by_kind = {noted.action.kind: noted.action.operator_id for noted in actions}
+    assert by_kind == {ActionKind.APPROVAL_ASKED: "ann", ActionKind.APPROVAL_DECIDED: "bob"}
