@@ -9,6 +9,7 @@ from tests.faults.mutants import (
     closing,
     draws,
     edits,
+    events,
     gateways,
     ledger,
     loads,
@@ -37,4 +38,5 @@ MUTANTS: list[Mutant] = [
     *sweeps.MUTANTS,
     *security.MUTANTS,
     *gateways.MUTANTS,
+    *events.MUTANTS,
 ]
