@@ -230,7 +230,22 @@ capacity: $(VENV)/app.ready ## write the table of docs/capacity.md
 	@PYTHONPATH=shared $(APP)/python -m bench.capacity
 
 ##@ Keep it
-.PHONY: openapi parameters gallery lock clean help
+.PHONY: openapi parameters gallery lock audit clients sbom clean help
+audit: $(UV) $(VENV)/node/bin/npm ## look for known vulnerabilities of what is deployed; needs the services of PyPI and npm
+	@for name in requirements passphrase payments; do \
+		$(UV) tool run --quiet pip-audit==2.10.1 --no-deps --disable-pip --requirement shared/$$name.txt || exit 1; done
+	@$(NPM) audit --omit=dev
+
+clients: $(UV) web/src/api/schema.ts ## generate clients for Python and TypeScript from openapi.json, into .local/release/
+	@mkdir -p $(LOCAL)/release && rm -rf $(LOCAL)/client
+	@$(UV) tool run --quiet openapi-python-client==0.29.1 generate --path openapi.json --output-path $(LOCAL)/client --overwrite
+	@tar -czf $(LOCAL)/release/redpacket-client-python.tar.gz -C $(LOCAL)/client .
+	@cp web/src/api/schema.ts $(LOCAL)/release/redpacket-client.ts
+
+sbom: $(VENV)/app.ready ## write the bill of materials of the layers and the page, into .local/release/
+	@mkdir -p $(LOCAL)/release
+	@PYTHONPATH=shared $(APP)/python -m local.sbom $(LOCAL)/release/redpacket.cdx.json
+
 openapi: $(VENV)/app.ready ## write openapi.json and docs/api.md from the code
 	@PYTHONPATH=shared $(APP)/python -m local.openapi
 	@PYTHONPATH=shared $(APP)/python -m local.api_page

@@ -461,9 +461,17 @@ def _gateway_answers(operation: Operation) -> dict[int, str]:
 
 
 def _cache_headers(operation: Operation) -> Schema:
+    traced = {
+        "X-Request-Id": {
+            "description": "The request's id, for the operator.",
+            "required": True,
+            "schema": {"type": "string"},
+        }
+    }
     if not operation.caching:
-        return {"Cache-Control": {"required": True, "schema": {"const": NO_STORE}}}
+        return {"Cache-Control": {"required": True, "schema": {"const": NO_STORE}}, **traced}
     return {
+        **traced,
         "ETag": {"required": True, "schema": {"type": "string", "pattern": '^"[0-9a-f]{32}"$'}},
         "Cache-Control": {"required": True, "schema": {"enum": list(operation.caching)}},
     }

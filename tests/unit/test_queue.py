@@ -65,3 +65,14 @@ def test_a_message_names_a_claim_whatever_a_later_version_adds_to_its_envelope()
 )
 def test_a_message_that_names_no_claim_fails_alone(poison: Any) -> None:
     assert _settle(poison, MESSAGE) == ([ShareRef(PACKET_ID, 7)], ["0"])
+
+
+def test_a_batch_says_by_which_requests_its_shares_were_claimed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    _settle({**MESSAGE, "request_id": "JKJaXmPLvHcESHA="}, MESSAGE)
+
+    (line,) = capsys.readouterr().out.splitlines()
+    told = json.loads(line)
+    assert (told["level"], told["message"]) == ("INFO", "settle")
+    assert told["claims"] == [f"JKJaXmPLvHcESHA= {PACKET_ID}#7"]

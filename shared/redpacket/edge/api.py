@@ -24,7 +24,7 @@ from redpacket.domain.errors import (
 )
 from redpacket.edge.problems import problem_of
 from redpacket.edge.request import RequestOf
-from redpacket.edge.telemetry import logger
+from redpacket.edge.telemetry import asked, logger
 
 if TYPE_CHECKING:
     from redpacket.edge.parameters import Parameter
@@ -35,6 +35,9 @@ Body = TypeVar("Body")
 
 BODY_BYTES_MAX = 8 * 1024
 NO_STORE = "no-store"
+REQUEST_ID = "x-request-id"
+"""What a user quotes, and every log line of the request has (docs/operations.md)."""
+
 UBIQUITOUS = (Forbidden, PayloadTooLarge, InvariantViolated)
 """What every operation may refuse with, but a public one never with Forbidden."""
 
@@ -126,8 +129,9 @@ class Api:
     def __call__(self, event: Event, context: Any) -> Mapping[str, Any]:  # noqa: ANN401 - Lambda's form
         """Answer one request, whose every error becomes a problem; or run the schedule."""
         if self._on_schedule and "routeKey" not in event:
+            asked.request_id = ""
             return self._on_schedule(context.get_remaining_time_in_millis(), event)
-        request_id = event["requestContext"]["requestId"]
+        request_id = asked.request_id = event["requestContext"]["requestId"]
         try:
             operation = self.operations[event["routeKey"]]
             request = _request_of(event, operation.body_bytes_max)
@@ -135,20 +139,22 @@ class Api:
                 request.require_scope(operation.scopes)
             answer = operation.function(request)
         except (Rejected, SwitchedOff) as error:
-            return _answer(*problem_of(error, request_id))
+            return _answer(*problem_of(error, request_id), request_id)
         except Exception as error:  # noqa: BLE001 - the last resort, logged and answered
             # Known errors come with their cause; unknown ones must not leak theirs.
             is_known = isinstance(error, RedPacketError)
             name = type(error).__name__ if is_known else "unexpected_error"
             logger().exception(name, request_id=request_id, route=event["routeKey"])
-            return _answer(*problem_of(error, request_id))
+            return _answer(*problem_of(error, request_id), request_id)
         if operation.csv and "csv" in request.headers.get("accept", ""):
             from redpacket.edge.csv_pages import csv_answer, is_csv_asked
 
             if is_csv_asked(request.headers):
-                return csv_answer(operation.csv, answer.body or {})
+                page = csv_answer(operation.csv, answer.body or {})
+                return {**page, "headers": {REQUEST_ID: request_id, **page["headers"]}}
         headers = {"content-type": "application/json", **answer.headers}
-        return _answer(answer.status or operation.statuses[0], headers, answer.body)
+        status = answer.status or operation.statuses[0]
+        return _answer(status, headers, answer.body, request_id)
 
 
 def _request_of(event: Event, body_bytes_max: int = BODY_BYTES_MAX) -> RequestOf[Any]:
@@ -174,7 +180,8 @@ def _body_of(event: Event, bytes_max: int) -> bytes:
     return body
 
 
-def _answer(status: int, headers: Mapping[str, str], body: object) -> Answer:
+def _answer(status: int, headers: Mapping[str, str], body: object, request_id: str) -> Answer:
     text = "" if body is None else json.dumps(body, ensure_ascii=False, separators=(",", ":"))
     # Nearly every answer is somebody's own; the pages that may be kept say so.
-    return {"statusCode": status, "headers": {"cache-control": NO_STORE, **headers}, "body": text}
+    ours = {"cache-control": NO_STORE, REQUEST_ID: request_id}
+    return {"statusCode": status, "headers": {**ours, **headers}, "body": text}

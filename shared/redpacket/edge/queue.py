@@ -12,10 +12,11 @@ from redpacket.domain.packet import Person
 from redpacket.domain.user_id import HOST_ID
 from redpacket.edge.packet_ids import packet_ids
 from redpacket.edge.request import person_of
-from redpacket.edge.telemetry import journal
+from redpacket.edge.telemetry import journal, write_line
 
 Record = dict[str, Any]
 
+_REQUEST_ID_LENGTH_MAX = 64
 _SHARE_NO_MAX = 10**7
 """Above any share number; a number with more digits is not a key of the ledger."""
 
@@ -30,13 +31,20 @@ def settle_batch(
     error of the whole batch flies, and all of it comes again.
     """
     named: dict[str, ShareRef] = {}
+    asked_for: list[str] = []
     unreadable: list[str] = []
     for record in records:
         try:
-            named[record["messageId"]] = _ref_of(record["body"])
+            message = _message_of(record["body"])
+            ref = named[record["messageId"]] = _ref_of(message)
         except InvalidRequest as error:
             journal.failure("message_refused", error, message_id=record["messageId"])
             unreadable.append(record["messageId"])
+        else:
+            if request_id := str(message.get("request_id", ""))[:_REQUEST_ID_LENGTH_MAX]:
+                asked_for.append(f"{request_id} {ref.packet_id}#{ref.share_no}")
+    if asked_for:
+        write_line("settle", claims=asked_for)
     failed = settle(named.values()) if named else set()
     unsettled = [message_id for message_id, ref in named.items() if ref in failed]
     return {"batchItemFailures": [{"itemIdentifier": found} for found in unreadable + unsettled]}
@@ -52,11 +60,17 @@ def _taker_of(message: dict[str, Any]) -> Person | None:
     return None
 
 
-def _ref_of(text: str) -> ShareRef:
+def _message_of(text: str) -> dict[str, Any]:
     try:
         message = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InvalidRequest([{"field": "message", "message": "is not valid JSON"}]) from error
+    if not isinstance(message, dict):
+        raise InvalidRequest([{"field": "message", "message": "names no claim"}])
+    return message
+
+
+def _ref_of(message: dict[str, Any]) -> ShareRef:
     # For five fields the schemas' library is too costly: it would double the cold start. Extra
     # envelope fields are accepted, for later versions. Extra body fields are rejected.
     match message:

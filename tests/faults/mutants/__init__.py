@@ -10,6 +10,7 @@ from tests.faults.mutants import (
     closing,
     draws,
     edits,
+    events,
     gateways,
     ledger,
     loads,
@@ -41,4 +42,5 @@ MUTANTS: list[Mutant] = [
     *gateways.MUTANTS,
     *operators.MUTANTS,
     *beacon.MUTANTS,
+    *events.MUTANTS,
 ]

@@ -9,10 +9,11 @@ from redpacket.domain.claim import ShareRef
 SETTLE = "settle_claim"
 
 
-def settle_message(ref: ShareRef, now_ms: int) -> dict[str, Any]:
+def settle_message(ref: ShareRef, now_ms: int, request_id: str = "") -> dict[str, Any]:
     """Return the message that asks to settle one claim; its id names the claim, not the sending.
 
-    A first message also says who took the share, for the row that leads back to them.
+    A first message also says who took the share, for the row that leads back to them, and by
+    which request, for the log.
     """
     message: dict[str, Any] = {
         "message_id": f"settle:{ref.packet_id}:{ref.share_no}",
@@ -23,4 +24,6 @@ def settle_message(ref: ShareRef, now_ms: int) -> dict[str, Any]:
     }
     if ref.taker and ref.taker.host_id:
         message["taker"] = {"host_id": ref.taker.host_id, "nickname": ref.taker.nickname}
+    if request_id:
+        message["request_id"] = request_id
     return message

@@ -16,15 +16,21 @@ class SqsPayouts:
     """Implements PayoutQueue; connects at the first winner."""
 
     def __init__(
-        self, connect: Callable[[], Any], queue_url: str, now_ms: Callable[[], int]
+        self,
+        connect: Callable[[], Any],
+        queue_url: str,
+        now_ms: Callable[[], int],
+        request_id: Callable[[], str] = str,
     ) -> None:
         self._connect = connect
         self._queue_url = queue_url
         self._now_ms = now_ms
+        self._request_id = request_id
         self._client: Any = None
 
     def put(self, refs: Iterable[ShareRef], *, delay_s: int = 0) -> None:
-        bodies = (json.dumps(settle_message(ref, self._now_ms())) for ref in refs)
+        request_id = self._request_id()
+        bodies = (json.dumps(settle_message(ref, self._now_ms(), request_id)) for ref in refs)
         with translated("the payout queue"):
             self._client = self._client or self._connect()
             put_messages(self._client, self._queue_url, bodies, delay_s=delay_s)

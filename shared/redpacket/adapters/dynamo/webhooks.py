@@ -21,7 +21,7 @@ from redpacket.domain.webhooks import DEAD_KEPT_MS, Attempt, Delivery, SealedSec
 from redpacket.ports.events import COUNT_MAX
 
 # What the conditions of this module mean.
-IS_AS_SEEN = "webhook_version = :seen_version"
+HAS_VERSION_AS_SEEN = "webhook_version = :seen_version"
 HAS_FAILED_AS_OFTEN = "failure_count = :seen_count"
 IS_THERE = "attribute_exists(pk)"
 
@@ -57,7 +57,7 @@ class DynamoWebhooks:
                 self._table,
                 keys.webhook(webhook.name),
                 "SET " + ", ".join(f"{name} = :{name}" for name in row),
-                condition=IS_AS_SEEN,
+                condition=HAS_VERSION_AS_SEEN,
                 seen_version=seen.version,
                 **row,
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
+from redpacket.edge.telemetry import asked
 from redpacket.edge.wiring.accounts import Accounts
 
 if TYPE_CHECKING:
@@ -118,7 +119,10 @@ class PacketRoom(Accounts):
         from redpacket.adapters.aws.sqs_payouts import SqsPayouts
 
         return SqsPayouts(
-            lambda: self.aws("sqs"), self.settings.payout_queue_url, self.clock.now_ms
+            lambda: self.aws("sqs"),
+            self.settings.payout_queue_url,
+            self.clock.now_ms,
+            lambda: asked.request_id,
         )
 
     @cached_property

@@ -1,0 +1,130 @@
+"""The dashboard shows what somebody sends: each metric, its dimensions, and each field of a log."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from local.places import ROOT
+from tests.template.translated import STACK_NAME, STACKS, Stack
+
+each_stack = pytest.mark.parametrize("stack", STACKS, ids=lambda stack: stack.name)
+
+SENT_BY_AWS = {
+    "AWS/Lambda": {"Duration", "IteratorAge", "Throttles"},
+    "AWS/SQS": {
+        "ApproximateAgeOfOldestMessage",
+        "NumberOfMessagesDeleted",
+        "NumberOfMessagesSent",
+    },
+    "AWS/ApiGateway": {"4xx", "5xx", "Count"},
+    "AWS/DynamoDB": {"TransactionConflict"},
+    "AWS/ElastiCache": {"DatabaseMemoryUsagePercentage", "EngineCPUUtilization"},
+}
+"""As the services' own lists of metrics have them."""
+
+WANTED = (
+    "claims",
+    "refusals",
+    "oldest",
+    "refunds",
+    "conservation",
+    "conflicts",
+    "webhooks",
+    "payments",
+)
+
+
+def _widgets(stack: Stack) -> list[dict[str, Any]]:
+    (dashboard,) = stack.of_type("AWS::CloudWatch::Dashboard").values()
+    widgets: list[dict[str, Any]] = json.loads(dashboard["DashboardBody"])["widgets"]
+    return widgets
+
+
+def _metrics(stack: Stack) -> list[list[str]]:
+    shown = [one for one in _widgets(stack) if one["type"] == "metric"]
+    return [metric for widget in shown for metric in widget["properties"]["metrics"]]
+
+
+def _code() -> str:
+    package = ROOT / "shared" / "redpacket"
+    return "".join(path.read_text(encoding="utf-8") for path in package.rglob("*.py"))
+
+
+@each_stack
+def test_every_metric_of_ours_is_sent_by_the_function_that_is_named(stack: Stack) -> None:
+    code = _code()
+    services = {
+        each["Environment"]["Variables"]["POWERTOOLS_SERVICE_NAME"]
+        for each in stack.of_type("AWS::Lambda::Function").values()
+    }
+    ours = [metric for metric in _metrics(stack) if not metric[0].startswith("AWS/")]
+    runbook = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+    counted = {
+        name: where
+        for names, where in re.findall(
+            r"^\| (`[a-z_`, ]+`) \| ([a-z, ]+) \|", runbook, re.MULTILINE
+        )
+        for name in re.findall("[a-z_]+", names)
+    }
+
+    assert len(ours) > 10
+    for namespace, name, dimension, service in ours:
+        assert (namespace, dimension) == (STACK_NAME, "service")
+        assert service in services
+        assert f'"{name}"' in code, name
+        assert service in counted[name].split(", "), name
+
+
+@each_stack
+def test_every_metric_of_aws_is_of_something_that_is_made(stack: Stack) -> None:
+    made = {
+        "FunctionName": {stack.ref(name) for name in stack.of_type("AWS::Lambda::Function")},
+        "QueueName": {stack.physical(name) for name in stack.of_type("AWS::SQS::Queue")},
+        "ApiId": {stack.ref(name) for name in stack.of_type("AWS::ApiGatewayV2::Api")},
+        "TableName": {stack.ref(name) for name in stack.of_type("AWS::DynamoDB::Table")},
+        "CacheClusterId": {
+            f"{stack.ref(name)}-001" for name in stack.of_type("AWS::ElastiCache::ReplicationGroup")
+        },
+    }
+
+    for namespace, name, dimension, value in _metrics(stack):
+        if namespace.startswith("AWS/"):
+            assert name in SENT_BY_AWS[namespace]
+            assert value in made[dimension], (name, value)
+    has_cache = any(metric[0] == "AWS/ElastiCache" for metric in _metrics(stack))
+    assert has_cache == stack.is_true("MakeCache")
+
+
+@each_stack
+def test_every_log_that_is_asked_is_made_and_has_the_fields(stack: Stack) -> None:
+    groups = {stack.ref(name) for name in stack.of_type("AWS::Logs::LogGroup")}
+    (stage,) = stack.of_type("AWS::ApiGatewayV2::Stage").values()
+    written = json.loads(stage["AccessLogSettings"]["Format"]).keys()
+    queries = [one["properties"]["query"] for one in _widgets(stack) if one["type"] == "log"]
+
+    assert len(queries) == 2
+    for query in queries:
+        assert re.findall("SOURCE '([^']+)'", query)[0] in groups
+    assert {"route", "status"} <= written
+    code = _code()
+    assert all(name in code for name in ("closed_count", "refunded_fen"))
+
+
+@each_stack
+def test_widgets_do_not_overlap_and_cover_what_operators_ask_for(stack: Stack) -> None:
+    widgets = _widgets(stack)
+    places = [
+        (x, y)
+        for one in widgets
+        for x in range(one["x"], one["x"] + one["width"])
+        for y in range(one["y"], one["y"] + one["height"])
+    ]
+    titles = " ".join(one["properties"]["title"].lower() for one in widgets)
+
+    assert len(places) == len(set(places))
+    assert max(x for x, _ in places) < 24
+    assert [word for word in WANTED if word not in titles] == []

@@ -1,0 +1,102 @@
+"""Workflows parse, call commands that exist, run pinned actions, and have no needless right."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+import yaml
+
+from local import sbom
+from local.places import ROOT
+
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+each_workflow = pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+
+
+def _workflow(path: Any) -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return found
+
+
+def _steps(path: Any) -> list[dict[str, Any]]:
+    jobs = _workflow(path)["jobs"].values()
+    return [step for job in jobs for step in job.get("steps", [])]
+
+
+def _targets() -> set[str]:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    return set(re.findall(r"^([a-z][a-z-]*):", makefile, re.MULTILINE))
+
+
+def test_there_are_workflows_to_check_deploy_and_release() -> None:
+    assert [path.stem for path in WORKFLOWS] == ["check", "deploy", "release"]
+
+
+@each_workflow
+def test_a_workflow_calls_commands_of_make_that_exist(path: Any) -> None:
+    commands = " ; ".join(step.get("run", "") for step in _steps(path))
+    called = re.findall(r"make ((?:[a-z][a-z-]* ?)+)", commands)
+
+    assert called
+    assert {target for words in called for target in words.split()} <= _targets()
+
+
+@each_workflow
+def test_actions_are_pinned_by_commit_with_their_version_beside_it(path: Any) -> None:
+    lines = [line for line in path.read_text().splitlines() if "uses:" in line]
+
+    for line in lines:
+        is_own = "uses: ./.github/workflows/" in line
+        assert is_own or re.search(r"uses: [\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$", line), line
+
+
+@each_workflow
+def test_a_workflow_names_its_rights_and_only_deploy_gets_a_token_of_aws(path: Any) -> None:
+    workflow = _workflow(path)
+    rights = [
+        workflow["permissions"],
+        *(job.get("permissions", {}) for job in workflow["jobs"].values()),
+    ]
+
+    assert workflow["permissions"]["contents"] == "read"
+    assert any("id-token" in each for each in rights) == (path.stem == "deploy")
+    assert any(each.get("contents") == "write" for each in rights) == (path.stem == "release")
+    # What somebody types or names must not become a part of a script.
+    assert not any("${{" in step.get("run", "") for step in _steps(path))
+
+
+def test_the_hooks_and_the_container_run_commands_that_exist() -> None:
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"][0]["hooks"]
+    container = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text())
+    commands = [*(hook["entry"] for hook in hooks), container["postCreateCommand"]]
+
+    assert {command.removeprefix("make ") for command in commands} <= _targets()
+
+
+def test_dependabot_looks_where_pins_are() -> None:
+    updates = yaml.safe_load((ROOT / ".github" / "dependabot.yml").read_text())["updates"]
+    folders = {
+        (update["package-ecosystem"], folder.strip("/"))
+        for update in updates
+        for folder in update.get("directories", [update.get("directory")])
+    }
+
+    for kind, folder in folders - {("github-actions", "")}:
+        pattern = "*.in" if kind == "pip" else "package-lock.json"
+        assert list((ROOT / folder).glob(pattern)), folder
+
+
+def test_the_bill_of_materials_has_every_pin_of_the_layers() -> None:
+    bill = sbom.document()
+    found = {one["purl"]: one for one in bill["components"]}
+
+    for layer in sbom.LAYERS:
+        pins = (ROOT / "shared" / f"{layer}.txt").read_text(encoding="utf-8")
+        names = re.findall(r"^([A-Za-z0-9._-]+)==([^ ;\\]+)", pins, re.MULTILINE)
+        assert names
+        for name, version in names:
+            assert found[f"pkg:pypi/{name.lower()}@{version}"]["hashes"]
+    assert any(purl.startswith("pkg:npm/lit@") for purl in found)
