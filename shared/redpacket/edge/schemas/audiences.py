@@ -34,7 +34,8 @@ class AudienceBody(StrictBody):
         Literal["allow", "deny"] | None,
         Field(
             description="What the list is for: `allow` lets only users who are on it take part, "
-            "`deny` only those who are not. Until it is said once, the list does not count; null leaves it."
+            "`deny` only those who are not. Until it is said once, the list does not count; null "
+            "leaves it."
         ),
     ] = None
 
