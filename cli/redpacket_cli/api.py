@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Any, Self
+from typing import Any
 
 import httpx
 
 from redpacket_cli.failures import Exit, Failure
-
-TIMEOUT_S = 30.0
-"""API Gateway waits as long."""
 
 _ASKED_AGAIN = {HTTPStatus.TOO_MANY_REQUESTS}
 
@@ -19,30 +16,9 @@ _ASKED_AGAIN = {HTTPStatus.TOO_MANY_REQUESTS}
 class Api:
     """The API for one token, or for a passer-by without one; safe to use from many threads."""
 
-    def __init__(
-        self,
-        base_url: str,
-        token: str = "",
-        transport: httpx.BaseTransport | None = None,
-        *,
-        is_local: bool = False,
-    ) -> None:
-        headers = {"Authorization": f"Bearer {token}"} if token else {}
-        self._http = httpx.Client(
-            base_url=base_url,
-            headers=headers,
-            timeout=TIMEOUT_S,
-            transport=transport,
-            trust_env=not is_local,  # a company's proxy leads to AWS, and not to this machine
-        )
-
-    def __enter__(self) -> Self:
-        """Return the client."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Close its connections."""
-        self._http.close()
+    def __init__(self, http: httpx.Client, token: str = "") -> None:
+        self._http = http
+        self._signed = {"Authorization": f"Bearer {token}"} if token else {}
 
     def get(self, path: str, query: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Return what is at *path*. Raises Failure."""
@@ -72,7 +48,7 @@ class Api:
         key: str = "",
         query: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
-        headers = {"Idempotency-Key": key} if key else {}
+        headers = {**self._signed, **({"Idempotency-Key": key} if key else {})}
         asked = {name: value for name, value in (query or {}).items() if value is not None}
         try:
             answer = self._http.request(method, path, json=body, headers=headers, params=asked)

@@ -48,6 +48,8 @@ def load(
 ) -> None:
     """Let a crowd grab a packet, each user once, and tell what came of it and how fast."""
     session = session_of(context)
+    # Made once, before the threads that share it.
+    assert session.target.http
     given = _tokens(session.target, tokens, users, prefix, parallel)
     with (
         Progress(console=session.screen.notes, disable=session.screen.is_json) as bar,
@@ -80,13 +82,12 @@ def _tokens(target: Target, file: Path | None, users: int, prefix: str, parallel
 
 
 def _grab(target: Target, token: str, packet_id: str) -> Tried:
-    with target.by_token(token) as api:
-        began_s = time.monotonic()
-        try:
-            answer = api.post(f"/packets/{packet_id}/grab")
-        except Failure as failure:
-            return Tried(failure.problem["code"], _since_ms(began_s))
-        return Tried(answer["outcome"], _since_ms(began_s), answer.get("amount_fen", 0))
+    began_s = time.monotonic()
+    try:
+        answer = target.by_token(token).post(f"/packets/{packet_id}/grab")
+    except Failure as failure:
+        return Tried(failure.problem["code"], _since_ms(began_s))
+    return Tried(answer["outcome"], _since_ms(began_s), answer.get("amount_fen", 0))
 
 
 def _since_ms(began_s: float) -> float:

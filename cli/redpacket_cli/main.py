@@ -68,6 +68,7 @@ def options(
         target = Target(stack=stack, url=api.rstrip("/"), token=token, state_dir=state)
         context.obj = Session(target, Screen())
     context.obj.screen.is_json = is_json
+    context.call_on_close(context.obj.target.close)
 
 
 packets.add_to(app)

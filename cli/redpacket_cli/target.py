@@ -19,6 +19,9 @@ ADMIN_SCOPE = "hongbao/admin"
 STATE_DIR = Path(".local/state/up")
 """Where `make up` keeps what it has started."""
 
+_TIMEOUT_S = 30.0
+"""API Gateway waits as long."""
+
 _REGION = "us-east-1"
 _ON_THIS_MACHINE = {
     "region_name": _REGION,
@@ -128,20 +131,34 @@ class Target:
         client = self.aws("cognito-idp").describe_user_pool_client(
             UserPoolId=outputs["UserPoolId"], ClientId=outputs["OperatorClientId"]
         )["UserPoolClient"]
-        with httpx.Client(transport=self.transport) as http:
-            answer = http.post(
-                outputs["OperatorTokenUrl"],
-                auth=(client["ClientId"], client["ClientSecret"]),
-                data={"grant_type": "client_credentials", "scope": ADMIN_SCOPE},
-            )
+        answer = self.http.post(
+            outputs["OperatorTokenUrl"],
+            auth=(client["ClientId"], client["ClientSecret"]),
+            data={"grant_type": "client_credentials", "scope": ADMIN_SCOPE},
+        )
         if not answer.is_success:
             raise no_target(f"the issuer gave no token: {answer.status_code}")
         return str(answer.json()["access_token"])
 
     def by_token(self, token: str) -> Api:
         """Return the API for whom a token is for; "" for a passer-by."""
-        is_local = self.local is not None
-        return Api(self.address, token, self.transport, is_local=is_local)
+        return Api(self.http, token)
+
+    @cached_property
+    def http(self) -> httpx.Client:
+        """The connections of all callers."""
+        return httpx.Client(
+            base_url=self.address,
+            timeout=_TIMEOUT_S,
+            transport=self.transport,
+            # A company's proxy leads to AWS, and not to this machine.
+            trust_env=self.local is None,
+        )
+
+    def close(self) -> None:
+        """Close the connections that were made."""
+        if "http" in vars(self):
+            self.http.close()
 
     def logged(
         self, log_group: str, words: str, back_s: int = _LOGS_BACK_S

@@ -58,6 +58,7 @@ def test_a_campaign_of_a_file_is_for_those_on_its_list(
 ) -> None:
     campaign_id, now_ms = f"list-{uuid.uuid4().hex[:12]}", int(time.time() * 1000)
     ann, bob, cat = (a_user() for _ in range(3))
+    a_user("operator", funds_fen=300)
     plan = {
         "title": "名单",
         "starts_at_ms": now_ms - 1_000,
