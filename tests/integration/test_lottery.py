@@ -593,7 +593,12 @@ def test_the_seed_of_a_day_is_a_secret_until_the_day_is_over(made: Make, a_user:
     assert page["day"] == time.strftime("%Y%m%d", time.gmtime())
     assert _refusal(today) == (409, "proof_not_ready")
     assert past.status_code == httpx.codes.OK
-    assert past.json().keys() == {"campaign_id", "day", "commitment", "seed"}
+    said = past.json()
+    assert said.keys() == {
+        *("campaign_id", "day", "commitment", "seed", "secret_version"),
+        *("beacon", "beacon_round", "signature"),
+    }
+    assert (said["secret_version"], said["beacon"], said["signature"]) == (1, None, None)
     assert _refusal(long_ago) == (404, "campaign_not_found")
     for day in ("", "2026", "tomorrow", "2026-11-21"):
         assert _refusal(user.http.get(path, params={"day": day})) == (422, "invalid_request")
