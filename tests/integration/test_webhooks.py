@@ -94,7 +94,7 @@ def test_nothing_is_lost_while_a_receiver_is_down_and_no_other_waits_for_it(
         invoke("DeliverFunction", {"task": "retry"})
         return len(of_packet(down)) == expected
 
-    # What failed waits for half a minute: the pause was not asked for here, so it is waited for.
+    # What failed by itself waits for some seconds.
     eventually(sweep)
 
     for events in (told, of_packet(down)):
