@@ -134,6 +134,6 @@ class FaultySqs:
         self._queued(self._put(body, delay_s))
 
     def _put(self, body: str, delay_s: int) -> ShareRef:
-        ref, visible_at_ms = _ref_of(body), self._now_ms() + 1000 * delay_s
+        ref, visible_at_ms = _ref_of(json.loads(body)), self._now_ms() + 1000 * delay_s
         self.messages.append(Message(f"message-{next(self._ids)}", body, ref, visible_at_ms))
         return ref
