@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from redpacket.domain.approvals import ApprovalNeededError, CampaignAsked
 from redpacket.domain.errors import (
     CampaignNotFound,
     InvalidRequest,
@@ -13,10 +12,9 @@ from redpacket.domain.errors import (
     Unavailable,
     VersionConflict,
 )
-from redpacket.domain.operators import ActionKind, campaign_subject, changes_between
 from redpacket.edge import guards, lottery_views, views
 from redpacket.edge.api import Api, HttpAnswer
-from redpacket.edge.approval_views import awaiting_view
+from redpacket.edge.asking import asked_campaign, do_or_wait, note_preheat
 from redpacket.edge.campaign_parameters import campaign_id_of, preheat_cursor_of
 from redpacket.edge.request import HttpRequest, RequestOf
 from redpacket.edge.schemas.bodies import body_of
@@ -71,16 +69,14 @@ def edit_campaign(
     campaign_id = campaign_id_of(request)
     body = body_of(CampaignBody, request)
     plan = body.plan(campaign_id)
-    operator = operator_of(request)
-    try:
+
+    def done() -> HttpAnswer[CampaignAdmin]:
+        operator = operator_of(request)
         edited, is_new = wiring.edit_campaign(plan, body.budget_fen, body.version, operator)
-    except ApprovalNeededError as needed:
-        approval = wiring.ask_approval(
-            needed, operator, lambda version: CampaignAsked(plan, body.budget_fen, version)
-        )
-        return HttpAnswer(awaiting_view(approval, wiring.clock.now_ms()), status=202)
-    shown = lottery_views.campaign_admin_view(edited)
-    return HttpAnswer(shown, status=201 if is_new else 200)
+        shown = lottery_views.campaign_admin_view(edited)
+        return HttpAnswer(shown, status=201 if is_new else 200)
+
+    return do_or_wait(request, done, asked_campaign(plan, body.budget_fen))
 
 
 @handler.route(
@@ -93,12 +89,7 @@ def edit_campaign(
 def preheat_campaign(request: HttpRequest) -> HttpAnswer[Preheated]:
     """Load a campaign's prizes and packets into the cache."""
     campaign_id, cursor = campaign_id_of(request), preheat_cursor_of(request)
-    wiring.note_action(
-        request.user.user_id,
-        ActionKind.CAMPAIGN_PREHEATED,
-        campaign_subject(campaign_id),
-        changes_between(None, {"cursor": cursor}),
-    )
+    note_preheat(request, campaign_id, cursor)
     wiring.load_lottery(campaign_id)
     preheated = wiring.preheat_campaign(campaign_id, cursor, _PREHEAT_WITHIN_MS)
     return HttpAnswer(views.preheated_view(preheated))

@@ -1,0 +1,87 @@
+"""What an operator asks for: it is done, or it waits for another one; and what is noted before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+from redpacket.domain.approvals import (
+    ApprovalNeededError,
+    Asked,
+    CampaignAsked,
+    DepositAsked,
+    PrizeAsked,
+    StockAsked,
+)
+from redpacket.domain.campaign import CampaignPlan
+from redpacket.domain.lottery import Prize
+from redpacket.domain.operators import (
+    LEDGER_SUBJECT,
+    ActionKind,
+    campaign_subject,
+    changes_between,
+)
+from redpacket.domain.packet import Person
+from redpacket.edge.api import HttpAnswer
+from redpacket.edge.approval_views import awaiting_view
+from redpacket.edge.request import HttpRequest
+from redpacket.edge.scopes import operator_of
+from redpacket.edge.wiring import wiring
+from redpacket.ports.accounts import Request
+
+if TYPE_CHECKING:
+    from redpacket.edge.answers.approvals import AwaitingApproval
+
+Body = TypeVar("Body")
+AskedOf: TypeAlias = Callable[[int], Asked]
+"""What waits, of the version that was shown."""
+
+
+def do_or_wait(
+    request: HttpRequest,
+    do: Callable[[], HttpAnswer[Body]],
+    asked_of: AskedOf,
+    payee: Person | None = None,
+) -> HttpAnswer[Body | AwaitingApproval]:
+    """Answer what *do* does, or 202 where another operator must approve it first."""
+    try:
+        done = do()
+    except ApprovalNeededError as needed:
+        approval = wiring.ask_approval(needed, operator_of(request), asked_of, payee=payee)
+        return HttpAnswer(awaiting_view(approval, wiring.clock.now_ms()), status=202)
+    return HttpAnswer(done.body, done.status, done.headers)
+
+
+def asked_deposit(payee: Person, amount_fen: int, idempotent: Request) -> AskedOf:
+    """Return what waits of a deposit."""
+    hashes = idempotent.key_hash, idempotent.body_hash
+    return lambda _: DepositAsked(payee.user_id, amount_fen, *hashes)
+
+
+def asked_campaign(plan: CampaignPlan, budget_fen: int | None) -> AskedOf:
+    """Return what waits of an edit of a campaign."""
+    return lambda version: CampaignAsked(plan, budget_fen, version)
+
+
+def asked_prize(plan: Prize) -> AskedOf:
+    """Return what waits of a cash prize."""
+    return lambda version: PrizeAsked(plan, version)
+
+
+def asked_stock(campaign_id: str, prize_id: str, delta: int, idempotent: Request) -> AskedOf:
+    """Return what waits of a change of stock."""
+    hashes = idempotent.key_hash, idempotent.body_hash
+    return lambda version: StockAsked(campaign_id, prize_id, delta, version, *hashes)
+
+
+def note_preheat(request: HttpRequest, campaign_id: str, cursor: str | None) -> None:
+    """Note that an operator is about to preheat a campaign."""
+    changes = changes_between(None, {"cursor": cursor})
+    subject = campaign_subject(campaign_id)
+    user_id = request.user.user_id
+    wiring.note_action(user_id, ActionKind.CAMPAIGN_PREHEATED, subject, changes)
+
+
+def note_reconcile(request: HttpRequest) -> None:
+    """Note that an operator is about to compare everything."""
+    wiring.note_action(request.user.user_id, ActionKind.RECONCILED, LEDGER_SUBJECT)
