@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from redpacket.domain.approvals import ApprovalNeededError, DepositAsked
 from redpacket.domain.errors import (
     Busy,
     CampaignNotFound,
@@ -15,11 +14,10 @@ from redpacket.domain.errors import (
     SwitchNotFound,
     Unavailable,
 )
-from redpacket.domain.operators import ActionKind, changes_between, user_subject
 from redpacket.edge import operator_lists as listed
 from redpacket.edge import views
 from redpacket.edge.api import Api, HttpAnswer
-from redpacket.edge.approval_views import awaiting_view
+from redpacket.edge.asking import asked_deposit, do_or_wait, note_verdict
 from redpacket.edge.campaign_parameters import campaign_id_of
 from redpacket.edge.claim_places import claim_cursor_of, claim_place
 from redpacket.edge.packet_ids import packet_id_of
@@ -28,7 +26,7 @@ from redpacket.edge.request import HttpRequest, RequestOf, person_of
 from redpacket.edge.schemas.accounts import DepositBody
 from redpacket.edge.schemas.bodies import body_of, idempotent_request
 from redpacket.edge.schemas.operations import RiskBody, SwitchBody
-from redpacket.edge.scopes import ADMINS, AUDITORS, OPERATORS, TREASURERS, WATCHERS, operator_of
+from redpacket.edge.scopes import ADMINS, AUDITORS, OPERATORS, TREASURERS, WATCHERS
 from redpacket.edge.switch_parameters import switch_of
 from redpacket.edge.wiring import wiring
 
@@ -58,18 +56,13 @@ def deposit(request: RequestOf[DepositBody]) -> HttpAnswer[Deposit | AwaitingApp
     idempotent = idempotent_request(request)
     body = body_of(DepositBody, request)
     payee = person_of(body.user)
-    try:
+
+    def done() -> HttpAnswer[Deposit]:
         transfer_id, balance_fen = wiring.deposit(payee, body.amount_fen, idempotent)
-    except ApprovalNeededError as needed:
-        key_hash, hashed = idempotent.key_hash, idempotent.body_hash
-        approval = wiring.ask_approval(
-            needed,
-            operator_of(request),
-            lambda _: DepositAsked(payee.user_id, body.amount_fen, key_hash, hashed),
-            payee=payee,
-        )
-        return HttpAnswer(awaiting_view(approval, wiring.clock.now_ms()), status=202)
-    return HttpAnswer({"transfer_id": transfer_id, "balance_fen": balance_fen})
+        return HttpAnswer({"transfer_id": transfer_id, "balance_fen": balance_fen})
+
+    asked = asked_deposit(payee, body.amount_fen, idempotent)
+    return do_or_wait(request, done, asked, payee)
 
 
 @handler.route(
@@ -114,12 +107,7 @@ def judge_user(request: RequestOf[RiskBody]) -> HttpAnswer[Risk]:
     """Keep the host's verdict on a user; their next claim or draw sees it."""
     body = body_of(RiskBody, request)
     user_id = person_of(body.user).user_id
-    wiring.note_action(
-        request.user.user_id,
-        ActionKind.USER_JUDGED,
-        user_subject(user_id),
-        changes_between(None, {"verdict": body.verdict, "until_ms": body.until_ms}),
-    )
+    note_verdict(request, user_id, body.verdict, body.until_ms)
     wiring.judge_user(user_id, body.parsed)
     return HttpAnswer({"verdict": body.verdict, "until_ms": body.until_ms})
 

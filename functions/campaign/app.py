@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from redpacket.domain.approvals import ApprovalNeededError, CampaignAsked
 from redpacket.domain.errors import (
     CampaignNotFound,
     InvalidRequest,
@@ -13,10 +12,9 @@ from redpacket.domain.errors import (
     Unavailable,
     VersionConflict,
 )
-from redpacket.domain.operators import ActionKind, campaign_subject, changes_between
 from redpacket.edge import guards, lottery_views, views
 from redpacket.edge.api import Api, HttpAnswer
-from redpacket.edge.approval_views import awaiting_view
+from redpacket.edge.asking import asked_campaign, do_or_wait, note_audience, note_preheat
 from redpacket.edge.campaign_parameters import campaign_id_of, preheat_cursor_of
 from redpacket.edge.request import HttpRequest, RequestOf, person_of
 from redpacket.edge.schemas.audiences import BODY_BYTES_MAX, AudienceBody
@@ -72,20 +70,16 @@ def edit_campaign(
     campaign_id = campaign_id_of(request)
     body = body_of(CampaignBody, request)
     plan = body.plan(campaign_id)
-    operator, draws_by = operator_of(request), body.draws_by()
-    try:
+
+    def done() -> HttpAnswer[CampaignAdmin]:
+        operator = operator_of(request)
         edited, is_new = wiring.edit_campaign(
-            plan, body.budget_fen, body.version, operator, draws_by
+            plan, body.budget_fen, body.version, operator, body.draws_by()
         )
-    except ApprovalNeededError as needed:
-        approval = wiring.ask_approval(
-            needed,
-            operator,
-            lambda version: CampaignAsked(plan, body.budget_fen, version, draws_by),
-        )
-        return HttpAnswer(awaiting_view(approval, wiring.clock.now_ms()), status=202)
-    shown = lottery_views.campaign_admin_view(edited)
-    return HttpAnswer(shown, status=201 if is_new else 200)
+        shown = lottery_views.campaign_admin_view(edited)
+        return HttpAnswer(shown, status=201 if is_new else 200)
+
+    return do_or_wait(request, done, asked_campaign(plan, body.budget_fen, body.draws_by()))
 
 
 @handler.route(
@@ -101,12 +95,7 @@ def edit_audience(request: RequestOf[AudienceBody]) -> HttpAnswer[Audience]:
     add, remove = (
         [person_of(host_id).user_id for host_id in listed] for listed in (body.add, body.remove)
     )
-    wiring.note_action(
-        request.user.user_id,
-        ActionKind.AUDIENCE_EDITED,
-        campaign_subject(campaign_id),
-        changes_between(None, {"add": add, "remove": remove, "mode": body.audience_mode}),
-    )
+    note_audience(request, campaign_id, {"add": add, "remove": remove, "mode": body.audience_mode})
     edited = wiring.edit_audience(campaign_id, add, remove, body.audience_mode)
     return HttpAnswer(lottery_views.audience_view(edited))
 
@@ -121,12 +110,7 @@ def edit_audience(request: RequestOf[AudienceBody]) -> HttpAnswer[Audience]:
 def preheat_campaign(request: HttpRequest) -> HttpAnswer[Preheated]:
     """Load a campaign's prizes, list of users and packets into the cache."""
     campaign_id, cursor = campaign_id_of(request), preheat_cursor_of(request)
-    wiring.note_action(
-        request.user.user_id,
-        ActionKind.CAMPAIGN_PREHEATED,
-        campaign_subject(campaign_id),
-        changes_between(None, {"cursor": cursor}),
-    )
+    note_preheat(request, campaign_id, cursor)
     wiring.load_lottery(campaign_id)
     preheated = wiring.preheat_campaign(campaign_id, cursor, _PREHEAT_WITHIN_MS)
     return HttpAnswer(views.preheated_view(preheated))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from redpacket.domain.approvals import ApprovalNeededError, PrizeAsked, StockAsked
 from redpacket.domain.errors import (
     Busy,
     CampaignEnded,
@@ -16,10 +15,9 @@ from redpacket.domain.errors import (
     Unavailable,
     VersionConflict,
 )
-from redpacket.domain.winners import WinnerStatus
 from redpacket.edge import lottery_views
 from redpacket.edge.api import Api, HttpAnswer
-from redpacket.edge.approval_views import awaiting_view
+from redpacket.edge.asking import asked_prize, asked_stock, do_or_wait
 from redpacket.edge.campaign_parameters import campaign_id_of, prize_id_of
 from redpacket.edge.operator_lists import unit_of, winner_view
 from redpacket.edge.orders import prize_plan
@@ -62,13 +60,13 @@ def put_prize(request: RequestOf[PrizeBody]) -> HttpAnswer[PrizeAdmin | Awaiting
     Cash is funded from the operator's account.
     """
     plan, version = prize_plan(request)
-    operator = operator_of(request)
-    try:
-        prize, stock, is_new = wiring.put_prize(plan, version, operator)
-    except ApprovalNeededError as needed:
-        approval = wiring.ask_approval(needed, operator, lambda shown: PrizeAsked(plan, shown))
-        return HttpAnswer(awaiting_view(approval, wiring.clock.now_ms()), status=202)
-    return HttpAnswer(lottery_views.prize_admin_view(prize, stock), status=201 if is_new else 200)
+
+    def done() -> HttpAnswer[PrizeAdmin]:
+        prize, stock, is_new = wiring.put_prize(plan, version, operator_of(request))
+        shown = lottery_views.prize_admin_view(prize, stock)
+        return HttpAnswer(shown, status=201 if is_new else 200)
+
+    return do_or_wait(request, done, asked_prize(plan))
 
 
 @handler.route(
@@ -86,20 +84,15 @@ def change_stock(request: RequestOf[StockBody]) -> HttpAnswer[PrizeAdmin | Await
     campaign_id, prize_id = campaign_id_of(request), prize_id_of(request)
     idempotent = idempotent_request(request)
     body = body_of(StockBody, request)
-    operator = operator_of(request)
-    try:
+
+    def done() -> HttpAnswer[PrizeAdmin]:
         prize, stock = wiring.change_stock(
-            campaign_id, prize_id, body.delta, body.version, operator, idempotent
+            campaign_id, prize_id, body.delta, body.version, operator_of(request), idempotent
         )
-    except ApprovalNeededError as needed:
-        hashes = idempotent.key_hash, idempotent.body_hash
-        approval = wiring.ask_approval(
-            needed,
-            operator,
-            lambda shown: StockAsked(campaign_id, prize_id, body.delta, shown, *hashes),
-        )
-        return HttpAnswer(awaiting_view(approval, wiring.clock.now_ms()), status=202)
-    return HttpAnswer(lottery_views.prize_admin_view(prize, stock))
+        return HttpAnswer(lottery_views.prize_admin_view(prize, stock))
+
+    asked = asked_stock(campaign_id, prize_id, body.delta, idempotent)
+    return do_or_wait(request, done, asked)
 
 
 @handler.route(
@@ -116,7 +109,7 @@ def decide_winner(request: RequestOf[WinnerBody]) -> HttpAnswer[DecidedWinner]:
         campaign_id,
         prize_id,
         unit_no,
-        WinnerStatus(body.status),
+        body.decision,
         body.note,
         operator_of(request),
     )

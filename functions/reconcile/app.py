@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from redpacket.domain.errors import Unavailable
-from redpacket.domain.operators import LEDGER_SUBJECT, ActionKind
 from redpacket.edge import views
 from redpacket.edge.api import Api, HttpAnswer
+from redpacket.edge.asking import note_reconcile
 from redpacket.edge.request import HttpRequest
 from redpacket.edge.scopes import AUDITORS
 from redpacket.edge.telemetry import logger
@@ -28,7 +28,7 @@ handler = Api()
 @handler.route("POST /admin/reconcile", scopes=AUDITORS, refusals=(Unavailable,))
 def reconcile(request: HttpRequest) -> HttpAnswer[Reconciliation]:
     """Compare ledger, packets, cache and queue now, or go on with the comparison there is."""
-    wiring.note_action(request.user.user_id, ActionKind.RECONCILED, LEDGER_SUBJECT)
+    note_reconcile(request)
     return HttpAnswer(views.reconciliation_view(wiring.reconcile(_ANSWER_WITHIN_MS)))
 
 

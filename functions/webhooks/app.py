@@ -10,8 +10,9 @@ from redpacket.domain.errors import (
     VersionConflict,
     WebhookNotFound,
 )
-from redpacket.domain.operators import ActionKind, changes_between, webhook_subject
+from redpacket.domain.operators import ActionKind
 from redpacket.edge.api import Api, HttpAnswer
+from redpacket.edge.asking import note_webhook
 from redpacket.edge.request import HttpRequest, RequestOf
 from redpacket.edge.schemas.bodies import body_of
 from redpacket.edge.schemas.webhooks import WebhookBody
@@ -25,8 +26,6 @@ from redpacket.edge.webhook_views import (
 from redpacket.edge.wiring import wiring
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from redpacket.edge.answers.webhooks import (
         Replay,
         Secret,
@@ -68,7 +67,7 @@ def put_webhook(request: RequestOf[WebhookBody]) -> HttpAnswer[Webhook]:
     name = webhook_name_of(request)
     body = body_of(WebhookBody, request)
     changes = {"url": body.url, "events": sorted(body.events), "is_on": body.is_on}
-    _note(request, ActionKind.WEBHOOK_EDITED, changes)
+    note_webhook(request, name, ActionKind.WEBHOOK_EDITED, changes)
     found, secret = wiring.put_webhook(name, body.url, body.events, is_on=body.is_on)
     return HttpAnswer(webhook_view(found, secret), status=201 if secret else 200)
 
@@ -82,8 +81,9 @@ def put_webhook(request: RequestOf[WebhookBody]) -> HttpAnswer[Webhook]:
 )
 def rotate_secret(request: HttpRequest) -> HttpAnswer[Secret]:
     """Make a new secret, shown this once; the one before signs beside it for a day."""
-    _note(request, ActionKind.WEBHOOK_KEY_ROTATED)
-    return HttpAnswer({"secret": wiring.rotate_secret(webhook_name_of(request))})
+    name = webhook_name_of(request)
+    note_webhook(request, name, ActionKind.WEBHOOK_KEY_ROTATED)
+    return HttpAnswer({"secret": wiring.rotate_secret(name)})
 
 
 @handler.route(
@@ -105,14 +105,7 @@ def test_webhook(request: HttpRequest) -> HttpAnswer[TriedDelivery]:
 )
 def replay_dead(request: HttpRequest) -> HttpAnswer[Replay]:
     """Let dead letters be delivered again, for another day; call it until all are."""
-    _note(request, ActionKind.WEBHOOK_REPLAYED)
-    count, is_complete = wiring.replay_dead(webhook_name_of(request))
+    name = webhook_name_of(request)
+    note_webhook(request, name, ActionKind.WEBHOOK_REPLAYED)
+    count, is_complete = wiring.replay_dead(name)
     return HttpAnswer({"replayed_count": count, "is_complete": is_complete})
-
-
-def _note(
-    request: HttpRequest, kind: ActionKind, changes: Mapping[str, object] | None = None
-) -> None:
-    """Note what an operator is about to do to a webhook."""
-    subject = webhook_subject(webhook_name_of(request))
-    wiring.note_action(request.user.user_id, kind, subject, changes_between(None, changes or {}))

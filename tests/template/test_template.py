@@ -18,7 +18,7 @@ import pytest
 import yaml
 
 from redpacket.adapters.dynamo.items import person_row, prize_taker_row, share_row, taker_row
-from redpacket.adapters.dynamo.profiles import SHOWN
+from redpacket.adapters.dynamo.profiles import KNOWN, SHOWN
 from redpacket.adapters.keys import WORK_SHARDS
 from redpacket.domain.packet import Person
 from redpacket.domain.withdrawals import FUNCTION_MS
@@ -318,7 +318,9 @@ def test_a_users_own_row_is_written_and_read_only_in_the_attributes_that_each_ne
     }
     changes = "dynamodb:UpdateItem"
 
-    if function in NOTES:
+    if function == "AdminFunction":  # whom the host means, for who hands over what was won
+        assert allowed == {changes: said, "dynamodb:BatchGetItem": set(KNOWN.split(", "))}
+    elif function in NOTES:
         assert allowed == {changes: said}
     elif function == "PayoutFunction":
         assert allowed == {changes: said, "dynamodb:BatchGetItem": said}
@@ -474,9 +476,13 @@ def test_nothing_of_money_expires() -> None:
     writers = {path.name: path.read_text() for path in sorted(adapters.glob("*.py"))}
     counts = {name: text.count("expires_at_s") for name, text in writers.items()}
 
-    # Notes of callbacks and counts of a day's payments; consents that have ended.
-    assert expiring == {"PaymentsTable": "expires_at_s", "WebhooksTable": "expires_at_s"}
+    # Notes of callbacks and counts of a day's payments; consents that have ended; what an operator
+    # moved alone within a day; deliveries.
+    assert expiring == dict.fromkeys(
+        ("PaymentsTable", "ApprovalsTable", "WebhooksTable"), "expires_at_s"
+    )
     assert {name: count for name, count in counts.items() if count} == {
+        "approvals.py": 1,
         "authorizations.py": 1,
         "payments.py": 2,
         "webhooks.py": 3,
@@ -534,6 +540,7 @@ COMPUTES = {
     "CampaignFunction",
     "LotteryFunction",
     "AdminFunction",
+    "ApprovalFunction",
     "ReconcileFunction",
     "PaymentFunction",
     "TransferFunction",

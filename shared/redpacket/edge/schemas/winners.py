@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from redpacket.domain.winners import WinnerStatus
 from redpacket.edge.schemas.bodies import StrictBody, example
 from redpacket.edge.schemas.fields import VISIBLE_TEXT, length, visible_text
 
@@ -30,3 +31,8 @@ class WinnerBody(StrictBody):
             json_schema_extra=VISIBLE_TEXT,
         ),
     ] = ""
+
+    @property
+    def decision(self) -> WinnerStatus:
+        """What becomes of the unit."""
+        return WinnerStatus(self.status)

@@ -1,0 +1,112 @@
+"""What an operator asks for: it is done, or it waits for another one; and what is noted before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+from redpacket.domain.approvals import (
+    ApprovalNeededError,
+    Asked,
+    CampaignAsked,
+    DepositAsked,
+    PrizeAsked,
+    StockAsked,
+)
+from redpacket.domain.campaign import CampaignPlan, DrawBeacon
+from redpacket.domain.lottery import Prize
+from redpacket.domain.operators import (
+    LEDGER_SUBJECT,
+    ActionKind,
+    Facts,
+    campaign_subject,
+    changes_between,
+    user_subject,
+    webhook_subject,
+)
+from redpacket.domain.packet import Person
+from redpacket.edge.api import HttpAnswer
+from redpacket.edge.approval_views import awaiting_view
+from redpacket.edge.request import HttpRequest
+from redpacket.edge.scopes import operator_of
+from redpacket.edge.wiring import wiring
+from redpacket.ports.accounts import Request
+
+if TYPE_CHECKING:
+    from redpacket.edge.answers.approvals import AwaitingApproval
+
+Body = TypeVar("Body")
+AskedOf: TypeAlias = Callable[[int], Asked]
+"""What waits, of the version that was shown."""
+
+
+def do_or_wait(
+    request: HttpRequest,
+    do: Callable[[], HttpAnswer[Body]],
+    asked_of: AskedOf,
+    payee: Person | None = None,
+) -> HttpAnswer[Body | AwaitingApproval]:
+    """Answer what *do* does, or 202 where another operator must approve it first."""
+    try:
+        done = do()
+    except ApprovalNeededError as needed:
+        approval = wiring.ask_approval(needed, operator_of(request), asked_of, payee=payee)
+        return HttpAnswer(awaiting_view(approval, wiring.clock.now_ms()), status=202)
+    return HttpAnswer(done.body, done.status, done.headers)
+
+
+def asked_deposit(payee: Person, amount_fen: int, idempotent: Request) -> AskedOf:
+    """Return what waits of a deposit."""
+    hashes = idempotent.key_hash, idempotent.body_hash
+    return lambda _: DepositAsked(payee.user_id, amount_fen, *hashes)
+
+
+def asked_campaign(
+    plan: CampaignPlan, budget_fen: int | None, draw_beacon: DrawBeacon | None
+) -> AskedOf:
+    """Return what waits of an edit of a campaign."""
+    return lambda version: CampaignAsked(plan, budget_fen, version, draw_beacon)
+
+
+def asked_prize(plan: Prize) -> AskedOf:
+    """Return what waits of a cash prize."""
+    return lambda version: PrizeAsked(plan, version)
+
+
+def asked_stock(campaign_id: str, prize_id: str, delta: int, idempotent: Request) -> AskedOf:
+    """Return what waits of a change of stock."""
+    hashes = idempotent.key_hash, idempotent.body_hash
+    return lambda version: StockAsked(campaign_id, prize_id, delta, version, *hashes)
+
+
+def note_preheat(request: HttpRequest, campaign_id: str, cursor: str | None) -> None:
+    """Note that an operator is about to preheat a campaign."""
+    subject = campaign_subject(campaign_id)
+    _note(request, ActionKind.CAMPAIGN_PREHEATED, subject, {"cursor": cursor})
+
+
+def note_audience(request: HttpRequest, campaign_id: str, edited: Facts) -> None:
+    """Note that an operator is about to edit a campaign's list of users."""
+    _note(request, ActionKind.AUDIENCE_EDITED, campaign_subject(campaign_id), edited)
+
+
+def note_verdict(request: HttpRequest, user_id: str, verdict: str, until_ms: int) -> None:
+    """Note that an operator is about to allow or deny a user."""
+    judged = {"verdict": verdict, "until_ms": until_ms}
+    _note(request, ActionKind.USER_JUDGED, user_subject(user_id), judged)
+
+
+def note_webhook(
+    request: HttpRequest, name: str, kind: ActionKind, edited: Facts | None = None
+) -> None:
+    """Note what an operator is about to do to a webhook."""
+    _note(request, kind, webhook_subject(name), edited or {})
+
+
+def note_reconcile(request: HttpRequest) -> None:
+    """Note that an operator is about to compare everything."""
+    _note(request, ActionKind.RECONCILED, LEDGER_SUBJECT, {})
+
+
+def _note(request: HttpRequest, kind: ActionKind, subject: str, after: Facts) -> None:
+    wiring.note_action(request.user.user_id, kind, subject, changes_between(None, after))
