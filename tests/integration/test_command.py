@@ -77,7 +77,7 @@ def test_a_campaign_of_a_file_is_for_those_on_its_list(
     packet_id = terminal.run("send", "300", "3", "--campaign", campaign_id)["packet_id"]
     heated = terminal.run("campaign", "preheat", campaign_id)
 
-    assert (edited["version"], listed["size"], heated["loaded_count"]) == (1, 2, 1)
+    assert (len(edited["prizes"]), listed["size"], heated["loaded_count"]) == (1, 2, 1)
     assert ann.grab(packet_id).json()["outcome"] == "claimed"
     assert _code(cat.grab(packet_id)) == _code(cat.draw(campaign_id)) == "not_in_audience"
     assert ann.draw(campaign_id).status_code == 200
