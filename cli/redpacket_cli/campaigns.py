@@ -46,9 +46,9 @@ def edit_campaign(context: typer.Context, campaign_id: CampaignId, file: File) -
     if not isinstance(prizes, dict):
         raise no_target(f"{file}: prizes are a mapping from ids to prizes")
     operator, path = session.target.operator, f"/admin/campaigns/{campaign_id}"
-    edited = operator.put(path, _json(plan, file))
+    edited = _put_again(operator, path, _json(plan, file))
     for prize_id, body in prizes.items():
-        operator.put(f"{path}/prizes/{an_id(str(prize_id))}", _json(body, file))
+        _put_again(operator, f"{path}/prizes/{an_id(str(prize_id))}", _json(body, file))
     if prizes:
         edited = operator.get(path)
     session.screen.tell(edited, _campaign(edited))
@@ -86,7 +86,8 @@ def edit_prize(
     """Create or edit one prize from a file with the fields of its PUT."""
     session = session_of(context)
     path = f"/admin/campaigns/{campaign_id}/prizes/{prize_id}"
-    session.screen.tell(session.target.operator.put(path, _json(read_document(file), file)))
+    body = _json(read_document(file), file)
+    session.screen.tell(_put_again(session.target.operator, path, body))
 
 
 @prize.command("stock")
@@ -162,6 +163,11 @@ def add_users(
     session = session_of(context)
     path = f"/admin/campaigns/{campaign_id}/audience"
     session.screen.tell(_again(lambda: session.target.operator.post(path, {"add": users})))
+
+
+def _put_again(operator: Api, path: str, body: dict[str, Any]) -> dict[str, Any]:
+    """Put until it is answered: an edit that was cut off is finished by its repeat."""
+    return _again(lambda: operator.put(path, body))
 
 
 def _put_users(operator: Api, path: str, users: Sequence[str]) -> int:

@@ -48,8 +48,7 @@ def load(
 ) -> None:
     """Let a crowd grab a packet, each user once, and tell what came of it and how fast."""
     session = session_of(context)
-    # Made once, before the threads that share it.
-    assert session.target.http
+    session.target.connect_once()
     given = _tokens(session.target, tokens, users, prefix, parallel)
     with (
         Progress(console=session.screen.notes, disable=session.screen.is_json) as bar,

@@ -155,6 +155,10 @@ class Target:
             trust_env=self.local is None,
         )
 
+    def connect_once(self) -> None:
+        """Make the connections before the threads that share them."""
+        _ = self.http
+
     def close(self) -> None:
         """Close the connections that were made."""
         if "http" in vars(self):

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from local.stack import Stack
 from redpacket_cli.main import app
-from tests.integration.conftest import MakeUser
+from tests.integration.conftest import MakeUser, User
 
 
 class Terminal:
@@ -77,22 +77,31 @@ def test_a_campaign_of_a_file_is_for_those_on_its_list(
     packet_id = terminal.run("send", "300", "3", "--campaign", campaign_id)["packet_id"]
     heated = terminal.run("campaign", "preheat", campaign_id)
 
-    assert (edited["version"], listed["size"], heated["loaded_count"]) == (1, 2, 1)
-    assert ann.grab(packet_id).json()["outcome"] == "claimed"
+    assert (len(edited["prizes"]), listed["size"], heated["loaded_count"]) == (1, 2, 1)
+    assert _outcome(ann, packet_id) == "claimed"
     assert _code(cat.grab(packet_id)) == _code(cat.draw(campaign_id)) == "not_in_audience"
     assert ann.draw(campaign_id).status_code == 200
     # Who is removed, and who is denied by the host, gets nothing from the next call on.
     terminal.run("audience", "remove", campaign_id, ann.host_id)
     assert _code(ann.draw(campaign_id)) == "not_in_audience"
-    assert ann.grab(packet_id).json()["outcome"] == "already_claimed"
+    assert _outcome(ann, packet_id) == "already_claimed"
     terminal.run("risk", bob.host_id, "deny", "--hours", "1")
     assert _code(bob.grab(packet_id)) == _code(bob.draw(campaign_id)) == "not_in_audience"
     terminal.run("risk", bob.host_id, "allow")
-    assert bob.grab(packet_id).json()["outcome"] == "claimed"
+    assert _outcome(bob, packet_id) == "claimed"
+
+
+def _outcome(user: User, packet_id: str) -> str:
+    answer = user.grab(packet_id)
+    if answer.status_code == httpx.codes.SERVICE_UNAVAILABLE:
+        # A busy machine: asking again gives the truth.
+        answer = user.grab(packet_id)
+    assert answer.is_success, answer.text
+    return str(answer.json()["outcome"])
 
 
 def _code(answer: httpx.Response) -> str:
-    assert answer.status_code == 403
+    assert answer.status_code == httpx.codes.FORBIDDEN, answer.text
     return str(answer.json()["code"])
 
 

@@ -113,6 +113,8 @@ def _assert_the_way_is_open(
     tables = {
         each["SubnetId"]: each["RouteTableId"]
         for each in stack.of_type("AWS::EC2::SubnetRouteTableAssociation").values()
+        # A NAT gateway stands in a subnet of its own, where no function is.
+        if each["SubnetId"] in subnets
     }
     for endpoint in endpoints.values():
         if endpoint["VpcEndpointType"] == "Gateway":
@@ -129,3 +131,19 @@ def test_who_has_no_cache_stays_outside_where_everything_is_reached(stack: Stack
     for name, each in stack.of_type("AWS::Lambda::Function").items():
         has_cache = "CACHE_ENDPOINT" in each["Environment"]["Variables"]
         assert ("VpcConfig" in each) == (has_cache and stack.is_true("InVpc")), name
+
+
+@each_stack
+def test_the_made_vpc_has_a_way_out_only_where_a_risk_control_is_asked(stack: Stack) -> None:
+    ways = stack.of_type("AWS::EC2::Route")
+    nats = stack.of_type("AWS::EC2::NatGateway")
+
+    if not (stack.is_true("MakeCache") and stack.values["RiskUrl"]):
+        assert (ways, nats) == ({}, {})
+        return
+    (nat,) = nats.values()
+    assert nat["SubnetId"] == stack.ref("NatSubnet")
+    out = {each["RouteTableId"]: each for each in ways.values()}
+    assert {each["DestinationCidrBlock"] for each in ways.values()} == {"0.0.0.0/0"}
+    assert out[stack.ref("RouteTable")]["NatGatewayId"] == stack.ref("Nat")
+    assert out[stack.ref("NatRouteTable")]["GatewayId"] == stack.ref("Internet")

@@ -17,6 +17,7 @@ from tests.template.translated import (
     CHINAS_TOPIC,
     ISSUER,
     OWN_CACHE,
+    RISK,
     STACK_OF,
     STACKS,
     TOPIC,
@@ -212,6 +213,8 @@ def test_the_issuer_is_the_user_pool_or_what_is_given(stack: Stack) -> None:
         ),
         ("us-east-1", {"CacheUser": "a"}, "MadeCacheHasItsOwnUser"),
         ("us-east-1", {"CacheIamResource": "replicationgroup:a"}, "MadeCacheHasItsOwnUser"),
+        ("us-east-1", {"RiskUrl": RISK["RiskUrl"]}, "RiskControlIsReached"),
+        ("us-east-1", {**OWN_CACHE, **RISK}, "RiskControlIsReached"),
     ],
 )
 def test_a_rule_refuses_what_would_not_work(

@@ -318,6 +318,11 @@ HOST_WALLET = {
 }
 WECHAT = {"WeChatSecretArn": f"arn:aws:secretsmanager:us-east-1:{ACCOUNT}:secret:wechat-1"}
 
+RISK = {
+    "RiskUrl": "https://risk.example/ask",
+    "RiskSecretArn": f"arn:aws:secretsmanager:us-east-1:{ACCOUNT}:secret:risk-1",
+}
+
 STACKS = [
     Stack("dev"),
     Stack("prod", parameters={"Stage": "prod", "AlarmTopicArn": TOPIC}),
@@ -395,6 +400,7 @@ STACKS = [
             "GrabProvisionedConcurrency": "100",
             "LotteryProvisionedConcurrency": "20",
             "SelfSignUp": "true",
+            **RISK,
             "SesIdentityArn": f"arn:aws:ses:us-east-1:{ACCOUNT}:identity/example.com",
         },
     ),

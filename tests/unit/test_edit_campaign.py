@@ -84,6 +84,7 @@ class Office:
             packets=self.system.packets,
             claim_cache=self.system.claim_cache,
             load_audience=self.system.process().load_audience,
+            in_parallel=self.system.in_parallel,
             clock=self.system.clock,
             journal=self.system.journal,
             stop_at_ms=self.system.clock.now_ms() + within_ms,

@@ -134,6 +134,8 @@ def test_everything_can_be_built_over_stand_ins(
         "CACHE_ENDPOINT": "localhost:6379",
         "CACHE_TLS": "false",
         "CACHE_CLUSTER": "false",
+        "RISK_URL": "https://risk.example",
+        "RISK_SECRET": "whsec_MDEyMzQ1Njc4OQ==",
     }
     more |= {
         "PAYEE_KEYS_SECRET_ARN": "payees",

@@ -69,6 +69,11 @@ def limit_within(name: str, group: str, subject: str) -> str:
     return f"{limit(name, group)}:{subject}"
 
 
+def asked_verdict(user_id: str) -> str:
+    """Redis: what the host's risk control said of a user, for an hour."""
+    return f"rp:{{risk:{user_id}}}"
+
+
 def draw_cache(campaign_id: str) -> str:
     """Redis: a lottery's one hash; all keys of a lottery are in one slot."""
     return f"rp:{{draw:{campaign_id}}}"

@@ -92,6 +92,10 @@ def _host_and_port(text: str) -> tuple[str, int]:
     return host, int(port)
 
 
+def _is_open(text: str) -> bool:
+    return text == "open"
+
+
 def _is_refund(text: str) -> bool:
     return text == "refund"
 
@@ -125,6 +129,12 @@ class Settings:
     audience_table = _Variable("AUDIENCE_TABLE", str)
     has_verdicts = _Variable("RISK_VERDICTS", _is_true, default="false")
     """Whether claims and draws ask what the host says of their users."""
+    risk_url = _Variable("RISK_URL", str, default="")
+    """Where the host's risk control is asked; empty for none."""
+    risk_secret = _Variable("RISK_SECRET", _resolved, is_checked_at_start=False)
+    """What calls of it are signed with: `whsec_...`."""
+    risk_is_open = _Variable("RISK_ON_FAILURE", _is_open, default="open")
+    """Whether users take part where it does not answer."""
     accounts_table = _Variable("ACCOUNTS_TABLE", str)
     reconciliation_table = _Variable("RECONCILIATION_TABLE", str)
     journal_table = _Variable("JOURNAL_TABLE", str)
@@ -219,7 +229,7 @@ class Settings:
     """Whom the tokens of our own issuer are for."""
     callback_base_url = _Variable("CALLBACK_BASE_URL", _without_slash)
     """The API, as gateways reach it."""
-    allows_private_gateways = _Variable("PRIVATE_GATEWAYS", _is_true)
+    allows_private_gateways = _Variable("PRIVATE_GATEWAYS", _is_true, default="false")
     """Whether gateways may have private addresses, and http."""
     refunds_late_payments = _Variable("LATE_PAYMENTS", _is_refund)
     """Whether what comes after its order was closed goes back."""

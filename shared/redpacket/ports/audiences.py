@@ -35,6 +35,23 @@ class Verdicts(Protocol):
         """Keep a verdict in place of an earlier one."""
 
 
+class Hook(Protocol):
+    """The host's own risk control, somewhere on the Internet."""
+
+    def ask(self, host_id: str) -> bool | None:
+        """Tell whether the host lets a user take part; None where it does not say so in time."""
+
+
+class AskedVerdicts(Protocol):
+    """The memory of what the hook has said."""
+
+    def find(self, user_id: str) -> bool | None:
+        """Tell what was said of a user; None where it is not known any more."""
+
+    def keep(self, user_id: str, *, is_allowed: bool, for_ms: int) -> None:
+        """Remember it for a while."""
+
+
 class AudienceCache(Protocol):
     """The cache's copy of the lists, part by part; it refuses users, and the ledger decides."""
 

@@ -103,6 +103,18 @@ MUTANTS = [
         "is_denied or not is_in",
         "not is_in",
     ),
+    Mutant(
+        "the host's risk control is not asked about a share",
+        "claim_share:claim_share",
+        "if ports.risk and not ports.risk.allows(taker):",
+        "if False:",
+    ),
+    Mutant(
+        "the host's risk control is not asked about a prize",
+        "draw_prize:_draw_of",
+        "if outcome.prize_id and ports.risk and not ports.risk.allows(tried.drawer):",
+        "if False:",
+    ),
     # Rules of packets
     Mutant(
         "a claim is not counted against the quota",

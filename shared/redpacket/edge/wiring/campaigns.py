@@ -122,6 +122,7 @@ class CampaignRoom(BeaconRoom):
             payouts=self.payouts,
             clock=self.clock,
             journal=self.journal,
+            risk=self.risk,
         )
         return partial(draw_prize, ports=ports)
 
@@ -293,6 +294,7 @@ class CampaignRoom(BeaconRoom):
             packets=self.packets,
             claim_cache=self.claim_cache,
             load_audience=self.load_audience,
+            in_parallel=self.in_parallel,
             clock=self.clock,
             journal=self.journal,
             stop_at_ms=self.clock.now_ms() + time_left_ms,

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from redpacket.domain.claim import Admission, Claim, ShareFate, ShareRef
     from redpacket.domain.packet import Packet, Person
+    from redpacket.flows.guards.ask_risk import RiskCheck
     from redpacket.flows.packets.cached_campaigns import CachedCampaigns
     from redpacket.flows.packets.cached_emptied import CachedEmptied
     from redpacket.flows.packets.claim_ports import ClaimPorts
@@ -155,6 +156,29 @@ class PacketRoom(Accounts):
 
         return RedisAudiences(self.cache_client)
 
+    @cached_property
+    def risk(self) -> RiskCheck | None:
+        """The host's risk control; None where the deployment asks none."""
+        if not self.settings.risk_url:
+            return None
+        from redpacket.adapters.payments.outgoing import Outgoing
+        from redpacket.adapters.redis.asked_verdicts import RedisAskedVerdicts
+        from redpacket.adapters.risk_hook import CALL_MS_MAX, RiskHook
+        from redpacket.flows.guards.ask_risk import RiskCheck
+
+        outgoing = Outgoing(
+            self.settings.risk_url,
+            call_ms_max=CALL_MS_MAX,
+            allows_private=self.settings.allows_private_gateways,
+        )
+        return RiskCheck(
+            RiskHook(outgoing, self.settings.risk_secret),
+            RedisAskedVerdicts(self.cache_client),
+            is_open=self.settings.risk_is_open,
+            clock=self.clock,
+            journal=self.journal,
+        )
+
     def load_audience(self, campaign_id: str, bucket: int) -> None:
         """Bring a part of a campaign's list of users into the cache."""
         from redpacket.flows.packets.load_audience import load_audience
@@ -192,6 +216,7 @@ class PacketRoom(Accounts):
             campaigns=self.cached_campaigns,
             quotas=self.quotas,
             load_audience=self.load_audience,
+            risk=self.risk,
             seeds=self.seed_keys,
             admission_factor=self.settings.admission_factor,
             clock=self.clock,

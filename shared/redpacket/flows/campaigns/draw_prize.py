@@ -53,6 +53,7 @@ from redpacket.ports.runtime import Clock, Journal
 
 if TYPE_CHECKING:
     from redpacket.domain.beacon import BeaconRound
+    from redpacket.flows.guards.ask_risk import RiskCheck
 
 _TRIES = 4
 """Each repair leaves the cache right for this user, so a second try is rare and a fourth unseen."""
@@ -64,6 +65,8 @@ _REPEATED_WITHIN_MS = 3_600_000
 """Users whose attempt died before midnight try again soon; later draws are spared the question."""
 
 _CLOCKS_DIFFER_MS = 5_000
+
+_NOT_FOR_YOU = "this is for other users"
 
 _REFUSALS: dict[DrawStatus, tuple[type[Rejected], str]] = {
     DrawStatus.CAMPAIGN_ENDED: (CampaignEnded, "the campaign is over"),
@@ -84,6 +87,7 @@ class DrawPorts:
     payouts: PayoutQueue
     clock: Clock
     journal: Journal
+    risk: RiskCheck | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +176,7 @@ def _check_audience(
     is_in = mode is None or attempt.is_member is (mode is AudienceMode.ALLOW)
     is_denied = ports.clock.now_ms() < attempt.denied_until_ms
     if is_denied or not is_in or not meets(campaign.required_claims, drawer.claims):
-        msg = "this is for other users"
-        raise NotInAudience(msg)
+        raise NotInAudience(_NOT_FOR_YOU)
 
 
 def _is_long_before(table: LotterySnapshot, ports: DrawPorts) -> bool:
@@ -230,6 +233,10 @@ def _draw_of(
         return None
     if decided_by is None or _is_owed_a_prize(tried, outcome, decided_by, ports):
         return None
+    if outcome.prize_id and ports.risk and not ports.risk.allows(tried.drawer):
+        # The host is not asked about a miss; the number of the draw stays, with its point.
+        _undo(ask, ports, is_unit_free=True)
+        raise NotInAudience(_NOT_FOR_YOU)
     draw = _decided(tried, outcome, decided_by, ports)
     return _make_durable(tried, draw, decided_by, ports)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from redpacket.domain.campaign import AUDIENCE_BUCKETS
@@ -11,9 +11,12 @@ from redpacket.domain.packet import Packet, PacketStatus, part_count, part_id
 from redpacket.flows.campaigns.edit_campaign import get_campaign
 from redpacket.ports.campaigns import Campaigns
 from redpacket.ports.packets import ClaimCache, Packets
-from redpacket.ports.runtime import Clock, Journal
+from redpacket.ports.runtime import Clock, InParallel, Journal
 
 _IDS_PER_READ = 500
+
+_BUCKETS_AT_ONCE = 32
+"""Between them the preheat looks at the time; 32 of 3,900 users take half a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,7 @@ def preheat_campaign(
     packets: Packets,
     claim_cache: ClaimCache,
     load_audience: Callable[[str, int], None],
+    in_parallel: InParallel,
     clock: Clock,
     journal: Journal,
     stop_at_ms: int,
@@ -46,7 +50,11 @@ def preheat_campaign(
     """
     campaign = get_campaign(campaign_id, campaigns=campaigns)
     if campaign.audience_mode and cursor is None:
-        _load_users(campaign_id, load_audience, clock, journal, stop_at_ms)
+
+        def load(buckets: Sequence[int]) -> None:
+            in_parallel(lambda bucket: load_audience(campaign_id, bucket), buckets)
+
+        _load_users(campaign_id, load, clock, journal, stop_at_ms)
     packet_count = loaded_count = 0
     for packet_id, first_part in _packets_after(cursor or "", campaign_id, campaigns, packets):
         packet = _get(packet_id, packets)
@@ -71,17 +79,17 @@ def preheat_campaign(
 
 def _load_users(
     campaign_id: str,
-    load_audience: Callable[[str, int], None],
+    load: Callable[[Sequence[int]], None],
     clock: Clock,
     journal: Journal,
     stop_at_ms: int,
 ) -> None:
     """Load the list, part by part; what is left, the first user who asks loads."""
     try:
-        for bucket in range(AUDIENCE_BUCKETS):
+        for first in range(0, AUDIENCE_BUCKETS, _BUCKETS_AT_ONCE):
             if clock.now_ms() >= stop_at_ms:
                 return
-            load_audience(campaign_id, bucket)
+            load(range(first, first + _BUCKETS_AT_ONCE))
     except Unavailable as error:
         journal.failure("audience_not_loaded", error, campaign_id=campaign_id)
 

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from redpacket.domain.seed_keys import SeedKeys
+    from redpacket.flows.guards.ask_risk import RiskCheck
     from redpacket.flows.guards.limit_rate import UserLimit
     from redpacket.flows.packets.cached_campaigns import CachedCampaigns
     from redpacket.flows.packets.cached_emptied import CachedEmptied
@@ -29,7 +30,8 @@ class ClaimPorts:
     """What a grab and an open need from outside.
 
     *costs* counts what a user makes the ledger read: a claim is counted by its own row.
-    *load_audience* brings a part of a campaign's list of users into the cache.
+    *load_audience* brings a part of a campaign's list of users into the cache. *risk* is asked
+    about who is about to get a share, where the host has a risk control.
     """
 
     claim_cache: ClaimCache
@@ -43,6 +45,7 @@ class ClaimPorts:
     campaigns: CachedCampaigns
     quotas: Quotas
     load_audience: Callable[[str, int], None]
+    risk: RiskCheck | None = None
     seeds: SeedKeys
     admission_factor: int
     clock: Clock

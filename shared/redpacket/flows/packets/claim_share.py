@@ -68,6 +68,9 @@ def claim_share(
         if owned and owned.share_no == answer.share_no:
             return Claim(owned, is_new=False)
     share = _named_share(packet_id, taker, answer, ports)
+    if ports.risk and not ports.risk.allows(taker):
+        ports.claim_cache.release(packet_id, taker.user_id, share.share_no)
+        raise NotInAudience(NOT_FOR_YOU)
     # Also of a claim that was cut off after its rules: what it counts against is not in the cache.
     counted = quota.find() if answer.is_gated else None
     recorded = ports.claims.record_claim(share, counted)

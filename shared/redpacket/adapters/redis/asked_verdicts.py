@@ -1,0 +1,20 @@
+"""What the host's risk control said of users, on Redis or Valkey: one small key each."""
+
+from __future__ import annotations
+
+from redpacket.adapters import keys
+from redpacket.adapters.redis.connect import Cache
+
+_ALLOWED, _DENIED = "allow", "deny"
+
+
+class RedisAskedVerdicts(Cache):
+    """Implements AskedVerdicts."""
+
+    def find(self, user_id: str) -> bool | None:
+        found = self.ask("GET", keys.asked_verdict(user_id))
+        return None if found is None else found == _ALLOWED
+
+    def keep(self, user_id: str, *, is_allowed: bool, for_ms: int) -> None:
+        word = _ALLOWED if is_allowed else _DENIED
+        self.ask("SET", keys.asked_verdict(user_id), word, "PX", for_ms)

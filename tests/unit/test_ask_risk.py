@@ -1,0 +1,213 @@
+"""The host's risk control is asked about winners alone, signed, once an hour, and not for long."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from standardwebhooks import Webhook
+
+from redpacket.adapters.payments.outgoing import HttpAnswer
+from redpacket.adapters.risk_hook import RiskHook
+from redpacket.domain.claim import EMPTIED_KEPT_MS
+from redpacket.domain.errors import NotInAudience, PacketEmptied, Unavailable
+from redpacket.domain.packet import Packet, Person
+from redpacket.flows.guards.ask_risk import RiskCheck
+from testing.builders import a_campaign, a_prize
+from testing.in_memory_system import InMemorySystem
+
+SECRET = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
+
+
+class Host:
+    """Implements Hook: denies whom it names, and counts who was asked about."""
+
+    def __init__(self, *denied: str) -> None:
+        self.denied = set(denied)
+        self.asked: list[str] = []
+        self.is_away = False
+
+    def ask(self, host_id: str) -> bool | None:
+        self.asked.append(host_id)
+        return None if self.is_away else host_id not in self.denied
+
+
+class Memory:
+    """Implements AskedVerdicts."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, bool] = {}
+        self.is_away = False
+
+    def find(self, user_id: str) -> bool | None:
+        self._check()
+        return self.kept.get(user_id)
+
+    def keep(self, user_id: str, *, is_allowed: bool, for_ms: int) -> None:
+        assert for_ms == 3_600_000
+        self._check()
+        self.kept[user_id] = is_allowed
+
+    def _check(self) -> None:
+        if self.is_away:
+            raise Unavailable("the cache does not answer")
+
+
+class Asking:
+    """A system whose processes ask a host."""
+
+    def __init__(self, system: InMemorySystem, *, is_open: bool = True) -> None:
+        self.system, self.host, self.memory = system, Host("eve"), Memory()
+        self.check = RiskCheck(
+            self.host, self.memory, is_open=is_open, clock=system.clock, journal=system.journal
+        )
+
+    def grab(self, packet: Packet, name: str) -> Any:
+        taker = Person(name, None, name)
+        return self.system.process(risk=self.check).grab_packet(packet.packet_id, taker, None)
+
+
+@pytest.fixture
+def asking(system: InMemorySystem) -> Asking:
+    return Asking(system)
+
+
+def test_who_is_denied_gets_no_share_and_leaves_it_to_others(asking: Asking) -> None:
+    packet = asking.system.send(count=1)
+
+    with pytest.raises(NotInAudience):
+        asking.grab(packet, "eve")
+    asking.system.pass_time(EMPTIED_KEPT_MS)
+
+    assert asking.grab(packet, "ann").share.share_no == 1
+    assert asking.host.asked == ["eve", "ann"]
+
+
+def test_a_loser_is_not_asked_about_and_a_winner_once_an_hour(asking: Asking) -> None:
+    first, second = (asking.system.send(count=1) for _ in range(2))
+
+    asking.grab(first, "ann")
+    for _ in range(2):
+        with pytest.raises(PacketEmptied):
+            asking.grab(first, "bob")
+    asking.grab(second, "ann")
+    asking.grab(second, "ann")
+
+    assert asking.host.asked == ["ann"]
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+def test_a_setting_says_what_holds_where_the_host_is_away(
+    system: InMemorySystem, *, is_open: bool
+) -> None:
+    asking = Asking(system, is_open=is_open)
+    asking.host.is_away = True
+    packet = system.send(count=9)
+    told = []
+
+    for name in ("ann", "bob"):
+        try:
+            told.append(asking.grab(packet, name).is_new)
+        except NotInAudience:
+            told.append(False)
+
+    assert told == [is_open] * 2
+    # The second did not wait for it again, and nothing is remembered.
+    assert asking.host.asked == ["ann"]
+    assert asking.memory.kept == {}
+    asking.host.is_away = False
+    system.pass_time(1_000)
+    assert asking.grab(packet, "cat").is_new
+    assert asking.host.asked == ["ann", "cat"]
+
+
+def test_a_memory_that_is_away_costs_a_question_and_no_share(asking: Asking) -> None:
+    asking.memory.is_away = True
+
+    assert asking.grab(asking.system.send(), "ann").is_new
+    assert asking.host.asked == ["ann"]
+
+
+def test_only_a_draw_that_would_win_is_asked_about(asking: Asking) -> None:
+    system, now_ms = asking.system, asking.system.clock.now_ms()
+    campaign = a_campaign(starts_at_ms=now_ms, ends_at_ms=now_ms + 3_600_000, miss_weight=0)
+    assert system.campaigns.create(campaign)
+    eve, ann = (Person(name, None, name) for name in ("eve", "ann"))
+    system.load_campaign(campaign.campaign_id)
+    process = system.process(risk=asking.check)
+    assert process.draw_prize(campaign.campaign_id, eve, "one").draw.prize is None
+    assert asking.host.asked == []
+    system.put_prize(a_prize(campaign.campaign_id, total=1))
+    system.load_campaign(campaign.campaign_id)
+
+    for key in ("two", "two", "three"):
+        with pytest.raises(NotInAudience):
+            system.process(risk=asking.check).draw_prize(campaign.campaign_id, eve, key)
+
+    won = system.process(risk=asking.check).draw_prize(campaign.campaign_id, ann, "one")
+    assert won.draw.prize
+    assert asking.host.asked == ["eve", "ann"]
+
+
+# ---- the call
+
+
+class Wire:
+    """Stands for Outgoing."""
+
+    def __init__(self, status: int = 200, body: bytes = b"", takes_s: float = 0.0) -> None:
+        self.answer = HttpAnswer(status, {}, body)
+        self.takes_s = takes_s
+        self.posted: list[tuple[bytes, Mapping[str, str]]] = []
+
+    def post(self, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
+        self.posted.append((body, headers))
+        time.sleep(self.takes_s)
+        if not self.answer.status:
+            raise Unavailable("an address outside does not answer")
+        return self.answer
+
+
+def _hook(wire: Wire) -> RiskHook:
+    return RiskHook(wire, SECRET)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "verdict"),
+    [
+        (200, b'{"verdict": "allow"}', True),
+        (200, b'{"verdict": "deny"}', False),
+        (200, b'{"verdict": "perhaps"}', None),
+        (200, b'{"verdict": ["deny"]}', None),
+        (200, b"[]", None),
+        (200, b"deny", None),
+        (302, b'{"verdict": "allow"}', None),
+        (500, b'{"verdict": "deny"}', None),
+        (0, b"", None),
+    ],
+)
+def test_only_a_clear_answer_counts(status: int, body: bytes, verdict: object) -> None:
+    assert _hook(Wire(status, body)).ask("alice") is verdict
+
+
+def test_a_call_is_signed_by_standard_webhooks() -> None:
+    wire = Wire(200, b'{"verdict": "allow"}')
+
+    _hook(wire).ask("alice")
+
+    ((body, headers),) = wire.posted
+    told = Webhook(SECRET).verify(body, dict(headers))
+    assert told == {"type": "redpacket.risk.asked", "data": {"user": "alice"}}
+    assert json.loads(body) == told
+
+
+def test_a_slow_host_is_not_waited_for() -> None:
+    wire = Wire(200, b'{"verdict": "deny"}', takes_s=0.4)
+    began_s = time.monotonic()
+
+    assert _hook(wire).ask("alice") is None
+
+    assert time.monotonic() - began_s < 0.35
