@@ -52,8 +52,8 @@ MUTANTS = [
     Mutant(
         "accounts go below zero",
         "change_balance",
-        "needs_cover = fen < 0",
-        "needs_cover = fen < -10**15",
+        "if fen < 0 and not",
+        "if fen < -(10**15) and not",
     ),
     Mutant(
         "a repeated request moves money again",

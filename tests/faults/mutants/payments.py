@@ -479,7 +479,7 @@ MUTANTS = [
     # What waits for a person
     of_payments(
         "a return that failed at the gateway is in no list",
-        "DynamoPayments.list_return",
+        "DynamoReturns.list_return",
         "list_pk = :list_pk, list_sk = :list_sk",
         "noted_again = :list_pk, noted_by = :list_sk",
     ),
