@@ -589,13 +589,14 @@ def _tell_of_approvals(doors: Doors, plan: dict[str, Any]) -> None:
     budget = {**plan, "budget_fen": large}
     new = {**plan, "budget_fen": large}
     edit, put = "PUT /admin/campaigns/{campaign_id}", "/prizes/{prize_id}"
+    doors.operate(edit + put, {**prize, "total": 1}, **path, prize_id="dear")
     asked = [
         doors.operate("POST /admin/deposits", {"user": "ann", "amount_fen": large}),
         doors.operate("POST /admin/deposits", {"user": "bob", "amount_fen": large}),
         doors.operate(edit, budget, **path),
         doors.operate(edit, new, campaign_id="newer"),
         doors.operate(edit + put, {**prize, "total": 5_001}, **path, prize_id="more"),
-        doors.operate(f"POST{edit[3:]}{put}/stock", {"delta": 10_000_000}, **path, prize_id="cash"),
+        doors.operate(f"POST{edit[3:]}{put}/stock", {"delta": 10_000}, **path, prize_id="dear"),
     ]
     assert {one["answered"] for one in asked} == {202}
     assert len(doors.operate("GET /admin/approvals")["items"]) == len(asked)
