@@ -169,6 +169,9 @@ class Stack:
             store=self.aws("s3"),
         )
         self._say(f"template deployed: {time.monotonic() - began_at:.1f} s")
+        # Its schedule begins with the next minute; a campaign that starts at once waits for less.
+        beacon = self.outputs["BeaconFunction"]
+        self.aws("lambda").invoke(FunctionName=beacon, InvocationType="Event", Payload=b"{}")
         self._start_front().wait_until(self._is_api_ready, timeout_s=START_TIMEOUT_S)
         self._say(f"API: {self.api}")
         (self.state_dir / "stack.json").write_text(json.dumps(self.description(), indent=2))
