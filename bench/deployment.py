@@ -192,7 +192,9 @@ def standing_of(template: Mapping[str, Any], *, is_prod: bool) -> Standing:
         encrypted_tables=sum("SSESpecification" in each for each in some("AWS::DynamoDB::Table")),
         sweeps=sweeps_of(template),
         sweep_gb=sweep / 1024,
-        queue_pollers=POLLERS * len(some("AWS::Lambda::EventSourceMapping")),
+        # Lambda reads streams for nothing: those mappings name a place to start from.
+        queue_pollers=POLLERS
+        * sum("StartingPosition" not in each for each in some("AWS::Lambda::EventSourceMapping")),
         payment_zones=payment_zones,
         transfer_gb=transfer / 1024,
     )

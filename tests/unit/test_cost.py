@@ -281,7 +281,8 @@ def test_gateways_cost_an_endpoint_and_two_schedules() -> None:
 
     bill = cost.payments_bill(BOOK, standing)
 
-    assert standing.queue_pollers == 10
+    # Payouts, notices, deliveries: streams are read for nothing.
+    assert standing.queue_pollers == 15
     assert bill["endpoint"] == pytest.approx(2 * 730 * 0.01)
     assert bill["lambda"] == pytest.approx(
         2 * 43_800 * 0.2e-6 + 43_800 * 3.3 * standing.transfer_gb * 0.0000133334
