@@ -10,9 +10,8 @@ from redpacket.domain.errors import (
     VersionConflict,
     WebhookNotFound,
 )
-from redpacket.domain.operators import ActionKind
 from redpacket.edge.api import Api, HttpAnswer
-from redpacket.edge.asking import note_webhook
+from redpacket.edge.asking import note_replay, note_rotation, note_webhook
 from redpacket.edge.request import HttpRequest, RequestOf
 from redpacket.edge.schemas.bodies import body_of
 from redpacket.edge.schemas.webhooks import WebhookBody
@@ -67,7 +66,7 @@ def put_webhook(request: RequestOf[WebhookBody]) -> HttpAnswer[Webhook]:
     name = webhook_name_of(request)
     body = body_of(WebhookBody, request)
     changes = {"url": body.url, "events": sorted(body.events), "is_on": body.is_on}
-    note_webhook(request, name, ActionKind.WEBHOOK_EDITED, changes)
+    note_webhook(request, name, changes)
     found, secret = wiring.put_webhook(name, body.url, body.events, is_on=body.is_on)
     return HttpAnswer(webhook_view(found, secret), status=201 if secret else 200)
 
@@ -82,7 +81,7 @@ def put_webhook(request: RequestOf[WebhookBody]) -> HttpAnswer[Webhook]:
 def rotate_secret(request: HttpRequest) -> HttpAnswer[Secret]:
     """Make a new secret, shown this once; the one before signs beside it for a day."""
     name = webhook_name_of(request)
-    note_webhook(request, name, ActionKind.WEBHOOK_KEY_ROTATED)
+    note_rotation(request, name)
     return HttpAnswer({"secret": wiring.rotate_secret(name)})
 
 
@@ -106,6 +105,6 @@ def test_webhook(request: HttpRequest) -> HttpAnswer[TriedDelivery]:
 def replay_dead(request: HttpRequest) -> HttpAnswer[Replay]:
     """Let dead letters be delivered again, for another day; call it until all are."""
     name = webhook_name_of(request)
-    note_webhook(request, name, ActionKind.WEBHOOK_REPLAYED)
+    note_replay(request, name)
     count, is_complete = wiring.replay_dead(name)
     return HttpAnswer({"replayed_count": count, "is_complete": is_complete})

@@ -43,6 +43,14 @@ ROLES = {
     "GET /admin/packets/{packet_id}/claims": ALL,
     "GET /admin/campaigns/{campaign_id}/winners": ALL,
     "PUT /admin/campaigns/{campaign_id}/winners/{unit}": "operate",
+    "POST /admin/campaigns/{campaign_id}/audience": "operate",
+    "POST /admin/risk": "",
+    "GET /admin/webhooks": "",
+    "GET /admin/webhooks/{name}": "",
+    "PUT /admin/webhooks/{name}": "",
+    "POST /admin/webhooks/{name}/secret": "",
+    "POST /admin/webhooks/{name}/test": "",
+    "POST /admin/webhooks/{name}/replay": "",
 }
 """Beside the scope that may do everything."""
 

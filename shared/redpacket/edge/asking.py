@@ -96,11 +96,19 @@ def note_verdict(request: HttpRequest, user_id: str, verdict: str, until_ms: int
     _note(request, ActionKind.USER_JUDGED, user_subject(user_id), judged)
 
 
-def note_webhook(
-    request: HttpRequest, name: str, kind: ActionKind, edited: Facts | None = None
-) -> None:
-    """Note what an operator is about to do to a webhook."""
-    _note(request, kind, webhook_subject(name), edited or {})
+def note_webhook(request: HttpRequest, name: str, edited: Facts) -> None:
+    """Note that an operator is about to create or edit a webhook."""
+    _note(request, ActionKind.WEBHOOK_EDITED, webhook_subject(name), edited)
+
+
+def note_rotation(request: HttpRequest, name: str) -> None:
+    """Note that an operator is about to make another secret for a webhook."""
+    _note(request, ActionKind.WEBHOOK_KEY_ROTATED, webhook_subject(name), {})
+
+
+def note_replay(request: HttpRequest, name: str) -> None:
+    """Note that an operator is about to have dead letters delivered again."""
+    _note(request, ActionKind.WEBHOOK_REPLAYED, webhook_subject(name), {})
 
 
 def note_reconcile(request: HttpRequest) -> None:

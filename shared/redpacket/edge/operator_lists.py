@@ -22,7 +22,7 @@ from redpacket.ports.operators import ACTION_CURSOR, CAMPAIGN_CURSOR, NotedActio
 if TYPE_CHECKING:
     from redpacket.edge.answers import lists
 
-SUBJECT = "(user|campaign|switch):[A-Za-z0-9_-]{1,128}|ledger"
+SUBJECT = "(user|campaign|switch|webhook):[A-Za-z0-9_-]{1,128}|ledger"
 UNIT = rf"{PRIZE_ID.pattern}\.[1-9][0-9]{{0,6}}"
 
 JOURNAL_COLUMNS = ("at_ms", "operator", "action", "subject", "changes")

@@ -162,6 +162,7 @@ const zhProblems: ProblemWords = {
   approval_not_found: "没有这条审批",
   version_conflict: "别人刚刚修改过，请刷新后再试",
   withdrawal_limit_reached: "今天的提现额度已用完",
+  webhook_not_found: "没有这个回调地址",
   withdrawal_not_found: "找不到这笔提现",
 };
 
@@ -213,6 +214,7 @@ const enProblems: ProblemWords = {
   approval_not_found: "There is no such approval",
   version_conflict: "Somebody else has just changed this, please reload",
   withdrawal_limit_reached: "You have reached today's limit",
+  webhook_not_found: "There is no such webhook",
   withdrawal_not_found: "This withdrawal can't be found",
 };
 
