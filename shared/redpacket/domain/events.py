@@ -1,7 +1,7 @@
 """Events that hosts are told of: what a change of a row means, and the CloudEvent that says so.
 
 An event names users by our ids. The host's own ids are put in when it is sent, so that no queue
-and no list holds them, and an erased user stays erased (docs/adr/0039).
+and no list holds them, and an erased user stays erased (docs/adr/0037).
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Events out: from changes of rows to receivers (docs/adr/0039)."""
+"""Events out: from changes of rows to receivers (docs/adr/0037)."""

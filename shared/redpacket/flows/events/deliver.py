@@ -1,7 +1,7 @@
 """Deliver: ask receivers to take events. What is not taken waits in a list, apart from the queue.
 
 A receiver that fails is left alone for a while, and one that is slow is asked by the sweep alone:
-so a webhook waits for another's receiver for one call at most (docs/adr/0039).
+so a webhook waits for another's receiver for one call at most (docs/adr/0037).
 """
 
 from __future__ import annotations
