@@ -27,7 +27,7 @@ from redpacket.flows.campaigns.fetch_rounds import (
     new_beacon,
 )
 from testing.builders import NOW_MS, a_campaign, a_prize
-from testing.in_memory_system import InMemorySystem, a_person
+from testing.in_memory_system import InMemorySystem, a_person, an_operator
 
 DAY_MS = 24 * 3_600_000
 SIGNER = LocalChain(secret=20_260_101, genesis_s=NOW_MS // 1000 - 1_000, period_s=3)
@@ -408,7 +408,7 @@ def put(
         else None
     )
     plan = a_campaign(campaign_id="gala", **changes).plan
-    process.edit_campaign(plan, None, None, draw_beacon)
+    process.edit_campaign(plan, None, None, an_operator(), draw_beacon)
     found = system.campaigns.find_campaign("gala")
     assert found
     return found

@@ -87,6 +87,7 @@ def test_a_list_is_sent_in_the_form_that_was_asked_for() -> None:
         "cache-control": "no-store",
         "content-type": "text/csv; charset=utf-8; header=present",
         "x-next-cursor": "goes-on",
+        "x-request-id": "r",
     }
     assert page["body"] == '"b","a"\r\n"x",1\r\n'
     assert "x-next-cursor" not in last["headers"]

@@ -47,7 +47,9 @@ class Office:
     def __init__(self, system: InMemorySystem) -> None:
         self.system = system
         dynamo = Dynamo(lambda: system.dynamo)
-        self.campaigns = DynamoCampaigns(dynamo, "campaigns")
+        self.campaigns = DynamoCampaigns(
+            dynamo, "campaigns", journal_table="journal", approvals_table="approvals"
+        )
 
     def made(self, **changes: Any) -> Campaign:
         campaign = a_campaign(**changes)

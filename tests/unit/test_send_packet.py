@@ -220,6 +220,7 @@ def few(system: InMemorySystem) -> InMemorySystem:
         "campaigns",
         "profiles",
         open_packets_max=OPEN_MAX,
+        journal_table="journal",
     )
     return system
 

@@ -119,8 +119,8 @@ MUTANTS = [
     Mutant(
         "a budget is applied to another version than the one that was shown",
         "apply_approval",
-        "edit_campaign(asked.plan, asked.budget_fen, asked.version, operator)",
-        "edit_campaign(asked.plan, asked.budget_fen, None, operator)",
+        "asked.plan, asked.budget_fen, asked.version,",
+        "asked.plan, asked.budget_fen, None,",
     ),
     # Winners
     Mutant(

@@ -18,6 +18,9 @@ from redpacket.domain.lottery import LotterySnapshot, PageNote, Prize, PrizeKind
 PACKED_BYTES_MAX = 300_000
 """An item of DynamoDB has at most 400 KB, and the plan and the note are in this one, too."""
 
+_OFTEN_EMPTY = {"beacon": "", "required_claims": "[]"}
+"""Most campaigns have neither, and every draw that is not warm reads this row."""
+
 _PRIZE_FIELDS = [field.name for field in fields(Prize) if field.name != "campaign_id"]
 
 
@@ -34,7 +37,9 @@ def shown_row(plan: CampaignPlan, commitment: str) -> dict[str, Value]:
 
 def packed_plan(plan: CampaignPlan) -> str | bytes:
     """Return a plan as the packed row has it."""
-    return packed(json_text(plan_row(plan)))
+    row = plan_row(plan)
+    absent = {name for name, empty in _OFTEN_EMPTY.items() if row[name] == empty}
+    return packed(json_text({name: value for name, value in row.items() if name not in absent}))
 
 
 def packed_prizes(prizes: Sequence[Prize]) -> str | bytes:
