@@ -370,6 +370,8 @@ class Stack:
             "CallbackBaseUrl": self.api,
             "PrivateGateways": "true",
             "BeaconUrls": self.beacon,
+            # Who tries a lottery here draws at once; `"draw_beacon": "day"` waits for its round.
+            "DrawBeacon": "none",
             "BeaconChain": str(self._chain.chain),
             "BeaconPublicKey": self._chain.public_key.hex(),
             "RiskVerdicts": "true",

@@ -25,7 +25,8 @@ def test_a_campaign_that_starts_at_once_waits_for_its_first_round_and_then_draws
 ) -> None:
     boss, ann = a_user(scope="hongbao/admin"), a_user()
     now_ms = time.time_ns() // 1_000_000
-    plan = {"title": "gala", "starts_at_ms": now_ms, "ends_at_ms": now_ms + 3_600_000}
+    window = {"starts_at_ms": now_ms, "ends_at_ms": now_ms + 3_600_000}
+    plan = {"title": "gala", **window, "draw_beacon": "day"}
     path = "/admin/campaigns/gala-by-beacon"
 
     made = boss.http.put(path, json={**plan, "status": "on"}).json()

@@ -19,6 +19,7 @@ from redpacket.domain.errors import (
     ProofNotReady,
 )
 from redpacket.domain.lottery import PrizeKind, day_at, draw_point
+from redpacket.edge.settings import Settings
 from redpacket.flows.campaigns.fetch_rounds import (
     LOOK_EVERY_MS,
     MISSING_AFTER_MS,
@@ -27,7 +28,7 @@ from redpacket.flows.campaigns.fetch_rounds import (
     new_beacon,
 )
 from testing.builders import NOW_MS, a_campaign, a_prize
-from testing.in_memory_system import InMemorySystem, a_person, an_operator
+from testing.in_memory_system import VARIABLES, InMemorySystem, a_person, an_operator
 
 DAY_MS = 24 * 3_600_000
 SIGNER = LocalChain(secret=20_260_101, genesis_s=NOW_MS // 1000 - 1_000, period_s=3)
@@ -398,14 +399,16 @@ def put(
     draw_beacon: DrawBeacon | None,
     *,
     has_beacon: bool = True,
+    default: str = "day",
     **changes: Any,
 ) -> Campaign:
     process = system.process(
+        settings=Settings({**VARIABLES, "DRAW_BEACON": default}),
         new_beacon=(
             lambda zone: new_beacon(zone, chain=CHAIN, rounds=system.rounds, clock=system.clock)
         )
         if has_beacon
-        else None
+        else None,
     )
     plan = a_campaign(campaign_id="gala", **changes).plan
     process.edit_campaign(plan, None, None, an_operator(), draw_beacon)
@@ -427,6 +430,18 @@ def test_a_campaign_draws_without_a_beacon_where_there_is_none_or_by_choice(
     asked: DrawBeacon | None, *, has_beacon: bool, system: InMemorySystem
 ) -> None:
     assert put(system, asked, has_beacon=has_beacon).beacon is None
+
+
+def test_the_deployment_says_what_a_campaign_draws_by_that_does_not_say_it(
+    system: InMemorySystem,
+) -> None:
+    assert put(system, None, default="none").beacon is None
+    # What it draws by is fixed from then on, whatever the deployment says later.
+    assert put(system, None, default="day", title="Newer").beacon is None
+
+
+def test_a_choice_is_kept_whatever_the_deployment_says(system: InMemorySystem) -> None:
+    assert put(system, DrawBeacon.DAY, default="none").draw_beacon is DrawBeacon.DAY
 
 
 def test_a_beacon_that_is_not_there_is_refused_and_nothing_is_created(

@@ -203,8 +203,11 @@ class CampaignRoom(BeaconRoom):
     @cached_property
     def edit_ports(self) -> EditPorts:
         """What every edit of a campaign passes."""
+        from redpacket.domain.campaign import DrawBeacon
+
         ports = self._edit_ports(self.edited_campaigns, self.draws, self.packets)
-        return replace(ports, new_beacon=self.new_beacon)
+        default = DrawBeacon(self.settings.default_draw_beacon)
+        return replace(ports, new_beacon=self.new_beacon, default_beacon=default)
 
     @cached_property
     def prize_edit_ports(self) -> EditPorts:

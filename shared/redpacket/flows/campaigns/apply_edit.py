@@ -33,6 +33,7 @@ class EditPorts:
     journal: Journal
     four_eyes: FourEyes
     new_beacon: NewBeacon | None = None
+    default_beacon: DrawBeacon = DrawBeacon.DAY
 
 
 def apply_campaign(
@@ -57,6 +58,7 @@ def apply_campaign(
         clock=ports.clock,
         four_eyes=ports.four_eyes,
         new_beacon=ports.new_beacon,
+        default_beacon=ports.default_beacon,
     )
     found = _watch(plan.campaign_id, ports)
     if found.lottery.table.prizes:

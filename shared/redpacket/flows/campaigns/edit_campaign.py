@@ -50,12 +50,13 @@ def edit_campaign(
     clock: Clock,
     four_eyes: FourEyes,
     new_beacon: NewBeacon | None = None,
+    default_beacon: DrawBeacon = DrawBeacon.DAY,
 ) -> tuple[Campaign, bool]:
     """Write *plan*, and return the campaign as it is then, and whether it is new.
 
     *budget_fen* None leaves the budget as it is; it is 0 at first. *version* None edits whatever is
-    there. *draw_beacon* None keeps what the campaign draws by; a new one takes the beacon where the
-    deployment has one, which *new_beacon* tells. Cash prizes last until the campaign's end,
+    there. *draw_beacon* None keeps what the campaign draws by; a new one draws by *default_beacon*
+    where the deployment has a beacon, which *new_beacon* tells. Cash prizes last until its end,
     wherever it is moved: wherever this is cut off, no cash ends before its campaign, and a repeat
     does what is left. Raises Forbidden where *operator* may not change that; ApprovalNeededError
     above what they may move alone; VersionConflict; InvalidRequest where more than the new budget
@@ -68,7 +69,7 @@ def edit_campaign(
         before = campaigns.find_campaign(plan.campaign_id)
         if before is None:
             _check_version(version, None)
-            plan = replace(plan, beacon=_new_beacon(plan, draw_beacon, new_beacon))
+            plan = replace(plan, beacon=_new_beacon(plan, draw_beacon, default_beacon, new_beacon))
             created = _edited(plan, budget_fen, None)
             _check_duties(operator, created, None)
             action = _action(operator, created, None, clock)
@@ -121,12 +122,16 @@ def _keep_cash(table: LotterySnapshot, after: Campaign, before: Campaign, packet
 
 
 def _new_beacon(
-    plan: CampaignPlan, draw_beacon: DrawBeacon | None, new_beacon: NewBeacon | None
+    plan: CampaignPlan,
+    draw_beacon: DrawBeacon | None,
+    default_beacon: DrawBeacon,
+    new_beacon: NewBeacon | None,
 ) -> CampaignBeacon | None:
     if draw_beacon is DrawBeacon.DAY and new_beacon is None:
         message = "this deployment has no beacon: `none` draws without one"
         raise InvalidRequest([{"field": "draw_beacon", "message": message}])
-    return new_beacon(plan.timezone) if new_beacon and draw_beacon is not DrawBeacon.NONE else None
+    draws_by = draw_beacon or default_beacon
+    return new_beacon(plan.timezone) if new_beacon and draws_by is DrawBeacon.DAY else None
 
 
 def _check_beacon(draw_beacon: DrawBeacon | None, before: Campaign) -> None:
