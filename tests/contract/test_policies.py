@@ -681,6 +681,7 @@ def test_a_role_may_add_to_the_journal_and_change_nothing_there() -> None:
         )
     }
     writers = {"SendFunction", "CampaignFunction", "PrizeFunction", "AdminFunction"}
+    writers.add("WebhooksFunction")
 
     assert granted == {
         ("AdminFunction", "dynamodb:Query"),
