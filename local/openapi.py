@@ -8,6 +8,7 @@ and tests/unit/test_openapi.py holds it to the code.
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import json
 from functools import cache
 from http import HTTPStatus
@@ -303,10 +304,11 @@ def text() -> str:
 
 def _operation(operation: Operation, found: Schema) -> Schema:
     first, *rest = operation.function.__name__.split("_")
+    summary, _, more = (inspect.getdoc(operation.function) or "").partition("\n\n")
     described: Schema = {
         "operationId": first + "".join(word.capitalize() for word in rest),
         "tags": [_tag_of(operation.key.partition(" ")[2])],
-        "summary": operation.function.__doc__,
+        "summary": summary,
     }
     if operation.is_public:
         described["security"] = []
@@ -314,7 +316,9 @@ def _operation(operation: Operation, found: Schema) -> Schema:
         # Each alone is enough.
         described["security"] = [{"user": [scope]} for scope in operation.scopes]
         named = " or ".join(f"`{scope}`" for scope in operation.scopes)
-        described["description"] = f"For tokens with the scope {named}."
+        more = f"{more} For tokens with the scope {named}.".lstrip()
+    if more:
+        described["description"] = more
     if operation.parameters:
         described["parameters"] = [_parameter(each) for each in operation.parameters]
     body, answer = types_of(operation)
