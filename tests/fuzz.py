@@ -103,6 +103,9 @@ OF_STATE = {
     "amount_too_large",
     "payee_not_bound",
     "not_cancellable",
+    "approval_not_found",
+    "four_eyes",
+    "webhook_not_found",
     "openid_in_use",
     # What a gateway has given, or signed.
     "code_invalid",
@@ -134,7 +137,14 @@ BEYOND_SCHEMA = (
     (re.compile("delta"), re.compile("a prize has at most .*|.* are given out already")),
     (re.compile("prize_id"), re.compile("a campaign has at most .*")),
     (re.compile("timezone"), re.compile("is not a time zone, like Asia/Shanghai")),
-    (re.compile("timezone"), re.compile("never changes once there are prizes: it is .*")),
+    (re.compile("timezone"), re.compile("never changes once there are prizes or a beacon: .*")),
+    (re.compile("draw_beacon"), re.compile("never changes: .*|this deployment has no beacon: .*")),
+    # Lists of users, goods that were won, and where events go.
+    (re.compile("remove"), re.compile(r"\d+ of them are to be added, too")),
+    (re.compile("body"), re.compile(r"add and remove are at most \d+ users together")),
+    (re.compile("unit"), re.compile("is cash, which is paid by itself")),
+    (re.compile("url"), re.compile("the address must be a https URL .*|http is for .*|Port .*")),
+    (re.compile("name"), re.compile(r"there are \d+ webhooks, which is the most")),
     (re.compile("passphrase"), re.compile("has no letter or digit that could be said")),
     (re.compile("budget_fen"), re.compile(r"is below the \d+ fen that are in packets already")),
 )
