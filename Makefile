@@ -146,7 +146,7 @@ test-page: web/src/api/schema.ts ## the page's unit tests
 	@$(NPM) test
 
 test: setup page ## all tests; a part of them: make test TESTS=tests/integration
-	@$(APP)/python -m pytest --numprocesses 2 -m "not alone" $(TESTS) || test $$? -eq 5
+	@$(APP)/python -m pytest --numprocesses 2 --dist worksteal -m "not alone" $(TESTS) || test $$? -eq 5
 	@$(APP)/python -m pytest -m alone $(TESTS) || test $$? -eq 5 # 5: there are none in TESTS
 
 check: lint types imports template test-page test faults bench-cold ## exactly what CI runs

@@ -13,7 +13,7 @@ import pytest
 
 from local.stack import Stack
 from redpacket.domain.checks.facts import Told
-from tests.integration.conftest import MakeUser, User, is_turned_away
+from tests.integration.conftest import Eventually, MakeUser, User, is_turned_away
 
 CONTRACT = json.loads((Path(__file__).parents[2] / "openapi.json").read_text())
 ROUTES = {f"{method.upper()} {path}" for path, item in CONTRACT["paths"].items() for method in item}
@@ -196,10 +196,13 @@ def walk_payments(walk: Walk, ann: User, bob: User) -> None:
             call(reader, route, {"user_id": ANN})
 
 
-def test_a_stranger_reads_nothing_of_anothers_but_what_a_packet_shows(a_user: MakeUser) -> None:
+def test_a_stranger_reads_nothing_of_anothers_but_what_a_packet_shows(
+    a_user: MakeUser, eventually: Eventually
+) -> None:
     owner, stranger = a_user(funds_fen=5_000), a_user()
     packet_id = owner.send(total_fen=1_000, count=2).json()["packet_id"]
     claim = owner.grab(packet_id).json()
+    eventually(lambda: owner.http.get("/me/received").json()["count"])
     pretending = f"?user={owner.host_id}&sub={owner.host_id}&user_id={owner.host_id}"
     headers = {"X-User": owner.host_id, "X-User-Id": owner.host_id, "X-Forwarded-User": "root"}
 
