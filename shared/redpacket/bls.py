@@ -29,7 +29,7 @@ class PublicKey:
     """A chain's public key."""
 
     def __init__(self, key: bytes) -> None:
-        """Read a compressed point; ValueError where it is none of the subgroup."""
+        """Read a compressed point; ValueError for a point outside the subgroup."""
         if len(key) != PUBLIC_KEY_BYTES or key[0] & _INFINITY_BIT:
             msg = "not a public key"
             raise ValueError(msg)
