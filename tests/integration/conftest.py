@@ -158,7 +158,7 @@ def dynamodb(stack: Stack) -> Any:
     return stack.aws("dynamodb")
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def ledger_state(stack: Stack, dynamodb: Any) -> Callable[[], LedgerState]:
     """Read the whole ledger as it is now."""
     names = ("Accounts", "Packets", "Shares", "Campaigns", "Draws", "Quotas", "Payments")

@@ -80,12 +80,6 @@ MUTANTS = [
         "",
     ),
     of_draws(
-        "a budget that may be refused lets cash end later",
-        "_keep_cash",
-        "if after.budget_fen < before.budget_fen:",
-        "if False:",
-    ),
-    of_draws(
         "an older table sets the end of cash",
         "IS_OPEN_AND_NO_NEWER",
         " AND end_version <= :version",
