@@ -92,6 +92,8 @@ VARIABLES = {
     "WEBHOOKS_TABLE": "webhooks",
     "RECONCILIATION_TABLE": "reconciliation",
     "TRANSPARENCY_TABLE": "transparency",
+    "COMMITMENTS_TABLE": "commitments",
+    "LOG_TABLE": "log",
     "JOURNAL_TABLE": "journal",
     "APPROVALS_TABLE": "approvals",
     "APPROVAL_FEN": str(10**15),

@@ -103,7 +103,10 @@ class Process(InMemorySystem):
         self.ledger = DynamoLedger(dynamo, "accounts", "packets", "shares")
         self.deposits = DynamoDeposits(dynamo, "accounts", "profiles", "journal")
         self.funding = DynamoFunding(
-            dynamo, "accounts", "packets", "campaigns", "profiles", journal_table="journal"
+            dynamo,
+            *("accounts", "packets", "campaigns", "profiles"),
+            journal_table="journal",
+            commitments_table="commitments",
         )
         self.pages = DynamoPages(dynamo, "packets", seeds)
         self.profiles = DynamoProfiles(dynamo, "profiles")
