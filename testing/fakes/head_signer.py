@@ -12,10 +12,10 @@ class FakeSigner:
 
     def __init__(self, secret: int = 20_261_122) -> None:
         self._key = ec.derive_private_key(secret, ec.SECP256R1())
-        self.messages: list[str] = []
+        self.messages: list[bytes] = []
 
     def sign(self, message: bytes) -> bytes:
-        self.messages.append(message.decode())
+        self.messages.append(message)
         return self._key.sign(message, ec.ECDSA(SHA256()))
 
     def public_key(self) -> bytes:

@@ -23,7 +23,7 @@ _KEY_PREFIX = bytes.fromhex("3059301306072a8648ce3d020106082a8648ce3d03010703420
 """What comes before the two coordinates in the DER of a public key (SubjectPublicKeyInfo)."""
 
 _SIZE = 32
-_SEQUENCE, _INTEGER, _LONG = 0x30, 0x02, 0x80
+_SEQUENCE, _INTEGER, _LONG = b"\x30", b"\x02", 0x80
 
 
 def has_signed(public_key: bytes, message: bytes, signature: bytes) -> bool:
@@ -53,15 +53,17 @@ def _point_of(public_key: bytes) -> Point:
 
 def _integers_of(signature: bytes) -> tuple[int, int] | None:
     """Read a SEQUENCE of two INTEGERs; None for any other form, or a longer one of these."""
-    if len(signature) < 2 or signature[0] != _SEQUENCE or signature[1] != len(signature) - 2:
+    tag, rest = signature[:1], signature[2:]
+    if tag != _SEQUENCE or list(signature[1:2]) != [len(rest)]:
         return None
-    rest, found = signature[2:], []
+    found = []
     for _ in range(2):
-        if len(rest) < 3 or rest[0] != _INTEGER or not 1 <= rest[1] <= len(rest) - 2:
+        tag, size, rest = rest[:1], sum(rest[1:2]), rest[2:]
+        part, rest = rest[:size], rest[size:]
+        if tag != _INTEGER or not part or len(part) != size or size > _SIZE + 1:
             return None
-        part, rest = rest[2 : 2 + rest[1]], rest[2 + rest[1] :]
-        is_padded = len(part) > 1 and part[0] == 0 and part[1] < _LONG
-        if part[0] >= _LONG or is_padded or len(part) > _SIZE + 1:
+        is_padded = part[0] == 0 and 0 < size - 1 and part[1] < _LONG
+        if part[0] >= _LONG or is_padded:
             return None
         found.append(int.from_bytes(part))
     return None if rest else (found[0], found[1])

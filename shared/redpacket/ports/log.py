@@ -1,4 +1,4 @@
-"""What the public log of commitments needs: rows that wait, the tree's rows, and what signs heads."""
+"""What the public log of commitments needs: what waits, the rows of its tree, what signs heads."""
 
 from __future__ import annotations
 

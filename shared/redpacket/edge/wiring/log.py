@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from redpacket.ports.log import Commitments, HeadSigner, LogBook
 
 RESERVE_MS = 15_000
-"""What is begun must end before the function does: a transaction in all its tries, and a signature."""
+"""What is begun must end before the function does: a transaction with its tries, a signature."""
 
 
 class LogRoom(PacketRoom):

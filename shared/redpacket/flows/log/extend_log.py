@@ -32,7 +32,7 @@ end of the log at most 100 rows, up to 2^31 entries."""
 LISTED_MAX = 1_000
 
 TRIES = 5
-"""Another process that extends the log wins an append; this one reads the new end, and tries again."""
+"""Where another process wins an append, this one reads the new end and tries again."""
 
 FRESH_MS = 50_000
 """A head of a log that has not grown is signed again after this: heads come each minute."""
@@ -164,7 +164,7 @@ def _check_signed(ports: LogPorts) -> SignedHead | None:
 
 
 def _check_extends(before: SignedHead | None, end: LogHead, ports: LogPorts) -> None:
-    """Raise InvariantViolated unless the log begins with what was signed; at first, with nothing."""
+    """Raise InvariantViolated unless the log begins with what was signed, at first with nothing."""
     signed_size = before.head.size if before else 0
     signed_root = before.head.root if before else EMPTY_ROOT.hex()
     ranges = consistency_ranges(signed_size, end.size) if signed_size <= end.size else []

@@ -42,7 +42,7 @@ class InclusionProof:
 
 
 def read_entries(first: int, limit: int, *, book: LogBook) -> LogPage:
-    """Return at most *limit* entries from *first* on that the signed head has. Raises Unavailable."""
+    """Return at most *limit* entries from *first* on, of the signed head. Raises Unavailable."""
     signed = _signed(book)
     size = signed.head.size
     if first >= size:
@@ -72,9 +72,7 @@ def prove_inclusion(
     if not entries or entries[0][0] != index:
         msg = f"entry {index} of the log is missing"
         raise InvariantViolated(msg)
-    return InclusionProof(
-        index, entries[0][1], size, _hashes(inclusion_ranges(index, size), book)
-    )
+    return InclusionProof(index, entries[0][1], size, _hashes(inclusion_ranges(index, size), book))
 
 
 def prove_consistency(old: int, new: int | None, *, book: LogBook) -> tuple[int, Sequence[bytes]]:
