@@ -146,12 +146,12 @@ def _check_growth(documents: Sequence[tuple[str, Document]], checked: Checked) -
     proved = set()
     for name, document in documents:
         old, new = get(document, "from_size", int), get(document, "size", int)
-        roots = checked.roots.get(old), checked.roots.get(new)
+        roots, path = (checked.roots.get(old), checked.roots.get(new)), _path_of(document)
         if roots[0] is None or roots[1] is None:
             checked.lines.append(f"growth      {old} to {new} not checked: give both heads")
             continue
         old_root, new_root = (bytes.fromhex(root) for root in roots if root)
-        if is_consistent(old, new, _path_of(document), old_root, new_root):
+        if is_consistent(old, new, path, old_root, new_root):
             proved.add((old, new))
             checked.lines.append(f"growth      the log of {new} entries begins with that of {old}")
         else:
@@ -165,10 +165,10 @@ def _check_growth(documents: Sequence[tuple[str, Document]], checked: Checked) -
 
 def _check_inclusion(name: str, proof: Document, checked: Checked) -> None:
     index, size, entry = get(proof, "index", int), get(proof, "size", int), _entry_of(proof)
-    root = checked.roots.get(size)
+    root, path = checked.roots.get(size), _path_of(proof)
     if root is None:
         checked.lines.append(f"inclusion   {index} not checked: give a head of {size} entries")
-    elif is_included(entry.leaf, index, size, _path_of(proof), bytes.fromhex(root)):
+    elif is_included(entry.leaf, index, size, path, bytes.fromhex(root)):
         checked.lines.append(f"inclusion   {entry} is entry {index} of {size}")
     else:
         checked.wrong(f"{name}: entry {index} is not in the log of {size} entries")

@@ -16,7 +16,7 @@ class FakeSigner:
 
     def sign(self, message: bytes) -> bytes:
         self.messages.append(message)
-        return self._key.sign(message, ec.ECDSA(SHA256()))
+        return self._key.sign(message, ec.ECDSA(SHA256(), deterministic_signing=True))
 
     def public_key(self) -> bytes:
         public = self._key.public_key()

@@ -108,6 +108,9 @@ class Process(InMemorySystem):
             journal_table="journal",
             commitments_table="commitments",
         )
+        self.prize_funding = DynamoFunding(
+            dynamo, "accounts", "packets", "campaigns", "profiles", journal_table="journal"
+        )
         self.pages = DynamoPages(dynamo, "packets", seeds)
         self.profiles = DynamoProfiles(dynamo, "profiles")
         self.scans = DynamoTables(dynamo, {table: table.value for table in Table}, seeds)

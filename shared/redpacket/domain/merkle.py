@@ -1,7 +1,7 @@
 """Merkle trees by RFC 6962's construction: roots, and proofs that need a few hashes of the tree.
 
-A node is a complete subtree, as (level, number): over the 2^level leaves from number * 2^level on. A
-complete subtree never changes once its last leaf is there, so that a tree which grows is
+A node is a complete subtree, as (level, number): over the 2^level leaves from number * 2^level
+on. A complete subtree never changes once its last leaf is there, so that a tree which grows is
 stored as its nodes, and every root and proof is made of a few of them.
 """
 

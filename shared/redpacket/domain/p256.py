@@ -6,6 +6,7 @@ Nothing here is secret, so that the time it takes may tell anything. It makes no
 from __future__ import annotations
 
 import hashlib
+from functools import lru_cache
 from typing import TypeAlias
 
 Point: TypeAlias = tuple[int, int] | None
@@ -26,8 +27,9 @@ _SIZE = 32
 _SEQUENCE, _INTEGER, _LONG = b"\x30", b"\x02", 0x80
 
 
+@lru_cache(maxsize=16)
 def has_signed(public_key: bytes, message: bytes, signature: bytes) -> bool:
-    """Tell whether a signature in DER is that of a key over a message.
+    """Tell whether a signature in DER is that of a key over a message; remember the last ones.
 
     Raises ValueError where *public_key* is not the DER of a key on this curve.
     """
@@ -62,7 +64,7 @@ def _integers_of(signature: bytes) -> tuple[int, int] | None:
         part, rest = rest[:size], rest[size:]
         if tag != _INTEGER or not part or len(part) != size or size > _SIZE + 1:
             return None
-        is_padded = part[0] == 0 and 0 < size - 1 and part[1] < _LONG
+        is_padded = part[0] == 0 and size > 1 and part[1] < _LONG
         if part[0] >= _LONG or is_padded:
             return None
         found.append(int.from_bytes(part))

@@ -93,7 +93,7 @@ class DynamoLog:
 
     def find_nodes(self, nodes: Sequence[Node]) -> dict[Node, bytes]:
         wanted = {_place(_node_key(node)): node for node in nodes}
-        row_keys = [_node_key(node) for node in nodes]
+        row_keys = [_node_key(node) for node in dict.fromkeys(nodes)]
         found: dict[Node, bytes] = {}
         for start in range(0, len(row_keys), KEYS_PER_READ):
             chunk = row_keys[start : start + KEYS_PER_READ]
