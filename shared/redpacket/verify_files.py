@@ -41,5 +41,5 @@ def shown_time(at_ms: int) -> str:
     try:
         return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat()
     except (ValueError, OSError, OverflowError) as error:
-        msg = f"{at_ms} is no time"
+        msg = f"{at_ms} is not a time"
         raise Unreadable(msg) from error

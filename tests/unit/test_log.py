@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 
 from redpacket import verify
 from redpacket.adapters import keys
-from redpacket.adapters.dynamo.client import Dynamo, put, to_wire
+from redpacket.adapters.dynamo.client import Dynamo, Operation, put, to_wire
 from redpacket.adapters.dynamo.log import DynamoLog
 from redpacket.domain.checks.facts import Difference
 from redpacket.domain.errors import (
@@ -24,11 +25,18 @@ from redpacket.domain.errors import (
 )
 from redpacket.domain.log import Commitment, LogHead, SignedHead, id_hash_of
 from redpacket.domain.lottery import PrizeKind
-from redpacket.domain.merkle import Node, Peaks
+from redpacket.domain.merkle import Peaks
 from redpacket.edge import log_pages
 from redpacket.edge.request import HttpRequest
 from redpacket.edge.wiring import Wiring
-from redpacket.flows.log.extend_log import BATCH_MAX, FRESH_MS, LATE_MS, LogReport
+from redpacket.flows.log.extend_log import (
+    BATCH_MAX,
+    FRESH_MS,
+    LATE_MS,
+    LogPorts,
+    LogReport,
+    extend_log,
+)
 from testing.builders import a_campaign, a_prize
 from testing.fakes.head_signer import FakeSigner
 from testing.fakes.tables import LateCopy, key_of, locate
@@ -239,9 +247,9 @@ def test_a_commitment_that_came_late_is_told(system: LogSystem) -> None:
 
 def test_a_row_that_no_function_writes_is_told_and_stops_nothing(system: LogSystem) -> None:
     system.send()
-    forged = {"pk": "f" * 64, "kind": "packet", "commitment": "x", "at_ms": 1}
-    waiting = {"work_pk": keys.work("log", 0), "work_at_ms": 0}
-    Dynamo(lambda: system.dynamo).write(put("commitments", {**forged, **waiting}))
+    forged: dict[str, Any] = {"pk": "f" * 64, "kind": "packet", "commitment": "x", "at_ms": 1}
+    forged |= {"work_pk": keys.work("log", 0), "work_at_ms": 0}
+    Dynamo(lambda: system.dynamo).write(put("commitments", forged))
 
     assert system.extend().appended_count == 1
     assert system.journal.events == ["commitment_unreadable"]
@@ -568,24 +576,17 @@ def extend_naively(system: LogSystem, client: Any) -> object:
     """Append without a transaction and without a condition, as a first draft would."""
 
     class Naive(DynamoLog):
-        def append(
-            self,
-            before: LogHead,
-            after: LogHead,
-            entries: Any,
-            nodes: dict[Node, bytes],  # type: ignore[override]
-        ) -> bool:
-            written: list[Any] = []
-            self._dynamo.try_transact = lambda rows: not written.extend(rows)  # type: ignore[method-assign,func-returns-value]
-            super().append(before, after, entries, nodes)
+        def append(self, before: LogHead, after: LogHead, *made: Any) -> bool:
+            written: list[Operation] = []
+            kept = Dynamo(lambda: None)
+            kept.try_transact = written.extend  # type: ignore[method-assign,assignment]
+            DynamoLog(kept, "log", "commitments").append(before, after, *made)
             for operation in written:
                 ((_, arguments),) = operation.items()
                 for name in ("ConditionExpression", "ReturnValuesOnConditionCheckFailure"):
                     arguments.pop(name, None)
-                self._dynamo.write(operation)
+                dynamo.write(operation)
             return True
-
-    from redpacket.flows.log.extend_log import LogPorts, extend_log
 
     dynamo = Dynamo(lambda: client, pause_s=lambda _: None)
     process: Wiring = system.process(dynamo=dynamo)
@@ -616,7 +617,7 @@ def _each_cut(do: Callable[[LogSystem, Any], object], how: str, between: Any = N
         client = CutDynamo(system.dynamo)
         client.cut_at, client.how = at, how
         if between:
-            client.between = lambda system=system: between(system)
+            client.between = partial(between, system)
         with suppress(RedPacketError, Killed):
             do(system, client)
         got_so_far = client.count >= at
@@ -645,7 +646,7 @@ def test_a_run_that_is_cut_off_anywhere_loses_doubles_and_rewrites_nothing(how: 
 
 def test_two_runs_at_once_give_each_commitment_one_place() -> None:
     """The other one comes at each I/O of the first, whole."""
-    assert _each_cut(extend, "between", lambda system: system.extend()) > 10
+    assert _each_cut(extend, "between", LogSystem.extend) > 10
 
 
 def test_a_send_between_any_two_steps_is_in_the_log_of_the_next_run() -> None:
@@ -664,4 +665,4 @@ def test_a_send_between_any_two_steps_is_in_the_log_of_the_next_run() -> None:
 def test_a_naive_append_is_found_out(how: str) -> None:
     """The control: the same cuts break a log whose rows are written one by one."""
     with pytest.raises((AssertionError, InvariantViolated)):
-        _each_cut(extend_naively, how, lambda system: system.extend())
+        _each_cut(extend_naively, how, LogSystem.extend)

@@ -65,7 +65,7 @@ class SignedHead:
         return key_id_of(self.public_key)
 
     def is_signed_by(self, public_key: bytes) -> bool:
-        """Tell whether the signature is that of a key. Raises ValueError where it is none."""
+        """Tell whether the signature is that of a key. Raises ValueError for other bytes."""
         return has_signed(public_key, str(self.head).encode(), self.signature)
 
 

@@ -40,7 +40,7 @@ OPEN_RETRY_S = 60
 class DynamoFunding:
     """Implements Funding; *open_packets_max* is None where no user's packets are funded.
 
-    Without a *commitments_table* packets are not logged: those of prizes, which nobody opens.
+    Without a *commitments_table* packets are not logged: those of prizes, which users can not open.
     """
 
     def __init__(

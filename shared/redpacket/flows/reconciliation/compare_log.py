@@ -1,7 +1,7 @@
 """Compare the public log with its signed head, with the last walk, and with what it is of.
 
-Whoever can write the tables can make the log's rows agree with each other. They can't sign its
-head, and the last walk is remembered elsewhere.
+A person who can write the tables can make the log's rows agree with each other. They can't sign
+its head, and the last walk is remembered elsewhere.
 """
 
 from __future__ import annotations
