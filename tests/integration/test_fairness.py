@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
@@ -24,13 +25,17 @@ def proof_of(user: User, packet_id: str, **query: int) -> httpx.Response:
     return user.http.get(f"/packets/{packet_id}/proof", params=query)
 
 
-def verify(folder: Path, *documents: Any, commitment: str) -> subprocess.CompletedProcess[str]:
-    """Run the command on files, with a Python that has no packages."""
+def verify(
+    folder: Path, *documents: Any, commitment: str, log_of: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """Run the command on files, with a Python that has no packages; *log_of* for the log."""
     files = []
     for number, document in enumerate(documents):
         file = folder / f"{number}.json"
         file.write_text(json.dumps(document))
         files.append(str(file))
+    if log_of:
+        files = ["log", *files, "--id", log_of]
     command = [sys.executable, "-S", "-m", "redpacket.verify", *files, "--commitment", commitment]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "shared")}
     return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
@@ -66,6 +71,39 @@ def test_a_packet_is_sent_emptied_proven_and_verified(
     told = {claim["share_no"]: claim["amount_fen"] for claim in claims}
     assert [told[no] for no in range(1, 6)] == proof["amounts_fen"]
     assert {amount % unit_fen for amount in told.values()} == {0}
+    assert (good.returncode, good.stderr) == (0, ""), good.stdout
+    assert wrong.returncode == 1, wrong.stdout
+
+
+def test_a_packet_is_in_the_signed_log_within_seconds(
+    a_user: MakeUser, eventually: Eventually, tmp_path: Path
+) -> None:
+    sender = a_user(funds_fen=1000)
+    everybody = httpx.Client(base_url=sender.http.base_url)
+    before = everybody.get("/transparency").json()
+    sent = sender.send().json()
+    id_hash = hashlib.sha256(sent["packet_id"].encode()).hexdigest()
+    proofs: list[httpx.Response] = []
+
+    def is_logged() -> bool:
+        proofs.append(everybody.get("/transparency/proof", params={"id_hash": id_hash}))
+        return proofs[-1].is_success
+
+    eventually(is_logged)
+    proof = proofs[-1].json()
+    cursor = proof["index"]
+    page = everybody.get("/transparency", params={"cursor": cursor}).json()
+    proof = everybody.get(
+        "/transparency/proof", params={"id_hash": id_hash, "size": page["size"]}
+    ).json()
+    sizes = {"from": max(1, before["size"]), "to": page["size"]}
+    growth = everybody.get("/transparency/consistency", params=sizes).json()
+    files = [page, proof, *([before, growth] if before["size"] else [])]
+    good = verify(tmp_path, *files, commitment=sent["commitment"], log_of=sent["packet_id"])
+    wrong = verify(tmp_path, *files, commitment="0" * 64, log_of=sent["packet_id"])
+
+    assert page["items"][0]["commitment"] == sent["commitment"]
+    assert sent["packet_id"] not in str(page)
     assert (good.returncode, good.stderr) == (0, ""), good.stdout
     assert wrong.returncode == 1, wrong.stdout
 

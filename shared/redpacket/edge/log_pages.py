@@ -58,7 +58,7 @@ def entries_page(request: HttpRequest) -> HttpAnswer[log.LogPage]:
         "signature": signed.signature.hex(),
         "key_id": signed.key_id,
         "public_key": signed.public_key.hex(),
-        "next": page.next_index,
+        "next": None if page.next_index is None else str(page.next_index),
     }
     return HttpAnswer(body, headers={"cache-control": LOG_CACHING[0]})
 

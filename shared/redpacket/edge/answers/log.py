@@ -8,7 +8,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from redpacket.domain.log import CommitmentKind
-from redpacket.edge.answers.values import SOME_DIGEST, AtMs
+from redpacket.edge.answers.values import SOME_DIGEST, AtMs, Next
 from redpacket.edge.page_sizes import LIMIT_MAX, LOG_SIZE_MAX
 
 _DIGEST = "^[0-9a-f]{64}$"
@@ -63,9 +63,7 @@ class LogPage(TypedDict):
     signature: Annotated[Der, Field(description="Of the head: ECDSA on P-256 with SHA-256, DER.")]
     key_id: Annotated[Hash, Field(description="SHA-256 of the public key. It never changes.")]
     public_key: Annotated[Der, Field(description="The key of the signature, in DER.")]
-    next: Annotated[
-        Index | None, Field(description="The cursor of the next page; null after the last entry.")
-    ]
+    next: Next
 
 
 class LogInclusion(TypedDict):
