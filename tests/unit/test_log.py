@@ -295,6 +295,25 @@ def test_a_log_whose_head_was_left_as_it_was_signed_is_not_extended(system: LogS
     assert system.journal.events == ["log_differs"]
 
 
+@pytest.mark.parametrize("is_dropped", [True, False])
+def test_no_entry_is_appended_to_nodes_that_do_not_make_the_root(
+    system: LogSystem, *, is_dropped: bool
+) -> None:
+    some_packets(system, 4)
+    node, table = _key(keys.log_node(2, 0)), system.dynamo.tables["log"]
+    if is_dropped:
+        del table[node]
+    else:
+        table[node]["hash"] = {"S": "0" * 64}
+    system.send()
+
+    with pytest.raises(InvariantViolated):
+        system.extend()
+
+    assert system.book.find_head().size == 4
+    assert system.journal.events == ["log_differs"]
+
+
 def test_a_log_without_its_signed_head_is_not_signed(system: LogSystem) -> None:
     some_packets(system)
     del system.dynamo.tables["log"][_key(keys.LOG_HEAD)]

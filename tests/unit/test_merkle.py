@@ -215,7 +215,7 @@ def test_a_signature_of_a_library_is_verified_and_no_other(message: bytes, secre
         bytes.fromhex("30080201010201010000"),
     ],
 )
-def test_what_is_not_der_is_no_signature(forged: bytes) -> None:
+def test_what_is_not_der_is_refused(forged: bytes) -> None:
     assert not has_signed(FakeSigner().public_key(), b"message", forged)
 
 

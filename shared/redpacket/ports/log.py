@@ -66,7 +66,7 @@ class LogBook(Protocol):
 
 
 class HeadSigner(Protocol):
-    """What signs heads; nobody has its private key."""
+    """What signs heads; its private key never leaves the key service."""
 
     def sign(self, message: bytes) -> bytes:
         """Return the signature in DER."""

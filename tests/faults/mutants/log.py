@@ -79,7 +79,7 @@ MUTANTS = [
     ),
     Mutant(
         "an entry is proved in a log that is too small",
-        "prove_inclusion",
+        "read_log:prove_inclusion",
         "index is None or index >= size",
         "index is None",
     ),
@@ -90,25 +90,25 @@ MUTANTS = [
         "pass",
     ),
     Mutant(
-        "another key is no difference",
+        "another key is not told",
         "LogComparison._begin",
         "if walk.key_id and signed.key_id != walk.key_id:",
         "if False:",
     ),
     Mutant(
-        "a swapped commitment is no difference",
+        "a swapped commitment is not told",
         "LogComparison.compare_subjects",
         "elif leaves.get((0, found.index)) != entry.leaf:",
         "elif False:",
     ),
     Mutant(
-        "a packet that was never logged is no difference",
+        "a packet that was never logged is not told",
         "LogComparison.compare_subjects",
         "if found is None or found.index is None:",
         "if found is None or found.index is None:\n                continue\n            if False:",
     ),
     Mutant(
-        "two entries of one id are no difference",
+        "two entries of one id are not told",
         "LogComparison._compare_places",
         "if place != row.index:",
         "if False:",

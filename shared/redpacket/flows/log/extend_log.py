@@ -115,16 +115,17 @@ def _extended(
     before: LogHead, entries: Sequence[Commitment], ports: LogPorts
 ) -> tuple[LogHead, dict[Node, bytes]]:
     """Return where the log ends with some more entries, and the nodes that they complete."""
-    peaks = _peaks(before, ports.book)
+    peaks = _peaks(before, ports)
     nodes = {node: found for entry in entries for node, found in peaks.append(entry.leaf)}
     return LogHead(peaks.size, peaks.root.hex(), ports.clock.now_ms()), nodes
 
 
-def _peaks(head: LogHead, book: LogBook) -> Peaks:
+def _peaks(head: LogHead, ports: LogPorts) -> Peaks:
     wanted = nodes_of((0, head.size))
-    found = book.find_nodes(wanted)
+    found = ports.book.find_nodes(wanted)
     peaks = Peaks(head.size, [found[node] for node in wanted if node in found])
     if len(peaks.hashes) < len(wanted) or peaks.root.hex() != head.root:
+        ports.journal.event("log_differs", size=head.size)
         raise InvariantViolated("the rows of the log do not make its root")
     return peaks
 
