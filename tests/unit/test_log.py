@@ -477,6 +477,9 @@ def test_pages_and_proofs_verify_offline(
         {**kept, "items": [*kept["items"][:-1], {**kept["items"][-1], "at_ms": 1}]},
     ):
         assert verified(tmp_path, page, kept, growth, forged) == 1
+    # Signed, and of other entries.
+    last = {**kept["items"][-1], "at_ms": 1}
+    assert verified(tmp_path, {**kept, "items": [*kept["items"][:-1], last]}) == 1
     assert verified(tmp_path, page, proof, id="another") == 1
     for unreadable in (
         {**kept, "signature": "zz"},
