@@ -48,6 +48,7 @@ from tests.template.translated import STACK_OF, Stack
 
 STACK = STACK_OF["sign-in by WeChat, and a cache that is reached from anywhere"]
 SCOPE = "hongbao/admin"
+APPROVED_FEN = 200_000_000
 
 
 # ---- IAM
@@ -608,13 +609,19 @@ def _tell_of_a_campaign(
     assert [claim["user"] for claim in claims["items"]] == ["bob"]
     _tell_of_winners(doors, path)
     _tell_of_approvals(doors, plan)
-    edited = {**plan, "title": "Newer", "ends_at_ms": now_ms + 7_200_000}
+    # The budget as it was approved: it gets lower in an edit of its own.
+    edited = {
+        **plan,
+        "title": "Newer",
+        "ends_at_ms": now_ms + 7_200_000,
+        "budget_fen": APPROVED_FEN,
+    }
     doors.operate("PUT /admin/campaigns/{campaign_id}", edited, **path)
 
 
 def _tell_of_approvals(doors: Doors, plan: dict[str, Any]) -> None:
     """Let deposits, budgets and cash wait for another operator, who approves and rejects."""
-    large = 200_000_000
+    large = APPROVED_FEN
     path = {"campaign_id": "newyear"}
     prize = {"title": "More", "kind": "packet", "weight": 1, "total": 20_000, "amount_fen": 20_000}
     budget = {**plan, "budget_fen": large}

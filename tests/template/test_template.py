@@ -662,7 +662,7 @@ def test_the_stream_of_commitments_wakes_and_the_schedule_finds_what_it_left() -
     key = RESOURCES["LogKey"]
 
     # Within five seconds; a batch that fails is in the list of what waits.
-    assert source["MaximumBatchingWindowInSeconds"] <= 2
+    assert source["MaximumBatchingWindowInSeconds"] <= 3
     assert source["MaximumRetryAttempts"] <= 2
     (wanted,) = source["FilterCriteria"]["Filters"]
     assert json.loads(wanted["Pattern"]) == {"eventName": ["INSERT"]}
