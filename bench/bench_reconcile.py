@@ -25,8 +25,10 @@ from redpacket.adapters.dynamo import items
 from redpacket.adapters.dynamo.books import entry_row, receipt_row
 from redpacket.adapters.dynamo.campaign_items import plan_row
 from redpacket.adapters.dynamo.client import Dynamo, Row, from_wire, to_wire
+from redpacket.adapters.dynamo.commitments import DynamoCommitments
 from redpacket.adapters.dynamo.draws import DynamoDraws
 from redpacket.adapters.dynamo.ledger import DynamoLedger
+from redpacket.adapters.dynamo.log import DynamoLog
 from redpacket.adapters.dynamo.packets import DynamoPackets
 from redpacket.adapters.dynamo.runs import DynamoRuns
 from redpacket.adapters.dynamo.shown_items import shown_row
@@ -249,6 +251,8 @@ def measure(count: int) -> dict[str, Any]:
         ledger=DynamoLedger(dynamo, "accounts", "packets", "shares"),
         draws=DynamoDraws(dynamo, "campaigns", "shares", "draws"),
         claim_cache=FakeClaimCache(clock),
+        log_book=DynamoLog(dynamo, "log"),
+        commitments=DynamoCommitments(dynamo, "commitments"),
         clock=clock,
         journal=FakeJournal(),
     )

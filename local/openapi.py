@@ -27,6 +27,7 @@ from redpacket.edge.answers import (
     campaigns,
     events,
     lists,
+    log,
     operators,
     packets,
     payments,
@@ -54,6 +55,7 @@ TAGS = {
     "Me": "What belongs to the caller: profile, balance, lists and transfers.",
     "Campaigns": "A campaign's lottery: draws, help from friends, and proofs.",
     "Payments": "Money in and out by a payment gateway: the host's wallet, or WeChat Pay.",
+    "Log": "What packets and campaigns committed to, in a signed log for everybody.",
     "Operators": "Money in, campaigns, prizes, switches and checks.",
     "Service": "The service itself.",
 }
@@ -63,6 +65,7 @@ _TAG_BY_PATH = {
     "me": "Me",
     "campaigns": "Campaigns",
     "admin": "Operators",
+    "transparency": "Log",
     "health": "Service",
 }
 _DOORS = [
@@ -133,6 +136,7 @@ def types_of(operation: Operation) -> tuple[Any, Any]:
         **vars(packets),
         **vars(campaigns),
         **vars(operators),
+        **vars(log),
         **vars(lists),
         **vars(approvals),
         **vars(payments),

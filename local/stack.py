@@ -181,6 +181,9 @@ class Stack:
         # Its schedule begins with the next minute; a campaign that starts at once waits for less.
         beacon = self.outputs["BeaconFunction"]
         self.aws("lambda").invoke(FunctionName=beacon, InvocationType="Event", Payload=b"{}")
+        # The log shows its first head, and reads its stream from now on.
+        log = self.outputs["LogFunction"]
+        self.aws("lambda").invoke(FunctionName=log, InvocationType="Event", Payload=b"{}")
         self._start_front().wait_until(self._is_api_ready, timeout_s=START_TIMEOUT_S)
         self._say(f"API: {self.api}")
         (self.state_dir / "stack.json").write_text(json.dumps(self.description(), indent=2))

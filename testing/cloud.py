@@ -30,6 +30,8 @@ TABLES = {
     "switches": "SwitchesTable",
     "reconciliation": "ReconciliationTable",
     "transparency": "TransparencyTable",
+    "commitments": "CommitmentsTable",
+    "log": "LogTable",
 }
 SCHEMA = {"BillingMode", "AttributeDefinitions", "KeySchema", "GlobalSecondaryIndexes"}
 RECEIVES_MAX = 5

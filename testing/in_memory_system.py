@@ -92,6 +92,8 @@ VARIABLES = {
     "WEBHOOKS_TABLE": "webhooks",
     "RECONCILIATION_TABLE": "reconciliation",
     "TRANSPARENCY_TABLE": "transparency",
+    "COMMITMENTS_TABLE": "commitments",
+    "LOG_TABLE": "log",
     "JOURNAL_TABLE": "journal",
     "APPROVALS_TABLE": "approvals",
     "APPROVAL_FEN": str(10**15),
@@ -162,6 +164,7 @@ class InMemorySystem:
         self.deposits: Deposits = stored.deposits
         self.actions: ActionJournal = stored.actions
         self.funding: Funding = stored.packet_funding
+        self.prize_funding: Funding = stored.prize_funding
         self.claims: ClaimRecorder = stored.claims
         self.audience_rows: AudienceRows = stored.audience_rows
         self.verdicts: Verdicts = stored.verdicts
@@ -211,7 +214,7 @@ class InMemorySystem:
             "ledger": self.ledger,
             "deposits": self.deposits,
             "packet_funding": self.funding,
-            "prize_funding": self.funding,
+            "prize_funding": self.prize_funding,
             "profiles": self.profiles,
             "packets": self.packets,
             "claims": self.claims,

@@ -139,6 +139,8 @@ BEYOND_SCHEMA = (
     (re.compile("timezone"), re.compile("is not a time zone, like Asia/Shanghai")),
     (re.compile("timezone"), re.compile("never changes once there are prizes or a beacon: .*")),
     (re.compile("draw_beacon"), re.compile("never changes: .*|this deployment has no beacon: .*")),
+    # The log, of which a proof is asked.
+    (re.compile("size|from|to"), re.compile(r"is above the log's size of \d+")),
     # Lists of users, goods that were won, and where events go.
     (re.compile("remove"), re.compile(r"\d+ of them are to be added, too")),
     (re.compile("body"), re.compile(r"add and remove are at most \d+ users together")),

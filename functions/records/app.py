@@ -11,13 +11,14 @@ from redpacket.domain.errors import (
     RateLimited,
     Unavailable,
 )
-from redpacket.edge import pages
+from redpacket.edge import log_pages, pages
 from redpacket.edge.api import Api, HttpAnswer
 from redpacket.edge.claim_places import claim_cursor_of
 from redpacket.edge.packet_ids import packet_id_of
 from redpacket.edge.request import HttpRequest
 
 if TYPE_CHECKING:
+    from redpacket.edge.answers.log import LogConsistency, LogInclusion, LogPage
     from redpacket.edge.answers.operators import Health
     from redpacket.edge.answers.packets import Feed, Proof, Received, Record, Sent, Transfers
 
@@ -57,6 +58,42 @@ def read_feed(request: HttpRequest) -> HttpAnswer[Feed]:
 def read_proof(request: HttpRequest) -> HttpAnswer[Proof]:
     """Reveal the seed of a packet that has ended, and every amount."""
     return pages.proof_page(request)
+
+
+@handler.route(
+    "GET /transparency",
+    parameters=(log_pages.cursor_of,),
+    refusals=_READING,
+    is_public=True,
+    caching=log_pages.LOG_CACHING,
+)
+def read_log(request: HttpRequest) -> HttpAnswer[LogPage]:
+    """Show the log of commitments to everybody, with its signed head."""
+    return log_pages.entries_page(request)
+
+
+@handler.route(
+    "GET /transparency/proof",
+    parameters=(log_pages.id_hash_of, log_pages.size_of),
+    refusals=(PacketNotFound, *_READING),
+    is_public=True,
+    caching=log_pages.PROOF_CACHING,
+)
+def prove_inclusion(request: HttpRequest) -> HttpAnswer[LogInclusion]:
+    """Prove that what was committed to of a packet or a campaign is in the log."""
+    return log_pages.inclusion_page(request)
+
+
+@handler.route(
+    "GET /transparency/consistency",
+    parameters=(log_pages.from_of, log_pages.to_of),
+    refusals=_READING,
+    is_public=True,
+    caching=log_pages.PROOF_CACHING,
+)
+def prove_consistency(request: HttpRequest) -> HttpAnswer[LogConsistency]:
+    """Prove that the log of a later size begins with that of an earlier one."""
+    return log_pages.consistency_page(request)
 
 
 @handler.route("GET /me/sent", parameters=(pages.year_of, pages.sent_cursor_of), refusals=_READING)

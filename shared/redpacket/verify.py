@@ -7,21 +7,19 @@ answered about one packet: first `GET /packets/{packet_id}/proof`, then further 
 pages, or the answer of `POST /packets`. Or about one day of a lottery: first
 `GET /campaigns/{campaign_id}/proof?day=20270129`, then pages of
 `GET /campaigns/{campaign_id}/draws`, and `GET /campaigns/{campaign_id}`. A user's draws of the day
-must be numbered 1, 2, 3, ...: give all pages, and the user's token by --user.
+must be numbered 1, 2, 3, ...: give all pages, and the user's token by --user. With `log` as the
+first word it verifies the public log of commitments: `redpacket/verify_log.py` says how.
 Exits 0 where all of it is true, 1 where something is not, 2 where a file can't be read.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeAlias
 
 from redpacket.domain.beacon import BeaconChain, BeaconRound, CampaignBeacon
 from redpacket.domain.errors import SplitImpossible
@@ -37,6 +35,8 @@ from redpacket.domain.lottery import (
     point_text,
 )
 from redpacket.domain.split import Split, Terms, amounts_fen, seed_of
+from redpacket.verify_files import Document, Unreadable, get, read, shown_time
+from redpacket.verify_log import Checked, arguments_of, verify_log
 
 TRUE, FALSE, UNREADABLE = 0, 1, 2
 """The exit codes."""
@@ -57,12 +57,6 @@ QUICKNET_KEY = (
 _PRIZE = r"[a-z0-9][a-z0-9_-]{0,62}:\d{1,15}"
 _ODDS = re.compile(rf"(?:{_PRIZE}(?:,{_PRIZE})*)?\|\d{{1,15}}")
 """`prize_id:weight,...|miss_weight`; with no more digits than a double holds."""
-
-Document: TypeAlias = dict[str, Any]
-
-
-class Unreadable(Exception):
-    """A file is not what the API answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +103,9 @@ class Findings:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Verify the files that *arguments* name; return the exit code."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments[:1] == ["log"]:
+        return _verify_log(arguments[1:])
     parser = argparse.ArgumentParser(
         prog="redpacket.verify", description=__doc__.partition("\n")[0]
     )
@@ -130,7 +127,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--user", help="your user_token, as GET /me shows it")
     options = parser.parse_args(arguments)
     try:
-        documents = [(str(path), _read(path)) for path in (options.proof, *options.more)]
+        documents = [(str(path), read(path)) for path in (options.proof, *options.more)]
         proof = documents[0][1]
         if "day" in proof:
             day = _day_of(proof)
@@ -144,8 +141,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Unreadable as error:
         print(f"UNREADABLE: {error}", file=sys.stderr)
         return UNREADABLE
-    _print_verdict(compared, findings)
+    _print_verdict(compared, findings.differences)
     return FALSE if findings.differences else TRUE
+
+
+def _verify_log(arguments: Sequence[str]) -> int:
+    options = arguments_of(arguments)
+    try:
+        documents = [(str(path), read(path)) for path in options.files]
+        checked: Checked = verify_log(documents, options.id, options.commitment, options.key_id)
+    except Unreadable as error:
+        print(f"UNREADABLE: {error}", file=sys.stderr)
+        return UNREADABLE
+    _print_verdict(checked.lines, checked.differences)
+    return FALSE if checked.differences else TRUE
 
 
 def verify(
@@ -164,16 +173,16 @@ def verify(
         findings.differences.append(f"no packet has such terms: {error}")
         return findings
     for name, document in documents:
-        said = _get(document, "commitment", str)
+        said = get(document, "commitment", str)
         findings.compare(f"{name}: commitment", said=said, true=terms.commitment)
         findings.compare(
-            f"{name}: total_fen", said=_get(document, "total_fen", int), true=terms.total_fen
+            f"{name}: total_fen", said=get(document, "total_fen", int), true=terms.total_fen
         )
-        findings.compare(f"{name}: count", said=_get(document, "count", int), true=terms.count)
+        findings.compare(f"{name}: count", said=get(document, "count", int), true=terms.count)
         if "seed" in document:
             _compare_page(name, document, terms, amounts, findings)
         else:
-            split = _get(document, "split", str)
+            split = get(document, "split", str)
             findings.compare(f"{name}: split", said=split, true=str(terms.split))
             _compare_claims(name, document, amounts, findings)
     return findings
@@ -184,7 +193,7 @@ def _compare_page(
 ) -> None:
     if _terms_of(page) != terms:
         findings.differences.append(f"{name}: is a proof of other terms")
-    said, first_no = _get(page, "amounts_fen", list), _get(page, "first_share_no", int)
+    said, first_no = get(page, "amounts_fen", list), get(page, "first_share_no", int)
     for share_no, amount_fen in enumerate(said, start=first_no):
         _compare_share(name, share_no, amount_fen, amounts, findings)
     findings.amount_count += len(said)
@@ -200,13 +209,13 @@ def _compare_claims(
     for claim in _claims_of(record):
         if claim.get("amount_fen", 0) is None:
             continue  # hidden when the record was read
-        share_no, amount_fen = _get(claim, "share_no", int), _get(claim, "amount_fen", int)
+        share_no, amount_fen = get(claim, "share_no", int), get(claim, "amount_fen", int)
         _compare_share(name, share_no, amount_fen, amounts, findings)
         findings.claim_count += 1
 
 
 def _claims_of(record: Document) -> Iterator[Document]:
-    claims = _get(record, "claims", list) if "claims" in record else []
+    claims = get(record, "claims", list) if "claims" in record else []
     for claim in (*claims, record.get("luckiest"), record.get("mine")):
         if isinstance(claim, dict):
             yield claim
@@ -242,18 +251,18 @@ def verify_draws(
     numbers: dict[str, set[int]] = {}
     for name, document in documents:
         if "items" in document:
-            drawer = _get(document, "user_token", str)
+            drawer = get(document, "user_token", str)
             if user is not None:
                 findings.compare(f"{name}: user_token", said=drawer, true=user)
             seen = numbers.setdefault(drawer, set())
-            for item in _get(document, "items", list):
+            for item in get(document, "items", list):
                 if not isinstance(item, dict):
                     raise Unreadable("a draw is not a JSON object")
                 _compare_draw(name, item, day, drawer, seen, findings)
         else:
-            said_id = _get(document, "campaign_id", str)
+            said_id = get(document, "campaign_id", str)
             findings.compare(f"{name}: campaign_id", said=said_id, true=day.campaign_id)
-            said = _get(document, "commitment", str)
+            said = get(document, "commitment", str)
             findings.compare(f"{name}: commitment", said=said, true=day.commitment)
     for drawer, seen in numbers.items():
         for missing in sorted({*range(1, max(seen, default=0))} - seen)[:_SHOWN_MAX]:
@@ -264,10 +273,10 @@ def verify_draws(
 def _compare_draw(
     name: str, draw: Document, day: Day, drawer: str, seen: set[int], findings: Findings
 ) -> None:
-    if _get(draw, "day", str) != day.name:
+    if get(draw, "day", str) != day.name:
         findings.other_day_count += 1
         return
-    number, odds = _get(draw, "n", int), _get(draw, "odds", str)
+    number, odds = get(draw, "n", int), get(draw, "odds", str)
     if not 1 <= number <= _COUNT_MAX:
         msg = f"no draw has the number {number}"
         raise Unreadable(msg)
@@ -283,15 +292,15 @@ def _compare_draw(
     randomness = "{randomness}" if day.round else NO_BEACON
     formula = point_text("{seed}", day.campaign_id, drawer, number, randomness)
     true_id = draw_id_of(day.campaign_id, drawer, day.name, number)
-    findings.compare(f"{what}: draw_id", said=_get(draw, "draw_id", str), true=true_id)
-    findings.compare(f"{what}: formula", said=_get(draw, "formula", str), true=formula)
+    findings.compare(f"{what}: draw_id", said=get(draw, "draw_id", str), true=true_id)
+    findings.compare(f"{what}: formula", said=get(draw, "formula", str), true=formula)
     findings.compare(f"{what}: beacon_round", said=draw.get("beacon_round"), true=day.round_no)
-    findings.compare(f"{what}: point", said=_get(draw, "point", int), true=point)
+    findings.compare(f"{what}: point", said=get(draw, "point", int), true=point)
     said = draw.get("prize")
-    said_id = _get(said, "prize_id", str) if isinstance(said, dict) else said
+    said_id = get(said, "prize_id", str) if isinstance(said, dict) else said
     findings.compare(f"{what}: prize", said=said_id, true=prize_id)
     outcome = "won" if prize_id else "missed"
-    findings.compare(f"{what}: outcome", said=_get(draw, "outcome", str), true=outcome)
+    findings.compare(f"{what}: outcome", said=get(draw, "outcome", str), true=outcome)
     findings.draw_count += 1
 
 
@@ -317,7 +326,7 @@ def _beacon_compared(day: Day, public_key: str, findings: Findings) -> list[str]
             findings.differences.append("draws of a day whose round of the beacon is missing")
         return ["beacon      the day's round is missing"]
     chain, round_no = day.beacon.chain, day.round.round_no
-    at = datetime.fromtimestamp(chain.time_ms(round_no) / 1000, UTC).isoformat()
+    at = shown_time(chain.time_ms(round_no))
     return [
         f"beacon      round {round_no} of chain {chain.chain_hash}, signed at {at}",
         f"signature   {_signature_checked(day.beacon, day.round, public_key, findings)}",
@@ -364,39 +373,27 @@ def _amounts_compared(terms: Terms, findings: Findings) -> list[str]:
     ]
 
 
-def _print_verdict(compared: Sequence[str], findings: Findings) -> None:
+def _print_verdict(compared: Sequence[str], differences: Sequence[str]) -> None:
     for line in compared:
         print(line)
-    for difference in findings.differences[:_SHOWN_MAX]:
+    for difference in differences[:_SHOWN_MAX]:
         print(f"WRONG       {difference}")
-    count = len(findings.differences)
+    count = len(differences)
     if count > _SHOWN_MAX:
         print(f"WRONG       and {count - _SHOWN_MAX} more")
     print(f"NOT VERIFIED, differences: {count}" if count else "VERIFIED")
 
 
-def _read(path: Path) -> Document:
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        msg = f"{path}: {error}"
-        raise Unreadable(msg) from error
-    if not isinstance(document, dict):
-        msg = f"{path}: no JSON object"
-        raise Unreadable(msg)
-    return document
-
-
 def _terms_of(proof: Document) -> Terms:
-    seed_text = _get(proof, "seed", str)
+    seed_text = get(proof, "seed", str)
     try:
         terms = Terms(
-            Split(_get(proof, "algorithm", str)),
-            _get(proof, "total_fen", int),
-            _get(proof, "count", int),
-            _get(proof, "share_fen_min", int),
-            _get(proof, "share_fen_max", int),
-            _get(proof, "unit_fen", int),
+            Split(get(proof, "algorithm", str)),
+            get(proof, "total_fen", int),
+            get(proof, "count", int),
+            get(proof, "share_fen_min", int),
+            get(proof, "share_fen_max", int),
+            get(proof, "unit_fen", int),
             seed_of(seed_text),
         )
     except ValueError as error:
@@ -409,7 +406,7 @@ def _terms_of(proof: Document) -> Terms:
 
 
 def _day_of(proof: Document) -> Day:
-    seed_text, name = _get(proof, "seed", str), _get(proof, "day", str)
+    seed_text, name = get(proof, "seed", str), get(proof, "day", str)
     if not re.fullmatch(rf"[0-9a-f]{{{2 * SEED_BYTES}}}", seed_text):
         msg = f"seed is not {SEED_BYTES} bytes in hex"
         raise Unreadable(msg)
@@ -420,14 +417,14 @@ def _day_of(proof: Document) -> Day:
     said = proof.get("beacon")
     beacon = _beacon_of(said) if isinstance(said, dict) else None
     seed = bytes.fromhex(seed_text)
-    return Day(_get(proof, "campaign_id", str), name, seed, beacon, _round_of(proof, beacon))
+    return Day(get(proof, "campaign_id", str), name, seed, beacon, _round_of(proof, beacon))
 
 
 def _beacon_of(said: Document) -> CampaignBeacon:
     chain = BeaconChain(
-        _get(said, "chain_hash", str), _get(said, "genesis_s", int), _get(said, "period_s", int)
+        get(said, "chain_hash", str), get(said, "genesis_s", int), get(said, "period_s", int)
     )
-    beacon = CampaignBeacon(chain, _get(said, "committed_at_ms", int), _get(said, "timezone", str))
+    beacon = CampaignBeacon(chain, get(said, "committed_at_ms", int), get(said, "timezone", str))
     try:
         return CampaignBeacon.parse(str(beacon))
     except ValueError as error:
@@ -438,18 +435,10 @@ def _round_of(proof: Document, beacon: CampaignBeacon | None) -> BeaconRound | N
     if beacon is None or proof.get("beacon_round") is None:
         return None
     try:
-        signature = bytes.fromhex(_get(proof, "signature", str))
+        signature = bytes.fromhex(get(proof, "signature", str))
     except ValueError as error:
         raise Unreadable(f"the signature: {error}") from error
-    return BeaconRound(_get(proof, "beacon_round", int), signature)
-
-
-def _get(document: Document, name: str, kind: type) -> Any:  # noqa: ANN401 - of the given kind
-    value = document.get(name)
-    if type(value) is not kind:
-        msg = f"{name} is missing, or no {kind.__name__}"
-        raise Unreadable(msg)
-    return value
+    return BeaconRound(get(proof, "beacon_round", int), signature)
 
 
 if __name__ == "__main__":

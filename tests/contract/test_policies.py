@@ -27,6 +27,7 @@ from redpacket.adapters.payments.issuer import IssuerKeys
 from redpacket.domain.beacon import BeaconRound
 from redpacket.domain.events import SUBSCRIBED
 from redpacket.domain.gateway import BillKind, Channel, Notice, NoticeKind
+from redpacket.domain.log import id_hash_of
 from redpacket.edge.packet_ids import packet_ids
 from redpacket.edge.request import user_ids
 from redpacket.edge.wiring import Wiring, wiring
@@ -39,6 +40,7 @@ from testing.fakes.gateway import (
     FakePaymentsIn,
     FakePaymentsOut,
 )
+from testing.fakes.head_signer import FakeSigner
 from testing.fakes.tables import FakeStream
 from testing.servers import OperatorCache
 from tests.template.test_template import DOORS, _function_of, _handler
@@ -46,6 +48,7 @@ from tests.template.translated import STACK_OF, Stack
 
 STACK = STACK_OF["sign-in by WeChat, and a cache that is reached from anywhere"]
 SCOPE = "hongbao/admin"
+APPROVED_FEN = 200_000_000
 
 
 # ---- IAM
@@ -179,11 +182,21 @@ class Recorder:
         if operation == "invoke":
             self._add("lambda:InvokeFunction", arguments["FunctionName"])
             return {"Payload": BytesIO(self._invoked(arguments["Payload"]))}
+        if service == "kms":
+            return self._signed(operation, arguments)
         assert (service, operation) == ("lambda", "update_event_source_mapping")
         mapping = f"event-source-mapping:{arguments['UUID']}"
         place = f"{STACK.region}:{STACK.values['AWS::AccountId']}"
         self._add("lambda:UpdateEventSourceMapping", f"arn:aws:lambda:{place}:{mapping}")
         return {}
+
+    def _signed(self, operation: str, arguments: dict[str, Any]) -> dict[str, bytes]:
+        """Answer as the key of the log."""
+        assert arguments["KeyId"] == STACK.ref("LogKey")
+        signer, is_sign = FakeSigner(), operation == "sign"
+        self._add("kms:Sign" if is_sign else "kms:GetPublicKey", STACK.arn("LogKey"))
+        message = arguments.get("Message", b"")
+        return {"Signature": signer.sign(message), "PublicKey": signer.public_key()}
 
     def _invoked(self, payload: bytes) -> bytes:
         """Let the one function that another one calls answer, as itself."""
@@ -297,6 +310,13 @@ class Doors:
 
     def transfer(self, task: str) -> Any:
         return self.call("transfer", {"task": task})
+
+    def extend_log(self) -> None:
+        """Let the log's function be called by the schedule, which finds what waits, and appends."""
+        assert self.call("log", {})["is_signed"]
+        # The stream names what has its place by then.
+        record = {"dynamodb": {"Keys": {"pk": {"S": id_hash_of("newyear")}}}}
+        assert self.call("log", {"Records": [record]})["appended_count"] == 0
 
     def fetch_rounds(self) -> None:
         assert self.call("beacon", {"wait_s": 0})["kept_count"] == 1
@@ -422,6 +442,18 @@ def _tell_everything(doors: Doors, cache: OperatorCache) -> None:
     doors.operate("GET /admin/journal", query=json.dumps({"subject": "campaign:newyear"}))
     _tell_of_payments(doors)
     _tell_hosts(doors)
+    _tell_of_the_log(doors, packet_id)
+
+
+def _tell_of_the_log(doors: Doors, packet_id: str) -> None:
+    doors.extend_log()
+    page = doors.ask("GET /transparency")
+    assert page["size"] == len(page["items"]) > 3
+    for subject in (packet_id, "newyear"):
+        query = json.dumps({"id_hash": id_hash_of(subject)})
+        assert doors.ask("GET /transparency/proof", query=query)["answered"] == 200
+    assert doors.ask("GET /transparency/consistency", query=json.dumps({"from": "1"}))["path"]
+    doors.operate("POST /admin/reconcile")
 
 
 def _tell_hosts(doors: Doors) -> None:
@@ -577,13 +609,19 @@ def _tell_of_a_campaign(
     assert [claim["user"] for claim in claims["items"]] == ["bob"]
     _tell_of_winners(doors, path)
     _tell_of_approvals(doors, plan)
-    edited = {**plan, "title": "Newer", "ends_at_ms": now_ms + 7_200_000}
+    # The budget as it was approved: it gets lower in an edit of its own.
+    edited = {
+        **plan,
+        "title": "Newer",
+        "ends_at_ms": now_ms + 7_200_000,
+        "budget_fen": APPROVED_FEN,
+    }
     doors.operate("PUT /admin/campaigns/{campaign_id}", edited, **path)
 
 
 def _tell_of_approvals(doors: Doors, plan: dict[str, Any]) -> None:
     """Let deposits, budgets and cash wait for another operator, who approves and rejects."""
-    large = 200_000_000
+    large = APPROVED_FEN
     path = {"campaign_id": "newyear"}
     prize = {"title": "More", "kind": "packet", "weight": 1, "total": 20_000, "amount_fen": 20_000}
     budget = {**plan, "budget_fen": large}
@@ -690,6 +728,28 @@ def test_a_role_may_add_to_the_journal_and_change_nothing_there() -> None:
         *((writer, "dynamodb:PutItem") for writer in writers),
     }
     assert "TimeToLiveSpecification" not in STACK.of_type("AWS::DynamoDB::Table")["JournalTable"]
+
+
+def test_only_one_function_writes_the_log_and_signs_and_who_commits_gives_no_place() -> None:
+    log, commitments, key = (STACK.arn(n) for n in ("LogTable", "CommitmentsTable", "LogKey"))
+
+    def may(function: str, action: str, resource: str, *attributes: str) -> bool:
+        asked = Asked(function, action, resource, frozenset(attributes))
+        return any(allows(statement, asked) for statement in _statements(STACK, function))
+
+    for function in STACK.of_type("AWS::Lambda::Function"):
+        is_logs = function == "LogFunction"
+        assert may(function, "dynamodb:PutItem", log, "pk", "sk", "root") is is_logs
+        assert not may(function, "dynamodb:UpdateItem", log, "pk", "sk", "root")
+        assert may(function, "kms:Sign", key) is is_logs
+        granted = [one for one in _statements(STACK, function) if "kms:" in str(one["Action"])]
+        assert len(granted) == is_logs
+        commits = function in {"SendFunction", "CampaignFunction", "ApprovalFunction"}
+        put, update = "dynamodb:PutItem", "dynamodb:UpdateItem"
+        assert may(function, put, commitments, "pk", "commitment", "work_pk") is commits
+        assert not may(function, put, commitments, "pk", "commitment", "log_index")
+        assert may(function, update, commitments, "pk", "log_index") is is_logs
+        assert not may(function, update, commitments, "pk", "commitment")
 
 
 def test_who_asks_for_an_approval_can_not_decide_about_it() -> None:

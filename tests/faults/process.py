@@ -103,6 +103,12 @@ class Process(InMemorySystem):
         self.ledger = DynamoLedger(dynamo, "accounts", "packets", "shares")
         self.deposits = DynamoDeposits(dynamo, "accounts", "profiles", "journal")
         self.funding = DynamoFunding(
+            dynamo,
+            *("accounts", "packets", "campaigns", "profiles"),
+            journal_table="journal",
+            commitments_table="commitments",
+        )
+        self.prize_funding = DynamoFunding(
             dynamo, "accounts", "packets", "campaigns", "profiles", journal_table="journal"
         )
         self.pages = DynamoPages(dynamo, "packets", seeds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
@@ -12,6 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
+from local.stack import Stack
 from redpacket.domain.split import Split
 from tests.integration.conftest import Eventually, Invoke, MakeUser, User
 from tests.integration.refusals.answers import UNKNOWN_PACKET
@@ -24,13 +26,17 @@ def proof_of(user: User, packet_id: str, **query: int) -> httpx.Response:
     return user.http.get(f"/packets/{packet_id}/proof", params=query)
 
 
-def verify(folder: Path, *documents: Any, commitment: str) -> subprocess.CompletedProcess[str]:
-    """Run the command on files, with a Python that has no packages."""
+def verify(
+    folder: Path, *documents: Any, commitment: str, log_of: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """Run the command on files, with a Python that has no packages; *log_of* for the log."""
     files = []
     for number, document in enumerate(documents):
         file = folder / f"{number}.json"
         file.write_text(json.dumps(document))
         files.append(str(file))
+    if log_of:
+        files = ["log", *files, "--id", log_of]
     command = [sys.executable, "-S", "-m", "redpacket.verify", *files, "--commitment", commitment]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "shared")}
     return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
@@ -66,6 +72,35 @@ def test_a_packet_is_sent_emptied_proven_and_verified(
     told = {claim["share_no"]: claim["amount_fen"] for claim in claims}
     assert [told[no] for no in range(1, 6)] == proof["amounts_fen"]
     assert {amount % unit_fen for amount in told.values()} == {0}
+    assert (good.returncode, good.stderr) == (0, ""), good.stdout
+    assert wrong.returncode == 1, wrong.stdout
+
+
+def test_a_packet_is_in_the_signed_log_within_seconds(
+    stack: Stack, a_user: MakeUser, eventually: Eventually, tmp_path: Path
+) -> None:
+    sender = a_user(funds_fen=1000)
+
+    def read(path: str, **query: Any) -> httpx.Response:
+        """Ask as somebody without a token does."""
+        url = f"{stack.api}/transparency{path}"
+        return httpx.get(url, params=query, timeout=30, trust_env=False)
+
+    before = read("").json()
+    sent = sender.send().json()
+    id_hash = hashlib.sha256(sent["packet_id"].encode()).hexdigest()
+    index = eventually(lambda: read("/proof", id_hash=id_hash).json().get("index", -1) + 1) - 1
+    page = read("", cursor=index).json()
+    size = page["size"]
+    files = [page, read("/proof", id_hash=id_hash, size=size).json()]
+    if before["size"]:
+        growth = read("/consistency", **{"from": before["size"], "to": size})
+        files += [before, growth.json()]
+    good = verify(tmp_path, *files, commitment=sent["commitment"], log_of=sent["packet_id"])
+    wrong = verify(tmp_path, *files, commitment="0" * 64, log_of=sent["packet_id"])
+
+    assert page["items"][0]["commitment"] == sent["commitment"]
+    assert sent["packet_id"] not in str(page)
     assert (good.returncode, good.stderr) == (0, ""), good.stdout
     assert wrong.returncode == 1, wrong.stdout
 

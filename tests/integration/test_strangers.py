@@ -173,6 +173,18 @@ def walk_reads(walk: Walk, reader: User, packet_ids: list[str], days: list[str])
     call(reader, "GET /admin/packets/{packet_id}/claims", packet_id=packet_ids[0])
     call(reader, "GET /admin/campaigns/{campaign_id}/winners", campaign_id="walk")
     call(reader, "GET /health")
+    walk_log(walk, reader)
+
+
+def walk_log(walk: Walk, reader: User) -> None:
+    """Read the public log, which has an entry some seconds after the first send."""
+    for _ in range(100):
+        if entries := walk.call(reader, "GET /transparency").json().get("items"):
+            break
+        time.sleep(0.2)
+    id_hash = entries[0]["id_hash"]
+    walk.call(reader, "GET /transparency/proof", query=f"?id_hash={id_hash}")
+    walk.call(reader, "GET /transparency/consistency", query="?from=1")
 
 
 def walk_payments(walk: Walk, ann: User, bob: User) -> None:

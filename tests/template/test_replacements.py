@@ -21,12 +21,15 @@ STATEFUL = {
     "AWS::Cognito::UserPoolClient",
     "AWS::Cognito::UserPoolResourceServer",
     "AWS::DynamoDB::Table",
+    "AWS::KMS::Key",
     "AWS::SecretsManager::Secret",
     "AWS::SQS::Queue",
 }
 NEVER_CHANGED = {
     # What is not replaced, but can't be updated either.
     "AWS::Cognito::UserPool": {"UsernameAttributes", "AliasAttributes", "Schema"},
+    # Another key signs another log.
+    "AWS::KMS::Key": {"KeySpec", "KeyUsage"},
     # A changed generator makes a new secret, and users would lose their accounts.
     "AWS::SecretsManager::Secret": {"GenerateSecretString"},
 }

@@ -24,6 +24,7 @@ from redpacket.domain.packet import Person
 from redpacket.domain.withdrawals import FUNCTION_MS
 from redpacket.edge.settings import Settings
 from redpacket.edge.wiring.beacon import RESERVE_MS as ROUNDS_RESERVE_MS
+from redpacket.edge.wiring.log import RESERVE_MS as LOG_RESERVE_MS
 from testing.builders import a_claim, a_packet, a_refund
 
 ROOT = Path(__file__).parents[2]
@@ -638,7 +639,7 @@ def test_a_record_can_t_hold_up_its_stream_and_none_goes_without_a_trace() -> No
     streams = {
         name: source
         for name, source in sources.items()
-        if source["EventSourceArn"]["Fn::GetAtt"][1] == "StreamArn"
+        if source["EventSourceArn"]["Fn::GetAtt"][1] == "StreamArn" and name != "LogCommitments"
     }
 
     assert streams.keys() == STREAMED
@@ -653,6 +654,27 @@ def test_a_record_can_t_hold_up_its_stream_and_none_goes_without_a_trace() -> No
         assert source["DestinationConfig"]["OnFailure"]["Destination"] == aside
         for each in source["FilterCriteria"]["Filters"]:
             assert json.loads(each["Pattern"])["dynamodb"].keys() == {"Keys", "NewImage"}
+
+
+def test_the_stream_of_commitments_wakes_and_the_schedule_finds_what_it_left() -> None:
+    source = _of_type("AWS::Lambda::EventSourceMapping")["LogCommitments"]
+    rule = RESOURCES["LogEveryMinute"]["Properties"]
+    key = RESOURCES["LogKey"]
+
+    # Within five seconds; a batch that fails is in the list of what waits.
+    assert source["MaximumBatchingWindowInSeconds"] <= 3
+    assert source["MaximumRetryAttempts"] <= 2
+    (wanted,) = source["FilterCriteria"]["Filters"]
+    assert json.loads(wanted["Pattern"]) == {"eventName": ["INSERT"]}
+    assert rule["ScheduleExpression"] == "rate(1 minute)"
+    assert "State" not in rule
+    assert FUNCTIONS["LogFunction"]["Timeout"] * 1000 > 2 * LOG_RESERVE_MS
+    assert "VpcConfig" not in FUNCTIONS["LogFunction"]
+    assert (key["DeletionPolicy"], key["UpdateReplacePolicy"]) == KEPT
+    assert (key["Properties"]["KeySpec"], key["Properties"]["KeyUsage"]) == (
+        "ECC_NIST_P256",
+        "SIGN_VERIFY",
+    )
 
 
 @pytest.mark.parametrize("queue", ["UnreadRecords", "DeliveryDlq"])
@@ -797,6 +819,8 @@ def test_the_gateway_may_call_every_function_that_a_route_leads_to() -> None:
 
 # A packet's id is a secret that opens its feed; what is the same for everybody may be kept.
 OPEN_ROUTES = {"GET /health", "GET /packets/{packet_id}/feed"}
+# The log is for everybody.
+OPEN_ROUTES |= {"GET /transparency", "GET /transparency/proof", "GET /transparency/consistency"}
 # Of these each request is checked by itself: a code that works once, a gateway's signature.
 SIGNED_ROUTES = {
     "POST /auth/wechat",

@@ -100,6 +100,7 @@ _ARNS = {
     "AWS::SQS::Queue": "sqs:{place}:{name}",
     "AWS::Lambda::Function": "lambda:{place}:function:{name}",
     "AWS::SecretsManager::Secret": "secretsmanager:{place}:secret:{name}-a1b2c3",
+    "AWS::KMS::Key": "kms:{place}:key/{name}",
     "AWS::IAM::Role": "iam::{account}:role/{name}",
     "AWS::IAM::ManagedPolicy": "iam::{account}:policy/{name}",
     "AWS::Lambda::Alias": "lambda:{place}:function:{name}",

@@ -220,6 +220,7 @@ BAD_STATES = {
     "A gateway's bill differs",
     "A gateway's word contradicts ours",
     "Draws wait for the beacon",
+    "The public log differs",
 }
 
 

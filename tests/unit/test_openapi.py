@@ -127,6 +127,9 @@ def test_every_schema_is_used_and_every_reference_leads_somewhere() -> None:
 
 OPEN_ROUTES = {
     "GET /health",
+    "GET /transparency",
+    "GET /transparency/proof",
+    "GET /transparency/consistency",
     "GET /packets/{packet_id}/feed",
     "POST /auth/wechat",
     "POST /gateway/wechat/callback",
@@ -155,6 +158,8 @@ FIXED_CODES = {
     "GET /packets/{packet_id}": "packet_not_found",
     "GET /packets/{packet_id}/feed": "packet_not_found",
     "GET /packets/{packet_id}/proof": "proof_not_ready",
+    "GET /transparency/proof": "packet_not_found invalid_request",
+    "GET /transparency/consistency": "invalid_request",
     "PUT /me/profile": "invalid_request",
     "GET /campaigns/{campaign_id}": "campaign_not_found",
     "POST /campaigns/{campaign_id}/draws": "campaign_not_found campaign_not_started "

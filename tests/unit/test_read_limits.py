@@ -19,6 +19,7 @@ _HANDLERS = {
     for path in sorted((ROOT / "functions").glob("*/app.py"))
 }
 _OPEN = {"GET /health", "GET /packets/{packet_id}/feed"}
+_OPEN |= {"GET /transparency", "GET /transparency/proof", "GET /transparency/consistency"}
 """Anybody may ask without a token: the stage's throttles and caches at the edge bound these."""
 
 _WITHOUT_A_CACHE = {"payment"}

@@ -132,6 +132,7 @@ def test_everything_can_be_built_over_stand_ins(
         "PART_SHARE_COUNT": "20000",
         "BEACON_CHAIN": f"{'0' * 64},1692803367,3",
         "BEACON_PUBLIC_KEY": PUBLIC_KEY,
+        "LOG_KEY_ID": "key",
         "CACHE_ENDPOINT": "localhost:6379",
         "CACHE_TLS": "false",
         "CACHE_CLUSTER": "false",

@@ -10,6 +10,7 @@ from redpacket.domain.campaign import Campaign
 from redpacket.domain.checks.facts import PlayerDay, Unit
 from redpacket.domain.claim import ShareFate, Taker
 from redpacket.domain.ledger import Entry, Receipt
+from redpacket.domain.log import Commitment
 from redpacket.domain.lottery import Draw, LotterySnapshot
 from redpacket.domain.packet import Packet
 from redpacket.domain.payments import Payment, PaymentRefund, PaymentReturn
@@ -92,6 +93,14 @@ class HelpGiven:
     day: str
 
 
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """An entry of the public log with its place."""
+
+    index: int
+    entry: Commitment
+
+
 Scanned: TypeAlias = (
     Balance
     | Entry
@@ -112,5 +121,6 @@ Scanned: TypeAlias = (
     | PaymentRefund
     | PaymentReturn
     | Withdrawal
+    | Logged
     | UnreadableRow
 )

@@ -9,3 +9,6 @@ CURSOR_MAX = 10**7
 PROOF_LIMIT_DEFAULT = 10_000
 PROOF_LIMIT_MAX = 100_000
 """1.4 MB of the largest amounts; Lambda answers with 6 MB at most."""
+
+LOG_SIZE_MAX = 10**9 - 1
+"""More entries than the parameters of its routes have digits for."""

@@ -253,6 +253,12 @@ class Settings:
     """A campaign's packet of more shares is cut into parts."""
     transparency_table = _Variable("TRANSPARENCY_TABLE", str)
     """Where the beacon's rounds are kept."""
+    commitments_table = _Variable("COMMITMENTS_TABLE", str)
+    """Where sends and new campaigns note what they commit to."""
+    log_table = _Variable("LOG_TABLE", str)
+    """The public log of commitments."""
+    log_key_id = _Variable("LOG_KEY_ID", str)
+    """The key of KMS that signs the log's heads."""
     beacon_urls = _Variable("BEACON_URLS", _listed, default="")
     """The endpoints of a public beacon, asked in turn; empty for none."""
     beacon_chain = _Variable("BEACON_CHAIN", str, default="")

@@ -27,6 +27,7 @@ class Table(StrEnum):
     CAMPAIGNS = "campaigns"
     DRAWS = "draws"
     PAYMENTS = "payments"
+    LOG = "log"
 
 
 class Tables(Protocol):

@@ -14,6 +14,7 @@ from tests.faults.mutants import (
     gateways,
     ledger,
     loads,
+    log,
     operators,
     partial,
     parts,
@@ -43,4 +44,5 @@ MUTANTS: list[Mutant] = [
     *operators.MUTANTS,
     *beacon.MUTANTS,
     *events.MUTANTS,
+    *log.MUTANTS,
 ]

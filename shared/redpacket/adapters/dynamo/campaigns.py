@@ -58,6 +58,7 @@ class DynamoCampaigns:
         transparency_table: str | None = None,
         journal_table: str | None = None,
         approvals_table: str | None = None,
+        commitments_table: str | None = None,
     ) -> None:
         self._dynamo = dynamo
         self._table = table
@@ -65,6 +66,7 @@ class DynamoCampaigns:
         self._transparency = transparency_table
         self._journal = journal_table
         self._approvals = approvals_table
+        self._commitments = commitments_table
         self._new_seed = new_seed
         self._seeds = seeds
 
@@ -81,7 +83,9 @@ class DynamoCampaigns:
         # Grabs find campaigns, and have no use for prizes.
         from redpacket.adapters.dynamo.actions import note_action
         from redpacket.adapters.dynamo.approvals import spend_allowance
+        from redpacket.adapters.dynamo.commitments import note_commitment
         from redpacket.adapters.dynamo.shown_items import shown_row
+        from redpacket.domain.log import Commitment, CommitmentKind, id_hash_of
         from redpacket.domain.lottery import CHAIN_LAST_DAY, chain_commitment
 
         money: dict[str, Value] = {
@@ -98,6 +102,10 @@ class DynamoCampaigns:
         rows = {**plan_row(campaign), **money}, shown_row(campaign, commitment), seed
         noted = note_action(self._journal, action) + spend_allowance(self._approvals, spent)
         written = [put(self._table, row) for row in rows]
+        if self._commitments and action:  # without an operator only tests create campaigns
+            kind, id_hash = CommitmentKind.CAMPAIGN, id_hash_of(campaign.campaign_id)
+            logged = Commitment(kind, id_hash, commitment, action.at_ms)
+            written += note_commitment(self._commitments, logged)
         return self._write([*written, *self._drawing(campaign), *noted])
 
     def edit(

@@ -15,10 +15,12 @@ from redpacket.adapters.dynamo.client import (
     put,
     update,
 )
+from redpacket.adapters.dynamo.commitments import note_commitment
 from redpacket.adapters.dynamo.posting import HOLDS_ENOUGH, exists, is_not_covered, kept_sums, post
 from redpacket.adapters.dynamo.requests import find_result, transact_request
 from redpacket.domain.errors import RateLimited, RedPacketError
 from redpacket.domain.ledger import Transfer, entries, user_account
+from redpacket.domain.log import Commitment, CommitmentKind, id_hash_of
 from redpacket.domain.operators import Action
 from redpacket.domain.packet import Packet, PacketStatus
 from redpacket.ports.accounts import Request
@@ -36,7 +38,10 @@ OPEN_RETRY_S = 60
 
 
 class DynamoFunding:
-    """Implements Funding; *open_packets_max* is None where no user's packets are funded."""
+    """Implements Funding; *open_packets_max* is None where no user's packets are funded.
+
+    Without a *commitments_table* packets are not logged: those of prizes, which users can not open.
+    """
 
     def __init__(
         self,
@@ -48,6 +53,7 @@ class DynamoFunding:
         *,
         open_packets_max: int | None = None,
         journal_table: str | None = None,
+        commitments_table: str | None = None,
     ) -> None:
         self._dynamo = dynamo
         self._accounts = accounts_table
@@ -55,6 +61,7 @@ class DynamoFunding:
         self._campaigns = campaigns_table
         self._profiles = profiles_table
         self._journal = journal_table
+        self._commitments = commitments_table
         self._open_packets_max = open_packets_max
 
     def fund(
@@ -76,6 +83,8 @@ class DynamoFunding:
             budget, member = spend(self._campaigns, packet, campaign_id)
             rows.append(budget)
             made.append(member)
+        if self._commitments:
+            made += note_commitment(self._commitments, _commitment_of(packet))
         rows += [Guarded(row, exists) for row in made]
         beside = items.note_person(self._profiles, packet.sender)
         if action:
@@ -137,6 +146,15 @@ class DynamoFunding:
             one=1,
             **({} if open_max is None else {"open_max": open_max}),
         )
+
+
+def _commitment_of(packet: Packet) -> Commitment:
+    return Commitment(
+        CommitmentKind.PACKET,
+        id_hash_of(packet.packet_id),
+        packet.terms.commitment,
+        packet.created_at_ms,
+    )
 
 
 def _sent_by(request: Request) -> dict[str, str]:

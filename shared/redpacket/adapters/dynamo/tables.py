@@ -12,6 +12,7 @@ from redpacket.adapters.dynamo.books import balance_of, entry_of, receipt_of
 from redpacket.adapters.dynamo.campaign_items import campaign_of
 from redpacket.adapters.dynamo.client import KEYS_PER_READ, Dynamo, Row, Value, values
 from redpacket.adapters.dynamo.draw_items import draw_of, unit_of
+from redpacket.adapters.dynamo.log import DynamoLog
 from redpacket.adapters.dynamo.payment_items import (
     payment_of,
     refund_of,
@@ -25,6 +26,7 @@ from redpacket.domain.payments import PaymentReturn
 from redpacket.domain.scanned import (
     ClaimCount,
     HelpGiven,
+    Logged,
     Member,
     Played,
     Scanned,
@@ -45,15 +47,25 @@ class DynamoTables:
         self._dynamo = dynamo
         self._names = names
         self._seeds = seeds
+        self._log = DynamoLog(dynamo, names.get(Table.LOG, ""))
 
     def kept(self) -> list[Table]:
         return [table for table in Table if table in self._names]
 
     def read(self, table: Table, place: str | None) -> tuple[list[Scanned], str | None]:
+        if table is Table.LOG:
+            return self._read_log(int(place or 0))
         begin = json.loads(place) if place else None
         rows, end = self._dynamo.scan_page(self._names[table], begin)
         found = [read for row in rows if (read := self._read(table, row))]
         return found, json.dumps(end) if end else None
+
+    def _read_log(self, first: int) -> tuple[list[Scanned], str | None]:
+        """Return entries in their order: a scan would have another one."""
+        after = first + keys.LOG_ENTRIES_AT_ONCE
+        found = self._log.list_entries(first, keys.LOG_ENTRIES_AT_ONCE)
+        is_last = after >= self._log.find_head().size
+        return [Logged(*one) for one in found], None if is_last else str(after)
 
     def partition(self, table: Table, owner: tuple[str, ...]) -> Iterator[Scanned]:
         rows = self._dynamo.query(

@@ -45,14 +45,16 @@ class Accounts(Guards):
     @cached_property
     def packet_funding(self) -> Funding:
         """Funds users' packets, as many as may be open."""
-        return self._funding(self.settings.open_packets_max)
+        return self._funding(self.settings.open_packets_max, self.settings.commitments_table)
 
     @cached_property
     def prize_funding(self) -> Funding:
-        """Funds cash prizes, which don't count as open."""
+        """Funds cash prizes, which don't count as open and are not logged."""
         return self._funding(None)
 
-    def _funding(self, open_packets_max: int | None) -> DynamoFunding:
+    def _funding(
+        self, open_packets_max: int | None, commitments_table: str | None = None
+    ) -> DynamoFunding:
         from redpacket.adapters.dynamo.funding import DynamoFunding
 
         return DynamoFunding(
@@ -63,6 +65,7 @@ class Accounts(Guards):
             self.settings.profiles_table,
             open_packets_max=open_packets_max,
             journal_table=self.settings.journal_table,
+            commitments_table=commitments_table,
         )
 
     @cached_property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from redpacket.edge.wiring.packets import PacketRoom
+from redpacket.edge.wiring.log import LogRoom
 
 if TYPE_CHECKING:
     from redpacket.domain.beacon import BeaconChain
@@ -21,7 +21,7 @@ RESERVE_MS = 10_000
 """What is begun must end before the function does: each endpoint is asked once more."""
 
 
-class BeaconRoom(PacketRoom):
+class BeaconRoom(LogRoom):
     """Builds what draws need of a beacon."""
 
     @cached_property

@@ -198,6 +198,7 @@ class CampaignRoom(BeaconRoom):
             self.settings.transparency_table,
             self.settings.journal_table,
             self.settings.approvals_table,
+            self.settings.commitments_table,
         )
 
     @cached_property

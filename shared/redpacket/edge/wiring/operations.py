@@ -60,6 +60,7 @@ class Operations(CampaignRoom):
             Table.CAMPAIGNS: self.settings.campaigns_table,
             Table.DRAWS: self.settings.draws_table,
             Table.PAYMENTS: self.settings.payments_table,
+            Table.LOG: self.settings.log_table,
         }
         return DynamoTables(self.dynamo, names, self.seeds)
 
@@ -176,6 +177,8 @@ class Operations(CampaignRoom):
             ledger=self.ledger,
             draws=self.draws,
             claim_cache=self.claim_cache,
+            log_book=self.log_book,
+            commitments=self.noted_commitments,
             clock=self.clock,
             journal=self.journal,
         )

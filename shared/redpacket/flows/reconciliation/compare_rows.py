@@ -41,10 +41,12 @@ from redpacket.domain.split import share_amount_fen
 from redpacket.flows.reconciliation.audit_packet import LATE_AFTER_MS, audit_packet
 from redpacket.flows.reconciliation.cached_rows import CachedRows
 from redpacket.flows.reconciliation.compare_draws import DrawComparison, unfunded
+from redpacket.flows.reconciliation.compare_log import LogComparison
 from redpacket.flows.reconciliation.line_sums import bucket_of, weigh
 from redpacket.flows.reconciliation.run_state import DIFFERENCES_KEPT, LocalSums, RunState
 from redpacket.ports.accounts import Ledger
 from redpacket.ports.campaigns import Draws
+from redpacket.ports.log import Commitments, LogBook
 from redpacket.ports.packets import ClaimCache, Packets
 from redpacket.ports.reconciliation import Table, Tables
 from redpacket.ports.runtime import Clock, Journal
@@ -80,9 +82,13 @@ class ReconcilePorts:
         ledger: Ledger,
         draws: Draws,
         claim_cache: ClaimCache,
+        log_book: LogBook,
+        commitments: Commitments,
         clock: Clock,
         journal: Journal,
     ) -> None:
+        self.log_book = log_book
+        self.commitments = commitments
         self.tables = tables
         self.packets = packets
         self.ledger = ledger
@@ -107,6 +113,7 @@ class Comparison:
         self._draws = DrawComparison(
             ports.tables, ports.packets, ports.known, ports.clock, self._run.until_ms, self.tell
         )
+        self._log = LogComparison(ports.log_book, ports.commitments, self._run, self.tell)
 
     def tell(self, found: Difference) -> None:
         """Keep a difference and journal it, once."""
@@ -131,6 +138,10 @@ class Comparison:
 
     def take_page(self, table: Table, rows: Sequence[Scanned], *, is_last: bool) -> None:
         """Take a page of a table."""
+        if table is Table.LOG:
+            self._run.row_count += len(rows)
+            self._log.walk(rows, is_last=is_last)
+            return
         self._ports.known.fetch(name for row in rows if (name := packet_named(row)))
         closed: list[LocalSums] = []
         for row in rows:
@@ -145,6 +156,8 @@ class Comparison:
             self._draws.check(rows)
         if table is Table.SHARES:
             self._compare_cache(rows)
+        if table in (Table.PACKETS, Table.CAMPAIGNS):
+            self._log.compare_subjects(rows)
 
     def _count(self, row: Scanned) -> None:
         run = self._run

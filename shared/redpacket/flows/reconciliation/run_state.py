@@ -26,6 +26,24 @@ class LocalSums:
 
 
 @dataclass(slots=True)
+class LogWalk:
+    """How far a run has walked through the public log, and what it is compared with.
+
+    *sealed_size* and *sealed_root* are what the last whole walk found, *key_id* who signed then:
+    a log that was rewritten since differs, also where its rows agree with each other.
+    """
+
+    size: int = 0
+    peaks: list[str] = field(default_factory=list)
+    head_size: int = -1
+    head_root: str = ""
+    first_at_ms: int = -1
+    sealed_size: int = 0
+    sealed_root: str = ""
+    key_id: str = ""
+
+
+@dataclass(slots=True)
 class Progress:
     """What a run has done, and where it goes on; all of it is JSON."""
 
@@ -57,6 +75,7 @@ class Progress:
     """Prize packets and campaigns to look at again at the end."""
     local: LocalSums = field(default_factory=LocalSums)
     differences: list[Difference] = field(default_factory=list)
+    log: LogWalk = field(default_factory=LogWalk)
 
     def remember_audit(self, packet_id: str) -> bool:
         """Note that a packet is audited; False if it was before."""
@@ -96,6 +115,7 @@ def read_state(saved: SavedRun) -> RunState | None:
         return None
     kept["local"] = LocalSums(**kept["local"])
     kept["local"].owner = tuple(kept["local"].owner)
+    kept["log"] = LogWalk(**kept.get("log", {}))
     kept["differences"] = [Difference(**found) for found in kept["differences"]]
     sums = {name: LineSums(value) for name, value in saved.sums.items()}
     return RunState(Progress(**kept), **sums)
@@ -112,5 +132,9 @@ def next_state(before: RunState | None, now_ms: int, moving_ms: int, new_key: st
     until_ms = max(until_ms, before.progress.until_ms)
     progress = Progress(
         before.progress.key, now_ms, until_ms, sealed_until_ms=before.progress.until_ms
+    )
+    walked = before.progress.log
+    progress.log = LogWalk(
+        sealed_size=walked.sealed_size, sealed_root=walked.sealed_root, key_id=walked.key_id
     )
     return RunState(progress, LineSums(), LineSums(), LineSums(), seal)

@@ -1,0 +1,19 @@
+"""The door of the log's stream and schedule: commitments get their places, and heads are signed."""
+
+from dataclasses import asdict
+from typing import Any
+
+from redpacket.edge.telemetry import logger
+from redpacket.edge.wiring import wiring
+
+
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN401 - Lambda's form
+    """Extend the log by the commitments that a batch of the stream names, and by all that wait.
+
+    The schedule and a person who invokes it name none.
+    """
+    named = [record["dynamodb"]["Keys"]["pk"]["S"] for record in event.get("Records", ())]
+    report = asdict(wiring.extend_log(named, context.get_remaining_time_in_millis()))
+    if report["appended_count"]:
+        logger().info("extend_log", extra={"report": report})
+    return report

@@ -1,0 +1,181 @@
+"""Merkle trees by RFC 6962's construction: roots, and proofs that need a few hashes of the tree.
+
+A node is a complete subtree, as (level, number): over the 2^level leaves from number * 2^level
+on. A complete subtree never changes once its last leaf is there, so that a tree which grows is
+stored as its nodes, and every root and proof is made of a few of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+Node: TypeAlias = tuple[int, int]
+Range: TypeAlias = tuple[int, int]
+"""The leaves from the first to before the second."""
+
+EMPTY_ROOT = hashlib.sha256().digest()
+
+
+def leaf_hash(data: bytes) -> bytes:
+    """Return the hash of a leaf; no node has the same one, because of the first byte."""
+    return hashlib.sha256(b"\0" + data).digest()
+
+
+def node_hash(left: bytes, right: bytes) -> bytes:
+    """Return the hash of two subtrees side by side."""
+    return hashlib.sha256(b"\1" + left + right).digest()
+
+
+def nodes_of(leaves: Range) -> list[Node]:
+    """Return the largest complete subtrees that a range consists of, from the left."""
+    first, last = leaves
+    nodes = []
+    while first < last:
+        level = (last - first).bit_length() - 1
+        if first:
+            level = min(level, (first & -first).bit_length() - 1)
+        nodes.append((level, first >> level))
+        first += 1 << level
+    return nodes
+
+
+def fold(hashes: Sequence[bytes]) -> bytes:
+    """Return the root over complete subtrees that get smaller to the right."""
+    if not hashes:
+        return EMPTY_ROOT
+    *others, root = hashes
+    for left in reversed(others):
+        root = node_hash(left, root)
+    return root
+
+
+def hash_of(leaves: Range, hashes: Mapping[Node, bytes]) -> bytes:
+    """Return the root over a range, of which *hashes* has the nodes."""
+    return fold([hashes[node] for node in nodes_of(leaves)])
+
+
+@dataclass(slots=True)
+class Peaks:
+    """A tree as its largest complete subtrees: all that is needed to append, and its root."""
+
+    size: int = 0
+    hashes: list[bytes] = field(default_factory=list)
+
+    @property
+    def root(self) -> bytes:
+        """The hash over all leaves."""
+        return fold(self.hashes)
+
+    def append(self, leaf: bytes) -> list[tuple[Node, bytes]]:
+        """Append the hash of a leaf; return the nodes above the leaves that it completes."""
+        made = []
+        level, number, top = 0, self.size, leaf
+        while number & 1:
+            top = node_hash(self.hashes.pop(), top)
+            level, number = level + 1, number >> 1
+            made.append(((level, number), top))
+        self.hashes.append(top)
+        self.size += 1
+        return made
+
+
+def _split(first: int, last: int) -> int:
+    """Return where the right half of a range begins: its left half is complete."""
+    return first + (1 << ((last - first - 1).bit_length() - 1))
+
+
+def inclusion_ranges(index: int, size: int) -> list[Range]:
+    """Return the ranges whose hashes prove that a leaf is in a tree, from its sibling upwards."""
+    first, last = 0, size
+    path: list[Range] = []
+    while last - first > 1:
+        middle = _split(first, last)
+        if index < middle:
+            path.append((middle, last))
+            last = middle
+        else:
+            path.append((first, middle))
+            first = middle
+    return path[::-1]
+
+
+def consistency_ranges(old: int, new: int) -> list[Range]:
+    """Return the ranges whose hashes prove that a tree of *new* leaves begins with its *old* ones.
+
+    Empty where nothing has to be proved: of no leaf, or of the same tree.
+    """
+    if old in (0, new):
+        return []
+    first, last = 0, new
+    path: list[Range] = []
+    while last != old:
+        middle = _split(first, last)
+        if old <= middle:
+            path.append((middle, last))
+            last = middle
+        else:
+            path.append((first, middle))
+            first = middle
+    if first:
+        path.append((first, last))
+    return path[::-1]
+
+
+def is_included(leaf: bytes, index: int, size: int, path: Sequence[bytes], root: bytes) -> bool:
+    """Tell whether a path proves that *leaf* has this place in the tree (RFC 9162, 2.1.3.2)."""
+    if not 0 <= index < size:
+        return False
+    number, last, top = index, size - 1, leaf
+    for sibling in path:
+        if last == 0:
+            return False
+        if number & 1 or number == last:
+            top = node_hash(sibling, top)
+            while not number & 1 and number:
+                number, last = number >> 1, last >> 1
+        else:
+            top = node_hash(top, sibling)
+        number, last = number >> 1, last >> 1
+    return last == 0 and top == root
+
+
+def is_consistent(
+    old: int, new: int, path: Sequence[bytes], old_root: bytes, new_root: bytes
+) -> bool:
+    """Tell whether a path proves that the new tree begins with the old one (RFC 9162, 2.1.4.2)."""
+    if not 0 <= old <= new:
+        return False
+    if old == new:
+        return not path and old_root == new_root
+    if old == 0:
+        return not path and old_root == EMPTY_ROOT
+    # A complete old tree is a node of the new one, and its hash is known.
+    hashes = [old_root, *path] if old & (old - 1) == 0 else list(path)
+    if not hashes:
+        return False
+    number, last = old - 1, new - 1
+    while number & 1:
+        number, last = number >> 1, last >> 1
+    old_top = new_top = hashes[0]
+    for sibling in hashes[1:]:
+        if last == 0:
+            return False
+        if number & 1 or number == last:
+            old_top, new_top = node_hash(sibling, old_top), node_hash(sibling, new_top)
+            while not number & 1 and number:
+                number, last = number >> 1, last >> 1
+        else:
+            new_top = node_hash(new_top, sibling)
+        number, last = number >> 1, last >> 1
+    return last == 0 and old_top == old_root and new_top == new_root
+
+
+def root_of(leaves: Iterable[bytes]) -> bytes:
+    """Return the root over the hashes of leaves."""
+    peaks = Peaks()
+    for leaf in leaves:
+        peaks.append(leaf)
+    return peaks.root

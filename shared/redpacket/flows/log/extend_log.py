@@ -1,0 +1,179 @@
+"""Extend the log by the commitments that wait, and sign what it is then.
+
+Everything that gives an entry its place is one transaction, on the condition that the log ends
+where it was read to end. So any number of processes may run this at once, and be cut off anywhere.
+A head is signed once its entries are there, and only if it extends the head that was signed before:
+what was rewritten in the tables is not signed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from redpacket.domain.errors import InvariantViolated
+from redpacket.domain.log import Commitment, LogHead, SignedHead
+from redpacket.domain.merkle import (
+    EMPTY_ROOT,
+    Node,
+    Peaks,
+    consistency_ranges,
+    hash_of,
+    is_consistent,
+    nodes_of,
+)
+from redpacket.ports.log import Commitments, HeadSigner, LogBook
+from redpacket.ports.runtime import Clock, Journal
+
+BATCH_MAX = 24
+"""Entries of one transaction: with their commitments' rows, the nodes that they complete and the
+end of the log at most 100 rows, up to 2^31 entries."""
+
+LISTED_MAX = 1_000
+
+TRIES = 5
+"""Where another process wins an append, this one reads the new end and tries again."""
+
+FRESH_MS = 50_000
+"""A head of a log that has not grown is signed again after this: heads come each minute."""
+
+LATE_MS = 5 * 60_000
+"""A commitment that gets its place later is told to an operator: its order proves less."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogReport:
+    """What one run did."""
+
+    appended_count: int
+    size: int
+    is_signed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LogPorts:
+    """What extends the log."""
+
+    book: LogBook
+    commitments: Commitments
+    signer: HeadSigner
+    clock: Clock
+    journal: Journal
+
+
+def extend_log(named: Sequence[str], stop_at_ms: int, *, ports: LogPorts) -> LogReport:
+    """Append the commitments *named* by the hashes of their ids, and all others that wait; sign.
+
+    Raises InvariantViolated where the log is not what was signed; nothing is appended then. The
+    first head is of an empty log.
+    """
+    is_signed = sign_head(ports)
+    appended_count = _append_waiting(named, stop_at_ms, ports)
+    if appended_count:
+        is_signed = sign_head(ports)
+    return LogReport(appended_count, ports.book.find_head().size, is_signed)
+
+
+def _append_waiting(named: Sequence[str], stop_at_ms: int, ports: LogPorts) -> int:
+    seen: set[str] = set()
+    count = 0
+    waiting = list(dict.fromkeys(named))
+    while True:
+        # The list may be late: what got its place a moment ago may still be on it.
+        waiting = waiting or [
+            one for one in ports.commitments.list_waiting(LISTED_MAX) if one not in seen
+        ]
+        if not waiting or ports.clock.now_ms() >= stop_at_ms:
+            return count
+        batch, waiting = waiting[:BATCH_MAX], waiting[BATCH_MAX:]
+        count += _append(batch, ports)
+        seen.update(batch)
+
+
+def _append(id_hashes: Sequence[str], ports: LogPorts) -> int:
+    """Give a place to those that have none; return how many."""
+    for _ in range(TRIES):
+        before = ports.book.find_head()
+        noted = ports.commitments.find(id_hashes)
+        entries = sorted(
+            (one.commitment for one in noted if one.index is None),
+            key=lambda entry: (entry.at_ms, entry.id_hash),
+        )
+        if len(noted) < len(id_hashes):
+            ports.journal.event("commitment_unreadable", count=len(id_hashes) - len(noted))
+        if not entries:
+            return 0
+        after, nodes = _extended(before, entries, ports)
+        if ports.book.append(before, after, entries, nodes):
+            _tell_late(entries, ports)
+            return len(entries)
+    # They wait on: others append all the time.
+    return 0
+
+
+def _extended(
+    before: LogHead, entries: Sequence[Commitment], ports: LogPorts
+) -> tuple[LogHead, dict[Node, bytes]]:
+    """Return where the log ends with some more entries, and the nodes that they complete."""
+    peaks = _peaks(before, ports)
+    nodes = {node: found for entry in entries for node, found in peaks.append(entry.leaf)}
+    return LogHead(peaks.size, peaks.root.hex(), ports.clock.now_ms()), nodes
+
+
+def _peaks(head: LogHead, ports: LogPorts) -> Peaks:
+    wanted = nodes_of((0, head.size))
+    found = ports.book.find_nodes(wanted)
+    peaks = Peaks(head.size, [found[node] for node in wanted if node in found])
+    if len(peaks.hashes) < len(wanted) or peaks.root.hex() != head.root:
+        ports.journal.event("log_differs", size=head.size)
+        raise InvariantViolated("the rows of the log do not make its root")
+    return peaks
+
+
+def _tell_late(entries: Sequence[Commitment], ports: LogPorts) -> None:
+    late = [one for one in entries if ports.clock.now_ms() - one.at_ms > LATE_MS]
+    if late:
+        ports.journal.event("commitment_late", count=len(late), oldest_at_ms=late[0].at_ms)
+
+
+def sign_head(ports: LogPorts) -> bool:
+    """Sign and show how far the log is; False where such a head is shown, or a newer one.
+
+    Raises InvariantViolated where the log does not extend the head that was signed before.
+    """
+    before = _check_signed(ports)
+    end = ports.book.find_head()
+    _check_extends(before, end, ports)
+    now_ms = ports.clock.now_ms()
+    if before:
+        if before.head.size == end.size and now_ms - before.head.at_ms < FRESH_MS:
+            return False
+        # A clock that is behind makes no head that is older than the one before.
+        now_ms = max(now_ms, before.head.at_ms + 1)
+    head = LogHead(end.size, end.root, now_ms)
+    signature = ports.signer.sign(str(head).encode())
+    return ports.book.publish(SignedHead(head, signature, ports.signer.public_key()), before)
+
+
+def _check_signed(ports: LogPorts) -> SignedHead | None:
+    """Return the newest signed head, whose signature is our own."""
+    signed = ports.book.find_signed()
+    if signed and not signed.is_signed_by(ports.signer.public_key()):
+        ports.journal.event("log_differs", size=signed.head.size)
+        raise InvariantViolated("the head that is shown was not signed by our key")
+    return signed
+
+
+def _check_extends(before: SignedHead | None, end: LogHead, ports: LogPorts) -> None:
+    """Raise InvariantViolated unless the log begins with what was signed, at first with nothing."""
+    signed_size = before.head.size if before else 0
+    signed_root = before.head.root if before else EMPTY_ROOT.hex()
+    ranges = consistency_ranges(signed_size, end.size) if signed_size <= end.size else []
+    nodes = ports.book.find_nodes([node for leaves in ranges for node in nodes_of(leaves)])
+    is_whole = all(node in nodes for leaves in ranges for node in nodes_of(leaves))
+    path = [hash_of(leaves, nodes) for leaves in ranges] if is_whole else []
+    roots = bytes.fromhex(signed_root), bytes.fromhex(end.root)
+    extends = is_consistent(signed_size, end.size, path, *roots)
+    if not extends or (before is None and end.size):
+        ports.journal.event("log_differs", size=end.size)
+        raise InvariantViolated("the log does not extend the head that was signed before")

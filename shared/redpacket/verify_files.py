@@ -1,0 +1,45 @@
+"""What the verifier reads: files of answers of the API, and nothing else."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeAlias
+
+Document: TypeAlias = dict[str, Any]
+
+
+class Unreadable(Exception):
+    """A file is not what the API answers."""
+
+
+def read(path: Path) -> Document:
+    """Return the JSON object of a file. Raises Unreadable."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        msg = f"{path}: {error}"
+        raise Unreadable(msg) from error
+    if not isinstance(document, dict):
+        msg = f"{path}: no JSON object"
+        raise Unreadable(msg)
+    return document
+
+
+def get(document: Document, name: str, kind: type) -> Any:  # noqa: ANN401 - of the given kind
+    """Return a member that must be of a kind. Raises Unreadable."""
+    value = document.get(name)
+    if type(value) is not kind:
+        msg = f"{name} is missing, or no {kind.__name__}"
+        raise Unreadable(msg)
+    return value
+
+
+def shown_time(at_ms: int) -> str:
+    """Return a time as people read it. Raises Unreadable."""
+    try:
+        return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat()
+    except (ValueError, OSError, OverflowError) as error:
+        msg = f"{at_ms} is not a time"
+        raise Unreadable(msg) from error

@@ -1,0 +1,247 @@
+"""Verifies, offline, the public log of commitments.
+
+    PYTHONPATH=shared python3 -m redpacket.verify log FILE...
+
+Needs nothing but Python 3.11. The files hold what the API answered, now or at any time before:
+pages of `GET /transparency`, `GET /transparency/proof?id_hash=...`, and
+`GET /transparency/consistency?from=...`. Keep a page from time to time: its head proves later that
+the log has only grown. Name a packet or a campaign by --id, and what it showed by --commitment.
+Exits 0 where all of it is true, 1 where something is not, 2 where a file can't be read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+
+from redpacket.domain.log import (
+    Commitment,
+    CommitmentKind,
+    LogHead,
+    SignedHead,
+    id_hash_of,
+)
+from redpacket.domain.merkle import Peaks, is_consistent, is_included
+from redpacket.verify_files import Document, Unreadable, get, shown_time
+
+_DIGEST = re.compile("[0-9a-f]{64}")
+_HEX = re.compile("(?:[0-9a-f]{2})+")
+_PATH_MAX = 64
+
+
+@dataclass(slots=True)
+class Checked:
+    """What was read of the log, what of it is true, and what is not."""
+
+    lines: list[str] = field(default_factory=list)
+    differences: list[str] = field(default_factory=list)
+    roots: dict[int, str] = field(default_factory=dict)
+    """The root of each size that a signed head or a proof vouches for."""
+    entries: dict[int, Commitment] = field(default_factory=dict)
+
+    def wrong(self, what: str) -> None:
+        """Note that something is not true."""
+        self.differences.append(what)
+
+
+def arguments_of(arguments: Sequence[str]) -> argparse.Namespace:
+    """Read what the command is given after `log`."""
+    parser = argparse.ArgumentParser(
+        prog="redpacket.verify log", description=__doc__.partition("\n")[0]
+    )
+    parser.add_argument(
+        "files", type=Path, nargs="+", help="answers of GET /transparency, /proof, /consistency"
+    )
+    parser.add_argument("--id", help="of a packet or a campaign, to find its entry")
+    parser.add_argument("--commitment", help="what the packet or the campaign showed")
+    parser.add_argument("--key-id", help="of the log, as you noted it before")
+    return parser.parse_args(arguments)
+
+
+def verify_log(
+    documents: Sequence[tuple[str, Document]],
+    subject_id: str | None = None,
+    commitment: str | None = None,
+    key_id: str | None = None,
+) -> Checked:
+    """Compare everything that named documents say of the log. Raises Unreadable."""
+    checked = Checked()
+    heads = [(name, each) for name, each in documents if "head" in each]
+    _check_heads(heads, key_id, checked)
+    for name, document in documents:
+        for item in _items(document):
+            _take_entry(name, item, checked)
+    _check_entries(checked)
+    _check_growth([one for one in documents if "from_size" in one[1]], checked)
+    proofs = [one for one in documents if "path" in one[1] and "from_size" not in one[1]]
+    for name, proof in proofs:
+        _check_inclusion(name, proof, checked)
+    if subject_id is not None:
+        _check_subject(subject_id, commitment, proofs, checked)
+    return checked
+
+
+def _check_heads(
+    documents: Sequence[tuple[str, Document]], key_id: str | None, checked: Checked
+) -> None:
+    keys = set() if key_id is None else {key_id.lower()}
+    for name, document in documents:
+        signed = _signed_of(document)
+        head = signed.head
+        keys.add(signed.key_id)
+        if get(document, "key_id", str) != signed.key_id:
+            checked.wrong(f"{name}: key_id is not that of the public key")
+        if not _is_signed(signed):
+            checked.wrong(f"{name}: the signature of the head of {head.size} entries is forged")
+        elif checked.roots.setdefault(head.size, head.root) != head.root:
+            checked.wrong(f"{name}: another head of {head.size} entries was signed: a fork")
+        at = shown_time(head.at_ms)
+        checked.lines.append(f"head        {head.root} of {head.size} entries, {at}")
+    if len(keys) > 1:
+        checked.wrong("heads are of more than one key")
+    for found in sorted(keys):
+        checked.lines.append(f"key         {found}{'' if key_id else ': compare it with others'}")
+    if not documents:
+        checked.lines.append("signature   not checked: give a page of GET /transparency")
+
+
+def _is_signed(signed: SignedHead) -> bool:
+    try:
+        return signed.is_signed_by(signed.public_key)
+    except ValueError as error:
+        raise Unreadable(str(error)) from error
+
+
+def _take_entry(name: str, item: Document, checked: Checked) -> None:
+    index, entry = get(item, "index", int), _entry_of(item)
+    if checked.entries.setdefault(index, entry) != entry:
+        checked.wrong(f"{name}: entry {index} is another one in another file")
+
+
+def _check_entries(checked: Checked) -> None:
+    """Compute the root of each size that a head is of, as far as there are entries."""
+    if not checked.entries:
+        checked.lines.append("entries     not compared: there is none")
+        return
+    peaks, compared = Peaks(), 0
+    while peaks.size in checked.entries:
+        peaks.append(checked.entries[peaks.size].leaf)
+        if peaks.size in checked.roots:
+            compared = peaks.size
+            if peaks.root.hex() != checked.roots[peaks.size]:
+                checked.wrong(f"the first {peaks.size} entries don't make the signed head")
+    beyond = [size for size in checked.roots if size > peaks.size]
+    said = f"entries     {compared} compared with signed heads"
+    checked.lines.append(f"{said}, {len(checked.entries) - compared} not compared")
+    if beyond:
+        sizes = ", ".join(map(str, sorted(beyond)))
+        checked.lines.append(f"entries     not compared with heads of {sizes}: give all pages")
+
+
+def _check_growth(documents: Sequence[tuple[str, Document]], checked: Checked) -> None:
+    proved = set()
+    for name, document in documents:
+        old, new = get(document, "from_size", int), get(document, "size", int)
+        roots, path = (checked.roots.get(old), checked.roots.get(new)), _path_of(document)
+        if roots[0] is None or roots[1] is None:
+            checked.lines.append(f"growth      {old} to {new} not checked: give both heads")
+            continue
+        old_root, new_root = (bytes.fromhex(root) for root in roots if root)
+        if is_consistent(old, new, path, old_root, new_root):
+            proved.add((old, new))
+            checked.lines.append(f"growth      the log of {new} entries begins with that of {old}")
+        else:
+            checked.wrong(f"{name}: the log of {new} entries does not begin with that of {old}")
+    sizes = sorted(checked.roots)
+    for old, new in pairwise(sizes):
+        is_recomputed = all(index in checked.entries for index in range(new))
+        if old and (old, new) not in proved and not is_recomputed:
+            checked.lines.append(f"growth      {old} to {new} not checked: give its proof")
+
+
+def _check_inclusion(name: str, proof: Document, checked: Checked) -> None:
+    index, size, entry = get(proof, "index", int), get(proof, "size", int), _entry_of(proof)
+    root, path = checked.roots.get(size), _path_of(proof)
+    if root is None:
+        checked.lines.append(f"inclusion   {index} not checked: give a head of {size} entries")
+    elif is_included(entry.leaf, index, size, path, bytes.fromhex(root)):
+        checked.lines.append(f"inclusion   {entry} is entry {index} of {size}")
+    else:
+        checked.wrong(f"{name}: entry {index} is not in the log of {size} entries")
+
+
+def _check_subject(
+    subject_id: str,
+    commitment: str | None,
+    proofs: Sequence[tuple[str, Document]],
+    checked: Checked,
+) -> None:
+    """Compare the entries of an id with what it showed; there is one."""
+    id_hash = id_hash_of(subject_id)
+    proved = {get(proof, "index", int): _entry_of(proof) for _, proof in proofs}
+    found = {
+        index: entry
+        for index, entry in {**checked.entries, **proved}.items()
+        if entry.id_hash == id_hash
+    }
+    if not found:
+        checked.wrong(f"{subject_id}: its entry is in none of the files")
+    if len(found) > 1:
+        checked.wrong(f"{subject_id}: has more than one entry")
+    for index, entry in found.items():
+        at = shown_time(entry.at_ms)
+        checked.lines.append(f"{entry.kind.value:<12}entry {index}, committed to at {at}")
+        if commitment is None:
+            checked.lines.append("commitment  not compared: give --commitment")
+        elif entry.commitment != commitment.lower():
+            checked.wrong(f"{subject_id}: committed to {entry.commitment}, and showed {commitment}")
+
+
+# ---- reading
+
+
+def _items(document: Document) -> list[Document]:
+    items = get(document, "items", list) if "items" in document else []
+    if not all(isinstance(item, dict) for item in items):
+        raise Unreadable("an entry is not a JSON object")
+    return items
+
+
+def _entry_of(item: Document) -> Commitment:
+    try:
+        kind = CommitmentKind(get(item, "kind", str))
+    except ValueError as error:
+        raise Unreadable(str(error)) from error
+    id_hash, commitment = _digest(item, "id_hash"), _digest(item, "commitment")
+    return Commitment(kind, id_hash, commitment, get(item, "at_ms", int))
+
+
+def _signed_of(document: Document) -> SignedHead:
+    signature, public_key = get(document, "signature", str), get(document, "public_key", str)
+    if not (_HEX.fullmatch(signature) and _HEX.fullmatch(public_key)):
+        raise Unreadable("a signature or a key is not in hex")
+    head = LogHead(
+        get(document, "size", int), _digest(document, "head"), get(document, "head_at_ms", int)
+    )
+    return SignedHead(head, bytes.fromhex(signature), bytes.fromhex(public_key))
+
+
+def _path_of(document: Document) -> list[bytes]:
+    path = get(document, "path", list)
+    if len(path) > _PATH_MAX or not all(
+        isinstance(each, str) and _DIGEST.fullmatch(each) for each in path
+    ):
+        raise Unreadable("a path is not a list of hashes")
+    return [bytes.fromhex(each) for each in path]
+
+
+def _digest(document: Document, name: str) -> str:
+    text = get(document, name, str)
+    if not _DIGEST.fullmatch(text):
+        msg = f"{name} is not a SHA-256 in hex"
+        raise Unreadable(msg)
+    return str(text)

@@ -1,0 +1,148 @@
+"""The rows of the public log and of what waits for it, on every kind of table."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from redpacket.adapters import keys
+from redpacket.adapters.aws.kms_signer import KmsSigner
+from redpacket.adapters.dynamo.client import Dynamo
+from redpacket.adapters.dynamo.commitments import DynamoCommitments, note_commitment
+from redpacket.adapters.dynamo.log import DynamoLog
+from redpacket.domain.log import Commitment, CommitmentKind, LogHead, SignedHead, id_hash_of
+from redpacket.domain.merkle import EMPTY_ROOT, Node, Peaks
+from redpacket.domain.p256 import has_signed
+from redpacket.flows.log.extend_log import BATCH_MAX
+from redpacket.ports.log import NotedCommitment
+from testing.builders import NOW_MS
+from testing.cloud import Cloud
+from tests.contract.tables import KINDS, a_client
+
+_numbers = itertools.count(1)
+NOTHING = LogHead(0, EMPTY_ROOT.hex(), 0)
+
+
+@pytest.fixture(params=KINDS)
+def dynamo(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Dynamo]:
+    """Tables of which each test has a log of its own."""
+    number = next(_numbers)
+    for name in ("LOG_END", "LOG_HEAD"):
+        row = getattr(keys, name)
+        monkeypatch.setattr(keys, name, {**row, "pk": f"{row['pk']}{number}"})
+    entries, node = keys.log_entries, keys.log_node
+    monkeypatch.setattr(keys, "log_entries", lambda index: f"{number}{entries(index)}")
+    monkeypatch.setattr(
+        keys, "log_node", lambda *place: {**node(*place), "sk": f"{number}{node(*place)['sk']}"}
+    )
+    with a_client(request.param, request) as client:
+        yield Dynamo(lambda: client)
+
+
+def noted(dynamo: Dynamo, count: int = 1) -> list[Commitment]:
+    """Note commitments as sends do."""
+    made = [
+        Commitment(CommitmentKind.PACKET, id_hash_of(f"id {next(_numbers)}"), "c" * 64, NOW_MS + no)
+        for no in range(count)
+    ]
+    for one in made:
+        dynamo.transact(note_commitment("commitments", one))
+    return made
+
+
+def appended(
+    log: DynamoLog, before: LogHead, entries: list[Commitment]
+) -> tuple[LogHead, dict[Node, bytes], bool]:
+    """Append entries to what ends with *before*."""
+    whole = nodes_of(log, before.size)
+    peaks = Peaks(before.size, whole)
+    nodes = {node: found for one in entries for node, found in peaks.append(one.leaf)}
+    after = LogHead(peaks.size, peaks.root.hex(), NOW_MS)
+    return after, nodes, log.append(before, after, entries, nodes)
+
+
+def nodes_of(log: DynamoLog, size: int) -> list[bytes]:
+    from redpacket.domain.merkle import nodes_of
+
+    wanted = nodes_of((0, size))
+    found = log.find_nodes(wanted)
+    return [found[node] for node in wanted]
+
+
+def test_a_commitment_waits_until_it_has_its_place_for_ever(dynamo: Dynamo) -> None:
+    commitments, log = DynamoCommitments(dynamo, "commitments"), DynamoLog(dynamo, "log")
+    log = DynamoLog(dynamo, "log", "commitments")
+    one, other = noted(dynamo, 2)
+    ids = [one.id_hash, other.id_hash]
+
+    assert set(ids) <= set(commitments.list_waiting(1_000))
+    assert {each.commitment: each.index for each in commitments.find([*ids, ids[0], "0" * 64])} == {
+        one: None,
+        other: None,
+    }
+    after, _, done = appended(log, NOTHING, [one])
+
+    assert done
+    assert ids[0] not in commitments.list_waiting(1_000)
+    assert ids[1] in commitments.list_waiting(1_000)
+    assert commitments.find(ids[:1]) == [NotedCommitment(one, 0)]
+    # A second place, and a commitment that was never noted.
+    assert not appended(log, after, [one])[2]
+    assert not appended(log, after, [replace(one, id_hash="f" * 64)])[2]
+    assert log.find_head() == after
+    assert not dynamo.try_transact(
+        note_commitment("commitments", replace(one, commitment="d" * 64))
+    )
+    assert commitments.find(ids[:1]) == [NotedCommitment(one, 0)]
+
+
+def test_a_full_batch_is_appended_whole_or_not_at_all(dynamo: Dynamo) -> None:
+    log = DynamoLog(dynamo, "log", "commitments")
+    first = noted(dynamo, BATCH_MAX)
+
+    after, nodes, done = appended(log, NOTHING, first)
+
+    assert done
+    assert log.find_head() == after
+    assert log.list_entries(0, 1_000) == list(enumerate(first))
+    assert log.list_entries(5, 2) == [(5, first[5]), (6, first[6])]
+    assert log.find_nodes([*nodes, *nodes, (30, 0)]) == nodes
+    leaves = log.find_nodes([(0, 3), (0, BATCH_MAX)])
+    assert leaves == {(0, 3): first[3].leaf}
+
+    late = noted(dynamo, 2)
+    for before in (NOTHING, replace(after, root="0" * 64), replace(after, size=after.size + 1)):
+        forged = replace(after, size=before.size + 2)
+        assert not log.append(before, forged, late, {})
+    assert log.find_head() == after
+    assert log.list_entries(BATCH_MAX, 10) == []
+
+
+def test_a_head_is_shown_in_place_of_the_one_that_was_read(dynamo: Dynamo) -> None:
+    log = DynamoLog(dynamo, "log")
+    first = SignedHead(NOTHING, b"\1" * 70, b"\2" * 91)
+    second = replace(first, head=LogHead(3, "a" * 64, NOW_MS))
+
+    assert log.find_signed() is None
+    assert not log.publish(second, first)
+    assert log.publish(first, None)
+    assert not log.publish(second, None)
+    assert log.publish(second, first)
+    assert not log.publish(first, first)
+    assert log.find_signed() == second
+
+
+@pytest.mark.emulated
+def test_the_key_service_signs_what_the_verifier_takes(cloud: Cloud) -> None:
+    client = cloud.aws("kms")
+    made = client.create_key(KeySpec="ECC_NIST_P256", KeyUsage="SIGN_VERIFY")["KeyMetadata"]
+    signer = KmsSigner(lambda: client, made["KeyId"])
+
+    signature, key = signer.sign(b"rph1,0"), signer.public_key()
+
+    assert has_signed(key, b"rph1,0", signature)
+    assert not has_signed(key, b"rph1,1", signature)
+    assert signer.public_key() == key

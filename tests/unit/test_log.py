@@ -1,0 +1,690 @@
+"""The public log: who cheats there, and what finds it; and what a cut leaves of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redpacket import verify
+from redpacket.adapters import keys
+from redpacket.adapters.dynamo.client import Dynamo, Operation, put, to_wire
+from redpacket.adapters.dynamo.log import DynamoLog
+from redpacket.domain.checks.facts import Difference
+from redpacket.domain.errors import (
+    InvariantViolated,
+    PacketNotFound,
+    RedPacketError,
+    Unavailable,
+)
+from redpacket.domain.log import Commitment, LogHead, SignedHead, id_hash_of
+from redpacket.domain.lottery import PrizeKind
+from redpacket.domain.merkle import Peaks
+from redpacket.edge import log_pages
+from redpacket.edge.request import HttpRequest
+from redpacket.edge.wiring import Wiring
+from redpacket.flows.log.extend_log import (
+    BATCH_MAX,
+    FRESH_MS,
+    LATE_MS,
+    LogPorts,
+    LogReport,
+    extend_log,
+)
+from testing.builders import a_campaign, a_prize
+from testing.fakes.head_signer import FakeSigner
+from testing.fakes.tables import LateCopy, key_of, locate
+from testing.in_memory_system import InMemorySystem, an_operator, an_order
+from tests.unit.test_cut_edits import IO_MAX, CutDynamo, Killed
+
+HOUR_MS = 3_600_000
+
+
+class LogSystem(InMemorySystem):
+    """A system whose packets are logged."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.signer = FakeSigner()
+
+    def extend(self, named: tuple[str, ...] = (), client: Any = None) -> LogReport:
+        """Run the function that extends the log, as a new process."""
+        dynamo = {"dynamo": Dynamo(lambda: client, pause_s=lambda _: None)} if client else {}
+        return self.process(head_signer=self.signer, **dynamo).extend_log(named, 60_000)
+
+    @property
+    def book(self) -> DynamoLog:
+        return DynamoLog(Dynamo(lambda: self.dynamo), "log", "commitments")
+
+    def head(self) -> LogHead:
+        signed = self.book.find_signed()
+        assert signed
+        return signed.head
+
+    def entries(self) -> list[Commitment]:
+        """Return the entries, whose indexes have no gap, and check that they make the head."""
+        listed = self.book.list_entries(0, 1000)
+        assert [index for index, _ in listed] == list(range(len(listed)))
+        found = [entry for _, entry in listed]
+        peaks = Peaks()
+        nodes = [node for entry in found for node in peaks.append(entry.leaf)]
+        assert self.book.find_nodes([node for node, _ in nodes]) == dict(nodes)
+        end = self.book.find_head()
+        assert (end.size, end.root) == (peaks.size, peaks.root.hex())
+        return found
+
+    def page(self, route: Callable[[HttpRequest], Any], **query: str) -> dict[str, Any]:
+        """Return what a route answers."""
+        found: dict[str, Any] = route(_asking(query)).body
+        return found
+
+    def differences_of_log(self) -> list[Difference]:
+        self.pass_time(HOUR_MS)
+        return [found for found in self.reconcile().differences if found.rule == "log"]
+
+    def rewrite(self, index: int, entry: Commitment) -> None:
+        """Change an entry, and with it all rows of the log but the signature: they agree then."""
+        entries = [one for _, one in self.book.list_entries(0, 1000)]
+        entries[index] = entry
+        table, peaks = self.dynamo.tables["log"], Peaks()
+        for place, one in enumerate(entries):
+            nodes = [((0, place), one.leaf), *peaks.append(one.leaf)]
+            for (level, number), found in nodes[1:]:
+                table[_key(keys.log_node(level, number))]["hash"] = {"S": found.hex()}
+        row = table[_key(keys.log_entry(index))]
+        row["commitment"] = {"S": entry.commitment}
+        for head in (keys.LOG_END, keys.LOG_HEAD):
+            table[_key(head)]["root"] = {"S": peaks.root.hex()}
+
+
+def _key(row: dict[str, str]) -> Any:
+    return key_of(to_wire(row))
+
+
+def _asking(query: dict[str, str]) -> HttpRequest:
+    return HttpRequest(path={}, query=query, headers={}, claims={}, body=b"")
+
+
+@pytest.fixture
+def system(monkeypatch: pytest.MonkeyPatch) -> LogSystem:
+    made = LogSystem()
+    monkeypatch.setattr(log_pages, "wiring", made.process())
+    return made
+
+
+def some_packets(system: LogSystem, count: int = 5) -> list[str]:
+    """Send packets and log them; return their ids in the order of the log."""
+    ids = []
+    for _ in range(count):
+        ids.append(system.send().packet_id)
+        system.extend()
+        system.pass_time(1)
+    return ids
+
+
+def verified(tmp_path: Path, *answers: dict[str, Any], **options: str) -> int:
+    files = []
+    for number, answer in enumerate(answers):
+        path = tmp_path / f"{number}.json"
+        path.write_text(json.dumps(answer))
+        files.append(str(path))
+    flags = [word for name, value in options.items() for word in (f"--{name}", value)]
+    return verify.main(["log", *files, *flags])
+
+
+# ---------------------------------------------------------------- what is logged
+
+
+def test_a_packet_is_in_the_log_with_its_commitment_and_without_its_id(system: LogSystem) -> None:
+    packet = system.send()
+
+    assert system.extend() == LogReport(1, 1, is_signed=True)
+    (entry,) = system.entries()
+    assert entry.commitment == packet.terms.commitment
+    assert entry.id_hash == id_hash_of(packet.packet_id)
+    assert packet.packet_id not in str(system.dynamo.tables["log"]._rows)
+    assert packet.packet_id not in str(system.dynamo.tables["commitments"]._rows)
+
+
+def test_a_campaign_is_logged_and_an_edit_is_not(system: LogSystem) -> None:
+    plan = replace(_plan(system), campaign_id="gala")
+    system.process().edit_campaign(plan, 100, None, an_operator())
+    system.process().edit_campaign(replace(plan, title="new"), 100, None, an_operator())
+    table = system.draws.find_table("gala")
+    assert table
+
+    assert system.extend().appended_count == 1
+    (entry,) = system.entries()
+    assert (entry.kind, entry.commitment) == ("campaign", table.commitment)
+    assert entry.id_hash == id_hash_of("gala")
+
+
+def _plan(system: LogSystem) -> Any:
+    now_ms = system.clock.now_ms()
+    return a_campaign(starts_at_ms=now_ms, ends_at_ms=now_ms + HOUR_MS).plan
+
+
+def test_a_send_that_is_refused_or_repeated_leaves_one_commitment_or_none(
+    system: LogSystem,
+) -> None:
+    with pytest.raises(RedPacketError):
+        system.send_order(an_order())
+    assert system.extend().appended_count == 0
+
+    system.deposit("sender", 5000)
+    first = system.send_order(an_order())
+    assert system.send_order(an_order()) == first
+
+    assert system.extend().appended_count == 1
+    assert system.extend().appended_count == 0
+
+
+def test_a_grab_and_a_cash_prize_write_nothing_of_the_log(system: LogSystem) -> None:
+    packet = system.send()
+    before = dict(system.dynamo.tables["commitments"]._rows)
+    asked: list[str] = []
+    system.before_each_transaction(lambda rows: asked.extend(locate(row)[0] for row in rows))
+
+    system.grab(packet, "ann")
+    system.settle()
+    assert asked
+    assert "commitments" not in asked
+    assert system.campaigns.create(a_campaign(campaign_id="gala"))
+    system.deposit("operator", 1000)
+    kind = PrizeKind.PACKET
+    system.put_prize(a_prize("gala", "cash", kind=kind, amount_fen=100, total=2))
+
+    assert system.dynamo.tables["commitments"]._rows == before
+
+
+def test_many_waiting_commitments_are_appended_in_the_order_of_time(system: LogSystem) -> None:
+    for _ in range(2 * BATCH_MAX + 3):
+        system.send()
+        system.pass_time(1)
+
+    assert system.extend().appended_count == 2 * BATCH_MAX + 3
+    times = [entry.at_ms for entry in system.entries()]
+    assert times == sorted(times)
+
+
+def test_what_the_stream_names_is_appended_though_the_index_is_late(system: LogSystem) -> None:
+    system.dynamo.indexes = LateCopy(system.clock.now_ms, HOUR_MS)
+    packet = system.send()
+
+    assert system.extend().appended_count == 0
+    named = (id_hash_of(packet.packet_id), "0" * 64)
+    assert system.extend(named).appended_count == 1
+    assert system.extend(named).appended_count == 0
+
+
+def test_a_head_is_signed_each_minute_and_no_size_has_two_roots(system: LogSystem) -> None:
+    assert system.extend() == LogReport(0, 0, is_signed=True)
+    assert system.extend().is_signed is False
+    system.pass_time(FRESH_MS)
+    assert system.extend().is_signed
+    some_packets(system, 3)
+
+    heads = [message.decode().split(",") for message in system.signer.messages]
+    roots = {size: root for _, size, root, _ in heads}
+    assert {(size, root) for _, size, root, _ in heads} == set(roots.items())
+    times = [int(at_ms) for *_, at_ms in heads]
+    assert times == sorted(set(times))
+
+
+def test_a_commitment_that_came_late_is_told(system: LogSystem) -> None:
+    system.send()
+    system.pass_time(LATE_MS + 1)
+    system.extend()
+
+    assert system.journal.events == ["commitment_late"]
+
+
+def test_a_row_that_no_function_writes_is_told_and_stops_nothing(system: LogSystem) -> None:
+    system.send()
+    forged: dict[str, Any] = {"pk": "f" * 64, "kind": "packet", "commitment": "x", "at_ms": 1}
+    forged |= {"work_pk": keys.work("log", 0), "work_at_ms": 0}
+    Dynamo(lambda: system.dynamo).write(put("commitments", forged))
+
+    assert system.extend().appended_count == 1
+    assert system.journal.events == ["commitment_unreadable"]
+
+
+# ---------------------------------------------------------------- who cheats
+
+
+def test_a_log_that_is_rewritten_in_the_tables_is_not_signed_and_is_found(
+    system: LogSystem, tmp_path: Path
+) -> None:
+    some_packets(system)
+    kept = system.page(log_pages.entries_page)
+    old = system.differences_of_log()
+    forged = replace(system.entries()[1], commitment="0" * 64)
+
+    system.rewrite(1, forged)
+
+    # Its rows agree with each other; the signature does not.
+    assert len(system.entries()) == 5
+    with pytest.raises(InvariantViolated):
+        system.extend()
+    assert system.journal.events[-1] == "log_differs"
+    assert old == []
+    told = [found.what for found in system.differences_of_log()]
+    assert "signature of the head" in told
+    assert "log as it was compared before, of 5 entries" in told
+    assert verified(tmp_path, kept) == 0
+    assert verified(tmp_path, kept, system.page(log_pages.entries_page)) == 1
+
+
+def test_a_log_whose_head_was_left_as_it_was_signed_is_not_extended(system: LogSystem) -> None:
+    some_packets(system)
+    head = dict(system.dynamo.tables["log"][_key(keys.LOG_HEAD)])
+    system.rewrite(1, replace(system.entries()[1], commitment="0" * 64))
+    system.dynamo.tables["log"][_key(keys.LOG_HEAD)] = head
+    system.send()
+
+    with pytest.raises(InvariantViolated):
+        system.extend()
+
+    assert system.book.find_head().size == 5
+    assert system.journal.events == ["log_differs"]
+
+
+@pytest.mark.parametrize("is_dropped", [True, False])
+def test_no_entry_is_appended_to_nodes_that_do_not_make_the_root(
+    system: LogSystem, *, is_dropped: bool
+) -> None:
+    some_packets(system, 4)
+    node, table = _key(keys.log_node(2, 0)), system.dynamo.tables["log"]
+    if is_dropped:
+        del table[node]
+    else:
+        table[node]["hash"] = {"S": "0" * 64}
+    system.send()
+
+    with pytest.raises(InvariantViolated):
+        system.extend()
+
+    assert system.book.find_head().size == 4
+    assert system.journal.events == ["log_differs"]
+
+
+def test_a_log_without_its_signed_head_is_not_signed(system: LogSystem) -> None:
+    some_packets(system)
+    del system.dynamo.tables["log"][_key(keys.LOG_HEAD)]
+
+    with pytest.raises(InvariantViolated):
+        system.extend()
+
+
+def test_a_log_that_went_back_to_an_older_head_is_found(system: LogSystem) -> None:
+    some_packets(system, 2)
+    table = system.dynamo.tables["log"]
+    end, head = (dict(table[_key(row)]) for row in (keys.LOG_END, keys.LOG_HEAD))
+    some_packets(system, 2)
+    assert system.differences_of_log() == []
+    table[_key(keys.LOG_END)], table[_key(keys.LOG_HEAD)] = end, head
+    for index in (2, 3):
+        del table[_key(keys.log_entry(index))]
+
+    (found, *_) = system.differences_of_log()
+
+    assert (found.what, found.expected) == ("entry 2", "one of 4")
+
+
+@pytest.mark.parametrize("index", [0, 2, 4])
+def test_an_entry_that_is_dropped_is_found(system: LogSystem, tmp_path: Path, index: int) -> None:
+    ids = some_packets(system)
+    kept = system.page(log_pages.entries_page)
+    del system.dynamo.tables["log"][_key(keys.log_entry(index))]
+
+    with pytest.raises(InvariantViolated):
+        system.page(log_pages.entries_page, cursor=str(index))
+    with pytest.raises(InvariantViolated):
+        system.page(log_pages.inclusion_page, id_hash=id_hash_of(ids[index]))
+    told = [found.what for found in system.differences_of_log()]
+    assert f"entry {index}" in told
+    shown = [item for item in kept["items"] if item["index"] != index]
+    renumbered = [{**item, "index": place} for place, item in enumerate(shown)]
+    # One who shows the others as if they were all.
+    assert verified(tmp_path, {**kept, "items": renumbered}, id=ids[index]) == 1
+
+
+def test_two_heads_of_one_size_are_a_fork(system: LogSystem, tmp_path: Path) -> None:
+    some_packets(system)
+    kept = system.page(log_pages.entries_page)
+    forged = LogHead(5, "0" * 64, system.clock.now_ms())
+    # The worst: who may sign signs another history.
+    signature = system.signer.sign(str(forged).encode())
+    fork = SignedHead(forged, signature, system.signer.public_key())
+    other = {**kept, "items": [], "head": forged.root, "head_at_ms": forged.at_ms}
+    other["signature"] = signature.hex()
+
+    assert verified(tmp_path, other) == 0
+    assert verified(tmp_path, kept, other) == 1
+    # And in the tables: it takes no place of a head that was shown in between.
+    assert system.book.publish(fork, None) is False
+    assert system.book.publish(fork, fork) is False
+    assert system.head().root == kept["head"]
+
+
+def test_a_commitment_that_is_swapped_after_the_send_is_found(
+    system: LogSystem, tmp_path: Path
+) -> None:
+    some_packets(system, 1)
+    system.pass_time(2 * HOUR_MS)
+    packet = system.send()
+    system.extend()
+    row = system.dynamo.tables["packets"][_key(keys.packet(packet.packet_id))]
+    entry = system.page(log_pages.inclusion_page, id_hash=id_hash_of(packet.packet_id))
+    assert system.differences_of_log() == []
+    other = replace(packet.terms, seed=b"", sealed=b"\1" + b"another seed!!!")
+
+    row["terms"] = {"S": other.stored}
+
+    found = system.packets.find_packet(packet.packet_id)
+    assert found
+    swapped = found.terms.commitment
+    assert swapped != packet.terms.commitment
+    (told,) = system.differences_of_log()
+    assert (told.subject, told.expected) == (packet.packet_id, swapped)
+    page = system.page(log_pages.entries_page)
+    assert verified(tmp_path, page, entry, id=packet.packet_id, commitment=swapped) == 1
+    first = packet.terms.commitment
+    assert verified(tmp_path, page, entry, id=packet.packet_id, commitment=first) == 0
+
+
+def test_a_packet_that_was_never_logged_is_found(system: LogSystem) -> None:
+    some_packets(system, 1)
+    system.pass_time(2 * HOUR_MS)
+    packet, other = system.send(), system.send()
+    row = system.dynamo.tables["commitments"]
+    # One has no commitment, the other's never got its place.
+    del row[_key(keys.commitment(id_hash_of(packet.packet_id)))]
+    for name in ("work_pk", "work_at_ms"):
+        row[_key(keys.commitment(id_hash_of(other.packet_id)))].pop(name)
+    system.extend()
+
+    found = {one.subject: one.actual for one in system.differences_of_log()}
+
+    assert found == {packet.packet_id: "none", other.packet_id: "none"}
+
+
+def test_a_commitment_whose_place_was_changed_is_found(system: LogSystem) -> None:
+    ids = some_packets(system, 3)
+    row = system.dynamo.tables["commitments"][_key(keys.commitment(id_hash_of(ids[1])))]
+    row["log_index"] = {"N": "2"}
+
+    (found,) = system.differences_of_log()
+
+    assert (found.what, found.actual) == (f"place of {id_hash_of(ids[1])}", "2")
+
+
+def test_another_key_is_found(system: LogSystem, tmp_path: Path) -> None:
+    some_packets(system, 2)
+    kept = system.page(log_pages.entries_page)
+    assert system.differences_of_log() == []
+    forger = FakeSigner(666)
+    head = system.head()
+    row = system.dynamo.tables["log"][_key(keys.LOG_HEAD)]
+    row["signature"] = {"S": forger.sign(str(head).encode()).hex()}
+    row["public_key"] = {"S": forger.public_key().hex()}
+    page = system.page(log_pages.entries_page)
+
+    with pytest.raises(InvariantViolated):
+        system.extend()
+    assert [found.what for found in system.differences_of_log()] == ["key of the head"]
+    assert verified(tmp_path, page) == 0  # by itself it is a log
+    assert verified(tmp_path, kept, page) == 1
+    assert verified(tmp_path, page, **{"key-id": kept["key_id"]}) == 1
+
+
+# ---------------------------------------------------------------- what everybody reads
+
+
+def test_pages_and_proofs_verify_offline(
+    system: LogSystem, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ids = some_packets(system, 3)
+    kept = system.page(log_pages.entries_page)
+    ids += some_packets(system, 4)
+    page = {**system.page(log_pages.entries_page), "items": []}
+    proof = system.page(log_pages.inclusion_page, id_hash=id_hash_of(ids[5]))
+    growth = system.page(log_pages.consistency_page, **{"from": "3", "to": "7"})
+
+    assert verified(tmp_path, page, proof, growth, kept, id=ids[5]) == 0
+    said = capsys.readouterr().out
+    for line in (
+        "inclusion   rpl1,packet,",
+        "the log of 7 entries begins with that of 3",
+        "entries     3 compared with signed heads, 0 not compared",
+        "entries     not compared with heads of 7: give all pages",
+        "commitment  not compared: give --commitment",
+    ):
+        assert line in said
+    for forged in (
+        {**proof, "index": 4},
+        {**proof, "commitment": "0" * 64},
+        {**proof, "path": proof["path"][1:]},
+        {**growth, "path": [*growth["path"][:-1], "0" * 64]},
+        {**kept, "head_at_ms": kept["head_at_ms"] + 1},
+        {**kept, "key_id": "0" * 64},
+        {**kept, "items": [*kept["items"][:-1], {**kept["items"][-1], "at_ms": 1}]},
+    ):
+        assert verified(tmp_path, page, kept, growth, forged) == 1
+    # Signed, and of other entries.
+    last = {**kept["items"][-1], "at_ms": 1}
+    assert verified(tmp_path, {**kept, "items": [*kept["items"][:-1], last]}) == 1
+    assert verified(tmp_path, page, proof, id="another") == 1
+    for unreadable in (
+        {**kept, "signature": "zz"},
+        {**kept, "public_key": "00"},
+        {**proof, "path": 1},
+    ):
+        assert verified(tmp_path, unreadable) == 2
+
+
+def test_without_the_other_files_it_says_what_was_not_checked(
+    system: LogSystem, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ids = some_packets(system, 3)
+    proof = system.page(log_pages.inclusion_page, id_hash=id_hash_of(ids[1]))
+    growth = system.page(log_pages.consistency_page, **{"from": "2"})
+
+    assert verified(tmp_path, proof, growth) == 0
+    said = capsys.readouterr().out
+    assert "signature   not checked" in said
+    assert "inclusion   1 not checked: give a head of 3 entries" in said
+    assert "growth      2 to 3 not checked: give both heads" in said
+
+
+def test_a_page_ends_at_the_signed_head_and_the_next_one_goes_on(system: LogSystem) -> None:
+    some_packets(system, 3)
+    system.send()
+    # Appended by a process that died before it signed.
+    client = CutDynamo(system.dynamo)
+    client.cut_at, client.how = IO_MAX, "killed"
+    for at in range(1, IO_MAX):
+        client.count, client.cut_at = 0, at
+        with suppress(Killed):
+            system.extend(client=client)
+        if system.book.find_head().size == 4:
+            break
+    assert system.head().size == 3
+
+    page = system.page(log_pages.entries_page)
+    rest = system.page(log_pages.entries_page, cursor="2")
+
+    assert (len(page["items"]), page["size"], page["next"]) == (3, 3, None)
+    assert [item["index"] for item in rest["items"]] == [2]
+    assert system.page(log_pages.entries_page, cursor="3")["items"] == []
+    system.extend()
+    assert system.head().size == 4
+
+
+def test_a_log_of_several_partitions_is_paged_without_a_gap(
+    system: LogSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keys, "LOG_ENTRIES_AT_ONCE", 4)
+    for _ in range(10):
+        system.send()
+    system.extend()
+
+    indexes, cursor = [], "0"
+    while True:
+        page = system.page(log_pages.entries_page, cursor=cursor)
+        indexes += [item["index"] for item in page["items"]]
+        if page["next"] is None:
+            break
+        cursor = page["next"]
+
+    assert indexes == list(range(10))
+    assert system.differences_of_log() == []
+
+
+def test_what_is_not_in_the_log_is_not_found(system: LogSystem) -> None:
+    with pytest.raises(Unavailable):
+        system.page(log_pages.entries_page)
+    ids = some_packets(system, 3)
+    waiting = system.send().packet_id
+
+    for query in (
+        {"id_hash": "0" * 64},
+        {"id_hash": id_hash_of(waiting)},
+        {"id_hash": id_hash_of(ids[2]), "size": "2"},
+    ):
+        with pytest.raises(PacketNotFound):
+            system.page(log_pages.inclusion_page, **query)
+    for page, query in (
+        (log_pages.inclusion_page, {"id_hash": id_hash_of(ids[0]), "size": "4"}),
+        (log_pages.inclusion_page, {"id_hash": id_hash_of(ids[0]), "size": "0"}),
+        (log_pages.inclusion_page, {"id_hash": ids[0]}),
+        (log_pages.inclusion_page, {}),
+        (log_pages.consistency_page, {"from": "1", "to": "4"}),
+        (log_pages.consistency_page, {"from": "3", "to": "2"}),
+        (log_pages.consistency_page, {"from": "0"}),
+        (log_pages.consistency_page, {}),
+        (log_pages.entries_page, {"cursor": "-1"}),
+    ):
+        with pytest.raises(RedPacketError) as refused:
+            system.page(page, **query)
+        assert refused.value.code == "invalid_request"
+
+
+def test_a_proof_of_a_size_may_be_kept_for_ever_and_one_of_now_may_not(system: LogSystem) -> None:
+    (packet_id,) = some_packets(system, 1)
+    asked = {"id_hash": id_hash_of(packet_id)}
+
+    now = log_pages.inclusion_page(_asking(asked)).headers["cache-control"]
+    fixed = log_pages.inclusion_page(_asking({**asked, "size": "1"})).headers["cache-control"]
+
+    assert (now, fixed) == log_pages.PROOF_CACHING
+    assert "immutable" in fixed
+
+
+# ---------------------------------------------------------------- cut off, and at once
+
+
+def extend(system: LogSystem, client: Any) -> object:
+    return system.extend(client=client)
+
+
+def extend_naively(system: LogSystem, client: Any) -> object:
+    """Append without a transaction and without a condition, as a first draft would."""
+
+    class Naive(DynamoLog):
+        def append(self, before: LogHead, after: LogHead, *made: Any) -> bool:
+            written: list[Operation] = []
+            kept = Dynamo(lambda: None)
+            kept.try_transact = written.extend  # type: ignore[method-assign,assignment]
+            DynamoLog(kept, "log", "commitments").append(before, after, *made)
+            for operation in written:
+                ((_, arguments),) = operation.items()
+                for name in ("ConditionExpression", "ReturnValuesOnConditionCheckFailure"):
+                    arguments.pop(name, None)
+                dynamo.write(operation)
+            return True
+
+    dynamo = Dynamo(lambda: client, pause_s=lambda _: None)
+    process: Wiring = system.process(dynamo=dynamo)
+    ports = LogPorts(
+        book=Naive(dynamo, "log", "commitments"),
+        commitments=process.noted_commitments,
+        signer=system.signer,
+        clock=system.clock,
+        journal=system.journal,
+    )
+    return extend_log((), system.clock.now_ms() + 60_000, ports=ports)
+
+
+def _a_log_with_some_that_wait() -> LogSystem:
+    system = LogSystem()
+    system.send()
+    system.extend()
+    for _ in range(3):
+        system.pass_time(1)
+        system.send()
+    return system
+
+
+def _each_cut(do: Callable[[LogSystem, Any], object], how: str, between: Any = None) -> int:
+    """Cut *do* off at each of its I/Os; afterwards the log is as if it had never been."""
+    for at in range(1, IO_MAX):
+        system = _a_log_with_some_that_wait()
+        client = CutDynamo(system.dynamo)
+        client.cut_at, client.how = at, how
+        if between:
+            client.between = partial(between, system)
+        with suppress(RedPacketError, Killed):
+            do(system, client)
+        got_so_far = client.count >= at
+        system.extend()
+        entries = system.entries()
+        assert len(entries) == 4
+        assert len({entry.id_hash for entry in entries}) == 4
+        assert system.head().size == 4
+        _check_signed_once(system)
+        if not got_so_far:
+            return at
+    raise AssertionError("it never came to its end")
+
+
+def _check_signed_once(system: LogSystem) -> None:
+    roots: dict[str, str] = {}
+    for message in system.signer.messages:
+        _, size, root, _ = message.decode().split(",")
+        assert roots.setdefault(size, root) == root
+
+
+@pytest.mark.parametrize("how", ["lost", "in doubt", "killed"])
+def test_a_run_that_is_cut_off_anywhere_loses_doubles_and_rewrites_nothing(how: str) -> None:
+    assert _each_cut(extend, how) > 10
+
+
+def test_two_runs_at_once_give_each_commitment_one_place() -> None:
+    """The other one comes at each I/O of the first, whole."""
+    assert _each_cut(extend, "between", LogSystem.extend) > 10
+
+
+def test_a_send_between_any_two_steps_is_in_the_log_of_the_next_run() -> None:
+    for at in range(1, IO_MAX):
+        system = _a_log_with_some_that_wait()
+        client = CutDynamo(system.dynamo)
+        client.cut_at, client.how, client.between = at, "between", system.send
+        system.extend(client=client)
+        system.extend()
+        if client.count < at:
+            break
+        assert len(system.entries()) == 5
+
+
+@pytest.mark.parametrize("how", ["killed", "between"])
+def test_a_naive_append_is_found_out(how: str) -> None:
+    """The control: the same cuts break a log whose rows are written one by one."""
+    with pytest.raises((AssertionError, InvariantViolated)):
+        _each_cut(extend_naively, how, LogSystem.extend)

@@ -1,0 +1,227 @@
+"""The tree of the log against a reference of a few lines, and signatures against a library."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.utils import (
+    decode_dss_signature,
+    encode_dss_signature,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from local.places import ROOT
+from redpacket.domain.merkle import (
+    Node,
+    Peaks,
+    consistency_ranges,
+    hash_of,
+    inclusion_ranges,
+    is_consistent,
+    is_included,
+    leaf_hash,
+    node_hash,
+    nodes_of,
+    root_of,
+)
+from redpacket.domain.p256 import has_signed
+from redpacket.flows.log.extend_log import BATCH_MAX
+from testing.fakes.head_signer import FakeSigner
+
+VECTORS: dict[str, Any] = json.loads((ROOT / "tests" / "vectors" / "log.json").read_text())
+SIZE_MAX = 70
+
+
+def reference(leaves: list[bytes]) -> bytes:
+    """Return MTH of RFC 6962, 2.1, as it is written there."""
+    if not leaves:
+        return hashlib.sha256().digest()
+    if len(leaves) == 1:
+        return hashlib.sha256(b"\0" + leaves[0]).digest()
+    k = 1
+    while k * 2 < len(leaves):
+        k *= 2
+    return hashlib.sha256(b"\1" + reference(leaves[:k]) + reference(leaves[k:])).digest()
+
+
+def audit_path(m: int, leaves: list[bytes]) -> list[bytes]:
+    """Return PATH of RFC 6962, 2.1.1."""
+    if len(leaves) == 1:
+        return []
+    k = 1
+    while k * 2 < len(leaves):
+        k *= 2
+    if m < k:
+        return [*audit_path(m, leaves[:k]), reference(leaves[k:])]
+    return [*audit_path(m - k, leaves[k:]), reference(leaves[:k])]
+
+
+def consistency(m: int, leaves: list[bytes], *, is_whole: bool = True) -> list[bytes]:
+    """Return SUBPROOF of RFC 6962, 2.1.2."""
+    if m == len(leaves):
+        return [] if is_whole else [reference(leaves)]
+    k = 1
+    while k * 2 < len(leaves):
+        k *= 2
+    if m <= k:
+        return [*consistency(m, leaves[:k], is_whole=is_whole), reference(leaves[k:])]
+    return [*consistency(m - k, leaves[k:], is_whole=False), reference(leaves[:k])]
+
+
+class Tree:
+    """A tree as the log stores it: its nodes, and nothing else."""
+
+    def __init__(self, leaves: list[bytes]) -> None:
+        self.nodes: dict[Node, bytes] = {}
+        self.peaks = Peaks()
+        for number, leaf in enumerate(leaves):
+            self.nodes[0, number] = leaf_hash(leaf)
+            self.nodes.update(self.peaks.append(leaf_hash(leaf)))
+
+    def inclusion(self, index: int, size: int) -> list[bytes]:
+        return [hash_of(each, self.nodes) for each in inclusion_ranges(index, size)]
+
+    def consistency(self, old: int, new: int) -> list[bytes]:
+        return [hash_of(each, self.nodes) for each in consistency_ranges(old, new)]
+
+
+LEAVES = [f"leaf {number}".encode() for number in range(SIZE_MAX)]
+TREE = Tree(LEAVES)
+sizes = st.integers(1, SIZE_MAX)
+
+
+@pytest.mark.parametrize("size", range(9))
+def test_roots_are_those_of_other_logs(size: int) -> None:
+    leaves = [bytes.fromhex(each) for each in VECTORS["leaves_hex"][:size]]
+
+    assert root_of(map(leaf_hash, leaves)).hex() == VECTORS["roots"][size]
+    assert reference(leaves).hex() == VECTORS["roots"][size]
+
+
+@given(sizes)
+def test_a_tree_that_grew_has_the_root_and_the_nodes_of_one_that_was_made_at_once(
+    size: int,
+) -> None:
+    tree = Tree(LEAVES[:size])
+
+    assert tree.peaks.root == reference(LEAVES[:size])
+    assert hash_of((0, size), TREE.nodes) == tree.peaks.root
+    assert set(tree.nodes) <= set(TREE.nodes)
+    assert set(tree.nodes) == {
+        (level, number) for level in range(7) for number in range(size >> level)
+    }
+
+
+@given(st.data())
+def test_an_inclusion_proof_is_that_of_the_rfc_and_proves_nothing_else(data: st.DataObject) -> None:
+    size = data.draw(sizes)
+    index = data.draw(st.integers(0, size - 1))
+    other = data.draw(st.integers(0, SIZE_MAX - 1))
+    path, root = TREE.inclusion(index, size), reference(LEAVES[:size])
+    leaf = leaf_hash(LEAVES[index])
+
+    assert path == audit_path(index, LEAVES[:size])
+    assert is_included(leaf, index, size, path, root)
+    if other != index:
+        assert not is_included(leaf_hash(LEAVES[other]), index, size, path, root)
+        assert not is_included(leaf, other, size, path, root)
+    assert not is_included(leaf, index, size, path[1:], root) or not path
+    assert not is_included(leaf, index, size, [*path, root], root)
+    assert not is_included(leaf, index, size, path, leaf_hash(b"another root"))
+    if path:
+        turned = data.draw(st.integers(0, len(path) - 1))
+        forged = [bytes(32) if place == turned else each for place, each in enumerate(path)]
+        assert not is_included(leaf, index, size, forged, root)
+
+
+@given(st.data())
+def test_a_consistency_proof_is_that_of_the_rfc_and_proves_nothing_else(
+    data: st.DataObject,
+) -> None:
+    new = data.draw(sizes)
+    old = data.draw(st.integers(1, new))
+    path = TREE.consistency(old, new)
+    roots = reference(LEAVES[:old]), reference(LEAVES[:new])
+    rewritten = [b"rewritten", *LEAVES[1:new]]
+
+    assert path == consistency(old, LEAVES[:new])
+    assert is_consistent(old, new, path, *roots)
+    assert is_consistent(0, new, [], reference([]), roots[1])
+    assert not is_consistent(old, new, path, roots[0], reference(rewritten))
+    forged = Tree(rewritten).consistency(old, new)
+    assert not is_consistent(old, new, forged, roots[0], reference(rewritten))
+    assert not is_consistent(old, new, [*path, bytes(32)], *roots)
+    assert not is_consistent(new + 1, new, path, *roots)
+    if path:
+        assert not is_consistent(old, new, path[:-1], *roots)
+        assert not is_consistent(old, new, [], *roots)
+
+
+def test_no_leaf_is_taken_for_a_node() -> None:
+    left, right = leaf_hash(b"a"), leaf_hash(b"b")
+
+    assert leaf_hash(left + right) != node_hash(left, right)
+
+
+def test_a_proof_reads_few_rows_of_a_large_log() -> None:
+    size = 2**31 - 1
+    ranges = [*inclusion_ranges(size // 3, size), *consistency_ranges(size // 3, size)]
+
+    assert len([node for each in ranges for node in nodes_of(each)]) <= 4 * 31
+
+
+@pytest.mark.parametrize("size", [0, 1, 7, 2**31 - BATCH_MAX, 2**31 - BATCH_MAX - 1, 2**30 - 5])
+def test_a_batch_fits_into_one_transaction(size: int) -> None:
+    peaks = Peaks(size, [bytes(32)] * size.bit_count())
+    nodes = [node for _ in range(BATCH_MAX) for node in peaks.append(bytes(32))]
+
+    # Each entry with its commitment's row, the nodes, and the end of the log.
+    assert 2 * BATCH_MAX + len(nodes) + 1 <= 100
+
+
+# ---- signatures
+
+
+@settings(max_examples=5)
+@given(st.binary(max_size=100), st.integers(1, 2**200))
+def test_a_signature_of_a_library_is_verified_and_no_other(message: bytes, secret: int) -> None:
+    signer = FakeSigner(secret)
+    signature, key = signer.sign(message), signer.public_key()
+    r, s = decode_dss_signature(signature)
+    order = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
+
+    assert has_signed(key, message, signature)
+    assert not has_signed(key, message + b"!", signature)
+    assert not has_signed(FakeSigner(secret + 1).public_key(), message, signature)
+    for forged in ((r, s + 1), (0, s), (r, 0), (r + order, s), (r, s + order), (s, r)):
+        assert not has_signed(key, message, encode_dss_signature(*forged))
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        b"",
+        b"\x30",
+        b"\x30\x00",
+        bytes.fromhex("3006020101020101") + b"\0",
+        bytes.fromhex("300702020001020101"),
+        bytes.fromhex("3006020181020101"),
+        bytes.fromhex("3006020101030101"),
+        bytes.fromhex("3006020101020201"),
+        bytes.fromhex("30080201010201010000"),
+    ],
+)
+def test_what_is_not_der_is_refused(forged: bytes) -> None:
+    assert not has_signed(FakeSigner().public_key(), b"message", forged)
+
+
+def test_a_key_off_the_curve_is_refused() -> None:
+    key = FakeSigner().public_key()
+
+    for other in (b"", key[:-1], key + b"\0", key[:-1] + bytes([key[-1] ^ 1]), b"\0" + key[1:]):
+        with pytest.raises(ValueError, match="P-256"):
+            has_signed(other, b"message", FakeSigner().sign(b"message"))
