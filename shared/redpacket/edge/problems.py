@@ -28,6 +28,7 @@ STATUS_BY_CODE: Final = {
     "switch_not_found": 404,
     "webhook_not_found": 404,
     "withdrawal_not_found": 404,
+    "account_not_empty": 409,
     "campaign_ended": 409,
     "campaign_not_started": 409,
     "campaign_paused": 409,

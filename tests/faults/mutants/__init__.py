@@ -10,6 +10,7 @@ from tests.faults.mutants import (
     closing,
     draws,
     edits,
+    erasure,
     events,
     gateways,
     ledger,
@@ -43,4 +44,5 @@ MUTANTS: list[Mutant] = [
     *operators.MUTANTS,
     *beacon.MUTANTS,
     *events.MUTANTS,
+    *erasure.MUTANTS,
 ]
