@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -65,6 +66,8 @@ class Stack:
         self._say = say
         self._processes: list[Process] = []
         self._lock: IO[str] | None = None
+        self._making = threading.Lock()
+        self._clients: dict[str, Any] = {}
 
     @property
     def api(self) -> str:
@@ -97,7 +100,13 @@ class Stack:
         return self.ports.cache
 
     def aws(self, service: str) -> Any:  # noqa: ANN401 - boto3 makes its clients at run time
-        """Return a boto3 client of the emulator."""
+        """Return the boto3 client of the emulator's *service*; threads may share it."""
+        with self._making:
+            if service not in self._clients:
+                self._clients[service] = self._client(service)
+            return self._clients[service]
+
+    def _client(self, service: str) -> Any:  # noqa: ANN401 - as above
         # A profile in the caller's environment is for the real AWS, and may not even exist.
         nobody = botocore.session.Session(session_vars={"profile": (None, None, None, None)})
         # The service's name is not a literal here, which the types of boto3 insist on.

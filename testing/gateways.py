@@ -18,6 +18,7 @@ from typing import Any
 import httpx
 
 from local import places
+from local.client import NO_TLS
 from local.gateway.numbers import openid_of
 from local.ports import HOST, Ports, is_open
 from local.processes import Process
@@ -90,12 +91,12 @@ class Fake:
     url: str
 
     def do(self, name: str, **body: Any) -> Any:
-        answer = httpx.post(f"{self.url}/_fake/{name}", json=body, trust_env=False)
+        answer = httpx.post(f"{self.url}/_fake/{name}", json=body, trust_env=False, verify=NO_TLS)
         assert answer.is_success, answer.text
         return answer.json() if answer.content else None
 
     def show(self, name: str) -> Any:
-        return httpx.get(f"{self.url}/_fake/{name}", trust_env=False).json()
+        return httpx.get(f"{self.url}/_fake/{name}", trust_env=False, verify=NO_TLS).json()
 
     def paid_out(self) -> dict[str, Any]:
         return {line["number"]: line for line in self.show("book")["out"]}

@@ -15,6 +15,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Error, Page, expect, sync_playwright
 
 from local import places
+from local.client import NO_TLS
 from local.stack import Stack
 
 SHOTS = places.LOCAL / "screenshots"
@@ -126,7 +127,11 @@ class Operator:
             token = self._stack.token(sub, **claims)
             headers = {"Authorization": f"Bearer {token}"}
             self._clients[sub] = httpx.Client(
-                base_url=self._stack.api, headers=headers, timeout=30, trust_env=False
+                base_url=self._stack.api,
+                headers=headers,
+                timeout=30,
+                trust_env=False,
+                verify=NO_TLS,
             )
         return self._clients[sub]
 

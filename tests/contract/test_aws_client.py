@@ -34,22 +34,26 @@ from testing.cloud import Cloud, a_cloud
 
 REGION = "us-east-1"
 TIMEOUT_S = 0.3
+EMULATOR_TIMEOUT_S = 10.0
+"""A write whose answer comes late is repeated, and then finds its own row."""
+
 Connect = Callable[[str, str], Any]
+Reach = Callable[[str], Any]
 
 
-def _ours(service: str, url: str) -> AwsClient:
+def _ours(service: str, url: str, timeout_s: float = TIMEOUT_S) -> AwsClient:
     return AwsClient(
         service,
         REGION,
         url,
         keys=lambda: Keys("test", "test", ""),
         ca_bundle="",
-        connect_timeout_s=TIMEOUT_S,
-        read_timeout_s=TIMEOUT_S,
+        connect_timeout_s=timeout_s,
+        read_timeout_s=timeout_s,
     )
 
 
-def _botocores(service: str, url: str) -> Any:
+def _botocores(service: str, url: str, timeout_s: float = TIMEOUT_S) -> Any:
     return get_session().create_client(
         service,
         region_name=REGION,
@@ -57,19 +61,25 @@ def _botocores(service: str, url: str) -> Any:
         aws_access_key_id="test",
         aws_secret_access_key="test",
         config=Config(
-            connect_timeout=TIMEOUT_S,
-            read_timeout=TIMEOUT_S,
+            connect_timeout=timeout_s,
+            read_timeout=timeout_s,
             retries={"mode": "standard", "total_max_attempts": 2},
         ),
     )
 
 
 @pytest.fixture(params=[_ours, _botocores], ids=["ours", "botocore's"])
-def connect(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Connect]:
+def made_by(request: pytest.FixtureRequest) -> Any:
+    return request.param
+
+
+@pytest.fixture
+def connect(made_by: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Connect]:
+    """Connect to a service on its bad day."""
     # Of both, the waits before a second try: half a second on average after throttling.
     monkeypatch.setattr("time.sleep", lambda _: None)
     with ExitStack() as made:
-        yield lambda service, url: made.enter_context(closing(request.param(service, url)))
+        yield lambda service, url: made.enter_context(closing(made_by(service, url)))
 
 
 @pytest.fixture(scope="module")
@@ -79,11 +89,16 @@ def cloud() -> Iterator[Cloud]:
 
 
 @pytest.fixture
-def client(cloud: Cloud, connect: Connect) -> Any:
-    made = connect("dynamodb", f"http://127.0.0.1:{cloud.ports.emulator}")
-    if isinstance(made, AwsClient):
-        made._read_timeout_s = 10
-    return made
+def reach(made_by: Any, cloud: Cloud) -> Iterator[Reach]:
+    """Connect to a service of the emulator."""
+    url = f"http://127.0.0.1:{cloud.ports.emulator}"
+    with ExitStack() as made:
+        yield lambda service: made.enter_context(closing(made_by(service, url, EMULATOR_TIMEOUT_S)))
+
+
+@pytest.fixture
+def client(reach: Reach) -> Any:
+    return reach("dynamodb")
 
 
 @pytest.fixture
@@ -190,10 +205,10 @@ def test_a_fault_of_ours_is_not_taken_for_an_outage(dynamo: Dynamo) -> None:
         dynamo.get("no-such-table", {"pk": "a", "sk": "a"})
 
 
-def test_messages_arrive(cloud: Cloud, connect: Connect, pk: str) -> None:
+def test_messages_arrive(cloud: Cloud, reach: Reach, pk: str) -> None:
     name = f"queue-{abs(hash(pk))}"
     queue_url, _ = cloud.make_queues(name, visibility_timeout_s=30)
-    sqs = connect("sqs", f"http://127.0.0.1:{cloud.ports.emulator}")
+    sqs = reach("sqs")
     queue = SqsPayouts(lambda: sqs, queue_url, lambda: 5)
     sent = [ShareRef("p" * 22, number) for number in range(1, 13)]
 
@@ -205,24 +220,24 @@ def test_messages_arrive(cloud: Cloud, connect: Connect, pk: str) -> None:
     assert json.loads(found["Messages"][0]["Body"])["body"]["packet_id"] == "p" * 22
 
 
-def test_a_queue_that_is_not_there_is_a_fault_of_ours(cloud: Cloud, connect: Connect) -> None:
+def test_a_queue_that_is_not_there_is_a_fault_of_ours(cloud: Cloud, reach: Reach) -> None:
     url = f"http://127.0.0.1:{cloud.ports.emulator}"
-    sqs = connect("sqs", url)
+    sqs = reach("sqs")
 
     with pytest.raises((ClientError, AwsRefused), match="Queue"):
         SqsPayouts(lambda: sqs, f"{url}/000000000000/none", lambda: 5).put([ShareRef("p", 1)])
 
 
-def test_a_secret_is_read(cloud: Cloud, connect: Connect, pk: str) -> None:
+def test_a_secret_is_read(cloud: Cloud, reach: Reach, pk: str) -> None:
     name = f"secret-{abs(hash(pk))}"
     arn = cloud.aws("secretsmanager").create_secret(Name=name, SecretString="红包 'key'")["ARN"]
-    store = connect("secretsmanager", f"http://127.0.0.1:{cloud.ports.emulator}")
+    store = reach("secretsmanager")
 
     assert CacheSecret(lambda: store, arn)() == "红包 'key'"
 
 
-def test_a_secret_that_is_not_there_is_a_fault_of_ours(cloud: Cloud, connect: Connect) -> None:
-    store = connect("secretsmanager", f"http://127.0.0.1:{cloud.ports.emulator}")
+def test_a_secret_that_is_not_there_is_a_fault_of_ours(reach: Reach) -> None:
+    store = reach("secretsmanager")
 
     with pytest.raises((ClientError, AwsRefused), match="ResourceNotFoundException"):
         CacheSecret(lambda: store, "none")()

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
 
 from redpacket.domain.beacon import MARGIN_MS, BeaconChain, BeaconRound, CampaignBeacon
 from redpacket.domain.campaign import Campaign, CampaignPlan, CampaignStatus, DrawRules, WhenSoldOut
@@ -85,9 +84,6 @@ class DrawSchedule(Schedule):
         "draws proved",
         "draws that waited for a round",
     }
-
-    night_ms: ClassVar[int] = DAY_MS
-    """What passes at once in some schedules, from one day to the next."""
 
     attempts: list[Attempt] = field(default_factory=list)
     told_to: dict[Attempt, Draw] = field(default_factory=dict)
@@ -323,7 +319,7 @@ class DrawSchedule(Schedule):
                     system.pass_time(self.random.randint(1, 20_000))
                 case _ if self.random.random() < 0.3:
                     self.story.append("a day passes")
-                    system.pass_time(self.night_ms)
+                    self.pass_day(DAY_MS)
 
     # The end
 

@@ -80,12 +80,7 @@ class ReconciledPackets(_Reconciling, PacketSchedule):
 
 
 class ReconciledDraws(_Reconciling, DrawSchedule):
-    """A lottery under fire.
-
-    No invocation lasts a day, so that no row may be written a day after the time that it names.
-    """
-
-    night_ms = MOVING_MS // 2
+    """A lottery under fire."""
 
 
 def _rows(schedule: Schedule, table: str, name: str) -> list[tuple[tuple[str, str], Row]]:

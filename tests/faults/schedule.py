@@ -130,11 +130,13 @@ class Schedule:
         """Put wires between the flows and the stand-ins."""
         self.random = random.Random(self.seed)
         self.faults = Faults(self.random, self.random.choice(FAULT_RATES))
-        self.wire = Wire(self.faults, self.sleep_ms, self.hang, self._leave_behind)
+        self.wire = Wire(self.faults, self._sleep_in_call, self.hang, self._leave_behind)
         # Who waits, until when: the first of them runs next.
         self._waiting: list[tuple[int, float, int, greenlet]] = []
         self._turns = itertools.count()
         self._hanging: set[greenlet] = set()
+        self._committing: set[greenlet] = set()
+        self._day_count = 0
         self._is_over = False
         self._make_aws_unkind()
         system, now_ms = self.system, self.system.clock.now_ms
@@ -210,6 +212,27 @@ class Schedule:
         """Let others run for a moment."""
         self.sleep_ms(self.random.randint(1, 60))
 
+    def pass_day(self, duration_ms: int) -> None:
+        """Let a day pass at once: DynamoDB ends its transactions, and Lambda all invocations."""
+        while self._committing:
+            self.sleep_ms(self.random.randint(1, 20))
+        self._day_count += 1
+        self.system.pass_time(duration_ms)
+
+    def _sleep_in_call(self, duration_ms: int) -> None:
+        """Sleep within an invocation, which AWS kills before it is a day old."""
+        day_count = self._day_count
+        self.sleep_ms(duration_ms)
+        if self._day_count != day_count:
+            raise Killed
+
+    def _sleep_in_transaction(self, duration_ms: int) -> None:
+        """Sleep while a transaction holds its items."""
+        current = getcurrent()
+        self._committing.add(current)
+        self.sleep_ms(duration_ms)
+        self._committing.discard(current)
+
     def process(
         self,
         group: int = 0,
@@ -235,7 +258,7 @@ class Schedule:
             limits=FaultyLimits(self._limits, wire),
             switches=FaultySwitches(self.switches, wire),
             switch_copy=FaultySwitchCopy(self._switch_copy, wire),
-            pause_s=lambda _: self.sleep_ms(self.random.randint(5, 200)),
+            pause_s=lambda _: self._sleep_in_call(self.random.randint(5, 200)),
         )
 
     def hang(self) -> None:
@@ -243,12 +266,14 @@ class Schedule:
         current = getcurrent()
         if not self._is_over and current.parent is not None and self.random.random() < HANGS:
             self._hanging.add(current)
-            self.sleep_ms(HANG_MAX_MS)
-            self._hanging.discard(current)
+            try:
+                self._sleep_in_call(HANG_MAX_MS)
+            finally:
+                self._hanging.discard(current)
 
     def _pause_ms(self, duration_ms: int) -> None:
         """Sleep as a flow asks to; what hangs goes on when a long sleep ends, amid what follows."""
-        self.sleep_ms(duration_ms)
+        self._sleep_in_call(duration_ms)
         if duration_ms >= LONG_MS:
             latest_ms = self.system.clock.now_ms() + self.random.randint(0, 300)
             self._waiting = [
@@ -445,7 +470,7 @@ class Schedule:
 
     def _make_aws_unkind(self) -> None:
         dynamo, pick, now_ms = self.system.dynamo, self.random.choice, self.system.clock.now_ms
-        dynamo.during_transaction = lambda: self.sleep_ms(pick(HOLDS_MS))
+        dynamo.during_transaction = lambda: self._sleep_in_transaction(pick(HOLDS_MS))
         dynamo.page_size = pick((1, 2, 3, 7))
         dynamo.read_of = self._read_of
         dynamo.in_order = lambda written: self.random.sample(written, len(written))
@@ -459,7 +484,7 @@ class Schedule:
 
     def _between_items(self) -> None:
         if self.random.random() < 0.2:
-            self.sleep_ms(self.random.randint(1, 20))
+            self._sleep_in_transaction(self.random.randint(1, 20))
 
     def _against(self, _: Position) -> str | None:
         if not self.faults.rate or self.random.random() >= _REFUSED:
@@ -470,7 +495,7 @@ class Schedule:
         """Commit a transaction whose caller has given up, once others have met it."""
 
         def end() -> None:
-            self.sleep_ms(self.random.choice(HOLDS_MS))
+            self._sleep_in_transaction(self.random.choice(HOLDS_MS))
             commit()
 
         self._run_later(greenlet(end, getcurrent().parent), 0)

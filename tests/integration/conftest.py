@@ -13,6 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
+from local.client import NO_TLS
 from local.seed_keys import seed_keys_of
 from local.stack import Stack
 from redpacket.domain.checks.facts import Told
@@ -53,6 +54,7 @@ class User:
             headers={"Authorization": f"Bearer {self.token}"},
             timeout=30,
             trust_env=False,
+            verify=NO_TLS,
             event_hooks={"response": [assert_declared]},
         )
 

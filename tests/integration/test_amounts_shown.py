@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
+from local.client import NO_TLS
 from local.stack import Stack
 from tests.integration.conftest import Eventually, MakeUser, User
 
@@ -39,7 +40,9 @@ def _campaign(sponsor: User, **changes: Any) -> str:
 
 
 def _feed(stack: Stack, packet_id: str) -> httpx.Response:
-    return httpx.get(f"{stack.api}/packets/{packet_id}/feed", timeout=30, trust_env=False)
+    return httpx.get(
+        f"{stack.api}/packets/{packet_id}/feed", timeout=30, trust_env=False, verify=NO_TLS
+    )
 
 
 def test_hidden_amounts_are_in_no_read_until_the_end(

@@ -12,6 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
+from local.client import NO_TLS
 from local.gateway.numbers import openid_of
 from local.stack import Stack
 from tests.integration.conftest import Eventually, Invoke, MakeUser, User
@@ -27,7 +28,7 @@ class Counterparty:
     """The controls of the gateway, or of the wallet: what people do there."""
 
     def __init__(self, url: str) -> None:
-        self._http = httpx.Client(base_url=url, timeout=10, trust_env=False)
+        self._http = httpx.Client(base_url=url, timeout=10, trust_env=False, verify=NO_TLS)
 
     def do(self, name: str, **body: Any) -> dict[str, Any]:
         answer = self._http.post(f"/_fake/{name}", json=body)
@@ -320,7 +321,7 @@ def test_an_account_belongs_to_one_user_and_signs_in(stack: Stack, a_user: MakeU
     wrong = cat.http.post("/me/wechat", json={"code": "used"})
     bad = cat.http.post("/me/wechat", json={"code": ""})
 
-    with httpx.Client(base_url=stack.api, timeout=30, trust_env=False) as stranger:
+    with httpx.Client(base_url=stack.api, timeout=30, trust_env=False, verify=NO_TLS) as stranger:
         signed_in = [stranger.post("/auth/wechat", json={"code": "code-guest"}) for _ in range(2)]
         refused = stranger.post("/auth/wechat", json={"code": "used"})
         tokens = [answer.json()["token"] for answer in signed_in]

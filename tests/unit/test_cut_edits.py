@@ -15,7 +15,7 @@ from botocore.exceptions import ReadTimeoutError
 from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.domain.campaign import Campaign
-from redpacket.domain.errors import RedPacketError, Unavailable
+from redpacket.domain.errors import InvalidRequest, RedPacketError, Unavailable
 from redpacket.domain.lottery import Prize, PrizeKind
 from redpacket.domain.packet import PacketStatus
 from redpacket.flows.campaigns.edit_campaign import edit_campaign
@@ -101,10 +101,16 @@ class Office:
             Dynamo(lambda: client), "campaigns", journal_table="journal"
         )
 
-    def edit(self, ends_at_ms: int, version: int | None, **changes: Any) -> Campaign:
+    def edit(
+        self,
+        ends_at_ms: int,
+        version: int | None,
+        budget_fen: int | None = None,
+        **changes: Any,
+    ) -> Campaign:
         return edit_campaign(
             replace(GALA, ends_at_ms=ends_at_ms, **changes),
-            None,
+            budget_fen,
             version,
             an_operator(),
             campaigns=self.campaigns,
@@ -294,6 +300,93 @@ def test_an_edit_that_is_refused_leaves_the_money_as_it_was() -> None:
             break
         assert office.ends_ms() == {office.campaign_ends_ms()}, at
         office.check_money()
+
+
+def _sweep_at(office: Office, at_ms: int) -> None:
+    office.system.clock.at_ms = at_ms
+    for _ in range(2):
+        office.system.expire()
+
+
+def _unfunded(office: Office) -> list[str]:
+    """Return the prizes with more units than open shares, while their campaign goes on."""
+    if office.campaign_ends_ms() <= office.system.clock.now_ms():
+        return []
+    return [
+        prize.prize_id
+        for prize in office.prizes().values()
+        if prize.total
+        > sum(
+            packet.terms.count
+            for packet in office.packets.list_packets([one for one, _ in prize.packets])
+            if packet.status is PacketStatus.OPEN
+        )
+    ]
+
+
+def test_no_campaign_is_extended_whose_cash_has_gone_back() -> None:
+    office = Office()
+    _sweep_at(office, GALA.ends_at_ms)
+
+    with pytest.raises(InvalidRequest) as refused:
+        office.edit(LATER, None)
+
+    assert [error["field"] for error in refused.value.errors] == ["ends_at_ms"]
+    assert office.campaign_ends_ms() == GALA.ends_at_ms
+    # All else may be edited: an end that is not later, a title.
+    assert office.edit(GALA.ends_at_ms, None, title="over").title == "over"
+
+
+def test_a_campaign_that_ended_is_extended_while_its_cash_is_there() -> None:
+    office = Office()
+    office.system.clock.at_ms = GALA.ends_at_ms
+
+    office.edit(LATER, None)
+
+    _sweep_at(office, GALA.ends_at_ms)
+    assert office.ends_ms() == {office.campaign_ends_ms()} == {LATER}
+    office.check_money()
+
+
+def test_a_campaign_whose_cash_was_all_won_is_extended() -> None:
+    system = InMemorySystem()
+    assert system.campaigns.create(GALA)
+    system.deposit("operator", FUNDS_FEN)
+    system.put_prize(cash("cash", 1))
+    system.load_campaign("gala")
+    assert system.draw("gala", "ann", "key").draw.prize
+    system.settle()
+    office = Office(system)
+    _sweep_at(office, GALA.ends_at_ms)
+
+    assert office.edit(LATER, None).ends_at_ms == LATER
+
+
+def test_no_end_that_comes_while_a_campaign_is_extended_takes_its_cash() -> None:
+    """The sweep of the old end comes at each I/O of the edit."""
+    for at in range(1, IO_MAX):
+        office = Office()
+        if not office.cut(
+            at,
+            "between",
+            lambda office: office.edit(LATER, None),
+            lambda office: _sweep_at(office, GALA.ends_at_ms),
+        ):
+            assert at > 3
+            break
+        assert _unfunded(office) == [], at
+
+
+def test_a_refused_budget_lets_no_cash_end_later() -> None:
+    office = Office()
+    office.edit(GALA.ends_at_ms, None, budget_fen=500)
+
+    with pytest.raises(InvalidRequest) as refused:
+        office.edit(LATER, None, budget_fen=499)
+
+    assert [error["field"] for error in refused.value.errors] == ["budget_fen"]
+    assert office.ends_ms() == {GALA.ends_at_ms}
+    assert office.edit(LATER, None, budget_fen=500).ends_at_ms == LATER
 
 
 # ---- prizes

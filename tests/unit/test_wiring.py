@@ -97,9 +97,10 @@ def test_a_stand_in_of_an_unknown_name_is_refused() -> None:
         Wiring(pakets=None)
 
 
-def secrets_of_gateways(folder: Path) -> dict[str, str]:
+@pytest.fixture(scope="module")
+def secrets_of_gateways(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Return what Secrets Manager holds, by the arns that are given below."""
-    merchant = GatewayKeys.of(folder).merchant
+    merchant = GatewayKeys.of(tmp_path_factory.mktemp("keys")).merchant
     return {
         "payees": json.dumps({"1": "k" * 64}),
         "wallet": json.dumps(dict.fromkeys(("call_secret", "result_secret"), f"whsec_{'a' * 32}")),
@@ -114,7 +115,7 @@ PUBLIC_KEY = LocalChain(secret=7, genesis_s=0).public_key.hex()
 
 @pytest.mark.parametrize("name", sorted(BUILT))
 def test_everything_can_be_built_over_stand_ins(
-    name: str, system: InMemorySystem, tmp_path: Path
+    name: str, system: InMemorySystem, secrets_of_gateways: dict[str, str]
 ) -> None:
     limits = {
         f"{what}_{kind}": "9"
@@ -170,7 +171,7 @@ def test_everything_can_be_built_over_stand_ins(
     wiring = Wiring(
         settings=Settings({**VARIABLES, **limits, **more}),
         clock=system.clock,
-        secret=secrets_of_gateways(tmp_path).__getitem__,
+        secret=secrets_of_gateways.__getitem__,
     )
 
     assert getattr(wiring, name) is not None

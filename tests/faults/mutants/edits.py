@@ -62,6 +62,30 @@ MUTANTS = [
         "pass",
     ),
     of_draws(
+        "a campaign is extended whose cash has gone back",
+        "_check_cash_is_there",
+        "if packet.status is not PacketStatus.OPEN and not packet.is_emptied:",
+        "if False:",
+    ),
+    of_draws(
+        "a campaign is extended while its cash goes back",
+        "_keep_cash",
+        "table.version + 1, only_later=True)\n    _check_cash_is_there(packet_ids, packets)\n",
+        "table.version + 1, only_later=True)\n",
+    ),
+    of_draws(
+        "a campaign whose cash was all won is not extended",
+        "_check_cash_is_there",
+        " and not packet.is_emptied",
+        "",
+    ),
+    of_draws(
+        "a budget that may be refused lets cash end later",
+        "_keep_cash",
+        "if after.budget_fen < before.budget_fen:",
+        "if False:",
+    ),
+    of_draws(
         "an older table sets the end of cash",
         "IS_OPEN_AND_NO_NEWER",
         " AND end_version <= :version",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, fields, replace
 from typing import Any, TypeAlias
 
@@ -24,10 +24,14 @@ from redpacket.domain.operators import (
     campaign_subject,
     changes_between,
 )
+from redpacket.domain.packet import PacketStatus
 from redpacket.flows.guards.four_eyes import FourEyes
 from redpacket.ports.campaigns import Campaigns, Draws
 from redpacket.ports.packets import Packets
 from redpacket.ports.runtime import Clock
+
+_AT_ONCE = 100
+"""Packets that one call of DynamoDB reads at most."""
 
 _TRIES = 4
 """Operators edit by hand: two at once are rare, and each try loses to somebody's success."""
@@ -60,8 +64,8 @@ def edit_campaign(
     wherever it is moved: wherever this is cut off, no cash ends before its campaign, and a repeat
     does what is left. Raises Forbidden where *operator* may not change that; ApprovalNeededError
     above what they may move alone; VersionConflict; InvalidRequest where more than the new budget
-    is in packets, where the days of a lottery or its beacon would change, or where there is no
-    beacon.
+    is in packets, where the days of a lottery or its beacon would change, where there is no beacon,
+    and where a later end comes too late for its cash.
     """
     for _ in range(_TRIES):
         # Before the campaign: where another edit comes in between, its table is a newer one.
@@ -114,11 +118,28 @@ def _keep_cash(table: LotterySnapshot, after: Campaign, before: Campaign, packet
     """Let cash last until a later end, before the edit is written.
 
     So an edit that is cut off leaves cash that ends too late, and not too early. Where another edit
-    is faster, that one sets the end. Not with a lower budget, which may be refused in the end.
+    is faster, that one sets the end. Raises InvalidRequest where cash has begun to go back, of
+    which no unit could be paid; and with a lower budget: that may be refused in the end.
     """
-    if after.ends_at_ms > before.ends_at_ms and after.budget_fen >= before.budget_fen:
-        for packet_id in _packet_ids(table):
-            packets.reschedule(packet_id, after.ends_at_ms, table.version + 1, only_later=True)
+    packet_ids = list(_packet_ids(table))
+    if after.ends_at_ms <= before.ends_at_ms or not packet_ids:
+        return
+    if after.budget_fen < before.budget_fen:
+        alone = "gets lower in an edit of its own: this one lets cash prizes end later"
+        raise InvalidRequest([{"field": "budget_fen", "message": alone}])
+    _check_cash_is_there(packet_ids, packets)
+    for packet_id in packet_ids:
+        packets.reschedule(packet_id, after.ends_at_ms, table.version + 1, only_later=True)
+    # It may have begun to close in between; what is still open then ends later than it need.
+    _check_cash_is_there(packet_ids, packets)
+
+
+def _check_cash_is_there(packet_ids: Sequence[str], packets: Packets) -> None:
+    for start in range(0, len(packet_ids), _AT_ONCE):
+        for packet in packets.list_packets(packet_ids[start : start + _AT_ONCE]):
+            if packet.status is not PacketStatus.OPEN and not packet.is_emptied:
+                gone = "can't be later: the campaign ended, and its cash prizes have been closed"
+                raise InvalidRequest([{"field": "ends_at_ms", "message": gone}])
 
 
 def _new_beacon(
