@@ -29,7 +29,6 @@ PLATFORM_LINES = (
 ACCESS_VALUES = {
     "$context.requestId": "JKJaXmPLvHcESHA=",
     "$context.routeKey": "POST /packets/{packet_id}/grab",
-    "$context.path": "/packets/q3Zb0kP2xYw7LhT9sVd1Rg1mN4cB8uQ/grab",
     "$context.status": "410",
     "$context.responseLatency": "17",
     "$context.integrationErrorMessage": "-",

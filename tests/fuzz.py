@@ -76,6 +76,7 @@ FEW = {"GET /health": 5, "GET /me": 5, "POST /admin/reconcile": 10}
 
 OF_STATE = {
     "insufficient_funds",
+    "account_not_empty",
     "packet_not_found",
     "packet_emptied",
     "packet_expired",
@@ -413,7 +414,7 @@ class Fuzz:
         path = {"packet_id": self._packet_ids[0], "campaign_id": CAMPAIGN_ID, "name": SAFE_SWITCH}
         path |= {"prize_id": PRIZE_ID, "unit": f"{PRIZE_ID}.1", "approval_id": "0" * 32}
         # Of the right form, and no user's.
-        path |= {"payment_id": "0" * 32, "withdrawal_id": "0" * 30}
+        path |= {"payment_id": "0" * 32, "withdrawal_id": "0" * 30, "user": "stranger"}
         named = {name: path[name] for name in path if f"{{{name}}}" in operation.path}
         case = operation.Case(path_parameters=named, **body)
         self._send(case, {})

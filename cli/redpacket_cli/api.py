@@ -2,15 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 
 from redpacket_cli.failures import Exit, Failure
 
+Answer = TypeVar("Answer")
+
 _ASKED_AGAIN = {HTTPStatus.TOO_MANY_REQUESTS}
+_TRIES = 6
+_NEXT = "x-next-cursor"
+
+
+@dataclass(frozen=True, slots=True)
+class CsvPage:
+    """A page of a list as CSV: its head, its lines, and where the next one begins."""
+
+    head: str
+    lines: str
+    cursor: str | None
+
+
+def again(do: Callable[[], Answer]) -> Answer:
+    """Make a call whose repeat is harmless, until it is answered. Raises Failure."""
+    for number in range(_TRIES):
+        try:
+            return do()
+        except Failure as failure:
+            if failure.code is not Exit.UNAVAILABLE or number == _TRIES - 1:
+                raise
+            time.sleep(0.1 * 2**number)
+    raise AssertionError
 
 
 class Api:
@@ -39,6 +66,17 @@ class Api:
         """Post *body*, with *key* once. Raises Failure."""
         return self._content("POST", path, body, key=key, query=query)
 
+    def delete(self, path: str) -> dict[str, Any]:
+        """Delete what is at *path*. Raises Failure."""
+        return self._content("DELETE", path)
+
+    def get_csv(self, path: str, query: Mapping[str, Any] | None = None) -> CsvPage:
+        """Return a page of the list at *path*. Raises Failure."""
+        answer = self._answer("GET", path, query=query, headers={"Accept": "text/csv"})
+        # No name of a column holds an end of line.
+        head, _, lines = answer.content.decode("utf-8").partition("\r\n")
+        return CsvPage(f"{head}\r\n", lines, answer.headers.get(_NEXT))
+
     def _content(
         self,
         method: str,
@@ -48,16 +86,29 @@ class Api:
         key: str = "",
         query: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
-        headers = {**self._signed, **({"Idempotency-Key": key} if key else {})}
+        headers = {"Idempotency-Key": key} if key else {}
+        answer = self._answer(method, path, body, query=query, headers=headers)
+        content: dict[str, Any] = answer.json() if answer.content else {}
+        return content
+
+    def _answer(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        *,
+        query: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str],
+    ) -> httpx.Response:
         asked = {name: value for name, value in (query or {}).items() if value is not None}
+        signed = {**self._signed, **headers}
         try:
-            answer = self._http.request(method, path, json=body, headers=headers, params=asked)
+            answer = self._http.request(method, path, json=body, headers=signed, params=asked)
         except httpx.HTTPError as error:
             detail = f"{method} {self._http.base_url.join(path)}: {type(error).__name__}: {error}"
             raise Failure(Exit.UNAVAILABLE, detail) from error
         if answer.is_success:
-            content: dict[str, Any] = answer.json() if answer.content else {}
-            return content
+            return answer
         raise _failure_of(answer)
 
 

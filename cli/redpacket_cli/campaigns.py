@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
-import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -17,8 +17,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text
 
 from redpacket_cli import show as shown
-from redpacket_cli.api import Api
-from redpacket_cli.failures import Exit, Failure, no_target
+from redpacket_cli.api import Api, again
+from redpacket_cli.failures import no_target
 from redpacket_cli.session import an_id, new_key, read_document, read_text, session_of
 
 campaign = typer.Typer(help="Campaigns: edit, show, preheat.", no_args_is_help=True)
@@ -30,7 +30,6 @@ PrizeId = Annotated[str, typer.Argument(help="The prize's id.", callback=an_id)]
 File = Annotated[Path, typer.Argument(help="A YAML or JSON file; - is standard input.")]
 
 USERS_PER_CALL = 500
-_TRIES = 6
 _TIMES = {"starts_at": "starts_at_ms", "ends_at": "ends_at_ms"}
 
 
@@ -69,7 +68,8 @@ def preheat(context: typer.Context, campaign_id: CampaignId) -> None:
     path, cursor = f"/admin/campaigns/{campaign_id}/preheat", None
     together = {"packet_count": 0, "loaded_count": 0}
     while True:
-        page = _again(lambda at=cursor: session.target.operator.post(path, query={"cursor": at}))
+        asked = partial(session.target.operator.post, path, query={"cursor": cursor})
+        page = again(asked)
         for name in together:
             together[name] += page[name]
         cursor = page["next"]
@@ -137,7 +137,7 @@ def import_audience(
             bar.advance(task, sent)
     # The last call says what the list is for, when it is whole.
     last = {} if mode == "keep" else {"mode": mode}
-    found = _again(lambda: operator.post(path, last))
+    found = again(lambda: operator.post(path, last))
     session.screen.tell({"imported": len(users), **found})
 
 
@@ -150,7 +150,7 @@ def remove_users(
     """Take users from a campaign's list."""
     session = session_of(context)
     path = f"/admin/campaigns/{campaign_id}/audience"
-    session.screen.tell(_again(lambda: session.target.operator.post(path, {"remove": users})))
+    session.screen.tell(again(lambda: session.target.operator.post(path, {"remove": users})))
 
 
 @audience.command("add")
@@ -162,31 +162,17 @@ def add_users(
     """Put some users on a campaign's list."""
     session = session_of(context)
     path = f"/admin/campaigns/{campaign_id}/audience"
-    session.screen.tell(_again(lambda: session.target.operator.post(path, {"add": users})))
+    session.screen.tell(again(lambda: session.target.operator.post(path, {"add": users})))
 
 
 def _put_again(operator: Api, path: str, body: dict[str, Any]) -> dict[str, Any]:
     """Put until it is answered: an edit that was cut off is finished by its repeat."""
-    return _again(lambda: operator.put(path, body))
+    return again(lambda: operator.put(path, body))
 
 
 def _put_users(operator: Api, path: str, users: Sequence[str]) -> int:
-    _again(lambda: operator.post(path, {"add": list(users)}))
+    again(lambda: operator.post(path, {"add": list(users)}))
     return len(users)
-
-
-def _again(do: Any) -> dict[str, Any]:  # noqa: ANN401 - a call of the API
-    """Make a call whose repeat is harmless, until it is answered."""
-    for number in range(_TRIES):
-        try:
-            answer: dict[str, Any] = do()
-        except Failure as failure:
-            if failure.code is not Exit.UNAVAILABLE or number == _TRIES - 1:
-                raise
-            time.sleep(0.1 * 2**number)
-        else:
-            return answer
-    raise AssertionError
 
 
 def _users_of(file: Path) -> Iterator[str]:

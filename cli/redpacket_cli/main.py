@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from redpacket_cli import campaigns, crowd, operate, packets
+from redpacket_cli import campaigns, crowd, lists, operate, packets, users, webhooks
 from redpacket_cli.failures import Failure
 from redpacket_cli.session import Session
 from redpacket_cli.show import Screen
@@ -77,6 +77,13 @@ crowd.add_to(app)
 app.add_typer(campaigns.campaign, name="campaign")
 app.add_typer(campaigns.prize, name="prize")
 app.add_typer(campaigns.audience, name="audience")
+app.add_typer(lists.winners, name="winners")
+app.add_typer(lists.claims, name="claims")
+app.add_typer(lists.packets, name="packets")
+app.add_typer(lists.journal, name="journal")
+app.add_typer(lists.approvals, name="approvals")
+app.add_typer(webhooks.webhooks, name="webhooks")
+app.add_typer(users.users, name="users")
 app.add_typer(operate.switch, name="switch")
 app.add_typer(operate.dlq, name="dlq")
 

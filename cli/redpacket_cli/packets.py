@@ -222,6 +222,7 @@ def audit(context: typer.Context, packet_id: PacketId) -> None:
         raise typer.Exit(Exit.FOUND)
 
 
+_NAMED = "packet_id"
 _LOGS = ("ApiLogs", "GrabLogs", "SendLogs", "LotteryLogs", "PayoutLogs", "AdminLogs")
 
 
@@ -231,47 +232,70 @@ def find(
         str, typer.Argument(help="`instance` of a problem, or the header apigw-requestid.")
     ],
     user_token: Annotated[
-        str, typer.Option("--user", help="The user's token, as GET /me shows it to them.")
+        str,
+        typer.Option("--user", help="The user's token, as GET /me shows it; with --packet."),
     ] = "",
     packet: Annotated[str, typer.Option(help="The packet, where no line names it.")] = "",
 ) -> None:
-    """Follow a request to what became of it: its log lines, its packet, the user's share."""
+    """Follow a request to what became of it: its log lines, its packet, its share's fate.
+
+    The payout's log names the share of each request that took one, so the id is enough. A request
+    that was refused took none: its lines say route and status, and no log names its packet or its
+    user; give --packet for the audit, and --user for the share that this user has of it.
+    """
     session = session_of(context)
     target = session.target
-    lines = [line for group in _LOGS for line in target.logged(group, request_id)]
-    packet_id = packet or next((_packet_of(line) for line in lines if _packet_of(line)), "")
+    lines = [
+        _of_request(line, request_id)
+        for group in _LOGS
+        for line in target.logged(group, request_id)
+    ]
+    claimed = next((claim for line in lines for claim in line.get("claims", [])), "")
+    packet_id, _, share_no = claimed.partition(" ")[2].partition("#")
+    packet_id = (
+        packet or packet_id or next((str(line[_NAMED]) for line in lines if _NAMED in line), "")
+    )
     found: dict[str, Any] = {"lines": lines, "packet_id": packet_id or None}
     if packet_id:
         found["audit"] = target.operator.get(f"/admin/packets/{an_id(packet_id)}/audit")
-    if packet_id and user_token:
+    if share_no:
+        found["share"] = _fate_of(target, packet_id, int(share_no))
+    elif packet_id and user_token:
         found["share"] = _share_of(target, packet_id, user_token)
     if not lines and not packet_id:
         raise Failure(Exit.FOUND, f"no line of the last day has {request_id}")
     session.screen.tell(found)
 
 
-def _packet_of(line: dict[str, Any]) -> str:
-    if "packet_id" in line:
-        return str(line["packet_id"])
-    parts = str(line.get("path", "")).split("/packets/")
-    return parts[1].split("/")[0] if len(parts) > 1 else ""
+def _of_request(line: dict[str, Any], request_id: str) -> dict[str, Any]:
+    """Return a line without the claims of other requests, which were settled together."""
+    if "claims" not in line:
+        return line
+    own = [claim for claim in line["claims"] if claim.startswith(f"{request_id} ")]
+    return {**line, "claims": own}
 
 
 def _share_of(target: Target, packet_id: str, user_token: str) -> dict[str, Any] | None:
     """Read a user's share and its fate in the ledger; None: they have none."""
-    table, rows = target.outputs["SharesTable"], target.aws("dynamodb")
+    taken = _row(target, f"user#{user_token}", f"claim#{packet_id}")
+    return {**taken, **_fate_of(target, packet_id, int(taken["share_no"]))} if taken else None
 
-    def read(pk: str, sk: str) -> dict[str, Any]:
-        key = {"pk": {"S": pk}, "sk": {"S": sk}}
-        found = rows.get_item(TableName=table, Key=key, ConsistentRead=True).get("Item", {})
-        return {name: _plain(value) for name, value in found.items() if name[1:] != "k"}
 
-    taken = read(f"user#{user_token}", f"claim#{packet_id}")
-    if not taken:
-        return None
-    share_no = int(taken["share_no"])
+def _fate_of(target: Target, packet_id: str, share_no: int) -> dict[str, Any]:
     partition = (share_no - 1) % fate_partitions(packet_id)
-    return {**taken, **read(f"shares#{packet_id}#{partition}", f"share#{share_no:07d}")}
+    fate = _row(target, f"shares#{packet_id}#{partition}", f"share#{share_no:07d}")
+    return {"share_no": share_no, **fate}
+
+
+def _row(target: Target, pk: str, sk: str) -> dict[str, Any]:
+    """Read a row of SharesTable, without its keys; empty where there is none."""
+    found = target.aws("dynamodb").get_item(
+        TableName=target.outputs["SharesTable"],
+        Key={"pk": {"S": pk}, "sk": {"S": sk}},
+        ConsistentRead=True,
+    )
+    row = found.get("Item", {})
+    return {name: _plain(value) for name, value in row.items() if name not in {"pk", "sk"}}
 
 
 def _plain(value: dict[str, Any]) -> Any:  # noqa: ANN401 - a value of DynamoDB

@@ -441,6 +441,7 @@ def _tell_everything(doors: Doors, cache: OperatorCache) -> None:
     _tell_of_a_campaign(doors, cache, tokens, now_ms)
     doors.operate("GET /admin/journal", query=json.dumps({"subject": "campaign:newyear"}))
     _tell_of_payments(doors)
+    _tell_of_an_erasure(doors)
     _tell_hosts(doors)
     _tell_of_the_log(doors, packet_id)
 
@@ -525,6 +526,30 @@ def _tell_of_payments(doors: Doors) -> None:
     doors.operate("GET /admin/payments/returns")
     doors.operate("GET /admin/payments/debts")
     doors.operate("POST /admin/reconcile")
+
+
+def _tell_of_an_erasure(doors: Doors) -> None:
+    """Erase somebody of whom everything is known, once all their money is gone."""
+    doors.ask("POST /me/wechat", "hal", {"code": "code-hal"})
+    doors.ask("POST /me/wechat/authorization", "hal", {"display_name": "Hal"})
+    own = {"amount_fen": 900, "channel": "wechat", "method": "jsapi"}
+    doors.gateway.pay(doors.ask("POST /me/payments", "hal", own)["payment_id"])
+    doors.transfer("sweep")
+    out = {"amount_fen": 100, "channel": "wechat"}
+    held = doors.ask("POST /me/withdrawals", "hal", out)["withdrawal_id"]
+    doors.ask("POST /me/withdrawals/{withdrawal_id}/cancel", "hal", withdrawal_id=held)
+    order = {"kind": "equal", "total_fen": 900, "count": 1}
+    packet_id = doors.ask("POST /packets", "hal", order)["packet_id"]
+    erase = "DELETE /admin/users/{user}"
+    assert doors.ask(erase, "operator", None, SCOPE, user="hal")["code"] == "account_not_empty"
+    doors.ask("POST /packets/{packet_id}/grab", "bob", packet_id=packet_id)
+    doors.settle()
+    listed = {"add": ["hal"]}
+    doors.operate("POST /admin/campaigns/{campaign_id}/audience", listed, campaign_id="newyear")
+    verdict = {"user": "hal", "verdict": "deny", "until_ms": time.time_ns() // 1_000_000 + 60_000}
+    doors.operate("POST /admin/risk", verdict)
+    doors.operate(erase, user="hal")
+    assert "'hal'" not in str([dict(table) for table in doors.recorder.dynamo.tables.values()])
 
 
 def _tell_of_a_payout(doors: Doors, packet_id: str) -> None:
@@ -719,7 +744,7 @@ def test_a_role_may_add_to_the_journal_and_change_nothing_there() -> None:
         )
     }
     writers = {"SendFunction", "CampaignFunction", "PrizeFunction", "AdminFunction"}
-    writers.add("WebhooksFunction")
+    writers |= {"WebhooksFunction", "ErasureFunction"}
 
     assert granted == {
         ("AdminFunction", "dynamodb:Query"),
@@ -765,6 +790,21 @@ def test_who_asks_for_an_approval_can_not_decide_about_it() -> None:
         assert not may(function, "dynamodb:UpdateItem", "pk", "status")
     assert may("ApprovalFunction", "dynamodb:UpdateItem", "pk", "status", "decided_by")
     assert not may("ApprovalFunction", "dynamodb:PutItem", "pk")
+
+
+def test_who_erases_can_move_no_money() -> None:
+    def may(action: str, table: str, *attributes: str) -> bool:
+        asked = Asked("ErasureFunction", action, STACK.arn(table), frozenset(attributes))
+        return any(allows(statement, asked) for statement in _statements(STACK, asked.function))
+
+    assert may("dynamodb:UpdateItem", "PaymentsTable", "pk", "sk", "payer_sealed")
+    for attribute in ("amount_fen", "withdrawal_status", "transaction_id", "lease_until_ms"):
+        assert not may("dynamodb:UpdateItem", "PaymentsTable", "pk", "sk", attribute)
+    for table in ("AccountsTable", "PacketsTable", "SharesTable", "JournalTable"):
+        assert not may("dynamodb:UpdateItem", table, "pk")
+    for table in ("AccountsTable", "PacketsTable", "SharesTable", "PaymentsTable"):
+        assert not may("dynamodb:PutItem", table, "pk")
+        assert not may("dynamodb:DeleteItem", table, "pk")
 
 
 def test_no_role_has_an_action_or_a_resource_by_a_pattern_of_tables() -> None:

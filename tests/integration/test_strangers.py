@@ -42,7 +42,7 @@ class Walk:
         self.answers: dict[str, list[httpx.Response]] = {}
 
     def call(
-        self, user: User, route: str, body: Any = None, query: str = "", **path: str
+        self, user: User, route: str, /, body: Any = None, query: str = "", **path: str
     ) -> httpx.Response:
         method, _, template = route.partition(" ")
         headers = {"Idempotency-Key": f"{user.user_id} {time.time_ns()}"}
@@ -119,6 +119,8 @@ def walk_campaign(walk: Walk, ann: User, bob: User, boss: User) -> str:
     call(boss, "POST /admin/campaigns/{campaign_id}/audience", unlisted, campaign_id="walk")
     verdict = {"user": "somebody", "verdict": "deny", "until_ms": now_ms + 60_000}
     call(boss, "POST /admin/risk", verdict)
+    for asker in (ann, boss):
+        call(asker, "DELETE /admin/users/{user}", user="somebody")
     rain = {"kind": "equal", "total_fen": 100, "count": 1, "campaign_id": "walk"}
     in_campaign = call(boss, "POST /packets", rain).json()["packet_id"]
     prize = {"title": "cash", "kind": "packet", "weight": 1, "total": 3, "amount_fen": 1}

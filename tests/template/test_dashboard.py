@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import re
 from typing import Any
@@ -9,6 +11,7 @@ from typing import Any
 import pytest
 
 from local.places import ROOT
+from redpacket.edge.telemetry import Refusals
 from tests.template.translated import STACK_NAME, STACKS, Stack
 
 each_stack = pytest.mark.parametrize("stack", STACKS, ids=lambda stack: stack.name)
@@ -28,7 +31,7 @@ SENT_BY_AWS = {
 
 WANTED = (
     "claims",
-    "refusals",
+    "refusals by code",
     "oldest",
     "refunds",
     "conservation",
@@ -106,12 +109,36 @@ def test_every_log_that_is_asked_is_made_and_has_the_fields(stack: Stack) -> Non
     written = json.loads(stage["AccessLogSettings"]["Format"]).keys()
     queries = [one["properties"]["query"] for one in _widgets(stack) if one["type"] == "log"]
 
-    assert len(queries) == 2
+    assert len(queries) == 3
     for query in queries:
-        assert re.findall("SOURCE '([^']+)'", query)[0] in groups
+        asked = re.findall("SOURCE '([^']+)'", query)
+        assert asked
+        assert set(asked) <= groups
     assert {"route", "status"} <= written
     code = _code()
     assert all(name in code for name in ("closed_count", "refunded_fen"))
+
+
+@each_stack
+def test_refusals_by_code_are_of_all_that_a_crowd_asks_for(stack: Stack) -> None:
+    (query,) = [
+        one["properties"]["query"]
+        for one in _widgets(stack)
+        if one["properties"]["title"] == "Refusals by code"
+    ]
+    (log,) = _lines_of_a_refusal()
+    named = set(re.findall(r"(?:fields|sum\(|by) ?([a-z_]+)(?:, ([a-z_]+))?", query)[0]) - {""}
+
+    for name in ("GrabLogs", "LotteryLogs", "SendLogs", "RecordsLogs"):
+        assert f"SOURCE '{stack.ref(name)}'" in query
+    assert named == {"code", "refused_count"} <= log.keys()
+    assert f"message = '{log['message']}'" in query
+
+
+def _lines_of_a_refusal() -> list[dict[str, Any]]:
+    with contextlib.redirect_stdout(io.StringIO()) as written:
+        Refusals().count("packet_emptied")
+    return [json.loads(line) for line in written.getvalue().splitlines()]
 
 
 @each_stack

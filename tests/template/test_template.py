@@ -229,6 +229,8 @@ WRITES = {
         "PacketsTable": {"PutItem", "UpdateItem"},
         "CampaignsTable": {"PutItem", "UpdateItem"},
     },
+    # Whose accounts at gateways were used, and nothing of money (test_policies).
+    "ErasureFunction": {"PaymentsTable": {"UpdateItem"}},
 }
 """Who may write what of the ledger; all others read it, or not even that."""
 
@@ -300,9 +302,8 @@ def test_the_function_that_edits_profiles_writes_nothing_else() -> None:
 
 NOTES = [
     *("SendFunction", "LotteryFunction", "CampaignFunction", "PrizeFunction", "AdminFunction"),
-    "PaymentFunction",
 ]
-"""Who notes what the host calls a user: with what they get, or with a payment of theirs."""
+"""Who notes what the host calls a user, with what they get."""
 
 
 @each_function
@@ -310,6 +311,8 @@ def test_a_users_own_row_is_written_and_read_only_in_the_attributes_that_each_ne
     function: str,
 ) -> None:
     said = person_row(Person("ann", "Ann", "ann@host")).keys()
+    # What was said before an erasure is not noted after it.
+    since = said | {"erased_at_ms"}
     shown = set(SHOWN.split(", "))
     allowed = {
         action: set(grant["Condition"]["ForAllValues:StringEquals"]["dynamodb:Attributes"])
@@ -323,8 +326,12 @@ def test_a_users_own_row_is_written_and_read_only_in_the_attributes_that_each_ne
         assert allowed == {changes: said, "dynamodb:BatchGetItem": set(KNOWN.split(", "))}
     elif function in NOTES:
         assert allowed == {changes: said}
+    elif function == "PaymentFunction":
+        assert allowed == {changes: since}
     elif function == "PayoutFunction":
-        assert allowed == {changes: said, "dynamodb:BatchGetItem": said}
+        assert allowed == {changes: since, "dynamodb:BatchGetItem": since}
+    elif function == "ErasureFunction":
+        assert allowed == {changes: since | shown}
     elif function == "ProfileFunction":
         assert allowed == {changes: shown, "dynamodb:BatchGetItem": shown}
     elif function == "RecordsFunction":
@@ -477,14 +484,15 @@ def test_nothing_of_money_expires() -> None:
     writers = {path.name: path.read_text() for path in sorted(adapters.glob("*.py"))}
     counts = {name: text.count("expires_at_s") for name, text in writers.items()}
 
-    # Notes of callbacks and counts of a day's payments; consents that have ended; what an operator
-    # moved alone within a day; deliveries.
+    # Notes of callbacks and counts of a day's payments; consents that have ended; accounts at
+    # gateways whose user was erased; what an operator moved alone within a day; deliveries.
     assert expiring == dict.fromkeys(
         ("PaymentsTable", "ApprovalsTable", "WebhooksTable"), "expires_at_s"
     )
     assert {name: count for name, count in counts.items() if count} == {
         "approvals.py": 1,
         "authorizations.py": 1,
+        "erasure.py": 2,
         "payments.py": 2,
         "webhooks.py": 3,
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -268,3 +269,13 @@ def test_sign_up_is_off_unless_it_is_turned_on() -> None:
             "OPTIONAL",
             ["SOFTWARE_TOKEN_MFA"],
         )
+
+
+@each_stack
+def test_the_access_log_names_no_path(stack: Stack) -> None:
+    (stage,) = stack.of_type("AWS::ApiGatewayV2::Stage").values()
+    asked = re.findall(r"\$context\.[A-Za-z.]+", stage["AccessLogSettings"]["Format"])
+
+    # A path holds the host's id of a user, and a query may hold what they were looking for.
+    assert asked
+    assert not [name for name in asked if re.search("path|query|sub|claims|sourceIp", name)]

@@ -24,8 +24,11 @@ class _Profiles:
     def list_unnoted(self, people: Sequence[Person]) -> list[Person]:
         raise AssertionError(people)
 
-    def note(self, person: Person) -> None:
-        raise AssertionError(person)
+    def note(self, person: Person, said_at_ms: int) -> None:
+        raise AssertionError(person, said_at_ms)
+
+    def erase(self, user_id: str, now_ms: int) -> None:
+        raise AssertionError(user_id, now_ms)
 
 
 def test_profiles_are_read_once_in_their_time() -> None:

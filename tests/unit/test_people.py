@@ -155,7 +155,7 @@ def test_a_row_that_could_not_be_written_comes_again_and_the_claim_is_paid_once(
 
     with monkeypatch.context() as patch:
 
-        def away(_person: object) -> None:
+        def away(_person: object, _said_at_ms: int) -> None:
             raise Unavailable("the ledger does not answer")
 
         patch.setattr(system.profiles, "note", away)
@@ -176,7 +176,7 @@ def test_who_is_known_already_is_not_written_again(system: InMemorySystem) -> No
     assert profiles.list_unnoted([ANN, ANN]) == []
     assert (meter.written.total(), meter.units) == (0, 0.5)
     (renamed,) = profiles.list_unnoted([Person("ann", "Ann", "ann@host.example")])
-    profiles.note(renamed)
+    profiles.note(renamed, 1)
 
     assert meter.written.total() == 1
     assert _row(system, "ann")["token_nickname"] == "Ann"

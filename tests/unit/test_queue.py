@@ -67,6 +67,16 @@ def test_a_message_that_names_no_claim_fails_alone(poison: Any) -> None:
     assert _settle(poison, MESSAGE) == ([ShareRef(PACKET_ID, 7)], ["0"])
 
 
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [(1_795_000_000_000, 1_795_000_000_000), ("1", 0), (-1, 0), (10**400, 0), (None, 0)],
+)
+def test_a_message_says_when_its_taker_was_named(said: Any, expected: int) -> None:
+    ((ref,), failed) = _settle({**MESSAGE, "occurred_at_ms": said})
+
+    assert (ref.said_at_ms, failed) == (expected, [])
+
+
 def test_a_batch_says_by_which_requests_its_shares_were_claimed(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

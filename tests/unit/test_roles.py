@@ -45,6 +45,7 @@ ROLES = {
     "PUT /admin/campaigns/{campaign_id}/winners/{unit}": "operate",
     "POST /admin/campaigns/{campaign_id}/audience": "operate",
     "POST /admin/risk": "",
+    "DELETE /admin/users/{user}": "",
     "GET /admin/webhooks": "",
     "GET /admin/webhooks/{name}": "",
     "PUT /admin/webhooks/{name}": "",

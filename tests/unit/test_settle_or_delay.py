@@ -33,8 +33,11 @@ class NamesAway:
     def list_unnoted(self, people: object) -> list[Person]:
         raise Unavailable(str(people))
 
-    def note(self, person: Person) -> None:
-        raise Unavailable(str(person))
+    def note(self, person: Person, said_at_ms: int) -> None:
+        raise Unavailable(f"{person} {said_at_ms}")
+
+    def erase(self, user_id: str, now_ms: int) -> None:
+        raise Unavailable(f"{user_id} {now_ms}")
 
 
 def test_a_claim_is_paid_and_its_taker_noted(system: InMemorySystem) -> None:

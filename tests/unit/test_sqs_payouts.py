@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from redpacket.adapters.aws.messages import settle_message
 from redpacket.adapters.aws.sqs_payouts import SqsPayouts
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.errors import Unavailable
+from redpacket.domain.packet import Person
 from testing.builders import a_packet_id
 
 
@@ -56,3 +59,10 @@ def test_a_message_that_the_queue_refuses_of_a_batch_is_not_taken_for_queued() -
 
     with pytest.raises(Unavailable, match="refused 1 messages"):
         _payouts(queue).put(_some_refs(3))
+
+
+def test_a_message_that_is_sent_again_says_when_it_was_said_first() -> None:
+    ref = ShareRef(a_packet_id(), 7, Person("ann", host_id="ann@host"))
+
+    assert settle_message(ref, 5)["occurred_at_ms"] == 5
+    assert settle_message(replace(ref, said_at_ms=3), 5)["occurred_at_ms"] == 3

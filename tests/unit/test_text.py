@@ -37,7 +37,10 @@ class Profiles:
     def list_unnoted(self, people: object) -> list[Person]:
         raise NotImplementedError
 
-    def note(self, person: Person) -> None:
+    def note(self, person: Person, said_at_ms: int) -> None:
+        raise NotImplementedError
+
+    def erase(self, user_id: str, now_ms: int) -> None:
         raise NotImplementedError
 
 

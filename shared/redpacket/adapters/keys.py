@@ -421,7 +421,10 @@ WITHDRAWN_PREFIX = "withdrawn#"
 
 def payments_begun(user_id: str, day: str) -> dict[str, str]:
     """PaymentsTable: how many payments a user has begun on one day; it goes away by itself."""
-    return {"pk": f"{USER_PREFIX}{user_id}", "sk": f"begun#{day}"}
+    return {"pk": f"{USER_PREFIX}{user_id}", "sk": f"{BEGUN_PREFIX}{day}"}
+
+
+BEGUN_PREFIX = "begun#"
 
 
 def outside_line(channel: str, kind: str, day: str, number: str, outside_no: str) -> dict[str, str]:
@@ -464,6 +467,16 @@ def authorization(number: str) -> dict[str, str]:
 
 
 AUTHORIZATION_PREFIX = "authorization#"
+
+
+def payment_list(user_id: str) -> str:
+    """PaymentsTable, index by_list: a user's payments."""
+    return f"payments#{user_id}"
+
+
+def authorization_list(user_id: str) -> str:
+    """PaymentsTable, index by_list: each consent that a user was asked for."""
+    return f"authorizations#{user_id}"
 
 
 def withdrawal_list(user_id: str) -> str:

@@ -114,12 +114,14 @@ class QuotaStatus(StrEnum):
 class ShareRef:
     """Names one share of one packet.
 
-    *taker* is who took it, where that is at hand; what their token says travels with it.
+    *taker* is who took it, where that is at hand; what their token says travels with it, and
+    *said_at_ms*, when a message first said so.
     """
 
     packet_id: str
     share_no: int
     taker: Person | None = field(default=None, repr=False, compare=False)
+    said_at_ms: int = field(default=0, repr=False, compare=False)
 
     @property
     def name(self) -> str:

@@ -14,7 +14,7 @@
     + SwitchNotFound  ApprovalNotFound  FourEyesNeeded
     + ChannelUnavailable  PaymentNotFound  WithdrawalNotFound  PayeeNotBound
     + AmountTooSmall  AmountTooLarge  WithdrawalLimitReached  NotCancellable  SignatureInvalid
-    + OpenidInUse  CodeInvalid
+    + OpenidInUse  CodeInvalid  AccountNotEmpty
     + RateLimited         carries `retry_after_s`: the caller was too fast
   x SwitchedOff           an operator turned this off for a while; nothing is lost
   x Busy                  another request with the same idempotency key is under way
@@ -261,6 +261,12 @@ class SignatureInvalid(Rejected):
     """A callback is not from the gateway, or is too old."""
 
     code = "signature_invalid"
+
+
+class AccountNotEmpty(Rejected):
+    """Money is a user's, or on its way to them or from them: they can't be erased yet."""
+
+    code = "account_not_empty"
 
 
 class OpenidInUse(Rejected):

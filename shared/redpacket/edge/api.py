@@ -22,9 +22,9 @@ from redpacket.domain.errors import (
     Rejected,
     SwitchedOff,
 )
-from redpacket.edge.problems import problem_of
+from redpacket.edge.problems import code_of, problem_of
 from redpacket.edge.request import RequestOf
-from redpacket.edge.telemetry import asked, logger
+from redpacket.edge.telemetry import asked, logger, refusals
 
 if TYPE_CHECKING:
     from redpacket.edge.parameters import Parameter
@@ -139,11 +139,13 @@ class Api:
                 request.require_scope(operation.scopes)
             answer = operation.function(request)
         except (Rejected, SwitchedOff) as error:
+            refusals.count(code_of(error))
             return _answer(*problem_of(error, request_id), request_id)
         except Exception as error:  # noqa: BLE001 - the last resort, logged and answered
             # Known errors come with their cause; unknown ones must not leak theirs.
             is_known = isinstance(error, RedPacketError)
             name = type(error).__name__ if is_known else "unexpected_error"
+            refusals.count(code_of(error))
             logger().exception(name, request_id=request_id, route=event["routeKey"])
             return _answer(*problem_of(error, request_id), request_id)
         if operation.csv and "csv" in request.headers.get("accept", ""):

@@ -96,6 +96,11 @@ def note_verdict(request: HttpRequest, user_id: str, verdict: str, until_ms: int
     _note(request, ActionKind.USER_JUDGED, user_subject(user_id), judged)
 
 
+def note_erasure(request: HttpRequest, user_id: str) -> None:
+    """Note that an operator is about to erase a user; nothing of what is erased."""
+    _note(request, ActionKind.USER_ERASED, user_subject(user_id), {})
+
+
 def note_webhook(request: HttpRequest, name: str, edited: Facts) -> None:
     """Note that an operator is about to create or edit a webhook."""
     _note(request, ActionKind.WEBHOOK_EDITED, webhook_subject(name), edited)

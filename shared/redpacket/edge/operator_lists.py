@@ -96,6 +96,12 @@ def sender_of(text: str) -> Person:
     return person_of(of_form("sender", HOST_ID.pattern, text))
 
 
+@required("path", "user", type="string", pattern=f"^{HOST_ID.pattern}$")
+def user_of(text: str) -> Person:
+    """The user, by the host's own id."""
+    return person_of(of_form("user", HOST_ID.pattern, text))
+
+
 @optional("query", "status", missing=None, type="string", enum=list(PacketStatus))
 def packet_status_of(text: str) -> PacketStatus:
     """Only packets that stand so."""

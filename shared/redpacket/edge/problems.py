@@ -28,6 +28,7 @@ STATUS_BY_CODE: Final = {
     "switch_not_found": 404,
     "webhook_not_found": 404,
     "withdrawal_not_found": 404,
+    "account_not_empty": 409,
     "campaign_ended": 409,
     "campaign_not_started": 409,
     "campaign_paused": 409,
@@ -65,12 +66,14 @@ RETRIED: Final = {
 """Codes that say when to ask again, unchanged."""
 
 
+def code_of(error: Exception) -> str:
+    """Return the code by which clients know *error*."""
+    return error.code if isinstance(error, RedPacketError) else "internal_error"
+
+
 def problem_of(error: Exception, request_id: str) -> tuple[int, dict[str, str], dict[str, Any]]:
     """Return status, headers and body for *error*; an unknown one tells nothing of itself."""
-    if isinstance(error, RedPacketError):
-        code, detail = error.code, str(error)
-    else:
-        code, detail = "internal_error", ""
+    code, detail = code_of(error), str(error)
     if code == "internal_error":
         detail = "Something is wrong on our side; it has been reported."
     status = STATUS_BY_CODE[code]

@@ -20,6 +20,8 @@ _REQUEST_ID_LENGTH_MAX = 64
 _SHARE_NO_MAX = 10**7
 """Above any share number; a number with more digits is not a key of the ledger."""
 
+_AT_MS_MAX = 10**13
+
 
 def settle_batch(
     records: Sequence[Record], *, settle: Callable[[Iterable[ShareRef]], set[ShareRef]]
@@ -60,6 +62,13 @@ def _taker_of(message: dict[str, Any]) -> Person | None:
     return None
 
 
+def _said_at_ms(message: dict[str, Any]) -> int:
+    match message.get("occurred_at_ms"):
+        case int(at_ms) if 0 < at_ms < _AT_MS_MAX:
+            return int(at_ms)
+    return 0
+
+
 def _message_of(text: str) -> dict[str, Any]:
     try:
         message = json.loads(text)
@@ -79,5 +88,5 @@ def _ref_of(message: dict[str, Any]) -> ShareRef:
             "version": 1,
             "body": {"packet_id": str(packet_id), "share_no": int(share_no), **more},
         } if not more and 0 < share_no < _SHARE_NO_MAX and packet_ids().has_signed(packet_id):
-            return ShareRef(packet_id, int(share_no), _taker_of(message))
+            return ShareRef(packet_id, int(share_no), _taker_of(message), _said_at_ms(message))
     raise InvalidRequest([{"field": "message", "message": "names no claim"}])

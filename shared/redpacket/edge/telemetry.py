@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from aws_lambda_powertools import Logger
+
+REFUSALS_EVERY_S = 60.0
 
 
 @cache
@@ -32,6 +37,33 @@ def write_line(message: str, **details: Any) -> None:  # noqa: ANN401 - any JSON
     """Write a log line without the logger, whose import would be all that a batch pays for it."""
     line = {"level": "INFO", "message": message, **details}
     sys.stdout.write(json.dumps(line, separators=(",", ":")) + "\n")
+
+
+class Refusals:
+    """Counts by code of what this process refused: a line for each code, once a minute at most.
+
+    A crowd of losers writes no line each. The first refusal is written at once; what came in the
+    last minute of a process may be missing.
+    """
+
+    def __init__(self, now_s: Callable[[], float] = time.monotonic) -> None:
+        self._now_s = now_s
+        self._counts: dict[str, int] = {}
+        self._written_at_s: float | None = None
+
+    def count(self, code: str) -> None:
+        """Count a refusal."""
+        self._counts[code] = self._counts.get(code, 0) + 1
+        now_s = self._now_s()
+        if self._written_at_s is not None and now_s < self._written_at_s + REFUSALS_EVERY_S:
+            return
+        self._written_at_s = now_s
+        counts, self._counts = self._counts, {}
+        for each, count in counts.items():
+            write_line("refused", code=each, refused_count=count)
+
+
+refusals = Refusals()
 
 
 class LoggedJournal:

@@ -156,5 +156,11 @@ class Profiles(Protocol):
     def list_unnoted(self, people: Sequence[Person]) -> list[Person]:
         """Return those, each once, of whom something else is kept than what their token says."""
 
-    def note(self, person: Person) -> None:
-        """Keep what a token says of its user; what they chose stays."""
+    def note(self, person: Person, said_at_ms: int) -> None:
+        """Keep what a token said of its user at a time; what they chose stays.
+
+        What was said before the user was erased is not kept.
+        """
+
+    def erase(self, user_id: str, now_ms: int) -> None:
+        """Forget what tokens said of a user, and what they chose, until they come back."""

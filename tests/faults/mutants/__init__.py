@@ -10,6 +10,7 @@ from tests.faults.mutants import (
     closing,
     draws,
     edits,
+    erasure,
     events,
     gateways,
     ledger,
@@ -45,4 +46,5 @@ MUTANTS: list[Mutant] = [
     *beacon.MUTANTS,
     *events.MUTANTS,
     *log.MUTANTS,
+    *erasure.MUTANTS,
 ]

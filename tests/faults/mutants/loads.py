@@ -59,7 +59,7 @@ MUTANTS = [
     Mutant(
         "nothing leads back to a taker",
         "note_people",
-        "in_parallel(profiles.note, ",
+        "in_parallel(note, ",
         "in_parallel(id, ",
     ),
     Mutant(

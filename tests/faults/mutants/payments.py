@@ -76,7 +76,7 @@ MUTANTS = [
     of_payments(
         "anybody's payment is credited to a client of the app",
         "mismatches",
-        "if payment.method is PayMethod.JSAPI:",
+        "if payment.method is PayMethod.JSAPI and payment.payer:",
         "if False:",
     ),
     of_payments(
@@ -240,9 +240,8 @@ MUTANTS = [
     of_payments(
         "the first of two accounts at once is forgotten",
         "DynamoPayees._binding",
-        "return [*writes, Guarded(put(self._payments, row), _has_changed)]",
-        "return [*writes, Guarded(put(self._payments, row, "
-        'condition="attribute_not_exists(nothing)"), _has_changed)]',
+        "condition=HAS_NO_ACCOUNT",
+        'condition="attribute_not_exists(nothing)"',
     ),
     of_payments(
         "a new account is paid at once",

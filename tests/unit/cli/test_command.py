@@ -270,36 +270,60 @@ def test_a_plot_is_as_high_as_its_highest_value() -> None:
     assert yuan(123_456) == "¥1,234.56"
 
 
-def test_a_request_leads_to_the_fate_of_its_share(stack: Stack) -> None:
-    class Logs:
-        def filter_log_events(self, **query: Any) -> Any:
-            if query["logGroupName"] != "log of ApiLogs":
-                return {"events": []}
-            line = {"request_id": "r-1", "path": f"/packets/{PACKET}/grab", "status": "503"}
-            return {"events": [{"message": json.dumps(line)}]}
+class Logs:
+    """The lines of a log group, by the name that the template gives it."""
 
-    class Formation:
-        def describe_stack_resource(self, **named: Any) -> Any:
-            name = f"log of {named['LogicalResourceId']}"
-            return {"StackResourceDetail": {"PhysicalResourceId": name}}
+    def __init__(self, **lines: dict[str, Any]) -> None:
+        self._lines = {f"log of {group}": line for group, line in lines.items()}
 
-    class Rows:
-        def get_item(self, **asked: Any) -> Any:
-            rows = {
-                (f"user#{USER}", f"claim#{PACKET}"): {"share_no": {"N": "7"}},
-                (f"shares#{PACKET}#0", "share#0000007"): {"fate": {"S": "claimed"}},
-            }
-            key = asked["Key"]["pk"]["S"], asked["Key"]["sk"]["S"]
-            return {"Item": rows[key]} if key in rows else {}
+    def filter_log_events(self, **query: Any) -> Any:
+        line = self._lines.get(query["logGroupName"])
+        return {"events": [{"message": json.dumps(line)}] if line else []}
 
-    stack.clients = {"logs": Logs(), "cloudformation": Formation(), "dynamodb": Rows()}
+
+class Formation:
+    def describe_stack_resource(self, **named: Any) -> Any:
+        name = f"log of {named['LogicalResourceId']}"
+        return {"StackResourceDetail": {"PhysicalResourceId": name}}
+
+
+class Rows:
+    def get_item(self, **asked: Any) -> Any:
+        rows = {
+            (f"user#{USER}", f"claim#{PACKET}"): {"share_no": {"N": "7"}},
+            (f"shares#{PACKET}#0", "share#0000007"): {"fate": {"S": "claimed"}},
+        }
+        key = asked["Key"]["pk"]["S"], asked["Key"]["sk"]["S"]
+        return {"Item": rows[key]} if key in rows else {}
+
+
+def test_the_id_of_a_request_is_enough_to_find_the_fate_of_its_share(stack: Stack) -> None:
+    settled = {"message": "settle", "claims": [f"r-0 {PACKET}#6", f"r-1 {PACKET}#7"]}
+    logs = Logs(ApiLogs={"request_id": "r-1", "status": "200"}, PayoutLogs=settled)
+    stack.clients = {"logs": logs, "cloudformation": Formation(), "dynamodb": Rows()}
     stack.answers[f"GET /admin/packets/{PACKET}/audit"] = _ok(ok=True, differences=[])
 
-    found = stack.ask_json("find", "r-1", "--user", USER)
+    found = stack.ask_json("find", "r-1")
 
     assert found["packet_id"] == PACKET
     assert found["share"] == {"share_no": 7, "fate": "claimed"}
     assert found["audit"]["ok"]
+    # What was settled beside it is another user's.
+    assert found["lines"][1]["claims"] == [f"r-1 {PACKET}#7"]
+
+
+def test_a_request_that_was_refused_leads_to_its_lines(stack: Stack) -> None:
+    logs = Logs(ApiLogs={"request_id": "r-1", "status": "410"})
+    stack.clients = {"logs": logs, "cloudformation": Formation(), "dynamodb": Rows()}
+    stack.answers[f"GET /admin/packets/{PACKET}/audit"] = _ok(ok=True, differences=[])
+
+    alone = stack.ask_json("find", "r-1")
+    named = stack.ask_json("find", "r-1", "--packet", PACKET, "--user", USER)
+
+    assert alone == {"lines": [{"request_id": "r-1", "status": "410"}], "packet_id": None}
+    assert named["share"] == {"share_no": 7, "fate": "claimed"}
+    stack.clients["logs"] = Logs()
+    assert stack.run("find", "r-1").exit_code == 1
 
 
 USER = "bXktdXNlci10b2tlbi0wMDAx"

@@ -19,7 +19,8 @@ def settle_message(ref: ShareRef, now_ms: int, request_id: str = "") -> dict[str
         "message_id": f"settle:{ref.packet_id}:{ref.share_no}",
         "kind": SETTLE,
         "version": 1,
-        "occurred_at_ms": now_ms,
+        # A message that is delayed says what was said before it.
+        "occurred_at_ms": ref.said_at_ms or now_ms,
         "body": {"packet_id": ref.packet_id, "share_no": ref.share_no},
     }
     if ref.taker and ref.taker.host_id:

@@ -148,6 +148,8 @@ def _row(authorization: Authorization) -> dict[str, Value]:
         "authorization_status": authorization.status,
         "work_pk": work_list("consent", authorization.channel, authorization.number),
         "work_at_ms": authorization.asked_at_ms,
+        "list_pk": keys.authorization_list(authorization.user_id),
+        "list_sk": keys.list_position(authorization.asked_at_ms, authorization.number),
     }
 
 
@@ -157,7 +159,7 @@ def _authorization_of(row: dict[str, Any]) -> Authorization:
         user_id=row["user_id"],
         channel=Channel(row["channel"]),
         account=account_of("payee", row),
-        display_name=row["display_name"],
+        display_name=row.get("display_name", ""),
         asked_at_ms=row["asked_at_ms"],
         status=AuthorizationStatus(row["authorization_status"]),
         confirmation=row.get("confirmation", ""),

@@ -131,18 +131,18 @@ def create(table: str, row: Row) -> Operation:
     return _set(table, row, "attribute_not_exists(pk)")
 
 
-def merge(table: str, row: Row) -> Operation:
+def merge(table: str, row: Row, *, condition: str | None = None, **named: Value) -> Operation:
     """Write attributes of a row, and leave those that it has besides, unread."""
-    operation = _set(table, row, None)
+    operation = _set(table, row, condition, **named)
     del operation["Update"]["ReturnValuesOnConditionCheckFailure"]
     return operation
 
 
-def _set(table: str, row: Row, condition: str | None) -> Operation:
+def _set(table: str, row: Row, condition: str | None, **named: Value) -> Operation:
     key = {name: row[name] for name in ("pk", "sk") if name in row}
     rest = {name: value for name, value in row.items() if name not in key}
     expression = ", ".join(f"#{name} = :{name}" for name in rest)
-    operation = update(table, key, f"SET {expression}", condition=condition, **rest)
+    operation = update(table, key, f"SET {expression}", condition=condition, **rest, **named)
     operation["Update"]["ExpressionAttributeNames"] = {f"#{name}": name for name in rest}
     return operation
 

@@ -31,6 +31,7 @@ HAS_ACCOUNT_AS_SEEN = "payee_hash = :seen_hash"
 HAS_CONSENT_AS_SEEN = "asked_no = :seen_no"
 HAS_NO_CONSENT = "attribute_not_exists(asked_no)"
 IS_THERE = "attribute_exists(pk)"
+HAS_NO_ACCOUNT = "attribute_not_exists(payee_hash)"
 
 _TRIES = 4
 """A binding that is refused has met another one of the same user."""
@@ -45,7 +46,8 @@ class DynamoPayees:
 
     def find(self, user_id: str, channel: Channel) -> Payee | None:
         row = self._dynamo.get(self._payments, keys.payee(channel, user_id))
-        return _payee_of(row) if row else None
+        # An erasure leaves the row, and nothing in it.
+        return _payee_of(row) if row and "payee_hash" in row else None
 
     def bind(self, user_id: str, channel: Channel, account: OutsideAccount, now_ms: int) -> Payee:
         for _ in range(_TRIES):
@@ -83,7 +85,8 @@ class DynamoPayees:
                 "bound_at_ms": now_ms,
                 "rebound_at_ms": 0,
             }
-            return [*writes, Guarded(put(self._payments, row), _has_changed)]
+            first = put(self._payments, row, condition=HAS_NO_ACCOUNT)
+            return [*writes, Guarded(first, _has_changed)]
         rebound = update(
             self._payments,
             key,

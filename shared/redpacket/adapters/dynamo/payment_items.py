@@ -50,6 +50,8 @@ def payment_row(payment: Payment) -> dict[str, Value]:
         "reversed_fen": 0,
         "work_pk": work_list("payment", payment.channel, payment.number),
         "work_at_ms": payment.created_at_ms,
+        "list_pk": keys.payment_list(payment.user_id),
+        "list_sk": keys.list_position(payment.created_at_ms, payment.number),
     }
     if payment.packet_id:
         row["packet_id"] = payment.packet_id
@@ -233,8 +235,8 @@ def account_row(name: str, account: OutsideAccount) -> dict[str, Value]:
 
 
 def account_of(name: str, row: dict[str, Any]) -> OutsideAccount:
-    """Read an account at a gateway."""
-    return OutsideAccount(row[f"{name}_sealed"], row[f"{name}_hash"])
+    """Read an account at a gateway; after an erasure it has no name."""
+    return OutsideAccount(row.get(f"{name}_sealed", ""), row.get(f"{name}_hash", ""))
 
 
 def line_in(transaction: Transaction) -> BillLine:

@@ -12,6 +12,9 @@ from redpacket.adapters.dynamo.client import Dynamo, Row, merge, update
 from redpacket.domain.packet import Person
 from redpacket.ports.accounts import Profile
 
+# What the condition of this module means.
+IS_SAID_SINCE = "attribute_not_exists(erased_at_ms) OR erased_at_ms < :said_at_ms"
+
 _KEYS_PER_CALL = 100
 """BatchGetItem's own limit."""
 
@@ -65,8 +68,20 @@ class DynamoProfiles:
             if not items.person_row(person).items() <= known.get(user_id, {}).items()
         ]
 
-    def note(self, person: Person) -> None:
-        self._dynamo.write(merge(self._table, items.person_row(person)))
+    def note(self, person: Person, said_at_ms: int) -> None:
+        row = items.person_row(person)
+        # A message may come twice, and long after: it must not bring back who was erased.
+        self._dynamo.write(merge(self._table, row, condition=IS_SAID_SINCE, said_at_ms=said_at_ms))
+
+    def erase(self, user_id: str, now_ms: int) -> None:
+        forgotten = update(
+            self._table,
+            {"pk": user_id},
+            "SET erased_at_ms = :now_ms REMOVE host_id, token_nickname, nickname, avatar_url",
+            now_ms=now_ms,
+        )
+        del forgotten["Update"]["ReturnValuesOnConditionCheckFailure"]
+        self._dynamo.write(forgotten)
 
     def put(self, profile: Profile) -> None:
         chosen = {"nickname": profile.nickname, "avatar_url": profile.avatar_url}

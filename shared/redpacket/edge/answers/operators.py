@@ -8,7 +8,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from redpacket.domain.switches import Switch as SwitchName
-from redpacket.edge.answers.values import SOME_PACKET_ID, AtMs, BalanceFen, Count, Word
+from redpacket.edge.answers.values import SOME_PACKET_ID, AtMs, BalanceFen, Count, UserToken, Word
 from redpacket.ports.reconciliation import Table
 
 
@@ -103,6 +103,12 @@ class Risk(TypedDict):
         Literal["allow", "deny"], Field(description="Whether they may take part in anything.")
     ]
     until_ms: AtMs
+
+
+class Erased(TypedDict):
+    """Who is erased: all that names them from now on."""
+
+    user_token: UserToken
 
 
 class Health(TypedDict):

@@ -47,6 +47,34 @@ class Operations(CampaignRoom):
         return partial(judge_user, verdicts=self.verdicts, is_asked=self.settings.has_verdicts)
 
     @cached_property
+    def erase_user(self) -> partial[None]:
+        """Erases who a user is, once nothing is theirs."""
+        from redpacket.adapters.dynamo.erasure import DynamoErasure
+        from redpacket.adapters.dynamo.holdings import DynamoHoldings
+        from redpacket.flows.accounts.erase_user import erase_user
+
+        return partial(
+            erase_user,
+            holdings=DynamoHoldings(
+                self.dynamo,
+                self.settings.accounts_table,
+                self.settings.packets_table,
+                self.settings.shares_table,
+                self.settings.payments_table,
+                self.in_parallel,
+            ),
+            erasure=DynamoErasure(
+                self.dynamo,
+                self.settings.payments_table,
+                self.settings.audience_table,
+                self.settings.campaigns_table,
+                self.in_parallel,
+            ),
+            profiles=self.profiles,
+            clock=self.clock,
+        )
+
+    @cached_property
     def tables(self) -> Tables:
         """The rows of all tables that are compared."""
         from redpacket.adapters.dynamo.tables import DynamoTables

@@ -59,7 +59,7 @@ class Payments(PaymentBooks):
         from redpacket.flows.payments.start_payment import PaymentAsk, start_payment
 
         # An event will tell the host of it, by their id.
-        self.profiles.note(user)
+        self.profiles.note(user, self.clock.now_ms())
         by, how = Channel(channel), PayMethod(method)
         is_known = how is PayMethod.JSAPI
         payee = self.payees_of(user).find(user.user_id, by) if is_known else None

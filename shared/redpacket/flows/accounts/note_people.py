@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.errors import Unavailable
+from redpacket.domain.packet import Person
 from redpacket.ports.accounts import Profiles
 from redpacket.ports.runtime import InParallel, Journal
 
@@ -19,8 +20,16 @@ def note_people(
     this taker brings the profile.
     """
     named = [ref for ref in refs if ref.taker and ref.taker.host_id]
+    takers: dict[Person, int] = {}
+    for ref in named:
+        if ref.taker:
+            takers[ref.taker] = max(ref.said_at_ms, takers.get(ref.taker, 0))
+
+    def note(person: Person) -> None:
+        profiles.note(person, takers[person])
+
     try:
-        in_parallel(profiles.note, profiles.list_unnoted([ref.taker for ref in named if ref.taker]))
+        in_parallel(note, profiles.list_unnoted(list(takers)))
     except Unavailable as error:
         journal.failure("people_not_noted", error, count=len(named))
         return set(named)

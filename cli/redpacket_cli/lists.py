@@ -1,0 +1,247 @@
+"""Lists of operators, page by page: to the terminal, or as CSV to a file or standard output."""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from redpacket_cli import show as shown
+from redpacket_cli.api import Api, again
+from redpacket_cli.failures import no_target
+from redpacket_cli.session import Session, an_id, session_of
+
+winners = typer.Typer(help="Who won goods: export, decide.", no_args_is_help=True)
+claims = typer.Typer(help="Who took shares of a packet: export.", no_args_is_help=True)
+packets = typer.Typer(help="Packets of a campaign, a sender, or all open ones: export.")
+journal = typer.Typer(help="What operators did: list, export.", no_args_is_help=True)
+approvals = typer.Typer(
+    help="What waits for another operator: list, approve, reject.", no_args_is_help=True
+)
+
+PAGE_ITEMS = 100
+"""The most that a page of the API has."""
+
+To = Annotated[
+    Path, typer.Option("--to", help="A CSV file; - is standard output. It is whole, or not there.")
+]
+Rows = Annotated[int, typer.Option("--rows", help="At most so many, the newest first.", min=1)]
+_STDOUT = Path("-")
+
+
+@winners.command("export")
+def export_winners(
+    context: typer.Context,
+    campaign_id: Annotated[str, typer.Argument(help="The campaign's id.", callback=an_id)],
+    prize: Annotated[str, typer.Option(help="Only winners of this prize.")] = "",
+    status: Annotated[str, typer.Option(help="won, handed_over or forfeited.")] = "",
+    to: To = _STDOUT,
+) -> None:
+    """Write who won goods as CSV: unit, prize, the host's id of the user, and what became of it."""
+    asked = {"prize_id": prize, "status": status}
+    _export(session_of(context), f"/admin/campaigns/{campaign_id}/winners", asked, to)
+
+
+@winners.command("decide")
+def decide_winner(
+    context: typer.Context,
+    campaign_id: Annotated[str, typer.Argument(help="The campaign's id.", callback=an_id)],
+    unit: Annotated[
+        str, typer.Argument(help="As the list names it: PRIZE.NUMBER.", callback=an_id)
+    ],
+    status: Annotated[
+        Literal["handed_over", "forfeited"],
+        typer.Argument(help="forfeited lets it be drawn again. The first decision is the last."),
+    ],
+    note: Annotated[str, typer.Option(help="For other operators.")] = "",
+) -> None:
+    """Note that goods were handed over, or let them be drawn again."""
+    session = session_of(context)
+    path = f"/admin/campaigns/{campaign_id}/winners/{unit}"
+    body = {"status": status, **({"note": note} if note else {})}
+    session.screen.tell(again(lambda: session.target.operator.put(path, body)))
+
+
+@claims.command("export")
+def export_claims(
+    context: typer.Context,
+    packet_id: Annotated[str, typer.Argument(help="The packet's id.", callback=an_id)],
+    to: To = _STDOUT,
+) -> None:
+    """Write the claims of a packet as CSV, with their amounts."""
+    _export(session_of(context), f"/admin/packets/{packet_id}/claims", {}, to)
+
+
+@packets.command("export")
+def export_packets(
+    context: typer.Context,
+    campaign: Annotated[str, typer.Option(help="Only packets of this campaign.")] = "",
+    sender: Annotated[str, typer.Option(help="Only packets of this user.")] = "",
+    status: Annotated[str, typer.Option(help="Only packets that stand so.")] = "",
+    to: To = _STDOUT,
+) -> None:
+    """Write packets as CSV; without a campaign and a sender all that have not ended."""
+    asked = {"campaign_id": campaign, "sender": sender, "status": status}
+    _export(session_of(context), "/admin/packets", asked, to)
+
+
+Subject = Annotated[
+    str, typer.Option(help="campaign:ID, user:TOKEN, switch:NAME, webhook:NAME or ledger.")
+]
+
+
+@journal.command("list")
+def list_actions(context: typer.Context, subject: Subject = "", rows: Rows = 50) -> None:
+    """Show what operators did, the newest first."""
+    session = session_of(context)
+    items = _some(session.target.operator, "/admin/journal", {"subject": subject}, rows)
+    columns = ("at (UTC)", "operator", "did", "to", "changes")
+    table = (
+        (
+            shown.moment(each["at_ms"]),
+            each["operator"],
+            each["action"],
+            each["subject"],
+            "; ".join(_change(one) for one in each["changes"]),
+        )
+        for each in items
+    )
+    session.screen.tell({"items": items}, shown.table(columns, table))
+
+
+@journal.command("export")
+def export_journal(context: typer.Context, subject: Subject = "", to: To = _STDOUT) -> None:
+    """Write what operators did as CSV, the newest first."""
+    _export(session_of(context), "/admin/journal", {"subject": subject}, to)
+
+
+def _change(change: Mapping[str, Any]) -> str:
+    before = "" if change["before"] is None else f"{change['before']} -> "
+    return f"{change['field']}: {before}{change['after']}"
+
+
+@approvals.command("list")
+def list_approvals(
+    context: typer.Context,
+    status: Annotated[
+        Literal["awaiting", "approved", "rejected", "expired", "all"],
+        typer.Option(help="Only those that stand so."),
+    ] = "awaiting",
+    rows: Rows = 50,
+) -> None:
+    """Show what waits, or what was decided, the newest first."""
+    session = session_of(context)
+    asked = {"status": "" if status == "all" else status}
+    items = _some(session.target.operator, "/admin/approvals", asked, rows)
+    columns = ("approval", "kind", "asked by", "subject", "amount", "asked at (UTC)", "status")
+    table = (
+        (
+            each["approval_id"],
+            each["kind"],
+            each["operator"],
+            each["subject"],
+            shown.yuan(each["amount_fen"]),
+            shown.moment(each["asked_at_ms"]),
+            each["status"],
+        )
+        for each in items
+    )
+    session.screen.tell({"items": items}, shown.table(columns, table))
+
+
+ApprovalId = Annotated[
+    str, typer.Argument(help="As `redpacket approvals list` shows it.", callback=an_id)
+]
+
+
+@approvals.command("approve")
+def approve(context: typer.Context, approval_id: ApprovalId) -> None:
+    """Approve what another operator asked for: it is applied at once, and once."""
+    _decide(session_of(context), approval_id, "approve")
+
+
+@approvals.command("reject")
+def reject(context: typer.Context, approval_id: ApprovalId) -> None:
+    """Reject what another operator asked for."""
+    _decide(session_of(context), approval_id, "reject")
+
+
+def _decide(session: Session, approval_id: str, word: str) -> None:
+    path = f"/admin/approvals/{approval_id}/{word}"
+    # A repeat of a decision finishes it: it is applied by the key, or the version, of the request.
+    session.screen.tell(again(lambda: session.target.operator.post(path)))
+
+
+def _pages(api: Api, path: str, asked: Mapping[str, Any]) -> Iterator[list[dict[str, Any]]]:
+    cursor: str | None = None
+    while True:
+        query = {**_given(asked), "limit": PAGE_ITEMS, "cursor": cursor}
+        page = again(partial(api.get, path, query))
+        yield page["items"]
+        cursor = page["next"]
+        if cursor is None:
+            return
+
+
+def _some(api: Api, path: str, asked: Mapping[str, Any], rows: int) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for page in _pages(api, path, asked):
+        found += page
+        if len(found) >= rows:
+            break
+    return found[:rows]
+
+
+def _given(asked: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in asked.items() if value}
+
+
+def _export(session: Session, path: str, asked: Mapping[str, Any], to: Path) -> None:
+    """Write a list as CSV, a page at a time. With --json to standard output as JSON."""
+    api = session.target.operator
+    if session.screen.is_json and to == _STDOUT:
+        items = [item for page in _pages(api, path, asked) for item in page]
+        session.screen.tell({"items": items})
+        return
+    if to == _STDOUT:
+        for text in _csv(session, api, path, asked):
+            sys.stdout.write(text)
+        return
+    part = to.with_name(f"{to.name}.part")
+    try:
+        with part.open("w", encoding="utf-8", newline="") as file:
+            count = -1  # of lines below the head
+            for text in _csv(session, api, path, asked):
+                file.write(text)
+                count += _records(text)
+        part.replace(to)
+    except OSError as error:
+        raise no_target(f"{to} can't be written: {error}") from None
+    finally:
+        part.unlink(missing_ok=True)
+    session.screen.tell({"file": str(to), "count": count})
+
+
+def _csv(session: Session, api: Api, path: str, asked: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the head once, then the lines of each page; say on standard error how far it is."""
+    cursor, count, is_first = None, 0, True
+    while True:
+        query = {**_given(asked), "limit": PAGE_ITEMS, "cursor": cursor}
+        page = again(partial(api.get_csv, path, query))
+        yield (page.head if is_first else "") + page.lines
+        is_first = False
+        count += _records(page.lines)
+        cursor = page.cursor
+        if cursor is None:
+            return
+        session.screen.note(f"{count} rows so far")
+
+
+def _records(text: str) -> int:
+    return sum(1 for _ in csv.reader(io.StringIO(text, newline="")))

@@ -1,0 +1,34 @@
+"""Users: what is kept of them can be erased."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from urllib.parse import quote
+
+import typer
+
+from redpacket.domain.user_id import HOST_ID
+from redpacket_cli.api import again
+from redpacket_cli.session import session_of
+
+users = typer.Typer(help="Personal data: erase.", no_args_is_help=True)
+
+
+def _a_host_id(text: str) -> str:
+    if not HOST_ID.fullmatch(text):
+        raise typer.BadParameter(f"{text!r} can't be a user")
+    return text
+
+
+@users.command("erase")
+def erase(
+    context: typer.Context,
+    user: Annotated[str, typer.Argument(help="As the host knows them.", callback=_a_host_id)],
+    is_sure: Annotated[bool, typer.Option("--yes", help="Don't ask.")] = False,
+) -> None:
+    """Erase who a user is, once nothing is theirs: there is no way back. A repeat is harmless."""
+    session = session_of(context)
+    if not is_sure:
+        typer.confirm(f"Erase {user} for ever?", abort=True, err=True)
+    path = f"/admin/users/{quote(user, safe='')}"
+    session.screen.tell(again(lambda: session.target.operator.delete(path)))

@@ -1,0 +1,126 @@
+"""Webhooks: who is told of which events, what waits for them, and what they did not take."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from redpacket_cli import show as shown
+from redpacket_cli.api import again
+from redpacket_cli.failures import Exit
+from redpacket_cli.session import Session, an_id, session_of
+
+webhooks = typer.Typer(
+    help="Who is told of events: list, show, put, secret, test, dead, replay.",
+    no_args_is_help=True,
+)
+
+Name = Annotated[str, typer.Argument(help="As `redpacket webhooks list` shows it.", callback=an_id)]
+
+
+@webhooks.command("list")
+def list_webhooks(context: typer.Context) -> None:
+    """Show all webhooks, and how their last deliveries went."""
+    session = session_of(context)
+    found = session.target.operator.get("/admin/webhooks")
+    columns = ("webhook", "is", "url", "failures in a row", "last success (UTC)", "last failure")
+    rows = (
+        (
+            each["name"],
+            "on" if each["is_on"] else "OFF",
+            each["url"],
+            each["failure_count"],
+            shown.moment(each["last_success"] and each["last_success"]["at_ms"]),
+            _tried(each["last_failure"]),
+        )
+        for each in found["items"]
+    )
+    session.screen.tell(found, shown.table(columns, rows))
+
+
+@webhooks.command("show")
+def show_webhook(context: typer.Context, name: Name) -> None:
+    """Show a webhook, and how many deliveries wait for it."""
+    session = session_of(context)
+    session.screen.tell(_details(session, name))
+
+
+@webhooks.command("put")
+def put_webhook(
+    context: typer.Context,
+    name: Name,
+    url: Annotated[str, typer.Argument(help="Where events are posted: https.")],
+    event: Annotated[
+        list[str], typer.Option(help="A type, like redpacket.packet.claimed; repeat it for more.")
+    ],
+    is_off: Annotated[bool, typer.Option("--off", help="Take up no events for now.")] = False,
+) -> None:
+    """Create a webhook, which shows its secret this once, or edit one."""
+    session = session_of(context)
+    body = {"url": url, "events": event, "is_on": not is_off}
+    # No repeat: the answer that is lost has the secret. `webhooks secret` makes another one.
+    session.screen.tell(session.target.operator.put(f"/admin/webhooks/{name}", body))
+
+
+@webhooks.command("secret")
+def rotate_secret(context: typer.Context, name: Name) -> None:
+    """Make a new secret, shown this once; the one before signs beside it for a day."""
+    session = session_of(context)
+    session.screen.tell(session.target.operator.post(f"/admin/webhooks/{name}/secret"))
+
+
+@webhooks.command("test")
+def test_webhook(context: typer.Context, name: Name) -> None:
+    """Send a test event now; exit code 1 where the receiver does not take it."""
+    session = session_of(context)
+    found = session.target.operator.post(f"/admin/webhooks/{name}/test")
+    session.screen.tell(found)
+    if not found["ok"]:
+        raise typer.Exit(Exit.FOUND)
+
+
+@webhooks.command("dead")
+def list_dead(context: typer.Context, name: Name) -> None:
+    """Show what a receiver did not take within a day, the oldest first; exit code 1 if any."""
+    session = session_of(context)
+    found = _details(session, name)
+    told = {"dead_count": found["dead_count"], "items": found["dead_letters"]}
+    columns = ("event", "type", "subject", "attempts", "last status", "died at (UTC)")
+    rows = (
+        (
+            each["event_id"],
+            each["type"],
+            each["subject"],
+            each["attempt_count"],
+            each["last_status"],
+            shown.moment(each["died_at_ms"]),
+        )
+        for each in found["dead_letters"]
+    )
+    session.screen.tell(told, shown.table(columns, rows, f"{found['dead_count']} in all"))
+    if found["dead_count"]:
+        raise typer.Exit(Exit.FOUND)
+
+
+@webhooks.command("replay")
+def replay(context: typer.Context, name: Name) -> None:
+    """Let all dead letters be delivered again, for another day."""
+    session, replayed = session_of(context), 0
+    while True:
+        found = again(lambda: session.target.operator.post(f"/admin/webhooks/{name}/replay"))
+        replayed += found["replayed_count"]
+        if found["is_complete"]:
+            break
+        session.screen.note(f"{replayed} so far")
+    session.screen.tell({"replayed_count": replayed})
+
+
+def _details(session: Session, name: str) -> dict[str, Any]:
+    return session.target.operator.get(f"/admin/webhooks/{name}")
+
+
+def _tried(delivery: dict[str, Any] | None) -> str:
+    if delivery is None:
+        return "-"
+    return f"{shown.moment(delivery['at_ms'])} ({delivery['status']})"

@@ -1,0 +1,83 @@
+"""Erase a user: who they are is forgotten, and what money did stays under their pseudonym.
+
+Each row is told empty by counts that transactions keep, so that an index that is late can't hide
+money. Money that comes later goes to the pseudonym's balance: erasing takes no account away.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+from redpacket.domain.errors import AccountNotEmpty, Unavailable
+from redpacket.domain.gateway import bill_day
+from redpacket.domain.packet import PacketStatus
+from redpacket.domain.payments import PaymentStatus
+from redpacket.domain.withdrawals import WithdrawalStatus
+from redpacket.ports.accounts import Profiles
+from redpacket.ports.erasure import Erasure, Holdings, OutsideRows
+from redpacket.ports.runtime import Clock
+
+_OVER = frozenset({PacketStatus.CLOSED, PacketStatus.CANCELLED})
+_RETURNED = frozenset({WithdrawalStatus.FAILED, WithdrawalStatus.CANCELLED})
+
+
+def erase_user(
+    user_id: str,
+    note: Callable[[], None],
+    *,
+    holdings: Holdings,
+    erasure: Erasure,
+    profiles: Profiles,
+    clock: Clock,
+) -> None:
+    """Erase a user whose account is empty; repeating it is harmless.
+
+    *note* is called before the first change. Raises AccountNotEmpty, Unavailable; after the latter
+    a repeat goes on.
+    """
+    outside = _check_empty(user_id, holdings)
+    note()
+    # The profile comes last: until then the host's id leads to what is left.
+    erasure.erase_payees(user_id, clock.now_ms())
+    erasure.erase_outside(outside)
+    erasure.erase_audiences(user_id)
+    profiles.erase(user_id, clock.now_ms())
+
+
+def _check_empty(user_id: str, holdings: Holdings) -> OutsideRows:
+    """Return the rows outside of an account that has nothing, and to which nothing is on its way.
+
+    The counts are read first: what comes between a count and its list can only make them differ.
+    """
+    standing = holdings.standing(user_id)
+    if standing.balance_fen:
+        raise AccountNotEmpty("the balance is not 0")
+    if standing.open_count:
+        raise AccountNotEmpty("a packet of theirs has not ended")
+    if holdings.count_claims(user_id) > standing.received_count:
+        raise AccountNotEmpty("a claim of theirs is not settled")
+    # Of campaigns and prizes, which are not counted as open.
+    sent = holdings.list_sent(user_id)
+    if any(packet.status not in _OVER for packet in sent):
+        raise AccountNotEmpty("a packet of theirs has not ended")
+    _check_complete(len(sent), standing.sent_count, "packets")
+    outside = holdings.list_outside(user_id)
+    if outside.returning_count or any(
+        payment.status is PaymentStatus.PENDING for payment in outside.payments
+    ):
+        raise AccountNotEmpty("a payment of theirs is under way")
+    if any(withdrawal.ended_at_ms is None for withdrawal in outside.withdrawals):
+        raise AccountNotEmpty("a withdrawal of theirs is under way")
+    begun = Counter(bill_day(payment.created_at_ms) for payment in outside.payments)
+    for day, count in outside.begun_counts.items():
+        _check_complete(begun[day], count, "payments")
+    paid = [one for one in outside.withdrawals if one.status not in _RETURNED]
+    _check_complete(len(paid), outside.withdrawn_count, "withdrawals")
+    return outside
+
+
+def _check_complete(found_count: int, count: int, name: str) -> None:
+    """Raise Unavailable where a list lacks what was counted before it was read."""
+    if found_count < count:
+        raise Unavailable(f"the list of the user's {name} is not up to date yet")

@@ -1,0 +1,262 @@
+"""Lists, approvals, webhooks and erasures from the terminal."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.unit.cli.test_command import PACKET, Stack, _body, _ok, _problem, stack
+
+__all__ = ["stack"]
+
+WINNERS = "GET /admin/campaigns/gala/winners"
+HEAD = '"unit","user","note"\r\n'
+
+
+def _paged(*pages: str) -> Callable[[httpx.Request], httpx.Response]:
+    """Answer pages of CSV by their cursors: each says where the next one begins."""
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        number = int(request.url.params.get("cursor", 0))
+        more = {"x-next-cursor": str(number + 1)} if number + 1 < len(pages) else {}
+        return httpx.Response(200, text=HEAD + pages[number], headers=more)
+
+    return answer
+
+
+def test_a_list_is_one_file_with_one_head(stack: Stack, tmp_path: Path) -> None:
+    first, second = '"cup.1","ann","says ""yes""\nand no"\r\n', '"cup.2","bob",""\r\n'
+    stack.answers[WINNERS] = _paged(first, second)
+    file = tmp_path / "winners.csv"
+
+    told = stack.ask_json("winners", "export", "gala", "--prize", "cup", "--to", str(file))
+
+    assert told == {"file": str(file), "count": 2}
+    assert file.read_bytes().decode() == HEAD + first + second
+    rows = list(csv.reader(io.StringIO(HEAD + first + second, newline="")))
+    assert rows[1] == ["cup.1", "ann", 'says "yes"\nand no']
+    asked = stack.sent(WINNERS)
+    assert [one.url.params.get("cursor") for one in asked] == [None, "1"]
+    assert {one.url.params["prize_id"] for one in asked} == {"cup"}
+    assert {one.headers["accept"] for one in asked} == {"text/csv"}
+    assert list(tmp_path.glob("*.part")) == []
+
+
+def test_without_a_file_it_goes_to_standard_output_and_the_progress_beside_it(stack: Stack) -> None:
+    stack.answers[WINNERS] = _paged('"cup.1","ann",""\r\n', '"cup.2","bob",""\r\n')
+
+    result = stack.run("winners", "export", "gala")
+
+    assert result.stdout.splitlines() == [HEAD.strip(), '"cup.1","ann",""', '"cup.2","bob",""']
+    assert result.stderr.strip() == "1 rows so far"
+
+
+def test_with_json_it_is_one_document(stack: Stack) -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        is_first = "cursor" not in request.url.params
+        return _ok(items=[{"share_no": 1 if is_first else 2}], next="1" if is_first else None)
+
+    stack.answers[f"GET /admin/packets/{PACKET}/claims"] = answer
+
+    assert stack.ask_json("claims", "export", PACKET) == {
+        "items": [{"share_no": 1}, {"share_no": 2}]
+    }
+
+
+def test_a_page_that_fails_is_asked_again_and_a_list_is_whole_or_not_there(
+    stack: Stack, tmp_path: Path
+) -> None:
+    answers = iter([_problem(503, "unavailable"), _problem(429, "rate_limited")])
+    pages = _paged('"cup.1","ann",""\r\n')
+    stack.answers[WINNERS] = lambda request: next(answers, None) or pages(request)
+    file = tmp_path / "winners.csv"
+    assert stack.run("winners", "export", "gala", "--to", str(file)).exit_code == 0
+
+    before = file.read_bytes()
+    stack.answers[WINNERS] = _problem(403, "forbidden")
+
+    assert stack.run("winners", "export", "gala", "--to", str(file)).exit_code == 3
+    assert stack.run("winners", "export", "gala", "--to", str(tmp_path)).exit_code == 3
+    stack.answers[WINNERS] = pages
+    assert stack.run("winners", "export", "gala", "--to", str(tmp_path)).exit_code == 5
+    assert file.read_bytes() == before
+    assert list(tmp_path.glob("*.part")) == []
+
+
+def test_packets_are_exported_by_campaign_sender_and_status(stack: Stack) -> None:
+    stack.answers["GET /admin/packets"] = _paged("")
+
+    stack.run("packets", "export", "--campaign", "gala", "--sender", "a@b", "--status", "open")
+    stack.run("packets", "export")
+
+    named, all_ = (dict(one.url.params) for one in stack.sent("GET /admin/packets"))
+    assert named == {"campaign_id": "gala", "sender": "a@b", "status": "open", "limit": "100"}
+    assert all_ == {"limit": "100"}
+
+
+def test_the_journal_is_read_as_far_as_it_is_asked_for(stack: Stack) -> None:
+    did = {
+        "at_ms": 0,
+        "operator": "token",
+        "action": "switch_turned",
+        "subject": "switch:send",
+        "changes": [
+            {"field": "on", "before": "true", "after": "false"},
+            {"field": "reason", "before": None, "after": "why"},
+        ],
+    }
+    stack.answers["GET /admin/journal"] = _ok(items=[did] * 2, next="more")
+
+    found = stack.ask_json("journal", "list", "--subject", "switch:send", "--rows", "3")
+    shown = stack.run("journal", "list", "--rows", "1").stdout
+
+    assert len(found["items"]) == 3
+    assert len(stack.sent("GET /admin/journal")) == 3
+    assert stack.sent("GET /admin/journal")[0].url.params["subject"] == "switch:send"
+    assert "on: true -> false" in shown
+    stack.answers["GET /admin/journal"] = _paged('"1","2","3"\r\n')
+    assert stack.run("journal", "export").stdout.startswith('"unit"')
+
+
+def test_approvals_are_listed_and_decided(stack: Stack) -> None:
+    approval_id = "0" * 32
+    waits = {
+        "approval_id": approval_id,
+        "kind": "deposit",
+        "operator": "ann",
+        "subject": "user:bob",
+        "amount_fen": 200_000_000,
+        "asked_at_ms": 0,
+        "status": "awaiting",
+    }
+    stack.answers["GET /admin/approvals"] = _ok(items=[waits], next=None)
+    stack.answers[f"POST /admin/approvals/{approval_id}/approve"] = _ok(status="approved")
+    stack.answers[f"POST /admin/approvals/{approval_id}/reject"] = _problem(403, "four_eyes")
+
+    assert stack.ask_json("approvals", "list")["items"] == [waits]
+    assert "¥2,000,000.00" in stack.run("approvals", "list", "--status", "all").stdout
+    assert stack.ask_json("approvals", "approve", approval_id) == {"status": "approved"}
+    assert stack.run("approvals", "reject", approval_id).exit_code == 3
+
+    by_status = [one.url.params.get("status") for one in stack.sent("GET /admin/approvals")]
+    assert by_status == ["awaiting", None]
+
+
+def test_goods_are_noted_as_handed_over(stack: Stack) -> None:
+    route = "PUT /admin/campaigns/gala/winners/cup.1"
+    stack.answers[route] = _ok(unit="cup.1", status="handed_over")
+
+    stack.ask_json("winners", "decide", "gala", "cup.1", "handed_over", "--note", "by mail")
+
+    assert _body(stack.sent(route)[0]) == {"status": "handed_over", "note": "by mail"}
+
+
+# ---- webhooks
+
+
+TRIED = {"event_id": "evt_1", "type": "t", "at_ms": 0, "ok": False, "status": 500, "duration_ms": 3}
+HOOK = {
+    "name": "shop",
+    "url": "https://shop.example/events",
+    "is_on": True,
+    "failure_count": 2,
+    "last_success": None,
+    "last_failure": TRIED,
+}
+
+
+def test_webhooks_are_listed_shown_and_put(stack: Stack) -> None:
+    stack.answers["GET /admin/webhooks"] = _ok(items=[HOOK])
+    stack.answers["GET /admin/webhooks/shop"] = _ok(**HOOK, waiting_count=3, dead_count=0)
+    stack.answers["PUT /admin/webhooks/shop"] = _ok(**HOOK, secret="whsec_x")
+    stack.answers["POST /admin/webhooks/shop/secret"] = _ok(secret="whsec_y")
+
+    assert stack.ask_json("webhooks", "list") == {"items": [HOOK]}
+    assert "(500)" in stack.run("webhooks", "list").stdout
+    assert stack.ask_json("webhooks", "show", "shop")["waiting_count"] == 3
+    put = ("webhooks", "put", "shop", HOOK["url"], "--event", "redpacket.draw.won", "--off")
+    assert stack.ask_json(*map(str, put))["secret"] == "whsec_x"
+    assert stack.ask_json("webhooks", "secret", "shop") == {"secret": "whsec_y"}
+
+    body = _body(stack.sent("PUT /admin/webhooks/shop")[0])
+    assert body == {"url": HOOK["url"], "events": ["redpacket.draw.won"], "is_on": False}
+    assert stack.run("webhooks", "put", "shop", "https://a.example").exit_code == 2
+
+
+@pytest.mark.parametrize("code", [0, 1])
+def test_the_exit_code_of_a_test_is_the_receivers_answer(stack: Stack, code: int) -> None:
+    stack.answers["POST /admin/webhooks/shop/test"] = _ok(**{**TRIED, "ok": code == 0})
+
+    assert stack.ask_json("webhooks", "test", "shop", code=code)["ok"] is (code == 0)
+
+
+def test_dead_letters_are_shown_and_replayed_to_the_end(stack: Stack) -> None:
+    dead = {
+        "event_id": "evt_1",
+        "type": "redpacket.draw.won",
+        "subject": "draw",
+        "attempt_count": 40,
+        "last_status": 500,
+        "died_at_ms": 0,
+    }
+    counts = iter([(100, False), (20, True)])
+
+    def replayed(_: httpx.Request) -> httpx.Response:
+        count, is_complete = next(counts)
+        return _ok(replayed_count=count, is_complete=is_complete)
+
+    details = {"waiting_count": 0, "dead_count": 1, "dead_letters": [dead]}
+    stack.answers["GET /admin/webhooks/shop"] = _ok(**HOOK, **details)
+    stack.answers["POST /admin/webhooks/shop/replay"] = replayed
+
+    found = stack.ask_json("webhooks", "dead", "shop", code=1)
+    assert "evt_1" in stack.run("webhooks", "dead", "shop").stdout
+
+    assert found == {"dead_count": 1, "items": [dead]}
+    assert stack.ask_json("webhooks", "replay", "shop") == {"replayed_count": 120}
+
+
+# ---- users
+
+
+def test_a_user_is_erased_once_it_is_sure(stack: Stack) -> None:
+    route = "DELETE /admin/users/corp|ann@host"
+    stack.answers[route] = httpx.Response(202, json={"user_token": "token"})
+
+    refused = stack.run("users", "erase", "corp|ann@host", stdin="n\n")
+    asked = stack.run("users", "erase", "corp|ann@host", stdin="y\n")
+    found = stack.ask_json("users", "erase", "corp|ann@host", "--yes")
+
+    assert (refused.exit_code, asked.exit_code) == (1, 0)
+    assert found == {"user_token": "token"}
+    (first, _) = stack.sent(route)
+    # One segment of a path, whatever stands in it.
+    assert first.url.raw_path == b"/admin/users/corp%7Cann%40host"
+    assert stack.run("users", "erase", "../switches", "--yes").exit_code == 2
+
+
+def test_a_user_with_money_is_not_erased(stack: Stack) -> None:
+    stack.answers["DELETE /admin/users/ann"] = _problem(409, "account_not_empty")
+
+    result = stack.run("--json", "users", "erase", "ann", "--yes")
+
+    assert result.exit_code == 3
+    assert json.loads(result.stderr)["code"] == "account_not_empty"
+
+
+def test_an_id_can_not_lead_to_another_route(stack: Stack) -> None:
+    words: list[Any] = [
+        ("winners", "export", "../packets"),
+        ("approvals", "approve", "../x"),
+        ("webhooks", "show", "a/b"),
+    ]
+
+    assert {stack.run(*one).exit_code for one in words} == {2}
+    assert stack.asked == []

@@ -1,0 +1,453 @@
+"""Erasing a user: only with an empty account, all that names them, and no money."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from redpacket.adapters.dynamo.client import Dynamo
+from redpacket.adapters.dynamo.erasure import DynamoErasure
+from redpacket.domain.authorization import AuthorizationState, AuthorizationStatus
+from redpacket.domain.campaign import AudienceMode, audience_bucket
+from redpacket.domain.claim import ShareRef
+from redpacket.domain.errors import AccountNotEmpty, NotInAudience, Unavailable
+from redpacket.domain.gateway import Channel, PayMethod
+from redpacket.domain.lottery import PrizeKind
+from redpacket.domain.packet import Packet, Person, Rules
+from redpacket.domain.payments import PaymentStatus
+from redpacket.domain.risk import Verdict, VerdictKind
+from redpacket.domain.withdrawals import LEASE_MS, Withdrawal, WithdrawalStatus
+from redpacket.flows.payments.authorize import authorize
+from redpacket.ports.accounts import Profile
+from redpacket.ports.erasure import OutsideRows
+from testing.builders import a_campaign, a_prize
+from testing.fakes.gateway import an_account
+from testing.fakes.tables import LateCopy
+from testing.in_memory_system import InMemorySystem, an_order, one_by_one
+from testing.payment_system import PaymentSystem
+
+WECHAT = Channel.WECHAT
+SECRETS = ("ann@host", "Ann of the token", "Ann as she likes", "ann.png", "sealed-ann", "hash-ann")
+
+
+@pytest.fixture
+def town() -> PaymentSystem:
+    return PaymentSystem()
+
+
+@pytest.fixture
+def system(town: PaymentSystem) -> InMemorySystem:
+    return town.system
+
+
+def _erase(system: InMemorySystem, user_id: str = "ann", note: Callable[[], Any] = bool) -> None:
+    system.process().erase_user(user_id, note)
+
+
+def _refusal(system: InMemorySystem, user_id: str = "ann") -> str:
+    noted: list[str] = []
+    with pytest.raises(AccountNotEmpty) as refused:
+        _erase(system, user_id, lambda: noted.append("noted"))
+    assert noted == []
+    return str(refused.value)
+
+
+def _kept(system: InMemorySystem) -> str:
+    """Return all rows of all tables, all messages and all log lines."""
+    tables = [
+        {key: row for key, row in table.items() if not _goes_away(system, row)}
+        for table in system.dynamo.tables.values()
+    ]
+    return f"{tables} {system.queue.refs} {system.journal.lines}"
+
+
+def _goes_away(system: InMemorySystem, row: dict[str, Any]) -> bool:
+    """Tell whether the time of a row that says nothing but its key is over."""
+    ends_at_s = int(row.get("expires_at_s", {"N": "9" * 13})["N"])
+    return ends_at_s <= system.clock.now_ms() // 1000 and row.keys() == {"pk", "sk", "expires_at_s"}
+
+
+def _introduce(town: PaymentSystem) -> None:
+    """Let everything be known of ann that can be."""
+    system = town.system
+    profiles = system.process().profiles
+    profiles.note(Person("ann", "Ann of the token", "ann@host"), system.clock.now_ms())
+    profiles.put(Profile("ann", "Ann as she likes", "https://cdn.example/ann.png"))
+    town.accounts.bind("ann", WECHAT, an_account("ann"), system.clock.now_ms())
+
+
+# ---- what is erased
+
+
+def test_after_an_erasure_nothing_names_the_user(town: PaymentSystem) -> None:
+    system = town.system
+    _introduce(town)
+    consent = authorize("ann", WECHAT, "Ann of the token", ports=town.authorizations)
+    campaign = a_campaign(campaign_id="gala")
+    assert system.campaigns.create(campaign)
+    system.audience_rows.edit("gala", ["ann", "bob"], [])
+    # Money in, to others, from others, and out.
+    town.pay_in("ann", 1000)
+    packet = _sent_by(system, "ann", 1000)
+    for user in ("ann", "bob", "bob2", "bob3"):
+        system.grab(packet, user)
+    system.settle()
+    _withdraw_all(town, "ann")
+    system.verdicts.put("ann", Verdict(VerdictKind.DENY, 10**13))
+    known = _kept(system)
+    assert [secret for secret in SECRETS if secret not in known] == []
+
+    _erase(system)
+    _erase(system)
+
+    kept = _kept(system)
+    assert [secret for secret in SECRETS if secret in kept] == []
+    # What others know stays, and so does what money did.
+    assert "bob@host" in kept
+    assert "user:ann" in kept
+    assert town.differences() == []
+    assert system.audience_rows.list_members("gala", audience_bucket("ann")) == []
+    assert town.accounts.find("ann", WECHAT) is None
+    ending = town.consents.find(consent.number)
+    assert ending
+    assert ending.status is AuthorizationStatus.CLOSING
+    assert town.consents.list_waiting(WECHAT, town.clock.now_ms(), 10) == [consent.number]
+    # The sweep ends it at the gateway, by its number alone.
+    town.sweep()
+    assert town.consent_gate.states[consent.number] is AuthorizationState.CLOSED
+
+
+def _sent_by(system: InMemorySystem, sender: str, total_fen: int, **changes: Any) -> Packet:
+    return system.send_order(an_order(sender, key="of-ann", total_fen=total_fen, **changes))
+
+
+def _withdraw_all(town: PaymentSystem, user_id: str) -> Withdrawal:
+    withdrawal = town.withdraw(user_id, town.balance_fen(user_id))
+    town.dispatch()
+    town.system.pass_time(LEASE_MS)
+    town.sweep()
+    paid = town.find(withdrawal)
+    assert paid.status is WithdrawalStatus.PAID
+    return paid
+
+
+def test_an_erasure_that_was_cut_off_is_finished_by_a_repeat(town: PaymentSystem) -> None:
+    system = town.system
+    _introduce(town)
+    town.pay_in("ann", 500)
+    _withdraw_all(town, "ann")
+    calls = 0
+
+    class Killed(Exception):
+        pass
+
+    def die_at(number: int) -> None:
+        nonlocal calls
+        original, left = system.dynamo.update_item, number
+
+        def counted(**arguments: Any) -> Any:
+            nonlocal left
+            left -= 1
+            if left < 0:
+                raise Killed
+            return original(**arguments)
+
+        system.dynamo.update_item = counted  # type: ignore[method-assign]
+        try:
+            _erase(system)
+        except Killed:
+            calls += 1
+        finally:
+            system.dynamo.update_item = original  # type: ignore[method-assign]
+
+    for number in range(5):
+        die_at(number)
+    assert calls >= 3
+
+    _erase(system)
+
+    kept = _kept(system)
+    assert [secret for secret in SECRETS if secret in kept] == []
+    assert town.differences() == []
+
+
+def test_who_is_not_known_can_be_erased(system: InMemorySystem) -> None:
+    _erase(system, "stranger")
+
+    assert system.host_ids() == {}
+
+
+# ---- what is not erased
+
+
+def test_a_balance_keeps_a_user(system: InMemorySystem) -> None:
+    system.deposit("ann", 1)
+
+    assert _refusal(system) == "the balance is not 0"
+    assert system.host_ids()["ann"] == "ann@host"
+
+
+def test_a_packet_that_has_not_ended_keeps_its_sender(system: InMemorySystem) -> None:
+    packet = system.send("ann", total_fen=100, count=1)
+    assert _refusal(system) == "a packet of theirs has not ended"
+
+    system.grab(packet, "bob")
+    assert _refusal(system) == "a packet of theirs has not ended"
+    system.settle()
+
+    _erase(system)
+    assert "ann" not in system.host_ids()
+
+
+def test_a_packet_that_waits_for_its_payment_keeps_its_sender(town: PaymentSystem) -> None:
+    town.send_unpaid("ann")
+
+    assert _refusal(town.system) == "a packet of theirs has not ended"
+
+
+def test_a_packet_of_a_campaign_keeps_its_sender(system: InMemorySystem) -> None:
+    now_ms = system.clock.now_ms()
+    campaign = a_campaign(starts_at_ms=now_ms, ends_at_ms=now_ms + 60_000, budget_left_fen=100)
+    assert system.campaigns.create(campaign)
+    rules = Rules(campaign_id=campaign.campaign_id)
+    packet = system.send("ann", rules=rules, campaign=campaign, total_fen=100, count=1)
+
+    assert _refusal(system) == "a packet of theirs has not ended"
+
+    system.grab(packet, "bob")
+    system.settle()
+    _erase(system)
+
+
+def test_cash_prizes_keep_who_funded_them(system: InMemorySystem) -> None:
+    assert system.campaigns.create(a_campaign(campaign_id="gala"))
+    system.deposit("operator", 50)
+    system.put_prize(a_prize("gala", "cash", kind=PrizeKind.PACKET, amount_fen=10, total=5))
+
+    assert _refusal(system, "operator") == "a packet of theirs has not ended"
+
+
+def test_a_claim_that_is_not_settled_keeps_its_taker(system: InMemorySystem) -> None:
+    for count in range(2):
+        packet = system.send("bob", total_fen=100, count=2)
+        system.grab(packet, "ann")
+        if count == 0:
+            system.settle()
+            _spend(system, "ann")
+
+    assert _refusal(system) == "a claim of theirs is not settled"
+
+
+def _spend(system: InMemorySystem, user_id: str) -> None:
+    """Let a user give away all that they have."""
+    fen = system.balance_fen(user_id)
+    packet = _sent_by(system, user_id, fen, count=1)
+    system.grab(packet, "friend")
+    system.settle()
+
+
+def test_a_payment_that_is_pending_keeps_its_payer(town: PaymentSystem) -> None:
+    payment = town.start("ann", 100)
+
+    assert _refusal(town.system) == "a payment of theirs is under way"
+    found = town.book.find(payment.number)
+    assert found
+    assert found.payer == an_account("ann")
+
+
+def test_a_payment_that_is_given_back_keeps_its_payer(town: PaymentSystem) -> None:
+    payment = town.pay_in("ann", 100)
+    second = town.gateway.pay(payment.number, is_forced=True)
+    assert second
+    town.confirm(payment, second.transaction_id)
+    _spend(town.system, "ann")
+
+    assert _refusal(town.system) == "a payment of theirs is under way"
+    town.sweep()
+    _erase(town.system)
+
+
+def test_a_withdrawal_that_is_under_way_keeps_its_user(town: PaymentSystem) -> None:
+    town.system.deposit("ann", 100)
+    withdrawal = town.withdraw("ann", 100)
+
+    assert _refusal(town.system) == "a withdrawal of theirs is under way"
+    assert town.find(withdrawal).payee == an_account("ann")
+
+
+@pytest.mark.parametrize("what", ["packet", "payment", "withdrawal"])
+def test_an_index_that_is_late_hides_nothing(town: PaymentSystem, what: str) -> None:
+    system = town.system
+    system.dynamo.indexes = LateCopy(system.clock.now_ms, 60_000)
+    if what == "packet":
+        now_ms = system.clock.now_ms()
+        campaign = a_campaign(starts_at_ms=now_ms, ends_at_ms=now_ms + 60_000, budget_left_fen=100)
+        assert system.campaigns.create(campaign)
+        rules = Rules(campaign_id=campaign.campaign_id)
+        system.send("ann", rules=rules, campaign=campaign, total_fen=100, count=1)
+    elif what == "payment":
+        town.start("ann", 100)
+    else:
+        system.deposit("ann", 100)
+        town.withdraw("ann", 100)
+
+    with pytest.raises(Unavailable, match="not up to date"):
+        _erase(system)
+
+    system.pass_time(60_000)
+    _refusal(system)
+
+
+# ---- what comes later
+
+
+def test_money_that_comes_while_the_erasure_runs_is_the_pseudonyms(town: PaymentSystem) -> None:
+    system = town.system
+    _introduce(town)
+
+    _erase(system, note=lambda: system.deposit("ann", 700))
+
+    assert system.balance_fen("ann") == 700
+    assert "ann" not in system.host_ids()
+    assert town.differences() == []
+
+
+def test_a_payment_that_is_paid_late_is_the_pseudonyms(town: PaymentSystem) -> None:
+    system = town.system
+    payment = town.start("ann", 100)
+    system.pass_time(3_600_000)
+    closed = town.confirm(payment)
+    closed = town.confirm(closed)
+    assert closed.status is PaymentStatus.CLOSED
+    _erase(system)
+    assert "sealed-ann" not in _kept(system)
+
+    town.gateway.pay(payment.number, is_forced=True)
+    town.confirm(payment)
+
+    assert town.balance_fen("ann") == 100
+    assert town.differences() == []
+
+
+def test_a_message_of_before_does_not_bring_the_user_back(system: InMemorySystem) -> None:
+    packet = system.send("bob", total_fen=100, count=1)
+    share = system.grab(packet, "ann").share
+    said_at_ms = system.clock.now_ms()
+    taker = Person("ann", host_id="ann@host")
+    ref = ShareRef(packet.packet_id, share.share_no, taker, said_at_ms)
+    system.queue.take_all()
+    assert system.settle([ref]) == set()
+    assert system.host_ids()["ann"] == "ann@host"
+    _spend(system, "ann")
+    system.pass_time(1_000)
+
+    _erase(system)
+    assert system.settle([ref]) == set()
+    assert "ann" not in system.host_ids()
+
+    # What they do after it writes a new profile.
+    again = replace(ref, said_at_ms=system.clock.now_ms() + 1)
+    assert system.settle([again]) == set()
+    assert system.host_ids()["ann"] == "ann@host"
+
+
+def test_an_account_at_a_gateway_is_free_after_it(town: PaymentSystem) -> None:
+    _introduce(town)
+    _erase(town.system)
+
+    bound = town.accounts.bind("bob", WECHAT, an_account("ann"), town.clock.now_ms())
+    again = town.accounts.bind("ann", WECHAT, an_account("new"), town.clock.now_ms())
+
+    assert (bound.rebound_at_ms, again.rebound_at_ms) == (0, 0)
+    found = town.accounts.find("ann", WECHAT)
+    assert found
+    assert found.account == an_account("new")
+
+
+def test_a_binding_at_the_same_time_is_seen(town: PaymentSystem) -> None:
+    _introduce(town)
+    system = town.system
+
+    def rebind(_operations: list[Any]) -> None:
+        town.accounts.bind("ann", WECHAT, an_account("other"), town.clock.now_ms())
+
+    system.before_first_transaction(rebind)
+    with pytest.raises(Unavailable):
+        _erase(system)
+    _erase(system)
+
+    assert town.accounts.find("ann", WECHAT) is None
+    assert "sealed-" not in _kept(system)
+
+
+def test_a_verdict_and_a_list_end_with_the_erasure(system: InMemorySystem) -> None:
+    now_ms = system.clock.now_ms()
+    campaign = a_campaign(starts_at_ms=now_ms, ends_at_ms=now_ms + 60_000, budget_left_fen=900)
+    assert system.campaigns.create(campaign)
+    system.audience_rows.edit(campaign.campaign_id, ["ann", "bob"], [])
+    system.audience_rows.set_mode(campaign.campaign_id, AudienceMode.DENY)
+    system.verdicts.put("ann", Verdict(VerdictKind.DENY, 10**13))
+    rules = Rules(campaign_id=campaign.campaign_id)
+    packet = system.send(rules=rules, campaign=campaign, total_fen=900, count=3)
+
+    _erase(system)
+
+    assert system.audience_rows.edit(campaign.campaign_id, [], []) == 1
+    system.grab(packet, "ann")
+    with pytest.raises(NotInAudience):
+        system.grab(packet, "bob")
+
+
+def test_a_withdrawal_that_came_back_counts_as_none(town: PaymentSystem) -> None:
+    town.system.deposit("ann", 100)
+    withdrawal = town.withdraw("ann", 100)
+    assert town.cancel(withdrawal).status is WithdrawalStatus.CANCELLED
+    _spend(town.system, "ann")
+
+    _erase(town.system)
+
+    assert "sealed-ann" not in _kept(town.system)
+
+
+def test_native_payments_are_compared_as_before(town: PaymentSystem) -> None:
+    payment = town.start("ann", 100, method=PayMethod.NATIVE)
+    assert payment.payer is None
+    town.gateway.pay(payment.number)
+
+    assert town.confirm(payment).status is PaymentStatus.PAID
+
+
+def test_the_journal_names_users_by_their_pseudonym_alone(system: InMemorySystem) -> None:
+    system.deposit("ann", 10)
+    _spend(system, "ann")
+    _erase(system)
+
+    journal = str(dict(system.dynamo.tables["journal"]))
+
+    assert "user:ann" in journal
+    assert "@host" not in journal
+
+
+def test_what_is_in_use_keeps_its_name(town: PaymentSystem) -> None:
+    _introduce(town)
+    consent = authorize("ann", WECHAT, "Ann of the token", ports=town.authorizations)
+    payment = town.start("ann", 100)
+    town.system.deposit("ann", 100)
+    withdrawal = town.withdraw("ann", 100)
+    # They began after the account was found empty.
+    rows = OutsideRows([payment], [withdrawal], [consent.number], {}, 0, 0)
+
+    erasure = DynamoErasure(
+        Dynamo(lambda: town.system.dynamo), "payments", "audience", "campaigns", one_by_one
+    )
+    erasure.erase_outside(rows)
+
+    used = town.book.find(payment.number), town.consents.find(consent.number)
+    assert [one and one.user_id for one in used] == ["ann", "ann"]
+    assert used[0]
+    assert used[1]
+    assert used[0].payer == used[1].account == an_account("ann")
+    assert town.find(withdrawal).payee == an_account("ann")

@@ -1,0 +1,105 @@
+"""Refusals are counted by code, and a crowd of losers writes no line each."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from redpacket.domain.errors import InvariantViolated, PacketEmptied, SwitchedOff, Unavailable
+from redpacket.edge.api import Api, HttpAnswer
+from redpacket.edge.request import HttpRequest
+from redpacket.edge.telemetry import REFUSALS_EVERY_S, Refusals
+
+
+class Seconds:
+    """A clock."""
+
+    at_s = 5.0
+
+    def __call__(self) -> float:
+        return self.at_s
+
+
+def _counted(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    return [line for line in lines if line.get("message") == "refused"]
+
+
+def test_a_crowd_of_losers_writes_a_line_a_minute(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = Seconds()
+    refusals = Refusals(clock)
+
+    for number in range(3_001):
+        clock.at_s = 5.0 + number / 25
+        refusals.count("packet_emptied" if number % 10 else "rate_limited")
+
+    lines = _counted(capsys)
+    counts = Counter({"packet_emptied": 0})
+    for line in lines:
+        counts[line["code"]] += line["refused_count"]
+    # The first at once, then each minute's together.
+    assert len(lines) == 1 + 2 + 2
+    assert counts.total() == 3_001
+    assert counts["rate_limited"] == 301
+
+
+def test_a_single_refusal_is_written_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = Seconds()
+    refusals = Refusals(clock)
+
+    refusals.count("packet_emptied")
+    first = _counted(capsys)
+    clock.at_s += REFUSALS_EVERY_S - 1
+    refusals.count("packet_emptied")
+
+    assert first == [
+        {"level": "INFO", "message": "refused", "code": "packet_emptied", "refused_count": 1}
+    ]
+    assert _counted(capsys) == []
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (PacketEmptied("all gone"), "packet_emptied"),
+        (SwitchedOff("later"), "switched_off"),
+        (Unavailable("no answer"), "unavailable"),
+        (InvariantViolated("a bug"), "internal_error"),
+        (ZeroDivisionError(), "internal_error"),
+    ],
+)
+def test_each_refusal_of_a_door_is_counted_by_its_code(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    error: Exception,
+    code: str,
+) -> None:
+    monkeypatch.setattr("redpacket.edge.api.refusals", Refusals())
+    door = Api()
+
+    @door.route("GET /thing")
+    def read(_request: HttpRequest) -> HttpAnswer[None]:
+        raise error
+
+    answer = door({"routeKey": "GET /thing", "requestContext": {"requestId": "r"}}, None)
+
+    assert json.loads(answer["body"])["code"] == code
+    assert [line["code"] for line in _counted(capsys)] == [code]
+
+
+def test_what_is_answered_is_not_counted(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("redpacket.edge.api.refusals", Refusals())
+    door = Api()
+
+    @door.route("GET /thing")
+    def read(_request: HttpRequest) -> HttpAnswer[None]:
+        return HttpAnswer(None)
+
+    door({"routeKey": "GET /thing", "requestContext": {"requestId": "r"}}, None)
+
+    assert _counted(capsys) == []
