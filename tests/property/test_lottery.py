@@ -212,7 +212,7 @@ class Story(RuleBasedStateMachine):
 
 TestLottery = Story.TestCase
 TestLottery.settings = settings(
-    max_examples=int(os.environ.get("HYPOTHESIS_STORIES", "100")),
+    max_examples=int(os.environ.get("HYPOTHESIS_STORIES", "40")),
     stateful_step_count=50,
     deadline=None,
 )

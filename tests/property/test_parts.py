@@ -148,7 +148,7 @@ class PartsStory(RuleBasedStateMachine):
 
 TestParts = PartsStory.TestCase
 TestParts.settings = settings(
-    max_examples=int(os.environ.get("HYPOTHESIS_STORIES", "100")),
+    max_examples=int(os.environ.get("HYPOTHESIS_STORIES", "40")),
     stateful_step_count=40,
     deadline=None,
 )

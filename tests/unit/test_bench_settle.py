@@ -250,7 +250,7 @@ def test_one_escrow_row_misses_the_bound() -> None:
 
 
 def test_one_escrow_row_loses_claims_to_the_dlq_where_many_payouts_meet() -> None:
-    run = bench_settle.run_naive(8_000, 40, DEPLOYED)
+    run = bench_settle.run_naive(5_500, 40, DEPLOYED)
 
     assert run.dead > 0
     assert run.settled + run.dead == run.claims
