@@ -9,7 +9,7 @@ import httpx
 from local.errors import StackError
 
 NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-"""Trusts no one: a client of plain HTTP need not read all certificates, which takes it 15 ms."""
+"""Trusts no certificate: clients of plain HTTP need not read all of them, which takes 15 ms."""
 
 # A cold function on a busy machine answers within a few seconds.
 ANSWER_TIMEOUT_S = 30.0
