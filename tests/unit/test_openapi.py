@@ -191,6 +191,7 @@ def test_a_route_takes_a_body_where_its_method_writes(key: str, operation: dict[
         "POST /admin/webhooks/{name}/replay",
         "POST /me/withdrawals/{withdrawal_id}/cancel",
         "DELETE /me/wechat/authorization",
+        "DELETE /admin/users/{user}",
         # Theirs is what the gateway signs, in a form of its own.
         "POST /gateway/wechat/callback",
         "POST /gateway/host/callback",
