@@ -14,6 +14,7 @@ from redpacket.domain.errors import (
 from redpacket.edge import log_pages, pages
 from redpacket.edge.api import Api, HttpAnswer
 from redpacket.edge.claim_places import claim_cursor_of
+from redpacket.edge.entity_tags import known_tags_of
 from redpacket.edge.packet_ids import packet_id_of
 from redpacket.edge.request import HttpRequest
 
@@ -29,7 +30,7 @@ handler = Api()
 
 @handler.route(
     "GET /packets/{packet_id}",
-    parameters=(packet_id_of, claim_cursor_of, pages.limit_of, pages.known_tags_of),
+    parameters=(packet_id_of, claim_cursor_of, pages.limit_of, known_tags_of),
     refusals=(PacketNotFound, *_READING),
     caching=pages.RECORD_CACHING,
 )
@@ -40,7 +41,7 @@ def read_packet(request: HttpRequest) -> HttpAnswer[Record]:
 
 @handler.route(
     "GET /packets/{packet_id}/feed",
-    parameters=(packet_id_of, claim_cursor_of, pages.limit_of, pages.known_tags_of),
+    parameters=(packet_id_of, claim_cursor_of, pages.limit_of, known_tags_of),
     refusals=(PacketNotFound, *_READING),
     is_public=True,
     caching=pages.FEED_CACHING,
@@ -62,7 +63,7 @@ def read_proof(request: HttpRequest) -> HttpAnswer[Proof]:
 
 @handler.route(
     "GET /transparency",
-    parameters=(log_pages.cursor_of,),
+    parameters=(log_pages.cursor_of, known_tags_of),
     refusals=_READING,
     is_public=True,
     caching=log_pages.LOG_CACHING,
@@ -74,7 +75,7 @@ def read_log(request: HttpRequest) -> HttpAnswer[LogPage]:
 
 @handler.route(
     "GET /transparency/proof",
-    parameters=(log_pages.id_hash_of, log_pages.size_of),
+    parameters=(log_pages.id_hash_of, log_pages.size_of, known_tags_of),
     refusals=(PacketNotFound, *_READING),
     is_public=True,
     caching=log_pages.PROOF_CACHING,
@@ -86,7 +87,7 @@ def prove_inclusion(request: HttpRequest) -> HttpAnswer[LogInclusion]:
 
 @handler.route(
     "GET /transparency/consistency",
-    parameters=(log_pages.from_of, log_pages.to_of),
+    parameters=(log_pages.from_of, log_pages.to_of, known_tags_of),
     refusals=_READING,
     is_public=True,
     caching=log_pages.PROOF_CACHING,

@@ -118,6 +118,19 @@ def system(monkeypatch: pytest.MonkeyPatch) -> LogSystem:
     return made
 
 
+def test_who_has_a_page_of_the_log_is_told_so(system: LogSystem) -> None:
+    some_packets(system)
+    first = log_pages.entries_page(_asking({}))
+    asked = HttpRequest(
+        path={}, query={}, headers={"if-none-match": first.headers["etag"]}, claims={}, body=b""
+    )
+
+    again = log_pages.entries_page(asked)
+
+    assert first.body
+    assert (again.status, again.body, again.headers) == (304, None, first.headers)
+
+
 def some_packets(system: LogSystem, count: int = 5) -> list[str]:
     """Send packets and log them; return their ids in the order of the log."""
     ids = []

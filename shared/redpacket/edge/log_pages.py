@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from redpacket.domain.errors import InvalidRequest
-from redpacket.edge.api import HttpAnswer
+from redpacket.edge.entity_tags import tagged
 from redpacket.edge.page_sizes import LIMIT_MAX, LOG_SIZE_MAX
 from redpacket.edge.parameters import integer, required
 from redpacket.edge.wiring import wiring
@@ -14,6 +14,7 @@ from redpacket.edge.wiring import wiring
 if TYPE_CHECKING:
     from redpacket.domain.log import Commitment
     from redpacket.edge.answers import log
+    from redpacket.edge.api import HttpAnswer
     from redpacket.edge.request import HttpRequest
 
 LOG_CACHING = ("public, max-age=1",)
@@ -60,7 +61,7 @@ def entries_page(request: HttpRequest) -> HttpAnswer[log.LogPage]:
         "public_key": signed.public_key.hex(),
         "next": None if page.next_index is None else str(page.next_index),
     }
-    return HttpAnswer(body, headers={"cache-control": LOG_CACHING[0]})
+    return tagged(body, request, {"cache-control": LOG_CACHING[0]})
 
 
 def inclusion_page(request: HttpRequest) -> HttpAnswer[log.LogInclusion]:
@@ -72,7 +73,7 @@ def inclusion_page(request: HttpRequest) -> HttpAnswer[log.LogInclusion]:
         "size": proof.size,
         "path": [each.hex() for each in proof.path],
     }
-    return HttpAnswer(body, headers=_proof_headers(is_fixed=size is not None))
+    return tagged(body, request, _proof_headers(is_fixed=size is not None))
 
 
 def consistency_page(request: HttpRequest) -> HttpAnswer[log.LogConsistency]:
@@ -84,7 +85,7 @@ def consistency_page(request: HttpRequest) -> HttpAnswer[log.LogConsistency]:
         "size": new,
         "path": [each.hex() for each in path],
     }
-    return HttpAnswer(body, headers=_proof_headers(is_fixed=to is not None))
+    return tagged(body, request, _proof_headers(is_fixed=to is not None))
 
 
 def _entry_view(index: int, entry: Commitment) -> log.LogEntry:

@@ -1,11 +1,8 @@
-"""The pages of the records door: paging, entity tags, and people instead of ids."""
+"""The pages of the records door: paging, and people instead of ids."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import redpacket
 from redpacket.domain.errors import PacketNotFound
@@ -14,6 +11,7 @@ from redpacket.domain.packet import Packet, Person
 from redpacket.edge import guards, views
 from redpacket.edge.api import HttpAnswer
 from redpacket.edge.claim_places import claim_cursor_of
+from redpacket.edge.entity_tags import tagged
 from redpacket.edge.packet_ids import packet_id_of
 from redpacket.edge.page_sizes import (
     CURSOR_MAX,
@@ -32,8 +30,6 @@ from redpacket.ports.packets import SENT_CURSOR
 
 if TYPE_CHECKING:
     from redpacket.edge.answers import operators, packets
-
-Page = TypeVar("Page")
 
 YEAR_FIRST, YEAR_LAST = 2020, 2200
 _PAGES_SEEN_AFTER_MS = 10_000
@@ -65,19 +61,13 @@ def entry_cursor_of(text: str) -> str:
     return text  # the list itself refuses another
 
 
-@optional("headers", "If-None-Match", missing="", type="string")
-def known_tags_of(text: str) -> str:
-    """The `ETag` of the page that the client has."""
-    return text
-
-
 def record_page(request: HttpRequest) -> HttpAnswer[packets.Record]:
     """Show a packet with a page of its claims, *limit* of them after *cursor*."""
     packet_id, viewer = packet_id_of(request), request.user
     guards.guard_read(request)
     record = _read(request, packet_id, viewer)
     headers = {"cache-control": RECORD_CACHING[0]}
-    return _tagged(views.record_view(record, _people(record)), request, headers)
+    return tagged(views.record_view(record, _people(record)), request, headers)
 
 
 def feed_page(request: HttpRequest) -> HttpAnswer[packets.Feed]:
@@ -89,7 +79,7 @@ def feed_page(request: HttpRequest) -> HttpAnswer[packets.Feed]:
     if record.packet.rules.prize_id:
         raise PacketNotFound("no such packet")
     headers = {"cache-control": _feed_caching(record.packet)}
-    return _tagged(views.feed_view(record, _people(record)), request, headers)
+    return tagged(views.feed_view(record, _people(record)), request, headers)
 
 
 def _feed_caching(packet: Packet) -> str:
@@ -170,12 +160,3 @@ def transfers_page(request: HttpRequest) -> HttpAnswer[packets.Transfers]:
 def health(request: HttpRequest) -> HttpAnswer[operators.Health]:  # noqa: ARG001 - a route takes a request
     """Tell that the API answers, and which version."""
     return HttpAnswer({"status": "ok", "version": redpacket.__version__})
-
-
-def _tagged(body: Page, request: HttpRequest, headers: Mapping[str, str]) -> HttpAnswer[Page]:
-    """Answer 304 where the caller has this very page already."""
-    digest = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:32]
-    headers = {"etag": f'"{digest}"', **headers}
-    if headers["etag"] in known_tags_of(request):
-        return HttpAnswer(None, status=304, headers=headers)
-    return HttpAnswer(body, headers=headers)
