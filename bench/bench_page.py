@@ -93,9 +93,7 @@ def main() -> int:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         line = {
             "page_kb": _packed_kb(
-                path
-                for path in _files()
-                if path.name != ELEMENT[1:] and not _is_operators(path)
+                path for path in _files() if path.name != ELEMENT[1:] and not _is_operators(path)
             ),
             "element_kb": _packed_kb([places.PAGE / ELEMENT[1:]]),
             "operator_kb": _packed_kb(path for path in _files() if _is_operators(path)),

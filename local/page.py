@@ -118,7 +118,9 @@ class Page:
             return File.of(path, json.dumps(self._config).encode())
         headers = Headers(scope=scope)
         is_visit = "text/html" in headers.get("accept", "") and "authorization" not in headers
-        return self._read(path) or (self._read(_document(path)) if is_visit or path == "/" else None)
+        return self._read(path) or (
+            self._read(_document(path)) if is_visit or path == "/" else None
+        )
 
     def _read(self, path: str) -> File | None:
         try:

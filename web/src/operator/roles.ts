@@ -46,7 +46,7 @@ export class Duties {
     return (Object.keys(DUTIES) as Duty[]).filter((duty) => !this.may(duty));
   }
 
-  /** Notes that the API refused *duty*, if *error* says so; four eyes are no matter of a role. */
+  /** Notes that the API refused *duty*, if *error* says so; a refusal for four eyes is not about the role. */
   note(duty: Duty, error: unknown): void {
     if (error instanceof Problem && error.code === "forbidden") this.#refused.add(duty);
   }
