@@ -93,11 +93,11 @@ export class OperatorApp extends View {
           (one) =>
             html`<a href=${one.path} aria-current=${one.place === open ? "page" : nothing}>${o(one.place)}</a>`,
         )}
+        <p class="roles">
+          ${o("your_role", { roles })}
+          ${hidden.length ? o("hidden", { names: hidden.map((one) => o(one.place)).join(", ") }) : nothing}
+        </p>
       </nav>
-      <p class="roles">
-        ${o("your_role", { roles })}
-        ${hidden.length ? o("hidden", { names: hidden.map((one) => o(one.place)).join(", ") }) : nothing}
-      </p>
     `;
   }
 
@@ -117,7 +117,7 @@ export class OperatorApp extends View {
       case "packets":
         return html`${heading(o("packets"))}<op-list .list=${packets()}></op-list>`;
       case "claims":
-        return html`${heading(o("packet"))}
+        return html`${heading(o("claims"))}
           <p class="ways"><code>${id}</code><a href="/packets/${id}" target="_blank">${o("as_users")}</a></p>
           <op-list .list=${claims(id)}></op-list>`;
       case "approvals":

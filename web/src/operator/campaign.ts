@@ -100,11 +100,11 @@ export class OperatorCampaign extends ConsoleView {
         <a href="/campaigns/${id}" target="_blank">${o("as_users")}</a>
       </p>
       ${this.news()} ${trouble} ${this.#figures(campaign, seen)}
-      <ul class="warnings" role="status">
+      <div class="warnings" role="status">
         ${this.#warnings.length
-          ? this.#warnings.map((one) => html`<li class="bad">${warningText(one)}</li>`)
-          : html`<li>${o("no_warnings")}</li>`}
-      </ul>
+          ? this.#warnings.map((one) => html`<p class="bad">${warningText(one)}</p>`)
+          : html`<p>${o("no_warnings")}</p>`}
+      </div>
       ${duties().may("preheat")
         ? html`<button class="secondary" ?disabled=${this.isBusy} @click=${() => this.#preheat()}>
             ${o("preheat")}

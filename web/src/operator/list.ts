@@ -93,15 +93,15 @@ export class OperatorList extends ConsoleView {
     const isSaving = this.#saving !== undefined;
     return html`
       <section class="list">
-        <div class="heading">
-          <h2>${o(list.title)}</h2>
+        <div class="tools">
+          ${list.filters ? this.#filtersView(list.filters) : nothing}
           ${duties().may(list.duty)
             ? html`<button class="secondary" @click=${() => (isSaving ? this.#saving?.abort() : this.#save())}>
                 ${o(isSaving ? "cancel" : "csv")}
               </button>`
             : nothing}
         </div>
-        ${list.filters ? this.#filtersView(list.filters) : nothing} ${this.news()}
+        ${this.news()}
         ${rows.items.length ? this.#table() : nothing}
         ${rows.next === undefined
           ? this.problem ? this.#again() : loadingView()

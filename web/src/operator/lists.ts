@@ -18,9 +18,12 @@ const options = (...values: OpWord[]) => values.map((label) => ({ value: label, 
 const status = (...values: OpWord[]): Filter => ({ name: "status", label: "status", options: options(...values) });
 const code = (text: string | null) => (text ? html`<code>${text}</code>` : "—");
 
+/** A text of somebody's own, which may have no place to break. */
+const long = (text: string) => html`<span class="long">${text}</span>`;
+
 /** A user by the host's own id, and by their token where that is gone. */
 function person(row: { user: string | null; user_token: string; nickname: string | null }) {
-  return html`${row.user ?? html`<code>${row.user_token}</code>`}
+  return html`${long(row.user ?? row.user_token)}
   ${row.nickname ? html`<small>${row.nickname}</small>` : nothing}`;
 }
 
@@ -34,7 +37,7 @@ export function campaigns(): ListOf<Campaign> {
       {
         label: "campaign",
         show: ({ campaign_id: id, title }) =>
-          html`<a href="/operator/campaigns/${id}">${title}</a><small>${id}</small>`,
+          html`<a class="long" href="/operator/campaigns/${id}">${title}</a><small>${id}</small>`,
       },
       { label: "status", show: (row) => wordOf(row.status) },
       { label: "starts", show: (row) => when(row.starts_at_ms) },
@@ -53,7 +56,7 @@ export function packets(): ListOf<Packet> {
       show: ({ packet_id: id }) => html`<a href="/operator/packets/${id}"><code>${id}</code></a>`,
     },
     { label: "status", show: (row) => wordOf(row.status) },
-    { label: "sender", show: (row) => row.sender ?? code(row.sender_token) },
+    { label: "sender", show: (row) => long(row.sender ?? row.sender_token) },
     {
       label: "campaign",
       show: ({ campaign_id: id, prize_id: prize }) =>
@@ -111,7 +114,7 @@ export function winners(campaignId: string): ListOf<Winner> {
         label: "status",
         show: (row) => html`${wordOf(row.status)}<small>${when(row.decided_at_ms)}</small>`,
       },
-      { label: "note", show: (row) => row.note ?? "—" },
+      { label: "note", show: (row) => long(row.note ?? "—") },
     ],
     filters: [{ name: "prize_id", label: "prize_id" }, status("won", "handed_over", "forfeited")],
   };
