@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import ViewportSize, expect
 
 from tests.browser.conftest import MakePerson, Operator, Person
 from tests.browser.test_campaigns import plan, put_prize
 
-DESK = {"width": 1200, "height": 800}
-NARROW = {"width": 320, "height": 640}
+DESK: ViewportSize = {"width": 1200, "height": 800}
+NARROW: ViewportSize = {"width": 320, "height": 640}
 # ApprovalFen of the template, and one fen more.
 ABOVE_THE_LIMIT_YUAN = "1000000.01"
 
