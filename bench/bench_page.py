@@ -30,7 +30,7 @@ from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
 from local import places
-from local.page import ELEMENT, Page
+from local.page import ELEMENT, OPERATOR_INDEX, Page
 from local.ports import HOST, Ports, is_open
 
 ROUNDS = 7
@@ -92,8 +92,11 @@ def main() -> int:
     with _served() as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         line = {
-            "page_kb": _packed_kb(path for path in _files() if path.name != ELEMENT[1:]),
+            "page_kb": _packed_kb(
+                path for path in _files() if path.name != ELEMENT[1:] and not _is_operators(path)
+            ),
             "element_kb": _packed_kb([places.PAGE / ELEMENT[1:]]),
+            "operator_kb": _packed_kb(path for path in _files() if _is_operators(path)),
             "usable_ms": round(median(_usable_ms(browser, address) for _ in range(ROUNDS))),
             "axe_serious": sum(
                 _axe_serious(browser, address, scheme) for scheme in ("light", "dark")
@@ -106,6 +109,11 @@ def main() -> int:
 
 def _files() -> list[Path]:
     return [path for path in sorted(places.PAGE.rglob("*")) if path.is_file()]
+
+
+def _is_operators(path: Path) -> bool:
+    """Tell whether it is the console's: its build shares no file with the page."""
+    return path.name == OPERATOR_INDEX[1:] or path.parent.name == "operator"
 
 
 def _packed_kb(paths: Iterator[Path] | list[Path]) -> float:

@@ -322,6 +322,7 @@ BENCHES = (
         (
             Figure("page_kb", "KB of all views, compressed", at_most(60)),
             Figure("element_kb", "KB of the element for other pages, compressed", at_most(20)),
+            Figure("operator_kb", "KB of the operators' console, compressed", at_most(40)),
             Figure("usable_ms", "milliseconds until a packet can be opened", at_most(1_500)),
             Figure("axe_serious", "serious findings of axe", at_most(0)),
         ),

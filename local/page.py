@@ -19,6 +19,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 API_PREFIX: Final = "/api"
 CONFIG_PATH: Final = "/config.json"
 INDEX: Final = "/index.html"
+OPERATOR_PREFIX: Final = "/operator"
+OPERATOR_INDEX: Final = "/operator.html"
+DOCUMENTS: Final = (INDEX, OPERATOR_INDEX)
 DEVELOPMENT_PREFIX: Final = "/dev/"
 
 COVER_HOSTS: Final = ("*.example.com", "covers.example")
@@ -78,6 +81,12 @@ class File:
         return Response(self.packed, headers=self.headers | {"content-encoding": "gzip"})
 
 
+def _document(path: str) -> str:
+    """Return what shows *path*: the operators' console, or the page."""
+    is_operators = path == OPERATOR_PREFIX or path.startswith(f"{OPERATOR_PREFIX}/")
+    return OPERATOR_INDEX if is_operators else INDEX
+
+
 class Page:
     """An ASGI application: the files of the page in *folder*, and *api* for everything else.
 
@@ -109,7 +118,9 @@ class Page:
             return File.of(path, json.dumps(self._config).encode())
         headers = Headers(scope=scope)
         is_visit = "text/html" in headers.get("accept", "") and "authorization" not in headers
-        return self._read(path) or (self._read(INDEX) if is_visit or path == "/" else None)
+        return self._read(path) or (
+            self._read(_document(path)) if is_visit or path == "/" else None
+        )
 
     def _read(self, path: str) -> File | None:
         try:

@@ -13,7 +13,7 @@ import boto3
 
 from local import places
 from local.errors import StackError
-from local.page import API_PREFIX, CONFIG_PATH, INDEX, File
+from local.page import API_PREFIX, CONFIG_PATH, DOCUMENTS, File
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -26,14 +26,14 @@ WECHAT_AUTHORIZE_URL = "https://open.weixin.qq.com/connect/oauth2/authorize"
 def publish(
     store: "S3Client", bucket: str, config: dict[str, Any], *, is_staging: bool = False
 ) -> list[str]:
-    """Upload the page and its configuration; return the keys. The document comes last."""
+    """Upload the page and its configuration; return the keys. The documents come last."""
     files = [file for file in sorted(places.PAGE.rglob("*")) if file.is_file()]
     contents = {f"/{file.relative_to(places.PAGE).as_posix()}": file.read_bytes() for file in files}
-    if INDEX not in contents:
+    if not contents.keys() >= set(DOCUMENTS):
         raise StackError("the page isn't built: make page")
     contents[CONFIG_PATH] = json.dumps(config).encode()
-    # Who loads the document must find everything that it names.
-    paths = sorted(contents, key=lambda path: path == INDEX)
+    # Who loads a document must find everything that it names.
+    paths = sorted(contents, key=lambda path: path in DOCUMENTS)
     prefix = f"{STAGING}/" if is_staging else ""
     for path in paths:
         headers = File.of(path, contents[path]).headers

@@ -19,7 +19,7 @@ export default defineConfig({
           includeDependenciesRecursively: false,
           groups: [
             { name: "people", test: /src\/views\/(home|send|draft|share|qr|wallet|payment|sign-in)\.ts/ },
-            { name: "events", test: /src\/views\/(campaign|lottery|rain|sky|scratch|wheel|operator)\.ts/ },
+            { name: "events", test: /src\/views\/(campaign|lottery|rain|sky|scratch|wheel)\.ts/ },
           ],
         },
       },

@@ -1,4 +1,4 @@
-"""Rain and lottery in a phone's browser, and the operator behind them."""
+"""Rain and lottery in a phone's browser."""
 
 from __future__ import annotations
 
@@ -171,23 +171,6 @@ def test_before_its_start_a_campaign_counts_down(a_person: MakePerson, operator:
     expect(ada.page.get_by_role("timer")).to_contain_text("后开始")
 
 
-def test_an_operator_turns_switches_and_changes_stock(a_person: MakePerson, lottery: str) -> None:
-    boss = a_person("Operator", "/operator")
-    row = boss.page.locator("li", has_text="提现")
-    row.get_by_role("button", name="关闭").click()
-    expect(row).to_contain_text("关")
-    row.get_by_role("button", name="打开").click()
-    expect(row.get_by_role("button", name="关闭")).to_be_visible()
-
-    boss.page.get_by_label("活动编号").fill(lottery)
-    boss.page.get_by_role("button", name="查看").click()
-    boss.page.get_by_label("明前龙井: 增减数量").fill("20")
-    boss.page.get_by_role("button", name="加库存").last.click()
-
-    expect(boss.page.get_by_text("已发 0 / 120")).to_be_visible()
-    boss.shoot("operator")
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious_in_games(
     a_person: MakePerson, lottery: str, scheme: str
@@ -195,10 +178,7 @@ def test_axe_finds_nothing_serious_in_games(
     narrow: dict[str, Any] = {"viewport": {"width": 320, "height": 640}, "color_scheme": scheme}
     bea = a_person("Bea", f"/campaigns/{lottery}?inviter={'x' * 24}", **narrow)
     expect(bea.page.get_by_role("button", name="抽奖", exact=True)).to_be_visible()
-    boss = a_person("Operator", "/operator", **narrow)
-    expect(boss.page.locator("li").first).to_be_visible()
 
-    assert bea.audit() + boss.audit() == []
-    assert bea.overflow_px() == boss.overflow_px() == 0
+    assert bea.audit() == []
+    assert bea.overflow_px() == 0
     bea.shoot(f"{scheme}-lottery")
-    boss.shoot(f"{scheme}-operator")

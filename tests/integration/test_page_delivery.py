@@ -69,6 +69,17 @@ def test_every_path_of_the_page_is_its_document(stack: Stack, bucket: str, path:
     assert found["CacheControl"] == "no-cache"
 
 
+@pytest.mark.parametrize("path", ["/operator", "/operator/campaigns/spring/winners"])
+def test_every_path_of_operators_is_their_document(stack: Stack, bucket: str, path: str) -> None:
+    key = _led_to(stack, "page-paths", path).removeprefix("/")
+
+    found = stack.aws("s3").get_object(Bucket=bucket, Key=key)
+
+    assert b"<op-app>" in found["Body"].read()
+    assert found["CacheControl"] == "no-cache"
+    assert _led_to(stack, "page-paths", "/operators") == "/index.html"
+
+
 def test_files_of_the_page_stay_where_they_are_and_are_kept(stack: Stack, bucket: str) -> None:
     store = stack.aws("s3")
     keys = [item["Key"] for item in store.list_objects_v2(Bucket=bucket)["Contents"]]
@@ -86,6 +97,7 @@ def test_a_header_shows_the_staged_page(stack: Stack, bucket: str) -> None:
     key = _led_to(stack, "page-paths", "/send", header).removeprefix("/")
 
     assert key == "staging/index.html"
+    assert _led_to(stack, "page-paths", "/operator", header) == "/staging/operator.html"
     assert stack.aws("s3").get_object(Bucket=bucket, Key=key)
     assert _led_to(stack, "page-paths", "/send", {"x-page-stage": "other"}) == "/index.html"
 

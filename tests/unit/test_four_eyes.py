@@ -33,6 +33,7 @@ from redpacket.domain.errors import (
 )
 from redpacket.domain.lottery import PrizeKind
 from redpacket.domain.operators import ActionKind
+from redpacket.edge.approval_views import approval_view
 from redpacket.ports.accounts import Request
 from testing.builders import a_campaign, a_prize
 from testing.in_memory_system import InMemorySystem, a_person, an_operator
@@ -294,6 +295,8 @@ def test_a_budget_waits_and_is_applied_with_the_version_that_was_shown(
     raised = _asked(_budget(system, 5_000))
     assert raised.amount_fen == 4_000
     assert _budget(system, 5_000) == raised
+    shown = approval_view(raised, raised.asked_at_ms)
+    assert (shown["version"], shown["status"]) == (1, "awaiting")
 
     applied = system.process().approve(raised.approval_id, BOB)
 

@@ -46,6 +46,7 @@ def front(tmp_path: Path) -> Visitor:
     page = tmp_path / "dist"
     (page / "assets").mkdir(parents=True)
     (page / "index.html").write_text(INDEX)
+    (page / "operator.html").write_text(f"{INDEX}console")
     (page / "assets" / "index-abc.js").write_text("1")
     (page / "red-packet.js").write_text("2")
     (tmp_path / "secret").write_text("no")
@@ -61,6 +62,15 @@ def test_a_visit_gets_the_page_at_every_path(front: Visitor) -> None:
         answer = front.get(path, headers=HTML)
         assert _is_page(answer)
         assert answer.headers["cache-control"] == "no-cache"
+
+
+def test_a_visit_of_operators_gets_their_console(front: Visitor) -> None:
+    for path in ("/operator", "/operator/campaigns/spring/winners"):
+        answer = front.get(path, headers=HTML)
+        assert answer.text.endswith("console")
+        assert SECURITY_HEADERS.items() <= answer.headers.items()
+        assert answer.headers["cache-control"] == "no-cache"
+    assert front.get("/operators", headers=HTML).text == INDEX
 
 
 def test_a_client_of_the_api_gets_the_api_at_the_same_path(front: Visitor) -> None:

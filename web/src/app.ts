@@ -21,7 +21,6 @@ const LOADERS: Record<Route["view"], () => Promise<unknown>> = {
   share: () => import("./views/share.ts"),
   proof: () => import("./views/proof.ts"),
   campaign: () => import("./views/campaign.ts"),
-  operator: () => import("./views/operator.ts"),
   wallet: () => import("./views/wallet.ts"),
   payment: () => import("./views/payment.ts"),
   lost: () => Promise.resolve(),
@@ -101,7 +100,9 @@ export class App extends View {
         <button class="tongue" lang=${language() === "en" ? "zh-CN" : "en"} @click=${this.#turn}>
           ${t("other_language")}
         </button>
-        ${session.person?.isOperator ? html`<a href="/operator">${t("operator")}</a>` : nothing}
+        ${session.person?.scope.includes("hongbao/")
+          ? html`<a href="/operator" target="_self">${t("operator")}</a>`
+          : nothing}
         ${session.person ? this.#person(session.person.nickname) : nothing}
       </header>
       <main id="main" tabindex="-1" @wants-sign-in=${() => this.#askForSignIn()}>
@@ -139,8 +140,6 @@ export class App extends View {
         return html`<rp-proof .packetId=${id}></rp-proof>`;
       case "campaign":
         return html`<rp-campaign .campaignId=${id}></rp-campaign>`;
-      case "operator":
-        return html`<rp-operator></rp-operator>`;
       case "wallet":
         return html`<rp-wallet></rp-wallet>`;
       case "payment":

@@ -22,7 +22,9 @@ interface Journey {
 }
 
 const SLOT = "redpacket.sign-in";
-const BACK = "/signed-in";
+/** Tokens are in memory, so each page comes back to itself. */
+export const HOME = location.pathname.startsWith("/operator") ? "/operator" : "/";
+export const BACK = `${HOME === "/" ? "" : HOME}/signed-in`;
 
 async function provider(auth: OidcAuth): Promise<Provider> {
   const base = auth.issuer.replace(/\/$/, "");

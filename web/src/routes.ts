@@ -1,7 +1,7 @@
 /** Paths of the page; links are plain links, so each opens in a new tab too. */
 
 export interface Route {
-  view: "home" | "send" | "packet" | "share" | "proof" | "campaign" | "operator" | "wallet" | "payment" | "lost";
+  view: "home" | "send" | "packet" | "share" | "proof" | "campaign" | "wallet" | "payment" | "lost";
   id: string;
 }
 
@@ -13,7 +13,6 @@ const PATHS: [RegExp, Route["view"]][] = [
   [new RegExp(`^/packets/${ID}/share$`), "share"],
   [new RegExp(`^/packets/${ID}/proof$`), "proof"],
   [new RegExp(`^/campaigns/${ID}$`), "campaign"],
-  [/^\/operator$/, "operator"],
   [/^\/wallet$/, "wallet"],
   [new RegExp(`^/payments/${ID}$`), "payment"],
 ];

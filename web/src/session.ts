@@ -3,13 +3,14 @@
 import { Client } from "./api/client.ts";
 import { PendingWrites } from "./api/keys.ts";
 import { readConfig, type Config } from "./config.ts";
-import { arrive, depart, refresh, type Tokens } from "./oidc.ts";
+import { arrive, BACK, depart, HOME, refresh, type Tokens } from "./oidc.ts";
 
 export interface Person {
   /** The token's `sub`. */
   sub: string;
   nickname: string;
-  isOperator: boolean;
+  /** The token's, with spaces between them. */
+  scope: string;
 }
 
 export interface DevUser {
@@ -54,7 +55,7 @@ export class Session {
     const { auth } = this.config;
     if (auth.kind === "oidc") {
       const arrived = await arrive(auth);
-      if (!arrived) return location.pathname === "/signed-in" ? "/" : undefined;
+      if (!arrived) return location.pathname === BACK ? HOME : undefined;
       if (arrived.tokens) this.#take(arrived.tokens);
       this.notice = arrived.reason;
       return arrived.path;
@@ -132,7 +133,7 @@ export class Session {
     this.notice = undefined;
     const claims = { ...claimsOf(idToken), ...claimsOf(token) };
     const { sub = "", nickname = claims.name ?? sub, scope = "" } = claims;
-    this.person = { sub, nickname, isOperator: /\bhongbao\//.test(scope) };
+    this.person = { sub, nickname, scope };
   }
 }
 

@@ -16,7 +16,7 @@ const provider = new Provider(`http://127.0.0.1:${port}`, {
       token_endpoint_auth_method: "none",
       grant_types: ["authorization_code"],
       response_types: ["code"],
-      redirect_uris: [`${page}/signed-in`],
+      redirect_uris: [`${page}/signed-in`, `${page}/operator/signed-in`],
     },
   ],
   pkce: { required: () => true },

@@ -118,6 +118,11 @@ class Approval:
         """Who gets the money, if that is a user."""
         return self.asked.payee_id if isinstance(self.asked, DepositAsked) else None
 
+    @property
+    def version(self) -> int | None:
+        """The version that was shown to who asked; a deposit has none, 0 is of something new."""
+        return None if isinstance(self.asked, DepositAsked) else self.asked.version
+
     def status_at(self, now_ms: int) -> ApprovalStatus:
         """Return where it stands now: one that waits ends by itself."""
         if self.status is ApprovalStatus.AWAITING and now_ms >= self.asked_at_ms + LIFE_MS:

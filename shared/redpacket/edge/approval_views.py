@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 APPROVAL_ID = "[0-9a-f]{32}"
 APPROVAL_COLUMNS = (
     *("approval_id", "kind", "status", "operator", "payee", "subject", "amount_fen"),
-    *("asked_at_ms", "decided_by", "decided_at_ms", "is_applied", "refusal", "changes"),
+    *("version", "asked_at_ms", "decided_by", "decided_at_ms", "is_applied", "refusal", "changes"),
 )
 
 
@@ -56,6 +56,7 @@ def approval_view(approval: Approval, now_ms: int) -> approvals.ListedApproval:
         "payee": approval.payee_id,
         "subject": approval.subject,
         "amount_fen": approval.amount_fen,
+        "version": approval.version,
         "changes": [
             {"field": change.field, "before": change.before, "after": change.after}
             for change in approval.changes

@@ -8,6 +8,10 @@ export type Method = "GET" | "POST" | "PUT";
 
 export interface Ask {
   body?: unknown;
+  /** What the answer should be; JSON by default. */
+  accept?: string;
+  /** Reads the answer; as JSON by default. */
+  read?: (answer: Response) => Promise<unknown>;
   /** For writes that need one: the same key and body have no second effect. */
   key?: string;
   /** Ask again by itself while the answer is 503 or the network is away. Only for what may be repeated. */
@@ -78,14 +82,14 @@ export class Client {
     }
     if (!answer.ok) throw await readProblem(answer);
     try {
-      return (await answer.json()) as Answer;
+      return (await (ask.read?.(answer) ?? answer.json())) as Answer;
     } catch {
       throw new Problem("unavailable", answer.status, 1);
     }
   }
 
   async #send(method: Method, path: string, ask: Ask, token?: string): Promise<Response> {
-    const headers: Record<string, string> = { Accept: "application/json" };
+    const headers: Record<string, string> = { Accept: ask.accept ?? "application/json" };
     if (token) headers.Authorization = `Bearer ${token}`;
     if (ask.key) headers["Idempotency-Key"] = ask.key;
     const init: RequestInit = { method, headers };

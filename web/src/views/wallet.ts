@@ -118,7 +118,7 @@ export class Wallet extends View {
             autocomplete="off"
             placeholder="0.00"
             required
-            aria-label="${t(`wallet_${deed}`)}: ${t("op_amount")}"
+            aria-label="${t(`wallet_${deed}`)}: ${t("amount_yuan")}"
           />
           <select name="channel" aria-label=${t("channel")}>
             ${channels.map(

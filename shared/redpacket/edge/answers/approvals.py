@@ -36,6 +36,15 @@ class ListedApproval(TypedDict):
     payee: Annotated[UserToken | None, Field(description="Who gets a deposit; null for others.")]
     subject: Annotated[Word, Field(description="As in the journal.", examples=["user:FxwabzlgU"])]
     amount_fen: Annotated[SumFen, Field(description="The money that it moves.", examples=[888])]
+    version: Annotated[
+        int | None,
+        Field(
+            ge=0,
+            description="The version that it applies to, another one by now refuses it; "
+            "0 for something new, null for a deposit.",
+            examples=[1],
+        ),
+    ]
     changes: Annotated[list[ActionChange], Field(description="What it changes.")]
     asked_at_ms: AtMs
     decided_by: Annotated[UserToken | None, Field(description="Null while it waits.")]

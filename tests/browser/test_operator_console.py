@@ -1,0 +1,152 @@
+"""The operators' console in a real browser: a page of its own, with lists, CSV and four eyes."""
+
+from __future__ import annotations
+
+import csv
+import time
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import ViewportSize, expect
+
+from tests.browser.conftest import MakePerson, Operator, Person
+from tests.browser.test_campaigns import plan, put_prize
+
+DESK: ViewportSize = {"width": 1200, "height": 800}
+NARROW: ViewportSize = {"width": 320, "height": 640}
+# ApprovalFen of the template, and one fen more.
+ABOVE_THE_LIMIT_YUAN = "1000000.01"
+
+
+@pytest.fixture(scope="module")
+def campaign(operator: Operator) -> str:
+    """Plan a lottery of goods; Quinn and Rosa have won one each."""
+    campaign_id = plan(operator, title="年货节", budget_fen=50_000)
+    put_prize(operator, campaign_id, "tea", title="明前龙井", total=20)
+    for sub in ("quinn", "rosa"):
+        winner = operator.as_user(f"{sub}-{campaign_id}", nickname=sub.title())
+        for _ in range(10):
+            key = {"Idempotency-Key": uuid.uuid4().hex}
+            answer = winner.post(f"/campaigns/{campaign_id}/draws", json={}, headers=key)
+            if answer.is_success:
+                break
+            time.sleep(0.3)
+        assert answer.is_success, answer.text
+    return campaign_id
+
+
+def _row(person: Person, text: str) -> Any:
+    return person.page.get_by_role("row").filter(has_text=text)
+
+
+def _agree(person: Person, name: str) -> None:
+    person.page.get_by_role("dialog").get_by_role("button", name=name, exact=True).click()
+
+
+def test_an_operator_filters_winners_hands_over_and_saves_the_list(
+    a_person: MakePerson, campaign: str, tmp_path: Path
+) -> None:
+    boss = a_person("Operator", "/", viewport=DESK)
+    loaded: list[str] = []
+    boss.page.on("request", lambda request: loaded.append(request.url))
+    boss.page.get_by_role("link", name="运营").click()
+    _row(boss, campaign).get_by_role("link", name="年货节").click()
+
+    expect(boss.page.get_by_text("每秒领取")).to_be_visible()
+    expect(boss.page.get_by_text("已发 2 / 20")).to_be_visible()
+    boss.page.get_by_label("明前龙井: 增减数量").fill("5")
+    boss.page.get_by_role("button", name="改库存").click()
+    expect(boss.page.get_by_text("已发 2 / 25")).to_be_visible()
+    boss.page.get_by_role("link", name="中奖名单").click()
+
+    _row(boss, "Quinn").get_by_role("button", name="发放").click()
+    boss.page.get_by_label("备注").fill("快递")
+    _agree(boss, "发放")
+    expect(_row(boss, "Quinn")).to_contain_text("已发放")
+    boss.page.get_by_label("状态").select_option("won")
+    expect(_row(boss, "Quinn")).to_have_count(0)
+    expect(_row(boss, "Rosa")).to_be_visible()
+    assert boss.page.url.endswith("/winners?status=won")
+
+    with boss.page.expect_download() as saved:
+        boss.page.get_by_role("button", name="下载 CSV").click()
+    saved.value.save_as(tmp_path / "winners.csv")
+    with (tmp_path / "winners.csv").open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["user"], row["status"]) for row in rows] == [(f"rosa-{campaign}", "won")]
+    assert saved.value.suggested_filename == f"winners-{campaign}.csv"
+    # The console shares no file with the page of takers.
+    assets = [url for url in loaded if "/assets/" in url]
+    assert assets
+    assert all("/assets/operator/" in url for url in assets)
+
+
+def test_a_second_operator_approves_a_deposit_above_the_limit(
+    a_person: MakePerson, operator: Operator
+) -> None:
+    payee = f"payee-{uuid.uuid4().hex[:8]}"
+    tom = a_person(None, "/operator/deposits")
+    tom.page.get_by_role("button", name="财务").click()
+    # The role sees no journal, and is told so.
+    expect(tom.page.get_by_role("navigation").get_by_role("link", name="操作日志")).to_have_count(0)
+    expect(tom.page.get_by_text("没有权限，因此不显示：操作日志")).to_be_visible()
+    tom.page.get_by_label("用户").fill(payee)
+    tom.page.get_by_label("金额").fill(ABOVE_THE_LIMIT_YUAN)
+    tom.page.get_by_role("button", name="充值").click()
+    _agree(tom, "充值")
+    expect(tom.page.get_by_text("正在等另一位运营批准")).to_be_visible()
+    tom.page.get_by_role("link", name="审批").last.click()
+    expect(tom.page.get_by_text("你提出的，需要另一位运营决定")).to_be_visible()
+    expect(tom.page.get_by_role("button", name="批准")).to_have_count(0)
+    assert operator.as_user(payee).get("/me").json()["balance_fen"] == 0
+
+    boss = a_person("Operator", "/operator/approvals?status=awaiting", viewport=DESK)
+    _row(boss, "1,000,000.01").get_by_role("button", name="批准").click()
+    question = boss.page.get_by_role("dialog")
+    expect(question).to_contain_text("100000001 fen")
+    boss.shoot("operator-approve", full=False)
+    _agree(boss, "批准")
+
+    expect(_row(boss, "1,000,000.01")).to_contain_text("已批准")
+    assert operator.as_user(payee).get("/me").json()["balance_fen"] == 100_000_001
+
+
+def test_a_switch_is_turned_off_with_a_reason(a_person: MakePerson) -> None:
+    boss = a_person("Operator", "/operator/switches")
+    row = boss.page.get_by_role("listitem").filter(has_text="提现")
+
+    row.get_by_role("button", name="关闭").click()
+    boss.page.get_by_label("原因").fill("对账中")
+    _agree(boss, "关闭")
+    expect(row).to_contain_text("对账中")
+    row.get_by_role("button", name="打开").click()
+
+    expect(row.get_by_role("button", name="关闭")).to_be_visible()
+
+
+def test_axe_finds_nothing_serious_in_the_console(a_person: MakePerson, campaign: str) -> None:
+    places = {
+        "campaigns": "/operator",
+        "campaign": f"/operator/campaigns/{campaign}",
+        "winners": f"/operator/campaigns/{campaign}/winners",
+        "packets": "/operator/packets",
+        "approvals": "/operator/approvals",
+        "deposits": "/operator/deposits",
+        "switches": "/operator/switches",
+        "journal": "/operator/journal",
+    }
+    boss = a_person("Operator", None, viewport=NARROW)
+    for name, path in places.items():
+        boss.go(path)
+        expect(boss.page.locator("h1")).to_be_visible()
+        expect(boss.page.locator(".loading")).to_have_count(0)
+        for scheme in ("light", "dark"):
+            boss.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+            assert boss.audit() == [], name
+            assert boss.overflow_px() == 0, name
+            boss.shoot(f"{scheme}-operator-{name}")
+            boss.page.set_viewport_size(DESK)
+            boss.shoot(f"{scheme}-operator-{name}-wide")
+            boss.page.set_viewport_size(NARROW)

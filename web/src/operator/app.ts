@@ -1,0 +1,172 @@
+/** The operators' console: its frame, and the view of the path. It shares modules with the page, and no file. */
+
+import { html, nothing, type TemplateResult } from "lit";
+import { keyed } from "lit/directives/keyed.js";
+
+import { language, setLanguage } from "../i18n/language.ts";
+import { here, navigate, onNavigate } from "../router.ts";
+import { devUser, session } from "../session.ts";
+import { loadingView, problemView, View } from "../views/view.ts";
+import "./approvals.ts";
+import "./campaign.ts";
+import "./deposits.ts";
+import "./list.ts";
+import { campaigns, claims, journal, packets } from "./lists.ts";
+import { ROLES } from "./roles.ts";
+import { PLACES, routeOf, type Place } from "./routes.ts";
+import "./switches.ts";
+import { duties } from "./view.ts";
+import "./winners.ts";
+import { o } from "./words.ts";
+
+/** Which link of the bar a place belongs to. */
+const PARENT: Partial<Record<Place, Place>> = { campaign: "campaigns", winners: "campaigns", claims: "packets" };
+
+export class OperatorApp extends View {
+  static override properties = { ...View.properties, isReady: { state: true } };
+  declare isReady: boolean;
+
+  constructor() {
+    super();
+    this.isReady = false;
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    onNavigate(() => this.#arrive());
+    session.onChange(() => this.requestUpdate());
+    void this.attempt(async () => {
+      const path = await session.begin();
+      if (path) navigate(path, true);
+      this.isReady = true;
+    });
+  }
+
+  #arrive(): void {
+    if (this.isReady) session.notice = undefined;
+    this.requestUpdate();
+    void this.updateComplete.then(() => {
+      scrollTo(0, 0);
+      setTimeout(() => this.querySelector<HTMLElement>("h1")?.focus({ preventScroll: true }));
+    });
+  }
+
+  override render() {
+    document.documentElement.lang = language();
+    document.title = o("console");
+    const { person } = session;
+    return html`
+      <a class="skip" href="#main" @click=${this.#skip}>${o("skip")}</a>
+      <header class="bar">
+        <a class="brand" href="/operator"><span aria-hidden="true">福</span>${o("console")}</a>
+        <span class="gap"></span>
+        <button class="tongue" lang=${language() === "en" ? "zh-CN" : "en"} @click=${this.#turn}>
+          ${o("other_language")}
+        </button>
+        ${person
+          ? html`<button class="who" @click=${() => session.signOut()} aria-label="${person.nickname}: ${o("sign_out")}">
+              <span class="name">${person.nickname}</span><small>${o("sign_out")}</small>
+            </button>`
+          : nothing}
+      </header>
+      ${person && duties().roles.length ? this.#places() : nothing}
+      <main id="main" tabindex="-1">
+        ${this.problem
+          ? problemView(this.problem, () => location.reload())
+          : this.isReady
+            ? // Another address of the same view, as by its filters, is the same view.
+              keyed(`${location.pathname} ${person?.sub}`, person ? this.#view() : this.#signIn())
+            : loadingView()}
+      </main>
+    `;
+  }
+
+  #places() {
+    const { place } = routeOf(location.pathname);
+    const open = PARENT[place] ?? place;
+    const mine = duties();
+    const hidden = PLACES.filter(({ duty }) => !mine.may(duty));
+    const roles = mine.roles.map((role) => o(`role_${role}`)).join(", ");
+    return html`
+      <nav aria-label=${o("places")}>
+        ${PLACES.filter((one) => !hidden.includes(one)).map(
+          (one) =>
+            html`<a href=${one.path} aria-current=${one.place === open ? "page" : nothing}>${o(one.place)}</a>`,
+        )}
+        <p class="roles">
+          ${o("your_role", { roles })}
+          ${hidden.length ? o("hidden", { names: hidden.map((one) => o(one.place)).join(", ") }) : nothing}
+        </p>
+      </nav>
+    `;
+  }
+
+  #view(): TemplateResult {
+    if (!duties().roles.length) return this.#message(o("no_role"));
+    const { place, id } = routeOf(location.pathname);
+    const known = PLACES.find((one) => one.place === place);
+    if (known && !duties().may(known.duty)) return this.#message(o("not_your_role"));
+    const heading = (name: string) => html`<h1 tabindex="-1">${name}</h1>`;
+    switch (place) {
+      case "campaigns":
+        return html`${heading(o("campaigns"))}<op-list .list=${campaigns()}></op-list>`;
+      case "campaign":
+        return html`<op-campaign .campaignId=${id}></op-campaign>`;
+      case "winners":
+        return html`<op-winners .campaignId=${id}></op-winners>`;
+      case "packets":
+        return html`${heading(o("packets"))}<op-list .list=${packets()}></op-list>`;
+      case "claims":
+        return html`${heading(o("claims"))}
+          <p class="ways"><code>${id}</code><a href="/packets/${id}" target="_blank">${o("as_users")}</a></p>
+          <op-list .list=${claims(id)}></op-list>`;
+      case "approvals":
+        return html`<op-approvals></op-approvals>`;
+      case "deposits":
+        return html`<op-deposits></op-deposits>`;
+      case "switches":
+        return html`<op-switches></op-switches>`;
+      case "journal":
+        return html`${heading(o("journal"))}<op-list .list=${journal()}></op-list>`;
+      default:
+        return this.#message(o("lost"));
+    }
+  }
+
+  #message(text: string) {
+    return html`<section class="welcome"><h1 tabindex="-1">${text}</h1></section>`;
+  }
+
+  #signIn() {
+    const { notice } = session;
+    const isDev = session.config?.auth.kind === "dev";
+    return html`
+      <section class="welcome">
+        <h1 tabindex="-1">${o("console")}</h1>
+        <p class=${notice ? "notice" : "unseen"} role="status">${notice && o(`notice_${notice}`)}</p>
+        ${isDev
+          ? html`<p class="lead">${o("dev_lead")}</p>
+              <div class="people">${ROLES.map((role) => this.#developer(role))}</div>`
+          : html`<p class="lead">${o("sign_in_lead")}</p>
+              <button class="primary" @click=${() => void this.attempt(() => session.signIn(here()))}>
+                ${o("sign_in")}
+              </button>`}
+      </section>
+    `;
+  }
+
+  #developer(role: (typeof ROLES)[number]) {
+    const user = { ...devUser(role === "admin" ? "operator" : role), nickname: o(`role_${role}`) };
+    const become = () => void this.attempt(() => session.signInAs({ ...user, scope: `hongbao/${role}` }));
+    return html`<button class="person" @click=${become}>${user.nickname}</button>`;
+  }
+
+  readonly #turn = () => setLanguage(language() === "en" ? "zh-CN" : "en");
+
+  readonly #skip = (event: Event) => {
+    event.preventDefault();
+    this.querySelector<HTMLElement>("main")?.focus();
+  };
+}
+
+customElements.define("op-app", OperatorApp);

@@ -1,0 +1,81 @@
+/** What waits for another operator: each is decided under its exact change and version. */
+
+import { html, nothing } from "lit";
+
+import type { Schemas } from "../api/client.ts";
+import { session } from "../session.ts";
+import { decisionOf } from "./deciding.ts";
+import type { OperatorList } from "./list.ts";
+import { approvals, type Approval } from "./lists.ts";
+import { changesView, confirm, ConsoleView, duties, facts, money, when, write } from "./view.ts";
+import { o, wordOf } from "./words.ts";
+
+export class OperatorApprovals extends ConsoleView {
+  static override properties = { ...ConsoleView.properties, me: { state: true } };
+  /** The token that names this operator in lists; nothing can be decided before it is known. */
+  declare me: string | undefined;
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    void this.attempt(async () => {
+      this.me = (await session.client.get<Schemas["Me"]>("/me")).user_token;
+    });
+  }
+
+  override render() {
+    const actions = (row: Approval) => this.#actions(row);
+    return html`<h1 tabindex="-1">${o("approvals")}</h1>
+      <p class="hint">${o("approvals_hint")}</p>
+      ${this.news()} ${this.me ? html`<op-list .list=${{ ...approvals(), actions }}></op-list>` : nothing}`;
+  }
+
+  #actions(row: Approval) {
+    const decision = decisionOf(row, this.me);
+    if (decision === "over") return nothing;
+    if (decision === "own" || decision === "payee") return html`<small>${o(`not_by_${decision}`)}</small>`;
+    if (!duties().may("approve")) return nothing;
+    return html`
+      <button class="secondary" @click=${() => this.#decide(row, "approve")}>
+        ${o(decision === "finish" ? "finish" : "approve")}
+      </button>
+      ${decision === "decide"
+        ? html`<button class="secondary" @click=${() => this.#decide(row, "reject")}>${o("reject")}</button>`
+        : nothing}
+    `;
+  }
+
+  async #decide(row: Approval, how: "approve" | "reject"): Promise<void> {
+    const version = row.version === null ? "—" : row.version || o("version_new");
+    const body = html`
+      ${facts(
+        [o("asked"), wordOf(`asked_${row.kind}`)],
+        [o("subject"), html`<code>${row.subject}</code>`],
+        [o("amount"), html`${o("yuan", { n: money(row.amount_fen) })} <small>${row.amount_fen} fen</small>`],
+        [o("version"), version],
+        [o("operator"), html`<code>${row.operator}</code>`],
+        [o("at"), when(row.asked_at_ms)],
+        ...(row.payee ? [[o("payee"), html`<code>${row.payee}</code>`] as [string, ReturnType<typeof html>]] : []),
+      )}
+      ${changesView(row.changes)}
+      <p class="hint">${o(how === "approve" ? "approve_hint" : "reject_hint")}</p>
+    `;
+    if (!(await confirm(o(`${how}_title`), body, o(how)))) return;
+    await this.act("approve", async () => {
+      const path = `/admin/approvals/${row.approval_id}/${how}`;
+      const list = this.querySelector<OperatorList>("op-list");
+      try {
+        const decided = await write<Approval>("POST", path);
+        list?.rows.replace((one: Approval) => one.approval_id === row.approval_id, decided);
+        list?.requestUpdate();
+        if (decided.refusal) return o("refused_by", { code: decided.refusal });
+      } catch (error) {
+        // Somebody else may have decided, or the change is refused by now: the list knows.
+        list?.reload();
+        throw error;
+      }
+      return o(`${how}_done`);
+    });
+  }
+}
+
+customElements.define("op-approvals", OperatorApprovals);

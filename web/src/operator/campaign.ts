@@ -1,0 +1,204 @@
+/** One campaign, live: what is taken, how fast, what is left, and what needs a look. */
+
+import { html, nothing } from "lit";
+
+import type { Schemas } from "../api/client.ts";
+import { newKey } from "../api/keys.ts";
+import { problemOf, type Problem } from "../api/problems.ts";
+import { session } from "../session.ts";
+import { loadingView, problemView, typed } from "../views/view.ts";
+import { look, Meter, packetsOf, warnings, type Look, type Warning } from "./live.ts";
+import { address } from "./pages.ts";
+import { awaitingView, awaits, type Awaiting, ConsoleView, duties, money, when, write } from "./view.ts";
+import { o, wordOf } from "./words.ts";
+
+type Campaign = Schemas["CampaignAdmin"];
+type Prize = Schemas["PrizeAdmin"];
+const EVERY_MS = 2_000;
+/** Packets and switches change less often than counts. */
+const LOOKS_PER_LIST = 5;
+
+export class OperatorCampaign extends ConsoleView {
+  static override properties = {
+    ...ConsoleView.properties,
+    campaignId: {},
+    campaign: { state: true },
+    seen: { state: true },
+    trouble: { state: true },
+  };
+  declare campaignId: string;
+  declare campaign: Campaign | undefined;
+  declare seen: Look | undefined;
+  /** Why the last look failed; what an action came to stays told beside it. */
+  declare trouble: Problem | undefined;
+  #meter = new Meter();
+  #warnings: Warning[] = [];
+  #switches: readonly Schemas["Switch"][] = [];
+  #packets: Schemas["ListedPacket"][] = [];
+  #looks = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    void this.#watch();
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    clearTimeout(this.#timer);
+  }
+
+  /** Looks again and again while the tab is seen; a look that fails is told, and tried again. */
+  async #watch(): Promise<void> {
+    clearTimeout(this.#timer);
+    if (!document.hidden) {
+      try {
+        await this.#look();
+        this.trouble = undefined;
+      } catch (error) {
+        this.trouble = problemOf(error);
+      }
+    }
+    if (this.isConnected && (!this.trouble || this.trouble.retryAfterS !== undefined)) {
+      this.#timer = setTimeout(() => void this.#watch(), EVERY_MS);
+    }
+  }
+
+  async #look(): Promise<void> {
+    const { client } = session;
+    const campaign = await client.get<Campaign>(`/admin/campaigns/${this.campaignId}`);
+    if (this.#looks++ % LOOKS_PER_LIST === 0) {
+      [this.#packets, this.#switches] = await Promise.all([
+        packetsOf(client, this.campaignId),
+        client.get<Schemas["Switches"]>("/admin/switches").then(({ items }) => items),
+      ]);
+    }
+    const seen = await look(client, campaign, this.#packets);
+    this.#meter.note(Date.now(), seen.taken);
+    this.#warnings = warnings(campaign, this.#switches);
+    this.campaign = campaign;
+    this.seen = seen;
+  }
+
+  override render() {
+    const { campaign, seen } = this;
+    const trouble = this.trouble ? problemView(this.trouble, () => void this.#watch()) : nothing;
+    if (!campaign || !seen) return this.trouble ? trouble : loadingView();
+    const id = campaign.campaign_id;
+    return html`
+      <h1 tabindex="-1">${campaign.title}</h1>
+      <p class="hint">
+        ${wordOf(campaign.status)} · ${when(campaign.starts_at_ms)} – ${when(campaign.ends_at_ms)} ·
+        ${o("version")} ${campaign.version}
+      </p>
+      <p class="ways">
+        <a href=${address("/operator/packets", { campaign_id: id })}>${o("packets")}</a>
+        <a href="/operator/campaigns/${id}/winners">${o("winners")}</a>
+        ${duties().may("see_journal")
+          ? html`<a href=${address("/operator/journal", { subject: `campaign:${id}` })}>${o("journal")}</a>`
+          : nothing}
+        <a href="/campaigns/${id}" target="_blank">${o("as_users")}</a>
+      </p>
+      ${this.news()} ${trouble} ${this.#figures(campaign, seen)}
+      <div class="warnings" role="status">
+        ${this.#warnings.length
+          ? this.#warnings.map((one) => html`<p class="bad">${warningText(one)}</p>`)
+          : html`<p>${o("no_warnings")}</p>`}
+      </div>
+      ${duties().may("preheat")
+        ? html`<button class="secondary" ?disabled=${this.isBusy} @click=${() => this.#preheat()}>
+            ${o("preheat")}
+          </button>`
+        : nothing}
+      ${campaign.prizes.length ? this.#prizes(campaign) : nothing}
+    `;
+  }
+
+  #figures(campaign: Campaign, seen: Look) {
+    const speed = this.#meter.perSecond;
+    const figure = (name: string, value: string | number, more = "") =>
+      html`<div><dt>${name}</dt><dd>${value}<small>${more}</small></dd></div>`;
+    return html`
+      <dl class="figures">
+        ${figure(o("per_second"), speed === undefined ? "…" : speed.toFixed(1))}
+        ${figure(o("taken"), seen.taken)} ${figure(o("left"), seen.left)}
+        ${figure(
+          o("budget_left"),
+          money(campaign.budget_left_fen),
+          o("of_yuan", { n: money(campaign.budget_fen) }),
+        )}
+      </dl>
+      ${seen.unfollowed ? html`<p class="hint">${o("unfollowed", { n: seen.unfollowed })}</p>` : nothing}
+    `;
+  }
+
+  #prizes(campaign: Campaign) {
+    return html`<section class="card">
+      <h2>${o("prizes")}</h2>
+      <ul class="items">
+        ${campaign.prizes.map(
+          (prize) => html`<li>
+            <span class="what">
+              <b>${prize.title}</b>
+              <small>${o("issued", { n: prize.issued, all: prize.total })} · ${o("version")} ${prize.version}</small>
+            </span>
+            ${duties().may(prize.kind === "goods" ? "stock_goods" : "stock_cash") ? this.#stock(prize) : nothing}
+          </li>`,
+        )}
+      </ul>
+    </section>`;
+  }
+
+  #stock(prize: Prize) {
+    const change = (event: SubmitEvent) => {
+      event.preventDefault();
+      const delta = Number(typed(event.target, "delta"));
+      if (delta) void this.#changeStock(prize, delta);
+    };
+    return html`<form class="row" @submit=${change}>
+      <input class="delta" name="delta" type="number" step="1" value="1" aria-label="${prize.title}: ${o("delta")}" />
+      <button class="secondary" ?disabled=${this.isBusy}>${o("change_stock")}</button>
+    </form>`;
+  }
+
+  #changeStock(prize: Prize, delta: number): Promise<void> {
+    return this.act(prize.kind === "goods" ? "stock_goods" : "stock_cash", async () => {
+      const path = `/admin/campaigns/${this.campaignId}/prizes/${prize.prize_id}/stock`;
+      // Under the version that is shown: what another operator changed meanwhile is not changed blindly.
+      const body = { delta, version: prize.version };
+      const answer = await write<Prize | Awaiting>("POST", path, body, newKey());
+      await this.#look();
+      return awaits(answer) ? awaitingView() : o("done");
+    });
+  }
+
+  #preheat(): Promise<void> {
+    return this.act("preheat", async () => {
+      let cursor: string | null | undefined;
+      for (let n = 0, loaded = 0; ; ) {
+        const path = address(`/admin/campaigns/${this.campaignId}/preheat`, { cursor });
+        const page = await write<Schemas["Preheated"]>("POST", path);
+        n += page.packet_count;
+        loaded += page.loaded_count;
+        this.told = o("preheated", { n, loaded });
+        if (page.next === null) return this.told;
+        cursor = page.next;
+      }
+    });
+  }
+}
+
+function warningText(one: Warning): string {
+  switch (one.kind) {
+    case "switch_off":
+      return `${o("warn_switch_off", { name: wordOf(`switch_${one.name}`) })} ${one.reason}`;
+    case "budget_low":
+      return o("warn_budget_low", { n: one.percent });
+    case "sold_out":
+      return o("warn_sold_out", { name: one.prize });
+    case "paused":
+      return o("warn_paused");
+  }
+}
+
+customElements.define("op-campaign", OperatorCampaign);

@@ -1,0 +1,15 @@
+/** Who may decide an approval: not who asked, not who is paid, and nothing that is over. */
+
+import type { Approval } from "./lists.ts";
+
+export type Decision = "decide" | "finish" | "own" | "payee" | "over";
+
+/** What the operator *me* can do about *row*. */
+export function decisionOf(row: Approval, me: string | undefined): Decision {
+  // Approving was cut off before it was applied: any approval of another operator goes on.
+  const isCutOff = row.status === "approved" && !row.is_applied && !row.refusal;
+  if (row.status !== "awaiting" && !isCutOff) return "over";
+  if (row.operator === me) return "own";
+  if (row.payee === me) return "payee";
+  return isCutOff ? "finish" : "decide";
+}

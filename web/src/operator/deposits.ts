@@ -1,0 +1,66 @@
+/** Money into a user's account; above the limit it waits for another operator. */
+
+import { html } from "lit";
+
+import type { Schemas } from "../api/client.ts";
+import { parseYuan } from "../money.ts";
+import { session } from "../session.ts";
+import { typed } from "../views/view.ts";
+import { awaitingView, awaits, type Awaiting, confirm, ConsoleView, duties, facts, money, write } from "./view.ts";
+import { o } from "./words.ts";
+
+export class OperatorDeposits extends ConsoleView {
+  static override properties = { ...ConsoleView.properties, isWrong: { state: true } };
+  declare isWrong: boolean;
+
+  override render() {
+    return html`
+      <h1 tabindex="-1">${o("deposits")}</h1>
+      <p class="hint">${o("deposits_hint")}</p>
+      ${this.news()} ${duties().may("deposit") ? this.#form() : html`<p class="empty">${o("not_your_role")}</p>`}
+    `;
+  }
+
+  #form() {
+    return html`
+      <form class="card" @submit=${(event: SubmitEvent) => this.#submit(event)}>
+        <label class="field tall"><span>${o("user")}</span><input name="user" required autocomplete="off" /></label>
+        <label class="field tall ${this.isWrong ? "is-wrong" : ""}">
+          <span>${o("amount")}</span>
+          <input
+            name="amount"
+            inputmode="decimal"
+            required
+            autocomplete="off"
+            aria-invalid=${this.isWrong}
+            aria-describedby="amount-wrong"
+          />
+        </label>
+        <p class="wrong" id="amount-wrong" role="alert">${this.isWrong ? o("bad_amount") : ""}</p>
+        <button class="primary" ?disabled=${this.isBusy}>${o("deposit")}</button>
+      </form>
+    `;
+  }
+
+  async #submit(event: SubmitEvent): Promise<void> {
+    event.preventDefault();
+    const form = event.target as HTMLFormElement;
+    const user = typed(form, "user");
+    const amountFen = parseYuan(typed(form, "amount"));
+    this.isWrong = !amountFen;
+    if (!user || !amountFen || this.isBusy) return;
+    const body = facts([o("user"), user], [o("amount"), o("yuan", { n: money(amountFen) })]);
+    if (!(await confirm(o("deposit_title"), body, o("deposit")))) return;
+    await this.act("deposit", async () => {
+      // Noted first: after a reload the same form has the same key, and no second effect.
+      const sent = { user, amount_fen: amountFen };
+      const { key } = session.writes.begin("deposit", session.person?.sub ?? "", sent);
+      const answer = await write<Schemas["Deposit"] | Awaiting>("POST", "/admin/deposits", sent, key);
+      session.writes.end("deposit");
+      form.reset();
+      return awaits(answer) ? awaitingView() : o("deposited", { n: money(answer.balance_fen), user });
+    });
+  }
+}
+
+customElements.define("op-deposits", OperatorDeposits);

@@ -1,0 +1,209 @@
+/** One table for all lists: columns, filters in the address, pages, and the whole of it as CSV. */
+
+import { html, nothing, type TemplateResult } from "lit";
+
+import { Problem } from "../api/problems.ts";
+import { navigate } from "../router.ts";
+import { session } from "../session.ts";
+import { loadingView } from "../views/view.ts";
+import { address, Rows, save, TooLongError, wholeCsv } from "./pages.ts";
+import { ConsoleView, duties } from "./view.ts";
+import type { Duty } from "./roles.ts";
+import { o, type OpWord } from "./words.ts";
+
+export interface Column<Row> {
+  label: OpWord;
+  show: (row: Row) => TemplateResult | string | number;
+  isNumber?: boolean;
+}
+
+export interface Filter {
+  name: string;
+  label: OpWord;
+  /** A choice of these; without them it is typed. */
+  options?: readonly { value: string; label: OpWord }[];
+}
+
+/** What a list is of; `any` holds the rows of all of them. */
+export interface ListOf<Row> {
+  path: string;
+  title: OpWord;
+  /** The file's name, without its end. */
+  file: string;
+  /** Who may read it. */
+  duty: Duty;
+  columns: readonly Column<Row>[];
+  filters?: readonly Filter[];
+  /** Buttons of a row, where there are any. */
+  actions?: (row: Row) => TemplateResult | typeof nothing;
+}
+
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- a list shows rows of any kind
+type Any = any;
+
+export class OperatorList extends ConsoleView {
+  static override properties = { ...ConsoleView.properties, list: {}, rows: { state: true } };
+  declare list: ListOf<Any>;
+  declare rows: Rows<Any>;
+  #reading = new AbortController();
+  #saving: AbortController | undefined;
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.reload();
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.#reading.abort();
+    this.#saving?.abort();
+  }
+
+  /** The filters that the address says, so that a link or a reload shows the same rows. */
+  get #filters(): Record<string, string> {
+    const said = new URLSearchParams(location.search);
+    const names = this.list.filters?.map(({ name }) => name) ?? [];
+    return Object.fromEntries(names.flatMap((name) => (said.get(name) ? [[name, said.get(name)!]] : [])));
+  }
+
+  reload(): void {
+    this.#reading.abort();
+    this.#reading = new AbortController();
+    this.rows = new Rows(session.client, this.list.path, this.#filters);
+    this.#more();
+  }
+
+  #more(): void {
+    const { rows } = this;
+    const { signal } = this.#reading;
+    void this.attempt(async () => {
+      try {
+        await rows.more(signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        duties().note(this.list.duty, error);
+        throw error;
+      }
+      this.requestUpdate();
+    });
+  }
+
+  override render() {
+    const { list, rows } = this;
+    const isSaving = this.#saving !== undefined;
+    return html`
+      <section class="list">
+        <div class="tools">
+          ${list.filters ? this.#filtersView(list.filters) : nothing}
+          ${duties().may(list.duty)
+            ? html`<button class="secondary" @click=${() => (isSaving ? this.#saving?.abort() : this.#save())}>
+                ${o(isSaving ? "cancel" : "csv")}
+              </button>`
+            : nothing}
+        </div>
+        ${this.news()}
+        ${rows.items.length ? this.#table() : nothing}
+        ${rows.next === undefined
+          ? this.problem ? this.#again() : loadingView()
+          : rows.next !== null
+            ? html`<button class="secondary more" @click=${() => this.#more()}>${o("more")}</button>`
+            : rows.items.length ? nothing : html`<p class="empty">${o("none")}</p>`}
+      </section>
+    `;
+  }
+
+  #again(): TemplateResult | typeof nothing {
+    if (!duties().may(this.list.duty)) return nothing;
+    return html`<button class="secondary more" @click=${() => this.reload()}>${o("again")}</button>`;
+  }
+
+  #filtersView(filters: readonly Filter[]) {
+    const said = this.#filters;
+    const change = (event: Event) => {
+      event.preventDefault();
+      const form = (event.target as HTMLElement).closest("form")!;
+      const wanted = Object.fromEntries(
+        [...new FormData(form)].map(([name, value]) => [name, typeof value === "string" ? value.trim() : ""]),
+      );
+      navigate(address(location.pathname, wanted), true);
+      this.reload();
+    };
+    return html`
+      <form class="filters" role="search" aria-label=${o("filters")} @submit=${change}>
+        ${filters.map(({ name, label, options }) => {
+          const value = said[name] ?? "";
+          return html`<label>
+            <span>${o(label)}</span>
+            ${options
+              ? html`<select name=${name} @change=${change}>
+                  <option value="" ?selected=${!value}>${o("all")}</option>
+                  ${options.map(
+                    (one) =>
+                      html`<option value=${one.value} ?selected=${one.value === value}>${o(one.label)}</option>`,
+                  )}
+                </select>`
+              : html`<input name=${name} .value=${value} autocomplete="off" spellcheck="false" />`}
+          </label>`;
+        })}
+        ${filters.every(({ options }) => options)
+          ? nothing
+          : html`<button class="secondary">${o("filter")}</button>`}
+      </form>
+    `;
+  }
+
+  /** On a narrow screen rows become cards, which must not cost a reader the table: so its roles are said. */
+  #table() {
+    const { columns, actions } = this.list;
+    return html`
+      <table role="table" aria-label=${o(this.list.title)}>
+        <thead role="rowgroup">
+          <tr role="row">
+            ${columns.map(
+              ({ label, isNumber }) =>
+                html`<th role="columnheader" scope="col" class=${isNumber ? "number" : nothing}>${o(label)}</th>`,
+            )}
+            ${actions ? html`<th role="columnheader" scope="col">${o("actions")}</th>` : nothing}
+          </tr>
+        </thead>
+        <tbody role="rowgroup">
+          ${this.rows.items.map(
+            (row: Any) => html`<tr role="row">
+              ${columns.map(
+                ({ label, show, isNumber }) =>
+                  html`<td role="cell" class=${isNumber ? "number" : nothing} data-label=${o(label)}>
+                    <div>${show(row)}</div>
+                  </td>`,
+              )}
+              ${actions ? html`<td role="cell" class="acts">${actions(row)}</td>` : nothing}
+            </tr>`,
+          )}
+        </tbody>
+      </table>
+    `;
+  }
+
+  #save(): void {
+    const saving = (this.#saving = new AbortController());
+    const filters = this.#filters;
+    this.told = o("csv_begun");
+    void this.attempt(async () => {
+      try {
+        const onPage = (n: number) => (this.told = o("csv_pages", { n }));
+        const text = await wholeCsv(session.client, this.list.path, filters, onPage, saving.signal);
+        save(`${this.list.file}.csv`, text);
+        this.told = o("csv_done", { file: `${this.list.file}.csv` });
+      } catch (error) {
+        this.told = "";
+        if (error instanceof TooLongError) this.told = o("csv_long");
+        else if (saving.signal.aborted) this.told = o("csv_cancelled");
+        else throw error instanceof Problem ? error : new Problem("unknown");
+      }
+    }).finally(() => {
+      this.#saving = undefined;
+      this.requestUpdate();
+    });
+  }
+}
+
+customElements.define("op-list", OperatorList);

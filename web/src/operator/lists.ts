@@ -1,0 +1,163 @@
+/** What each list shows. */
+
+import { html, nothing } from "lit";
+
+import type { Schemas } from "../api/client.ts";
+import type { Column, Filter, ListOf } from "./list.ts";
+import { changesView, money, when } from "./view.ts";
+import { o, wordOf, type OpWord } from "./words.ts";
+
+type Campaign = Schemas["ListedCampaign"];
+type Packet = Schemas["ListedPacket"];
+type Claim = Schemas["ListedClaim"];
+export type Winner = Schemas["ListedWinner"];
+type Action = Schemas["ListedAction"];
+export type Approval = Schemas["ListedApproval"];
+
+const options = (...values: OpWord[]) => values.map((label) => ({ value: label, label }));
+const status = (...values: OpWord[]): Filter => ({ name: "status", label: "status", options: options(...values) });
+const code = (text: string | null) => (text ? html`<code>${text}</code>` : "—");
+
+/** A text of somebody's own, which may have no place to break. */
+const long = (text: string) => html`<span class="long">${text}</span>`;
+
+/** A user by the host's own id, and by their token where that is gone. */
+function person(row: { user: string | null; user_token: string; nickname: string | null }) {
+  return html`${long(row.user ?? row.user_token)}
+  ${row.nickname ? html`<small>${row.nickname}</small>` : nothing}`;
+}
+
+export function campaigns(): ListOf<Campaign> {
+  return {
+    path: "/admin/campaigns",
+    title: "campaigns",
+    file: "campaigns",
+    duty: "read",
+    columns: [
+      {
+        label: "campaign",
+        show: ({ campaign_id: id, title }) =>
+          html`<a class="long" href="/operator/campaigns/${id}">${title}</a><small>${id}</small>`,
+      },
+      { label: "status", show: (row) => wordOf(row.status) },
+      { label: "starts", show: (row) => when(row.starts_at_ms) },
+      { label: "ends", show: (row) => when(row.ends_at_ms) },
+      { label: "budget", isNumber: true, show: (row) => money(row.budget_fen) },
+      { label: "budget_left", isNumber: true, show: (row) => money(row.budget_left_fen) },
+      { label: "version", isNumber: true, show: (row) => row.version },
+    ],
+  };
+}
+
+export function packets(): ListOf<Packet> {
+  const columns: Column<Packet>[] = [
+    {
+      label: "packet",
+      show: ({ packet_id: id }) => html`<a href="/operator/packets/${id}"><code>${id}</code></a>`,
+    },
+    { label: "status", show: (row) => wordOf(row.status) },
+    { label: "sender", show: (row) => long(row.sender ?? row.sender_token) },
+    {
+      label: "campaign",
+      show: ({ campaign_id: id, prize_id: prize }) =>
+        id
+          ? html`<a href="/operator/campaigns/${id}">${id}</a>${prize ? html`<small>${prize}</small>` : nothing}`
+          : "—",
+    },
+    { label: "total", isNumber: true, show: (row) => money(row.total_fen) },
+    { label: "shares", isNumber: true, show: (row) => row.count },
+    { label: "claimed", isNumber: true, show: (row) => row.claimed_count ?? "—" },
+    { label: "refunded", isNumber: true, show: (row) => money(row.refunded_fen) || "—" },
+    { label: "created", show: (row) => when(row.created_at_ms) },
+  ];
+  return {
+    path: "/admin/packets",
+    title: "packets",
+    file: "packets",
+    duty: "read",
+    columns,
+    filters: [
+      { name: "campaign_id", label: "campaign_id" },
+      { name: "sender", label: "sender" },
+      status("unpaid", "cancelled", "open", "emptied", "closing", "closed"),
+    ],
+  };
+}
+
+export function claims(packetId: string): ListOf<Claim> {
+  return {
+    path: `/admin/packets/${packetId}/claims`,
+    title: "claims",
+    file: `claims-${packetId}`,
+    duty: "read",
+    columns: [
+      { label: "share_no", isNumber: true, show: (row) => row.share_no },
+      { label: "user", show: person },
+      { label: "amount", isNumber: true, show: (row) => money(row.amount_fen) },
+      { label: "claimed_at", show: (row) => when(row.claimed_at_ms) },
+      { label: "payout", show: (row) => wordOf(row.payout) },
+    ],
+  };
+}
+
+export function winners(campaignId: string): ListOf<Winner> {
+  return {
+    path: `/admin/campaigns/${campaignId}/winners`,
+    title: "winners",
+    file: `winners-${campaignId}`,
+    duty: "read",
+    columns: [
+      { label: "unit", show: (row) => code(row.unit) },
+      { label: "user", show: person },
+      { label: "won_at", show: (row) => when(row.won_at_ms) },
+      {
+        label: "status",
+        show: (row) => html`${wordOf(row.status)}<small>${when(row.decided_at_ms)}</small>`,
+      },
+      { label: "note", show: (row) => long(row.note ?? "—") },
+    ],
+    filters: [{ name: "prize_id", label: "prize_id" }, status("won", "handed_over", "forfeited")],
+  };
+}
+
+export function journal(): ListOf<Action> {
+  return {
+    path: "/admin/journal",
+    title: "journal",
+    file: "journal",
+    duty: "see_journal",
+    columns: [
+      { label: "at", show: (row) => when(row.at_ms) },
+      { label: "action", show: (row) => wordOf(`did_${row.action}`) },
+      { label: "subject", show: (row) => code(row.subject) },
+      { label: "changes", show: (row) => changesView(row.changes) },
+      { label: "operator", show: (row) => code(row.operator) },
+    ],
+    filters: [{ name: "subject", label: "subject" }],
+  };
+}
+
+export function approvals(): ListOf<Approval> {
+  return {
+    path: "/admin/approvals",
+    title: "approvals",
+    file: "approvals",
+    duty: "see_approvals",
+    columns: [
+      { label: "at", show: (row) => when(row.asked_at_ms) },
+      { label: "asked", show: (row) => wordOf(`asked_${row.kind}`) },
+      { label: "subject", show: (row) => code(row.subject) },
+      { label: "amount", isNumber: true, show: (row) => money(row.amount_fen) },
+      { label: "changes", show: (row) => changesView(row.changes) },
+      { label: "operator", show: (row) => code(row.operator) },
+      { label: "status", show: (row) => html`${wordOf(row.status)}<small>${outcome(row)}</small>` },
+    ],
+    filters: [status("awaiting", "approved", "rejected", "expired")],
+  };
+}
+
+function outcome(row: Approval): string {
+  if (row.refusal) return o("refused_by", { code: row.refusal });
+  if (row.status === "approved" && !row.is_applied) return o("not_applied");
+  return when(row.decided_at_ms);
+}

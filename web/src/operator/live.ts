@@ -1,0 +1,95 @@
+/** What goes on in a campaign now: how many are taken, how fast, and what needs a look. */
+
+import type { Client, Schemas } from "../api/client.ts";
+import { address, Rows } from "./pages.ts";
+
+type Campaign = Schemas["CampaignAdmin"];
+type Packet = Schemas["ListedPacket"];
+
+/** So many packets are followed by their feeds, which the API lets caches keep for a second. */
+export const FOLLOWED_MAX = 20;
+const WINDOW_MS = 10_000;
+const OVER: readonly Packet["status"][] = ["closed", "cancelled", "unpaid"];
+
+/** Taken in a second, over the last ten. */
+export class Meter {
+  #seen: { atMs: number; taken: number }[] = [];
+
+  note(atMs: number, taken: number): void {
+    const isOld = (one: { atMs: number }) => one.atMs < atMs - WINDOW_MS;
+    // One older look stays, so that slow looks still have a distance.
+    const firstNew = this.#seen.findIndex((one) => !isOld(one));
+    this.#seen = [...this.#seen.slice(firstNew < 0 ? -1 : Math.max(0, firstNew - 1)), { atMs, taken }];
+  }
+
+  /** Undefined before the second look. */
+  get perSecond(): number | undefined {
+    const [first, last] = [this.#seen[0], this.#seen.at(-1)];
+    if (!first || !last || last.atMs <= first.atMs) return undefined;
+    return Math.max(0, (1000 * (last.taken - first.taken)) / (last.atMs - first.atMs));
+  }
+}
+
+export interface Look {
+  taken: number;
+  left: number;
+  packets: number;
+  /** Packets that are too many to follow. */
+  unfollowed: number;
+}
+
+/** Counts units of prizes, and shares of the packets that no prize pays from. */
+export async function look(client: Client, campaign: Campaign, known: Packet[]): Promise<Look> {
+  const open = known.filter((one) => one.prize_id === null && !OVER.includes(one.status));
+  const followed = open.slice(0, FOLLOWED_MAX);
+  const feeds = await Promise.all(
+    followed.map(({ packet_id: id }) =>
+      client.get<Schemas["Feed"]>(address(`/packets/${encodeURIComponent(id)}/feed`, { limit: 1 })),
+    ),
+  );
+  const ended = known.filter((one) => one.prize_id === null && one.status === "closed");
+  const sum = (numbers: number[]) => numbers.reduce((all, one) => all + one, 0);
+  return {
+    taken:
+      sum(campaign.prizes.map((one) => one.issued)) +
+      sum(feeds.map((one) => one.claimed_count)) +
+      sum(ended.map((one) => one.claimed_count ?? 0)),
+    left:
+      sum(campaign.prizes.map((one) => one.total - one.issued)) + sum(feeds.map((one) => one.remaining_count)),
+    packets: known.length,
+    unfollowed: open.length - followed.length,
+  };
+}
+
+/** The packets of a campaign; the first 100 of them say enough about one that is watched. */
+export async function packetsOf(client: Client, campaignId: string): Promise<Packet[]> {
+  const rows = new Rows<Packet>(client, "/admin/packets", { campaign_id: campaignId, limit: "100" });
+  await rows.more();
+  return rows.items;
+}
+
+export type Warning =
+  | { kind: "switch_off"; name: Schemas["Switch"]["name"]; reason: string }
+  | { kind: "budget_low"; percent: number }
+  | { kind: "sold_out"; prize: string }
+  | { kind: "paused" };
+
+const BUDGET_LOW_PERCENT = 10;
+const OF_CAMPAIGNS: readonly Schemas["Switch"]["name"][] = ["grab", "draw", "payout", "refund", "send"];
+
+/** What an operator should look at; alarms of the deployment are told by its alarm topic. */
+export function warnings(campaign: Campaign, switches: readonly Schemas["Switch"][]): Warning[] {
+  const found: Warning[] = [];
+  if (campaign.status === "off") found.push({ kind: "paused" });
+  for (const { name, on, reason } of switches) {
+    if (!on && OF_CAMPAIGNS.includes(name)) found.push({ kind: "switch_off", name, reason });
+  }
+  if (campaign.budget_fen > 0) {
+    const percent = Math.floor((100 * campaign.budget_left_fen) / campaign.budget_fen);
+    if (percent < BUDGET_LOW_PERCENT) found.push({ kind: "budget_low", percent });
+  }
+  for (const prize of campaign.prizes) {
+    if (prize.is_sold_out) found.push({ kind: "sold_out", prize: prize.title });
+  }
+  return found;
+}

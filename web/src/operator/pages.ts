@@ -1,0 +1,108 @@
+/** The pages of an operators' list: shown one after the other, or saved as one CSV file. */
+
+import type { Client } from "../api/client.ts";
+
+export interface Page<Row> {
+  items: Row[];
+  next: string | null;
+}
+
+/** A page may be short, or empty, and go on: so many are read at most before the reader is asked. */
+const READS_MAX = 10;
+export const CSV_LIMIT = 100;
+/** What a browser saves at most; the command writes the rest. */
+export const CSV_PAGES_MAX = 1000;
+
+/** A list's address with those of *query* that say something. */
+export function address(path: string, query: Record<string, string | number | null | undefined>): string {
+  const said = Object.entries(query).filter(([, value]) => value !== undefined && value !== null && value !== "");
+  const text = new URLSearchParams(said.map(([name, value]) => [name, String(value)])).toString();
+  return text ? `${path}?${text}` : path;
+}
+
+/** The rows of a list that have been read so far. */
+export class Rows<Row> {
+  items: Row[] = [];
+  /** Undefined before the first page, null behind the last. */
+  next: string | null | undefined;
+  readonly #client: Client;
+  readonly #path: string;
+  readonly #filters: Record<string, string>;
+
+  constructor(client: Client, path: string, filters: Record<string, string> = {}) {
+    this.#client = client;
+    this.#path = path;
+    this.#filters = filters;
+  }
+
+  /** Reads on until there are rows that were not there before, or the list is over. */
+  async more(signal?: AbortSignal): Promise<void> {
+    const before = this.items.length;
+    for (let reads = 0; reads < READS_MAX && this.next !== null; reads++) {
+      const path = address(this.#path, { ...this.#filters, cursor: this.next });
+      const page = await this.#client.get<Page<Row>>(path, signal ? { signal } : {});
+      this.items = [...this.items, ...page.items];
+      this.next = page.next;
+      if (this.items.length > before) return;
+    }
+  }
+
+  /** Puts what an answer says in the place of the row that *isIt* knows. */
+  replace(isIt: (row: Row) => boolean, changed: Partial<Row>): void {
+    this.items = this.items.map((row) => (isIt(row) ? { ...row, ...changed } : row));
+  }
+}
+
+/** There are more pages than a browser saves. */
+export class TooLongError extends Error {}
+
+interface CsvPage {
+  text: string;
+  next: string | null;
+}
+
+/**
+ * Reads all pages of a list as one CSV text, with one head.
+ *
+ * The API has made it safe for spreadsheets. Nothing is returned of a list that broke off: half a
+ * list of winners looks like a whole one.
+ */
+export async function wholeCsv(
+  client: Client,
+  path: string,
+  filters: Record<string, string> = {},
+  onPage: (pages: number) => void = () => undefined,
+  signal?: AbortSignal,
+): Promise<string> {
+  const parts: string[] = [];
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    if (parts.length === CSV_PAGES_MAX) throw new TooLongError();
+    const page: CsvPage = await client.get(
+      address(path, { ...filters, limit: CSV_LIMIT, cursor }),
+      { accept: "text/csv", read: readPage, ...(signal && { signal }) },
+    );
+    parts.push(parts.length ? withoutHead(page.text) : page.text);
+    cursor = page.next;
+    onPage(parts.length);
+  }
+  return parts.join("");
+}
+
+async function readPage(answer: Response): Promise<CsvPage> {
+  return { text: await answer.text(), next: answer.headers.get("X-Next-Cursor") };
+}
+
+/** Names of columns hold no line end, so the first one ends the head. */
+function withoutHead(text: string): string {
+  const end = text.indexOf("\r\n");
+  return end < 0 ? "" : text.slice(end + 2);
+}
+
+/** Saves *text* as a file of this browser; the mark in front makes spreadsheets read it as UTF-8. */
+export function save(name: string, text: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob(["\uFEFF", text], { type: "text/csv;charset=utf-8" }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}

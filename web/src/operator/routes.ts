@@ -1,0 +1,41 @@
+/** Paths of the console. */
+
+import type { Duty } from "./roles.ts";
+
+export type Place = "campaigns" | "campaign" | "winners" | "packets" | "claims" | "approvals" | "deposits" | "switches" | "journal" | "lost";
+
+export interface Route {
+  place: Place;
+  id: string;
+}
+
+const ID = "([A-Za-z0-9_~-]{1,128})";
+const PATHS: [RegExp, Place][] = [
+  [/^\/operator\/?$/, "campaigns"],
+  [new RegExp(`^/operator/campaigns/${ID}$`), "campaign"],
+  [new RegExp(`^/operator/campaigns/${ID}/winners$`), "winners"],
+  [/^\/operator\/packets$/, "packets"],
+  [new RegExp(`^/operator/packets/${ID}$`), "claims"],
+  [/^\/operator\/approvals$/, "approvals"],
+  [/^\/operator\/deposits$/, "deposits"],
+  [/^\/operator\/switches$/, "switches"],
+  [/^\/operator\/journal$/, "journal"],
+];
+
+export function routeOf(path: string): Route {
+  for (const [pattern, place] of PATHS) {
+    const found = pattern.exec(path);
+    if (found) return { place, id: found[1] ?? "" };
+  }
+  return { place: "lost", id: "" };
+}
+
+/** The places that every view links to, with what they need. */
+export const PLACES = [
+  { place: "campaigns", path: "/operator", duty: "read" },
+  { place: "packets", path: "/operator/packets", duty: "read" },
+  { place: "approvals", path: "/operator/approvals", duty: "see_approvals" },
+  { place: "deposits", path: "/operator/deposits", duty: "deposit" },
+  { place: "switches", path: "/operator/switches", duty: "read" },
+  { place: "journal", path: "/operator/journal", duty: "see_journal" },
+] as const satisfies readonly { place: Place; path: string; duty: Duty }[];

@@ -1,0 +1,140 @@
+/** What the console's views share: who works here, and what the API said last. */
+
+import { html, nothing, render, type TemplateResult } from "lit";
+
+import { newKey } from "../api/keys.ts";
+import type { Method, Schemas } from "../api/client.ts";
+import { language } from "../i18n/language.ts";
+import { yuanGrouped } from "../money.ts";
+import { session } from "../session.ts";
+import { problemView, View } from "../views/view.ts";
+import { Duties, type Duty } from "./roles.ts";
+import { o } from "./words.ts";
+
+let known: { scope: string; duties: Duties } | undefined;
+
+/** The duties of who is signed in. */
+export function duties(): Duties {
+  const scope = session.person?.scope ?? "";
+  if (known?.scope !== scope) known = { scope, duties: new Duties(scope) };
+  return known.duties;
+}
+
+export type Awaiting = Schemas["AwaitingApproval"];
+const REPEATS = 6;
+
+export class ConsoleView extends View {
+  static override properties = { ...View.properties, told: { state: true }, isBusy: { state: true } };
+  /** What was done, for the line that readers are told. */
+  declare told: TemplateResult | string;
+  declare isBusy: boolean;
+
+  constructor() {
+    super();
+    this.told = "";
+    this.isBusy = false;
+  }
+
+  /** Does *work* as *duty*, one at a time; a duty that the API refuses is hidden from then on. */
+  protected async act(duty: Duty, work: () => Promise<TemplateResult | string>): Promise<void> {
+    if (this.isBusy) return;
+    this.isBusy = true;
+    this.told = "";
+    await this.attempt(async () => {
+      try {
+        this.told = await work();
+      } catch (error) {
+        duties().note(duty, error);
+        throw error;
+      }
+    });
+    this.isBusy = false;
+  }
+
+  /** What readers are told, above the view. */
+  protected news(): TemplateResult {
+    return html`
+      <p class=${this.told ? "told" : "unseen"} role="status">${this.told}</p>
+      ${this.problem ? problemView(this.problem) : nothing}
+    `;
+  }
+}
+
+/** Sends a write that is safe to repeat; *key* as it says, or a new one. */
+export function write<Answer>(method: Method, path: string, body?: unknown, key = newKey()): Promise<Answer> {
+  return session.client.ask<Answer>(method, path, { body, key, repeats: REPEATS });
+}
+
+/** Whether a write waits for another operator. */
+export function awaits(answer: object): answer is Awaiting {
+  return "approval_id" in answer;
+}
+
+export function awaitingView(): TemplateResult {
+  return html`${o("awaits")} <a href="/operator/approvals?status=awaiting">${o("approvals")}</a>`;
+}
+
+/** Shows *body* and asks; the form when it was agreed to, undefined when not. */
+export function confirm(title: string, body: TemplateResult, yes: string): Promise<FormData | undefined> {
+  const dialog = document.createElement("dialog");
+  return new Promise((done) => {
+    let agreed: FormData | undefined;
+    const agree = (event: SubmitEvent) => {
+      event.preventDefault();
+      agreed = new FormData(event.target as HTMLFormElement);
+      dialog.close();
+    };
+    render(
+      html`<form @submit=${agree}>
+        <h2 id="asked">${title}</h2>
+        ${body}
+        <p class="answers">
+          <button type="button" class="secondary" @click=${() => dialog.close()}>${o("cancel")}</button>
+          <button class="primary">${yes}</button>
+        </p>
+      </form>`,
+      dialog,
+    );
+    dialog.setAttribute("aria-labelledby", "asked");
+    dialog.addEventListener("close", () => {
+      dialog.remove();
+      done(agreed);
+    });
+    document.body.append(dialog);
+    dialog.showModal();
+  });
+}
+
+/** The lines of a question: what it is about, and what it says. */
+export function facts(...lines: [string, TemplateResult | string | number][]): TemplateResult {
+  return html`<dl class="facts">
+    ${lines.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}
+  </dl>`;
+}
+
+/** A time with its date, which lists of many days need. */
+export function when(atMs: number | null | undefined): string {
+  if (atMs === null || atMs === undefined) return "";
+  const form = { dateStyle: "short", timeStyle: "medium", hourCycle: "h23" } as const;
+  return new Intl.DateTimeFormat(language(), form).format(atMs);
+}
+
+export function money(fen: number | null | undefined): string {
+  return fen === null || fen === undefined ? "" : yuanGrouped(fen);
+}
+
+/** Exactly what changes: a field, and its texts before and after; money in yuan beside its fen. */
+export function changesView(changes: readonly Schemas["ActionChange"][]): TemplateResult {
+  return html`<ul class="changes">
+    ${changes.map(
+      ({ field, before, after }) =>
+        html`<li><b>${field}</b> <span>${exact(field, before)}</span> → <span>${exact(field, after)}</span></li>`,
+    )}
+  </ul>`;
+}
+
+function exact(field: string, text: string | null): string {
+  if (text === null) return "—";
+  const isFen = field.endsWith("_fen") && /^\d{1,15}$/.test(text);
+  return isFen ? `${text} (${o("yuan", { n: money(Number(text)) })})` : text;
+}

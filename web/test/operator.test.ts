@@ -1,0 +1,202 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { Client } from "../src/api/client.ts";
+import { Problem } from "../src/api/problems.ts";
+import { decisionOf } from "../src/operator/deciding.ts";
+import type { Approval } from "../src/operator/lists.ts";
+import { look, Meter, warnings } from "../src/operator/live.ts";
+import { address, CSV_PAGES_MAX, Rows, TooLongError, wholeCsv } from "../src/operator/pages.ts";
+import { Duties, rolesOf } from "../src/operator/roles.ts";
+import { routeOf } from "../src/operator/routes.ts";
+
+/** A client of an API that gives each of *answers* in turn, and the last one from then on. */
+function asking(...answers: (() => Response)[]) {
+  const asked: { url: string; accept: string | null }[] = [];
+  const client = new Client({
+    base: "",
+    token: () => "t",
+    sleep: () => Promise.resolve(),
+    fetch: (url, init) => {
+      asked.push({ url: url as string, accept: new Headers(init?.headers).get("Accept") });
+      return Promise.resolve((answers[asked.length - 1] ?? answers.at(-1)!)());
+    },
+  });
+  return { client, asked };
+}
+
+const page = (items: number[], next: string | null) => () => Response.json({ items, next });
+const refusal = (status: number, code: string) => () => Response.json({ code }, { status });
+const csv = (text: string, next?: string) => () =>
+  new Response(text, { headers: next ? { "X-Next-Cursor": next } : {} });
+
+test("a list goes on behind short and empty pages, and ends", async () => {
+  const { client, asked } = asking(page([], "a b"), page([1], "c"), page([2, 3], null));
+  const rows = new Rows<number>(client, "/admin/packets", { status: "open", sender: "" });
+
+  await rows.more();
+  assert.deepEqual([rows.items, rows.next], [[1], "c"]);
+  await rows.more();
+  assert.deepEqual([rows.items, rows.next], [[1, 2, 3], null]);
+  await rows.more();
+
+  assert.deepEqual(
+    asked.map(({ url }) => url),
+    ["/admin/packets?status=open", "/admin/packets?status=open&cursor=a+b", "/admin/packets?status=open&cursor=c"],
+  );
+});
+
+test("a list of many empty pages asks its reader before it reads on", async () => {
+  const { client, asked } = asking(page([], "on"));
+  const rows = new Rows<number>(client, "/x");
+  await rows.more();
+  assert.deepEqual([asked.length, rows.next], [10, "on"]);
+});
+
+test("a page that fails keeps what was read, and is read again", async () => {
+  const { client } = asking(page([1], "c"), refusal(403, "forbidden"), page([2], null));
+  const rows = new Rows<number>(client, "/x");
+  await rows.more();
+  await assert.rejects(rows.more(), { code: "forbidden" });
+  assert.deepEqual([rows.items, rows.next], [[1], "c"]);
+  await rows.more();
+  assert.deepEqual(rows.items, [1, 2]);
+});
+
+test("what an answer says takes the place of its row alone", () => {
+  const rows = new Rows<{ id: number; status: string }>(asking(page([], null)).client, "/x");
+  rows.items = [{ id: 1, status: "won" }, { id: 2, status: "won" }];
+  rows.replace(({ id }) => id === 2, { status: "forfeited" });
+  assert.deepEqual(rows.items, [{ id: 1, status: "won" }, { id: 2, status: "forfeited" }]);
+});
+
+test("all pages of CSV become one file with one head", async () => {
+  const head = '"user","note"\r\n';
+  const { client, asked } = asking(
+    csv(`${head}"a","two\r\nlines"\r\n`, "c1"),
+    csv(head, "c2"),
+    refusal(503, "unavailable"),
+    csv(`${head}"b","'=1+1"\r\n`),
+  );
+  const told: number[] = [];
+
+  const text = await wholeCsv(client, "/admin/x", { status: "won" }, (n) => told.push(n));
+
+  assert.equal(text, `${head}"a","two\r\nlines"\r\n"b","'=1+1"\r\n`);
+  assert.deepEqual(told, [1, 2, 3]);
+  assert.equal(asked[1]!.url, "/admin/x?status=won&limit=100&cursor=c1");
+  assert.ok(asked.every(({ accept }) => accept === "text/csv"));
+});
+
+test("nothing is returned of a CSV that breaks off or has no end", async () => {
+  const cut = asking(csv("h\r\n1\r\n", "c"), refusal(403, "forbidden"));
+  await assert.rejects(wholeCsv(cut.client, "/x"), { code: "forbidden" });
+  const endless = asking(csv("h\r\n1\r\n", "c"));
+  await assert.rejects(wholeCsv(endless.client, "/x"), TooLongError);
+  assert.equal(endless.asked.length, CSV_PAGES_MAX);
+});
+
+const APPROVAL: Approval = {
+  approval_id: "0".repeat(32),
+  kind: "deposit",
+  status: "awaiting",
+  operator: "alice",
+  payee: "carol",
+  subject: "user:carol",
+  amount_fen: 1,
+  version: null,
+  changes: [],
+  asked_at_ms: 0,
+  decided_by: null,
+  decided_at_ms: null,
+  is_applied: false,
+  refusal: null,
+};
+
+test("an approval is decided by another operator, who is not paid", () => {
+  assert.equal(decisionOf(APPROVAL, "bob"), "decide");
+  assert.equal(decisionOf(APPROVAL, "alice"), "own");
+  assert.equal(decisionOf(APPROVAL, "carol"), "payee");
+});
+
+test("what is over is not decided again; what was cut off is finished, by another operator too", () => {
+  for (const status of ["rejected", "expired"] as const) {
+    assert.equal(decisionOf({ ...APPROVAL, status }, "bob"), "over");
+  }
+  const approved: Approval = { ...APPROVAL, status: "approved", decided_by: "bob" };
+  assert.equal(decisionOf({ ...approved, is_applied: true }, "bob"), "over");
+  assert.equal(decisionOf({ ...approved, refusal: "version_conflict" }, "bob"), "over");
+  assert.equal(decisionOf(approved, "dan"), "finish");
+  assert.equal(decisionOf(approved, "alice"), "own");
+});
+
+test("a role shows its duties, and a 403 hides one of them", () => {
+  assert.deepEqual(rolesOf("openid hongbao/treasury hongbao/none"), ["treasury"]);
+  const duties = new Duties("openid hongbao/treasury");
+  assert.ok(duties.may("deposit") && duties.may("approve") && duties.may("read"));
+  assert.ok(!duties.may("see_journal") && !duties.may("switch") && !duties.may("decide_winner"));
+
+  duties.note("approve", new Problem("four_eyes", 403));
+  assert.ok(duties.may("approve"));
+  duties.note("deposit", new Problem("forbidden", 403));
+  assert.ok(!duties.may("deposit") && duties.may("approve"));
+  assert.ok(!new Duties("openid").may("read"));
+});
+
+test("claims per second are those of the last ten seconds", () => {
+  const meter = new Meter();
+  meter.note(0, 0);
+  assert.equal(meter.perSecond, undefined);
+  meter.note(2_000, 100);
+  assert.equal(meter.perSecond, 50);
+  meter.note(60_000, 100);
+  meter.note(62_000, 100);
+  meter.note(70_000, 100);
+  meter.note(72_000, 100);
+  assert.equal(meter.perSecond, 0);
+});
+
+const CAMPAIGN = {
+  status: "on",
+  budget_fen: 1_000,
+  budget_left_fen: 1_000,
+  prizes: [{ title: "tea", total: 10, issued: 4, is_sold_out: false }],
+} as unknown as Parameters<typeof warnings>[0];
+
+test("a campaign's look counts prizes and packets, and packets of prizes once", async () => {
+  const { client, asked } = asking(() => Response.json({ claimed_count: 3, remaining_count: 7 }));
+  const packet = (id: string, status: string, prize_id: string | null = null) =>
+    ({ packet_id: id, status, prize_id, claimed_count: status === "closed" ? 5 : null }) as unknown as
+      Parameters<typeof look>[2][number];
+
+  const seen = await look(client, CAMPAIGN, [
+    packet("a~2", "open"), packet("b", "closed"), packet("c", "open", "cash"), packet("d", "cancelled"),
+  ]);
+
+  assert.deepEqual(seen, { taken: 4 + 3 + 5, left: 6 + 7, packets: 4, unfollowed: 0 });
+  assert.deepEqual(asked.map(({ url }) => url), ["/packets/a~2/feed?limit=1"]);
+});
+
+test("what needs a look is said", () => {
+  assert.deepEqual(warnings(CAMPAIGN, [{ name: "pay", on: false, reason: "", changed_at_ms: 0 }]), []);
+  const bad = {
+    ...CAMPAIGN,
+    status: "off",
+    budget_left_fen: 99,
+    prizes: [{ ...CAMPAIGN.prizes[0]!, is_sold_out: true }],
+  } as typeof CAMPAIGN;
+  assert.deepEqual(warnings(bad, [{ name: "grab", on: false, reason: "why", changed_at_ms: 0 }]), [
+    { kind: "paused" },
+    { kind: "switch_off", name: "grab", reason: "why" },
+    { kind: "budget_low", percent: 9 },
+    { kind: "sold_out", prize: "tea" },
+  ]);
+});
+
+test("paths of the console lead to their views", () => {
+  assert.deepEqual(routeOf("/operator"), { place: "campaigns", id: "" });
+  assert.deepEqual(routeOf("/operator/campaigns/spring/winners"), { place: "winners", id: "spring" });
+  assert.deepEqual(routeOf("/operator/packets/A_-9~2"), { place: "claims", id: "A_-9~2" });
+  assert.equal(routeOf("/operators").place, "lost");
+  assert.equal(address("/x", { a: "", b: undefined, c: "&" }), "/x?c=%26");
+});
