@@ -300,7 +300,7 @@ def test_a_stranger_draws_and_reads_for_themselves_alone(a_user: MakeUser, boss:
 @pytest.mark.parametrize("route", sorted(route for route in ROUTES if "/admin/" in route))
 def test_an_operators_route_is_for_operators(a_user: MakeUser, route: str) -> None:
     names = {"packet_id": "A" * 22, "campaign_id": "party", "prize_id": "cash", "name": "send"}
-    names |= {"unit": "cash.1", "approval_id": "0" * 32}
+    names |= {"unit": "cash.1", "approval_id": "0" * 32, "user": "somebody"}
 
     answer = Walk().call(a_user(), route, {}, **names)
 
