@@ -213,19 +213,3 @@ def test_a_session_that_expired_says_so_and_goes_on_where_it_was(
     # The provider remembers the person.
     eve.page.get_by_role("button", name="登录", exact=True).click()
     expect(eve.page.get_by_role("button", name="brief Lin")).to_be_visible()
-
-
-def test_the_operators_console_signs_in_at_an_address_of_its_own(
-    a_person: MakePerson, provider: Provider
-) -> None:
-    fay = a_person(None, None)
-    provider.welcome(fay, "/operator/journal?subject=switch:send")
-
-    fay.page.get_by_role("button", name="登录", exact=True).click()
-    _log_in(fay.page, "fay")
-    _agree(fay.page)
-
-    # Back where she was; her token has no operator's scope.
-    expect(fay.page.get_by_role("heading", name="这个账号没有运营角色")).to_be_visible()
-    assert fay.page.url == f"{fay.api}/operator/journal?subject=switch:send"
-    expect(fay.page.get_by_role("navigation")).to_have_count(0)
