@@ -150,7 +150,6 @@ test: setup page ## all tests; a part of them: make test TESTS=tests/integration
 	@$(APP)/python -m pytest -m alone $(TESTS) || test $$? -eq 5 # 5: there are none in TESTS
 
 check: lint types imports template test-page test bench-cold ## exactly what CI runs
-	@$(MAKE) --no-print-directory faults N=500 SEED=101
 
 ##@ Prove it
 .PHONY: faults faults-payments faults-webhooks faults-real fuzz mutants
