@@ -2,7 +2,7 @@
 
 import json
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -39,7 +39,7 @@ def _deploy(
     for archive in build.archives:
         store.put_object(Bucket=ARTIFACT_BUCKET, Key=archive.name, Body=archive.read_bytes())
     # Over the 51,200 bytes that a request may hold; sam deploy puts it into a bucket, too.
-    template = json.dumps(build.template, ensure_ascii=False, separators=(",", ":"))
+    template = json.dumps(_with_batches(build.template), ensure_ascii=False, separators=(",", ":"))
     store.put_object(Bucket=ARTIFACT_BUCKET, Key=TEMPLATE_KEY, Body=template.encode())
     cloud.create_change_set(
         StackName=STACK_NAME,
@@ -56,6 +56,22 @@ def _deploy(
     _wait_for_change_set(cloud)
     cloud.execute_change_set(StackName=STACK_NAME, ChangeSetName="create")
     return _wait_for_outputs(cloud)
+
+
+def _with_batches(part: Any) -> Any:  # noqa: ANN401 - any part of a template
+    """Let who may send a message send several at once, as on AWS.
+
+    There SendMessageBatch needs sqs:SendMessage; the emulator asks for an action of its name, which
+    IAM does not have.
+    """
+    if isinstance(part, list):
+        return [_with_batches(one) for one in part]
+    if not isinstance(part, dict):
+        return part
+    made = {name: _with_batches(one) for name, one in part.items()}
+    if "sqs:SendMessage" in made.get("Action", ()):
+        made["Action"] = [*made["Action"], "sqs:SendMessageBatch"]
+    return made
 
 
 def _wait_for_change_set(cloud: "CloudFormationClient") -> None:
