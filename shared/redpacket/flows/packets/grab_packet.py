@@ -51,6 +51,8 @@ def grab_packet(
                         return entered
                     answer = entered
                 else:
+                    # Before a share: nobody holds one that has no amount yet.
+                    ports.complete_terms(terms)
                     answer = quota.reserve(rules) or ports.claim_cache.take(
                         packet_id, user_id, asked.terms
                     )
