@@ -201,8 +201,8 @@ def read_ledger_state(
 ) -> LedgerState:
     """Scan the tables with boto3's DynamoDB client, or a fake of it.
 
-    Without *campaigns_table* there are no wins, without *quotas_table* no quota counts. With *rounds*
-    the amounts of open packets that take one are known.
+    Without *campaigns_table* there are no wins, without *quotas_table* no quota counts. With
+    *rounds* the amounts of open packets that take one are known.
     """
     balances: dict[str, int] = {}
     open_counts: dict[str, int] = {}

@@ -120,8 +120,8 @@ class SendBody(StrictBody):
         Literal["round", "none"] | None,
         Field(
             description="`round`: a round of the public beacon, 10 to 15 s after the start, "
-            "decides the amounts together with the seed. It is for `lucky` packets in two steps, or of a "
-            "campaign, and their default where the deployment has a beacon."
+            "decides the amounts together with the seed. It is for `lucky` packets in two "
+            "steps, or of a campaign, and their default where the deployment has a beacon."
         ),
     ] = None
     cover_url: Annotated[
