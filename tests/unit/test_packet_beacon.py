@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -79,6 +81,16 @@ def test_a_packet_takes_the_first_round_ten_seconds_after_its_start_and_its_comm
         assert beacon.starts_at_ms == packet.starts_at_ms
 
 
+def test_a_round_that_no_endpoint_has_stays_on_the_list(system: InMemorySystem) -> None:
+    packet = a_two_step_packet(system)
+    system.clock.at_ms = CHAIN.time_ms(beacon_of(packet).round_no) + 1_000
+
+    fetch(system, Endpoint(system, late_ms=None), 0)
+    fetch(system, Endpoint(system), 0)
+
+    assert system.rounds.find(CHAIN.chain_hash, beacon_of(packet).round_no)
+
+
 def test_a_clock_that_is_behind_names_a_round_that_nobody_knows(system: InMemorySystem) -> None:
     known = CHAIN.first_round(NOW_MS + 60_000)
     system.rounds.keep(CHAIN.chain_hash, BeaconRound(known, SIGNER.signature(known)))
@@ -140,6 +152,50 @@ def test_other_forms_of_terms_are_refused(text: str) -> None:
         Terms.parse(text.format("bell,10000,20,1,2000,1,AAECAwQFBgcICQoLDA0ODw"))
 
 
+# ---------------------------------------------------------------- who would cheat
+
+
+def test_an_insider_with_all_rows_and_keys_knows_no_amount_before_the_round(
+    system: InMemorySystem,
+) -> None:
+    packet = a_rain(system, starts_in_ms=HOUR_MS, count=10, total_fen=10_000)
+    row = system.packets.find_packet(packet.packet_id)
+    assert row
+    assert row.terms.seed == packet.terms.seed  # all that there is to know
+    with pytest.raises(RoundUnknown):
+        amounts_fen(row.terms)
+
+    # Any share may be the largest one: what they know does not tell which.
+    luckiest = Counter[int]()
+    for round_no in range(500):
+        signature = hashlib.sha256(str(round_no).encode()).hexdigest()
+        amounts = list(amounts_fen(replace(row.terms, signature=signature)))
+        luckiest[amounts.index(max(amounts))] += 1
+
+    assert len(luckiest) == 10
+    assert max(luckiest.values()) < 100  # of about 50 each
+
+
+@pytest.mark.parametrize(("beacon", "is_chosen"), [(str(PacketBeacon(CHAIN, 1, 1)), 0), ("", 1)])
+def test_an_operator_who_tries_seeds_gets_no_better_amounts(
+    beacon: str,
+    is_chosen: bool,  # noqa: FBT001 - without a round, as before: the control
+) -> None:
+    terms = Terms(Split.DOUBLE_MEAN, 10_000, 10, 1, 20_000, 1, b"0" * 16, beacon=beacon)
+    first_fen = []
+    for trial in range(60):
+
+        def first(seed: bytes, signature: str) -> int:
+            return share_amount_fen(replace(terms, seed=seed, signature=signature), 1)
+
+        seeds = [f"{trial:08d}{number:08d}".encode() for number in range(20)]
+        best = max(seeds, key=lambda seed: first(seed, "aa"))
+        first_fen.append(first(best, f"{trial:04x}" if beacon else ""))
+
+    # The fair share is 1,000 fen; the best of 20 seeds has about 1,900 of it.
+    assert (sum(first_fen) / 60 > 1_500) is bool(is_chosen)
+
+
 # ---------------------------------------------------------------- what takers see
 
 
@@ -152,6 +208,7 @@ def test_a_rain_gives_no_share_before_its_round(system: InMemorySystem) -> None:
         system.grab(packet, "ann")
     assert refusal.value.retry_after_s in range(10, 16)
     assert system.packets.list_shares(packet.packet_id) == []
+    assert system.memory.holders(packet.packet_id) == {}
 
     let_round_come(system, packet)
     claims = [grab_later(system, packet, user) for user in ("ann", "bob", "cat", "dan")]
@@ -174,6 +231,7 @@ def test_a_packet_in_two_steps_admits_before_its_round_and_opens_after_it(
     with pytest.raises(BeaconPending):
         system.open(packet, "ann", admission.grab_token)
     assert system.packets.list_shares(packet.packet_id) == []
+    assert system.memory.holders(packet.packet_id) == {}
 
     let_round_come(system, packet)
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import hmac
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from redpacket.domain.errors import InvariantViolated
+from redpacket.domain.errors import BeaconPending, InvariantViolated, PacketNotStarted
 from redpacket.domain.split import SEED_BYTES, Terms
 
 VERSION_MAX = 255
@@ -61,3 +61,22 @@ class SeedKeys:
     def read_terms(self, packet_id: str, text: str) -> Terms:
         """Read terms as a row or a cache keeps them."""
         return self.open_terms(packet_id, Terms.parse(text))
+
+
+class OpenedTerms:
+    """Implements OpensTerms: the effective seed, and the round of the beacon where it is there.
+
+    *complete* is `CachedRounds.complete`, and called for few packets.
+    """
+
+    def __init__(self, seeds: SeedKeys, complete: Callable[[Terms], Terms]) -> None:
+        self._seeds = seeds
+        self._complete = complete
+
+    def open_terms(self, packet_id: str, terms: Terms) -> Terms:
+        """Return *terms* with all that is known here of what decides their amounts."""
+        opened = self._seeds.open_terms(packet_id, terms)
+        try:
+            return self._complete(opened)
+        except (BeaconPending, PacketNotStarted):
+            return opened

@@ -58,7 +58,7 @@ def _read_head(head: str) -> tuple[str, str]:
     plain = packed.partition("@")[0].rstrip("!?*")
     seed_text, total, high, *rest = plain[1:].split(",")
     seed, is_sealed = seed_of(seed_text), plain[0].isupper()
-    low, unit, own_count, *beacon = [*rest, "", "", ""] if len(rest) < _USUAL else rest
+    low, unit, own_count = [*rest, "", "", ""][:_USUAL]
     terms = Terms(
         split=_SPLITS[plain[0].lower()],
         total_fen=int(total, 36),
@@ -68,7 +68,7 @@ def _read_head(head: str) -> tuple[str, str]:
         unit_fen=int(unit or "1", 36),
         seed=b"" if is_sealed else seed,
         sealed=seed if is_sealed else b"",
-        beacon=",".join(beacon),
+        beacon=",".join(rest[_USUAL:]),
     )
     return terms.stored, packed[len(plain) :]
 

@@ -49,7 +49,7 @@ class BeaconRoom(Accounts):
         """What decides amounts, for adapters: a function without keys of seeds computes none."""
         if self.seeds is None:
             return None
-        from redpacket.flows.beacon.opened_terms import OpenedTerms
+        from redpacket.domain.seed_keys import OpenedTerms
 
         return OpenedTerms(self.seeds, self.complete_terms)
 

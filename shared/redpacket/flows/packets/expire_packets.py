@@ -157,7 +157,7 @@ def _begin_close(
         if packet and _awaits_round(packet, ports.clock.now_ms()):
             work.delay(packet_id, packet.expires_at_ms + ROUND_AWAITED_MS)
             return packet
-        closing = _close(packet, ports) if packet else None
+        closing = _begin(packet, ports) if packet else None
     except Exception:
         # Many of them at the head of the list would keep all others from being found.
         work.delay(packet_id, ports.clock.now_ms())
@@ -184,7 +184,7 @@ def _awaits_round(packet: Packet, now_ms: int) -> bool:
     return is_unknown and now_ms < packet.expires_at_ms + ROUND_AWAITED_MS
 
 
-def _close(packet: Packet, ports: ClosingPorts) -> Packet:
+def _begin(packet: Packet, ports: ClosingPorts) -> Packet:
     """Let the ledger say that a packet is closing, and what its amounts are made of.
 
     A round that has not come is never waited for again: there is no claim, and all goes back.
