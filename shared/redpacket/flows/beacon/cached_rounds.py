@@ -33,8 +33,8 @@ class CachedRounds:
         self._found: ProcessCache[tuple[str, int], BeaconRound] = ProcessCache(
             clock.now_ms, size_max=_SIZE_MAX
         )
-        # By the text that names them: winners parse none.
-        self._signatures: ProcessCache[str, str] = ProcessCache(clock.now_ms, size_max=_SIZE_MAX)
+        # Winners parse no text that names a round.
+        self._completed: ProcessCache[Terms, Terms] = ProcessCache(clock.now_ms, size_max=_SIZE_MAX)
         self._missed: ProcessCache[tuple[str, int], bool] = ProcessCache(
             clock.now_ms, kept_ms=_MISSED_FOR_MS, size_max=_SIZE_MAX
         )
@@ -57,15 +57,16 @@ class CachedRounds:
         """
         if not terms.beacon or terms.signature:
             return terms
-        signature = self._signatures.find(terms.beacon)
-        if signature is None:
+        completed = self._completed.find(terms)
+        if completed is None:
             beacon = PacketBeacon.parse(terms.beacon)
             if self._clock.now_ms() < beacon.starts_at_ms:
                 msg = "the packet opens later"
                 raise PacketNotStarted(msg)
-            signature = self.recall(beacon.chain, beacon.round_no).signature.hex()
-            self._signatures.keep(terms.beacon, signature)
-        return replace(terms, signature=signature)
+            found = self.recall(beacon.chain, beacon.round_no)
+            completed = replace(terms, signature=found.signature.hex())
+            self._completed.keep(terms, completed)
+        return completed
 
     def _read(self, chain: BeaconChain, key: tuple[str, int]) -> BeaconRound | None:
         if self._clock.now_ms() < chain.time_ms(key[1]) or self._missed.find(key):
