@@ -1,4 +1,4 @@
-"""Amounts by the beacon: rains and packets in two steps, whose amounts nobody knows beforehand."""
+"""Amounts by the beacon: those of rains and packets in two steps are unknown until their round."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_a_round_that_no_endpoint_has_stays_on_the_list(system: InMemorySystem) 
     assert system.rounds.find(CHAIN.chain_hash, beacon_of(packet).round_no)
 
 
-def test_a_clock_that_is_behind_names_a_round_that_nobody_knows(system: InMemorySystem) -> None:
+def test_a_clock_that_is_behind_names_a_round_that_is_to_come(system: InMemorySystem) -> None:
     known = CHAIN.first_round(NOW_MS + 60_000)
     system.rounds.keep(CHAIN.chain_hash, BeaconRound(known, SIGNER.signature(known)))
 

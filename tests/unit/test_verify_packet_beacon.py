@@ -109,7 +109,7 @@ def test_a_start_that_was_moved_is_found(
     "changes",
     [{"beacon": {}}, {"signature": "xx"}, {"beacon_round": "1"}, {"beacon": {"chain_hash": "00"}}],
 )
-def test_a_round_that_is_none_can_not_be_read(
+def test_a_malformed_round_can_not_be_read(
     answers: Answers, run: Run, changes: dict[str, Any]
 ) -> None:
     proof, record = answers

@@ -133,7 +133,7 @@ MUTANTS = [
         "self.starts_at_ms",
     ),
     Mutant(
-        "nobody asks for a packet's round",
+        "a send asks for no round",
         "send_packet:_with_round",
         "new_rounds.want(beacon.round_no)",
         "pass",

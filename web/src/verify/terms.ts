@@ -65,7 +65,7 @@ export function commitmentOf(terms: Terms): string {
   return hashText(canonical(terms));
 }
 
-/** What the amounts are made of. Throws Impossible for a seed that is none. */
+/** What the amounts are made of. Throws Impossible for a malformed seed. */
 export function splitSeed(terms: Terms): Uint8Array {
   const seed = seedBytes(terms.seed);
   if (!terms.beacon) return seed;
