@@ -74,12 +74,15 @@ class XRaySpans(runtime.Spans):
         self._recorder = recorder
 
     def aws(self, service: str, operation: str, arguments: Mapping[str, Any]) -> Call:
+        """Return a subsegment for a call to AWS."""
         return Call(self._recorder, service, "aws", operation, arguments)
 
     def remote(self, name: str, operation: str) -> Call:
+        """Return a subsegment for a call to the cache, or to a host."""
         return Call(self._recorder, name, "remote", operation)
 
     def carried(self, do: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """Return *do* for another thread: the SDK keeps what is open by thread."""
         recorder, here = self._recorder, None
         with suppress(Exception):
             here = recorder.get_trace_entity()
@@ -92,6 +95,7 @@ class XRaySpans(runtime.Spans):
         return run if here else do
 
     def failed(self, error: BaseException) -> None:
+        """Note an error of the request, which its door answers."""
         with suppress(Exception):
             _blame(self._recorder.current_subsegment(), error)
 
@@ -144,6 +148,7 @@ class Call(Subsegment):
         self._retry_count = 0
 
     def retry(self) -> None:
+        """Count."""
         self._retry_count += 1
 
     def _describe(self) -> None:
