@@ -15,7 +15,6 @@ Document = dict[str, Any]
 
 _HEADER = {"format": "json", "version": 1}
 _DATAGRAM_BYTES_MAX = 64 * 1024
-_BUFFER_BYTES = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,6 @@ class XRayDaemon:
 @contextmanager
 def an_xray_daemon() -> Iterator[XRayDaemon]:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as port:
-        port.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _BUFFER_BYTES)
         port.bind((HOST, 0))
         port.setblocking(False)  # noqa: FBT003 - the socket's own form
         yield XRayDaemon(port)

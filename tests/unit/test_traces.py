@@ -13,9 +13,9 @@ from aws_xray_sdk.core.recorder import AWSXRayRecorder
 from redpacket.adapters.aws.errors import AwsRefused
 from redpacket.adapters.threads import in_threads
 from redpacket.domain.errors import CampaignPaused
+from redpacket.edge import traces
 from redpacket.edge.api import Api, HttpAnswer
 from redpacket.edge.request import HttpRequest
-from redpacket.edge.traces import traced
 from redpacket.ports import runtime
 from testing.xray_daemon import Document, XRayDaemon, an_xray_daemon
 
@@ -76,7 +76,7 @@ def test_a_request_is_below_lambdas_segment_and_its_calls_are_below_it(
             call.retry()
         return {"amount_fen": 888}
 
-    traced(_door(pay), recorder, "payment")(_request(), None)
+    traces.traced(_door(pay), recorder, "payment")(_request(), None)
 
     found = daemon.received()
     request = _only(found, "POST /packets/:packet_id/pay")
@@ -106,7 +106,7 @@ def test_a_call_shows_the_tables_of_a_transaction_and_a_batch_and_the_queue(
             with runtime.spans.aws("a service", operation, arguments):
                 pass
 
-    traced(settle, recorder, "payout")({}, None)
+    traces.traced(settle, recorder, "payout")({}, None)
 
     shown = {one["aws"]["operation"]: one["aws"] for one in daemon.received() if "aws" in one}
     assert shown["TransactWriteItems"]["table_name"] == "accounts,packets"
@@ -121,7 +121,9 @@ def test_what_is_done_in_threads_is_below_who_began_it(recorder: Any, daemon: XR
         with runtime.spans.aws("dynamodb", "TransactWriteItems", {"TableName": f"table {item}"}):
             together.wait()
 
-    traced(lambda *_: in_threads(settle, [1, 2, 3]), recorder, "payout")({"task": "sweep"}, None)
+    traces.traced(lambda *_: in_threads(settle, [1, 2, 3]), recorder, "payout")(
+        {"task": "sweep"}, None
+    )
 
     found = daemon.received()
     job = _only(found, "sweep")
@@ -130,11 +132,24 @@ def test_what_is_done_in_threads_is_below_who_began_it(recorder: Any, daemon: XR
     assert sorted(below) == ["table 1", "table 2", "table 3"]
 
 
+def test_a_trace_has_the_first_calls_of_many_and_all_are_made(
+    recorder: Any, daemon: XRayDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(traces, "CALLS_MAX", 10)
+    handler = traces.traced(lambda *_: [_noted(item) for item in range(15)], recorder, "night")
+
+    for _ in range(2):
+        made = handler({}, None)
+
+        assert len(made) == 15
+        assert len(daemon.received()) == 10 + 1
+
+
 def test_a_refusal_is_told_by_its_code(recorder: Any, daemon: XRayDaemon) -> None:
     def pay(_: HttpRequest) -> Any:
         raise CampaignPaused
 
-    traced(_door(pay), recorder, "payment")(_request(), None)
+    traces.traced(_door(pay), recorder, "payment")(_request(), None)
 
     (request,) = daemon.received()
     assert request["annotations"]["code"] == "campaign_paused"
@@ -149,7 +164,7 @@ def test_an_error_is_told_by_its_kind_and_place_and_not_by_its_words(
         with runtime.spans.aws("dynamodb", "PutItem", {}):
             raise RuntimeError("of zoe's greeting")
 
-    answer = traced(_door(pay), recorder, "payment")(_request(), None)
+    answer = traces.traced(_door(pay), recorder, "payment")(_request(), None)
 
     found = daemon.received()
     assert answer["statusCode"] == 500
@@ -170,7 +185,7 @@ def test_a_condition_that_does_not_hold_is_an_answer_and_not_a_fault(
             raise AwsRefused("UpdateItem", code, 400, {"Item": "zoe"})
 
     with pytest.raises(AwsRefused):
-        traced(claim, recorder, "a job")({}, None)
+        traces.traced(claim, recorder, "a job")({}, None)
 
     found = daemon.received()
     call = _only(found, "dynamodb")
@@ -193,7 +208,7 @@ def test_each_message_of_a_batch_leads_to_the_request_that_sent_it(
         return {"batchItemFailures": [{"itemIdentifier": "m1"}]}
 
     try:
-        traced(settle, recorder, "payout")({"Records": records}, None)
+        traces.traced(settle, recorder, "payout")({"Records": records}, None)
     except TimeoutError:
         assert fails
 
@@ -209,7 +224,7 @@ def test_each_message_of_a_batch_leads_to_the_request_that_sent_it(
 
 
 def test_records_of_a_stream_have_no_messages(recorder: Any, daemon: XRayDaemon) -> None:
-    traced(lambda *_: {}, recorder, "announce")({"Records": [{"dynamodb": {}}]}, None)
+    traces.traced(lambda *_: {}, recorder, "announce")({"Records": [{"dynamodb": {}}]}, None)
 
     (batch,) = daemon.received()
     assert batch["name"] == "announce"
@@ -225,7 +240,7 @@ def test_without_a_sampled_trace_nothing_is_sent_and_nothing_is_different(
     def pay(_: HttpRequest) -> Mapping[str, Any]:
         return {"items": in_threads(_noted, [1, 2])}
 
-    handler = traced(_door(pay), recorder, "payment")
+    handler = traces.traced(_door(pay), recorder, "payment")
     handler(_request("before"), None)
     sampled = daemon.received()
     monkeypatch.setenv("_X_AMZN_TRACE_ID", header)
@@ -257,7 +272,7 @@ def test_what_x_ray_fails_at_fails_no_request(recorder: Any) -> None:
         return {"items": in_threads(_noted, [1, 2])}
 
     for each in (_Broken(), recorder):
-        answer = traced(_door(pay), each, "payment")(_request(), None)
+        answer = traces.traced(_door(pay), each, "payment")(_request(), None)
 
         assert json.loads(answer["body"]) == {"items": [1, 2]}
 
@@ -265,7 +280,7 @@ def test_what_x_ray_fails_at_fails_no_request(recorder: Any) -> None:
 def test_an_answer_that_is_not_ours_leaves_no_subsegment_open(
     recorder: Any, daemon: XRayDaemon
 ) -> None:
-    handler = traced(lambda *_: "not an answer", recorder, "payment")
+    handler = traces.traced(lambda *_: "not an answer", recorder, "payment")
 
     assert [handler(_request(), None) for _ in range(2)] == ["not an answer"] * 2
     assert {one["parent_id"] for one in daemon.received()} == {PARENT}

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     # X-Ray's recorder has no types.
     Recorder = Any
 
+CALLS_MAX = 1_000
+"""Of one invocation: X-Ray keeps no larger trace, and a night's reconciliation calls far more."""
+
 _FRAMES_MAX = 10
 _REQUEST_ID_LENGTH_MAX = 64
 _REFUSED, _BROKEN = 400, 500
@@ -54,12 +57,10 @@ def recorder_of_lambda() -> tuple[Recorder, str] | None:
 
 def traced(door: Door, recorder: Recorder, service: str) -> Door:
     """Return *door* so that each call of it is traced; *service* is the function's name."""
-    runtime.spans = XRaySpans(recorder)
+    runtime.spans = spans = XRaySpans(recorder)
 
     def handler(event: Any, context: Any) -> Any:  # noqa: ANN401 - Lambda's form
-        with suppress(Exception):
-            # Where Lambda names no trace, calls would be added to the one before.
-            recorder.clear_trace_entities()
+        spans.begin()
         with Invocation(recorder, event, service) as invocation:
             answer = invocation.answer = door(event, context)
         return answer
@@ -72,14 +73,33 @@ class XRaySpans(runtime.Spans):
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
+        self._calls_left = 0
 
-    def aws(self, service: str, operation: str, arguments: Mapping[str, Any]) -> Call:
+    def begin(self) -> None:
+        """Note the calls of a new invocation, where Lambda has sampled it."""
+        self._calls_left = 0
+        with suppress(Exception):
+            # Where Lambda names no trace, calls would be added to the one before.
+            self._recorder.clear_trace_entities()
+            if self._recorder.get_trace_entity().sampled:
+                self._calls_left = CALLS_MAX
+
+    def aws(self, service: str, operation: str, arguments: Mapping[str, Any]) -> runtime.Span:
         """Return a subsegment for a call to AWS."""
-        return Call(self._recorder, service, "aws", operation, arguments)
+        return self._call(service, "aws", operation, arguments)
 
-    def remote(self, name: str, operation: str) -> Call:
+    def remote(self, name: str, operation: str) -> runtime.Span:
         """Return a subsegment for a call to the cache, or to a host."""
-        return Call(self._recorder, name, "remote", operation)
+        return self._call(name, "remote", operation, {})
+
+    def _call(
+        self, name: str, namespace: str, operation: str, arguments: Mapping[str, Any]
+    ) -> runtime.Span:
+        if self._calls_left <= 0:
+            return self._none
+        # Threads may count some calls once.
+        self._calls_left -= 1
+        return Call(self._recorder, name, namespace, operation, arguments)
 
     def carried(self, do: Callable[[Any], Any]) -> Callable[[Any], Any]:
         """Return *do* for another thread: the SDK keeps what is open by thread."""
@@ -141,10 +161,10 @@ class Call(Subsegment):
         name: str,
         namespace: str,
         operation: str,
-        arguments: Mapping[str, Any] | None = None,
+        arguments: Mapping[str, Any],
     ) -> None:
         super().__init__(recorder, name, namespace)
-        self._operation, self._arguments = operation, arguments or {}
+        self._operation, self._arguments = operation, arguments
         self._retry_count = 0
 
     def retry(self) -> None:
