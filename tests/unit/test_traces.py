@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
-from aws_xray_sdk.core.recorder import AWSXRayRecorder
+from aws_xray_sdk.core import AWSXRayRecorder, xray_recorder
 
 from redpacket.adapters.aws.errors import AwsRefused
 from redpacket.adapters.threads import in_threads
@@ -18,6 +18,9 @@ from redpacket.edge.api import Api, HttpAnswer
 from redpacket.edge.request import HttpRequest
 from redpacket.ports import runtime
 from testing.xray_daemon import Document, XRayDaemon, an_xray_daemon
+
+xray_recorder.emitter._socket.close()
+"""The library opens one as it is imported, which nothing here uses."""
 
 ROOT, PARENT = "1-6b033d0e-dd972f7a1de3b0b0ba955bf4", "8a671825983c03b5"
 SAMPLED = f"Root={ROOT};Parent={PARENT};Sampled=1"

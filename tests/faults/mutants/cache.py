@@ -112,13 +112,13 @@ MUTANTS = [
     ),
     Mutant(
         "a slot that moves is looked for where it was",
-        "ClusterClient.ask",
+        "ClusterClient._ask",
         "address, is_asking = (moved.host or address[0], moved.port), False",
         "is_asking = False",
     ),
     Mutant(
         "a slot that is on its way is asked for without saying so",
-        "ClusterClient.ask",
+        "ClusterClient._ask",
         "(ask.host or address[0], ask.port), True",
         "(ask.host or address[0], ask.port), False",
     ),

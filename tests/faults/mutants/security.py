@@ -208,4 +208,22 @@ MUTANTS = [
         "if wait_ms > 0 then",
         "if wait_ms > 0 and is_spent then",
     ),
+    Mutant(
+        "a trace tells the words of an error",
+        "traces:_blame",
+        "type(name, (Exception,), {})()",
+        "error",
+    ),
+    Mutant(
+        "calls are added to the trace of the request before",
+        "XRaySpans.begin",
+        "self._recorder.clear_trace_entities()",
+        "",
+    ),
+    Mutant(
+        "a trace that fails fails its request",
+        "Subsegment.__enter__",
+        "with suppress(Exception):",
+        "with suppress():",
+    ),
 ]
