@@ -14,7 +14,7 @@ from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.adapters.dynamo.rounds import DynamoRounds
 from redpacket.bls import PublicKey
 from redpacket.edge.wiring.outside import SystemClock
-from redpacket.flows.campaigns.fetch_rounds import fetch_rounds
+from redpacket.flows.beacon.fetch_rounds import fetch_rounds
 from testing.cloud import TABLES
 from testing.fakes import FakeJournal
 from tests.integration.conftest import MakeUser

@@ -26,14 +26,14 @@ MUTANTS = [
     ),
     Mutant(
         "a clock that is behind commits to known rounds",
-        "fetch_rounds:new_beacon",
-        "max(clock.now_ms(), newest_at_ms)",
-        "clock.now_ms()",
+        "NewRounds.committed_at_ms",
+        "max(self._clock.now_ms(), self.chain.time_ms(newest_no))",
+        "self._clock.now_ms()",
     ),
     Mutant(
         "a draw waits for no round",
         "draw_prize:_round_of",
-        "return ports.rounds.recall(campaign.beacon, day) if campaign.beacon else None",
+        "return ports.rounds.recall(campaign.beacon.chain, round_no)",
         "return None",
     ),
     Mutant(
@@ -45,7 +45,7 @@ MUTANTS = [
     Mutant(
         "a crowd asks for a round before its time",
         "CachedRounds._read",
-        "self._clock.now_ms() < beacon.chain.time_ms(key[1]) or ",
+        "self._clock.now_ms() < chain.time_ms(key[1]) or ",
         "",
     ),
     Mutant(
@@ -87,7 +87,7 @@ MUTANTS = [
     Mutant(
         "a campaign without a beacon says that it has one",
         "edit_campaign:_new_beacon",
-        "if draw_beacon is DrawBeacon.DAY and new_beacon is None:",
+        "if new_beacon is None and draw_beacon not in {None, DrawBeacon.NONE}:",
         "if False:",
     ),
     Mutant(

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from functools import cached_property, partial
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
-from redpacket.edge.wiring.log import LogRoom
+from redpacket.edge.wiring.accounts import Accounts
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from redpacket.domain.beacon import BeaconChain
-    from redpacket.flows.campaigns.cached_rounds import CachedRounds
-    from redpacket.flows.campaigns.edit_campaign import NewBeacon
-    from redpacket.flows.campaigns.fetch_rounds import FetchReport
+    from redpacket.flows.beacon.cached_rounds import CachedRounds
+    from redpacket.flows.beacon.fetch_rounds import FetchReport
+    from redpacket.flows.beacon.new_rounds import NewRounds
     from redpacket.ports.beacon import Beacon, Rounds
 
 _CALL_MS_MAX = 2_000
@@ -21,8 +23,8 @@ RESERVE_MS = 10_000
 """What is begun must end before the function does: each endpoint is asked once more."""
 
 
-class BeaconRoom(LogRoom):
-    """Builds what draws need of a beacon."""
+class BeaconRoom(Accounts):
+    """Builds what amounts and draws need of a beacon."""
 
     @cached_property
     def rounds(self) -> Rounds:
@@ -34,25 +36,32 @@ class BeaconRoom(LogRoom):
     @cached_property
     def cached_rounds(self) -> CachedRounds:
         """The rounds as this process remembers them."""
-        from redpacket.flows.campaigns.cached_rounds import CachedRounds
+        from redpacket.flows.beacon.cached_rounds import CachedRounds
 
         return CachedRounds(lambda: self.rounds, clock=self.clock)
 
     @cached_property
     def beacon_chain(self) -> BeaconChain:
-        """The chain that campaigns draw by from now on."""
+        """The chain that takes part from now on."""
         from redpacket.domain.beacon import BeaconChain
 
         return BeaconChain.parse(self.settings.beacon_chain)
 
     @cached_property
-    def new_beacon(self) -> NewBeacon | None:
-        """Makes what a new campaign draws by; None where the deployment has no beacon."""
+    def new_rounds(self) -> NewRounds | None:
+        """Names rounds to come; None where the deployment has no beacon."""
         if not self.settings.beacon_chain:
             return None
-        from redpacket.flows.campaigns.fetch_rounds import new_beacon
+        from redpacket.flows.beacon.new_rounds import NewRounds
 
-        return partial(new_beacon, chain=self.beacon_chain, rounds=self.rounds, clock=self.clock)
+        return NewRounds(self.beacon_chain, lambda: self.rounds, clock=self.clock)
+
+    @cached_property
+    def new_rounds_of(self) -> Callable[[BeaconChain], NewRounds]:
+        """Names rounds to come of a campaign's own chain, whatever the deployment's is by now."""
+        from redpacket.flows.beacon.new_rounds import NewRounds
+
+        return cache(lambda chain: NewRounds(chain, lambda: self.rounds, clock=self.clock))
 
     @cached_property
     def beacon(self) -> Beacon:
@@ -70,7 +79,7 @@ class BeaconRoom(LogRoom):
 
     def fetch_rounds(self, time_left_ms: int, wait_s: int | None = None) -> FetchReport:
         """Fetch, verify and keep the rounds that become due while there is time, or *wait_s*."""
-        from redpacket.flows.campaigns.fetch_rounds import fetch_rounds
+        from redpacket.flows.beacon.fetch_rounds import fetch_rounds
 
         return fetch_rounds(
             time_left_ms - RESERVE_MS if wait_s is None else wait_s * 1000,

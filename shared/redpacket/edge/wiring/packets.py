@@ -6,7 +6,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from redpacket.edge.telemetry import asked
-from redpacket.edge.wiring.accounts import Accounts
+from redpacket.edge.wiring.beacon import BeaconRoom
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -36,7 +36,7 @@ _ORDER_TIMEOUT_S = 8
 """For a cold start and a gateway's answer; the sender can ask for the payment afterwards."""
 
 
-class PacketRoom(Accounts):
+class PacketRoom(BeaconRoom):
     """Builds flows/packets."""
 
     @cached_property

@@ -12,9 +12,12 @@ from redpacket.domain.beacon import WAIT_MS
 from redpacket.domain.errors import BeaconPending, CampaignEnded, InvariantViolated, Unavailable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from redpacket.domain.beacon import BeaconChain
     from redpacket.domain.campaign import CampaignPlan
     from redpacket.domain.lottery import BegunDraw, DrawDay
-    from redpacket.flows.campaigns.cached_rounds import CachedRounds
+    from redpacket.flows.beacon.new_rounds import NewRounds
     from redpacket.ports.campaigns import Draws
     from redpacket.ports.runtime import Clock
 
@@ -28,7 +31,7 @@ def begin_draw(
     day: DrawDay,
     *,
     draws: Draws,
-    rounds: CachedRounds,
+    new_rounds: Callable[[BeaconChain], NewRounds],
     clock: Clock,
 ) -> BegunDraw:
     """Fix the round of *planned* and all the rest; return what is fixed, if others were faster.
@@ -40,8 +43,9 @@ def begin_draw(
         msg = f"{campaign.campaign_id} draws without a beacon"
         raise InvariantViolated(msg)
     chain = campaign.beacon.chain
-    # A clock that is behind names no known round.
-    at_ms = max(clock.now_ms(), chain.time_ms(rounds.find_newest_no(chain)))
+    rounds = new_rounds(chain)
+    at_ms = rounds.committed_at_ms()
+    named_at_ms = clock.now_ms()
     round_no = campaign.beacon.round_of_draw(at_ms)
     due_ms = chain.time_ms(round_no)
     if due_ms >= campaign.ends_at_ms:
@@ -49,7 +53,7 @@ def begin_draw(
     if due_ms >= day.ends_at_ms:
         msg = "the day ends before the round of another draw"
         raise BeaconPending(msg, retry_after_s=-(-(day.ends_at_ms - clock.now_ms()) // 1000))
-    rounds.want(chain, round_no)
-    if clock.now_ms() - at_ms > _WRITE_MS_MAX:
+    rounds.want(round_no)
+    if clock.now_ms() - named_at_ms > _WRITE_MS_MAX:
         raise Unavailable("the round was not asked for in time")
     return draws.begin_draw(replace(planned, attempted_at_ms=at_ms, beacon_round=round_no))

@@ -45,8 +45,8 @@ from redpacket.domain.lottery import (
     unit_share,
 )
 from redpacket.domain.packet import Person
+from redpacket.flows.beacon.cached_rounds import CachedRounds
 from redpacket.flows.campaigns.begin_draw import begin_draw
-from redpacket.flows.campaigns.cached_rounds import CachedRounds
 from redpacket.flows.campaigns.cached_snapshots import CachedSnapshots
 from redpacket.flows.campaigns.load_campaign import load_campaign
 from redpacket.ports.campaigns import DrawCache, Draws
@@ -54,7 +54,10 @@ from redpacket.ports.packets import PayoutQueue
 from redpacket.ports.runtime import Clock, Journal
 
 if TYPE_CHECKING:
-    from redpacket.domain.beacon import BeaconRound
+    from collections.abc import Callable
+
+    from redpacket.domain.beacon import BeaconChain, BeaconRound
+    from redpacket.flows.beacon.new_rounds import NewRounds
     from redpacket.flows.guards.ask_risk import RiskCheck
 
 _TRIES = 4
@@ -89,6 +92,7 @@ class DrawPorts:
     payouts: PayoutQueue
     clock: Clock
     journal: Journal
+    new_rounds: Callable[[BeaconChain], NewRounds]
     risk: RiskCheck | None = None
 
 
@@ -210,7 +214,10 @@ def _round_of(
     """
     campaign = table.campaign
     try:
-        return ports.rounds.recall(campaign.beacon, day) if campaign.beacon else None
+        if campaign.beacon is None:
+            return None
+        round_no = campaign.beacon.round_of(day.starts_at_ms)
+        return ports.rounds.recall(campaign.beacon.chain, round_no)
     except BeaconPending as pending:
         try:
             check_is_giving(campaign, ports.clock.now_ms())
@@ -266,7 +273,7 @@ def _begin(
         ),
         day,
         draws=ports.draws,
-        rounds=ports.rounds,
+        new_rounds=ports.new_rounds,
         clock=ports.clock,
     )
 

@@ -11,8 +11,7 @@ from redpacket.domain.process_cache import ProcessCache
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from redpacket.domain.beacon import BeaconRound, CampaignBeacon
-    from redpacket.domain.lottery import DrawDay
+    from redpacket.domain.beacon import BeaconChain, BeaconRound
     from redpacket.ports.beacon import Rounds
     from redpacket.ports.runtime import Clock
 
@@ -36,19 +35,19 @@ class CachedRounds:
             clock.now_ms, kept_ms=_MISSED_FOR_MS, size_max=_SIZE_MAX
         )
 
-    def recall(self, beacon: CampaignBeacon, day: DrawDay) -> BeaconRound:
-        """Return the round of a day. Raises BeaconPending, which says when to ask again."""
-        key = beacon.chain.chain_hash, beacon.round_of(day.starts_at_ms)
-        found = self._found.find(key) or self._read(beacon, key)
+    def recall(self, chain: BeaconChain, round_no: int) -> BeaconRound:
+        """Return a round. Raises BeaconPending, which says when to ask again."""
+        key = chain.chain_hash, round_no
+        found = self._found.find(key) or self._read(chain, key)
         if found is None:
-            msg = "the round of the beacon that decides the day's draws is not there yet"
-            there_at_ms = beacon.chain.time_ms(key[1]) + PENDING_MS
+            msg = "the round of the beacon that decides this is not there yet"
+            there_at_ms = chain.time_ms(round_no) + PENDING_MS
             wait_s = -(-(there_at_ms - self._clock.now_ms()) // 1000)
             raise BeaconPending(msg, retry_after_s=max(1, wait_s))
         return found
 
-    def _read(self, beacon: CampaignBeacon, key: tuple[str, int]) -> BeaconRound | None:
-        if self._clock.now_ms() < beacon.chain.time_ms(key[1]) or self._missed.find(key):
+    def _read(self, chain: BeaconChain, key: tuple[str, int]) -> BeaconRound | None:
+        if self._clock.now_ms() < chain.time_ms(key[1]) or self._missed.find(key):
             return None
         found = self._rounds().find(*key)
         if found is None:
