@@ -63,11 +63,13 @@ def a_lottery(
 
 def begin(system: InMemorySystem, user: str, key: str = "key") -> BegunDraw:
     """Ask for a draw that has to wait, and return what is fixed of it."""
-    with pytest.raises(BeaconPending):
+    with pytest.raises(BeaconPending) as pending:
         system.draw("gala", user, key)
     day = day_at("Asia/Shanghai", system.clock.now_ms()).name
     begun = system.draws.find_attempt("gala", user, "none", day, asks_begun=True).begun
     assert begun
+    # The user can keep it before anybody knows its round.
+    assert pending.value.begun == begun
     return begun
 
 

@@ -234,8 +234,9 @@ def _round_of_begun(begun: BegunDraw, table: LotterySnapshot, ports: DrawPorts) 
         raise InvariantViolated(msg)
     try:
         return ports.rounds.recall(campaign.beacon.chain, begun.beacon_round)
-    except BeaconPending:
+    except BeaconPending as pending:
         check_is_giving(campaign, ports.clock.now_ms())
+        pending.begun = begun
         raise
 
 
