@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from redpacket.adapters import keys
+from redpacket.adapters.dynamo.client import to_wire
+from redpacket.adapters.dynamo.draw_items import begun_row, draw_row
 from redpacket.domain.beacon import PENDING_MS, WAIT_MS, BeaconRound
 from redpacket.domain.campaign import Campaign, CampaignStatus, DrawBeacon, DrawRules
 from redpacket.domain.errors import (
@@ -441,3 +444,71 @@ def _campaign(system: InMemorySystem) -> Campaign:
     found = system.campaigns.find_campaign("gala")
     assert found
     return found
+
+
+# ---------------------------------------------------------------- reconciliation
+
+
+def _differences(system: InMemorySystem) -> list[tuple[str, str, str]]:
+    system.pass_time(3_600_000)
+    while not (result := system.reconcile()).is_over:
+        pass
+    return [(found.rule, found.subject, found.what) for found in result.differences]
+
+
+def _put(system: InMemorySystem, draw: Draw) -> None:
+    rows = system.dynamo.tables["draws"]
+    key = keys.draw(draw.campaign_id, draw.user_id, draw.draw_id)
+    rows[key["pk"], key["sk"]] = to_wire(draw_row(draw))
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ({"beacon_round": 7}, "what was fixed of it"),
+        ({"attempted_at_ms": NOW_MS - 6_000}, "what was fixed of it"),
+        ({"odds": "cup:9|0"}, "what was fixed of it"),
+        ({"attempted_at_ms": None, "signature": None}, "what was fixed of it"),
+        ({"point": 7}, "its point"),
+        ({"signature": SIGNER.signature(7)}, "its round"),
+    ],
+)
+def test_a_draw_that_is_not_what_was_fixed_of_it_is_found(
+    change: dict[str, Any], what: str, system: InMemorySystem
+) -> None:
+    a_lottery(system, miss_weight=0)
+    begin(system, "ann")
+    drawn = complete(system, "ann")
+    assert _differences(system) == []
+
+    _put(system, replace(drawn, **change))
+
+    assert _differences(system) == [("I5", drawn.draw_id, what)]
+    _put(system, drawn)
+
+
+def test_a_draw_of_which_nothing_was_fixed_is_found(system: InMemorySystem) -> None:
+    a_lottery(system)
+    begun = begin(system, "ann")
+    drawn = complete(system, "ann")
+    key = keys.begun_draw("gala", "ann", begun.day, 1)
+
+    del system.dynamo.tables["draws"][key["pk"], key["sk"]]
+
+    assert _differences(system) == [("I5", drawn.draw_id, "what was fixed of it")]
+
+
+def test_what_was_fixed_names_the_round_by_the_rule(system: InMemorySystem) -> None:
+    a_lottery(system)
+    begun = begin(system, "ann")
+    # As who may write rows would begin it: with a round that is known.
+    early = replace(begun, beacon_round=CHAIN.first_round(NOW_MS - 60_000))
+    key = keys.begun_draw("gala", "ann", begun.day, 1)
+    system.dynamo.tables["draws"][key["pk"], key["sk"]] = to_wire(begun_row(early))
+    known = BeaconRound(early.beacon_round, SIGNER.signature(early.beacon_round))
+    system.rounds.keep(CHAIN.chain_hash, known)
+
+    drawn = system.draw("gala", "ann", "key").draw
+
+    what = "the round that its beginning names"
+    assert _differences(system) == [("I5", drawn.draw_id, what)]
