@@ -268,6 +268,12 @@ def verify_draws(
             findings.compare(f"{name}: campaign_id", said=said_id, true=day.campaign_id)
             said = get(document, "commitment", str)
             findings.compare(f"{name}: commitment", said=said, true=day.commitment)
+    _check_order(numbers, findings)
+    return findings
+
+
+def _check_order(numbers: dict[str, set[int]], findings: Findings) -> None:
+    """Demand that each user's draws of the day have no gap, and came one after the other."""
     for drawer, seen in numbers.items():
         for missing in sorted({*range(1, max(seen, default=0))} - seen)[:_SHOWN_MAX]:
             findings.differences.append(f"draw {missing} of {drawer} on that day is missing")
@@ -276,7 +282,6 @@ def verify_draws(
         if named != sorted(set(named)):
             # Or some were begun together, and the best one was completed first.
             findings.differences.append(f"draws of {drawer} began before the one before was over")
-    return findings
 
 
 def _compare_draw(
@@ -376,16 +381,12 @@ def _beacon_compared(day: Day, public_key: str, findings: Findings) -> list[str]
     ]
 
 
-def _own_rounds_compared(
-    beacon: CampaignBeacon, public_key: str, findings: Findings
-) -> list[str]:
+def _own_rounds_compared(beacon: CampaignBeacon, public_key: str, findings: Findings) -> list[str]:
     rounds = {found for of_user in findings.rounds.values() for found in of_user.values()}
     told = f"{len(rounds)} rounds of chain {beacon.chain.chain_hash}, one for each draw"
     lines = [f"beacon      {told}"]
     if rounds:
-        lines.append(
-            f"signature   {_signatures_checked(beacon, rounds, public_key, findings)}"
-        )
+        lines.append(f"signature   {_signatures_checked(beacon, rounds, public_key, findings)}")
     if findings.gone_count:
         lines.append(f"gone        not checked: the last units of {findings.gone_count} prizes")
     return [

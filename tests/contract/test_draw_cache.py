@@ -641,9 +641,7 @@ def test_the_scripts_and_the_fake_tell_one_story(cache: OperatorCache, seed: int
 def test_weighing_tells_the_odds_by_the_ledgers_counts_and_uses_up_nothing(
     lottery: Lottery,
 ) -> None:
-    lottery.rule(
-        attempts_per_user_per_day=3, wins_per_user_per_day=1, guaranteed_after_misses=2
-    )
+    lottery.rule(attempts_per_user_per_day=3, wins_per_user_per_day=1, guaranteed_after_misses=2)
     lottery.campaign = replace(lottery.campaign, miss_weight=5)
     ask = lottery.ask()
 

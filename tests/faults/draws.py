@@ -198,7 +198,7 @@ class DrawSchedule(Schedule):
                     if not pending.begun:
                         raise
                     # As the page does, though some come back too late.
-                    self.sleep_ms(self.random.randint(1, 2_000 * pending.retry_after_s))
+                    self.sleep_ms(self.random.randint(1, 2_000 * (pending.retry_after_s or 1)))
                 except Rejected as refusal:
                     self.story.append(f"{user_id} is told {refusal.code}")
 

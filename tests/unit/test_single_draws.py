@@ -10,7 +10,7 @@ import pytest
 from redpacket.adapters import keys
 from redpacket.adapters.dynamo.client import to_wire
 from redpacket.adapters.dynamo.draw_items import begun_row, draw_row
-from redpacket.domain.beacon import PENDING_MS, WAIT_MS, BeaconRound
+from redpacket.domain.beacon import PENDING_MS, WAIT_MS, BeaconChain, BeaconRound
 from redpacket.domain.campaign import Campaign, CampaignStatus, DrawBeacon, DrawRules
 from redpacket.domain.errors import (
     AttemptsExhausted,
@@ -160,7 +160,7 @@ def test_of_two_requests_at_once_the_first_one_names_the_round(system: InMemoryS
     day = day_at("Asia/Shanghai", NOW_MS).name
     found = system.draws.find_attempt("gala", "ann", "none", day, asks_begun=True).begun
     assert [found] == other
-    assert refusal.value.retry_after_s < 8
+    assert (refusal.value.retry_after_s or 99) < 8
     assert complete(system, "ann").beacon_round == other[0].beacon_round
 
 
@@ -193,8 +193,8 @@ def test_a_draw_that_was_not_written_in_time_is_not_begun(system: InMemorySystem
     a_lottery(system)
     real = system.rounds.want
 
-    def slow(*args: Any) -> None:
-        real(*args)
+    def slow(chain: BeaconChain, round_no: int) -> None:
+        real(chain, round_no)
         system.pass_time(WAIT_MS)
 
     system.rounds.want = slow  # type: ignore[method-assign]
@@ -365,7 +365,7 @@ def test_what_is_begun_uses_up_nothing_and_limits_hold(system: InMemorySystem) -
         system.draw("gala", "ann", "five")
 
 
-def test_the_odds_are_those_of_what_the_ledger_knows_of_a_user(system: InMemorySystem) -> None:
+def test_the_odds_are_by_the_ledgers_counts_of_a_user(system: InMemorySystem) -> None:
     a_lottery(system, miss_weight=3, rules=replace(NO_LIMITS, guaranteed_after_misses=1))
     system.edit_campaign(replace(_campaign(system).plan, miss_weight=10**9))
     system.load_campaign("gala")

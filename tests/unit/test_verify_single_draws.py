@@ -87,7 +87,9 @@ def test_draws_with_rounds_of_their_own_are_verified_and_it_says_what_was_checke
     assert f"beacon      {len(gone)} rounds of chain" in said
     assert "signature   compared with the chain's public key" in said
     assert "order       not checked: compare odds and round" in said
-    assert f"gone        not checked: the last units of {len(gone) - gone.count(None)} prizes" in said
+    assert (
+        f"gone        not checked: the last units of {len(gone) - gone.count(None)} prizes" in said
+    )
     assert said.endswith("VERIFIED\n")
     assert campaign["draw_beacon"] == "draw"
     assert (campaign["beacon_round"], campaign["beacon_at_ms"]) == (None, None)

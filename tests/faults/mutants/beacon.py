@@ -127,7 +127,7 @@ MUTANTS = [
         'put(self._draws, begun_row(begun), condition="sk <> :none", none="")',
     ),
     Mutant(
-        "a single draw waits for a round that nobody fetches",
+        "a single draw waits for a round that is not asked for",
         "begin_draw:begin_draw",
         "rounds.want(round_no)",
         "pass",
@@ -182,7 +182,7 @@ MUTANTS = [
     ),
     Mutant(
         "a verifier takes draws that were begun together",
-        "verify:verify_draws",
+        "verify:_check_order",
         "if named != sorted(set(named)):",
         "if False:",
     ),

@@ -60,7 +60,7 @@ export function drawPoint(
   return parseInt(digest.slice(0, POINT_BITS / 4), 16);
 }
 
-/** The round of a draw that began at a time; nobody knew it by then. */
+/** The round of a draw that began at a time: it was unknown then. */
 export function roundOfDraw(beacon: Beacon, attemptedAtMs: number): number {
   const afterMs = Math.max(attemptedAtMs, beacon.committed_at_ms) + WAIT_MS;
   return Math.max(1, Math.ceil((afterMs / 1000 - beacon.genesis_s) / beacon.period_s) + 1);

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from redpacket.domain.beacon import WAIT_MS
 from redpacket.domain.errors import BeaconPending, CampaignEnded, InvariantViolated, Unavailable
 
 if TYPE_CHECKING:
@@ -21,8 +20,8 @@ if TYPE_CHECKING:
     from redpacket.ports.campaigns import Draws
     from redpacket.ports.runtime import Clock
 
-_WRITE_MS_MAX = WAIT_MS // 2
-"""So long a draw may take to be written after its round was named, and no round is known."""
+_WRITE_MS_MAX = 3_000
+"""So late a draw may still be written after its round was named: half of `beacon.WAIT_MS`."""
 
 
 def begin_draw(
