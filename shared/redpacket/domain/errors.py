@@ -321,7 +321,7 @@ class Busy(RedPacketError):
 
 
 class BeaconPending(RedPacketError):
-    """The round that a draw needs is not there yet; *retry_after_s* says when it may be.
+    """The round that decides is not there yet; *retry_after_s* says when it may be.
 
     *begun* is what is fixed of a draw that waits for a round of its own.
     """
@@ -353,3 +353,7 @@ class InvariantViolated(RedPacketError):
     """Two sources that must agree about money do not: nothing is paid on either's word."""
 
     code = "internal_error"
+
+
+class RoundUnknown(InvariantViolated):
+    """An amount can't be computed before its round of the beacon is there."""

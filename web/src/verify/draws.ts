@@ -2,7 +2,7 @@
 
 import { sha256 } from "@noble/hashes/sha2.js";
 
-import { hashText, hex } from "./terms.ts";
+import { bytesOf, hashText, hex } from "./terms.ts";
 
 const POINT_BITS = 52;
 const ODDS = /^(?:[a-z0-9][a-z0-9_-]{0,62}:\d{1,15}(?:,[a-z0-9][a-z0-9_-]{0,62}:\d{1,15})*)?\|\d{1,15}$/;
@@ -66,11 +66,6 @@ export function roundOfDraw(beacon: Beacon, attemptedAtMs: number): number {
   return Math.max(1, Math.ceil((afterMs / 1000 - beacon.genesis_s) / beacon.period_s) + 1);
 }
 
-/** What a round of the beacon contributes: the SHA-256 of its signature, both in hex. */
-export function randomnessOf(signature: string): string {
-  return hex(sha256(bytesOf(signature)));
-}
-
 /** The prize that *point* means by *odds*; null for a miss, undefined for odds that can't be read. */
 export function choose(odds: string, point: number): string | null | undefined {
   if (!ODDS.test(odds)) return undefined;
@@ -85,8 +80,4 @@ export function choose(odds: string, point: number): string | null | undefined {
     if (place < 0) return prizeId;
   }
   return null;
-}
-
-function bytesOf(text: string): Uint8Array {
-  return Uint8Array.from(text.match(/../g) ?? [], (pair) => parseInt(pair, 16));
 }

@@ -11,10 +11,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from redpacket.domain.beacon import BeaconChain
+    from redpacket.domain.split import Terms
     from redpacket.flows.beacon.cached_rounds import CachedRounds
     from redpacket.flows.beacon.fetch_rounds import FetchReport
     from redpacket.flows.beacon.new_rounds import NewRounds
     from redpacket.ports.beacon import Beacon, Rounds
+    from redpacket.ports.packets import OpensTerms
 
 _CALL_MS_MAX = 2_000
 """After how long an endpoint is given up; most answer within 100 ms."""
@@ -39,6 +41,19 @@ class BeaconRoom(Accounts):
         from redpacket.flows.beacon.cached_rounds import CachedRounds
 
         return CachedRounds(lambda: self.rounds, clock=self.clock)
+
+    def complete_terms(self, terms: Terms) -> Terms:
+        """Return a packet's terms with the signature of their round; most packets have none."""
+        return self.cached_rounds.complete(terms) if terms.beacon else terms
+
+    @property
+    def opened_terms(self) -> OpensTerms | None:
+        """What decides amounts, for adapters: a function without keys of seeds computes none."""
+        if self.seeds is None:
+            return None
+        from redpacket.domain.seed_keys import OpenedTerms
+
+        return OpenedTerms(self.seeds, self.complete_terms)
 
     @cached_property
     def beacon_chain(self) -> BeaconChain:

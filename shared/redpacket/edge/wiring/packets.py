@@ -48,7 +48,7 @@ class PacketRoom(BeaconRoom):
             self.dynamo,
             self.settings.packets_table,
             self.settings.shares_table,
-            seeds=self.seeds,
+            seeds=self.opened_terms,
         )
 
     @cached_property
@@ -218,6 +218,7 @@ class PacketRoom(BeaconRoom):
             load_audience=self.load_audience,
             risk=self.risk,
             seeds=self.seed_keys,
+            complete_terms=self.complete_terms,
             admission_factor=self.settings.admission_factor,
             clock=self.clock,
             journal=self.journal,
@@ -239,6 +240,7 @@ class PacketRoom(BeaconRoom):
             new_seed=self.new_seed,
             seeds=self.seed_keys,
             part_share_count=self.settings.part_share_count,
+            new_rounds=self.new_rounds,
         )
 
     def order_payment(self, packet: Packet, sender: Person) -> Mapping[str, Any] | None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from redpacket.domain.beacon import PENDING_MS
-from redpacket.domain.errors import BeaconPending
+from redpacket.domain.beacon import PENDING_MS, PacketBeacon
+from redpacket.domain.errors import BeaconPending, PacketNotStarted
 from redpacket.domain.process_cache import ProcessCache
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from redpacket.domain.beacon import BeaconChain, BeaconRound
+    from redpacket.domain.split import Terms
     from redpacket.ports.beacon import Rounds
     from redpacket.ports.runtime import Clock
 
@@ -31,6 +33,8 @@ class CachedRounds:
         self._found: ProcessCache[tuple[str, int], BeaconRound] = ProcessCache(
             clock.now_ms, size_max=_SIZE_MAX
         )
+        # Winners parse no text that names a round.
+        self._completed: ProcessCache[Terms, Terms] = ProcessCache(clock.now_ms, size_max=_SIZE_MAX)
         self._missed: ProcessCache[tuple[str, int], bool] = ProcessCache(
             clock.now_ms, kept_ms=_MISSED_FOR_MS, size_max=_SIZE_MAX
         )
@@ -45,6 +49,24 @@ class CachedRounds:
             wait_s = -(-(there_at_ms - self._clock.now_ms()) // 1000)
             raise BeaconPending(msg, retry_after_s=max(1, wait_s))
         return found
+
+    def complete(self, terms: Terms) -> Terms:
+        """Return a packet's terms with the signature of their round.
+
+        Raises BeaconPending, and PacketNotStarted before the packet's start.
+        """
+        if not terms.beacon or terms.signature:
+            return terms
+        completed = self._completed.find(terms)
+        if completed is None:
+            beacon = PacketBeacon.parse(terms.beacon)
+            if self._clock.now_ms() < beacon.starts_at_ms:
+                msg = "the packet opens later"
+                raise PacketNotStarted(msg)
+            found = self.recall(beacon.chain, beacon.round_no)
+            completed = replace(terms, signature=found.signature.hex())
+            self._completed.keep(terms, completed)
+        return completed
 
     def _read(self, chain: BeaconChain, key: tuple[str, int]) -> BeaconRound | None:
         if self._clock.now_ms() < chain.time_ms(key[1]) or self._missed.find(key):
