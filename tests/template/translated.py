@@ -83,11 +83,15 @@ def translate(
     return translated
 
 
+READ_BY_SAM = {"Canary": "false", "Traces": "Active", "CrowdTraces": "Disabled"}
+"""The parameters whose values SAM reads: by them it makes other resources."""
+
+
 @cache
-def _translated(partition: str, canary: str) -> dict[str, Any]:
+def _translated(partition: str, **read: str) -> dict[str, Any]:
     """Translate once for all stacks of a partition; of its regions SAM says nothing."""
     region = "cn-north-1" if partition == "aws-cn" else "us-east-1"
-    return translate(source(), region, Canary=canary)
+    return translate(source(), region, **read)
 
 
 def partition_of(region: str) -> str:
@@ -130,8 +134,8 @@ class Stack:
 
     @cached_property
     def template(self) -> dict[str, Any]:
-        canary = self.parameters.get("Canary", "false")
-        return _translated(partition_of(self.region), canary)
+        read = {name: self.parameters.get(name, READ_BY_SAM[name]) for name in READ_BY_SAM}
+        return _translated(partition_of(self.region), **read)
 
     @cached_property
     def values(self) -> dict[str, Any]:
@@ -337,7 +341,7 @@ STACKS = [
         "cn-north-1",
         {"Stage": "prod", "AlarmTopicArn": CHINAS_TOPIC, "JwtIssuer": ISSUER},
     ),
-    Stack("dev in China", "cn-northwest-1", {"JwtIssuer": ISSUER}),
+    Stack("dev in China", "cn-northwest-1", {"JwtIssuer": ISSUER, "Traces": "Disabled"}),
     Stack(
         "both gateways",
         parameters={
@@ -401,6 +405,7 @@ STACKS = [
             "GrabProvisionedConcurrency": "100",
             "LotteryProvisionedConcurrency": "20",
             "SelfSignUp": "true",
+            "CrowdTraces": "Active",
             **RISK,
             "SesIdentityArn": f"arn:aws:ses:us-east-1:{ACCOUNT}:identity/example.com",
         },

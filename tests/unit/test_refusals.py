@@ -96,7 +96,7 @@ def test_each_refusal_of_a_door_is_counted_by_its_code(
 
     assert json.loads(answer["body"])["code"] == code
     assert [line["code"] for line in _counted(capsys)] == [code]
-    # What passes by itself is no fault of ours: a crowd writes no stack traces.
+    # What passes by itself is not logged as an error: a crowd writes no stack traces.
     is_expected = code in {"packet_emptied", "switched_off", "beacon_pending"}
     assert (caplog.records == []) is is_expected
 

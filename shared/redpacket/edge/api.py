@@ -26,6 +26,7 @@ from redpacket.domain.errors import (
 from redpacket.edge.problems import code_of, problem_of
 from redpacket.edge.request import RequestOf
 from redpacket.edge.telemetry import asked, logger, refusals
+from redpacket.ports import runtime
 
 if TYPE_CHECKING:
     from redpacket.edge.parameters import Parameter
@@ -147,6 +148,7 @@ class Api:
             is_known = isinstance(error, RedPacketError)
             name = type(error).__name__ if is_known else "unexpected_error"
             refusals.count(code_of(error))
+            runtime.spans.failed(error)
             logger().exception(name, request_id=request_id, route=event["routeKey"])
             return _answer(*problem_of(error, request_id), request_id)
         if operation.csv and "csv" in request.headers.get("accept", ""):
