@@ -189,6 +189,7 @@ def _one_draw(draw: Draw) -> campaigns.OneDraw:
         "n": draw.draw_no,
         "outcome": "won" if draw.prize else "missed",
         "prize": _won_prize(draw.prize) if draw.prize else None,
+        "gone_prize_id": draw.gone_prize_id,
         "drawn_at_ms": draw.drawn_at_ms,
     }
 
@@ -209,7 +210,6 @@ def _draw_view(draw: Draw) -> campaigns.Draw:
         "attempted_at_ms": draw.attempted_at_ms,
         "signature": draw.signature.hex() if draw.signature else None,
         "odds": draw.odds,
-        "gone_prize_id": draw.gone_prize_id,
         "table_version": draw.table_version,
     }
 

@@ -300,6 +300,13 @@ class OneDraw(TypedDict):
     ]
     outcome: Annotated[Literal["won", "missed"], Field(description="What became of the request.")]
     prize: Annotated[WonPrize | None, Field(description="Null for a miss.")]
+    gone_prize_id: Annotated[
+        PrizeId | None,
+        Field(
+            description="The prize that the draw means, where it could not be won any more when the "
+            "draw's own round was there: a miss. Null for any other."
+        ),
+    ]
     drawn_at_ms: AtMs
 
 
@@ -345,13 +352,6 @@ class Draw(OneDraw):
     ]
     table_version: Annotated[
         Version, Field(description="The version of the prizes that decided the draw.")
-    ]
-    gone_prize_id: Annotated[
-        PrizeId | None,
-        Field(
-            description="The prize that `point` means, where it could not be won any more when the "
-            "draw's own round was there: a miss. Null for any other."
-        ),
     ]
 
 
