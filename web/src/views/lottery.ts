@@ -42,6 +42,7 @@ export class Lottery extends View {
   declare checked: Record<string, Checked>;
   declare helped: Schemas["Helped"]["outcome"] | undefined;
   declare myToken: string;
+  #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor() {
     super();
@@ -134,6 +135,8 @@ export class Lottery extends View {
   }
 
   async #play(): Promise<void> {
+    // Or a tap meanwhile would draw twice.
+    clearTimeout(this.#timer);
     if (!this.isConnected) return;
     await (this.game === "wheel" ? this.#spin() : this.attempt(() => this.#draw()));
   }
@@ -164,7 +167,7 @@ export class Lottery extends View {
       const { code, passesByItself, retryAfterS } = problemOf(error);
       if (!passesByItself) session.writes.end(this.#slot);
       // Any key asks for the draw that was begun; its round is a few seconds away.
-      if (code === "beacon_pending") setTimeout(() => void this.#play(), 1000 * (retryAfterS ?? 1));
+      if (code === "beacon_pending") this.#timer = setTimeout(() => void this.#play(), 1000 * (retryAfterS ?? 1));
       throw error;
     } finally {
       this.isDrawing = false;
