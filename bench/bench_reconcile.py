@@ -30,6 +30,7 @@ from redpacket.adapters.dynamo.draws import DynamoDraws
 from redpacket.adapters.dynamo.ledger import DynamoLedger
 from redpacket.adapters.dynamo.log import DynamoLog
 from redpacket.adapters.dynamo.packets import DynamoPackets
+from redpacket.adapters.dynamo.rounds import DynamoRounds
 from redpacket.adapters.dynamo.runs import DynamoRuns
 from redpacket.adapters.dynamo.shown_items import shown_row
 from redpacket.adapters.dynamo.tables import DynamoTables
@@ -250,6 +251,7 @@ def measure(count: int) -> dict[str, Any]:
         packets=packets,
         ledger=DynamoLedger(dynamo, "accounts", "packets", "shares"),
         draws=DynamoDraws(dynamo, "campaigns", "shares", "draws"),
+        rounds=DynamoRounds(dynamo, "transparency"),
         claim_cache=FakeClaimCache(clock),
         log_book=DynamoLog(dynamo, "log"),
         commitments=DynamoCommitments(dynamo, "commitments"),

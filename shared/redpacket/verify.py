@@ -17,7 +17,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from redpacket.domain.errors import SplitImpossible
 from redpacket.domain.lottery import (
     NO_BEACON,
     SEED_BYTES,
+    DrawDay,
     chain_commitment,
     choose,
     day_named,
@@ -87,12 +88,14 @@ class Day:
 
 @dataclass(slots=True)
 class Findings:
-    """What was compared, and what is not true."""
+    """What was compared, and what is not true; *rounds* are draws' own, by user and number."""
 
     amount_count: int = 0
     claim_count: int = 0
     draw_count: int = 0
+    gone_count: int = 0
     other_day_count: int = 0
+    rounds: dict[str, dict[int, BeaconRound]] = field(default_factory=dict)
     differences: list[str] = field(default_factory=list)
 
     def compare(self, what: str, *, said: object, true: object) -> None:
@@ -261,6 +264,7 @@ def verify_draws(
     for name, document in documents:
         if "items" in document:
             drawer = get(document, "user_token", str)
+            findings.rounds.setdefault(drawer, {})
             if user is not None:
                 findings.compare(f"{name}: user_token", said=drawer, true=user)
             seen = numbers.setdefault(drawer, set())
@@ -273,10 +277,20 @@ def verify_draws(
             findings.compare(f"{name}: campaign_id", said=said_id, true=day.campaign_id)
             said = get(document, "commitment", str)
             findings.compare(f"{name}: commitment", said=said, true=day.commitment)
+    _check_order(numbers, findings)
+    return findings
+
+
+def _check_order(numbers: dict[str, set[int]], findings: Findings) -> None:
+    """Demand that each user's draws of the day have no gap, and came one after the other."""
     for drawer, seen in numbers.items():
         for missing in sorted({*range(1, max(seen, default=0))} - seen)[:_SHOWN_MAX]:
             findings.differences.append(f"draw {missing} of {drawer} on that day is missing")
-    return findings
+    for drawer, rounds in findings.rounds.items():
+        named = [rounds[number].round_no for number in sorted(rounds)]
+        if named != sorted(set(named)):
+            # Or some were begun together, and the best one was completed first.
+            findings.differences.append(f"draws of {drawer} began before the one before was over")
 
 
 def _compare_draw(
@@ -296,15 +310,26 @@ def _compare_draw(
     if number in seen:
         findings.differences.append(f"{what}: is there twice")
     seen.add(number)
-    point = draw_point(day.seed, day.campaign_id, drawer, number, day.randomness)
-    prize_id = choose(odds, point)
-    randomness = "{randomness}" if day.round else NO_BEACON
+    own = _own_round(what, draw, day, findings)
+    if own:
+        findings.rounds[drawer][number] = own
+    randomness = own.randomness if own else day.randomness
+    point = draw_point(day.seed, day.campaign_id, drawer, number, randomness)
+    prize_id, gone_id = choose(odds, point), draw.get("gone_prize_id")
+    randomness = "{randomness}" if own or day.round else NO_BEACON
     formula = point_text("{seed}", day.campaign_id, drawer, number, randomness)
     true_id = draw_id_of(day.campaign_id, drawer, day.name, number)
     findings.compare(f"{what}: draw_id", said=get(draw, "draw_id", str), true=true_id)
     findings.compare(f"{what}: formula", said=get(draw, "formula", str), true=formula)
-    findings.compare(f"{what}: beacon_round", said=draw.get("beacon_round"), true=day.round_no)
+    if own is None:
+        findings.compare(f"{what}: beacon_round", said=draw.get("beacon_round"), true=day.round_no)
     findings.compare(f"{what}: point", said=get(draw, "point", int), true=point)
+    if gone_id is not None:
+        # Only a draw that had to wait may miss by that, and it names the very prize.
+        true_gone = prize_id if own else None
+        findings.compare(f"{what}: gone_prize_id", said=gone_id, true=true_gone)
+        findings.gone_count += 1
+        prize_id = None
     said = draw.get("prize")
     said_id = get(said, "prize_id", str) if isinstance(said, dict) else said
     findings.compare(f"{what}: prize", said=said_id, true=prize_id)
@@ -313,16 +338,36 @@ def _compare_draw(
     findings.draw_count += 1
 
 
+def _own_round(what: str, draw: Document, day: Day, findings: Findings) -> BeaconRound | None:
+    """Return the round of a single draw, which its beginning named before the round existed."""
+    if day.beacon is None or not day.beacon.is_per_draw:
+        return None
+    began_at_ms = get(draw, "attempted_at_ms", int)
+    found = BeaconRound(get(draw, "beacon_round", int), _signature_of(draw))
+    named = day.beacon.round_of_draw(began_at_ms)
+    findings.compare(f"{what}: beacon_round", said=found.round_no, true=named)
+    bounds = _bounds(day, day.beacon)
+    is_within = bounds.starts_at_ms <= began_at_ms < bounds.ends_at_ms
+    findings.compare(f"{what}: began on its day", said=True, true=is_within)
+    return found
+
+
+def _bounds(day: Day, beacon: CampaignBeacon) -> DrawDay:
+    try:
+        return day_named(beacon.timezone, day.name)
+    except (ValueError, OSError, KeyError) as error:
+        # A zone that this machine lacks is a KeyError.
+        raise Unreadable(f"the days of {beacon.timezone}: {error}") from error
+
+
 def _check_round(day: Day, findings: Findings) -> None:
     """Compare the round with the one that was named before it existed."""
     if day.beacon is None:
         return
-    try:
-        named = day.beacon.round_of(day_named(day.beacon.timezone, day.name).starts_at_ms)
-    except (ValueError, OSError, KeyError) as error:
-        # A zone that this machine lacks is a KeyError.
-        raise Unreadable(f"the days of {day.beacon.timezone}: {error}") from error
-    if day.round:
+    named = day.beacon.round_of(_bounds(day, day.beacon).starts_at_ms)
+    if day.beacon.is_per_draw:
+        findings.compare("beacon_round of the day", said=day.round_no, true=None)
+    elif day.round:
         findings.compare("beacon_round", said=day.round.round_no, true=named)
 
 
@@ -330,6 +375,8 @@ def _beacon_compared(day: Day, public_key: str, findings: Findings) -> list[str]
     """Say what was checked of the beacon, and what could not be."""
     if day.beacon is None:
         return ["beacon      none: the operator could have tried seeds before the campaign"]
+    if day.beacon.is_per_draw:
+        return _own_rounds_compared(day.beacon, public_key, findings)
     if day.round is None:
         if findings.draw_count:
             findings.differences.append("draws of a day whose round of the beacon is missing")
@@ -360,13 +407,29 @@ def _round_compared(
     at = shown_time(chain.time_ms(found.round_no))
     return [
         f"beacon      round {found.round_no} of chain {chain.chain_hash}, signed at {at}",
-        f"signature   {_signature_checked(chain, found, public_key, findings)}",
+        f"signature   {_signatures_checked(chain, {found}, public_key, findings)}",
         f"order       not checked: the commitment must have been known before {at}",
     ]
 
 
-def _signature_checked(
-    chain: BeaconChain, found: BeaconRound, public_key: str, findings: Findings
+def _own_rounds_compared(beacon: CampaignBeacon, public_key: str, findings: Findings) -> list[str]:
+    rounds = {found for of_user in findings.rounds.values() for found in of_user.values()}
+    told = f"{len(rounds)} rounds of chain {beacon.chain.chain_hash}, one for each draw"
+    lines = [f"beacon      {told}"]
+    if rounds:
+        lines.append(
+            f"signature   {_signatures_checked(beacon.chain, rounds, public_key, findings)}"
+        )
+    if findings.gone_count:
+        lines.append(f"gone        not checked: the last units of {findings.gone_count} prizes")
+    return [
+        *lines,
+        "order       not checked: compare odds and round with the `beacon_pending` that you got",
+    ]
+
+
+def _signatures_checked(
+    chain: BeaconChain, rounds: Iterable[BeaconRound], public_key: str, findings: Findings
 ) -> str:
     if chain.chain_hash != QUICKNET_HASH and public_key == QUICKNET_KEY:
         return "not checked: give the chain's key by --public-key"
@@ -378,11 +441,12 @@ def _signature_checked(
         key = PublicKey(bytes.fromhex(public_key))
     except ValueError as error:
         raise Unreadable(f"the public key: {error}") from error
-    findings.compare(
-        f"signature of round {found.round_no}",
-        said="the chain's",
-        true="the chain's" if key.has_signed(found.round_no, found.signature) else "forged",
-    )
+    for found in rounds:
+        findings.compare(
+            f"signature of round {found.round_no}",
+            said="the chain's",
+            true="the chain's" if key.has_signed(found.round_no, found.signature) else "forged",
+        )
     return "compared with the chain's public key"
 
 
@@ -480,7 +544,9 @@ def _day_of(proof: Document) -> Day:
 
 def _beacon_of(said: Document) -> CampaignBeacon:
     committed_at_ms, timezone = get(said, "committed_at_ms", int), get(said, "timezone", str)
-    beacon = CampaignBeacon(_chain_of(said), committed_at_ms, timezone)
+    # Answers of older versions know no single draws.
+    is_per_draw = get({"is_per_draw": False, **said}, "is_per_draw", bool)
+    beacon = CampaignBeacon(_chain_of(said), committed_at_ms, timezone, is_per_draw)
     try:
         return CampaignBeacon.parse(str(beacon))
     except ValueError as error:
@@ -490,11 +556,14 @@ def _beacon_of(said: Document) -> CampaignBeacon:
 def _round_of(proof: Document, beacon: CampaignBeacon | None) -> BeaconRound | None:
     if beacon is None or proof.get("beacon_round") is None:
         return None
+    return BeaconRound(get(proof, "beacon_round", int), _signature_of(proof))
+
+
+def _signature_of(said: Document) -> bytes:
     try:
-        signature = bytes.fromhex(get(proof, "signature", str))
+        return bytes.fromhex(get(said, "signature", str))
     except ValueError as error:
         raise Unreadable(f"the signature: {error}") from error
-    return BeaconRound(get(proof, "beacon_round", int), signature)
 
 
 if __name__ == "__main__":

@@ -2,14 +2,22 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
 
-import { type Beacon, chainCommitment, choose, drawPoint } from "../src/verify/draws.ts";
+import { type Beacon, chainCommitment, choose, drawPoint, roundOfDraw } from "../src/verify/draws.ts";
 import { amountsFen, root } from "../src/verify/splits.ts";
 import { commitmentOf, Impossible, randomnessOf, type Terms } from "../src/verify/terms.ts";
 
 interface Vectors {
   packets: { terms: Terms; commitment: string; amounts_fen: number[] }[];
   draws: Record<"campaign_id" | "day" | "seed" | "commitment" | "user_token" | "odds", string>[] &
-    { n: number; point: number; prize_id: string | null; beacon?: Beacon; signature?: string }[];
+    {
+      n: number;
+      point: number;
+      prize_id: string | null;
+      beacon?: Beacon;
+      beacon_round?: number;
+      signature?: string;
+      attempted_at_ms?: number;
+    }[];
 }
 
 const file = new URL("../../tests/vectors/fairness.json", import.meta.url);
@@ -30,6 +38,7 @@ test("draws are decided as in Python", () => {
     const randomness = signature && randomnessOf(signature);
     assert.equal(drawPoint(seed, campaign_id, user_token, n, randomness), draw.point);
     assert.equal(choose(odds, draw.point), draw.prize_id);
+    if (beacon?.is_per_draw) assert.equal(roundOfDraw(beacon, draw.attempted_at_ms!), draw.beacon_round);
   }
 });
 

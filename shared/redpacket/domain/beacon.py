@@ -12,6 +12,9 @@ from dataclasses import dataclass
 MARGIN_MS = 10_000
 """A round is later than what it decides by that much: clocks differ, and a log needs a moment."""
 
+WAIT_MS = 6_000
+"""The round of a single draw is later than its beginning by that much: long enough to write it."""
+
 PENDING_MS = 2_000
 """How long after its time a round is usually there: signed, fetched, verified and written."""
 
@@ -60,6 +63,10 @@ class BeaconRound:
         return hashlib.sha256(self.signature).hexdigest()
 
 
+_PER_DRAW = ",draw"
+"""Ends the text of a beacon of single draws; no time zone has a comma."""
+
+
 @dataclass(frozen=True, slots=True)
 class PacketBeacon:
     """Which round of which chain a packet's amounts take; fixed when it is sent.
@@ -91,22 +98,28 @@ class CampaignBeacon:
     """Which chain a campaign draws by, one round a day; fixed when it is created.
 
     No round is earlier than *committed_at_ms*, when its seeds were. The time zone says where a day
-    begins.
+    begins. *is_per_draw*: each draw takes a round of its own instead.
     """
 
     chain: BeaconChain
     committed_at_ms: int
     timezone: str
+    is_per_draw: bool = False
 
     @classmethod
     def parse(cls, text: str) -> CampaignBeacon:
         """Read what `str` returned; ValueError for another form."""
-        chain, committed_at_ms, timezone = text.rsplit(",", 2)
-        return cls(BeaconChain.parse(chain), int(committed_at_ms), timezone)
+        per_day = text.removesuffix(_PER_DRAW)
+        chain, committed_at_ms, timezone = per_day.rsplit(",", 2)
+        return cls(BeaconChain.parse(chain), int(committed_at_ms), timezone, per_day != text)
 
     def __str__(self) -> str:
-        return f"{self.chain},{self.committed_at_ms},{self.timezone}"
+        return f"{self.chain},{self.committed_at_ms},{self.timezone}{_PER_DRAW * self.is_per_draw}"
 
     def round_of(self, day_starts_at_ms: int) -> int:
         """Return the round of the day that begins at that time."""
         return self.chain.first_round(max(day_starts_at_ms, self.committed_at_ms) + MARGIN_MS)
+
+    def round_of_draw(self, attempted_at_ms: int) -> int:
+        """Return the round of a draw that began at that time: no one knows it by then."""
+        return self.chain.first_round(max(attempted_at_ms, self.committed_at_ms) + WAIT_MS)

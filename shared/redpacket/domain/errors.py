@@ -27,7 +27,10 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from redpacket.domain.lottery import BegunDraw
 
 
 class RedPacketError(Exception):
@@ -318,9 +321,13 @@ class Busy(RedPacketError):
 
 
 class BeaconPending(RedPacketError):
-    """The round that decides is not there yet; *retry_after_s* says when it may be."""
+    """The round that decides is not there yet; *retry_after_s* says when it may be.
+
+    *begun* is what is fixed of a draw that waits for a round of its own.
+    """
 
     code = "beacon_pending"
+    begun: BegunDraw | None = None
 
     def __init__(self, message: str, retry_after_s: int = 1) -> None:
         super().__init__(message)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from redpacket.domain.errors import InvalidRequest, RedPacketError
+from redpacket.domain.errors import BeaconPending, InvalidRequest, RedPacketError
 
 STATUS_BY_CODE: Final = {
     "idempotency_key_missing": 400,
@@ -87,6 +87,14 @@ def problem_of(error: Exception, request_id: str) -> tuple[int, dict[str, str], 
     }
     if isinstance(error, InvalidRequest):
         body["errors"] = error.errors
+    if isinstance(error, BeaconPending) and (begun := error.begun):
+        # A user who keeps it can show later that nothing of it was chosen after its round.
+        body["draw"] = {
+            "n": begun.draw_no,
+            "attempted_at_ms": begun.attempted_at_ms,
+            "beacon_round": begun.beacon_round,
+            "odds": begun.odds,
+        }
     headers = {"content-type": "application/problem+json"}
     if code in RETRIED and isinstance(error, RedPacketError):
         headers["retry-after"] = str(error.retry_after_s)

@@ -3,6 +3,7 @@
 import { html, nothing } from "lit";
 
 import type { Schemas } from "../api/client.ts";
+import { problemOf } from "../api/problems.ts";
 import { clock } from "../i18n/language.ts";
 import { t } from "../i18n/page.ts";
 import { yuan } from "../money.ts";
@@ -41,6 +42,7 @@ export class Lottery extends View {
   declare checked: Record<string, Checked>;
   declare helped: Schemas["Helped"]["outcome"] | undefined;
   declare myToken: string;
+  #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor() {
     super();
@@ -106,7 +108,7 @@ export class Lottery extends View {
   #wheel() {
     return html`
       <rp-wheel .titles=${this.#titles()}></rp-wheel>
-      <button class="primary" ?disabled=${this.isDrawing} @click=${() => void this.#spin()}>
+      <button class="primary" ?disabled=${this.isDrawing} @click=${() => void this.#play()}>
         ${t(this.isDrawing ? "drawing" : this.drawn ? "again" : "draw")}
       </button>
     `;
@@ -120,7 +122,7 @@ export class Lottery extends View {
       <button
         class="primary"
         ?disabled=${this.isDrawing || isCovered}
-        @click=${() => void this.attempt(() => this.#draw())}
+        @click=${() => void this.#play()}
       >
         ${t(this.isDrawing ? "drawing" : "new_card")}
       </button>
@@ -130,6 +132,13 @@ export class Lottery extends View {
   #titles(): string[] {
     const on = this.campaign.prizes.filter((prize) => prize.status === "on");
     return [...on.map((prize) => titleOf(prize)), t("missed")];
+  }
+
+  async #play(): Promise<void> {
+    // Or a tap meanwhile would draw twice.
+    clearTimeout(this.#timer);
+    if (!this.isConnected) return;
+    await (this.game === "wheel" ? this.#spin() : this.attempt(() => this.#draw()));
   }
 
   async #spin(): Promise<void> {
@@ -155,8 +164,10 @@ export class Lottery extends View {
       });
       session.writes.end(this.#slot);
     } catch (error) {
-      const isUnknown = (error as { passesByItself?: boolean }).passesByItself;
-      if (!isUnknown) session.writes.end(this.#slot);
+      const { code, passesByItself, retryAfterS } = problemOf(error);
+      if (!passesByItself) session.writes.end(this.#slot);
+      // Any key asks for the draw that was begun; its round is a few seconds away.
+      if (code === "beacon_pending") this.#timer = setTimeout(() => void this.#play(), 1000 * (retryAfterS ?? 1));
       throw error;
     } finally {
       this.isDrawing = false;

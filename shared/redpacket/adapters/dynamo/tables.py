@@ -11,7 +11,7 @@ from redpacket.adapters.dynamo import items
 from redpacket.adapters.dynamo.books import balance_of, entry_of, receipt_of
 from redpacket.adapters.dynamo.campaign_items import campaign_of
 from redpacket.adapters.dynamo.client import KEYS_PER_READ, Dynamo, Row, Value, values
-from redpacket.adapters.dynamo.draw_items import draw_of, unit_of
+from redpacket.adapters.dynamo.draw_items import begun_of, draw_of, unit_of
 from redpacket.adapters.dynamo.log import DynamoLog
 from redpacket.adapters.dynamo.payment_items import (
     payment_of,
@@ -21,7 +21,7 @@ from redpacket.adapters.dynamo.payment_items import (
 )
 from redpacket.adapters.dynamo.shown_items import table_of
 from redpacket.domain.checks.facts import PlayerDay, Unit
-from redpacket.domain.lottery import Draw
+from redpacket.domain.lottery import BegunDraw, Draw
 from redpacket.domain.payments import PaymentReturn
 from redpacket.domain.scanned import (
     ClaimCount,
@@ -88,6 +88,10 @@ class DynamoTables:
     def list_draws(self, names: Sequence[tuple[str, str, str]]) -> list[Draw]:
         row_keys = [keys.draw(*name) for name in dict.fromkeys(names)]
         return [draw_of(row) for row in self._get_all(Table.DRAWS, row_keys)]
+
+    def list_begun(self, names: Sequence[tuple[str, str, str, int]]) -> list[BegunDraw]:
+        row_keys = [keys.begun_draw(*name) for name in dict.fromkeys(names)]
+        return [begun_of(row) for row in self._get_all(Table.DRAWS, row_keys)]
 
     def list_outside(self, accounts: Sequence[str]) -> list[Scanned]:
         return [
@@ -177,7 +181,7 @@ def _draw_row(row: dict[str, Any]) -> Scanned | None:
             row.get("wins_max", 0),
         )
         return Played(campaign_id, player)
-    if sort_key.startswith(keys.DRAW_REQUEST_PREFIX):
+    if sort_key.startswith((keys.DRAW_REQUEST_PREFIX, keys.BEGUN_PREFIX)):
         return None
     if sort_key.startswith(keys.WINNER_PREFIX):
         prize_id = sort_key.removeprefix(keys.WINNER_PREFIX)

@@ -168,7 +168,7 @@ class Plan(TypedDict):
 
 
 class Beacon(TypedDict):
-    """Which public beacon a campaign's days draw by; the commitment is also made of it."""
+    """Which public beacon a campaign draws by; the commitment is also made of it."""
 
     chain_hash: ChainHash
     genesis_s: GenesisS
@@ -177,17 +177,28 @@ class Beacon(TypedDict):
     timezone: Annotated[
         Word, Field(description="Where the days begin.", examples=["Asia/Shanghai"])
     ]
+    is_per_draw: Annotated[
+        bool, Field(description="Whether each draw takes a round of its own.", examples=[False])
+    ]
 
 
 class DrawnBy(TypedDict):
     """What today's draws wait for."""
 
     draw_beacon: Annotated[
-        DrawBeacon, Field(description="`day`: the draws of a day take a round of a public beacon.")
+        DrawBeacon,
+        Field(
+            description="`day`: the draws of a day take a round of a public beacon; `draw`: each "
+            "draw takes one of its own."
+        ),
     ]
     beacon: Annotated[Beacon | None, Field(description="Null without a beacon.")]
     beacon_round: Annotated[
-        RoundNo | None, Field(description="The round that decides today; null without a beacon.")
+        RoundNo | None,
+        Field(
+            description="The round that decides today; null without a beacon, and where each draw "
+            "has its own."
+        ),
     ]
     beacon_at_ms: Annotated[
         AtMs | None,
@@ -289,6 +300,13 @@ class OneDraw(TypedDict):
     ]
     outcome: Annotated[Literal["won", "missed"], Field(description="What became of the request.")]
     prize: Annotated[WonPrize | None, Field(description="Null for a miss.")]
+    gone_prize_id: Annotated[
+        PrizeId | None,
+        Field(
+            description="The prize that the draw means, where it could not be won any more when the "
+            "draw's own round was there: a miss. Null for any other."
+        ),
+    ]
     drawn_at_ms: AtMs
 
 
@@ -321,6 +339,14 @@ class Draw(OneDraw):
     beacon_round: Annotated[
         RoundNo | None, Field(description="The round that decided it; null without a beacon.")
     ]
+    attempted_at_ms: Annotated[
+        AtMs | None,
+        Field(
+            description="When a draw with a round of its own began: from then on its odds and its "
+            "round are fixed. Null for any other."
+        ),
+    ]
+    signature: Signature
     odds: Annotated[
         Word, Field(description="The odds at the time of the draw.", examples=["10/100"])
     ]
@@ -358,7 +384,10 @@ class DrawProof(TypedDict):
     beacon: Annotated[Beacon | None, Field(description="Null without a beacon.")]
     beacon_round: Annotated[
         RoundNo | None,
-        Field(description="The round of the day; null without a beacon, and if it never came."),
+        Field(
+            description="The round of the day; null without a beacon, where each draw has its own, "
+            "and if it never came."
+        ),
     ]
     signature: Signature
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from redpacket.edge.wiring.accounts import Accounts
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from redpacket.domain.beacon import BeaconChain
     from redpacket.domain.split import Terms
     from redpacket.flows.beacon.cached_rounds import CachedRounds
@@ -68,6 +70,13 @@ class BeaconRoom(Accounts):
         from redpacket.flows.beacon.new_rounds import NewRounds
 
         return NewRounds(self.beacon_chain, lambda: self.rounds, clock=self.clock)
+
+    @cached_property
+    def new_rounds_of(self) -> Callable[[BeaconChain], NewRounds]:
+        """Names rounds to come of a campaign's own chain, whatever the deployment's is by now."""
+        from redpacket.flows.beacon.new_rounds import NewRounds
+
+        return cache(lambda chain: NewRounds(chain, lambda: self.rounds, clock=self.clock))
 
     @cached_property
     def beacon(self) -> Beacon:

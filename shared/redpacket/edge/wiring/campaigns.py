@@ -119,6 +119,7 @@ class CampaignRoom(LogRoom):
             draws=self.recorded_draws,
             tables=self.snapshots,
             rounds=self.cached_rounds,
+            new_rounds=self.new_rounds_of,
             payouts=self.payouts,
             clock=self.clock,
             journal=self.journal,

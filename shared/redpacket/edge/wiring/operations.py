@@ -204,6 +204,7 @@ class Operations(CampaignRoom):
             packets=self.packets,
             ledger=self.ledger,
             draws=self.draws,
+            rounds=self.rounds,
             claim_cache=self.claim_cache,
             log_book=self.log_book,
             commitments=self.noted_commitments,

@@ -96,7 +96,8 @@ def _due(campaigns: list[Drawing], chain: BeaconChain, now_ms: int) -> set[int]:
     """Return the rounds of today, whose time has come, of the campaigns that draw now."""
     due = set()
     for campaign in campaigns:
-        if campaign.beacon.chain != chain:
+        # Single draws ask for their rounds themselves.
+        if campaign.beacon.chain != chain or campaign.beacon.is_per_draw:
             continue
         day = day_at(campaign.beacon.timezone, now_ms)
         is_drawn = day.ends_at_ms > campaign.starts_at_ms

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from redpacket.domain.campaign import AudienceMode, CampaignStatus, meets
+from redpacket.domain.campaign import AudienceMode, CampaignStatus, DrawBeacon, meets
 from redpacket.domain.errors import (
     AttemptsExhausted,
     BeaconPending,
@@ -24,6 +24,7 @@ from redpacket.domain.errors import (
 from redpacket.domain.lottery import (
     NO_BEACON,
     Attempt,
+    BegunDraw,
     Draw,
     DrawAsk,
     DrawDay,
@@ -45,6 +46,7 @@ from redpacket.domain.lottery import (
 )
 from redpacket.domain.packet import Person
 from redpacket.flows.beacon.cached_rounds import CachedRounds
+from redpacket.flows.campaigns.begin_draw import begin_draw
 from redpacket.flows.campaigns.cached_snapshots import CachedSnapshots
 from redpacket.flows.campaigns.load_campaign import load_campaign
 from redpacket.ports.campaigns import DrawCache, Draws
@@ -52,7 +54,10 @@ from redpacket.ports.packets import PayoutQueue
 from redpacket.ports.runtime import Clock, Journal
 
 if TYPE_CHECKING:
-    from redpacket.domain.beacon import BeaconRound
+    from collections.abc import Callable
+
+    from redpacket.domain.beacon import BeaconChain, BeaconRound
+    from redpacket.flows.beacon.new_rounds import NewRounds
     from redpacket.flows.guards.ask_risk import RiskCheck
 
 _TRIES = 4
@@ -87,6 +92,7 @@ class DrawPorts:
     payouts: PayoutQueue
     clock: Clock
     journal: Journal
+    new_rounds: Callable[[BeaconChain], NewRounds]
     risk: RiskCheck | None = None
 
 
@@ -107,6 +113,7 @@ class _Try:
     attempt: Attempt
     ask: DrawAsk
     round: BeaconRound | None
+    begun: BegunDraw | None = None
 
 
 def draw_prize(campaign_id: str, drawer: Person, key_hash: str, *, ports: DrawPorts) -> Drawn:
@@ -114,22 +121,25 @@ def draw_prize(campaign_id: str, drawer: Person, key_hash: str, *, ports: DrawPo
 
     A new key gets the user's next number of the day, whose point no key can change. What another
     request left unfinished is that number still. Raises CampaignNotFound, CampaignNotStarted,
-    CampaignEnded, CampaignPaused, NotInAudience, AttemptsExhausted; BeaconPending until the day's
-    round is there; Unavailable where the outcome is unknown, and asking again gives the one true
-    answer.
+    CampaignEnded, CampaignPaused, NotInAudience, AttemptsExhausted; BeaconPending until the round
+    of the day, or of this draw, is there; Unavailable where the outcome is unknown, and asking
+    again gives the one true answer.
     """
+    status: DrawStatus | None = None
     for _ in range(_TRIES):
         # Read again at every try: the cache may be on the next day, or have a newer table.
         table = _started_table(campaign_id, ports)
         day = draw_day(table.campaign, ports.clock.now_ms())
+        is_per_draw = table.campaign.draw_beacon is DrawBeacon.DRAW
         # Before the ledger: a crowd that waits for it costs nothing.
-        round_ = _round_of(table, day, ports)
+        round_ = None if is_per_draw else _round_of(table, day, ports)
         attempt = ports.draws.find_attempt(
             campaign_id,
             drawer.user_id,
             key_hash,
             day.name,
             asks_audience=table.audience_mode is not None,
+            asks_begun=is_per_draw,
         )
         if attempt.before:
             return Drawn(attempt.before, attempts_left(table.campaign.rules, attempt.player))
@@ -137,13 +147,25 @@ def draw_prize(campaign_id: str, drawer: Person, key_hash: str, *, ports: DrawPo
             check_is_giving(table.campaign, ports.clock.now_ms())
             raise round_
         _check_audience(table, drawer, attempt, ports)
+        begun = attempt.begun
+        if is_per_draw and begun is None:
+            begun = _begin(table, drawer.user_id, attempt, day, ports)
+            if begun is None:
+                continue
+        if begun:
+            round_ = _round_of_begun(begun, table, ports)
+            # Odds of a newer table name prizes that an older one may lack.
+            table = ports.tables.recall(campaign_id, version_min=begun.table_version)
         ask = _ask(table, drawer.user_id, attempt, day, round_, ports)
-        tried = _Try(drawer, key_hash, attempt, ask, round_)
+        if begun:
+            ask = replace(ask, odds=begun.odds)
+        tried = _Try(drawer, key_hash, attempt, ask, round_, begun)
         outcome = ports.claim_cache.draw(tried.ask)
+        status = outcome.status
         draw = _draw_of(tried, outcome, table, ports)
         if draw:
             return Drawn(draw, _attempts_left_after(attempt.player, table))
-    if refusal := _REFUSALS.get(outcome.status):
+    if status and (refusal := _REFUSALS.get(status)):
         error, detail = refusal
         raise error(detail)
     msg = "the cache is being repaired"
@@ -202,6 +224,59 @@ def _round_of(
         except Rejected:
             return pending
         raise
+
+
+def _round_of_begun(begun: BegunDraw, table: LotterySnapshot, ports: DrawPorts) -> BeaconRound:
+    """Return the round of a draw's own. Raises BeaconPending while the campaign gives."""
+    campaign = table.campaign
+    if campaign.beacon is None:
+        msg = f"draw {begun.draw_no} of {begun.user_id} waits for a beacon that is not there"
+        raise InvariantViolated(msg)
+    try:
+        return ports.rounds.recall(campaign.beacon.chain, begun.beacon_round)
+    except BeaconPending as pending:
+        check_is_giving(campaign, ports.clock.now_ms())
+        pending.begun = begun
+        raise
+
+
+def _begin(
+    table: LotterySnapshot, user_id: str, attempt: Attempt, day: DrawDay, ports: DrawPorts
+) -> BegunDraw | None:
+    """Fix odds and round of the user's next draw; None where the cache has been corrected."""
+    campaign_id = table.campaign.campaign_id
+    draw_id = draw_id_of(campaign_id, user_id, day.name, attempt.draw_no)
+    # Its point is not known before its round.
+    ask = DrawAsk(campaign_id, user_id, draw_id, day, point=0)
+    outcome = ports.claim_cache.weigh(ask, attempt.player)
+    if outcome.status is DrawStatus.CAMPAIGN_NOT_LOADED:
+        _load(campaign_id, ports)
+        return None
+    if outcome.status is DrawStatus.WRONG_DAY:
+        return None
+    decided_by = _table_of(ask, outcome, table, ports)
+    if decided_by is None:
+        return None
+    if refusal := _REFUSALS.get(outcome.status):
+        error, detail = refusal
+        raise error(detail)
+    return begin_draw(
+        decided_by.campaign,
+        BegunDraw(
+            campaign_id=campaign_id,
+            user_id=user_id,
+            day=day.name,
+            draw_no=attempt.draw_no,
+            attempted_at_ms=0,
+            beacon_round=0,
+            odds=outcome.odds,
+            table_version=outcome.table_version,
+        ),
+        day,
+        draws=ports.draws,
+        new_rounds=ports.new_rounds,
+        clock=ports.clock,
+    )
 
 
 def _ask(
@@ -287,7 +362,8 @@ def _is_owed_a_prize(
 ) -> bool:
     """Tell whether this miss is one too many in a row, and correct a cache that lost count."""
     owed_after = table.campaign.rules.guaranteed_after_misses
-    if outcome.status is not DrawStatus.MISSED or not owed_after:
+    # Odds that were fixed before had what was owed.
+    if tried.begun or outcome.status is not DrawStatus.MISSED or not owed_after:
         return False
     if not has_prizes(outcome.odds) or tried.attempt.player.miss_streak < owed_after:
         return False
@@ -297,8 +373,11 @@ def _is_owed_a_prize(
 
 def _decided(tried: _Try, outcome: DrawOutcome, table: LotterySnapshot, ports: DrawPorts) -> Draw:
     """Return the draw as it will be written. The day's seed is enough to compute it again."""
-    ask = tried.ask
-    if choose(outcome.odds, ask.point) != outcome.prize_id:
+    ask, begun = tried.ask, tried.begun
+    # Of a draw that had to wait, another user may have won the last unit.
+    is_gone = begun is not None and outcome.prize_id is None
+    is_meant = is_gone or choose(outcome.odds, ask.point) == outcome.prize_id
+    if not is_meant or ask.odds not in {None, outcome.odds}:
         msg = f"draw {ask.draw_id} of {ask.campaign_id} is not what its odds and point make of it"
         raise InvariantViolated(msg)
     return Draw(
@@ -310,11 +389,13 @@ def _decided(tried: _Try, outcome: DrawOutcome, table: LotterySnapshot, ports: D
         drawn_at_ms=ports.clock.now_ms(),
         point=ask.point,
         odds=outcome.odds,
-        table_version=outcome.table_version,
+        table_version=begun.table_version if begun else outcome.table_version,
         prize=_prize_of(outcome, table) if outcome.prize_id else None,
         unit_no=outcome.unit_no,
         day_no=outcome.day_no,
         beacon_round=tried.round.round_no if tried.round else None,
+        attempted_at_ms=begun.attempted_at_ms if begun else None,
+        signature=tried.round.signature if begun and tried.round else None,
     )
 
 

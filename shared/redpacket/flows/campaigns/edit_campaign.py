@@ -145,11 +145,13 @@ def _new_beacon(
     default_beacon: DrawBeacon,
     new_beacon: NewBeacon | None,
 ) -> CampaignBeacon | None:
-    if draw_beacon is DrawBeacon.DAY and new_beacon is None:
+    if new_beacon is None and draw_beacon not in {None, DrawBeacon.NONE}:
         message = "this deployment has no beacon: `none` draws without one"
         raise InvalidRequest([{"field": "draw_beacon", "message": message}])
     draws_by = draw_beacon or default_beacon
-    return new_beacon(plan.timezone) if new_beacon and draws_by is DrawBeacon.DAY else None
+    if new_beacon is None or draws_by is DrawBeacon.NONE:
+        return None
+    return replace(new_beacon(plan.timezone), is_per_draw=draws_by is DrawBeacon.DRAW)
 
 
 def _check_beacon(draw_beacon: DrawBeacon | None, before: Campaign) -> None:

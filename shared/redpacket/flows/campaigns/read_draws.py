@@ -52,7 +52,8 @@ class DrawProof:
     """The seed of a day that is over, with the commitment that the campaign has had all along.
 
     *secret_version* is of the key that sealed the seed. *round* is what the beacon contributed;
-    None without a beacon, and where no round ever came: such a day has no draws.
+    None without a beacon, where each draw has its own, and where no round ever came: such a day has
+    no draws.
     """
 
     campaign_id: str
@@ -135,7 +136,7 @@ def read_draw_proof(
 def _round_of(
     beacon: CampaignBeacon | None, day: DrawDay, rounds: CachedRounds
 ) -> BeaconRound | None:
-    if beacon is None:
+    if beacon is None or beacon.is_per_draw:
         return None
     try:
         return rounds.recall(beacon.chain, beacon.round_of(day.starts_at_ms))
