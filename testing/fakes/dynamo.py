@@ -167,6 +167,17 @@ class FakeDynamo:
         table = self._table(TableName)
         return self._page([table[key] for key in sorted(table)], "", options)
 
+    def rows(self) -> dict[str, dict[Key, Item]]:
+        """Return what stands in the tables."""
+        return {name: dict(table) for name, table in self.tables.items()}
+
+    def hold(self, rows: dict[str, dict[Key, Item]]) -> None:
+        """Let *rows* stand in the tables, and nothing else."""
+        for table in self.tables.values():
+            table.clear()
+        for name, held in rows.items():
+            self._table(name).update(held)
+
     def _page(self, rows: list[Item], index: str, options: Item) -> Item:
         """Return the next rows; as on AWS a full page has a key to go on, if nothing follows, too.
 

@@ -10,10 +10,9 @@ from typing import Any
 
 import boto3
 import pytest
-import yaml
 from moto import mock_aws
 
-from local.places import ROOT
+from local.template import read_template
 from redpacket.adapters.dynamo.claims import DynamoClaims
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.adapters.dynamo.deposits import DynamoDeposits
@@ -76,21 +75,13 @@ def _motos_client() -> Any:
 
 @cache
 def _schemas() -> dict[str, dict[str, Any]]:
-    text = (ROOT / "template.yaml").read_text(encoding="utf-8")
-    resources = yaml.load(text, Loader=_Plain)["Resources"]  # noqa: S506 - a SafeLoader
+    resources = read_template()["Resources"]
     return {
         name: {
             key: value for key, value in resources[resource]["Properties"].items() if key in SCHEMA
         }
         for name, resource in TABLES.items()
     }
-
-
-class _Plain(yaml.SafeLoader):
-    """Reads the template's short forms as nothing: no table's schema has one."""
-
-
-_Plain.add_multi_constructor("!", lambda *_: None)
 
 
 @dataclass
