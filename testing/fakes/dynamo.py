@@ -168,8 +168,11 @@ class FakeDynamo:
         return self._page([table[key] for key in sorted(table)], "", options)
 
     def rows(self) -> dict[str, dict[Key, Item]]:
-        """Return what stands in the tables."""
-        return {name: dict(table) for name, table in self.tables.items()}
+        """Return a copy of what stands in the tables."""
+        return {
+            name: {key: dict(row) for key, row in table.items()}
+            for name, table in self.tables.items()
+        }
 
     def hold(self, rows: dict[str, dict[Key, Item]]) -> None:
         """Let *rows* stand in the tables, and nothing else."""
