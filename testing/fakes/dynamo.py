@@ -97,7 +97,7 @@ class FakeDynamo:
 
     def delete_item(self, *, TableName: str, Key: Item) -> None:  # noqa: N803
         self._check_free((TableName, key_of(Key)), "DeleteItem")
-        del self._table(TableName)[key_of(Key)]
+        self._table(TableName).pop(key_of(Key), None)
 
     def update_item(self, *, TableName: str, **update: Any) -> Item:  # noqa: N803
         self._single({"Update": {"TableName": TableName, **update}})
