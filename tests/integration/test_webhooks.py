@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeAlias
 
 import httpx
 import pytest
@@ -14,7 +14,16 @@ from local.client import NO_TLS
 from local.stack import Stack
 from tests.integration.conftest import Eventually, Invoke, MakeUser, User
 
-SHARES = 6
+SHARES = 4
+EVENTS = [
+    *(f"redpacket.packet.{word}" for word in ("sent", "claimed", "emptied", "closed")),
+    "redpacket.claim.settled",
+]
+EXPECTED = {"sent": 1, "claimed": SHARES, "settled": SHARES, "emptied": 1, "closed": 1}
+WITHIN_S = 90
+"""A function starts anew for each kind of work, on a machine that may be busy."""
+
+_Event: TypeAlias = dict[str, Any]
 
 
 class Endpoint:
@@ -22,55 +31,59 @@ class Endpoint:
 
     def __init__(self, stack: Stack, boss: User, name: str) -> None:
         self.http = httpx.Client(
-            base_url=stack.receiver, timeout=10, trust_env=False, verify=NO_TLS
+            base_url=stack.receiver, timeout=30, trust_env=False, verify=NO_TLS
         )
         self.name, self.path, self._boss = name, f"/admin/webhooks/{name}", boss
         self.url = f"{stack.receiver}/events/{name}"
-        made = boss.http.put(self.path, json={"url": self.url, "events": EVENTS})
-        assert made.status_code == httpx.codes.CREATED, made.text
-        self.become(secret=made.json()["secret"])
+        self.become(secret=self.put()["secret"])
+
+    def put(self, *, is_on: bool = True) -> dict[str, Any]:
+        body = {"url": self.url, "events": EVENTS, "is_on": is_on}
+        answer = self._boss.http.put(self.path, json=body)
+        assert answer.is_success, answer.text
+        return dict(answer.json())
 
     def become(self, **told: str) -> None:
         assert self.http.put(f"/_fake/{self.name}", json=told).is_success
 
     def seen(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.http.get(f"/_fake/{self.name}").json()
-        return found
+        return dict(self.http.get(f"/_fake/{self.name}").json())
+
+    def told_of(self, packet_id: str) -> list[_Event]:
+        return [one for one in self.seen()["events"] if one["data"].get("packet_id") == packet_id]
 
     def details(self) -> dict[str, Any]:
-        found: dict[str, Any] = self._boss.http.get(self.path).json()
-        return found
-
-    def turn_off(self) -> None:
-        body = {"url": self.url, "events": EVENTS, "is_on": False}
-        assert self._boss.http.put(self.path, json=body).status_code == httpx.codes.OK
-        self.http.close()
+        return dict(self._boss.http.get(self.path).json())
 
 
-EVENTS = [
-    *(f"redpacket.packet.{word}" for word in ("sent", "claimed", "emptied", "closed")),
-    "redpacket.claim.settled",
-]
+MakeEndpoint: TypeAlias = Callable[[str], Endpoint]
 
 
 @pytest.fixture
-def endpoints(stack: Stack, operator: User) -> Iterator[tuple[Endpoint, Endpoint]]:
-    made = Endpoint(stack, operator, "shop"), Endpoint(stack, operator, "archive")
-    yield made
+def an_endpoint(stack: Stack, operator: User) -> Iterator[MakeEndpoint]:
+    """Make webhooks for one test; the stack is everybody's, so each has a name of its own."""
+    made: list[Endpoint] = []
+
+    def make(name: str) -> Endpoint:
+        made.append(Endpoint(stack, operator, name))
+        return made[-1]
+
+    yield make
     for one in made:
-        one.turn_off()
+        one.put(is_on=False)
+        one.http.close()
+
+
+def _kinds(events: list[_Event]) -> Counter[str]:
+    return Counter(one["type"].rpartition(".")[2] for one in events)
 
 
 def test_nothing_is_lost_while_a_receiver_is_down_and_no_other_waits_for_it(
-    endpoints: tuple[Endpoint, Endpoint],
-    a_user: MakeUser,
-    operator: User,
-    invoke: Invoke,
-    eventually: Eventually,
+    an_endpoint: MakeEndpoint, a_user: MakeUser, invoke: Invoke, eventually: Eventually
 ) -> None:
-    down, live = endpoints
+    down, live = an_endpoint("shop"), an_endpoint("archive")
     down.become(mode="down")
-    sender, takers = a_user(funds_fen=5_000), [a_user() for _ in range(SHARES)]
+    sender, takers = a_user(funds_fen=2_000), [a_user() for _ in range(SHARES)]
     packet_id = sender.send(total_fen=2_000, count=SHARES).json()["packet_id"]
 
     def amount_fen(taker: User) -> int:
@@ -78,69 +91,62 @@ def test_nothing_is_lost_while_a_receiver_is_down_and_no_other_waits_for_it(
         claim = eventually(lambda: (said := taker.grab(packet_id)).is_success and said.json())
         return int(claim["amount_fen"])
 
-    with ThreadPoolExecutor(4) as pool:
+    with ThreadPoolExecutor(SHARES) as pool:
         amounts = list(pool.map(amount_fen, takers))
     amounts_fen = dict(zip((taker.host_id for taker in takers), amounts, strict=True))
 
-    def of_packet(endpoint: Endpoint) -> list[dict[str, Any]]:
-        events = endpoint.seen()["events"]
-        return [one for one in events if one["data"].get("packet_id") == packet_id]
+    def told_all() -> list[_Event]:
+        told = live.told_of(packet_id)
+        if EXPECTED.items() - _kinds(told).items() == {("closed", 1)}:
+            # The sweep closes a packet whose last claims were settled apart.
+            invoke("ExpireFunction", {})
+        return told if _kinds(told) == EXPECTED else []
 
-    expected = 1 + SHARES + SHARES + 2
-
-    def told_all() -> list[dict[str, Any]]:
-        # The sweep closes a packet whose last claims were settled apart.
-        invoke("ExpireFunction", {})
-        found = of_packet(live)
-        return found if len(found) == expected else []
-
-    told = eventually(told_all)
-    assert of_packet(down) == []
-    eventually(lambda: down.details()["waiting_count"] >= expected)
+    told = eventually(told_all, within_s=WITHIN_S)
+    assert down.told_of(packet_id) == []
+    event_count = sum(EXPECTED.values())
+    eventually(lambda: down.details()["waiting_count"] >= event_count, within_s=WITHIN_S)
 
     # The receiver is back: an edit forgives its failures, and the next minute's sweep sends all.
     down.become(mode="ok")
-    body = {"url": down.url, "events": EVENTS}
-    assert operator.http.put(down.path, json=body).status_code == httpx.codes.OK
+    down.put()
 
-    def sweep() -> bool:
+    def told_later() -> list[_Event]:
+        # What failed by itself waits for some seconds.
         invoke("DeliverFunction", {"task": "retry"})
-        return len(of_packet(down)) == expected
+        late = down.told_of(packet_id)
+        return late if len(late) >= event_count else []
 
-    # What failed by itself waits for some seconds.
-    eventually(sweep)
+    late = eventually(told_later, within_s=WITHIN_S)
 
-    for events in (told, of_packet(down)):
-        assert len({one["id"] for one in events}) == expected
-        kinds = Counter(one["type"].rpartition(".")[2] for one in events)
-        assert kinds == {
-            "sent": 1, "claimed": SHARES, "settled": SHARES, "emptied": 1, "closed": 1,
-        }  # fmt: skip
-        claimed = [one["data"] for one in events if one["type"].endswith("claimed")]
-        assert {one["user"]: one["amount_fen"] for one in claimed} == amounts_fen
-        assert {one["sender"] for one in claimed} == {sender.host_id}
-    assert {one["id"] for one in told} == {one["id"] for one in of_packet(down)}
+    # A receiver drops repeats by their ids, and whatever it has got is what the other one has.
+    assert {one["id"]: one for one in late} == {one["id"]: one for one in told}
+    assert len(late) == len(told) == len({one["id"] for one in told})
+    claimed = [one["data"] for one in told if one["type"].endswith("claimed")]
+    assert {one["user"]: one["amount_fen"] for one in claimed} == amounts_fen
+    assert {one["sender"] for one in claimed} == {sender.host_id}
     assert live.seen()["refused_count"] == down.seen()["refused_count"] == 0
 
 
 def test_a_webhook_is_tried_and_its_secret_replaced(
-    endpoints: tuple[Endpoint, Endpoint], operator: User
+    an_endpoint: MakeEndpoint, operator: User
 ) -> None:
-    shop, _ = endpoints
+    till = an_endpoint("till")
 
-    tried = operator.http.post(f"{shop.path}/test").json()
+    tried = operator.http.post(f"{till.path}/test").json()
     assert (tried["ok"], tried["status"]) == (True, 204)
-    new = operator.http.post(f"{shop.path}/secret").json()["secret"]
-    again = operator.http.post(f"{shop.path}/test").json()
-    shop.become(secret=new)
-    with_new = operator.http.post(f"{shop.path}/test").json()
+    new = operator.http.post(f"{till.path}/secret").json()["secret"]
+    with_old = operator.http.post(f"{till.path}/test").json()
+    till.become(secret=new)
+    with_new = operator.http.post(f"{till.path}/test").json()
 
-    assert again["ok"], "the old secret signs for a day"
+    assert with_old["ok"], "the old secret signs for a day"
     assert with_new["ok"]
-    assert operator.http.post(f"{shop.path}/replay").json() == {
+    assert till.seen()["refused_count"] == 0
+    assert operator.http.post(f"{till.path}/replay").json() == {
         "replayed_count": 0,
         "is_complete": True,
     }
     listed = operator.http.get("/admin/webhooks").json()["items"]
-    assert {one["name"] for one in listed} >= {"shop", "archive"}
-    assert "secret" not in str(listed)
+    assert "till" in {one["name"] for one in listed}
+    assert not any(secret in str(listed) for secret in ("secret", new))
