@@ -172,7 +172,7 @@ mutants: $(VENV)/app.ready ## remove each safety condition, one at a time: a tes
 	@$(APP)/python -m tests.faults.mutants
 
 ##@ Measure it
-.PHONY: bench-draw bench-cold bench-flow bench-send bench-refund bench cost capacity bench-hot
+.PHONY: bench-draw bench-cold bench-flow bench-send bench-refund bench cost capacity bench-hot bench-round
 .PHONY: bench-page bench-claim bench-peers bench-memory bench-growth bench-reads bench-settle bench-sweep bench-reconcile
 bench-claim: $(VENV)/app.ready ## what a claim costs the cache, against an empty script and the originals' scripts
 	@PYTHONPATH=shared $(APP)/python -m bench.bench_claim
@@ -188,6 +188,9 @@ bench-growth: $(VENV)/app.ready ## whether a claim costs more in a larger packet
 
 bench-draw: $(VENV)/app.ready ## what a draw costs the cache, against an empty script; the last line is JSON
 	@PYTHONPATH=shared $(APP)/python -m bench.bench_draw
+
+bench-round: $(VENV)/app.ready ## what a winner costs more whose amount takes a round of the beacon; the last line is JSON
+	@PYTHONPATH=shared $(APP)/python -m bench.bench_round
 
 bench-hot: $(VENV)/app.ready ## a packet of 1,000,000 shares in parts on a cluster of three; the last line is JSON
 	@PYTHONPATH=shared $(APP)/python -m bench.bench_hot

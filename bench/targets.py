@@ -283,6 +283,16 @@ BENCHES = (
         ),
     ),
     Bench(
+        "round",
+        "A winner whose amount takes a round of the beacon",
+        "CPU of the grab, on a real cache and a ledger in memory.",
+        (
+            Figure("seed_us", "us of a rain's winner by the seed alone"),
+            Figure("round_us", "us of a rain's winner by a round"),
+            Figure("winner", "by a round relative to by the seed", at_most(1.05)),
+        ),
+    ),
+    Bench(
         "reconcile",
         "A reconciliation of a million claims",
         "Tables made up page by page, six rows a claim. CPU of one process, which is killed once.",

@@ -156,7 +156,7 @@ class InMemorySystem:
     def stand_on(self, client: Any) -> None:
         """Reach packets, claims, money and draws by *client* from now on."""
         self.reached = client
-        stored = wiring_on(Dynamo(lambda: client))
+        stored = wiring_on(Dynamo(lambda: client), clock=self.clock)
         packets, ledger = stored.packets, stored.ledger
         assert isinstance(packets, DynamoPackets)
         assert isinstance(ledger, DynamoLedger)
@@ -465,7 +465,9 @@ class InMemorySystem:
 
     def ledger_state(self) -> LedgerState:
         return read_ledger_state(
-            self.dynamo, "accounts", "packets", "shares", "campaigns", "draws", "quotas", "payments"
+            self.dynamo,
+            *("accounts", "packets", "shares", "campaigns", "draws", "quotas", "payments"),
+            rounds=self.rounds,
         )
 
     def differences(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from redpacket.domain.errors import (
+    BeaconPending,
     CampaignPaused,
     GrabTokenInvalid,
     InvalidRequest,
@@ -41,6 +42,7 @@ _CLAIMING = (
     RateLimited,
     InvalidRequest,
     SwitchedOff,
+    BeaconPending,
     Unavailable,
 )
 

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from redpacket.domain.beacon import BeaconChain, BeaconRound, CampaignBeacon
+from redpacket.domain.beacon import BeaconChain, BeaconRound, CampaignBeacon, PacketBeacon
 from redpacket.domain.errors import SplitImpossible
 from redpacket.domain.lottery import (
     NO_BEACON,
@@ -34,7 +34,7 @@ from redpacket.domain.lottery import (
     draw_point,
     point_text,
 )
-from redpacket.domain.split import Split, Terms, amounts_fen, seed_of
+from redpacket.domain.split import NO_ROUND, Split, Terms, amounts_fen, seed_of
 from redpacket.verify_files import Document, Unreadable, get, read, shown_time
 from redpacket.verify_log import Checked, arguments_of, verify_log
 
@@ -137,7 +137,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         else:
             terms = _terms_of(proof)
             findings = verify(terms, documents, options.commitment)
-            compared = _amounts_compared(terms, findings)
+            beacon = _packet_beacon_compared(terms, proof, options.public_key, findings)
+            compared = _amounts_compared(terms, findings, beacon)
     except Unreadable as error:
         print(f"UNREADABLE: {error}", file=sys.stderr)
         return UNREADABLE
@@ -184,6 +185,7 @@ def verify(
         else:
             split = get(document, "split", str)
             findings.compare(f"{name}: split", said=split, true=str(terms.split))
+            _compare_start(name, document, terms, findings)
             _compare_claims(name, document, amounts, findings)
     return findings
 
@@ -212,6 +214,13 @@ def _compare_claims(
         share_no, amount_fen = get(claim, "share_no", int), get(claim, "amount_fen", int)
         _compare_share(name, share_no, amount_fen, amounts, findings)
         findings.claim_count += 1
+
+
+def _compare_start(name: str, record: Document, terms: Terms, findings: Findings) -> None:
+    """Compare when the packet starts with what its round was chosen by."""
+    if terms.beacon and "starts_at_ms" in record:
+        said, true = get(record, "starts_at_ms", int), PacketBeacon.parse(terms.beacon).starts_at_ms
+        findings.compare(f"{name}: starts_at_ms", said=said, true=true)
 
 
 def _claims_of(record: Document) -> Iterator[Document]:
@@ -325,19 +334,41 @@ def _beacon_compared(day: Day, public_key: str, findings: Findings) -> list[str]
         if findings.draw_count:
             findings.differences.append("draws of a day whose round of the beacon is missing")
         return ["beacon      the day's round is missing"]
-    chain, round_no = day.beacon.chain, day.round.round_no
-    at = shown_time(chain.time_ms(round_no))
+    return _round_compared(day.beacon.chain, day.round, public_key, findings)
+
+
+def _packet_beacon_compared(
+    terms: Terms, proof: Document, public_key: str, findings: Findings
+) -> list[str]:
+    """Say the same of a packet's round."""
+    if not terms.beacon:
+        return ["beacon      none: the operator could have tried seeds before the send"]
+    if terms.signature == NO_ROUND:
+        if findings.claim_count:
+            findings.differences.append("claims of a packet whose round of the beacon is missing")
+        return ["beacon      the packet's round never came: every share went back"]
+    beacon = PacketBeacon.parse(terms.beacon)
+    said = get(proof, "beacon_round", int)
+    findings.compare("beacon_round", said=said, true=beacon.round_no)
+    found = BeaconRound(beacon.round_no, bytes.fromhex(terms.signature))
+    return _round_compared(beacon.chain, found, public_key, findings)
+
+
+def _round_compared(
+    chain: BeaconChain, found: BeaconRound, public_key: str, findings: Findings
+) -> list[str]:
+    at = shown_time(chain.time_ms(found.round_no))
     return [
-        f"beacon      round {round_no} of chain {chain.chain_hash}, signed at {at}",
-        f"signature   {_signature_checked(day.beacon, day.round, public_key, findings)}",
+        f"beacon      round {found.round_no} of chain {chain.chain_hash}, signed at {at}",
+        f"signature   {_signature_checked(chain, found, public_key, findings)}",
         f"order       not checked: the commitment must have been known before {at}",
     ]
 
 
 def _signature_checked(
-    beacon: CampaignBeacon, found: BeaconRound, public_key: str, findings: Findings
+    chain: BeaconChain, found: BeaconRound, public_key: str, findings: Findings
 ) -> str:
-    if beacon.chain.chain_hash != QUICKNET_HASH and public_key == QUICKNET_KEY:
+    if chain.chain_hash != QUICKNET_HASH and public_key == QUICKNET_KEY:
         return "not checked: give the chain's key by --public-key"
     try:
         from redpacket.bls import PublicKey
@@ -364,11 +395,12 @@ def _draws_compared(day: Day, findings: Findings, beacon: Sequence[str]) -> list
     ]
 
 
-def _amounts_compared(terms: Terms, findings: Findings) -> list[str]:
+def _amounts_compared(terms: Terms, findings: Findings, beacon: Sequence[str]) -> list[str]:
     shares = f"{findings.amount_count} amounts of {terms.count} shares"
     return [
         f"terms       {terms}",
         f"commitment  {terms.commitment}",
+        *beacon,
         f"compared    {shares}, {findings.claim_count} claims of records",
     ]
 
@@ -395,6 +427,8 @@ def _terms_of(proof: Document) -> Terms:
             get(proof, "share_fen_max", int),
             get(proof, "unit_fen", int),
             seed_of(seed_text),
+            beacon=_packet_beacon_of(proof),
+            signature=_packet_signature_of(proof),
         )
     except ValueError as error:
         raise Unreadable(str(error)) from error
@@ -403,6 +437,30 @@ def _terms_of(proof: Document) -> Terms:
     if terms.count > _COUNT_MAX:
         raise Unreadable("count is above that of any packet")
     return terms
+
+
+def _packet_beacon_of(proof: Document) -> str:
+    """Return what names the packet's round, as the commitment has it; "" without one."""
+    said = proof.get("beacon")
+    if not isinstance(said, dict):
+        return ""
+    chain, committed_at_ms = _chain_of(said), get(said, "committed_at_ms", int)
+    beacon = PacketBeacon(chain, committed_at_ms, get(said, "starts_at_ms", int))
+    return str(PacketBeacon.parse(str(beacon)))
+
+
+def _packet_signature_of(proof: Document) -> str:
+    if not isinstance(proof.get("beacon"), dict):
+        return ""
+    if proof.get("signature") is None:
+        return NO_ROUND
+    return bytes.fromhex(get(proof, "signature", str)).hex()
+
+
+def _chain_of(said: Document) -> BeaconChain:
+    return BeaconChain(
+        get(said, "chain_hash", str), get(said, "genesis_s", int), get(said, "period_s", int)
+    )
 
 
 def _day_of(proof: Document) -> Day:
@@ -421,10 +479,8 @@ def _day_of(proof: Document) -> Day:
 
 
 def _beacon_of(said: Document) -> CampaignBeacon:
-    chain = BeaconChain(
-        get(said, "chain_hash", str), get(said, "genesis_s", int), get(said, "period_s", int)
-    )
-    beacon = CampaignBeacon(chain, get(said, "committed_at_ms", int), get(said, "timezone", str))
+    committed_at_ms, timezone = get(said, "committed_at_ms", int), get(said, "timezone", str)
+    beacon = CampaignBeacon(_chain_of(said), committed_at_ms, timezone)
     try:
         return CampaignBeacon.parse(str(beacon))
     except ValueError as error:

@@ -36,8 +36,8 @@ from redpacket.domain.lottery import (
     draw_id_of,
     draw_point,
 )
+from redpacket.flows.beacon.fetch_rounds import fetch_rounds
 from redpacket.flows.campaigns.cached_snapshots import CachedSnapshots
-from redpacket.flows.campaigns.fetch_rounds import fetch_rounds
 from redpacket.flows.campaigns.load_campaign import load_campaign
 from testing.builders import NOW_MS, a_campaign, a_prize
 from tests.faults.faulty import Killed

@@ -1,11 +1,14 @@
-"""A lottery that draws by the beacon, on the deployed template and a beacon of its own."""
+"""A lottery and a packet by the beacon, on the deployed template and a beacon of its own."""
 
 from __future__ import annotations
 
+import json
 import time
+from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from local.beacon.chain import LocalChain
 from local.stack import Stack
@@ -14,16 +17,24 @@ from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.adapters.dynamo.rounds import DynamoRounds
 from redpacket.bls import PublicKey
 from redpacket.edge.wiring.outside import SystemClock
-from redpacket.flows.campaigns.fetch_rounds import fetch_rounds
+from redpacket.flows.beacon.fetch_rounds import fetch_rounds
+from redpacket.verify import TRUE, main
 from testing.cloud import TABLES
 from testing.fakes import FakeJournal
 from tests.integration.conftest import MakeUser
 
 
-def test_a_campaign_that_starts_at_once_waits_for_its_first_round_and_then_draws(
-    a_user: MakeUser, stack: Stack, dynamodb: Any
+def test_what_starts_at_once_waits_for_its_round_and_is_then_decided_by_it(
+    a_user: MakeUser,
+    stack: Stack,
+    dynamodb: Any,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    boss, ann = a_user(scope="hongbao/admin"), a_user()
+    boss, ann, bob = a_user(scope="hongbao/admin"), a_user(funds_fen=1_000), a_user()
+    packet = ann.send(opening="two_step", amounts_beacon="round", count=2).json()
+    takers = {user: user.grab(packet["packet_id"]).json()["grab_token"] for user in (ann, bob)}
+    too_early = bob.open(packet["packet_id"], takers[bob])
     now_ms = time.time_ns() // 1_000_000
     window = {"starts_at_ms": now_ms, "ends_at_ms": now_ms + 3_600_000}
     plan = {"title": "gala", **window, "draw_beacon": "day"}
@@ -39,6 +50,8 @@ def test_a_campaign_that_starts_at_once_waits_for_its_first_round_and_then_draws
     assert (early.status_code, early.json()["code"]) == (503, "beacon_pending")
     assert 1 <= int(early.headers["retry-after"]) <= 14
     assert switched.json()["code"] == "invalid_request"
+    assert (too_early.status_code, too_early.json()["code"]) == (503, "beacon_pending")
+    assert 1 <= int(too_early.headers["retry-after"]) <= 15
 
     # Beside the schedule, which runs for most of each minute, and may do it first.
     chain = LocalChain.of(stack.state_dir / "beacon.json", 0)
@@ -52,8 +65,10 @@ def test_a_campaign_that_starts_at_once_waits_for_its_first_round_and_then_draws
         call_ms_max=2_000,
         allows_private=True,
     )
-    time.sleep(max(0, made["beacon_at_ms"] / 1000 - time.time()))
-    while not rounds.find(chain.chain.chain_hash, made["beacon_round"]):
+    due_at_ms = max(made["beacon_at_ms"], packet["beacon_at_ms"])
+    time.sleep(max(0, due_at_ms / 1000 - time.time()))
+    due = {made["beacon_round"], packet["beacon_round"]}
+    while not all(rounds.find(chain.chain.chain_hash, round_no) for round_no in due):
         fetch_rounds(
             0,
             chain=chain.chain,
@@ -74,3 +89,18 @@ def test_a_campaign_that_starts_at_once_waits_for_its_first_round_and_then_draws
     assert kept
     assert kept.signature.hex() == said.json()["signature"]
     assert PublicKey(chain.public_key).has_signed(kept.round_no, kept.signature)
+
+    claims = [user.open(packet["packet_id"], token).json() for user, token in takers.items()]
+    assert sum(claim["amount_fen"] for claim in claims) == packet["total_fen"]
+    path = f"/packets/{packet['packet_id']}"
+    record, proof = ann.http.get(path).json(), ann.http.get(f"{path}/proof").json()
+    files = [tmp_path / name for name in ("proof", "record", "sent")]
+    for file, answer in zip(files, (proof, record, packet), strict=True):
+        file.write_text(json.dumps(answer), encoding="utf-8")
+    arguments = [*map(str, files), "--public-key", chain.public_key.hex()]
+    assert main([*arguments, "--commitment", packet["commitment"]]) == TRUE, capsys.readouterr().out
+    verdict = capsys.readouterr().out
+    assert (
+        f"beacon      round {packet['beacon_round']} of chain {chain.chain.chain_hash}" in verdict
+    )
+    assert "signature   compared with the chain's public key" in verdict

@@ -20,13 +20,13 @@ from redpacket.domain.errors import (
 )
 from redpacket.domain.lottery import PrizeKind, day_at, draw_point
 from redpacket.edge.settings import Settings
-from redpacket.flows.campaigns.fetch_rounds import (
+from redpacket.flows.beacon.fetch_rounds import (
     LOOK_EVERY_MS,
     MISSING_AFTER_MS,
     FetchReport,
     fetch_rounds,
-    new_beacon,
 )
+from redpacket.flows.beacon.new_rounds import NewRounds
 from testing.builders import NOW_MS, a_campaign, a_prize
 from testing.in_memory_system import VARIABLES, InMemorySystem, a_person, an_operator
 
@@ -54,9 +54,13 @@ class Endpoint:
         return BeaconRound(round_no, SIGNER.signature(round_no))
 
 
+def new_rounds(system: InMemorySystem) -> NewRounds:
+    return NewRounds(CHAIN, lambda: system.rounds, clock=system.clock)
+
+
 def a_lottery(system: InMemorySystem, **changes: Any) -> Campaign:
     """Put a lottery that draws by the beacon from now on."""
-    beacon = new_beacon("Asia/Shanghai", chain=CHAIN, rounds=system.rounds, clock=system.clock)
+    beacon = new_rounds(system).of_campaign("Asia/Shanghai")
     plan = {"campaign_id": "gala", "ends_at_ms": NOW_MS + 3 * DAY_MS, "beacon": beacon, **changes}
     campaign = a_campaign(**plan)
     assert system.campaigns.create(campaign)
@@ -124,7 +128,7 @@ def test_the_seeds_of_a_clock_that_is_behind_come_after_the_newest_known_round(
     older = CHAIN.first_round(NOW_MS)
     system.rounds.keep(CHAIN.chain_hash, BeaconRound(older, SIGNER.signature(older)))
 
-    beacon = new_beacon("UTC", chain=CHAIN, rounds=system.rounds, clock=system.clock)
+    beacon = new_rounds(system).of_campaign("UTC")
 
     assert beacon.round_of(day_at("UTC", NOW_MS).starts_at_ms) > known
 
@@ -404,11 +408,7 @@ def put(
 ) -> Campaign:
     process = system.process(
         settings=Settings({**VARIABLES, "DRAW_BEACON": default}),
-        new_beacon=(
-            lambda zone: new_beacon(zone, chain=CHAIN, rounds=system.rounds, clock=system.clock)
-        )
-        if has_beacon
-        else None,
+        new_rounds=new_rounds(system) if has_beacon else None,
     )
     plan = a_campaign(campaign_id="gala", **changes).plan
     process.edit_campaign(plan, None, None, an_operator(), draw_beacon)
@@ -501,23 +501,65 @@ def test_a_day_without_a_round_has_a_proof_without_one(system: InMemorySystem) -
 
 def count_reads(system: InMemorySystem) -> list[str]:
     """Return a list that grows by the table of each read of DynamoDB."""
-    reads: list[str] = []
+    return count_calls(system, "get_item", "batch_get_item", "query")
+
+
+def count_calls(system: InMemorySystem, *names: str) -> list[str]:
+    """Return a list that grows by the table of each such call."""
+    calls: list[str] = []
     client = system.dynamo
 
     def counted(name: str) -> None:
         real = getattr(client, name)
 
         def call(**arguments: Any) -> Any:
-            reads.extend([arguments["TableName"]] if name != "batch_get_item" else ["batch"])
+            calls.extend([arguments["TableName"]] if name != "batch_get_item" else ["batch"])
             return real(**arguments)
 
         setattr(client, name, call)
 
-    for name in ("get_item", "batch_get_item", "query"):
+    for name in names:
         counted(name)
-    return reads
+    return calls
 
 
 def told(system: InMemorySystem) -> list[str]:
     """Return what operators were told."""
     return [*system.journal.events, *(name for name, _ in system.journal.errors)]
+
+
+# ---------------------------------------------------------------- rounds that are asked for
+
+
+def test_a_round_that_is_asked_for_is_fetched_once_and_asked_for_once_a_process(
+    system: InMemorySystem,
+) -> None:
+    endpoint, process = Endpoint(system), new_rounds(system)
+    round_no = CHAIN.first_round(process.committed_at_ms() + MARGIN_MS)
+    writes = count_calls(system, "update_item")
+
+    for _ in range(3):
+        process.want(round_no)
+    assert writes == ["transparency"]
+    report = fetch(system, endpoint)
+
+    assert report == FetchReport(kept_count=1, missing_count=0)
+    found = system.rounds.find(CHAIN.chain_hash, round_no)
+    assert found == BeaconRound(round_no, SIGNER.signature(round_no))
+    assert endpoint.asked == [round_no]
+    assert system.rounds.list_wanted(system.clock.now_ms(), 10) == []
+    # One that was there before it was asked for is met, and not fetched again.
+    new_rounds(system).want(round_no)
+    fetch(system, endpoint)
+    assert endpoint.asked == [round_no]
+    assert system.rounds.list_wanted(system.clock.now_ms(), 10) == []
+
+
+def test_a_round_of_another_chain_is_told_and_not_fetched(system: InMemorySystem) -> None:
+    system.rounds.want(QUICKNET, 5)
+    endpoint = Endpoint(system)
+
+    fetch(system, endpoint, 0)
+
+    assert endpoint.asked == []
+    assert told(system) == ["beacon_chain_unknown"]

@@ -19,6 +19,7 @@ any_terms = st.builds(
     st.integers(1, 10**9),
     st.integers(1, 10_000),
     st.binary(min_size=16, max_size=16),
+    beacon=st.sampled_from(["", f"{'c' * 64},1692803367,3,{10**12},{10**12 + 7}"]),
 )
 
 

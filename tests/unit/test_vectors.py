@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from redpacket.domain.beacon import BeaconChain, BeaconRound, CampaignBeacon
+from redpacket.domain.beacon import BeaconChain, BeaconRound, CampaignBeacon, PacketBeacon
 from redpacket.domain.lottery import NO_BEACON, chain_commitment, choose, day_named, draw_point
-from redpacket.domain.split import Split, Terms, amounts_fen, seed_of
+from redpacket.domain.split import NO_ROUND, Split, Terms, amounts_fen, seed_of
 
 FILE = Path(__file__).parents[1] / "vectors" / "fairness.json"
 
@@ -21,7 +22,13 @@ def _vectors() -> dict[str, Any]:
 def _terms(said: dict[str, Any]) -> Terms:
     bounds = (said["share_fen_min"], said["share_fen_max"], said["unit_fen"])
     total = (said["total_fen"], said["count"])
-    return Terms(Split(said["split"]), *total, *bounds, seed_of(said["seed"]))
+    terms = Terms(Split(said["split"]), *total, *bounds, seed_of(said["seed"]))
+    if "beacon" not in said:
+        return terms
+    named = said["beacon"]
+    chain = BeaconChain(named["chain_hash"], named["genesis_s"], named["period_s"])
+    beacon = PacketBeacon(chain, named["committed_at_ms"], named["starts_at_ms"])
+    return replace(terms, beacon=str(beacon), signature=said["signature"] or NO_ROUND)
 
 
 def _beacon(said: dict[str, Any]) -> CampaignBeacon:

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
 
-import { type Beacon, chainCommitment, choose, drawPoint, randomnessOf } from "../src/verify/draws.ts";
+import { type Beacon, chainCommitment, choose, drawPoint } from "../src/verify/draws.ts";
 import { amountsFen, root } from "../src/verify/splits.ts";
-import { commitmentOf, Impossible, type Terms } from "../src/verify/terms.ts";
+import { commitmentOf, Impossible, randomnessOf, type Terms } from "../src/verify/terms.ts";
 
 interface Vectors {
   packets: { terms: Terms; commitment: string; amounts_fen: number[] }[];
@@ -16,7 +16,8 @@ const file = new URL("../../tests/vectors/fairness.json", import.meta.url);
 const vectors = JSON.parse(readFileSync(file, "utf-8")) as Vectors;
 
 for (const { terms, commitment, amounts_fen } of vectors.packets) {
-  test(`${terms.split} of ${terms.total_fen}/${terms.count} splits as in Python`, () => {
+  const by = terms.beacon ? " by a round" : "";
+  test(`${terms.split} of ${terms.total_fen}/${terms.count}${by} splits as in Python`, () => {
     assert.equal(commitmentOf(terms), commitment);
     assert.deepEqual(amountsFen(terms), amounts_fen);
   });

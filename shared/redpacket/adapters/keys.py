@@ -272,6 +272,16 @@ def beacon_round(chain_hash: str, round_no: int) -> dict[str, str]:
     return {"pk": f"beacon#{chain_hash}", "sk": f"{round_no:012d}"}
 
 
+def wanted_round(chain_hash: str, round_no: int, at_ms: int) -> dict[str, str | int]:
+    """TransparencyTable: that somebody waits for a round; listed until it is there."""
+    key = {"pk": f"{WANTED_PREFIX}{chain_hash}", "sk": f"{round_no:012d}"}
+    return {**key, "work_pk": WANTED, "work_at_ms": at_ms}
+
+
+WANTED = "wanted"
+WANTED_PREFIX = "wanted#"
+
+
 def commitment(id_hash: str) -> dict[str, str]:
     """CommitmentsTable: what was committed to of an id, and its place in the log."""
     return {"pk": id_hash}

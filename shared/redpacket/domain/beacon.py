@@ -1,4 +1,4 @@
-"""A public beacon: random values that are unknown before their time, and who draws by which.
+"""A public beacon: random values that are unknown before their time, and what takes which.
 
 A chain signs a round every few seconds. A round is named by the time that it must not be before, so
 that it is fixed before it exists.
@@ -58,6 +58,32 @@ class BeaconRound:
     def randomness(self) -> str:
         """What a round contributes: the SHA-256 of its signature, in hex."""
         return hashlib.sha256(self.signature).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class PacketBeacon:
+    """Which round of which chain a packet's amounts take; fixed when it is sent.
+
+    It is not earlier than *committed_at_ms*, when the seed was, nor than the packet's start.
+    """
+
+    chain: BeaconChain
+    committed_at_ms: int
+    starts_at_ms: int
+
+    @classmethod
+    def parse(cls, text: str) -> PacketBeacon:
+        """Read what `str` returned; ValueError for another form."""
+        chain, committed_at_ms, starts_at_ms = text.rsplit(",", 2)
+        return cls(BeaconChain.parse(chain), int(committed_at_ms), int(starts_at_ms))
+
+    def __str__(self) -> str:
+        return f"{self.chain},{self.committed_at_ms},{self.starts_at_ms}"
+
+    @property
+    def round_no(self) -> int:
+        """The packet's round."""
+        return self.chain.first_round(max(self.starts_at_ms, self.committed_at_ms) + MARGIN_MS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -318,7 +318,7 @@ class Busy(RedPacketError):
 
 
 class BeaconPending(RedPacketError):
-    """The round that a draw needs is not there yet; *retry_after_s* says when it may be."""
+    """The round that decides is not there yet; *retry_after_s* says when it may be."""
 
     code = "beacon_pending"
 
@@ -346,3 +346,7 @@ class InvariantViolated(RedPacketError):
     """Two sources that must agree about money do not: nothing is paid on either's word."""
 
     code = "internal_error"
+
+
+class RoundUnknown(InvariantViolated):
+    """An amount can't be computed before its round of the beacon is there."""

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import hmac
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import lru_cache
 
-from redpacket.domain.errors import InvariantViolated
+from redpacket.domain.errors import BeaconPending, InvariantViolated, PacketNotStarted
 from redpacket.domain.split import SEED_BYTES, Terms
 
 VERSION_MAX = 255
 """A version is one byte."""
+
+_TERMS_KEPT = 256
+"""About 1 KB each."""
 
 
 class SeedKeys:
@@ -26,6 +30,8 @@ class SeedKeys:
             msg = f"keys of seeds have versions from 1 to {VERSION_MAX}"
             raise ValueError(msg)
         self._keys = {version: key.encode() for version, key in keys.items()}
+        # A crowd grabs few packets, and a claim reads its packet's terms twice.
+        self._read_terms = lru_cache(maxsize=_TERMS_KEPT)(self._open_text)
 
     @classmethod
     def parse(cls, text: str) -> SeedKeys:
@@ -60,4 +66,26 @@ class SeedKeys:
 
     def read_terms(self, packet_id: str, text: str) -> Terms:
         """Read terms as a row or a cache keeps them."""
+        return self._read_terms(packet_id, text)
+
+    def _open_text(self, packet_id: str, text: str) -> Terms:
         return self.open_terms(packet_id, Terms.parse(text))
+
+
+class OpenedTerms:
+    """Implements OpensTerms: the effective seed, and the round of the beacon where it is there.
+
+    *complete* is `CachedRounds.complete`, and called for few packets.
+    """
+
+    def __init__(self, seeds: SeedKeys, complete: Callable[[Terms], Terms]) -> None:
+        self._seeds = seeds
+        self._complete = complete
+
+    def open_terms(self, packet_id: str, terms: Terms) -> Terms:
+        """Return *terms* with all that is known here of what decides their amounts."""
+        opened = self._seeds.open_terms(packet_id, terms)
+        try:
+            return self._complete(opened)
+        except (BeaconPending, PacketNotStarted):
+            return opened

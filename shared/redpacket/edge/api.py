@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from redpacket.domain.errors import (
+    BeaconPending,
     Forbidden,
     InvalidRequest,
     InvariantViolated,
@@ -138,7 +139,7 @@ class Api:
             if operation.scopes:
                 request.require_scope(operation.scopes)
             answer = operation.function(request)
-        except (Rejected, SwitchedOff) as error:
+        except (Rejected, SwitchedOff, BeaconPending) as error:
             refusals.count(code_of(error))
             return _answer(*problem_of(error, request_id), request_id)
         except Exception as error:  # noqa: BLE001 - the last resort, logged and answered

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from redpacket.domain.campaign import Campaign
 from redpacket.domain.errors import ChannelUnavailable
 from redpacket.domain.image_url import is_on_hosts
 from redpacket.domain.lottery import Prize
@@ -18,6 +19,9 @@ from redpacket.edge.scopes import OPERATORS
 from redpacket.edge.settings import settings
 from redpacket.edge.wiring import wiring
 from redpacket.flows.packets.send_packet import SendOrder
+
+LIFE_BY_ROUND_S_MIN = 60
+"""A packet that waits for a round must outlive it."""
 
 
 def send_order(request: RequestOf[SendBody]) -> SendOrder:
@@ -64,6 +68,7 @@ def send_order(request: RequestOf[SendBody]) -> SendOrder:
         refused.append(
             ("pay_with", "is for packets of users: a campaign's budget pays for its own")
         )
+    campaign = wiring.get_campaign(body.campaign_id) if body.campaign_id else None
     return SendOrder(
         sender=sender,
         request=idempotent,
@@ -77,8 +82,9 @@ def send_order(request: RequestOf[SendBody]) -> SendOrder:
         unit_fen=body.unit_fen,
         greeting=body.greeting,
         life_ms=None if is_until_the_end else body.expires_in_s * 1000,
-        campaign=wiring.get_campaign(body.campaign_id) if body.campaign_id else None,
+        campaign=campaign,
         amounts_shown=AmountsShown(body.amounts_shown) if body.amounts_shown else None,
+        takes_round=_takes_round(body, campaign, refused),
         cover_url=body.cover_url,
         # Not refused here: a repeat gets its first answer, although limits were lowered since.
         refused_fields=tuple(refused),
@@ -93,6 +99,28 @@ def prize_plan(request: RequestOf[PrizeBody]) -> tuple[Prize, int | None]:
     campaign_id, prize_id = campaign_id_of(request), prize_id_of(request)
     body = body_of(PrizeBody, request)
     return body.prize(campaign_id, prize_id), body.version
+
+
+def _takes_round(body: SendBody, campaign: Campaign | None, refused: list[tuple[str, str]]) -> bool:
+    """Tell whether a round of the beacon decides the amounts; note in *refused* what can't be.
+
+    A packet in one step is taken at once, and an equal one has nothing to decide.
+    """
+    is_late_enough = campaign is not None or (
+        body.opening == "two_step" and body.expires_in_s >= LIFE_BY_ROUND_S_MIN
+    )
+    may_wait = body.kind == "lucky" and is_late_enough
+    if body.amounts_beacon is None:
+        is_usual = settings.default_packet_beacon == "round" and bool(settings.beacon_chain)
+        return may_wait and is_usual and (campaign is None or campaign.beacon is not None)
+    if body.amounts_beacon == "none":
+        return False
+    if not settings.beacon_chain:
+        refused.append(("amounts_beacon", "this deployment has no beacon"))
+    elif not may_wait:
+        reason = "is for lucky packets of campaigns, or in two steps and for at least a minute"
+        refused.append(("amounts_beacon", reason))
+    return True
 
 
 def _rules(body: SendBody) -> Rules:

@@ -265,6 +265,8 @@ class Settings:
     """`chain_hash,genesis_s,period_s`; empty where campaigns draw without a beacon."""
     default_draw_beacon = _Variable("DRAW_BEACON", str, default="day")
     """What a new campaign draws by that does not say it, where there is a beacon: day or none."""
+    default_packet_beacon = _Variable("PACKET_BEACON", str, default="round")
+    """Whether amounts take a round where their sender does not say it: round or none."""
     beacon_public_key = _Variable("BEACON_PUBLIC_KEY", bytes.fromhex)
     """What the chain's rounds are signed with."""
     close_grace_ms = _Variable("CLOSE_GRACE_S", _milliseconds)

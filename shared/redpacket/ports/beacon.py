@@ -1,4 +1,4 @@
-"""What draws need of a public beacon, and what fetches its rounds."""
+"""What amounts and draws need of a public beacon, and what fetches its rounds."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from redpacket.domain.beacon import BeaconRound, CampaignBeacon
+    from redpacket.domain.beacon import BeaconChain, BeaconRound, CampaignBeacon
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,15 @@ class Rounds(Protocol):
 
     def keep(self, chain_hash: str, found: BeaconRound) -> None:
         """Keep a verified round for ever; the first one stays."""
+
+    def want(self, chain: BeaconChain, round_no: int) -> None:
+        """Ask for a round that is to come; it is listed until it was kept."""
+
+    def list_wanted(self, until_ms: int, limit: int) -> list[tuple[str, int]]:
+        """Return chain hash and number of rounds that are due and waited for, the newest first."""
+
+    def meet(self, chain_hash: str, round_no: int) -> None:
+        """List a round no more, since it was kept."""
 
     def list_drawing(self, now_ms: int) -> list[Drawing]:
         """Return the campaigns that draw by a beacon and are not over."""

@@ -26,14 +26,14 @@ MUTANTS = [
     ),
     Mutant(
         "a clock that is behind commits to known rounds",
-        "fetch_rounds:new_beacon",
-        "max(clock.now_ms(), newest_at_ms)",
-        "clock.now_ms()",
+        "NewRounds.committed_at_ms",
+        "max(self._clock.now_ms(), self.chain.time_ms(newest_no))",
+        "self._clock.now_ms()",
     ),
     Mutant(
         "a draw waits for no round",
         "draw_prize:_round_of",
-        "return ports.rounds.recall(campaign.beacon, day) if campaign.beacon else None",
+        "return ports.rounds.recall(campaign.beacon.chain, round_no)",
         "return None",
     ),
     Mutant(
@@ -45,7 +45,7 @@ MUTANTS = [
     Mutant(
         "a crowd asks for a round before its time",
         "CachedRounds._read",
-        "self._clock.now_ms() < beacon.chain.time_ms(key[1]) or ",
+        "self._clock.now_ms() < chain.time_ms(key[1]) or ",
         "",
     ),
     Mutant(
@@ -88,6 +88,78 @@ MUTANTS = [
         "a campaign without a beacon says that it has one",
         "edit_campaign:_new_beacon",
         "if draw_beacon is DrawBeacon.DAY and new_beacon is None:",
+        "if False:",
+    ),
+    Mutant(
+        "a rain hands out a share before its round",
+        "grab_packet:grab_packet",
+        "ports.complete_terms(terms)",
+        "pass",
+    ),
+    Mutant(
+        "an open takes a share before its round",
+        "open_packet:open_packet",
+        "ports.complete_terms(terms)",
+        "pass",
+    ),
+    Mutant(
+        "amounts are of the seed alone",
+        "Terms.split_seed",
+        "if not self.beacon:",
+        "if True:",
+    ),
+    Mutant(
+        "amounts have nothing of the round",
+        "Terms.split_seed",
+        ",{randomness_of(self.signature)}",
+        "",
+    ),
+    Mutant(
+        "a packet's commitment leaves the round open",
+        "Terms._text",
+        "*([self.beacon] if self.beacon else [])",
+        "*[]",
+    ),
+    Mutant(
+        "a packet's round may come before its start",
+        "PacketBeacon.round_no",
+        "max(self.starts_at_ms, self.committed_at_ms)",
+        "self.committed_at_ms",
+    ),
+    Mutant(
+        "a packet's round may be known when it is sent",
+        "PacketBeacon.round_no",
+        "max(self.starts_at_ms, self.committed_at_ms)",
+        "self.starts_at_ms",
+    ),
+    Mutant(
+        "a send asks for no round",
+        "send_packet:_with_round",
+        "new_rounds.want(beacon.round_no)",
+        "pass",
+    ),
+    Mutant(
+        "a round that is not there is taken from the list",
+        "fetch_rounds:fetch_rounds",
+        "if round_no in awaited & there:",
+        "if round_no in awaited:",
+    ),
+    Mutant(
+        "a round is given up while claims may know it",
+        "expire_packets:_awaits_round",
+        "is_unknown and now_ms < packet.expires_at_ms + ROUND_AWAITED_MS",
+        "False",
+    ),
+    Mutant(
+        "a round that came late changes what has gone back",
+        "DynamoPackets.begin_close",
+        '{"round": packet.terms.signature} if packet.terms.beacon else {}',
+        "{}",
+    ),
+    Mutant(
+        "a rain opens before its start",
+        "CachedRounds.complete",
+        "if self._clock.now_ms() < beacon.starts_at_ms:",
         "if False:",
     ),
     Mutant(

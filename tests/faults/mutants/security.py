@@ -9,7 +9,7 @@ MUTANTS = [
     Mutant(
         "a packet's row tells its seed",
         "Terms.stored",
-        "return self._text(_SEALED_VERSION, self.sealed) if self.sealed else str(self)",
+        "return self._text(_SEALED, self.sealed) if self.sealed else str(self)",
         "return str(self)",
     ),
     Mutant(
@@ -20,7 +20,7 @@ MUTANTS = [
     ),
     Mutant(
         "sealed terms compute amounts",
-        "Terms.check_open",
+        "Terms._check_seed",
         "if not self.seed:",
         "if False:",
     ),

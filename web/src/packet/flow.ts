@@ -136,9 +136,17 @@ export class PacketFlow {
     };
     // A repeat of either gives the one true answer, so both may be asked again.
     if (this.#grabToken) {
-      const body = { grab_token: this.#grabToken };
+      const token = this.#grabToken;
       this.#grabToken = undefined;
-      return client.ask("POST", `/packets/${packetId}/open`, { body, ...repeats });
+      const opened = client.ask<Schemas["Claim"]>("POST", `/packets/${packetId}/open`, {
+        body: { grab_token: token },
+        ...repeats,
+      });
+      return opened.catch((error: unknown) => {
+        // Its round is late: the admission holds.
+        if (problemOf(error).code === "beacon_pending") this.#grabToken = token;
+        throw error;
+      });
     }
     const body = passphrase === undefined ? {} : { passphrase };
     return client.ask("POST", `/packets/${packetId}/grab`, { body, ...repeats });

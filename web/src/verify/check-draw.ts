@@ -2,7 +2,8 @@
 
 import type { Client, Schemas } from "../api/client.ts";
 import { problemOf } from "../api/problems.ts";
-import { chainCommitment, choose, drawPoint, randomnessOf } from "./draws.ts";
+import { chainCommitment, choose, drawPoint } from "./draws.ts";
+import { randomnessOf } from "./terms.ts";
 
 type Draw = Schemas["Draws"]["items"][number];
 

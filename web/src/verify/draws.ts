@@ -2,7 +2,7 @@
 
 import { sha256 } from "@noble/hashes/sha2.js";
 
-import { hashText, hex } from "./terms.ts";
+import { bytesOf, hashText, hex } from "./terms.ts";
 
 const POINT_BITS = 52;
 const ODDS = /^(?:[a-z0-9][a-z0-9_-]{0,62}:\d{1,15}(?:,[a-z0-9][a-z0-9_-]{0,62}:\d{1,15})*)?\|\d{1,15}$/;
@@ -54,11 +54,6 @@ export function drawPoint(
   return parseInt(digest.slice(0, POINT_BITS / 4), 16);
 }
 
-/** What a round of the beacon contributes: the SHA-256 of its signature, both in hex. */
-export function randomnessOf(signature: string): string {
-  return hex(sha256(bytesOf(signature)));
-}
-
 /** The prize that *point* means by *odds*; null for a miss, undefined for odds that can't be read. */
 export function choose(odds: string, point: number): string | null | undefined {
   if (!ODDS.test(odds)) return undefined;
@@ -73,8 +68,4 @@ export function choose(odds: string, point: number): string | null | undefined {
     if (place < 0) return prizeId;
   }
   return null;
-}
-
-function bytesOf(text: string): Uint8Array {
-  return Uint8Array.from(text.match(/../g) ?? [], (pair) => parseInt(pair, 16));
 }

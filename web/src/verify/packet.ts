@@ -28,9 +28,9 @@ export function verifyPacket(
   claims: readonly Pick<Schemas["ShownClaim"], "share_no" | "amount_fen">[],
   noted?: string,
 ): Verdict {
-  const { algorithm, total_fen, count, share_fen_min, share_fen_max, unit_fen, seed } = proof;
+  const { algorithm, total_fen, count, share_fen_min, share_fen_max, unit_fen, seed, beacon, signature } = proof;
   const bounds = { share_fen_min, share_fen_max, unit_fen };
-  const terms: Terms = { split: algorithm, total_fen, count, ...bounds, seed };
+  const terms: Terms = { split: algorithm, total_fen, count, ...bounds, seed, beacon, signature };
   const commitment = commitmentOf(terms);
   let amounts: number[] = [];
   try {

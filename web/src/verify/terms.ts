@@ -21,6 +21,19 @@ export interface Terms {
   unit_fen: number;
   /** 16 bytes in base64url without padding. */
   seed: string;
+  /** Which round of a public beacon decides the amounts together with the seed. */
+  beacon?: PacketBeacon | null;
+  /** That round's, in hex; null where it never came. */
+  signature?: string | null;
+}
+
+/** As the API shows it. */
+export interface PacketBeacon {
+  chain_hash: string;
+  genesis_s: number;
+  period_s: number;
+  committed_at_ms: number;
+  starts_at_ms: number;
 }
 
 /** Terms in units of `unit_fen`: what the algorithms read. */
@@ -36,8 +49,11 @@ export class Impossible extends Error {}
 
 /** The text that the commitment hashes. */
 export function canonical(terms: Terms): string {
-  const { split, total_fen, count, share_fen_min, share_fen_max, unit_fen, seed } = terms;
-  return ["rp1", split, total_fen, count, share_fen_min, share_fen_max, unit_fen, seed].join(",");
+  const { split, total_fen, count, share_fen_min, share_fen_max, unit_fen, seed, beacon } = terms;
+  const text = [split, total_fen, count, share_fen_min, share_fen_max, unit_fen, seed].join(",");
+  if (!beacon) return `rp1,${text}`;
+  const { chain_hash, genesis_s, period_s, committed_at_ms, starts_at_ms } = beacon;
+  return `rp2,${text},${[chain_hash, genesis_s, period_s, committed_at_ms, starts_at_ms].join(",")}`;
 }
 
 /** SHA-256 of a text, in hex. */
@@ -49,6 +65,19 @@ export function commitmentOf(terms: Terms): string {
   return hashText(canonical(terms));
 }
 
+/** What the amounts are made of. Throws Impossible for a malformed seed. */
+export function splitSeed(terms: Terms): Uint8Array {
+  const seed = seedBytes(terms.seed);
+  if (!terms.beacon) return seed;
+  const randomness = terms.signature ? randomnessOf(terms.signature) : "none";
+  return bytesOf(hashText(`rpb1,${terms.seed},${randomness}`)).slice(0, seed.length);
+}
+
+/** What a round of the beacon contributes: the SHA-256 of its signature, both in hex. */
+export function randomnessOf(signature: string): string {
+  return hex(sha256(bytesOf(signature)));
+}
+
 /** The bytes of a seed in base64url; throws Impossible for any other text. */
 export function seedBytes(text: string): Uint8Array {
   if (!/^[A-Za-z0-9_-]{22}$/.test(text)) throw new Impossible("seed");
@@ -58,6 +87,10 @@ export function seedBytes(text: string): Uint8Array {
 
 export function hex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+export function bytesOf(text: string): Uint8Array {
+  return Uint8Array.from(text.match(/../g) ?? [], (pair) => parseInt(pair, 16));
 }
 
 /** Throws Impossible unless some shares meet the terms. */

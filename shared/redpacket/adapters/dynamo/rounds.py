@@ -1,11 +1,14 @@
-"""Rounds of the beacon in TransparencyTable, and the campaigns that draw by them."""
+"""Rounds of the beacon in TransparencyTable, those that are waited for, and who draws by them."""
 
 from __future__ import annotations
 
 from redpacket.adapters import keys
-from redpacket.adapters.dynamo.client import Dynamo, put, values
-from redpacket.domain.beacon import BeaconRound, CampaignBeacon
+from redpacket.adapters.dynamo.client import Dynamo, merge, put, update, values
+from redpacket.domain.beacon import BeaconChain, BeaconRound, CampaignBeacon
 from redpacket.ports.beacon import Drawing
+
+# What the condition of this module means.
+IS_WANTED = "attribute_exists(work_pk)"
 
 
 class DynamoRounds:
@@ -33,6 +36,30 @@ class DynamoRounds:
     def keep(self, chain_hash: str, found: BeaconRound) -> None:
         row = keys.beacon_round(chain_hash, found.round_no)
         self._dynamo.write(put(self._table, {**row, "signature": found.signature.hex()}))
+
+    def want(self, chain: BeaconChain, round_no: int) -> None:
+        row = keys.wanted_round(chain.chain_hash, round_no, chain.time_ms(round_no))
+        self._dynamo.write(merge(self._table, {**row}))
+
+    def list_wanted(self, until_ms: int, limit: int) -> list[tuple[str, int]]:
+        rows = self._dynamo.query_some(
+            self._table,
+            limit,
+            IndexName="by_work",
+            KeyConditionExpression="work_pk = :pk AND work_at_ms <= :until_ms",
+            ExpressionAttributeValues=values(pk=keys.WANTED, until_ms=until_ms),
+            ScanIndexForward=False,
+        )
+        return [
+            (str(row["pk"]).removeprefix(keys.WANTED_PREFIX), int(str(row["sk"]))) for row in rows
+        ]
+
+    def meet(self, chain_hash: str, round_no: int) -> None:
+        row = keys.wanted_round(chain_hash, round_no, 0)
+        key = {"pk": str(row["pk"]), "sk": str(row["sk"])}
+        self._dynamo.write(
+            update(self._table, key, "REMOVE work_pk, work_at_ms", condition=IS_WANTED)
+        )
 
     def list_drawing(self, now_ms: int) -> list[Drawing]:
         rows = self._dynamo.query(

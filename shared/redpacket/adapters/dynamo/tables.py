@@ -34,7 +34,7 @@ from redpacket.domain.scanned import (
     UnreadableRow,
     WonOnce,
 )
-from redpacket.domain.seed_keys import SeedKeys
+from redpacket.ports.packets import OpensTerms
 from redpacket.ports.reconciliation import Table
 
 
@@ -42,7 +42,7 @@ class DynamoTables:
     """Implements Tables."""
 
     def __init__(
-        self, dynamo: Dynamo, names: Mapping[Table, str], seeds: SeedKeys | None = None
+        self, dynamo: Dynamo, names: Mapping[Table, str], seeds: OpensTerms | None = None
     ) -> None:
         self._dynamo = dynamo
         self._names = names

@@ -7,12 +7,13 @@ from collections.abc import Container, Iterable, Mapping
 
 from redpacket.domain.checks.facts import Difference, PacketFacts, Tally, Told
 from redpacket.domain.claim import Fate, ShareFate, Taker
+from redpacket.domain.errors import RoundUnknown
 from redpacket.domain.ledger import (
     user_account,
 )
 from redpacket.domain.packet import Packet, PacketEnd, PacketStatus
 from redpacket.domain.payments import PAYMENT_LIFE_MS
-from redpacket.domain.split import share_amount_fen
+from redpacket.domain.split import Terms, share_amount_fen
 
 _ENDED = frozenset({PacketStatus.CLOSED, PacketStatus.CANCELLED})
 
@@ -51,7 +52,7 @@ def check_fates(facts: PacketFacts) -> list[Difference]:
             differences.append(Difference("I3", packet_id, f"fates of share {share_no}", 1, times))
     for share in facts.shares:
         exists = 1 <= share.share_no <= terms.count
-        expected = share_amount_fen(terms, share.share_no) if exists else 0
+        expected = _worth_fen(terms, share.share_no) if exists else 0
         if share.amount_fen != expected:
             what = f"amount of share {share.share_no}"
             differences.append(Difference("I3", packet_id, what, expected, share.amount_fen))
@@ -201,6 +202,14 @@ def check_open_counts(packets: Iterable[Packet], counts: Mapping[str, int]) -> l
 def check_packet(facts: PacketFacts) -> list[Difference]:
     """Run every check that one packet's facts allow at any moment of its life."""
     return check_packet_total(facts) + check_fates(facts) + check_once_per_user(facts)
+
+
+def _worth_fen(terms: Terms, share_no: int) -> int:
+    """Return what a share is worth; 0 before its round of the beacon: it can't be claimed yet."""
+    try:
+        return share_amount_fen(terms, share_no)
+    except RoundUnknown:
+        return 0
 
 
 def _numbers(shares: Iterable[tuple[int, int]]) -> str:

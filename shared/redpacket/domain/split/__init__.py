@@ -5,6 +5,7 @@ docs/fairness.md describes it in enough detail to write it in another language.
 
 from redpacket.domain.split.shares import amounts_fen, share_amount_fen
 from redpacket.domain.split.terms import (
+    NO_ROUND,
     SEED_BYTES,
     UNIT_FEN_MAX,
     Split,
@@ -12,9 +13,11 @@ from redpacket.domain.split.terms import (
     check_possible,
     default_share_fen_max,
     seed_of,
+    seed_text_of,
 )
 
 __all__ = [
+    "NO_ROUND",
     "SEED_BYTES",
     "UNIT_FEN_MAX",
     "Split",
@@ -23,5 +26,6 @@ __all__ = [
     "check_possible",
     "default_share_fen_max",
     "seed_of",
+    "seed_text_of",
     "share_amount_fen",
 ]

@@ -21,16 +21,21 @@ from redpacket.edge.answers.values import (
     AnyFen,
     AtMs,
     CampaignId,
+    ChainHash,
     Count,
     Day,
     Digest,
     EndsAtMs,
+    GenesisS,
     HttpsUrl,
     Next,
+    PeriodS,
     PerUser,
     PrizeId,
+    RoundNo,
     SecretVersion,
     ShownAmounts,
+    Signature,
     ToldStatus,
     UserToken,
     Version,
@@ -162,25 +167,12 @@ class Plan(TypedDict):
     status: ToldStatus
 
 
-ChainHash = Annotated[
-    str,
-    Field(
-        pattern="^[0-9a-f]{64}$",
-        description="The chain of the beacon.",
-        examples=["52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971"],
-    ),
-]
-RoundNo = Annotated[int, Field(ge=1, description="A round of the beacon.", examples=[32_000_000])]
-
-
 class Beacon(TypedDict):
     """Which public beacon a campaign's days draw by; the commitment is also made of it."""
 
     chain_hash: ChainHash
-    genesis_s: Annotated[
-        int, Field(ge=0, description="When round 1 was.", examples=[1_692_803_367])
-    ]
-    period_s: Annotated[int, Field(ge=1, description="Seconds between rounds.", examples=[3])]
+    genesis_s: GenesisS
+    period_s: PeriodS
     committed_at_ms: AtMs
     timezone: Annotated[
         Word, Field(description="Where the days begin.", examples=["Asia/Shanghai"])
@@ -368,13 +360,7 @@ class DrawProof(TypedDict):
         RoundNo | None,
         Field(description="The round of the day; null without a beacon, and if it never came."),
     ]
-    signature: Annotated[
-        Annotated[str, Field(pattern="^[0-9a-f]{96}$")] | None,
-        Field(
-            description="The chain's signature of the round; its SHA-256 is `randomness`.",
-            examples=[None],
-        ),
-    ]
+    signature: Signature
 
 
 class Helped(TypedDict):

@@ -16,12 +16,14 @@ from redpacket.edge.answers.values import (
     AnyFen,
     AtMs,
     BalanceFen,
+    ChainHash,
     ClaimedFen,
     Commitment,
     Count,
     CoverUrl,
     EmptiedInMs,
     EndsAtMs,
+    GenesisS,
     Greeting,
     HttpsUrl,
     IsLuckiest,
@@ -33,13 +35,16 @@ from redpacket.edge.answers.values import (
     PacketSplit,
     PacketState,
     Payout,
+    PeriodS,
     RemainingCount,
+    RoundNo,
     SecretVersion,
     ShareCount,
     ShareFen,
     ShareNo,
     ShownAmounts,
     ShownFen,
+    Signature,
     SumFen,
     TotalFen,
     UserToken,
@@ -106,7 +111,35 @@ class Admission(TypedDict):
 Grabbed = TypeAliasType("Grabbed", Annotated[Claim | Admission, Discriminator("outcome")])
 
 
-class SentPacket(TypedDict):
+class PacketBeacon(TypedDict):
+    """Which round of which public beacon decides the amounts; the commitment is also made of it."""
+
+    chain_hash: ChainHash
+    genesis_s: GenesisS
+    period_s: PeriodS
+    committed_at_ms: AtMs
+    starts_at_ms: AtMs
+
+
+class TakesRound(TypedDict):
+    """What the amounts wait for."""
+
+    beacon: Annotated[
+        PacketBeacon | None, Field(description="Null where the seed decides the amounts alone.")
+    ]
+    beacon_round: Annotated[
+        RoundNo | None, Field(description="The round that decides the amounts; null without one.")
+    ]
+    beacon_at_ms: Annotated[
+        AtMs | None,
+        Field(
+            description="When that round is signed: until then a share is 503 `beacon_pending`.",
+            examples=[None],
+        ),
+    ]
+
+
+class SentPacket(TakesRound):
     """A packet as it was sent: a repeat reads the same."""
 
     packet_id: PacketId
@@ -161,7 +194,7 @@ class OwnClaim(Taken):
     amount_fen: ShareFen
 
 
-class Record(TypedDict):
+class Record(TakesRound):
     """A packet with a page of its claims, by share number; of a packet in parts by part.
 
     A page may have fewer claims than `limit`, and not be the last.
@@ -271,6 +304,14 @@ class Proof(TypedDict):
             examples=["AAECAwQFBgcICQoLDA0ODw"],
         ),
     ]
+    beacon: Annotated[
+        PacketBeacon | None, Field(description="Null where the seed decides the amounts alone.")
+    ]
+    beacon_round: Annotated[
+        RoundNo | None,
+        Field(description="The round of the amounts; null without one, and if it never came."),
+    ]
+    signature: Signature
     algorithm: Split
     total_fen: TotalFen
     count: ShareCount

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from redpacket.edge.wiring.log import LogRoom
+from redpacket.edge.wiring.accounts import Accounts
 
 if TYPE_CHECKING:
     from redpacket.domain.beacon import BeaconChain
-    from redpacket.flows.campaigns.cached_rounds import CachedRounds
-    from redpacket.flows.campaigns.edit_campaign import NewBeacon
-    from redpacket.flows.campaigns.fetch_rounds import FetchReport
+    from redpacket.domain.split import Terms
+    from redpacket.flows.beacon.cached_rounds import CachedRounds
+    from redpacket.flows.beacon.fetch_rounds import FetchReport
+    from redpacket.flows.beacon.new_rounds import NewRounds
     from redpacket.ports.beacon import Beacon, Rounds
+    from redpacket.ports.packets import OpensTerms
 
 _CALL_MS_MAX = 2_000
 """After how long an endpoint is given up; most answer within 100 ms."""
@@ -21,8 +23,8 @@ RESERVE_MS = 10_000
 """What is begun must end before the function does: each endpoint is asked once more."""
 
 
-class BeaconRoom(LogRoom):
-    """Builds what draws need of a beacon."""
+class BeaconRoom(Accounts):
+    """Builds what amounts and draws need of a beacon."""
 
     @cached_property
     def rounds(self) -> Rounds:
@@ -34,25 +36,38 @@ class BeaconRoom(LogRoom):
     @cached_property
     def cached_rounds(self) -> CachedRounds:
         """The rounds as this process remembers them."""
-        from redpacket.flows.campaigns.cached_rounds import CachedRounds
+        from redpacket.flows.beacon.cached_rounds import CachedRounds
 
         return CachedRounds(lambda: self.rounds, clock=self.clock)
 
+    def complete_terms(self, terms: Terms) -> Terms:
+        """Return a packet's terms with the signature of their round; most packets have none."""
+        return self.cached_rounds.complete(terms) if terms.beacon else terms
+
+    @property
+    def opened_terms(self) -> OpensTerms | None:
+        """What decides amounts, for adapters: a function without keys of seeds computes none."""
+        if self.seeds is None:
+            return None
+        from redpacket.domain.seed_keys import OpenedTerms
+
+        return OpenedTerms(self.seeds, self.complete_terms)
+
     @cached_property
     def beacon_chain(self) -> BeaconChain:
-        """The chain that campaigns draw by from now on."""
+        """The chain that takes part from now on."""
         from redpacket.domain.beacon import BeaconChain
 
         return BeaconChain.parse(self.settings.beacon_chain)
 
     @cached_property
-    def new_beacon(self) -> NewBeacon | None:
-        """Makes what a new campaign draws by; None where the deployment has no beacon."""
+    def new_rounds(self) -> NewRounds | None:
+        """Names rounds to come; None where the deployment has no beacon."""
         if not self.settings.beacon_chain:
             return None
-        from redpacket.flows.campaigns.fetch_rounds import new_beacon
+        from redpacket.flows.beacon.new_rounds import NewRounds
 
-        return partial(new_beacon, chain=self.beacon_chain, rounds=self.rounds, clock=self.clock)
+        return NewRounds(self.beacon_chain, lambda: self.rounds, clock=self.clock)
 
     @cached_property
     def beacon(self) -> Beacon:
@@ -70,7 +85,7 @@ class BeaconRoom(LogRoom):
 
     def fetch_rounds(self, time_left_ms: int, wait_s: int | None = None) -> FetchReport:
         """Fetch, verify and keep the rounds that become due while there is time, or *wait_s*."""
-        from redpacket.flows.campaigns.fetch_rounds import fetch_rounds
+        from redpacket.flows.beacon.fetch_rounds import fetch_rounds
 
         return fetch_rounds(
             time_left_ms - RESERVE_MS if wait_s is None else wait_s * 1000,

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from redpacket.edge.wiring.beacon import BeaconRoom
+from redpacket.edge.wiring.log import LogRoom
 
 if TYPE_CHECKING:
     from redpacket.adapters.dynamo.draws import DynamoDraws
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from redpacket.ports.packets import Packets
 
 
-class CampaignRoom(BeaconRoom):
+class CampaignRoom(LogRoom):
     """Builds flows/campaigns."""
 
     @cached_property
@@ -208,7 +208,8 @@ class CampaignRoom(BeaconRoom):
 
         ports = self._edit_ports(self.edited_campaigns, self.draws, self.packets)
         default = DrawBeacon(self.settings.default_draw_beacon)
-        return replace(ports, new_beacon=self.new_beacon, default_beacon=default)
+        new_beacon = self.new_rounds.of_campaign if self.new_rounds else None
+        return replace(ports, new_beacon=new_beacon, default_beacon=default)
 
     @cached_property
     def prize_edit_ports(self) -> EditPorts:

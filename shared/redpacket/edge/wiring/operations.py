@@ -90,7 +90,7 @@ class Operations(CampaignRoom):
             Table.PAYMENTS: self.settings.payments_table,
             Table.LOG: self.settings.log_table,
         }
-        return DynamoTables(self.dynamo, names, self.seeds)
+        return DynamoTables(self.dynamo, names, self.opened_terms)
 
     @cached_property
     def operator_lists(self) -> OperatorLists:

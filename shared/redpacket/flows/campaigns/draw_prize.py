@@ -44,7 +44,7 @@ from redpacket.domain.lottery import (
     unit_share,
 )
 from redpacket.domain.packet import Person
-from redpacket.flows.campaigns.cached_rounds import CachedRounds
+from redpacket.flows.beacon.cached_rounds import CachedRounds
 from redpacket.flows.campaigns.cached_snapshots import CachedSnapshots
 from redpacket.flows.campaigns.load_campaign import load_campaign
 from redpacket.ports.campaigns import DrawCache, Draws
@@ -192,7 +192,10 @@ def _round_of(
     """
     campaign = table.campaign
     try:
-        return ports.rounds.recall(campaign.beacon, day) if campaign.beacon else None
+        if campaign.beacon is None:
+            return None
+        round_no = campaign.beacon.round_of(day.starts_at_ms)
+        return ports.rounds.recall(campaign.beacon.chain, round_no)
     except BeaconPending as pending:
         try:
             check_is_giving(campaign, ports.clock.now_ms())

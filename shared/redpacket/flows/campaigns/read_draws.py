@@ -16,8 +16,8 @@ from redpacket.domain.lottery import (
     find_day,
     has_units_left,
 )
+from redpacket.flows.beacon.cached_rounds import CachedRounds
 from redpacket.flows.campaigns.cached_lotteries import Lottery
-from redpacket.flows.campaigns.cached_rounds import CachedRounds
 from redpacket.flows.campaigns.cached_snapshots import CachedSnapshots
 from redpacket.flows.campaigns.edit_campaign import get_campaign
 from redpacket.ports.campaigns import Campaigns, Draws
@@ -138,6 +138,6 @@ def _round_of(
     if beacon is None:
         return None
     try:
-        return rounds.recall(beacon, day)
+        return rounds.recall(beacon.chain, beacon.round_of(day.starts_at_ms))
     except BeaconPending:
         return None

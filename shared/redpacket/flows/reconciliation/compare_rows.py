@@ -19,6 +19,7 @@ from redpacket.domain.errors import (
     CacheAway,
     InvariantViolated,
     PacketNotFound,
+    RoundUnknown,
     SplitImpossible,
     Unavailable,
 )
@@ -406,5 +407,5 @@ def _worth_fen(packet: Packet, share_no: int) -> int:
     """Return what a share is worth by its packet's terms; -1 where nothing says so."""
     try:
         return share_amount_fen(packet.terms, share_no)
-    except (IndexError, SplitImpossible):
+    except (IndexError, RoundUnknown, SplitImpossible):
         return -1

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from redpacket.domain.beacon import BeaconChain, CampaignBeacon
+from redpacket.domain.beacon import BeaconChain
 from redpacket.domain.errors import Unavailable
 from redpacket.domain.lottery import day_at
 from redpacket.ports.beacon import Beacon, Drawing, Rounds
 from redpacket.ports.runtime import Clock, Journal
 
 LOOK_EVERY_MS = 2_000
-"""A campaign that starts at once is noticed within that, before its first round is due."""
+"""Who waits is noticed within that, before their round is due."""
 
 RETRY_EVERY_MS = 500
 """While a round is late: endpoints have it about a second after its time."""
@@ -22,6 +22,9 @@ RETRY_EVERY_MS = 500
 MISSING_AFTER_MS = 30_000
 """From then on an operator is told, each minute, that draws wait."""
 
+
+_WANTED_MAX = 100
+"""Rounds of five minutes; older ones come in later looks, once these are there."""
 
 _LATE_MS_MAX = 4_000
 """So long after its time a run may still begin to ask: where endpoints hang, each round takes some
@@ -34,17 +37,6 @@ class FetchReport:
 
     kept_count: int
     missing_count: int
-
-
-def new_beacon(
-    timezone: str, *, chain: BeaconChain, rounds: Rounds, clock: Clock
-) -> CampaignBeacon:
-    """Return what a campaign that is created now draws by.
-
-    No round of it is there yet, also where this machine's clock is behind.
-    """
-    newest_at_ms = chain.time_ms(rounds.find_newest_no(chain.chain_hash))
-    return CampaignBeacon(chain, max(clock.now_ms(), newest_at_ms), timezone)
 
 
 def fetch_rounds(
@@ -61,17 +53,19 @@ def fetch_rounds(
     there: set[int] = set()
     kept_count = 0
     while True:
-        campaigns = rounds.list_drawing(clock.now_ms())
-        due = _due(campaigns, chain, clock.now_ms()) - there
+        at_ms = clock.now_ms()
+        campaigns, wanted = rounds.list_drawing(at_ms), rounds.list_wanted(at_ms, _WANTED_MAX)
+        awaited = {round_no for chain_hash, round_no in wanted if chain_hash == chain.chain_hash}
+        due = (_due(campaigns, chain, at_ms) - there) | awaited
         for round_no in sorted(due, reverse=True):
             if clock.now_ms() - stop_at_ms > _LATE_MS_MAX:
                 break
-            if rounds.find(chain.chain_hash, round_no):
+            is_new = _keep(round_no, chain, beacon, rounds)
+            if is_new is not None:
                 there.add(round_no)
-            elif found := beacon.fetch(round_no):
-                rounds.keep(chain.chain_hash, found)
-                there.add(round_no)
-                kept_count += 1
+                kept_count += is_new
+            if round_no in awaited & there:
+                rounds.meet(chain.chain_hash, round_no)
         missing = due - there
         wait_ms = RETRY_EVERY_MS if missing else LOOK_EVERY_MS
         if clock.now_ms() + wait_ms >= stop_at_ms:
@@ -81,9 +75,21 @@ def fetch_rounds(
         if clock.now_ms() - chain.time_ms(round_no) >= MISSING_AFTER_MS:
             error = Unavailable(f"no endpoint has round {round_no}")
             journal.failure("beacon_round_missing", error, round_no=round_no)
-    for other in {campaign.beacon.chain for campaign in campaigns} - {chain}:
-        journal.event("beacon_chain_unknown", chain_hash=other.chain_hash)
+    named = {campaign.beacon.chain.chain_hash for campaign in campaigns}
+    for other in (named | {chain_hash for chain_hash, _ in wanted}) - {chain.chain_hash}:
+        journal.event("beacon_chain_unknown", chain_hash=other)
     return FetchReport(kept_count, len(missing))
+
+
+def _keep(round_no: int, chain: BeaconChain, beacon: Beacon, rounds: Rounds) -> bool | None:
+    """Keep a round, and tell whether that is new; None where no endpoint has it by now."""
+    if rounds.find(chain.chain_hash, round_no):
+        return False
+    found = beacon.fetch(round_no)
+    if found is None:
+        return None
+    rounds.keep(chain.chain_hash, found)
+    return True
 
 
 def _due(campaigns: list[Drawing], chain: BeaconChain, now_ms: int) -> set[int]:
