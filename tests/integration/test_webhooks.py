@@ -84,16 +84,18 @@ def test_nothing_is_lost_while_a_receiver_is_down_and_no_other_waits_for_it(
     down, live = an_endpoint("shop"), an_endpoint("archive")
     down.become(mode="down")
     sender, takers = a_user(funds_fen=2_000), [a_user() for _ in range(SHARES)]
-    packet_id = sender.send(total_fen=2_000, count=SHARES).json()["packet_id"]
 
-    def amount_fen(taker: User) -> int:
+    def answer_of(ask: Callable[[], httpx.Response]) -> dict[str, Any]:
         # A machine that is busy may answer 503, which asks for another try.
-        claim = eventually(lambda: (said := taker.grab(packet_id)).is_success and said.json())
-        return int(claim["amount_fen"])
+        return dict(eventually(lambda: (said := ask()).is_success and said.json(), WITHIN_S))
 
+    sent = answer_of(lambda: sender.send("the one packet", total_fen=2_000, count=SHARES))
+    packet_id = sent["packet_id"]
     with ThreadPoolExecutor(SHARES) as pool:
-        amounts = list(pool.map(amount_fen, takers))
-    amounts_fen = dict(zip((taker.host_id for taker in takers), amounts, strict=True))
+        claims = pool.map(lambda taker: answer_of(lambda: taker.grab(packet_id)), takers)
+    amounts_fen = {
+        taker.host_id: claim["amount_fen"] for taker, claim in zip(takers, claims, strict=True)
+    }
 
     def told_all() -> list[_Event]:
         told = live.told_of(packet_id)
@@ -102,10 +104,10 @@ def test_nothing_is_lost_while_a_receiver_is_down_and_no_other_waits_for_it(
             invoke("ExpireFunction", {})
         return told if _kinds(told) == EXPECTED else []
 
-    told = eventually(told_all, within_s=WITHIN_S)
+    told = eventually(told_all, WITHIN_S)
     assert down.told_of(packet_id) == []
     event_count = sum(EXPECTED.values())
-    eventually(lambda: down.details()["waiting_count"] >= event_count, within_s=WITHIN_S)
+    eventually(lambda: down.details()["waiting_count"] >= event_count, WITHIN_S)
 
     # The receiver is back: an edit forgives its failures, and the next minute's sweep sends all.
     down.become(mode="ok")
@@ -117,7 +119,7 @@ def test_nothing_is_lost_while_a_receiver_is_down_and_no_other_waits_for_it(
         late = down.told_of(packet_id)
         return late if len(late) >= event_count else []
 
-    late = eventually(told_later, within_s=WITHIN_S)
+    late = eventually(told_later, WITHIN_S)
 
     # A receiver drops repeats by their ids, and whatever it has got is what the other one has.
     assert {one["id"]: one for one in late} == {one["id"]: one for one in told}
