@@ -12,7 +12,7 @@ import boto3
 import pytest
 from moto import mock_aws
 from moto.backends import get_backend
-from moto.core import DEFAULT_ACCOUNT_ID
+from moto.core.models import DEFAULT_ACCOUNT_ID
 
 from local.stack import REGION
 from local.template import read_template

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import TypeAlias
 
@@ -18,7 +19,7 @@ from tests.faults.reconciling import (
 SEEDS = range(1, 41)
 FORGED = SEEDS[:10]
 
-_Kind: TypeAlias = type[ReconciledPackets | ReconciledDraws]
+_Kind: TypeAlias = Callable[[int], ReconciledPackets | ReconciledDraws]
 
 
 @cache
