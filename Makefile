@@ -16,7 +16,7 @@ TESTS ?= tests
 export SAM_CLI_TELEMETRY := 0
 export __SAM_CLI_APP_DIR := $(CURDIR)/$(LOCAL)/sam
 # The caller's environment must not leak into ours.
-unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME MAKEFLAGS
+unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE MAKEFLAGS
 export PYTHONPYCACHEPREFIX := $(CURDIR)/$(LOCAL)/cache/python
 # uv uses the certificates of this machine: a company's proxy has its own.
 export UV_SYSTEM_CERTS := 1

@@ -27,10 +27,10 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from bench import naive_escrow
-from bench.deployment import template
 from bench.slow_dynamo import SlowDynamo, Units, indexes_of
 from bench.virtual import VirtualTime
 from bench.waiting_claims import PayoutQueue, QueueTerms
+from local.template import read_template
 from redpacket.adapters.dynamo.claims import DynamoClaims
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.adapters.dynamo.deposits import DynamoDeposits
@@ -101,7 +101,7 @@ class Run:
 
 def main() -> None:
     """Measure, and print; the last line is JSON."""
-    deployed = template()
+    deployed = read_template()
     with ProcessPoolExecutor() as pool:
         ours = [pool.submit(run_ours, SHARES, count, deployed) for count in PAYOUTS]
         controls = [pool.submit(run_naive, NAIVE_SHARES, count, deployed) for count in PAYOUTS]

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from math import ceil
 
 from bench import cost, counts
-from bench.deployment import indexes_of, sweeps_of, template
+from bench.deployment import indexes_of, sweeps_of
 from local.places import ROOT
+from local.template import read_template
 from redpacket.adapters import keys
 from redpacket.adapters.threads import THREADS
 from redpacket.domain.packet import PARTS_MAX, SMALL_MAX
@@ -103,7 +104,7 @@ class Ledger:
 
 def ledger() -> Ledger:
     """Count the write units of a claim in the flows' calls."""
-    indexes = indexes_of(template())
+    indexes = indexes_of(read_template())
     till = counts.Till(indexes)
     size = 2 * SMALL_MAX
     packet = till.send(size)
@@ -112,7 +113,7 @@ def ledger() -> Ledger:
     count, of_rows, written = len(shares), till.meter.of_rows, till.meter.written
     claimed_fates = of_rows["shares"] / count
     till.settle([share.ref for share in shares])
-    payouts = template()["Resources"]["PayoutFunctionClaims"]["Properties"]
+    payouts = read_template()["Resources"]["PayoutFunctionClaims"]["Properties"]
     batches, batch = payouts["ScalingConfig"]["MaximumConcurrency"], payouts["BatchSize"]
     return Ledger(
         fates=claimed_fates,
@@ -169,7 +170,7 @@ class Sweeps:
 
 def sweeps() -> Sweeps:
     """Compute a sweep's capacity from its processor and from the calls that it waits for."""
-    deployed = template()
+    deployed = read_template()
     function = deployed["Resources"]["ExpireFunction"]["Properties"]
     memory_mb = function.get("MemorySize", deployed["Globals"]["Function"]["MemorySize"])
     by_processor = min(1.0, memory_mb / PROCESSOR_MB) / SWEEP_CPU_S

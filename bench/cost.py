@@ -22,9 +22,9 @@ from bench.deployment import (
     deployment_of,
     indexes_of,
     standing_of,
-    template,
 )
 from local.places import ROOT
+from local.template import read_template
 from redpacket.adapters.dynamo.payment_items import SHARDS
 from redpacket.adapters.keys import WORK_SHARDS
 from redpacket.domain.gateway import Channel
@@ -74,12 +74,14 @@ Bill = dict[str, float]
 def main() -> None:
     """Print what grabs cost; the last line is JSON."""
     book = tomllib.loads(PRICES.read_text(encoding="utf-8"))
-    deployment = deployment_of(template())
+    deployment = deployment_of(read_template())
     flow = _measured_flow()
     pace = pace_of(flow, book["assumed"])
     crowd = book["crowd"]
     claims, with_receipts = (
-        count_claims(indexes_of(template()), crowd["shares_per_packet"], has_receipts=has_receipts)
+        count_claims(
+            indexes_of(read_template()), crowd["shares_per_packet"], has_receipts=has_receipts
+        )
         for has_receipts in (False, True)
     )
     grabs = grabs_bill(book, deployment, pace, claims, crowd["winners_share"])
@@ -90,10 +92,10 @@ def main() -> None:
     with_polls, with_direct_polls = alone + asked * total(feed), alone + asked * total(direct)
     with_page_polls = alone + page_polls * total(feed)
     idle = {
-        stage: idle_bill(book, standing_of(template(), is_prod=stage == "prod"))
+        stage: idle_bill(book, standing_of(read_template(), is_prod=stage == "prod"))
         for stage in ("dev", "prod")
     }
-    payments = payments_bill(book, standing_of(template(), is_prod=True))
+    payments = payments_bill(book, standing_of(read_template(), is_prod=True))
     answer: dict[str, Any] = {
         "usd_per_million_grabs": alone,
         "usd_with_10_polls": with_polls,
@@ -213,7 +215,7 @@ def poll_bill(book: Mapping[str, Any], deployment: Deployment, pace: Pace) -> Bi
 def _record_units(book: Mapping[str, Any]) -> float:
     """Return what a record page reads of a packet half of which is claimed."""
     count = book["crowd"]["shares_per_packet"]
-    return record_reads(indexes_of(template()), count, count // 2).together
+    return record_reads(indexes_of(read_template()), count, count // 2).together
 
 
 def feed_bill(book: Mapping[str, Any], deployment: Deployment, pace: Pace) -> Bill:
@@ -282,8 +284,8 @@ def usd_of(grabs: int, claims: int) -> float:
     """Return the price of so many grabs, by the prices and the template as they are."""
     book = tomllib.loads(PRICES.read_text(encoding="utf-8"))
     pace = pace_of(_measured_flow(), book["assumed"])
-    counted = count_claims(indexes_of(template()))
-    bill = grabs_bill(book, deployment_of(template()), pace, counted, claims / grabs)
+    counted = count_claims(indexes_of(read_template()))
+    bill = grabs_bill(book, deployment_of(read_template()), pace, counted, claims / grabs)
     return grabs * total(bill) / MILLION
 
 
@@ -291,7 +293,7 @@ def campaign_usd(book: Mapping[str, Any], deployment: Deployment, pace: Pace) ->
     """Return the price of a packet rain, where every claim counts against a quota, too."""
     rain = book["campaign"]
     grabs = rain["users"] * rain["grabs_per_user"]
-    claims = count_claims(indexes_of(template()), has_quota=True)
+    claims = count_claims(indexes_of(read_template()), has_quota=True)
     grabbing = total(grabs_bill(book, deployment, pace, claims, rain["shares"] / grabs))
     polling = total(feed_bill(book, deployment, pace))
     polls = rain["users"] * rain["polls_per_user"]

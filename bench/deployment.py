@@ -6,10 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import yaml
-
-from local.places import ROOT
-
 LOG_EVENT_BYTES = 26
 """CloudWatch counts these for each line, beside its text."""
 
@@ -46,29 +42,6 @@ class Deployment:
     batch_size: int
     grab_log_bytes: int
     record_log_bytes: int
-
-
-class _Loader(yaml.SafeLoader):
-    """Reads CloudFormation's short forms as the values under them."""
-
-
-def _plain(loader: yaml.SafeLoader, _tag: str, node: yaml.Node) -> object:
-    if isinstance(node, yaml.MappingNode):
-        return loader.construct_mapping(node, deep=True)
-    if isinstance(node, yaml.SequenceNode):
-        return loader.construct_sequence(node, deep=True)
-    assert isinstance(node, yaml.ScalarNode)
-    return loader.construct_scalar(node)
-
-
-_Loader.add_multi_constructor("!", _plain)
-
-
-def template() -> dict[str, Any]:
-    """Read template.yaml."""
-    text = (ROOT / "template.yaml").read_text(encoding="utf-8")
-    loaded: dict[str, Any] = yaml.load(text, Loader=_Loader)  # noqa: S506 - a SafeLoader
-    return loaded
 
 
 def deployment_of(template: Mapping[str, Any]) -> Deployment:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from bench import deployment
 from local import places
+from local.template import read_template
 
 PAGE = places.ROOT / "docs" / "deployment.md"
 BEGIN, END = "<!-- parameters:begin -->", "<!-- parameters:end -->"
@@ -13,7 +13,7 @@ BEGIN, END = "<!-- parameters:begin -->", "<!-- parameters:end -->"
 
 def table() -> str:
     """Return one table for each group of parameters."""
-    template = deployment.template()
+    template = read_template()
     groups = template["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"]
     parts = []
     for group in groups:

@@ -12,24 +12,17 @@ import sys
 import tomllib
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import yaml
 
 from local import places
 from local.errors import StackError
+from local.template import read_template
 
 BUILT = places.ROOT / ".aws-sam" / "build"
 PLATFORMS = {"arm64": "aarch64-manylinux_2_28", "x86_64": "x86_64-manylinux_2_28"}
 _MACHINES = {0xB7: "arm64", 0x3E: "x86_64"}
 """ELF's numbers, by what Lambda calls these processors."""
-
-
-class _Loader(yaml.SafeLoader):
-    """Ignores CloudFormation's tags."""
-
-
-_Loader.add_multi_constructor("!", lambda *_: None)
 
 
 def architecture(stage: str, root: Path = places.ROOT) -> str:
@@ -39,9 +32,8 @@ def architecture(stage: str, root: Path = places.ROOT) -> str:
     overrides = given.get("parameter_overrides", "")
     words = shlex.split(overrides) if isinstance(overrides, str) else overrides
     chosen = dict(word.partition("=")[::2] for word in words)
-    text = (root / "template.yaml").read_text(encoding="utf-8")
-    template: dict[str, Any] = yaml.load(text, _Loader)  # noqa: S506 - a SafeLoader
-    return str(chosen.get("Architecture") or template["Parameters"]["Architecture"]["Default"])
+    parameters = read_template(root / "template.yaml")["Parameters"]
+    return str(chosen.get("Architecture") or parameters["Architecture"]["Default"])
 
 
 def check_layers(expected: str, built: Path = BUILT) -> None:
@@ -62,9 +54,9 @@ def check_layers(expected: str, built: Path = BUILT) -> None:
 def stamp(release: str, built: Path = BUILT) -> None:
     """Write *release* into the environment of all functions of the built template."""
     path = built / "template.yaml"
-    template = yaml.safe_load(path.read_text(encoding="utf-8"))
-    template["Globals"]["Function"]["Environment"]["Variables"]["RELEASE"] = release
-    path.write_text(yaml.safe_dump(template, sort_keys=False, allow_unicode=True), encoding="utf-8")
+    stamped = yaml.safe_load(path.read_text(encoding="utf-8"))
+    stamped["Globals"]["Function"]["Environment"]["Variables"]["RELEASE"] = release
+    path.write_text(yaml.safe_dump(stamped, sort_keys=False, allow_unicode=True), encoding="utf-8")
 
 
 def main(command: str, stage: str) -> None:

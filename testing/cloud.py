@@ -9,11 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from local.places import ROOT
 from local.ports import is_open
 from local.stack import REGION, START_TIMEOUT_S, Stack
+from local.template import read_template
 
 TABLES = {
     "accounts": "AccountsTable",
@@ -47,7 +45,7 @@ class Cloud(Stack):
         cache.wait_until(lambda: is_open(self.ports.cache), timeout_s=START_TIMEOUT_S)
         emulator.wait_until(self._is_emulator_ready, timeout_s=START_TIMEOUT_S)
         self._start_conflicts()
-        resources = _template()["Resources"]
+        resources = read_template()["Resources"]
         dynamodb: Any = self.aws("dynamodb")
         for name, resource in TABLES.items():
             properties = resources[resource]["Properties"]
@@ -93,16 +91,3 @@ def a_cloud(hold_ms: tuple[int, int] | None = None) -> Iterator[Cloud]:
         Cloud(Path(folder), hold_ms=hold_ms) as cloud,
     ):
         yield cloud
-
-
-class _Plain(yaml.SafeLoader):
-    """Reads the template's short forms as nothing: no table's schema has one."""
-
-
-_Plain.add_multi_constructor("!", lambda *_: None)
-
-
-def _template() -> dict[str, Any]:
-    text = (ROOT / "template.yaml").read_text(encoding="utf-8")
-    loaded: dict[str, Any] = yaml.load(text, Loader=_Plain)  # noqa: S506 - a SafeLoader
-    return loaded

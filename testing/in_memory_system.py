@@ -186,6 +186,15 @@ class InMemorySystem:
             asks_verdicts=True,
         )
 
+    def branched(self) -> InMemorySystem:
+        """Return another system with the same rows at the same time; nothing is in its caches."""
+        other = InMemorySystem()
+        other.clock.at_ms = self.clock.at_ms
+        other.dynamo.hold(self.dynamo.rows())
+        first_id = next(self._ids)
+        self._ids, other._ids = itertools.count(first_id), itertools.count(first_id)
+        return other
+
     def process(self, **given: Any) -> Wiring:
         """Return a process that has just started, on what the system stands on by now.
 

@@ -97,7 +97,7 @@ class FakeDynamo:
 
     def delete_item(self, *, TableName: str, Key: Item) -> None:  # noqa: N803
         self._check_free((TableName, key_of(Key)), "DeleteItem")
-        del self._table(TableName)[key_of(Key)]
+        self._table(TableName).pop(key_of(Key), None)
 
     def update_item(self, *, TableName: str, **update: Any) -> Item:  # noqa: N803
         self._single({"Update": {"TableName": TableName, **update}})
@@ -166,6 +166,20 @@ class FakeDynamo:
     def scan(self, *, TableName: str, **options: Any) -> Item:  # noqa: N803
         table = self._table(TableName)
         return self._page([table[key] for key in sorted(table)], "", options)
+
+    def rows(self) -> dict[str, dict[Key, Item]]:
+        """Return a copy of what stands in the tables."""
+        return {
+            name: {key: dict(row) for key, row in table.items()}
+            for name, table in self.tables.items()
+        }
+
+    def hold(self, rows: dict[str, dict[Key, Item]]) -> None:
+        """Let *rows* stand in the tables, and nothing else."""
+        for table in self.tables.values():
+            table.clear()
+        for name, held in rows.items():
+            self._table(name).update(held)
 
     def _page(self, rows: list[Item], index: str, options: Item) -> Item:
         """Return the next rows; as on AWS a full page has a key to go on, if nothing follows, too.

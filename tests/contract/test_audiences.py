@@ -42,7 +42,7 @@ class Office:
         dynamo = Dynamo(lambda: client, pause_s=lambda _: None)
         self.books = some_books(client)
         self.rows = DynamoAudiences(dynamo, "audience", "campaigns")
-        self.campaigns = DynamoCampaigns(dynamo, "campaigns")
+        self.campaigns = DynamoCampaigns(dynamo, "campaigns", new_seed=bytes)
         self.claims = DynamoClaims(dynamo, "shares", "quotas", "audience")
         self.draws = DynamoDraws(dynamo, "campaigns", "shares", "draws", audience_table="audience")
 

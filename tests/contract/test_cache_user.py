@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 import redis
-import yaml
 
 from local.ports import HOST
+from local.template import read_template
 from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.adapters.redis.client import ServerClient
 from redpacket.adapters.redis.connect import connect
@@ -25,20 +24,11 @@ from redpacket.ports.guards import SwitchesSeen
 from testing.builders import a_packet
 from testing.servers import OperatorCache
 
-TEMPLATE = Path(__file__).parents[2] / "template.yaml"
-
-
-class _Loader(yaml.SafeLoader):
-    """Passes over CloudFormation's tags."""
-
-
-_Loader.add_multi_constructor("!", lambda *_: None)
-
 
 def access_rules() -> list[str]:
     """Return the rights of the functions' user, as the template gives them."""
-    template: dict[str, Any] = yaml.load(TEMPLATE.read_text(), _Loader)  # noqa: S506 - a SafeLoader
-    rules: list[str] = template["Resources"]["FunctionsUser"]["Properties"]["AccessString"].split()
+    user = read_template()["Resources"]["FunctionsUser"]["Properties"]
+    rules: list[str] = user["AccessString"].split()
     return rules
 
 

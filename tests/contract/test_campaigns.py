@@ -87,7 +87,7 @@ def _office(client: Any) -> Office:
         deposit, Request("operator", f"funds-of-{operator.user_id}", "body")
     )
     return Office(
-        DynamoCampaigns(dynamo, "campaigns"),
+        DynamoCampaigns(dynamo, "campaigns", new_seed=bytes),
         DynamoLedger(dynamo, "accounts", "packets", "shares"),
         DynamoFunding(dynamo, "accounts", "packets", "campaigns", "profiles"),
         DynamoPackets(dynamo, "packets", "shares"),

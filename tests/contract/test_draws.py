@@ -170,7 +170,7 @@ def _fair(client: Any) -> Fair:
     dynamo = Dynamo(lambda: client)
     fair = Fair(
         DynamoDraws(dynamo, "campaigns", "shares", "draws", "packets"),
-        DynamoCampaigns(dynamo, "campaigns"),
+        DynamoCampaigns(dynamo, "campaigns", new_seed=bytes),
         DynamoLedger(dynamo, "accounts", "packets", "shares"),
         DynamoDeposits(dynamo, "accounts", "profiles"),
         DynamoFunding(dynamo, "accounts", "packets", "campaigns", "profiles"),

@@ -5,12 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
-import boto3
 import pytest
 from botocore.exceptions import ClientError
-from moto import mock_aws
 
 from local.ports import HOST
 from local.stack import Stack
@@ -24,43 +21,26 @@ from redpacket.domain.errors import Unavailable
 from redpacket.domain.switches import Switch, SwitchState
 from redpacket.ports.guards import SwitchCopy, SwitchesSeen, SwitchStore
 from testing.builders import NOW_MS
-from testing.fakes import FakeClock, FakeDynamo, FakeSwitchCopy, FakeSwitchStore
+from testing.fakes import FakeClock, FakeSwitchCopy, FakeSwitchStore
 from testing.servers import OperatorCache
+from tests.contract.tables import KINDS, a_client
 
 OFF = SwitchState(
     Switch.SEND, is_on=False, reason="维护", changed_at_ms=NOW_MS, changed_by="operator"
 )
 
 
-@pytest.fixture(params=["fake", "adapter", "moto", "emulator"])
+@pytest.fixture(params=["store", *KINDS])
 def store(request: pytest.FixtureRequest) -> Iterator[SwitchStore]:
-    if request.param == "fake":
+    """Another implementation, or the adapter on a table that no other test has written."""
+    if request.param == "store":
         yield FakeSwitchStore()
-    elif request.param == "adapter":
-        client: Any = FakeDynamo()
+        return
+    with a_client(request.param, request) as client:
+        row = {"TableName": "switches", "Key": {"pk": {"S": "switches"}}}
+        client.delete_item(**row)
         yield DynamoSwitches(Dynamo(lambda: client), "switches")
-    elif request.param == "moto":
-        with mock_aws():
-            moto = boto3.client(
-                "dynamodb",
-                region_name="us-east-1",
-                aws_access_key_id="test",
-                aws_secret_access_key="test",
-            )
-            moto.create_table(
-                TableName="switches",
-                KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
-                AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
-                BillingMode="PAY_PER_REQUEST",
-            )
-            yield DynamoSwitches(Dynamo(lambda: moto), "switches")
-    else:
-        stack: Stack = request.getfixturevalue("stack")
-        client = stack.aws("dynamodb")
-        table = stack.outputs["SwitchesTable"]
-        client.delete_item(TableName=table, Key={"pk": {"S": "switches"}})
-        yield DynamoSwitches(Dynamo(lambda: client), table)
-        client.delete_item(TableName=table, Key={"pk": {"S": "switches"}})
+        client.delete_item(**row)
 
 
 def _state(store: SwitchStore, switch: Switch) -> SwitchState:

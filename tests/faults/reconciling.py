@@ -7,12 +7,14 @@ killed and goes on, while money moves under it. Once the faults stop a forger ch
 from __future__ import annotations
 
 from collections.abc import Callable
+from random import Random
 from typing import Any
 
 from redpacket.adapters import keys
 from redpacket.domain.checks.facts import Difference
 from redpacket.domain.errors import RedPacketError
 from testing.fakes.tables import FakeTable
+from testing.in_memory_system import InMemorySystem
 from tests.faults.draws import DrawSchedule
 from tests.faults.faulty import Killed
 from tests.faults.packets import PacketSchedule
@@ -23,7 +25,7 @@ MOVING_MS = 120_000
 """Longer than a transaction takes here, and short enough that some of the rush is compared."""
 
 Row = dict[str, Any]
-Forgery = Callable[[Schedule], None]
+Forgery = Callable[[InMemorySystem, Random], None]
 
 
 class _Reconciling(Schedule):
@@ -70,9 +72,14 @@ class _Reconciling(Schedule):
         return [one for one in self.alarms if one.rule not in {"I8", "cache", "queue"}]
 
     def found_after(self, forge: Forgery) -> set[str]:
-        """Let a forger at the ledger; return the rules that the next run sees broken."""
-        forge(self)
-        return {one.rule for one in self.system.reconcile(stop_in_ms=10**9).differences}
+        """Let a forger at a copy of the ledger; return the rules that the next run sees broken."""
+        system = self.system.branched()
+        system.moving_ms = self.system.moving_ms
+        system.dynamo.page_size = self.system.dynamo.page_size
+        assert system.reconcile(stop_in_ms=10**9).differences == []
+        system.pass_time(BOUND_MS)
+        forge(system, Random(self.seed))
+        return {one.rule for one in system.reconcile(stop_in_ms=10**9).differences}
 
 
 class ReconciledPackets(_Reconciling, PacketSchedule):
@@ -83,92 +90,94 @@ class ReconciledDraws(_Reconciling, DrawSchedule):
     """A lottery under fire."""
 
 
-def _rows(schedule: Schedule, table: str, name: str) -> list[tuple[tuple[str, str], Row]]:
+def _rows(
+    system: InMemorySystem, random: Random, table: str, name: str
+) -> list[tuple[tuple[str, str], Row]]:
     """Return the rows of a kind by key, in the seed's order."""
-    rows = sorted(schedule.system.dynamo.tables[table].items())
+    rows = sorted(system.dynamo.tables[table].items())
     named = [(key, row) for key, row in rows if name in " ".join(key)]
-    schedule.random.shuffle(named)
+    random.shuffle(named)
     return named
 
 
-def extra_entry(schedule: Schedule) -> None:
+def extra_entry(system: InMemorySystem, random: Random) -> None:
     """Book something that nothing asks for."""
-    (_, row), *_ = _rows(schedule, "accounts", "#send:")
+    (_, row), *_ = _rows(system, random, "accounts", "#send:")
     packet_id = row["counterparty"]["S"].removeprefix("packet:")
     key = keys.claim_entry("user:thief", 1_000, packet_id, 1)
     transfer = {"transfer_id": {"S": f"settle:{packet_id}:1"}, "kind": {"S": "settle"}}
     forged = {**row, **transfer, "pk": {"S": key["pk"]}, "sk": {"S": key["sk"]}}
     forged["amount_fen"] = {"N": "7"}
-    schedule.system.dynamo.tables["accounts"][key["pk"], key["sk"]] = forged
+    system.dynamo.tables["accounts"][key["pk"], key["sk"]] = forged
 
 
-def missing_entry(schedule: Schedule) -> None:
+def missing_entry(system: InMemorySystem, random: Random) -> None:
     """Lose an entry."""
-    (key, _), *_ = _rows(schedule, "accounts", "#send:")
-    del schedule.system.dynamo.tables["accounts"][key]
+    (key, _), *_ = _rows(system, random, "accounts", "#send:")
+    del system.dynamo.tables["accounts"][key]
 
 
-def wrong_balance(schedule: Schedule) -> None:
+def wrong_balance(system: InMemorySystem, random: Random) -> None:
     """Move a balance by a fen."""
-    (_, row), *_ = _rows(schedule, "accounts", " balance")
+    (_, row), *_ = _rows(system, random, "accounts", " balance")
     row["balance_fen"] = {"N": str(int(row["balance_fen"]["N"]) + 1)}
 
 
-def wrong_open_count(schedule: Schedule) -> None:
+def wrong_open_count(system: InMemorySystem, random: Random) -> None:
     """Count one open packet more than there is."""
-    (_, row), *_ = _rows(schedule, "accounts", " balance")
+    (_, row), *_ = _rows(system, random, "accounts", " balance")
     counted = int(row.get("open_count", {"N": "0"})["N"])
     row["open_count"] = {"N": str(counted + 1)}
 
 
-def forged_receipt(schedule: Schedule) -> None:
+def forged_receipt(system: InMemorySystem, random: Random) -> None:
     """Change a receipt."""
-    (_, row), *_ = _rows(schedule, "accounts", "paid#")
+    (_, row), *_ = _rows(system, random, "accounts", "paid#")
     row["account"] = {"S": "user:thief"}
 
 
-def lost_fate(schedule: Schedule) -> None:
+def lost_fate(system: InMemorySystem, random: Random) -> None:
     """Lose a fate."""
-    (key, _), *_ = _rows(schedule, "shares", "share#")
-    del schedule.system.dynamo.tables["shares"][key]
+    (key, _), *_ = _rows(system, random, "shares", "share#")
+    del system.dynamo.tables["shares"][key]
 
 
-def wrong_count(schedule: Schedule) -> None:
+def wrong_count(system: InMemorySystem, random: Random) -> None:
     """Change a quota's count by one, or add one that was not there."""
-    counted = _rows(schedule, "quotas", "") if "quotas" in schedule.system.dynamo.tables else []
+    counted = _rows(system, random, "quotas", "") if "quotas" in system.dynamo.tables else []
     if counted:
         (_, row), *_ = counted
         row["claim_count"] = {"N": str(int(row["claim_count"]["N"]) + 1)}
         return
     forged = {"claim_count": {"N": "1"}, "first_at_ms": {"N": "1"}}
     name = "rain#thief"
-    schedule.system.dynamo.tables.setdefault("quotas", FakeTable())[name, ""] = {
+    system.dynamo.tables.setdefault("quotas", FakeTable())[name, ""] = {
         "pk": {"S": name},
         **forged,
     }
 
 
-def unit_twice(schedule: Schedule) -> None:
+def unit_twice(system: InMemorySystem, random: Random) -> None:
     """Let a second draw have won what a first one did."""
-    won = [(key, row) for key, row in _rows(schedule, "draws", "draw#") if "prize" in row]
+    won = [(key, row) for key, row in _rows(system, random, "draws", "draw#") if "prize" in row]
     if not won:
-        missed_attempt(schedule)
+        missed_attempt(system, random)
         return
     (_, sk), row = won[0]
     pk = keys.drawer(row["campaign_id"]["S"], "thief")["pk"]
     forged = {**row, "pk": {"S": pk}, "user_id": {"S": "thief"}}
-    schedule.system.dynamo.tables["draws"][pk, sk] = forged
+    system.dynamo.tables["draws"][pk, sk] = forged
 
 
-def missed_attempt(schedule: Schedule) -> None:
+def missed_attempt(system: InMemorySystem, random: Random) -> None:
     """Give a user an attempt back, or count one too many."""
-    days = _rows(schedule, "draws", " day#")
+    days = _rows(system, random, "draws", " day#")
     played = [(key, row) for key, row in days if "attempt_count" in row]
     if not played:
         counts = {name: {"N": "1"} for name in ("attempt_count", "attempts_max")}
         key = keys.player("gala", "thief", "20261122")
         forged = {"pk": {"S": key["pk"]}, "sk": {"S": key["sk"]}, "win_count": {"N": "0"}}
-        table = schedule.system.dynamo.tables.setdefault("draws", FakeTable())
+        table = system.dynamo.tables.setdefault("draws", FakeTable())
         table[key["pk"], key["sk"]] = {**forged, **counts}
         return
     (_, row), *_ = played

@@ -8,7 +8,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Any
+from typing import Any, Protocol
 
 import httpx
 import pytest
@@ -117,7 +117,14 @@ def is_turned_away(answer: httpx.Response) -> bool:
 
 
 MakeUser = Callable[..., User]
-Eventually = Callable[[Callable[[], Any]], Any]
+
+
+class Eventually(Protocol):
+    """Waits for something to come true."""
+
+    def __call__(self, ask: Callable[[], Any], within_s: float = 30) -> Any: ...
+
+
 Invoke = Callable[[str, dict[str, Any]], dict[str, Any]]
 
 
@@ -221,10 +228,10 @@ def invoke(stack: Stack) -> Invoke:
 
 @pytest.fixture
 def eventually() -> Eventually:
-    """Call until the result is true, for at most 30 seconds; return it."""
+    """Call until the result is true, for at most so many seconds; return it."""
 
-    def wait(ask: Callable[[], Any]) -> Any:
-        give_up_at = time.monotonic() + 30
+    def wait(ask: Callable[[], Any], within_s: float = 30) -> Any:
+        give_up_at = time.monotonic() + within_s
         while not (result := ask()):
             assert time.monotonic() < give_up_at, "it never came true"
             time.sleep(0.2)

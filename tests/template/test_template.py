@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
+from local.template import read_long_form
 from redpacket.adapters.dynamo.items import person_row, prize_taker_row, share_row, taker_row
 from redpacket.adapters.dynamo.profiles import KNOWN, SHOWN
 from redpacket.adapters.keys import WORK_SHARDS
@@ -35,29 +35,7 @@ READS = {"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", "dynamod
 READS |= {"dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"}
 
 
-class _CfnLoader(yaml.SafeLoader):
-    """Reads !Ref and !GetAtt as the long forms that CloudFormation turns them into."""
-
-
-def _long_form(loader: _CfnLoader, name: str, node: yaml.Node) -> dict[str, Any]:
-    if isinstance(node, yaml.ScalarNode):
-        value: Any = loader.construct_scalar(node)
-    elif isinstance(node, yaml.SequenceNode):
-        value = loader.construct_sequence(node, deep=True)
-    else:
-        assert isinstance(node, yaml.MappingNode)
-        value = loader.construct_mapping(node, deep=True)
-    if name == "GetAtt" and isinstance(value, str):
-        value = value.split(".", 1)
-    return {name if name in {"Ref", "Condition"} else f"Fn::{name}": value}
-
-
-_CfnLoader.add_multi_constructor("!", _long_form)
-
-TEMPLATE: dict[str, Any] = yaml.load(
-    (ROOT / "template.yaml").read_text(),
-    _CfnLoader,  # noqa: S506 - a SafeLoader that knows CloudFormation's tags
-)
+TEMPLATE = read_long_form()
 RESOURCES: dict[str, dict[str, Any]] = TEMPLATE["Resources"]
 GLOBALS: dict[str, Any] = TEMPLATE["Globals"]["Function"]
 

@@ -14,9 +14,8 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any
 
-import yaml
-
-from local.places import ROOT, SAM
+from local.places import SAM
+from local.template import read_long_form
 
 ACCOUNT = "123456789012"
 STACK_NAME = "RedPacket-prod"
@@ -35,30 +34,9 @@ print(json.dumps(translator.translate(template, given)))
 """
 
 
-class _Loader(yaml.SafeLoader):
-    """Reads short forms as the long ones."""
-
-
-def _long_form(loader: _Loader, name: str, node: yaml.Node) -> dict[str, Any]:
-    if isinstance(node, yaml.ScalarNode):
-        value: Any = loader.construct_scalar(node)
-    elif isinstance(node, yaml.SequenceNode):
-        value = loader.construct_sequence(node, deep=True)
-    else:
-        assert isinstance(node, yaml.MappingNode)
-        value = loader.construct_mapping(node, deep=True)
-    if name == "GetAtt" and isinstance(value, str):
-        value = value.split(".", 1)
-    return {name if name in {"Ref", "Condition"} else f"Fn::{name}": value}
-
-
-_Loader.add_multi_constructor("!", _long_form)
-
-
 def source() -> dict[str, Any]:
     """Return template.yaml in its long form, with code that stands in a bucket."""
-    text = (ROOT / "template.yaml").read_text(encoding="utf-8")
-    template: dict[str, Any] = yaml.load(text, _Loader)  # noqa: S506 - a SafeLoader
+    template = read_long_form()
     for name, resource in template["Resources"].items():
         for code in ("CodeUri", "ContentUri"):
             if code in resource.get("Properties", {}):

@@ -10,16 +10,16 @@ import pytest
 from botocore.exceptions import ClientError
 
 from bench import bench_settle
-from bench.deployment import template
 from bench.slow_dynamo import SlowDynamo, indexes_of
 from bench.targets import BENCHES
 from bench.virtual import VirtualTime
 from bench.waiting_claims import PayoutQueue, QueueTerms
+from local.template import read_template
 from redpacket.adapters.dynamo.client import put, to_wire, update
 from redpacket.domain.claim import ShareRef
 from testing.builders import NOW_MS
 
-DEPLOYED = template()
+DEPLOYED = read_template()
 REFS = [ShareRef("p", number) for number in range(1, 6)]
 
 

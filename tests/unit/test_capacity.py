@@ -6,7 +6,7 @@ import pytest
 
 from bench import capacity, report
 from bench.capacity import RUSHES, ledger
-from bench.deployment import template
+from local.template import read_template
 from redpacket.adapters.keys import WORK_SHARDS
 from redpacket.domain.packet import PARTS_MAX
 
@@ -50,9 +50,9 @@ def test_the_page_knows_how_many_packets_the_sweeps_close() -> None:
 
 def test_a_sweep_with_less_of_a_processor_closes_less(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = capacity.sweeps()
-    deployed = template()
+    deployed = read_template()
     deployed["Resources"]["ExpireFunction"]["Properties"]["MemorySize"] = 512
-    monkeypatch.setattr(capacity, "template", lambda: deployed)
+    monkeypatch.setattr(capacity, "read_template", lambda: deployed)
 
     assert capacity.sweeps().packets_per_s < whole.packets_per_s / 3
 

@@ -14,12 +14,13 @@ from bench import cost, counts, deployment
 from bench.cost import Pace
 from bench.counts import Claims
 from bench.deployment import Deployment, Standing
+from local.template import read_template
 from redpacket.adapters.dynamo.client import Dynamo, Operation, check, create, put, update
 from redpacket.domain.packet import Person
 from testing.fakes import FakeDynamo
 from testing.units import MeteredDynamo
 
-INDEXES = deployment.indexes_of(deployment.template())
+INDEXES = deployment.indexes_of(read_template())
 BOOK: dict[str, Any] = tomllib.loads(cost.PRICES.read_text(encoding="utf-8"))
 DEPLOYMENT = Deployment(
     "arm64", 1.0, 0.5, 0.5, batch_size=20, grab_log_bytes=500, record_log_bytes=500
@@ -178,7 +179,7 @@ def test_logs_are_the_lines_that_the_template_asks_for() -> None:
 
 
 def test_every_name_of_the_access_log_has_a_value() -> None:
-    access = deployment.access_format(deployment.template())
+    access = deployment.access_format(read_template())
 
     for name in deployment.ACCESS_VALUES:
         assert name in access
@@ -187,7 +188,7 @@ def test_every_name_of_the_access_log_has_a_value() -> None:
 
 
 def test_the_template_says_how_large_the_functions_are() -> None:
-    found = deployment.deployment_of(deployment.template())
+    found = deployment.deployment_of(read_template())
 
     assert (found.architecture, found.grab_gb, found.payout_gb) == ("arm64", 1.0, 0.5)
     assert found.batch_size == 100
@@ -261,7 +262,7 @@ def test_an_edge_asks_the_api_once_a_second() -> None:
 
 def test_an_idle_stack_costs_what_stands_there() -> None:
     dev, prod = (
-        deployment.standing_of(deployment.template(), is_prod=is_prod) for is_prod in (False, True)
+        deployment.standing_of(read_template(), is_prod=is_prod) for is_prod in (False, True)
     )
 
     assert (dev.cache_nodes, prod.cache_nodes) == (1, 2)
@@ -277,7 +278,7 @@ def test_an_idle_stack_costs_what_stands_there() -> None:
 
 
 def test_gateways_cost_an_endpoint_and_two_schedules() -> None:
-    standing = deployment.standing_of(deployment.template(), is_prod=False)
+    standing = deployment.standing_of(read_template(), is_prod=False)
 
     bill = cost.payments_bill(BOOK, standing)
 
@@ -300,10 +301,10 @@ def test_a_small_architecture_has_a_price_too() -> None:
 
 
 def test_a_poll_pays_for_the_lines_that_lambda_writes_of_it() -> None:
-    found = deployment.deployment_of(deployment.template())
+    found = deployment.deployment_of(read_template())
 
     # Both functions of the crowd have them off.
     assert found.grab_log_bytes == deployment.log_bytes(
-        deployment.access_format(deployment.template()), "WARN"
+        deployment.access_format(read_template()), "WARN"
     )
     assert found.record_log_bytes == found.grab_log_bytes

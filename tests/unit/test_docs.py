@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 import redpacket
-from bench import deployment
 from local import api_page, deployment_page
+from local.template import read_template
 from redpacket.adapters import keys
 from redpacket.domain.campaign import CampaignStatus, WhenSoldOut
 from redpacket.domain.claim import Fate, GrabStatus, RecordStatus
@@ -69,7 +69,7 @@ def _found(path: str) -> list[Path]:
 
 @pytest.fixture(scope="module")
 def template() -> dict[str, Any]:
-    return deployment.template()
+    return read_template()
 
 
 def _resources(template: dict[str, Any], kind: str) -> dict[str, Any]:

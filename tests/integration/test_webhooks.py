@@ -1,0 +1,154 @@
+"""Events out of the deployed stack: streams, queue, signed posts, and a receiver that is down."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeAlias
+
+import httpx
+import pytest
+
+from local.client import NO_TLS
+from local.stack import Stack
+from tests.integration.conftest import Eventually, Invoke, MakeUser, User
+
+SHARES = 4
+EVENTS = [
+    *(f"redpacket.packet.{word}" for word in ("sent", "claimed", "emptied", "closed")),
+    "redpacket.claim.settled",
+]
+EXPECTED = {"sent": 1, "claimed": SHARES, "settled": SHARES, "emptied": 1, "closed": 1}
+WITHIN_S = 90
+"""A function starts anew for each kind of work, on a machine that may be busy."""
+
+_Event: TypeAlias = dict[str, Any]
+
+
+class Endpoint:
+    """A webhook of the stack, and the receiver behind it."""
+
+    def __init__(self, stack: Stack, boss: User, name: str) -> None:
+        self.http = httpx.Client(
+            base_url=stack.receiver, timeout=30, trust_env=False, verify=NO_TLS
+        )
+        self.name, self.path, self._boss = name, f"/admin/webhooks/{name}", boss
+        self.url = f"{stack.receiver}/events/{name}"
+        self.become(secret=self.put()["secret"])
+
+    def put(self, *, is_on: bool = True) -> dict[str, Any]:
+        body = {"url": self.url, "events": EVENTS, "is_on": is_on}
+        answer = self._boss.http.put(self.path, json=body)
+        assert answer.is_success, answer.text
+        return dict(answer.json())
+
+    def become(self, **told: str) -> None:
+        assert self.http.put(f"/_fake/{self.name}", json=told).is_success
+
+    def seen(self) -> dict[str, Any]:
+        return dict(self.http.get(f"/_fake/{self.name}").json())
+
+    def told_of(self, packet_id: str) -> list[_Event]:
+        return [one for one in self.seen()["events"] if one["data"].get("packet_id") == packet_id]
+
+    def details(self) -> dict[str, Any]:
+        return dict(self._boss.http.get(self.path).json())
+
+
+MakeEndpoint: TypeAlias = Callable[[str], Endpoint]
+
+
+@pytest.fixture
+def an_endpoint(stack: Stack, operator: User) -> Iterator[MakeEndpoint]:
+    """Make webhooks for one test; the stack is everybody's, so each has a name of its own."""
+    made: list[Endpoint] = []
+
+    def make(name: str) -> Endpoint:
+        made.append(Endpoint(stack, operator, name))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.put(is_on=False)
+        one.http.close()
+
+
+def _kinds(events: list[_Event]) -> Counter[str]:
+    return Counter(one["type"].rpartition(".")[2] for one in events)
+
+
+def test_nothing_is_lost_while_a_receiver_is_down_and_no_other_waits_for_it(
+    an_endpoint: MakeEndpoint, a_user: MakeUser, invoke: Invoke, eventually: Eventually
+) -> None:
+    down, live = an_endpoint("shop"), an_endpoint("archive")
+    down.become(mode="down")
+    sender, takers = a_user(funds_fen=2_000), [a_user() for _ in range(SHARES)]
+
+    def answer_of(ask: Callable[[], httpx.Response]) -> dict[str, Any]:
+        # A machine that is busy may answer 503, which asks for another try.
+        return dict(eventually(lambda: (said := ask()).is_success and said.json(), WITHIN_S))
+
+    sent = answer_of(lambda: sender.send("the one packet", total_fen=2_000, count=SHARES))
+    packet_id = sent["packet_id"]
+    with ThreadPoolExecutor(SHARES) as pool:
+        claims = pool.map(lambda taker: answer_of(lambda: taker.grab(packet_id)), takers)
+    amounts_fen = {
+        taker.host_id: claim["amount_fen"] for taker, claim in zip(takers, claims, strict=True)
+    }
+
+    def told_all() -> list[_Event]:
+        told = live.told_of(packet_id)
+        if EXPECTED.items() - _kinds(told).items() == {("closed", 1)}:
+            # The sweep closes a packet whose last claims were settled apart.
+            invoke("ExpireFunction", {})
+        return told if _kinds(told) == EXPECTED else []
+
+    told = eventually(told_all, WITHIN_S)
+    assert down.told_of(packet_id) == []
+    event_count = sum(EXPECTED.values())
+    eventually(lambda: down.details()["waiting_count"] >= event_count, WITHIN_S)
+
+    # The receiver is back: an edit forgives its failures, and the next minute's sweep sends all.
+    down.become(mode="ok")
+    down.put()
+
+    def told_later() -> list[_Event]:
+        # What failed by itself waits for some seconds.
+        invoke("DeliverFunction", {"task": "retry"})
+        late = down.told_of(packet_id)
+        return late if len(late) >= event_count else []
+
+    late = eventually(told_later, WITHIN_S)
+
+    # A receiver drops repeats by their ids, and whatever it has got is what the other one has.
+    assert {one["id"]: one for one in late} == {one["id"]: one for one in told}
+    assert len(late) == len(told) == len({one["id"] for one in told})
+    claimed = [one["data"] for one in told if one["type"].endswith("claimed")]
+    assert {one["user"]: one["amount_fen"] for one in claimed} == amounts_fen
+    assert {one["sender"] for one in claimed} == {sender.host_id}
+    assert live.seen()["refused_count"] == down.seen()["refused_count"] == 0
+
+
+def test_a_webhook_is_tried_and_its_secret_replaced(
+    an_endpoint: MakeEndpoint, operator: User
+) -> None:
+    till = an_endpoint("till")
+
+    tried = operator.http.post(f"{till.path}/test").json()
+    assert (tried["ok"], tried["status"]) == (True, 204)
+    new = operator.http.post(f"{till.path}/secret").json()["secret"]
+    with_old = operator.http.post(f"{till.path}/test").json()
+    till.become(secret=new)
+    with_new = operator.http.post(f"{till.path}/test").json()
+
+    assert with_old["ok"], "the old secret signs for a day"
+    assert with_new["ok"]
+    assert till.seen()["refused_count"] == 0
+    assert operator.http.post(f"{till.path}/replay").json() == {
+        "replayed_count": 0,
+        "is_complete": True,
+    }
+    listed = operator.http.get("/admin/webhooks").json()["items"]
+    assert "till" in {one["name"] for one in listed}
+    assert not any(secret in str(listed) for secret in ("secret", new))
