@@ -127,7 +127,7 @@ BEYOND_SCHEMA = (
     (re.compile("ends_at_ms"), re.compile("can't be later: .*")),
     (
         re.compile("amounts_beacon"),
-        re.compile("is for lucky packets of campaigns, .*|this deployment has no beacon"),
+        re.compile("is for lucky packets of campaigns or .*|this deployment has no beacon"),
     ),
     (re.compile("pay_with"), re.compile("is for packets of users: .*")),
     (re.compile("body"), re.compile(r"split \w+ does not go with kind \w+")),

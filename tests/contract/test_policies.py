@@ -13,6 +13,7 @@ import time
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from io import BytesIO
 from typing import Any
 
@@ -63,6 +64,7 @@ class Asked:
     resource: str
     attributes: frozenset[str] = frozenset()
     returned: str = "NONE"
+    partitions: frozenset[str] = frozenset()
 
     def __str__(self) -> str:
         return f"{self.function}: {self.action} on {self.resource} of {sorted(self.attributes)}"
@@ -89,6 +91,14 @@ def allows(statement: dict[str, Any], asked: Asked) -> bool:
         if operator == "StringEqualsIfExists":
             assert tests.keys() == {"dynamodb:ReturnValues"}
             if asked.returned not in tests["dynamodb:ReturnValues"]:
+                return False
+            continue
+        if operator == "ForAllValues:StringLike":
+            assert tests.keys() == {"dynamodb:LeadingKeys"}
+            patterns = tests["dynamodb:LeadingKeys"]
+            # IAM takes a request that names no key for one that fulfils this; each of ours does.
+            (partition,) = asked.partitions
+            if not any(fnmatchcase(partition, like) for like in patterns):
                 return False
             continue
         assert operator == "ForAllValues:StringEquals"
@@ -123,20 +133,29 @@ def _attributes(arguments: dict[str, Any]) -> frozenset[str]:
     return frozenset(found)
 
 
-def _of_dynamodb(operation: str, arguments: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
-    """Yield action, table and attributes of each item that a call is about."""
+def _partitions(arguments: dict[str, Any]) -> frozenset[str]:
+    """Return the partition that a write names."""
+    key = arguments.get("Key") or arguments.get("Item") or {}
+    return frozenset({key["pk"]["S"]} if "pk" in key else ())
+
+
+def _of_dynamodb(
+    operation: str, arguments: dict[str, Any]
+) -> Iterator[tuple[str, str, frozenset[str], frozenset[str]]]:
+    """Yield action, table, attributes and partition of each item that a call is about."""
     if operation == "transact_write_items":
         for item in arguments["TransactItems"]:
             ((kind, each),) = item.items()
-            yield f"dynamodb:{_ITEMS[kind]}", each["TableName"], _attributes(each)
+            action = f"dynamodb:{_ITEMS[kind]}"
+            yield action, each["TableName"], _attributes(each), _partitions(each)
     elif operation == "batch_get_item":
         for table in arguments["RequestItems"]:
-            yield "dynamodb:BatchGetItem", table, frozenset()
+            yield "dynamodb:BatchGetItem", table, frozenset(), frozenset()
     else:
         action = f"dynamodb:{operation.title().replace('_', '')}"
         index = arguments.get("IndexName")
         place = f"{arguments['TableName']}/index/{index}" if index else arguments["TableName"]
-        yield action, place, _attributes(arguments)
+        yield action, place, _attributes(arguments), _partitions(arguments)
 
 
 SECRETS = {
@@ -162,10 +181,12 @@ class Recorder:
     def note(self, service: str, operation: str, arguments: dict[str, Any]) -> Any:
         if service == "dynamodb":
             returned = arguments.get("ReturnValues", "NONE")
-            for action, place, attributes in _of_dynamodb(operation, arguments):
+            for action, place, *named in _of_dynamodb(operation, arguments):
                 table, _, rest = place.partition("/")
                 arn = STACK.arn(table.removeprefix(STACK.physical("")))
-                self._add(action, f"{arn}/{rest}" if rest else arn, attributes, returned)
+                attributes, partitions = named
+                arn = f"{arn}/{rest}" if rest else arn
+                self._add(action, arn, attributes, returned, partitions)
             return getattr(self.dynamo, operation)(**arguments)
         if service == "sqs":
             name = arguments["QueueUrl"].rpartition("/")[2].removeprefix(STACK.physical(""))
@@ -211,8 +232,11 @@ class Recorder:
         resource: str,
         attributes: frozenset[str] = frozenset(),
         returned: str = "NONE",
+        partitions: frozenset[str] = frozenset(),
     ) -> None:
-        self.asked.add(Asked(self.function, action, resource, attributes, returned))
+        # Other policies name no partitions.
+        partitions = partitions if "TransparencyTable" in resource else frozenset()
+        self.asked.add(Asked(self.function, action, resource, attributes, returned, partitions))
 
 
 class _Client:
@@ -373,6 +397,7 @@ def doors(cache: OperatorCache, monkeypatch: pytest.MonkeyPatch) -> Iterator[Doo
         monkeypatch.setattr(Wiring, name, made)
     # Of campaigns that start at once a round is there at once.
     monkeypatch.setattr("redpacket.domain.beacon.MARGIN_MS", -20_000)
+    monkeypatch.setattr("redpacket.edge.orders.LIFE_BY_ROUND_MS_MIN", 1)
     # A single draw's is another one, which is fetched later.
     monkeypatch.setattr("redpacket.domain.beacon.WAIT_MS", -10_000)
     _forget()

@@ -57,8 +57,7 @@ def test_a_round_is_listed_from_its_time_on_until_it_was_met(dynamo: Dynamo) -> 
     rounds, chain = DynamoRounds(dynamo, "transparency"), a_chain()
 
     def wanted(until_ms: int) -> list[int]:
-        found = rounds.list_wanted(until_ms, 1_000)
-        return [round_no for chain_hash, round_no in found if chain_hash == chain.chain_hash]
+        return rounds.list_wanted(chain.chain_hash, until_ms, 1_000)
 
     for round_no in (7, 12, 7):
         rounds.want(chain, round_no)

@@ -101,7 +101,7 @@ class Process(InMemorySystem):
         shards, seeds = range(group, WORK_SHARDS, groups), PUBLISHED_SEEDS
         self.rounds = DynamoRounds(dynamo, "transparency")
         rounds = CachedRounds(lambda: self.rounds, clock=clock)
-        opened_terms = OpenedTerms(seeds, rounds.complete)
+        opened_terms = OpenedTerms(seeds, rounds.complete_if_there)
         self.packets = DynamoPackets(dynamo, "packets", "shares", opened_terms)
         self.claims = DynamoClaims(dynamo, "shares", "quotas", "audience")
         self.work = DynamoWorkLists(dynamo, "packets", "shares", shards)

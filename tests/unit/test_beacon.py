@@ -548,19 +548,30 @@ def test_a_round_that_is_asked_for_is_fetched_once_and_asked_for_once_a_process(
     found = system.rounds.find(CHAIN.chain_hash, round_no)
     assert found == BeaconRound(round_no, SIGNER.signature(round_no))
     assert endpoint.asked == [round_no]
-    assert system.rounds.list_wanted(system.clock.now_ms(), 10) == []
+    assert system.rounds.list_wanted(CHAIN.chain_hash, system.clock.now_ms(), 10) == []
     # One that was there before it was asked for is met, and not fetched again.
     new_rounds(system).want(round_no)
     fetch(system, endpoint)
     assert endpoint.asked == [round_no]
-    assert system.rounds.list_wanted(system.clock.now_ms(), 10) == []
+    assert system.rounds.list_wanted(CHAIN.chain_hash, system.clock.now_ms(), 10) == []
 
 
-def test_a_round_of_another_chain_is_told_and_not_fetched(system: InMemorySystem) -> None:
-    system.rounds.want(QUICKNET, 5)
+def test_rounds_of_a_chain_that_was_replaced_hide_none_of_the_new_one(
+    system: InMemorySystem,
+) -> None:
+    for round_no in range(150):
+        system.rounds.want(QUICKNET, QUICKNET.first_round(NOW_MS) - round_no)
+    wanted = CHAIN.first_round(NOW_MS) - 200
+    system.rounds.want(CHAIN, wanted)
     endpoint = Endpoint(system)
 
     fetch(system, endpoint, 0)
 
-    assert endpoint.asked == []
-    assert told(system) == ["beacon_chain_unknown"]
+    assert endpoint.asked == [wanted]
+
+
+def test_a_row_without_a_signature_is_no_round(system: InMemorySystem) -> None:
+    key = {"pk": {"S": f"beacon#{CHAIN.chain_hash}"}, "sk": {"S": f"{7:012d}"}}
+    system.dynamo.put_item(TableName="transparency", Item={**key, "work_at_ms": {"N": "1"}})
+
+    assert system.rounds.find(CHAIN.chain_hash, 7) is None

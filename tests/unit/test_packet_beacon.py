@@ -18,6 +18,7 @@ from redpacket.domain.errors import (
     PacketNotStarted,
     ProofNotReady,
     RoundUnknown,
+    Unavailable,
 )
 from redpacket.domain.packet import Opening, Packet, PacketStatus, Person, Rules
 from redpacket.domain.split import NO_ROUND, Split, Terms, amounts_fen, share_amount_fen
@@ -99,15 +100,15 @@ def test_a_clock_that_is_behind_names_a_round_that_is_to_come(system: InMemorySy
 
 
 def test_the_round_is_asked_for_before_the_packet_is_funded(system: InMemorySystem) -> None:
-    wanted: list[list[tuple[str, int]]] = []
+    wanted: list[list[int]] = []
     system.before_each_transaction(
-        lambda _: wanted.append(system.rounds.list_wanted(NOW_MS + HOUR_MS, 10))
+        lambda _: wanted.append(system.rounds.list_wanted(CHAIN.chain_hash, NOW_MS + HOUR_MS, 10))
     )
 
     packet = a_two_step_packet(system)
 
     # Of the deposit, and of the send.
-    assert wanted == [[], [(CHAIN.chain_hash, beacon_of(packet).round_no)]]
+    assert wanted == [[], [beacon_of(packet).round_no]]
 
 
 @pytest.mark.parametrize("split", [split for split in Split if split is not Split.EQUAL])
@@ -290,6 +291,59 @@ def test_a_rain_in_parts_takes_one_round(system: InMemorySystem) -> None:
         system.grab(packet, "late")
 
     assert system.differences(bound_ms=60_000) == []
+
+
+# ---------------------------------------------------------------- rounds that can't be read
+
+
+class RoundsFail:
+    """Rounds whose table does not answer; *asked* counts who tried."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def find(self, chain_hash: str, round_no: int) -> BeaconRound:
+        self.asked += 1
+        raise Unavailable("throttled")
+
+
+def test_a_crowd_asks_a_table_that_does_not_answer_once_a_second(system: InMemorySystem) -> None:
+    packet, rounds = a_rain(system), RoundsFail()
+    system.pass_time(20_000)
+    process = system.process(rounds=rounds)
+
+    for number in range(30):
+        with pytest.raises(BeaconPending):
+            process.grab_packet(packet.packet_id, a_person(f"user-{number}"), None)
+        system.pass_time(50)
+
+    assert rounds.asked == 2
+
+
+def test_a_claim_whose_round_can_not_be_read_keeps_no_other_from_being_paid(
+    system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rain, chat = a_rain(system), system.send()
+    let_round_come(system, rain)
+    claims = [system.grab(packet, user).share for packet, user in ((rain, "ann"), (chat, "bob"))]
+    # A process that has read no round yet.
+    system.stand_on(system.dynamo)
+    real = system.dynamo.get_item
+
+    def get_item(**arguments: Any) -> Any:
+        if arguments["TableName"] == "transparency":
+            raise Unavailable("throttled")
+        return real(**arguments)
+
+    with monkeypatch.context() as away:
+        away.setattr(system.dynamo, "get_item", get_item)
+        assert system.settle() == {claims[0].ref}
+        away.setattr(system.clock, "at_ms", rain.expires_at_ms + 2 * ROUND_AWAITED_MS)
+        # And no end is decided without knowing whether there is a round.
+        assert system.expire().failed_count == 1
+    assert system.balance_fen("bob") == claims[1].amount_fen
+    system.pass_time(2_000)
+    assert system.settle([claims[0].ref]) == set()
 
 
 # ---------------------------------------------------------------- ends

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -33,6 +35,8 @@ any_terms = st.builds(
 def test_terms_survive_a_state(
     terms: Terms, count: int, opens_ms: int, marks: str, tail: str
 ) -> None:
+    if terms.split is Split.EQUAL:
+        terms = replace(terms, beacon="")  # has nothing to decide
     head = write_head(terms, count, opens_ms, marks)
 
     assert read_terms(f"O{head}{tail}") == (str(terms), marks)

@@ -4,15 +4,29 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from redpacket.domain.beacon import PacketBeacon
+from redpacket.domain.split import Split, Terms
 from redpacket.edge import views
 from redpacket.flows.packets.read_proof import read_proof
-from redpacket.verify import FALSE, TRUE, UNREADABLE, main
+from redpacket.verify import (
+    FALSE,
+    QUICKNET,
+    QUICKNET_KEY,
+    TRUE,
+    UNREADABLE,
+    Findings,
+    _packet_beacon_compared,
+    main,
+)
+from testing.builders import NOW_MS
 from testing.in_memory_system import InMemorySystem, a_person
+from tests.contract.test_drand import ROUND_123
 from tests.unit.test_beacon import SIGNER
 from tests.unit.test_packet_beacon import a_rain, let_round_come
 
@@ -76,7 +90,10 @@ def _other_round(proof: dict[str, Any]) -> dict[str, Any]:
     [
         (_other_round, "beacon_round: says"),
         (lambda proof: {"signature": proof["signature"][:-2] + "00"}, "the chain's, is forged"),
-        (lambda _: {"signature": None, "beacon_round": None}, "claims of a packet whose round"),
+        (
+            lambda _: {"signature": None, "beacon_round": None},
+            "the packet's round never came",
+        ),
         (lambda proof: {"beacon": {**proof["beacon"], "starts_at_ms": 1}}, "commitment: says"),
         (lambda _: {"beacon": None}, "commitment: says"),
     ],
@@ -93,6 +110,33 @@ def test_a_lie_about_the_round_is_found(
     assert run({**proof, **changes(proof)}, record) == FALSE
 
     assert difference in capsys.readouterr().out
+
+
+def test_claims_with_hidden_amounts_of_a_round_that_never_came_are_found(
+    answers: Answers, run: Run
+) -> None:
+    proof, record = answers
+    hidden = [{**claim, "amount_fen": None} for claim in record["claims"]]
+    missing = {**proof, "signature": None, "beacon_round": None}
+
+    for said in ({"claims": hidden, "claimed_count": 0}, {"claims": [], "claimed_count": 3}):
+        page = {**record, "luckiest": None, "mine": None, **said}
+        assert run({**missing, "amounts_fen": [], "next": "0"}, page) == FALSE
+
+
+def test_a_known_round_by_another_beginning_of_the_chain_is_found() -> None:
+    # Round 123 of quicknet is of 2023, and its signature is right.
+    genesis_s = NOW_MS // 1000 - 366
+    chain = replace(QUICKNET, genesis_s=genesis_s)
+    beacon = PacketBeacon(chain, NOW_MS - 10_000, NOW_MS - 10_000)
+    assert beacon.round_no == 123
+    findings = Findings()
+    terms = Terms(Split.BELL, 10_000, 20, 1, 2_000, 1, b"0" * 16, beacon=str(beacon))
+    terms = replace(terms, signature=ROUND_123.hex())
+
+    _packet_beacon_compared(terms, {"beacon_round": 123}, QUICKNET_KEY, findings)
+
+    assert [one.partition(":")[0] for one in findings.differences] == ["the beacon's genesis_s"]
 
 
 def test_a_start_that_was_moved_is_found(

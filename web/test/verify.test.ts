@@ -3,8 +3,10 @@ import { readFileSync } from "node:fs";
 import test from "node:test";
 
 import { type Beacon, chainCommitment, choose, drawPoint, roundOfDraw } from "../src/verify/draws.ts";
+import type { Schemas } from "../src/api/client.ts";
+import { verifyPacket } from "../src/verify/packet.ts";
 import { amountsFen, root } from "../src/verify/splits.ts";
-import { commitmentOf, Impossible, randomnessOf, type Terms } from "../src/verify/terms.ts";
+import { commitmentOf, Impossible, isChainTrue, randomnessOf, roundOf, type Terms } from "../src/verify/terms.ts";
 
 interface Vectors {
   packets: { terms: Terms; commitment: string; amounts_fen: number[] }[];
@@ -64,4 +66,33 @@ test("the root of every 64-bit number is exact at its edges", () => {
     for (const square of [one * one, one * one + 2n * one]) assert.equal(root(square), one);
   }
   assert.equal(root(0n), 0n);
+});
+
+test("a round is the one that the commitment names, of the chain's own beginning", () => {
+  const { terms, commitment, amounts_fen } = vectors.packets.find(({ terms }) => terms.signature)!;
+  const beacon = terms.beacon!;
+  const proof = {
+    ...terms,
+    algorithm: terms.split,
+    commitment,
+    amounts_fen,
+    beacon,
+    beacon_round: roundOf(beacon),
+  } as Schemas["Proof"];
+  const claim = { share_no: 1, amount_fen: amounts_fen[0]! };
+  const isTrue = (changes: Partial<Schemas["Proof"]>) =>
+    verifyPacket({ ...proof, ...changes }, amounts_fen, [claim]).isTrue;
+  assert.equal(isTrue({}), true);
+  assert.equal(isTrue({ beacon_round: proof.beacon_round! + 1 }), false);
+  assert.equal(isTrue({ signature: null }), false);
+  const quicknet = { ...beacon, chain_hash: "52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971" };
+  assert.equal(isChainTrue(quicknet), false);
+  assert.equal(isChainTrue({ ...quicknet, genesis_s: 1692803367 }), true);
+});
+
+test("the hidden claims of a round that never came are found", () => {
+  const { terms, commitment, amounts_fen } = vectors.packets.find(({ terms }) => terms.signature === null)!;
+  const proof = { ...terms, algorithm: terms.split, commitment, beacon_round: null } as Schemas["Proof"];
+  assert.equal(verifyPacket(proof, amounts_fen, []).isTrue, true);
+  assert.equal(verifyPacket(proof, amounts_fen, [{ share_no: 1, amount_fen: null }]).isTrue, false);
 });

@@ -274,12 +274,13 @@ def beacon_round(chain_hash: str, round_no: int) -> dict[str, str]:
 
 def wanted_round(chain_hash: str, round_no: int, at_ms: int) -> dict[str, str | int]:
     """TransparencyTable: that somebody waits for a round; listed until it is there."""
-    key = {"pk": f"{WANTED_PREFIX}{chain_hash}", "sk": f"{round_no:012d}"}
-    return {**key, "work_pk": WANTED, "work_at_ms": at_ms}
+    partition = wanted_rounds(chain_hash)
+    return {"pk": partition, "sk": f"{round_no:012d}", "work_pk": partition, "work_at_ms": at_ms}
 
 
-WANTED = "wanted"
-WANTED_PREFIX = "wanted#"
+def wanted_rounds(chain_hash: str) -> str:
+    """TransparencyTable: where rounds of a chain are that somebody waits for."""
+    return f"wanted#{chain_hash}"
 
 
 def commitment(id_hash: str) -> dict[str, str]:

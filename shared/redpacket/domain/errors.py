@@ -341,6 +341,10 @@ class Unavailable(RedPacketError):
     retry_after_s = 1
 
 
+class RoundsAway(Unavailable):
+    """The rounds of the beacon can't be read: packets that take one wait, and no others."""
+
+
 class AllowanceMoved(Unavailable):
     """The same operator moved money to the same subject at the same time."""
 

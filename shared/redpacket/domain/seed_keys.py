@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 
-from redpacket.domain.errors import BeaconPending, InvariantViolated, PacketNotStarted
+from redpacket.domain.errors import InvariantViolated
 from redpacket.domain.split import SEED_BYTES, Terms
 
 VERSION_MAX = 255
@@ -75,7 +75,7 @@ class SeedKeys:
 class OpenedTerms:
     """Implements OpensTerms: the effective seed, and the round of the beacon where it is there.
 
-    *complete* is `CachedRounds.complete`, and called for few packets.
+    *complete* is `CachedRounds.complete_if_there`, and raises RoundsAway.
     """
 
     def __init__(self, seeds: SeedKeys, complete: Callable[[Terms], Terms]) -> None:
@@ -85,7 +85,4 @@ class OpenedTerms:
     def open_terms(self, packet_id: str, terms: Terms) -> Terms:
         """Return *terms* with all that is known here of what decides their amounts."""
         opened = self._seeds.open_terms(packet_id, terms)
-        try:
-            return self._complete(opened)
-        except (BeaconPending, PacketNotStarted):
-            return opened
+        return self._complete(opened) if terms.beacon else opened

@@ -20,8 +20,8 @@ from redpacket.edge.settings import settings
 from redpacket.edge.wiring import wiring
 from redpacket.flows.packets.send_packet import SendOrder
 
-LIFE_BY_ROUND_S_MIN = 60
-"""A packet that waits for a round must outlive it."""
+LIFE_BY_ROUND_MS_MIN = 60_000
+"""A packet that waits for a round must outlive it by far."""
 
 
 def send_order(request: RequestOf[SendBody]) -> SendOrder:
@@ -106,10 +106,11 @@ def _takes_round(body: SendBody, campaign: Campaign | None, refused: list[tuple[
 
     A packet in one step is taken at once, and an equal one has nothing to decide.
     """
-    is_late_enough = campaign is not None or (
-        body.opening == "two_step" and body.expires_in_s >= LIFE_BY_ROUND_S_MIN
-    )
-    may_wait = body.kind == "lucky" and is_late_enough
+    # A payment moves the start of its packet, and the round would be known before it.
+    is_paid_now = body.pay_with == "balance"
+    is_gated = campaign is not None or body.opening == "two_step"
+    is_long = _life_ms(body, campaign) >= LIFE_BY_ROUND_MS_MIN
+    may_wait = body.kind == "lucky" and is_paid_now and is_gated and is_long
     if body.amounts_beacon is None:
         is_usual = settings.default_packet_beacon == "round" and bool(settings.beacon_chain)
         return may_wait and is_usual and (campaign is None or campaign.beacon is not None)
@@ -118,9 +119,22 @@ def _takes_round(body: SendBody, campaign: Campaign | None, refused: list[tuple[
     if not settings.beacon_chain:
         refused.append(("amounts_beacon", "this deployment has no beacon"))
     elif not may_wait:
-        reason = "is for lucky packets of campaigns, or in two steps and for at least a minute"
+        reason = (
+            "is for lucky packets of campaigns or in two steps, paid from the balance, which can be"
+            " taken for at least a minute"
+        )
         refused.append(("amounts_beacon", reason))
     return True
+
+
+def _life_ms(body: SendBody, campaign: Campaign | None) -> int:
+    """Return how long shares of the packet can be taken."""
+    life_ms = body.expires_in_s * 1000
+    if campaign is None:
+        return life_ms
+    starts_at_ms = max(wiring.clock.now_ms(), campaign.starts_at_ms)
+    left_ms = campaign.ends_at_ms - starts_at_ms
+    return min(left_ms, life_ms) if "expires_in_s" in body.model_fields_set else left_ms
 
 
 def _rules(body: SendBody) -> Rules:

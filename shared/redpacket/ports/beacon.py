@@ -40,8 +40,8 @@ class Rounds(Protocol):
     def want(self, chain: BeaconChain, round_no: int) -> None:
         """Ask for a round that is to come; it is listed until it was kept."""
 
-    def list_wanted(self, until_ms: int, limit: int) -> list[tuple[str, int]]:
-        """Return chain hash and number of rounds that are due and waited for, the newest first."""
+    def list_wanted(self, chain_hash: str, until_ms: int, limit: int) -> list[int]:
+        """Return rounds of a chain that are due and waited for, the newest first."""
 
     def meet(self, chain_hash: str, round_no: int) -> None:
         """List a round no more, since it was kept."""

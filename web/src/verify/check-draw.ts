@@ -3,7 +3,7 @@
 import type { Client, Schemas } from "../api/client.ts";
 import { problemOf } from "../api/problems.ts";
 import { chainCommitment, choose, drawPoint, roundOfDraw } from "./draws.ts";
-import { randomnessOf } from "./terms.ts";
+import { isChainTrue, randomnessOf } from "./terms.ts";
 
 type Draw = Schemas["Draws"]["items"][number];
 
@@ -33,6 +33,7 @@ export async function checkDraw(
   const isTrue =
     chainCommitment(proof.seed, campaignId, draw.day, proof.beacon) === proof.commitment &&
     draw.beacon_round === roundNo &&
+    (!proof.beacon || isChainTrue(proof.beacon)) &&
     point === draw.point &&
     choose(draw.odds, point) === (draw.prize?.prize_id ?? own?.gone_prize_id ?? null);
   return isTrue ? "true" : "false";

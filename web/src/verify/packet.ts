@@ -2,7 +2,7 @@
 
 import type { Schemas } from "../api/client.ts";
 import { amountsFen } from "./splits.ts";
-import { commitmentOf, Impossible, type Terms } from "./terms.ts";
+import { commitmentOf, Impossible, isChainTrue, roundOf, type Terms } from "./terms.ts";
 
 export interface Difference {
   share_no: number;
@@ -51,7 +51,18 @@ export function verifyPacket(
   const isWhole = said.length === count && amounts.length === count;
   const isSumTrue = isWhole && amounts.reduce((sum, one) => sum + one, 0) === total_fen;
   const isTrue =
-    isCommitmentTrue && isNotedTrue !== false && isSumTrue && differences.length === 0;
+    isCommitmentTrue &&
+    isNotedTrue !== false &&
+    isSumTrue &&
+    isRoundTrue(proof, claims.length) &&
+    differences.length === 0;
   const claimCount = claims.length;
   return { isTrue, commitment, isCommitmentTrue, isNotedTrue, amounts, isSumTrue, claimCount, differences };
+}
+
+/** Its signature is taken as the proof has it: `python3 -m redpacket.verify` checks that. */
+function isRoundTrue({ beacon, beacon_round, signature }: Schemas["Proof"], claimCount: number): boolean {
+  if (!beacon) return true;
+  if (!signature) return claimCount === 0;
+  return isChainTrue(beacon) && beacon_round === roundOf(beacon);
 }

@@ -20,7 +20,9 @@ class DynamoRounds:
 
     def find(self, chain_hash: str, round_no: int) -> BeaconRound | None:
         row = self._dynamo.get(self._table, keys.beacon_round(chain_hash, round_no))
-        return BeaconRound(round_no, bytes.fromhex(str(row["signature"]))) if row else None
+        if row is None or "signature" not in row:
+            return None
+        return BeaconRound(round_no, bytes.fromhex(str(row["signature"])))
 
     def find_newest_no(self, chain_hash: str) -> int:
         rows = self._dynamo.query_some(
@@ -41,18 +43,16 @@ class DynamoRounds:
         row = keys.wanted_round(chain.chain_hash, round_no, chain.time_ms(round_no))
         self._dynamo.write(merge(self._table, {**row}))
 
-    def list_wanted(self, until_ms: int, limit: int) -> list[tuple[str, int]]:
+    def list_wanted(self, chain_hash: str, until_ms: int, limit: int) -> list[int]:
         rows = self._dynamo.query_some(
             self._table,
             limit,
             IndexName="by_work",
             KeyConditionExpression="work_pk = :pk AND work_at_ms <= :until_ms",
-            ExpressionAttributeValues=values(pk=keys.WANTED, until_ms=until_ms),
+            ExpressionAttributeValues=values(pk=keys.wanted_rounds(chain_hash), until_ms=until_ms),
             ScanIndexForward=False,
         )
-        return [
-            (str(row["pk"]).removeprefix(keys.WANTED_PREFIX), int(str(row["sk"]))) for row in rows
-        ]
+        return [int(str(row["sk"])) for row in rows]
 
     def meet(self, chain_hash: str, round_no: int) -> None:
         row = keys.wanted_round(chain_hash, round_no, 0)

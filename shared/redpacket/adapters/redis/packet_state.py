@@ -17,7 +17,17 @@ _LETTERS = {
     Split.BELL: "g",  # Gauss
     Split.CUT_POINTS: "c",
 }
-_SPLITS = {letter: split for split, letter in _LETTERS.items()}
+_BY_ROUND = {
+    Split.DOUBLE_MEAN: "n",
+    Split.DOUBLE_MEAN_LIVE: "m",
+    Split.BASE_DOUBLE_MEAN: "o",
+    Split.BELL: "p",
+    Split.CUT_POINTS: "q",
+}
+"""Where a round of the beacon decides as well. Code that knows no rounds must not read such a
+state: it would pay by the seed alone."""
+
+_SPLITS = {letter: split for one in (_LETTERS, _BY_ROUND) for split, letter in one.items()}
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _USUAL = 3
@@ -38,7 +48,8 @@ def write_head(terms: Terms, count: int, opens_ms: int, marks: str) -> str:
     usual = ((terms.share_fen_min, 1), (terms.unit_fen, 1), (terms.count, count))
     numbers += ["" if number == default else _base36(number) for number, default in usual]
     window_and_count = _base36(opens_ms).rjust(_OPENS, "0") + _base36(count).rjust(_COUNT, "0")
-    letter, seed_text = _LETTERS[terms.split], seed_text_of(terms.sealed or terms.seed)
+    letters = _BY_ROUND if terms.beacon else _LETTERS
+    letter, seed_text = letters[terms.split], seed_text_of(terms.sealed or terms.seed)
     letter = letter.upper() if terms.sealed else letter
     numbers += [terms.beacon]
     packed = f"{letter}{seed_text},{','.join(numbers).rstrip(',')}"

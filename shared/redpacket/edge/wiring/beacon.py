@@ -53,7 +53,10 @@ class BeaconRoom(Accounts):
             return None
         from redpacket.domain.seed_keys import OpenedTerms
 
-        return OpenedTerms(self.seeds, self.complete_terms)
+        return OpenedTerms(self.seeds, self._complete_if_there)
+
+    def _complete_if_there(self, terms: Terms) -> Terms:
+        return self.cached_rounds.complete_if_there(terms)
 
     @cached_property
     def beacon_chain(self) -> BeaconChain:

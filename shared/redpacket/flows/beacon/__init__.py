@@ -1,1 +1,1 @@
-"""The public log of commitments: appended to and signed by one function, read by everybody."""
+"""Rounds of the public beacon: named before they exist, fetched, and known by each process."""

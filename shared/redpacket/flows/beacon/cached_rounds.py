@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from redpacket.domain.beacon import PENDING_MS, PacketBeacon
-from redpacket.domain.errors import BeaconPending, PacketNotStarted
+from redpacket.domain.errors import BeaconPending, PacketNotStarted, RoundsAway, Unavailable
 from redpacket.domain.process_cache import ProcessCache
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _MISSED_FOR_MS = 1_000
 """A process asks so often for a round that is late, whatever crowd waits for it."""
 
-_SIZE_MAX = 100
+_SIZE_MAX = 1_000
 
 
 class CachedRounds:
@@ -35,14 +35,42 @@ class CachedRounds:
         )
         # Winners parse no text that names a round.
         self._completed: ProcessCache[Terms, Terms] = ProcessCache(clock.now_ms, size_max=_SIZE_MAX)
-        self._missed: ProcessCache[tuple[str, int], bool] = ProcessCache(
+        # With the error of the read, if it failed.
+        self._missed: ProcessCache[tuple[str, int], RoundsAway | BeaconPending] = ProcessCache(
             clock.now_ms, kept_ms=_MISSED_FOR_MS, size_max=_SIZE_MAX
         )
 
-    def recall(self, chain: BeaconChain, round_no: int) -> BeaconRound:
-        """Return a round. Raises BeaconPending, which says when to ask again."""
+    def find(self, chain: BeaconChain, round_no: int) -> BeaconRound | None:
+        """Return a round; None where it is not there. Raises RoundsAway, for a second at least."""
         key = chain.chain_hash, round_no
-        found = self._found.find(key) or self._read(chain, key)
+        found = self._found.find(key)
+        if found or self._clock.now_ms() < chain.time_ms(round_no):
+            return found
+        if missed := self._missed.find(key):
+            if isinstance(missed, RoundsAway):
+                raise missed
+            return None
+        try:
+            found = self._rounds().find(*key)
+        except Unavailable as error:
+            away = RoundsAway("the beacon's rounds can't be read")
+            self._missed.keep(key, away)
+            raise away from error
+        if found:
+            self._found.keep(key, found)
+        else:
+            self._missed.keep(key, BeaconPending("not there"))
+        return found
+
+    def recall(self, chain: BeaconChain, round_no: int) -> BeaconRound:
+        """Return a round. Raises BeaconPending, which says when to ask again.
+
+        Also where rounds can't be read: a crowd that asks all at once is too much for one row.
+        """
+        try:
+            found = self.find(chain, round_no)
+        except RoundsAway:
+            found = None
         if found is None:
             msg = "the round of the beacon that decides this is not there yet"
             there_at_ms = chain.time_ms(round_no) + PENDING_MS
@@ -51,29 +79,31 @@ class CachedRounds:
         return found
 
     def complete(self, terms: Terms) -> Terms:
-        """Return a packet's terms with the signature of their round.
+        """Return a packet's terms, which name a round, with its signature.
 
         Raises BeaconPending, and PacketNotStarted before the packet's start.
         """
-        if not terms.beacon or terms.signature:
+        if terms.signature:
             return terms
-        completed = self._completed.find(terms)
-        if completed is None:
-            beacon = PacketBeacon.parse(terms.beacon)
-            if self._clock.now_ms() < beacon.starts_at_ms:
-                msg = "the packet opens later"
-                raise PacketNotStarted(msg)
-            found = self.recall(beacon.chain, beacon.round_no)
-            completed = replace(terms, signature=found.signature.hex())
-            self._completed.keep(terms, completed)
-        return completed
+        if completed := self._completed.find(terms):
+            return completed
+        beacon = PacketBeacon.parse(terms.beacon)
+        if self._clock.now_ms() < beacon.starts_at_ms:
+            msg = "the packet opens later"
+            raise PacketNotStarted(msg)
+        return self._completed_by(terms, self.recall(beacon.chain, beacon.round_no))
 
-    def _read(self, chain: BeaconChain, key: tuple[str, int]) -> BeaconRound | None:
-        if self._clock.now_ms() < chain.time_ms(key[1]) or self._missed.find(key):
-            return None
-        found = self._rounds().find(*key)
-        if found is None:
-            self._missed.keep(key, value=True)
-        else:
-            self._found.keep(key, found)
-        return found
+    def complete_if_there(self, terms: Terms) -> Terms:
+        """Return such terms as they are where their round is not there. Raises RoundsAway."""
+        if terms.signature:
+            return terms
+        if completed := self._completed.find(terms):
+            return completed
+        beacon = PacketBeacon.parse(terms.beacon)
+        found = self.find(beacon.chain, beacon.round_no)
+        return self._completed_by(terms, found) if found else terms
+
+    def _completed_by(self, terms: Terms, found: BeaconRound) -> Terms:
+        completed = replace(terms, signature=found.signature.hex())
+        self._completed.keep(terms, completed)
+        return completed

@@ -54,8 +54,8 @@ def fetch_rounds(
     kept_count = 0
     while True:
         at_ms = clock.now_ms()
-        campaigns, wanted = rounds.list_drawing(at_ms), rounds.list_wanted(at_ms, _WANTED_MAX)
-        awaited = {round_no for chain_hash, round_no in wanted if chain_hash == chain.chain_hash}
+        campaigns = rounds.list_drawing(at_ms)
+        awaited = set(rounds.list_wanted(chain.chain_hash, at_ms, _WANTED_MAX))
         due = (_due(campaigns, chain, at_ms) - there) | awaited
         for round_no in sorted(due, reverse=True):
             if clock.now_ms() - stop_at_ms > _LATE_MS_MAX:
@@ -75,9 +75,8 @@ def fetch_rounds(
         if clock.now_ms() - chain.time_ms(round_no) >= MISSING_AFTER_MS:
             error = Unavailable(f"no endpoint has round {round_no}")
             journal.failure("beacon_round_missing", error, round_no=round_no)
-    named = {campaign.beacon.chain.chain_hash for campaign in campaigns}
-    for other in (named | {chain_hash for chain_hash, _ in wanted}) - {chain.chain_hash}:
-        journal.event("beacon_chain_unknown", chain_hash=other)
+    for other in {campaign.beacon.chain for campaign in campaigns} - {chain}:
+        journal.event("beacon_chain_unknown", chain_hash=other.chain_hash)
     return FetchReport(kept_count, len(missing))
 
 

@@ -11,7 +11,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from redpacket.domain.claim import Fate, ShareFate, ShareRef
-from redpacket.domain.errors import InvariantViolated, RedPacketError, Unavailable
+from redpacket.domain.errors import (
+    InvariantViolated,
+    RedPacketError,
+    RoundsAway,
+    Unavailable,
+)
 from redpacket.domain.ledger import (
     Transfer,
     TransferKind,
@@ -62,7 +67,7 @@ def settle_claims(
     for start in range(0, len(waiting), CLAIMS_PER_READ):
         chunk = waiting[start : start + CLAIMS_PER_READ]
         # Packets first: of one that is closed by then, every claim is read as settled.
-        sent = {packet.packet_id: packet for packet in _packets_of(chunk, packets)}
+        sent = {packet.packet_id: packet for packet in _packets_of(chunk, packets, journal)}
         shares = {share.ref: share for share in _each(packets.list_refs, chunk, journal)}
         payable, refused = _checked_all(chunk, shares, sent, journal)
 
@@ -153,8 +158,19 @@ def _checked_all(
     return payable, failed
 
 
-def _packets_of(refs: Iterable[ShareRef], packets: Packets) -> list[Packet]:
-    return packets.list_packets(sorted({ref.packet_id for ref in refs}))
+def _packets_of(refs: Iterable[ShareRef], packets: Packets, journal: Journal) -> list[Packet]:
+    """Return packets; without those whose rounds of the beacon can't be read, and no others."""
+    packet_ids = sorted({ref.packet_id for ref in refs})
+    try:
+        return packets.list_packets(packet_ids)
+    except RoundsAway:
+        found = []
+    for packet_id in packet_ids:
+        try:
+            found += packets.list_packets([packet_id])
+        except RoundsAway as error:
+            journal.failure("round_not_read", error, packet_id=packet_id)
+    return found
 
 
 def _checked(ref: ShareRef, share: ShareFate | None, packet: Packet | None) -> ShareFate:
