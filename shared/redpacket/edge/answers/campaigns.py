@@ -303,8 +303,8 @@ class OneDraw(TypedDict):
     gone_prize_id: Annotated[
         PrizeId | None,
         Field(
-            description="The prize that the draw means, where it could not be won any more when the "
-            "draw's own round was there: a miss. Null for any other."
+            description="The prize that the draw means, where it could not be won any more when "
+            "the draw's own round was there: a miss. Null for any other."
         ),
     ]
     drawn_at_ms: AtMs
