@@ -12,16 +12,20 @@ from redpacket.adapters.dynamo.client import to_wire
 from redpacket.adapters.dynamo.draw_items import begun_row, draw_row
 from redpacket.domain.beacon import PENDING_MS, WAIT_MS, BeaconChain, BeaconRound
 from redpacket.domain.campaign import Campaign, CampaignStatus, DrawBeacon, DrawRules
+from redpacket.domain.checks.lottery import check_outcomes
 from redpacket.domain.errors import (
     AttemptsExhausted,
     BeaconPending,
     CampaignEnded,
     CampaignPaused,
+    InvariantViolated,
     Unavailable,
 )
 from redpacket.domain.lottery import (
     BegunDraw,
     Draw,
+    DrawAsk,
+    DrawOutcome,
     choose,
     day_at,
     draw_id_of,
@@ -270,6 +274,22 @@ def test_who_knows_that_they_lose_can_wait_for_no_better_odds(system: InMemorySy
     assert drawn.gone_prize_id is None
 
 
+def test_a_cache_is_not_believed_by_other_odds_than_were_fixed(system: InMemorySystem) -> None:
+    a_lottery(system)
+    begin(system, "ann")
+    fetch(system, Endpoint(system), 15_000)
+    real = system.lots.draw
+
+    def other(ask: DrawAsk) -> DrawOutcome:
+        return replace(real(ask), odds="cup:2|0")
+
+    system.lots.draw = other  # type: ignore[method-assign]
+    with pytest.raises(InvariantViolated):
+        system.draw("gala", "ann", "key")
+
+    assert system.draws.list_draws("gala", "ann") == []
+
+
 # ---------------------------------------------------------------- prizes that are gone
 
 
@@ -304,6 +324,14 @@ def test_a_prize_that_can_not_be_won_any_more_is_a_miss_that_says_so(
 
     assert (drawn.prize, drawn.gone_prize_id) == (None, "cup")
     assert system.differences() == []
+
+
+def test_only_a_draw_that_had_to_wait_may_say_that_its_prize_was_gone() -> None:
+    missed = Draw("gala", "ann", "d" * 32, "20261118", 1, NOW_MS, 7, "cup:1|0", 1)
+    waited = replace(missed, attempted_at_ms=NOW_MS)
+
+    assert (missed.gone_prize_id, waited.gone_prize_id) == (None, "cup")
+    assert [found.rule for found in check_outcomes([missed, waited])] == ["I5"]
 
 
 def test_who_has_won_enough_by_then_misses(system: InMemorySystem) -> None:

@@ -154,7 +154,7 @@ MUTANTS = [
     of_draws(
         "the cache is believed against its own odds",
         "_decided",
-        "if choose(outcome.odds, ask.point) != outcome.prize_id:",
+        "if not is_meant or ask.odds not in {None, outcome.odds}:",
         "if False:",
     ),
     of_draws(
@@ -229,7 +229,7 @@ MUTANTS = [
     ),
     of_draws(
         "a draw counts for a day that is over",
-        "draw_prize.lua",
+        "window.lua",
         "now < day_starts_ms or now >= day_ends_ms",
         "now < day_starts_ms",
     ),
