@@ -11,6 +11,8 @@ NODE_BIN := $(CURDIR)/$(VENV)/node/bin
 # npm uses the certificates of this machine, as uv does.
 NPM := PATH="$(NODE_BIN):$$PATH" NODE_OPTIONS=--use-system-ca npm --prefix web --loglevel=error
 TESTS ?= tests
+# Each process of the tests has a stack of its own.
+PROCESSES ?= 2
 
 # sam keeps its settings here instead of in the home folder, and sends no telemetry.
 export SAM_CLI_TELEMETRY := 0
@@ -75,7 +77,9 @@ web/dist/index.html: web/src/api/schema.ts $(PAGE_SOURCES)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
+ifndef SIDE_BY_SIDE
 .NOTPARALLEL:
+endif
 
 ##@ Use it
 .PHONY: setup page run up down demo cli
@@ -117,7 +121,7 @@ deploy-page: setup page ## put the page into its bucket: make deploy-page STAGE=
 	@PYTHONPATH=shared $(APP)/python -m local.publish redpacket-$(or $(STAGE),dev) $(if $(STAGING),--staging)
 
 ##@ Check it
-.PHONY: format lint types imports template test-unit test-page test check
+.PHONY: format lint types imports template test-unit test-page test side-by-side check
 format: $(VENV)/app.ready ## rewrite the code in the project's format
 	@$(APP)/ruff format .
 	@$(APP)/ruff check --fix-only --quiet .
@@ -146,10 +150,14 @@ test-page: web/src/api/schema.ts ## the page's unit tests
 	@$(NPM) test
 
 test: setup page ## all tests; a part of them: make test TESTS=tests/integration
-	@$(APP)/python -m pytest --numprocesses 2 --dist worksteal -m "not alone" $(TESTS) || test $$? -eq 5
+	@$(APP)/python -m pytest --numprocesses $(PROCESSES) --dist worksteal -m "not alone" $(TESTS) || test $$? -eq 5
 	@$(APP)/python -m pytest -m alone $(TESTS) || test $$? -eq 5 # 5: there are none in TESTS
 
-check: lint types imports template test-page test bench-cold ## exactly what CI runs
+# Each of them keeps one processor busy, and writes where no other one reads.
+side-by-side: setup page
+	@$(MAKE) --jobs=2 SIDE_BY_SIDE=yes template types lint imports test-page
+
+check: side-by-side test bench-cold ## exactly what CI runs
 
 ##@ Prove it
 .PHONY: faults faults-payments faults-webhooks faults-real fuzz mutants
