@@ -570,7 +570,7 @@ def test_rounds_of_a_chain_that_was_replaced_hide_none_of_the_new_one(
     assert endpoint.asked == [wanted]
 
 
-def test_a_row_without_a_signature_is_no_round(system: InMemorySystem) -> None:
+def test_a_row_without_a_signature_counts_as_missing(system: InMemorySystem) -> None:
     key = {"pk": {"S": f"beacon#{CHAIN.chain_hash}"}, "sk": {"S": f"{7:012d}"}}
     system.dynamo.put_item(TableName="transparency", Item={**key, "work_at_ms": {"N": "1"}})
 

@@ -78,7 +78,7 @@ test("a round is the one that the commitment names, of the chain's own beginning
     amounts_fen,
     beacon,
     beacon_round: roundOf(beacon),
-  } as Schemas["Proof"];
+  } as unknown as Schemas["Proof"];
   const claim = { share_no: 1, amount_fen: amounts_fen[0]! };
   const isTrue = (changes: Partial<Schemas["Proof"]>) =>
     verifyPacket({ ...proof, ...changes }, amounts_fen, [claim]).isTrue;
@@ -92,7 +92,7 @@ test("a round is the one that the commitment names, of the chain's own beginning
 
 test("the hidden claims of a round that never came are found", () => {
   const { terms, commitment, amounts_fen } = vectors.packets.find(({ terms }) => terms.signature === null)!;
-  const proof = { ...terms, algorithm: terms.split, commitment, beacon_round: null } as Schemas["Proof"];
+  const proof = { ...terms, algorithm: terms.split, commitment, beacon_round: null } as unknown as Schemas["Proof"];
   assert.equal(verifyPacket(proof, amounts_fen, []).isTrue, true);
   assert.equal(verifyPacket(proof, amounts_fen, [{ share_no: 1, amount_fen: null }]).isTrue, false);
 });
