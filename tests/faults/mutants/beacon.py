@@ -44,15 +44,15 @@ MUTANTS = [
     ),
     Mutant(
         "a crowd asks for a round before its time",
-        "CachedRounds._read",
-        "self._clock.now_ms() < chain.time_ms(key[1]) or ",
+        "CachedRounds.find",
+        " or self._clock.now_ms() < chain.time_ms(round_no)",
         "",
     ),
     Mutant(
         "a crowd asks for a late round each time",
-        "CachedRounds._read",
-        " or self._missed.find(key)",
-        "",
+        "CachedRounds.find",
+        "if missed := self._missed.find(key):",
+        "if missed := None:",
     ),
     Mutant(
         "a forged round is kept",
@@ -155,6 +155,36 @@ MUTANTS = [
         "DynamoPackets.begin_close",
         '{"round": packet.terms.signature} if packet.terms.beacon else {}',
         "{}",
+    ),
+    Mutant(
+        "a crowd asks a table that fails each time",
+        "CachedRounds.find",
+        "self._missed.keep(key, away)",
+        "pass",
+    ),
+    Mutant(
+        "a rain's claim keeps other payouts back",
+        "settle_claims:_packets_of",
+        "except RoundsAway:",
+        "except ZeroDivisionError:",
+    ),
+    Mutant(
+        "a known round passes by another beginning of its chain",
+        "_round_compared",
+        "if chain.chain_hash == QUICKNET.chain_hash:",
+        "if False:",
+    ),
+    Mutant(
+        "a packet that is paid for later takes a round",
+        "_takes_round",
+        'is_paid_now = body.pay_with == "balance"',
+        "is_paid_now = True",
+    ),
+    Mutant(
+        "a rain may end before its round",
+        "_takes_round",
+        "is_long = _life_ms(body, campaign) >= LIFE_BY_ROUND_MS_MIN",
+        "is_long = True",
     ),
     Mutant(
         "a rain opens before its start",
