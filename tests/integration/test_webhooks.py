@@ -21,7 +21,7 @@ EVENTS = [
 ]
 EXPECTED = {"sent": 1, "claimed": SHARES, "settled": SHARES, "emptied": 1, "closed": 1}
 WITHIN_S = 90
-"""A function starts cold for each kind of work, on a machine that may be busy."""
+"""Each kind of work starts a function of its own, on a machine that may be busy."""
 
 _Event: TypeAlias = dict[str, Any]
 
