@@ -16,12 +16,13 @@ from redpacket.adapters.drand import DrandBeacon
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.adapters.dynamo.rounds import DynamoRounds
 from redpacket.bls import PublicKey
+from redpacket.domain.beacon import BeaconRound
 from redpacket.edge.wiring.outside import SystemClock
 from redpacket.flows.beacon.fetch_rounds import fetch_rounds
 from redpacket.verify import TRUE, main
 from testing.cloud import TABLES
 from testing.fakes import FakeJournal
-from tests.integration.conftest import MakeUser
+from tests.integration.conftest import MakeUser, User
 
 
 def test_what_starts_at_once_waits_for_its_round_and_is_then_decided_by_it(
@@ -43,6 +44,7 @@ def test_what_starts_at_once_waits_for_its_round_and_is_then_decided_by_it(
     made = boss.http.put(path, json={**plan, "status": "on"}).json()
     prize = {"title": "cup", "kind": "goods", "weight": 1, "total": 10}
     assert boss.http.put(f"{path}/prizes/cup", json=prize).is_success
+    waits = _begin_single_draw(boss, ann, {**plan, "status": "on"}, prize)
     early = ann.draw("gala-by-beacon")
     switched = boss.http.put(path, json={**plan, "status": "on", "draw_beacon": "none"})
 
@@ -67,7 +69,7 @@ def test_what_starts_at_once_waits_for_its_round_and_is_then_decided_by_it(
     )
     due_at_ms = max(made["beacon_at_ms"], packet["beacon_at_ms"])
     time.sleep(max(0, due_at_ms / 1000 - time.time()))
-    due = {made["beacon_round"], packet["beacon_round"]}
+    due = {made["beacon_round"], packet["beacon_round"], waits["draw"]["beacon_round"]}
     while not all(rounds.find(chain.chain.chain_hash, round_no) for round_no in due):
         fetch_rounds(
             0,
@@ -82,13 +84,13 @@ def test_what_starts_at_once_waits_for_its_round_and_is_then_decided_by_it(
     (shown,) = ann.http.get("/campaigns/gala-by-beacon/draws").json()["items"]
     said = httpx.get(f"{stack.beacon}/{made['beacon']['chain_hash']}/public/{made['beacon_round']}")
 
-    assert drawn["outcome"] == "won"
-    assert shown["beacon_round"] == made["beacon_round"]
+    _complete_single_draw(ann, waits["draw"], chain)
+
+    assert (drawn["outcome"], shown["beacon_round"]) == ("won", made["beacon_round"])
     assert shown["formula"].startswith("rpd2,{seed},{randomness},gala-by-beacon,")
-    kept = rounds.find(chain.chain.chain_hash, made["beacon_round"])
-    assert kept
-    assert kept.signature.hex() == said.json()["signature"]
-    assert PublicKey(chain.public_key).has_signed(kept.round_no, kept.signature)
+    kept = BeaconRound(made["beacon_round"], bytes.fromhex(said.json()["signature"]))
+    assert rounds.find(chain.chain.chain_hash, kept.round_no) == kept
+    _check_signature(chain, made["beacon_round"], said.json()["signature"])
 
     claims = [user.open(packet["packet_id"], token).json() for user, token in takers.items()]
     assert sum(claim["amount_fen"] for claim in claims) == packet["total_fen"]
@@ -99,8 +101,32 @@ def test_what_starts_at_once_waits_for_its_round_and_is_then_decided_by_it(
         file.write_text(json.dumps(answer), encoding="utf-8")
     arguments = [*map(str, files), "--public-key", chain.public_key.hex()]
     assert main([*arguments, "--commitment", packet["commitment"]]) == TRUE, capsys.readouterr().out
-    verdict = capsys.readouterr().out
-    assert (
-        f"beacon      round {packet['beacon_round']} of chain {chain.chain.chain_hash}" in verdict
-    )
+    verdict, chain_hash = capsys.readouterr().out, chain.chain.chain_hash
+    assert f"beacon      round {packet['beacon_round']} of chain {chain_hash}" in verdict
     assert "signature   compared with the chain's public key" in verdict
+
+
+def _begin_single_draw(
+    boss: User, ann: User, plan: dict[str, Any], prize: dict[str, Any]
+) -> dict[str, Any]:
+    """Ask for a draw that takes a round of its own, and return the refusal."""
+    path = "/admin/campaigns/gala-by-draws"
+    made = boss.http.put(path, json={**plan, "draw_beacon": "draw"}).json()
+    assert (made["beacon"]["is_per_draw"], made["beacon_round"]) == (True, None)
+    assert boss.http.put(f"{path}/prizes/cup", json=prize).is_success
+    waits: dict[str, Any] = ann.draw("gala-by-draws").json()
+    assert waits["code"] == "beacon_pending"
+    return waits
+
+
+def _check_signature(chain: LocalChain, round_no: int, signature: str) -> None:
+    assert PublicKey(chain.public_key).has_signed(round_no, bytes.fromhex(signature))
+
+
+def _complete_single_draw(ann: User, fixed: dict[str, Any], chain: LocalChain) -> None:
+    """The draw is what was told of it before its round was there."""
+    drawn = ann.draw("gala-by-draws").raise_for_status().json()
+    (shown,) = ann.http.get("/campaigns/gala-by-draws/draws").json()["items"]
+    assert drawn["outcome"] == "won"
+    assert {name: shown[name] for name in fixed} == fixed
+    _check_signature(chain, fixed["beacon_round"], shown["signature"])
