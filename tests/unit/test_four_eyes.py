@@ -146,7 +146,12 @@ def test_the_kept_sums_never_count_less_than_what_was_moved(moves: list[tuple[in
         assert len(allowance.sums) <= 290
 
 
-def test_deposits_at_once_can_not_both_be_within_the_sum(system: InMemorySystem) -> None:
+@pytest.mark.parametrize("before_fen", [0, 100], ids=["the first ones", "later ones"])
+def test_deposits_at_once_can_not_both_be_within_the_sum(
+    system: InMemorySystem, before_fen: int
+) -> None:
+    if before_fen:
+        assert _deposit(system, before_fen, "before") is None
     found: list[Approval | None] = []
 
     def other(_operations: Any) -> None:
@@ -157,7 +162,7 @@ def test_deposits_at_once_can_not_both_be_within_the_sum(system: InMemorySystem)
     found.append(_deposit(system, 600, "mine"))
 
     assert [approval is None for approval in found] == [True, False]
-    assert system.balance_fen("user") == 600
+    assert system.balance_fen("user") == before_fen + 600
 
 
 def test_a_repeat_counts_once_and_needs_no_approval(system: InMemorySystem) -> None:

@@ -136,7 +136,11 @@ def test_an_address_that_can_t_be_a_target_is_refused(url: str, clock: FakeClock
         "2001:0:1::1",
     ],
 )
-def test_a_name_that_leads_inside_is_not_connected_to(address: str) -> None:
+def test_a_name_that_leads_inside_is_not_connected_to(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connected: list[object] = []
+    monkeypatch.setattr("socket.create_connection", lambda *a, **_: connected.append(a))
     # Also where only one of the addresses of a name is inside.
     outgoing = Outgoing(
         "https://shop.example", call_ms_max=50, resolve=lambda *_: ["93.184.216.34", address]
@@ -144,3 +148,5 @@ def test_a_name_that_leads_inside_is_not_connected_to(address: str) -> None:
 
     with pytest.raises(Unavailable):
         outgoing.post(b"", {})
+
+    assert not connected
