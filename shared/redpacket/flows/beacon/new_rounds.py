@@ -11,6 +11,9 @@ from redpacket.ports.runtime import Clock
 
 _SIZE_MAX = 100
 
+_NEWEST_FOR_MS = 1_000
+"""Less than the time by which a named round is later, and a crowd that begins draws asks seldom."""
+
 
 class NewRounds:
     """The rounds to come, as one process names them."""
@@ -19,6 +22,9 @@ class NewRounds:
         self.chain = chain
         self._rounds = rounds
         self._clock = clock
+        self._newest: ProcessCache[str, int] = ProcessCache(
+            clock.now_ms, kept_ms=_NEWEST_FOR_MS, size_max=1
+        )
         self._wanted: ProcessCache[int, bool] = ProcessCache(clock.now_ms, size_max=_SIZE_MAX)
 
     def committed_at_ms(self) -> int:
@@ -26,7 +32,11 @@ class NewRounds:
 
         So no named round is there yet, also where this machine's clock is behind.
         """
-        newest_no = self._rounds().find_newest_no(self.chain.chain_hash)
+        chain_hash = self.chain.chain_hash
+        newest_no = self._newest.find(chain_hash)
+        if newest_no is None:
+            newest_no = self._rounds().find_newest_no(chain_hash)
+            self._newest.keep(chain_hash, newest_no)
         return max(self._clock.now_ms(), self.chain.time_ms(newest_no))
 
     def of_campaign(self, timezone: str) -> CampaignBeacon:
