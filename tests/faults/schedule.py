@@ -382,12 +382,20 @@ class Schedule:
                 self.found.append(replace(one, what=f"false alarm: {one.what}"))
 
     def _is_of_an_edit(self, one: Difference) -> bool:
-        """Tell whether an edit that was not finished left the ends that the ledger still has."""
-        if not self.edits_under_way or one.what != ENDS_DIFFER:
+        """Tell whether an edit that was not finished left the ends that the ledger still has.
+
+        Or a stock change: a packet that no prize has yet keeps the end that it was funded with.
+        """
+        if one.what != ENDS_DIFFER:
             return False
         packet = self.system.packets.find_packet(one.subject)
         campaign = packet and self.system.campaigns.find_campaign(packet.rules.campaign_id or "")
         if not packet or not campaign:
+            return False
+        table = self.system.draws.find_table(campaign.campaign_id)
+        prizes = table.prizes if table else ()
+        named = {packet_id for prize in prizes for packet_id, _ in prize.packets}
+        if not self.edits_under_way and packet.packet_id in named:
             return False
         return (campaign.ends_at_ms, packet.expires_at_ms) == (one.expected, one.actual)
 

@@ -36,6 +36,7 @@ def test_what_starts_at_once_waits_for_its_round_and_is_then_decided_by_it(
     packet = ann.send(opening="two_step", amounts_beacon="round", count=2).json()
     takers = {user: user.grab(packet["packet_id"]).json()["grab_token"] for user in (ann, bob)}
     too_early = bob.open(packet["packet_id"], takers[bob])
+    _check_pending(too_early, packet["beacon_at_ms"])
     now_ms = time.time_ns() // 1_000_000
     window = {"starts_at_ms": now_ms, "ends_at_ms": now_ms + 3_600_000}
     plan = {"title": "gala", **window, "draw_beacon": "day"}
@@ -44,16 +45,13 @@ def test_what_starts_at_once_waits_for_its_round_and_is_then_decided_by_it(
     made = boss.http.put(path, json={**plan, "status": "on"}).json()
     prize = {"title": "cup", "kind": "goods", "weight": 1, "total": 10}
     assert boss.http.put(f"{path}/prizes/cup", json=prize).is_success
+    early = ann.draw("gala-by-beacon", key="one")
+    _check_pending(early, made["beacon_at_ms"])
     waits = _begin_single_draw(boss, ann, {**plan, "status": "on"}, prize)
-    early = ann.draw("gala-by-beacon")
     switched = boss.http.put(path, json={**plan, "status": "on", "draw_beacon": "none"})
 
     assert made["draw_beacon"] == "day"
-    assert (early.status_code, early.json()["code"]) == (503, "beacon_pending")
-    assert 1 <= int(early.headers["retry-after"]) <= 14
     assert switched.json()["code"] == "invalid_request"
-    assert (too_early.status_code, too_early.json()["code"]) == (503, "beacon_pending")
-    assert 1 <= int(too_early.headers["retry-after"]) <= 15
 
     # Beside the schedule, which runs for most of each minute, and may do it first.
     chain = LocalChain.of(stack.state_dir / "beacon.json", 0)
@@ -80,7 +78,7 @@ def test_what_starts_at_once_waits_for_its_round_and_is_then_decided_by_it(
             journal=journal,
         )
     time.sleep(1)  # so long a process remembers that the round was missing
-    drawn = ann.draw("gala-by-beacon").raise_for_status().json()
+    drawn = ann.draw("gala-by-beacon", key="one").raise_for_status().json()
     (shown,) = ann.http.get("/campaigns/gala-by-beacon/draws").json()["items"]
     said = httpx.get(f"{stack.beacon}/{made['beacon']['chain_hash']}/public/{made['beacon_round']}")
 
@@ -104,6 +102,13 @@ def test_what_starts_at_once_waits_for_its_round_and_is_then_decided_by_it(
     verdict, chain_hash = capsys.readouterr().out, chain.chain.chain_hash
     assert f"beacon      round {packet['beacon_round']} of chain {chain_hash}" in verdict
     assert "signature   compared with the chain's public key" in verdict
+
+
+def _check_pending(answer: httpx.Response, beacon_at_ms: int) -> None:
+    """Check that nothing is decided before its round; on a slow machine the answer comes later."""
+    if time.time_ns() // 1_000_000 < beacon_at_ms:
+        assert (answer.status_code, answer.json()["code"]) == (503, "beacon_pending")
+        assert 1 <= int(answer.headers["retry-after"]) <= 15
 
 
 def _begin_single_draw(

@@ -167,6 +167,11 @@ def test_a_sender_who_is_too_fast_is_told_when_to_ask_again(stack: Stack, a_user
 # ---------------------------------------------------------------- payouts that are off
 
 
+def _in_flight(stack: Stack) -> int:
+    counts = _counts(stack, "PayoutQueueUrl")
+    return counts["waiting"] + counts["hidden"]
+
+
 def test_what_is_delivered_while_payouts_are_off_goes_back_with_all_its_receives(
     stack: Stack,
     a_user: MakeUser,
@@ -177,6 +182,8 @@ def test_what_is_delivered_while_payouts_are_off_goes_back_with_all_its_receives
 ) -> None:
     taker = a_user()
     packet_id = a_user(funds_fen=1000).send(count=1).json()["packet_id"]
+    # Claims of other tests would stay hidden for minutes, if they were delivered just now.
+    eventually(lambda: _in_flight(stack) == 0)
     _turn(operator, "payout", is_on=False)
     # A payout process that paid just now still believes that it may, and the other way round below.
     time.sleep(KEPT_MS / 1000 + 0.5)
@@ -188,8 +195,9 @@ def test_what_is_delivered_while_payouts_are_off_goes_back_with_all_its_receives
     functions.update_event_source_mapping(UUID=mapping_id, Enabled=True)
 
     claim = taker.grab(packet_id).json()
-    eventually(lambda: _counts(stack, "PayoutQueueUrl")["delayed"] == 1)
-    off = _counts(stack, "PayoutQueueUrl")
+    eventually(lambda: _counts(stack, "PayoutQueueUrl")["delayed"] >= 1)
+    # The message that was delivered is hidden until its receiver has answered.
+    eventually(lambda: _in_flight(stack) == 0)
     balance_fen = taker.balance_fen()
     _turn(operator, "payout", is_on=True)
     time.sleep(KEPT_MS / 1000 + 0.5)
@@ -204,7 +212,6 @@ def test_what_is_delivered_while_payouts_are_off_goes_back_with_all_its_receives
     eventually(lambda: taker.balance_fen() == claim["amount_fen"])
 
     assert stopped == "Disabled"
-    assert off == {"waiting": 0, "hidden": 0, "delayed": 1}
     assert balance_fen == 0
     assert sum(_counts(stack, "PayoutDlqUrl").values()) == 0
 
