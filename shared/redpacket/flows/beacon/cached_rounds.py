@@ -48,7 +48,8 @@ class CachedRounds:
             return found
         if missed := self._missed.find(key):
             if isinstance(missed, RoundsAway):
-                raise missed
+                # A new one: an error that is raised again keeps the traces of all times before.
+                raise RoundsAway(*missed.args)
             return None
         try:
             found = self._rounds().find(*key)
