@@ -320,6 +320,30 @@ def test_a_crowd_asks_a_table_that_does_not_answer_once_a_second(system: InMemor
     assert rounds.asked == 2
 
 
+def test_a_crowd_of_a_new_process_reads_the_rules_once_where_rounds_stay_away(
+    system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packet = a_rain(system)
+    system.pass_time(20_000)
+    system.stand_on(system.dynamo)
+    process, real = system.process(), system.dynamo.get_item
+    reads: list[str] = []
+
+    def get_item(**arguments: Any) -> Any:
+        reads.append(arguments["TableName"])
+        if arguments["TableName"] == "transparency":
+            raise Unavailable("throttled")
+        return real(**arguments)
+
+    with monkeypatch.context() as away:
+        away.setattr(system.dynamo, "get_item", get_item)
+        for number in range(20):
+            with pytest.raises(BeaconPending):
+                process.grab_packet(packet.packet_id, a_person(f"user-{number}"), None)
+
+    assert (reads.count("packets"), reads.count("transparency")) == (1, 1)
+
+
 def test_a_claim_whose_round_can_not_be_read_keeps_no_other_from_being_paid(
     system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:

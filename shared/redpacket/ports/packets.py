@@ -188,7 +188,7 @@ class Packets(Protocol):
         """Return the packet that waits, or waited, for the payment of a number, read strongly."""
 
     def find_known(self, packet_id: str) -> Packet | None:
-        """Return the packet as it was at some time: what never changes of it is right."""
+        """Return the packet as it was at some time, sealed: what never changes of it is right."""
 
     def find_rules(self, packet_id: str) -> Rules | None:
         """Return the packet's rules; they never change, and may be remembered."""

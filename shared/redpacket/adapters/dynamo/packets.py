@@ -59,7 +59,9 @@ class DynamoPackets(DynamoShares):
 
     def find_known(self, packet_id: str) -> Packet | None:
         packet = self._known.find(packet_id)
-        if packet is None and (packet := self.find_packet(packet_id)):
+        if packet is None and (row := self._dynamo.get(self._packets, keys.packet(packet_id))):
+            # A crowd asks for rules: it needs neither the seed nor the round, which may stay away.
+            packet = items.packet_of(row)
             self._known.keep(packet_id, packet)
         return packet
 
