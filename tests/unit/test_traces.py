@@ -77,7 +77,7 @@ def test_a_request_is_below_lambdas_segment_and_its_calls_are_below_it(
             pass
         with runtime.spans.remote("cache", "EVALSHA") as call:
             call.retry()
-        return {"amount_fen": 888}
+        return {"amount_fen": 88_888_888}
 
     traces.traced(_door(pay), recorder, "payment")(_request(), None)
 
@@ -90,7 +90,7 @@ def test_a_request_is_below_lambdas_segment_and_its_calls_are_below_it(
     assert table["namespace"] == "aws"
     assert table["aws"] == {"operation": "GetItem", "retries": 0, "table_name": "packets"}
     assert (cache["namespace"], cache["aws"]["retries"]) == ("remote", 1)
-    for secret in ("zoe", "888", "happy", "a-packet"):
+    for secret in ("zoe", "88888888", "happy", "a-packet"):
         assert secret not in json.dumps(found)
 
 

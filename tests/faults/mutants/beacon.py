@@ -169,6 +169,12 @@ MUTANTS = [
         "except ZeroDivisionError:",
     ),
     Mutant(
+        "a claim whose round can't be read is called forged",
+        "settle_claims:settle_claims",
+        "chunk = [ref for ref in chunk if ref.packet_id not in away]",
+        "pass",
+    ),
+    Mutant(
         "a known round passes by another beginning of its chain",
         "_round_compared",
         "if chain.chain_hash == QUICKNET.chain_hash:",

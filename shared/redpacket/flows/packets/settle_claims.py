@@ -67,7 +67,10 @@ def settle_claims(
     for start in range(0, len(waiting), CLAIMS_PER_READ):
         chunk = waiting[start : start + CLAIMS_PER_READ]
         # Packets first: of one that is closed by then, every claim is read as settled.
-        sent = {packet.packet_id: packet for packet in _packets_of(chunk, packets, journal)}
+        found, away = _packets_of(chunk, packets, journal)
+        sent = {packet.packet_id: packet for packet in found}
+        failed |= {ref for ref in chunk if ref.packet_id in away}
+        chunk = [ref for ref in chunk if ref.packet_id not in away]
         shares = {share.ref: share for share in _each(packets.list_refs, chunk, journal)}
         payable, refused = _checked_all(chunk, shares, sent, journal)
 
@@ -158,19 +161,23 @@ def _checked_all(
     return payable, failed
 
 
-def _packets_of(refs: Iterable[ShareRef], packets: Packets, journal: Journal) -> list[Packet]:
-    """Return packets; without those whose rounds of the beacon can't be read, and no others."""
+def _packets_of(
+    refs: Iterable[ShareRef], packets: Packets, journal: Journal
+) -> tuple[list[Packet], set[str]]:
+    """Return packets, and the ids of those whose rounds of the beacon can't be read."""
     packet_ids = sorted({ref.packet_id for ref in refs})
     try:
-        return packets.list_packets(packet_ids)
+        return packets.list_packets(packet_ids), set()
     except RoundsAway:
-        found = []
+        found: list[Packet] = []
+    away: set[str] = set()
     for packet_id in packet_ids:
         try:
             found += packets.list_packets([packet_id])
         except RoundsAway as error:
             journal.failure("round_not_read", error, packet_id=packet_id)
-    return found
+            away.add(packet_id)
+    return found, away
 
 
 def _checked(ref: ShareRef, share: ShareFate | None, packet: Packet | None) -> ShareFate:
