@@ -17,8 +17,8 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.text import Text
 
-from redpacket import verify as verifier
 from redpacket.domain.packet import fate_partitions
+from redpacket.verify import command as verifier
 from redpacket_cli import show as shown
 from redpacket_cli.api import Api
 from redpacket_cli.failures import Exit, Failure, no_target

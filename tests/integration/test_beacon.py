@@ -19,7 +19,7 @@ from redpacket.bls import PublicKey
 from redpacket.domain.beacon import BeaconRound
 from redpacket.edge.wiring.outside import SystemClock
 from redpacket.flows.beacon.fetch_rounds import fetch_rounds
-from redpacket.verify import TRUE, main
+from redpacket.verify.command import TRUE, main
 from testing.cloud import TABLES
 from testing.fakes import FakeJournal
 from tests.integration.conftest import MakeUser, User

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from redpacket.domain.split import Split, Terms, amounts_fen
-from redpacket.verify import TRUE, main
+from redpacket.verify.command import TRUE, main
 
 ROOT = Path(__file__).parents[2]
 FAIRNESS = ROOT / "docs" / "fairness.md"

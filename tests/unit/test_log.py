@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from redpacket import verify
 from redpacket.adapters import keys
 from redpacket.adapters.dynamo.client import Dynamo, Operation, put, to_wire
 from redpacket.adapters.dynamo.log import DynamoLog
@@ -37,6 +36,7 @@ from redpacket.flows.log.extend_log import (
     LogReport,
     extend_log,
 )
+from redpacket.verify import command
 from testing.builders import a_campaign, a_prize
 from testing.fakes.head_signer import FakeSigner
 from testing.fakes.tables import LateCopy, key_of, locate
@@ -148,7 +148,7 @@ def verified(tmp_path: Path, *answers: dict[str, Any], **options: str) -> int:
         path.write_text(json.dumps(answer))
         files.append(str(path))
     flags = [word for name, value in options.items() for word in (f"--{name}", value)]
-    return verify.main(["log", *files, *flags])
+    return command.main(["log", *files, *flags])
 
 
 # ---------------------------------------------------------------- what is logged

@@ -17,7 +17,7 @@ from redpacket.edge import lottery_views, views
 from redpacket.flows.campaigns.read_draws import DrawPage
 from redpacket.flows.packets.read_proof import Proof
 from redpacket.flows.packets.read_records import Record, status_of
-from redpacket.verify import FALSE, TRUE, UNREADABLE, main
+from redpacket.verify.command import FALSE, TRUE, UNREADABLE, main
 from testing.builders import a_campaign, a_claim, a_packet, a_prize, some_terms
 from testing.in_memory_system import InMemorySystem
 

@@ -18,7 +18,7 @@ from redpacket.domain.beacon import BeaconRound, CampaignBeacon
 from redpacket.domain.lottery import draw_point
 from redpacket.edge import lottery_views
 from redpacket.flows.campaigns.read_draws import DrawPage
-from redpacket.verify import FALSE, TRUE, UNREADABLE, main
+from redpacket.verify.command import FALSE, TRUE, UNREADABLE, main
 from testing.builders import NOW_MS, a_campaign, a_prize
 from testing.in_memory_system import InMemorySystem
 

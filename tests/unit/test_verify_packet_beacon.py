@@ -14,16 +14,10 @@ from redpacket.domain.beacon import PacketBeacon
 from redpacket.domain.split import Split, Terms
 from redpacket.edge import views
 from redpacket.flows.packets.read_proof import read_proof
-from redpacket.verify import (
-    FALSE,
-    QUICKNET,
-    QUICKNET_KEY,
-    TRUE,
-    UNREADABLE,
-    Findings,
-    _packet_beacon_compared,
-    main,
-)
+from redpacket.verify.command import FALSE, TRUE, UNREADABLE, main
+from redpacket.verify.findings import Findings
+from redpacket.verify.packets import packet_beacon_compared
+from redpacket.verify.rounds import QUICKNET, QUICKNET_KEY
 from testing.builders import NOW_MS
 from testing.in_memory_system import InMemorySystem, a_person
 from tests.contract.test_drand import ROUND_123
@@ -134,7 +128,7 @@ def test_a_known_round_by_another_beginning_of_the_chain_is_found() -> None:
     terms = Terms(Split.BELL, 10_000, 20, 1, 2_000, 1, b"0" * 16, beacon=str(beacon))
     terms = replace(terms, signature=ROUND_123.hex())
 
-    _packet_beacon_compared(terms, {"beacon_round": 123}, QUICKNET_KEY, findings)
+    packet_beacon_compared(terms, {"beacon_round": 123}, QUICKNET_KEY, findings)
 
     assert [one.partition(":")[0] for one in findings.differences] == ["the beacon's genesis_s"]
 

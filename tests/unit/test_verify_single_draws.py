@@ -17,7 +17,7 @@ from redpacket.domain.errors import BeaconPending
 from redpacket.domain.lottery import chain_commitment, choose, draw_point
 from redpacket.edge import lottery_views
 from redpacket.flows.campaigns.read_draws import DrawPage
-from redpacket.verify import FALSE, TRUE, UNREADABLE, main
+from redpacket.verify.command import FALSE, TRUE, UNREADABLE, main
 from testing.builders import a_prize
 from testing.in_memory_system import InMemorySystem
 from tests.unit.test_beacon import DAY_MS, SIGNER, Endpoint, fetch

@@ -176,7 +176,7 @@ MUTANTS = [
     ),
     Mutant(
         "a known round passes by another beginning of its chain",
-        "_round_compared",
+        "round_compared",
         "if chain.chain_hash == QUICKNET.chain_hash:",
         "if False:",
     ),
@@ -290,13 +290,13 @@ MUTANTS = [
     ),
     Mutant(
         "a verifier takes draws that were begun together",
-        "verify:_check_order",
+        "draws:_check_order",
         "if named != sorted(set(named)):",
         "if False:",
     ),
     Mutant(
         "a verifier takes any prize that is gone",
-        "verify:_compare_draw",
+        "draws:_compare_draw",
         "true_gone = prize_id if own else None",
         "true_gone = gone_id",
     ),

@@ -26,7 +26,7 @@ from redpacket.domain.log import (
     id_hash_of,
 )
 from redpacket.domain.merkle import Peaks, is_consistent, is_included
-from redpacket.verify_files import Document, Unreadable, get, shown_time
+from redpacket.verify.files import Document, Unreadable, get, shown_time
 
 _DIGEST = re.compile("[0-9a-f]{64}")
 _HEX = re.compile("(?:[0-9a-f]{2})+")

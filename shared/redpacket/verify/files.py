@@ -9,6 +9,9 @@ from typing import Any, TypeAlias
 
 Document: TypeAlias = dict[str, Any]
 
+COUNT_MAX = 1_000_000
+"""No packet has more shares: a larger number must not cost hours."""
+
 
 class Unreadable(Exception):
     """A file is not what the API answers."""

@@ -1,0 +1,104 @@
+"""Verifies, offline, that a packet's amounts or a day's draws are what a commitment promised.
+
+    PYTHONPATH=shared python3 -m redpacket.verify PROOF_FILE [FILE...]
+
+Needs nothing but Python 3.11: no server and no package. The files hold what the API
+answered about one packet: first `GET /packets/{packet_id}/proof`, then further pages of it, record
+pages, or the answer of `POST /packets`. Or about one day of a lottery: first
+`GET /campaigns/{campaign_id}/proof?day=20270129`, then pages of
+`GET /campaigns/{campaign_id}/draws`, and `GET /campaigns/{campaign_id}`. A user's draws of the day
+must be numbered 1, 2, 3, ...: give all pages, and the user's token by --user. With `log` as the
+first word it verifies the public log of commitments: `verify/log.py` says how.
+Exits 0 where all of it is true, 1 where something is not, 2 where a file can't be read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from redpacket.verify.days import day_of
+from redpacket.verify.draws import day_beacon_compared, draws_compared, verify_draws
+from redpacket.verify.files import Unreadable, read
+from redpacket.verify.findings import SHOWN_MAX
+from redpacket.verify.log import Checked, arguments_of, verify_log
+from redpacket.verify.packets import (
+    amounts_compared,
+    packet_beacon_compared,
+    terms_of,
+    verify_packet,
+)
+from redpacket.verify.rounds import QUICKNET_KEY
+
+TRUE, FALSE, UNREADABLE = 0, 1, 2
+"""The exit codes."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Verify the files that *arguments* name; return the exit code."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments[:1] == ["log"]:
+        return _verify_log(arguments[1:])
+    parser = argparse.ArgumentParser(
+        prog="redpacket.verify", description=__doc__.partition("\n")[0]
+    )
+    parser.add_argument(
+        "proof", type=Path, help="answer of GET /packets/{packet_id}/proof, or of a campaign's"
+    )
+    parser.add_argument(
+        "more",
+        type=Path,
+        nargs="*",
+        help="further pages, record pages, the answer of POST /packets; pages of draws",
+    )
+    parser.add_argument("--commitment", help="what you noted before")
+    parser.add_argument(
+        "--public-key",
+        default=QUICKNET_KEY,
+        help="of the beacon's chain, in hex; drand's quicknet if you give none",
+    )
+    parser.add_argument("--user", help="your user_token, as GET /me shows it")
+    options = parser.parse_args(arguments)
+    try:
+        documents = [(str(path), read(path)) for path in (options.proof, *options.more)]
+        proof = documents[0][1]
+        if "day" in proof:
+            day = day_of(proof)
+            findings = verify_draws(day, documents, options.commitment, options.user)
+            beacon = day_beacon_compared(day, options.public_key, findings)
+            compared = draws_compared(day, findings, beacon)
+        else:
+            terms = terms_of(proof)
+            findings = verify_packet(terms, documents, options.commitment)
+            beacon = packet_beacon_compared(terms, proof, options.public_key, findings)
+            compared = amounts_compared(terms, findings, beacon)
+    except Unreadable as error:
+        print(f"UNREADABLE: {error}", file=sys.stderr)
+        return UNREADABLE
+    _print_verdict(compared, findings.differences)
+    return FALSE if findings.differences else TRUE
+
+
+def _verify_log(arguments: Sequence[str]) -> int:
+    options = arguments_of(arguments)
+    try:
+        documents = [(str(path), read(path)) for path in options.files]
+        checked: Checked = verify_log(documents, options.id, options.commitment, options.key_id)
+    except Unreadable as error:
+        print(f"UNREADABLE: {error}", file=sys.stderr)
+        return UNREADABLE
+    _print_verdict(checked.lines, checked.differences)
+    return FALSE if checked.differences else TRUE
+
+
+def _print_verdict(compared: Sequence[str], differences: Sequence[str]) -> None:
+    for line in compared:
+        print(line)
+    for difference in differences[:SHOWN_MAX]:
+        print(f"WRONG       {difference}")
+    count = len(differences)
+    if count > SHOWN_MAX:
+        print(f"WRONG       and {count - SHOWN_MAX} more")
+    print(f"NOT VERIFIED, differences: {count}" if count else "VERIFIED")

@@ -1,0 +1,98 @@
+"""Reads a day of a lottery from its proof, and checks which round of the beacon it took."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from redpacket.domain.beacon import BeaconRound, CampaignBeacon
+from redpacket.domain.lottery import (
+    NO_BEACON,
+    SEED_BYTES,
+    DrawDay,
+    chain_commitment,
+    day_named,
+    days_of_chain,
+)
+from redpacket.verify.files import Document, Unreadable, get
+from redpacket.verify.findings import Findings
+from redpacket.verify.rounds import chain_of, signature_of
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """One day of a lottery, with its seed, and what the beacon contributed."""
+
+    campaign_id: str
+    name: str
+    seed: bytes
+    beacon: CampaignBeacon | None = None
+    round: BeaconRound | None = None
+
+    @property
+    def commitment(self) -> str:
+        """What the campaign has shown since it was created."""
+        return chain_commitment(self.campaign_id, self.seed, self.name, self.beacon)
+
+    @property
+    def randomness(self) -> str:
+        """What of the beacon is in each point of the day."""
+        return self.round.randomness if self.round else NO_BEACON
+
+    @property
+    def round_no(self) -> int | None:
+        """The round that the day's draws took."""
+        return self.round.round_no if self.round else None
+
+
+def day_of(proof: Document) -> Day:
+    """Return the day that a proof is of. Raises Unreadable."""
+    seed_text, name = get(proof, "seed", str), get(proof, "day", str)
+    if not re.fullmatch(rf"[0-9a-f]{{{2 * SEED_BYTES}}}", seed_text):
+        msg = f"seed is not {SEED_BYTES} bytes in hex"
+        raise Unreadable(msg)
+    try:
+        days_of_chain(name)
+    except ValueError as error:
+        raise Unreadable(str(error)) from error
+    said = proof.get("beacon")
+    beacon = _beacon_of(said) if isinstance(said, dict) else None
+    seed = bytes.fromhex(seed_text)
+    return Day(get(proof, "campaign_id", str), name, seed, beacon, _round_of(proof, beacon))
+
+
+def _beacon_of(said: Document) -> CampaignBeacon:
+    committed_at_ms, timezone = get(said, "committed_at_ms", int), get(said, "timezone", str)
+    # Answers of older versions know no single draws.
+    is_per_draw = get({"is_per_draw": False, **said}, "is_per_draw", bool)
+    beacon = CampaignBeacon(chain_of(said), committed_at_ms, timezone, is_per_draw)
+    try:
+        return CampaignBeacon.parse(str(beacon))
+    except ValueError as error:
+        raise Unreadable(f"the beacon: {error}") from error
+
+
+def _round_of(proof: Document, beacon: CampaignBeacon | None) -> BeaconRound | None:
+    if beacon is None or proof.get("beacon_round") is None:
+        return None
+    return BeaconRound(get(proof, "beacon_round", int), signature_of(proof))
+
+
+def check_round(day: Day, findings: Findings) -> None:
+    """Compare the round with the one that was named before it existed."""
+    if day.beacon is None:
+        return
+    named = day.beacon.round_of(bounds_of(day, day.beacon).starts_at_ms)
+    if day.beacon.is_per_draw:
+        findings.compare("beacon_round of the day", said=day.round_no, true=None)
+    elif day.round:
+        findings.compare("beacon_round", said=day.round.round_no, true=named)
+
+
+def bounds_of(day: Day, beacon: CampaignBeacon) -> DrawDay:
+    """Return when the day begins and ends in the campaign's zone. Raises Unreadable."""
+    try:
+        return day_named(beacon.timezone, day.name)
+    except (ValueError, OSError, KeyError) as error:
+        # A zone that this machine lacks is a KeyError.
+        raise Unreadable(f"the days of {beacon.timezone}: {error}") from error

@@ -1,0 +1,162 @@
+"""Checks the draws of a day: numbers, points, prizes, and the rounds of single draws."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from redpacket.domain.beacon import BeaconRound, CampaignBeacon
+from redpacket.domain.lottery import NO_BEACON, choose, draw_id_of, draw_point, point_text
+from redpacket.verify.days import Day, bounds_of, check_round
+from redpacket.verify.files import COUNT_MAX, Document, Unreadable, get
+from redpacket.verify.findings import SHOWN_MAX, Findings
+from redpacket.verify.rounds import round_compared, signature_of, signatures_checked
+
+_PRIZE = r"[a-z0-9][a-z0-9_-]{0,62}:\d{1,15}"
+_ODDS = re.compile(rf"(?:{_PRIZE}(?:,{_PRIZE})*)?\|\d{{1,15}}")
+"""`prize_id:weight,...|miss_weight`; with no more digits than a double holds."""
+
+
+def verify_draws(
+    day: Day,
+    documents: Sequence[tuple[str, Document]],
+    noted: str | None = None,
+    user: str | None = None,
+) -> Findings:
+    """Compare all that named documents say of one day's draws with what its seed makes of them.
+
+    Raises Unreadable.
+    """
+    findings = Findings()
+    if noted is not None:
+        findings.compare("the noted commitment", said=noted.lower(), true=day.commitment)
+    check_round(day, findings)
+    numbers: dict[str, set[int]] = {}
+    for name, document in documents:
+        if "items" in document:
+            drawer = get(document, "user_token", str)
+            findings.rounds.setdefault(drawer, {})
+            if user is not None:
+                findings.compare(f"{name}: user_token", said=drawer, true=user)
+            seen = numbers.setdefault(drawer, set())
+            for item in get(document, "items", list):
+                if not isinstance(item, dict):
+                    raise Unreadable("a draw is not a JSON object")
+                _compare_draw(name, item, day, drawer, seen, findings)
+        else:
+            said_id = get(document, "campaign_id", str)
+            findings.compare(f"{name}: campaign_id", said=said_id, true=day.campaign_id)
+            said = get(document, "commitment", str)
+            findings.compare(f"{name}: commitment", said=said, true=day.commitment)
+    _check_order(numbers, findings)
+    return findings
+
+
+def _check_order(numbers: dict[str, set[int]], findings: Findings) -> None:
+    """Demand that each user's draws of the day have no gap, and came one after the other."""
+    for drawer, seen in numbers.items():
+        for missing in sorted({*range(1, max(seen, default=0))} - seen)[:SHOWN_MAX]:
+            findings.differences.append(f"draw {missing} of {drawer} on that day is missing")
+    for drawer, rounds in findings.rounds.items():
+        named = [rounds[number].round_no for number in sorted(rounds)]
+        if named != sorted(set(named)):
+            # Or some were begun together, and the best one was completed first.
+            findings.differences.append(f"draws of {drawer} began before the one before was over")
+
+
+def _compare_draw(
+    name: str, draw: Document, day: Day, drawer: str, seen: set[int], findings: Findings
+) -> None:
+    if get(draw, "day", str) != day.name:
+        findings.other_day_count += 1
+        return
+    number, odds = get(draw, "n", int), get(draw, "odds", str)
+    if not 1 <= number <= COUNT_MAX:
+        msg = f"no draw has the number {number}"
+        raise Unreadable(msg)
+    if not _ODDS.fullmatch(odds):
+        msg = f"the odds of draw {number} can't be read"
+        raise Unreadable(msg)
+    what = f"{name}: draw {number}"
+    if number in seen:
+        findings.differences.append(f"{what}: is there twice")
+    seen.add(number)
+    own = _own_round(what, draw, day, findings)
+    if own:
+        findings.rounds[drawer][number] = own
+    randomness = own.randomness if own else day.randomness
+    point = draw_point(day.seed, day.campaign_id, drawer, number, randomness)
+    prize_id, gone_id = choose(odds, point), draw.get("gone_prize_id")
+    randomness = "{randomness}" if own or day.round else NO_BEACON
+    formula = point_text("{seed}", day.campaign_id, drawer, number, randomness)
+    true_id = draw_id_of(day.campaign_id, drawer, day.name, number)
+    findings.compare(f"{what}: draw_id", said=get(draw, "draw_id", str), true=true_id)
+    findings.compare(f"{what}: formula", said=get(draw, "formula", str), true=formula)
+    if own is None:
+        findings.compare(f"{what}: beacon_round", said=draw.get("beacon_round"), true=day.round_no)
+    findings.compare(f"{what}: point", said=get(draw, "point", int), true=point)
+    if gone_id is not None:
+        # Only a draw that had to wait may miss by that, and it names the very prize.
+        true_gone = prize_id if own else None
+        findings.compare(f"{what}: gone_prize_id", said=gone_id, true=true_gone)
+        findings.gone_count += 1
+        prize_id = None
+    said = draw.get("prize")
+    said_id = get(said, "prize_id", str) if isinstance(said, dict) else said
+    findings.compare(f"{what}: prize", said=said_id, true=prize_id)
+    outcome = "won" if prize_id else "missed"
+    findings.compare(f"{what}: outcome", said=get(draw, "outcome", str), true=outcome)
+    findings.draw_count += 1
+
+
+def _own_round(what: str, draw: Document, day: Day, findings: Findings) -> BeaconRound | None:
+    """Return the round of a single draw, which its beginning named before the round existed."""
+    if day.beacon is None or not day.beacon.is_per_draw:
+        return None
+    began_at_ms = get(draw, "attempted_at_ms", int)
+    found = BeaconRound(get(draw, "beacon_round", int), signature_of(draw))
+    named = day.beacon.round_of_draw(began_at_ms)
+    findings.compare(f"{what}: beacon_round", said=found.round_no, true=named)
+    bounds = bounds_of(day, day.beacon)
+    is_within = bounds.starts_at_ms <= began_at_ms < bounds.ends_at_ms
+    findings.compare(f"{what}: began on its day", said=True, true=is_within)
+    return found
+
+
+def day_beacon_compared(day: Day, public_key: str, findings: Findings) -> list[str]:
+    """Say what was checked of the beacon, and what could not be."""
+    if day.beacon is None:
+        return ["beacon      none: the operator could have tried seeds before the campaign"]
+    if day.beacon.is_per_draw:
+        return _own_rounds_compared(day.beacon, public_key, findings)
+    if day.round is None:
+        if findings.draw_count:
+            findings.differences.append("draws of a day whose round of the beacon is missing")
+        return ["beacon      the day's round is missing"]
+    return round_compared(day.beacon.chain, day.round, public_key, findings)
+
+
+def _own_rounds_compared(beacon: CampaignBeacon, public_key: str, findings: Findings) -> list[str]:
+    rounds = {found for of_user in findings.rounds.values() for found in of_user.values()}
+    told = f"{len(rounds)} rounds of chain {beacon.chain.chain_hash}, one for each draw"
+    lines = [f"beacon      {told}"]
+    if rounds:
+        lines.append(
+            f"signature   {signatures_checked(beacon.chain, rounds, public_key, findings)}"
+        )
+    if findings.gone_count:
+        lines.append(f"gone        not checked: the last units of {findings.gone_count} prizes")
+    return [
+        *lines,
+        "order       not checked: compare odds and round with the `beacon_pending` that you got",
+    ]
+
+
+def draws_compared(day: Day, findings: Findings, beacon: Sequence[str]) -> list[str]:
+    """Say what was compared of a day's draws."""
+    return [
+        f"day         {day.name} of {day.campaign_id}",
+        f"commitment  {day.commitment}",
+        *beacon,
+        f"compared    {findings.draw_count} draws, {findings.other_day_count} are of other days",
+    ]

@@ -1,0 +1,172 @@
+"""Checks a packet: its terms make its commitment, and every amount that files say of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from redpacket.domain.beacon import BeaconRound, PacketBeacon
+from redpacket.domain.errors import SplitImpossible
+from redpacket.domain.split import NO_ROUND, Split, Terms, amounts_fen, seed_of
+from redpacket.verify.files import COUNT_MAX, Document, Unreadable, get
+from redpacket.verify.findings import Findings
+from redpacket.verify.rounds import chain_of, round_compared
+
+
+def verify_packet(
+    terms: Terms, documents: Sequence[tuple[str, Document]], noted: str | None = None
+) -> Findings:
+    """Compare everything that named documents say of a packet with what its *terms* make of it.
+
+    Raises Unreadable.
+    """
+    findings = Findings()
+    if noted is not None:
+        findings.compare("the noted commitment", said=noted.lower(), true=terms.commitment)
+    try:
+        amounts = amounts_fen(terms)
+    except SplitImpossible as error:
+        findings.differences.append(f"no packet has such terms: {error}")
+        return findings
+    for name, document in documents:
+        said = get(document, "commitment", str)
+        findings.compare(f"{name}: commitment", said=said, true=terms.commitment)
+        findings.compare(
+            f"{name}: total_fen", said=get(document, "total_fen", int), true=terms.total_fen
+        )
+        findings.compare(f"{name}: count", said=get(document, "count", int), true=terms.count)
+        if "seed" in document:
+            _compare_page(name, document, terms, amounts, findings)
+        else:
+            split = get(document, "split", str)
+            findings.compare(f"{name}: split", said=split, true=str(terms.split))
+            _compare_start(name, document, terms, findings)
+            if terms.signature == NO_ROUND and _has_claims(document):
+                findings.differences.append(f"{name}: claims, and the packet's round never came")
+            _compare_claims(name, document, amounts, findings)
+    return findings
+
+
+def _compare_page(
+    name: str, page: Document, terms: Terms, amounts: Sequence[int], findings: Findings
+) -> None:
+    if terms_of(page) != terms:
+        findings.differences.append(f"{name}: is a proof of other terms")
+    said, first_no = get(page, "amounts_fen", list), get(page, "first_share_no", int)
+    for share_no, amount_fen in enumerate(said, start=first_no):
+        _compare_share(name, share_no, amount_fen, amounts, findings)
+    findings.amount_count += len(said)
+    # Or a page without the last amounts would pass for a whole one.
+    last_no = first_no + len(said) - 1
+    true_next = str(last_no) if last_no < terms.count else None
+    findings.compare(f"{name}: next", said=page.get("next"), true=true_next)
+
+
+def _compare_claims(
+    name: str, record: Document, amounts: Sequence[int], findings: Findings
+) -> None:
+    for claim in _claims_of(record):
+        if claim.get("amount_fen", 0) is None:
+            continue  # hidden when the record was read
+        share_no, amount_fen = get(claim, "share_no", int), get(claim, "amount_fen", int)
+        _compare_share(name, share_no, amount_fen, amounts, findings)
+        findings.claim_count += 1
+
+
+def _compare_start(name: str, record: Document, terms: Terms, findings: Findings) -> None:
+    """Compare when the packet starts with what its round was chosen by."""
+    if terms.beacon and "starts_at_ms" in record:
+        said, true = get(record, "starts_at_ms", int), PacketBeacon.parse(terms.beacon).starts_at_ms
+        findings.compare(f"{name}: starts_at_ms", said=said, true=true)
+
+
+def _has_claims(record: Document) -> bool:
+    """Tell whether shares were taken, also where their amounts are hidden."""
+    return record.get("claimed_count", 0) != 0 or any(_claims_of(record))
+
+
+def _claims_of(record: Document) -> Iterator[Document]:
+    claims = get(record, "claims", list) if "claims" in record else []
+    for claim in (*claims, record.get("luckiest"), record.get("mine")):
+        if isinstance(claim, dict):
+            yield claim
+        elif claim is not None:
+            raise Unreadable("a claim is not a JSON object")
+
+
+def _compare_share(
+    name: str, share_no: int, amount_fen: object, amounts: Sequence[int], findings: Findings
+) -> None:
+    # Not by ==, which takes true for 1.
+    if type(amount_fen) is not int:
+        msg = f"{name}: the amount of share {share_no} is not an integer"
+        raise Unreadable(msg)
+    true = amounts[share_no - 1] if 1 <= share_no <= len(amounts) else "no share"
+    findings.compare(f"{name}: share {share_no}", said=amount_fen, true=true)
+
+
+def packet_beacon_compared(
+    terms: Terms, proof: Document, public_key: str, findings: Findings
+) -> list[str]:
+    """Say what was checked of the packet's round, and what could not be."""
+    if not terms.beacon:
+        return ["beacon      none: the operator could have tried seeds before the send"]
+    if terms.signature == NO_ROUND:
+        return ["beacon      the packet's round never came: every share went back"]
+    beacon = PacketBeacon.parse(terms.beacon)
+    said = get(proof, "beacon_round", int)
+    findings.compare("beacon_round", said=said, true=beacon.round_no)
+    found = BeaconRound(beacon.round_no, bytes.fromhex(terms.signature))
+    return round_compared(beacon.chain, found, public_key, findings)
+
+
+def amounts_compared(terms: Terms, findings: Findings, beacon: Sequence[str]) -> list[str]:
+    """Say what was compared of a packet's amounts."""
+    shares = f"{findings.amount_count} amounts of {terms.count} shares"
+    return [
+        f"terms       {terms}",
+        f"commitment  {terms.commitment}",
+        *beacon,
+        f"compared    {shares}, {findings.claim_count} claims of records",
+    ]
+
+
+def terms_of(proof: Document) -> Terms:
+    """Return the terms that a proof shows. Raises Unreadable."""
+    seed_text = get(proof, "seed", str)
+    try:
+        terms = Terms(
+            Split(get(proof, "algorithm", str)),
+            get(proof, "total_fen", int),
+            get(proof, "count", int),
+            get(proof, "share_fen_min", int),
+            get(proof, "share_fen_max", int),
+            get(proof, "unit_fen", int),
+            seed_of(seed_text),
+            beacon=_packet_beacon_of(proof),
+            signature=_packet_signature_of(proof),
+        )
+    except ValueError as error:
+        raise Unreadable(str(error)) from error
+    if terms.seed_text != seed_text:
+        raise Unreadable("seed is not in base64url without padding")
+    if terms.count > COUNT_MAX:
+        raise Unreadable("count is above that of any packet")
+    return terms
+
+
+def _packet_beacon_of(proof: Document) -> str:
+    """Return what names the packet's round, as the commitment has it; "" without one."""
+    said = proof.get("beacon")
+    if not isinstance(said, dict):
+        return ""
+    chain, committed_at_ms = chain_of(said), get(said, "committed_at_ms", int)
+    beacon = PacketBeacon(chain, committed_at_ms, get(said, "starts_at_ms", int))
+    return str(PacketBeacon.parse(str(beacon)))
+
+
+def _packet_signature_of(proof: Document) -> str:
+    if not isinstance(proof.get("beacon"), dict):
+        return ""
+    if proof.get("signature") is None:
+        return NO_ROUND
+    return bytes.fromhex(get(proof, "signature", str)).hex()

@@ -1,0 +1,73 @@
+"""Checks rounds of the beacon: their chain, and that the chain has signed them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from redpacket.domain.beacon import BeaconChain, BeaconRound
+from redpacket.verify.files import Document, Unreadable, get, shown_time
+from redpacket.verify.findings import Findings
+
+QUICKNET = BeaconChain(
+    "52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971", 1_692_803_367, 3
+)
+QUICKNET_KEY = (
+    "83cf0f2896adee7eb8b5f01fcad3912212c437e0073e911fb90022d3e760183c8c4b450b6a0a6c3ac6a5776a2d106451"
+    "0d1fec758c921cc22b0e17e63aaf4bcb5ed66304de9cf809bd274ca73bab4af5a6e9c76a4bc09e76eae8991ef5ece45a"
+)
+"""The chain of drand that a deployment takes if it names no other."""
+
+
+def round_compared(
+    chain: BeaconChain, found: BeaconRound, public_key: str, findings: Findings
+) -> list[str]:
+    """Say what was checked of one round, and what was not. Raises Unreadable."""
+    if chain.chain_hash == QUICKNET.chain_hash:
+        # Or a known round of long ago would pass for a later one.
+        findings.compare("the beacon's genesis_s", said=chain.genesis_s, true=QUICKNET.genesis_s)
+        findings.compare("the beacon's period_s", said=chain.period_s, true=QUICKNET.period_s)
+    at, began = shown_time(chain.time_ms(found.round_no)), shown_time(chain.time_ms(1))
+    return [
+        f"beacon      round {found.round_no} of chain {chain.chain_hash}, signed at {at}",
+        f"chain       begun at {began}, a round each {chain.period_s} s",
+        f"signature   {signatures_checked(chain, {found}, public_key, findings)}",
+        f"order       not checked: the commitment must have been known before {at}",
+    ]
+
+
+def signatures_checked(
+    chain: BeaconChain, rounds: Iterable[BeaconRound], public_key: str, findings: Findings
+) -> str:
+    """Compare rounds with the chain's public key, and say whether that could be done."""
+    if chain.chain_hash != QUICKNET.chain_hash and public_key == QUICKNET_KEY:
+        return "not checked: give the chain's key by --public-key"
+    try:
+        from redpacket.bls import PublicKey
+    except ImportError:
+        return "not checked: it needs the package pyblst (pip install pyblst)"
+    try:
+        key = PublicKey(bytes.fromhex(public_key))
+    except ValueError as error:
+        raise Unreadable(f"the public key: {error}") from error
+    for found in rounds:
+        findings.compare(
+            f"signature of round {found.round_no}",
+            said="the chain's",
+            true="the chain's" if key.has_signed(found.round_no, found.signature) else "forged",
+        )
+    return "compared with the chain's public key"
+
+
+def chain_of(said: Document) -> BeaconChain:
+    """Return the chain that a proof's beacon is of. Raises Unreadable."""
+    return BeaconChain(
+        get(said, "chain_hash", str), get(said, "genesis_s", int), get(said, "period_s", int)
+    )
+
+
+def signature_of(said: Document) -> bytes:
+    """Return the signature of a round. Raises Unreadable."""
+    try:
+        return bytes.fromhex(get(said, "signature", str))
+    except ValueError as error:
+        raise Unreadable(f"the signature: {error}") from error
