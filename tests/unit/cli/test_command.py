@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import tomllib
 from collections.abc import Callable
@@ -536,6 +537,30 @@ def test_the_command_is_installed_with_what_its_tests_use() -> None:
 
     assert set(project["dependencies"]) <= set(tested)
     assert project["scripts"] == {"redpacket": "redpacket_cli.main:main"}
+
+
+def test_the_command_is_installed_with_all_that_it_imports_of_the_rules() -> None:
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    wheel = tomllib.loads(text)["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    files = [
+        file
+        for place in wheel
+        for file in ([ROOT / place] if place.endswith(".py") else (ROOT / place).rglob("*.py"))
+    ]
+
+    imported = {
+        node.module
+        for file in files
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("redpacket.")
+    }
+
+    installed = [place.removesuffix(".py").replace("/", ".") for place in wheel.values()]
+    assert not [
+        module
+        for module in imported
+        if not any(module == place or module.startswith(f"{place}.") for place in installed)
+    ]
 
 
 def test_each_command_says_what_it_does() -> None:
