@@ -69,13 +69,13 @@ MUTANTS = [
     ),
     Mutant(
         "a token's claims are not asked for a draw",
-        "draw_prize:_check_audience",
+        "refuse_draw:check_audience",
         " or not meets(campaign.required_claims, drawer.claims)",
         "",
     ),
     Mutant(
         "who is not on a campaign's list draws",
-        "draw_prize:_check_audience",
+        "refuse_draw:check_audience",
         "mode is None or attempt.is_member is (mode is AudienceMode.ALLOW)",
         "True",
     ),
@@ -99,7 +99,7 @@ MUTANTS = [
     ),
     Mutant(
         "who is denied draws",
-        "draw_prize:_check_audience",
+        "refuse_draw:check_audience",
         "is_denied or not is_in",
         "not is_in",
     ),
@@ -111,7 +111,7 @@ MUTANTS = [
     ),
     Mutant(
         "the host's risk control is not asked about a prize",
-        "draw_prize:_draw_of",
+        "judge_answer",
         "if outcome.prize_id and ports.risk and not ports.risk.allows(tried.drawer):",
         "if False:",
     ),

@@ -7,20 +7,20 @@ from tests.faults.mutants.mutant import of_draws
 MUTANTS = [
     of_draws(
         "a refusal by a table that was edited is told",
-        "_draw_of",
-        "decided_by = _table_of(ask, outcome, table, ports)",
-        "decided_by = table if outcome.status in _REFUSALS"
-        " else _table_of(ask, outcome, table, ports)",
+        "judge_answer",
+        "decided_by = table_of(ask, outcome, table, ports)",
+        "decided_by = table if outcome.status in REFUSALS"
+        " else table_of(ask, outcome, table, ports)",
     ),
     of_draws(
         "a refusal that comes too late offers a unit again",
-        "_table_of",
-        "    if outcome.status not in _REFUSALS:\n",
+        "judge_answer:table_of",
+        "    if outcome.status not in REFUSALS:\n",
         "    if True:\n",
     ),
     of_draws(
         "a refunded unit ends a campaign that goes on",
-        "draw_prize:_make_durable",
+        "record_draw:record_draw",
         "recorded is RecordDrawStatus.UNIT_REFUNDED and is_over",
         "recorded is RecordDrawStatus.UNIT_REFUNDED",
     ),
@@ -165,7 +165,7 @@ MUTANTS = [
     ),
     of_draws(
         "a unit of before midnight stays with a draw that died",
-        "draw_prize:_make_durable",
+        "record_draw:record_draw",
         "        _forget_yesterdays(ask, table, ports)\n",
         "",
     ),

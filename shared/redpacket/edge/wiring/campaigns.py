@@ -112,7 +112,8 @@ class CampaignRoom(LogRoom):
     @cached_property
     def draw_prize(self) -> partial[Drawn]:
         """Draws once."""
-        from redpacket.flows.campaigns.draw_prize import DrawPorts, draw_prize
+        from redpacket.flows.campaigns.draw_ports import DrawPorts
+        from redpacket.flows.campaigns.draw_prize import draw_prize
 
         ports = DrawPorts(
             claim_cache=self.draw_cache,

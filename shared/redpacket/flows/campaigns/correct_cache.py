@@ -1,0 +1,37 @@
+"""Correct the cache of draws by the ledger, which is right where the two disagree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from redpacket.domain.errors import Unavailable
+from redpacket.flows.campaigns.load_campaign import load_campaign
+
+if TYPE_CHECKING:
+    from redpacket.domain.lottery import DrawAsk, Player
+    from redpacket.flows.campaigns.draw_ports import DrawPorts
+
+_LOAD_LIFE_MS = 2_000
+"""Who loads a campaign has so much time, until another one may try."""
+
+
+def load_alone(campaign_id: str, ports: DrawPorts) -> None:
+    """Load a campaign that the cache has lost, alone; the others wait."""
+    if not ports.claim_cache.begin_load(campaign_id, _LOAD_LIFE_MS):
+        msg = "the campaign is being loaded"
+        raise Unavailable(msg)
+    ports.journal.event("campaign_loaded", campaign_id=campaign_id)
+    load_campaign(campaign_id, draws=ports.draws, claim_cache=ports.claim_cache, clock=ports.clock)
+
+
+def undo(ask: DrawAsk, ports: DrawPorts, *, is_unit_free: bool) -> None:
+    """Forget an attempt that did not become durable; a free unit is offered again."""
+    ports.claim_cache.undo(ask, is_unit_free=is_unit_free)
+    correct_player(ask, ports)
+
+
+def correct_player(ask: DrawAsk, ports: DrawPorts) -> Player:
+    """Bring the cache's counts of the user to the ledger's."""
+    player = ports.draws.find_player(ask.campaign_id, ask.user_id, ask.day.name)
+    ports.claim_cache.set_player(ask, player)
+    return player

@@ -1,0 +1,47 @@
+"""What a draw needs from outside, and what it carries from step to step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from redpacket.domain.beacon import BeaconChain, BeaconRound
+    from redpacket.domain.lottery import Attempt, BegunDraw, DrawAsk
+    from redpacket.domain.packet import Person
+    from redpacket.flows.beacon.cached_rounds import CachedRounds
+    from redpacket.flows.beacon.new_rounds import NewRounds
+    from redpacket.flows.campaigns.cached_snapshots import CachedSnapshots
+    from redpacket.flows.guards.ask_risk import RiskCheck
+    from redpacket.ports.campaigns import DrawCache, Draws
+    from redpacket.ports.packets import PayoutQueue
+    from redpacket.ports.runtime import Clock, Journal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrawPorts:
+    """The ports that every draw passes."""
+
+    claim_cache: DrawCache
+    draws: Draws
+    tables: CachedSnapshots
+    rounds: CachedRounds
+    payouts: PayoutQueue
+    clock: Clock
+    journal: Journal
+    new_rounds: Callable[[BeaconChain], NewRounds]
+    risk: RiskCheck | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """One try to draw: what is asked, what the ledger knew before, and which key names it."""
+
+    drawer: Person
+    key_hash: str
+    attempt: Attempt
+    ask: DrawAsk
+    round: BeaconRound | None
+    begun: BegunDraw | None = None

@@ -1,0 +1,70 @@
+"""Refuse a draw: who may not draw, or not now, and what they are told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+from redpacket.domain.campaign import AudienceMode, CampaignStatus, meets
+from redpacket.domain.errors import (
+    AttemptsExhausted,
+    CampaignEnded,
+    CampaignNotStarted,
+    CampaignPaused,
+    NotInAudience,
+    Rejected,
+)
+from redpacket.domain.lottery import DrawStatus
+
+if TYPE_CHECKING:
+    from redpacket.domain.lottery import Attempt, LotterySnapshot
+    from redpacket.domain.packet import Person
+    from redpacket.flows.campaigns.draw_ports import DrawPorts
+
+_CLOCKS_DIFFER_MS = 5_000
+
+NOT_FOR_YOU = "this is for other users"
+
+REFUSALS: dict[DrawStatus, tuple[type[Rejected], str]] = {
+    DrawStatus.CAMPAIGN_ENDED: (CampaignEnded, "the campaign is over"),
+    DrawStatus.CAMPAIGN_NOT_STARTED: (CampaignNotStarted, "the campaign opens later"),
+    DrawStatus.CAMPAIGN_PAUSED: (CampaignPaused, "the campaign is turned off for now"),
+    DrawStatus.ATTEMPTS_EXHAUSTED: (AttemptsExhausted, "you have drawn as often as one may today"),
+}
+
+
+def refuse(status: DrawStatus) -> NoReturn:
+    """Raise what a user is told whom the cache or the ledger refuses."""
+    error, detail = REFUSALS[status]
+    raise error(detail)
+
+
+def started_table(campaign_id: str, ports: DrawPorts) -> LotterySnapshot:
+    """Return the table, or refuse the crowd that waits for the start, without the ledger.
+
+    Near the start the cache's clock decides.
+    """
+    table = ports.tables.recall(campaign_id)
+    if _is_long_before(table, ports):
+        version = ports.claim_cache.find_version(campaign_id)
+        if version is not None:
+            table = ports.tables.recall(campaign_id, version_min=version)
+            if _is_long_before(table, ports):
+                refuse(DrawStatus.CAMPAIGN_NOT_STARTED)
+    return table
+
+
+def _is_long_before(table: LotterySnapshot, ports: DrawPorts) -> bool:
+    return ports.clock.now_ms() < table.campaign.starts_at_ms - _CLOCKS_DIFFER_MS
+
+
+def check_audience(
+    table: LotterySnapshot, drawer: Person, attempt: Attempt, ports: DrawPorts
+) -> None:
+    """Refuse users whom the campaign is not for; one that is closed to all refuses them as such."""
+    campaign, mode = table.campaign, table.audience_mode
+    if campaign.status is CampaignStatus.OFF or ports.clock.now_ms() >= campaign.ends_at_ms:
+        return
+    is_in = mode is None or attempt.is_member is (mode is AudienceMode.ALLOW)
+    is_denied = ports.clock.now_ms() < attempt.denied_until_ms
+    if is_denied or not is_in or not meets(campaign.required_claims, drawer.claims):
+        raise NotInAudience(NOT_FOR_YOU)
