@@ -23,7 +23,7 @@ from bench.rounds import (
     server_costs_us,
     the_limit,
 )
-from redpacket.adapters import keys
+from redpacket.adapters.redis import keys
 from redpacket.adapters.redis.draws import RedisDraws
 from redpacket.adapters.redis.scripts import read_script
 from redpacket.domain.lottery import POINT_BITS, DrawDay, LotterySnapshot, Prize, PrizeKind

@@ -21,7 +21,7 @@ from redis.crc import key_slot
 
 from bench.rounds import Call, cpu_s, interleaved, ratio, spread
 from local.ports import HOST
-from redpacket.adapters import keys
+from redpacket.adapters.redis import keys
 from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.adapters.redis.cluster import ClusterClient, connect_cluster
 from redpacket.adapters.redis.parted_claims import PartedClaims

@@ -28,7 +28,7 @@ from local.packet_ids import PUBLISHED_KEYS
 from local.places import ROOT
 from local.seed_keys import PUBLISHED_SEED_KEYS
 from local.user_ids import PUBLISHED_KEY
-from redpacket.adapters import keys
+from redpacket.adapters.dynamo import draw_keys, keys
 from redpacket.adapters.dynamo.books import entry_row
 from redpacket.adapters.dynamo.client import Dynamo, put, to_wire
 from redpacket.adapters.dynamo.items import packet_row
@@ -246,7 +246,7 @@ def _win(system: InMemorySystem, prizes: list[Prize]) -> None:
     first = prizes[0]
     write = system.dynamo.put_item
     for unit_no in range(1, WIN_COUNT + 1):
-        unit = keys.unit(CAMPAIGN_ID, first.prize_id, unit_no)
+        unit = draw_keys.unit(CAMPAIGN_ID, first.prize_id, unit_no)
         won = put("draws", {**unit, "user_id": f"user-{unit_no}", "draw_id": f"{unit_no:032x}"})
         write(**won["Put"])
     table = system.draws.find_table(CAMPAIGN_ID)

@@ -20,8 +20,7 @@ from dataclasses import replace
 from multiprocessing import get_context
 from typing import Any
 
-from redpacket.adapters import keys
-from redpacket.adapters.dynamo import items
+from redpacket.adapters.dynamo import campaign_keys, items, keys
 from redpacket.adapters.dynamo.books import entry_row, receipt_row
 from redpacket.adapters.dynamo.campaign_items import plan_row
 from redpacket.adapters.dynamo.client import Dynamo, Row, from_wire, to_wire
@@ -188,7 +187,7 @@ def _tables(count: int) -> MadeUp:
         (
             "campaigns",
             {
-                **keys.campaign_packet("rain", packet.packet_id),
+                **campaign_keys.campaign_packet("rain", packet.packet_id),
                 "total_fen": count,
                 "created_at_ms": packet.created_at_ms,
             },
@@ -201,7 +200,7 @@ def _tables(count: int) -> MadeUp:
 
 def _campaign_row(campaign: Campaign) -> dict[str, Any]:
     money = {"budget_fen": campaign.budget_fen, "budget_left_fen": 0, "version": 1}
-    return {**keys.campaign("rain"), **plan_row(campaign), **money}
+    return {**campaign_keys.campaign("rain"), **plan_row(campaign), **money}
 
 
 def _count_row(number: int, share: Callable[[int], ShareFate]) -> Row:

@@ -13,7 +13,7 @@ from bench import cost, counts
 from bench.deployment import indexes_of, sweeps_of
 from local.places import ROOT
 from local.template import read_template
-from redpacket.adapters import keys
+from redpacket.adapters.dynamo import keys
 from redpacket.adapters.threads import THREADS
 from redpacket.domain.packet import PARTS_MAX, SMALL_MAX
 from redpacket.flows.packets.expire_packets import PACKETS_PER_SWEEP

@@ -25,8 +25,8 @@ from bench.deployment import (
 )
 from local.places import ROOT
 from local.template import read_template
+from redpacket.adapters.dynamo.keys import WORK_SHARDS
 from redpacket.adapters.dynamo.payment_items import SHARDS
-from redpacket.adapters.keys import WORK_SHARDS
 from redpacket.domain.gateway import Channel
 from redpacket.flows.payments.dispatch import IDLE_MS, POLL_MS
 

@@ -11,7 +11,7 @@ from statistics import median
 
 import redis
 
-from redpacket.adapters import keys
+from redpacket.adapters.redis import keys
 from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.adapters.redis.client import Client
 from testing.builders import a_packet

@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from local.seed_keys import PUBLISHED_SEEDS
-from redpacket.adapters import keys
-from redpacket.adapters.dynamo import items
+from redpacket.adapters.dynamo import campaign_keys, draw_keys, items, keys, payment_keys
 from redpacket.adapters.dynamo.books import entry_of, receipt_of, sums_of
 from redpacket.adapters.dynamo.client import from_wire
 from redpacket.adapters.dynamo.draw_items import draw_of
@@ -260,15 +259,15 @@ def _outside(rows: Iterable[dict[str, Any]]) -> OutsideFacts:
     facts = OutsideFacts([], [], [], [], {})
     for row in rows:
         sk = row["sk"]
-        if sk == keys.PAYMENT:
+        if sk == payment_keys.PAYMENT:
             facts.payments.append(payment_of(row))
-        elif sk == keys.WITHDRAWAL:
+        elif sk == payment_keys.WITHDRAWAL:
             facts.withdrawals.append(withdrawal_of(row))
-        elif sk.startswith(keys.RETURN_PREFIX):
+        elif sk.startswith(payment_keys.RETURN_PREFIX):
             facts.returns.append(return_of(row))
-        elif sk.startswith(keys.REFUND_PREFIX):
+        elif sk.startswith(payment_keys.REFUND_PREFIX):
             facts.refunds.append(refund_of(row))
-        elif sk.startswith(keys.WITHDRAWN_PREFIX):
+        elif sk.startswith(payment_keys.WITHDRAWN_PREFIX):
             user_id, day = row["pk"].removeprefix(keys.USER_PREFIX), sk.partition("#")[2]
             facts.withdrawn[user_id, day] = row["withdrawn_count"], row["withdrawn_fen"]
     return facts
@@ -283,21 +282,21 @@ def _lotteries(rows: list[dict[str, Any]], shares: list[ShareFate]) -> list[Lott
     for row in rows:
         pk, sk = row["pk"], row["sk"]
         _, _, where = pk.partition("#")
-        if pk.startswith("campaign#") and sk == keys.SHOWN:
+        if pk.startswith("campaign#") and sk == campaign_keys.SHOWN:
             prizes = table_of(row).prizes
             if prizes:
                 of(where).prizes.extend(prizes)
-        elif pk.startswith(keys.UNITS_PREFIX):
+        elif pk.startswith(draw_keys.UNITS_PREFIX):
             campaign_id, prize_id = where.split("#")
             day, number = "", sk.rpartition("#")[2]
             if sk.startswith("day#"):
                 _, day, number = sk.split("#")
             of(campaign_id).units.append(Unit(prize_id, int(number), row["draw_id"], day))
-        elif pk.startswith(keys.DRAWER_PREFIX):
+        elif pk.startswith(draw_keys.DRAWER_PREFIX):
             campaign_id, user_id = where.split("#", 1)
-            if sk.startswith(keys.DRAW_PREFIX):
+            if sk.startswith(draw_keys.DRAW_PREFIX):
                 of(campaign_id).draws.append(draw_of(row))
-            elif sk.startswith(keys.PLAYER_PREFIX):
+            elif sk.startswith(draw_keys.PLAYER_PREFIX):
                 of(campaign_id).players.append(_player_day(user_id, row))
     return list(found.values())
 
@@ -305,7 +304,7 @@ def _lotteries(rows: list[dict[str, Any]], shares: list[ShareFate]) -> list[Lott
 def _player_day(user_id: str, row: dict[str, Any]) -> PlayerDay:
     return PlayerDay(
         user_id=user_id,
-        day=row["sk"].removeprefix(keys.PLAYER_PREFIX),
+        day=row["sk"].removeprefix(draw_keys.PLAYER_PREFIX),
         attempt_count=row["attempt_count"],
         win_count=row["win_count"],
         help_count=row.get("help_count", 0),

@@ -49,7 +49,7 @@ from local.openapi import JSON, OPENAPI, operations, types_of
 from local.ports import HOST
 from local.seed_keys import seed_keys_of
 from local.stack import Stack
-from redpacket.adapters import keys
+from redpacket.adapters.redis import keys
 from redpacket.domain.switches import Switch
 from redpacket.domain.text import is_visible
 from redpacket.edge.scopes import ADMIN_SCOPE

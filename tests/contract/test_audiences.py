@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from redpacket.adapters import keys
 from redpacket.adapters.dynamo.audiences import DynamoAudiences
 from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
 from redpacket.adapters.dynamo.claims import DynamoClaims
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.adapters.dynamo.draws import DynamoDraws
+from redpacket.adapters.redis import keys
 from redpacket.adapters.redis.audiences import RedisAudiences
 from redpacket.adapters.redis.quotas import RedisQuotas
 from redpacket.domain.campaign import AudienceMode, Campaign, audience_bucket

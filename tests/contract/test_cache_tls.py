@@ -10,7 +10,7 @@ from redis.crc import key_slot
 from redis.exceptions import AuthenticationError
 
 from local.ports import HOST
-from redpacket.adapters import keys
+from redpacket.adapters.redis import keys
 from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.adapters.redis.client import Client
 from redpacket.adapters.redis.cluster import connect_cluster

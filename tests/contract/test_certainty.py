@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from local.ports import HOST
-from redpacket.adapters import keys
+from redpacket.adapters.redis import keys
 from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.adapters.redis.connect import Script, connect
 from redpacket.adapters.redis.parted_claims import PartedClaims

@@ -19,7 +19,7 @@ from local.places import ROOT
 from local.ports import HOST
 from local.seed_keys import PUBLISHED_SEED_KEYS
 from local.user_ids import PUBLISHED_KEY
-from redpacket.adapters import keys
+from redpacket.adapters.redis import keys
 from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.adapters.redis.switches import RedisSwitches
 from redpacket.domain.switches import Switch
@@ -40,6 +40,7 @@ HEAVY = (
     *("aws_xray_sdk", "wrapt", "redpacket.edge.traces"),
     *("regex", "pypinyin", "rapidfuzz", "http.client", "redpacket.adapters.aws.client"),
     *("redpacket.domain.lottery", "redpacket.domain.checks.facts", "redpacket.edge.schemas"),
+    *(f"redpacket.adapters.dynamo.{of}_keys" for of in ("draw", "log", "operator", "payment")),
 )
 FLOWS = {
     "redpacket.flows." + name

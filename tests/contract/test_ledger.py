@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from redpacket.adapters import keys
-from redpacket.adapters.dynamo import items
+from redpacket.adapters.dynamo import items, keys
 from redpacket.adapters.dynamo.books import receipt_row
 from redpacket.adapters.dynamo.client import Dynamo, from_wire, to_wire
 from redpacket.adapters.dynamo.deposits import DynamoDeposits

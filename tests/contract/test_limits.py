@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import pytest
 
 from local.ports import HOST
-from redpacket.adapters import keys
+from redpacket.adapters.redis import keys
 from redpacket.adapters.redis.connect import connect
 from redpacket.adapters.redis.limits import RedisLimits
 from redpacket.domain.errors import Unavailable

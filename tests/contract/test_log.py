@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from redpacket.adapters import keys
 from redpacket.adapters.aws.kms_signer import KmsSigner
+from redpacket.adapters.dynamo import log_keys
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.adapters.dynamo.commitments import DynamoCommitments, note_commitment
 from redpacket.adapters.dynamo.log import DynamoLog
@@ -31,12 +31,12 @@ def dynamo(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
     """Tables of which each test has a log of its own."""
     number = next(_numbers)
     for name in ("LOG_END", "LOG_HEAD"):
-        row = getattr(keys, name)
-        monkeypatch.setattr(keys, name, {**row, "pk": f"{row['pk']}{number}"})
-    entries, node = keys.log_entries, keys.log_node
-    monkeypatch.setattr(keys, "log_entries", lambda index: f"{number}{entries(index)}")
+        row = getattr(log_keys, name)
+        monkeypatch.setattr(log_keys, name, {**row, "pk": f"{row['pk']}{number}"})
+    entries, node = log_keys.log_entries, log_keys.log_node
+    monkeypatch.setattr(log_keys, "log_entries", lambda index: f"{number}{entries(index)}")
     monkeypatch.setattr(
-        keys, "log_node", lambda *place: {**node(*place), "sk": f"{number}{node(*place)['sk']}"}
+        log_keys, "log_node", lambda *place: {**node(*place), "sk": f"{number}{node(*place)['sk']}"}
     )
     with a_client(request.param, request) as client:
         yield Dynamo(lambda: client)

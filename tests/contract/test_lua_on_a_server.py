@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from local.ports import HOST
-from redpacket.adapters import keys
+from redpacket.adapters.redis import keys
 from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.adapters.redis.connect import connect
 from redpacket.adapters.redis.scripts import read_script

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from redpacket.adapters import keys
+from redpacket.adapters.redis import keys
 from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.adapters.redis.parted_claims import PartedClaims
 from redpacket.domain.claim import EMPTIED_KEPT_MS

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from redpacket.adapters import keys
+from redpacket.adapters.dynamo import payment_keys
 from redpacket.adapters.dynamo.authorizations import DynamoAuthorizations
 from redpacket.adapters.dynamo.client import Dynamo, to_wire
 from redpacket.adapters.dynamo.payees import DynamoPayees
@@ -50,7 +50,7 @@ class Rows:
         return asked.number in self.consents.list_waiting(WECHAT, until_ms, 10**4)
 
     def owner(self, account: OutsideAccount) -> str | None:
-        key = keys.outside_account(WECHAT, account.name_hash)
+        key = payment_keys.outside_account(WECHAT, account.name_hash)
         row = Dynamo(lambda: self.client).get("payments", key)
         return str(row["user_id"]) if row and "user_id" in row else None
 
@@ -191,7 +191,7 @@ def test_a_binding_meets_a_consent_that_is_asked_for_at_once(rows: Rows, user: s
 
 def test_an_account_row_of_somebody_else_stops_a_rebinding(rows: Rows, user: str) -> None:
     rows.payees.bind(user, WECHAT, own := an_account(), NOW_MS)
-    forged = {**keys.outside_account(WECHAT, own.name_hash), "user_id": "forger"}
+    forged = {**payment_keys.outside_account(WECHAT, own.name_hash), "user_id": "forger"}
     rows.client.put_item(TableName="payments", Item=to_wire(forged))
 
     with pytest.raises(RedPacketError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redpacket.adapters import keys
+from redpacket.adapters.redis import keys
 from redpacket.adapters.redis.quotas import RedisQuotas
 from redpacket.domain.claim import Quota
 from redpacket.ports.packets import Quotas

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from redpacket.adapters import keys
+from redpacket.adapters.dynamo import keys
 from redpacket.adapters.dynamo.client import to_wire
 from redpacket.domain.claim import RecordStatus, ShareFate, ShareRef, Taker, taker_of
 from redpacket.domain.errors import InvalidRequest

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from redpacket.adapters import keys
 from redpacket.adapters.redis import claims as redis_claims
+from redpacket.adapters.redis import keys
 from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.domain.packet import Opening, Packet, PacketStatus, Rules, part_id
 from redpacket.domain.split import Terms

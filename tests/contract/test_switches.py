@@ -11,10 +11,10 @@ from botocore.exceptions import ClientError
 
 from local.ports import HOST
 from local.stack import Stack
-from redpacket.adapters import keys
 from redpacket.adapters.aws.lambda_deliveries import LambdaDeliveries
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.adapters.dynamo.switches import DynamoSwitches
+from redpacket.adapters.redis import keys
 from redpacket.adapters.redis.connect import connect
 from redpacket.adapters.redis.switches import RedisSwitches
 from redpacket.domain.errors import Unavailable

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from redpacket.adapters import keys
+from redpacket.adapters.dynamo import keys, operator_keys
 from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
 from redpacket.adapters.dynamo.client import Dynamo, to_wire
 from redpacket.adapters.dynamo.draws import DynamoDraws
@@ -198,7 +198,7 @@ def test_draws_come_with_units_players_winners_and_helps(
 
 @pytest.fixture
 def runs(books: Books) -> DynamoRuns:
-    key: Any = to_wire(keys.reconciliation())
+    key: Any = to_wire(operator_keys.reconciliation())
     if books.client.get_item(TableName="reconciliation", Key=key, ConsistentRead=True).get("Item"):
         books.client.delete_item(TableName="reconciliation", Key=key)
     return DynamoRuns(Dynamo(lambda: books.client), "reconciliation")

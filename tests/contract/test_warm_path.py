@@ -21,12 +21,12 @@ from local.places import ROOT
 from local.ports import HOST
 from local.seed_keys import PUBLISHED_SEED_KEYS
 from local.user_ids import PUBLISHED_KEY
-from redpacket.adapters import keys
 from redpacket.adapters.aws.client import AwsClient
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.adapters.dynamo.deposits import DynamoDeposits
 from redpacket.adapters.dynamo.funding import DynamoFunding
 from redpacket.adapters.redis import claims as redis_claims
+from redpacket.adapters.redis import keys
 from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.domain.ledger import Transfer, TransferKind, user_account
 from redpacket.domain.packet import Packet, Person

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from botocore.exceptions import ClientError, ReadTimeoutError
 
-from redpacket.adapters.keys import WORK_SHARDS
+from redpacket.adapters.dynamo.keys import WORK_SHARDS
 from redpacket.domain.claim import (
     AdmitOutcome,
     GrabOutcome,

@@ -14,6 +14,7 @@ from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.adapters.dynamo.deposits import DynamoDeposits
 from redpacket.adapters.dynamo.draws import DynamoDraws
 from redpacket.adapters.dynamo.funding import DynamoFunding
+from redpacket.adapters.dynamo.keys import WORK_SHARDS
 from redpacket.adapters.dynamo.ledger import DynamoLedger
 from redpacket.adapters.dynamo.packets import DynamoPackets
 from redpacket.adapters.dynamo.pages import DynamoPages
@@ -22,7 +23,6 @@ from redpacket.adapters.dynamo.rounds import DynamoRounds
 from redpacket.adapters.dynamo.runs import DynamoRuns
 from redpacket.adapters.dynamo.tables import DynamoTables
 from redpacket.adapters.dynamo.work_lists import DynamoWorkLists
-from redpacket.adapters.keys import WORK_SHARDS
 from redpacket.adapters.redis.parted_claims import PartedClaims
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.seed_keys import OpenedTerms

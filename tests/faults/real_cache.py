@@ -11,7 +11,7 @@ from contextlib import suppress
 from redis import OutOfMemoryError
 
 from local.ports import HOST
-from redpacket.adapters import keys
+from redpacket.adapters.redis import keys
 from redpacket.adapters.redis.claims import RedisClaims
 from testing.servers import Address, Server, some_servers, wait_for
 from tests.faults.figures import Figures

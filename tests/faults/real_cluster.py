@@ -10,7 +10,7 @@ import redis
 from redis.crc import key_slot
 
 from local.ports import HOST
-from redpacket.adapters import keys
+from redpacket.adapters.redis import keys
 from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.adapters.redis.cluster import connect_cluster
 from testing.cluster import Cluster

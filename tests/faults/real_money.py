@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
-from redpacket.adapters import keys
+from redpacket.adapters.dynamo import keys
 from redpacket.adapters.dynamo.posting import post_operations
 from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.adapters.threads import in_threads

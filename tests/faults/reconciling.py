@@ -10,7 +10,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-from redpacket.adapters import keys
+from redpacket.adapters.dynamo import draw_keys, keys
 from redpacket.domain.checks.facts import Difference
 from redpacket.domain.errors import RedPacketError
 from testing.fakes.tables import FakeTable
@@ -164,7 +164,7 @@ def unit_twice(system: InMemorySystem, random: Random) -> None:
         missed_attempt(system, random)
         return
     (_, sk), row = won[0]
-    pk = keys.drawer(row["campaign_id"]["S"], "thief")["pk"]
+    pk = draw_keys.drawer(row["campaign_id"]["S"], "thief")["pk"]
     forged = {**row, "pk": {"S": pk}, "user_id": {"S": "thief"}}
     system.dynamo.tables["draws"][pk, sk] = forged
 
@@ -175,7 +175,7 @@ def missed_attempt(system: InMemorySystem, random: Random) -> None:
     played = [(key, row) for key, row in days if "attempt_count" in row]
     if not played:
         counts = {name: {"N": "1"} for name in ("attempt_count", "attempts_max")}
-        key = keys.player("gala", "thief", "20261122")
+        key = draw_keys.player("gala", "thief", "20261122")
         forged = {"pk": {"S": key["pk"]}, "sk": {"S": key["sk"]}, "win_count": {"N": "0"}}
         table = system.dynamo.tables.setdefault("draws", FakeTable())
         table[key["pk"], key["sk"]] = {**forged, **counts}

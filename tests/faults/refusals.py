@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from redpacket.adapters import keys
+from redpacket.adapters.dynamo import campaign_keys, keys
 from redpacket.adapters.dynamo.client import from_wire
 from redpacket.domain.campaign import CampaignStatus
 from redpacket.domain.errors import (
@@ -68,7 +68,7 @@ def known(dynamo: FakeDynamo, packet: Packet, user_id: str, at_ms: int) -> Known
     status = _row(dynamo, "packets", keys.packet(packet_id))["status"]["S"]
     campaign, claim_count = None, 0
     if campaign_id:
-        campaign = from_wire(_row(dynamo, "campaigns", keys.campaign(campaign_id)))
+        campaign = from_wire(_row(dynamo, "campaigns", campaign_keys.campaign(campaign_id)))
         counted = _row(dynamo, "quotas", keys.claim_count(campaign_id, user_id))
         claim_count = int(counted["claim_count"]["N"]) if counted else 0
     owns = bool(_row(dynamo, "shares", keys.taker(packet_id, user_id)))

@@ -18,7 +18,7 @@ from typing import ClassVar
 
 from greenlet import getcurrent, greenlet
 
-from redpacket.adapters import keys
+from redpacket.adapters.dynamo import keys
 from redpacket.domain.checks.facts import Difference
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.errors import InvariantViolated, RedPacketError

@@ -14,7 +14,7 @@ import redis
 
 from local.ports import HOST
 from local.stack import Stack
-from redpacket.adapters import keys
+from redpacket.adapters.redis import keys
 from redpacket.domain.packet import part_id
 from tests.integration.conftest import Eventually, Invoke, MakeUser, User, is_turned_away
 

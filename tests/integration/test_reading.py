@@ -13,7 +13,7 @@ import pytest
 
 import redpacket
 from local.stack import Stack
-from redpacket.adapters import keys
+from redpacket.adapters.dynamo import keys
 from redpacket.adapters.dynamo.client import to_wire
 from redpacket.domain.ledger import send_id, user_account
 from tests.integration.conftest import Eventually, Invoke, MakeUser, User

@@ -10,8 +10,8 @@ from typing import Any
 import httpx
 
 from local.stack import Stack
-from redpacket.adapters import keys
 from redpacket.adapters.aws.sqs_payouts import SqsPayouts
+from redpacket.adapters.dynamo import keys
 from redpacket.adapters.dynamo.claims import DynamoClaims
 from redpacket.adapters.dynamo.client import Dynamo, to_wire
 from redpacket.adapters.dynamo.funding import DynamoFunding

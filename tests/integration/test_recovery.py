@@ -17,9 +17,10 @@ import redis
 
 from local.ports import HOST
 from local.stack import Stack
-from redpacket.adapters import keys
 from redpacket.adapters.aws.messages import settle_message
+from redpacket.adapters.dynamo import keys
 from redpacket.adapters.dynamo.client import from_wire, to_wire
+from redpacket.adapters.redis import keys as cache_keys
 from redpacket.domain.claim import ShareRef
 from tests.integration.conftest import Eventually, Invoke, MakeUser, User
 
@@ -177,7 +178,7 @@ def test_a_cache_that_lost_the_last_claims_gives_nothing_twice(
     sender, early, late = a_user(funds_fen=1000), [a_user() for _ in range(3)], a_user()
     packet_id = sender.send(count=4).json()["packet_id"]
     early[0].grab(packet_id)
-    key = keys.claim_cache(packet_id)
+    key = cache_keys.claim_cache(packet_id)
     copy, ends_at_ms = cache.dump(key) or b"", cache.pexpiretime(key)
     told = [user.grab(packet_id).json() for user in early]
 
@@ -206,7 +207,7 @@ def test_scripts_that_the_cache_forgot_are_loaded_again(
 
     assert claim.status_code == httpx.codes.OK, claim.text
     assert second.status_code == httpx.codes.CREATED, second.text
-    assert cache.exists(keys.claim_cache(second.json()["packet_id"]))
+    assert cache.exists(cache_keys.claim_cache(second.json()["packet_id"]))
 
 
 # ---------------------------------------------------------------- the cache hangs
@@ -264,13 +265,13 @@ def test_a_packet_sent_while_the_cache_hangs_is_loaded_by_the_sweep(
     with frozen_cache():
         packet_id = a_user(funds_fen=1000).send(count=1).json()["packet_id"]
     # Whatever the load sent before it gave up may have arrived when the cache woke up.
-    cache.delete(keys.claim_cache(packet_id))
+    cache.delete(cache_keys.claim_cache(packet_id))
 
     rows.age_packet(packet_id, by_ms=61_000)
     report = invoke("ExpireFunction", SCHEDULE)
 
     assert report["loaded_count"] >= 1
-    assert cache.exists(keys.claim_cache(packet_id))
+    assert cache.exists(cache_keys.claim_cache(packet_id))
     assert rows.packet(packet_id)["is_loaded"] is True
     assert a_user().grab(packet_id).json()["amount_fen"] == 1000
 

@@ -19,7 +19,8 @@ import redis
 
 from local.ports import HOST
 from local.stack import Stack
-from redpacket.adapters import keys
+from redpacket.adapters.dynamo import keys
+from redpacket.adapters.redis import keys as cache_keys
 from redpacket.domain.checks.facts import Told
 from redpacket.domain.claim import Fate
 from redpacket.domain.limits import send_limit
@@ -145,7 +146,7 @@ def test_a_sender_who_is_too_fast_is_told_when_to_ask_again(stack: Stack, a_user
     cache = redis.Redis(host=HOST, port=stack.redis_port)
     # Has sent 290 packets a moment ago.
     due_ms = int(time.time() * 1000) + 290 * limit.interval_ms
-    cache.set(keys.limit(limit.name, hasty.user_id), due_ms, px=290 * limit.interval_ms)
+    cache.set(cache_keys.limit(limit.name, hasty.user_id), due_ms, px=290 * limit.interval_ms)
     cache.close()
 
     # Counted before it is read: what is wrong with it costs no money.

@@ -15,9 +15,8 @@ from botocore.exceptions import ClientError
 
 from local.seed_keys import seed_keys_of
 from local.stack import Stack
-from redpacket.adapters import keys
 from redpacket.adapters.aws.messages import settle_message
-from redpacket.adapters.dynamo import items
+from redpacket.adapters.dynamo import items, keys
 from redpacket.adapters.dynamo.client import create, from_wire, to_wire, values
 from redpacket.domain.claim import Fate, ShareFate, ShareRef
 from redpacket.domain.packet import Person

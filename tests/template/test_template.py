@@ -18,8 +18,8 @@ import pytest
 
 from local.template import read_long_form
 from redpacket.adapters.dynamo.items import person_row, prize_taker_row, share_row, taker_row
+from redpacket.adapters.dynamo.keys import WORK_SHARDS
 from redpacket.adapters.dynamo.profiles import KNOWN, SHOWN
-from redpacket.adapters.keys import WORK_SHARDS
 from redpacket.domain.packet import Person
 from redpacket.domain.withdrawals import FUNCTION_MS
 from redpacket.edge.settings import Settings

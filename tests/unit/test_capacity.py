@@ -7,7 +7,7 @@ import pytest
 from bench import capacity, report
 from bench.capacity import RUSHES, ledger
 from local.template import read_template
-from redpacket.adapters.keys import WORK_SHARDS
+from redpacket.adapters.dynamo.keys import WORK_SHARDS
 from redpacket.domain.packet import PARTS_MAX
 
 COMPANY, APP, EVE = RUSHES

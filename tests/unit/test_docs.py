@@ -15,7 +15,7 @@ import pytest
 import redpacket
 from local import api_page, deployment_page
 from local.template import read_template
-from redpacket.adapters import keys
+from redpacket.adapters.dynamo import keys
 from redpacket.domain.campaign import CampaignStatus, WhenSoldOut
 from redpacket.domain.claim import Fate, GrabStatus, RecordStatus
 from redpacket.domain.ledger import TransferKind

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from local.seed_keys import PUBLISHED_SEEDS
-from redpacket.adapters import keys
+from redpacket.adapters.dynamo import keys
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.adapters.dynamo.packets import DynamoPackets
 from redpacket.adapters.redis.parted_claims import PartedClaims

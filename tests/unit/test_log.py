@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from redpacket.adapters import keys
+from redpacket.adapters.dynamo import keys, log_keys
 from redpacket.adapters.dynamo.client import Dynamo, Operation, put, to_wire
 from redpacket.adapters.dynamo.log import DynamoLog
 from redpacket.domain.checks.facts import Difference
@@ -96,10 +96,10 @@ class LogSystem(InMemorySystem):
         for place, one in enumerate(entries):
             nodes = [((0, place), one.leaf), *peaks.append(one.leaf)]
             for (level, number), found in nodes[1:]:
-                table[_key(keys.log_node(level, number))]["hash"] = {"S": found.hex()}
-        row = table[_key(keys.log_entry(index))]
+                table[_key(log_keys.log_node(level, number))]["hash"] = {"S": found.hex()}
+        row = table[_key(log_keys.log_entry(index))]
         row["commitment"] = {"S": entry.commitment}
-        for head in (keys.LOG_END, keys.LOG_HEAD):
+        for head in (log_keys.LOG_END, log_keys.LOG_HEAD):
             table[_key(head)]["root"] = {"S": peaks.root.hex()}
 
 
@@ -296,9 +296,9 @@ def test_a_log_that_is_rewritten_in_the_tables_is_not_signed_and_is_found(
 
 def test_a_log_whose_head_was_left_as_it_was_signed_is_not_extended(system: LogSystem) -> None:
     some_packets(system)
-    head = dict(system.dynamo.tables["log"][_key(keys.LOG_HEAD)])
+    head = dict(system.dynamo.tables["log"][_key(log_keys.LOG_HEAD)])
     system.rewrite(1, replace(system.entries()[1], commitment="0" * 64))
-    system.dynamo.tables["log"][_key(keys.LOG_HEAD)] = head
+    system.dynamo.tables["log"][_key(log_keys.LOG_HEAD)] = head
     system.send()
 
     with pytest.raises(InvariantViolated):
@@ -313,7 +313,7 @@ def test_no_entry_is_appended_to_nodes_that_do_not_make_the_root(
     system: LogSystem, *, is_dropped: bool
 ) -> None:
     some_packets(system, 4)
-    node, table = _key(keys.log_node(2, 0)), system.dynamo.tables["log"]
+    node, table = _key(log_keys.log_node(2, 0)), system.dynamo.tables["log"]
     if is_dropped:
         del table[node]
     else:
@@ -329,7 +329,7 @@ def test_no_entry_is_appended_to_nodes_that_do_not_make_the_root(
 
 def test_a_log_without_its_signed_head_is_not_signed(system: LogSystem) -> None:
     some_packets(system)
-    del system.dynamo.tables["log"][_key(keys.LOG_HEAD)]
+    del system.dynamo.tables["log"][_key(log_keys.LOG_HEAD)]
 
     with pytest.raises(InvariantViolated):
         system.extend()
@@ -338,12 +338,12 @@ def test_a_log_without_its_signed_head_is_not_signed(system: LogSystem) -> None:
 def test_a_log_that_went_back_to_an_older_head_is_found(system: LogSystem) -> None:
     some_packets(system, 2)
     table = system.dynamo.tables["log"]
-    end, head = (dict(table[_key(row)]) for row in (keys.LOG_END, keys.LOG_HEAD))
+    end, head = (dict(table[_key(row)]) for row in (log_keys.LOG_END, log_keys.LOG_HEAD))
     some_packets(system, 2)
     assert system.differences_of_log() == []
-    table[_key(keys.LOG_END)], table[_key(keys.LOG_HEAD)] = end, head
+    table[_key(log_keys.LOG_END)], table[_key(log_keys.LOG_HEAD)] = end, head
     for index in (2, 3):
-        del table[_key(keys.log_entry(index))]
+        del table[_key(log_keys.log_entry(index))]
 
     (found, *_) = system.differences_of_log()
 
@@ -354,7 +354,7 @@ def test_a_log_that_went_back_to_an_older_head_is_found(system: LogSystem) -> No
 def test_an_entry_that_is_dropped_is_found(system: LogSystem, tmp_path: Path, index: int) -> None:
     ids = some_packets(system)
     kept = system.page(log_pages.entries_page)
-    del system.dynamo.tables["log"][_key(keys.log_entry(index))]
+    del system.dynamo.tables["log"][_key(log_keys.log_entry(index))]
 
     with pytest.raises(InvariantViolated):
         system.page(log_pages.entries_page, cursor=str(index))
@@ -418,9 +418,9 @@ def test_a_packet_that_was_never_logged_is_found(system: LogSystem) -> None:
     packet, other = system.send(), system.send()
     row = system.dynamo.tables["commitments"]
     # One has no commitment, the other's never got its place.
-    del row[_key(keys.commitment(id_hash_of(packet.packet_id)))]
+    del row[_key(log_keys.commitment(id_hash_of(packet.packet_id)))]
     for name in ("work_pk", "work_at_ms"):
-        row[_key(keys.commitment(id_hash_of(other.packet_id)))].pop(name)
+        row[_key(log_keys.commitment(id_hash_of(other.packet_id)))].pop(name)
     system.extend()
 
     found = {one.subject: one.actual for one in system.differences_of_log()}
@@ -430,7 +430,7 @@ def test_a_packet_that_was_never_logged_is_found(system: LogSystem) -> None:
 
 def test_a_commitment_whose_place_was_changed_is_found(system: LogSystem) -> None:
     ids = some_packets(system, 3)
-    row = system.dynamo.tables["commitments"][_key(keys.commitment(id_hash_of(ids[1])))]
+    row = system.dynamo.tables["commitments"][_key(log_keys.commitment(id_hash_of(ids[1])))]
     row["log_index"] = {"N": "2"}
 
     (found,) = system.differences_of_log()
@@ -444,7 +444,7 @@ def test_another_key_is_found(system: LogSystem, tmp_path: Path) -> None:
     assert system.differences_of_log() == []
     forger = FakeSigner(666)
     head = system.head()
-    row = system.dynamo.tables["log"][_key(keys.LOG_HEAD)]
+    row = system.dynamo.tables["log"][_key(log_keys.LOG_HEAD)]
     row["signature"] = {"S": forger.sign(str(head).encode()).hex()}
     row["public_key"] = {"S": forger.public_key().hex()}
     page = system.page(log_pages.entries_page)
@@ -543,7 +543,7 @@ def test_a_page_ends_at_the_signed_head_and_the_next_one_goes_on(system: LogSyst
 def test_a_log_of_several_partitions_is_paged_without_a_gap(
     system: LogSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(keys, "LOG_ENTRIES_AT_ONCE", 4)
+    monkeypatch.setattr(log_keys, "LOG_ENTRIES_AT_ONCE", 4)
     for _ in range(10):
         system.send()
     system.extend()

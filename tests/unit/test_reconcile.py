@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from local.seed_keys import PUBLISHED_SEEDS
-from redpacket.adapters import keys
+from redpacket.adapters.dynamo import keys
 from redpacket.adapters.dynamo.client import Dynamo, to_wire
 from redpacket.adapters.dynamo.items import share_row
 from redpacket.adapters.dynamo.packets import DynamoPackets

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from redpacket.adapters import keys
+from redpacket.adapters.dynamo import campaign_keys, draw_keys, keys
 from redpacket.adapters.dynamo.client import to_wire
 from redpacket.adapters.dynamo.draw_items import draw_row, won_by
 from redpacket.adapters.dynamo.items import prize_taker_row, share_row
@@ -121,7 +121,7 @@ def test_a_quota_row_of_a_user_who_claimed_nothing_is_found(fair: Fair) -> None:
 
 
 def test_a_budget_that_is_not_what_its_packets_took_is_found(fair: Fair) -> None:
-    fair.row("campaigns", keys.campaign("fair"))["budget_left_fen"] = {"N": "8001"}
+    fair.row("campaigns", campaign_keys.campaign("fair"))["budget_left_fen"] = {"N": "8001"}
 
     (found,) = fair.found()
 
@@ -135,7 +135,7 @@ def test_a_budget_that_is_not_what_its_packets_took_is_found(fair: Fair) -> None
 
 def test_a_packet_that_no_budget_paid_for_is_found(fair: Fair) -> None:
     packet_id = fair.packets[0].packet_id
-    key = keys.campaign_packet("fair", packet_id)
+    key = campaign_keys.campaign_packet("fair", packet_id)
     del fair.table("campaigns")[key["pk"], key["sk"]]
 
     assert _subjects(fair.found()) == {("I1", "fair"), ("I1", packet_id)}
@@ -235,7 +235,7 @@ def test_a_share_of_a_prize_without_a_draw_is_found(fair: Fair) -> None:
 
 def test_a_row_of_a_unit_that_no_draw_won_is_found(fair: Fair) -> None:
     draw = replace(fair.draws(fair.cup)[0], draw_id="e" * 32)
-    fair.put("draws", {**keys.unit("fair", "cup", 5), **won_by(draw)})
+    fair.put("draws", {**draw_keys.unit("fair", "cup", 5), **won_by(draw)})
 
     (found,) = fair.found()
 
@@ -244,12 +244,12 @@ def test_a_row_of_a_unit_that_no_draw_won_is_found(fair: Fair) -> None:
 
 def _attempts(fair: Fair) -> None:
     day = fair.draws(fair.cup)[0].day
-    fair.row("draws", keys.player("fair", "ann", day))["attempt_count"] = {"N": "2"}
+    fair.row("draws", draw_keys.player("fair", "ann", day))["attempt_count"] = {"N": "2"}
 
 
 def _outcome(fair: Fair) -> None:
     draw = fair.draws(fair.cup)[0]
-    row = fair.row("draws", keys.draw("fair", draw.user_id, draw.draw_id))
+    row = fair.row("draws", draw_keys.draw("fair", draw.user_id, draw.draw_id))
     row["odds"] = {"S": "cup:0,cash:1|0"}
 
 
@@ -260,7 +260,7 @@ def _unit(fair: Fair) -> None:
 
 def _once(fair: Fair) -> None:
     draw = fair.draws(fair.cup)[0]
-    key = keys.winner("fair", draw.user_id, "cup")
+    key = draw_keys.winner("fair", draw.user_id, "cup")
     del fair.table("draws")[key["pk"], key["sk"]]
 
 
@@ -271,7 +271,7 @@ def _per_day(fair: Fair) -> None:
 
 def _over_limit(fair: Fair) -> None:
     day = fair.draws(fair.cup)[0].day
-    fair.row("draws", keys.player("fair", "ann", day))["attempts_max"] = {"N": "1"}
+    fair.row("draws", draw_keys.player("fair", "ann", day))["attempts_max"] = {"N": "1"}
 
 
 @pytest.mark.parametrize(

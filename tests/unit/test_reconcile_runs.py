@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from local.seed_keys import PUBLISHED_SEEDS
-from redpacket.adapters import keys
+from redpacket.adapters.dynamo import keys
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.adapters.dynamo.tables import DynamoTables
 from redpacket.domain.errors import Unavailable

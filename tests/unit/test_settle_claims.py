@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from redpacket.adapters import keys
+from redpacket.adapters.dynamo import keys
 from redpacket.adapters.threads import in_threads
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.errors import PacketEmptied, Unavailable

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from redpacket.adapters import keys
+from redpacket.adapters.dynamo import draw_keys
 from redpacket.adapters.dynamo.client import to_wire
 from redpacket.adapters.dynamo.draw_items import begun_row, draw_row
 from redpacket.domain.beacon import PENDING_MS, WAIT_MS, BeaconChain, BeaconRound
@@ -486,7 +486,7 @@ def _differences(system: InMemorySystem) -> list[tuple[str, str, str]]:
 
 def _put(system: InMemorySystem, draw: Draw) -> None:
     rows = system.dynamo.tables["draws"]
-    key = keys.draw(draw.campaign_id, draw.user_id, draw.draw_id)
+    key = draw_keys.draw(draw.campaign_id, draw.user_id, draw.draw_id)
     rows[key["pk"], key["sk"]] = to_wire(draw_row(draw))
 
 
@@ -519,7 +519,7 @@ def test_a_draw_of_which_nothing_was_fixed_is_found(system: InMemorySystem) -> N
     a_lottery(system)
     begun = begin(system, "ann")
     drawn = complete(system, "ann")
-    key = keys.begun_draw("gala", "ann", begun.day, 1)
+    key = draw_keys.begun_draw("gala", "ann", begun.day, 1)
 
     del system.dynamo.tables["draws"][key["pk"], key["sk"]]
 
@@ -531,7 +531,7 @@ def test_what_was_fixed_names_the_round_by_the_rule(system: InMemorySystem) -> N
     begun = begin(system, "ann")
     # As who may write rows would begin it: with a round that is known.
     early = replace(begun, beacon_round=CHAIN.first_round(NOW_MS - 60_000))
-    key = keys.begun_draw("gala", "ann", begun.day, 1)
+    key = draw_keys.begun_draw("gala", "ann", begun.day, 1)
     system.dynamo.tables["draws"][key["pk"], key["sk"]] = to_wire(begun_row(early))
     known = BeaconRound(early.beacon_round, SIGNER.signature(early.beacon_round))
     system.rounds.keep(CHAIN.chain_hash, known)

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from redpacket.adapters import keys
+from redpacket.adapters.dynamo import keys
 from redpacket.domain.claim import Fate, ShareFate, ShareRef
 from redpacket.domain.errors import CacheAway, Rejected
 from redpacket.domain.ledger import Transfer

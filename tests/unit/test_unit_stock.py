@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from redpacket.adapters import keys
-from redpacket.adapters.dynamo import unit_stock
+from redpacket.adapters.dynamo import draw_keys, unit_stock
 from redpacket.adapters.dynamo.client import Dynamo, to_wire
 from redpacket.adapters.dynamo.draws import DynamoDraws
 from redpacket.adapters.dynamo.unit_stock import ROWS_PER_CALL
@@ -89,14 +88,14 @@ def test_400_000_won_units_are_counted_by_calls_that_are_bounded(
 
 def _noted_no(dynamo: FakeDynamo) -> int:
     row = dynamo.get_item(
-        TableName="draws", Key=to_wire(keys.stock("gala", "cup", "")), ConsistentRead=True
+        TableName="draws", Key=to_wire(draw_keys.stock("gala", "cup", "")), ConsistentRead=True
     )
     return int(row["Item"]["until_no"]["N"])
 
 
 def _win(dynamo: FakeDynamo, prize_id: str, units: int) -> None:
     for number in range(1, units + 1):
-        dynamo.put_item(TableName="draws", Item=to_wire(keys.unit("gala", prize_id, number)))
+        dynamo.put_item(TableName="draws", Item=to_wire(draw_keys.unit("gala", prize_id, number)))
 
 
 def test_a_slow_reader_does_not_replace_a_later_place_by_its_own(

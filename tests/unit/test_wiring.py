@@ -13,7 +13,7 @@ import pytest
 
 from local.beacon.chain import LocalChain
 from local.gateway.keys import GatewayKeys
-from redpacket.adapters.keys import WORK_SHARDS, work_shards
+from redpacket.adapters.dynamo.keys import WORK_SHARDS, work_shards
 from redpacket.adapters.payments.issuer import IssuerKeys
 from redpacket.domain.errors import RateLimited
 from redpacket.edge.settings import SettingMissing, Settings

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from secrets import token_hex
 from typing import Any
 
-from redpacket.adapters import keys
+from redpacket.adapters.dynamo import operator_keys
 from redpacket.adapters.dynamo.client import Dynamo, Operation, put, values
 from redpacket.domain.errors import InvalidRequest, InvariantViolated
 from redpacket.domain.operators import Action, ActionKind, Change
@@ -50,7 +50,9 @@ class DynamoActions:
             limit + 2,
             **query,
             ExpressionAttributeValues=values(
-                pk=keys.JOURNAL if subject is None else subject, first="0", last=cursor or _LAST
+                pk=operator_keys.JOURNAL if subject is None else subject,
+                first="0",
+                last=cursor or _LAST,
             ),
             ScanIndexForward=False,
         )
@@ -71,7 +73,7 @@ def note_action(journal_table: str | None, action: Action | None) -> list[Operat
         put(
             journal_table,
             {
-                **keys.action(position),
+                **operator_keys.action(position),
                 "list_pk": action.subject,
                 "list_sk": position,
                 "operator_id": action.operator_id,

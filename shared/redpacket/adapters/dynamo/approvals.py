@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from redpacket.adapters import keys
-from redpacket.adapters.dynamo import items
+from redpacket.adapters.dynamo import items, keys, operator_keys
 from redpacket.adapters.dynamo.actions import note_action
 from redpacket.adapters.dynamo.campaign_items import plan_of, plan_row
 from redpacket.adapters.dynamo.client import Dynamo, Operation, Row, put, update, values
@@ -68,7 +67,7 @@ class DynamoApprovals:
         )
 
     def find_approval(self, approval_id: str) -> Approval | None:
-        row = self._dynamo.get(self._approvals, keys.approval(approval_id))
+        row = self._dynamo.get(self._approvals, operator_keys.approval(approval_id))
         return _approval_of(row) if row else None
 
     def list_approvals(self, cursor: str | None, limit: int) -> tuple[list[Approval], str | None]:
@@ -81,7 +80,9 @@ class DynamoApprovals:
             IndexName="by_list",
             KeyConditionExpression="list_pk = :list AND list_sk BETWEEN :first AND :last",
             ExpressionAttributeValues=values(
-                list=keys.APPROVALS, first="0", last=cursor or keys.list_position(10**13 - 1, "~")
+                list=operator_keys.APPROVALS,
+                first="0",
+                last=cursor or keys.list_position(10**13 - 1, "~"),
             ),
             ScanIndexForward=False,
         )
@@ -93,7 +94,7 @@ class DynamoApprovals:
     def decide(self, decided: Approval, action: Action) -> bool:
         operation = update(
             self._approvals,
-            keys.approval(decided.approval_id),
+            operator_keys.approval(decided.approval_id),
             "SET #status = :status, decided_by = :by, decided_at_ms = :at_ms",
             condition=IS_AWAITING,
             status=decided.status,
@@ -116,7 +117,7 @@ class DynamoApprovals:
         )
 
     def find_allowance(self, operator_id: str, subject: str) -> Allowance:
-        row = self._dynamo.get(self._approvals, keys.allowance(operator_id, subject))
+        row = self._dynamo.get(self._approvals, operator_keys.allowance(operator_id, subject))
         if row is None:
             return Allowance(operator_id, subject)
         sums = tuple((at_ms, fen) for at_ms, fen in json.loads(str(row["sums"])))
@@ -125,7 +126,7 @@ class DynamoApprovals:
     def _mark(self, approval: Approval, expression: str, **named: str | bool) -> None:
         operation = update(
             self._approvals,
-            keys.approval(approval.approval_id),
+            operator_keys.approval(approval.approval_id),
             expression,
             condition=IS_APPROVED_AND_WAITS,
             approved=ApprovalStatus.APPROVED,
@@ -146,7 +147,7 @@ def spend_allowance(approvals_table: str | None, spent: Allowance | None) -> lis
     if approvals_table is None:
         raise InvariantViolated("there is no table for what operators move")
     row: dict[str, Any] = {
-        **keys.allowance(spent.operator_id, spent.subject),
+        **operator_keys.allowance(spent.operator_id, spent.subject),
         "sums": json.dumps(spent.sums, separators=(",", ":")),
         "version": spent.version,
         "expires_at_s": (spent.sums[-1][0] + WINDOW_MS) // 1000 + 1,
@@ -160,8 +161,8 @@ def spend_allowance(approvals_table: str | None, spent: Allowance | None) -> lis
 def _row(approval: Approval) -> Row:
     position = keys.list_position(approval.asked_at_ms, approval.approval_id)
     return {
-        **keys.approval(approval.approval_id),
-        "list_pk": keys.APPROVALS,
+        **operator_keys.approval(approval.approval_id),
+        "list_pk": operator_keys.APPROVALS,
         "list_sk": position,
         "operator_id": approval.operator_id,
         "subject": approval.subject,
@@ -177,7 +178,7 @@ def _row(approval: Approval) -> Row:
 
 def _approval_of(row: dict[str, Any]) -> Approval:
     return Approval(
-        approval_id=row["pk"].removeprefix(keys.APPROVAL_PREFIX),
+        approval_id=row["pk"].removeprefix(operator_keys.APPROVAL_PREFIX),
         operator_id=row["operator_id"],
         subject=row["subject"],
         amount_fen=row["amount_fen"],

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from redpacket.adapters import keys
+from redpacket.adapters.dynamo import campaign_keys
 from redpacket.adapters.dynamo.client import (
     Dynamo,
     Operation,
@@ -45,14 +45,18 @@ class DynamoAudiences:
             for start in range(0, len(user_ids), _USERS_PER_TRANSACTION):
                 chunk = user_ids[start : start + _USERS_PER_TRANSACTION]
                 self._change(campaign_id, chunk, is_member=is_member)
-        row = self._dynamo.get(self._audience, keys.audience_size(campaign_id))
+        row = self._dynamo.get(self._audience, campaign_keys.audience_size(campaign_id))
         return int(row["member_count"]) if row else 0
 
     def set_mode(self, campaign_id: str, mode: AudienceMode) -> None:
         rows: tuple[tuple[dict[str, str], str, dict[str, int]], ...] = (
-            (keys.campaign(campaign_id), "SET audience_mode = :mode", {}),
+            (campaign_keys.campaign(campaign_id), "SET audience_mode = :mode", {}),
             # Draws see another version of the table; an edit of the plan goes on beside it.
-            (keys.shown(campaign_id), "SET audience_mode = :mode ADD version :one", {"one": 1}),
+            (
+                campaign_keys.shown(campaign_id),
+                "SET audience_mode = :mode ADD version :one",
+                {"one": 1},
+            ),
         )
         self._dynamo.transact(
             [
@@ -65,7 +69,7 @@ class DynamoAudiences:
         rows = self._dynamo.query(
             self._audience,
             KeyConditionExpression="pk = :pk",
-            ExpressionAttributeValues=values(**keys.members(campaign_id, bucket)),
+            ExpressionAttributeValues=values(**campaign_keys.members(campaign_id, bucket)),
             ConsistentRead=True,
         )
         return [str(row["sk"]) for row in rows if row["is_member"]]
@@ -93,7 +97,7 @@ class DynamoAudiences:
     def _membership(self, campaign_id: str, user_id: str, is_member: bool) -> Operation:  # noqa: FBT001
         return update(
             self._audience,
-            keys.member(campaign_id, user_id),
+            campaign_keys.member(campaign_id, user_id),
             "SET is_member = :new",
             condition=IS_NO_MEMBER if is_member else IS_MEMBER,
             new=is_member,
@@ -103,7 +107,7 @@ class DynamoAudiences:
     def _count(self, campaign_id: str, change: int) -> Operation:
         return update(
             self._audience,
-            keys.audience_size(campaign_id),
+            campaign_keys.audience_size(campaign_id),
             "ADD member_count :change",
             condition=IS_SHORT_ENOUGH,
             change=change,
@@ -113,7 +117,7 @@ class DynamoAudiences:
 
 def demand(table: str, campaign_id: str, user_id: str, mode: AudienceMode) -> Operation:
     """Return what lets a transaction through only for users who may take part."""
-    key = keys.member(campaign_id, user_id)
+    key = campaign_keys.member(campaign_id, user_id)
     if mode is AudienceMode.ALLOW:
         return check(table, key, IS_MEMBER, yes=True)
     return check(table, key, IS_NO_MEMBER, no=False)

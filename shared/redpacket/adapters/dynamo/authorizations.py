@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from redpacket.adapters import keys
+from redpacket.adapters.dynamo import keys, payment_keys
 from redpacket.adapters.dynamo.client import Dynamo, Operation, Value, put, update
 from redpacket.adapters.dynamo.payees import IS_THERE, as_seen, closing, seen_in
 from redpacket.adapters.dynamo.payment_items import account_of, account_row, work_list
@@ -33,7 +33,7 @@ class DynamoAuthorizations:
     def begin(self, authorization: Authorization, payee: Payee) -> bool:
         named = update(
             self._payments,
-            keys.payee(authorization.channel, authorization.user_id),
+            payment_keys.payee(authorization.channel, authorization.user_id),
             "SET asked_no = :number REMOVE authorization_no",
             condition=as_seen(payee),
             number=authorization.number,
@@ -42,18 +42,18 @@ class DynamoAuthorizations:
         return self._dynamo.try_transact([put(self._payments, _row(authorization)), named])
 
     def find(self, number: str) -> Authorization | None:
-        row = self._dynamo.get(self._payments, keys.authorization(number))
+        row = self._dynamo.get(self._payments, payment_keys.authorization(number))
         return _authorization_of(row) if row else None
 
     def list_waiting(self, channel: Channel, until_ms: int, limit: int) -> list[str]:
         rows = oldest(self._dynamo, self._payments, f"consent-{channel}", until_ms, limit)
-        return [row["pk"].removeprefix(keys.AUTHORIZATION_PREFIX) for row in rows]
+        return [row["pk"].removeprefix(payment_keys.AUTHORIZATION_PREFIX) for row in rows]
 
     def look_again(self, number: str, at_ms: int) -> None:
         self._dynamo.write(
             update(
                 self._payments,
-                keys.authorization(number),
+                payment_keys.authorization(number),
                 "SET work_at_ms = :at_ms",
                 condition=IS_WAITING,
                 at_ms=at_ms,
@@ -64,7 +64,7 @@ class DynamoAuthorizations:
         self._dynamo.write(
             update(
                 self._payments,
-                keys.authorization(authorization.number),
+                payment_keys.authorization(authorization.number),
                 "SET confirmation = :confirmation",
                 condition=IS_AWAITED,
                 confirmation=confirmation,
@@ -75,7 +75,7 @@ class DynamoAuthorizations:
     def activate(self, authorization: Authorization) -> bool:
         active = update(
             self._payments,
-            keys.authorization(authorization.number),
+            payment_keys.authorization(authorization.number),
             "SET authorization_status = :active REMOVE work_pk, work_at_ms, confirmation",
             condition=IS_THERE,
             active=AuthorizationStatus.ACTIVE,
@@ -91,7 +91,7 @@ class DynamoAuthorizations:
     def doubt(self, user_id: str, channel: Channel, number: str, now_ms: int) -> None:
         doubted = update(
             self._payments,
-            keys.authorization(number),
+            payment_keys.authorization(number),
             "SET authorization_status = :awaited, work_pk = :waits, work_at_ms = :now_ms",
             condition=IS_ACTIVE,
             awaited=AuthorizationStatus.AWAITING_CONFIRMATION,
@@ -110,7 +110,7 @@ class DynamoAuthorizations:
     def close(self, authorization: Authorization, now_ms: int) -> None:
         closed = update(
             self._payments,
-            keys.authorization(authorization.number),
+            payment_keys.authorization(authorization.number),
             "SET authorization_status = :closed, expires_at_s = :goes_at_s"
             " REMOVE work_pk, work_at_ms, confirmation",
             condition=IS_THERE,
@@ -132,13 +132,13 @@ class DynamoAuthorizations:
 
     def _naming(self, user_id: str, channel: Channel, number: str, expression: str) -> Operation:
         """Change the row of a user's account, which must name the consent."""
-        key = keys.payee(channel, user_id)
+        key = payment_keys.payee(channel, user_id)
         return update(self._payments, key, expression, condition=NAMES_IT, number=number)
 
 
 def _row(authorization: Authorization) -> dict[str, Value]:
     return {
-        **keys.authorization(authorization.number),
+        **payment_keys.authorization(authorization.number),
         "number": authorization.number,
         "user_id": authorization.user_id,
         "channel": authorization.channel,
@@ -148,7 +148,7 @@ def _row(authorization: Authorization) -> dict[str, Value]:
         "authorization_status": authorization.status,
         "work_pk": work_list("consent", authorization.channel, authorization.number),
         "work_at_ms": authorization.asked_at_ms,
-        "list_pk": keys.authorization_list(authorization.user_id),
+        "list_pk": payment_keys.authorization_list(authorization.user_id),
         "list_sk": keys.list_position(authorization.asked_at_ms, authorization.number),
     }
 

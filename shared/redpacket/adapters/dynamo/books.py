@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from redpacket.adapters import keys
+from redpacket.adapters.dynamo import keys
 from redpacket.adapters.dynamo.client import KEYS_PER_READ, Dynamo, Row, Value, values
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.errors import InvalidRequest

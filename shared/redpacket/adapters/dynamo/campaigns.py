@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from redpacket.adapters import keys
+from redpacket.adapters.dynamo import campaign_keys, keys
 from redpacket.adapters.dynamo.campaign_items import campaign_of, plan_row
 from redpacket.adapters.dynamo.client import (
     Dynamo,
@@ -71,7 +71,7 @@ class DynamoCampaigns:
         self._seeds = seeds
 
     def find_campaign(self, campaign_id: str) -> Campaign | None:
-        row = self._dynamo.get(self._table, keys.campaign(campaign_id))
+        row = self._dynamo.get(self._table, campaign_keys.campaign(campaign_id))
         return campaign_of(row) if row else None
 
     def create(
@@ -89,14 +89,14 @@ class DynamoCampaigns:
         from redpacket.domain.lottery import CHAIN_LAST_DAY, chain_commitment
 
         money: dict[str, Value] = {
-            **keys.campaign(campaign.campaign_id),
+            **campaign_keys.campaign(campaign.campaign_id),
             **_listed(campaign),
             "budget_fen": campaign.budget_fen,
             "budget_left_fen": campaign.budget_left_fen,
             "version": campaign.version,
         }
         # The functions that draw can't write this table: all days' seeds are fixed from here on.
-        seed = {**keys.lottery_seed(campaign.campaign_id), **self._new_root()}
+        seed = {**campaign_keys.lottery_seed(campaign.campaign_id), **self._new_root()}
         root = root_of(campaign.campaign_id, seed, self._seeds)
         commitment = chain_commitment(campaign.campaign_id, root, CHAIN_LAST_DAY, campaign.beacon)
         rows = {**plan_row(campaign), **money}, shown_row(campaign, commitment), seed
@@ -123,7 +123,7 @@ class DynamoCampaigns:
         planned = plan_row(campaign)
         operation = update(
             self._table,
-            keys.campaign(campaign.campaign_id),
+            campaign_keys.campaign(campaign.campaign_id),
             # Packets take from the budget meanwhile: what is left changes by the difference.
             "SET budget_left_fen = budget_left_fen + :change_fen, budget_fen = :budget_fen,"
             f" version = :version, {', '.join(f'#{name} = :{name}' for name in planned)},"
@@ -141,7 +141,7 @@ class DynamoCampaigns:
         operation["Update"]["ExpressionAttributeNames"] = {f"#{name}": name for name in planned}
         shown = update(
             self._table,
-            keys.shown(campaign.campaign_id),
+            campaign_keys.shown(campaign.campaign_id),
             # Needs no version: another edit of the plan fails above, and prizes stay as they are.
             "SET #plan = :plan ADD version :one",
             condition=IS_THERE,
@@ -153,19 +153,19 @@ class DynamoCampaigns:
         return self._write([operation, shown, *self._drawing(campaign), *noted])
 
     def list_packet_ids(self, campaign_id: str, after: str | None, limit: int) -> list[str]:
-        first = f"{keys.CAMPAIGN_PACKET_PREFIX}{after or ''}"
+        first = f"{campaign_keys.CAMPAIGN_PACKET_PREFIX}{after or ''}"
         rows = self._dynamo.query_some(
             self._table,
             limit + 1,
             KeyConditionExpression="pk = :pk AND sk BETWEEN :first AND :last",
             ExpressionAttributeValues=values(
-                pk=keys.campaign(campaign_id)["pk"],
+                pk=campaign_keys.campaign(campaign_id)["pk"],
                 first=first,
-                last=f"{keys.CAMPAIGN_PACKET_PREFIX}~",
+                last=f"{campaign_keys.CAMPAIGN_PACKET_PREFIX}~",
             ),
             ConsistentRead=True,
         )
-        ids = [str(row["sk"]).removeprefix(keys.CAMPAIGN_PACKET_PREFIX) for row in rows]
+        ids = [str(row["sk"]).removeprefix(campaign_keys.CAMPAIGN_PACKET_PREFIX) for row in rows]
         return [packet_id for packet_id in ids if packet_id != after][:limit]
 
     def _drawing(self, campaign: Campaign) -> list[Operation]:
@@ -179,7 +179,7 @@ class DynamoCampaigns:
             msg = "these campaigns know no beacon"
             raise InvariantViolated(msg)
         row: dict[str, Value] = {
-            **keys.drawing(campaign.ends_at_ms, campaign.campaign_id),
+            **campaign_keys.drawing(campaign.ends_at_ms, campaign.campaign_id),
             "starts_at_ms": campaign.starts_at_ms,
             "beacon": str(campaign.beacon),
         }
@@ -200,7 +200,7 @@ class DynamoCampaigns:
 def _listed(campaign: Campaign) -> dict[str, Value]:
     """Return the place of a campaign in the list of all; an edit moves it with the start."""
     place = keys.list_position(campaign.starts_at_ms, campaign.campaign_id)
-    return {"list_pk": keys.CAMPAIGNS, "list_sk": place}
+    return {"list_pk": campaign_keys.CAMPAIGNS, "list_sk": place}
 
 
 def root_of(campaign_id: str, row: Row, seeds: SeedKeys | None) -> bytes:
@@ -220,7 +220,7 @@ def spend(
     spent_fen = packet.terms.total_fen
     budget = update(
         table,
-        keys.campaign(campaign_id),
+        campaign_keys.campaign(campaign_id),
         "ADD budget_left_fen :change_fen",
         condition=CAN_SPEND,
         change_fen=-spent_fen,
@@ -230,7 +230,7 @@ def spend(
     )
     budget["Update"]["ExpressionAttributeNames"] = {"#status": "status"}
     member: dict[str, Value] = {
-        **keys.campaign_packet(campaign_id, packet.packet_id),
+        **campaign_keys.campaign_packet(campaign_id, packet.packet_id),
         "total_fen": spent_fen,
         "created_at_ms": packet.created_at_ms,
     }

@@ -6,8 +6,7 @@ what a settlement writes is not theirs to write (docs/adr/0018).
 
 from __future__ import annotations
 
-from redpacket.adapters import keys
-from redpacket.adapters.dynamo import items
+from redpacket.adapters.dynamo import items, keys
 from redpacket.adapters.dynamo.client import Dynamo, Guarded, Operation, Row, create, update
 from redpacket.domain.claim import Fate, Quota, RecordStatus, ShareFate
 

@@ -8,7 +8,7 @@ from itertools import chain
 from operator import itemgetter
 from typing import Any
 
-from redpacket.adapters import keys
+from redpacket.adapters.dynamo import keys, log_keys
 from redpacket.adapters.dynamo.client import (
     KEYS_PER_READ,
     Dynamo,
@@ -35,7 +35,7 @@ class DynamoCommitments:
         self._table = table
 
     def list_waiting(self, limit: int) -> list[str]:
-        fair = -(-limit // keys.COMMITMENT_SHARDS)
+        fair = -(-limit // log_keys.COMMITMENT_SHARDS)
         shards = [
             self._dynamo.query_some(
                 self._table,
@@ -44,13 +44,13 @@ class DynamoCommitments:
                 KeyConditionExpression="work_pk = :work",
                 ExpressionAttributeValues=values(work=keys.work("log", shard)),
             )
-            for shard in range(keys.COMMITMENT_SHARDS)
+            for shard in range(log_keys.COMMITMENT_SHARDS)
         ]
         rows = sorted(chain(*shards), key=itemgetter("work_at_ms"))
         return [str(row["pk"]) for row in rows]
 
     def find(self, id_hashes: Sequence[str]) -> list[NotedCommitment]:
-        row_keys = [keys.commitment(id_hash) for id_hash in dict.fromkeys(id_hashes)]
+        row_keys = [log_keys.commitment(id_hash) for id_hash in dict.fromkeys(id_hashes)]
         rows: list[dict[str, Any]] = []
         for start in range(0, len(row_keys), KEYS_PER_READ):
             chunk = row_keys[start : start + KEYS_PER_READ]
@@ -66,11 +66,11 @@ def note_commitment(table: str | None, commitment: Commitment) -> list[Operation
         put(
             table,
             {
-                **keys.commitment(commitment.id_hash),
+                **log_keys.commitment(commitment.id_hash),
                 "kind": commitment.kind,
                 "commitment": commitment.commitment,
                 "at_ms": commitment.at_ms,
-                "work_pk": keys.work("log", keys.commitment_shard(commitment.id_hash)),
+                "work_pk": keys.work("log", log_keys.commitment_shard(commitment.id_hash)),
                 "work_at_ms": commitment.at_ms,
             },
         )
@@ -81,7 +81,7 @@ def place_commitment(table: str, id_hash: str, index: int) -> Operation:
     """Return what gives a commitment its place, in the transaction of its entry."""
     return update(
         table,
-        keys.commitment(id_hash),
+        log_keys.commitment(id_hash),
         "SET log_index = :index REMOVE work_pk, work_at_ms",
         condition=HAS_NO_PLACE,
         index=index,

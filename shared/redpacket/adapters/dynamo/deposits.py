@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from redpacket.adapters import keys
-from redpacket.adapters.dynamo import items
+from redpacket.adapters.dynamo import items, keys
 from redpacket.adapters.dynamo.actions import note_action
 from redpacket.adapters.dynamo.approvals import spend_allowance
 from redpacket.adapters.dynamo.client import Dynamo, Guarded, never_refused

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, fields
 from typing import Any
 
-from redpacket.adapters import keys
+from redpacket.adapters.dynamo import draw_keys
 from redpacket.adapters.dynamo.client import Value
 from redpacket.domain.campaign import CampaignStatus
 from redpacket.domain.checks.facts import Unit
@@ -19,7 +19,7 @@ from redpacket.domain.scanned import UnitWon
 def draw_row(draw: Draw) -> dict[str, Value]:
     """Return the row of a draw, hit or miss."""
     row: dict[str, Value] = {
-        **keys.draw(draw.campaign_id, draw.user_id, draw.draw_id),
+        **draw_keys.draw(draw.campaign_id, draw.user_id, draw.draw_id),
         "campaign_id": draw.campaign_id,
         "user_id": draw.user_id,
         "draw_id": draw.draw_id,
@@ -66,7 +66,7 @@ def draw_of(row: dict[str, Any]) -> Draw:
 def begun_row(begun: BegunDraw) -> dict[str, Value]:
     """Return the row of a draw that waits for its round."""
     where = begun.campaign_id, begun.user_id, begun.day, begun.draw_no
-    return {**keys.begun_draw(*where), **asdict(begun)}
+    return {**draw_keys.begun_draw(*where), **asdict(begun)}
 
 
 def begun_of(row: dict[str, Any]) -> BegunDraw:
@@ -82,7 +82,7 @@ def won_by(draw: Draw) -> dict[str, Value]:
 def unit_of(row: dict[str, Any]) -> UnitWon:
     """Read the row of a unit, or of one of a day's stock."""
     # Neither ids of campaigns nor of prizes hold a "#".
-    campaign_id, prize_id = row["pk"].removeprefix(keys.UNITS_PREFIX).split("#")
+    campaign_id, prize_id = row["pk"].removeprefix(draw_keys.UNITS_PREFIX).split("#")
     _, *day, number = row["sk"].split("#")
     unit = Unit(prize_id, int(number), row["draw_id"], day[0] if day else "")
     return UnitWon(campaign_id, unit, row["user_id"])

@@ -11,8 +11,7 @@ from dataclasses import replace
 from enum import Enum, auto
 from typing import Any
 
-from redpacket.adapters import keys
-from redpacket.adapters.dynamo import items
+from redpacket.adapters.dynamo import campaign_keys, draw_keys, items, keys
 from redpacket.adapters.dynamo.actions import note_action
 from redpacket.adapters.dynamo.approvals import spend_allowance
 from redpacket.adapters.dynamo.campaigns import root_of
@@ -130,17 +129,17 @@ class DynamoDraws:
         return table.prizes if table else ()
 
     def find_table(self, campaign_id: str) -> LotterySnapshot | None:
-        row = self._dynamo.get(self._campaigns, keys.shown(campaign_id))
+        row = self._dynamo.get(self._campaigns, campaign_keys.shown(campaign_id))
         return table_of(row) if row else None
 
     def find_page(self, campaign_id: str) -> tuple[LotterySnapshot, PageNote] | None:
-        row = self._dynamo.get_seen(self._campaigns, keys.shown(campaign_id))
+        row = self._dynamo.get_seen(self._campaigns, campaign_keys.shown(campaign_id))
         return (table_of(row), note_of(row)) if row else None
 
     def note_page(self, campaign_id: str, note: PageNote) -> None:
         row = note_row(note)
         changes = ", ".join(f"{name} = :{name}" for name in row)
-        key = keys.shown(campaign_id)
+        key = campaign_keys.shown(campaign_id)
         self._dynamo.write(
             update(self._campaigns, key, f"SET {changes}", condition=IS_THERE, **row)
         )
@@ -201,10 +200,10 @@ class DynamoDraws:
         asks_audience: bool = False,
         asks_begun: bool = False,
     ) -> Attempt:
-        request = keys.draw_request(campaign_id, user_id, key_hash)
-        player = keys.player(campaign_id, user_id, day)
-        member = keys.member(campaign_id, user_id)
-        verdict = keys.verdict(user_id)
+        request = draw_keys.draw_request(campaign_id, user_id, key_hash)
+        player = draw_keys.player(campaign_id, user_id, day)
+        member = campaign_keys.member(campaign_id, user_id)
+        verdict = campaign_keys.verdict(user_id)
         wanted: dict[str, Sequence[Row]] = {self._draws: [request, player]}
         asked = [*([member] * asks_audience), *([verdict] * self._asks_verdicts)]
         if asked:
@@ -224,7 +223,7 @@ class DynamoDraws:
         )
         if named or not asks_begun:
             return attempt
-        begun = keys.begun_draw(campaign_id, user_id, day, attempt.draw_no)
+        begun = draw_keys.begun_draw(campaign_id, user_id, day, attempt.draw_no)
         row = self._dynamo.get(self._draws, begun)
         return replace(attempt, begun=begun_of(row)) if row else attempt
 
@@ -233,14 +232,14 @@ class DynamoDraws:
         return self._dynamo.attempt([write]) or begun
 
     def find_draw(self, campaign_id: str, user_id: str, draw_id: str) -> Draw | None:
-        row = self._dynamo.get(self._draws, keys.draw(campaign_id, user_id, draw_id))
+        row = self._dynamo.get(self._draws, draw_keys.draw(campaign_id, user_id, draw_id))
         return draw_of(row) if row else None
 
     def record_draw(
         self, draw: Draw, rules: DrawRules, key_hash: str, drawer: Person | None = None
     ) -> RecordDrawStatus:
         request: dict[str, Value] = {
-            **keys.draw_request(draw.campaign_id, draw.user_id, key_hash),
+            **draw_keys.draw_request(draw.campaign_id, draw.user_id, key_hash),
             "draw_id": draw.draw_id,
         }
         # In the order of precedence of their refusals.
@@ -258,10 +257,10 @@ class DynamoDraws:
         return self._dynamo.attempt(writes) or RecordDrawStatus.RECORDED
 
     def find_player(self, campaign_id: str, user_id: str, day: str) -> Player:
-        return player_of(self._dynamo.get(self._draws, keys.player(campaign_id, user_id, day)))
+        return player_of(self._dynamo.get(self._draws, draw_keys.player(campaign_id, user_id, day)))
 
     def list_draws(self, campaign_id: str, user_id: str) -> list[Draw]:
-        rows = self._rows(keys.drawer(campaign_id, user_id)["pk"], keys.DRAW_PREFIX)
+        rows = self._rows(draw_keys.drawer(campaign_id, user_id)["pk"], draw_keys.DRAW_PREFIX)
         draws = [draw_of(row) for row in rows]
         return sorted(draws, key=lambda draw: (draw.day, draw.draw_no), reverse=True)
 
@@ -282,13 +281,13 @@ class DynamoDraws:
         at_ms: int,
     ) -> HelpStatus:
         given: dict[str, Value] = {
-            **keys.help_given(campaign_id, inviter_id, helper_id),
+            **draw_keys.help_given(campaign_id, inviter_id, helper_id),
             "day": day,
             "helped_at_ms": at_ms,
         }
         one_more = update(
             self._draws,
-            keys.player(campaign_id, inviter_id, day),
+            draw_keys.player(campaign_id, inviter_id, day),
             # All of a player's counts, so that a row has them whatever came first.
             "ADD attempt_count :minus_one, help_count :one, win_count :zero, miss_streak :zero",
             condition=MAY_BE_HELPED,
@@ -304,7 +303,7 @@ class DynamoDraws:
         return self._dynamo.attempt(writes) or HelpStatus.HELPED
 
     def _seed_row(self, campaign_id: str) -> Row:
-        row = self._dynamo.get(self._campaigns, keys.lottery_seed(campaign_id))
+        row = self._dynamo.get(self._campaigns, campaign_keys.lottery_seed(campaign_id))
         if row is None:
             msg = f"campaign {campaign_id} has no seed"
             raise InvariantViolated(msg)
@@ -349,7 +348,7 @@ class DynamoDraws:
         return self._audience
 
     def _count_draw(self, draw: Draw, rules: DrawRules) -> Operation:
-        key = keys.player(draw.campaign_id, draw.user_id, draw.day)
+        key = draw_keys.player(draw.campaign_id, draw.user_id, draw.day)
         attempts_max = rules.attempts_per_user_per_day or NO_LIMIT
         if draw.prize is None:
             return update(
@@ -380,11 +379,11 @@ class DynamoDraws:
         where = draw.campaign_id, prize.prize_id
         writes: list[Guarded[RecordDrawStatus]] = []
         if prize.once_per_user:
-            winner = keys.winner(draw.campaign_id, draw.user_id, prize.prize_id)
+            winner = draw_keys.winner(draw.campaign_id, draw.user_id, prize.prize_id)
             won = put(self._draws, {**winner, "draw_id": draw.draw_id})
             writes.append(Guarded(won, lambda _: RecordDrawStatus.WON_BEFORE))
         if draw.day_no:
-            day_unit = keys.day_unit(*where, draw.day, draw.day_no)
+            day_unit = draw_keys.day_unit(*where, draw.day, draw.day_no)
             writes.append(Guarded(put(self._draws, {**day_unit, **won_by(draw)}), _unit_refusal))
         if prize.kind is PrizeKind.PACKET:
             share = share_won(draw, prize)
@@ -396,7 +395,7 @@ class DynamoDraws:
                 ),  # I3: one fate
             ]
         else:
-            unit = keys.unit(*where, draw.unit_no)
+            unit = draw_keys.unit(*where, draw.unit_no)
             writes.append(Guarded(put(self._draws, {**unit, **won_by(draw)}), _unit_refusal))
         return writes
 
@@ -425,7 +424,7 @@ def _replace_prizes(
 ) -> Operation:
     return update(
         campaigns_table,
-        keys.shown(table.campaign.campaign_id),
+        campaign_keys.shown(table.campaign.campaign_id),
         "SET prizes = :prizes ADD version :one",
         condition=IS_AS_READ,
         prizes=packed_prizes(tuple(after.values())),

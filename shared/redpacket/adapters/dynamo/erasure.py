@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from redpacket.adapters import keys
+from redpacket.adapters.dynamo import campaign_keys, payment_keys
 from redpacket.adapters.dynamo.audiences import DynamoAudiences
 from redpacket.adapters.dynamo.client import KEYS_PER_READ, Dynamo, Operation, update, values
 from redpacket.adapters.dynamo.payees import (
@@ -59,7 +59,7 @@ class DynamoErasure:
                 continue
             unbound = update(
                 self._payments,
-                keys.payee(channel, user_id),
+                payment_keys.payee(channel, user_id),
                 "SET expires_at_s = :now_s REMOVE payee_sealed, payee_hash, bound_at_ms,"
                 " rebound_at_ms, asked_no, authorization_no",
                 condition=as_seen(seen),
@@ -68,7 +68,7 @@ class DynamoErasure:
             )
             freed = update(
                 self._payments,
-                keys.outside_account(channel, seen.account.name_hash),
+                payment_keys.outside_account(channel, seen.account.name_hash),
                 # Its key is a keyed hash: the row goes away by its time to live.
                 "SET expires_at_s = :now_s REMOVE user_id, bound_at_ms",
                 condition=IS_THEIRS,
@@ -99,7 +99,7 @@ class DynamoErasure:
                 self._campaigns,
                 IndexName="by_list",
                 KeyConditionExpression="list_pk = :list",
-                ExpressionAttributeValues=values(list=keys.CAMPAIGNS),
+                ExpressionAttributeValues=values(list=campaign_keys.CAMPAIGNS),
             )
         ]
         for campaign_id in self._listing(user_id, campaign_ids):
@@ -107,7 +107,7 @@ class DynamoErasure:
         self._dynamo.write(
             update(
                 self._audience,
-                keys.verdict(user_id),
+                campaign_keys.verdict(user_id),
                 "REMOVE denied_until_ms, allowed_until_ms",
                 condition=IS_THERE,
             )
@@ -115,7 +115,7 @@ class DynamoErasure:
 
     def _listing(self, user_id: str, campaign_ids: Sequence[str]) -> list[str]:
         """Return the campaigns whose lists have the user, read strongly."""
-        row_keys = {keys.member(one, user_id)["pk"]: one for one in campaign_ids}
+        row_keys = {campaign_keys.member(one, user_id)["pk"]: one for one in campaign_ids}
         wanted = [{"pk": pk, "sk": user_id} for pk in row_keys]
         return [
             row_keys[str(row["pk"])]
@@ -129,7 +129,7 @@ class DynamoErasure:
     def _without_payer(self, number: str) -> Operation:
         return update(
             self._payments,
-            keys.payment(number),
+            payment_keys.payment(number),
             "REMOVE payer_sealed, payer_hash, prompt",
             condition=IS_PENDING_NO_MORE,
             pending=PaymentStatus.PENDING,
@@ -138,7 +138,7 @@ class DynamoErasure:
     def _without_payee(self, withdrawal_id: str) -> Operation:
         return update(
             self._payments,
-            keys.withdrawal(withdrawal_id),
+            payment_keys.withdrawal(withdrawal_id),
             "REMOVE payee_sealed, payee_hash, confirmation",
             condition=HAS_ENDED,
         )
@@ -146,7 +146,7 @@ class DynamoErasure:
     def _without_name(self, number: str) -> Operation:
         return update(
             self._payments,
-            keys.authorization(number),
+            payment_keys.authorization(number),
             "REMOVE payee_sealed, payee_hash, display_name, confirmation",
             condition=IS_USED_NO_MORE,
             awaited=AuthorizationStatus.AWAITING_CONFIRMATION,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from redpacket.adapters import keys
-from redpacket.adapters.dynamo import items
+from redpacket.adapters.dynamo import items, keys
 from redpacket.adapters.dynamo.books import entry_row
 from redpacket.adapters.dynamo.campaigns import spend
 from redpacket.adapters.dynamo.client import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redpacket.adapters import keys
+from redpacket.adapters.dynamo import payment_keys
 from redpacket.adapters.dynamo.client import Dynamo, update
 from redpacket.domain.gateway import Channel
 
@@ -21,14 +21,14 @@ class DynamoGatewayPace:
         self._payments = payments_table
 
     def find_slot(self, channel: Channel, name: str) -> int:
-        row = self._dynamo.get(self._payments, keys.gateway_row(channel, name))
+        row = self._dynamo.get(self._payments, payment_keys.gateway_row(channel, name))
         return int(row["next_us"]) if row else 0
 
     def take_slots(self, channel: Channel, name: str, seen_us: int, next_us: int) -> bool:
         return self._dynamo.write(
             update(
                 self._payments,
-                keys.gateway_row(channel, name),
+                payment_keys.gateway_row(channel, name),
                 "SET next_us = :next_us",
                 condition=IS_STILL_THERE if seen_us else IS_FIRST,
                 next_us=next_us,
@@ -37,14 +37,14 @@ class DynamoGatewayPace:
         )
 
     def find_breaker(self, channel: Channel) -> tuple[int, int]:
-        row = self._dynamo.get(self._payments, keys.gateway_row(channel, _BREAKER))
+        row = self._dynamo.get(self._payments, payment_keys.gateway_row(channel, _BREAKER))
         return (int(row["rests_until_ms"]), int(row["rested_count"])) if row else (0, 0)
 
     def set_breaker(self, channel: Channel, until_ms: int, times: int) -> None:
         self._dynamo.write(
             update(
                 self._payments,
-                keys.gateway_row(channel, _BREAKER),
+                payment_keys.gateway_row(channel, _BREAKER),
                 "SET rests_until_ms = :until_ms, rested_count = :times",
                 until_ms=until_ms,
                 times=times,

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from redpacket.adapters import keys
-from redpacket.adapters.dynamo import items
+from redpacket.adapters.dynamo import items, keys, payment_keys
 from redpacket.adapters.dynamo.books import sums_of
 from redpacket.adapters.dynamo.client import KEYS_PER_READ, Dynamo, Row, values
 from redpacket.adapters.dynamo.payment_items import payment_of, return_of, withdrawal_of
@@ -68,27 +67,27 @@ class DynamoHoldings:
         counted = f"{keys.USER_PREFIX}{user_id}"
         # Before the lists: what begins meanwhile is in neither, or in the lists alone.
         begun_counts = {
-            row["sk"].removeprefix(keys.BEGUN_PREFIX): int(row["begun_count"])
-            for row in self._partition(self._payments, counted, keys.BEGUN_PREFIX)
+            row["sk"].removeprefix(payment_keys.BEGUN_PREFIX): int(row["begun_count"])
+            for row in self._partition(self._payments, counted, payment_keys.BEGUN_PREFIX)
         }
         withdrawn_count = sum(
             int(row["withdrawn_count"])
-            for row in self._partition(self._payments, counted, keys.WITHDRAWN_PREFIX)
+            for row in self._partition(self._payments, counted, payment_keys.WITHDRAWN_PREFIX)
         )
         payments = self._in_parallel(
-            self._payment, self._listed(self._payments, keys.payment_list(user_id))
+            self._payment, self._listed(self._payments, payment_keys.payment_list(user_id))
         )
         withdrawals = get_all(
             self._dynamo,
             self._payments,
-            self._listed(self._payments, keys.withdrawal_list(user_id)),
+            self._listed(self._payments, payment_keys.withdrawal_list(user_id)),
         )
-        consents = self._listed(self._payments, keys.authorization_list(user_id))
+        consents = self._listed(self._payments, payment_keys.authorization_list(user_id))
         return OutsideRows(
             payments=[payment for payment, _ in payments],
             withdrawals=[withdrawal_of(row) for row in withdrawals],
             authorization_nos=[
-                str(key["pk"]).removeprefix(keys.AUTHORIZATION_PREFIX) for key in consents
+                str(key["pk"]).removeprefix(payment_keys.AUTHORIZATION_PREFIX) for key in consents
             ],
             begun_counts=begun_counts,
             withdrawn_count=withdrawn_count,
@@ -98,8 +97,10 @@ class DynamoHoldings:
     def _payment(self, key: Row) -> tuple[Payment, int]:
         """Return a payment, and how many of its transactions are being given back."""
         rows = list(self._partition(self._payments, str(key["pk"])))
-        (payment,) = (payment_of(row) for row in rows if row["sk"] == keys.PAYMENT)
-        returns = [return_of(row) for row in rows if row["sk"].startswith(keys.RETURN_PREFIX)]
+        (payment,) = (payment_of(row) for row in rows if row["sk"] == payment_keys.PAYMENT)
+        returns = [
+            return_of(row) for row in rows if row["sk"].startswith(payment_keys.RETURN_PREFIX)
+        ]
         return payment, sum(one.status is ReturnStatus.DUE for one in returns)
 
     def _partition(self, table: str, pk: str, prefix: str = "") -> Iterator[dict[str, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from redpacket.adapters import keys
+from redpacket.adapters.dynamo import keys
 from redpacket.adapters.dynamo.client import Operation, Value, merge
 from redpacket.domain.claim import Fate, ShareFate, ShareRef, Taker
 from redpacket.domain.errors import InvariantViolated
@@ -79,7 +79,7 @@ def packet_row(packet: Packet) -> dict[str, Value]:
 def payment_packet_row(packet: Packet) -> dict[str, Value]:
     """Return the row that leads from the number of a packet's payment to the packet."""
     assert packet.payment_id
-    return {**keys.payment(packet.payment_id), "packet_id": packet.packet_id}
+    return {**keys.paid_packet(packet.payment_id), "packet_id": packet.packet_id}
 
 
 def due_list(packet: Packet) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from redpacket.adapters import keys
-from redpacket.adapters.dynamo import items
+from redpacket.adapters.dynamo import items, keys
 from redpacket.adapters.dynamo.books import (
     BookPages,
     entry_row,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from redpacket.adapters import keys
+from redpacket.adapters.dynamo import log_keys
 from redpacket.adapters.dynamo.client import KEYS_PER_READ, Dynamo, Row, Value, put, values
 from redpacket.adapters.dynamo.commitments import place_commitment
 from redpacket.domain.log import Commitment, CommitmentKind, LogHead, SignedHead
@@ -25,11 +25,11 @@ class DynamoLog:
         self._commitments = commitments_table
 
     def find_head(self) -> LogHead:
-        row = self._dynamo.get(self._table, keys.LOG_END)
+        row = self._dynamo.get(self._table, log_keys.LOG_END)
         return _head_of(row) if row else LogHead(0, EMPTY_ROOT.hex(), 0)
 
     def find_signed(self) -> SignedHead | None:
-        row = self._dynamo.get(self._table, keys.LOG_HEAD)
+        row = self._dynamo.get(self._table, log_keys.LOG_HEAD)
         if row is None:
             return None
         signature, public_key = (
@@ -44,7 +44,7 @@ class DynamoLog:
         entries: Sequence[Commitment],
         nodes: Mapping[Node, bytes],
     ) -> bool:
-        end = {**keys.LOG_END, **_head_row(after)}
+        end = {**log_keys.LOG_END, **_head_row(after)}
         writes = [
             put(self._table, end, condition=ENDS_THERE, size=before.size, root=before.root)
             if before.size
@@ -54,14 +54,14 @@ class DynamoLog:
             writes.append(put(self._table, _entry_row(index, entry)))
             writes.append(place_commitment(self._commitments, entry.id_hash, index))
         writes += [
-            put(self._table, {**keys.log_node(*node), "hash": found.hex()})
+            put(self._table, {**log_keys.log_node(*node), "hash": found.hex()})
             for node, found in nodes.items()
         ]
         return self._dynamo.try_transact(writes)
 
     def publish(self, head: SignedHead, before: SignedHead | None) -> bool:
         row = {
-            **keys.LOG_HEAD,
+            **log_keys.LOG_HEAD,
             **_head_row(head.head),
             "signature": head.signature.hex(),
             "public_key": head.public_key.hex(),
@@ -81,7 +81,7 @@ class DynamoLog:
         )
 
     def list_entries(self, first: int, limit: int) -> list[tuple[int, Commitment]]:
-        begin, partition = keys.log_entry(first), keys.log_entries(first)
+        begin, partition = log_keys.log_entry(first), log_keys.log_entries(first)
         rows = self._dynamo.query_some(
             self._table,
             limit,
@@ -106,7 +106,7 @@ class DynamoLog:
 def _node_key(node: Node) -> dict[str, str]:
     """Return where the hash of a node is; that of a leaf is made of its entry."""
     level, number = node
-    return keys.log_node(level, number) if level else keys.log_entry(number)
+    return log_keys.log_node(level, number) if level else log_keys.log_entry(number)
 
 
 def _place(row: Row) -> tuple[Value, Value]:
@@ -123,7 +123,7 @@ def _head_of(row: Row) -> LogHead:
 
 def _entry_row(index: int, entry: Commitment) -> dict[str, Value]:
     return {
-        **keys.log_entry(index),
+        **log_keys.log_entry(index),
         "kind": entry.kind,
         "id_hash": entry.id_hash,
         "commitment": entry.commitment,

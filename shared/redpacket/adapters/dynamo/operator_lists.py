@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from redpacket.adapters import keys
+from redpacket.adapters.dynamo import campaign_keys, keys
 from redpacket.adapters.dynamo.campaign_items import campaign_of
 from redpacket.adapters.dynamo.client import Dynamo, Row, WireItem, to_wire, values
 from redpacket.adapters.dynamo.winners import read_in_order
@@ -34,7 +34,7 @@ class DynamoOperatorLists:
             limit + 2,
             IndexName="by_list",
             KeyConditionExpression="list_pk = :list AND list_sk BETWEEN :first AND :last",
-            ExpressionAttributeValues=values(list=keys.CAMPAIGNS, first="0", last=last),
+            ExpressionAttributeValues=values(list=campaign_keys.CAMPAIGNS, first="0", last=last),
             ScanIndexForward=False,
         )
         rows = [row for row in found if row["list_sk"] != cursor]

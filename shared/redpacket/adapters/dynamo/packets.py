@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from redpacket.adapters import keys
-from redpacket.adapters.dynamo import items
+from redpacket.adapters.dynamo import items, keys
 from redpacket.adapters.dynamo.client import Dynamo, Operation, put, update, values
 from redpacket.adapters.dynamo.shares import DynamoShares
 from redpacket.domain.errors import InvalidRequest
@@ -54,7 +53,7 @@ class DynamoPackets(DynamoShares):
         return items.packet_of(row, self._seeds) if row else None
 
     def find_packet_of_payment(self, number: str) -> Packet | None:
-        row = self._dynamo.get(self._packets, keys.payment(number))
+        row = self._dynamo.get(self._packets, keys.paid_packet(number))
         return self.find_packet(str(row["packet_id"])) if row else None
 
     def find_known(self, packet_id: str) -> Packet | None:

@@ -7,8 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from redpacket.adapters import keys
-from redpacket.adapters.dynamo import items
+from redpacket.adapters.dynamo import items, keys
 from redpacket.adapters.dynamo.client import Dynamo, put, update, values
 from redpacket.adapters.dynamo.packed_text import json_text, packed, unpacked
 from redpacket.domain.claim import Fate, ShareFate

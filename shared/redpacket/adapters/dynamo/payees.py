@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from redpacket.adapters import keys
+from redpacket.adapters.dynamo import payment_keys
 from redpacket.adapters.dynamo.client import (
     Dynamo,
     Guarded,
@@ -45,7 +45,7 @@ class DynamoPayees:
         self._payments = payments_table
 
     def find(self, user_id: str, channel: Channel) -> Payee | None:
-        row = self._dynamo.get(self._payments, keys.payee(channel, user_id))
+        row = self._dynamo.get(self._payments, payment_keys.payee(channel, user_id))
         # An erasure leaves the row, and nothing in it.
         return _payee_of(row) if row and "payee_hash" in row else None
 
@@ -69,7 +69,7 @@ class DynamoPayees:
         taken = put(
             self._payments,
             {
-                **keys.outside_account(channel, bound.account.name_hash),
+                **payment_keys.outside_account(channel, bound.account.name_hash),
                 "user_id": user_id,
                 "bound_at_ms": now_ms,
             },
@@ -77,7 +77,7 @@ class DynamoPayees:
             user_id=user_id,
         )
         writes: list[Guarded[RedPacketError]] = [Guarded(taken, _is_in_use)]
-        key = keys.payee(channel, user_id)
+        key = payment_keys.payee(channel, user_id)
         if seen is None:
             row: dict[str, Value] = {
                 **key,
@@ -99,7 +99,7 @@ class DynamoPayees:
         )
         freed = update(
             self._payments,
-            keys.outside_account(channel, seen.account.name_hash),
+            payment_keys.outside_account(channel, seen.account.name_hash),
             "REMOVE user_id",
             condition=IS_THEIRS,
             user_id=user_id,
@@ -126,7 +126,7 @@ def closing(payments_table: str, channel: Channel, number: str, now_ms: int) -> 
     """Return what lets a consent be used no more, and be looked at until it has ended."""
     return update(
         payments_table,
-        keys.authorization(number),
+        payment_keys.authorization(number),
         "SET authorization_status = :closing, work_pk = :waits, work_at_ms = :now_ms"
         " REMOVE confirmation",
         condition=IS_THERE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from redpacket.adapters import keys
+from redpacket.adapters.dynamo import keys, payment_keys
 from redpacket.adapters.dynamo.client import Value
 from redpacket.domain.gateway import (
     BillKind,
@@ -38,7 +38,7 @@ def work_list(kind: str, channel: Channel, subject: str) -> str:
 def payment_row(payment: Payment) -> dict[str, Value]:
     """Return the row of an intent, which waits to be looked at."""
     row: dict[str, Value] = {
-        **keys.payment(payment.number),
+        **payment_keys.payment(payment.number),
         "number": payment.number,
         "user_id": payment.user_id,
         "amount_fen": payment.amount_fen,
@@ -50,7 +50,7 @@ def payment_row(payment: Payment) -> dict[str, Value]:
         "reversed_fen": 0,
         "work_pk": work_list("payment", payment.channel, payment.number),
         "work_at_ms": payment.created_at_ms,
-        "list_pk": keys.payment_list(payment.user_id),
+        "list_pk": payment_keys.payment_list(payment.user_id),
         "list_sk": keys.list_position(payment.created_at_ms, payment.number),
     }
     if payment.packet_id:
@@ -85,7 +85,7 @@ def payment_of(row: dict[str, Any]) -> Payment:
 def return_row(returned: PaymentReturn) -> dict[str, Value]:
     """Return the row of a transaction that goes back; it waits, unless a person decides."""
     row: dict[str, Value] = {
-        **keys.payment_return(returned.number, returned.transaction_id),
+        **payment_keys.payment_return(returned.number, returned.transaction_id),
         "amount_fen": returned.amount_fen,
         "return_reason": returned.reason,
         "channel": returned.channel,
@@ -104,7 +104,7 @@ def listed_as(returned: PaymentReturn) -> dict[str, Value]:
     """Return where a transaction that waits for a person stands in their list."""
     name = f"{returned.number}#{returned.transaction_id}"
     return {
-        "list_pk": keys.LISTED_RETURNS,
+        "list_pk": payment_keys.LISTED_RETURNS,
         "list_sk": keys.list_position(returned.noted_at_ms, name),
     }
 
@@ -112,8 +112,8 @@ def listed_as(returned: PaymentReturn) -> dict[str, Value]:
 def return_of(row: dict[str, Any]) -> PaymentReturn:
     """Read the row of a transaction that goes back."""
     return PaymentReturn(
-        number=row["pk"].removeprefix(keys.PAYMENT_PREFIX),
-        transaction_id=row["sk"].removeprefix(keys.RETURN_PREFIX),
+        number=row["pk"].removeprefix(payment_keys.PAYMENT_PREFIX),
+        transaction_id=row["sk"].removeprefix(payment_keys.RETURN_PREFIX),
         amount_fen=row["amount_fen"],
         reason=ReturnReason(row["return_reason"]),
         channel=Channel(row["channel"]),
@@ -126,7 +126,7 @@ def return_of(row: dict[str, Any]) -> PaymentReturn:
 def refund_row(refund: PaymentRefund) -> dict[str, Value]:
     """Return the row of a refund that was made outside; one that left a debt is in a list."""
     row: dict[str, Value] = {
-        **keys.payment_refund(refund.number, refund.refund_no),
+        **payment_keys.payment_refund(refund.number, refund.refund_no),
         "user_id": refund.user_id,
         "wallet_fen": refund.wallet_fen,
         "owed_fen": refund.owed_fen,
@@ -134,7 +134,7 @@ def refund_row(refund: PaymentRefund) -> dict[str, Value]:
     }
     if refund.owed_fen:
         name = f"{refund.number}#{refund.refund_no}"
-        row["list_pk"] = keys.DEBTS
+        row["list_pk"] = payment_keys.DEBTS
         row["list_sk"] = keys.list_position(refund.noted_at_ms, name)
     return row
 
@@ -142,8 +142,8 @@ def refund_row(refund: PaymentRefund) -> dict[str, Value]:
 def refund_of(row: dict[str, Any]) -> PaymentRefund:
     """Read the row of a refund that was made outside."""
     return PaymentRefund(
-        number=row["pk"].removeprefix(keys.PAYMENT_PREFIX),
-        refund_no=row["sk"].removeprefix(keys.REFUND_PREFIX),
+        number=row["pk"].removeprefix(payment_keys.PAYMENT_PREFIX),
+        refund_no=row["sk"].removeprefix(payment_keys.REFUND_PREFIX),
         user_id=row["user_id"],
         wallet_fen=row["wallet_fen"],
         owed_fen=row["owed_fen"],
@@ -154,7 +154,7 @@ def refund_of(row: dict[str, Any]) -> PaymentRefund:
 def withdrawal_row(withdrawal: Withdrawal) -> dict[str, Value]:
     """Return the row of a withdrawal whose money is held: it waits to be called."""
     row: dict[str, Value] = {
-        **keys.withdrawal(withdrawal.withdrawal_id),
+        **payment_keys.withdrawal(withdrawal.withdrawal_id),
         "withdrawal_id": withdrawal.withdrawal_id,
         "user_id": withdrawal.user_id,
         "amount_fen": withdrawal.amount_fen,
@@ -169,7 +169,7 @@ def withdrawal_row(withdrawal: Withdrawal) -> dict[str, Value]:
         "lease_until_ms": 0,
         "work_pk": work_list("transfer", withdrawal.channel, withdrawal.withdrawal_id),
         "work_at_ms": withdrawal.created_at_ms,
-        "list_pk": keys.withdrawal_list(withdrawal.user_id),
+        "list_pk": payment_keys.withdrawal_list(withdrawal.user_id),
         "list_sk": keys.list_position(withdrawal.created_at_ms, withdrawal.withdrawal_id),
     }
     if withdrawal.authorization_no:
@@ -206,7 +206,7 @@ def line_row(channel: Channel, line: BillLine) -> dict[str, Value]:
     """Return the row of a line that the bill of a day must have."""
     day = bill_day(line.moved_at_ms)
     row: dict[str, Value] = {
-        **keys.outside_line(channel, line.kind, day, line.number, line.outside_no),
+        **payment_keys.outside_line(channel, line.kind, day, line.number, line.outside_no),
         "bill_kind": line.kind,
         "amount_fen": line.amount_fen,
         "moved_at_ms": line.moved_at_ms,

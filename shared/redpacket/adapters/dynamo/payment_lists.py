@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from redpacket.adapters import keys
+from redpacket.adapters.dynamo import keys, payment_keys
 from redpacket.adapters.dynamo.client import Dynamo, Row, values
 from redpacket.adapters.dynamo.payment_items import refund_of, return_of
 from redpacket.adapters.dynamo.payment_reads import get_all
@@ -26,12 +26,12 @@ class DynamoPaymentLists:
     def list_listed_returns(
         self, cursor: str | None, limit: int
     ) -> tuple[list[PaymentReturn], str | None]:
-        rows, more = self._page(keys.LISTED_RETURNS, cursor, limit)
+        rows, more = self._page(payment_keys.LISTED_RETURNS, cursor, limit)
         found = [return_of(row) for row in rows]
         return [one for one in found if one.status is ReturnStatus.LISTED], more
 
     def list_debts(self, cursor: str | None, limit: int) -> tuple[list[PaymentRefund], str | None]:
-        rows, more = self._page(keys.DEBTS, cursor, limit)
+        rows, more = self._page(payment_keys.DEBTS, cursor, limit)
         return [refund_of(row) for row in rows], more
 
     def _page(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from redpacket.adapters import keys
+from redpacket.adapters.dynamo import keys
 from redpacket.adapters.dynamo.client import KEYS_PER_READ, Dynamo, Row, values
 from redpacket.adapters.dynamo.payment_items import SHARDS
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from redpacket.adapters import keys
+from redpacket.adapters.dynamo import keys, payment_keys
 from redpacket.adapters.dynamo.client import (
     Dynamo,
     Guarded,
@@ -108,7 +108,7 @@ class DynamoPayments:
         day = bill_day(payment.created_at_ms)
         return update(
             self._payments,
-            keys.payments_begun(payment.user_id, day),
+            payment_keys.payments_begun(payment.user_id, day),
             "SET expires_at_s = :goes_at_s ADD begun_count :one",
             condition=HAS_BEGUN_FEWER,
             one=1,
@@ -117,18 +117,18 @@ class DynamoPayments:
         )
 
     def find(self, number: str) -> Payment | None:
-        row = self._dynamo.get(self._payments, keys.payment(number))
+        row = self._dynamo.get(self._payments, payment_keys.payment(number))
         return payment_of(row) if row else None
 
     def list_payments(self, numbers: Sequence[str]) -> list[Payment]:
-        row_keys = [keys.payment(number) for number in dict.fromkeys(numbers)]
+        row_keys = [payment_keys.payment(number) for number in dict.fromkeys(numbers)]
         return [payment_of(row) for row in get_all(self._dynamo, self._payments, row_keys)]
 
     def keep_prompt(self, number: str, prompt: str) -> None:
         self._dynamo.write(
             update(
                 self._payments,
-                keys.payment(number),
+                payment_keys.payment(number),
                 "SET prompt = :prompt",
                 condition=IS_PENDING,
                 prompt=prompt,
@@ -138,13 +138,13 @@ class DynamoPayments:
 
     def list_waiting(self, channel: Channel, until_ms: int, limit: int) -> list[str]:
         rows = oldest(self._dynamo, self._payments, f"payment-{channel}", until_ms, limit)
-        return [row["pk"].removeprefix(keys.PAYMENT_PREFIX) for row in rows]
+        return [row["pk"].removeprefix(payment_keys.PAYMENT_PREFIX) for row in rows]
 
     def look_again(self, number: str, at_ms: int | None) -> None:
         self._dynamo.write(
             update(
                 self._payments,
-                keys.payment(number),
+                payment_keys.payment(number),
                 "REMOVE work_pk, work_at_ms" if at_ms is None else "SET work_at_ms = :at_ms",
                 # What was credited meanwhile has left the list for good.
                 condition="attribute_exists(work_pk)",
@@ -159,7 +159,7 @@ class DynamoPayments:
         return self._dynamo.write(
             update(
                 self._payments,
-                keys.payment(payment.number),
+                payment_keys.payment(payment.number),
                 f"SET payment_status = :closed, closed_at_ms = :now_ms {work}",
                 condition=IS_PENDING,
                 closed=PaymentStatus.CLOSED,
@@ -183,7 +183,7 @@ class DynamoPayments:
             condition = f"{HAS_NO_TRANSACTION} AND {IS_PENDING}"
         paid = update(
             self._payments,
-            keys.payment(payment.number),
+            payment_keys.payment(payment.number),
             "SET payment_status = :paid, transaction_id = :transaction_id,"
             " credited_at_ms = :now_ms REMOVE work_pk, work_at_ms",
             condition=condition,
@@ -192,7 +192,7 @@ class DynamoPayments:
             now_ms=now_ms,
             **({} if may_be_closed else {"pending": PaymentStatus.PENDING}),
         )
-        key = keys.payment_return(payment.number, transaction.transaction_id)
+        key = payment_keys.payment_return(payment.number, transaction.transaction_id)
         operations = [paid, check(self._payments, key, IS_NOT_GIVEN_BACK)]
         operations.append(put(self._payments, line_row(payment.channel, line_in(transaction))))
         transfers, counts = [credit_transfer(payment, now_ms)], {}
@@ -207,11 +207,11 @@ class DynamoPayments:
         )
 
     def has_notice(self, channel: Channel, notice_id: str) -> bool:
-        return self._dynamo.get(self._payments, keys.notice(channel, notice_id)) is not None
+        return self._dynamo.get(self._payments, payment_keys.notice(channel, notice_id)) is not None
 
     def note_notice(self, channel: Channel, notice_id: str, expires_at_ms: int) -> None:
         row: dict[str, Value] = {
-            **keys.notice(channel, notice_id),
+            **payment_keys.notice(channel, notice_id),
             "expires_at_s": expires_at_ms // 1000,
         }
         self._dynamo.write(put(self._payments, row))
@@ -224,7 +224,9 @@ class DynamoPayments:
             for row in self._dynamo.query(
                 self._payments,
                 KeyConditionExpression="pk = :pk",
-                ExpressionAttributeValues=values(pk=keys.outside_lines(channel, kind, day, shard)),
+                ExpressionAttributeValues=values(
+                    pk=payment_keys.outside_lines(channel, kind, day, shard)
+                ),
                 ConsistentRead=True,
             )
         ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from redpacket.adapters import keys
+from redpacket.adapters.dynamo import keys
 from redpacket.adapters.dynamo.books import entry_row
 from redpacket.adapters.dynamo.client import Guarded, Operation, Row, put, update
 from redpacket.domain.errors import InsufficientFunds, InvariantViolated, RedPacketError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from redpacket.adapters import keys
+from redpacket.adapters.dynamo import payment_keys
 from redpacket.adapters.dynamo.books import entry_row
 from redpacket.adapters.dynamo.client import (
     Dynamo,
@@ -71,7 +71,7 @@ class DynamoReturns:
             put(self._payments, return_row(returned)),
             check(
                 self._payments,
-                keys.payment(returned.number),
+                payment_keys.payment(returned.number),
                 IS_NOT_CREDITED_BY_IT,
                 transaction_id=returned.transaction_id,
             ),
@@ -87,7 +87,7 @@ class DynamoReturns:
         return before
 
     def list_returns(self, number: str) -> list[PaymentReturn]:
-        return [return_of(row) for row in self._beside(number, keys.RETURN_PREFIX)]
+        return [return_of(row) for row in self._beside(number, payment_keys.RETURN_PREFIX)]
 
     def list_returns_due(
         self, channel: Channel, until_ms: int, limit: int
@@ -95,21 +95,21 @@ class DynamoReturns:
         rows = oldest(self._dynamo, self._payments, f"return-{channel}", until_ms, limit)
         return [
             (
-                row["pk"].removeprefix(keys.PAYMENT_PREFIX),
-                row["sk"].removeprefix(keys.RETURN_PREFIX),
+                row["pk"].removeprefix(payment_keys.PAYMENT_PREFIX),
+                row["sk"].removeprefix(payment_keys.RETURN_PREFIX),
             )
             for row in rows
         ]
 
     def find_return(self, number: str, transaction_id: str) -> PaymentReturn | None:
-        row = self._dynamo.get(self._payments, keys.payment_return(number, transaction_id))
+        row = self._dynamo.get(self._payments, payment_keys.payment_return(number, transaction_id))
         return return_of(row) if row else None
 
     def delay_return(self, returned: PaymentReturn, at_ms: int) -> None:
         self._dynamo.write(
             update(
                 self._payments,
-                keys.payment_return(returned.number, returned.transaction_id),
+                payment_keys.payment_return(returned.number, returned.transaction_id),
                 "SET work_at_ms = :at_ms",
                 condition=IS_DUE_BACK,
                 at_ms=at_ms,
@@ -120,7 +120,7 @@ class DynamoReturns:
     def end_return(self, returned: PaymentReturn, found: RefundFound, now_ms: int) -> bool:
         done = update(
             self._payments,
-            keys.payment_return(returned.number, returned.transaction_id),
+            payment_keys.payment_return(returned.number, returned.transaction_id),
             "SET return_status = :done, done_at_ms = :now_ms REMOVE work_pk, work_at_ms",
             condition=IS_DUE_BACK,
             done=ReturnStatus.DONE,
@@ -129,7 +129,7 @@ class DynamoReturns:
         )
         added = update(
             self._payments,
-            keys.payment(returned.number),
+            payment_keys.payment(returned.number),
             "ADD returned_fen :fen",
             fen=returned.amount_fen,
         )
@@ -140,7 +140,7 @@ class DynamoReturns:
         self._dynamo.write(
             update(
                 self._payments,
-                keys.payment_return(returned.number, returned.transaction_id),
+                payment_keys.payment_return(returned.number, returned.transaction_id),
                 "SET return_status = :listed, list_pk = :list_pk, list_sk = :list_sk"
                 " REMOVE work_pk, work_at_ms",
                 condition=IS_DUE_BACK,
@@ -151,12 +151,12 @@ class DynamoReturns:
         )
 
     def list_refunds(self, number: str) -> list[PaymentRefund]:
-        return [refund_of(row) for row in self._beside(number, keys.REFUND_PREFIX)]
+        return [refund_of(row) for row in self._beside(number, payment_keys.REFUND_PREFIX)]
 
     def reverse(self, payment: Payment, refund: PaymentRefund, found: RefundFound) -> bool:
         taken = update(
             self._payments,
-            keys.payment(payment.number),
+            payment_keys.payment(payment.number),
             "SET reversed_fen = :fen",
             condition=IS_REVERSED_AS_SEEN,
             seen_fen=payment.reversed_fen,
@@ -181,6 +181,6 @@ class DynamoReturns:
         return self._dynamo.query(
             self._payments,
             KeyConditionExpression="pk = :pk AND begins_with(sk, :prefix)",
-            ExpressionAttributeValues=values(pk=keys.payment(number)["pk"], prefix=prefix),
+            ExpressionAttributeValues=values(pk=payment_keys.payment(number)["pk"], prefix=prefix),
             ConsistentRead=True,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redpacket.adapters import keys
+from redpacket.adapters.dynamo import campaign_keys, log_keys
 from redpacket.adapters.dynamo.client import Dynamo, merge, put, update, values
 from redpacket.domain.beacon import BeaconChain, BeaconRound, CampaignBeacon
 from redpacket.ports.beacon import Drawing
@@ -19,7 +19,7 @@ class DynamoRounds:
         self._table = table
 
     def find(self, chain_hash: str, round_no: int) -> BeaconRound | None:
-        row = self._dynamo.get(self._table, keys.beacon_round(chain_hash, round_no))
+        row = self._dynamo.get(self._table, log_keys.beacon_round(chain_hash, round_no))
         if row is None or "signature" not in row:
             return None
         return BeaconRound(round_no, bytes.fromhex(str(row["signature"])))
@@ -29,18 +29,18 @@ class DynamoRounds:
             self._table,
             1,
             KeyConditionExpression="pk = :pk",
-            ExpressionAttributeValues=values(pk=keys.beacon_round(chain_hash, 0)["pk"]),
+            ExpressionAttributeValues=values(pk=log_keys.beacon_round(chain_hash, 0)["pk"]),
             ScanIndexForward=False,
             ConsistentRead=True,
         )
         return int(str(rows[0]["sk"])) if rows else 0
 
     def keep(self, chain_hash: str, found: BeaconRound) -> None:
-        row = keys.beacon_round(chain_hash, found.round_no)
+        row = log_keys.beacon_round(chain_hash, found.round_no)
         self._dynamo.write(put(self._table, {**row, "signature": found.signature.hex()}))
 
     def want(self, chain: BeaconChain, round_no: int) -> None:
-        row = keys.wanted_round(chain.chain_hash, round_no, chain.time_ms(round_no))
+        row = log_keys.wanted_round(chain.chain_hash, round_no, chain.time_ms(round_no))
         self._dynamo.write(merge(self._table, {**row}))
 
     def list_wanted(self, chain_hash: str, until_ms: int, limit: int) -> list[int]:
@@ -49,13 +49,15 @@ class DynamoRounds:
             limit,
             IndexName="by_work",
             KeyConditionExpression="work_pk = :pk AND work_at_ms <= :until_ms",
-            ExpressionAttributeValues=values(pk=keys.wanted_rounds(chain_hash), until_ms=until_ms),
+            ExpressionAttributeValues=values(
+                pk=log_keys.wanted_rounds(chain_hash), until_ms=until_ms
+            ),
             ScanIndexForward=False,
         )
         return [int(str(row["sk"])) for row in rows]
 
     def meet(self, chain_hash: str, round_no: int) -> None:
-        row = keys.wanted_round(chain_hash, round_no, 0)
+        row = log_keys.wanted_round(chain_hash, round_no, 0)
         key = {"pk": str(row["pk"]), "sk": str(row["sk"])}
         self._dynamo.write(
             update(self._table, key, "REMOVE work_pk, work_at_ms", condition=IS_WANTED)
@@ -66,7 +68,7 @@ class DynamoRounds:
             self._table,
             KeyConditionExpression="pk = :pk AND sk BETWEEN :now AND :last",
             ExpressionAttributeValues=values(
-                pk=keys.DRAWING, now=f"{now_ms:013d}", last=keys.DRAWING_LAST
+                pk=campaign_keys.DRAWING, now=f"{now_ms:013d}", last=campaign_keys.DRAWING_LAST
             ),
         )
         return [

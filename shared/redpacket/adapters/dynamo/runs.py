@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redpacket.adapters import keys
+from redpacket.adapters.dynamo import operator_keys
 from redpacket.adapters.dynamo.client import Dynamo, Value, update
 from redpacket.ports.reconciliation import SavedRun
 
@@ -25,7 +25,7 @@ class DynamoRuns:
         row = self._dynamo.change(
             update(
                 self._table,
-                keys.reconciliation(),
+                operator_keys.reconciliation(),
                 "SET holder = :holder, held_until_ms = :until_ms",
                 condition=IS_FREE,
                 holder=holder,
@@ -36,13 +36,13 @@ class DynamoRuns:
         return _saved_of(row) if row else None
 
     def find(self) -> SavedRun:
-        return _saved_of(self._dynamo.get(self._table, keys.reconciliation()) or {})
+        return _saved_of(self._dynamo.get(self._table, operator_keys.reconciliation()) or {})
 
     def hold(self, holder: str, until_ms: int) -> bool:
         return self._dynamo.write(
             update(
                 self._table,
-                keys.reconciliation(),
+                operator_keys.reconciliation(),
                 "SET held_until_ms = :until_ms",
                 condition=IS_MINE,
                 holder=holder,
@@ -55,7 +55,7 @@ class DynamoRuns:
         changes = "".join(f", {name} = :{name}" for name in sums)
         operation = update(
             self._table,
-            keys.reconciliation(),
+            operator_keys.reconciliation(),
             f"SET held_until_ms = :until_ms, run_state = :run_state{changes}",
             condition=IS_MINE,
             holder=holder,

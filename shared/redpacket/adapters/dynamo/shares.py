@@ -7,8 +7,7 @@ from itertools import chain
 from operator import attrgetter
 from typing import Any
 
-from redpacket.adapters import keys
-from redpacket.adapters.dynamo import items
+from redpacket.adapters.dynamo import items, keys
 from redpacket.adapters.dynamo.client import (
     KEYS_PER_READ,
     Dynamo,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
-from redpacket.adapters import keys
+from redpacket.adapters.dynamo import campaign_keys
 from redpacket.adapters.dynamo.campaign_items import audience_mode_of, plan_of, plan_row
 from redpacket.adapters.dynamo.client import Value
 from redpacket.adapters.dynamo.packed_text import json_text, packed, unpacked
@@ -27,7 +27,7 @@ _PRIZE_FIELDS = [field.name for field in fields(Prize) if field.name != "campaig
 def shown_row(plan: CampaignPlan, commitment: str) -> dict[str, Value]:
     """Return the packed row of a campaign that was just created."""
     return {
-        **keys.shown(plan.campaign_id),
+        **campaign_keys.shown(plan.campaign_id),
         "plan": packed_plan(plan),
         "prizes": packed_prizes(()),
         "version": 1,

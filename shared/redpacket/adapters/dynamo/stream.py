@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from redpacket.adapters import keys
-from redpacket.adapters.dynamo import items
+from redpacket.adapters.dynamo import draw_keys, items, keys, payment_keys
 from redpacket.adapters.dynamo.client import from_wire
 from redpacket.adapters.dynamo.draw_items import draw_of
 from redpacket.adapters.dynamo.payment_items import payment_of, withdrawal_of
@@ -32,9 +31,9 @@ def _reader(row: Mapping[str, Any]) -> Callable[[dict[str, Any]], Subject] | Non
         return items.packet_of
     if place.startswith(keys.SHARE_PREFIX) and str(row["pk"]).startswith(keys.SHARES_PREFIX):
         return items.share_of
-    if place.startswith(keys.DRAW_PREFIX) and "draw_id" in row:
+    if place.startswith(draw_keys.DRAW_PREFIX) and "draw_id" in row:
         return draw_of
     # PacketsTable has rows of these names, too, which lead from a payment to its packet.
-    if place == keys.PAYMENT and "payment_status" in row:
+    if place == payment_keys.PAYMENT and "payment_status" in row:
         return payment_of
-    return withdrawal_of if place == keys.WITHDRAWAL else None
+    return withdrawal_of if place == payment_keys.WITHDRAWAL else None

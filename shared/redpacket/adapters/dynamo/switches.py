@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redpacket.adapters import keys
+from redpacket.adapters.dynamo import keys
 from redpacket.adapters.dynamo.client import Dynamo, Value, update
 from redpacket.domain.switches import Switch, SwitchState
 

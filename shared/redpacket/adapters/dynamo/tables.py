@@ -6,8 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from redpacket.adapters import keys
-from redpacket.adapters.dynamo import items
+from redpacket.adapters.dynamo import campaign_keys, draw_keys, items, keys, log_keys, payment_keys
 from redpacket.adapters.dynamo.books import balance_of, entry_of, receipt_of
 from redpacket.adapters.dynamo.campaign_items import campaign_of
 from redpacket.adapters.dynamo.client import KEYS_PER_READ, Dynamo, Row, Value, values
@@ -62,8 +61,8 @@ class DynamoTables:
 
     def _read_log(self, first: int) -> tuple[list[Scanned], str | None]:
         """Return entries in their order: a scan would have another one."""
-        after = first + keys.LOG_ENTRIES_AT_ONCE
-        found = self._log.list_entries(first, keys.LOG_ENTRIES_AT_ONCE)
+        after = first + log_keys.LOG_ENTRIES_AT_ONCE
+        found = self._log.list_entries(first, log_keys.LOG_ENTRIES_AT_ONCE)
         is_last = after >= self._log.find_head().size
         return [Logged(*one) for one in found], None if is_last else str(after)
 
@@ -82,15 +81,15 @@ class DynamoTables:
         return {(count.campaign_id, count.user_id): count.count for count in found}
 
     def list_members(self, names: Sequence[tuple[str, str]]) -> list[Member]:
-        row_keys = [keys.campaign_packet(*name) for name in dict.fromkeys(names)]
+        row_keys = [campaign_keys.campaign_packet(*name) for name in dict.fromkeys(names)]
         return [_member_of(row) for row in self._get_all(Table.CAMPAIGNS, row_keys)]
 
     def list_draws(self, names: Sequence[tuple[str, str, str]]) -> list[Draw]:
-        row_keys = [keys.draw(*name) for name in dict.fromkeys(names)]
+        row_keys = [draw_keys.draw(*name) for name in dict.fromkeys(names)]
         return [draw_of(row) for row in self._get_all(Table.DRAWS, row_keys)]
 
     def list_begun(self, names: Sequence[tuple[str, str, str, int]]) -> list[BegunDraw]:
-        row_keys = [keys.begun_draw(*name) for name in dict.fromkeys(names)]
+        row_keys = [draw_keys.begun_draw(*name) for name in dict.fromkeys(names)]
         return [begun_of(row) for row in self._get_all(Table.DRAWS, row_keys)]
 
     def list_outside(self, accounts: Sequence[str]) -> list[Scanned]:
@@ -147,33 +146,33 @@ def _count_of(row: dict[str, Any]) -> ClaimCount:
 
 def _campaign_row(row: dict[str, Any]) -> Scanned | None:
     campaign_id = row["pk"].partition("#")[2]
-    if row["sk"] == keys.campaign(campaign_id)["sk"]:
+    if row["sk"] == campaign_keys.campaign(campaign_id)["sk"]:
         return campaign_of(row)
-    if row["sk"] == keys.SHOWN:
+    if row["sk"] == campaign_keys.SHOWN:
         return table_of(row)
-    if row["sk"].startswith(keys.CAMPAIGN_PACKET_PREFIX):
+    if row["sk"].startswith(campaign_keys.CAMPAIGN_PACKET_PREFIX):
         return _member_of(row)
     return None
 
 
 def _member_of(row: dict[str, Any]) -> Member:
     campaign_id = row["pk"].partition("#")[2]
-    packet_id = row["sk"].removeprefix(keys.CAMPAIGN_PACKET_PREFIX)
+    packet_id = row["sk"].removeprefix(campaign_keys.CAMPAIGN_PACKET_PREFIX)
     return Member(campaign_id, packet_id, row["total_fen"], row["created_at_ms"])
 
 
 def _draw_row(row: dict[str, Any]) -> Scanned | None:
     kind, _, where = row["pk"].partition("#")
-    if f"{kind}#" == keys.UNITS_PREFIX:
+    if f"{kind}#" == draw_keys.UNITS_PREFIX:
         return unit_of(row)
     campaign_id, user_id = where.split("#", 1)
     sort_key = row["sk"]
-    if sort_key.startswith(keys.DRAW_PREFIX):
+    if sort_key.startswith(draw_keys.DRAW_PREFIX):
         return draw_of(row)
-    if sort_key.startswith(keys.PLAYER_PREFIX):
+    if sort_key.startswith(draw_keys.PLAYER_PREFIX):
         player = PlayerDay(
             user_id,
-            sort_key.removeprefix(keys.PLAYER_PREFIX),
+            sort_key.removeprefix(draw_keys.PLAYER_PREFIX),
             row["attempt_count"],
             row["win_count"],
             row.get("help_count", 0),
@@ -181,29 +180,29 @@ def _draw_row(row: dict[str, Any]) -> Scanned | None:
             row.get("wins_max", 0),
         )
         return Played(campaign_id, player)
-    if sort_key.startswith((keys.DRAW_REQUEST_PREFIX, keys.BEGUN_PREFIX)):
+    if sort_key.startswith((draw_keys.DRAW_REQUEST_PREFIX, draw_keys.BEGUN_PREFIX)):
         return None
-    if sort_key.startswith(keys.WINNER_PREFIX):
-        prize_id = sort_key.removeprefix(keys.WINNER_PREFIX)
+    if sort_key.startswith(draw_keys.WINNER_PREFIX):
+        prize_id = sort_key.removeprefix(draw_keys.WINNER_PREFIX)
         return WonOnce(campaign_id, user_id, prize_id, row["draw_id"])
     return HelpGiven(campaign_id, user_id, row["day"])
 
 
 def _outside_row(row: dict[str, Any]) -> Scanned | None:
     sort_key = row["sk"]
-    if sort_key == keys.PAYMENT:
+    if sort_key == payment_keys.PAYMENT:
         return payment_of(row)
-    if sort_key == keys.WITHDRAWAL:
+    if sort_key == payment_keys.WITHDRAWAL:
         return withdrawal_of(row)
-    if sort_key.startswith(keys.REFUND_PREFIX):
+    if sort_key.startswith(payment_keys.REFUND_PREFIX):
         return refund_of(row)
-    return return_of(row) if sort_key.startswith(keys.RETURN_PREFIX) else None
+    return return_of(row) if sort_key.startswith(payment_keys.RETURN_PREFIX) else None
 
 
 def _unit_key(campaign_id: str, unit: Unit) -> dict[str, str]:
     if unit.day:
-        return keys.day_unit(campaign_id, unit.prize_id, unit.day, unit.number)
-    return keys.unit(campaign_id, unit.prize_id, unit.number)
+        return draw_keys.day_unit(campaign_id, unit.prize_id, unit.day, unit.number)
+    return draw_keys.unit(campaign_id, unit.prize_id, unit.number)
 
 
 _READERS = {
@@ -218,7 +217,7 @@ _READERS = {
 _PARTITIONS: dict[Table, Callable[..., str]] = {
     Table.ACCOUNTS: lambda account: keys.account(account)["pk"],
     Table.SHARES: lambda user_id: f"{keys.USER_PREFIX}{user_id}",
-    Table.CAMPAIGNS: lambda campaign_id: keys.campaign(campaign_id)["pk"],
-    Table.DRAWS: lambda campaign_id, user_id: keys.drawer(campaign_id, user_id)["pk"],
+    Table.CAMPAIGNS: lambda campaign_id: campaign_keys.campaign(campaign_id)["pk"],
+    Table.DRAWS: lambda campaign_id, user_id: draw_keys.drawer(campaign_id, user_id)["pk"],
     Table.PAYMENTS: lambda kind, number: f"{kind}#{number}",
 }

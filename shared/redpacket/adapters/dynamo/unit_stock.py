@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from redpacket.adapters import keys
+from redpacket.adapters.dynamo import draw_keys, keys
 from redpacket.adapters.dynamo.client import KEYS_PER_READ, Dynamo, Row, Value, update, values
 from redpacket.domain.claim import Fate
 from redpacket.domain.errors import Unavailable
@@ -71,19 +71,21 @@ class UnitStock:
     def count(self, prize: Prize, day: str) -> PrizeStock:
         """Return what is known of a prize's units. Raises Unavailable where more are to be read."""
         where = prize.campaign_id, prize.prize_id
-        units = keys.units(*where)["pk"]
+        units = draw_keys.units(*where)["pk"]
         if prize.kind is PrizeKind.PACKET:
             all_in_all = self._read(
-                keys.stock(*where, ""), self._cash(prize), lambda no: _share_key(prize, no)
+                draw_keys.stock(*where, ""), self._cash(prize), lambda no: _share_key(prize, no)
             )
         else:
-            run = _Run(self._draws, units, keys.UNIT_PREFIX)
-            all_in_all = self._read(keys.stock(*where, ""), [run], lambda no: keys.unit(*where, no))
+            run = _Run(self._draws, units, draw_keys.UNIT_PREFIX)
+            all_in_all = self._read(
+                draw_keys.stock(*where, ""), [run], lambda no: draw_keys.unit(*where, no)
+            )
         today = _Place()
         if prize.per_day:
-            run = _Run(self._draws, units, keys.day_units(day))
+            run = _Run(self._draws, units, draw_keys.day_units(day))
             today = self._read(
-                keys.stock(*where, day), [run], lambda no: keys.day_unit(*where, day, no)
+                draw_keys.stock(*where, day), [run], lambda no: draw_keys.day_unit(*where, day, no)
             )
         return PrizeStock(
             prize.prize_id,

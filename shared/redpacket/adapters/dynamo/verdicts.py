@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redpacket.adapters import keys
+from redpacket.adapters.dynamo import campaign_keys
 from redpacket.adapters.dynamo.client import Dynamo, Operation, Row, Value, check, merge
 from redpacket.domain.risk import Verdict, VerdictKind
 
@@ -20,7 +20,7 @@ class DynamoVerdicts:
     def put(self, user_id: str, verdict: Verdict) -> None:
         is_denied = verdict.kind is VerdictKind.DENY
         row: dict[str, Value] = {
-            **keys.verdict(user_id),
+            **campaign_keys.verdict(user_id),
             "denied_until_ms": verdict.until_ms if is_denied else 0,
             "allowed_until_ms": 0 if is_denied else verdict.until_ms,
         }
@@ -29,7 +29,7 @@ class DynamoVerdicts:
 
 def demand_verdict(table: str, user_id: str, now_ms: int) -> Operation:
     """Return what lets a transaction through only for users who are not denied."""
-    return check(table, keys.verdict(user_id), IS_NOT_DENIED, now_ms=now_ms)
+    return check(table, campaign_keys.verdict(user_id), IS_NOT_DENIED, now_ms=now_ms)
 
 
 def denied_until_ms(row: Row | None) -> int:

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from redpacket.adapters import keys
+from redpacket.adapters.dynamo import operator_keys
 from redpacket.adapters.dynamo.client import (
     KEYS_PER_READ,
     Dynamo,
@@ -39,23 +39,27 @@ class DynamoWebhooks:
         rows = self._dynamo.query(
             self._table,
             KeyConditionExpression="pk = :pk",
-            ExpressionAttributeValues=values(pk=keys.WEBHOOKS),
+            ExpressionAttributeValues=values(pk=operator_keys.WEBHOOKS),
         )
         return [_webhook_of(row) for row in rows]
 
     def find(self, name: str) -> Webhook | None:
-        row = self._dynamo.get(self._table, keys.webhook(name))
+        row = self._dynamo.get(self._table, operator_keys.webhook(name))
         return _webhook_of(row) if row else None
 
     def put(self, webhook: Webhook, seen: Webhook | None) -> bool:
         row = _edited_row(webhook)
         if seen is None:
-            made = {**keys.webhook(webhook.name), **row, "created_at_ms": webhook.created_at_ms}
+            made = {
+                **operator_keys.webhook(webhook.name),
+                **row,
+                "created_at_ms": webhook.created_at_ms,
+            }
             return self._dynamo.write(put(self._table, made))
         return self._dynamo.write(
             update(
                 self._table,
-                keys.webhook(webhook.name),
+                operator_keys.webhook(webhook.name),
                 "SET " + ", ".join(f"{name} = :{name}" for name in row),
                 condition=HAS_VERSION_AS_SEEN,
                 seen_version=seen.version,
@@ -67,7 +71,7 @@ class DynamoWebhooks:
         self._dynamo.write(
             update(
                 self._table,
-                keys.webhook(webhook.name),
+                operator_keys.webhook(webhook.name),
                 "SET failure_count = :none, paused_until_ms = :none, slow_until_ms = :slow_ms,"
                 " last_success = :attempt",
                 condition=IS_THERE,
@@ -81,7 +85,7 @@ class DynamoWebhooks:
         return self._dynamo.write(
             update(
                 self._table,
-                keys.webhook(webhook.name),
+                operator_keys.webhook(webhook.name),
                 "SET failure_count = :count, paused_until_ms = :until_ms, last_failure = :attempt",
                 condition=HAS_FAILED_AS_OFTEN,
                 seen_count=webhook.failure_count,
@@ -106,7 +110,7 @@ class DynamoWaitingList:
             "attempt_count": delivery.attempt_count,
             "last_status": delivery.last_status or 0,
         }
-        shard = keys.delivery(delivery.webhook, delivery.event.event_id)["pk"]
+        shard = operator_keys.delivery(delivery.webhook, delivery.event.event_id)["pk"]
         if delivery.died_at_ms is None:
             row |= {"work_pk": f"waiting-{shard}", "work_at_ms": delivery.due_at_ms}
             removed = " REMOVE expires_at_s"
@@ -117,7 +121,7 @@ class DynamoWaitingList:
         self._dynamo.write(
             update(
                 self._table,
-                keys.delivery(delivery.webhook, delivery.event.event_id),
+                operator_keys.delivery(delivery.webhook, delivery.event.event_id),
                 "SET " + ", ".join(f"{name} = :{name}" for name in row) + removed,
                 condition=None,
                 **row,
@@ -128,7 +132,7 @@ class DynamoWaitingList:
         self._dynamo.write(
             update(
                 self._table,
-                keys.delivery(delivery.webhook, delivery.event.event_id),
+                operator_keys.delivery(delivery.webhook, delivery.event.event_id),
                 "SET expires_at_s = :at_s REMOVE event_text, work_pk, work_at_ms",
                 at_s=now_ms // 1_000 + _REMOVED_KEPT_S,
             )
@@ -168,7 +172,7 @@ class DynamoWaitingList:
         """Return the keys of the first rows of each partition of a list, the oldest first."""
         bound = "" if until_ms is None else " AND work_at_ms <= :until_ms"
         named: list[tuple[int, str, str]] = []
-        for shard in range(keys.DELIVERY_SHARDS):
+        for shard in range(operator_keys.DELIVERY_SHARDS):
             named += [
                 (int(row["work_at_ms"]), str(row["pk"]), str(row["sk"]))
                 for row in self._dynamo.query_some(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from redpacket.adapters import keys
+from redpacket.adapters.dynamo import draw_keys
 from redpacket.adapters.dynamo.actions import note_action
 from redpacket.adapters.dynamo.client import (
     KEYS_PER_READ,
@@ -39,20 +39,20 @@ class DynamoWinners:
             limit,
             KeyConditionExpression="pk = :pk AND sk BETWEEN :first AND :last",
             ExpressionAttributeValues=values(
-                pk=keys.units(campaign_id, prize_id)["pk"],
-                first=f"{keys.UNIT_PREFIX}{after_no + 1:07d}",
-                last=f"{keys.UNIT_PREFIX}~",
+                pk=draw_keys.units(campaign_id, prize_id)["pk"],
+                first=f"{draw_keys.UNIT_PREFIX}{after_no + 1:07d}",
+                last=f"{draw_keys.UNIT_PREFIX}~",
             ),
             ConsistentRead=True,
         )
         return [_winner_of(row) for row in rows]
 
     def find_winner(self, campaign_id: str, prize_id: str, unit_no: int) -> Winner | None:
-        row = self._dynamo.get(self._draws, keys.unit(campaign_id, prize_id, unit_no))
+        row = self._dynamo.get(self._draws, draw_keys.unit(campaign_id, prize_id, unit_no))
         return _winner_of(row) if row else None
 
     def find_won_at_ms(self, winners: Sequence[Winner]) -> list[int]:
-        row_keys = [keys.draw(one.campaign_id, one.user_id, one.draw_id) for one in winners]
+        row_keys = [draw_keys.draw(one.campaign_id, one.user_id, one.draw_id) for one in winners]
         rows = read_in_order(self._dynamo, self._draws, row_keys)
         return [row["drawn_at_ms"] for row in rows]
 
@@ -66,7 +66,7 @@ def decide(draws_table: str, winner: Winner, decision: Decision) -> Operation:
     """Return what notes a decision, which no later one replaces."""
     return update(
         draws_table,
-        keys.unit(winner.campaign_id, winner.prize_id, winner.unit_no),
+        draw_keys.unit(winner.campaign_id, winner.prize_id, winner.unit_no),
         "SET winner_status = :status, decided_at_ms = :at_ms, decision_note = :note",
         condition=IS_UNDECIDED,
         draw_id=winner.draw_id,
@@ -88,10 +88,10 @@ def read_in_order(dynamo: Dynamo, table: str, row_keys: Sequence[Row]) -> list[d
 
 def _winner_of(row: dict[str, Any]) -> Winner:
     # Neither ids of campaigns nor of prizes hold a "#".
-    campaign_id, prize_id = row["pk"].removeprefix(keys.UNITS_PREFIX).split("#")
+    campaign_id, prize_id = row["pk"].removeprefix(draw_keys.UNITS_PREFIX).split("#")
     decision = None
     if "winner_status" in row:
         status = WinnerStatus(row["winner_status"])
         decision = Decision(status, row["decided_at_ms"], row["decision_note"])
-    unit_no = int(row["sk"].removeprefix(keys.UNIT_PREFIX))
+    unit_no = int(row["sk"].removeprefix(draw_keys.UNIT_PREFIX))
     return Winner(campaign_id, prize_id, unit_no, row["user_id"], row["draw_id"], decision)

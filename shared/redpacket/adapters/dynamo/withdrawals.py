@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from redpacket.adapters import keys
+from redpacket.adapters.dynamo import keys, payment_keys
 from redpacket.adapters.dynamo.client import (
     Dynamo,
     Guarded,
@@ -68,7 +68,7 @@ class DynamoWithdrawals:
         fen = withdrawal.amount_fen
         counted = update(
             self._payments,
-            keys.withdrawn(withdrawal.user_id, withdrawal.day),
+            payment_keys.withdrawn(withdrawal.user_id, withdrawal.day),
             "ADD withdrawn_count :one, withdrawn_fen :fen",
             condition=IS_WITHIN_LIMITS,
             one=1,
@@ -96,17 +96,17 @@ class DynamoWithdrawals:
         return find_result(self._dynamo, self._payments, _held_by(request), request)
 
     def find(self, withdrawal_id: str) -> Withdrawal | None:
-        row = self._dynamo.get(self._payments, keys.withdrawal(withdrawal_id))
+        row = self._dynamo.get(self._payments, payment_keys.withdrawal(withdrawal_id))
         return withdrawal_of(row) if row else None
 
     def list_withdrawals(self, withdrawal_ids: Sequence[str]) -> list[Withdrawal]:
-        row_keys = [keys.withdrawal(one) for one in dict.fromkeys(withdrawal_ids)]
+        row_keys = [payment_keys.withdrawal(one) for one in dict.fromkeys(withdrawal_ids)]
         return [withdrawal_of(row) for row in get_all(self._dynamo, self._payments, row_keys)]
 
     def list_of_user(
         self, user_id: str, cursor: str | None, limit: int
     ) -> tuple[list[Withdrawal], str | None]:
-        name = keys.withdrawal_list(user_id)
+        name = payment_keys.withdrawal_list(user_id)
         page, more = page_of(self._dynamo, self._payments, name, cursor, limit)
         rows = read_page(self._dynamo, self._payments, page)
         return [withdrawal_of(row) for row in rows], more
@@ -121,7 +121,7 @@ class DynamoWithdrawals:
         self._dynamo.write(
             update(
                 self._payments,
-                keys.withdrawal(withdrawal_id),
+                payment_keys.withdrawal(withdrawal_id),
                 "SET expected_at_ms = :at_ms",
                 condition="attribute_exists(pk)",
                 at_ms=expected_at_ms,
@@ -216,7 +216,7 @@ class DynamoWithdrawals:
         )
         paid = update(
             self._payments,
-            keys.withdrawal(seen.withdrawal_id),
+            payment_keys.withdrawal(seen.withdrawal_id),
             "SET withdrawal_status = :paid, ended_at_ms = :now_ms, outside_no = :outside_no"
             " REMOVE work_pk, work_at_ms, confirmation",
             condition=HAS_NOT_ENDED,
@@ -237,7 +237,7 @@ class DynamoWithdrawals:
         status = WithdrawalStatus.CANCELLED if is_cancelled else WithdrawalStatus.FAILED
         ended = update(
             self._payments,
-            keys.withdrawal(seen.withdrawal_id),
+            payment_keys.withdrawal(seen.withdrawal_id),
             "SET withdrawal_status = :status, ended_at_ms = :now_ms, gateway_reason = :reason"
             " REMOVE work_pk, work_at_ms, confirmation",
             condition=f"{IS_AS_SEEN} AND {_stopped_as(seen)}",
@@ -250,7 +250,7 @@ class DynamoWithdrawals:
         )
         uncounted = update(
             self._payments,
-            keys.withdrawn(seen.user_id, seen.day),
+            payment_keys.withdrawn(seen.user_id, seen.day),
             "ADD withdrawn_count :minus_one, withdrawn_fen :minus_fen",
             minus_one=-1,
             minus_fen=-seen.amount_fen,
@@ -260,7 +260,7 @@ class DynamoWithdrawals:
 
     def _waiting(self, kind: str, channel: Channel, until_ms: int, limit: int) -> list[str]:
         rows = oldest(self._dynamo, self._payments, f"{kind}-{channel}", until_ms, limit)
-        return [row["pk"].removeprefix(keys.WITHDRAWAL_PREFIX) for row in rows]
+        return [row["pk"].removeprefix(payment_keys.WITHDRAWAL_PREFIX) for row in rows]
 
     def _look_list(self, seen: Withdrawal) -> str:
         return work_list("look", seen.channel, seen.withdrawal_id)
@@ -272,7 +272,7 @@ class DynamoWithdrawals:
         row = self._dynamo.change(
             update(
                 self._payments,
-                keys.withdrawal(seen.withdrawal_id),
+                payment_keys.withdrawal(seen.withdrawal_id),
                 expression,
                 condition=condition,
                 attempt=seen.attempt_no,

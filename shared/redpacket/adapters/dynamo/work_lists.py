@@ -7,8 +7,7 @@ from itertools import chain
 from operator import itemgetter
 from typing import Any
 
-from redpacket.adapters import keys
-from redpacket.adapters.dynamo import items
+from redpacket.adapters.dynamo import items, keys
 from redpacket.adapters.dynamo.client import Dynamo, update, values
 from redpacket.domain.claim import ShareRef
 from redpacket.ports.work_lists import Unreadable

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redpacket.adapters import keys
+from redpacket.adapters.redis import keys
 from redpacket.adapters.redis.connect import Cache
 
 _ALLOWED, _DENIED = "allow", "deny"

@@ -6,7 +6,7 @@ import secrets
 from collections import defaultdict
 from collections.abc import Sequence
 
-from redpacket.adapters import keys
+from redpacket.adapters.redis import keys
 from redpacket.adapters.redis.client import Client
 from redpacket.adapters.redis.connect import Cache, Script
 from redpacket.domain.campaign import audience_bucket

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from redpacket.adapters import keys
+from redpacket.adapters.redis import keys
 from redpacket.adapters.redis.client import Client
 from redpacket.adapters.redis.connect import Cache, Script
 from redpacket.adapters.redis.packet_state import read_terms, write_head

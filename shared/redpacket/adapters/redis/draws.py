@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from redpacket.adapters import keys
+from redpacket.adapters.redis import keys
 from redpacket.adapters.redis.client import Client
 from redpacket.adapters.redis.connect import Cache, Script
 from redpacket.domain.campaign import CampaignPlan, CampaignStatus, WhenSoldOut

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redpacket.adapters import keys
+from redpacket.adapters.redis import keys
 from redpacket.adapters.redis.client import Client
 from redpacket.adapters.redis.connect import Cache, Script
 from redpacket.domain.limits import Limit

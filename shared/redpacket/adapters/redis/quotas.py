@@ -5,7 +5,7 @@ The script that reserves asks the campaign's list of users, too, which is in the
 
 from __future__ import annotations
 
-from redpacket.adapters import keys
+from redpacket.adapters.redis import keys
 from redpacket.adapters.redis.client import Client
 from redpacket.adapters.redis.connect import Cache, Script
 from redpacket.domain.campaign import audience_bucket

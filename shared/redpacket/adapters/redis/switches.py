@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redpacket.adapters import keys
+from redpacket.adapters.redis import keys
 from redpacket.adapters.redis.connect import Cache
 from redpacket.domain.switches import Switch
 from redpacket.ports.guards import SwitchesSeen

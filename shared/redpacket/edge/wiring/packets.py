@@ -73,8 +73,8 @@ class PacketRoom(BeaconRoom):
 
     def work_lists(self, group: int, groups: int) -> WorkLists:
         """Return the work of the *group*-th sweep of *groups*."""
+        from redpacket.adapters.dynamo.keys import work_shards
         from redpacket.adapters.dynamo.work_lists import DynamoWorkLists
-        from redpacket.adapters.keys import work_shards
 
         return DynamoWorkLists(
             self.dynamo,
