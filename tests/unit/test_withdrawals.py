@@ -26,8 +26,8 @@ from redpacket.domain.gateway import (
     TransferOrder,
     TransferState,
 )
+from redpacket.domain.clocks import CLOCKS_DIFFER_MS
 from redpacket.domain.withdrawals import (
-    CLOCKS_DIFFER_MS,
     FUNCTION_MS,
     GIVEN_UP_AFTER_MS,
     LEASE_MS,
