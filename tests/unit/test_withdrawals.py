@@ -5,6 +5,7 @@ from datetime import time
 
 import pytest
 
+from redpacket.domain.clocks import CLOCKS_DIFFER_MS
 from redpacket.domain.errors import (
     AmountTooLarge,
     AmountTooSmall,
@@ -26,7 +27,6 @@ from redpacket.domain.gateway import (
     TransferOrder,
     TransferState,
 )
-from redpacket.domain.clocks import CLOCKS_DIFFER_MS
 from redpacket.domain.withdrawals import (
     FUNCTION_MS,
     GIVEN_UP_AFTER_MS,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Mapping
 
+from redpacket.domain.beacon import PacketBeacon
 from redpacket.domain.checks.facts import Difference, PacketFacts, Tally, Told
 from redpacket.domain.claim import Fate, ShareFate, Taker
-from redpacket.domain.beacon import PacketBeacon
 from redpacket.domain.errors import RoundUnknown
 from redpacket.domain.ledger import (
     user_account,
