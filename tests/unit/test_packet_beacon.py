@@ -59,8 +59,9 @@ def beacon_of(packet: Packet) -> PacketBeacon:
 
 
 def audit(system: InMemorySystem, packet: Packet) -> list[Difference]:
-    ports = {"packets": system.packets, "ledger": system.ledger, "clock": system.clock}
-    return audit_packet(packet.packet_id, **ports)
+    return audit_packet(
+        packet.packet_id, packets=system.packets, ledger=system.ledger, clock=system.clock
+    )
 
 
 def let_round_come(system: InMemorySystem, packet: Packet) -> None:
