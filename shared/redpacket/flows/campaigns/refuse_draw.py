@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NoReturn
 
 from redpacket.domain.campaign import AudienceMode, CampaignStatus, meets
+from redpacket.domain.clocks import CLOCKS_DIFFER_MS
 from redpacket.domain.errors import (
     AttemptsExhausted,
     CampaignEnded,
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from redpacket.domain.lottery import Attempt, LotterySnapshot
     from redpacket.domain.packet import Person
     from redpacket.flows.campaigns.draw_ports import DrawPorts
-
-_CLOCKS_DIFFER_MS = 5_000
 
 NOT_FOR_YOU = "this is for other users"
 
@@ -54,7 +53,7 @@ def started_table(campaign_id: str, ports: DrawPorts) -> LotterySnapshot:
 
 
 def _is_long_before(table: LotterySnapshot, ports: DrawPorts) -> bool:
-    return ports.clock.now_ms() < table.campaign.starts_at_ms - _CLOCKS_DIFFER_MS
+    return ports.clock.now_ms() < table.campaign.starts_at_ms - CLOCKS_DIFFER_MS
 
 
 def check_audience(
