@@ -13,11 +13,10 @@ import random
 from typing import Any, TypeAlias
 from zlib import crc32
 
-import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from local.front import Proxy, read_body
-from local.ports import HOST
+from local.serving import serve
 
 CONTROL = "/_conflicts"
 """Takes the shortest and the longest time of a hold, in ms, from then on."""
@@ -158,17 +157,7 @@ def main() -> None:
     given = arguments.parse_args()
     shortest_ms, longest_ms = given.hold_ms
     emulator = Proxy(given.emulator_port, "", IN_FLIGHT_MAX, is_gateway=False)
-    uvicorn.run(
-        Conflicts(emulator, (shortest_ms, longest_ms), given.seed),
-        host=HOST,
-        port=given.port,
-        log_level="critical",
-        access_log=False,
-        lifespan="off",
-        server_header=False,
-        date_header=False,
-        timeout_graceful_shutdown=1,
-    )
+    serve(Conflicts(emulator, (shortest_ms, longest_ms), given.seed), given.port, is_proxy=True)
 
 
 if __name__ == "__main__":

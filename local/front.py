@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import httpcore
-import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -25,6 +24,7 @@ from local import places
 from local.issuer import Issuer
 from local.page import CONFIG, Page
 from local.ports import HOST
+from local.serving import serve
 
 # Headers of one connection, or set by us: a proxy must not forward them (RFC 9110 §7.6.1).
 HOP_BY_HOP = frozenset(
@@ -200,18 +200,8 @@ def main() -> None:
         "app_id": json.loads(given.merchant.read_text())["app_id"],
         "authorize_url": f"{given.gateway_url}/connect/oauth2/authorize",
     }
-    uvicorn.run(
-        application(issuer, Page(places.PAGE, proxy, CONFIG | {"wechat": wechat})),
-        host=HOST,
-        port=given.port,
-        log_level="critical",
-        access_log=False,
-        lifespan="off",
-        # The API's own answer carries these.
-        server_header=False,
-        date_header=False,
-        timeout_graceful_shutdown=1,
-    )
+    page = Page(places.PAGE, proxy, CONFIG | {"wechat": wechat})
+    serve(application(issuer, page), given.port, is_proxy=True)
 
 
 def issuer_url(port: int) -> str:

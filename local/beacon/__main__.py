@@ -4,11 +4,9 @@ import argparse
 import time
 from pathlib import Path
 
-import uvicorn
-
 from local.beacon.chain import LocalChain
 from local.beacon.server import application
-from local.ports import HOST
+from local.serving import serve
 
 
 def main() -> None:
@@ -17,15 +15,7 @@ def main() -> None:
     arguments.add_argument("--port", type=int, required=True)
     arguments.add_argument("--key", type=Path, required=True)
     given = arguments.parse_args()
-    uvicorn.run(
-        application(LocalChain.of(given.key, int(time.time()))),
-        host=HOST,
-        port=given.port,
-        log_level="critical",
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=1,
-    )
+    serve(application(LocalChain.of(given.key, int(time.time()))), given.port)
 
 
 if __name__ == "__main__":

@@ -3,13 +3,12 @@
 import argparse
 from pathlib import Path
 
-import uvicorn
-
 from local.gateway.deliveries import RETRY_MS
 from local.gateway.gateway import Gateway
 from local.gateway.keys import GatewayKeys
 from local.gateway.server import application
 from local.ports import HOST
+from local.serving import serve
 
 
 def main() -> None:
@@ -21,15 +20,7 @@ def main() -> None:
     given = arguments.parse_args()
     retry_ms = tuple(int(wait) for wait in given.retry_ms.split(",") if wait)
     gateway = Gateway(GatewayKeys.of(given.keys), f"http://{HOST}:{given.port}", retry_ms)
-    uvicorn.run(
-        application(gateway),
-        host=HOST,
-        port=given.port,
-        log_level="critical",
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=1,
-    )
+    serve(application(gateway), given.port)
 
 
 if __name__ == "__main__":

@@ -2,10 +2,8 @@
 
 import argparse
 
-import uvicorn
-
-from local.ports import HOST
 from local.receiver.server import application
+from local.serving import serve
 
 
 def main() -> None:
@@ -13,15 +11,7 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--port", type=int, required=True)
     given = arguments.parse_args()
-    uvicorn.run(
-        application(),
-        host=HOST,
-        port=given.port,
-        log_level="critical",
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=1,
-    )
+    serve(application(), given.port)
 
 
 if __name__ == "__main__":

@@ -3,10 +3,8 @@
 import argparse
 from pathlib import Path
 
-import uvicorn
-
 from local.gateway.deliveries import RETRY_MS
-from local.ports import HOST
+from local.serving import serve
 from local.wallet.server import application
 from local.wallet.signatures import WalletSecrets
 from local.wallet.wallet import Wallet
@@ -21,14 +19,8 @@ def main() -> None:
     arguments.add_argument("--retry-ms", default=",".join(map(str, RETRY_MS)))
     given = arguments.parse_args()
     retry_ms = tuple(int(wait) for wait in given.retry_ms.split(",") if wait)
-    uvicorn.run(
-        application(Wallet(WalletSecrets.of(given.keys), given.callback_url, retry_ms)),
-        host=HOST,
-        port=given.port,
-        log_level="critical",
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=1,
+    serve(
+        application(Wallet(WalletSecrets.of(given.keys), given.callback_url, retry_ms)), given.port
     )
 
 
