@@ -2,7 +2,7 @@
 
     redpacket [--stack NAME | --api URL | --state DIR] [--token TOKEN] [--json] COMMAND
 
-Without --stack and --api it speaks to the stack that `make up` started. Exit codes: 0 done; 1 a
+Without --stack and --api it speaks to the stack that `make up` or `make run` started here. Exit codes: 0 done; 1 a
 check found something; 2 a wrong command line; 3 refused; 4 unknown or too fast, try again; 5 no
 stack, token or file.
 """
@@ -17,10 +17,10 @@ import typer
 from typer.core import TyperGroup
 
 from redpacket_cli import campaigns, crowd, lists, operate, packets, users, webhooks
-from redpacket_cli.failures import Failure
+from redpacket_cli.failures import Failure, of_aws
 from redpacket_cli.session import Session
 from redpacket_cli.show import Screen
-from redpacket_cli.target import STATE_DIR, Target
+from redpacket_cli.target import Target
 
 
 class Failing(TyperGroup):
@@ -30,7 +30,10 @@ class Failing(TyperGroup):
         """Run a command, and say on standard error why it failed."""
         try:
             return super().invoke(ctx)
-        except Failure as failure:
+        except Exception as error:
+            failure = error if isinstance(error, Failure) else of_aws(error)
+            if failure is None:
+                raise
             screen = ctx.obj.screen
             if screen.is_json:
                 screen.notes.file.write(f"{json.dumps(failure.problem, ensure_ascii=False)}\n")
@@ -59,8 +62,13 @@ def options(
         str, typer.Option(envvar="REDPACKET_TOKEN", help="The operator's token.", show_envvar=True)
     ] = "",
     state: Annotated[
-        Path, typer.Option(envvar="REDPACKET_STATE", help="Where `make up` keeps its stack.")
-    ] = STATE_DIR,
+        Path | None,
+        typer.Option(
+            envvar="REDPACKET_STATE",
+            help="A local stack's folder.",
+            show_default=".local/state/up, else .local/state/run",
+        ),
+    ] = None,
     is_json: Annotated[bool, typer.Option("--json", help="One JSON document as answer.")] = False,
 ) -> None:
     """Name the stack, once for all commands."""

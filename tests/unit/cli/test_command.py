@@ -11,6 +11,12 @@ from typing import Any
 
 import httpx
 import pytest
+from botocore.exceptions import (
+    ClientError,
+    EndpointConnectionError,
+    NoCredentialsError,
+    NoRegionError,
+)
 from rich.console import Console
 from typer.testing import CliRunner, Result
 
@@ -140,6 +146,39 @@ def test_an_api_that_is_away_is_unavailable(stack: Stack) -> None:
     assert "refused" in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [
+        (NoRegionError(), 5, "region"),
+        (NoCredentialsError(), 5, "credentials"),
+        (EndpointConnectionError(endpoint_url="https://aws"), 4, "https://aws"),
+        (ClientError({"Error": {"Code": "ExpiredToken", "Message": "old"}}, "Ask"), 5, "old"),
+        (ClientError({"Error": {"Code": "Throttling", "Message": "fast"}}, "Ask"), 4, "fast"),
+    ],
+)
+def test_a_failure_of_aws_is_told_in_one_line(
+    stack: Stack, error: Exception, code: int, words: str
+) -> None:
+    class Formation:
+        def describe_stacks(self, **_: Any) -> Any:
+            raise error
+
+    stack.is_local = False
+    stack.clients = {"cloudformation": Formation()}
+
+    result = stack.run("switch", "list")
+
+    assert result.exit_code == code
+    assert words in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_a_bug_is_not_told_as_a_failure_of_aws(stack: Stack) -> None:
+    stack.answers["GET /admin/switches"] = _ok()
+
+    assert isinstance(stack.run("switch", "list").exception, KeyError)
+
+
 def test_a_problem_names_the_request_and_each_field(stack: Stack) -> None:
     errors = [{"field": "delta", "message": "is too large"}]
     stack.answers["POST /admin/deposits"] = _problem(422, "invalid_request", errors=errors)
@@ -175,6 +214,21 @@ def test_an_operator_of_a_local_stack_needs_no_token(stack: Stack) -> None:
     (made, asked) = stack.asked
     assert _body(made) == {"sub": "operator", "scope": "hongbao/admin"}
     assert asked.headers["authorization"] == "Bearer token of operator"
+
+
+def test_the_local_stack_is_that_of_make_up_or_of_make_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    addresses = []
+
+    for name in ("run", "up"):
+        folder = tmp_path / ".local" / "state" / name
+        folder.mkdir(parents=True)
+        (folder / "stack.json").write_text(json.dumps({"api": name}))
+        addresses.append(Target().address)
+
+    assert addresses == ["run", "up"]
 
 
 def test_on_aws_the_secret_of_the_operators_client_makes_the_token(stack: Stack) -> None:
