@@ -2,9 +2,9 @@
 
     redpacket [--stack NAME | --api URL | --state DIR] [--token TOKEN] [--json] COMMAND
 
-Without --stack and --api it speaks to the stack that `make up` or `make run` started here. Exit codes: 0 done; 1 a
-check found something; 2 a wrong command line; 3 refused; 4 unknown or too fast, try again; 5 no
-stack, token or file.
+Without --stack and --api it speaks to the stack that `make up` or `make run` started here. Exit
+codes: 0 done; 1 a check found something; 2 a wrong command line; 3 refused; 4 unknown or too fast,
+try again; 5 no stack, token, credentials or file.
 """
 
 from __future__ import annotations
@@ -22,9 +22,18 @@ from redpacket_cli.session import Session
 from redpacket_cli.show import Screen
 from redpacket_cli.target import Target
 
+_JSON = "--json"
+
 
 class Failing(TyperGroup):
     """Ends a command that fails with the exit code of its failure."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401 - typer's own types
+        """Take --json from behind a command, too, up to a lone "--"."""
+        end = args.index("--") if "--" in args else len(args)
+        if _JSON in args[:end]:
+            args = [_JSON, *(word for word in args[:end] if word != _JSON), *args[end:]]
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - typer's own types are private
         """Run a command, and say on standard error why it failed."""
@@ -47,7 +56,7 @@ app = typer.Typer(
     cls=Failing,
     help="Red packets from a terminal: for operators, integrators and their scripts.",
     epilog="Exit codes: 0 done, 1 a check found something, 2 wrong command line, 3 refused, "
-    "4 unknown (repeat it), 5 no stack, token or file.",
+    "4 unknown (repeat it), 5 no stack, token, credentials or file.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
@@ -56,8 +65,12 @@ app = typer.Typer(
 @app.callback()
 def options(
     context: typer.Context,
-    stack: Annotated[str, typer.Option(envvar="REDPACKET_STACK", help="A stack on AWS.")] = "",
-    api: Annotated[str, typer.Option(envvar="REDPACKET_API", help="An address of the API.")] = "",
+    stack: Annotated[
+        str, typer.Option(envvar="REDPACKET_STACK", help="The name of a stack on AWS.")
+    ] = "",
+    api: Annotated[
+        str, typer.Option(envvar="REDPACKET_API", help="The API's address, with --token.")
+    ] = "",
     token: Annotated[
         str, typer.Option(envvar="REDPACKET_TOKEN", help="The operator's token.", show_envvar=True)
     ] = "",
@@ -69,7 +82,7 @@ def options(
             show_default=".local/state/up, else .local/state/run",
         ),
     ] = None,
-    is_json: Annotated[bool, typer.Option("--json", help="One JSON document as answer.")] = False,
+    is_json: Annotated[bool, typer.Option(_JSON, help="One JSON document as answer.")] = False,
 ) -> None:
     """Name the stack, once for all commands."""
     if context.obj is None:
