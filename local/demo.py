@@ -249,10 +249,12 @@ def _pay(show: _Demo, gateway: Client) -> dict[str, int]:
         sent = payer.post("/packets", PAID)
         packet_id, payment_id = sent["packet_id"], sent["payment_id"]
         show.packet_ids.append(packet_id)
-        say(f"  {sent['status']}, pays {sent['wechat']['code_url']}")
+        payment = f"/me/payments/{payment_id}"
+        # Where the gateway did not answer the send in time, the payment has the prompt later.
+        _wait_for("the prompt to pay", lambda: payer.get(payment)["wechat"] is not None)
+        say(f"  {sent['status']}, pays {payer.get(payment)['wechat']['code_url']}")
         say(f"  a grab before it is paid: {_grab(show.user(2), packet_id)}")
         gateway.post("/_fake/pay", {"payment_id": payment_id})
-        payment = f"/me/payments/{payment_id}"
         _wait_for("the payment", lambda: payer.get(payment)["status"] == "paid")
         outcome = _grab(show.user(1), packet_id)
         say(f"  paid, and the packet is {show.page(packet_id)['status']}; a grab: {outcome}")

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 _PIPE_COLUMNS = 100_000
-"""So wide is what is no terminal: a program reads whole values, one row a line."""
+"""The width where output is not a terminal: a program reads whole values, one row a line."""
 
 _BARS = " ▁▂▃▄▅▆▇█"
 _FEN_PER_YUAN = 100
