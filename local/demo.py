@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from local import places
-from local.client import Client
+from local.client import Client, until_answered
 from local.commands import say
 from local.errors import StackError
 from local.stack import Stack
@@ -309,10 +309,12 @@ def _yuan(fen: int) -> str:
 def _grab(user: Client, packet_id: str, said: str | None = None) -> str:
     """Grab once, open after an admission, and return the outcome or the refusal's code."""
     with user:
-        answer = user.try_post(f"/packets/{packet_id}/grab", {"passphrase": said} if said else {})
+        ask, path = {"passphrase": said} if said else {}, f"/packets/{packet_id}/grab"
+        answer = until_answered(lambda: user.try_post(path, ask))
         if answer.is_success and "grab_token" in answer.json():
             ticket = {"grab_token": answer.json()["grab_token"]}
-            answer = user.try_post(f"/packets/{packet_id}/open", ticket)
+            path = f"/packets/{packet_id}/open"
+            answer = until_answered(lambda: user.try_post(path, ticket))
     content = answer.json()
     return str(content["outcome"] if answer.is_success else content.get("code", answer.status_code))
 
