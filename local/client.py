@@ -60,13 +60,23 @@ class Client:
 
 
 def until_answered(ask: Callable[[], httpx.Response]) -> httpx.Response:
-    """Ask again while the answer is 503: the same request again gives the true outcome."""
-    answer = ask()
-    for _ in range(TRIES - 1):
+    """Ask again while the answer is 503 or lost: the same request again gives the true outcome.
+
+    Raises StackError where every answer is lost.
+    """
+    answer, lost = None, ""
+    for number in range(TRIES):
+        if number:
+            time.sleep(1)
+        try:
+            answer = ask()
+        except httpx.TransportError as error:
+            lost = f"{type(error).__name__}: {error}"
+            continue
         if answer.status_code != httpx.codes.SERVICE_UNAVAILABLE:
             break
-        time.sleep(1)
-        answer = ask()
+    if answer is None:
+        raise StackError(f"the API does not answer: {lost}")
     return answer
 
 
