@@ -64,7 +64,7 @@ $(VENV)/node/bin/npm: $(VENV)/node.ready
 
 web/node_modules/.ready: web/package-lock.json $(VENV)/node/bin/npm
 	@echo "Installing web/package-lock.json"
-	@$(NPM) ci
+	@$(NPM) ci > /dev/null
 	@touch $@
 
 web/src/api/schema.ts: openapi.json web/node_modules/.ready

@@ -1,7 +1,9 @@
 """Calls the API over HTTP as any client would, for the demonstration and the first steps."""
 
 import ssl
+import time
 import uuid
+from collections.abc import Callable
 from typing import Any, Self
 
 import httpx
@@ -13,6 +15,8 @@ NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 # A cold function on a busy machine answers within a few seconds.
 ANSWER_TIMEOUT_S = 30.0
+# On a busy machine cold functions give up on the cache or the ledger, and say 503.
+TRIES = 20
 
 
 class Client:
@@ -37,21 +41,43 @@ class Client:
 
     def get(self, path: str) -> dict[str, Any]:
         """Return what is at *path*."""
-        return _content(self._http.get(path))
+        return _content(until_answered(lambda: self._http.get(path)))
 
     def put(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         """Replace what is at *path*."""
-        return _content(self._http.put(path, json=body))
+        return _content(until_answered(lambda: self._http.put(path, json=body)))
 
     def post(self, path: str, body: dict[str, Any], key: str | None = None) -> dict[str, Any]:
         """Post *body* once: with *key*, a repeat has no second effect."""
-        return _content(self.try_post(path, body, key))
+        once = key or uuid.uuid4().hex
+        return _content(until_answered(lambda: self.try_post(path, body, once)))
 
     def try_post(self, path: str, body: dict[str, Any], key: str | None = None) -> httpx.Response:
         """Post *body* and return the answer, whatever it says."""
         return self._http.post(
             path, json=body, headers={"Idempotency-Key": key or uuid.uuid4().hex}
         )
+
+
+def until_answered(ask: Callable[[], httpx.Response]) -> httpx.Response:
+    """Ask again while the answer is 503 or lost: the same request again gives the true outcome.
+
+    Raises StackError where every answer is lost.
+    """
+    answer, lost = None, ""
+    for number in range(TRIES):
+        if number:
+            time.sleep(1)
+        try:
+            answer = ask()
+        except httpx.TransportError as error:
+            lost = f"{type(error).__name__}: {error}"
+            continue
+        if answer.status_code != httpx.codes.SERVICE_UNAVAILABLE:
+            break
+    if answer is None:
+        raise StackError(f"the API does not answer: {lost}")
+    return answer
 
 
 def _content(answer: httpx.Response) -> dict[str, Any]:

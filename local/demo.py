@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from local import places
-from local.client import Client
+from local.client import Client, until_answered
 from local.commands import say
 from local.errors import StackError
 from local.stack import Stack
@@ -249,10 +249,12 @@ def _pay(show: _Demo, gateway: Client) -> dict[str, int]:
         sent = payer.post("/packets", PAID)
         packet_id, payment_id = sent["packet_id"], sent["payment_id"]
         show.packet_ids.append(packet_id)
-        say(f"  {sent['status']}, pays {sent['wechat']['code_url']}")
+        payment = f"/me/payments/{payment_id}"
+        # Where the gateway did not answer the send in time, the payment has the prompt later.
+        _wait_for("the prompt to pay", lambda: payer.get(payment)["wechat"] is not None)
+        say(f"  {sent['status']}, pays {payer.get(payment)['wechat']['code_url']}")
         say(f"  a grab before it is paid: {_grab(show.user(2), packet_id)}")
         gateway.post("/_fake/pay", {"payment_id": payment_id})
-        payment = f"/me/payments/{payment_id}"
         _wait_for("the payment", lambda: payer.get(payment)["status"] == "paid")
         outcome = _grab(show.user(1), packet_id)
         say(f"  paid, and the packet is {show.page(packet_id)['status']}; a grab: {outcome}")
@@ -307,10 +309,12 @@ def _yuan(fen: int) -> str:
 def _grab(user: Client, packet_id: str, said: str | None = None) -> str:
     """Grab once, open after an admission, and return the outcome or the refusal's code."""
     with user:
-        answer = user.try_post(f"/packets/{packet_id}/grab", {"passphrase": said} if said else {})
+        ask, path = {"passphrase": said} if said else {}, f"/packets/{packet_id}/grab"
+        answer = until_answered(lambda: user.try_post(path, ask))
         if answer.is_success and "grab_token" in answer.json():
             ticket = {"grab_token": answer.json()["grab_token"]}
-            answer = user.try_post(f"/packets/{packet_id}/open", ticket)
+            path = f"/packets/{packet_id}/open"
+            answer = until_answered(lambda: user.try_post(path, ticket))
     content = answer.json()
     return str(content["outcome"] if answer.is_success else content.get("code", answer.status_code))
 

@@ -1,7 +1,6 @@
-"""The text of `make run` and `make up`: the page's address, a token, and commands to paste."""
+"""The text of `make run` and `make up`: addresses, tokens, and commands to paste."""
 
 import json
-import shlex
 from typing import Any
 
 from local.client import Client
@@ -11,37 +10,41 @@ ADMIN_SCOPE = "hongbao/admin"
 PACKET: dict[str, Any] = {"kind": "lucky", "total_fen": 1000, "count": 5, "greeting": "恭喜发财"}
 # Enough for a hundred packets like the one above.
 DEPOSIT_FEN = 100_000
+# Operators pay for prizes from their own account, and can't credit themselves.
+OPERATOR_FEN = 10_000_000
 
 
 def welcome(stack: Stack) -> str:
-    """Fund a first user, send a first packet, and return the text that shows how to go on."""
+    """Fund a first user and the operator, send a packet, and return a text that shows the rest."""
     alice, bob = stack.token("alice", nickname="Alice"), stack.token("bob", nickname="Bob")
-    with Client(stack.api, stack.token("operator", scope=ADMIN_SCOPE)) as operator:
-        operator.post("/admin/deposits", {"user": "alice", "amount_fen": DEPOSIT_FEN}, "first")
+    with Client(stack.api, stack.token("treasurer", scope=ADMIN_SCOPE)) as treasurer:
+        for user, amount_fen in (("alice", DEPOSIT_FEN), ("operator", OPERATOR_FEN)):
+            deposit = {"user": user, "amount_fen": amount_fen}
+            treasurer.post("/admin/deposits", deposit, f"first-{user}")
     with Client(stack.api, alice) as sender:
         packet_id = sender.post("/packets", PACKET, "first")["packet_id"]
-    packet = f"{stack.api}/packets/{packet_id}"
-    body = json.dumps(PACKET, ensure_ascii=False)
-    key, kind = "Idempotency-Key: first", "Content-Type: application/json"
-    send = _curl(f"{stack.api}/packets", alice, "-H", key, "-H", kind, "-d", body)
     return f"""
 The page:     {stack.api}/
 A packet:     {stack.api}/packets/{packet_id}
-The API:      {stack.api}  (the page has it under /api)
-More tokens:  curl -s {stack.api}/dev/tokens -d '{{"sub": "carol", "nickname": "Carol"}}'
-Alice's token, with {DEPOSIT_FEN / 100:.2f} yuan in her account:
-{alice}
+The console:  {stack.api}/operator   (sign in as Operator)
+The API:      {stack.api}   (for the page also under /api)
 
-Alice sends a packet (sent already: the same key gives the same packet, change it for another one):
-{send}
+To try the API, paste this into another terminal. Alice has {DEPOSIT_FEN / 100:.2f} yuan.
 
-Bob grabs a share:
-{_curl(f"{packet}/grab", bob, "-X", "POST")}
+API={stack.api} PACKET={packet_id}
+ALICE={alice}
+BOB={bob}
 
-Who took how much:
-{_curl(packet, bob)}
+Bob grabs a share of Alice's packet:
+curl -s -X POST "$API/packets/$PACKET/grab" -H "Authorization: Bearer $BOB"; echo
+
+Bob looks who took how much:
+curl -s "$API/packets/$PACKET" -H "Authorization: Bearer $BOB"; echo
+
+Alice sends another packet; the same key again sends no second one:
+curl -s "$API/packets" -H "Authorization: Bearer $ALICE" -H 'Idempotency-Key: second' \\
+  -d '{json.dumps(PACKET, ensure_ascii=False)}'; echo
+
+A token for another user:
+curl -s "$API/dev/tokens" -d '{{"sub": "carol", "nickname": "Carol"}}'; echo
 """
-
-
-def _curl(url: str, token: str, *options: str) -> str:
-    return shlex.join(["curl", "-s", url, "-H", f"Authorization: Bearer {token}", *options])

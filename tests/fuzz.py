@@ -138,7 +138,7 @@ BEYOND_SCHEMA = (
     (re.compile("body"), re.compile("amount_fen goes with kind packet, and with no other")),
     (re.compile("body|total"), re.compile(r"(all|the) units together are above \d+ fen")),
     (re.compile("kind|amount_fen"), re.compile("never changes: it is .*")),
-    (re.compile("total"), re.compile(r"changes by deltas: it is \d+")),
+    (re.compile("total"), re.compile(r"changes by its stock alone: it is \d+")),
     (re.compile("amount_fen"), re.compile(r"is above \d+")),
     (re.compile("delta"), re.compile("a prize has at most .*|.* are given out already")),
     (re.compile("prize_id"), re.compile("a campaign has at most .*")),

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import httpx
 
-from redpacket_cli.failures import Exit, Failure
+from redpacket_cli.failures import Exit, Failure, no_target
 
 Answer = TypeVar("Answer")
 
@@ -104,6 +104,8 @@ class Api:
         signed = {**self._signed, **headers}
         try:
             answer = self._http.request(method, path, json=body, headers=signed, params=asked)
+        except (httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
+            raise no_target(f"--api is not an address: {error}") from None
         except httpx.HTTPError as error:
             detail = f"{method} {self._http.base_url.join(path)}: {type(error).__name__}: {error}"
             raise Failure(Exit.UNAVAILABLE, detail) from error
@@ -121,6 +123,8 @@ def _failure_of(answer: httpx.Response) -> Failure:
         # The gateway's own answers: no route, no token, throttled, timed out.
         told = problem.get("message") if isinstance(problem, dict) else None
         detail = told or answer.reason_phrase
+        if answer.status_code == HTTPStatus.UNAUTHORIZED:
+            detail = "the token is missing, has expired, or is not of this API's issuer"
         problem = {"code": f"http_{answer.status_code}", "detail": detail}
     request_id = problem.get("instance") or answer.headers.get("apigw-requestid")
     if request_id:
@@ -135,5 +139,7 @@ def _failure_of(answer: httpx.Response) -> Failure:
 def _words_of(status: int, problem: dict[str, Any]) -> str:
     words = f"{status} {problem['code']}: {problem.get('detail', '')}"
     for error in problem.get("errors", []):
-        words += f"\n  {error.get('field')}: {error.get('message')}"
+        told = f"{error.get('field')}: {error.get('message')}"
+        if told not in words:
+            words += f"\n  {told}"
     return words

@@ -18,7 +18,7 @@ from rich.text import Text
 
 from redpacket_cli import show as shown
 from redpacket_cli.api import Api, again
-from redpacket_cli.failures import no_target
+from redpacket_cli.failures import Failure, no_target
 from redpacket_cli.session import an_id, new_key, read_document, read_text, session_of
 
 campaign = typer.Typer(help="Campaigns: edit, show, preheat.", no_args_is_help=True)
@@ -47,7 +47,12 @@ def edit_campaign(context: typer.Context, campaign_id: CampaignId, file: File) -
     operator, path = session.target.operator, f"/admin/campaigns/{campaign_id}"
     edited = _put_again(operator, path, _json(plan, file))
     for prize_id, body in prizes.items():
-        _put_again(operator, f"{path}/prizes/{an_id(str(prize_id))}", _json(body, file))
+        prize_path = f"{path}/prizes/{an_id(str(prize_id))}"
+        try:
+            _put_again(operator, prize_path, _json(body, file))
+        except Failure as failure:
+            session.screen.note(f"Prize {prize_id} failed. What stands before it is edited.")
+            raise failure from None
     if prizes:
         edited = operator.get(path)
     session.screen.tell(edited, _campaign(edited))
@@ -90,12 +95,13 @@ def edit_prize(
     session.screen.tell(_put_again(session.target.operator, path, body))
 
 
-@prize.command("stock")
+# "-5" is a number here and no option.
+@prize.command("stock", context_settings={"ignore_unknown_options": True})
 def change_stock(
     context: typer.Context,
     campaign_id: CampaignId,
     prize_id: PrizeId,
-    delta: Annotated[int, typer.Argument(help="Units more; below 0 takes some away: -- -5.")],
+    delta: Annotated[int, typer.Argument(help="Units more; -5 takes five away.")],
     key: Annotated[str, typer.Option(help="Idempotency key.")] = "",
 ) -> None:
     """Add units to a prize, or take some that are not won."""
@@ -198,13 +204,18 @@ def _in_milliseconds(plan: dict[str, Any]) -> dict[str, Any]:
 
 
 def _json(body: Any, file: Path) -> dict[str, Any]:  # noqa: ANN401 - of a file
-    """Return what a file holds, if it is a mapping that can be JSON. Raises Failure."""
+    """Return what a file holds, if it is a mapping that can be JSON. Raises Failure.
+
+    In YAML a bare `on` is true, so that `status: on` arrives as true.
+    """
     try:
         found = json.loads(json.dumps(body, allow_nan=False))
     except (TypeError, ValueError) as error:
         raise no_target(f"{file}: {error}") from None
     if not isinstance(found, dict):
         raise no_target(f"{file} holds something else than fields")
+    if isinstance(is_on := found.get("status"), bool):
+        found["status"] = "on" if is_on else "off"
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from enum import IntEnum
 from typing import Any
 
@@ -18,7 +19,7 @@ class Exit(IntEnum):
     UNAVAILABLE = 4
     """Nothing is known, or it was too fast: the same command again gives the truth."""
     NO_TARGET = 5
-    """No stack, no token, or a file that can't be read."""
+    """No stack, no token, no credentials of AWS, or a file that can't be read."""
 
 
 class Failure(Exception):
@@ -33,3 +34,26 @@ class Failure(Exception):
 def no_target(detail: str) -> Failure:
     """Return the failure of a command that finds no stack, no token or no file."""
     return Failure(Exit.NO_TARGET, detail)
+
+
+_AGAIN = {"Throttling", "ThrottlingException", "RequestLimitExceeded", "ServiceUnavailable"}
+_SERVER_ERROR = 500
+
+
+def of_aws(error: Exception) -> Failure | None:
+    """Return the failure that an error of boto3 means; None for any other error."""
+    # What boto3 has not raised needs no import of it, which takes half a second.
+    errors = sys.modules.get("botocore.exceptions")
+    if errors is None:
+        return None
+    if isinstance(error, errors.ClientError):
+        told = error.response["Error"]
+        status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+        is_away = status >= _SERVER_ERROR or told.get("Code") in _AGAIN
+        detail = f"AWS refused {error.operation_name}: {told.get('Code')}: {told.get('Message')}"
+    elif isinstance(error, errors.BotoCoreError):
+        is_away = isinstance(error, (errors.ConnectionError, errors.HTTPClientError))
+        detail = f"AWS can't be asked: {error}"
+    else:
+        return None
+    return Failure(Exit.UNAVAILABLE if is_away else Exit.NO_TARGET, detail)

@@ -19,7 +19,9 @@ from redpacket_cli.session import Session, an_id, session_of
 
 winners = typer.Typer(help="Who won goods: export, decide.", no_args_is_help=True)
 claims = typer.Typer(help="Who took shares of a packet: export.", no_args_is_help=True)
-packets = typer.Typer(help="Packets of a campaign, a sender, or all open ones: export.")
+packets = typer.Typer(
+    help="Packets of a campaign, a sender, or all open ones: export.", no_args_is_help=True
+)
 journal = typer.Typer(help="What operators did: list, export.", no_args_is_help=True)
 approvals = typer.Typer(
     help="What waits for another operator: list, approve, reject.", no_args_is_help=True

@@ -2,9 +2,9 @@
 
     redpacket [--stack NAME | --api URL | --state DIR] [--token TOKEN] [--json] COMMAND
 
-Without --stack and --api it speaks to the stack that `make up` started. Exit codes: 0 done; 1 a
-check found something; 2 a wrong command line; 3 refused; 4 unknown or too fast, try again; 5 no
-stack, token or file.
+Without --stack and --api it speaks to the stack that `make up` or `make run` started here. Exit
+codes: 0 done; 1 a check found something; 2 a wrong command line; 3 refused; 4 unknown or too fast,
+try again; 5 no stack, token, credentials or file.
 """
 
 from __future__ import annotations
@@ -17,20 +17,32 @@ import typer
 from typer.core import TyperGroup
 
 from redpacket_cli import campaigns, crowd, lists, operate, packets, users, webhooks
-from redpacket_cli.failures import Failure
+from redpacket_cli.failures import Failure, of_aws
 from redpacket_cli.session import Session
 from redpacket_cli.show import Screen
-from redpacket_cli.target import STATE_DIR, Target
+from redpacket_cli.target import Target
+
+_JSON = "--json"
 
 
 class Failing(TyperGroup):
     """Ends a command that fails with the exit code of its failure."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401 - typer's own types
+        """Take --json from behind a command, too, up to a lone "--"."""
+        end = args.index("--") if "--" in args else len(args)
+        if _JSON in args[:end]:
+            args = [_JSON, *(word for word in args[:end] if word != _JSON), *args[end:]]
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - typer's own types are private
         """Run a command, and say on standard error why it failed."""
         try:
             return super().invoke(ctx)
-        except Failure as failure:
+        except Exception as error:
+            failure = error if isinstance(error, Failure) else of_aws(error)
+            if failure is None:
+                raise
             screen = ctx.obj.screen
             if screen.is_json:
                 screen.notes.file.write(f"{json.dumps(failure.problem, ensure_ascii=False)}\n")
@@ -44,7 +56,7 @@ app = typer.Typer(
     cls=Failing,
     help="Red packets from a terminal: for operators, integrators and their scripts.",
     epilog="Exit codes: 0 done, 1 a check found something, 2 wrong command line, 3 refused, "
-    "4 unknown (repeat it), 5 no stack, token or file.",
+    "4 unknown (repeat it), 5 no stack, token, credentials or file.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
@@ -53,15 +65,24 @@ app = typer.Typer(
 @app.callback()
 def options(
     context: typer.Context,
-    stack: Annotated[str, typer.Option(envvar="REDPACKET_STACK", help="A stack on AWS.")] = "",
-    api: Annotated[str, typer.Option(envvar="REDPACKET_API", help="An address of the API.")] = "",
+    stack: Annotated[
+        str, typer.Option(envvar="REDPACKET_STACK", help="The name of a stack on AWS.")
+    ] = "",
+    api: Annotated[
+        str, typer.Option(envvar="REDPACKET_API", help="The API's address, with --token.")
+    ] = "",
     token: Annotated[
         str, typer.Option(envvar="REDPACKET_TOKEN", help="The operator's token.", show_envvar=True)
     ] = "",
     state: Annotated[
-        Path, typer.Option(envvar="REDPACKET_STATE", help="Where `make up` keeps its stack.")
-    ] = STATE_DIR,
-    is_json: Annotated[bool, typer.Option("--json", help="One JSON document as answer.")] = False,
+        Path | None,
+        typer.Option(
+            envvar="REDPACKET_STATE",
+            help="A local stack's folder.",
+            show_default=".local/state/up, else .local/state/run",
+        ),
+    ] = None,
+    is_json: Annotated[bool, typer.Option(_JSON, help="One JSON document as answer.")] = False,
 ) -> None:
     """Name the stack, once for all commands."""
     if context.obj is None:

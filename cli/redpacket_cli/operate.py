@@ -20,8 +20,11 @@ dlq = typer.Typer(help="Messages that were given up: list, redrive.", no_args_is
 _QUEUES = {
     "payout": ("PayoutDlqUrl", "PayoutQueueUrl"),
     "notices": ("NoticeDlqUrl", "NoticeQueueUrl"),
+    "deliveries": ("DeliveryDlqUrl", "DeliveryQueueUrl"),
 }
-QueueName = Annotated[Literal["payout", "notices"], typer.Argument(help="Which queue.")]
+QueueName = Annotated[
+    Literal["payout", "notices", "deliveries"], typer.Argument(help="Which queue.")
+]
 
 _LISTED_S = 5
 """So long a message that is shown is hidden from others."""

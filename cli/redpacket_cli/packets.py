@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.columns import Columns
 from rich.console import Group
 from rich.live import Live
 from rich.progress_bar import ProgressBar
@@ -50,7 +51,7 @@ def token(
     """Print a token of the local stack's issuer."""
     session = session_of(context)
     made = session.target.dev_token(user, scope)
-    session.screen.tell({"token": made}, Text(made, no_wrap=True, overflow="ignore"))
+    session.screen.tell({"token": made}, Text(made))
 
 
 def deposit(
@@ -170,6 +171,8 @@ def watch(
     with Live(console=session.screen.console, auto_refresh=False) as live:
         for feed, told in observed:
             live.update(_look(feed, told, course), refresh=True)
+    if not session.screen.console.is_terminal:
+        session.screen.console.print()
 
 
 def _observed(
@@ -204,7 +207,8 @@ def _look(feed: dict[str, Any], told: dict[str, float | None], course: Course) -
     until = "" if left_s is None else f", empty in {left_s:.0f} s"
     return Group(
         Text(f"{feed['greeting']}  {feed['status']}", style="bold"),
-        ProgressBar(total=feed["count"], completed=feed["claimed_count"], width=60),
+        # Columns end the line, which a bar alone does not.
+        Columns([ProgressBar(total=feed["count"], completed=feed["claimed_count"], width=60)]),
         Text(
             f"{feed['claimed_count']} of {feed['count']} taken, {feed['remaining_count']} left, "
             f"{told['per_second']:.1f} a second{until}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -11,6 +12,9 @@ from typing import Any
 from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
+
+_PIPE_COLUMNS = 100_000
+"""The width where output is not a terminal: a program reads whole values, one row a line."""
 
 _BARS = " ▁▂▃▄▅▆▇█"
 _FEN_PER_YUAN = 100
@@ -21,19 +25,29 @@ class Screen:
     """Where a command writes. With *is_json* standard output holds JSON alone."""
 
     is_json: bool = False
-    console: Console = field(default_factory=Console)
-    notes: Console = field(default_factory=lambda: Console(stderr=True))
+    console: Console = field(default_factory=lambda: console_for(stderr=False))
+    notes: Console = field(default_factory=lambda: console_for(stderr=True))
 
     def tell(self, found: Any, shown: RenderableType | None = None) -> None:  # noqa: ANN401 - any JSON
         """Write an answer: *found* as JSON, or *shown* for people."""
         if self.is_json:
             self.console.file.write(f"{json.dumps(found, ensure_ascii=False)}\n")
         else:
-            self.console.print(_pairs(found) if shown is None else shown)
+            # A token that is copied must have no ends of lines of its own.
+            is_soft = isinstance(shown, Text)
+            self.console.print(_pairs(found) if shown is None else shown, soft_wrap=is_soft)
 
     def note(self, words: str) -> None:
         """Say something beside the answer."""
-        self.notes.print(Text(words))
+        self.notes.print(Text(words), soft_wrap=True)
+
+
+def console_for(*, stderr: bool) -> Console:
+    """Return a console that cuts nothing off where its output is not a terminal."""
+    made = Console(stderr=stderr)
+    if not made.is_terminal and "COLUMNS" not in os.environ:
+        made.width = _PIPE_COLUMNS
+    return made
 
 
 def yuan(fen: int | None) -> str:
@@ -52,7 +66,10 @@ def moment(at_ms: int | None) -> str:
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = "") -> Table:
     """Return rows under their columns. Cells are plain text: what users wrote is not markup."""
-    made = Table(*columns, title=title or None, title_justify="left")
+    made = Table(title=title or None, title_justify="left")
+    for number, column in enumerate(columns):
+        # The first column has what the next command takes; nothing of the others is cut off.
+        made.add_column(column, overflow="fold", no_wrap=number == 0)
     for row in rows:
         made.add_row(*(Text(str(cell)) for cell in row))
     return made
@@ -77,9 +94,11 @@ def _pairs(found: Any) -> RenderableType:  # noqa: ANN401 - any JSON
     if not isinstance(found, dict):
         return Text(json.dumps(found, ensure_ascii=False))
     made = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    made.add_column(no_wrap=True)
+    made.add_column(overflow="fold")
     for name, value in found.items():
         told = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        if name.endswith("_at_ms") and isinstance(value, int):
+        if name.endswith(("_at_ms", "until_ms")) and isinstance(value, int):
             told = f"{value} ({moment(value)} UTC)"
         elif name.endswith("_fen") and isinstance(value, int):
             told = f"{value} ({yuan(value)})"

@@ -1,4 +1,4 @@
-"""Which stack a command is for: one on AWS, or the one that `make up` started."""
+"""Which stack a command is for: one on AWS, or one that `make up` or `make run` started."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from redpacket_cli.api import Api
 from redpacket_cli.failures import no_target
 
 ADMIN_SCOPE = "hongbao/admin"
-STATE_DIR = Path(".local/state/up")
-"""Where `make up` keeps what it has started."""
+STATE_DIRS = (Path(".local/state/up"), Path(".local/state/run"))
+"""Where `make up` and `make run` keep what they have started."""
 
 _TIMEOUT_S = 30.0
 """API Gateway waits as long."""
@@ -33,7 +33,7 @@ _LOGS_BACK_S = 24 * 3600
 
 @dataclass
 class Target:
-    """A stack by what is given: a name on AWS, an address and a token, or a folder of `make up`.
+    """A stack by what is given: a name on AWS, an address and a token, or a local stack's folder.
 
     *transport* and *connect* stand for the network where a test has none.
     """
@@ -41,24 +41,25 @@ class Target:
     stack: str = ""
     url: str = ""
     token: str = ""
-    state_dir: Path = STATE_DIR
+    state_dir: Path | None = None
     transport: httpx.BaseTransport | None = None
     connect: Callable[..., Any] | None = field(default=None, repr=False)
 
     @cached_property
     def local(self) -> dict[str, Any] | None:
-        """What `make up` tells of its stack; None where another one is named."""
+        """What the local stack tells of itself; None where another one is named."""
         if self.stack or self.url:
             return None
-        described_in = self.state_dir / "stack.json"
-        try:
-            described: dict[str, Any] = json.loads(described_in.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            raise no_target(
-                f"{described_in} can't be read: `make up` starts a local stack, and --stack names "
-                "one on AWS"
-            ) from None
-        return described
+        for folder in STATE_DIRS if self.state_dir is None else (self.state_dir,):
+            try:
+                described: dict[str, Any] = json.loads((folder / "stack.json").read_text("utf-8"))
+            except (OSError, ValueError):
+                continue
+            return described
+        raise no_target(
+            f"no local stack runs in {self.state_dir or Path.cwd()}: `make up` starts one, and "
+            "--stack names one on AWS"
+        )
 
     @cached_property
     def outputs(self) -> dict[str, str]:

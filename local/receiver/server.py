@@ -18,7 +18,10 @@ SLOW_S = 3.0
 
 @dataclass
 class Receiver:
-    """One endpoint; *mode* is `ok`, `down`, `slow` or `lost`, which keeps an event and says 500."""
+    """One endpoint; *mode* is `ok`, `down`, `slow` or `lost`, which keeps an event and says 500.
+
+    Without a *secret* it takes what it can't check.
+    """
 
     secret: str = ""
     mode: str = "ok"
@@ -34,7 +37,7 @@ class Receiver:
         if self.mode == "down":
             return Response(status_code=503)
         try:
-            told = Webhook(self.secret).verify(body, dict(request.headers))
+            told = self._read(body, dict(request.headers))
         except (WebhookVerificationError, ValueError):
             self.refused_count += 1
             return Response(status_code=401)
@@ -44,6 +47,9 @@ class Receiver:
         if self.seen[told["id"]] == 1:
             self.events.append(told)
         return Response(status_code=500 if self.mode == "lost" else 204)
+
+    def _read(self, body: bytes, headers: dict[str, str]) -> Any:  # noqa: ANN401 - of JSON
+        return Webhook(self.secret).verify(body, headers) if self.secret else json.loads(body)
 
 
 def application() -> Starlette:

@@ -18,6 +18,7 @@ from redpacket.domain.errors import (
 )
 from redpacket.domain.limits import PASSPHRASE_TRIES
 from redpacket.domain.lottery import HelpStatus
+from redpacket.edge.lottery_views import campaign_view
 from testing.builders import NOW_MS, a_campaign, a_prize
 from testing.in_memory_system import InMemorySystem
 
@@ -162,3 +163,21 @@ def test_a_campaign_that_does_not_give_takes_no_helps(
 def test_there_is_no_help_in_no_campaign(system: InMemorySystem) -> None:
     with pytest.raises(CampaignNotFound):
         system.help("gala", "bob", "ann")
+
+
+@pytest.mark.parametrize(
+    ("changes", "helps"),
+    [
+        ({}, 2),
+        ({"passphrase": None}, 0),
+        ({"rules": DrawRules(helps_per_user_per_day=2)}, 0),
+    ],
+)
+def test_users_are_not_asked_for_a_help_that_can_not_be_given(
+    system: InMemorySystem, changes: dict[str, Any], helps: int
+) -> None:
+    a_lottery(system, **changes)
+
+    shown = campaign_view(system.lotteries().recall("gala"))
+
+    assert shown["rules"]["helps_per_user_per_day"] == helps

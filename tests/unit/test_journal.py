@@ -8,6 +8,7 @@ import pytest
 
 from redpacket.adapters.dynamo.actions import DynamoActions
 from redpacket.adapters.dynamo.client import Dynamo
+from redpacket.domain.campaign import AudienceMode
 from redpacket.domain.errors import (
     IdempotencyKeyReused,
     InsufficientFunds,
@@ -85,6 +86,22 @@ def test_an_edit_is_noted_by_the_fields_that_it_changes(system: InMemorySystem) 
         Change("budget_fen", "100", "300"),
         Change("version", "1", "2"),
     )
+
+
+def test_an_edit_of_the_plan_does_not_say_that_the_audience_changed(system: InMemorySystem) -> None:
+    plan = a_campaign(campaign_id="gala", version=1)
+    edit = system.process().edit_campaign
+    edit(plan, 100, None, ANN)
+    system.audience_rows.set_mode("gala", AudienceMode.ALLOW)
+    system.clock.sleep_ms(1)
+
+    edited, _ = edit(replace(plan, title="new"), 100, 1, ANN)
+
+    assert edited.campaign.audience_mode is AudienceMode.ALLOW
+    assert {change.field for change in _noted(system, "campaign:gala")[0].changes} == {
+        "title",
+        "version",
+    }
 
 
 def test_money_in_prizes_is_noted_with_its_packet(system: InMemorySystem) -> None:

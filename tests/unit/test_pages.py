@@ -1,4 +1,4 @@
-"""How long caches at the edge keep a packet's feed."""
+"""How long caches at the edge keep a packet's feed, and whom a page names."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from redpacket.domain.packet import PacketEnd
-from redpacket.edge import pages
+from redpacket.domain.packet import PacketEnd, Person
+from redpacket.edge import pages, views
 from redpacket.edge.wiring import wiring
+from redpacket.ports.accounts import Profile
 from testing.builders import a_packet
 from testing.fakes import FakeClock
 
@@ -26,3 +27,13 @@ def test_a_feed_is_kept_for_long_once_all_replicas_have_its_pages(
 
 def test_the_feed_of_an_open_packet_is_kept_for_a_second() -> None:
     assert pages._feed_caching(a_packet()) == "public, max-age=1"
+
+
+def test_winners_read_their_own_name_before_the_payout_has_noted_it() -> None:
+    me, other = Person("ann-token", "Ann", "ann"), Person("bob-token")
+    people = views.People({}, me)
+
+    assert people.view(Person("ann-token"))["nickname"] == "Ann"
+    assert people.view(other)["nickname"] == "用户bob-"
+    chosen = views.People({"ann-token": Profile("ann-token", "安", None)}, me)
+    assert chosen.view(Person("ann-token"))["nickname"] == "安"

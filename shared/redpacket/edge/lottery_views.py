@@ -30,11 +30,15 @@ if TYPE_CHECKING:
 def campaign_view(lottery: Lottery) -> campaigns.Campaign:
     """Show a campaign to its users, without its money, its passphrase and its plans.
 
-    A prize that is off has no weight here, and the miss has none: `odds` of a draw tell.
+    A prize that is off has no weight here, and the miss has none: `odds` of a draw tell. Without a
+    passphrase to say, or a limit of attempts, no friend can help.
     """
     campaign = lottery.table.campaign
+    plan = _plan(campaign)
+    if not campaign.passphrase or not campaign.rules.attempts_per_user_per_day:
+        plan["rules"]["helps_per_user_per_day"] = 0
     return {
-        **_plan(campaign),
+        **plan,
         **_drawn_by(lottery),
         "prizes": [
             {

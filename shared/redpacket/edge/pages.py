@@ -67,7 +67,7 @@ def record_page(request: HttpRequest) -> HttpAnswer[packets.Record]:
     guards.guard_read(request)
     record = _read(request, packet_id, viewer)
     headers = {"cache-control": RECORD_CACHING[0]}
-    return tagged(views.record_view(record, _people(record)), request, headers)
+    return tagged(views.record_view(record, _people(record, viewer)), request, headers)
 
 
 def feed_page(request: HttpRequest) -> HttpAnswer[packets.Feed]:
@@ -102,12 +102,13 @@ def _read(request: HttpRequest, packet_id: str, viewer: Person | None) -> Record
     )
 
 
-def _people(record: Record) -> views.People:
+def _people(record: Record, viewer: Person | None = None) -> views.People:
     """Return all whom a page shows, by the rows of their own: money rows have no names."""
     shares = [*record.claims, record.luckiest, record.mine]
     people = [record.packet.sender, *(share.taker for share in shares if share)]
     return views.People(
-        wiring.shown_profiles.list_profiles([person.user_id for person in people if person])
+        wiring.shown_profiles.list_profiles([person.user_id for person in people if person]),
+        viewer,
     )
 
 

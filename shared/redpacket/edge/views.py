@@ -110,16 +110,22 @@ Profiles: TypeAlias = Mapping[str, Profile]
 
 
 class People:
-    """Shows users to each other: a nickname, an avatar and a token, never the host's own id."""
+    """Shows users to each other: a nickname, an avatar and a token, never the host's own id.
 
-    def __init__(self, profiles: Profiles) -> None:
+    The *viewer*'s own nickname is in their token; the payout notes it for others a moment later.
+    """
+
+    def __init__(self, profiles: Profiles, viewer: Person | None = None) -> None:
         self._profiles = profiles
+        self._viewer = viewer
 
     def view(self, person: Person) -> packets.ShownPerson:
         """Show one person; who never chose a nickname gets one from their token."""
         token = person.user_id
         profile = self._profiles.get(person.user_id)
         nickname = (profile and profile.nickname) or person.nickname
+        if not nickname and self._viewer and self._viewer.user_id == person.user_id:
+            nickname = self._viewer.nickname
         return {
             "user_token": token,
             "nickname": nickname or f"用户{token[:4]}",

@@ -12,14 +12,21 @@ from typing import Any
 
 import httpx
 import pytest
+from botocore.exceptions import (
+    ClientError,
+    EndpointConnectionError,
+    NoCredentialsError,
+    NoRegionError,
+)
 from rich.console import Console
+from rich.text import Text
 from typer.testing import CliRunner, Result
 
 from local.places import ROOT
 from redpacket_cli import campaigns, packets
 from redpacket_cli.main import app
 from redpacket_cli.session import Session
-from redpacket_cli.show import Screen, plot, yuan
+from redpacket_cli.show import Screen, plot, table, yuan
 from redpacket_cli.target import Target
 
 PACKET = "q3Zb0kP2xYw7LhT9sVd1Rg1mN4cB8uQ"
@@ -141,6 +148,39 @@ def test_an_api_that_is_away_is_unavailable(stack: Stack) -> None:
     assert "refused" in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [
+        (NoRegionError(), 5, "region"),
+        (NoCredentialsError(), 5, "credentials"),
+        (EndpointConnectionError(endpoint_url="https://aws"), 4, "https://aws"),
+        (ClientError({"Error": {"Code": "ExpiredToken", "Message": "old"}}, "Ask"), 5, "old"),
+        (ClientError({"Error": {"Code": "Throttling", "Message": "fast"}}, "Ask"), 4, "fast"),
+    ],
+)
+def test_a_failure_of_aws_is_told_in_one_line(
+    stack: Stack, error: Exception, code: int, words: str
+) -> None:
+    class Formation:
+        def describe_stacks(self, **_: Any) -> Any:
+            raise error
+
+    stack.is_local = False
+    stack.clients = {"cloudformation": Formation()}
+
+    result = stack.run("switch", "list")
+
+    assert result.exit_code == code
+    assert words in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_a_bug_is_not_told_as_a_failure_of_aws(stack: Stack) -> None:
+    stack.answers["GET /admin/switches"] = _ok()
+
+    assert isinstance(stack.run("switch", "list").exception, KeyError)
+
+
 def test_a_problem_names_the_request_and_each_field(stack: Stack) -> None:
     errors = [{"field": "delta", "message": "is too large"}]
     stack.answers["POST /admin/deposits"] = _problem(422, "invalid_request", errors=errors)
@@ -150,6 +190,29 @@ def test_a_problem_names_the_request_and_each_field(stack: Stack) -> None:
     problem = json.loads(result.stderr)
     assert (problem["code"], problem["request_id"]) == ("invalid_request", "request-1")
     assert "delta: is too large" in stack.run("deposit", "alice", "5").stderr
+    # The detail of most problems has them already.
+    detail = "delta: is too large"
+    said = _problem(422, "invalid_request", errors=errors, detail=detail)
+    stack.answers["POST /admin/deposits"] = said
+    assert stack.run("deposit", "alice", "5").stderr == f"422 invalid_request: {detail}\n"
+
+
+def test_a_token_that_is_not_taken_is_told_as_such(stack: Stack) -> None:
+    stack.answers["GET /admin/switches"] = httpx.Response(401, json={"message": "Unauthorized"})
+
+    result = stack.run("switch", "list")
+
+    assert result.exit_code == 3
+    assert "the token is missing, has expired" in result.stderr
+
+
+def test_an_address_without_http_is_not_an_address() -> None:
+    words = ["--api", "api.example", "--token", "t", "switch", "list"]
+
+    result = CliRunner().invoke(app, words)
+
+    assert result.exit_code == 5
+    assert "--api is not an address" in result.stderr
 
 
 def test_with_json_standard_output_holds_one_document(stack: Stack) -> None:
@@ -163,6 +226,40 @@ def test_with_json_standard_output_holds_one_document(stack: Stack) -> None:
     assert found["items"][0]["reason"] == "修理"
     assert "OFF" in people
     assert "修理" in people
+    # Most people write an option behind the command.
+    assert json.loads(stack.run("switch", "list", "--json").stdout) == found
+
+
+def test_a_program_reads_whole_values_one_row_a_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    token, address = "t" * 500, f"https://{'a' * 90}"
+
+    screen = Screen()
+    screen.tell({}, Text(token))
+    screen.tell({"commitment": "c" * 64, "share_url": address})
+    screen.tell({}, table(("approval", "subject"), [("a" * 32, "s" * 200)]))
+    screen.note("why " * 50)
+
+    told = capsys.readouterr()
+    lines = told.out.splitlines()
+    assert lines[0] == token
+    assert ["c" * 64, address] == [line.split()[1] for line in lines[1:3]]
+    assert f"{'a' * 32} │ {'s' * 200}" in told.out
+    assert told.err.count("\n") == 1
+
+
+def test_a_narrow_terminal_folds_values_and_cuts_nothing_off(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+
+    Screen().tell({}, table(("approval", "subject"), [("a" * 32, "s" * 200)]))
+
+    told = capsys.readouterr().out
+    assert "a" * 32 in told
+    assert (told.count("s"), "…" in told) == (201, False)
 
 
 # ---- whom it speaks to
@@ -176,6 +273,21 @@ def test_an_operator_of_a_local_stack_needs_no_token(stack: Stack) -> None:
     (made, asked) = stack.asked
     assert _body(made) == {"sub": "operator", "scope": "hongbao/admin"}
     assert asked.headers["authorization"] == "Bearer token of operator"
+
+
+def test_the_local_stack_is_that_of_make_up_or_of_make_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    addresses = []
+
+    for name in ("run", "up"):
+        folder = tmp_path / ".local" / "state" / name
+        folder.mkdir(parents=True)
+        (folder / "stack.json").write_text(json.dumps({"api": name}))
+        addresses.append(Target().address)
+
+    assert addresses == ["run", "up"]
 
 
 def test_on_aws_the_secret_of_the_operators_client_makes_the_token(stack: Stack) -> None:
@@ -391,6 +503,39 @@ def test_a_campaign_is_edited_from_a_file_with_its_prizes(stack: Stack) -> None:
     }
     (cup,) = stack.sent(f"PUT {path}/prizes/cup")
     assert _body(cup)["title"] == "杯子"
+
+
+@pytest.mark.parametrize(("written", "sent"), [("on", "on"), ("off", "off"), ('"off"', "off")])
+def test_a_bare_on_in_a_file_is_a_status(stack: Stack, written: str, sent: str) -> None:
+    path = "/admin/campaigns/newyear"
+    stack.answers = {f"PUT {path}": _ok(**SHOWN)}
+
+    stack.ask_json("campaign", "edit", "newyear", "-", stdin=f"status: {written}")
+
+    (put,) = stack.sent(f"PUT {path}")
+    assert _body(put) == {"status": sent}
+
+
+def test_a_prize_that_is_refused_is_named(stack: Stack) -> None:
+    path = "/admin/campaigns/newyear"
+    refused = _problem(402, "insufficient_funds")
+    stack.answers = {f"PUT {path}": _ok(**SHOWN), f"PUT {path}/prizes/cup": refused}
+
+    result = stack.run("campaign", "edit", "newyear", "-", stdin=PLAN)
+
+    assert result.exit_code == 3
+    assert "Prize cup failed" in result.stderr
+    assert "402 insufficient_funds" in result.stderr
+
+
+@pytest.mark.parametrize("words", [("5",), ("-5",), ("--", "-5")])
+def test_stock_is_added_and_taken_away(stack: Stack, words: tuple[str, ...]) -> None:
+    stack.answers["POST /admin/campaigns/gala/prizes/cup/stock"] = _ok(total=1)
+
+    stack.ask_json("prize", "stock", "gala", "cup", *words)
+
+    (asked,) = stack.sent("POST /admin/campaigns/gala/prizes/cup/stock")
+    assert _body(asked) == {"delta": int(words[-1])}
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ const en: Record<PacketWord, string> = {
   packet: "Red packet",
   from: "A red packet from {name}",
   someone: "Somebody",
-  default_greeting: "Wishing you joy and prosperity",
+  default_greeting: "Wishing you prosperity",
   open: "開",
   open_label: "Open the red packet",
   grab: "抢",

@@ -270,7 +270,7 @@ const en: Record<Word, string> = {
   piece: "shares",
   yuan: "yuan",
   greeting: "Greeting",
-  default_greeting: "Wishing you joy and prosperity",
+  default_greeting: "Wishing you prosperity",
   options: "More options",
   two_step: "Grab, then open",
   two_step_hint: "Users grab a place first, and see when they open whether a share is left",

@@ -133,8 +133,17 @@ export function changesView(changes: readonly Schemas["ActionChange"][]): Templa
   </ul>`;
 }
 
-function exact(field: string, text: string | null): string {
+/** An import names hundreds of users in one text. */
+const SHORT_MAX = 300;
+
+function exact(field: string, text: string | null): string | TemplateResult {
   if (text === null) return "—";
+  if (text.length > SHORT_MAX) {
+    return html`<details>
+      <summary>${text.slice(0, 80)}…</summary>
+      ${text}
+    </details>`;
+  }
   const isFen = field.endsWith("_fen") && /^\d{1,15}$/.test(text);
   return isFen ? `${text} (${o("yuan", { n: money(Number(text)) })})` : text;
 }

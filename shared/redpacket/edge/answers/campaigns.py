@@ -47,7 +47,7 @@ from redpacket.flows.campaigns.read_draws import PAGE_SIZE as DRAWS_PAGE_SIZE
 
 
 class Rules(TypedDict):
-    """What one user may do on one day; 0 means no limit."""
+    """What one user may do on one day; 0 attempts or wins means no limit."""
 
     attempts_per_user_per_day: PerUser
     wins_per_user_per_day: Annotated[
@@ -60,7 +60,10 @@ class Rules(TypedDict):
     ]
     helps_per_user_per_day: Annotated[
         PerUser,
-        Field(description="Most attempts a day that friends can give to one user."),
+        Field(
+            description="Most attempts a day that friends can give to one user; 0: none. Users see "
+            "0 where a campaign has no passphrase, or no limit of attempts."
+        ),
     ]
 
 

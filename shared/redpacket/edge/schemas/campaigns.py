@@ -63,7 +63,8 @@ class RulesBody(StrictBody):
         Field(description="After so many misses in a row the next draw wins; 0: never."),
     ] = 0
     helps_per_user_per_day: Annotated[
-        PerUser, Field(description="Most attempts a day that friends can give to one user.")
+        PerUser,
+        Field(description="Most attempts a day that friends can give to one user; 0: none."),
     ] = HELPS_DEFAULT
 
 

@@ -243,7 +243,12 @@ def _edited(plan: CampaignPlan, budget_fen: int | None, before: Campaign | None)
         spent = f"is below the {budget_fen - left_fen} fen that are in packets already"
         raise InvalidRequest([{"field": "budget_fen", "message": spent}])
     return Campaign(
-        **_planned(plan), budget_fen=budget_fen, budget_left_fen=left_fen, version=version + 1
+        **_planned(plan),
+        budget_fen=budget_fen,
+        budget_left_fen=left_fen,
+        version=version + 1,
+        # Edited with the list: the journal and approvals must not name it here.
+        audience_mode=before.audience_mode if before else None,
     )
 
 

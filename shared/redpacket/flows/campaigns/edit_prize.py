@@ -296,7 +296,11 @@ def _check_version(version: int | None, before: Prize | None) -> None:
 
 def _check_unchanged(plan: Prize, before: Prize) -> None:
     """Refuse what would change the money of units, or overwrite the stock."""
-    kept = {"kind": "never changes", "amount_fen": "never changes", "total": "changes by deltas"}
+    kept = {
+        "kind": "never changes",
+        "amount_fen": "never changes",
+        "total": "changes by its stock alone",
+    }
     changed = [
         {"field": field, "message": f"{message}: it is {getattr(before, field)}"}
         for field, message in kept.items()

@@ -1,0 +1,45 @@
+"""What the first steps and the demonstration do on a busy machine."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+
+from local import client
+from local.client import until_answered
+from local.errors import StackError
+
+
+@pytest.mark.parametrize(("refused", "asked", "status"), [(0, 1, 201), (3, 4, 201), (99, 20, 503)])
+def test_a_503_is_asked_again_until_it_is_answered(
+    refused: int, asked: int, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("local.client.time.sleep", lambda _: None)
+    answers = iter([*[503] * refused, *[201] * client.TRIES])
+    seen: list[int] = []
+
+    def ask() -> httpx.Response:
+        seen.append(next(answers))
+        return httpx.Response(seen[-1])
+
+    assert until_answered(ask).status_code == status
+    assert len(seen) == asked
+
+
+def test_an_answer_that_is_lost_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("local.client.time.sleep", lambda _: None)
+    told: list[httpx.Response | httpx.TransportError] = [
+        httpx.ReadTimeout("timed out"),
+        httpx.Response(201),
+    ]
+    answers = iter(told)
+
+    def ask() -> httpx.Response:
+        answer = next(answers, httpx.ConnectError("refused"))
+        if isinstance(answer, httpx.Response):
+            return answer
+        raise answer
+
+    assert until_answered(ask).is_success
+    with pytest.raises(StackError, match="ConnectError: refused"):
+        until_answered(ask)
