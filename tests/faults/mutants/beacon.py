@@ -61,6 +61,12 @@ MUTANTS = [
         "if signature:",
     ),
     Mutant(
+        "an endpoint of the beacon may fill the memory",
+        "DrandBeacon._ask",
+        "answer_bytes_max=_ANSWER_BYTES_MAX",
+        "answer_bytes_max=1_000 * _ANSWER_BYTES_MAX",
+    ),
+    Mutant(
         "the key at infinity signs everything",
         "PublicKey.__init__",
         "len(key) != PUBLIC_KEY_BYTES or key[0] & _INFINITY_BIT",
