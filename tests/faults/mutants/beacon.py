@@ -182,7 +182,7 @@ MUTANTS = [
     ),
     Mutant(
         "a known round passes by another beginning of its chain",
-        "_round_compared",
+        "_signatures_checked",
         "if chain.chain_hash == QUICKNET.chain_hash:",
         "if False:",
     ),
