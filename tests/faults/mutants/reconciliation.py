@@ -229,4 +229,28 @@ MUTANTS = [
         "return [found for found in differences() if found in first] if first else []",
         "return first",
     ),
+    Mutant(
+        "a row beside a draw that can't be read stops all comparison",
+        "DynamoTables._get_all",
+        "except _UNREADABLE:",
+        "except ZeroDivisionError:",
+    ),
+    Mutant(
+        "a day that no calendar has stops all comparison",
+        "BegunComparison._check_point",
+        "except (InvariantViolated, ValueError) as error:",
+        "except ZeroDivisionError as error:",
+    ),
+    Mutant(
+        "a number that is no integer stops a whole list",
+        "_plain_value",
+        "except ValueError:",
+        "except ZeroDivisionError:",
+    ),
+    Mutant(
+        "a packet whose key is gone stops all comparison",
+        "compare_rows:_worth_fen",
+        "except (IndexError, InvariantViolated, SplitImpossible):",
+        "except (IndexError, SplitImpossible):",
+    ),
 ]

@@ -347,4 +347,10 @@ def _wire_value(value: Value) -> dict[str, Any]:
 
 def _plain_value(wire: dict[str, Any]) -> Value:
     ((letter, value),) = wire.items()
-    return int(value) if letter == "N" else value
+    if letter != "N":
+        return value
+    try:
+        return int(value)
+    except ValueError:
+        # No function of ours writes one. It equals no amount, and keeps no other row from us.
+        return float(value)  # type: ignore[return-value]
