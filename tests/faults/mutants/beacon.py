@@ -171,8 +171,8 @@ MUTANTS = [
     Mutant(
         "a rain's claim keeps other payouts back",
         "settle_claims:_packets_of",
-        "except RoundsAway:",
-        "except ZeroDivisionError:",
+        "except RoundsAway as error:",
+        "except ZeroDivisionError as error:",
     ),
     Mutant(
         "a claim whose round can't be read is called forged",

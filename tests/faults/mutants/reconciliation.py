@@ -253,4 +253,16 @@ MUTANTS = [
         "except (IndexError, InvariantViolated, SplitImpossible):",
         "except (IndexError, SplitImpossible):",
     ),
+    Mutant(
+        "a packet that can't be read keeps other claims from their money",
+        "settle_claims:_packets_of",
+        "except Exception as error:",
+        "except ZeroDivisionError as error:",
+    ),
+    Mutant(
+        "a packet that can't be read holds up events of others",
+        "announce_batch",
+        "except _UNREADABLE as error:",
+        "except ZeroDivisionError as error:",
+    ),
 ]
