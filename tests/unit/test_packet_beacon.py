@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from local.seed_keys import PUBLISHED_SEEDS
+from redpacket.adapters.dynamo.client import Dynamo
+from redpacket.adapters.dynamo.packets import DynamoPackets
 from redpacket.domain.beacon import MARGIN_MS, BeaconRound, PacketBeacon
 from redpacket.domain.claim import Admission, Claim
 from redpacket.domain.errors import (
@@ -22,9 +25,12 @@ from redpacket.domain.errors import (
     Unavailable,
 )
 from redpacket.domain.packet import Opening, Packet, PacketStatus, Person, Rules
+from redpacket.domain.seed_keys import OpenedTerms
 from redpacket.domain.split import NO_ROUND, Split, Terms, amounts_fen, share_amount_fen
+from redpacket.flows.beacon.cached_rounds import CachedRounds
 from redpacket.flows.packets.expire_packets import ROUND_AWAITED_MS
 from redpacket.flows.packets.read_proof import Proof, read_proof
+from redpacket.flows.reconciliation.audit_packet import audit_packet
 from testing.builders import NOW_MS, a_campaign
 from testing.in_memory_system import GRACE_MS, LIFE_MS, InMemorySystem, a_person, an_order
 from tests.unit.test_beacon import CHAIN, QUICKNET, SIGNER, Endpoint, count_calls, fetch, new_rounds
@@ -374,6 +380,24 @@ def test_a_claim_whose_round_can_not_be_read_keeps_no_other_from_being_paid(
 
 
 # ---------------------------------------------------------------- ends
+
+
+def test_an_audit_that_looked_for_the_round_too_early_blames_no_claim(
+    system: InMemorySystem,
+) -> None:
+    packet = a_rain(system)
+    system.clock.at_ms = CHAIN.time_ms(beacon_of(packet).round_no) + 1_000
+    rounds = CachedRounds(lambda: system.rounds, clock=system.clock)
+    opened = OpenedTerms(PUBLISHED_SEEDS, rounds.complete_if_there)
+    packets = DynamoPackets(Dynamo(lambda: system.dynamo), "packets", "shares", seeds=opened)
+    assert packets.find_packet(packet.packet_id)
+
+    fetch(system, Endpoint(system), 0)
+    system.grab(packet, "ann")
+
+    assert not audit_packet(
+        packet.packet_id, packets=packets, ledger=system.ledger, clock=system.clock
+    )
 
 
 def test_what_is_left_goes_back_by_the_same_amounts(system: InMemorySystem) -> None:

@@ -175,6 +175,12 @@ MUTANTS = [
         "except ZeroDivisionError as error:",
     ),
     Mutant(
+        "an audit blames a claim whose round it has not seen yet",
+        "audit_packet:_BETWEEN_LOOKS_MS",
+        "MISSED_FOR_MS + 200",
+        "300",
+    ),
+    Mutant(
         "a claim whose round can't be read is called forged",
         "settle_claims:settle_claims",
         "chunk = [ref for ref in chunk if ref.packet_id not in away]",

@@ -134,8 +134,8 @@ MUTANTS = [
     Mutant(
         "entries that no fate asks for are not told",
         "Confirmation._look_at_entry",
-        "elif not _is_asked_for(entry, packet, share):",
-        "elif entry.amount_fen == 0:",
+        "if not is_asked_for:",
+        "if entry.amount_fen == 0:",
     ),
     Mutant(
         "counts of users who claimed nothing are not looked at",
