@@ -528,6 +528,23 @@ def test_without_the_other_files_it_says_what_was_not_checked(
     assert "growth      2 to 3 not checked: give both heads" in said
 
 
+def test_an_entry_that_no_signed_head_has_proves_nothing(
+    system: LogSystem, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    some_packets(system, 2)
+    page = system.page(log_pages.entries_page)
+    shown = {**page["items"][1], "index": 2, "id_hash": id_hash_of("promised")}
+
+    # Shown to one person, and signed to no one.
+    assert verified(tmp_path, {**page, "items": [*page["items"], shown]}, id="promised") == 1
+    assert "entry 2 is not of the head of 2 entries" in capsys.readouterr().out
+    assert verified(tmp_path, page, {"items": [{**shown, "index": 7}]}, id="promised") == 0
+    assert "place       7 not checked: give its proof" in capsys.readouterr().out
+    proof = system.page(log_pages.inclusion_page, id_hash=page["items"][1]["id_hash"])
+    assert verified(tmp_path, page, proof) == 0
+    assert "place " not in capsys.readouterr().out
+
+
 def test_a_page_ends_at_the_signed_head_and_the_next_one_goes_on(system: LogSystem) -> None:
     some_packets(system, 3)
     system.send()

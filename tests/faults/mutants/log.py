@@ -149,4 +149,10 @@ MUTANTS = [
         "type(commitment.at_ms) is int and commitment.at_ms >= 0",
         "commitment.at_ms >= 0",
     ),
+    Mutant(
+        "a page may show an entry that its head has not",
+        "_take_entry",
+        "if size is not None and not 0 <= index < size:",
+        "if False:",
+    ),
 ]
