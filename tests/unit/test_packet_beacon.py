@@ -10,10 +10,8 @@ from typing import Any
 
 import pytest
 
-from local.seed_keys import PUBLISHED_SEEDS
-from redpacket.adapters.dynamo.client import Dynamo
-from redpacket.adapters.dynamo.packets import DynamoPackets
 from redpacket.domain.beacon import MARGIN_MS, BeaconRound, PacketBeacon
+from redpacket.domain.checks.facts import Difference
 from redpacket.domain.claim import Admission, Claim
 from redpacket.domain.errors import (
     BeaconPending,
@@ -21,13 +19,12 @@ from redpacket.domain.errors import (
     PacketEmptied,
     PacketNotStarted,
     ProofNotReady,
+    RoundsAway,
     RoundUnknown,
     Unavailable,
 )
 from redpacket.domain.packet import Opening, Packet, PacketStatus, Person, Rules
-from redpacket.domain.seed_keys import OpenedTerms
 from redpacket.domain.split import NO_ROUND, Split, Terms, amounts_fen, share_amount_fen
-from redpacket.flows.beacon.cached_rounds import CachedRounds
 from redpacket.flows.packets.expire_packets import ROUND_AWAITED_MS
 from redpacket.flows.packets.read_proof import Proof, read_proof
 from redpacket.flows.reconciliation.audit_packet import audit_packet
@@ -59,6 +56,12 @@ def send(system: InMemorySystem, **changes: Any) -> Packet:
 
 def beacon_of(packet: Packet) -> PacketBeacon:
     return PacketBeacon.parse(packet.terms.beacon)
+
+
+def audit(system: InMemorySystem, packet: Packet) -> list[Difference]:
+    return audit_packet(
+        packet.packet_id, packets=system.packets, ledger=system.ledger, clock=system.clock
+    )
 
 
 def let_round_come(system: InMemorySystem, packet: Packet) -> None:
@@ -379,25 +382,25 @@ def test_a_claim_whose_round_can_not_be_read_keeps_no_other_from_being_paid(
     assert system.settle([claims[0].ref]) == set()
 
 
-# ---------------------------------------------------------------- ends
-
-
-def test_an_audit_that_looked_for_the_round_too_early_blames_no_claim(
+def test_a_claim_by_a_round_that_is_not_there_for_others_yet_is_not_blamed(
     system: InMemorySystem,
 ) -> None:
     packet = a_rain(system)
-    system.clock.at_ms = CHAIN.time_ms(beacon_of(packet).round_no) + 1_000
-    rounds = CachedRounds(lambda: system.rounds, clock=system.clock)
-    opened = OpenedTerms(PUBLISHED_SEEDS, rounds.complete_if_there)
-    packets = DynamoPackets(Dynamo(lambda: system.dynamo), "packets", "shares", seeds=opened)
-    assert packets.find_packet(packet.packet_id)
+    let_round_come(system, packet)
+    claim = system.grab(packet, "ann")
+    claimed_at_ms = system.clock.at_ms
+    # A process that has read no round yet, and whose clock is behind.
+    system.stand_on(system.dynamo)
+    system.clock.at_ms = CHAIN.time_ms(beacon_of(packet).round_no) - 1_500
 
-    fetch(system, Endpoint(system), 0)
-    system.grab(packet, "ann")
+    assert system.settle() == {claim.share.ref}
+    assert audit(system, packet) == []
+    assert [type(error) for _, error in system.journal.errors] == [RoundsAway]
+    system.clock.at_ms = claimed_at_ms
+    assert system.settle([claim.share.ref]) == set()
 
-    assert not audit_packet(
-        packet.packet_id, packets=packets, ledger=system.ledger, clock=system.clock
-    )
+
+# ---------------------------------------------------------------- ends
 
 
 def test_what_is_left_goes_back_by_the_same_amounts(system: InMemorySystem) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from redpacket.ports.beacon import Rounds
     from redpacket.ports.runtime import Clock
 
-MISSED_FOR_MS = 1_000
+_MISSED_FOR_MS = 1_000
 """A process asks so often for a round that is late, whatever crowd waits for it."""
 
 _SIZE_MAX = 1_000
@@ -37,7 +37,7 @@ class CachedRounds:
         self._completed: ProcessCache[Terms, Terms] = ProcessCache(clock.now_ms, size_max=_SIZE_MAX)
         # With the error of the read, if it failed.
         self._missed: ProcessCache[tuple[str, int], RoundsAway | BeaconPending] = ProcessCache(
-            clock.now_ms, kept_ms=MISSED_FOR_MS, size_max=_SIZE_MAX
+            clock.now_ms, kept_ms=_MISSED_FOR_MS, size_max=_SIZE_MAX
         )
 
     def find(self, chain: BeaconChain, round_no: int) -> BeaconRound | None:

@@ -33,7 +33,6 @@ from redpacket.domain.checks.postings import (
 from redpacket.domain.claim import Fate, ShareFate, ShareRef
 from redpacket.domain.errors import PacketNotFound
 from redpacket.domain.packet import Packet, part_count
-from redpacket.flows.beacon.cached_rounds import MISSED_FOR_MS
 from redpacket.ports.accounts import Ledger
 from redpacket.ports.packets import Packets
 from redpacket.ports.runtime import Clock
@@ -46,9 +45,8 @@ FOUND_MAX = 200
 
 _SHARES_AT_ONCE = 500
 
-_BETWEEN_LOOKS_MS = MISSED_FOR_MS + 200
-"""A transaction that commits may be seen in part, for some milliseconds, and a round that came a
-moment ago not at all."""
+_BETWEEN_LOOKS_MS = 300
+"""A transaction that commits may be seen in part, for some milliseconds."""
 
 
 def audit_packet(
