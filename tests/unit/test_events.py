@@ -219,6 +219,21 @@ def test_a_packet_that_can_t_be_read_holds_up_no_events_of_others() -> None:
     row["terms"] = terms
 
 
+def test_a_claim_at_a_time_that_no_calendar_has_holds_up_no_other_event() -> None:
+    events, receiver = a_story(count=1)
+    records = events.stream.take()
+    claim = next(one for one in records if "fate" in one["dynamodb"].get("NewImage", {}))
+    image = claim["dynamodb"]["NewImage"] | {"decided_at_ms": {"N": str(10**30)}}
+    image |= {"sk": {"S": keys.share("p", 2)["sk"]}}
+    forged = {**claim, "dynamodb": {**claim["dynamodb"], "NewImage": image}}
+
+    events.announce([forged, *records])
+    events.deliver()
+
+    assert events.aside == [forged]
+    assert len(receiver.seen) == 5
+
+
 # ---------------------------------------------------------------- who it is about
 
 
