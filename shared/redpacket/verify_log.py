@@ -122,7 +122,7 @@ def _is_signed(signed: SignedHead) -> bool:
 def _take_entry(name: str, item: Document, size: int | None, checked: Checked) -> None:
     index, entry = get(item, "index", int), _entry_of(item)
     if size is not None and not 0 <= index < size:
-        # What is shown beside a head, and is not in it, nobody is held to.
+        # No one is held to what is shown beside a head and is not in it.
         checked.wrong(f"{name}: entry {index} is not of the head of {size} entries")
     if checked.entries.setdefault(index, entry) != entry:
         checked.wrong(f"{name}: entry {index} is another one in another file")

@@ -216,7 +216,7 @@ def test_a_packet_whose_key_of_seeds_is_gone_is_told_and_hides_no_other() -> Non
     ]
 
 
-def test_a_number_that_is_no_integer_is_told_and_hides_no_other() -> None:
+def test_a_number_that_is_not_an_integer_is_told_and_hides_no_other() -> None:
     system = _busy_town()
     packet_id = system.ledger_state().packets[0].packet.packet_id
     share = system.packets.list_shares(packet_id)[0]

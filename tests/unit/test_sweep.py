@@ -588,7 +588,9 @@ def test_a_share_that_can_not_be_read_is_set_aside_for_an_hour() -> None:
     assert (len(again), len(later)) == (0, 1)
 
 
-def test_a_number_that_is_no_integer_keeps_no_other_claim_waiting(system: InMemorySystem) -> None:
+def test_a_number_that_is_not_an_integer_keeps_no_other_claim_waiting(
+    system: InMemorySystem,
+) -> None:
     packet = system.send()
     claims = [system.grab(packet, user).share for user in ("ann", "bob")]
     system.queue.take_all()

@@ -248,7 +248,7 @@ MUTANTS = [
         "except ZeroDivisionError as error:",
     ),
     Mutant(
-        "a number that is no integer stops a whole list",
+        "a number that is not an integer stops a whole list",
         "_plain_value",
         "except ValueError:",
         "except ZeroDivisionError:",

@@ -139,9 +139,9 @@ class DynamoTables:
 
 
 def _check_numbers(row: Mapping[str, object]) -> None:
-    """Raise ValueError for a number that is no integer: sums can't take it."""
+    """Raise ValueError for a number that is not an integer: sums can't take it."""
     if any(isinstance(value, float) for value in row.values()):
-        raise ValueError("a number is no integer")
+        raise ValueError("a number is not an integer")
 
 
 def _account_row(row: dict[str, Any]) -> Scanned | None:
