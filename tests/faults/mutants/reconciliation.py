@@ -249,7 +249,7 @@ MUTANTS = [
     ),
     Mutant(
         "a number that is not an integer stops a whole list",
-        "_plain_value",
+        "_plain_number",
         "except ValueError:",
         "except ZeroDivisionError:",
     ),
