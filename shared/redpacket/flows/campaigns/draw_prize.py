@@ -105,14 +105,18 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True)
 class _Try:
-    """One try to draw: what is asked, what the ledger knew before, and which key names it."""
+    """One try to draw: what is asked, what the ledger knew before, and which key names it.
+
+    *audience* is of the table by which the user may draw.
+    """
 
     drawer: Person
     key_hash: str
     attempt: Attempt
     ask: DrawAsk
     round: BeaconRound | None
-    begun: BegunDraw | None = None
+    begun: BegunDraw | None
+    audience: object
 
 
 def draw_prize(campaign_id: str, drawer: Person, key_hash: str, *, ports: DrawPorts) -> Drawn:
@@ -146,7 +150,7 @@ def draw_prize(campaign_id: str, drawer: Person, key_hash: str, *, ports: DrawPo
             check_is_giving(table.campaign, ports.clock.now_ms())
             raise round_
         _check_audience(table, drawer, attempt, ports)
-        begun = attempt.begun
+        begun, audience = attempt.begun, _audience_of(table)
         if is_per_draw and begun is None:
             begun = _begin(table, drawer.user_id, attempt, day, ports)
             if begun is None:
@@ -158,7 +162,7 @@ def draw_prize(campaign_id: str, drawer: Person, key_hash: str, *, ports: DrawPo
         ask = _ask(table, drawer.user_id, attempt, day, round_, ports)
         if begun:
             ask = replace(ask, odds=begun.odds)
-        tried = _Try(drawer, key_hash, attempt, ask, round_, begun)
+        tried = _Try(drawer, key_hash, attempt, ask, round_, begun, audience)
         outcome = ports.claim_cache.draw(tried.ask)
         status = outcome.status
         draw = _draw_of(tried, outcome, table, ports)
@@ -198,6 +202,11 @@ def _check_audience(
     is_denied = ports.clock.now_ms() < attempt.denied_until_ms
     if is_denied or not is_in or not meets(campaign.required_claims, drawer.claims):
         raise NotInAudience(_NOT_FOR_YOU)
+
+
+def _audience_of(table: LotterySnapshot) -> object:
+    """Return what says whom a campaign is for, beside its list."""
+    return table.audience_mode, table.campaign.required_claims
 
 
 def _is_long_before(table: LotterySnapshot, ports: DrawPorts) -> bool:
@@ -309,6 +318,10 @@ def _draw_of(
         _refuse_draw(tried, outcome.status, decided_by, ports)
         return None
     if decided_by is None or _is_owed_a_prize(tried, outcome, decided_by, ports):
+        return None
+    if _audience_of(decided_by) != tried.audience:
+        # Whom the campaign is for was edited: the user is looked at again.
+        _undo(ask, ports, is_unit_free=True)
         return None
     if outcome.prize_id and ports.risk and not ports.risk.allows(tried.drawer):
         # The host is not asked about a miss; the number of the draw stays, with its point.
