@@ -28,6 +28,8 @@ class Mode(StrEnum):
     ABSENT = "absent"
     FAILS = "fails"
     GARBAGE = "garbage"
+    DEEP = "deep"
+    LONG = "long"
 
 
 def application(chain: LocalChain, now_s: Callable[[], float] = time.time) -> Starlette:
@@ -56,6 +58,8 @@ def application(chain: LocalChain, now_s: Callable[[], float] = time.time) -> St
             return Response(status_code=HTTPStatus.INTERNAL_SERVER_ERROR)
         if mode is Mode.GARBAGE:
             return Response("<html>", media_type="text/html")
+        if mode is Mode.DEEP:
+            return Response("[" * 50_000, media_type="application/json")
         return JSONResponse(_said(chain, round_no, mode))
 
     async def change(request: Request) -> Response:
@@ -77,7 +81,8 @@ def _said(chain: LocalChain, round_no: int, mode: Mode) -> dict[str, object]:
     signature = INFINITY if mode is Mode.INFINITY else chain.signature(signed_no)
     said_no = signed_no if mode is Mode.OTHER_ROUND else round_no
     randomness = BeaconRound(said_no, signature).randomness
-    return {"round": said_no, "randomness": randomness, "signature": signature.hex()}
+    said = {"round": said_no, "randomness": randomness, "signature": signature.hex()}
+    return {**said, "padding": "x" * 100_000} if mode is Mode.LONG else said
 
 
 def _nothing() -> Response:

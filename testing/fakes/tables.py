@@ -10,6 +10,7 @@ from collections.abc import (
     Iterator,
     MutableMapping,
 )
+from decimal import Decimal
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -239,4 +240,4 @@ def place_of(row: Item, index: str) -> tuple[Any, ...]:
 
 
 def comparable(value: Item) -> Any:
-    return int(value["N"]) if "N" in value else next(iter(value.values()))
+    return Decimal(value["N"]) if "N" in value else next(iter(value.values()))

@@ -172,7 +172,9 @@ def test_a_forged_round_is_refused_and_told(
     assert beacon.fetch(100) == BeaconRound(100, signer.signature(100))
 
 
-@pytest.mark.parametrize(("mode", "noted"), [(Mode.FAILS, 0), (Mode.GARBAGE, 1)])
+@pytest.mark.parametrize(
+    ("mode", "noted"), [(Mode.FAILS, 0), (Mode.GARBAGE, 1), (Mode.DEEP, 1), (Mode.LONG, 1)]
+)
 def test_an_endpoint_that_fails_is_passed_over(
     mode: Mode, noted: int, endpoints: list[Endpoint], signer: LocalChain, journal: FakeJournal
 ) -> None:

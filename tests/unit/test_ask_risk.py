@@ -184,6 +184,7 @@ def _hook(wire: Wire) -> RiskHook:
         (200, b'{"verdict": ["deny"]}', None),
         (200, b"[]", None),
         (200, b"deny", None),
+        (200, b"[" * 50_000, None),
         (302, b'{"verdict": "allow"}', None),
         (500, b'{"verdict": "deny"}', None),
         (0, b"", None),

@@ -398,6 +398,19 @@ def test_only_who_is_on_the_list_draws(system: InMemorySystem, lottery: Campaign
         system.draw(campaign_id, "ann", "two")
 
 
+def test_a_process_that_has_missed_the_edit_lets_no_other_user_draw(
+    system: InMemorySystem, lottery: Campaign
+) -> None:
+    campaign_id, process = lottery.campaign_id, system.process()
+    ann, bob = (Person(name, None, name) for name in ("ann", "bob"))
+    assert process.draw_prize(campaign_id, bob, "one").draw.draw_no == 1
+    _edit(system, lottery, add=["ann"], mode=ALLOW)
+
+    with pytest.raises(NotInAudience):
+        process.draw_prize(campaign_id, bob, "two")
+    assert process.draw_prize(campaign_id, ann, "one").draw.draw_no == 1
+
+
 def test_who_is_denied_does_not_draw(system: InMemorySystem, lottery: Campaign) -> None:
     _edit(system, lottery, add=["ann"], mode=DENY)
 

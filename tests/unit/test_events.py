@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from redpacket.adapters.dynamo import keys
 from redpacket.domain.errors import InvalidRequest, Unavailable, VersionConflict, WebhookNotFound
 from redpacket.domain.events import EventType
 from redpacket.domain.lottery import PrizeKind
@@ -193,6 +194,43 @@ def test_a_record_that_can_t_be_read_is_put_aside_and_holds_up_no_other() -> Non
     events.deliver()
 
     assert len(events.aside) == 1
+    assert len(receiver.seen) == 5
+
+
+def test_a_packet_that_can_t_be_read_holds_up_no_events_of_others() -> None:
+    events, receiver = a_story(count=1)
+    records = events.stream.take()
+    claims = [one for one in records if "fate" in one["dynamodb"].get("NewImage", {})]
+    other = events.system.send(count=1)
+    events.system.grab(other, "bob")
+    claims += [one for one in events.stream.take() if "fate" in one["dynamodb"]["NewImage"]]
+    key = keys.packet(other.packet_id)
+    row = events.system.dynamo.tables["packets"][key["pk"], key["sk"]]
+    terms = row.pop("terms")
+
+    events.announce(claims)
+    events.deliver()
+
+    assert [one["dynamodb"]["Keys"]["pk"]["S"] for one in events.aside] == [
+        keys.share(other.packet_id, 1)["pk"]
+    ]
+    assert {one["data"]["packet_id"] for one in receiver.told} != {other.packet_id}
+    assert len(receiver.told) == 2
+    row["terms"] = terms
+
+
+def test_a_claim_at_a_time_that_no_calendar_has_holds_up_no_other_event() -> None:
+    events, receiver = a_story(count=1)
+    records = events.stream.take()
+    claim = next(one for one in records if "fate" in one["dynamodb"].get("NewImage", {}))
+    image = claim["dynamodb"]["NewImage"] | {"decided_at_ms": {"N": str(10**30)}}
+    image |= {"sk": {"S": keys.share("p", 2)["sk"]}}
+    forged = {**claim, "dynamodb": {**claim["dynamodb"], "NewImage": image}}
+
+    events.announce([forged, *records])
+    events.deliver()
+
+    assert events.aside == [forged]
     assert len(receiver.seen) == 5
 
 

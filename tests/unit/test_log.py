@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from redpacket.adapters.dynamo import keys, log_keys
-from redpacket.adapters.dynamo.client import Dynamo, Operation, put, to_wire
+from redpacket.adapters.dynamo.client import Dynamo, Operation, to_wire
 from redpacket.adapters.dynamo.log import DynamoLog
 from redpacket.domain.checks.facts import Difference
 from redpacket.domain.errors import (
@@ -258,14 +258,26 @@ def test_a_commitment_that_came_late_is_told(system: LogSystem) -> None:
     assert system.journal.events == ["commitment_late"]
 
 
-def test_a_row_that_no_function_writes_is_told_and_stops_nothing(system: LogSystem) -> None:
-    system.send()
-    forged: dict[str, Any] = {"pk": "f" * 64, "kind": "packet", "commitment": "x", "at_ms": 1}
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"commitment": {"S": "x"}},
+        {"at_ms": {"BOOL": True}},
+        {"at_ms": {"N": "0.5"}},
+        {"at_ms": {"N": "0.5"}, "work_at_ms": {"N": "0.5"}},
+    ],
+)
+def test_a_row_that_no_function_writes_is_told_and_stops_nothing(
+    wrong: dict[str, Any], system: LogSystem
+) -> None:
+    forged: dict[str, Any] = {"pk": "f" * 64, "kind": "packet", "commitment": "0" * 64, "at_ms": 1}
     forged |= {"work_pk": keys.work("log", 0), "work_at_ms": 0}
-    Dynamo(lambda: system.dynamo).write(put("commitments", forged))
+    for _ in range(2):
+        system.send()
+        system.dynamo.put_item(TableName="commitments", Item={**to_wire(forged), **wrong})
+        assert system.extend().appended_count == 1
 
-    assert system.extend().appended_count == 1
-    assert system.journal.events == ["commitment_unreadable"]
+    assert set(system.journal.events) == {"commitment_unreadable"}
 
 
 # ---------------------------------------------------------------- who cheats
@@ -514,6 +526,23 @@ def test_without_the_other_files_it_says_what_was_not_checked(
     assert "signature   not checked" in said
     assert "inclusion   1 not checked: give a head of 3 entries" in said
     assert "growth      2 to 3 not checked: give both heads" in said
+
+
+def test_an_entry_that_no_signed_head_has_proves_nothing(
+    system: LogSystem, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    some_packets(system, 2)
+    page = system.page(log_pages.entries_page)
+    shown = {**page["items"][1], "index": 2, "id_hash": id_hash_of("promised")}
+
+    # Shown to one person, and signed to no one.
+    assert verified(tmp_path, {**page, "items": [*page["items"], shown]}, id="promised") == 1
+    assert "entry 2 is not of the head of 2 entries" in capsys.readouterr().out
+    assert verified(tmp_path, page, {"items": [{**shown, "index": 7}]}, id="promised") == 0
+    assert "place       7 not checked: give its proof" in capsys.readouterr().out
+    proof = system.page(log_pages.inclusion_page, id_hash=page["items"][1]["id_hash"])
+    assert verified(tmp_path, page, proof) == 0
+    assert "place " not in capsys.readouterr().out
 
 
 def test_a_page_ends_at_the_signed_head_and_the_next_one_goes_on(system: LogSystem) -> None:

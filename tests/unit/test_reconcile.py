@@ -16,6 +16,7 @@ from redpacket.domain.claim import ShareFate
 from redpacket.domain.errors import CacheAway, Unavailable
 from redpacket.domain.packet import Packet, part_count
 from redpacket.domain.scanned import Scanned
+from redpacket.domain.split import Terms
 from redpacket.flows.reconciliation.audit_packet import audit_packet
 from redpacket.flows.reconciliation.reconcile import MOVING_MS, Reconciliation
 from redpacket.ports.packets import DeadLetters
@@ -196,6 +197,37 @@ def test_a_forged_settlement_that_moved_no_money_is_found() -> None:
     # Neither the entry nor the receipt is of that time.
     assert found == {("I1", packet_id), ("I2", packet_id)}
     assert _rules(_audit(system, packet_id)) == found
+
+
+def test_a_packet_whose_key_of_seeds_is_gone_is_told_and_hides_no_other() -> None:
+    system = _busy_town()
+    packet_id = system.ledger_state().packets[0].packet.packet_id
+    row = _row(system, "packets", keys.packet(packet_id))
+    terms = Terms.parse(row["terms"]["S"])
+    unknown = replace(terms, seed=b"", sealed=bytes([99]) + terms.sealed[1:])
+    row["terms"] = {"S": unknown.stored}
+
+    result = system.reconcile()
+
+    whats = ["terms that can be read", "fates that can be read"]
+    assert result.is_complete
+    assert [(one.subject, one.what) for one in result.differences] == [
+        (packet_id, what) for what in whats
+    ]
+
+
+def test_a_number_that_is_not_an_integer_is_told_and_hides_no_other() -> None:
+    system = _busy_town()
+    packet_id = system.ledger_state().packets[0].packet.packet_id
+    share = system.packets.list_shares(packet_id)[0]
+    row = _row(system, "shares", keys.share(packet_id, share.share_no))
+    row["amount_fen"] = {"N": f"{share.amount_fen}.5"}
+
+    result = system.reconcile()
+
+    assert result.is_complete
+    name = " ".join(keys.share(packet_id, share.share_no).values())
+    assert (name, "row that can be read") in [(one.subject, one.what) for one in result.differences]
 
 
 def test_a_forged_refund_that_moved_no_money_is_found() -> None:

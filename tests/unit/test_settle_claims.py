@@ -287,6 +287,22 @@ def test_a_claim_that_breaks_what_reads_it_fails_alone(forged: dict[str, Any]) -
     assert {name for name, _ in system.journal.errors} == {"claim_refused"}
 
 
+def test_a_packet_that_can_not_be_read_keeps_no_claim_of_another_one(
+    system: InMemorySystem,
+) -> None:
+    sound, broken = system.send(), system.send()
+    claims = [system.grab(packet, "ann").share for packet in (sound, broken)]
+    key = keys.packet(broken.packet_id)
+    row = system.dynamo.tables["packets"][key["pk"], key["sk"]]
+    terms = row.pop("terms")
+
+    assert system.settle() == {claims[1].ref}
+
+    row["terms"] = terms
+    assert system.balance_fen("ann") == claims[0].amount_fen
+    assert [name for name, _ in system.journal.errors] == ["claim_refused"]
+
+
 def test_a_packet_that_cannot_be_read_to_its_end_does_not_bring_paid_claims_again() -> None:
     system = InMemorySystem()
     packets = [system.send(count=1), system.send(count=1)]

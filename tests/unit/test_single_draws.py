@@ -526,6 +526,34 @@ def test_a_draw_of_which_nothing_was_fixed_is_found(system: InMemorySystem) -> N
     assert _differences(system) == [("I5", drawn.draw_id, "what was fixed of it")]
 
 
+def test_a_row_of_a_draw_that_can_not_be_read_keeps_none_from_being_compared(
+    system: InMemorySystem,
+) -> None:
+    a_lottery(system, miss_weight=0)
+    begun = begin(system, "ann")
+    drawn = complete(system, "ann")
+    key = draw_keys.begun_draw("gala", "ann", begun.day, 1)
+    row = system.dynamo.tables["draws"][key["pk"], key["sk"]]
+    odds = row.pop("odds")
+
+    assert _differences(system) == [("I5", drawn.draw_id, "what was fixed of it")]
+    row["odds"] = odds
+
+
+def test_a_draw_of_a_day_that_no_calendar_has_is_told(system: InMemorySystem) -> None:
+    a_lottery(system, miss_weight=0)
+    begun = begin(system, "ann")
+    drawn = complete(system, "ann")
+    day = "20991399"
+    rows, key = system.dynamo.tables["draws"], draw_keys.begun_draw("gala", "ann", day, 1)
+    rows[key["pk"], key["sk"]] = to_wire(begun_row(replace(begun, day=day)))
+
+    _put(system, replace(drawn, day=day))
+
+    assert ("I5", drawn.draw_id, "the seed of its day") in _differences(system)
+    _put(system, drawn)
+
+
 def test_what_was_fixed_names_the_round_by_the_rule(system: InMemorySystem) -> None:
     a_lottery(system)
     begun = begin(system, "ann")

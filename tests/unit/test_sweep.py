@@ -588,6 +588,22 @@ def test_a_share_that_can_not_be_read_is_set_aside_for_an_hour() -> None:
     assert (len(again), len(later)) == (0, 1)
 
 
+def test_a_number_that_is_not_an_integer_keeps_no_other_claim_waiting(
+    system: InMemorySystem,
+) -> None:
+    packet = system.send()
+    claims = [system.grab(packet, user).share for user in ("ann", "bob")]
+    system.queue.take_all()
+    key = keys.share(packet.packet_id, claims[0].share_no)
+    row = system.dynamo.tables["shares"][key["pk"], key["sk"]]
+    system.dynamo.tables["shares"][key["pk"], key["sk"]] = {**row, "work_at_ms": {"N": "0.5"}}
+    system.pass_time(REPAIR_AFTER_MS)
+
+    system.repair()
+
+    assert {ref.share_no for ref in system.queue.take_all()} == {one.share_no for one in claims}
+
+
 def test_a_settled_claim_that_somebody_put_back_to_work_leaves_the_list(
     system: InMemorySystem,
 ) -> None:

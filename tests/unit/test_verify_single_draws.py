@@ -23,6 +23,8 @@ from testing.in_memory_system import InMemorySystem
 from tests.unit.test_beacon import DAY_MS, SIGNER, Endpoint, fetch
 from tests.unit.test_single_draws import a_lottery
 
+QUICKNET_HASH = "52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971"
+
 Answer = dict[str, Any]
 Answers = tuple[Answer, Answer, Answer]
 
@@ -200,6 +202,17 @@ def test_draws_that_were_begun_together_are_found(
 
     assert run(proof, draws) == FALSE
     assert "began before the one before was over" in capsys.readouterr().out
+
+
+def test_a_known_chain_that_says_it_began_later_is_found(
+    answers: Answers, run: Callable[..., int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Rounds to come of such a chain are rounds of long ago, whose signatures are right.
+    proof, draws, _ = copy.deepcopy(answers)
+    proof["beacon"]["chain_hash"] = QUICKNET_HASH
+
+    assert run(proof, draws) == FALSE
+    assert "WRONG       the beacon's genesis_s: says" in capsys.readouterr().out
 
 
 def test_a_campaign_can_not_say_later_that_its_draws_had_rounds_of_their_own(

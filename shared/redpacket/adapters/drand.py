@@ -12,6 +12,8 @@ from redpacket.domain.errors import Unavailable
 from redpacket.ports.runtime import Journal
 
 _OK = 200
+_ANSWER_BYTES_MAX = 64 * 1024
+"""A round has some 500; an endpoint must not fill the function's memory."""
 
 
 class DrandBeacon:
@@ -54,12 +56,13 @@ class DrandBeacon:
             f"{url.rstrip('/')}/{self._chain.chain_hash}/public/{round_no}",
             call_ms_max=self._call_ms_max,
             allows_private=self._allows_private,
+            answer_bytes_max=_ANSWER_BYTES_MAX,
         )
         answer = endpoint.get("")
         if answer.status != _OK:
             return None
         try:
             return bytes.fromhex(json.loads(answer.body)["signature"])
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             msg = "an endpoint answers something else than a round"
             raise Unavailable(msg) from error

@@ -48,7 +48,7 @@ class RiskHook:
             return None
         try:
             told = json.loads(answer.body)["verdict"]
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             return None
         return {"allow": True, "deny": False}.get(told) if isinstance(told, str) else None
 

@@ -24,6 +24,9 @@ _ID_DIGITS = 32
 _SEQUENCE_DIGITS = 8
 """Above twice the most shares of a packet."""
 
+_AT_MS_END = 253_402_300_800_000
+"""The year 10,000, which no calendar of ours has."""
+
 _UNSTARTED = {None, PacketStatus.UNPAID}
 
 
@@ -60,6 +63,12 @@ class Event:
     data: Mapping[str, Any]
     users: Mapping[str, str] = field(default_factory=dict)
     sequence: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a time that can't be told, by ValueError: others would wait behind it."""
+        if not 0 <= self.at_ms < _AT_MS_END:
+            msg = f"{self.at_ms} can not be the time of an event"
+            raise ValueError(msg)
 
     @property
     def event_id(self) -> str:

@@ -12,6 +12,9 @@ from redpacket.ports.runtime import Journal
 
 Record = Mapping[str, Any]
 
+_UNREADABLE = (KeyError, ValueError, TypeError, AttributeError)
+"""What a row that no function of ours has written raises."""
+
 
 def announce_batch(
     records: Sequence[Record],
@@ -26,16 +29,31 @@ def announce_batch(
     A record that can't be read is put aside, so that it holds up no other. Where a dependency is
     away the error flies and the whole batch comes again, until it is a day old.
     """
-    changes = []
+
+    def set_aside(record: Record, error: Exception) -> None:
+        journal.failure("record_unread", error, event_id=str(record.get("eventID", "")))
+        put_aside(record)
+
+    found: list[tuple[Record, Change]] = []
     for record in records:
         try:
             change = read(record)
         except Exception as error:  # noqa: BLE001 - whatever is wrong with it, others wait behind it
-            journal.failure("record_unread", error, event_id=str(record.get("eventID", "")))
-            put_aside(record)
+            set_aside(record, error)
         else:
-            changes += [change] if change else []
-    return {"queued_count": announce(changes) if changes else 0}
+            found += [(record, change)] if change else []
+
+    def announced(some: Sequence[tuple[Record, Change]]) -> int:
+        try:
+            return announce([change for _, change in some]) if some else 0
+        except _UNREADABLE as error:
+            # Of the packets that shares are of, one can't be read.
+            if len(some) == 1:
+                set_aside(some[0][0], error)
+                return 0
+        return sum(announced([one]) for one in some)
+
+    return {"queued_count": announced(found)}
 
 
 def deliver_batch(

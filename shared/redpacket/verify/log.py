@@ -42,6 +42,8 @@ class Checked:
     roots: dict[int, str] = field(default_factory=dict)
     """The root of each size that a signed head or a proof vouches for."""
     entries: dict[int, Commitment] = field(default_factory=dict)
+    placed: set[int] = field(default_factory=set)
+    """The indexes of entries that a signed head has."""
 
     def wrong(self, what: str) -> None:
         """Note that something is not true."""
@@ -73,8 +75,9 @@ def verify_log(
     heads = [(name, each) for name, each in documents if "head" in each]
     _check_heads(heads, key_id, checked)
     for name, document in documents:
+        size = get(document, "size", int) if "head" in document else None
         for item in _items(document):
-            _take_entry(name, item, checked)
+            _take_entry(name, item, size, checked)
     _check_entries(checked)
     _check_growth([one for one in documents if "from_size" in one[1]], checked)
     proofs = [one for one in documents if "path" in one[1] and "from_size" not in one[1]]
@@ -116,8 +119,11 @@ def _is_signed(signed: SignedHead) -> bool:
         raise Unreadable(str(error)) from error
 
 
-def _take_entry(name: str, item: Document, checked: Checked) -> None:
+def _take_entry(name: str, item: Document, size: int | None, checked: Checked) -> None:
     index, entry = get(item, "index", int), _entry_of(item)
+    if size is not None and not 0 <= index < size:
+        # No one is held to what is shown beside a head and is not in it.
+        checked.wrong(f"{name}: entry {index} is not of the head of {size} entries")
     if checked.entries.setdefault(index, entry) != entry:
         checked.wrong(f"{name}: entry {index} is another one in another file")
 
@@ -134,6 +140,7 @@ def _check_entries(checked: Checked) -> None:
             compared = peaks.size
             if peaks.root.hex() != checked.roots[peaks.size]:
                 checked.wrong(f"the first {peaks.size} entries don't make the signed head")
+    checked.placed.update(range(compared))
     beyond = [size for size in checked.roots if size > peaks.size]
     said = f"entries     {compared} compared with signed heads"
     checked.lines.append(f"{said}, {len(checked.entries) - compared} not compared")
@@ -169,6 +176,7 @@ def _check_inclusion(name: str, proof: Document, checked: Checked) -> None:
     if root is None:
         checked.lines.append(f"inclusion   {index} not checked: give a head of {size} entries")
     elif is_included(entry.leaf, index, size, path, bytes.fromhex(root)):
+        checked.placed.add(index)
         checked.lines.append(f"inclusion   {entry} is entry {index} of {size}")
     else:
         checked.wrong(f"{name}: entry {index} is not in the log of {size} entries")
@@ -195,6 +203,8 @@ def _check_subject(
     for index, entry in found.items():
         at = shown_time(entry.at_ms)
         checked.lines.append(f"{entry.kind.value:<12}entry {index}, committed to at {at}")
+        if index not in checked.placed:
+            checked.lines.append(f"place       {index} not checked: give its proof and a head")
         if commitment is None:
             checked.lines.append("commitment  not compared: give --commitment")
         elif entry.commitment != commitment.lower():

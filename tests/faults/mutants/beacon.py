@@ -61,6 +61,12 @@ MUTANTS = [
         "if signature:",
     ),
     Mutant(
+        "an endpoint of the beacon may fill the memory",
+        "DrandBeacon._ask",
+        "answer_bytes_max=_ANSWER_BYTES_MAX",
+        "answer_bytes_max=1_000 * _ANSWER_BYTES_MAX",
+    ),
+    Mutant(
         "the key at infinity signs everything",
         "PublicKey.__init__",
         "len(key) != PUBLIC_KEY_BYTES or key[0] & _INFINITY_BIT",
@@ -165,8 +171,8 @@ MUTANTS = [
     Mutant(
         "a rain's claim keeps other payouts back",
         "settle_claims:_packets_of",
-        "except RoundsAway:",
-        "except ZeroDivisionError:",
+        "except RoundsAway as error:",
+        "except ZeroDivisionError as error:",
     ),
     Mutant(
         "a claim by a round that the payout doesn't know yet is called forged",
@@ -194,7 +200,7 @@ MUTANTS = [
     ),
     Mutant(
         "a known round passes by another beginning of its chain",
-        "round_compared",
+        "signatures_checked",
         "if chain.chain_hash == QUICKNET.chain_hash:",
         "if False:",
     ),

@@ -263,4 +263,10 @@ MUTANTS = [
         "version >= known.version",
         "true",
     ),
+    of_draws(
+        "a newer table decides for whom an older one lets in",
+        "judge_answer",
+        "if audience_of(decided_by) != tried.audience:",
+        "if False:",
+    ),
 ]

@@ -41,4 +41,10 @@ MUTANTS = [
         "return 2 if age_ms < _PERSON_SOON_MS else 60",
         "return 0",
     ),
+    Mutant(
+        "an event may be of a time that can't be told",
+        "Event.__post_init__",
+        "if not 0 <= self.at_ms < _AT_MS_END:",
+        "if self.at_ms < 0:",
+    ),
 ]

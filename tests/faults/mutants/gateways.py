@@ -150,6 +150,12 @@ MUTANTS = [
         "socket.create_connection((self._host, self._port), timeout=left_s)",
     ),
     Mutant(
+        "headers may drip past their time",
+        "_ReadUntil.__init__",
+        "self._deadline_s = deadline_s",
+        "self._deadline_s = deadline_s + 60",
+    ),
+    Mutant(
         "an account opens beside the hash of another one",
         "Accounts.open",
         "name is None or not hmac.compare_digest(self.hash_of(name), account.name_hash)",

@@ -143,4 +143,16 @@ MUTANTS = [
         "if peaks.root.hex() != checked.roots[peaks.size]:",
         "if False:",
     ),
+    Mutant(
+        "a time that reads back as another one breaks the log",
+        "commitments:_noted_of",
+        "type(commitment.at_ms) is int and commitment.at_ms >= 0",
+        "commitment.at_ms >= 0",
+    ),
+    Mutant(
+        "a page may show an entry that its head has not",
+        "_take_entry",
+        "if size is not None and not 0 <= index < size:",
+        "if False:",
+    ),
 ]

@@ -140,8 +140,8 @@ MUTANTS = [
     Mutant(
         "entries that no fate asks for are not told",
         "Confirmation._look_at_entry",
-        "elif not _is_asked_for(entry, packet, share):",
-        "elif entry.amount_fen == 0:",
+        "if not is_asked_for:",
+        "if entry.amount_fen == 0:",
     ),
     Mutant(
         "counts of users who claimed nothing are not looked at",
@@ -234,5 +234,41 @@ MUTANTS = [
         "audit_packet:audit_packet",
         "return [found for found in differences() if found in first] if first else []",
         "return first",
+    ),
+    Mutant(
+        "a row beside a draw that can't be read stops all comparison",
+        "DynamoTables._get_all",
+        "except _UNREADABLE:",
+        "except ZeroDivisionError:",
+    ),
+    Mutant(
+        "a day that no calendar has stops all comparison",
+        "BegunComparison._check_point",
+        "except (InvariantViolated, ValueError) as error:",
+        "except ZeroDivisionError as error:",
+    ),
+    Mutant(
+        "a number that is not an integer stops a whole list",
+        "_plain_number",
+        "except ValueError:",
+        "except ZeroDivisionError:",
+    ),
+    Mutant(
+        "a packet whose key is gone stops all comparison",
+        "compare_rows:_worth_fen",
+        "except (IndexError, InvariantViolated, SplitImpossible):",
+        "except (IndexError, SplitImpossible):",
+    ),
+    Mutant(
+        "a packet that can't be read keeps other claims from their money",
+        "settle_claims:_packets_of",
+        "except Exception as error:",
+        "except ZeroDivisionError as error:",
+    ),
+    Mutant(
+        "a packet that can't be read holds up events of others",
+        "announce_batch",
+        "except _UNREADABLE as error:",
+        "except ZeroDivisionError as error:",
     ),
 ]

@@ -347,4 +347,12 @@ def _wire_value(value: Value) -> dict[str, Any]:
 
 def _plain_value(wire: dict[str, Any]) -> Value:
     ((letter, value),) = wire.items()
-    return int(value) if letter == "N" else value
+    return _plain_number(value) if letter == "N" else value
+
+
+def _plain_number(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        # No function of ours writes one. It equals no amount, and keeps no other row from us.
+        return float(text)  # type: ignore[return-value]

@@ -95,7 +95,9 @@ def _noted_of(row: dict[str, Any]) -> NotedCommitment | None:
             CommitmentKind(row["kind"]), row["pk"], row["commitment"], row["at_ms"]
         )
         texts = commitment.id_hash, commitment.commitment
-        if not all(_DIGEST.fullmatch(text) for text in texts) or commitment.at_ms < 0:
+        # By its type: the time is part of the leaf, which must be the same when it is read again.
+        is_time = type(commitment.at_ms) is int and commitment.at_ms >= 0
+        if not is_time or not all(_DIGEST.fullmatch(text) for text in texts):
             return None
         return NotedCommitment(commitment, row.get("log_index"))
     except (KeyError, ValueError, TypeError):

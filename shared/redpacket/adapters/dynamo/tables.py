@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from redpacket.adapters.dynamo import campaign_keys, draw_keys, items, keys, log_keys, payment_keys
 from redpacket.adapters.dynamo.books import balance_of, entry_of, receipt_of
 from redpacket.adapters.dynamo.campaign_items import campaign_of
-from redpacket.adapters.dynamo.client import KEYS_PER_READ, Dynamo, Row, Value, values
+from redpacket.adapters.dynamo.client import KEYS_PER_READ, Dynamo, Row, values
 from redpacket.adapters.dynamo.draw_items import begun_of, draw_of, unit_of
 from redpacket.adapters.dynamo.log import DynamoLog
 from redpacket.adapters.dynamo.payment_items import (
@@ -35,6 +35,10 @@ from redpacket.domain.scanned import (
 )
 from redpacket.ports.packets import OpensTerms
 from redpacket.ports.reconciliation import Table
+
+Found = TypeVar("Found")
+
+_UNREADABLE = (KeyError, ValueError, TypeError, AttributeError)
 
 
 class DynamoTables:
@@ -77,20 +81,20 @@ class DynamoTables:
 
     def count_claims(self, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
         row_keys = [keys.claim_count(*pair) for pair in pairs]
-        found = [_count_of(row) for row in self._get_all(Table.QUOTAS, row_keys)]
+        found = list(self._get_all(Table.QUOTAS, row_keys, _count_of))
         return {(count.campaign_id, count.user_id): count.count for count in found}
 
     def list_members(self, names: Sequence[tuple[str, str]]) -> list[Member]:
         row_keys = [campaign_keys.campaign_packet(*name) for name in dict.fromkeys(names)]
-        return [_member_of(row) for row in self._get_all(Table.CAMPAIGNS, row_keys)]
+        return list(self._get_all(Table.CAMPAIGNS, row_keys, _member_of))
 
     def list_draws(self, names: Sequence[tuple[str, str, str]]) -> list[Draw]:
         row_keys = [draw_keys.draw(*name) for name in dict.fromkeys(names)]
-        return [draw_of(row) for row in self._get_all(Table.DRAWS, row_keys)]
+        return list(self._get_all(Table.DRAWS, row_keys, draw_of))
 
     def list_begun(self, names: Sequence[tuple[str, str, str, int]]) -> list[BegunDraw]:
         row_keys = [draw_keys.begun_draw(*name) for name in dict.fromkeys(names)]
-        return [begun_of(row) for row in self._get_all(Table.DRAWS, row_keys)]
+        return list(self._get_all(Table.DRAWS, row_keys, begun_of))
 
     def list_outside(self, accounts: Sequence[str]) -> list[Scanned]:
         return [
@@ -104,23 +108,39 @@ class DynamoTables:
         # Two draws may name the same unit, if one of them is forged.
         named = {(unit.prize_id, unit.day, unit.number): unit for unit in units}
         row_keys = [_unit_key(campaign_id, unit) for unit in named.values()]
-        return [unit_of(row) for row in self._get_all(Table.DRAWS, row_keys)]
+        return list(self._get_all(Table.DRAWS, row_keys, unit_of))
 
     def _read(self, table: Table, row: dict[str, Any]) -> Scanned | None:
         """Return what a row says; None for one that is not compared."""
         try:
+            _check_numbers(row)
             if table is Table.PACKETS:
                 is_packet = row["sk"] == keys.PACKET
                 return items.packet_of(row, self._seeds) if is_packet else None
             return _READERS[table](row)
-        except (KeyError, ValueError, TypeError, AttributeError):
+        except _UNREADABLE:
             # A forger's row must not keep all others from being compared.
             return UnreadableRow(" ".join(str(row[name]) for name in ("pk", "sk") if name in row))
 
-    def _get_all(self, table: Table, row_keys: Sequence[Row]) -> Iterator[dict[str, Value]]:
+    def _get_all(
+        self, table: Table, row_keys: Sequence[Row], read: Callable[[dict[str, Any]], Found]
+    ) -> Iterator[Found]:
+        """Yield what rows say; one that can't be read proves nothing, as if it were not there."""
         for start in range(0, len(row_keys), KEYS_PER_READ):
             chunk = row_keys[start : start + KEYS_PER_READ]
-            yield from self._dynamo.get_many(self._names[table], chunk, is_strong=True)
+            for row in self._dynamo.get_many(self._names[table], chunk, is_strong=True):
+                try:
+                    _check_numbers(row)
+                    found = read(row)
+                except _UNREADABLE:
+                    continue
+                yield found
+
+
+def _check_numbers(row: Mapping[str, object]) -> None:
+    """Raise ValueError for a number that is not an integer: sums can't take it."""
+    if any(isinstance(value, float) for value in row.values()):
+        raise ValueError("a number is not an integer")
 
 
 def _account_row(row: dict[str, Any]) -> Scanned | None:

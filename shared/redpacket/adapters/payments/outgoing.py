@@ -6,9 +6,11 @@ import socket
 import ssl
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cache
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from io import BufferedReader, RawIOBase
 from ipaddress import ip_address, ip_network
 from urllib.parse import urlsplit
 
@@ -88,8 +90,10 @@ class Outgoing:
         try:
             connection = self._connect(deadline_s)
             connection.request(method, target, body, {"Host": self._host_header, **headers})
-            given = connection.getresponse()
-            answer = _read(connection, given, deadline_s, self._answer_bytes_max)
+            read_until = _ReadUntil(connection.sock, deadline_s)
+            with closing(HTTPResponse(read_until, method=method)) as given:  # type: ignore[arg-type]
+                given.begin()
+                answer = _read(given, self._answer_bytes_max)
         except (OSError, HTTPException, ValueError):
             # Its words may tell the query; the one below tells nothing.
             answer = None
@@ -139,21 +143,35 @@ def _is_global(address: str) -> bool:
     return bool((mapped or read).is_global)
 
 
-def _read(
-    connection: HTTPConnection, answer: HTTPResponse, deadline_s: float, bytes_max: int
-) -> HttpAnswer:
-    """Read an answer to its end, which comes before *deadline_s* also from a slow sender."""
-    body = bytearray()
-    while True:
-        left_s = deadline_s - time.monotonic()
-        if left_s <= 0 or len(body) > bytes_max:
+class _ReadUntil(RawIOBase):
+    """A socket as an answer reads it, to a deadline: also headers may come byte by byte."""
+
+    def __init__(self, connected: socket.socket, deadline_s: float) -> None:
+        self._socket = connected
+        self._deadline_s = deadline_s
+
+    def makefile(self, _mode: str) -> BufferedReader:
+        """Return what `HTTPResponse` reads."""
+        return BufferedReader(self)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        left_s = self._deadline_s - time.monotonic()
+        if left_s <= 0:
             raise TimeoutError
-        if connection.sock is not None:
-            connection.sock.settimeout(left_s)
-        chunk = answer.read1(_CHUNK_BYTES)
-        if not chunk:
-            break
+        self._socket.settimeout(left_s)
+        return self._socket.recv_into(buffer)
+
+
+def _read(answer: HTTPResponse, bytes_max: int) -> HttpAnswer:
+    """Read an answer to its end. Raises ValueError for one that is too long."""
+    body = bytearray()
+    while chunk := answer.read1(_CHUNK_BYTES):
         body += chunk
+        if len(body) > bytes_max:
+            raise ValueError("the answer is too long")
     headers = {name.lower(): value for name, value in answer.getheaders()}
     return HttpAnswer(answer.status, headers, bytes(body))
 

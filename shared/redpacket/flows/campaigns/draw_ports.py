@@ -37,11 +37,15 @@ class DrawPorts:
 
 @dataclass(frozen=True, slots=True)
 class Try:
-    """One try to draw: what is asked, what the ledger knew before, and which key names it."""
+    """One try to draw: what is asked, what the ledger knew before, and which key names it.
+
+    *audience* is of the table by which the user may draw.
+    """
 
     drawer: Person
     key_hash: str
     attempt: Attempt
     ask: DrawAsk
     round: BeaconRound | None
-    begun: BegunDraw | None = None
+    begun: BegunDraw | None
+    audience: object

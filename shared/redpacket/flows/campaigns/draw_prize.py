@@ -25,7 +25,13 @@ from redpacket.flows.campaigns.draw_ports import Try
 from redpacket.flows.campaigns.draw_rounds import round_of_begun, round_of_day
 from redpacket.flows.campaigns.judge_answer import judge_answer
 from redpacket.flows.campaigns.record_draw import record_draw
-from redpacket.flows.campaigns.refuse_draw import REFUSALS, check_audience, refuse, started_table
+from redpacket.flows.campaigns.refuse_draw import (
+    REFUSALS,
+    audience_of,
+    check_audience,
+    refuse,
+    started_table,
+)
 
 if TYPE_CHECKING:
     from redpacket.domain.beacon import BeaconRound
@@ -83,7 +89,7 @@ def draw_prize(campaign_id: str, drawer: Person, key_hash: str, *, ports: DrawPo
             check_is_giving(table.campaign, ports.clock.now_ms())
             raise round_
         check_audience(table, drawer, attempt, ports)
-        begun = attempt.begun
+        begun, audience = attempt.begun, audience_of(table)
         if is_per_draw and begun is None:
             begun = begin_draw(table, drawer.user_id, attempt, day, ports)
             if begun is None:
@@ -95,7 +101,7 @@ def draw_prize(campaign_id: str, drawer: Person, key_hash: str, *, ports: DrawPo
         ask = _ask(table, drawer.user_id, attempt, day, round_, ports)
         if begun:
             ask = replace(ask, odds=begun.odds)
-        tried = Try(drawer, key_hash, attempt, ask, round_, begun)
+        tried = Try(drawer, key_hash, attempt, ask, round_, begun, audience)
         outcome = ports.claim_cache.draw(tried.ask)
         status = outcome.status
         judged = judge_answer(tried, outcome, table, ports)

@@ -13,7 +13,7 @@ from redpacket.domain.lottery import (
     has_prizes,
 )
 from redpacket.flows.campaigns.correct_cache import correct_player, load_alone, undo
-from redpacket.flows.campaigns.refuse_draw import NOT_FOR_YOU, REFUSALS, refuse
+from redpacket.flows.campaigns.refuse_draw import NOT_FOR_YOU, REFUSALS, audience_of, refuse
 
 if TYPE_CHECKING:
     from redpacket.domain.lottery import DrawAsk, DrawOutcome, LotterySnapshot, Prize
@@ -38,6 +38,10 @@ def judge_answer(
         _check_refusal(tried, outcome.status, decided_by, ports)
         return None
     if decided_by is None or _is_owed_a_prize(tried, outcome, decided_by, ports):
+        return None
+    if audience_of(decided_by) != tried.audience:
+        # Whom the campaign is for was edited: the user is looked at again.
+        undo(ask, ports, is_unit_free=True)
         return None
     if outcome.prize_id and ports.risk and not ports.risk.allows(tried.drawer):
         # The host is not asked about a miss; the number of the draw stays, with its point.

@@ -67,3 +67,8 @@ def check_audience(
     is_denied = ports.clock.now_ms() < attempt.denied_until_ms
     if is_denied or not is_in or not meets(campaign.required_claims, drawer.claims):
         raise NotInAudience(NOT_FOR_YOU)
+
+
+def audience_of(table: LotterySnapshot) -> object:
+    """Return what says whom a campaign is for, beside its list."""
+    return table.audience_mode, table.campaign.required_claims

@@ -68,7 +68,7 @@ def settle_claims(
     for start in range(0, len(waiting), CLAIMS_PER_READ):
         chunk = waiting[start : start + CLAIMS_PER_READ]
         # Packets first: of one that is closed by then, every claim is read as settled.
-        found, away = _packets_of(chunk, packets, journal)
+        found, away = _packets_of(sorted({ref.packet_id for ref in chunk}), packets, journal)
         sent = {packet.packet_id: packet for packet in found}
         failed |= {ref for ref in chunk if ref.packet_id in away}
         chunk = [ref for ref in chunk if ref.packet_id not in away]
@@ -167,22 +167,23 @@ def _checked_all(
 
 
 def _packets_of(
-    refs: Iterable[ShareRef], packets: Packets, journal: Journal
+    packet_ids: Sequence[str], packets: Packets, journal: Journal
 ) -> tuple[list[Packet], set[str]]:
-    """Return packets, and the ids of those whose rounds of the beacon can't be read."""
-    packet_ids = sorted({ref.packet_id for ref in refs})
+    """Return packets, and the ids of those that can't be read, or whose rounds can't."""
     try:
         return packets.list_packets(packet_ids), set()
-    except RoundsAway:
-        found: list[Packet] = []
-    away: set[str] = set()
-    for packet_id in packet_ids:
-        try:
-            found += packets.list_packets([packet_id])
-        except RoundsAway as error:
-            _defer(packet_id, error, journal)
-            away.add(packet_id)
-    return found, away
+    except RoundsAway as error:
+        if len(packet_ids) == 1:
+            _defer(packet_ids[0], error, journal)
+            return [], set(packet_ids)
+    except Unavailable:
+        raise
+    except Exception as error:  # noqa: BLE001 - one bad row must not keep others from their money
+        if len(packet_ids) == 1:
+            journal.failure("claim_refused", error, packet_id=packet_ids[0])
+            return [], set(packet_ids)
+    each = [_packets_of([packet_id], packets, journal) for packet_id in packet_ids]
+    return [one for found, _ in each for one in found], {one for _, away in each for one in away}
 
 
 def _defer(packet_id: str, error: RoundsAway, journal: Journal) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 
 from redpacket.domain.beacon import BeaconRound, CampaignBeacon
 from redpacket.domain.checks.facts import Difference
+from redpacket.domain.errors import InvariantViolated
 from redpacket.domain.lottery import BegunDraw, Draw, draw_point
 from redpacket.domain.process_cache import ProcessCache, no_clock
 from redpacket.flows.reconciliation.cached_rows import CachedRows
@@ -75,7 +76,11 @@ class BegunComparison:
         if found is None or found.signature != draw.signature:
             self._differ(draw, "its round", found or "no row", draw.signature)
             return
-        seed = self._seed(draw.campaign_id, draw.day)
+        try:
+            seed = self._seed(draw.campaign_id, draw.day)
+        except (InvariantViolated, ValueError) as error:
+            self._differ(draw, "the seed of its day", "one that can be read", error)
+            return
         point = draw_point(seed, draw.campaign_id, draw.user_id, draw.draw_no, found.randomness)
         if point != draw.point:
             self._differ(draw, "its point", point, draw.point)

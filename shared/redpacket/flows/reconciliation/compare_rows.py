@@ -19,7 +19,6 @@ from redpacket.domain.errors import (
     CacheAway,
     InvariantViolated,
     PacketNotFound,
-    RoundUnknown,
     SplitImpossible,
     Unavailable,
 )
@@ -188,6 +187,10 @@ class Comparison:
             for line in lines_of(row, packet, has_receipts=self._ports.has_receipts):
                 self.add(table, line)
         except InvariantViolated as error:
+            if isinstance(row, Packet):
+                what = "terms that can be read"
+                self.tell(Difference("I3", row.packet_id, what, "all", str(error)))
+                return
             # A win of no packet: `DrawComparison` tells of it.
             self.tell(Difference("I9", str(error), "share of a won unit", "one", "none"))
 
@@ -417,5 +420,5 @@ def _worth_fen(packet: Packet, share_no: int) -> int:
     """Return what a share is worth by its packet's terms; -1 where nothing says so."""
     try:
         return share_amount_fen(packet.terms, share_no)
-    except (IndexError, RoundUnknown, SplitImpossible):
+    except (IndexError, InvariantViolated, SplitImpossible):
         return -1

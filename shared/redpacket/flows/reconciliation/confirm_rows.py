@@ -147,7 +147,12 @@ class Confirmation(Comparison):
         if packet is None:
             what = f"entry {entry.transfer_id} of no packet"
             self.tell(Difference("I1", packet_id, what, 0, entry.amount_fen))
-        elif not _is_asked_for(entry, packet, share):
+            return
+        try:
+            is_asked_for = _is_asked_for(entry, packet, share)
+        except InvariantViolated:
+            return  # its terms can't be read, which the first pass has told
+        if not is_asked_for:
             what = f"entry {entry.transfer_id} of {entry.account}"
             self.tell(Difference("I1", packet_id, what, 0, entry.amount_fen))
 
