@@ -85,12 +85,15 @@ class FakeClaimCache:
                 seen = GrabOutcome(GrabStatus.PACKET_GATED, None, terms, is_gated=True)
         outcome = seen or self._hand_out(packet_id, user_id)
         is_certain = claim_cache.get("is_whole", True)
-        if outcome.status is GrabStatus.PACKET_EMPTIED and claim_cache["letter"] == "E":
+        if outcome.status is GrabStatus.PACKET_EMPTIED:
             is_certain = is_certain and self.knows_takers(packet_id, user_id)
         return replace(outcome, is_certain=is_certain)
 
     def take(self, packet_id: str, user_id: str, terms: str) -> GrabOutcome:
-        return self._look(packet_id, user_id) or self._hand_out(packet_id, user_id)
+        outcome = self._look(packet_id, user_id) or self._hand_out(packet_id, user_id)
+        if outcome.status is GrabStatus.PACKET_EMPTIED:
+            return replace(outcome, is_certain=self.knows_takers(packet_id, user_id))
+        return outcome
 
     def admit(
         self, packet_id: str, user_id: str, *, life_ms: int, admitted_max: int

@@ -14,7 +14,7 @@ from redpacket.adapters import keys
 from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.adapters.redis.connect import Script, connect
 from redpacket.adapters.redis.parted_claims import PartedClaims
-from redpacket.domain.claim import ShareFate
+from redpacket.domain.claim import GrabStatus, ShareFate
 from redpacket.domain.packet import Packet, PacketStatus, part_of_user
 from redpacket.ports.packets import PartCache
 from testing.builders import a_claim, a_packet, a_packet_id, a_refund
@@ -140,6 +140,28 @@ def test_a_part_is_not_certain_about_users_of_other_parts(claim_cache: PartCache
         user_id = f"user-{number}"
         begins_there = part_of_user(packet.packet_id, user_id) == 0
         assert parted.knows_takers(packet.packet_id, user_id) == begins_there
+
+
+@pytest.mark.parametrize("missed_a_claim", [True, False])
+def test_a_refusal_while_a_number_waits_is_certain_only_if_no_claim_was_missed(
+    claim_cache: PartCache, *, missed_a_claim: bool
+) -> None:
+    packet = _packet(2)
+    claim_cache.load_sent(packet)
+    for user_id in ("ann", "bob"):
+        claim_cache.grab(packet.packet_id, user_id)
+
+    if missed_a_claim:
+        claim_cache.reassign(packet.packet_id, "bob", 2, owned_no=1)
+    else:
+        claim_cache.release(packet.packet_id, "bob", 2)
+    refused = [
+        claim_cache.grab(packet.packet_id, "cat"),
+        claim_cache.take(packet.packet_id, "cat", packet.terms.stored),
+    ]
+
+    assert [each.status for each in refused] == [GrabStatus.PACKET_EMPTIED] * 2
+    assert [each.is_certain for each in refused] == [not missed_a_claim] * 2
 
 
 # ---------------------------------------------------------------- what only a real server shows

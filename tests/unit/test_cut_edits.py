@@ -332,6 +332,18 @@ def _unfunded(office: Office) -> list[str]:
     ]
 
 
+def test_cash_that_a_clock_ahead_gave_back_at_the_end_is_not_missed() -> None:
+    office = Office()
+    _sweep_at(office, GALA.ends_at_ms)
+
+    def told(before_the_end_ms: int) -> set[str]:
+        office.system.clock.at_ms = GALA.ends_at_ms - before_the_end_ms
+        return {one.what for one in office.system.reconcile().differences}
+
+    assert told(4_000) == set()
+    assert "units that have their money" in told(60_000)
+
+
 def test_no_campaign_is_extended_whose_cash_has_gone_back() -> None:
     office = Office()
     _sweep_at(office, GALA.ends_at_ms)

@@ -9,13 +9,14 @@ from botocore.exceptions import EndpointConnectionError
 
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.adapters.dynamo.packets import DynamoPackets
-from redpacket.domain.claim import GrabOutcome, ShareFate, ShareRef
+from redpacket.domain.claim import Admission, GrabOutcome, ShareFate, ShareRef
 from redpacket.domain.errors import (
     PacketEmptied,
     PacketExpired,
     PacketNotFound,
     Unavailable,
 )
+from redpacket.domain.packet import Opening, Rules
 from redpacket.domain.split import amounts_fen
 from redpacket.flows.packets.load_packet import WAITS_MS, load_among_many
 from testing.builders import a_claim, a_packet
@@ -406,6 +407,37 @@ def test_an_owner_whom_a_failover_forgot_is_told_the_truth_of_a_packet_that_is_c
     told = {user: system.grab(packet, user).share.ref for user in claims}
 
     assert told == {user: share.ref for user, share in claims.items()}
+
+
+@pytest.mark.parametrize(
+    ("rules", "keeps_token"),
+    [
+        (Rules(), False),
+        (Rules(recipients=frozenset({"ann", "bob", "cat"})), False),
+        (Rules(opening=Opening.TWO_STEP), False),
+        (Rules(opening=Opening.TWO_STEP), True),
+    ],
+)
+def test_an_owner_is_not_refused_while_a_number_waits_that_another_owner_gave_back(
+    system: InMemorySystem, rules: Rules, *, keeps_token: bool
+) -> None:
+    def take(user_id: str) -> int:
+        answer = admitted.get(user_id) or system.grab_or_enter(packet, user_id)
+        if isinstance(answer, Admission):
+            if keeps_token:
+                admitted[user_id] = answer
+            answer = system.open(packet, user_id, answer.grab_token)
+        return answer.share.share_no
+
+    admitted: dict[str, Admission] = {}
+    packet = system.send(count=3, rules=rules)
+    owned = {user: take(user) for user in ("ann", "bob", "cat")}
+    # A replica that gave two shares to others, who never completed their claims.
+    lost = system.memory.snapshot()
+    lost[packet.packet_id] |= {"users": {"dan": 1, "eve": 2}, "given_no": 2, "letter": "O"}
+    system.memory.fail_over(lost)
+
+    assert {user: take(user) for user in owned} == owned
 
 
 def test_the_crowd_of_an_emptied_packet_reads_the_ledger_once_after_a_failover(

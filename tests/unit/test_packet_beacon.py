@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from redpacket.domain.beacon import LATE_MS, MARGIN_MS, BeaconRound, PacketBeacon
+from redpacket.domain.checks.facts import Difference
 from redpacket.domain.claim import Admission, Claim
 from redpacket.domain.errors import (
     BeaconPending,
@@ -18,6 +19,7 @@ from redpacket.domain.errors import (
     PacketEmptied,
     PacketNotStarted,
     ProofNotReady,
+    RoundsAway,
     RoundUnknown,
     Unavailable,
 )
@@ -25,6 +27,7 @@ from redpacket.domain.packet import Opening, Packet, PacketStatus, Person, Rules
 from redpacket.domain.split import NO_ROUND, Split, Terms, amounts_fen, share_amount_fen
 from redpacket.flows.packets.expire_packets import ROUND_AWAITED_MS
 from redpacket.flows.packets.read_proof import Proof, read_proof
+from redpacket.flows.reconciliation.audit_packet import audit_packet
 from testing.builders import NOW_MS, a_campaign
 from testing.in_memory_system import GRACE_MS, LIFE_MS, InMemorySystem, a_person, an_order
 from tests.unit.test_beacon import CHAIN, QUICKNET, SIGNER, Endpoint, count_calls, fetch, new_rounds
@@ -53,6 +56,12 @@ def send(system: InMemorySystem, **changes: Any) -> Packet:
 
 def beacon_of(packet: Packet) -> PacketBeacon:
     return PacketBeacon.parse(packet.terms.beacon)
+
+
+def audit(system: InMemorySystem, packet: Packet) -> list[Difference]:
+    return audit_packet(
+        packet.packet_id, packets=system.packets, ledger=system.ledger, clock=system.clock
+    )
 
 
 def let_round_come(system: InMemorySystem, packet: Packet) -> None:
@@ -390,6 +399,24 @@ def test_a_claim_whose_round_can_not_be_read_keeps_no_other_from_being_paid(
     assert not any(isinstance(error, InvariantViolated) for _, error in system.journal.errors)
     system.pass_time(2_000)
     assert system.settle([claims[0].ref]) == set()
+
+
+def test_a_claim_by_a_round_that_is_not_there_for_others_yet_is_not_blamed(
+    system: InMemorySystem,
+) -> None:
+    packet = a_rain(system)
+    let_round_come(system, packet)
+    claim = system.grab(packet, "ann")
+    claimed_at_ms = system.clock.at_ms
+    # A process that has read no round yet, and whose clock is behind.
+    system.stand_on(system.dynamo)
+    system.clock.at_ms = CHAIN.time_ms(beacon_of(packet).round_no) - 1_500
+
+    assert system.settle() == {claim.share.ref}
+    assert audit(system, packet) == []
+    assert [type(error) for _, error in system.journal.errors] == [RoundsAway]
+    system.clock.at_ms = claimed_at_ms
+    assert system.settle([claim.share.ref]) == set()
 
 
 # ---------------------------------------------------------------- ends

@@ -5,6 +5,7 @@ from datetime import time
 
 import pytest
 
+from redpacket.domain.clocks import CLOCKS_DIFFER_MS
 from redpacket.domain.errors import (
     AmountTooLarge,
     AmountTooSmall,
@@ -27,7 +28,6 @@ from redpacket.domain.gateway import (
     TransferState,
 )
 from redpacket.domain.withdrawals import (
-    CLOCKS_DIFFER_MS,
     FUNCTION_MS,
     GIVEN_UP_AFTER_MS,
     LEASE_MS,

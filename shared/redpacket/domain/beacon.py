@@ -9,6 +9,8 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
+from redpacket.domain.clocks import CLOCKS_DIFFER_MS
+
 MARGIN_MS = 10_000
 """A round is later than what it decides by that much: clocks differ, and a log needs a moment."""
 
@@ -94,6 +96,10 @@ class PacketBeacon:
     def round_no(self) -> int:
         """The packet's round."""
         return self.chain.first_round(max(self.starts_at_ms, self.committed_at_ms) + MARGIN_MS)
+
+    def may_be_known(self, at_ms: int) -> bool:
+        """Tell whether a process may know the round when its clock says *at_ms*."""
+        return at_ms >= self.chain.time_ms(self.round_no) - CLOCKS_DIFFER_MS
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from redpacket.domain.clocks import CLOCKS_DIFFER_MS
 from redpacket.domain.errors import InvariantViolated
 from redpacket.domain.gateway import (
     Channel,
@@ -34,8 +35,6 @@ LEASE_MS = 20_000
 FUNCTION_MS = 60_000
 """When a function is killed: a worker that stalled before its call can't make it after this."""
 
-CLOCKS_DIFFER_MS = 5_000
-"""By how much the clocks of two functions may differ."""
 
 GIVEN_UP_AFTER_MS = 72 * 3_600_000
 """A withdrawal that the gateway has not paid by then is cancelled there, and returned."""

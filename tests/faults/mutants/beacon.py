@@ -171,7 +171,7 @@ MUTANTS = [
     Mutant(
         "a round is given up while claims may know it",
         "expire_packets:_awaits_round",
-        "is_unknown and now_ms < packet.expires_at_ms + ROUND_AWAITED_MS",
+        "packet.terms.awaits_round and now_ms < packet.expires_at_ms + ROUND_AWAITED_MS",
         "False",
     ),
     Mutant(
@@ -191,6 +191,24 @@ MUTANTS = [
         "settle_claims:_packets_of",
         "except RoundsAway:",
         "except ZeroDivisionError:",
+    ),
+    Mutant(
+        "a claim by a round that the payout doesn't know yet is called forged",
+        "settle_claims:_checked",
+        "terms.awaits_round and PacketBeacon.parse(terms.beacon).may_be_known(share.decided_at_ms)",
+        "False",
+    ),
+    Mutant(
+        "a claim by a round that an audit doesn't know yet is called forged",
+        "packets:_worth_fen",
+        "not PacketBeacon.parse(terms.beacon).may_be_known(share.decided_at_ms)",
+        "True",
+    ),
+    Mutant(
+        "a claim before its round passes where the round is not known",
+        "PacketBeacon.may_be_known",
+        "at_ms >= self.chain.time_ms(self.round_no) - CLOCKS_DIFFER_MS",
+        "True",
     ),
     Mutant(
         "a claim whose round can't be read is called forged",

@@ -7,6 +7,32 @@ from tests.faults.mutants.mutant import (
 )
 
 MUTANTS = [
+    Mutant(
+        "an owner is refused while a number waits: by a grab",
+        "grab_packet:grab_packet",
+        "answer.is_certain and asked.is_certain",
+        "asked.is_certain",
+    ),
+    Mutant(
+        "an owner is refused while a number waits: by an open",
+        "open_packet:open_packet",
+        "answer.is_certain and asked.is_certain",
+        "asked.is_certain",
+    ),
+    Mutant(
+        "an owner is refused while a number waits: by an admission",
+        "grab_packet:_admit",
+        "status is not GrabStatus.PACKET_EMPTIED or ports.claim_cache.knows_takers(\n"
+        "        packet_id, user_id\n"
+        "    )",
+        "True",
+    ),
+    Mutant(
+        "an owner is refused while a number waits: by the script of a grab",
+        "RedisClaims._doubted",
+        "is_certain=self.knows_takers(packet_id, user_id)",
+        "is_certain=True",
+    ),
     # Ids, loads and refusals (docs/adr/0015, 0016)
     Mutant(
         "any tag will do",

@@ -113,6 +113,12 @@ MUTANTS = [
         "if funded_count < 0:",
     ),
     Mutant(
+        "cash that goes back by a clock that is ahead is missed",
+        "unfunded",
+        "table.campaign.ends_at_ms <= now_ms + CLOCKS_DIFFER_MS",
+        "table.campaign.ends_at_ms <= now_ms",
+    ),
+    Mutant(
         "a unit may be won twice",
         "DrawComparison._check_units",
         "if row not in found:",

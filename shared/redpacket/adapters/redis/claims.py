@@ -1,9 +1,10 @@
-"""The claim claim cache on Redis or Valkey: one hash per packet, one script per move."""
+"""The claim cache on Redis or Valkey: one hash per packet, one script per move."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import NamedTuple
 
@@ -111,9 +112,18 @@ class RedisClaims(Cache):
             gated = GrabStatus.PACKET_GATED
             return GrabOutcome(gated, None, terms, is_gated, is_certain=is_certain)
         head = _Head(terms, is_certain=is_certain)
-        outcome = self._take(packet_id, user_id, head)
+        outcome = self._doubted(packet_id, user_id, self._take(packet_id, user_id, head))
         self._note_open(packet_id, head, outcome, now_s)
         return outcome
+
+    def _doubted(self, packet_id: str, user_id: str, outcome: GrabOutcome) -> GrabOutcome:
+        """Return a script's answer, with doubt whether its refusal missed a claim of the user.
+
+        A packet is emptied also while a number that came back is not offered yet.
+        """
+        if outcome.status is not GrabStatus.PACKET_EMPTIED or not outcome.is_certain:
+            return outcome
+        return replace(outcome, is_certain=self.knows_takers(packet_id, user_id))
 
     def _is_whole(self, packet_id: str, marks: str, now_s: float) -> bool:
         """Tell whether a hash has every taker, most often by what the process remembers."""
@@ -131,7 +141,8 @@ class RedisClaims(Cache):
         return is_whole
 
     def take(self, packet_id: str, user_id: str, terms: str) -> GrabOutcome:
-        return self._take(packet_id, user_id, _Head(terms, is_gated=True))
+        outcome = self._take(packet_id, user_id, _Head(terms, is_gated=True))
+        return self._doubted(packet_id, user_id, outcome)
 
     def _take(self, packet_id: str, user_id: str, head: _Head) -> GrabOutcome:
         answer = self.run(self._grab, keys.claim_cache(packet_id), user_id)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Mapping
 
+from redpacket.domain.beacon import PacketBeacon
 from redpacket.domain.checks.facts import Difference, PacketFacts, Tally, Told
 from redpacket.domain.claim import Fate, ShareFate, Taker
 from redpacket.domain.errors import RoundUnknown
@@ -52,7 +53,7 @@ def check_fates(facts: PacketFacts) -> list[Difference]:
             differences.append(Difference("I3", packet_id, f"fates of share {share_no}", 1, times))
     for share in facts.shares:
         exists = 1 <= share.share_no <= terms.count
-        expected = _worth_fen(terms, share.share_no) if exists else 0
+        expected = _worth_fen(terms, share) if exists else 0
         if share.amount_fen != expected:
             what = f"amount of share {share.share_no}"
             differences.append(Difference("I3", packet_id, what, expected, share.amount_fen))
@@ -204,12 +205,17 @@ def check_packet(facts: PacketFacts) -> list[Difference]:
     return check_packet_total(facts) + check_fates(facts) + check_once_per_user(facts)
 
 
-def _worth_fen(terms: Terms, share_no: int) -> int:
-    """Return what a share is worth; 0 before its round of the beacon: it can't be claimed yet."""
+def _worth_fen(terms: Terms, share: ShareFate) -> int:
+    """Return what a share is worth: 0 before its round of the beacon, as it can't be claimed yet.
+
+    Who compares may learn of a round a moment later than who claimed by it. Then the share's own
+    amount is taken; the packet's row names the round once the packet closes.
+    """
     try:
-        return share_amount_fen(terms, share_no)
+        return share_amount_fen(terms, share.share_no)
     except RoundUnknown:
-        return 0
+        is_early = not PacketBeacon.parse(terms.beacon).may_be_known(share.decided_at_ms)
+        return 0 if is_early else share.amount_fen
 
 
 def _numbers(shares: Iterable[tuple[int, int]]) -> str:

@@ -73,6 +73,11 @@ class Terms:
         return self.sealed[0] if self.sealed else None
 
     @property
+    def awaits_round(self) -> bool:
+        """Tell whether a round of the beacon that is not known here decides the amounts."""
+        return bool(self.beacon) and not self.signature
+
+    @property
     def split_seed(self) -> bytes:
         """What the amounts are made of: the seed, or its hash with the round's randomness.
 
@@ -81,7 +86,7 @@ class Terms:
         self._check_seed()
         if not self.beacon:
             return self.seed
-        if not self.signature:
+        if self.awaits_round:
             msg = "the round of the beacon that decides the amounts is not known here"
             raise RoundUnknown(msg)
         made_of = f"rpb1,{self.seed_text},{randomness_of(self.signature)}"

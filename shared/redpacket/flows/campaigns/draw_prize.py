@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from redpacket.domain.campaign import AudienceMode, CampaignStatus, DrawBeacon, meets
+from redpacket.domain.clocks import CLOCKS_DIFFER_MS
 from redpacket.domain.errors import (
     AttemptsExhausted,
     BeaconPending,
@@ -68,8 +69,6 @@ _LOAD_LIFE_MS = 2_000
 
 _REPEATED_WITHIN_MS = 3_600_000
 """Users whose attempt died before midnight try again soon; later draws are spared the question."""
-
-_CLOCKS_DIFFER_MS = 5_000
 
 _NOT_FOR_YOU = "this is for other users"
 
@@ -202,7 +201,7 @@ def _check_audience(
 
 
 def _is_long_before(table: LotterySnapshot, ports: DrawPorts) -> bool:
-    return ports.clock.now_ms() < table.campaign.starts_at_ms - _CLOCKS_DIFFER_MS
+    return ports.clock.now_ms() < table.campaign.starts_at_ms - CLOCKS_DIFFER_MS
 
 
 def _round_of(

@@ -179,9 +179,7 @@ def _begin_close(
 
 def _awaits_round(packet: Packet, now_ms: int) -> bool:
     """Tell whether a claim in flight may know a round of the beacon that is not known here."""
-    terms = packet.terms
-    is_unknown = bool(terms.beacon) and not terms.signature
-    return is_unknown and now_ms < packet.expires_at_ms + ROUND_AWAITED_MS
+    return packet.terms.awaits_round and now_ms < packet.expires_at_ms + ROUND_AWAITED_MS
 
 
 def _begin(packet: Packet, ports: ClosingPorts) -> Packet:
@@ -190,7 +188,7 @@ def _begin(packet: Packet, ports: ClosingPorts) -> Packet:
     A round that has not come is never waited for again: there is no claim, and all goes back.
     """
     terms = packet.terms
-    if terms.beacon and not terms.signature:
+    if terms.awaits_round:
         ports.journal.event("beacon_round_given_up", packet_id=packet.packet_id)
         packet = replace(packet, terms=replace(terms, signature=NO_ROUND))
     return ports.packets.begin_close(packet, ports.clock.now_ms())

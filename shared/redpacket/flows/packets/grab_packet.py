@@ -57,7 +57,7 @@ def grab_packet(
                         packet_id, user_id, asked.terms
                     )
                 if isinstance(answer, GrabOutcome):
-                    answer = replace(answer, is_certain=asked.is_certain)
+                    answer = replace(answer, is_certain=answer.is_certain and asked.is_certain)
             claim = claim_share(packet_id, taker, answer, quota, ports)
             if isinstance(claim, Claim):
                 return claim
@@ -108,4 +108,14 @@ def _admit(
         raise RateLimited("all places to open are taken: try again", -(-wait_ms // 1000))
     share_no = outcome.number or None
     status = GrabStatus(outcome.status)
-    return GrabOutcome(status, share_no, terms.stored, is_gated=True, part=outcome.part)
+    is_certain = status is not GrabStatus.PACKET_EMPTIED or ports.claim_cache.knows_takers(
+        packet_id, user_id
+    )
+    return GrabOutcome(
+        status,
+        share_no,
+        terms.stored,
+        is_gated=True,
+        part=outcome.part,
+        is_certain=is_certain,
+    )

@@ -40,7 +40,7 @@ def open_packet(packet_id: str, taker: Person, grab_token: str, *, ports: ClaimP
                     packet_id, user_id, asked.terms
                 )
                 if isinstance(answer, GrabOutcome):
-                    answer = replace(answer, is_certain=asked.is_certain)
+                    answer = replace(answer, is_certain=answer.is_certain and asked.is_certain)
             claim = claim_share(packet_id, taker, answer, quota, ports)
             if isinstance(claim, Claim):
                 return claim

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
+from redpacket.domain.beacon import PacketBeacon
 from redpacket.domain.claim import Fate, ShareFate, ShareRef
 from redpacket.domain.errors import (
     InvariantViolated,
@@ -152,6 +153,10 @@ def _checked_all(
     for ref in refs:
         try:
             share = _checked(ref, shares.get(ref), sent.get(ref.packet_id))
+        except RoundsAway as error:
+            _defer(ref.packet_id, error, journal)
+            failed.add(ref)
+            continue
         except RedPacketError as error:
             journal.failure("claim_refused", error, packet_id=ref.packet_id, share_no=ref.share_no)
             failed.add(ref)
@@ -175,17 +180,28 @@ def _packets_of(
         try:
             found += packets.list_packets([packet_id])
         except RoundsAway as error:
-            journal.failure("round_not_read", error, packet_id=packet_id)
+            _defer(packet_id, error, journal)
             away.add(packet_id)
     return found, away
 
 
+def _defer(packet_id: str, error: RoundsAway, journal: Journal) -> None:
+    """Tell that claims come again, which are sound as far as anybody knows."""
+    journal.failure("round_not_read", error, packet_id=packet_id)
+
+
 def _checked(ref: ShareRef, share: ShareFate | None, packet: Packet | None) -> ShareFate:
-    """Return the share to pay, or raise InvariantViolated where it is not a claim or is wrong."""
+    """Return the share to pay, or raise InvariantViolated where it is not a claim or is wrong.
+
+    Raises RoundsAway where the grab knew a round that is not known here yet: clocks differ.
+    """
     if share is None or packet is None or share.fate is not Fate.CLAIMED:
         msg = f"share {ref.share_no} is not claimed"
         raise InvariantViolated(msg)
     terms, share_no = packet.terms, ref.share_no
+    if terms.awaits_round and PacketBeacon.parse(terms.beacon).may_be_known(share.decided_at_ms):
+        msg = "the round of the beacon is not there for this process yet"
+        raise RoundsAway(msg)
     exists = 1 <= share_no <= terms.count
     if not exists or share.amount_fen != share_amount_fen(terms, share_no):
         msg = f"share {ref.share_no} is not worth {share.amount_fen} fen by the packet's terms"
