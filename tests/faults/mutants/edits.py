@@ -74,6 +74,18 @@ MUTANTS = [
         "table.version + 1, only_later=True)\n",
     ),
     of_draws(
+        "a refused extension leaves cash that ends too late",
+        "_keep_cash",
+        "packets.reschedule(packet_id, before.ends_at_ms, table.version + 1)",
+        "pass",
+    ),
+    of_draws(
+        "a refused extension leaves cash at an end that another edit moved",
+        "_keep_cash",
+        "        _end_with_campaign(table.campaign.campaign_id, draws, packets)\n",
+        "",
+    ),
+    of_draws(
         "a campaign whose cash was all won is not extended",
         "_check_cash_is_there",
         " and not packet.is_emptied",
