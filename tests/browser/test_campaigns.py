@@ -210,11 +210,14 @@ def _be_early(person: Person, packet_id: str, *, wait_s: int) -> None:
         route.fulfill(status=503, headers={"retry-after": str(wait_s)}, json=body)
 
     def show(route: Route) -> None:
+        if route.request.is_navigation_request():
+            route.continue_()
+            return
         record = route.fetch().json()
         route.fulfill(json={**record, "beacon_at_ms": int(time.time() + wait_s) * 1000})
 
     person.page.route("**/grab", refuse)
-    person.page.route(f"**/packets/{packet_id}", show, times=1)
+    person.page.route(f"**/packets/{packet_id}", show)
 
 
 def test_before_its_start_a_campaign_counts_down(a_person: MakePerson, operator: Operator) -> None:
