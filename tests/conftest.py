@@ -14,7 +14,6 @@ from local.ports import HOST, Ports, is_open
 from local.stack import Stack
 from testing.servers import OperatorCache
 
-
 os.environ.setdefault("POWERTOOLS_METRICS_NAMESPACE", "redpacket")
 """As the template sets it for every function: a door that fails counts that."""
 
