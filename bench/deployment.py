@@ -26,6 +26,7 @@ ACCESS_VALUES = {
     "$context.requestId": "JKJaXmPLvHcESHA=",
     "$context.routeKey": "POST /packets/{packet_id}/grab",
     "$context.status": "410",
+    "$context.integration.status": "410",
     "$context.responseLatency": "17",
     "$context.integrationErrorMessage": "-",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import time
 from collections.abc import Iterator
@@ -12,6 +13,9 @@ from local import places
 from local.ports import HOST, Ports, is_open
 from local.stack import Stack
 from testing.servers import OperatorCache
+
+os.environ.setdefault("POWERTOOLS_METRICS_NAMESPACE", "redpacket")
+"""As the template sets it for every function: a door that fails counts that."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import json
 import os
 import re
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from local.places import ROOT
+from redpacket.edge.telemetry import ALL_DOORS
 from tests.template.translated import STACK_NAME, STACK_OF, STACKS, Stack
 
 each_stack = pytest.mark.parametrize("stack", STACKS, ids=lambda stack: stack.name)
@@ -21,7 +23,6 @@ Metric = dict[str, Any]
 SENT_BY_AWS = {
     "AWS/Lambda": {"Errors", "Invocations", "IteratorAge", "Throttles"},
     "AWS/SQS": {"ApproximateNumberOfMessagesVisible", "ApproximateAgeOfOldestMessage"},
-    "AWS/ApiGateway": {"5xx"},
     "AWS/DynamoDB": {"WriteThrottleEvents", "ReadThrottleEvents"},
     "AWS/ElastiCache": {"DatabaseMemoryUsagePercentage", "EngineCPUUtilization"},
 }
@@ -30,7 +31,6 @@ SENT_BY_AWS = {
 DIMENSIONS: dict[str, list[tuple[str, ...]]] = {
     "AWS/Lambda": [("FunctionName",)],
     "AWS/SQS": [("QueueName",)],
-    "AWS/ApiGateway": [("ApiId",)],
     "AWS/DynamoDB": [("TableName",), ("GlobalSecondaryIndexName", "TableName")],
     "AWS/ElastiCache": [("CacheClusterId",)],
 }
@@ -52,17 +52,28 @@ def _watched(stack: Stack) -> list[Metric]:
 
 
 def _dimensions(metric: Metric) -> dict[str, str]:
-    return {each["Name"]: each["Value"] for each in metric["Dimensions"]}
+    return {each["Name"]: each["Value"] for each in metric.get("Dimensions", ())}
+
+
+def _filtered(stack: Stack) -> list[dict[str, Any]]:
+    """Return the metrics that are made of log lines."""
+    filters = stack.of_type("AWS::Logs::MetricFilter").values()
+    return [each for one in filters for each in one["MetricTransformations"]]
 
 
 def _counted_by(stack: Stack, function: str, name: str) -> dict[str, Any]:
-    """Let a function's journal count, with its environment; return the line that it writes."""
+    """Let a function count, with its environment; return the line that it writes."""
+    counts = f"from redpacket.edge.telemetry import journal; journal.event({name!r})"
+    if name == "request_failed":
+        counts = (
+            "from redpacket.edge.telemetry import refusals; refusals.count('-', is_failure=True)"
+        )
     variables = stack.of_type("AWS::Lambda::Function")[function]["Environment"]["Variables"]
     done = subprocess.run(
         [
             sys.executable,
             "-c",
-            f"from redpacket.edge.telemetry import journal; journal.event({name!r})",
+            counts,
         ],
         env={
             "PATH": os.environ["PATH"],
@@ -80,14 +91,20 @@ def _counted_by(stack: Stack, function: str, name: str) -> dict[str, Any]:
 
 def test_what_we_count_is_what_our_alarms_look_at() -> None:
     stack = STACK_OF["prod"]
-    ours = [each for each in _watched(stack) if not each["Namespace"].startswith("AWS/")]
+    filtered = {each["MetricName"] for each in _filtered(stack)}
+    ours = [
+        each
+        for each in _watched(stack)
+        if not each["Namespace"].startswith("AWS/") and each["MetricName"] not in filtered
+    ]
     sent: dict[str, dict[str, Any]] = {}
 
     assert len(ours) > 3
     for metric in ours:
         name, dimensions = metric["MetricName"], _dimensions(metric)
-        function = f"{dimensions['service'].capitalize()}Function"
-        sent[name] = _counted_by(stack, function, name)
+        # All doors count together what they fail at.
+        writer = dimensions["service"] if dimensions["service"] != ALL_DOORS else "grab"
+        sent[name] = _counted_by(stack, f"{writer.capitalize()}Function", name)
         (directive,) = sent[name]["_aws"]["CloudWatchMetrics"]
         assert directive["Namespace"] == metric["Namespace"] == STACK_NAME
         assert directive["Dimensions"] == [list(dimensions)]
@@ -97,6 +114,82 @@ def test_what_we_count_is_what_our_alarms_look_at() -> None:
     package = ROOT / "shared" / "redpacket"
     code = "".join(path.read_text(encoding="utf-8") for path in package.rglob("*.py"))
     assert [name for name in sent if not re.search(f'"{name}"', code)] == []
+
+
+def _matches(pattern: str, line: dict[str, str]) -> bool:
+    """Tell whether a filter takes a line: strings with wildcards, and what joins them."""
+
+    def compared(found: re.Match[str]) -> str:
+        field, operator, expected = found.groups()
+        is_equal = fnmatch.fnmatchcase(line[field], expected)
+        return str(is_equal is (operator == "="))
+
+    words = re.sub(r'\$\.(\w+) (!?=) "([^"]*)"', compared, pattern.strip("{} "))
+    words = words.replace("&&", "and").replace("||", "or")
+    assert set(re.findall(r"\w+", words)) <= {"True", "False", "and", "or"}
+    return bool(eval(words))  # noqa: S307 - of the words above alone
+
+
+CRASHED = "The Lambda function returned the following error: Unhandled."
+
+
+@pytest.mark.parametrize(
+    ("status", "function_status", "error", "is_counted"),
+    [
+        pytest.param("200", "200", "-", False, id="an answer"),
+        pytest.param("410", "410", "-", False, id="a refusal"),
+        pytest.param("429", "-", "-", False, id="the gateway's throttle"),
+        pytest.param("401", "-", "-", False, id="no token"),
+        pytest.param("503", "503", "-", False, id="a function's own, of which it counts failures"),
+        pytest.param("500", "500", "-", False, id="a function's own error"),
+        pytest.param("500", "-", CRASHED, True, id="a function that crashed"),
+        pytest.param("500", "200", CRASHED, True, id="a crash, as Lambda's API tells it"),
+        pytest.param("500", "500", CRASHED, True, id="a crash, were it told as a status"),
+        pytest.param("503", "-", "-", True, id="no executions left"),
+        pytest.param("503", "-", "Endpoint request timed out", True, id="a call that hung"),
+        pytest.param("500", "-", "-", True, id="an authorizer that failed"),
+    ],
+)
+def test_every_5xx_that_no_function_answers_is_counted_of_the_gateways_log(
+    status: str, function_status: str, error: str, *, is_counted: bool
+) -> None:
+    stack = STACK_OF["prod"]
+    (made,) = stack.of_type("AWS::Logs::MetricFilter").values()
+    (stage,) = stack.of_type("AWS::ApiGatewayV2::Stage").values()
+    written = json.loads(stage["AccessLogSettings"]["Format"])
+    told = {"status": status, "function_status": function_status, "error": error}
+
+    assert made["LogGroupName"] == stack.ref("ApiLogs")
+    assert {name: written[name] for name in told} == {
+        "status": "$context.status",
+        "function_status": "$context.integration.status",
+        "error": "$context.integrationErrorMessage",
+    }
+    assert _matches(made["FilterPattern"], {**dict.fromkeys(written, "-"), **told}) is is_counted
+
+
+@each_stack
+def test_an_alarm_looks_at_what_a_log_tells_as_it_is_counted(stack: Stack) -> None:
+    alarm = stack.of_type("AWS::CloudWatch::Alarm")["GatewayErrorsAlarm"]
+    (metric,) = _filtered(stack)
+
+    # A metric with a default value takes no dimensions.
+    assert {*alarm} & {"Dimensions", "Unit"} == set()
+    assert metric == {
+        "MetricNamespace": alarm["Namespace"],
+        "MetricName": alarm["MetricName"],
+        "MetricValue": "1",
+        "DefaultValue": 0,
+        "Unit": "Count",
+    }
+
+
+@each_stack
+def test_errors_that_a_log_tells_a_minute_late_raise_an_alarm(stack: Stack) -> None:
+    for name in ("ApiErrorsAlarm", "GatewayErrorsAlarm"):
+        alarm = stack.of_type("AWS::CloudWatch::Alarm")[name]
+        assert (alarm["Period"], alarm["Statistic"]) == (60, "Sum")
+        assert (alarm["DatapointsToAlarm"], alarm["EvaluationPeriods"]) == (1, 3)
 
 
 @each_stack
@@ -148,7 +241,9 @@ def test_an_alarm_of_several_metrics_is_within_what_cloudwatch_takes(stack: Stac
 def test_with_a_topic_everything_that_can_throttle_is_watched() -> None:
     stack = STACK_OF["prod"]
     watched = {
-        (metric["MetricName"], *sorted(_dimensions(metric).values())) for metric in _watched(stack)
+        (metric["MetricName"], *sorted(_dimensions(metric).values()))
+        for metric in _watched(stack)
+        if _dimensions(metric)
     }
     indexes = {
         (stack.ref(name), index["IndexName"])

@@ -123,7 +123,8 @@ def test_a_canary_is_made_where_it_is_wanted_and_watches_answers() -> None:
     assert len(groups) == len(FUNCTIONS)
     for group in groups.values():
         assert group["AlarmConfiguration"]["Alarms"] == [
-            {"Name": with_canary.ref("ApiErrorsAlarm")}
+            {"Name": with_canary.ref("ApiErrorsAlarm")},
+            {"Name": with_canary.ref("GatewayErrorsAlarm")},
         ]
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from local.beacon.chain import LocalChain
 from redpacket.bls import PublicKey
-from redpacket.domain.beacon import MARGIN_MS, BeaconChain, BeaconRound, CampaignBeacon
+from redpacket.domain.beacon import LATE_MS, MARGIN_MS, BeaconChain, BeaconRound, CampaignBeacon
 from redpacket.domain.campaign import Campaign, CampaignStatus, DrawBeacon, DrawRules
 from redpacket.domain.errors import (
     BeaconPending,
@@ -22,7 +22,6 @@ from redpacket.domain.lottery import PrizeKind, day_at, draw_point
 from redpacket.edge.settings import Settings
 from redpacket.flows.beacon.fetch_rounds import (
     LOOK_EVERY_MS,
-    MISSING_AFTER_MS,
     FetchReport,
     fetch_rounds,
 )
@@ -388,7 +387,7 @@ def test_an_operator_is_told_of_a_missing_round_after_a_while(system: InMemorySy
 
     fetch(system, silent, for_ms=15_000)
     early = told(system)
-    system.pass_time(MISSING_AFTER_MS)
+    system.pass_time(LATE_MS)
     fetch(system, silent, for_ms=3_000)
 
     assert early == []

@@ -19,10 +19,11 @@ from redpacket.domain.lottery import Prize, PrizeKind
 from redpacket.domain.packet import PacketStatus
 from redpacket.flows.campaigns.edit_campaign import edit_campaign
 from redpacket.flows.campaigns.edit_prize import PrizePorts, change_stock, put_prize
+from redpacket.flows.reconciliation.reconcile import ENDS_DIFFER
 from redpacket.ports.accounts import Request
 from testing.builders import NOW_MS, a_campaign, a_prize
 from testing.fakes import FakeDynamo
-from testing.in_memory_system import InMemorySystem, an_operator
+from testing.in_memory_system import InMemorySystem, an_operator, an_order
 
 HOUR_MS = 3_600_000
 FUNDS_FEN = 10_000
@@ -399,6 +400,72 @@ def test_no_end_that_comes_while_a_campaign_is_extended_takes_its_cash(
             assert at > 3
             break
         assert _unfunded(office) == [], at
+
+
+def _end_during_an_extension(at: int, then: int = 0, other: Act = lambda _: None) -> Office:
+    """The sweep of the old end comes at an I/O of an extension, *other* so many I/Os after it."""
+    office = Office()
+
+    def end() -> None:
+        _sweep_at(office, GALA.ends_at_ms)
+        office.client.cut_at += then
+        office.client.between = lambda: other(Office(office.system))
+
+    office.client.cut_at, office.client.how, office.client.between = at, "between", end
+    with suppress(RedPacketError):
+        office.edit(LATER, 1)
+    office.client.cut_at = 0
+    return office
+
+
+def test_cash_of_an_extension_that_is_refused_ends_with_its_campaign() -> None:
+    moved = 0
+    for at in range(1, IO_MAX):
+        office = _end_during_an_extension(at)
+        if office.campaign_ends_ms() == LATER:
+            assert moved
+            break
+        assert office.ends_ms() <= {office.campaign_ends_ms()}, at
+        moved += bool(office.ends_ms())
+        _sweep_at(office, GALA.ends_at_ms + 60_000)
+        assert office.paid_fen() == {"op-a": 0, "op-b": 0, "operator": 0}, at
+
+
+@pytest.mark.parametrize("other_ms", [EARLIER, GALA.ends_at_ms], ids=["earlier", "the same end"])
+def test_another_edit_while_an_extension_is_refused_sets_the_end(other_ms: int) -> None:
+    def edit(other: Office) -> Campaign:
+        return other.edit(other_ms, None, title="another")
+
+    for at in range(1, IO_MAX):
+        if _end_during_an_extension(at).campaign_ends_ms() == LATER:
+            break
+        for then in range(1, IO_MAX):
+            office = _end_during_an_extension(at, then, edit)
+            assert office.ends_ms() <= {office.campaign_ends_ms()}, (at, then)
+            if office.client.count < at + then:
+                break
+
+
+def test_cash_of_an_extension_that_is_refused_for_its_budget_is_told_and_set_by_any_edit() -> None:
+    late = 0
+    for at in range(1, IO_MAX):
+        office = Office()
+        office.edit(GALA.ends_at_ms, None, 500)
+
+        def take(office: Office) -> None:
+            office.system.process().send_packet(an_order("rain", campaign=GALA, total_fen=100))
+
+        if not office.cut(at, "between", lambda office: office.edit(LATER, None, 0), take):
+            break
+        if office.campaign_ends_ms() == LATER or office.ends_ms() == {GALA.ends_at_ms}:
+            continue
+        late += 1
+        # Never too early, which would cost a winner; and it does not stay unseen.
+        assert office.ends_ms() <= {GALA.ends_at_ms, LATER}
+        assert ENDS_DIFFER in {one.what for one in office.system.reconcile().differences}
+        office.edit(GALA.ends_at_ms, None, title="any edit")
+        assert office.ends_ms() == {GALA.ends_at_ms}, at
+    assert late
 
 
 # ---- prizes

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from redpacket.domain.beacon import MARGIN_MS, BeaconRound, PacketBeacon
+from redpacket.domain.beacon import LATE_MS, MARGIN_MS, BeaconRound, PacketBeacon
 from redpacket.domain.checks.facts import Difference
 from redpacket.domain.claim import Admission, Claim
 from redpacket.domain.errors import (
@@ -328,6 +328,25 @@ def test_a_crowd_asks_a_table_that_does_not_answer_once_a_second(system: InMemor
         system.pass_time(50)
 
     assert rounds.asked == 2
+
+
+@pytest.mark.parametrize("can_be_read", [True, False])
+def test_a_wait_for_a_round_is_late_half_a_minute_after_its_time(
+    system: InMemorySystem, *, can_be_read: bool
+) -> None:
+    # An operator has to know, also where the round is there and a function can't read it.
+    packet = a_rain(system)
+    process = system.process() if can_be_read else system.process(rounds=RoundsFail())
+    due_ms = CHAIN.time_ms(beacon_of(packet).round_no)
+    told = {}
+
+    for late_ms in (-1, 0, LATE_MS - 1, LATE_MS, HOUR_MS // 2):
+        system.clock.at_ms = due_ms + late_ms
+        with pytest.raises(BeaconPending) as refusal:
+            process.grab_packet(packet.packet_id, a_person("ann"), None)
+        told[late_ms] = refusal.value.is_late
+
+    assert [late_ms for late_ms, is_late in told.items() if is_late] == [LATE_MS, HOUR_MS // 2]
 
 
 def test_a_crowd_of_a_new_process_reads_the_rules_once_where_rounds_stay_away(

@@ -30,8 +30,35 @@ class Seconds:
 
 
 def _counted(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    return _written(capsys)[0]
+
+
+def _written(capsys: pytest.CaptureFixture[str]) -> tuple[list[dict[str, Any]], int]:
+    """Return the lines of refusals, and how many failures the metric got."""
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    return [line for line in lines if line.get("message") == "refused"]
+    failed_count = sum(sum(line.get("request_failed", ())) for line in lines)
+    return [line for line in lines if line.get("message") == "refused"], failed_count
+
+
+def _ask(error: Exception) -> str:
+    """Ask a door that fails with *error*; return the code that it answers."""
+    door = Api()
+
+    @door.route("GET /thing")
+    def read(_request: HttpRequest) -> HttpAnswer[None]:
+        raise error
+
+    answer = door({"routeKey": "GET /thing", "requestContext": {"requestId": "r"}}, None)
+    return str(json.loads(answer["body"])["code"])
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> Seconds:
+    """Let each test begin a process, and count into a namespace."""
+    clock = Seconds()
+    monkeypatch.setattr("redpacket.edge.api.refusals", Refusals(clock))
+    monkeypatch.setenv("POWERTOOLS_METRICS_NAMESPACE", "redpacket")
+    return clock
 
 
 def test_a_crowd_of_losers_writes_a_line_a_minute(capsys: pytest.CaptureFixture[str]) -> None:
@@ -81,30 +108,59 @@ def test_a_single_refusal_is_written_at_once(capsys: pytest.CaptureFixture[str])
 def test_each_refusal_of_a_door_is_counted_by_its_code(
     capsys: pytest.CaptureFixture[str],
     caplog: pytest.LogCaptureFixture,
-    monkeypatch: pytest.MonkeyPatch,
     error: Exception,
     code: str,
 ) -> None:
-    monkeypatch.setattr("redpacket.edge.api.refusals", Refusals())
-    door = Api()
+    answered = _ask(error)
 
-    @door.route("GET /thing")
-    def read(_request: HttpRequest) -> HttpAnswer[None]:
-        raise error
-
-    answer = door({"routeKey": "GET /thing", "requestContext": {"requestId": "r"}}, None)
-
-    assert json.loads(answer["body"])["code"] == code
-    assert [line["code"] for line in _counted(capsys)] == [code]
+    lines, failed_count = _written(capsys)
+    assert answered == code
+    assert [line["code"] for line in lines] == [code]
     # What passes by itself is not logged as an error: a crowd writes no stack traces.
     is_expected = code in {"packet_emptied", "switched_off", "beacon_pending"}
     assert (caplog.records == []) is is_expected
+    assert failed_count == (0 if is_expected else 1)
 
 
-def test_what_is_answered_is_not_counted(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_a_crowd_that_waits_for_a_round_by_design_has_not_failed(
+    capsys: pytest.CaptureFixture[str], clock: Seconds
 ) -> None:
-    monkeypatch.setattr("redpacket.edge.api.refusals", Refusals())
+    for number in range(1_000):
+        clock.at_s = 5.0 + number / 10
+        _ask(BeaconPending("due in a moment"))
+
+    lines, failed_count = _written(capsys)
+    assert {line["code"] for line in lines} == {"beacon_pending"}
+    assert failed_count == 0
+
+
+def test_an_outage_during_a_rain_is_counted_failure_by_failure(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for _ in range(12):
+        _ask(BeaconPending("due in a moment"))
+        _ask(Unavailable("no answer"))
+
+    # Within the minute, though nothing follows by which a process would write what it counted.
+    assert _written(capsys)[1] == 12
+
+
+def test_a_round_that_is_late_is_a_failure_of_which_a_crowd_writes_a_line_a_minute(
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+    clock: Seconds,
+) -> None:
+    for number in range(1_201):
+        clock.at_s = 5.0 + number / 10
+        _ask(BeaconPending("nowhere", is_late=True))
+
+    lines, failed_count = _written(capsys)
+    assert [line["refused_count"] for line in lines] == [1, 600, 600]
+    assert failed_count == 1_201
+    assert caplog.records == []
+
+
+def test_what_is_answered_is_not_counted(capsys: pytest.CaptureFixture[str]) -> None:
     door = Api()
 
     @door.route("GET /thing")

@@ -20,6 +20,9 @@ WAIT_MS = 6_000
 PENDING_MS = 2_000
 """How long after its time a round is usually there: signed, fetched, verified and written."""
 
+LATE_MS = 30_000
+"""So long after its time a round that is not there is a failure: an operator is told."""
+
 
 @dataclass(frozen=True, slots=True)
 class BeaconChain:

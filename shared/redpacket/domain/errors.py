@@ -323,15 +323,17 @@ class Busy(RedPacketError):
 class BeaconPending(RedPacketError):
     """The round that decides is not there yet; *retry_after_s* says when it may be.
 
-    *begun* is what is fixed of a draw that waits for a round of its own.
+    *begun* is what is fixed of a draw that waits for a round of its own. *is_late*: it should be
+    there for long; it is nowhere, or can't be read here.
     """
 
     code = "beacon_pending"
     begun: BegunDraw | None = None
 
-    def __init__(self, message: str, retry_after_s: int = 1) -> None:
+    def __init__(self, message: str, retry_after_s: int = 1, *, is_late: bool = False) -> None:
         super().__init__(message)
         self.retry_after_s = retry_after_s
+        self.is_late = is_late
 
 
 class Unavailable(RedPacketError):

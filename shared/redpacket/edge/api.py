@@ -141,15 +141,19 @@ class Api:
                 request.require_scope(operation.scopes)
             answer = operation.function(request)
         except (Rejected, SwitchedOff, BeaconPending) as error:
-            refusals.count(code_of(error))
+            # To wait for a round until it is there is by design; longer is a failure.
+            is_late = isinstance(error, BeaconPending) and error.is_late
+            refusals.count(code_of(error), is_failure=is_late)
             return _answer(*problem_of(error, request_id), request_id)
         except Exception as error:  # noqa: BLE001 - the last resort, logged and answered
             # Known errors come with their cause; unknown ones must not leak theirs.
             is_known = isinstance(error, RedPacketError)
             name = type(error).__name__ if is_known else "unexpected_error"
-            refusals.count(code_of(error))
+            refusals.count(code_of(error), is_failure=True)
             runtime.spans.failed(error)
             logger().exception(name, request_id=request_id, route=event["routeKey"])
+            # At once, as the line above: this process may be frozen or killed next.
+            refusals.write()
             return _answer(*problem_of(error, request_id), request_id)
         if operation.csv and "csv" in request.headers.get("accept", ""):
             from redpacket.edge.csv_pages import csv_answer, is_csv_asked

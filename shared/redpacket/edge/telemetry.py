@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 REFUSALS_EVERY_S = 60.0
 
+ALL_DOORS = "api"
+"""The service of what all doors count together: an alarm looks at no more than ten metrics."""
+
 
 @cache
 def logger() -> Logger:
@@ -43,24 +46,32 @@ class Refusals:
     """Counts by code of what this process refused: a line for each code, once a minute at most.
 
     A crowd of losers writes no line each. The first refusal is written at once; what came in the
-    last minute of a process may be missing.
+    last minute of a process may be missing. Of refusals that are failures it sends the metric that
+    ApiErrorsAlarm watches.
     """
 
     def __init__(self, now_s: Callable[[], float] = time.monotonic) -> None:
         self._now_s = now_s
         self._counts: dict[str, int] = {}
+        self._failed_count = 0
         self._written_at_s: float | None = None
 
-    def count(self, code: str) -> None:
-        """Count a refusal."""
+    def count(self, code: str, *, is_failure: bool = False) -> None:
+        """Count a refusal; *is_failure* if it is neither by design nor by a switch."""
         self._counts[code] = self._counts.get(code, 0) + 1
-        now_s = self._now_s()
-        if self._written_at_s is not None and now_s < self._written_at_s + REFUSALS_EVERY_S:
-            return
-        self._written_at_s = now_s
+        self._failed_count += is_failure
+        if self._written_at_s is None or self._now_s() >= self._written_at_s + REFUSALS_EVERY_S:
+            self.write()
+
+    def write(self) -> None:
+        """Write what was counted since the last time."""
+        self._written_at_s = self._now_s()
         counts, self._counts = self._counts, {}
+        failed_count, self._failed_count = self._failed_count, 0
         for each, count in counts.items():
             write_line("refused", code=each, refused_count=count)
+        if failed_count:
+            _count("request_failed", failed_count, service=ALL_DOORS)
 
 
 refusals = Refusals()
@@ -85,11 +96,13 @@ def _traced(details: dict[str, str | int]) -> dict[str, str | int]:
     return {**details, "request_id": asked.request_id} if asked.request_id else details
 
 
-def _count(name: str) -> None:
+def _count(name: str, value: int = 1, service: str = "") -> None:
+    """Count *value* of the metric, which is this function's, or of another *service*."""
     from aws_lambda_powertools.metrics import MetricUnit, single_metric
 
-    with single_metric(name=name, unit=MetricUnit.Count, value=1):
-        pass
+    with single_metric(name=name, unit=MetricUnit.Count, value=value) as metric:
+        if service:
+            metric.add_dimension("service", service)
 
 
 journal = LoggedJournal()

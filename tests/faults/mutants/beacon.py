@@ -55,6 +55,30 @@ MUTANTS = [
         "if missed := None:",
     ),
     Mutant(
+        "a wait for a late round is not told from one by design",
+        "CachedRounds.recall",
+        "is_late=late_ms >= LATE_MS",
+        "is_late=False",
+    ),
+    Mutant(
+        "a wait by design counts as a failure",
+        "CachedRounds.recall",
+        "is_late=late_ms >= LATE_MS",
+        "is_late=late_ms >= 0",
+    ),
+    Mutant(
+        "a wait for a late round raises no alarm",
+        "Api.__call__",
+        "isinstance(error, BeaconPending) and error.is_late",
+        "False",
+    ),
+    Mutant(
+        "failures of a process that is frozen are not told",
+        "Api.__call__",
+        "            refusals.write()\n",
+        "",
+    ),
+    Mutant(
         "a forged round is kept",
         "DrandBeacon.fetch",
         "if self._key.has_signed(round_no, signature):",

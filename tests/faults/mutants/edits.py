@@ -51,14 +51,13 @@ MUTANTS = [
     of_draws(
         "cash does not follow an edit of the end",
         "edit_campaign:edit_campaign",
-        "            for packet_id in _packet_ids(table):\n"
-        "                packets.reschedule(packet_id, table",
-        "            for packet_id in ():\n                packets.reschedule(packet_id, table",
+        "        _end_with_campaign(plan.campaign_id, draws, packets)\n",
+        "",
     ),
     of_draws(
         "an edit that is cut off leaves cash that ends too early",
         "edit_campaign:edit_campaign",
-        "_keep_cash(table, after, before, packets)",
+        "_keep_cash(table, after, before, draws, packets)",
         "pass",
     ),
     of_draws(
@@ -70,8 +69,20 @@ MUTANTS = [
     of_draws(
         "a campaign is extended while its cash goes back",
         "_keep_cash",
-        "table.version + 1, only_later=True)\n    _check_cash_is_there(packet_ids, packets)\n",
-        "table.version + 1, only_later=True)\n",
+        "        _check_cash_is_there(packet_ids, packets)\n    except",
+        "        pass\n    except",
+    ),
+    of_draws(
+        "a refused extension leaves cash that ends too late",
+        "_keep_cash",
+        "packets.reschedule(packet_id, before.ends_at_ms, table.version + 1)",
+        "pass",
+    ),
+    of_draws(
+        "a refused extension leaves cash at an end that another edit moved",
+        "_keep_cash",
+        "        _end_with_campaign(table.campaign.campaign_id, draws, packets)\n",
+        "",
     ),
     of_draws(
         "a campaign whose cash was all won is not extended",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from redpacket.domain.beacon import PENDING_MS, PacketBeacon
+from redpacket.domain.beacon import LATE_MS, PENDING_MS, PacketBeacon
 from redpacket.domain.errors import BeaconPending, PacketNotStarted, RoundsAway, Unavailable
 from redpacket.domain.process_cache import ProcessCache
 
@@ -74,9 +74,9 @@ class CachedRounds:
             found = None
         if found is None:
             msg = "the round of the beacon that decides this is not there yet"
-            there_at_ms = chain.time_ms(round_no) + PENDING_MS
-            wait_s = -(-(there_at_ms - self._clock.now_ms()) // 1000)
-            raise BeaconPending(msg, retry_after_s=max(1, wait_s))
+            late_ms = self._clock.now_ms() - chain.time_ms(round_no)
+            wait_s = -(-(PENDING_MS - late_ms) // 1000)
+            raise BeaconPending(msg, max(1, wait_s), is_late=late_ms >= LATE_MS)
         return found
 
     def complete(self, terms: Terms) -> Terms:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from redpacket.domain.beacon import BeaconChain
+from redpacket.domain.beacon import LATE_MS, BeaconChain
 from redpacket.domain.errors import Unavailable
 from redpacket.domain.lottery import day_at
 from redpacket.ports.beacon import Beacon, Drawing, Rounds
@@ -18,10 +18,6 @@ LOOK_EVERY_MS = 2_000
 
 RETRY_EVERY_MS = 500
 """While a round is late: endpoints have it about a second after its time."""
-
-MISSING_AFTER_MS = 30_000
-"""From then on an operator is told, each minute, that draws wait."""
-
 
 _WANTED_MAX = 100
 """Rounds of five minutes; older ones come in later looks, once these are there."""
@@ -72,7 +68,7 @@ def fetch_rounds(
             break
         clock.sleep_ms(wait_ms)
     for round_no in missing:
-        if clock.now_ms() - chain.time_ms(round_no) >= MISSING_AFTER_MS:
+        if clock.now_ms() - chain.time_ms(round_no) >= LATE_MS:
             error = Unavailable(f"no endpoint has round {round_no}")
             journal.failure("beacon_round_missing", error, round_no=round_no)
     for other in {campaign.beacon.chain for campaign in campaigns} - {chain}:

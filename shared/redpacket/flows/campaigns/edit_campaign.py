@@ -93,12 +93,9 @@ def edit_campaign(
             if before.beacon or (table and table.prizes):
                 _check_timezone(after, before)
             if table and table.prizes:
-                _keep_cash(table, after, before, packets)
+                _keep_cash(table, after, before, draws, packets)
             is_done = campaigns.edit(after, before, action, spent)
-        # To the end that the newest edit set, which may be another operator's.
-        if table := draws.find_table(plan.campaign_id):
-            for packet_id in _packet_ids(table):
-                packets.reschedule(packet_id, table.campaign.ends_at_ms, table.version)
+        _end_with_campaign(plan.campaign_id, draws, packets)
         if is_done:
             return get_campaign(plan.campaign_id, campaigns=campaigns), False
     msg = "others edit it at the same time"
@@ -114,7 +111,16 @@ def get_campaign(campaign_id: str, *, campaigns: Campaigns) -> Campaign:
     return campaign
 
 
-def _keep_cash(table: LotterySnapshot, after: Campaign, before: Campaign, packets: Packets) -> None:
+def _end_with_campaign(campaign_id: str, draws: Draws, packets: Packets) -> None:
+    """Move cash to the end that the newest edit set, which may be another operator's."""
+    if table := draws.find_table(campaign_id):
+        for packet_id in _packet_ids(table):
+            packets.reschedule(packet_id, table.campaign.ends_at_ms, table.version)
+
+
+def _keep_cash(
+    table: LotterySnapshot, after: Campaign, before: Campaign, draws: Draws, packets: Packets
+) -> None:
     """Let cash last until a later end, before the edit is written.
 
     So an edit that is cut off leaves cash that ends too late, and not too early. Where another edit
@@ -127,8 +133,15 @@ def _keep_cash(table: LotterySnapshot, after: Campaign, before: Campaign, packet
     _check_cash_is_there(packet_ids, packets)
     for packet_id in packet_ids:
         packets.reschedule(packet_id, after.ends_at_ms, table.version + 1, only_later=True)
-    # It may have begun to close in between; what is still open then ends later than it need.
-    _check_cash_is_there(packet_ids, packets)
+    try:
+        # It may have begun to close in between.
+        _check_cash_is_there(packet_ids, packets)
+    except InvalidRequest:
+        # No extension can succeed any more, so that none needs the later end.
+        for packet_id in packet_ids:
+            packets.reschedule(packet_id, before.ends_at_ms, table.version + 1)
+        _end_with_campaign(table.campaign.campaign_id, draws, packets)
+        raise
 
 
 def _check_cash_is_there(packet_ids: Sequence[str], packets: Packets) -> None:
