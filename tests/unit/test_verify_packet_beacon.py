@@ -145,7 +145,13 @@ def test_a_start_that_was_moved_is_found(
 
 @pytest.mark.parametrize(
     "changes",
-    [{"beacon": {}}, {"signature": "xx"}, {"beacon_round": "1"}, {"beacon": {"chain_hash": "00"}}],
+    [
+        {"beacon": {}},
+        {"signature": "xx"},
+        {"signature": ""},
+        {"beacon_round": "1"},
+        {"beacon": {"chain_hash": "00"}},
+    ],
 )
 def test_a_malformed_round_can_not_be_read(
     answers: Answers, run: Run, changes: dict[str, Any]

@@ -9,7 +9,7 @@ from redpacket.domain.errors import SplitImpossible
 from redpacket.domain.split import NO_ROUND, Split, Terms, amounts_fen, seed_of
 from redpacket.verify.files import COUNT_MAX, Document, Unreadable, get
 from redpacket.verify.findings import Findings
-from redpacket.verify.rounds import chain_of, round_compared
+from redpacket.verify.rounds import chain_of, round_compared, signature_of
 
 
 def verify_packet(
@@ -169,4 +169,4 @@ def _packet_signature_of(proof: Document) -> str:
         return ""
     if proof.get("signature") is None:
         return NO_ROUND
-    return bytes.fromhex(get(proof, "signature", str)).hex()
+    return signature_of(proof).hex()

@@ -68,6 +68,9 @@ def chain_of(said: Document) -> BeaconChain:
 def signature_of(said: Document) -> bytes:
     """Return the signature of a round. Raises Unreadable."""
     try:
-        return bytes.fromhex(get(said, "signature", str))
+        signature = bytes.fromhex(get(said, "signature", str))
     except ValueError as error:
         raise Unreadable(f"the signature: {error}") from error
+    if not signature:
+        raise Unreadable("the signature is empty")
+    return signature
