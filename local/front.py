@@ -40,7 +40,7 @@ IDLE_TIMEOUT_S = 30.0
 # The emulator starts a process for every request that finds the others busy, at 0.6 s of this
 # machine each; a crowd of 30 had its answers after 16 s. It is quicker to let it wait here for a
 # few warm ones, as a function's reserved concurrency would.
-IN_FLIGHT_MAX = 4 * (os.cpu_count() or 1)
+IN_FLIGHT_MAX = 2 * (os.cpu_count() or 1)
 TEXT_LENGTH_MAX = 256
 
 

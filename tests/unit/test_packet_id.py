@@ -114,6 +114,13 @@ def test_a_new_id_is_signed_with_the_deployments_key() -> None:
     assert first[:22] != second[:22]
 
 
+def test_no_new_id_looks_like_an_option_of_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = iter(["-" + RANDOM[1:], RANDOM])
+    monkeypatch.setattr("secrets.token_urlsafe", lambda _: next(made))
+
+    assert edge_ids.new_packet_id(1) == ID
+
+
 def test_a_made_up_id_is_answered_before_the_door_does_anything() -> None:
     door, asked = Api(), []
 

@@ -17,8 +17,13 @@ def packet_ids() -> PacketIds:
 
 
 def new_packet_id(parts: int) -> str:
-    """Return the id of a new packet that is cut into *parts*."""
-    return packet_ids().sign(secrets.token_urlsafe(RANDOM_BYTES), parts)
+    """Return the id of a new packet that is cut into *parts*.
+
+    None begins with "-": command lines would take it for an option.
+    """
+    while (random_text := secrets.token_urlsafe(RANDOM_BYTES)).startswith("-"):
+        pass
+    return packet_ids().sign(random_text, parts)
 
 
 @required("path", "packet_id", type="string", pattern=f"^{PACKET_ID.pattern}$")

@@ -84,7 +84,7 @@ export class Rain extends View {
         ? nothing
         : html`
             <button
-              class="primary"
+              class="primary ${leftMs > 0 ? "is-waiting" : ""}"
               aria-disabled=${this.isAsking || leftMs > 0 ? "true" : "false"}
               @click=${() => void this.#grab()}
             >
