@@ -14,7 +14,6 @@ STATES = LOCAL / "state"
 PAGE = ROOT / "web" / "dist"
 
 _VENVS = LOCAL / "venv"
-EMULATOR = _VENVS / "aws" / "bin" / "ministack"
 # The emulator runs the Lambda functions with its own interpreter.
 LAMBDA_PYTHON = _VENVS / "aws" / "bin" / "python"
 SAM = _VENVS / "sam" / "bin" / "sam"
