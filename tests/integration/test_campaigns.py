@@ -126,7 +126,7 @@ def test_twenty_edits_at_once_are_one_after_the_other(sponsor: User, made: Make)
     campaign_id = made(budget_fen=1_000)["campaign_id"]
 
     def edit(number: int) -> httpx.Response:
-        # Ten cold processes of the emulator may take longer than a request waits: then it is repeated.
+        # Cold processes of the emulator may take longer than a request waits: it is repeated then.
         return until_answered(
             lambda: _put(sponsor, campaign_id, version=1, budget_fen=1_000 + number)
         )
