@@ -126,11 +126,10 @@ format: $(VENV)/app.ready ## rewrite the code in the project's format
 	@$(APP)/ruff format .
 	@$(APP)/ruff check --fix-only --quiet .
 
-lint: $(VENV)/app.ready web/src/api/schema.ts ## check format, lint rules (ruff; ESLint for the page) and plain words
+lint: $(VENV)/app.ready web/src/api/schema.ts ## check format, lint rules (ruff; ESLint for the page)
 	@$(APP)/ruff format --check --quiet .
 	@$(APP)/ruff check --quiet .
 	@$(NPM) run --silent lint
-	@PYTHONPATH=shared $(APP)/python -m local.plain_words
 
 types: $(VENV)/app.ready web/src/api/schema.ts ## types (mypy, strict; tsc for the page)
 	@$(APP)/mypy --no-error-summary
@@ -160,7 +159,7 @@ side-by-side: setup page
 check: side-by-side test bench-cold ## exactly what CI runs
 
 ##@ Prove it
-.PHONY: faults faults-payments faults-webhooks faults-real fuzz mutants
+.PHONY: faults faults-payments faults-webhooks faults-real fuzz
 faults: $(VENV)/app.ready ## simulate heavy faults; more of them: make faults N=5000 SEED=1
 	@PYTHONPATH=shared $(APP)/python -m tests.faults.simulation --schedules $(or $(N),2500) --seed $(or $(SEED),1) $(if $(OF),--of $(OF))
 
@@ -175,9 +174,6 @@ faults-real: setup ## kill, freeze and flush real servers under load; figures in
 
 fuzz: setup ## fuzz the deployed API from openapi.json: make fuzz N=10000 SEED=1
 	@PYTHONPATH=shared $(APP)/python -m tests.fuzz --cases $(or $(N),10000) --seed $(or $(SEED),1)
-
-mutants: $(VENV)/app.ready ## remove each safety condition, one at a time: a test must fail each time
-	@$(APP)/python -m tests.faults.mutants
 
 ##@ Measure it
 .PHONY: bench-draw bench-cold bench-flow bench-send bench-refund bench cost capacity bench-hot bench-round
@@ -257,9 +253,8 @@ sbom: $(VENV)/app.ready ## write the bill of materials of the layers and the pag
 	@mkdir -p $(LOCAL)/release
 	@PYTHONPATH=shared $(APP)/python -m local.sbom $(LOCAL)/release/redpacket.cdx.json
 
-openapi: $(VENV)/app.ready ## write openapi.json and docs/api.md from the code
+openapi: $(VENV)/app.ready ## write openapi.json from the code
 	@PYTHONPATH=shared $(APP)/python -m local.openapi
-	@PYTHONPATH=shared $(APP)/python -m local.api_page
 
 parameters: $(VENV)/app.ready ## write the parameters of template.yaml into docs/deployment.md
 	@PYTHONPATH=shared $(APP)/python -m local.deployment_page

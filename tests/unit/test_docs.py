@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import redpacket
-from local import api_page, deployment_page
+from local import deployment_page
 from local.template import read_template
 from redpacket.adapters.dynamo import keys
 from redpacket.domain.campaign import CampaignStatus, WhenSoldOut
@@ -137,17 +137,6 @@ def test_every_route_exists(document: Path, template: dict[str, Any]) -> None:
     named = re.findall(r"`((?:GET|POST|PUT|DELETE) /[^` ?]*)", _text(document))
 
     assert set(named) <= known
-
-
-def test_the_page_of_the_api_has_every_route(template: dict[str, Any]) -> None:
-    routes = _resources(template, "AWS::ApiGatewayV2::Route").values()
-    listed = {row[0].partition("`")[2].partition("`")[0] for row in _rows(ROOT / "docs" / "api.md")}
-
-    assert {route["Properties"]["RouteKey"] for route in routes} <= listed
-
-
-def test_the_page_of_the_api_is_that_of_the_contract() -> None:
-    assert _text(api_page.PAGE) == api_page.page(), "run `make openapi`"
 
 
 def test_the_page_of_the_deployment_has_the_parameters_of_the_template(
