@@ -239,7 +239,7 @@ capacity: $(VENV)/app.ready ## write the table of docs/capacity.md
 ##@ Keep it
 .PHONY: openapi parameters gallery lock audit clients sbom clean help
 audit: $(UV) $(VENV)/node/bin/npm ## look for known vulnerabilities of what is deployed; needs the services of PyPI and npm
-	@for name in requirements passphrase payments beacon traces; do \
+	@for name in requirements passphrase payments beacon; do \
 		$(UV) tool run --quiet pip-audit==2.10.1 --no-deps --disable-pip --requirement shared/$$name.txt || exit 1; done
 	@$(NPM) audit --omit=dev
 
@@ -265,7 +265,6 @@ gallery: $(VENV)/plots.ready ## draw docs/gallery.svg and measure the figures of
 lock: $(UV) ## compile the pinned requirements again
 	@for name in requirements passphrase payments beacon; do \
 		$(UV) $(COMPILE) shared/$$name.in --output-file shared/$$name.txt || exit 1; done
-	@$(UV) $(COMPILE) --no-deps shared/traces.in --output-file shared/traces.txt
 	@for name in uv dev aws sam plots peers node; do \
 		$(UV) $(COMPILE) requirements/$$name.in --output-file requirements/$$name.txt || exit 1; done
 	@$(UV) $(COMPILE) pyproject.toml --output-file requirements/cli.txt

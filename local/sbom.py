@@ -14,7 +14,7 @@ from typing import Any
 import redpacket
 from local import places
 
-LAYERS = ("requirements", "passphrase", "payments", "beacon", "traces")
+LAYERS = ("requirements", "passphrase", "payments", "beacon")
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^ ;\\]+)((?:.*\\\n)*.*)", re.MULTILINE)
 _HASH = re.compile(r"--hash=sha256:([0-9a-f]{64})")
 

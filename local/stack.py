@@ -377,7 +377,6 @@ class Stack:
             # Names that no host on the internet has (RFC 2606).
             "AvatarHosts": "example.com,example.org,*.example.com,*.example",
             "CoverHosts": ",".join(COVER_HOSTS),
-            "Traces": "Disabled",  # no daemon receives them here
             "HostPage": "true" if self._hosts_page else "false",
             "PageClientId": "page",
             "HostWalletUrl": f"{self.wallet}/wallet",

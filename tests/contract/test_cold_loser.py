@@ -37,7 +37,6 @@ print(json.dumps([answer, sorted(sys.modules)]))
 # redis imports asyncio and its own asynchronous half by itself: docs/adr/0009.
 HEAVY = (
     *("boto3", "botocore", "pydantic", "aws_lambda_powertools", "typing_extensions", "zoneinfo"),
-    *("aws_xray_sdk", "wrapt", "redpacket.edge.traces"),
     *("regex", "pypinyin", "rapidfuzz", "http.client", "redpacket.adapters.aws.client"),
     *("redpacket.domain.lottery", "redpacket.domain.checks.facts", "redpacket.edge.schemas"),
     *(f"redpacket.adapters.dynamo.{of}_keys" for of in ("draw", "log", "operator", "payment")),

@@ -885,32 +885,8 @@ def test_layers_beside_the_shared_one_are_only_where_they_are_needed(function: s
         "BeaconFunction": [{"Ref": "BeaconLayer"}],
     }
 
-    traces = {"Fn::If": [f"Has{_traces_of(function)}", {"Ref": "TracesLayer"}, NOTHING]}
-
     assert GLOBALS["Layers"] == [{"Ref": "SharedLayer"}]
-    assert FUNCTIONS[function].get("Layers", []) == [*needed.get(function, []), traces]
-
-
-NOTHING = {"Ref": "AWS::NoValue"}
-
-
-def _traces_of(function: str) -> str:
-    """Return the parameter that says whether a function is traced: a crowd looks at records."""
-    return "CrowdTraces" if function in {*CROWD, "RecordsFunction"} else "Traces"
-
-
-@each_function
-def test_a_function_is_traced_by_its_parameter_or_is_its_door_alone(function: str) -> None:
-    whole = {**GLOBALS, **FUNCTIONS[function]}
-
-    assert whole["Tracing"] == {"Ref": _traces_of(function)}
-    assert whole["Handler"] == {
-        "Fn::If": [
-            f"Has{_traces_of(function)}",
-            "redpacket.edge.traced_door.handler",
-            "app.handler",
-        ]
-    }
+    assert FUNCTIONS[function].get("Layers", []) == needed.get(function, [])
 
 
 @pytest.mark.parametrize("door", DOORS)

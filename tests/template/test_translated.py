@@ -147,31 +147,29 @@ def test_what_is_kept_warm_is_the_alias_of_the_crowds_functions() -> None:
 
 # ---- traces
 
-CROWD = {"GrabFunction", "LotteryFunction", "RecordsFunction"}
-TRACED = {"prod": set(FUNCTIONS) - CROWD, "kept warm, with a canary": set(FUNCTIONS)}
-TRACED["dev in China"] = set()
+TRACED = {
+    "prod": set[str](),
+    "dev in China": set[str](),
+    "kept warm, with a canary": set(FUNCTIONS),
+}
 
 
 @pytest.mark.parametrize("name", TRACED)
-def test_who_is_traced_may_write_traces_and_carries_what_sends_them_and_no_other(name: str) -> None:
+def test_functions_are_traced_by_the_parameter_alone(name: str) -> None:
     stack, traced = STACK_OF[name], TRACED[name]
-    functions = stack.of_type("AWS::Lambda::Function")
     # AWS' own policies of this, whose names differ by partition.
     may_write = {
         role.removesuffix("Role")
         for role, each in stack.of_type("AWS::IAM::Role").items()
-        if any("XRay" in arn or "Xray" in arn for arn in each.get("ManagedPolicyArns", ()))
+        if any("xray" in arn.lower() for arn in each.get("ManagedPolicyArns", ()))
     }
-    active = {name for name, each in functions.items() if "TracingConfig" in each}
-    carrying = {
+    active = {
         name
-        for name, each in functions.items()
-        if any("TracesLayer" in layer for layer in each["Layers"])
+        for name, each in stack.of_type("AWS::Lambda::Function").items()
+        if each.get("TracingConfig") == {"Mode": "Active"}
     }
-    entered = {name for name, each in functions.items() if each["Handler"] != "app.handler"}
 
-    assert may_write == active == carrying == entered == traced
-    assert all(functions[name]["TracingConfig"] == {"Mode": "Active"} for name in traced)
+    assert may_write == active == traced
 
 
 # ---- retries, recursion, reserves

@@ -61,7 +61,7 @@ def translate(
     return translated
 
 
-READ_BY_SAM = {"Canary": "false", "Traces": "Active", "CrowdTraces": "Disabled"}
+READ_BY_SAM = {"Canary": "false", "Traces": "Disabled"}
 """The parameters whose values SAM reads: by them it makes other resources."""
 
 
@@ -319,7 +319,7 @@ STACKS = [
         "cn-north-1",
         {"Stage": "prod", "AlarmTopicArn": CHINAS_TOPIC, "JwtIssuer": ISSUER},
     ),
-    Stack("dev in China", "cn-northwest-1", {"JwtIssuer": ISSUER, "Traces": "Disabled"}),
+    Stack("dev in China", "cn-northwest-1", {"JwtIssuer": ISSUER}),
     Stack(
         "both gateways",
         parameters={
@@ -383,7 +383,7 @@ STACKS = [
             "GrabProvisionedConcurrency": "100",
             "LotteryProvisionedConcurrency": "20",
             "SelfSignUp": "true",
-            "CrowdTraces": "Active",
+            "Traces": "Active",
             **RISK,
             "SesIdentityArn": f"arn:aws:ses:us-east-1:{ACCOUNT}:identity/example.com",
         },

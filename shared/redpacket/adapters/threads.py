@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from redpacket.ports import runtime
-
 THREADS = 10
 """As many connections as botocore keeps open by itself; a call waits for most of its time."""
 
@@ -19,4 +17,4 @@ def in_threads(
     if len(items) <= 1:
         return [do(item) for item in items]
     with ThreadPoolExecutor(min(threads, len(items))) as pool:
-        return list(pool.map(runtime.spans.carried(do), items))
+        return list(pool.map(do, items))

@@ -26,7 +26,6 @@ from redpacket.domain.errors import (
 from redpacket.edge.problems import code_of, problem_of
 from redpacket.edge.request import RequestOf
 from redpacket.edge.telemetry import asked, logger, refusals
-from redpacket.ports import runtime
 
 if TYPE_CHECKING:
     from redpacket.edge.parameters import Parameter
@@ -150,7 +149,6 @@ class Api:
             is_known = isinstance(error, RedPacketError)
             name = type(error).__name__ if is_known else "unexpected_error"
             refusals.count(code_of(error), is_failure=True)
-            runtime.spans.failed(error)
             logger().exception(name, request_id=request_id, route=event["routeKey"])
             # At once, as the line above: this process may be frozen or killed next.
             refusals.write()

@@ -1,4 +1,4 @@
-"""What every flow may need of its process: time, a journal, threads, spans of a trace."""
+"""What every flow may need of its process: time, a journal, threads."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     # Each flow and adapter imports this page; none needs the words of all the others.
-    from collections.abc import Callable, Mapping, Sequence
-    from types import TracebackType
-    from typing import Self
+    from collections.abc import Callable, Sequence
 
 
 class InParallel(Protocol):
@@ -36,47 +34,3 @@ class Journal(Protocol):
 
     def failure(self, name: str, error: Exception, **details: str | int) -> None:
         """Note an error that was survived here and is repaired later."""
-
-
-class Span:
-    """One call outside, as a trace shows it. This one keeps nothing."""
-
-    def __enter__(self) -> Self:
-        """Begin."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """End, perhaps by an error."""
-
-    def retry(self) -> None:
-        """Note that the call is tried once more."""
-
-
-class Spans:
-    """Where calls outside are noted for a trace. This one notes none, and costs next to nothing."""
-
-    _none = Span()
-
-    def aws(self, service: str, operation: str, arguments: Mapping[str, Any]) -> Span:  # noqa: ARG002
-        """Return the span of a call to AWS; of *arguments* only tables and queues are kept."""
-        return self._none
-
-    def remote(self, name: str, operation: str) -> Span:  # noqa: ARG002
-        """Return the span of a call to the cache, or to a host."""
-        return self._none
-
-    def carried(self, do: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        """Return *do* so that its calls belong to what is open here, on any thread."""
-        return do
-
-    def failed(self, error: BaseException) -> None:
-        """Note an error that ends as an answer."""
-
-
-spans = Spans()
-"""This process' own. Where a function is traced, edge/traces.py puts others here."""

@@ -22,7 +22,6 @@ from urllib.parse import urlsplit
 from redpacket.adapters.aws.errors import PASSING, TOO_MANY, AwsRefused, AwsSilent
 from redpacket.adapters.aws.signature import Keys, signed
 from redpacket.adapters.tls import context_for
-from redpacket.ports import runtime
 
 _TARGETS = {
     "dynamodb": ("1.0", "DynamoDB_20120810"),
@@ -94,20 +93,18 @@ class AwsClient:
             # The same in all tries: one that follows a commit whose answer was lost succeeds.
             arguments = {"ClientRequestToken": token_hex(16), **arguments}
         body = json.dumps(arguments, default=_base64_of).encode()
-        with runtime.spans.aws(self._place[1], operation, arguments) as span:
-            wait_s = _BROKEN_WAIT_S
-            try:
-                return self._send(operation, body)
-            except AwsSilent:
-                pass
-            except AwsRefused as error:
-                if error.status not in _BROKEN:
-                    if error.code not in PASSING and error.status != TOO_MANY:
-                        raise
-                    wait_s = _BUSY_WAIT_S
-            span.retry()
-            time.sleep(random.uniform(0, wait_s))  # noqa: S311 - jitter
+        wait_s = _BROKEN_WAIT_S
+        try:
             return self._send(operation, body)
+        except AwsSilent:
+            pass
+        except AwsRefused as error:
+            if error.status not in _BROKEN:
+                if error.code not in PASSING and error.status != TOO_MANY:
+                    raise
+                wait_s = _BUSY_WAIT_S
+        time.sleep(random.uniform(0, wait_s))  # noqa: S311 - jitter
+        return self._send(operation, body)
 
     def _send(self, operation: str, body: bytes) -> dict[str, Any]:
         """Send once. Raises AwsRefused, AwsSilent."""

@@ -15,7 +15,6 @@ from ipaddress import ip_address, ip_network
 from urllib.parse import urlsplit
 
 from redpacket.domain.errors import Unavailable
-from redpacket.ports import runtime
 
 _ANSWER_BYTES_MAX = 64 * 1024 * 1024
 _CHUNK_BYTES = 64 * 1024
@@ -76,12 +75,6 @@ class Outgoing:
         return self._send("GET", f"{self._path}?{query}", None, {})
 
     def _send(
-        self, method: str, target: str, body: bytes | None, headers: Mapping[str, str]
-    ) -> HttpAnswer:
-        with runtime.spans.remote(self._host, method):
-            return self._sent(method, target, body, headers)
-
-    def _sent(
         self, method: str, target: str, body: bytes | None, headers: Mapping[str, str]
     ) -> HttpAnswer:
         deadline_s = time.monotonic() + self._call_s_max

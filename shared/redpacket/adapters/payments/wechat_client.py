@@ -7,13 +7,11 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Self
-from urllib.parse import urlsplit
 
 from wechatpayv3 import WeChatPay, WeChatPayType
 from wechatpayv3.type import RequestType
 
 from redpacket.domain.errors import Unavailable
-from redpacket.ports import runtime
 
 WECHAT_PAY = "https://api.mch.weixin.qq.com"
 _OK, _REFUSED, _BROKEN = 200, 400, 500
@@ -72,7 +70,6 @@ class WeChatClient:
     ) -> None:
         self.merchant = merchant
         self._url = gateway_url
-        self._host = urlsplit(gateway_url).hostname or ""
         self._pay = WeChatPay(
             WeChatPayType.NATIVE,
             mchid=merchant.mch_id,
@@ -130,15 +127,14 @@ class WeChatClient:
         is_signed: bool = True,
     ) -> tuple[int, str | bytes]:
         answered: tuple[int, str | bytes] | None = None
-        with runtime.spans.remote(self._host, method.value):
-            # All kinds of errors, whose words may tell a body or an address with a secret in it.
-            with suppress(Exception):
-                answered = self._pay._core.request(  # noqa: SLF001 - what its maintainer advises
-                    path, method=method, data=body, skip_verify=not is_signed
-                )
-            if answered is None:
-                # Raised here, where no other error's words hang on to it.
-                raise Unavailable("the gateway's answer is unknown")
+        # All kinds of errors, whose words may tell a body or an address with a secret in it.
+        with suppress(Exception):
+            answered = self._pay._core.request(  # noqa: SLF001 - what its maintainer advises
+                path, method=method, data=body, skip_verify=not is_signed
+            )
+        if answered is None:
+            # Raised here, where no other error's words hang on to it.
+            raise Unavailable("the gateway's answer is unknown")
         return answered
 
     def _read(self, status: int, content: str | bytes) -> Answer:

@@ -13,17 +13,12 @@ from redis.exceptions import ConnectionError as NoConnection
 from redis.exceptions import ReadOnlyError, ResponseError
 from redis.exceptions import TimeoutError as NoAnswer
 
-from redpacket.ports import runtime
-
 Word: TypeAlias = str | int
 ConnectTo: TypeAlias = Callable[[str, int], Connection]
 """Makes a connection to a host and port, which connects when it is used."""
 
 FAILURES = (NoConnection, NoAnswer, ReadOnlyError)
 """Errors that a new connection may fix. A demoted primary keeps its connections."""
-
-CACHE = "cache"
-"""What a trace calls it."""
 
 _PAUSE_S = 0.02
 """At the most, before the second try: a crowd that lost its server must not come back as one."""
@@ -92,18 +87,16 @@ class ServerClient:
         self._connections = Connections(make)
 
     def ask(self, *words: Word) -> Any:  # noqa: ANN401
-        with runtime.spans.remote(CACHE, str(words[0])) as span:
-            try:
-                return self._connections.ask(words)
-            except FAILURES:
-                self.close()
-            span.retry()
-            pause()
-            try:
-                return self._connections.ask(words)
-            except FAILURES:
-                self.close()
-                raise
+        try:
+            return self._connections.ask(words)
+        except FAILURES:
+            self.close()
+        pause()
+        try:
+            return self._connections.ask(words)
+        except FAILURES:
+            self.close()
+            raise
 
     def close(self) -> None:
         self._connections.forget()

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 from redis.crc import REDIS_CLUSTER_HASH_SLOTS, key_slot
 from redis.exceptions import AskError, ClusterDownError, MovedError, RedisError, TryAgainError
 
-from redpacket.adapters.redis.client import CACHE, FAILURES, Connections, ConnectTo, Word, pause
+from redpacket.adapters.redis.client import FAILURES, Connections, ConnectTo, Word, pause
 from redpacket.adapters.redis.connect import connection_maker
-from redpacket.ports import runtime
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -51,10 +50,6 @@ class ClusterClient:
         self._read_at_s = 0.0
 
     def ask(self, *words: Word) -> Any:  # noqa: ANN401
-        with runtime.spans.remote(CACHE, str(words[0])) as span:
-            return self._ask(words, span)
-
-    def _ask(self, words: tuple[Word, ...], span: runtime.Span) -> Any:  # noqa: ANN401
         key = words[3] if words[0] in {"EVALSHA", "EVAL"} else words[1]
         slot = key_slot(str(key).encode())
         address, is_asking, has_failed = self._owner(slot), False, False
@@ -73,7 +68,6 @@ class ClusterClient:
                 if has_failed:
                     raise
                 has_failed = True
-                span.retry()
                 pause()
                 self._read_map(suspect=address)
                 address, is_asking = self._owner(slot), False
