@@ -1,18 +1,13 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
-from redpacket.adapters.dynamo.client import Dynamo
-from redpacket.adapters.dynamo.draws import DynamoDraws
-from redpacket.domain.approvals import Allowance
 from redpacket.domain.campaign import (
     Campaign,
-    CampaignPlan,
     CampaignStatus,
     check_campaign_id,
     is_timezone,
@@ -29,109 +24,64 @@ from redpacket.domain.errors import (
     Unavailable,
     VersionConflict,
 )
-from redpacket.domain.operators import Action
 from redpacket.domain.packet import Packet
 from redpacket.domain.split import Split
-from redpacket.flows.campaigns.edit_campaign import edit_campaign, get_campaign
-from redpacket.flows.campaigns.preheat_campaign import Preheated, preheat_campaign
+from redpacket.flows.campaigns.preheat_campaign import Preheated
 from testing.builders import NOW_MS, a_campaign
 from testing.fakes import FakeClaimCache
-from testing.in_memory_system import LIFE_MS, InMemorySystem, an_operator, an_order
+from testing.in_memory_system import LIFE_MS, InMemorySystem, an_order
+from testing.office import Office
 
 DAY_MS = 24 * 3_600_000
 
 
-class Office:
-    """A system whose operator may spend the budgets of campaigns."""
-
-    def __init__(self, system: InMemorySystem) -> None:
-        self.system = system
-        dynamo = Dynamo(lambda: system.dynamo)
-        self.campaigns = DynamoCampaigns(
-            dynamo, "campaigns", journal_table="journal", approvals_table="approvals"
-        )
+class Desk(Office):
+    """An operator who may spend the budgets of campaigns."""
 
     def made(self, **changes: Any) -> Campaign:
-        campaign = a_campaign(**changes)
-        assert self.campaigns.create(campaign)
-        return campaign
-
-    def edit(
-        self, plan: CampaignPlan, budget_fen: int | None = None, version: int | None = None
-    ) -> tuple[Campaign, bool]:
-        return edit_campaign(
-            plan,
-            budget_fen,
-            version,
-            an_operator(),
-            campaigns=self.campaigns,
-            draws=DynamoDraws(
-                Dynamo(lambda: self.system.dynamo), "campaigns", "shares", "draws", "packets"
-            ),
-            packets=self.system.packets,
-            clock=self.system.clock,
-            four_eyes=self.system.process().four_eyes,
-        )
-
-    def find(self, campaign: Campaign) -> Campaign:
-        return get_campaign(campaign.campaign_id, campaigns=self.campaigns)
+        self.campaign = a_campaign(**changes)
+        assert self.system.campaigns.create(self.campaign)
+        return self.campaign
 
     def preheat(
         self, campaign: Campaign, cursor: str | None = None, within_ms: int = 20_000
     ) -> Preheated:
-        return preheat_campaign(
-            campaign.campaign_id,
-            cursor,
-            campaigns=self.campaigns,
-            packets=self.system.packets,
-            claim_cache=self.system.claim_cache,
-            load_audience=self.system.process().load_audience,
-            in_parallel=self.system.in_parallel,
-            clock=self.system.clock,
-            journal=self.system.journal,
-            stop_at_ms=self.system.clock.now_ms() + within_ms,
-        )
+        preheated = self.system.process().preheat_campaign(campaign.campaign_id, cursor, within_ms)
+        assert isinstance(preheated, Preheated)
+        return preheated
+
+    def in_parts(self, campaign: Campaign) -> str:
+        """Send a packet of three parts, which the cache then loses."""
+        self.system.part_share_count = 4
+        packet = self.system.send("operator", campaign=campaign, count=12)
+        self.system.memory.caches.clear()
+        return packet.packet_id
 
 
 @pytest.fixture
-def office(system: InMemorySystem) -> Office:
-    return Office(system)
+def office(system: InMemorySystem) -> Desk:
+    return Desk(system, a_campaign())
 
 
-# ---- ids and zones
+def test_a_campaigns_id_is_a_slug() -> None:
+    for campaign_id in ("rain", "spring-2027", "1", "a_b", "a" * 63):
+        assert check_campaign_id(campaign_id) == campaign_id
+    for other in ("", "Rain", "-rain", "a" * 64, "{rain}", "ra#in", "rain\n", "雨"):
+        with pytest.raises(CampaignNotFound):
+            check_campaign_id(other)
 
 
-@pytest.mark.parametrize("campaign_id", ["rain", "spring-2027", "1", "a_b", "a" * 63])
-def test_a_slug_is_a_campaigns_id(campaign_id: str) -> None:
-    assert check_campaign_id(campaign_id) == campaign_id
-
-
-@pytest.mark.parametrize(
-    "campaign_id", ["", "Rain", "-rain", "a" * 64, "{rain}", "ra#in", "rain\n", "雨"]
-)
-def test_nothing_else_is_a_campaigns_id(campaign_id: str) -> None:
-    with pytest.raises(CampaignNotFound):
-        check_campaign_id(campaign_id)
-
-
-@pytest.mark.parametrize("name", ["Asia/Shanghai", "UTC", "America/Argentina/Ushuaia"])
-def test_places_have_a_time_zone(name: str) -> None:
-    assert is_timezone(name)
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["", "Asia", "Asia/Atlantis", "localtime", "../etc/passwd", "Asia/../UTC", "CST8", "+08:00"],
-)
-def test_other_words_have_none(name: str) -> None:
-    assert not is_timezone(name)
+def test_only_places_have_a_time_zone() -> None:
+    assert all(map(is_timezone, ("Asia/Shanghai", "UTC", "America/Argentina/Ushuaia")))
+    others = ("", "Asia", "Asia/Atlantis", "localtime", "../etc/passwd", "Asia/../UTC", "CST8")
+    assert not any(map(is_timezone, (*others, "+08:00")))
 
 
 # ---- edits
 
 
-def test_the_first_edit_creates_and_the_next_one_edits(office: Office) -> None:
-    plan = a_campaign()
+def test_the_first_edit_creates_and_the_next_one_edits(office: Desk) -> None:
+    plan = office.campaign
 
     created, is_new = office.edit(plan, 500)
     edited, is_new_again = office.edit(replace(plan, title="new"))
@@ -139,82 +89,44 @@ def test_the_first_edit_creates_and_the_next_one_edits(office: Office) -> None:
     assert (is_new, is_new_again) == (True, False)
     assert (created.version, created.budget_fen, created.budget_left_fen) == (1, 500, 500)
     assert edited == replace(created, title="new", version=2)
-    assert office.find(created) == edited
+    assert office.found() == edited
 
 
-def test_a_campaign_has_no_budget_unless_it_is_given_one(office: Office) -> None:
+def test_a_campaign_has_no_budget_unless_it_is_given_one(office: Desk) -> None:
     created, _ = office.edit(a_campaign())
 
     assert (created.budget_fen, created.budget_left_fen) == (0, 0)
 
 
-@pytest.mark.parametrize("version", [1, 3])
-def test_an_edit_of_another_version_than_it_names_is_refused(office: Office, version: int) -> None:
+def test_an_edit_of_another_version_than_it_names_is_refused(office: Desk) -> None:
+    with pytest.raises(VersionConflict):
+        office.edit(a_campaign(), version=1)
     campaign = office.made(version=2)
 
-    with pytest.raises(VersionConflict):
-        office.edit(replace(campaign, title="new"), version=version)
+    for version in (1, 3):
+        with pytest.raises(VersionConflict):
+            office.edit(replace(campaign, title="new"), version=version)
 
-    assert office.find(campaign) == campaign
+    assert office.found() == campaign
     assert office.edit(replace(campaign, title="new"), version=2)[0].version == 3
 
 
-def test_a_campaign_that_does_not_exist_has_no_version(office: Office) -> None:
-    with pytest.raises(VersionConflict):
-        office.edit(a_campaign(), version=1)
-
-
-class RacingCampaigns(DynamoCampaigns):
-    """Lets somebody else edit first, the given number of times."""
-
-    races = 1
-
-    def edit(
-        self,
-        campaign: Campaign,
-        before: Campaign,
-        action: Action | None = None,
-        spent: Allowance | None = None,
-    ) -> bool:
-        if self.races:
-            self.races -= 1
-            assert super().edit(replace(before, version=before.version + 1), before)
-        return super().edit(campaign, before, action, spent)
-
-
-def test_an_edit_that_meets_another_is_applied_on_top_of_it(office: Office) -> None:
+def test_an_edit_that_meets_another_is_applied_on_top_of_it_unless_it_names_a_version(
+    office: Desk,
+) -> None:
     campaign = office.made()
-    office.campaigns = RacingCampaigns(
-        Dynamo(lambda: office.system.dynamo), "campaigns", journal_table="journal"
-    )
+    other = Desk(office.system, campaign)
+    office.meet(lambda: other.edit(replace(campaign, title="other")), "SET budget")
+    with pytest.raises(VersionConflict):
+        office.edit(replace(campaign, title="new"), version=1)
+    office.meet(lambda: other.edit(replace(campaign, title="another")), "SET budget")
 
     edited, _ = office.edit(replace(campaign, title="new"))
 
-    assert (edited.title, edited.version) == ("new", 3)
+    assert (edited.title, edited.version) == ("new", 4)
 
 
-def test_an_edit_that_meets_another_is_refused_where_it_names_a_version(office: Office) -> None:
-    campaign = office.made()
-    office.campaigns = RacingCampaigns(
-        Dynamo(lambda: office.system.dynamo), "campaigns", journal_table="journal"
-    )
-
-    with pytest.raises(VersionConflict):
-        office.edit(replace(campaign, title="new"), version=1)
-
-
-def test_an_edit_that_always_meets_another_gives_up(office: Office) -> None:
-    campaign = office.made()
-    office.campaigns = RacingCampaigns(
-        Dynamo(lambda: office.system.dynamo), "campaigns", journal_table="journal"
-    )
-    office.campaigns.races = 99
-
-    with pytest.raises(Unavailable):
-        office.edit(replace(campaign, title="new"))
-
-
-def test_a_budget_can_not_be_lowered_below_what_is_in_packets(office: Office) -> None:
+def test_a_budget_can_not_be_lowered_below_what_is_in_packets(office: Desk) -> None:
     campaign = office.made()
     office.system.send("operator", total_fen=4_000, campaign=campaign)
 
@@ -232,39 +144,21 @@ def test_a_budget_can_not_be_lowered_below_what_is_in_packets(office: Office) ->
     assert (kept.budget_fen, kept.budget_left_fen) == (9_000, 5_000)
 
 
-class SpendingCampaigns(DynamoCampaigns):
-    """Lets somebody send a packet between the read and the write of an edit."""
-
-    send: Callable[[], object] = staticmethod(lambda: None)
-
-    def edit(
-        self,
-        campaign: Campaign,
-        before: Campaign,
-        action: Action | None = None,
-        spent: Allowance | None = None,
-    ) -> bool:
-        self.send()
-        return super().edit(campaign, before, action, spent)
-
-
-def test_an_edit_tells_what_is_left_of_the_budget_now_and_not_what_was(office: Office) -> None:
+def test_an_edit_tells_what_is_left_of_the_budget_now_and_not_what_was(office: Desk) -> None:
     campaign = office.made()
-    campaigns = SpendingCampaigns(
-        Dynamo(lambda: office.system.dynamo), "campaigns", journal_table="journal"
+    office.meet(
+        lambda: office.system.send("operator", campaign=campaign, total_fen=6_000), "SET budget"
     )
-    campaigns.send = lambda: office.system.send("operator", campaign=campaign, total_fen=6_000)
-    office.campaigns = campaigns
 
     edited, _ = office.edit(replace(campaign, title="new"))
 
     assert edited.budget_left_fen == 4_000
-    assert edited == office.find(campaign)
+    assert edited == office.found()
 
 
 @pytest.mark.parametrize(("version", "version_after"), [(1, 2), (2, 3), (None, 3)])
 def test_an_edit_that_was_made_already_is_told_to_its_repeat(
-    office: Office, version: int | None, version_after: int
+    office: Desk, version: int | None, version_after: int
 ) -> None:
     campaign = office.made()
     plan = replace(campaign, title="new")
@@ -282,7 +176,7 @@ def test_an_edit_that_was_made_already_is_told_to_its_repeat(
 # ---- packets of a campaign
 
 
-def test_a_packet_lives_as_long_as_its_campaign(office: Office) -> None:
+def test_a_packet_lives_as_long_as_its_campaign(office: Desk) -> None:
     campaign = office.made(starts_at_ms=NOW_MS + 1_000, ends_at_ms=NOW_MS + 30 * DAY_MS)
 
     packet = office.system.send("operator", campaign=campaign, life_ms=None)
@@ -295,7 +189,7 @@ def test_a_packet_lives_as_long_as_its_campaign(office: Office) -> None:
     assert office.system.packets.find_packet(packet.packet_id) == packet
 
 
-def test_a_packet_of_a_campaign_under_way_starts_now_and_may_end_earlier(office: Office) -> None:
+def test_a_packet_of_a_campaign_under_way_starts_now_and_may_end_earlier(office: Desk) -> None:
     campaign = office.made()
 
     short = office.system.send("operator", campaign=campaign)
@@ -305,7 +199,7 @@ def test_a_packet_of_a_campaign_under_way_starts_now_and_may_end_earlier(office:
     assert (long.starts_at_ms, long.expires_at_ms) == (NOW_MS, campaign.ends_at_ms)
 
 
-def test_claims_before_the_start_are_refused(office: Office) -> None:
+def test_claims_before_the_start_are_refused(office: Desk) -> None:
     campaign = office.made(starts_at_ms=NOW_MS + 1_000)
     packet = office.system.send("operator", campaign=campaign, life_ms=None)
 
@@ -326,7 +220,7 @@ def test_claims_before_the_start_are_refused(office: Office) -> None:
     ids=str,
 )
 def test_a_campaign_that_gives_nothing_refuses_a_new_packet_and_knows_an_old_one(
-    office: Office, changes: dict[str, Any], refusal: type[Exception]
+    office: Desk, changes: dict[str, Any], refusal: type[Exception]
 ) -> None:
     campaign = office.made()
     office.system.deposit("operator", 5_000)
@@ -335,18 +229,18 @@ def test_a_campaign_that_gives_nothing_refuses_a_new_packet_and_knows_an_old_one
     now = replace(campaign, version=2, **{"budget_left_fen": 9_000, **changes})
     if "budget_left_fen" in changes:
         now = replace(now, budget_fen=campaign.budget_fen - 8_001)
-    assert office.campaigns.edit(now, campaign)
-    later = replace(order, campaign=office.find(campaign))
+    assert office.system.campaigns.edit(now, campaign)
+    later = replace(order, campaign=office.found())
 
     with pytest.raises(refusal):
         office.system.send_order(replace(later, request=replace(order.request, key_hash="new")))
 
     assert office.system.send_order(later) == sent
     assert office.system.balance_fen("operator") == 4_000
-    assert office.find(campaign).budget_left_fen == now.budget_left_fen
+    assert office.found().budget_left_fen == now.budget_left_fen
 
 
-def test_leftovers_go_back_to_the_operator_and_not_to_the_budget(office: Office) -> None:
+def test_leftovers_go_back_to_the_operator_and_not_to_the_budget(office: Desk) -> None:
     campaign = office.made()
     packet = office.system.send("operator", campaign=campaign)
     taken_fen = office.system.grab(packet, "ann").share.amount_fen
@@ -356,12 +250,12 @@ def test_leftovers_go_back_to_the_operator_and_not_to_the_budget(office: Office)
     office.system.expire()
 
     assert office.system.balance_fen("operator") == 1_000 - taken_fen
-    found = office.find(campaign)
+    found = office.found()
     assert (found.budget_fen, found.budget_left_fen) == (10_000, 9_000)
     assert office.system.differences() == []
 
 
-def test_the_first_share_of_a_million_is_taken(office: Office) -> None:
+def test_the_first_share_of_a_million_is_taken(office: Desk) -> None:
     campaign = office.made(budget_fen=10**9, budget_left_fen=10**9)
     packet = office.system.send(
         "operator", campaign=campaign, total_fen=10**8, count=10**6, split=Split.EQUAL
@@ -373,7 +267,7 @@ def test_the_first_share_of_a_million_is_taken(office: Office) -> None:
 # ---- preheat
 
 
-def test_a_preheat_brings_back_what_the_cache_has_lost(office: Office) -> None:
+def test_a_preheat_brings_back_what_the_cache_has_lost(office: Desk) -> None:
     campaign = office.made()
     packets = [office.system.send("operator", campaign=campaign) for _ in range(3)]
     first = office.system.grab(packets[0], "ann").share
@@ -392,7 +286,7 @@ class CacheThatIsAway(FakeClaimCache):
         raise Unavailable("the cache does not answer")
 
 
-def test_a_preheat_finishes_what_a_send_could_not_load(office: Office) -> None:
+def test_a_preheat_finishes_what_a_send_could_not_load(office: Desk) -> None:
     system = office.system
     campaign = office.made()
     system.claim_cache = CacheThatIsAway(system.clock)
@@ -407,7 +301,7 @@ def test_a_preheat_finishes_what_a_send_could_not_load(office: Office) -> None:
     assert system.work.list_unloaded(system.clock.now_ms(), 800) == []
 
 
-def test_a_preheat_that_runs_out_of_time_says_where_to_go_on(office: Office) -> None:
+def test_a_preheat_that_runs_out_of_time_says_where_to_go_on(office: Desk) -> None:
     campaign = office.made()
     packets = [office.system.send("operator", campaign=campaign) for _ in range(3)]
     office.system.memory.caches.clear()
@@ -423,12 +317,9 @@ def test_a_preheat_that_runs_out_of_time_says_where_to_go_on(office: Office) -> 
     assert set(office.system.memory.caches) == set(ids)
 
 
-def test_a_preheat_goes_on_within_a_packet_of_several_parts(office: Office) -> None:
-    system, campaign = office.system, office.made()
-    system.part_share_count = 4
-    packet = system.send("operator", campaign=campaign, count=12)
-    packet_id = packet.packet_id
-    system.memory.caches.clear()
+def test_a_preheat_goes_on_within_a_packet_of_several_parts(office: Desk) -> None:
+    campaign = office.made()
+    packet_id = office.in_parts(campaign)
 
     first = office.preheat(campaign, within_ms=0)
     second = office.preheat(campaign, first.next_cursor, within_ms=0)
@@ -437,34 +328,21 @@ def test_a_preheat_goes_on_within_a_packet_of_several_parts(office: Office) -> N
     assert first == Preheated(0, 0, f"{packet_id}.0")
     assert second == Preheated(0, 0, f"{packet_id}.1")
     assert third == Preheated(1, 1, None)
-    assert set(system.memory.caches) == {f"{packet_id}.{part}" for part in range(3)}
+    assert set(office.system.memory.caches) == {f"{packet_id}.{part}" for part in range(3)}
 
 
-def test_a_cursor_of_another_campaign_loads_nothing(office: Office) -> None:
-    system = office.system
-    system.part_share_count = 4
-    packet = system.send("operator", campaign=office.made(), count=12)
-    system.memory.caches.clear()
+def test_a_cursor_of_another_campaign_or_behind_the_last_part_loads_nothing(office: Desk) -> None:
+    campaign = office.made()
+    packet_id = office.in_parts(campaign)
 
-    assert office.preheat(office.made(), f"{packet.packet_id}.0") == Preheated(0, 0, None)
-    assert office.preheat(office.made(), "AbCdEfGhIjKlMnOpQrStUv~3.0") == Preheated(0, 0, None)
-    assert system.memory.caches == {}
-
-
-@pytest.mark.parametrize("part", [2, 99])
-def test_a_cursor_behind_the_last_part_does_not_count_as_a_load(office: Office, part: int) -> None:
-    system, campaign = office.system, office.made()
-    system.part_share_count = 4
-    packet = system.send("operator", campaign=campaign, count=12)
-    system.memory.caches.clear()
-
-    found = office.preheat(campaign, f"{packet.packet_id}.{part}")
-
-    assert found == Preheated(0, 0, None)
-    assert system.memory.caches == {}
+    for part in (2, 99):
+        assert office.preheat(campaign, f"{packet_id}.{part}") == Preheated(0, 0, None)
+    for cursor in (f"{packet_id}.0", "AbCdEfGhIjKlMnOpQrStUv~3.0"):
+        assert office.preheat(office.made(), cursor) == Preheated(0, 0, None)
+    assert office.system.memory.caches == {}
 
 
-def test_a_closed_packet_is_not_loaded_again(office: Office) -> None:
+def test_a_closed_packet_is_not_loaded_again(office: Desk) -> None:
     campaign = office.made()
     office.system.send("operator", campaign=campaign)
     office.system.pass_time(LIFE_MS)
@@ -475,12 +353,11 @@ def test_a_closed_packet_is_not_loaded_again(office: Office) -> None:
     assert office.system.memory.caches == {}
 
 
-def test_a_preheat_of_no_campaign_is_refused(office: Office) -> None:
+def test_a_preheat_of_no_campaign_is_refused_and_a_packet_that_vanished_stops_one(
+    office: Desk,
+) -> None:
     with pytest.raises(CampaignNotFound):
         office.preheat(a_campaign())
-
-
-def test_a_packet_that_vanished_stops_a_preheat_loudly(office: Office) -> None:
     campaign = office.made()
     packet = office.system.send("operator", campaign=campaign)
     key = f"packet#{packet.packet_id}", "packet"

@@ -1,0 +1,215 @@
+"""An office of operators, who edit a campaign and its prizes and may meet others or be cut off."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Self, TypeVar
+
+from botocore.exceptions import ReadTimeoutError
+
+from redpacket.adapters.dynamo.client import Dynamo
+from redpacket.domain.campaign import Campaign, CampaignPlan
+from redpacket.domain.errors import RedPacketError
+from redpacket.domain.lottery import Prize, PrizeKind
+from redpacket.domain.packet import Packet, PacketStatus
+from redpacket.flows.campaigns.edit_campaign import edit_campaign
+from redpacket.flows.campaigns.edit_prize import change_stock, put_prize
+from redpacket.ports.accounts import Request
+from testing.builders import a_prize
+from testing.fakes import FakeDynamo
+from testing.in_memory_system import InMemorySystem, an_operator, wiring_on
+
+_IO_MAX = 60
+_numbers = itertools.count(1)
+
+AnOffice = TypeVar("AnOffice", bound="Office")
+
+
+class Office:
+    """Operators who edit *campaign*, over a client that may cut them off."""
+
+    def __init__(self, system: InMemorySystem, campaign: Campaign) -> None:
+        self.system = system
+        self.campaign = campaign
+        self.client = CutDynamo(system.dynamo)
+        client: Any = self.client
+        # The process of the operators: it shares everything with the system but its client.
+        self.process = copy.copy(system)
+        self.process.stand_on(client)
+        self.process.campaigns = wiring_on(Dynamo(lambda: client)).edited_campaigns
+
+    def edit(
+        self, plan: CampaignPlan, budget_fen: int | None = None, version: int | None = None
+    ) -> tuple[Campaign, bool]:
+        own = self.process
+        return edit_campaign(
+            plan,
+            budget_fen,
+            version,
+            an_operator(),
+            campaigns=own.campaigns,
+            draws=own.draws,
+            packets=own.packets,
+            clock=own.clock,
+            four_eyes=own.process().four_eyes,
+        )
+
+    def plan(self, prize_id: str = "cup", **changes: Any) -> Prize:
+        return a_prize(self.campaign.campaign_id, prize_id, **changes)
+
+    def cash(self, total: int = 5, prize_id: str = "cash", **changes: Any) -> Prize:
+        changes = {"kind": PrizeKind.PACKET, "amount_fen": 100, "total": total, **changes}
+        return self.plan(prize_id, **changes)
+
+    def put(
+        self, plan: Prize, version: int | None = None, operator: str = "operator"
+    ) -> tuple[Prize, bool]:
+        return put_prize(plan, version, an_operator(operator), ports=self.process.prize_ports())
+
+    def stock(
+        self,
+        prize: Prize,
+        delta: int,
+        version: int | None = None,
+        key: str | None = None,
+        operator: str = "operator",
+    ) -> Prize:
+        request = Request(operator, key or f"key-{next(_numbers)}", f"body {delta} {version}")
+        return change_stock(
+            self.campaign.campaign_id,
+            prize.prize_id,
+            delta,
+            version,
+            an_operator(operator),
+            request,
+            ports=self.process.prize_ports(),
+        )
+
+    def found(self) -> Campaign:
+        campaign = self.system.campaigns.find_campaign(self.campaign.campaign_id)
+        assert campaign
+        return campaign
+
+    def prizes(self) -> dict[str, Prize]:
+        found = self.system.draws.list_prizes(self.campaign.campaign_id)
+        return {prize.prize_id: prize for prize in found}
+
+    def packets_of(self, prize: Prize) -> list[Packet]:
+        found = [self.system.packets.find_packet(packet_id) for packet_id, _ in prize.packets]
+        return [packet for packet in found if packet]
+
+    def ends_ms(self) -> set[int]:
+        """Return when the money of prizes ends that is not closed."""
+        packets = [packet for prize in self.prizes().values() for packet in self.packets_of(prize)]
+        return {packet.expires_at_ms for packet in packets if packet.status is PacketStatus.OPEN}
+
+    def meet(self, do: Callable[[], object], where: str = "SET prizes", times: int = 1) -> None:
+        """Let *do* happen right before the next transactions with *where* in an update."""
+        self.client.meetings, self.client.where = [do] * times, where
+
+    def cut(
+        self,
+        at: int,
+        how: str,
+        act: Callable[[Self], object],
+        between: Callable[[Self], object] = lambda _: None,
+    ) -> bool:
+        """Do *act*, cut off at its I/O of this number; tell whether it got so far.
+
+        *how* is "lost", "in doubt" or "killed"; or "between", for *between* to happen there.
+        """
+        self.client.count, self.client.cut_at, self.client.how = 0, at, how
+        self.client.between = lambda: between(self)
+        with suppress(RedPacketError, Killed):
+            act(self)
+        self.client.cut_at = 0
+        return self.client.count >= at
+
+
+class Killed(BaseException):
+    """The Lambda dies here."""
+
+
+class CutDynamo:
+    """Fails one call, before or after its effect; or lets somebody in before it."""
+
+    def __init__(self, dynamo: FakeDynamo) -> None:
+        self._dynamo = dynamo
+        self.count = 0
+        self.cut_at = 0
+        self.how = ""
+        self.between: Callable[[], object] = list
+        self.meetings: list[Callable[[], object]] = []
+        self.where = ""
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._dynamo, name)
+        if not callable(found) or name == "exceptions":
+            return found
+
+        def call(**arguments: Any) -> Any:
+            self.count += 1
+            self._let_in(arguments.get("TransactItems", []))
+            if self.count != self.cut_at:
+                return found(**arguments)
+            if self.how == "between":
+                self.between()
+            elif self.how == "lost":
+                raise ReadTimeoutError(endpoint_url="dynamodb")
+            answer = found(**arguments)
+            if self.how == "in doubt":
+                raise ReadTimeoutError(endpoint_url="dynamodb")
+            if self.how == "killed":
+                raise Killed
+            return answer
+
+        return call
+
+    def _let_in(self, operations: list[Any]) -> None:
+        updates = [each.get("Update", {}).get("UpdateExpression", "") for each in operations]
+        if self.meetings and any(self.where in update for update in updates):
+            self.meetings.pop()()
+
+
+def each_cut(
+    an_office: Callable[[], AnOffice],
+    act: Callable[[AnOffice], object],
+    check: Callable[[AnOffice], object],
+) -> None:
+    """Cut *act* off at each of its I/Os, in each way, in an office of its own; *check* what is."""
+    for how in ("lost", "in doubt", "killed"):
+        for at in range(1, _IO_MAX):
+            office = an_office()
+            if not office.cut(at, how, act):
+                assert at > 3
+                break
+            try:
+                check(office)
+            except AssertionError as error:
+                error.add_note(f"{how} at I/O {at}")
+                raise
+        else:
+            raise AssertionError("it never came to its end")
+
+
+def each_meeting(
+    an_office: Callable[[], AnOffice],
+    act: Callable[[AnOffice], object],
+    other: Callable[[AnOffice], object],
+    check: Callable[[AnOffice], object],
+) -> None:
+    """Let *other* happen, whole, before each I/O of *act*; *check* what is then."""
+    for at in range(1, _IO_MAX):
+        office = an_office()
+        if not office.cut(at, "between", act, other):
+            assert at > 3
+            return
+        try:
+            check(office)
+        except AssertionError as error:
+            error.add_note(f"at I/O {at}")
+            raise
+    raise AssertionError("it never came to its end")
