@@ -146,6 +146,5 @@ def wait_for(is_true: Callable[[], bool], what: str, timeout_s: float = START_TI
     give_up_at = time.monotonic() + timeout_s
     while not is_true():
         if time.monotonic() > give_up_at:
-            msg = f"{what} never came true"
-            raise TimeoutError(msg)
+            raise TimeoutError(f"{what} never came true")
         time.sleep(0.005)

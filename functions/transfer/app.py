@@ -29,7 +29,6 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN
             found = wiring.compare_bills(event.get("day"))
             report = {channel: asdict(bill) if bill else None for channel, bill in found.items()}
         case _:
-            msg = "an event names a task: dispatch, sweep or compare_bills"
-            raise ValueError(msg)
+            raise ValueError("an event names a task: dispatch, sweep or compare_bills")
     logger().info(event["task"], extra={"report": report})
     return report

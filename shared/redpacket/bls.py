@@ -31,8 +31,7 @@ class PublicKey:
     def __init__(self, key: bytes) -> None:
         """Read a compressed point; ValueError for a point outside the subgroup."""
         if len(key) != PUBLIC_KEY_BYTES or key[0] & _INFINITY_BIT:
-            msg = "not a public key"
-            raise ValueError(msg)
+            raise ValueError("not a public key")
         self._point = BlstP2Element().uncompress(key)
 
     def has_signed(self, round_no: int, signature: bytes) -> bool:

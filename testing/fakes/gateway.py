@@ -366,8 +366,7 @@ class FakeNoticeQueue:
 
     def put(self, channel: Channel, *notices: Notice) -> None:
         if self.is_away:
-            msg = "the queue does not answer"
-            raise Unavailable(msg)
+            raise Unavailable("the queue does not answer")
         self.notices += notices
 
 

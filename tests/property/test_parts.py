@@ -71,8 +71,7 @@ class PartsStory(RuleBasedStateMachine):
             except Unavailable:
                 continue  # one try repairs a few parts at most
             return
-        msg = "no user is served"
-        raise AssertionError(msg)
+        raise AssertionError("no user is served")
 
     @rule(user=st.sampled_from(USERS), process=st.integers(0, 1))
     def a_lambda_dies_between_cache_and_ledger(self, user: str, process: int) -> None:

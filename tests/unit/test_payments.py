@@ -479,8 +479,7 @@ class _Callbacks:
 
     def read(self, headers: Mapping[str, str], body: bytes, now_ms: int) -> Notice:
         if "signature" not in headers:
-            msg = "not signed"
-            raise SignatureInvalid(msg)
+            raise SignatureInvalid("not signed")
         return Notice(NoticeKind.PAYMENT, f"notice-{body.decode()}", body.decode())
 
 

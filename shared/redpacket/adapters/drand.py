@@ -64,5 +64,4 @@ class DrandBeacon:
         try:
             return bytes.fromhex(json.loads(answer.body)["signature"])
         except (ValueError, KeyError, TypeError, RecursionError) as error:
-            msg = "an endpoint answers something else than a round"
-            raise Unavailable(msg) from error
+            raise Unavailable("an endpoint answers something else than a round") from error

@@ -38,8 +38,7 @@ class BeaconChain:
         chain_hash, genesis_s, period_s = text.split(",")
         chain = cls(chain_hash, int(genesis_s), int(period_s))
         if len(bytes.fromhex(chain_hash)) != hashlib.sha256().digest_size or chain.period_s < 1:
-            msg = "not chain_hash,genesis_s,period_s"
-            raise ValueError(msg)
+            raise ValueError("not chain_hash,genesis_s,period_s")
         return chain
 
     def __str__(self) -> str:

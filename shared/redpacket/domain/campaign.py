@@ -134,8 +134,7 @@ class Campaign(CampaignPlan):
 def check_campaign_id(campaign_id: str) -> str:
     """Return *campaign_id*, or raise CampaignNotFound where it can't be one."""
     if not CAMPAIGN_ID.fullmatch(campaign_id):
-        msg = "no such campaign"
-        raise CampaignNotFound(msg)
+        raise CampaignNotFound("no such campaign")
     return campaign_id
 
 

@@ -67,8 +67,7 @@ class Event:
     def __post_init__(self) -> None:
         """Refuse a time that can't be told, by ValueError: others would wait behind it."""
         if not 0 <= self.at_ms < _AT_MS_END:
-            msg = f"{self.at_ms} can not be the time of an event"
-            raise ValueError(msg)
+            raise ValueError(f"{self.at_ms} can not be the time of an event")
 
     @property
     def event_id(self) -> str:

@@ -314,8 +314,7 @@ class HelpStatus(StrEnum):
 def check_prize_id(prize_id: str) -> str:
     """Return *prize_id*, or raise CampaignNotFound where it can't be one."""
     if not PRIZE_ID.fullmatch(prize_id):
-        msg = "no such prize"
-        raise CampaignNotFound(msg)
+        raise CampaignNotFound("no such prize")
     return prize_id
 
 
@@ -399,16 +398,14 @@ def chain_commitment(
 def days_of_chain(day: str) -> int:
     """Return how many days of the chain there are up to *day*; ValueError outside of it."""
     if not _DAY.fullmatch(day):
-        msg = f"no day is called {day}"
-        raise ValueError(msg)
+        raise ValueError(f"no day is called {day}")
     # Not strptime, whose import a first draw would wait for.
     first, last, asked = (
         date(int(name[:4]), int(name[4:6]), int(name[6:])).toordinal()
         for name in (CHAIN_FIRST_DAY, CHAIN_LAST_DAY, day)
     )
     if not first <= asked <= last:
-        msg = f"no campaign has the day {day}"
-        raise ValueError(msg)
+        raise ValueError(f"no campaign has the day {day}")
     return asked - first + 1
 
 
@@ -464,8 +461,7 @@ def unit_share(prize: Prize, unit_no: int) -> ShareRef:
         if share_no <= count:
             return ShareRef(packet_id, share_no)
         share_no -= count
-    msg = f"unit {unit_no} of {prize.campaign_id}/{prize.prize_id} has no packet"
-    raise InvariantViolated(msg)
+    raise InvariantViolated(f"unit {unit_no} of {prize.campaign_id}/{prize.prize_id} has no packet")
 
 
 def has_prizes(odds: str) -> bool:

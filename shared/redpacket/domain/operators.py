@@ -35,8 +35,7 @@ class Operator:
     def require(self, duty: Duty) -> None:
         """Raise Forbidden unless it is a duty of theirs."""
         if duty not in self.duties:
-            msg = f"this needs the scope hongbao/{duty}"
-            raise Forbidden(msg)
+            raise Forbidden(f"this needs the scope hongbao/{duty}")
 
 
 class ActionKind(StrEnum):

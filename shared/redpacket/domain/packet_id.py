@@ -51,15 +51,14 @@ class PacketIds:
             version, _, key = piece.partition(":")
             # Messages must not tell what stands in place of a key: it may be a key.
             if not _VERSION.fullmatch(version) or version in keys:
-                msg = "each packet id key needs a version of its own, one letter or digit"
-                raise ValueError(msg)
+                raise ValueError(
+                    "each packet id key needs a version of its own, one letter or digit"
+                )
             if len(key) < _KEY_LENGTH_MIN or not key.isascii():
-                msg = f"packet id keys have at least {_KEY_LENGTH_MIN} ASCII characters"
-                raise ValueError(msg)
+                raise ValueError(f"packet id keys have at least {_KEY_LENGTH_MIN} ASCII characters")
             keys[version] = key.encode()
         if not keys:
-            msg = "there is no packet id key"
-            raise ValueError(msg)
+            raise ValueError("there is no packet id key")
         return cls(keys)
 
     def sign(self, random_text: str, parts: int = 1) -> str:
@@ -71,8 +70,7 @@ class PacketIds:
     def check(self, packet_id: str) -> str:
         """Return *packet_id*, or raise PacketNotFound where none of the keys has signed it."""
         if not self.has_signed(packet_id):
-            msg = "no such packet"
-            raise PacketNotFound(msg)
+            raise PacketNotFound("no such packet")
         return packet_id
 
     def has_signed(self, packet_id: str) -> bool:

@@ -27,8 +27,7 @@ class SeedKeys:
 
     def __init__(self, keys: Mapping[int, str]) -> None:
         if not keys or not all(1 <= version <= VERSION_MAX for version in keys):
-            msg = f"keys of seeds have versions from 1 to {VERSION_MAX}"
-            raise ValueError(msg)
+            raise ValueError(f"keys of seeds have versions from 1 to {VERSION_MAX}")
         self._keys = {version: key.encode() for version, key in keys.items()}
         # A crowd grabs few packets, and a claim reads its packet's terms twice.
         self._read_terms = lru_cache(maxsize=_TERMS_KEPT)(self._open_text)
@@ -46,8 +45,7 @@ class SeedKeys:
         """Return the 32 bytes that *sealed* means for *purpose*. Raises InvariantViolated."""
         key = self._keys.get(sealed[0])
         if key is None:
-            msg = f"no key of seeds has version {sealed[0]}"
-            raise InvariantViolated(msg)
+            raise InvariantViolated(f"no key of seeds has version {sealed[0]}")
         return hmac.digest(key, purpose.encode() + b"\n" + sealed, "sha256")
 
     def seal_terms(self, packet_id: str, terms: Terms) -> Terms:

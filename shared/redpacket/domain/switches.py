@@ -36,5 +36,4 @@ def switch_named(name: str) -> Switch:
     try:
         return Switch(name)
     except ValueError:
-        msg = f"there is no such switch; there are {', '.join(Switch)}"
-        raise SwitchNotFound(msg) from None
+        raise SwitchNotFound(f"there is no such switch; there are {', '.join(Switch)}") from None

@@ -38,8 +38,7 @@ class UserIds:
     def __init__(self, key: str) -> None:
         # Messages must not tell what stands in place of a key: it may be a key.
         if len(key) < _KEY_LENGTH_MIN or not key.isascii():
-            msg = f"the key of user ids has at least {_KEY_LENGTH_MIN} ASCII characters"
-            raise ValueError(msg)
+            raise ValueError(f"the key of user ids has at least {_KEY_LENGTH_MIN} ASCII characters")
         self._key = key.encode()
 
     def id_of(self, host_id: str) -> str:
@@ -64,6 +63,5 @@ class UserIds:
 def check_host_id(host_id: str) -> str:
     """Return *host_id*, or raise Forbidden where the token's subject can't be a user."""
     if not HOST_ID.fullmatch(host_id):
-        msg = "the token's subject can't be a user id"
-        raise Forbidden(msg)
+        raise Forbidden("the token's subject can't be a user id")
     return host_id

@@ -206,8 +206,9 @@ def _check_same(withdrawal: Withdrawal, found: TransferFound) -> None:
     )
     for name, ours, theirs in pairs:
         if theirs is not None and theirs != ours:
-            msg = f"bill {withdrawal.bill_no} is of another {name} at the gateway"
-            raise InvariantViolated(msg)
+            raise InvariantViolated(
+                f"bill {withdrawal.bill_no} is of another {name} at the gateway"
+            )
 
 
 def hold_transfer(withdrawal: Withdrawal) -> Transfer:

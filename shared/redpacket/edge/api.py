@@ -182,8 +182,7 @@ def _body_of(event: Event, bytes_max: int) -> bytes:
     except (binascii.Error, UnicodeEncodeError) as error:
         raise InvalidRequest([{"field": "body", "message": "is not readable"}]) from error
     if len(body) > bytes_max:
-        msg = f"this body is at most {bytes_max} bytes"
-        raise PayloadTooLarge(msg)
+        raise PayloadTooLarge(f"this body is at most {bytes_max} bytes")
     return body
 
 

@@ -62,8 +62,7 @@ def send_order(request: RequestOf[SendBody]) -> SendOrder:
     if is_paid_for:
         wiring.require_on(Switch.PAY)
     if is_paid_for and body.pay_with not in settings.payment_channels:
-        msg = f"payments by {body.pay_with} are not set up here"
-        raise ChannelUnavailable(msg)
+        raise ChannelUnavailable(f"payments by {body.pay_with} are not set up here")
     if is_paid_for and is_of_campaign:
         refused.append(
             ("pay_with", "is for packets of users: a campaign's budget pays for its own")

@@ -73,8 +73,7 @@ class HttpRequest:
     def require_scope(self, scopes: tuple[str, ...]) -> None:
         """Raise Forbidden unless the token carries one of *scopes*."""
         if self.scopes.isdisjoint(scopes):
-            msg = f"this route needs the scope {' or '.join(scopes)}"
-            raise Forbidden(msg)
+            raise Forbidden(f"this route needs the scope {' or '.join(scopes)}")
 
 
 class RequestOf(HttpRequest, Generic[Body]):
@@ -84,14 +83,12 @@ class RequestOf(HttpRequest, Generic[Body]):
 
 
 def _refuse_constant(name: str) -> None:
-    msg = f"{name} is not JSON"
-    raise ValueError(msg)
+    raise ValueError(f"{name} is not JSON")
 
 
 def _unique(members: list[tuple[str, Any]]) -> dict[str, Any]:
     """Refuse a name that comes twice: the meant value is unknown."""
     unique = dict(members)
     if len(unique) != len(members):
-        msg = "a name comes twice"
-        raise ValueError(msg)
+        raise ValueError("a name comes twice")
     return unique

@@ -39,8 +39,7 @@ class _Variable(Generic[Value]):
             return self._parse(text)
         except ValueError as error:
             # The text may be a key.
-            msg = f"{self.name} is {error}"
-            raise SettingMissing(msg) from None
+            raise SettingMissing(f"{self.name} is {error}") from None
 
 
 def _resolved(text: str) -> str:

@@ -49,8 +49,7 @@ def day_of(proof: Document) -> Day:
     """Return the day that a proof is of. Raises Unreadable."""
     seed_text, name = get(proof, "seed", str), get(proof, "day", str)
     if not re.fullmatch(rf"[0-9a-f]{{{2 * SEED_BYTES}}}", seed_text):
-        msg = f"seed is not {SEED_BYTES} bytes in hex"
-        raise Unreadable(msg)
+        raise Unreadable(f"seed is not {SEED_BYTES} bytes in hex")
     try:
         days_of_chain(name)
     except ValueError as error:

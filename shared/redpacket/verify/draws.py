@@ -72,11 +72,9 @@ def _compare_draw(
         return
     number, odds = get(draw, "n", int), get(draw, "odds", str)
     if not 1 <= number <= COUNT_MAX:
-        msg = f"no draw has the number {number}"
-        raise Unreadable(msg)
+        raise Unreadable(f"no draw has the number {number}")
     if not _ODDS.fullmatch(odds):
-        msg = f"the odds of draw {number} can't be read"
-        raise Unreadable(msg)
+        raise Unreadable(f"the odds of draw {number} can't be read")
     what = f"{name}: draw {number}"
     if number in seen:
         findings.differences.append(f"{what}: is there twice")

@@ -22,11 +22,9 @@ def read(path: Path) -> Document:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        msg = f"{path}: {error}"
-        raise Unreadable(msg) from error
+        raise Unreadable(f"{path}: {error}") from error
     if not isinstance(document, dict):
-        msg = f"{path}: no JSON object"
-        raise Unreadable(msg)
+        raise Unreadable(f"{path}: no JSON object")
     return document
 
 
@@ -34,8 +32,7 @@ def get(document: Document, name: str, kind: type) -> Any:  # noqa: ANN401 - of 
     """Return a member that must be of a kind. Raises Unreadable."""
     value = document.get(name)
     if type(value) is not kind:
-        msg = f"{name} is missing, or no {kind.__name__}"
-        raise Unreadable(msg)
+        raise Unreadable(f"{name} is missing, or no {kind.__name__}")
     return value
 
 
@@ -44,5 +41,4 @@ def shown_time(at_ms: int) -> str:
     try:
         return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat()
     except (ValueError, OSError, OverflowError) as error:
-        msg = f"{at_ms} is not a time"
-        raise Unreadable(msg) from error
+        raise Unreadable(f"{at_ms} is not a time") from error

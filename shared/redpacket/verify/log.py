@@ -252,6 +252,5 @@ def _path_of(document: Document) -> list[bytes]:
 def _digest(document: Document, name: str) -> str:
     text = get(document, name, str)
     if not _DIGEST.fullmatch(text):
-        msg = f"{name} is not a SHA-256 in hex"
-        raise Unreadable(msg)
+        raise Unreadable(f"{name} is not a SHA-256 in hex")
     return str(text)

@@ -98,8 +98,7 @@ def _compare_share(
 ) -> None:
     # Not by ==, which takes true for 1.
     if type(amount_fen) is not int:
-        msg = f"{name}: the amount of share {share_no} is not an integer"
-        raise Unreadable(msg)
+        raise Unreadable(f"{name}: the amount of share {share_no} is not an integer")
     true = amounts[share_no - 1] if 1 <= share_no <= len(amounts) else "no share"
     findings.compare(f"{name}: share {share_no}", said=amount_fen, true=true)
 

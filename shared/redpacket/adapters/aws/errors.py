@@ -59,16 +59,14 @@ def translated(who: str) -> Iterator[None]:
     try:
         yield
     except _silences() as error:
-        msg = f"{who} does not answer"
-        raise Unavailable(msg) from error
+        raise Unavailable(f"{who} does not answer") from error
     except _refusals() as error:
         status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
         # SQS' older protocol puts its own name in front of a code.
         code = error.response["Error"]["Code"].rpartition(".")[2]
         if code not in PASSING and status != TOO_MANY and status < _SERVER_ERROR:
             raise
-        msg = f"{who} is busy"
-        raise Unavailable(msg) from error
+        raise Unavailable(f"{who} is busy") from error
 
 
 # An error of botocore's can only come where it was imported, which costs what a grab need not pay.

@@ -31,5 +31,4 @@ def put_messages(
         ]
         answer = client.send_message_batch(QueueUrl=queue_url, Entries=batch)
         if answer.get("Failed"):
-            msg = f"a queue refused {len(answer['Failed'])} messages"
-            raise Unavailable(msg)
+            raise Unavailable(f"a queue refused {len(answer['Failed'])} messages")

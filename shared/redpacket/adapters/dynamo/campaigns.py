@@ -176,8 +176,7 @@ class DynamoCampaigns:
         if campaign.beacon is None:
             return []
         if self._transparency is None:
-            msg = "these campaigns know no beacon"
-            raise InvariantViolated(msg)
+            raise InvariantViolated("these campaigns know no beacon")
         row: dict[str, Value] = {
             **campaign_keys.drawing(campaign.ends_at_ms, campaign.campaign_id),
             "starts_at_ms": campaign.starts_at_ms,
@@ -208,8 +207,7 @@ def root_of(campaign_id: str, row: Row, seeds: SeedKeys | None) -> bytes:
     if "sealed" not in row:
         return bytes.fromhex(str(row["seed"]))
     if seeds is None:
-        msg = f"the seeds of campaign {campaign_id} are sealed"
-        raise InvariantViolated(msg)
+        raise InvariantViolated(f"the seeds of campaign {campaign_id} are sealed")
     return seeds.open(f"campaign {campaign_id}", bytes.fromhex(str(row["sealed"])))
 
 

@@ -34,8 +34,7 @@ class DynamoClaims:
 
     def record_claim(self, share: ShareFate, quota: Quota | None = None) -> RecordStatus:
         if share.taker is None or share.fate is not Fate.CLAIMED:
-            msg = "only a claim has a taker to record"
-            raise ValueError(msg)
+            raise ValueError("only a claim has a taker to record")
         user_id = share.taker.user_id
         # In the order of precedence of their refusals.
         writes = [

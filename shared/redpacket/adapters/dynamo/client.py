@@ -192,8 +192,7 @@ class Dynamo:
                     return
             codes = [reason.get("Code", "None") for reason in reasons]
             if not set(codes) <= PASSING | _DECIDED:
-                msg = f"transaction canceled: {', '.join(sorted(set(codes)))}"
-                raise InvariantViolated(msg)
+                raise InvariantViolated(f"transaction canceled: {', '.join(sorted(set(codes)))}")
             conflicts = {position for position, code in enumerate(codes) if code in PASSING}
             # A failed condition beside a conflict is half an answer: who holds the other row may
             # be about to make the condition of the row in front of it fail, too.

@@ -99,8 +99,7 @@ def player_of(row: dict[str, Any] | None) -> Player:
 def share_won(draw: Draw, prize: Prize) -> ShareFate:
     """Return the claim that a unit of a cash prize is."""
     if prize.amount_fen is None:
-        msg = f"cash prize {prize.prize_id} has no amount"
-        raise ValueError(msg)
+        raise ValueError(f"cash prize {prize.prize_id} has no amount")
     ref = unit_share(prize, draw.unit_no)
     return ShareFate(
         ref.packet_id,

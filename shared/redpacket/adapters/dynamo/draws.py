@@ -305,8 +305,7 @@ class DynamoDraws:
     def _seed_row(self, campaign_id: str) -> Row:
         row = self._dynamo.get(self._campaigns, campaign_keys.lottery_seed(campaign_id))
         if row is None:
-            msg = f"campaign {campaign_id} has no seed"
-            raise InvariantViolated(msg)
+            raise InvariantViolated(f"campaign {campaign_id} has no seed")
         return row
 
     def _put(

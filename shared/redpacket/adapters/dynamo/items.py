@@ -218,8 +218,7 @@ def note_person(profiles_table: str | None, person: Person) -> list[Operation]:
     if person.host_id is None:
         return []
     if profiles_table is None:
-        msg = "there is no table for what a token says"
-        raise InvariantViolated(msg)
+        raise InvariantViolated("there is no table for what a token says")
     return [merge(profiles_table, person_row(person))]
 
 

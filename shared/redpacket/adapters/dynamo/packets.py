@@ -109,8 +109,7 @@ class DynamoPackets(DynamoShares):
         row = self._dynamo.change(operation)
         closing = items.packet_of(row, self._seeds) if row else self.find_packet(packet.packet_id)
         if closing is None:
-            msg = f"packet {packet.packet_id} vanished"
-            raise LookupError(msg)
+            raise LookupError(f"packet {packet.packet_id} vanished")
         return closing
 
     def put_part_end(self, packet_id: str, part: int, end: PacketEnd) -> None:

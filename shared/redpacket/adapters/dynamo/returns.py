@@ -82,8 +82,9 @@ class DynamoReturns:
             return returned
         before = self.find_return(returned.number, returned.transaction_id)
         if before is None:
-            msg = f"transaction {returned.transaction_id} was credited: it can't be given back"
-            raise InvariantViolated(msg)
+            raise InvariantViolated(
+                f"transaction {returned.transaction_id} was credited: it can't be given back"
+            )
         return before
 
     def list_returns(self, number: str) -> list[PaymentReturn]:

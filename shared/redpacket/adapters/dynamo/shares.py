@@ -65,8 +65,9 @@ class DynamoShares:
                 try:
                     yield items.share_of(row)
                 except (KeyError, ValueError) as error:
-                    msg = f"packet {packet_id} has a share that is not readable"
-                    raise InvariantViolated(msg) from error
+                    raise InvariantViolated(
+                        f"packet {packet_id} has a share that is not readable"
+                    ) from error
 
     def list_some_shares(
         self, packet_id: str, after_no: int, limit: int

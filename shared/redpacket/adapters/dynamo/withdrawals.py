@@ -230,8 +230,9 @@ class DynamoWithdrawals:
         now = self.find(seen.withdrawal_id)
         if now and now.status is WithdrawalStatus.PAID and now.attempt_no == seen.attempt_no:
             return False
-        msg = f"bill {seen.bill_no} is paid, and its withdrawal is {now.status if now else 'gone'}"
-        raise InvariantViolated(msg)
+        raise InvariantViolated(
+            f"bill {seen.bill_no} is paid, and its withdrawal is {now.status if now else 'gone'}"
+        )
 
     def give_back(self, seen: Withdrawal, *, is_cancelled: bool, reason: str, now_ms: int) -> bool:
         status = WithdrawalStatus.CANCELLED if is_cancelled else WithdrawalStatus.FAILED

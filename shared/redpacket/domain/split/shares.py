@@ -31,8 +31,7 @@ def amounts_fen(terms: Terms) -> Sequence[int]:
 def share_amount_fen(terms: Terms, share_no: int) -> int:
     """Return the amount of one share; IndexError outside 1..count. Raises SplitImpossible."""
     if not 1 <= share_no <= terms.count:
-        msg = f"share {share_no} of {terms.count}"
-        raise IndexError(msg)
+        raise IndexError(f"share {share_no} of {terms.count}")
     if terms.split is Split.EQUAL:
         check_possible(terms)
         return terms.total_fen // terms.count

@@ -87,15 +87,15 @@ class Terms:
         if not self.beacon:
             return self.seed
         if self.awaits_round:
-            msg = "the round of the beacon that decides the amounts is not known here"
-            raise RoundUnknown(msg)
+            raise RoundUnknown("the round of the beacon that decides the amounts is not known here")
         made_of = f"rpb1,{self.seed_text},{randomness_of(self.signature)}"
         return hashlib.sha256(made_of.encode()).digest()[:SEED_BYTES]
 
     def _check_seed(self) -> None:
         if not self.seed:
-            msg = f"the seed is sealed by key {self.secret_version}, which is not known here"
-            raise InvariantViolated(msg)
+            raise InvariantViolated(
+                f"the seed is sealed by key {self.secret_version}, which is not known here"
+            )
 
     def _text(self, form: str, seed: bytes) -> str:
         return ",".join(
@@ -121,8 +121,7 @@ class Terms:
         form, has_beacon = version[:-1], version[-1:] == _WITH_BEACON
         is_known = form in {_CANONICAL, _SEALED} and version[-1:] in {_WITHOUT_BEACON, _WITH_BEACON}
         if not is_known or has_beacon is not bool(beacon):
-            msg = f"unknown form of terms: {version}"
-            raise ValueError(msg)
+            raise ValueError(f"unknown form of terms: {version}")
         seed = seed_of(seed_text)
         is_sealed = form == _SEALED
         return cls(

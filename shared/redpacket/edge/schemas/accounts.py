@@ -24,8 +24,7 @@ def _host_id(text: str) -> str:
     try:
         return check_host_id(text)
     except Forbidden:
-        msg = "can't be a user id"
-        raise ValueError(msg) from None
+        raise ValueError("can't be a user id") from None
 
 
 HostId = Annotated[

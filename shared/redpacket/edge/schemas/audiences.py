@@ -42,8 +42,7 @@ class AudienceBody(StrictBody):
     @model_validator(mode="after")
     def _is_not_too_long(self) -> AudienceBody:
         if len(self.add) + len(self.remove) > USERS_MAX:
-            msg = f"add and remove are at most {USERS_MAX} users together"
-            raise ValueError(msg)
+            raise ValueError(f"add and remove are at most {USERS_MAX} users together")
         return self
 
     @property

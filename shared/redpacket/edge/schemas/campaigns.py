@@ -39,8 +39,7 @@ HELPS_DEFAULT = DrawRules().helps_per_user_per_day
 
 def _timezone(name: str) -> str:
     if not is_timezone(name):
-        msg = "is not a time zone, like Asia/Shanghai"
-        raise ValueError(msg)
+        raise ValueError("is not a time zone, like Asia/Shanghai")
     return name
 
 
@@ -167,8 +166,7 @@ class CampaignBody(StrictBody):
     @model_validator(mode="after")
     def _ends_after_its_start(self) -> CampaignBody:
         if self.ends_at_ms <= self.starts_at_ms:
-            msg = "ends_at_ms is not after starts_at_ms"
-            raise ValueError(msg)
+            raise ValueError("ends_at_ms is not after starts_at_ms")
         return self
 
     def draws_by(self) -> DrawBeacon | None:

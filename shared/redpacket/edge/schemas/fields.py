@@ -34,12 +34,10 @@ def visible_text(graphemes_max: int) -> AfterValidator:
     def check(text: str) -> str:
         text = composed(text)
         if not is_visible(text):
-            msg = "has control, bidi, zero-width, blank or unassigned characters"
-            raise ValueError(msg)
+            raise ValueError("has control, bidi, zero-width, blank or unassigned characters")
         count = len(regex.findall(r"\X", text))
         if count > graphemes_max or len(text) > graphemes_max * _CODE_POINTS_PER_GRAPHEME_MAX:
-            msg = f"is longer than {graphemes_max} characters"
-            raise ValueError(msg)
+            raise ValueError(f"is longer than {graphemes_max} characters")
         return text
 
     return AfterValidator(check)
@@ -48,22 +46,19 @@ def visible_text(graphemes_max: int) -> AfterValidator:
 def not_empty(text: str) -> str:
     """Check that a text has a character."""
     if not text:
-        msg = "is empty"
-        raise ValueError(msg)
+        raise ValueError("is empty")
     return text
 
 
 def _sayable(text: str) -> str:
     if not can_be_said(text):
-        msg = "has no letter or digit that could be said"
-        raise ValueError(msg)
+        raise ValueError("has no letter or digit that could be said")
     return text
 
 
 def _user_token(text: str) -> str:
     if not user_ids().has_made(text):
-        msg = "is not a user's token"
-        raise ValueError(msg)
+        raise ValueError("is not a user's token")
     return text
 
 

@@ -97,11 +97,9 @@ class PrizeBody(StrictBody):
     @model_validator(mode="after")
     def _cash_has_an_amount(self) -> PrizeBody:
         if (self.kind == "packet") != (self.amount_fen is not None):
-            msg = "amount_fen goes with kind packet, and with no other"
-            raise ValueError(msg)
+            raise ValueError("amount_fen goes with kind packet, and with no other")
         if self.amount_fen and self.amount_fen * self.total > FEN_MAX:
-            msg = f"all units together are above {FEN_MAX} fen"
-            raise ValueError(msg)
+            raise ValueError(f"all units together are above {FEN_MAX} fen")
         return self
 
     def prize(self, campaign_id: str, prize_id: str) -> Prize:

@@ -132,6 +132,5 @@ class SendBody(StrictBody):
     @model_validator(mode="after")
     def _split_fits_kind(self) -> SendBody:
         if self.split and (self.kind == "equal") != (self.split == "equal"):
-            msg = f"split {self.split} does not go with kind {self.kind}"
-            raise ValueError(msg)
+            raise ValueError(f"split {self.split} does not go with kind {self.kind}")
         return self

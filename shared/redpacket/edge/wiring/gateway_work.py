@@ -33,8 +33,7 @@ class GatewayWork(Withdrawals):
 
         by = Channel(channel)
         if by not in self.callbacks:
-            msg = f"{channel} is not set up here"
-            raise ChannelUnavailable(msg)
+            raise ChannelUnavailable(f"{channel} is not set up here")
         take_callback(
             by,
             headers,

@@ -52,8 +52,7 @@ class Outside:
         """Take *given* in place of what would be built: a test's stand-ins, by the same names."""
         unknown = [name for name in given if not hasattr(type(self), name)]
         if unknown:
-            msg = f"the wiring builds no {', '.join(unknown)}"
-            raise TypeError(msg)
+            raise TypeError(f"the wiring builds no {', '.join(unknown)}")
         vars(self).update(given)
 
     @cached_property

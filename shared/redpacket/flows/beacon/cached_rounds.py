@@ -90,8 +90,7 @@ class CachedRounds:
             return completed
         beacon = PacketBeacon.parse(terms.beacon)
         if self._clock.now_ms() < beacon.starts_at_ms:
-            msg = "the packet opens later"
-            raise PacketNotStarted(msg)
+            raise PacketNotStarted("the packet opens later")
         return self._completed_by(terms, self.recall(beacon.chain, beacon.round_no))
 
     def complete_if_there(self, terms: Terms) -> Terms:

@@ -66,8 +66,7 @@ def _fix(campaign: CampaignPlan, planned: BegunDraw, day: DrawDay, ports: DrawPo
     campaign, or after the day, when it would be void.
     """
     if campaign.beacon is None:
-        msg = f"{campaign.campaign_id} draws without a beacon"
-        raise InvariantViolated(msg)
+        raise InvariantViolated(f"{campaign.campaign_id} draws without a beacon")
     chain = campaign.beacon.chain
     rounds = ports.new_rounds(chain)
     at_ms = rounds.committed_at_ms()
@@ -77,8 +76,10 @@ def _fix(campaign: CampaignPlan, planned: BegunDraw, day: DrawDay, ports: DrawPo
     if due_ms >= campaign.ends_at_ms:
         raise CampaignEnded("the campaign ends before the round of another draw")
     if due_ms >= day.ends_at_ms:
-        msg = "the day ends before the round of another draw"
-        raise BeaconPending(msg, retry_after_s=-(-(day.ends_at_ms - ports.clock.now_ms()) // 1000))
+        raise BeaconPending(
+            "the day ends before the round of another draw",
+            retry_after_s=-(-(day.ends_at_ms - ports.clock.now_ms()) // 1000),
+        )
     rounds.want(round_no)
     if ports.clock.now_ms() - named_at_ms > _WRITE_MS_MAX:
         raise Unavailable("the round was not asked for in time")

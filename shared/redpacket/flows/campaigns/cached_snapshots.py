@@ -52,8 +52,7 @@ class CachedSnapshots:
                 raise
             self._journal.failure("campaign_not_read", error, campaign_id=campaign_id)
         if table is None:
-            msg = "no such campaign"
-            raise CampaignNotFound(msg)
+            raise CampaignNotFound("no such campaign")
         self._tables.keep(campaign_id, table)
         return table
 

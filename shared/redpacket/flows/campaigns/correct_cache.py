@@ -18,8 +18,7 @@ _LOAD_LIFE_MS = 2_000
 def load_alone(campaign_id: str, ports: DrawPorts) -> None:
     """Load a campaign that the cache has lost, alone; the others wait."""
     if not ports.claim_cache.begin_load(campaign_id, _LOAD_LIFE_MS):
-        msg = "the campaign is being loaded"
-        raise Unavailable(msg)
+        raise Unavailable("the campaign is being loaded")
     ports.journal.event("campaign_loaded", campaign_id=campaign_id)
     load_campaign(campaign_id, draws=ports.draws, claim_cache=ports.claim_cache, clock=ports.clock)
 

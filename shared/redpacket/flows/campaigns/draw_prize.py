@@ -110,8 +110,7 @@ def draw_prize(campaign_id: str, drawer: Person, key_hash: str, *, ports: DrawPo
             return Drawn(draw, _attempts_left_after(attempt.player, table))
     if status in REFUSALS:
         refuse(status)
-    msg = "the cache is being repaired"
-    raise Unavailable(msg)
+    raise Unavailable("the cache is being repaired")
 
 
 def _ask(

@@ -38,8 +38,9 @@ def round_of_begun(begun: BegunDraw, table: LotterySnapshot, ports: DrawPorts) -
     """Return the round of a draw's own. Raises BeaconPending while the campaign gives."""
     campaign = table.campaign
     if campaign.beacon is None:
-        msg = f"draw {begun.draw_no} of {begun.user_id} waits for a beacon that is not there"
-        raise InvariantViolated(msg)
+        raise InvariantViolated(
+            f"draw {begun.draw_no} of {begun.user_id} waits for a beacon that is not there"
+        )
     try:
         return ports.rounds.recall(campaign.beacon.chain, begun.beacon_round)
     except BeaconPending as pending:

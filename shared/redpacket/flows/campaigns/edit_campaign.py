@@ -98,16 +98,14 @@ def edit_campaign(
         _end_with_campaign(plan.campaign_id, draws, packets)
         if is_done:
             return get_campaign(plan.campaign_id, campaigns=campaigns), False
-    msg = "others edit it at the same time"
-    raise Unavailable(msg)
+    raise Unavailable("others edit it at the same time")
 
 
 def get_campaign(campaign_id: str, *, campaigns: Campaigns) -> Campaign:
     """Return the campaign. Raises CampaignNotFound."""
     campaign = campaigns.find_campaign(campaign_id)
     if campaign is None:
-        msg = "no such campaign"
-        raise CampaignNotFound(msg)
+        raise CampaignNotFound("no such campaign")
     return campaign
 
 
@@ -242,8 +240,9 @@ def _check_duties(operator: Operator, after: Campaign, before: Campaign | None) 
 def _check_version(version: int | None, before: Campaign | None) -> None:
     # Version 0, which only an approval names, is of none.
     if version is not None and version != (before.version if before else 0):
-        msg = f"it has version {before.version} by now" if before else "it does not exist"
-        raise VersionConflict(msg)
+        raise VersionConflict(
+            f"it has version {before.version} by now" if before else "it does not exist"
+        )
 
 
 def _edited(plan: CampaignPlan, budget_fen: int | None, before: Campaign | None) -> Campaign:

@@ -290,8 +290,9 @@ def _check_amount(prize: Prize, ports: PrizePorts) -> None:
 def _check_version(version: int | None, before: Prize | None) -> None:
     # Version 0, which only an approval names, is of none.
     if version is not None and version != (before.version if before else 0):
-        msg = f"it has version {before.version} by now" if before else "it does not exist"
-        raise VersionConflict(msg)
+        raise VersionConflict(
+            f"it has version {before.version} by now" if before else "it does not exist"
+        )
 
 
 def _check_unchanged(plan: Prize, before: Prize) -> None:

@@ -101,8 +101,9 @@ def _decided(tried: Try, outcome: DrawOutcome, table: LotterySnapshot, ports: Dr
     is_gone = begun is not None and outcome.prize_id is None
     is_meant = is_gone or choose(outcome.odds, ask.point) == outcome.prize_id
     if not is_meant or ask.odds not in {None, outcome.odds}:
-        msg = f"draw {ask.draw_id} of {ask.campaign_id} is not what its odds and point make of it"
-        raise InvariantViolated(msg)
+        raise InvariantViolated(
+            f"draw {ask.draw_id} of {ask.campaign_id} is not what its odds and point make of it"
+        )
     return Draw(
         campaign_id=ask.campaign_id,
         user_id=ask.user_id,
@@ -126,5 +127,6 @@ def _prize_of(outcome: DrawOutcome, table: LotterySnapshot) -> Prize:
     for prize in table.prizes:
         if prize.prize_id == outcome.prize_id:
             return prize
-    msg = f"the cache has prize {outcome.prize_id}, which table {table.version} lacks"
-    raise InvariantViolated(msg)
+    raise InvariantViolated(
+        f"the cache has prize {outcome.prize_id}, which table {table.version} lacks"
+    )

@@ -17,8 +17,7 @@ def load_campaign(
     """
     table = draws.find_table(campaign_id)
     if table is None:
-        msg = "no such campaign"
-        raise CampaignNotFound(msg)
+        raise CampaignNotFound("no such campaign")
     day = draw_day(table.campaign, clock.now_ms())
     claim_cache.load(table, day, draws.list_stock(table.prizes, day.name))
     return table

@@ -112,6 +112,5 @@ def _packets_after(
 def _get(packet_id: str, packets: Packets) -> Packet:
     packet = packets.find_packet(packet_id)
     if packet is None:
-        msg = f"the campaign knows {packet_id}, and there is no such packet"
-        raise InvariantViolated(msg)
+        raise InvariantViolated(f"the campaign knows {packet_id}, and there is no such packet")
     return packet

@@ -121,11 +121,9 @@ def read_draw_proof(
     found = find_day(table.campaign, day)
     # Before the first prize its days may still move to another time zone, and be today again.
     if found is None or not table.prizes:
-        msg = "the campaign has no such day"
-        raise CampaignNotFound(msg)
+        raise CampaignNotFound("the campaign has no such day")
     if clock.now_ms() < found.ends_at_ms + REVEAL_AFTER_MS:
-        msg = "the day is not over: until then its seed stays secret"
-        raise ProofNotReady(msg)
+        raise ProofNotReady("the day is not over: until then its seed stays secret")
     seed = tables.seed(campaign_id, day)
     version, beacon = draws.find_secret_version(campaign_id), table.campaign.beacon
     return DrawProof(

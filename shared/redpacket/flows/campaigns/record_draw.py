@@ -46,8 +46,7 @@ def record_draw(tried: Try, draw: Draw, table: LotterySnapshot, ports: DrawPorts
     undo(ask, ports, is_unit_free=not is_lost)
     is_over = ports.clock.now_ms() >= table.campaign.ends_at_ms
     if recorded is RecordDrawStatus.UNIT_REFUNDED and is_over:
-        msg = "too late: what was left went back to the sender"
-        raise CampaignEnded(msg)
+        raise CampaignEnded("too late: what was left went back to the sender")
     if recorded is RecordDrawStatus.ATTEMPTS_EXHAUSTED:
         refuse(DrawStatus.ATTEMPTS_EXHAUSTED)
     if recorded is RecordDrawStatus.WON_BEFORE and draw.prize:

@@ -36,8 +36,9 @@ class CachedSwitches:
     def require_on(self, switch: Switch) -> None:
         """Raise SwitchedOff unless the switch is on."""
         if not self.is_on(switch):
-            msg = f"{switch} is switched off for a while; nothing is lost, ask again later"
-            raise SwitchedOff(msg)
+            raise SwitchedOff(
+                f"{switch} is switched off for a while; nothing is lost, ask again later"
+            )
 
     def is_on(self, switch: Switch) -> bool:
         """Say whether the switch is on, as far as this process knows."""

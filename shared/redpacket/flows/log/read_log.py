@@ -51,8 +51,7 @@ def read_entries(first: int, limit: int, *, book: LogBook) -> LogPage:
     shown = book.list_entries(first, min(limit, size - first))
     end = first + len(shown)
     if [index for index, _ in shown] != list(range(first, end)) or not shown:
-        msg = f"an entry of the log from {first} on is missing"
-        raise InvariantViolated(msg)
+        raise InvariantViolated(f"an entry of the log from {first} on is missing")
     return LogPage(signed, shown, end if end < size else None)
 
 
@@ -70,8 +69,7 @@ def prove_inclusion(
         raise PacketNotFound("no entry of this hash is in the log of this size")
     entries = book.list_entries(index, 1)
     if not entries or entries[0][0] != index:
-        msg = f"entry {index} of the log is missing"
-        raise InvariantViolated(msg)
+        raise InvariantViolated(f"entry {index} of the log is missing")
     return InclusionProof(index, entries[0][1], size, _hashes(inclusion_ranges(index, size), book))
 
 
@@ -106,5 +104,4 @@ def _hashes(ranges: Sequence[Range], book: LogBook) -> list[bytes]:
     try:
         return [hash_of(leaves, nodes) for leaves in ranges]
     except KeyError as error:
-        msg = f"node {error} of the log is missing"
-        raise InvariantViolated(msg) from error
+        raise InvariantViolated(f"node {error} of the log is missing") from error

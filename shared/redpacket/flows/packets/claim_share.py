@@ -124,8 +124,7 @@ def _named_share(
 ) -> ShareFate:
     """Return the share as it will be written; its amount follows from the packet's terms."""
     if outcome.share_no is None:
-        msg = f"{outcome.status} without a share number"
-        raise InvariantViolated(msg)
+        raise InvariantViolated(f"{outcome.status} without a share number")
     return ShareFate(
         packet_id=packet_id,
         share_no=outcome.share_no,
@@ -147,8 +146,7 @@ def _terms(packet_id: str, outcome: GrabOutcome, ports: ClaimPorts) -> Terms:
     # A load was cut off between its first users and the state.
     packet = ports.packets.find_packet(packet_id)
     if packet is None:
-        msg = "no such packet"
-        raise PacketNotFound(msg)
+        raise PacketNotFound("no such packet")
     return ports.complete_terms(packet.terms)
 
 
@@ -157,8 +155,7 @@ def _corrected(
 ) -> Claim | PartToLoad:
     """Correct the cache, which named a share that the ledger does not give to this taker."""
     if recorded is RecordStatus.SHARE_REFUNDED:
-        msg = "too late: the share went back to the sender"
-        raise PacketExpired(msg)
+        raise PacketExpired("too late: the share went back to the sender")
     if recorded in {RecordStatus.QUOTA_EXHAUSTED, RecordStatus.NOT_IN_AUDIENCE}:
         # The cache had forgotten what the taker has, or missed an edit of the campaign's list, or
         # the host denies them: the number is for somebody else.
@@ -173,8 +170,9 @@ def _corrected(
         return PartToLoad(part_of_share(share.packet_id, share.share_no), is_behind=True)
     owned = ports.packets.find_share_of(share.packet_id, taker.user_id)
     if owned is None:
-        msg = f"the taker of share {share.share_no} of {share.packet_id} has one without a fate"
-        raise InvariantViolated(msg)
+        raise InvariantViolated(
+            f"the taker of share {share.share_no} of {share.packet_id} has one without a fate"
+        )
     if owned.share_no != share.share_no:
         ports.journal.event("share_given_back", packet_id=share.packet_id, share_no=share.share_no)
         ports.claim_cache.reassign(

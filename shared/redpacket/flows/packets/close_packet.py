@@ -67,7 +67,8 @@ def close_if_ended(
         return False
     total = add_up(ends)
     if total.claimed_fen + total.refunded_fen != packet.terms.total_fen:
-        msg = f"the shares of {packet.packet_id} are {total.claimed_fen + total.refunded_fen} fen"
-        raise InvariantViolated(msg)
+        raise InvariantViolated(
+            f"the shares of {packet.packet_id} are {total.claimed_fen + total.refunded_fen} fen"
+        )
     ledger.close(packet, total, clock.now_ms())
     return True

@@ -164,8 +164,7 @@ def _begin_close(
         raise
     if packet is None or closing is None:
         # Only the index knows it still.
-        msg = f"packet {packet_id} is due and does not exist"
-        raise LookupError(msg)
+        raise LookupError(f"packet {packet_id} is due and does not exist")
     if packet.rules.prize_id or closing.status is not PacketStatus.CLOSING:
         # The cache doesn't have a prize's packet. Others were closed, or got a later end meanwhile.
         return closing

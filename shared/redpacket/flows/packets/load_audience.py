@@ -17,5 +17,4 @@ def load_audience(
     if turn is None or not cache.load(
         campaign_id, bucket, turn, rows.list_members(campaign_id, bucket)
     ):
-        msg = "the campaign's list of users is being loaded"
-        raise Unavailable(msg)
+        raise Unavailable("the campaign's list of users is being loaded")

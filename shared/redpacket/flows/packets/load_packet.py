@@ -72,14 +72,12 @@ class CacheLoads:
             return
         self._left_count -= 1
         if not self._left_count:
-            msg = "the cache is being repaired"
-            raise Unavailable(msg)
+            raise Unavailable("the cache is being repaired")
 
     def _wait(self) -> None:
         """Wait, longer each time. Raises Unavailable once it has lasted too long."""
         if not self._left_ms:
-            msg = "the packet is being loaded"
-            raise Unavailable(msg)
+            raise Unavailable("the packet is being loaded")
         self._ports.clock.sleep_ms(self._left_ms.pop(0))
 
 
@@ -146,13 +144,10 @@ def _get(packet_id: str, packets: Packets) -> Packet:
     packet = packets.find_packet(packet_id)
     # The shares of a prize's packet are won by draws: to everybody else it is not there.
     if packet is None or packet.rules.prize_id:
-        msg = "no such packet"
-        raise PacketNotFound(msg)
+        raise PacketNotFound("no such packet")
     # The cache must not hand out what is not paid for.
     if packet.status is PacketStatus.UNPAID:
-        msg = "the packet is not paid for yet"
-        raise PacketNotStarted(msg)
+        raise PacketNotStarted("the packet is not paid for yet")
     if packet.status is PacketStatus.CANCELLED:
-        msg = "the packet was not paid for in time"
-        raise PacketExpired(msg)
+        raise PacketExpired("the packet was not paid for in time")
     return packet

@@ -38,11 +38,11 @@ def read_proof(
     """
     packet = packets.find_packet(packet_id)
     if packet is None or not packet.may_be_read_by(viewer):
-        msg = "no such packet"
-        raise PacketNotFound(msg)
+        raise PacketNotFound("no such packet")
     if packet.status is not PacketStatus.CLOSED and not _is_emptied(packet, packets):
-        msg = "shares can still be taken: the seed is revealed once the packet has ended"
-        raise ProofNotReady(msg)
+        raise ProofNotReady(
+            "shares can still be taken: the seed is revealed once the packet has ended"
+        )
     terms = packet.terms
     last_no = min(after_no + limit, terms.count)
     numbers = range(after_no + 1, last_no + 1)

@@ -61,8 +61,7 @@ def read_record(
     """
     packet = pages.find_seen(packet_id)
     if packet is None or not packet.may_be_read_by(viewer):
-        msg = "no such packet"
-        raise PacketNotFound(msg)
+        raise PacketNotFound("no such packet")
     if packet.end:
         return _read_closed(packet, packet.end, viewer, after_no, limit, packets, pages)
     if packet.is_small:

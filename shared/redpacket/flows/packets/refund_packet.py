@@ -145,11 +145,10 @@ class Closing:
                 break
             before, fates = fates, self._read(part, self.packet.closing_no)
             if fates is not None and len(fates) == len(before):
-                msg = (
+                raise InvariantViolated(
                     f"the ledger refuses to refund {self.packet.packet_id},"
                     " and no claim is the reason"
                 )
-                raise InvariantViolated(msg)
         if fates is None:
             return Progress.UNFINISHED
         if not is_cut(self.packet.packet_id) and not self.packet.closing_no:

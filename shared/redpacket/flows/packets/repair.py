@@ -56,8 +56,7 @@ def requeue_claims(
     def requeue(found: ShareRef | Unreadable) -> ShareRef:
         if isinstance(found, Unreadable):
             work.set_aside(found, clock.now_ms() + REQUEUE_PAUSE_MS_MAX)
-            msg = f"{found.key} waits for a settlement and is not a share"
-            raise InvariantViolated(msg)
+            raise InvariantViolated(f"{found.key} waits for a settlement and is not a share")
         try:
             _requeue(found, packets, payouts, clock)
         except Unavailable:
@@ -145,6 +144,5 @@ def _find(packet_id: str, work: WorkLists, packets: Packets, clock: Clock) -> Pa
         raise
     if packet is None:
         # Only the index knows it still.
-        msg = f"packet {packet_id} is to be loaded and does not exist"
-        raise LookupError(msg)
+        raise LookupError(f"packet {packet_id} is to be loaded and does not exist")
     return packet

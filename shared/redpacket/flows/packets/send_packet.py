@@ -215,6 +215,5 @@ def _window(order: SendOrder, now_ms: int) -> tuple[int, int]:
 def _sent_before(packet_id: str, packets: Packets) -> Packet:
     packet = packets.find_packet(packet_id)
     if packet is None:
-        msg = f"the ledger knows the request of {packet_id} and not the packet"
-        raise Unavailable(msg)
+        raise Unavailable(f"the ledger knows the request of {packet_id} and not the packet")
     return packet

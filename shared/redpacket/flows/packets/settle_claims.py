@@ -197,23 +197,22 @@ def _checked(ref: ShareRef, share: ShareFate | None, packet: Packet | None) -> S
     Raises RoundsAway where the grab knew a round that is not known here yet: clocks differ.
     """
     if share is None or packet is None or share.fate is not Fate.CLAIMED:
-        msg = f"share {ref.share_no} is not claimed"
-        raise InvariantViolated(msg)
+        raise InvariantViolated(f"share {ref.share_no} is not claimed")
     terms, share_no = packet.terms, ref.share_no
     if terms.awaits_round and PacketBeacon.parse(terms.beacon).may_be_known(share.decided_at_ms):
-        msg = "the round of the beacon is not there for this process yet"
-        raise RoundsAway(msg)
+        raise RoundsAway("the round of the beacon is not there for this process yet")
     exists = 1 <= share_no <= terms.count
     if not exists or share.amount_fen != share_amount_fen(terms, share_no):
-        msg = f"share {ref.share_no} is not worth {share.amount_fen} fen by the packet's terms"
-        raise InvariantViolated(msg)
+        raise InvariantViolated(
+            f"share {ref.share_no} is not worth {share.amount_fen} fen by the packet's terms"
+        )
     if packet.funded_at_ms is None:
-        msg = f"claim of share {share.share_no} of {share.packet_id}, which is not paid for"
-        raise InvariantViolated(msg)
+        raise InvariantViolated(
+            f"claim of share {share.share_no} of {share.packet_id}, which is not paid for"
+        )
     if share.settled_at_ms is None and packet.status is PacketStatus.CLOSED:
         # All claims of a closed packet are settled: this one was written by a forger.
-        msg = f"share {ref.share_no} was claimed after its packet was closed"
-        raise InvariantViolated(msg)
+        raise InvariantViolated(f"share {ref.share_no} was claimed after its packet was closed")
     return share
 
 
@@ -263,8 +262,7 @@ def _still_unsettled(refs: set[ShareRef], packets: Packets) -> set[ShareRef]:
 
 def _transfer(share: ShareFate, now_ms: int) -> Transfer:
     if share.taker is None:
-        msg = f"claimed share {share.share_no} of {share.packet_id} has no taker"
-        raise InvariantViolated(msg)
+        raise InvariantViolated(f"claimed share {share.share_no} of {share.packet_id} has no taker")
     return Transfer(
         transfer_id=settle_id(share.packet_id, share.share_no),
         kind=TransferKind.SETTLE,

@@ -26,6 +26,7 @@ class AuthorizationPorts:
     def gateway(self, channel: Channel) -> Authorizations:
         """Return a gateway. Raises ChannelUnavailable."""
         if channel not in self.gateways:
-            msg = f"transfers without confirmation by {channel} are not set up here"
-            raise ChannelUnavailable(msg)
+            raise ChannelUnavailable(
+                f"transfers without confirmation by {channel} are not set up here"
+            )
         return self.gateways[channel]

@@ -39,8 +39,7 @@ def authorize(
     for _ in range(_TRIES):
         payee = ports.payees.find(user_id, channel)
         if payee is None:
-            msg = "bind your account at the gateway first"
-            raise PayeeNotBound(msg)
+            raise PayeeNotBound("bind your account at the gateway first")
         current = ports.book.find(payee.asked_no) if payee.asked_no else None
         if current is None or current.status not in _USABLE:
             current = Authorization(
@@ -56,8 +55,7 @@ def authorize(
         current = _bring_up(current, ports)
         if current.status in _USABLE:
             return current
-    msg = "the user's account changes all the time"
-    raise Unavailable(msg)
+    raise Unavailable("the user's account changes all the time")
 
 
 def end_authorization(

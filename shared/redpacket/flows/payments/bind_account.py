@@ -24,6 +24,5 @@ def find_account(code: str, *, logins: Logins) -> OutsideAccount:
     """Return whose a code is. Raises CodeInvalid, Unavailable."""
     account = logins.find_account(code)
     if account is None:
-        msg = "the code is wrong, used before, or too old: fetch another one"
-        raise CodeInvalid(msg)
+        raise CodeInvalid("the code is wrong, used before, or too old: fetch another one")
     return account

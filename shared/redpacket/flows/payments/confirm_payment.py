@@ -67,8 +67,7 @@ def _take(payment: Payment, found: Transaction, ports: PaymentPorts) -> Payment:
         if ports.returns.find_return(payment.number, found.transaction_id):
             return payment
         payment = _get(payment.number, ports)
-    msg = f"payment {payment.number} changes all the time"
-    raise Unavailable(msg)
+    raise Unavailable(f"payment {payment.number} changes all the time")
 
 
 def _reason_against(
@@ -113,8 +112,9 @@ def _funding(payment: Payment, now_ms: int, ports: PaymentPorts) -> tuple[Packet
     if packet is None or packet.status is not PacketStatus.UNPAID:
         return None
     if packet.terms.total_fen != payment.amount_fen or packet.payment_id != payment.number:
-        msg = f"payment {payment.number} is not what packet {packet.packet_id} costs"
-        raise InvariantViolated(msg)
+        raise InvariantViolated(
+            f"payment {payment.number} is not what packet {packet.packet_id} costs"
+        )
     paid = replace(
         packet,
         status=PacketStatus.OPEN,
@@ -163,6 +163,5 @@ def _all_known(payment: Payment, transactions: Sequence[Transaction], ports: Pay
 def _get(number: str, ports: PaymentPorts) -> Payment:
     payment = ports.book.find(number)
     if payment is None:
-        msg = "no such payment"
-        raise PaymentNotFound(msg)
+        raise PaymentNotFound("no such payment")
     return payment

@@ -119,8 +119,7 @@ class Pace:
             slots = [slot for slot in slots if self.open_from_ms(slot // 1000) == slot // 1000]
             if self.store.take_slots(self.channel, name, seen_us, slots[-1] + interval_us):
                 return [-(-slot // 1000) for slot in slots]
-        msg = "other functions take all slots"
-        raise Unavailable(msg)
+        raise Unavailable("other functions take all slots")
 
 
 def _midnight(local: datetime) -> datetime:

@@ -38,6 +38,5 @@ class PaymentPorts:
     def gateway(self, channel: Channel) -> PaymentsIn:
         """Return a gateway. Raises ChannelUnavailable."""
         if channel not in self.gateways:
-            msg = f"payments by {channel} are not set up here"
-            raise ChannelUnavailable(msg)
+            raise ChannelUnavailable(f"payments by {channel} are not set up here")
         return self.gateways[channel]

@@ -60,8 +60,7 @@ def collect_owed(user_id: str, *, ports: PaymentPorts) -> int:
         now_ms = ports.clock.now_ms()
         if ports.returns.collect(user_id, fen, now_ms, ports.new_number()):
             ports.journal.event("debt_collected")
-    msg = "the account moves all the time"
-    raise Unavailable(msg)
+    raise Unavailable("the account moves all the time")
 
 
 def _end(returned: PaymentReturn, found: RefundFound, ports: PaymentPorts) -> bool:
@@ -79,8 +78,9 @@ def _end(returned: PaymentReturn, found: RefundFound, ports: PaymentPorts) -> bo
 
 def _check_same(returned: PaymentReturn, found: RefundFound) -> None:
     if found.state is RefundState.SUCCEEDED and found.amount_fen != returned.amount_fen:
-        msg = f"refund {returned.refund_no} is {found.amount_fen} fen at the gateway"
-        raise InvariantViolated(msg)
+        raise InvariantViolated(
+            f"refund {returned.refund_no} is {found.amount_fen} fen at the gateway"
+        )
 
 
 def _reverse(payment: Payment, found: RefundFound, ports: PaymentPorts) -> None:
@@ -93,8 +93,9 @@ def _reverse(payment: Payment, found: RefundFound, ports: PaymentPorts) -> None:
         left_fen = payment.amount_fen - payment.reversed_fen
         is_credited = payment.transaction_id == found.transaction_id != ""
         if not is_credited or not 0 < found.amount_fen <= left_fen:
-            msg = f"refund {found.refund_no} is not of what payment {payment.number} brought in"
-            raise InvariantViolated(msg)
+            raise InvariantViolated(
+                f"refund {found.refund_no} is not of what payment {payment.number} brought in"
+            )
         has_fen = ports.ledger.balance_fen(user_account(payment.user_id))
         wallet_fen = min(max(has_fen, 0), found.amount_fen)
         refund = PaymentRefund(
@@ -109,5 +110,4 @@ def _reverse(payment: Payment, found: RefundFound, ports: PaymentPorts) -> None:
             ports.journal.event("payment_refunded_outside", number=payment.number)
             return
         payment = ports.book.find(payment.number) or payment
-    msg = "the account moves all the time"
-    raise Unavailable(msg)
+    raise Unavailable("the account moves all the time")

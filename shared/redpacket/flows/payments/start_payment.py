@@ -68,13 +68,11 @@ def start_packet_payment(
     """
     ports.gateway(channel)
     if packet.payment_id is None:
-        msg = "the packet was not to be paid for"
-        raise PaymentNotFound(msg)
+        raise PaymentNotFound("the packet was not to be paid for")
     found = ports.book.find(packet.payment_id)
     if found is None:
         if packet.status is not PacketStatus.UNPAID:
-            msg = "no payment was begun for the packet, and it is over"
-            raise PaymentNotFound(msg)
+            raise PaymentNotFound("no payment was begun for the packet, and it is over")
         intent = Payment(
             number=packet.payment_id,
             user_id=packet.sender.user_id,
@@ -100,8 +98,7 @@ def find_payment(number: str, user_id: str, *, ports: PaymentPorts, payees: Paye
     if payment is None:
         return _start_cut_off(number, user_id, ports=ports, payees=payees)
     if payment.user_id != user_id:
-        msg = "no such payment"
-        raise PaymentNotFound(msg)
+        raise PaymentNotFound("no such payment")
     return prompt_payment(payment, ports=ports)
 
 
@@ -109,8 +106,7 @@ def _start_cut_off(number: str, user_id: str, *, ports: PaymentPorts, payees: Pa
     """Begin the payment of a packet that waits for it, as its sender asked for it."""
     packet = ports.packets.find_packet_of_payment(number)
     if packet is None or packet.sender.user_id != user_id or not packet.pay_channel:
-        msg = "no such payment"
-        raise PaymentNotFound(msg)
+        raise PaymentNotFound("no such payment")
     channel, method = Channel(packet.pay_channel), PayMethod(packet.pay_method)
     payee = payees.find(user_id, channel)
     payer = payee.account if payee else None
@@ -138,14 +134,12 @@ def prompt_payment(payment: Payment, *, ports: PaymentPorts) -> Payment:
 def _payer(method: PayMethod, payer: OutsideAccount | None) -> OutsideAccount | None:
     """Return whom a payment is compared with: only a client inside of the app is known before."""
     if method is PayMethod.JSAPI and payer is None:
-        msg = "bind your account at the gateway first"
-        raise PayeeNotBound(msg)
+        raise PayeeNotBound("bind your account at the gateway first")
     return payer if method is PayMethod.JSAPI else None
 
 
 def _get(number: str, ports: PaymentPorts) -> Payment:
     payment = ports.book.find(number)
     if payment is None:
-        msg = f"a request made payment {number}, which can't be read"
-        raise Unavailable(msg)
+        raise Unavailable(f"a request made payment {number}, which can't be read")
     return payment

@@ -107,8 +107,7 @@ def cancel_withdrawal(withdrawal_id: str, user_id: str, *, ports: WithdrawalPort
         if seen.stop is Stop.CANCELLED or seen.status is WithdrawalStatus.CANCELLED:
             return seen
         if seen.is_final or seen.stop:
-            msg = f"the withdrawal is {seen.status}"
-            raise NotCancellable(msg)
+            raise NotCancellable(f"the withdrawal is {seen.status}")
         now_ms = ports.clock.now_ms()
         if seen.call_count == 0:
             # No worker had the right to call, and after this no worker gets it.
@@ -118,8 +117,7 @@ def cancel_withdrawal(withdrawal_id: str, user_id: str, *, ports: WithdrawalPort
         look_at_ms = max(now_ms, seen.lease_until_ms)
         if stopped := ports.book.stop(seen, Stop.CANCELLED, "cancelled", look_at_ms):
             return stopped
-    msg = "the withdrawal moves at this moment"
-    raise Unavailable(msg)
+    raise Unavailable("the withdrawal moves at this moment")
 
 
 def _give_up(seen: Withdrawal, ports: WithdrawalPorts) -> Withdrawal | None:

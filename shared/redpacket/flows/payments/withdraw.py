@@ -51,8 +51,7 @@ def withdraw(
     try:
         payee = _check(ask, payees, ports)
         if collect_owed(ask.user_id, ports=payments):
-            msg = "money that came in was refunded at the gateway, and is owed"
-            raise InsufficientFunds(msg)
+            raise InsufficientFunds("money that came in was refunded at the gateway, and is owed")
     except Rejected:
         # I10: limits and bindings change; a repeat gets its first answer.
         if first_id := ports.book.find_held(ask.request):
@@ -114,8 +113,7 @@ def find_withdrawal(withdrawal_id: str, user_id: str, *, ports: WithdrawalPorts)
     """Return a user's own withdrawal. Raises WithdrawalNotFound."""
     found = ports.book.find(withdrawal_id)
     if found is None or found.user_id != user_id:
-        msg = "no such withdrawal"
-        raise WithdrawalNotFound(msg)
+        raise WithdrawalNotFound("no such withdrawal")
     return found
 
 
@@ -124,18 +122,14 @@ def _check(ask: WithdrawalAsk, payees: Payees, ports: WithdrawalPorts) -> Payee:
     ports.gateway(ask.channel)
     settings = ports.settings
     if ask.amount_fen < settings.fen_min:
-        msg = f"the smallest transfer is {settings.fen_min} fen"
-        raise AmountTooSmall(msg)
+        raise AmountTooSmall(f"the smallest transfer is {settings.fen_min} fen")
     if ask.amount_fen > settings.fen_max:
-        msg = f"the largest transfer is {settings.fen_max} fen"
-        raise AmountTooLarge(msg)
+        raise AmountTooLarge(f"the largest transfer is {settings.fen_max} fen")
     if ask.amount_fen > settings.limits.fen_max:
-        msg = f"at most {settings.limits.fen_max} fen a day"
-        raise WithdrawalLimitReached(msg)
+        raise WithdrawalLimitReached(f"at most {settings.limits.fen_max} fen a day")
     payee = payees.find(ask.user_id, ask.channel)
     if payee is None or ports.clock.now_ms() < payee.rebound_at_ms + settings.rebound_wait_ms:
-        msg = "bind your account at the gateway first, a day before"
-        raise PayeeNotBound(msg)
+        raise PayeeNotBound("bind your account at the gateway first, a day before")
     return payee
 
 
@@ -153,6 +147,5 @@ def _promised(withdrawal: Withdrawal, ports: WithdrawalPorts) -> Withdrawal:
 def _get(withdrawal_id: str, ports: WithdrawalPorts) -> Withdrawal:
     found = ports.book.find(withdrawal_id)
     if found is None:
-        msg = f"a request made withdrawal {withdrawal_id}, which can't be read"
-        raise Unavailable(msg)
+        raise Unavailable(f"a request made withdrawal {withdrawal_id}, which can't be read")
     return found

@@ -46,6 +46,5 @@ class WithdrawalPorts:
     def gateway(self, channel: Channel) -> PaymentsOut:
         """Return a gateway. Raises ChannelUnavailable."""
         if channel not in self.gateways:
-            msg = f"withdrawals by {channel} are not set up here"
-            raise ChannelUnavailable(msg)
+            raise ChannelUnavailable(f"withdrawals by {channel} are not set up here")
         return self.gateways[channel]

@@ -85,8 +85,7 @@ def _differences(
 ) -> Iterator[Difference]:
     packet = packets.find_packet(packet_id)
     if packet is None:
-        msg = "no such packet"
-        raise PacketNotFound(msg)
+        raise PacketNotFound("no such packet")
     tally, refunds = Tally(), Refunds()
     parts = range(part_count(packet_id))
     shares = chain.from_iterable(packets.scan_part_shares(packet_id, part) for part in parts)
