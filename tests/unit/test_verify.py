@@ -1,16 +1,24 @@
+"""`redpacket.verify` on packets and days, from public answers alone; no lie about them passes."""
+
 from __future__ import annotations
 
+import copy
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from local.beacon.chain import LocalChain
+from local.places import ROOT
+from redpacket.domain.beacon import BeaconRound, CampaignBeacon
 from redpacket.domain.claim import ShareFate
+from redpacket.domain.lottery import draw_point
 from redpacket.domain.packet import Packet, Person
 from redpacket.domain.split import Split, Terms, amounts_fen
 from redpacket.edge import lottery_views, views
@@ -18,12 +26,16 @@ from redpacket.flows.campaigns.read_draws import DrawPage
 from redpacket.flows.packets.read_proof import Proof
 from redpacket.flows.packets.read_records import Record, status_of
 from redpacket.verify.command import FALSE, TRUE, UNREADABLE, main
-from testing.builders import a_campaign, a_claim, a_packet, a_prize, some_terms
+from testing.builders import NOW_MS, a_campaign, a_claim, a_packet, a_prize, some_terms
 from testing.in_memory_system import InMemorySystem
 
-ROOT = Path(__file__).parents[2]
+SIGNER = LocalChain(secret=20_260_101, genesis_s=NOW_MS // 1000 - 1_000, period_s=3)
+KEY = SIGNER.public_key.hex()
 
 Write = Callable[[Any], str]
+Answers = dict[str, dict[str, Any]]
+Lie = tuple[str, Callable[[dict[str, Any]], Any], str]
+"""A document, what is changed in it, and what the command says of that."""
 
 
 @pytest.fixture
@@ -38,6 +50,11 @@ def write(tmp_path: Path) -> Write:
     return to_file
 
 
+def _as_json(shown: object) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(json.dumps(shown))
+    return found
+
+
 def a_proof(terms: Terms, first_no: int = 1, last_no: int | None = None) -> dict[str, Any]:
     last_no = last_no or terms.count
     amounts = list(amounts_fen(terms))[first_no - 1 : last_no]
@@ -45,7 +62,8 @@ def a_proof(terms: Terms, first_no: int = 1, last_no: int | None = None) -> dict
     return {**views.proof_view(Proof(terms, first_no, amounts, after))}
 
 
-def a_record(packet: Packet, claims: list[ShareFate]) -> dict[str, Any]:
+def a_record(packet: Packet) -> dict[str, Any]:
+    claims: list[ShareFate] = [a_claim(packet, no, f"user-{no}") for no in (1, 2, 5)]
     record = Record(
         packet=packet,
         status=status_of(packet),
@@ -57,13 +75,76 @@ def a_record(packet: Packet, claims: list[ShareFate]) -> dict[str, Any]:
         luckiest=claims[0],
         mine=claims[0],
     )
-    shown = views.record_view(record, views.People({}))
-    found: dict[str, Any] = json.loads(json.dumps(shown))
-    return found
+    return _as_json(views.record_view(record, views.People({})))
 
 
-def some_record(packet: Packet) -> dict[str, Any]:
-    return a_record(packet, [a_claim(packet, no, f"user-{no}") for no in (1, 2, 5)])
+@cache
+def _packet() -> Answers:
+    packet = a_packet(terms=some_terms(1000, 5))
+    return {"proof": a_proof(packet.terms), "record": a_record(packet)}
+
+
+@cache
+def _day(*, with_round: bool = False) -> Answers:
+    """Return what the API says of a day that is over: its proof, ann's draws, the campaign."""
+    system = InMemorySystem()
+    beacon = CampaignBeacon(SIGNER.chain, NOW_MS, "Asia/Shanghai") if with_round else None
+    assert system.campaigns.create(
+        a_campaign(campaign_id="gala", miss_weight=10, **({"beacon": beacon} if beacon else {}))
+    )
+    for prize_id in ("cup", "pen"):
+        system.draws.put_prize(a_prize("gala", prize_id), None)
+    if beacon:
+        found = BeaconRound(beacon.round_of(0), SIGNER.signature(beacon.round_of(0)))
+        system.pass_time(20_000)
+        system.rounds.keep(SIGNER.chain.chain_hash, found)
+    shown = system.lotteries().recall("gala")
+    draws = [system.draw("gala", "ann", f"key-{number}").draw for number in range(12)]
+    system.pass_time(24 * 3_600_000)
+    proof = system.process().read_draw_proof("gala", shown.day)
+    return {
+        "proof": _as_json(lottery_views.draw_proof_view(proof)),
+        "draws": _as_json(lottery_views.draws_view(DrawPage("ann", draws, None))),
+        "campaign": _as_json(lottery_views.campaign_view(shown)),
+    }
+
+
+ANSWERS: dict[str, Callable[[], Answers]] = {
+    "packet": _packet,
+    "day": _day,
+    "day with a round": lambda: _day(with_round=True),
+}
+KEYED = "--public-key", KEY
+
+
+def sets(**changes: Any) -> Callable[[Any], None]:
+    return lambda document: document.update(changes)
+
+
+def names(**changes: Any) -> Callable[[Any], None]:
+    return lambda proof: proof["beacon"].update(changes)
+
+
+def lies(about: Callable[[Any], dict[str, Any]], n: int = 4) -> Callable[[Any], None]:
+    """Change the draw number *n*."""
+    return lambda draws: draws["items"][n - 1].update(about(draws["items"][n - 1]))
+
+
+def hides_a_win(draws: dict[str, Any]) -> None:
+    won = next(draw for draw in draws["items"] if draw["prize"])
+    won.update(prize=None, outcome="missed")
+
+
+def ask(write: Write, kind: str, name: str = "", change: Callable[[Any], Any] = print) -> int:
+    """Verify the answers of a *kind*, of which one is changed."""
+    answers = copy.deepcopy(ANSWERS[kind]())
+    if name:
+        change(answers[name])
+    user = [] if kind == "packet" else ["--user", "ann"]
+    return main([*(write(each) for each in answers.values()), *KEYED, *user])
+
+
+# ---------------------------------------------------------------- what is true
 
 
 @pytest.mark.parametrize("split", list(Split))
@@ -72,7 +153,7 @@ def test_what_the_api_answers_is_verified(
 ) -> None:
     packet = a_packet(terms=some_terms(1000, 5, split=split))
     sent = views.sent_view(packet, "https://a.example")
-    files = [write(each) for each in (a_proof(packet.terms), some_record(packet), sent)]
+    files = [write(each) for each in (a_proof(packet.terms), a_record(packet), sent)]
 
     assert main([*files, "--commitment", packet.terms.commitment.upper()]) == TRUE
 
@@ -88,82 +169,151 @@ def test_pages_of_a_proof_are_verified_together(write: Write) -> None:
     assert main([write(a_proof(terms, 1, 3)), write(a_proof(terms, 4, 5))]) == TRUE
 
 
-def test_a_changed_fen_in_the_proof_is_found(
+def test_what_the_api_says_of_draws_is_verified(
     write: Write, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    proof = a_proof(some_terms(1000, 5))
-    proof["amounts_fen"][2] += 1
+    proof, draws, campaign = _day().values()
+    other = {**draws["items"][0], "day": "20270129"}
+    files = [write(proof), write(draws), write({**draws, "items": [other]}), write(campaign)]
+    noted = ["--commitment", campaign["commitment"].upper(), "--user", "ann"]
 
-    assert main([write(proof)]) == FALSE
+    assert main([*files, *noted]) == TRUE
 
     said = capsys.readouterr().out
-    right = list(amounts_fen(some_terms(1000, 5)))[2]
-    assert f"share 3: says {right + 1}, is {right}\n" in said
-    assert said.endswith("NOT VERIFIED, differences: 1\n")
+    assert f"day         {proof['day']} of gala" in said
+    assert "compared    12 draws, 1 are of other days" in said
+    assert said.endswith("VERIFIED\n")
 
 
-@pytest.mark.parametrize("place", ["claims", "luckiest", "mine"])
-def test_a_changed_fen_in_a_record_is_found(write: Write, place: str) -> None:
-    packet = a_packet(terms=some_terms(1000, 5))
-    record = some_record(packet)
-    claim = record[place][1] if place == "claims" else record[place]
-    claim["amount_fen"] -= 1
+def test_a_day_with_a_round_is_verified_and_says_what_was_checked(
+    write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answers = _day(with_round=True)
+    files = [write(each) for each in answers.values()]
 
-    assert main([write(a_proof(packet.terms)), write(record)]) == FALSE
+    assert main([*files, *KEYED, "--user", "ann"]) == TRUE
+
+    said = capsys.readouterr().out
+    assert f"beacon      round {answers['proof']['beacon_round']} of chain" in said
+    assert "signature   compared with the chain's public key" in said
+    assert "order       not checked: the commitment must have been known before 2026-" in said
+    assert said.endswith("VERIFIED\n")
+    assert main(files) == TRUE
+    assert "signature   not checked: give the chain's key" in capsys.readouterr().out
 
 
-def test_a_claim_of_a_share_that_does_not_exist_is_found(write: Write) -> None:
-    packet = a_packet(terms=some_terms(1000, 5))
-    record = some_record(packet)
-    record["claims"][0]["share_no"] = 6
+def test_the_command_needs_nothing_but_python(write: Write) -> None:
+    """It runs with no site packages at all; without its library a signature is not checked."""
+    proof, (day, draws, _) = _packet()["proof"], _day(with_round=True).values()
 
-    assert main([write(a_proof(packet.terms)), write(record)]) == FALSE
+    def run(*arguments: str) -> tuple[int, str]:
+        done = subprocess.run(
+            [sys.executable, "-S", "-m", "redpacket.verify", *arguments],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "PYTHONPATH": str(ROOT / "shared")},
+        )
+        return done.returncode, done.stdout
+
+    code, said = run(write(proof))
+    assert (code, said[-9:]) == (TRUE, "VERIFIED\n")
+    assert run(write(proof | {"total_fen": 999}))[0] == FALSE
+    assert (run("missing.json")[0], run()[0]) == (UNREADABLE, UNREADABLE)
+    code, said = run(write(day), write(draws), *KEYED)
+    assert code == TRUE
+    assert "signature   not checked: it needs the package pyblst" in said
+    # Another signature makes other points.
+    assert run(write({**day, "signature": "00" * 48}), write(draws), *KEYED)[0] == FALSE
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"seed": "AAECAwQFBgcICQoLDA0ODw"},
-        {"commitment": "0" * 64},
-        {"algorithm": "cut_points"},
-        {"total_fen": 1001},
-        {"count": 6},
-        {"share_fen_min": 2},
-        {"share_fen_max": 10},
-        {"unit_fen": 3},
-        {"first_share_no": 2},
-        {"next": "5"},
+# ---------------------------------------------------------------- lies
+
+OTHER = a_packet(terms=some_terms(1001, 6, split=Split.BELL), sender=Person("other"))
+
+LIES: dict[str, list[Lie]] = {
+    "packet": [
+        ("proof", lambda proof: proof["amounts_fen"].__setitem__(2, 0), "share 3: says 0, is"),
+        ("proof", lambda proof: proof["amounts_fen"].__delitem__(slice(3, 5)), "next: says"),
+        ("proof", sets(seed="AAECAwQFBgcICQoLDA0ODw"), "commitment: says"),
+        ("proof", sets(commitment="0" * 64), "commitment: says"),
+        ("proof", sets(algorithm="cut_points"), "commitment: says"),
+        ("proof", sets(total_fen=1001), "commitment: says"),
+        ("proof", sets(count=6), "commitment: says"),
+        ("proof", sets(share_fen_min=2), "commitment: says"),
+        ("proof", sets(share_fen_max=10), "no packet has such terms"),
+        ("proof", sets(unit_fen=3), "no packet has such terms"),
+        ("proof", sets(first_share_no=2), "share 2: says"),
+        ("proof", sets(next="5"), "next: says 5, is None"),
+        ("record", lambda record: record["claims"][1].update(amount_fen=0), "share 2: says 0, is"),
+        ("record", lambda record: record["luckiest"].update(amount_fen=0), "share 1: says 0, is"),
+        ("record", lambda record: record["mine"].update(amount_fen=0), "share 1: says 0, is"),
+        ("record", lambda record: record["claims"][0].update(share_no=6), "is no share"),
+        ("record", sets(commitment=OTHER.terms.commitment), "commitment: says"),
+        ("record", sets(total_fen=1001), "total_fen: says 1001, is 1000"),
+        ("record", sets(count=6), "count: says 6, is 5"),
+        ("record", sets(split="bell"), "split: says bell"),
     ],
-    ids=lambda change: next(iter(change)),
-)
-def test_a_changed_field_of_the_proof_is_found(write: Write, change: dict[str, Any]) -> None:
-    assert main([write(a_proof(some_terms(1000, 5)) | change)]) == FALSE
+    "day": [
+        ("draws", lies(lambda draw: {"point": draw["point"] + 1}), "draw 4: point"),
+        ("draws", lies(lambda draw: {"draw_id": draw["draw_id"][::-1]}), "draw 4: draw_id"),
+        ("draws", lies(lambda draw: {"formula": draw["formula"][:-1]}), "draw 4: formula"),
+        ("draws", lies(lambda _: {"odds": "car:1|0"}), "draw 4: prize"),
+        (
+            "draws",
+            lies(lambda _: {"prize": {"prize_id": "car"}, "outcome": "won"}),
+            "draw 4: prize",
+        ),
+        ("draws", lies(lambda _: {"outcome": "lost"}), "draw 4: outcome"),
+        ("draws", hides_a_win, ": prize: says None, is "),
+        ("draws", lambda draws: draws["items"].pop(0), "draw 1 of ann on that day is missing"),
+        ("draws", lambda draws: draws["items"].pop(5), "draw 6 of ann on that day is missing"),
+        ("draws", lambda draws: draws["items"].append(draws["items"][0]), "draw 1: is there twice"),
+        ("draws", sets(user_token="bob"), "user_token: says bob, is ann"),
+        ("proof", sets(campaign_id="other"), "draw 1: draw_id"),
+        ("proof", sets(day="20270129"), "commitment: says"),
+        ("proof", lambda proof: proof.update(seed=proof["seed"][::-1]), "commitment: says"),
+        ("proof", sets(commitment="0" * 64), "commitment: says"),
+    ],
+    "day with a round": [
+        # What names the round is part of the commitment.
+        ("proof", names(committed_at_ms=NOW_MS + 30_000), "commitment: says"),
+        ("proof", names(timezone="UTC"), "commitment: says"),
+        ("proof", names(period_s=30), "commitment: says"),
+        ("proof", names(genesis_s=1), "commitment: says"),
+        ("proof", names(chain_hash="0" * 64), "commitment: says"),
+        ("proof", sets(beacon=None), "commitment: says"),
+        ("proof", sets(beacon_round=None, signature=None), "draw 1: formula"),
+    ],
+}
 
 
-def test_a_proof_without_its_last_amounts_is_incomplete(write: Write) -> None:
-    proof = a_proof(some_terms(1000, 5))
-    del proof["amounts_fen"][3:]
+@pytest.mark.parametrize("kind", LIES)
+def test_a_lie_is_found_and_named(
+    kind: str, write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ask(write, kind) == TRUE
+    capsys.readouterr()
 
-    assert main([write(proof)]) == FALSE
+    unnoticed = []
+    for number, (name, change, sentence) in enumerate(LIES[kind]):
+        code, said = ask(write, kind, name, change), capsys.readouterr().out
+        wrong = [line for line in said.splitlines() if line.startswith("WRONG ")]
+        if code != FALSE or not any(sentence in line for line in wrong):
+            unnoticed.append((number, code, sentence, said))
+
+    assert unnoticed == []
 
 
 def test_another_commitment_than_was_noted_is_found(write: Write) -> None:
     # Proof and record agree with each other, and with nothing that was promised.
     other = a_packet(terms=some_terms(1000, 5, seed=b"another 16 bytes"))
-    noted = some_terms(1000, 5).commitment
-    files = [write(a_proof(other.terms)), write(some_record(other))]
+    noted = ["--commitment", some_terms(1000, 5).commitment]
+    files = [write(a_proof(other.terms)), write(a_record(other))]
 
     assert main(files) == TRUE
-    assert main([*files, "--commitment", noted]) == FALSE
-
-
-@pytest.mark.parametrize("field", ["commitment", "total_fen", "count", "split"])
-def test_a_record_of_another_packet_is_found(write: Write, field: str) -> None:
-    packet = a_packet(terms=some_terms(1000, 5))
-    other = a_packet(terms=some_terms(1001, 6, split=Split.BELL), sender=Person("other"))
-    record = some_record(packet) | {field: some_record(other)[field]}
-
-    assert main([write(a_proof(packet.terms)), write(record)]) == FALSE
+    assert main([*files, *noted]) == FALSE
+    assert main([write(_day()["proof"]), *noted]) == FALSE
 
 
 def test_a_page_of_another_proof_is_found(write: Write) -> None:
@@ -182,239 +332,117 @@ def test_many_differences_are_counted_and_some_shown(
     said = capsys.readouterr().out
     assert said.count("WRONG ") == 21
     assert "and 80 more" in said
+    assert said.endswith("NOT VERIFIED, differences: 100\n")
 
 
-UNREADABLE_FILES = {
-    "nothing": "",
-    "no JSON": "{",
-    "no object": "[]",
-    "a number": "1",
-    "deep nesting": "[" * 100_000,
-    "another object": {"code": "proof_not_ready", "status": 409},
+@pytest.mark.parametrize(
+    ("is_later", "wrong"), [(False, "signature of round"), (True, "beacon_round")]
+)
+def test_a_round_that_suits_the_operator_is_found_though_all_points_follow_from_it(
+    write: Write, capsys: pytest.CaptureFixture[str], *, is_later: bool, wrong: str
+) -> None:
+    """They make a signature of their own, or wait for rounds until one suits them."""
+    proof, draws, _ = copy.deepcopy(_day(with_round=True)).values()
+    signer = SIGNER if is_later else LocalChain(secret=666, genesis_s=0)
+    round_no = proof["beacon_round"] + 5 * is_later
+    found, seed = BeaconRound(round_no, signer.signature(round_no)), bytes.fromhex(proof["seed"])
+    proof |= {"beacon_round": round_no, "signature": found.signature.hex()}
+    for item in draws["items"]:
+        point = draw_point(seed, "gala", "ann", item["n"], found.randomness)
+        item |= {"beacon_round": round_no, "point": point, "odds": "|1"}
+        item |= {"prize": None, "outcome": "missed"}
+
+    assert main([write(proof), write(draws), *KEYED]) == FALSE
+
+    said = capsys.readouterr().out
+    assert f"WRONG       {wrong}" in said
+    assert said.count("WRONG") == 1
+
+
+# ---------------------------------------------------------------- what can't be read
+
+UNREADABLE_FILES = [
+    "",
+    "{",
+    "[]",
+    "1",
+    "[" * 100_000,
+    {"code": "proof_not_ready", "status": 409},
+    {"user_token": "ann", "items": ["won"]},
+]
+
+MALFORMED: dict[str, dict[str, list[dict[str, Any]]]] = {
+    "packet": {
+        "proof": [
+            *({"seed": seed} for seed in ("no base64!", "AAECAwQFBgcICQoLDA0ODw==", 1)),
+            {"algorithm": "fair"},
+            *({"total_fen": total} for total in ("1000", 1000.0)),
+            *({"count": count} for count in (True, 1_000_001)),
+            *({"amounts_fen": amounts} for amounts in (None, [True], [1.0])),
+            {"first_share_no": None},
+            {"commitment": None},
+        ],
+        "record": [
+            {"claims": claims}
+            for claims in (None, 1, {"share_no": 1}, [1], [{}], [{"share_no": 1}])
+        ],
+    },
+    "day": {
+        "proof": [
+            *({"seed": seed} for seed in ("", "00" * 31, "AB" * 32, "zz" * 32, 7)),
+            *({"day": day} for day in ("20251231", "21000102", "2027012", "20271301", "today")),
+        ],
+    },
+    "day with a round": {
+        "proof": [
+            {"beacon": {"chain_hash": "xyz"}},
+            {"beacon_round": "7"},
+            {"signature": "zz"},
+            {"signature": None},
+        ],
+    },
 }
 
+ODDS = ("cup:10", "cup:10,|1", "|", "cup:-1|1", f"cup:{10**15}|1", 7)
+MALFORMED_DRAWS: list[dict[str, Any]] = [
+    *({"odds": odds} for odds in ODDS),
+    *({"n": number} for number in ("1", 0, 10**12)),
+    {"point": "7"},
+    {"prize": {}},
+    {"day": None},
+]
 
-@pytest.mark.parametrize("document", UNREADABLE_FILES.values(), ids=list(UNREADABLE_FILES))
+
 def test_a_file_that_is_not_an_answer_is_unreadable(
-    write: Write, document: Any, capsys: pytest.CaptureFixture[str]
+    write: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     good = write(a_proof(some_terms()))
+    files = [*map(write, UNREADABLE_FILES), str(tmp_path / "missing.json")]
 
-    assert main([write(document)]) == UNREADABLE
-    assert main([good, write(document)]) == UNREADABLE
+    for file in files:
+        assert [main([file]), main([good, file])] == [UNREADABLE] * 2, file
 
-    captured = capsys.readouterr()
-    assert captured.err.startswith("UNREADABLE: ")
-    assert "VERIFIED" not in captured.out
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"seed": "no base64!"},
-        {"seed": "AAECAwQFBgcICQoLDA0ODw=="},
-        {"seed": 1},
-        {"algorithm": "fair"},
-        {"total_fen": "1000"},
-        {"total_fen": 1000.0},
-        {"count": True},
-        {"count": 1_000_001},
-        {"amounts_fen": None},
-        {"amounts_fen": [True]},
-        {"amounts_fen": [1.0]},
-        {"first_share_no": None},
-        {"commitment": None},
-    ],
-    ids=str,
-)
-def test_a_proof_of_another_form_is_unreadable(write: Write, change: dict[str, Any]) -> None:
-    assert main([write(a_proof(some_terms()) | change)]) == UNREADABLE
+        captured = capsys.readouterr()
+        assert captured.err.startswith("UNREADABLE: ")
+        assert "VERIFIED" not in captured.out
 
 
-@pytest.mark.parametrize(
-    "claims", [None, 1, {"share_no": 1}, [1], [{}], [{"share_no": 1}]], ids=str
-)
-def test_a_record_of_another_form_is_unreadable(write: Write, claims: Any) -> None:
-    packet = a_packet(terms=some_terms(1000, 5))
-    record = some_record(packet) | {"claims": claims}
+def test_an_answer_of_another_form_is_unreadable(write: Write) -> None:
+    forms = [
+        (kind, name, sets(**change))
+        for kind, documents in MALFORMED.items()
+        for name, changes in documents.items()
+        for change in changes
+    ]
+    forms += [("day", "draws", lies(lambda _, it=it: it)) for it in MALFORMED_DRAWS]
 
-    assert main([write(a_proof(packet.terms)), write(record)]) == UNREADABLE
+    read = [form for form in forms if ask(write, *form) != UNREADABLE]
 
-
-def test_a_file_that_is_not_there_is_unreadable(tmp_path: Path) -> None:
-    assert main([str(tmp_path / "missing.json")]) == UNREADABLE
-
-
-def run_bare(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the command as somebody would who has nothing but Python: no site packages at all."""
-    command = [sys.executable, "-S", "-m", "redpacket.verify", *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "shared")}
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert read == []
 
 
-def test_the_command_needs_nothing_but_python(write: Write) -> None:
-    proof = a_proof(some_terms())
+def test_a_malformed_public_key_is_unreadable(write: Write) -> None:
+    files = [write(each) for each in _day(with_round=True).values()]
 
-    good = run_bare(write(proof))
-    wrong = run_bare(write(proof | {"total_fen": 999}))
-    unreadable = run_bare("missing.json")
-
-    assert (good.returncode, good.stderr) == (TRUE, "")
-    assert good.stdout.endswith("VERIFIED\n")
-    assert (wrong.returncode, unreadable.returncode) == (FALSE, UNREADABLE)
-    assert run_bare().returncode == UNREADABLE
-
-
-# ---------------------------------------------------------------- draws of a day
-
-
-A_CAR = {"prize_id": "car", "title": "汽车", "kind": "goods"}
-
-
-def a_drawn_day(count: int = 12) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """Return what the API says of a day that is over: the campaign on it, its proof, its draws."""
-    system = InMemorySystem()
-    system.campaigns.create(a_campaign(campaign_id="gala", miss_weight=10))
-    for prize_id in ("cup", "pen"):
-        system.draws.put_prize(a_prize("gala", prize_id), None)
-    shown = system.lotteries().recall("gala")
-    draws = [system.draw("gala", "ann", f"key-{number}").draw for number in range(count)]
-    system.pass_time(24 * 3_600_000)
-    proof = system.process().read_draw_proof("gala", shown.day)
-    return (
-        _as_json(lottery_views.campaign_view(shown)),
-        _as_json(lottery_views.draw_proof_view(proof)),
-        _as_json(lottery_views.draws_view(DrawPage("ann", draws, None))),
-    )
-
-
-def _as_json(shown: Mapping[str, object]) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(json.dumps(shown))
-    return found
-
-
-def test_what_the_api_says_of_draws_is_verified(
-    write: Write, capsys: pytest.CaptureFixture[str]
-) -> None:
-    campaign, proof, draws = a_drawn_day()
-    other = {**draws["items"][0], "day": "20270129"}
-    files = [write(proof), write(draws), write({**draws, "items": [other]}), write(campaign)]
-    noted = ["--commitment", campaign["commitment"].upper(), "--user", "ann"]
-
-    assert main([*files, *noted]) == TRUE
-
-    said = capsys.readouterr().out
-    assert f"day         {proof['day']} of gala" in said
-    assert "compared    12 draws, 1 are of other days" in said
-    assert said.endswith("VERIFIED\n")
-
-
-@pytest.mark.parametrize(
-    "lie",
-    [
-        lambda draw: {"prize": None, "outcome": "missed"} if draw["prize"] else {"prize": A_CAR},
-        lambda draw: {"outcome": "missed" if draw["prize"] else "won"},
-        lambda draw: {"point": draw["point"] + 1},
-        lambda draw: {"draw_id": draw["draw_id"][::-1]},
-        lambda draw: {"formula": draw["formula"].replace("none", "")},
-        lambda _: {"odds": "car:1|0"},
-    ],
-)
-def test_a_draw_that_is_not_what_its_seed_makes_of_it_is_found(
-    lie: Callable[[dict[str, Any]], dict[str, Any]],
-    write: Write,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    _, proof, draws = a_drawn_day()
-    draws["items"][3] |= lie(draws["items"][3])
-
-    assert main([write(proof), write(draws)]) == FALSE
-
-    said = capsys.readouterr().out
-    assert f"draw {draws['items'][3]['n']}" in said
-    assert "NOT VERIFIED" in said
-
-
-@pytest.mark.parametrize("left_out", [0, 5])
-def test_a_draw_that_is_left_out_is_found(
-    left_out: int, write: Write, capsys: pytest.CaptureFixture[str]
-) -> None:
-    _, proof, draws = a_drawn_day()
-    hidden = draws["items"].pop(left_out)
-
-    assert main([write(proof), write(draws)]) == FALSE
-
-    assert f"draw {hidden['n']} of ann on that day is missing" in capsys.readouterr().out
-
-
-def test_a_number_that_is_drawn_twice_is_found(write: Write) -> None:
-    _, proof, draws = a_drawn_day()
-
-    assert main([write(proof), write(draws), write(draws)]) == FALSE
-
-
-def test_draws_of_another_user_are_found(write: Write) -> None:
-    _, proof, draws = a_drawn_day()
-
-    assert main([write(proof), write(draws), "--user", "bob"]) == FALSE
-    assert main([write(proof), write({**draws, "user_token": "bob"})]) == FALSE
-
-
-@pytest.mark.parametrize("name", ["campaign_id", "day", "seed", "commitment"])
-def test_a_proof_of_another_day_is_found(name: str, write: Write) -> None:
-    campaign, proof, draws = a_drawn_day()
-    other = {"campaign_id": "other", "day": "20270129"}
-    proof[name] = other.get(name, proof[name][::-1])
-
-    assert main([write(proof), write(draws), write(campaign)]) == FALSE
-
-
-def test_a_noted_commitment_of_a_day_must_be_kept(write: Write) -> None:
-    _, proof, _ = a_drawn_day(count=0)
-
-    assert main([write(proof), "--commitment", "00" * 32]) == FALSE
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"odds": "cup:10"},
-        {"odds": "cup:10,|1"},
-        {"odds": "|"},
-        {"odds": "cup:-1|1"},
-        {"odds": f"cup:{10**15}|1"},
-        {"odds": 7},
-        {"point": "7"},
-        {"prize": {}},
-        {"day": None},
-        {"n": "1"},
-        {"n": 0},
-        {"n": 10**12},
-    ],
-)
-def test_a_malformed_draw_is_unreadable(changes: dict[str, Any], write: Write) -> None:
-    _, proof, draws = a_drawn_day(count=1)
-
-    unreadable = write({**draws, "items": [{**draws["items"][0], **changes}]})
-
-    assert main([write(proof), unreadable]) == UNREADABLE
-
-
-@pytest.mark.parametrize("seed", ["", "00" * 31, "AB" * 32, "zz" * 32, 7])
-def test_a_malformed_seed_of_a_day_is_unreadable(seed: object, write: Write) -> None:
-    _, proof, _ = a_drawn_day(count=0)
-
-    assert main([write({**proof, "seed": seed})]) == UNREADABLE
-
-
-def test_malformed_draws_are_unreadable(write: Write) -> None:
-    _, proof, _ = a_drawn_day(count=0)
-
-    assert main([write(proof), write({"user_token": "ann", "items": ["won"]})]) == UNREADABLE
-
-
-@pytest.mark.parametrize("day", ["20251231", "21000102", "2027012", "20271301", "today"])
-def test_a_day_that_no_campaign_has_is_unreadable(day: str, write: Write) -> None:
-    _, proof, _ = a_drawn_day(count=0)
-
-    assert main([write({**proof, "day": day})]) == UNREADABLE
+    for key in ("00", "zz"):
+        assert main([*files, "--public-key", key]) == UNREADABLE
