@@ -1,6 +1,6 @@
 """Fixtures of the contract suites.
 
-The ledger's stories run on the fake, on moto and on the emulator; those of payments run by each
+The ledger's stories run on the fake and on the emulator; those of payments run by each
 gateway's adapter, over real HTTP to a counterparty that is started once, and emptied before each.
 """
 

@@ -1,4 +1,4 @@
-"""The template's tables, on the fake, on moto and on the emulator, and a ledger on them."""
+"""The template's tables, on the fake and on the emulator, and a ledger on them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from testing.cloud import SCHEMA, TABLES, Cloud
 from testing.fakes import FakeDynamo
 from testing.ledger_state import LedgerState, read_ledger_state
 
-KINDS = ("fake", "moto", "emulator")
+KINDS = ("fake", "emulator")
 
 PAID_MS = NOW_MS + 5_000
 REFUNDED_MS = NOW_MS + 70_000

@@ -1,4 +1,4 @@
-"""One suite for the lists of users: in memory, on moto, on the emulator, and on a real cache."""
+"""One suite for the lists of users: in memory, on the emulator, and on a real cache."""
 
 from __future__ import annotations
 

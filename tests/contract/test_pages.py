@@ -1,4 +1,4 @@
-"""One suite for what record pages read on the fake, on moto, and on the AWS emulator."""
+"""One suite for what record pages read on the fake and on the AWS emulator."""
 
 from __future__ import annotations
 

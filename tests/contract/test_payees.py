@@ -1,4 +1,4 @@
-"""One suite for users' accounts and consent, on the fake, on moto and on the emulator."""
+"""One suite for users' accounts and consent, on the fake and on the emulator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One suite for the books of payments and withdrawals, on the fake, on moto and on the emulator."""
+"""One suite for the books of payments and withdrawals, on the fake and on the emulator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One suite for fates, packet rows and work lists on the fake, on moto, and on the AWS emulator."""
+"""One suite for fates, packet rows and work lists on the fake and on the AWS emulator."""
 
 from __future__ import annotations
 

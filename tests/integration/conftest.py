@@ -1,4 +1,4 @@
-"""One deployed stack for all tests here, and the invariants after each of them."""
+"""One deployed stack for all tests here, and the invariants after each module."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def dynamodb(stack: Stack) -> Any:
 def ledger_state(stack: Stack) -> Callable[[], LedgerState]:
     """Read the whole ledger as it is now.
 
-    It is read after each test, so not by boto3, which takes three times as long for it.
+    boto3 would take three times as long for it.
     """
     dynamodb = AwsClient(
         "dynamodb",
@@ -192,9 +192,16 @@ def ledger_state(stack: Stack) -> Callable[[], LedgerState]:
     return lambda: read_ledger_state(dynamodb, *tables, seeds=seeds, rounds=rounds)
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
+def invariants(ledger_state: Callable[[], LedgerState], told: list[Told]) -> Iterator[None]:
+    """Check after the test that no fen was made or lost, and that everybody was told the truth."""
+    yield
+    assert not lasting(lambda: ledger_state().differences(told))
+
+
+@pytest.fixture(scope="module", autouse=True)
 def _invariants(ledger_state: Callable[[], LedgerState], told: list[Told]) -> Iterator[None]:
-    """After every test here: not a fen made or lost, and everybody was told the truth."""
+    """Check the same after each module: the ledger grows, and a scan takes half a second."""
     yield
     assert not lasting(lambda: ledger_state().differences(told))
 

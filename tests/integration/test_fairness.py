@@ -18,6 +18,8 @@ from redpacket.domain.split import Split
 from tests.integration.conftest import Eventually, Invoke, MakeUser, User
 from tests.integration.refusals.answers import UNKNOWN_PACKET
 
+pytestmark = pytest.mark.usefixtures("invariants")
+
 ROOT = Path(__file__).parents[2]
 LUCKY = [split for split in Split if split is not Split.EQUAL]
 

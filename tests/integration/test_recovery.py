@@ -25,7 +25,7 @@ from redpacket.domain.claim import ShareRef
 from tests.integration.conftest import Eventually, Invoke, MakeUser, User
 
 # The tests here count what a sweep did.
-pytestmark = pytest.mark.usefixtures("only_own_sweeps")
+pytestmark = pytest.mark.usefixtures("only_own_sweeps", "invariants")
 
 SCHEDULE = {"source": "aws.events"}
 LAMBDA_TIMEOUT_S = 10

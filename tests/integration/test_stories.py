@@ -25,6 +25,8 @@ from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.adapters.dynamo.draws import DynamoDraws
 from tests.integration.conftest import Eventually, Invoke, MakeUser, User
 
+pytestmark = pytest.mark.usefixtures("invariants")
+
 ROOT = Path(__file__).parents[2]
 
 

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import itertools
-import logging
-import threading
 import time
-from collections import Counter, deque
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
@@ -22,20 +17,15 @@ from local.stack import Stack
 from redpacket.adapters.dynamo import keys
 from redpacket.adapters.redis import keys as cache_keys
 from redpacket.domain.checks.facts import Told
-from redpacket.domain.claim import Fate
 from redpacket.domain.limits import send_limit
 from redpacket.flows.guards.cached_switches import KEPT_MS
-from testing.ledger_state import LedgerState
 from tests.integration.conftest import Eventually, Invoke, MakeUser, User, is_turned_away
 
-# The drill sweeps by itself.
+# A test here counts what a sweep did.
 pytestmark = pytest.mark.usefixtures("only_own_sweeps", "_everything_on")
-
-log = logging.getLogger(__name__)
 
 SCHEDULE = {"source": "aws.events"}
 WITHIN_S = 10
-SWEEP_S = 5
 NAMES = ["send", "grab", "payout", "refund", "draw", "pay", "withdraw"]
 
 
@@ -220,194 +210,42 @@ def test_what_is_delivered_while_payouts_are_off_goes_back_with_all_its_receives
 # ---------------------------------------------------------------- the drill
 
 
-@dataclass(frozen=True)
-class Answer:
-    """One answer of the API, and when it was asked for."""
+def test_grabs_stop_and_go_on_within_ten_seconds_under_load(
+    a_user: MakeUser, operator: User, eventually: Eventually
+) -> None:
+    """tests/unit/test_switches.py proves the same of every switch on a virtual clock."""
+    packet_id = a_user(funds_fen=1000).send(count=100).json()["packet_id"]
+    takers = [a_user() for _ in range(12)]
+    asked: list[tuple[float, int, bool]] = []
+    is_over = False
 
-    what: str
-    asked_at: float
-    status: int
-    is_off: bool
-
-
-@dataclass
-class Load:
-    """Users who send and grab without a rest, and sweeps in between."""
-
-    senders: list[User]
-    takers: list[User]
-    sweep: Callable[[], Any]
-    answers: list[Answer] = field(default_factory=list)
-    sent: list[str] = field(default_factory=list)
-    recent: deque[str] = field(default_factory=lambda: deque(maxlen=6))
-    is_over: bool = False
-
-    @contextmanager
-    def running(self) -> Iterator[None]:
-        loops = [self._send, self._grab, self._grab, self._sweep]
-        with ThreadPoolExecutor(max_workers=len(loops)) as pool:
-            running: list[Future[None]] = [pool.submit(loop) for loop in loops]
-            try:
-                yield
-            finally:
-                self.is_over = True
-        for loop in running:
-            loop.result()
-
-    def since(self, what: str, begin: float, end: float) -> list[Answer]:
-        return [
-            found for found in self.answers if found.what == what and begin <= found.asked_at < end
-        ]
-
-    def _note(self, what: str, asked_at: float, answer: httpx.Response) -> None:
-        self.answers.append(Answer(what, asked_at, answer.status_code, _is_switched_off(answer)))
-
-    def _send(self) -> None:
-        for number in itertools.count():
-            if self.is_over:
+    def grab() -> None:
+        for taker in itertools.cycle(takers):
+            if is_over:
                 return
-            asked_at = time.time()
-            sender = self.senders[number % len(self.senders)]
-            # Some are emptied, all expire before the end.
-            answer = sender.send(total_fen=30, count=3, expires_in_s=3)
-            self._note("send", asked_at, answer)
-            if answer.status_code == httpx.codes.CREATED:
-                self.sent.append(answer.json()["packet_id"])
-                self.recent.append(self.sent[-1])
-            time.sleep(0.3)
-
-    def _grab(self) -> None:
-        for number in itertools.count(threading.get_ident() % 97):
-            if self.is_over:
-                return
-            asked_at = time.time()
-            # A packet that is over refuses too: that is an answer as well.
-            packet_id = self.recent[number % len(self.recent)] if self.recent else "A" * 22
-            answer = self.takers[number % len(self.takers)].grab(packet_id)
-            self._note("grab", asked_at, answer)
+            asked_at = time.monotonic()
+            answer = taker.grab(packet_id)
+            asked.append((asked_at, answer.status_code, _is_switched_off(answer)))
             time.sleep(0.05)
 
-    def _sweep(self) -> None:
-        while not self.is_over:
-            self.sweep()
-            time.sleep(0.5)
+    def took_s(*, is_on: bool) -> float:
+        """Turn the switch; return how long after it the last answer did not know it."""
+        turned_at = time.monotonic()
+        _turn(operator, "grab", is_on=is_on)
+        eventually(lambda: {is_off for _, _, is_off in asked[-10:]} == {not is_on})
+        late = [at - turned_at for at, _, is_off in asked if at > turned_at and is_off is is_on]
+        return max(late, default=0.0)
 
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        loops = [pool.submit(grab) for _ in range(2)]
+        try:
+            eventually(lambda: len(asked) >= 10)
+            took = [took_s(is_on=False), took_s(is_on=True)]
+        finally:
+            is_over = True
+    for loop in loops:
+        loop.result()
 
-def _took_s(load: Load, what: str, turned_at: float, until: float, *, is_off: bool) -> float:
-    """Return how long the switch took: until the last request that it did not affect."""
-    late = [
-        found.asked_at - turned_at
-        for found in load.since(what, turned_at, until)
-        if found.is_off != is_off
-    ]
-    return max(late, default=0.0)
-
-
-def test_each_switch_acts_within_ten_seconds_under_load_and_loses_nothing(
-    stack: Stack,
-    a_user: MakeUser,
-    operator: User,
-    invoke: Invoke,
-    ledger_state: Callable[[], LedgerState],
-    eventually: Eventually,
-) -> None:
-    load = Load(
-        senders=[a_user(funds_fen=100_000) for _ in range(3)],
-        takers=[a_user() for _ in range(12)],
-        sweep=lambda: invoke("ExpireFunction", SCHEDULE),
-    )
-    # Large enough to be grabbed while sends are off.
-    lasting = [load.senders[0].send(total_fen=1000, count=100).json() for _ in range(6)]
-
-    def turn_off(*names: str) -> float:
-        at = time.time()
-        for name in names:
-            _turn(operator, name, is_on=False)
-        return at
-
-    def turn_on(*names: str) -> float:
-        at = time.time()
-        for name in names:
-            _turn(operator, name, is_on=True)
-        return at
-
-    with load.running():
-        time.sleep(3)
-        began = turn_off("send", "payout")
-        load.recent.extend(packet["packet_id"] for packet in lasting)
-        time.sleep(WITHIN_S + 4)
-        held = stack.aws("sqs").receive_message(
-            QueueUrl=stack.outputs["PayoutQueueUrl"],
-            MaxNumberOfMessages=10,
-            VisibilityTimeout=0,
-            AttributeNames=["ApproximateReceiveCount"],
-        )
-        swapped = turn_on("send", "payout")
-        turn_off("grab", "refund")
-        time.sleep(WITHIN_S + 4)
-        over = turn_on("grab", "refund")
-        time.sleep(WITHIN_S + 2)
-        ended = time.time()
-
-    def is_at_rest() -> bool:
-        load.sweep()
-        facts = [found for found in ledger_state().packets if found.packet.packet_id in load.sent]
-        counts = _counts(stack, "PayoutQueueUrl")
-        return all(found.packet.status == "closed" for found in facts) and not any(counts.values())
-
-    eventually(is_at_rest)
-    ours = {*load.sent, *(packet["packet_id"] for packet in lasting)}
-    shares = [
-        share
-        for found in ledger_state().packets
-        if found.packet.packet_id in ours
-        for share in found.shares
-    ]
-    claims = [share for share in shares if share.fate is Fate.CLAIMED]
-    figures = {
-        "send off": _took_s(load, "send", began, swapped, is_off=True),
-        "send on": _took_s(load, "send", swapped, ended, is_off=False),
-        "grab off": _took_s(load, "grab", swapped, over, is_off=True),
-        "grab on": _took_s(load, "grab", over, ended, is_off=False),
-        "payout off": _last(claims, "settled_at_ms", began, swapped),
-        "payout on": _first(claims, "settled_at_ms", swapped),
-        "refund off": _last(_refunds(shares), "decided_at_ms", swapped, over),
-        "refund on": _first(_refunds(shares), "decided_at_ms", over),
-    }
-    asked = Counter((found.what, found.status) for found in load.answers)
-    log.info("took %s s, %s claims, answers %s", figures, len(claims), asked)
-
-    # In time, both ways; and the others went on meanwhile.
-    refund_on_s = figures.pop("refund on")
-    assert max(figures.values()) <= WITHIN_S, figures
-    # The first refund is the work of a whole sweep: it closes what is due, and waits for the grace.
-    assert refund_on_s <= WITHIN_S + SWEEP_S
-    assert any(found.status == httpx.codes.OK for found in load.since("grab", began + 10, swapped))
-    assert any(
-        found.status == httpx.codes.CREATED for found in load.since("send", swapped + 10, over)
-    )
-    assert any(found.status == httpx.codes.OK for found in load.since("grab", over, ended))
-    # Only refusals by a switch: each 503 is checked one by one.
-    assert {found.status for found in load.answers} <= {200, 201, 404, 410, 503}
-    assert all(found.is_off for found in load.answers if found.status == 503)
-    # Nothing lost, and not a receive burnt: this one was the first.
-    waited = [message["Attributes"]["ApproximateReceiveCount"] for message in held["Messages"]]
-    assert set(waited) == {"1"}
-    assert all(share.settled_at_ms for share in claims)
-    assert sum(_counts(stack, "PayoutDlqUrl").values()) == 0
-
-
-def _refunds(shares: list[Any]) -> list[Any]:
-    return [share for share in shares if share.fate is Fate.REFUNDED]
-
-
-def _last(shares: list[Any], name: str, begin: float, end: float) -> float:
-    """Return how long after *begin* the last of *shares* was still written, before *end*."""
-    times = [getattr(share, name) / 1000 for share in shares if getattr(share, name)]
-    return float(max((at - begin for at in times if begin <= at < end), default=0.0))
-
-
-def _first(shares: list[Any], name: str, begin: float) -> float:
-    """Return how long after *begin* the first of *shares* was written."""
-    times = [getattr(share, name) / 1000 for share in shares if getattr(share, name)]
-    return float(min(at - begin for at in times if at >= begin))
+    assert max(took) <= WITHIN_S
+    assert {status for _, status, _ in asked} == {200, 503}
+    assert all(taker.grab(packet_id).status_code == httpx.codes.OK for taker in takers)
