@@ -10,10 +10,12 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import json
+import re
+from collections import Counter
 from functools import cache
 from http import HTTPStatus
 from types import NoneType
-from typing import Any, TypeAlias, get_args, get_type_hints
+from typing import Annotated, Any, TypeAlias, get_args, get_origin, get_type_hints
 
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
@@ -31,6 +33,7 @@ from redpacket.edge.answers import (
     operators,
     packets,
     payments,
+    values,
     webhooks,
 )
 from redpacket.edge.api import BODY_BYTES_MAX, NO_STORE, UBIQUITOUS, Api, Operation
@@ -46,6 +49,11 @@ Schema: TypeAlias = dict[str, Any]
 OPENAPI = places.ROOT / "openapi.json"
 JSON = "application/json"
 PROBLEM_JSON = "application/problem+json"
+COLUMNS_MAX = 120
+"""Width of the file: a value that fits is written on one line."""
+_REF = "#/components/schemas/{model}"
+_VALUE_LENGTH_MIN = 80
+"""In characters; a shorter value is written where it is used."""
 
 EVERYWHERE = [error.code for error in UBIQUITOUS if error is not Forbidden]
 """The problems of every route, also of one without a token."""
@@ -88,12 +96,30 @@ _GATEWAY_ANSWERS = {
     HTTPStatus.NOT_FOUND: "A path parameter that makes another path: with a slash, or empty.",
     HTTPStatus.TOO_MANY_REQUESTS: "More requests than the stage's throttle lets through.",
 }
-_GATEWAY_MESSAGE: Schema = {
-    "type": "object",
-    "description": "The gateway's own answer, which an API on API Gateway can't shape.",
-    "properties": {"message": {"type": ["string", "null"]}},
-    "required": ["message"],
-    "additionalProperties": False,
+_COMMON: Schema = {
+    "GatewayMessage": {
+        "type": "object",
+        "description": "The gateway's own answer, which an API on API Gateway can't shape.",
+        "properties": {"message": {"type": ["string", "null"]}},
+        "required": ["message"],
+        "additionalProperties": False,
+    },
+    "RequestId": {
+        "type": "string",
+        "minLength": 1,
+        "description": "The request's id, for the operator.",
+    },
+    "CloudEventId": {
+        "type": "string",
+        "pattern": events.EVENT_ID_PATTERN,
+        "description": "The same each time the event comes: drop what you have seen.",
+    },
+    "CloudEventSource": {"type": "string", "format": "uri", "description": "The API."},
+    "CloudEventSequence": {
+        "type": "string",
+        "pattern": "^[0-9]{8}$",
+        "description": "The event's place in the packet's life. Events come in any order.",
+    },
 }
 
 _DESCRIPTION = f"""\
@@ -191,7 +217,7 @@ def _forms() -> Schema:
     found = named - {None, NoneType}
     _, generated = TypeAdapter.json_schemas(
         [(kind.__name__, "validation", TypeAdapter(kind)) for kind in found],
-        ref_template="#/components/schemas/{model}",
+        ref_template=_REF,
         schema_generator=_Generator,
     )
     forms: Schema = generated["$defs"]
@@ -216,16 +242,41 @@ def _with_words(form: Any, words: Schema) -> Any:  # noqa: ANN401 - any JSON sch
     return {key: _with_words(part, words) for key, part in form.items()}
 
 
-def forms() -> list[str]:
-    """Return the names of the components that answers are made of, and what bodies contain."""
-    bodies = {types_of(operation)[0] for operation in operations().values()}
-    read = {body.__name__ for body in bodies if body}
-    return [*(name for name in _forms() if name not in read), "GatewayMessage"]
+def _shared(found: Schema) -> Schema:
+    """Return the forms, with each longer value that edge/answers names as a component."""
+    named: Schema = {}
+    for module in (values, payments, campaigns, packets, lists, log, webhooks, approvals):
+        for name, kind in vars(module).items():
+            if get_origin(kind) is Annotated:
+                form = TypeAdapter(kind).json_schema(schema_generator=_Generator, ref_template=_REF)
+                words = {word: one for word, one in form.pop("$defs", {}).items() if "enum" in one}
+                named.setdefault(name, _with_words(form, words))
+    longer = {name: form for name, form in named.items() if len(_key(form)) > _VALUE_LENGTH_MIN}
+    forms: Schema = _with_references(found, {_key(form): name for name, form in longer.items()})
+    used = set(re.findall(_REF.format(model=r"(\w+)"), json.dumps(forms)))
+    return {**forms, **{name: form for name, form in longer.items() if name in used}}
+
+
+def _with_references(form: Any, names: dict[str, str]) -> Any:  # noqa: ANN401 - any JSON schema
+    if isinstance(form, list):
+        return [_with_references(part, names) for part in form]
+    if not isinstance(form, dict):
+        return form
+    name = names.get(_key(form))
+    return _ref(name) if name else {k: _with_references(part, names) for k, part in form.items()}
+
+
+def _key(form: Schema) -> str:
+    return json.dumps(form, sort_keys=True)
 
 
 def problem_name(code: str) -> str:
     """Return the name of a problem's schema: packet_not_found's is PacketNotFoundProblem."""
-    return "".join(word.capitalize() for word in code.split("_")) + "Problem"
+    return _camel(code) + "Problem"
+
+
+def _camel(name: str) -> str:
+    return "".join(word.capitalize() for word in re.split("[-_]", name))
 
 
 def _problem(code: str, status: int) -> Schema:
@@ -236,7 +287,7 @@ def _problem(code: str, status: int) -> Schema:
         "status": {"const": status},
         "detail": {"type": "string"},
         "code": {"const": code},
-        "instance": {**word, "description": "The request's id, for the operator."},
+        "instance": _ref("RequestId"),
     }
     if code == "invalid_request":
         error = _object({"field": word, "message": word})
@@ -256,7 +307,7 @@ def _object(properties: Schema) -> Schema:
 
 
 def _ref(name: str) -> Schema:
-    return {"$ref": f"#/components/schemas/{name}"}
+    return {"$ref": _REF.format(model=name)}
 
 
 # ---------------------------------------------------------------- the document
@@ -266,13 +317,15 @@ def document() -> Schema:
     """Return the whole contract."""
     paths: Schema = {}
     found = {name: dict(form) for name, form in _forms().items()}
+    responses: Schema = {}
     for key, operation in operations().items():
         method, path = key.split()
-        paths.setdefault(path, {})[method.lower()] = _operation(operation, found)
+        paths.setdefault(path, {})[method.lower()] = _operation(operation, found, responses)
     for form in found.values():
         # The example of a whole body stands at its requests.
         form.pop("example", None)
     problems = {problem_name(code): _problem(code, its) for code, its in STATUS_BY_CODE.items()}
+    webhooks = {kind.value: _webhook(kind) for kind in events.DATA}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -286,9 +339,12 @@ def document() -> Schema:
         "security": [{"user": []}],
         "tags": [{"name": name, "description": text} for name, text in TAGS.items()],
         "paths": paths,
-        "webhooks": {kind.value: _webhook(kind) for kind in events.DATA},
+        "webhooks": webhooks,
         "components": {
-            "schemas": {**found, "GatewayMessage": _GATEWAY_MESSAGE, **problems},
+            "schemas": {**_shared(found), **_COMMON, **problems},
+            "parameters": {**_share_parameters(paths), **_SIGNED},
+            "responses": dict(sorted(responses.items())),
+            "headers": _HEADERS,
             "securitySchemes": {
                 "user": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"},
             },
@@ -296,23 +352,86 @@ def document() -> Schema:
     }
 
 
+def _share_parameters(paths: Schema) -> Schema:
+    """Replace each parameter of several operations by a reference, and return the components."""
+    lists = [
+        operation["parameters"]
+        for operations in paths.values()
+        for operation in operations.values()
+        if "parameters" in operation
+    ]
+    uses = Counter(json.dumps(each) for parameters in lists for each in parameters)
+    names: dict[str, str] = {}
+    for text in (text for text, count in uses.items() if count > 1):
+        word = _camel(json.loads(text)["name"])
+        same = sum(name.rstrip("23456789") == word for name in names.values())
+        names[text] = f"{word}{same + 1}" if same else word
+    for parameters in lists:
+        parameters[:] = [
+            {"$ref": f"#/components/parameters/{names[text]}"}
+            if text in names
+            else json.loads(text)
+            for text in map(json.dumps, parameters)
+        ]
+    return {name: json.loads(text) for text, name in names.items()}
+
+
 _CSV_PAGE: Schema = {
     "type": "string",
     "description": "The items as CSV, for who accepts `text/csv` before JSON. A text that a "
     "spreadsheet would take for a formula begins with an apostrophe.",
 }
-_NEXT_CURSOR: Schema = {
-    "description": "Only with CSV: `next`, missing on the last page.",
-    "schema": {"type": "string"},
+_RETRY_AFTER: Schema = {
+    "description": "Seconds; then asking again gives the one true answer.",
+    "required": True,
+    "schema": {"type": "integer", "minimum": 1},
+}
+_HEADERS: Schema = {
+    "NoStore": {"required": True, "schema": {"const": NO_STORE}},
+    "RequestId": {
+        "description": "The request's id, for the operator.",
+        "required": True,
+        "schema": {"type": "string"},
+    },
+    "EntityTag": {"required": True, "schema": {"type": "string", "pattern": '^"[0-9a-f]{32}"$'}},
+    "NextCursor": {
+        "description": "Only with CSV: `next`, missing on the last page.",
+        "schema": {"type": "string"},
+    },
+    "RetryAfter": _RETRY_AFTER,
+    "OptionalRetryAfter": {**_RETRY_AFTER, "required": False},
 }
 
 
 def text() -> str:
     """Return the document as the file holds it."""
-    return json.dumps(document(), ensure_ascii=False, indent=2) + "\n"
+    return _written(document()) + "\n"
 
 
-def _operation(operation: Operation, found: Schema) -> Schema:
+def _written(value: Any, indent: str = "", key: str = "") -> str:  # noqa: ANN401 - any JSON
+    """Return *value* as JSON: objects on lines of their own unless they fit, the rest filled in."""
+    line = key + json.dumps(value, ensure_ascii=False)
+    if not isinstance(value, dict | list) or len(indent) + len(line) < COLUMNS_MAX:
+        return line
+    inner = indent + "  "
+    named = value.items() if isinstance(value, dict) else (("", part) for part in value)
+    lines: list[str] = []
+    is_open = False
+    for name, part in named:
+        text = _written(part, inner, f"{json.dumps(name)}: " if name else "")
+        is_short = not isinstance(part, dict) and "\n" not in text
+        fits = is_open and is_short and len(inner) + len(lines[-1]) + len(text) < COLUMNS_MAX - 2
+        if fits:
+            lines[-1] += f", {text}"
+        else:
+            lines.append(text)
+        is_open = is_short
+    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    inside = f",\n{inner}".join(lines)
+    return f"{key}{opening}\n{inner}{inside}\n{indent}{closing}"
+
+
+def _operation(operation: Operation, found: Schema, responses: Schema) -> Schema:
     first, *rest = operation.function.__name__.split("_")
     summary, _, more = (inspect.getdoc(operation.function) or "").partition("\n\n")
     described: Schema = {
@@ -340,7 +459,8 @@ def _operation(operation: Operation, found: Schema) -> Schema:
             "required": "required" in found[body.__name__],
             "content": {JSON: {**content, **({"example": example} if example else {})}},
         }
-    described["responses"] = _responses(operation, None if answer is NoneType else answer.__name__)
+    name = None if answer is NoneType else answer.__name__
+    described["responses"] = _responses(operation, name, responses)
     return described
 
 
@@ -349,12 +469,8 @@ def _webhook(kind: EventType) -> Schema:
     data = events.DATA[kind]
     event: Schema = {
         "specversion": {"const": "1.0"},
-        "id": {
-            "type": "string",
-            "pattern": events.EVENT_ID_PATTERN,
-            "description": "The same each time the event comes: drop what you have seen.",
-        },
-        "source": {"type": "string", "format": "uri", "description": "The API."},
+        "id": _ref("CloudEventId"),
+        "source": _ref("CloudEventSource"),
         "type": {"const": kind.value},
         "subject": {"type": "string", "minLength": 1},
         "time": {"type": "string", "format": "date-time"},
@@ -363,24 +479,14 @@ def _webhook(kind: EventType) -> Schema:
     }
     form = _object(event)
     if data in events.OF_PACKETS:
-        form["properties"]["sequence"] = _SEQUENCE
+        form["properties"]["sequence"] = _ref("CloudEventSequence")
         form["required"].append("sequence")
-    headers = [
-        {
-            "name": name,
-            "in": "header",
-            "required": True,
-            "description": meaning,
-            "schema": {"type": "string"},
-        }
-        for name, meaning in _SIGNED.items()
-    ]
     return {
         "post": {
             "operationId": "told" + "".join(word.capitalize() for word in kind.split(".")[1:]),
             "summary": data.__doc__,
             "security": [],
-            "parameters": headers,
+            "parameters": [{"$ref": f"#/components/parameters/{name}"} for name in _SIGNED],
             "requestBody": {
                 "required": True,
                 "content": {"application/cloudevents+json": {"schema": form}},
@@ -392,15 +498,19 @@ def _webhook(kind: EventType) -> Schema:
     }
 
 
-_SEQUENCE: Schema = {
-    "type": "string",
-    "pattern": "^[0-9]{8}$",
-    "description": "The event's place in the packet's life. Events come in any order.",
-}
-_SIGNED = {
-    "webhook-id": "The event's `id`.",
-    "webhook-timestamp": "In seconds since 1970; refuse what is five minutes off.",
-    "webhook-signature": "`v1,` and a base64 HMAC-SHA256; two for a day after a new secret.",
+_SIGNED: Schema = {
+    _camel(name): {
+        "name": name,
+        "in": "header",
+        "required": True,
+        "description": meaning,
+        "schema": {"type": "string"},
+    }
+    for name, meaning in {
+        "webhook-id": "The event's `id`.",
+        "webhook-timestamp": "In seconds since 1970; refuse what is five minutes off.",
+        "webhook-signature": "`v1,` and a base64 HMAC-SHA256; two for a day after a new secret.",
+    }.items()
 }
 
 
@@ -414,53 +524,51 @@ def _parameter(parameter: Parameter[Any]) -> Schema:
     return {**described, "required": True} if parameter.is_required else described
 
 
-def _responses(operation: Operation, answer: str | None) -> Schema:
+def _responses(operation: Operation, answer: str | None, responses: Schema) -> Schema:
     content = {"content": {JSON: {"schema": _ref(answer)}}} if answer else {}
+    headers = _headers_of(operation)
     answers: dict[int, Schema] = {
-        status: {
-            "description": HTTPStatus(status).phrase,
-            **content,
-            "headers": _cache_headers(operation),
-        }
+        status: {"description": HTTPStatus(status).phrase, **content, "headers": headers}
         for status in operation.statuses
     }
     if waits(operation):
         answers[202]["content"] = {JSON: {"schema": _ref("AwaitingApproval")}}
     if operation.csv:
         answers[200]["content"] = {**answers[200]["content"], CSV: {"schema": _CSV_PAGE}}
-        answers[200]["headers"] = {**answers[200]["headers"], "X-Next-Cursor": _NEXT_CURSOR}
+        answers[200]["headers"] = {**headers, "X-Next-Cursor": _header("NextCursor")}
     if operation.caching:
         unchanged = "The client has this very page already."
-        answers[304] = {"description": unchanged, "headers": _cache_headers(operation)}
+        answers[304] = {"description": unchanged, "headers": headers}
     codes = codes_of(operation)
-    for status in {STATUS_BY_CODE[code] for code in codes}:
-        here = [code for code, its in STATUS_BY_CODE.items() if its == status and code in codes]
-        answers[status] = _problem_answer(here)
-    for status, description in _gateway_answers(operation).items():
-        refused = answers.setdefault(status, {"description": "", "content": {}})
-        refused["description"] = " ".join(filter(None, (refused["description"], description)))
-        refused["content"][JSON] = {"schema": _ref("GatewayMessage")}
-        # The gateway's own answer has no header of ours.
-        for header in refused.get("headers", {}).values():
-            header["required"] = False
+    refused: dict[int, list[str]] = {status: [] for status in _gateway_answers(operation)}
+    for code, status in STATUS_BY_CODE.items():
+        if code in codes:
+            refused.setdefault(status, []).append(code)
+    for status, here in refused.items():
+        name, response = _refusal(status, here, _gateway_answers(operation).get(status))
+        responses[name] = response
+        answers[status] = {"$ref": f"#/components/responses/{name}"}
     return {str(status): answers[status] for status in sorted(answers)}
 
 
-def _problem_answer(codes: list[str]) -> Schema:
+def _refusal(status: int, codes: list[str], gateways: str | None) -> tuple[str, Schema]:
+    """Return the name and the form of the answer with one of *codes*, or of the gateway."""
     forms = [_ref(problem_name(code)) for code in codes]
-    described: Schema = {
-        "description": f"{', '.join(f'`{code}`' for code in codes)}.",
-        "content": {PROBLEM_JSON: {"schema": forms[0] if len(forms) == 1 else {"oneOf": forms}}},
-    }
+    told = [f"{', '.join(f'`{code}`' for code in codes)}."] if codes else []
+    content: Schema = {}
+    if forms:
+        content[PROBLEM_JSON] = {"schema": forms[0] if len(forms) == 1 else {"oneOf": forms}}
+    if gateways:
+        content[JSON] = {"schema": _ref("GatewayMessage")}
+        told.append(gateways)
+    described: Schema = {"description": " ".join(told), "content": content}
     if RETRIED.intersection(codes):
-        described["headers"] = {
-            "Retry-After": {
-                "description": "Seconds; then asking again gives the one true answer.",
-                "required": RETRIED.issuperset(codes),
-                "schema": {"type": "integer", "minimum": 1},
-            }
-        }
-    return described
+        # The gateway's own answer has no header of ours.
+        always = RETRIED.issuperset(codes) and not gateways
+        header = _header("RetryAfter" if always else "OptionalRetryAfter")
+        described["headers"] = {"Retry-After": header}
+    words = [*map(_camel, codes), *([f"Gateway{status}"] if gateways else [])]
+    return "Or".join(words), described
 
 
 def _gateway_answers(operation: Operation) -> dict[int, str]:
@@ -474,21 +582,18 @@ def _gateway_answers(operation: Operation) -> dict[int, str]:
     return {status.value: description for status, description in answers.items()}
 
 
-def _cache_headers(operation: Operation) -> Schema:
-    traced = {
-        "X-Request-Id": {
-            "description": "The request's id, for the operator.",
-            "required": True,
-            "schema": {"type": "string"},
-        }
-    }
+def _headers_of(operation: Operation) -> Schema:
     if not operation.caching:
-        return {"Cache-Control": {"required": True, "schema": {"const": NO_STORE}}, **traced}
+        return {"Cache-Control": _header("NoStore"), "X-Request-Id": _header("RequestId")}
     return {
-        **traced,
-        "ETag": {"required": True, "schema": {"type": "string", "pattern": '^"[0-9a-f]{32}"$'}},
+        "X-Request-Id": _header("RequestId"),
+        "ETag": _header("EntityTag"),
         "Cache-Control": {"required": True, "schema": {"enum": list(operation.caching)}},
     }
+
+
+def _header(name: str) -> Schema:
+    return {"$ref": f"#/components/headers/{name}"}
 
 
 def main() -> None:
