@@ -10,7 +10,9 @@ UV := $(VENV)/uv/bin/uv
 NODE_BIN := $(CURDIR)/$(VENV)/node/bin
 # npm uses the certificates of this machine, as uv does.
 NPM := PATH="$(NODE_BIN):$$PATH" NODE_OPTIONS=--use-system-ca npm --prefix web --loglevel=error
-TESTS ?= tests
+TESTS ?= tests web
+# These files need the machine for themselves, after all others.
+ALONE := tests/contract/test_storms.py tests/faults/test_real.py
 # Each process of the tests has a stack of its own.
 PROCESSES ?= 2
 
@@ -82,10 +84,10 @@ ifndef SIDE_BY_SIDE
 endif
 
 ##@ Use it
-.PHONY: setup page run up down demo cli
-setup: $(VENV)/app.ready $(VENV)/aws.ready $(VENV)/sam.ready ## install everything that is missing, into .local/
+.PHONY: setup page run up down demo
+setup: $(VENV)/app.ready $(VENV)/aws.ready $(VENV)/sam.ready $(LOCAL)/bin/redpacket ## install everything that is missing, into .local/
 
-page: web/dist/index.html ## build the page and the element for other pages
+page: web/dist/index.html
 
 run: setup page ## start the whole stack here in the foreground; Ctrl-C stops it
 	@exec env PYTHONPATH=shared $(APP)/python -m local run
@@ -99,75 +101,66 @@ down: ## stop what `make up` started
 demo: setup ## packets of every kind on a stack of its own, from the race to the refund
 	@PYTHONPATH=shared $(APP)/python -m local demo
 
-cli: $(UV) ## install the command redpacket into .local/bin; for all folders: uv tool install .
+$(LOCAL)/bin/redpacket: $(UV) pyproject.toml requirements/cli.txt $(shell find cli -name "*.py")
 	@UV_TOOL_DIR=$(LOCAL)/tools UV_TOOL_BIN_DIR=$(LOCAL)/bin $(UV) tool install --quiet --force --reinstall-package redpacket \
 		--no-config --python "$$(local/find-python)" --constraints requirements/cli.txt .
-	@echo "Installed $(LOCAL)/bin/redpacket"
+	@touch $@
 
 ##@ Ship it
-.PHONY: build deploy deploy-page
-build: setup ## build the layers and the template for AWS into .aws-sam/
+.PHONY: build deploy
+build: setup ## build the layers and the template for AWS into .aws-sam/, and lint the template
 	@UV="$(CURDIR)/$(UV)" LAYER_INTERPRETER="$$(local/find-python)" \
 		LAYER_PLATFORM="$$(PYTHONPATH=shared $(APP)/python -m local.release platform $(or $(STAGE),dev))" \
 		$(SAM) build > $(LOCAL)/build.log 2>&1 || { cat $(LOCAL)/build.log; exit 1; }
 	@grep "^No Python" $(LOCAL)/build.log || true
+	@$(SAM) validate --lint
+	@$(APP)/cfn-lint --config-file .cfnlint.yaml
 	@echo "Built .aws-sam/build/template.yaml"
 
-deploy: build ## deploy to AWS: make deploy STAGE=dev|prod
-	@PYTHONPATH=shared $(APP)/python -m local.release stamp $(or $(STAGE),dev)
-	@$(SAM) deploy --config-env $(or $(STAGE),dev)
-
-deploy-page: setup page ## put the page into its bucket: make deploy-page STAGE=dev|prod [STAGING=1]
-	@PYTHONPATH=shared $(APP)/python -m local.publish redpacket-$(or $(STAGE),dev) $(if $(STAGING),--staging)
+deploy: $(if $(filter page,$(ONLY)),setup page,build) ## deploy to AWS: make deploy STAGE=dev|prod; the page into its bucket: ONLY=page [STAGING=1]
+	$(if $(filter page,$(ONLY)),@PYTHONPATH=shared $(APP)/python -m local.publish redpacket-$(or $(STAGE),dev) $(if $(STAGING),--staging),\
+	@PYTHONPATH=shared $(APP)/python -m local.release stamp $(or $(STAGE),dev) && $(SAM) deploy --config-env $(or $(STAGE),dev))
 
 ##@ Check it
-.PHONY: format lint types imports template test-unit test-page test side-by-side check
+.PHONY: format lint types test-unit test side-by-side check
 format: $(VENV)/app.ready ## rewrite the code in the project's format
 	@$(APP)/ruff format .
 	@$(APP)/ruff check --fix-only --quiet .
 
-lint: $(VENV)/app.ready web/src/api/schema.ts ## check format, lint rules (ruff; ESLint for the page)
+lint: $(VENV)/app.ready web/src/api/schema.ts ## check format, lint rules (ruff; ESLint for the page) and imports (import-linter)
 	@$(APP)/ruff format --check --quiet .
 	@$(APP)/ruff check --quiet .
+	@PYTHONPATH=shared:cli $(APP)/lint-imports --no-logo --cache-dir $(LOCAL)/cache/imports
 	@$(NPM) run --silent lint
 
 types: $(VENV)/app.ready web/src/api/schema.ts ## types (mypy, strict; tsc for the page)
 	@$(APP)/mypy --no-error-summary
 	@$(NPM) run types
 
-imports: $(VENV)/app.ready ## who may import whom (import-linter)
-	@PYTHONPATH=shared:cli $(APP)/lint-imports --no-logo --cache-dir $(LOCAL)/cache/imports
-
-template: build ## build, validate and lint template.yaml
-	@$(SAM) validate --lint
-	@$(APP)/cfn-lint --config-file .cfnlint.yaml
-
-test-unit: $(VENV)/app.ready ## the tests that need no server, in seconds
+test-unit: $(VENV)/app.ready ## the tests that need no server
 	@$(APP)/python -m pytest --quiet tests/unit
 
-test-page: web/src/api/schema.ts ## the page's unit tests
-	@$(NPM) test
-
-test: setup page ## all tests; a part of them: make test TESTS=tests/integration
-	@$(APP)/python -m pytest --numprocesses $(PROCESSES) --dist worksteal -m "not alone" $(TESTS) || test $$? -eq 5
-	@$(APP)/python -m pytest -m alone $(TESTS) || test $$? -eq 5 # 5: there are none in TESTS
+test: setup page ## all tests; a part of them: make test TESTS=tests/integration (or web)
+	@$(if $(filter web,$(TESTS)),$(NPM) test)
+	@$(if $(filter-out web,$(TESTS)),$(APP)/python -m pytest --numprocesses $(PROCESSES) --dist worksteal \
+		$(addprefix --ignore=,$(ALONE)) $(filter-out web,$(TESTS)) || test $$? -eq 5) # 5: there are none
+	@$(if $(filter $(addsuffix %,$(TESTS)),$(ALONE)),$(APP)/python -m pytest $(filter $(addsuffix %,$(TESTS)),$(ALONE)))
 
 # Each of them keeps one processor busy, and writes where no other one reads.
 side-by-side: setup page
-	@$(MAKE) --jobs=2 SIDE_BY_SIDE=yes template types lint imports test-page
+	@$(MAKE) --jobs=2 SIDE_BY_SIDE=yes build types lint
 
-check: side-by-side test bench-cold ## exactly what CI runs
+check: side-by-side test ## exactly what CI runs
+	@$(MAKE) bench ONLY=cold
 
 ##@ Prove it
-.PHONY: faults faults-payments faults-webhooks faults-real fuzz
-faults: $(VENV)/app.ready ## simulate heavy faults; more of them: make faults N=5000 SEED=1
-	@PYTHONPATH=shared $(APP)/python -m tests.faults.simulation --schedules $(or $(N),2500) --seed $(or $(SEED),1) $(if $(OF),--of $(OF))
+.PHONY: faults faults-payments faults-real fuzz
+faults: $(VENV)/app.ready ## simulate heavy faults: make faults N=5000 SEED=1 OF=packets|draws|payments; OF=webhooks delivers N events
+	@PYTHONPATH=shared $(APP)/python -m $(if $(filter webhooks,$(OF)),tests.faults.thousand_events --count $(or $(N),1000) --seed $(or $(SEED),7),\
+		tests.faults.simulation --schedules $(or $(N),2500) --seed $(or $(SEED),1) $(if $(OF),--of $(OF)))
 
-faults-payments: $(VENV)/app.ready ## 1,000 payments in and out through a gateway that fails: make faults-payments N=1000 SEED=7; the last line is JSON
+faults-payments: $(VENV)/app.ready ## 1,000 payments in and out through a gateway that fails: make faults-payments N=1000 SEED=7
 	@PYTHONPATH=shared $(APP)/python -m tests.faults.thousand_payments --count $(or $(N),1000) --seed $(or $(SEED),7)
-
-faults-webhooks: $(VENV)/app.ready ## the events of 1,000 claims to receivers that are down, slow and lossy: make faults-webhooks N=1000 SEED=7; the last line is JSON
-	@PYTHONPATH=shared $(APP)/python -m tests.faults.thousand_events --count $(or $(N),1000) --seed $(or $(SEED),7)
 
 faults-real: setup ## kill, freeze and flush real servers under load; figures into docs/evidence.md
 	@PYTHONPATH=shared $(APP)/python -m tests.faults.real --write
@@ -176,90 +169,33 @@ fuzz: setup ## fuzz the deployed API from openapi.json: make fuzz N=10000 SEED=1
 	@PYTHONPATH=shared $(APP)/python -m tests.fuzz --cases $(or $(N),10000) --seed $(or $(SEED),1)
 
 ##@ Measure it
-.PHONY: bench-draw bench-cold bench-flow bench-send bench-refund bench cost capacity bench-hot bench-round
-.PHONY: bench-page bench-claim bench-peers bench-memory bench-growth bench-reads bench-settle bench-sweep bench-reconcile
-bench-claim: $(VENV)/app.ready ## what a claim costs the cache, against an empty script and the originals' scripts
-	@PYTHONPATH=shared $(APP)/python -m bench.bench_claim
+.PHONY: bench cost
+asked = $(if $(ONLY),$(filter $(1),$(ONLY)),$(1))
+bench: $(VENV)/app.ready $(if $(call asked,cold flow page),setup) $(if $(call asked,page),page) $(if $(call asked,peers),$(VENV)/peers.ready) ## run the benches, and write docs/performance.md; some: make bench ONLY="claim memory" [WRITE=1]
+	@PYTHONPATH=shared $(APP)/python -m bench $(ONLY) $(if $(WRITE),--write)
 
-bench-peers: $(VENV)/peers.ready ## claims from many processes, next to locks, WATCH and PostgreSQL (apt install postgresql)
-	@PYTHONPATH=shared $(VENV)/peers/bin/python -m bench.bench_peers
-
-bench-memory: $(VENV)/app.ready ## what claims take of the cache's memory
-	@PYTHONPATH=shared $(APP)/python -m bench.bench_memory
-
-bench-growth: $(VENV)/app.ready ## whether a claim costs more in a larger packet
-	@PYTHONPATH=shared $(APP)/python -m bench.bench_growth
-
-bench-draw: $(VENV)/app.ready ## what a draw costs the cache, against an empty script; the last line is JSON
-	@PYTHONPATH=shared $(APP)/python -m bench.bench_draw
-
-bench-round: $(VENV)/app.ready ## what a winner costs more whose amount takes a round of the beacon; the last line is JSON
-	@PYTHONPATH=shared $(APP)/python -m bench.bench_round
-
-bench-hot: $(VENV)/app.ready ## a packet of 1,000,000 shares in parts on a cluster of three; the last line is JSON
-	@PYTHONPATH=shared $(APP)/python -m bench.bench_hot
-
-bench-reads: $(VENV)/app.ready ## what pages cost in read units; the last line is JSON
-	@PYTHONPATH=shared $(APP)/python -m bench.bench_reads
-
-bench-cold: setup ## what a cold start costs, against boto3 alone; fails on a regression
-	@PYTHONPATH=shared $(APP)/python -m bench.bench_cold
-
-bench-flow: setup ## claims over HTTP against a bare handler, and 10,000 settled; the last line is JSON
-	@PYTHONPATH=shared $(APP)/python -m bench.bench_flow
-
-bench-settle: $(VENV)/app.ready ## 100,000 claims of one packet where transactions conflict, in virtual time; the last line is JSON
-	@PYTHONPATH=shared $(APP)/python -m bench.bench_settle
-
-bench-send: $(VENV)/app.ready ## a packet of 1,000,000 shares: split, load and live shares; the last line is JSON
-	@PYTHONPATH=shared $(APP)/python -m bench.bench_send
-
-bench-refund: setup ## 100,000 shares refunded over many invocations, one of them killed; the last line is JSON
-	@PYTHONPATH=shared $(APP)/python -m bench.bench_refund
-
-bench-sweep: setup ## small packets that a sweep closes per second, and its calls for each; the last line is JSON
-	@PYTHONPATH=shared $(APP)/python -m bench.bench_sweep
-
-bench-reconcile: $(VENV)/app.ready ## a reconciliation of a million claims: memory, processor, rows; the last line is JSON
-	@PYTHONPATH=shared $(APP)/python -m bench.bench_reconcile
-
-bench-page: setup page ## what the page weighs, and how soon it is usable on a slow phone; the last line is JSON
-	@PYTHONPATH=shared $(APP)/python -m bench.bench_page
-
-bench: setup $(VENV)/plots.ready ## run all benches and write docs/performance.md: make bench ONLY="claim memory"
-	@PYTHONPATH=shared $(APP)/python -m bench.report --run $(ONLY); status=$$?; \
-		$(VENV)/plots/bin/python -m bench.plots && exit $$status
-
-cost: $(VENV)/app.ready ## USD for a million grabs, by the prices in bench/prices.toml; the last line is JSON
-	@PYTHONPATH=shared $(APP)/python -m bench.cost
-
-capacity: $(VENV)/app.ready ## write the table of docs/capacity.md
-	@PYTHONPATH=shared $(APP)/python -m bench.capacity
+cost: ## what a million grabs cost on AWS, by the prices in bench/prices.toml
+	@$(MAKE) bench ONLY=cost
 
 ##@ Keep it
-.PHONY: openapi parameters gallery lock audit clients sbom clean help
+.PHONY: openapi docs lock audit clients clean help
 audit: $(UV) $(VENV)/node/bin/npm ## look for known vulnerabilities of what is deployed; needs the services of PyPI and npm
 	@for name in requirements passphrase payments beacon; do \
 		$(UV) tool run --quiet pip-audit==2.10.1 --no-deps --disable-pip --requirement shared/$$name.txt || exit 1; done
 	@$(NPM) audit --omit=dev
 
-clients: $(UV) web/src/api/schema.ts ## generate clients for Python and TypeScript from openapi.json, into .local/release/
+clients: $(UV) $(VENV)/app.ready web/src/api/schema.ts ## generate clients from openapi.json, and the bill of materials, into .local/release/
 	@mkdir -p $(LOCAL)/release && rm -rf $(LOCAL)/client
 	@$(UV) tool run --quiet openapi-python-client==0.29.1 generate --path openapi.json --output-path $(LOCAL)/client --overwrite
 	@tar -czf $(LOCAL)/release/redpacket-client-python.tar.gz -C $(LOCAL)/client .
 	@cp web/src/api/schema.ts $(LOCAL)/release/redpacket-client.ts
-
-sbom: $(VENV)/app.ready ## write the bill of materials of the layers and the page, into .local/release/
-	@mkdir -p $(LOCAL)/release
 	@PYTHONPATH=shared $(APP)/python -m local.sbom $(LOCAL)/release/redpacket.cdx.json
 
 openapi: $(VENV)/app.ready ## write openapi.json from the code
 	@PYTHONPATH=shared $(APP)/python -m local.openapi
 
-parameters: $(VENV)/app.ready ## write the parameters of template.yaml into docs/deployment.md
+docs: $(VENV)/plots.ready $(VENV)/app.ready ## write the generated parts of docs/: parameters, and the pictures and figures of splits
 	@PYTHONPATH=shared $(APP)/python -m local.deployment_page
-
-gallery: $(VENV)/plots.ready ## draw docs/gallery.svg and measure the figures of docs/fairness.md
 	@PYTHONPATH=shared $(VENV)/plots/bin/python -m tests.gallery
 
 lock: $(UV) ## compile the pinned requirements again
@@ -272,6 +208,6 @@ lock: $(UV) ## compile the pinned requirements again
 clean: down ## remove everything that was made here
 	@rm -rf $(LOCAL) .aws-sam web/node_modules web/dist web/src/api/schema.ts
 
-help: ## list the commands
+help:
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} \
-		/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+		/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -1,7 +1,4 @@
-"""Writes the table of docs/capacity.md: the load of three sizes of rush on each service.
-
-make capacity
-"""
+"""The table of docs/capacity.md: the load of three sizes of rush on each service."""
 
 from __future__ import annotations
 
@@ -31,7 +28,7 @@ CACHE_LOAD = 0.5
 """How busy a shard may be: the other half is for a failover and for what was not foreseen."""
 
 SWEEP_CPU_S = 0.025
-"""Of a packet that a sweep refunds and closes; bench-sweep measured less."""
+"""Of a packet that a sweep refunds and closes: 16 ms were measured, and 4.5 calls."""
 SWEEP_CALLS = 7.0
 CALL_S = 0.02
 """A packet's calls of DynamoDB and the cache, one after the other, on the safe side."""
@@ -255,12 +252,14 @@ def _said(value: float) -> str:
     return f"{value:,.0f}" if value >= 1 or value == 0 else f"{value:.2g}"
 
 
-def main() -> None:
-    """Write the table into the page."""
-    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-    after = rest.partition(END)[2]
-    PAGE.write_text(f"{before}{BEGIN}\n{table()}{END}{after}", encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()
+def measure() -> dict[str, float]:
+    """Print the table; return the figures of the line."""
+    print(table())
+    found = ledger()
+    return {
+        "claims_per_partition": found.claims_per_partition,
+        "settled_per_partition": found.settled_per_partition,
+        "payouts_per_s": found.payouts_per_s,
+        "packets_closed_per_minute": sweeps().packets_per_minute,
+        "shards_of_an_app": shards(RUSHES[1]),
+    }

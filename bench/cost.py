@@ -1,6 +1,4 @@
-"""What a million grabs cost on AWS: list prices times what code, template and bench-flow say.
-
-make cost
+"""What a million grabs cost on AWS: list prices times what code, template and bench/flow.py say.
 
 Units of DynamoDB are counted in what the flows really ask (bench/counts.py), without receipts;
 bytes of logs in the lines that the template asks for. Prices and the crowd are in
@@ -51,12 +49,6 @@ KEY_KEPT_S = 300
 SWEEP_LOG_BYTES = 900
 """Lambda's own lines and the one of what was done."""
 
-TARGETS = {
-    "usd_per_million_grabs": 2.4,
-    "usd_with_10_polls": 16.0,
-    "usd_with_page_polls": 8.0,
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Pace:
@@ -71,97 +63,53 @@ Bill = dict[str, float]
 """USD by service."""
 
 
-def main() -> None:
-    """Print what grabs cost; the last line is JSON."""
-    book = tomllib.loads(PRICES.read_text(encoding="utf-8"))
-    deployment = deployment_of(read_template())
-    flow = _measured_flow()
-    pace = pace_of(flow, book["assumed"])
+def measure() -> dict[str, Any]:
+    """Print the bills; return the figures of the line."""
+    book, template = tomllib.loads(PRICES.read_text(encoding="utf-8")), read_template()
+    deployment = deployment_of(template)
+    pace = pace_of(_measured_flow(), book["assumed"])
     crowd = book["crowd"]
     claims, with_receipts = (
-        count_claims(
-            indexes_of(read_template()), crowd["shares_per_packet"], has_receipts=has_receipts
-        )
+        count_claims(indexes_of(template), crowd["shares_per_packet"], has_receipts=has_receipts)
         for has_receipts in (False, True)
     )
     grabs = grabs_bill(book, deployment, pace, claims, crowd["winners_share"])
-    receipts = total(grabs_bill(book, deployment, pace, with_receipts, crowd["winners_share"]))
+    receipts = grabs_bill(book, deployment, pace, with_receipts, crowd["winners_share"])
     feed, direct = feed_bill(book, deployment, pace), poll_bill(book, deployment, pace)
-    alone, asked = total(grabs), crowd["polls_per_grab"]
-    page_polls = crowd["page_polls_per_grab"]
-    with_polls, with_direct_polls = alone + asked * total(feed), alone + asked * total(direct)
-    with_page_polls = alone + page_polls * total(feed)
-    idle = {
-        stage: idle_bill(book, standing_of(read_template(), is_prod=stage == "prod"))
-        for stage in ("dev", "prod")
-    }
-    payments = payments_bill(book, standing_of(read_template(), is_prod=True))
-    answer: dict[str, Any] = {
+    idle, idle_prod = (
+        idle_bill(book, standing_of(template, is_prod=is_prod)) for is_prod in (False, True)
+    )
+    payments = payments_bill(book, standing_of(template, is_prod=True))
+    print(f"List prices of {book['region']}, {book['as_of']}; a grab takes {pace.grab_ms:g} ms.")
+    for says, bill in (
+        (f"USD per million grabs, {crowd['winners_share']:.0%} of them winners", grabs),
+        ("USD per million polls of the feed, which an edge answers", feed),
+        ("USD per million polls of the record page", direct),
+        ("USD a month of a stack that nothing uses, dev", idle),
+        ("USD a month of a stack that nothing uses, prod", idle_prod),
+        ("USD a month of both payment gateways more, which nothing uses", payments),
+    ):
+        print(f"\n{says}")
+        for service, usd in {**bill, "together": total(bill)}.items():
+            print(f"  {service:12} {usd:7.3f}")
+    print()
+    alone, polls = total(grabs), crowd["polls_per_grab"]
+    answer = {
         "usd_per_million_grabs": alone,
-        "usd_with_10_polls": with_polls,
-        "usd_with_page_polls": with_page_polls,
-        "usd_per_million_grabs_with_polls": with_direct_polls,
-        "usd_per_million_grabs_with_cached_polls": with_polls,
-        "usd_with_receipts": receipts,
+        "usd_with_10_polls": alone + polls * total(feed),
+        "usd_with_page_polls": alone + crowd["page_polls_per_grab"] * total(feed),
+        "usd_per_million_grabs_with_polls": alone + polls * total(direct),
+        "usd_per_million_grabs_with_cached_polls": alone + polls * total(feed),
+        "usd_with_receipts": total(receipts),
         "usd_per_million_feed_polls": total(feed),
         "usd_per_campaign": campaign_usd(book, deployment, pace),
         "write_units_per_claim": claims.write_units(crowd["shares_per_packet"]),
-        "idle_usd_per_month": total(idle["dev"]),
-        "idle_usd_per_month_prod": total(idle["prod"]),
+        "idle_usd_per_month": total(idle),
+        "idle_usd_per_month_prod": total(idle_prod),
         "idle_usd_per_month_of_payments": total(payments),
-        "by_service": grabs,
     }
-    is_measured = pace.grab_ms < book["assumed"]["grab_ms"]
-    source = "the median of bench-flow, which has more in it" if is_measured else "assumed"
-    print(f"List prices of {book['region']}, {book['as_of']}.")
-    print(f"A grab takes {pace.grab_ms:g} ms ({source}).")
-    print(
-        f"A claim costs {claims.claim_write_units:g} write units, {claims.settle_write_units:g} to"
-        f" settle, and {claims.end_write_units:g} for the end of its packet;"
-        f" a receipt {with_receipts.settle_write_units - claims.settle_write_units:g} more."
-        f" A request writes {deployment.grab_log_bytes} bytes of logs."
-    )
-    _print(f"USD per million grabs, {crowd['winners_share']:.0%} of them winners", grabs)
-    for share in (0.01, 0.05, 0.1, 0.5):
-        usd = total(grabs_bill(book, deployment, pace, claims, share))
-        print(f"  with {share:4.0%} winners {usd:7.3f}")
-    print(f"  with receipts     {receipts:7.3f}")
-    print(f"  through the page's origin, at CloudFront, {_at_the_edge(book):.3f} more")
-    _print("USD per million polls of the feed, which an edge answers", feed)
-    _print("USD per million polls of the record page", direct)
-    print()
-    for says, usd in (
-        (f"With {asked} polls of the feed per grab", with_polls),
-        (f"with the {page_polls} polls that the page makes", with_page_polls),
-        (f"with {asked} polls of the record page per grab", with_direct_polls),
-    ):
-        print(f"{says:42} {usd:7.3f}")
-    rain = book["campaign"]
-    print(
-        f"\nA rain of {rain['users']:,} users, {rain['shares']:,} shares"
-        f"    {answer['usd_per_campaign']:9.2f}"
-    )
-    for stage, bill in idle.items():
-        _print(f"USD a month of a stack that nothing uses, {stage}", bill)
-    _print("USD a month of both payment gateways more, which nothing uses", payments)
-    for key, target in TARGETS.items():
-        missed = answer[key] - target
-        how = "missed by" if missed > 0 else "less by"
-        print(f"{key}: target {target}, {how} {abs(missed):.2f}")
-    print(json.dumps(_rounded(answer)))
-
-
-def _print(says: str, bill: Bill) -> None:
-    print(f"\n{says}")
-    for service, usd in bill.items():
-        print(f"  {service:12} {usd:7.3f}")
-    print(f"  {'together':12} {total(bill):7.3f}")
-
-
-def _rounded(value: Any) -> Any:  # noqa: ANN401 - figures, or figures by name
-    if isinstance(value, Mapping):
-        return {name: _rounded(each) for name, each in value.items()}
-    return round(value, 3)
+    by_service = {service: round(usd, 3) for service, usd in grabs.items()}
+    return {**{key: round(usd, 3) for key, usd in answer.items()}, "by_service": by_service}
 
 
 def total(bill: Bill) -> float:
@@ -233,11 +181,6 @@ def feed_bill(book: Mapping[str, Any], deployment: Deployment, pace: Pace) -> Bi
     }
 
 
-def _at_the_edge(book: Mapping[str, Any]) -> float:
-    """Return what a million requests cost that only pass through CloudFront."""
-    return float(book["usd"]["cloudfront_per_million_requests"])
-
-
 def idle_bill(book: Mapping[str, Any], standing: Standing) -> Bill:
     """Return the price of a month of a stack that nothing uses."""
     usd, assumed = book["usd"], book["assumed"]
@@ -301,7 +244,7 @@ def campaign_usd(book: Mapping[str, Any], deployment: Deployment, pace: Pace) ->
 
 
 def pace_of(flow: Mapping[str, float], assumed: Mapping[str, float]) -> Pace:
-    """Take what bench-flow measured, where that says more than what is assumed.
+    """Take what bench/flow.py measured, where that says more than what is assumed.
 
     A grab there shares a machine with the gateway, the emulator and other callers, so its median is
     only a bound from above.
@@ -319,7 +262,3 @@ def _measured_flow() -> dict[str, float]:
     benches: dict[str, Any] = json.loads(FIGURES.read_text(encoding="utf-8"))
     figures: dict[str, float] = benches.get("flow", {}).get("figures", {})
     return figures
-
-
-if __name__ == "__main__":
-    main()

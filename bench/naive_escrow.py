@@ -1,4 +1,4 @@
-"""The control of bench-settle: the settlement of version 0.1.0, with one escrow row for a packet.
+"""The control of settle.py: the settlement of version 0.1.0, with one escrow row for a packet.
 
 A transaction settles 20 claims: each turns its fate, adds to its taker's balance and books an entry
 on both sides; all of them share the escrow's balance, which must hold enough. Two payouts of one

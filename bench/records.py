@@ -1,4 +1,4 @@
-"""Packets of any size for bench-reads, and record pages of them that are counted."""
+"""Packets of any size for the bench of reads, and record pages of them that are counted."""
 
 from __future__ import annotations
 

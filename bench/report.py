@@ -1,65 +1,103 @@
-"""Runs the benches, keeps their last lines, and writes docs/performance.md from them.
-
-make bench                      all of them, then the page
-make bench ONLY="claim memory"  these; the others keep the lines that they have
-python -m bench.report --write  the page alone
-"""
+"""The page of the benches: figures.toml has their meaning, performance.json what they found."""
 
 from __future__ import annotations
 
-import argparse
-import hashlib
 import json
+import operator
 import os
 import platform
 import re
 import subprocess
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from bench.targets import BENCHES, QUOTED, Bench, Figure, Line, Value
+from bench import capacity, cost, plots
 from local.places import ROOT, cache_server
 
-LINES = ROOT / "docs" / "performance.json"
+LINES = cost.FIGURES
 PAGE = ROOT / "docs" / "performance.md"
 PICTURE = ROOT / "docs" / "performance.svg"
 READMES = {"en": ROOT / "README.md", "zh": ROOT / "README.zh-CN.md"}
 BEGIN, END = "<!-- speed:begin -->", "<!-- speed:end -->"
-
-PICTURED = ("claim", "peers", "growth")
 
 _COLUMNS = {"en": "| Figure | Measured | Target |", "zh": "| 指标 | 实测 | 目标 |"}
 _NOTHING = {
     "en": "Nothing is measured yet: `make bench`.\n",
     "zh": "尚未测量：`make bench`。\n",
 }
+_BOUNDS = {
+    ">=": (operator.ge, {"en": "at least", "zh": "不低于"}),
+    "<=": (operator.le, {"en": "at most", "zh": "不高于"}),
+    ">": (operator.gt, {"en": "above", "zh": "高于"}),
+    "<": (operator.lt, {"en": "below", "zh": "低于"}),
+}
+
+Value: TypeAlias = float | bool | None
+"""A figure; None if the machine lacks what it measures, such as PostgreSQL."""
+
+Line: TypeAlias = Mapping[str, Any]
+"""The last line of a bench."""
 
 Kept: TypeAlias = dict[str, dict[str, Any]]
 """docs/performance.json: by bench, when and where it ran, and its line or how it failed."""
 
 
-def main(words: Sequence[str]) -> int:
-    """Run what is asked for, and write; 1 where a bench failed."""
-    names = [bench.name for bench in BENCHES]
-    asked = argparse.ArgumentParser(description=__doc__)
-    how = asked.add_mutually_exclusive_group(required=True)
-    how.add_argument("--run", nargs="*", choices=names, metavar="bench")
-    how.add_argument("--write", action="store_true")
-    given = asked.parse_args(words)
-    kept = read()
-    failed = []
-    for name in names if given.run == [] else given.run or ():
-        print(f"\n== bench-{name}", flush=True)
-        kept[name] = _run(name)
-        failed += [name] if "failed" in kept[name] else []
-        _keep(kept)
-    write(kept)
-    if failed:
-        print(f"failed: {', '.join(failed)}")
-    return 1 if failed else 0
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One figure of a bench's line, by its *key* there; *target* is `[must] <= 1.5` or empty."""
+
+    key: str
+    says: str
+    target: str = ""
+
+    @property
+    def is_bound(self) -> bool:
+        """Tell whether the bench fails when the target is missed."""
+        return self.target.startswith("must ")
+
+    def bound(self, language: str = "en") -> str:
+        """Return the target in words."""
+        if not self.target:
+            return ""
+        sign, number = self.target.removeprefix("must ").split()
+        return f"{_BOUNDS[sign][1][language]} {number}"
+
+    def is_reached(self, value: Value) -> bool | None:
+        """Tell whether *value* reaches the target; None if there is nothing to compare."""
+        if not self.target or value is None:
+            return None
+        sign, number = self.target.removeprefix("must ").split()
+        return bool(_BOUNDS[sign][0](value, float(number.replace(",", ""))))
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """A bench, `bench/<name>.py`."""
+
+    name: str
+    title: str
+    says: str
+    figures: tuple[Figure, ...]
+
+    def values(self, found: Mapping[str, Any] | None) -> list[tuple[Figure, Value]]:
+        """Return each figure with its value in a kept line."""
+        line = (found or {}).get("figures")
+        return [(figure, line.get(figure.key)) for figure in self.figures] if line else []
+
+
+_FIGURES = tomllib.loads((ROOT / "bench" / "figures.toml").read_text(encoding="utf-8"))
+QUOTED: dict[str, str] = _FIGURES.pop("quoted")
+"""The figures that README.md quotes, and what README.zh-CN.md calls them."""
+
+BENCHES = {
+    name: Bench(
+        name, bench["title"], bench["says"], tuple(Figure(*row) for row in bench["figures"])
+    )
+    for name, bench in _FIGURES.items()
+}
 
 
 def read() -> Kept:
@@ -69,218 +107,132 @@ def read() -> Kept:
 
 
 def write(kept: Kept) -> None:
-    """Write the page, the figures that both READMEs quote, and the prices in docs/capacity.md."""
-    from bench import capacity  # not where plots are drawn: it needs the package
-
-    PAGE.write_text(page(kept), encoding="utf-8")
-    for language, readme in READMES.items():
-        before, _, rest = readme.read_text(encoding="utf-8").partition(BEGIN)
-        after = rest.partition(END)[2]
-        text = f"{before}{BEGIN}\n{quotes(kept, language)}{END}{after}"
-        readme.write_text(text, encoding="utf-8")
-    capacity.main()
-
-
-def _keep(kept: Kept) -> None:
-    ordered = {bench.name: kept[bench.name] for bench in BENCHES if bench.name in kept}
+    """Write the lines, the page, its picture, the READMEs' quotes and the table of capacity.md."""
+    ordered = {name: kept[name] for name in BENCHES if name in kept}
     LINES.write_text(json.dumps(ordered, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    PAGE.write_text(page(kept), encoding="utf-8")
+    PICTURE.write_text(plots.draw(kept), encoding="utf-8")
+    for language, readme in READMES.items():
+        replace_between(readme, BEGIN, END, quotes(kept, language))
+    replace_between(capacity.PAGE, capacity.BEGIN, capacity.END, capacity.table())
 
 
-def _run(name: str) -> dict[str, Any]:
-    where = {"on": datetime.now(UTC).date().isoformat(), "machine": machine()}
-    last = ""
-    with subprocess.Popen(
-        ["make", "--no-print-directory", f"bench-{name}"],  # noqa: S607 - whatever make there is
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as bench:
-        for line in bench.stdout or ():
-            print(line, end="", flush=True)
-            last = line if line.strip() else last
-    found: dict[str, Any] = dict(where)
-    if bench.returncode:
-        found["failed"] = f"it ended with status {bench.returncode}"
-    try:
-        found["figures"] = json.loads(last)
-    except ValueError:
-        found.setdefault("failed", "its last line is not JSON")
-    return found
+def replace_between(path: Path, begin: str, end: str, text: str) -> None:
+    """Replace what stands between two marks of a document."""
+    before, _, rest = path.read_text(encoding="utf-8").partition(begin)
+    path.write_text(f"{before}{begin}\n{text}{end}{rest.partition(end)[2]}", encoding="utf-8")
 
 
 def machine() -> str:
     """Describe this machine by what matters for speed; no names."""
+    info = Path("/proc/cpuinfo")
+    text = info.read_text(encoding="utf-8") if info.exists() else ""
+    processor = re.search(r"^model name\s*: (.*)$", text, re.MULTILINE)
     memory_gb = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    asked = [cache_server(), "--version"]
+    cache = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
+    version = re.search(r"v=(\S+)", cache)
     parts = [
-        f"{os.cpu_count()} cores of {_processor()}",
+        f"{os.cpu_count()} cores of {processor[1] if processor else platform.machine()}",
         f"{memory_gb:.0f} GB",
         _system(),
         f"Python {platform.python_version()}",
-        _cache(),
+        f"{cache.split()[0]} {version[1] if version else ''}".strip(),
     ]
     return ", ".join(parts)
-
-
-def _processor() -> str:
-    info = Path("/proc/cpuinfo")
-    if not info.exists():
-        return platform.machine()
-    found = re.search(r"^model name\s*: (.*)$", info.read_text(encoding="utf-8"), re.MULTILINE)
-    return found[1] if found else platform.machine()
 
 
 def _system() -> str:
     try:
         return platform.freedesktop_os_release()["PRETTY_NAME"]
     except OSError:
-        return f"{platform.system()} {platform.release()}"
-
-
-def _cache() -> str:
-    said = subprocess.run(
-        [cache_server(), "--version"], capture_output=True, text=True, check=True
-    ).stdout
-    name, _, rest = said.partition(" ")
-    version = re.search(r"v=(\S+)", rest)
-    return f"{name} {version[1]}" if version else name
-
-
-# The page.
+        return platform.system()
 
 
 def page(kept: Kept) -> str:
     """Return docs/performance.md."""
-    sections = [_head(kept), *(_section(bench, kept.get(bench.name)) for bench in BENCHES)]
-    return "\n".join(sections)
-
-
-def _head(kept: Kept) -> str:
     lines = [
         "# Performance",
         "",
         "Written by `make bench`, from the last lines of the benches in `docs/performance.json`.",
         "Ratios are of one run, in interleaved rounds; absolute figures are that machine's and no",
-        "other's. [capacity.md](capacity.md) says what they mean for a deployment, and `make cost`",
-        "what it costs.",
+        "other's. [capacity.md](capacity.md) says what they mean for a deployment.",
         "",
         *_places(kept),
         *_verdict(kept),
+        "![A claim's speed beside an empty script and its peers](performance.svg)",
+        "",
     ]
-    if is_pictured(kept):
-        lines += [
-            "![A claim's speed beside the limit, its peers and its growth](performance.svg)",
-            "",
-        ]
+    for bench in BENCHES.values():
+        lines += [f"## {bench.title}", "", f"`make bench ONLY={bench.name}`. {bench.says}", ""]
+        lines += [*_section(bench, kept.get(bench.name)), ""]
     return "\n".join(lines)
 
 
 def _places(kept: Kept) -> Iterator[str]:
     """Say where and when each was measured, once for all that share it."""
     places: dict[tuple[str, str], list[str]] = {}
-    for bench in BENCHES:
-        if found := kept.get(bench.name):
-            places.setdefault((found["on"], found["machine"]), []).append(bench.name)
+    for name in BENCHES:
+        if found := kept.get(name):
+            places.setdefault((found["on"], found["machine"]), []).append(name)
     for (day, where), names in places.items():
         yield f"- {', '.join(names)}: on {day}, on {where}."
-    if missing := [bench.name for bench in BENCHES if bench.name not in kept]:
+    if missing := [name for name in BENCHES if name not in kept]:
         yield f"- Not measured yet: {', '.join(missing)}."
-    if failed := [bench.name for bench in BENCHES if "failed" in kept.get(bench.name, {})]:
+    if failed := [name for name in BENCHES if "failed" in kept.get(name, {})]:
         yield f"- Failed: {', '.join(failed)}."
     yield ""
 
 
 def _verdict(kept: Kept) -> Iterator[str]:
     judged = [
-        (figure.target.is_reached(value), f"{figure.says} (`bench-{bench.name}`)")
-        for bench in BENCHES
-        for figure, value in _values(bench, kept.get(bench.name))
-        if figure.target and value is not None
+        (reached, f"{figure.says} (`{bench.name}`)")
+        for bench in BENCHES.values()
+        for figure, value in bench.values(kept.get(bench.name))
+        if (reached := figure.is_reached(value)) is not None
     ]
-    if not judged:
-        return
-    missed = [says for is_reached, says in judged if not is_reached]
-    yield f"Of {len(judged)} targets that were measured {len(judged) - len(missed)} are reached."
+    missed = [says for reached, says in judged if not reached]
+    if judged:
+        reached_count = len(judged) - len(missed)
+        yield f"Of {len(judged)} targets that were measured {reached_count} are reached."
     if missed:
         yield f"Missed: {'; '.join(missed)}."
     yield ""
 
 
-def _section(bench: Bench, found: dict[str, Any] | None) -> str:
-    lines = [f"## {bench.title}", "", f"`make bench ONLY={bench.name}`. {bench.says}", ""]
+def _section(bench: Bench, found: Mapping[str, Any] | None) -> Iterator[str]:
     if found is None:
-        return "\n".join([*lines, "Not measured yet.", ""])
-    if "failed" in found:
-        lines += [f"Failed: {found['failed']}.", ""]
-    if "figures" not in found:
-        return "\n".join(lines)
-    lines += ["| Figure | Measured | Target | Reached |", "| --- | --: | --: | :-: |"]
-    for figure, value in _values(bench, found):
-        target = figure.target
-        bound = target.says if target else ""
-        reached = _said(target.is_reached(value)) if target and value is not None else ""
-        lines.append(f"| {figure.says} | {_said(value)} | {bound} | {reached} |")
-    shown = {figure.key for figure in bench.figures}
-    others = {key: value for key, value in found["figures"].items() if key not in shown}
-    if others:
-        lines += ["", f"Also in its line: {', '.join(_others(others))}."]
-    return "\n".join([*lines, ""])
+        yield "Not measured yet."
+    elif "failed" in found:
+        yield f"Failed: {found['failed']}.\n"
+    rows = bench.values(found)
+    if rows:
+        yield "| Figure | Measured | Target | Reached |"
+        yield "| --- | --: | --: | :-: |"
+    for figure, value in rows:
+        reached = {True: "yes", False: "no", None: ""}[figure.is_reached(value)]
+        yield f"| {figure.says} | {said(value)} | {figure.bound()} | {reached} |"
 
 
-def _others(others: Line) -> Iterator[str]:
-    for key, value in others.items():
-        if isinstance(value, Mapping):
-            yield from (f"{key} {text}" for text in _others(value))
-        elif not isinstance(value, list):
-            yield f"{key} {_said(value)}"
-
-
-def _values(bench: Bench, found: dict[str, Any] | None) -> list[tuple[Figure, Value]]:
-    if not found or "figures" not in found:
-        return []
-    line = {**found["figures"], **bench.derive(found["figures"])}
-    return [(figure, line.get(figure.key)) for figure in bench.figures]
-
-
-def _said(value: object) -> str:
+def said(value: Value) -> str:
+    """Return a figure with three digits, or a large one as a whole number."""
     if value is None:
         return "not here"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return f"{value:,}"
-    if isinstance(value, float):
-        return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"  # noqa: PLR2004 - digits
-    return str(value)
-
-
-def is_pictured(kept: Kept) -> bool:
-    """Tell whether there is anything to draw."""
-    return any("figures" in kept.get(name, {}) for name in PICTURED)
-
-
-def stamp(kept: Kept) -> str:
-    """Return what tells a picture of these figures from one of others."""
-    drawn = [kept.get(name, {}).get("figures") for name in PICTURED]
-    return hashlib.sha256(json.dumps(drawn, sort_keys=True).encode()).hexdigest()[:16]
+    if isinstance(value, float) and abs(value) < 100:  # noqa: PLR2004 - digits
+        return f"{value:.3g}"
+    return f"{value:,.0f}"
 
 
 def quotes(kept: Kept, language: str = "en") -> str:
     """Return a few figures of the page, in the words of the README of *language*."""
-    by_name = {bench.name: bench for bench in BENCHES}
     rows = []
-    for (name, key), chinese in QUOTED.items():
-        bench = by_name[name]
-        for figure, value in _values(bench, kept.get(name)):
+    for path, chinese in QUOTED.items():
+        name, _, key = path.partition(".")
+        bench = BENCHES[name]
+        for figure, value in bench.values(kept.get(name)):
             if figure.key == key and value is not None:
                 says = chinese if language == "zh" else f"{bench.title}: {figure.says}"
-                bound = figure.target.says if figure.target else ""
-                if language == "zh":
-                    bound = bound.replace("at least", "不低于").replace("at most", "不高于")
-                rows.append(f"| {says} | {_said(value)} | {bound} |")
-    if not rows:
-        return _NOTHING[language]
-    return "\n".join([_COLUMNS[language], "|---|--:|--:|", *rows, ""])
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+                rows.append(f"| {says} | {said(value)} | {figure.bound(language)} |")
+    return (
+        "\n".join([_COLUMNS[language], "|---|--:|--:|", *rows, ""]) if rows else _NOTHING[language]
+    )

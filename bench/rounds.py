@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
@@ -11,11 +11,13 @@ from statistics import median
 
 import redis
 
+from local.ports import HOST
 from redpacket.adapters.redis import keys
 from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.adapters.redis.client import Client
+from redpacket.adapters.redis.connect import connect
 from testing.builders import a_packet
-from testing.servers import Server
+from testing.servers import CACHE_TIMEOUT_S, Server
 
 ROUNDS = 15
 CALLS = 4_000
@@ -47,22 +49,25 @@ def interleaved(runs: Mapping[str, Callable[[], float]], rounds: int = ROUNDS) -
     return figures
 
 
-def server_costs_us(
-    server: Server, contenders: list[Contender], *, rounds: int = ROUNDS, calls: int = CALLS
-) -> Figures:
+def server_costs_us(server: Server, contenders: Iterable[Contender]) -> Figures:
     """Measure what a call costs the server, so that neither the client nor other work counts."""
 
     def run(contender: Contender) -> float:
         before_s = cpu_s(server)
-        for _ in range(0, calls, PIPELINE):
-            pipeline = server.admin.pipeline(transaction=False)
-            for _ in range(PIPELINE):
-                pipeline.execute_command(*contender.next_call())  # type: ignore[no-untyped-call]
-            for answer in pipeline.execute():
-                assert str(answer).startswith(contender.expected), (contender.name, answer)
-        return (cpu_s(server) - before_s) / calls * 1e6
+        send(server.admin, contender.next_call, CALLS, contender.expected)
+        return (cpu_s(server) - before_s) / CALLS * 1e6
 
-    return interleaved({each.name: partial(run, each) for each in contenders}, rounds)
+    return interleaved({each.name: partial(run, each) for each in contenders})
+
+
+def send(client: redis.Redis, next_call: Callable[[], Call], calls: int, expected: str) -> None:
+    """Make calls in pipelines; each answer must begin with *expected*."""
+    for sent in range(0, calls, PIPELINE):
+        pipeline = client.pipeline(transaction=False)
+        for _ in range(min(PIPELINE, calls - sent)):
+            pipeline.execute_command(*next_call())  # type: ignore[no-untyped-call]
+        for answer in pipeline.execute():
+            assert str(answer).startswith(expected), answer
 
 
 def whole_costs_us(
@@ -107,15 +112,10 @@ def ratio(figures: Figures, of: str, to: str) -> float:
     return round(median(other / cost for other, cost in pairs), 3)
 
 
-def spread(values: list[float]) -> str:
-    """Format a median with its minimum and maximum."""
-    return f"{median(values):8.2f} ({min(values):.2f}-{max(values):.2f})"
-
-
-def report_costs(figures: Figures) -> None:
-    """Print the cost of each call for the server, and its speed relative to the limit."""
-    for name, costs_us in figures.items():
-        print(f"{name:24} {spread(costs_us)} us, {ratio(figures, name, 'limit'):.3f} of the limit")
+def speeds(costs_us: Figures) -> dict[str, float]:
+    """Return the calls a second of the limit, and the speed of all others relative to it."""
+    others = {name: ratio(costs_us, name, "limit") for name in costs_us if name != "limit"}
+    return {"limit_rps": round(1e6 / median(costs_us["limit"])), **others}
 
 
 def loaded(client: Client, share_count: int) -> str:
@@ -125,6 +125,16 @@ def loaded(client: Client, share_count: int) -> str:
     packet = replace(packet, expires_at_ms=now_ms + DAY_MS)
     RedisClaims(client).load(packet, [])
     return keys.claim_cache(packet.packet_id)
+
+
+def packet_id_of(key: str) -> str:
+    """Return the packet whose hash has this key."""
+    return key.partition("{")[2].removesuffix("}")
+
+
+def production_client(port: int, timeout_s: float = CACHE_TIMEOUT_S) -> Client:
+    """Connect as the functions do."""
+    return connect(HOST, port, has_tls=False, username="", password="", timeout_s=timeout_s)
 
 
 def always(*call: str | int) -> Callable[[], Call]:

@@ -1,6 +1,6 @@
 """Draws every split into docs/gallery.svg, and writes its figures into docs/fairness.md.
 
-make gallery
+make docs
 """
 
 from __future__ import annotations

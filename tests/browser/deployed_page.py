@@ -1,4 +1,4 @@
-"""Serve the page as `make deploy-page` configures it for an issuer of another origin.
+"""Serve the page as `make deploy ONLY=page` configures it for an issuer of another origin.
 
 python -m tests.browser.deployed_page PORT EMULATOR_PORT API_ID ISSUER
 """

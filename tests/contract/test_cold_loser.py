@@ -1,6 +1,6 @@
 """A loser's cold start costs no more than it must: nothing is imported that losing does not need.
 
-How much that is, in milliseconds, is `make bench-cold`; this finds who imports it.
+How much that is, in milliseconds, is `make bench ONLY=cold`; this finds who imports it.
 """
 
 from __future__ import annotations

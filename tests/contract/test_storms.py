@@ -1,4 +1,7 @@
-"""What a crowd asks of the ledger, counted: threads, the real flows and a real cache."""
+"""What a crowd asks of the ledger, counted: threads, the real flows and a real cache.
+
+The Makefile runs it alone: a busy machine would keep the one that loads waiting.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,6 @@ import pytest
 from testing.crowd import CROWD, a_crowded_town, count_reads, rush
 from testing.in_memory_system import InMemorySystem
 from testing.servers import OperatorCache
-
-# Hundreds of threads, counted: a busy machine would keep the one that loads waiting.
-pytestmark = pytest.mark.alone
 
 
 @pytest.fixture

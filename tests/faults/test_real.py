@@ -1,13 +1,13 @@
-"""A part of `make faults-real`: each suite on real processes, with its naive control."""
+"""A part of `make faults-real`: each suite on real processes, with its naive control.
+
+The Makefile runs it alone: real processes and threads need the cores for themselves.
+"""
 
 from __future__ import annotations
 
 import pytest
 
 from tests.faults.real import SUITES, run_suite
-
-# A crowd of real processes and threads needs the cores for itself.
-pytestmark = pytest.mark.alone
 
 
 @pytest.mark.parametrize("suite", SUITES)

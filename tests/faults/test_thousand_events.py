@@ -1,4 +1,4 @@
-"""Events to receivers that fail: `make faults-webhooks`, smaller."""
+"""Events to receivers that fail: `make faults OF=webhooks`, smaller."""
 
 from __future__ import annotations
 

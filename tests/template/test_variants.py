@@ -30,7 +30,7 @@ each_stack = pytest.mark.parametrize("stack", STACKS, ids=lambda stack: stack.na
 
 
 LINTED = ["prod in China", "a serverless cache by IAM"]
-"""Regions of two partitions, beside that of `make template`; each takes cfn-lint some seconds."""
+"""Regions of two partitions, beside that of `make build`; each takes cfn-lint some seconds."""
 
 
 def _strings(value: Any) -> Iterator[str]:

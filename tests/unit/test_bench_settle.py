@@ -1,4 +1,4 @@
-"""The model of bench-settle: its time, its limits, and a control that misses the bound."""
+"""The model of bench/settle.py: its time, its limits, and a control that misses the bound."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from bench import bench_settle
+from bench import settle
+from bench.report import BENCHES
 from bench.slow_dynamo import SlowDynamo, indexes_of
-from bench.targets import BENCHES
 from bench.virtual import VirtualTime
 from bench.waiting_claims import PayoutQueue, QueueTerms
 from local.template import read_template
@@ -173,7 +173,7 @@ def test_a_throttled_single_write_is_tried_again_by_the_client(
 
 def test_a_receipt_is_two_write_units_of_a_claim() -> None:
     plain, receipted = (
-        bench_settle.run_ours(200, 1, DEPLOYED, has_receipts=has_receipts)
+        settle.run_ours(200, 1, DEPLOYED, has_receipts=has_receipts)
         for has_receipts in (False, True)
     )
 
@@ -232,15 +232,12 @@ def test_the_terms_of_the_queue_are_the_templates() -> None:
 
 
 def test_one_escrow_row_misses_the_bound() -> None:
-    (bench,) = [bench for bench in BENCHES if bench.name == "settle"]
-    targets = {figure.key: figure.target for figure in bench.figures}
+    (bound,) = [each for each in BENCHES["settle"].figures if each.key == "claims_per_s"]
 
     # What 20 payouts settle in some ten seconds, and then the end with those that failed.
-    run = bench_settle.run_naive(4_000, 20, DEPLOYED)
-    alone = bench_settle.run_naive(1_000, 1, DEPLOYED)
+    run = settle.run_naive(4_000, 20, DEPLOYED)
+    alone = settle.run_naive(1_000, 1, DEPLOYED)
 
-    bound = targets["claims_per_s"]
-    assert bound
     assert not bound.is_reached(run.claims_per_s)
     assert run.conflicts > 100
     # It is the model that they meet in, and no fault of the control's.
@@ -250,7 +247,7 @@ def test_one_escrow_row_misses_the_bound() -> None:
 
 
 def test_one_escrow_row_loses_claims_to_the_dlq_where_many_payouts_meet() -> None:
-    run = bench_settle.run_naive(5_500, 40, DEPLOYED)
+    run = settle.run_naive(5_500, 40, DEPLOYED)
 
     assert run.dead > 0
     assert run.settled + run.dead == run.claims

@@ -142,7 +142,7 @@ def test_every_route_exists(document: Path, template: dict[str, Any]) -> None:
 def test_the_page_of_the_deployment_has_the_parameters_of_the_template(
     template: dict[str, Any],
 ) -> None:
-    assert _text(deployment_page.PAGE) == deployment_page.page(), "run `make parameters`"
+    assert _text(deployment_page.PAGE) == deployment_page.page(), "run `make docs`"
     assert set(template["Parameters"]) <= set(_quoted(deployment_page.PAGE))
 
 

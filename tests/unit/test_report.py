@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
+from importlib import util
 from typing import Any
 
 import pytest
 
-from bench import report
-from bench.report import PICTURE, Kept
-from bench.targets import BENCHES, QUOTED
+from bench import plots, report
+from bench.report import BENCHES, QUOTED, Kept
 
-ROOT = Path(__file__).parents[2]
 WHERE = {"on": "2026-11-21", "machine": "2 cores of something, 4 GB"}
 CLAIM = {"limit_rps": 1_000_000, "win": 0.29, "win_over_seed003": 1.2, "sold_out": 0.45}
 
@@ -26,8 +23,9 @@ def _row(page: str, says: str) -> list[str]:
     return [cell.strip() for cell in row.strip("|").split("|")][1:]
 
 
-def test_the_page_is_what_the_lines_say() -> None:
+def test_the_page_and_its_picture_are_what_the_lines_say() -> None:
     assert report.PAGE.read_text(encoding="utf-8") == report.page(report.read())
+    assert report.PICTURE.read_text(encoding="utf-8") == plots.draw(report.read())
 
 
 @pytest.mark.parametrize("language", report.READMES)
@@ -38,25 +36,16 @@ def test_both_readmes_quote_the_lines(language: str) -> None:
     assert rest.partition(report.END)[0] == report.quotes(report.read(), language)
 
 
-def test_the_picture_is_of_these_lines() -> None:
-    kept = report.read()
+def test_every_bench_is_a_module_and_every_quoted_figure_is_one_of_its_bench() -> None:
+    figures = {
+        f"{bench.name}.{figure.key}" for bench in BENCHES.values() for figure in bench.figures
+    }
 
-    assert PICTURE.exists() == report.is_pictured(kept)
-    if PICTURE.exists():
-        assert report.stamp(kept) in PICTURE.read_text(encoding="utf-8")
-
-
-def test_every_bench_is_in_the_report_and_in_the_tables() -> None:
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    contributing = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    targets = re.findall(r"^bench-([a-z]+):", makefile, re.MULTILINE)
-
-    assert targets
-    assert set(targets) <= {bench.name for bench in BENCHES}
-    assert [name for name in targets if f"`make bench-{name}`" not in contributing] == []
+    assert [name for name in BENCHES if not util.find_spec(f"bench.{name}")] == []
+    assert set(QUOTED) <= figures
 
 
-def test_a_figure_stands_beside_its_target() -> None:
+def test_a_figure_stands_beside_its_target_and_a_missed_one_at_the_top() -> None:
     page = report.page(_kept(claim=CLAIM))
 
     assert _row(page, "a winner, relative to a usual script (003)") == [
@@ -66,81 +55,50 @@ def test_a_figure_stands_beside_its_target() -> None:
     ]
     assert _row(page, "a loser of an emptied packet") == ["0.45", "at least 0.5", "no"]
     assert _row(page, "a winner's script") == ["0.29", "", ""]
-
-
-def test_a_missed_target_is_said_at_the_top() -> None:
-    head = report.page(_kept(claim=CLAIM)).partition("\n## ")[0]
-
+    head = page.partition("\n## ")[0]
     assert "Of 2 targets that were measured 1 are reached." in head
-    assert "Missed: a loser of an emptied packet (`bench-claim`)." in head
+    assert "Missed: a loser of an emptied packet (`claim`)." in head
 
 
-def test_what_a_machine_lacks_is_neither_reached_nor_missed() -> None:
+def test_a_machine_without_a_peer_neither_reaches_nor_misses_it() -> None:
     page = report.page(_kept(peers={"script": 1.0, "separate": 0.3, "postgres": None}))
 
     assert _row(page, "peer: PostgreSQL, SKIP LOCKED; durable") == ["not here", "below 1", ""]
     assert "Of 1 targets" in page
 
 
-def test_the_best_peer_is_compared_with_the_adapter() -> None:
-    line = {"script": 1.0, "adapter": 0.5, "separate": 0.25, "lock": 0.1, "postgres": None}
-
-    page = report.page(_kept(peers=line))
-
-    assert _row(page, "the fastest of these peers, relative to the adapter") == [
-        "0.5",
-        "below 1",
-        "yes",
-    ]
-    assert _row(page, "the adapter, all that a claim asks; not durable")[-1] == "no"
-
-
-def test_a_bench_that_failed_says_so_and_hides_no_other() -> None:
-    kept = _kept(claim=CLAIM)
+def test_a_bench_that_failed_says_so_and_hides_no_figure() -> None:
+    kept = _kept(claim=CLAIM, cold={"grab_ms": 170.0})
     kept["peers"] = {**WHERE, "failed": "it ended with status 2"}
+    kept["cold"]["failed"] = "a bound does not hold: grab_over_boto3"
 
     page = report.page(kept)
 
-    assert "\n- Failed: peers.\n" in page
+    assert "\n- Failed: peers, cold.\n" in page
     assert "Failed: it ended with status 2." in page
     assert _row(page, "a winner's script")[0] == "0.29"
+    assert _row(page, "milliseconds of CPU, grab of a loser: the cache's client")[0] == "170"
 
 
-def test_a_bench_whose_own_bound_fails_shows_its_figures_all_the_same() -> None:
-    kept = _kept(cold={"grab_ms": 170.0})
-    kept["cold"]["failed"] = "it ended with status 1"
-
-    page = report.page(kept)
-
-    assert "Failed: it ended with status 1." in page
-    assert _row(page, "milliseconds of CPU, grab of a loser: the cache's client") == [
-        "170",
-        "at most 200",
-        "yes",
-    ]
-
-
-def test_what_is_not_measured_is_said() -> None:
+def test_a_page_without_lines_says_that_nothing_is_measured() -> None:
     page = report.page({})
 
     assert page.count("Not measured yet.") == len(BENCHES)
     assert "- Not measured yet: claim, peers" in page
-    assert "performance.svg" not in page
+    assert report.quotes({}) == "Nothing is measured yet: `make bench`.\n"
 
 
-def test_splitting_and_loading_are_judged_together() -> None:
-    page = report.page(_kept(send={"split_s": 0.7, "load_s": 0.4}))
+def test_cold_starts_have_bounds_and_controls_that_must_miss_them() -> None:
+    bounds = {each.key: each for each in BENCHES["cold"].figures if each.is_bound}
 
-    assert _row(page, "seconds for both") == ["1.1", "at most 1.0", "no"]
-
-
-def test_a_line_may_say_more_than_the_table() -> None:
-    page = report.page(_kept(memory={"bytes_per_claim": 58, "by_length": {"36": 61.25}}))
-
-    assert "Also in its line: by_length 36 61.2" in page
+    assert len(bounds) == 7
+    assert bounds["grab_over_boto3"].is_reached(1.3)
+    assert not bounds["grab_over_boto3"].is_reached(1.31)
+    assert not bounds["heavy_grab_over_boto3"].is_reached(1.3)
 
 
-def test_machines_are_told_apart() -> None:
+def test_machines_are_told_apart_and_have_no_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("platform.node", lambda: "a-secret-name")
     kept = _kept(claim=CLAIM, memory={"bytes_per_claim": 58})
     kept["memory"]["machine"] = "8 cores of another"
 
@@ -148,24 +106,5 @@ def test_machines_are_told_apart() -> None:
 
     assert "- claim: on 2026-11-21, on 2 cores of something, 4 GB." in page
     assert "- memory: on 2026-11-21, on 8 cores of another." in page
-
-
-def test_every_quoted_figure_is_one_of_its_bench() -> None:
-    figures = {(bench.name, figure.key) for bench in BENCHES for figure in bench.figures}
-
-    assert set(QUOTED) <= figures
-
-
-def test_the_readme_quotes_only_what_was_measured() -> None:
-    quoted = report.quotes(_kept(claim={**CLAIM, "whole_win_over_003": 1.1}))
-
-    assert "| A claim in the cache: a loser of an emptied packet | 0.45 | at least 0.5 |" in quoted
-    assert quoted.count("\n") == 4
-    assert report.quotes({}) == "Nothing is measured yet: `make bench`.\n"
-
-
-def test_the_machine_is_described_without_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("platform.node", lambda: "a-secret-name")
-
     assert "cores of" in report.machine()
     assert "a-secret-name" not in report.machine()

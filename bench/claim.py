@@ -1,7 +1,5 @@
 """What a claim costs the cache: winners, those who ask again, and the crowd that comes too late.
 
-make bench-claim
-
 Against an empty script (1.00), and against two scripts of the kind that red packets often run on,
 rewritten from their description: both keep amounts as text in a list, and answer less.
 
@@ -11,7 +9,6 @@ rush and for an emptied one, and the usual script (003) answers its winner and i
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from statistics import median
 
@@ -23,80 +20,60 @@ from bench.rounds import (
     always,
     loaded,
     of_new_users,
+    packet_id_of,
+    production_client,
     ratio,
-    report_costs,
     script_call,
     server_costs_us,
-    spread,
+    speeds,
     the_limit,
     whole_costs_us,
 )
-from local.ports import HOST
 from redpacket.adapters.redis.claims import STATE, RedisClaims
-from redpacket.adapters.redis.connect import connect
 from redpacket.adapters.redis.scripts import read_script
 from redpacket.domain.claim import GrabStatus
-from testing.servers import CACHE_TIMEOUT_S, OperatorCache, Server, some_servers
+from testing.servers import OperatorCache, Server, some_servers
 
 WHOLE_CALLS = 2_000
+SHARES = 10
+"""Of the emptied packet."""
 
-SIZES = (10, 128, 500, 10_000)
-"""Of emptied packets. The first two are packed: to find that a user has no share takes a search."""
 
-
-def main() -> None:
-    """Measure, and print; the last line is JSON."""
+def measure() -> dict[str, float]:
+    """Return the figures of the line."""
     with some_servers() as start:
         server = start()
-        contenders = [
-            the_limit(server.admin),
-            *_ours(server.admin),
-            *originals(server.admin, ROUNDS * CALLS),
-        ]
-        costs_us = server_costs_us(server, contenders)
+        client = server.admin
+        seeds = originals(client, ROUNDS * CALLS)
+        costs_us = server_costs_us(server, [the_limit(client), *_ours(client), *seeds])
         whole_us = whole_costs_us(server, _whole(server), calls=WHOLE_CALLS)
     both = zip(costs_us["ask"], costs_us["win"], strict=True)
     costs_us["ask_and_win"] = [sum(costs) for costs in both]
-    report_costs(costs_us)
-    for name, spent_us in whole_us.items():
-        print(f"{name:24} {spread(spent_us)} us of the server's CPU, one request at a time")
-    ratios = {name: ratio(costs_us, name, "limit") for name in costs_us if name != "limit"}
-    figures = {
-        "limit_rps": round(1e6 / median(costs_us["limit"])),
-        **ratios,
-        "sold_out": ratios[f"sold_out_{SIZES[0]}"],
-        "repeat": ratios[f"repeat_{SIZES[0]}"],
+    return {
+        **speeds(costs_us),
         "win_over_seed003": ratio(costs_us, "win", "seed003"),
         **{f"{name}_us": round(median(spent_us), 1) for name, spent_us in whole_us.items()},
         "whole_win_over_003": ratio(whole_us, "whole_win", "whole_win_003"),
         "whole_lose_over_003": ratio(whole_us, "whole_lose", "whole_lose_003"),
     }
-    print(json.dumps(figures))
 
 
 def _ours(client: OperatorCache) -> Iterator[Contender]:
     grab = script_call(client, read_script("packet_grab"), 1)
-    open_key = loaded(client, 1_000_000)
+    open_key, key = loaded(client, 1_000_000), loaded(client, SHARES)
     yield Contender("ask", of_new_users("HMGET", open_key, STATE), "['O")
     yield Contender("win", of_new_users(*grab, open_key), "claimed")
-    for size in SIZES:
-        key = loaded(client, size)
-        for number in range(1, size + 1):
-            client.execute_command(*grab, key, f"taker-{number:08d}")  # type: ignore[no-untyped-call]
-        taker = f"taker-{size:08d}"
-        yield Contender(f"sold_out_{size}", of_new_users("HMGET", key, STATE), "['E")
-        yield Contender(f"repeat_{size}", always("HMGET", key, STATE, taker), "['E")
-        yield Contender(f"sold_out_script_{size}", of_new_users(*grab, key), "packet_emptied")
-        yield Contender(f"repeat_script_{size}", always(*grab, key, taker), "already_claimed")
+    for number in range(1, SHARES + 1):
+        client.execute_command(*grab, key, f"taker-{number:08d}")  # type: ignore[no-untyped-call]
+    yield Contender("sold_out", of_new_users("HMGET", key, STATE), "['E")
+    yield Contender("repeat", always("HMGET", key, STATE, f"taker-{SHARES:08d}"), "['E")
 
 
 def _whole(server: Server) -> dict[str, Callable[[str], object]]:
-    client = connect(
-        HOST, server.port, has_tls=False, username="", password="", timeout_s=CACHE_TIMEOUT_S
-    )
+    client = production_client(server.port)
     claim_cache = RedisClaims(client)
-    open_id, emptied_id = (_packet_id(loaded(client, count)) for count in (1_000_000, SIZES[0]))
-    for number in range(SIZES[0]):
+    open_id, emptied_id = (packet_id_of(loaded(client, count)) for count in (1_000_000, SHARES))
+    for number in range(SHARES):
         assert claim_cache.grab(emptied_id, f"taker-{number}").share_no
     script = script_call(server.admin, read_script("packet_grab"), 1)
     open_key = loaded(client, 1_000_000)
@@ -123,11 +100,3 @@ def _whole(server: Server) -> dict[str, Callable[[str], object]]:
         "whole_lose": lose,
         "whole_lose_003": lose_003,
     }
-
-
-def _packet_id(key: str) -> str:
-    return key.partition("{")[2].removesuffix("}")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,7 +1,5 @@
 """Claims a second from Python, compared with other ways to hand out each share once.
 
-make bench-peers
-
 Processes claim as fast as they can for a moment, and contenders take turns. 1.00 is our script
 alone, called by redis-py in the same round; "adapter" is the claim cache as production uses it,
 and what peers are compared with. PostgreSQL is Debian's (apt install postgresql), durable as it
@@ -12,7 +10,6 @@ at once: each may have one share, and separate commands give more.
 
 from __future__ import annotations
 
-import json
 import multiprocessing as mp
 import os
 import time
@@ -28,10 +25,10 @@ import psycopg
 import redis
 
 from bench.postgres import CLAIM, TABLES, a_postgres
-from bench.rounds import Figures, interleaved, loaded, spread
+from bench.rounds import Figures, interleaved, loaded, packet_id_of, production_client
 from local.ports import HOST
 from redpacket.adapters.redis.claims import RedisClaims
-from redpacket.adapters.redis.connect import Script, connect
+from redpacket.adapters.redis.connect import Script
 from testing.servers import some_servers
 
 WORKERS = (1, 4, 20)
@@ -56,8 +53,8 @@ class Place(NamedTuple):
     postgres: str | None
 
 
-def main() -> None:
-    """Measure, and print; the last line is JSON."""
+def measure() -> dict[str, Any]:
+    """Return the figures of the line."""
     with some_servers() as start, a_postgres(SHARES) as postgres:
         if postgres is None:
             print("no PostgreSQL on this machine (apt install postgresql): its figure is null")
@@ -71,32 +68,25 @@ def main() -> None:
         # A list that ran out would be quick to ask.
         assert all(client.llen(f"{name}:left") for name in ("separate", "lock", "watch"))
         taken = {name: _taken_by_the_same(place, client, name) for name in ("script", "separate")}
-    for workers, figures in rates.items():
-        for name, values in figures.items():
-            print(f"{workers:2} processes  {name:14} {spread(values)} claims/s")
-    for name, shares in taken.items():
-        print(f"{CROWD} users in {OF_THE_JSON} processes at once: {shares} shares by {name}")
-    print(json.dumps(_summary(rates, taken)))
-
-
-def _summary(rates: dict[int, Figures], taken: dict[str, int]) -> dict[str, Any]:
-    of_the_json = rates.pop(OF_THE_JSON)
+    ratios = {workers: _ratios(figures) for workers, figures in rates.items()}
+    ours = ratios.pop(OF_THE_JSON)
+    peers = [value for name, value in ours.items() if name not in {"script", "adapter"} and value]
     return {
-        **_ratios(of_the_json),
-        "claims_per_s_4_processes": round(median(of_the_json["script"])),
-        "adapter_claims_per_s_4_processes": round(median(of_the_json["adapter"])),
-        "processes": OF_THE_JSON,
-        **{f"with_{workers}": _ratios(figures) for workers, figures in rates.items()},
-        "users": CROWD,
+        **ours,
+        "best_peer": round(max(peers) / (ours["adapter"] or 1), 3),
+        "claims_per_s_4_processes": round(median(rates[OF_THE_JSON]["script"])),
+        "adapter_claims_per_s_4_processes": round(median(rates[OF_THE_JSON]["adapter"])),
+        **{f"with_{workers}": found for workers, found in ratios.items()},
         **{f"shares_by_{name}": shares for name, shares in taken.items()},
     }
 
 
 def _ratios(figures: Figures) -> dict[str, float | None]:
     def ratio(rates: list[float]) -> float:
-        return round(median(rate / of for rate, of in zip(rates, script, strict=True)), 3)
+        return round(
+            median(rate / of for rate, of in zip(rates, figures["script"], strict=True)), 3
+        )
 
-    script = figures["script"]
     return {name: ratio(figures[name]) if name in figures else None for name in _WAYS}
 
 
@@ -185,9 +175,8 @@ def _script() -> Claim:
 
 
 def _adapter() -> Claim:
-    client = connect(HOST, _PLACE.port, has_tls=False, username="", password="", timeout_s=30)
-    claim_cache = RedisClaims(client)
-    packet_id = _PLACE.cache_key.partition("{")[2].removesuffix("}")
+    claim_cache = RedisClaims(production_client(_PLACE.port, timeout_s=30))
+    packet_id = packet_id_of(_PLACE.cache_key)
 
     def claim(user_id: str) -> None:
         assert claim_cache.grab(packet_id, user_id).share_no
@@ -201,10 +190,6 @@ def _take(name: str, user_id: str) -> None:
         return
     amount = client.lpop(f"{name}:left")
     client.hset(f"{name}:taken", user_id, str(amount))
-
-
-def _separate() -> Claim:
-    return partial(_take, "separate")
 
 
 def _lock() -> Claim:
@@ -248,7 +233,7 @@ def _postgres(name: str) -> Claim:
 _WAYS: dict[str, Callable[[], Claim]] = {
     "script": _script,
     "adapter": _adapter,
-    "separate": _separate,
+    "separate": lambda: partial(_take, "separate"),
     "lock": _lock,
     "watch": _watch,
     **{name: partial(_postgres, name) for name in TABLES},
@@ -256,6 +241,3 @@ _WAYS: dict[str, Callable[[], Claim]] = {
 
 _PLACE: Place
 _BARRIER: Barrier
-
-if __name__ == "__main__":
-    main()

@@ -1,28 +1,16 @@
 """What a draw costs the cache: losing and winning ones of small and large tables.
 
-make bench-draw
-
 Counted in the server's CPU, against an empty script of the same round (1.00), so that neither the
 client nor a busy machine matters much; medians of interleaved rounds.
 """
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterator
 from itertools import count
-from statistics import median
 
-from bench.rounds import (
-    Call,
-    Contender,
-    ratio,
-    report_costs,
-    script_call,
-    server_costs_us,
-    the_limit,
-)
+from bench.rounds import DAY_MS, Call, Contender, script_call, server_costs_us, speeds, the_limit
 from redpacket.adapters.redis import keys
 from redpacket.adapters.redis.draws import RedisDraws
 from redpacket.adapters.redis.scripts import read_script
@@ -30,33 +18,27 @@ from redpacket.domain.lottery import POINT_BITS, DrawDay, LotterySnapshot, Prize
 from testing.builders import a_campaign
 from testing.servers import OperatorCache, some_servers
 
-HOUR_MS = 3_600_000
 DAY = "20270129"
 TABLES = (10, 100)
 
 # In tables where prizes and the miss have a half each, the first point misses, the second one wins
 # the prize in the middle.
-POINTS = {"lose": 2**POINT_BITS - 1, "win": 2**POINT_BITS // 4}
-
-EXPECTED = {"lose": "missed", "win": "won"}
+POINTS = {"lose": (2**POINT_BITS - 1, "missed"), "win": (2**POINT_BITS // 4, "won")}
 
 
-def main() -> None:
-    """Measure, and print; the last line is JSON."""
+def measure() -> dict[str, float]:
+    """Return the figures of the line."""
     with some_servers() as start:
         server = start()
-        costs_us = server_costs_us(server, [the_limit(server.admin), *_draws(server.admin)])
-    report_costs(costs_us)
-    ratios = {name: ratio(costs_us, name, "limit") for name in costs_us if name != "limit"}
-    print(json.dumps({"limit_rps": round(1e6 / median(costs_us["limit"])), **ratios}))
+        return speeds(server_costs_us(server, [the_limit(server.admin), *_draws(server.admin)]))
 
 
 def _draws(client: OperatorCache) -> Iterator[Contender]:
     source = read_script("draw_prize")
     now_ms = int(time.time() * 1000)
-    day = DrawDay(DAY, now_ms - HOUR_MS, now_ms + HOUR_MS)
+    day = DrawDay(DAY, now_ms - DAY_MS, now_ms + DAY_MS)
     for size in TABLES:
-        for name, point in POINTS.items():
+        for name, (point, expected) in POINTS.items():
             campaign_id = f"{name}-{size}"
             _load(client, campaign_id, size, day)
             script_keys = (
@@ -65,8 +47,7 @@ def _draws(client: OperatorCache) -> Iterator[Contender]:
                 keys.draw_winners(campaign_id),
             )
             call = script_call(client, source, len(script_keys), *script_keys)
-            next_draw = _next_draw(call, point, day)
-            yield Contender(f"{name}_{size}", next_draw, EXPECTED[name])
+            yield Contender(f"{name}_{size}", _next_draw(call, point, day), expected)
 
 
 def _next_draw(call: Call, point: int, day: DrawDay) -> Callable[[], Call]:
@@ -93,7 +74,3 @@ def _load(client: OperatorCache, campaign_id: str, size: int, day: DrawDay) -> N
         for number in range(size)
     )
     RedisDraws(client).load(LotterySnapshot(campaign, prizes, 1), day, [])
-
-
-if __name__ == "__main__":
-    main()

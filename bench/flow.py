@@ -1,7 +1,5 @@
 """Measures the deployed system: claims over HTTP, and their settlement.
 
-make bench-flow
-
 **Claims.** A bare handler is deployed beside ours, behind the same gateway and authorizer: one
 Redis call and an answer, as little as a claim could be. Both meet the same crowd in turns: WINNERS
 shares and CROWD users for each packet, so that 95 of 100 lose. Payouts are off meanwhile: on AWS
@@ -35,7 +33,7 @@ from typing import Any
 
 import httpx
 
-from bench.rounds import Figures, interleaved, ratio, spread
+from bench.rounds import Figures, interleaved, ratio
 from local.client import Client
 from local.ports import HOST
 from local.seed_keys import seed_keys_of
@@ -96,17 +94,15 @@ def handler(event, context):
 """
 
 
-def main() -> None:
-    """Measure, and print; the last line is JSON."""
+def measure() -> dict[str, float]:
+    """Return the figures of the line."""
     with (
         TemporaryDirectory(prefix="redpacket-") as folder,
         Stack(Path(folder), say=print, hold_ms=(0, 0)) as stack,
     ):
         _deploy_bare(stack)
         batch_size = _stop_payouts(stack)
-        began_s = time.monotonic()
         figures, latencies_ms = _claim_over_http(stack)
-        print(f"claimed over HTTP for {time.monotonic() - began_s:.1f} s")
         refs = _claim_in_process(stack)
         stack.hold_items(*HOLD_MS)
         began_s = time.monotonic()
@@ -119,25 +115,17 @@ def main() -> None:
     assert len(settled) == CLAIMS
     together = Counter(share.settled_at_ms for share in settled)
     transactions = sum(-(-count // CLAIMS_PER_TRANSACTION) for count in together.values())
-    for name, found in figures.items():
-        print(f"{name} {spread(found)} ms a request, {CALLERS} at a time")
-    print(f"settled {CLAIMS} claims in {settled_s:.1f} s, {transactions} transactions")
     cuts = quantiles(latencies_ms, n=100)
-    print(
-        json.dumps(
-            {
-                "grab_rps": round(1000 / median(figures["grab"]), 1),
-                "bare_rps": round(1000 / median(figures["bare"]), 1),
-                "ratio": ratio(figures, "grab", "bare"),
-                "p50_ms": round(cuts[49], 1),
-                "p99_ms": round(cuts[98], 1),
-                "settled_per_s": round(CLAIMS / settled_s, 1),
-                "transactions_per_claim": round(transactions / CLAIMS, 4),
-                "failed_batches": failed,
-                "winners_of_100": WINNERS,
-            }
-        )
-    )
+    return {
+        "grab_rps": round(1000 / median(figures["grab"]), 1),
+        "bare_rps": round(1000 / median(figures["bare"]), 1),
+        "ratio": ratio(figures, "grab", "bare"),
+        "p50_ms": round(cuts[49], 1),
+        "p99_ms": round(cuts[98], 1),
+        "settled_per_s": round(CLAIMS / settled_s, 1),
+        "transactions_per_claim": round(transactions / CLAIMS, 4),
+        "failed_batches": failed,
+    }
 
 
 # ---------------------------------------------------------------- claims over HTTP
@@ -403,7 +391,3 @@ def _read(stack: Stack) -> LedgerState:
     names = ("Accounts", "Packets", "Shares", "Campaigns", "Draws", "Quotas")
     tables = [stack.outputs[f"{name}Table"] for name in names]
     return read_ledger_state(stack.aws("dynamodb"), *tables, seeds=seed_keys_of(stack))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,7 +1,5 @@
 """What the page weighs, and how soon a packet can be opened on a slow phone.
 
-make bench-page
-
 The page's own files and a stand-in for the API, which answers after 50 ms, behind a slow 4G
 (1.6 Mbit/s, 150 ms) with a processor that is slowed down four times; a new browser profile each
 time. Usable is when the coin can be tapped, counted from the start of the visit; the median of the
@@ -12,9 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import json
 import shutil
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -83,12 +79,11 @@ sessionStorage.setItem("redpacket.dev-user", JSON.stringify({ sub: "bob", nickna
 AXE = places.ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
 
 
-def main() -> int:
-    """Measure, and print the line."""
+def measure() -> dict[str, float]:
+    """Return the figures of the line."""
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None or not places.PAGE.exists():
-        print("needs Chromium (apt-get install chromium) and the page (make page)")
-        return 1
+        raise SystemExit("needs Chromium (apt-get install chromium) and the page (make page)")
     with _served() as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         line = {
@@ -103,8 +98,7 @@ def main() -> int:
             ),
         }
         browser.close()
-    print(json.dumps(line))
-    return 0
+    return line
 
 
 def _files() -> list[Path]:
@@ -178,7 +172,3 @@ def _axe_serious(browser: Browser, address: str, scheme: Any) -> int:  # noqa: A
         found += sum(1 for one in violations if one["impact"] in {"serious", "critical"})
     context.close()
     return found
-
-
-if __name__ == "__main__":
-    sys.exit(main())

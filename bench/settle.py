@@ -1,7 +1,5 @@
 """How fast one packet settles where transactions conflict as DynamoDB's do.
 
-make bench-settle
-
 A packet of SHARES shares is claimed and queued at once, and payouts settle it side by side, 20 and
 40 of them. The flow and the adapters are the real ones. DynamoDB (`bench/slow_dynamo.py`), the
 queue and the payouts are models in virtual time: transactions take 20 to 80 ms and hold their items
@@ -17,10 +15,7 @@ canceled stand apart.
 
 from __future__ import annotations
 
-import json
 import random
-import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -78,7 +73,6 @@ class Run:
     settled: int
     dead: int
     busy_s: float
-    whole_s: float
     conflicts: int
     units: Units
 
@@ -87,41 +81,23 @@ class Run:
         """Return claims for a second in which payouts were at work."""
         return self.settled / self.busy_s
 
-    def says(self) -> str:
-        """Describe it."""
-        return (
-            f"{self.settled:,} of {self.claims:,} claims settled in {self.busy_s:,.1f} s of work "
-            f"({self.whole_s:,.0f} s in all), {self.claims_per_s:,.0f}/s; {self.dead:,} in the "
-            f"DLQ, {self.dead / self.busy_s:,.0f}/s; {self.conflicts:,} conflicts, "
-            f"{self.units.throttled_count:,} throttled; write units a claim: "
-            f"{self.units.written / self.claims:.2f} written, "
-            f"{self.units.canceled / self.claims:.2f} for canceled tries"
-        )
 
-
-def main() -> None:
-    """Measure, and print; the last line is JSON."""
+def measure() -> dict[str, float]:
+    """Return the figures of the line."""
     deployed = read_template()
     with ProcessPoolExecutor() as pool:
         ours = [pool.submit(run_ours, SHARES, count, deployed) for count in PAYOUTS]
         controls = [pool.submit(run_naive, NAIVE_SHARES, count, deployed) for count in PAYOUTS]
         few, many = (run.result() for run in ours)
         naive, naive_many = (run.result() for run in controls)
-    names = [f"{who}, {count} payouts" for who in ("ours", "0.1.0") for count in PAYOUTS]
-    for name, run in zip(names, (few, many, naive, naive_many), strict=True):
-        print(f"{name}: {run.says()}")
-    print(
-        json.dumps(
-            {
-                "claims_per_s": round(few.claims_per_s),
-                "claims_per_s_40": round(many.claims_per_s),
-                "dlq": few.dead + many.dead,
-                "naive_claims_per_s": round(naive.claims_per_s),
-                "naive_dlq": naive.dead + naive_many.dead,
-                "wcu_per_claim": round(few.units.written / SHARES, 2),
-            }
-        )
-    )
+    return {
+        "claims_per_s": round(few.claims_per_s),
+        "claims_per_s_40": round(many.claims_per_s),
+        "dlq": few.dead + many.dead,
+        "naive_claims_per_s": round(naive.claims_per_s),
+        "naive_dlq": naive.dead + naive_many.dead,
+        "wcu_per_claim": round(few.units.written / SHARES, 2),
+    }
 
 
 def run_ours(
@@ -162,10 +138,6 @@ def run_ours(
     run = _deliver(queue, settle, count_settled, payouts, client, virtual)
     # What a flow may leave for later, and nothing else.
     assert {name for name, _ in journal.errors} <= LEFT_FOR_LATER, journal.errors
-    packet = packets.find_packet(refs[0].packet_id)
-    assert packet
-    left = dict(Counter(name for name, _ in journal.errors)) or "nothing"
-    print(f"{payouts} payouts: the packet ends {packet.status}; left for later: {left}")
     return run
 
 
@@ -185,7 +157,7 @@ def run_naive(shares: int, payouts: int, deployed: Mapping[str, Any]) -> Run:
         return naive_escrow.count_settled(client, refs)
 
     queue = _queued(refs, virtual, deployed)
-    return _deliver(queue, settle, count_settled, payouts, client, virtual, "0.1.0")
+    return _deliver(queue, settle, count_settled, payouts, client, virtual)
 
 
 def _claimed(
@@ -235,10 +207,8 @@ def _deliver(
     payouts: int,
     client: SlowDynamo,
     virtual: VirtualTime,
-    who: str = "ours",
 ) -> Run:
     """Let payouts take batches from the queue until it is empty."""
-    began_s = time.monotonic()
     chosen = random.Random(SEED)  # noqa: S311 - chooses latencies
     claims = queue.claim_count
 
@@ -256,18 +226,11 @@ def _deliver(
     client.is_slow = True
     virtual.run()
     client.is_slow = False
-    run = Run(
+    return Run(
         claims=claims,
         settled=count_settled(),
         dead=len(queue.dead),
         busy_s=queue.busy_s,
-        whole_s=virtual.now_s,
         conflicts=client.conflict_count,
         units=client.units,
     )
-    print(f"{who}, {payouts} payouts: simulated in {time.monotonic() - began_s:.0f} s", flush=True)
-    return run
-
-
-if __name__ == "__main__":
-    main()

@@ -1,7 +1,5 @@
 """How much users make the ledger read: strong reads of a rush, and read units of a page.
 
-make bench-reads
-
 The real flows and adapters on DynamoDB in memory, behind a meter (testing/units.py). Each figure
 has a function of its own, and is the most that one request cost in any case; of a crowd it is what
 all of them cost together. The last line is JSON.
@@ -14,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
 import os
 import runpy
 import secrets
@@ -69,6 +66,17 @@ WIN_COUNT = 20_000
 CAMPAIGN_ID = "spring-2027"
 GETS = 5
 """A page of a process that has just started, then of one that lives, as often as it asks again."""
+
+
+def measure() -> dict[str, float]:
+    """Return the figures of the line."""
+    return {
+        **crowd_strong_reads(),
+        "unknown_id_strong_reads": unknown_id_strong_reads(),
+        **record_rcus(),
+        "campaign_rcu_max": campaign_rcu_max(),
+        "received_rcu_max": received_rcu_max(),
+    }
 
 
 def crowd_strong_reads() -> dict[str, float]:
@@ -253,19 +261,3 @@ def _win(system: InMemorySystem, prizes: list[Prize]) -> None:
     assert table
     day = draw_day(table.campaign, system.clock.now_ms())
     system.draw_cache.load(table, day, [PrizeStock(first.prize_id, durable_no=WIN_COUNT)])
-
-
-def main() -> None:
-    """Measure all figures."""
-    figures = {
-        **crowd_strong_reads(),
-        "unknown_id_strong_reads": unknown_id_strong_reads(),
-        **record_rcus(),
-        "campaign_rcu_max": campaign_rcu_max(),
-        "received_rcu_max": received_rcu_max(),
-    }
-    print(json.dumps(figures))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,29 +1,16 @@
 """Whether a claim costs more in a larger packet.
 
-make bench-growth
-
 The cost is the server's CPU for claims of the second half of packets, whose first half is filled
 beforehand.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from functools import partial
 from statistics import median
 
-from bench.rounds import (
-    CALLS,
-    ROUNDS,
-    Call,
-    Contender,
-    loaded,
-    report_costs,
-    script_call,
-    server_costs_us,
-    the_limit,
-)
+from bench.rounds import CALLS, ROUNDS, Call, Contender, loaded, script_call, server_costs_us
 from redpacket.adapters.redis.scripts import read_script
 from testing.servers import OperatorCache, some_servers
 
@@ -31,17 +18,15 @@ SIZES = (10_000, 100_000, 1_000_000)
 FIELDS_PER_CALL = 1_000
 
 
-def main() -> None:
-    """Measure, and print; the last line is JSON."""
+def measure() -> dict[str, float]:
+    """Return the figures of the line."""
     with some_servers() as start:
         server = start()
-        contenders = [_claims(server.admin, size) for size in SIZES]
-        costs_us = server_costs_us(server, [the_limit(server.admin), *contenders])
-    report_costs(costs_us)
+        costs_us = server_costs_us(server, [_claims(server.admin, size) for size in SIZES])
     small, *_, large = (costs_us[str(size)] for size in SIZES)
     growth = median(after / before for before, after in zip(small, large, strict=True))
-    in_us = {str(size): round(median(costs_us[str(size)]), 2) for size in SIZES}
-    print(json.dumps({**in_us, "growth": round(growth, 3)}))
+    in_us = {size: round(median(spent_us), 2) for size, spent_us in costs_us.items()}
+    return {**in_us, "growth": round(growth, 3)}
 
 
 def _claims(client: OperatorCache, size: int) -> Contender:
@@ -62,7 +47,3 @@ def _half_claimed(client: OperatorCache, size: int) -> str:
         numbers = range(start, min(start + FIELDS_PER_CALL, size // 2))
         client.hset(key, mapping={f"user-{number:08d}": number + 1 for number in numbers})
     return key
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,79 @@
+"""Runs benches and prints their figures; the last line is JSON.
+
+python -m bench                   all of them; then writes docs/performance.md
+python -m bench claim memory      these, and writes nothing
+python -m bench --write capacity  these, and writes the page
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from bench import report
+from bench.report import BENCHES
+from local.places import ROOT
+
+# A process of its own for each, whose memory no other one has touched.
+CHILD = """
+import importlib, json, sys
+print(json.dumps(importlib.import_module("bench." + sys.argv[1]).measure()))
+"""
+PYTHONS = {"peers": ROOT / ".local" / "venv" / "peers" / "bin" / "python"}
+
+
+def main(words: Sequence[str]) -> int:
+    """Run benches; return 1 if one failed or missed a bound."""
+    asked = argparse.ArgumentParser(prog="bench", description=__doc__)
+    asked.add_argument("names", nargs="*", metavar="NAME", help=", ".join(BENCHES))
+    asked.add_argument("--write", action="store_true")
+    given = asked.parse_args(words)
+    if unknown := set(given.names) - set(BENCHES):
+        asked.error(f"no such bench: {', '.join(sorted(unknown))}")
+    names = given.names or [*BENCHES]
+    kept = report.read()
+    for name in names:
+        kept[name] = run(name)
+    if given.write or not given.names:
+        report.write(kept)
+    lines = {name: kept[name].get("figures") for name in names}
+    failed = {name: kept[name]["failed"] for name in names if "failed" in kept[name]}
+    for name, how in failed.items():
+        print(f"{name}: {how}", file=sys.stderr)
+    print(json.dumps(lines[names[0]] if len(names) == 1 else lines))
+    return int(bool(failed))
+
+
+def run(name: str) -> dict[str, Any]:
+    """Run a bench, and return what is kept of it."""
+    print(f"== {name}", flush=True)
+    found: dict[str, Any] = {
+        "on": datetime.now(UTC).date().isoformat(),
+        "machine": report.machine(),
+    }
+    last = ""
+    command = [PYTHONS.get(name, sys.executable), "-c", CHILD, name]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as child:
+        for line in child.stdout or ():
+            if last:
+                print(last, end="", flush=True)
+            last = line
+    if child.returncode:
+        return {**found, "failed": f"it ended with status {child.returncode}"}
+    found["figures"] = json.loads(last)
+    rows = BENCHES[name].values(found)
+    for figure, value in rows:
+        print(f"{figure.says:75} {report.said(value):>10}  {figure.bound()}")
+    missed = [each.key for each, value in rows if each.is_bound and not each.is_reached(value)]
+    if missed:
+        found["failed"] = f"a bound does not hold: {', '.join(missed)}"
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
