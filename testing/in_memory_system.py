@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,12 +18,13 @@ from redpacket.adapters.redis.parted_claims import PartedClaims
 from redpacket.domain.campaign import Campaign, CampaignPlan
 from redpacket.domain.checks.facts import Difference, Told
 from redpacket.domain.checks.packets import check_settled_in_time
-from redpacket.domain.claim import Admission, Claim, ShareRef
+from redpacket.domain.claim import Admission, Claim, ShareFate, ShareRef
 from redpacket.domain.limits import grab_limit
 from redpacket.domain.lottery import Draw, Prize, draw_id_of
 from redpacket.domain.operators import Duty, Operator
 from redpacket.domain.packet import Kind, Packet, Person, Rules, part_count
 from redpacket.domain.split import Split
+from redpacket.domain.switches import Switch, SwitchState
 from redpacket.edge.settings import Settings
 from redpacket.edge.wiring import Wiring
 from redpacket.flows.campaigns.cached_lotteries import CachedLotteries
@@ -74,6 +75,7 @@ from testing.fakes import (
     FakeQueue,
     FakeQuotas,
     FakeSwitchStore,
+    Item,
 )
 from testing.ledger_state import LedgerState, read_ledger_state, scan_rows
 
@@ -304,6 +306,10 @@ class InMemorySystem:
         answer = self.process().grab_packet(packet.packet_id, a_person(user_id), said)
         return self._remember(answer, user_id) if isinstance(answer, Claim) else answer
 
+    def crowd(self, packet: Packet, count: int) -> list[ShareFate]:
+        """Let *count* users grab, user-0 first; return their shares."""
+        return [self.grab(packet, f"user-{number}").share for number in range(count)]
+
     def open(self, packet: Packet, user_id: str, grab_token: str) -> Claim:
         claim = self.process().open_packet(packet.packet_id, a_person(user_id), grab_token)
         return self._remember(claim, user_id)
@@ -460,8 +466,32 @@ class InMemorySystem:
             moving_ms=self.moving_ms,
         )
 
+    def turn_off(self, switch: Switch) -> None:
+        """Turn a switch off, as every process knows at once."""
+        store = FakeSwitchStore()
+        store.put(SwitchState(switch, is_on=False))
+        self.switches = CachedSwitches(
+            store=store, copy=None, clock=self.clock, journal=self.journal
+        )
+
     def pass_time(self, duration_ms: int) -> None:
         self.clock.at_ms += duration_ms
+
+    def end(self) -> ExpireReport:
+        """Let packets of the usual life expire, and sweep."""
+        self.pass_time(LIFE_MS + 1_000)
+        return self.expire()
+
+    def found(self, packet: Packet) -> Packet:
+        """Return a packet as it is now."""
+        found = self.packets.find_packet(packet.packet_id)
+        assert found
+        return found
+
+    def row(self, table: str, key: Mapping[str, str]) -> Item:
+        """Return a row as DynamoDB has it, which a test may forge."""
+        row: Item = self.dynamo.tables[table][key["pk"], key["sk"]]
+        return row
 
     def ledger_state(self) -> LedgerState:
         return read_ledger_state(

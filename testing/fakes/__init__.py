@@ -6,6 +6,7 @@ from testing.fakes.claim_cache import FakeAudiences, FakeClaimCache, FakeQuotas
 from testing.fakes.draw_cache import FakeDrawCache
 from testing.fakes.dynamo import FakeDynamo
 from testing.fakes.services import (
+    Away,
     FakeClock,
     FakeDeadLetters,
     FakeDeliveries,
@@ -18,6 +19,7 @@ from testing.fakes.services import (
 from testing.fakes.tables import FakeTable, Item, Position, locate
 
 __all__ = [
+    "Away",
     "FakeAudiences",
     "FakeClaimCache",
     "FakeClock",

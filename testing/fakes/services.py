@@ -2,18 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import (
-    Iterable,
-)
+from collections.abc import Callable, Iterable
+from typing import Any
 
-from redpacket.domain.claim import (
-    ShareRef,
-)
-from redpacket.domain.errors import Unavailable
+from redpacket.domain.claim import ShareRef
+from redpacket.domain.errors import CacheAway, Unavailable
 from redpacket.domain.limits import Limit
 from redpacket.domain.switches import Switch, SwitchState
 from redpacket.ports.guards import SwitchesSeen
 from testing.builders import NOW_MS
+
+
+class Away:
+    """A dependency that does not answer: not at all, or not to calls of some names.
+
+    To all others *known* answers; *asked* has the arguments of those that failed.
+    """
+
+    def __init__(
+        self, known: Any = None, *names: str, error: Callable[[str], Exception] = CacheAway
+    ) -> None:
+        self._known = known
+        self._names = names
+        self._error = error
+        self.asked: list[tuple[Any, ...]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        if self._names and name not in self._names:
+            return getattr(self._known, name)
+
+        def call(*arguments: Any, **_options: Any) -> Any:
+            self.asked.append(arguments)
+            raise self._error(f"{name} gets no answer")
+
+        return call
 
 
 class FakeClock:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +11,6 @@ from redpacket.domain.campaign import (
     check_campaign_id,
     is_timezone,
 )
-from redpacket.domain.claim import ShareFate
 from redpacket.domain.errors import (
     CampaignEnded,
     CampaignNotFound,
@@ -21,14 +19,12 @@ from redpacket.domain.errors import (
     InvalidRequest,
     InvariantViolated,
     PacketNotStarted,
-    Unavailable,
     VersionConflict,
 )
-from redpacket.domain.packet import Packet
 from redpacket.domain.split import Split
 from redpacket.flows.campaigns.preheat_campaign import Preheated
 from testing.builders import NOW_MS, a_campaign
-from testing.fakes import FakeClaimCache
+from testing.fakes import Away
 from testing.in_memory_system import LIFE_MS, InMemorySystem, an_order
 from testing.office import Office
 
@@ -281,15 +277,10 @@ def test_a_preheat_brings_back_what_the_cache_has_lost(office: Desk) -> None:
     assert office.preheat(campaign) == Preheated(3, 3, None)
 
 
-class CacheThatIsAway(FakeClaimCache):
-    def load(self, packet: Packet, shares: Sequence[ShareFate], part: int | None = None) -> None:
-        raise Unavailable("the cache does not answer")
-
-
 def test_a_preheat_finishes_what_a_send_could_not_load(office: Desk) -> None:
     system = office.system
     campaign = office.made()
-    system.claim_cache = CacheThatIsAway(system.clock)
+    system.claim_cache = Away()
     packet = system.send("operator", campaign=campaign)
 
     assert office.preheat(campaign) == Preheated(1, 0, None)

@@ -15,7 +15,7 @@ from redpacket.adapters.dynamo.packets import DynamoPackets
 from redpacket.adapters.redis.parted_claims import PartedClaims
 from redpacket.adapters.threads import in_threads
 from redpacket.domain.claim import ShareFate
-from redpacket.domain.errors import CacheAway, Unavailable
+from redpacket.domain.errors import Unavailable
 from redpacket.domain.packet import Packet
 from redpacket.flows.packets.expire_packets import expire_packets
 from redpacket.flows.packets.refund_packet import (
@@ -24,7 +24,7 @@ from redpacket.flows.packets.refund_packet import (
     batches,
 )
 from testing.builders import a_claim, a_packet
-from testing.fakes import FakeClaimCache, FakeClock
+from testing.fakes import Away, FakeClaimCache, FakeClock
 from testing.in_memory_system import GRACE_MS, LIFE_MS, InMemorySystem, an_order, one_by_one
 
 
@@ -40,48 +40,20 @@ class _Reading(DynamoPackets):
         return super().scan_part_shares(packet_id, part, after_no)
 
 
-class _Away(FakeClaimCache):
-    """A cache that can't be reached."""
-
-    def close(self, packet_id: str) -> None:
-        raise CacheAway(packet_id)
-
-    def load(self, packet: Packet, shares: Sequence[ShareFate], part: int | None = None) -> None:
-        raise CacheAway(packet.packet_id)
-
-    def load_part(self, *_args: object, **_kwargs: object) -> None:
-        raise CacheAway("load_part")
-
-
-def _status(system: InMemorySystem, packet: Packet) -> str:
-    found = system.packets.find_packet(packet.packet_id)
-    assert found
-    return found.status
-
-
-def test_leftovers_go_back_to_the_fen(system: InMemorySystem) -> None:
-    packet = system.send(total_fen=1000, count=4)
-    claim = system.grab(packet, "ann")
+@pytest.mark.parametrize("claimed_count", [0, 1, 3])
+def test_leftovers_go_back_to_the_fen_and_once(system: InMemorySystem, claimed_count: int) -> None:
+    packet = system.send(total_fen=777, count=4)
+    claims = system.crowd(packet, claimed_count)
     system.settle()
-    system.pass_time(61_000)
 
-    report = system.expire()
-
-    assert report.refunded_fen == 1000 - claim.share.amount_fen
-    assert report.closed_count == 1
-    assert system.balance_fen("sender") == report.refunded_fen
-    assert _status(system, packet) == "closed"
-
-
-def test_sweeping_again_refunds_nothing_more(system: InMemorySystem) -> None:
-    system.send()
-    system.pass_time(61_000)
-    system.expire()
-
+    report = system.end()
     again = system.expire()
 
-    assert (again.closed_count, again.refunded_fen) == (0, 0)
-    assert system.balance_fen("sender") == 1000
+    assert report.refunded_fen == 777 - sum(share.amount_fen for share in claims)
+    assert (report.closed_count, again.closed_count, again.refunded_fen) == (1, 0, 0)
+    paid_fen = sum(system.balance_fen(f"user-{number}") for number in range(claimed_count))
+    assert system.balance_fen("sender") == report.refunded_fen == 777 - paid_fen
+    assert system.found(packet).status == "closed"
 
 
 def test_nothing_is_closed_before_its_time(system: InMemorySystem) -> None:
@@ -89,19 +61,18 @@ def test_nothing_is_closed_before_its_time(system: InMemorySystem) -> None:
     system.pass_time(59_999)
 
     assert system.expire().closed_count == 0
-    assert _status(system, packet) == "open"
+    assert system.found(packet).status == "open"
 
 
 def test_an_emptied_and_settled_packet_never_reaches_the_sweep(system: InMemorySystem) -> None:
     packet = system.send(count=1)
     system.grab(packet, "ann")
     system.settle()
-    system.pass_time(61_000)
 
-    report = system.expire()
+    report = system.end()
 
     assert (report.closed_count, report.refunded_fen) == (0, 0)
-    assert _status(system, packet) == "closed"
+    assert system.found(packet).status == "closed"
 
 
 def test_a_packet_with_an_unsettled_claim_stays_closing_until_it_is_settled(
@@ -109,10 +80,9 @@ def test_a_packet_with_an_unsettled_claim_stays_closing_until_it_is_settled(
 ) -> None:
     packet = system.send()
     system.grab(packet, "ann")
-    system.pass_time(61_000)
 
-    assert system.expire().closed_count == 0
-    assert _status(system, packet) == "closing"
+    assert system.end().closed_count == 0
+    assert system.found(packet).status == "closing"
     system.settle()
     assert system.expire().closed_count == 1
 
@@ -130,9 +100,7 @@ def test_the_grace_is_waited_once_for_all_packets(system: InMemorySystem) -> Non
 
 def test_a_large_refund_takes_one_transaction_for_forty_five_shares(system: InMemorySystem) -> None:
     system.send(total_fen=1000, count=200)
-    system.pass_time(61_000)
-
-    system.expire()
+    system.end()
 
     book, _ = system.ledger.list_entries("user:sender", None, 20)
     refunds = [entry for entry in book if entry.kind == "refund"]
@@ -148,20 +116,20 @@ def test_a_sweep_that_runs_out_of_time_is_taken_up_by_the_next(system: InMemoryS
     report = system.expire(stop_in_ms=GRACE_MS)
 
     assert (report.closed_count, report.refunded_fen) == (0, 0)
-    assert _status(system, packet) == "closing"
+    assert system.found(packet).status == "closing"
     assert system.expire().refunded_fen == 1000
 
 
 def test_a_sweep_goes_on_with_the_part_where_the_last_one_stopped(system: InMemorySystem) -> None:
     packet = system.send_in_parts(4, count=400, total_fen=4000)
-    claims = [system.grab(packet, f"user-{number}").share for number in range(40)]
+    claims = system.crowd(packet, 40)
     system.settle()
     system.pass_time(61_000)
     system.before_each_transaction(lambda _operations: system.pass_time(1_000))
     system.packets = reading = _Reading(Dynamo(lambda: system.dynamo))
 
     reports = []
-    while _status(system, packet) != "closed":
+    while system.found(packet).status != "closed":
         reports.append(system.expire(stop_in_ms=GRACE_MS + 2_000))
         assert len(reports) < 20
 
@@ -171,42 +139,43 @@ def test_a_sweep_goes_on_with_the_part_where_the_last_one_stopped(system: InMemo
     assert sum(report.refunded_fen for report in reports) == system.balance_fen("sender")
     assert system.balance_fen("sender") == 4000 - sum(share.amount_fen for share in claims)
     best = max(claims, key=lambda share: (share.amount_fen, -share.decided_at_ms, -share.share_no))
-    row = system.packets.find_packet(packet.packet_id)
-    assert row
-    assert row.end
-    assert row.end.luckiest_no == best.share_no
+    end = system.found(packet).end
+    assert end
+    assert end.luckiest_no == best.share_no
     assert system.differences() == []
 
 
-def test_a_cache_that_is_away_does_not_keep_any_part_from_its_refund(
-    system: InMemorySystem,
+@pytest.mark.parametrize("parts", [1, 3])
+def test_a_cache_that_is_away_delays_the_close_but_not_the_refund(
+    system: InMemorySystem, parts: int
 ) -> None:
-    packet = system.send_in_parts(3, count=300, total_fen=3000)
-    system.pass_time(61_000)
-
+    packet = _sent(system, parts)
     known = system.claim_cache
-    system.claim_cache = PartedClaims(_Away(system.clock), clock=system.clock)
+    system.claim_cache = PartedClaims(Away(), clock=system.clock)
 
-    report = system.expire()
+    report = system.end()
 
-    assert (report.refunded_fen, report.closed_count, report.failed_count) == (3000, 0, 0)
-    assert _status(system, packet) == "closing"
+    assert (report.refunded_fen, report.closed_count, report.failed_count) == (6000, 0, 0)
+    assert system.balance_fen("sender") == 6000
+    assert system.found(packet).status == "closing"
     system.claim_cache = known
     assert system.expire().closed_count == 1
+
+
+def _sent(system: InMemorySystem, parts: int) -> Packet:
+    return system.send_in_parts(parts, 300) if parts > 1 else system.send(total_fen=6000, count=30)
 
 
 def test_one_broken_packet_does_not_keep_others_from_their_refund() -> None:
     system = InMemorySystem()
     broken, sound = system.send("broken"), system.send("sound")
-    key = keys.packet(broken.packet_id)
-    system.dynamo.tables["packets"][key["pk"], key["sk"]]["terms"] = {"S": "nonsense"}
-    system.pass_time(61_000)
+    system.row("packets", keys.packet(broken.packet_id))["terms"] = {"S": "nonsense"}
 
-    report = system.expire()
+    report = system.end()
 
     assert (report.closed_count, report.failed_count) == (1, 1)
     assert system.ledger.balance_fen("user:sound") == 1000
-    assert _status(system, sound) == "closed"
+    assert system.found(sound).status == "closed"
 
 
 def test_a_fate_that_is_not_worth_its_share_keeps_the_packet_from_closing() -> None:
@@ -214,14 +183,12 @@ def test_a_fate_that_is_not_worth_its_share_keeps_the_packet_from_closing() -> N
     packet = system.send(count=4)
     system.grab(packet, "ann")
     system.settle()
-    key = keys.share(packet.packet_id, 1)
-    system.dynamo.tables["shares"][key["pk"], key["sk"]]["amount_fen"] = {"N": "1"}
-    system.pass_time(61_000)
+    system.row("shares", keys.share(packet.packet_id, 1))["amount_fen"] = {"N": "1"}
 
-    report = system.expire()
+    report = system.end()
 
     assert (report.failed_count, report.closed_count) == (1, 0)
-    assert _status(system, packet) == "closing"
+    assert system.found(packet).status == "closing"
     assert {found.rule for found in system.differences()} >= {"I1", "I3"}
 
 
@@ -237,21 +204,7 @@ def test_a_packet_whose_end_was_moved_after_the_list_was_read_is_left_alone(
     report = system.expire()
 
     assert (report.closed_count, report.refunded_fen, report.failed_count) == (0, 0, 0)
-    assert _status(system, packet) == "open"
-
-
-def test_a_cache_that_is_away_delays_the_close_but_not_the_refund(system: InMemorySystem) -> None:
-    packet = system.send()
-    system.pass_time(61_000)
-    system.claim_cache = _Away(system.clock)
-
-    report = system.expire()
-
-    assert (report.refunded_fen, report.closed_count, report.failed_count) == (1000, 0, 0)
-    assert system.balance_fen("sender") == 1000
-    assert _status(system, packet) == "closing"
-    system.claim_cache = system.memory
-    assert system.expire().closed_count == 1
+    assert system.found(packet).status == "open"
 
 
 @pytest.mark.parametrize("parts", [1, 3])
@@ -259,11 +212,10 @@ def test_a_packet_that_no_cache_ever_knew_is_refunded_without_one(
     system: InMemorySystem, parts: int
 ) -> None:
     known = system.claim_cache
-    system.claim_cache = PartedClaims(_Away(system.clock), clock=system.clock)
-    packet = system.send_in_parts(parts, 6) if parts > 1 else system.send(total_fen=6000, count=6)
-    system.pass_time(61_000)
+    system.claim_cache = PartedClaims(Away(), clock=system.clock)
+    packet = _sent(system, parts)
 
-    system.expire()
+    system.end()
     system.repair()
     report = system.expire()
 
@@ -271,15 +223,14 @@ def test_a_packet_that_no_cache_ever_knew_is_refunded_without_one(
     assert system.balance_fen("sender") == 6000
     system.claim_cache = known
     assert system.expire().closed_count == 1
-    assert _status(system, packet) == "closed"
+    assert system.found(packet).status == "closed"
 
 
 def test_a_sweep_that_is_behind_another_one_leaves_a_closed_packet_alone(
     system: InMemorySystem,
 ) -> None:
     packet = system.send_in_parts(3, 9)
-    for number in range(5):
-        system.grab(packet, f"user-{number}")
+    system.crowd(packet, 5)
     system.settle()
     system.pass_time(61_000)
     closing = system.packets.begin_close(packet, system.clock.now_ms())
@@ -291,88 +242,49 @@ def test_a_sweep_that_is_behind_another_one_leaves_a_closed_packet_alone(
     assert system.packets.find_packet(packet.packet_id) == closed
 
 
-def test_a_cache_that_hangs_is_asked_for_one_load_in_a_sweep(system: InMemorySystem) -> None:
-    asked = []
-
-    class Hanging(FakeClaimCache):
-        def load(
-            self, packet: Packet, shares: Sequence[ShareFate], part: int | None = None
-        ) -> None:
-            asked.append(packet.packet_id)
-            raise CacheAway(packet.packet_id)
-
-    system.claim_cache = Hanging(system.clock)
+def test_a_cache_that_hangs_is_asked_once_in_a_sweep(system: InMemorySystem) -> None:
+    known = system.claim_cache
+    system.claim_cache = hanging = Away(known, "load", "load_sent")
     for _ in range(5):
         system.send(life_ms=2 * LIFE_MS)
-    asked.clear()
+    hanging.asked.clear()
     system.pass_time(60_001)
-
     assert system.repair() == (0, 0)
-
-    assert len(asked) == 1
-
-
-def test_a_cache_that_hangs_is_asked_once_in_a_sweep(system: InMemorySystem) -> None:
-    asked = []
-
-    class Hanging(FakeClaimCache):
-        def close(self, packet_id: str) -> None:
-            asked.append(packet_id)
-            raise CacheAway(packet_id)
-
-    for _ in range(5):
-        system.send()
-    system.pass_time(61_000)
-    system.claim_cache = Hanging(system.clock)
+    assert len(hanging.asked) == 1
+    system.claim_cache = hanging = Away(known, "close")
+    system.pass_time(LIFE_MS)
 
     report = system.expire()
 
-    assert len(asked) == 1
+    assert len(hanging.asked) == 1
     assert (report.refunded_fen, report.closed_count, report.failed_count) == (5000, 0, 0)
     assert system.balance_fen("sender") == 5 * 1000
 
 
-def test_a_packet_that_a_full_cache_refuses_does_not_hold_up_the_others(
-    system: InMemorySystem,
+@pytest.mark.parametrize(("call", "closed_count"), [("load", 2), ("close", 3)])
+def test_a_packet_that_the_cache_refuses_does_not_hold_up_the_others(
+    system: InMemorySystem, call: str, closed_count: int
 ) -> None:
+    """The cache is full, or it does not serve the slot of one packet."""
     first, *others = [system.send() for _ in range(3)]
+    known = getattr(system.memory, call)
 
-    class Full(FakeClaimCache):
-        def load(
-            self, packet: Packet, shares: Sequence[ShareFate], part: int | None = None
-        ) -> None:
-            if packet.packet_id == first.packet_id:
-                raise Unavailable("OOM command not allowed")
-            super().load(packet, shares, part)
+    def refuses(packet: Any, *arguments: Any) -> None:
+        if first.packet_id in str(packet):
+            raise Unavailable("OOM command not allowed")
+        known(packet, *arguments)
 
-    system.pass_time(61_000)
-    system.claim_cache = Full(system.clock)
+    setattr(system.memory, call, refuses)
+    if call == "load":
+        system.memory.caches.clear()
 
-    report = system.expire()
+    report = system.end()
 
-    assert (report.refunded_fen, report.closed_count, report.failed_count) == (3000, 2, 0)
-    assert _status(system, first) == "closing"
-    assert {_status(system, packet) for packet in others} == {"closed"}
-    system.claim_cache = system.memory
-    assert system.expire().closed_count == 1
-
-
-def test_an_unserved_slot_does_not_hold_up_other_packets(
-    system: InMemorySystem,
-) -> None:
-    first, *others = [system.send() for _ in range(3)]
-
-    class Gap(FakeClaimCache):
-        def close(self, packet_id: str) -> None:
-            if packet_id == first.packet_id:
-                raise Unavailable("CLUSTERDOWN Hash slot not served")
-            super().close(packet_id)
-
-    system.pass_time(61_000)
-    system.claim_cache = Gap(system.clock)
-
-    assert system.expire().closed_count == 3
-    assert {_status(system, packet) for packet in others} == {"closed"}
+    expected = 3000, closed_count, 0
+    assert (report.refunded_fen, report.closed_count, report.failed_count) == expected
+    assert {system.found(packet).status for packet in others} == {"closed"}
+    setattr(system.memory, call, known)
+    assert system.expire().closed_count == 3 - closed_count
 
 
 def test_a_claim_that_cancels_a_refund_is_paid_and_not_counted_as_refunded(
@@ -425,8 +337,7 @@ def test_an_owner_gets_their_share_after_the_close_even_if_the_cache_forgot(
     # A failover forgot ann just before the end.
     system.memory.caches.clear()
     system.memory.load(packet, [])
-    system.pass_time(61_000)
-    system.expire()
+    system.end()
 
     assert system.grab(packet, "ann").share.amount_fen == claim.share.amount_fen
 
@@ -466,20 +377,6 @@ def test_claims_are_queued_again_after_one_two_and_four_minutes(system: InMemory
     system.settle([claim.share.ref])
     system.pass_time(3_600_000)
     assert system.repair() == (0, 0)
-
-
-@pytest.mark.parametrize("claimed_count", [0, 1, 3])
-def test_paid_and_refunded_are_the_total(system: InMemorySystem, claimed_count: int) -> None:
-    packet = system.send(total_fen=777, count=4)
-    for number in range(claimed_count):
-        system.grab(packet, f"user-{number}")
-    system.settle()
-    system.pass_time(61_000)
-
-    system.expire()
-
-    paid = sum(system.balance_fen(f"user-{number}") for number in range(claimed_count))
-    assert paid + system.balance_fen("sender") == 777
 
 
 def _send_several(system: InMemorySystem, number: int, **changes: Any) -> list[Packet]:
@@ -538,7 +435,7 @@ def test_a_claim_in_between_makes_each_packet_refund_by_itself(system: InMemoryS
 
     assert report.refunded_fen == 3000 - share.amount_fen
     assert report.closed_count == 2
-    assert [_status(system, packet) for packet in (first, second, third)] == [
+    assert [system.found(packet).status for packet in (first, second, third)] == [
         "closed",
         "closing",
         "closed",
@@ -562,12 +459,11 @@ def test_a_packet_that_cannot_be_refunded_leaves_its_batch_alone(system: InMemor
     system.packets = Unreadable(
         Dynamo(lambda: system.dynamo), "packets", "shares", seeds=PUBLISHED_SEEDS
     )
-    system.pass_time(61_000)
 
-    report = system.expire()
+    report = system.end()
 
     assert (report.closed_count, report.failed_count, report.refunded_fen) == (2, 1, 2000)
-    assert {_status(system, packet) for packet in sound} == {"closed"}
+    assert {system.found(packet).status for packet in sound} == {"closed"}
 
 
 def test_packets_that_need_no_refund_are_closed_together_with_others(
@@ -580,15 +476,14 @@ def test_packets_that_need_no_refund_are_closed_together_with_others(
     refs = system.queue.take_all()
     shares = system.packets.list_refs(refs)
     for share in shares:
-        key = keys.share(share.packet_id, share.share_no)
-        system.dynamo.tables["shares"][key["pk"], key["sk"]].pop("is_last", None)
+        system.row("shares", keys.share(share.packet_id, share.share_no)).pop("is_last", None)
     system.settle(refs)
     system.pass_time(61_000)
-    assert _status(system, full) == "open"
+    assert system.found(full).status == "open"
 
     system.expire()
 
-    assert {_status(system, packet) for packet in (full, empty)} == {"closed"}
+    assert {system.found(packet).status for packet in (full, empty)} == {"closed"}
     assert system.differences(bound_ms=0) == []
 
 
@@ -637,7 +532,7 @@ def test_a_sweep_closes_packets_of_many_senders_in_threads(system: InMemorySyste
     report = system.expire()
 
     assert (report.closed_count, report.refunded_fen, report.failed_count) == (40, 40_000, 0)
-    assert {_status(system, packet) for packet in packets} == {"closed"}
+    assert {system.found(packet).status for packet in packets} == {"closed"}
     assert system.differences(bound_ms=0) == []
 
 

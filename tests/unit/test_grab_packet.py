@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 from unittest.mock import Mock
 
@@ -9,31 +8,19 @@ from botocore.exceptions import EndpointConnectionError
 
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.adapters.dynamo.packets import DynamoPackets
-from redpacket.domain.claim import Admission, GrabOutcome, ShareFate, ShareRef
+from redpacket.domain.claim import Admission, GrabOutcome, ShareFate
 from redpacket.domain.errors import (
     PacketEmptied,
     PacketExpired,
     PacketNotFound,
     Unavailable,
 )
-from redpacket.domain.packet import Opening, Rules
+from redpacket.domain.packet import Opening, Packet, Rules
 from redpacket.domain.split import amounts_fen
 from redpacket.flows.packets.load_packet import WAITS_MS, load_among_many
 from testing.builders import a_claim, a_packet
-from testing.fakes import FakeQueue
+from testing.fakes import Away
 from testing.in_memory_system import InMemorySystem
-
-
-class QueueThatIsAway(FakeQueue):
-    def put(self, refs: Iterable[ShareRef], *, delay_s: int = 0) -> None:
-        raise Unavailable("the payout queue does not answer")
-
-
-class _Away:
-    """A DynamoDB client that gets no answer."""
-
-    def __getattr__(self, operation: str) -> Any:
-        raise EndpointConnectionError(endpoint_url="dynamodb")
 
 
 def test_a_winner_is_told_the_amount_of_their_share(system: InMemorySystem) -> None:
@@ -66,8 +53,7 @@ def test_a_repeat_after_the_packet_is_emptied_or_closed_still_knows_the_share(
 
     assert system.grab(packet, "ann").share == first.share
     system.settle()
-    system.pass_time(61_000)
-    system.expire()
+    system.end()
 
     assert system.grab(packet, "ann").share.amount_fen == first.share.amount_fen
 
@@ -91,9 +77,28 @@ def test_an_expired_packet_refuses(system: InMemorySystem) -> None:
         system.grab(packet, "ann")
 
 
-def test_a_packet_that_was_not_sent_is_not_found(system: InMemorySystem) -> None:
-    with pytest.raises(PacketNotFound):
-        system.grab(a_packet(), "ann")
+def test_a_packet_that_was_not_sent_is_not_found_and_delays_no_next_grab(
+    system: InMemorySystem,
+) -> None:
+    unknown = a_packet()
+    began_at_ms = system.clock.now_ms()
+
+    for _ in range(3):
+        with pytest.raises(PacketNotFound):
+            system.grab(unknown, "ann")
+
+    assert system.clock.now_ms() == began_at_ms
+
+
+# ---- the cache has lost a packet
+
+
+@pytest.fixture
+def lost(system: InMemorySystem) -> Packet:
+    """A packet that the cache has lost."""
+    packet = system.send()
+    system.memory.caches.clear()
+    return packet
 
 
 def test_a_packet_that_the_cache_lost_is_loaded_with_its_claims(system: InMemorySystem) -> None:
@@ -141,53 +146,45 @@ def test_a_crowd_that_waits_for_a_load_reads_nothing(
     assert reads.call_count == 0
 
 
-def test_who_waits_for_a_load_is_answered_as_soon_as_it_is_done(system: InMemorySystem) -> None:
-    packet = system.send()
-    system.memory.caches.clear()
-    assert system.claim_cache.begin_load(packet.packet_id, 0, 60_000)
+def test_who_waits_for_a_load_is_answered_as_soon_as_it_is_done(
+    system: InMemorySystem, lost: Packet
+) -> None:
+    assert system.claim_cache.begin_load(lost.packet_id, 0, 60_000)
     look, looks = system.memory.grab, []
 
     def grab(packet_id: str, user_id: str) -> GrabOutcome:
         looks.append(system.clock.now_ms())
         if len(looks) == 3:
-            system.claim_cache.load(packet, [])
+            system.claim_cache.load(lost, [])
         return look(packet_id, user_id)
 
     system.memory.grab = grab  # type: ignore[method-assign]
 
-    assert system.grab(packet, "ann").is_new
+    assert system.grab(lost, "ann").is_new
     assert looks[2] - looks[0] == sum(WAITS_MS[:2])
 
 
-def test_a_loader_that_dies_costs_the_others_no_answer(system: InMemorySystem) -> None:
-    packet = system.send()
-    system.memory.caches.clear()
-    assert system.claim_cache.begin_load(packet.packet_id, 0, 300)
+def test_a_loader_that_dies_costs_the_others_no_answer(
+    system: InMemorySystem, lost: Packet
+) -> None:
+    assert system.claim_cache.begin_load(lost.packet_id, 0, 300)
     began_at_ms = system.clock.now_ms()
 
-    assert system.grab(packet, "ann").is_new
+    assert system.grab(lost, "ann").is_new
     assert system.clock.now_ms() - began_at_ms == sum(WAITS_MS) > 300
-
-
-def test_a_turn_ends_with_the_load_and_does_not_outlive_it(system: InMemorySystem) -> None:
-    packet = system.send()
-    system.memory.caches.clear()
-    system.grab(packet, "ann")
-
-    assert system.claim_cache.begin_load(packet.packet_id, 0, 300)
+    # Its turn ends with the load, and does not outlive it.
+    assert system.claim_cache.begin_load(lost.packet_id, 0, 300)
 
 
 def test_a_load_that_failed_keeps_its_turn_so_that_the_crowd_does_not_try_one_after_the_other(
-    system: InMemorySystem,
+    system: InMemorySystem, lost: Packet
 ) -> None:
-    packet = system.send()
-    system.memory.caches.clear()
-    system.stand_on(_Away())
+    system.stand_on(Away(error=lambda _: EndpointConnectionError(endpoint_url="dynamodb")))
 
     with pytest.raises(Unavailable):
-        system.grab(packet, "ann")
+        system.grab(lost, "ann")
 
-    assert not system.claim_cache.begin_load(packet.packet_id, 0, 300)
+    assert not system.claim_cache.begin_load(lost.packet_id, 0, 300)
     system.stand_on(system.dynamo)
 
 
@@ -209,17 +206,6 @@ def test_a_large_load_gets_more_time(
     system.grab(packet, "ann")
 
     assert sum(free_ms) == life_ms
-
-
-def test_a_missing_packet_does_not_delay_the_next_grab(system: InMemorySystem) -> None:
-    unknown = a_packet()
-    began_at_ms = system.clock.now_ms()
-
-    for _ in range(3):
-        with pytest.raises(PacketNotFound):
-            system.grab(unknown, "ann")
-
-    assert system.clock.now_ms() == began_at_ms
 
 
 def test_who_gets_a_turn_after_the_load_was_done_does_not_load_again(
@@ -250,39 +236,29 @@ def test_a_collision_loads_after_a_loader_that_died(system: InMemorySystem) -> N
     assert system.claim_cache.begin_load(packet.packet_id, 0, 300)
 
 
-def test_a_collision_does_not_load_beside_a_load_that_takes_long(
-    system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("count", "turn_ms"), [(3, 10_000), (1_001, 3_000)])
+def test_a_collision_does_not_load_beside_a_load_that_takes_long_nor_wait_for_a_large_one(
+    system: InMemorySystem, monkeypatch: pytest.MonkeyPatch, count: int, turn_ms: int
 ) -> None:
-    packet = system.send(count=3)
+    packet = system.send(total_fen=5_000, count=count)
     snapshot = system.memory.snapshot()
     system.grab(packet, "ann")
     system.memory.fail_over(snapshot)
     reads = Mock(wraps=system.packets.list_part_shares)
     monkeypatch.setattr(type(system.packets), "list_part_shares", reads)
-    assert system.claim_cache.begin_load(packet.packet_id, 0, 10_000)
+    assert system.claim_cache.begin_load(packet.packet_id, 0, turn_ms)
 
     assert system.grab(packet, "cat").share.share_no == 2
     assert reads.call_count == 0
-
-
-def test_a_collision_in_a_large_packet_does_not_wait_for_its_load(
-    system: InMemorySystem,
-) -> None:
-    packet = system.send(total_fen=5_000, count=1_001)
-    snapshot = system.memory.snapshot()
-    system.grab(packet, "ann")
-    system.memory.fail_over(snapshot)
-    assert system.claim_cache.begin_load(packet.packet_id, 0, 3_000)
-
-    assert system.grab(packet, "bob").share.share_no == 2
     assert system.journal.events == ["share_collision"]
 
 
+@pytest.mark.parametrize("count", [1, 4])
 def test_a_claim_whose_durable_write_was_cut_off_is_completed_by_the_retry(
-    system: InMemorySystem,
+    system: InMemorySystem, count: int
 ) -> None:
-    packet = system.send()
-    # The Lambda died between the cache and the ledger.
+    packet = system.send(count=count)
+    # The Lambda died between the cache and the ledger; the packet of one share is emptied.
     system.memory.grab(packet.packet_id, "ann")
 
     claim = system.grab(packet, "ann")
@@ -290,16 +266,9 @@ def test_a_claim_whose_durable_write_was_cut_off_is_completed_by_the_retry(
     assert (claim.share.share_no, claim.is_new) == (1, True)
 
 
-def test_the_last_claim_is_completed_although_the_packet_is_emptied(system: InMemorySystem) -> None:
-    packet = system.send(count=1)
-    system.memory.grab(packet.packet_id, "ann")
-
-    assert system.grab(packet, "ann").share.amount_fen == packet.terms.total_fen
-
-
 def test_a_winner_gets_their_share_even_if_the_queue_is_away(system: InMemorySystem) -> None:
     packet = system.send()
-    system.payouts = QueueThatIsAway()
+    system.payouts = Away()
 
     claim = system.grab(packet, "ann")
 
@@ -366,8 +335,7 @@ def test_an_owner_whom_a_failover_forgot_is_not_told_expired(system: InMemorySys
 def test_a_claim_in_flight_when_the_refund_came_is_told_expired(system: InMemorySystem) -> None:
     packet = system.send(count=2)
     system.memory.grab(packet.packet_id, "ann")  # and her Lambda sleeps
-    system.pass_time(61_000)
-    system.expire()
+    system.end()
 
     with pytest.raises(PacketExpired):
         system.grab(packet, "ann")

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -8,25 +7,19 @@ import pytest
 
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.adapters.dynamo.funding import DynamoFunding
-from redpacket.domain.claim import ShareFate
 from redpacket.domain.errors import (
     IdempotencyKeyReused,
     InsufficientFunds,
     InvalidRequest,
     RateLimited,
     SplitImpossible,
-    Unavailable,
 )
-from redpacket.domain.packet import PARTS_MAX, Packet, PacketStatus, part_count
+from redpacket.domain.packet import PARTS_MAX, part_count
+from redpacket.flows.packets.send_packet import SendOrder
 from redpacket.ports.accounts import Request
 from testing.builders import a_campaign
-from testing.fakes import FakeClaimCache, FakeDynamo
+from testing.fakes import Away, FakeDynamo
 from testing.in_memory_system import LIFE_MS, InMemorySystem, an_order
-
-
-class CacheThatIsAway(FakeClaimCache):
-    def load(self, packet: Packet, shares: Sequence[ShareFate], part: int | None = None) -> None:
-        raise Unavailable("the cache does not answer")
 
 
 def test_a_sent_packet_is_funded_and_loaded(system: InMemorySystem) -> None:
@@ -63,9 +56,12 @@ def test_the_same_key_sends_once_and_answers_the_same(system: InMemorySystem) ->
     system.pass_time(10)
 
     again = system.send_order(an_order())
+    other = system.send()
 
     assert again == first
     assert system.balance_fen("sender") == 4000
+    assert other.packet_id != first.packet_id
+    assert other.terms.seed != first.terms.seed
 
 
 @pytest.mark.parametrize(
@@ -89,15 +85,18 @@ def test_a_repeat_after_the_limits_were_lowered_gets_its_first_answer(
     assert system.balance_fen("sender") == 4000
 
 
-def test_a_key_that_comes_with_another_body_is_refused_above_the_limits_too(
-    system: InMemorySystem,
+@pytest.mark.parametrize("above", [(), (("count", "is above 3"),)], ids=["", "above the limits"])
+def test_the_same_key_with_another_body_sends_nothing(
+    system: InMemorySystem, above: tuple[Any, ...]
 ) -> None:
     system.deposit("sender", 5000)
     system.send_order(an_order())
-    above = an_order(refused_fields=(("count", "is above 3"),))
+    order = an_order(total_fen=2000, refused_fields=above)
 
     with pytest.raises(IdempotencyKeyReused):
-        system.send_order(replace(above, request=replace(above.request, body_hash="other")))
+        system.send_order(replace(order, request=replace(order.request, body_hash="other")))
+
+    assert system.balance_fen("sender") == 4000
 
 
 def test_an_order_above_the_limits_is_refused_by_name_and_moves_nothing(
@@ -112,37 +111,28 @@ def test_an_order_above_the_limits_is_refused_by_name_and_moves_nothing(
     assert system.ledger_state().packets == []
 
 
-def test_the_same_key_with_another_body_sends_nothing(system: InMemorySystem) -> None:
-    system.deposit("sender", 5000)
-    system.send_order(an_order())
-    order = an_order(total_fen=2000)
-
-    with pytest.raises(IdempotencyKeyReused):
-        system.send_order(replace(order, request=replace(order.request, body_hash="other")))
-
-    assert system.balance_fen("sender") == 4000
-
-
-def test_a_sender_without_money_sends_nothing(system: InMemorySystem) -> None:
+@pytest.mark.parametrize(
+    ("order", "refusal"),
+    [
+        (an_order(total_fen=1000), InsufficientFunds),
+        (an_order(total_fen=3, count=4), SplitImpossible),
+    ],
+    ids=["without money", "an impossible split"],
+)
+def test_an_order_that_is_refused_never_reaches_the_ledger(
+    system: InMemorySystem, order: SendOrder, refusal: type[Exception]
+) -> None:
     system.deposit("sender", 999)
 
-    with pytest.raises(InsufficientFunds):
-        system.send_order(an_order(total_fen=1000))
+    with pytest.raises(refusal):
+        system.send_order(order)
 
+    assert system.balance_fen("sender") == 999
     assert system.ledger_state().packets == []
 
 
-def test_an_impossible_split_never_reaches_the_ledger(system: InMemorySystem) -> None:
-    system.deposit("sender", 999)
-
-    with pytest.raises(SplitImpossible):
-        system.send_order(an_order(total_fen=3, count=4))
-
-    assert system.balance_fen("sender") == 999
-
-
 def test_a_packet_is_sent_even_where_the_cache_is_away(system: InMemorySystem) -> None:
-    system.claim_cache = CacheThatIsAway(system.clock)
+    system.claim_cache = Away()
 
     packet = system.send(life_ms=2 * LIFE_MS)
 
@@ -155,7 +145,7 @@ def test_a_packet_is_sent_even_where_the_cache_is_away(system: InMemorySystem) -
 
 
 def test_a_packet_that_could_not_be_loaded_all_its_life_is_refunded(system: InMemorySystem) -> None:
-    system.claim_cache = CacheThatIsAway(system.clock)
+    system.claim_cache = Away()
     system.send(total_fen=1000)
     system.claim_cache = system.memory
     system.pass_time(90_000)
@@ -164,13 +154,6 @@ def test_a_packet_that_could_not_be_loaded_all_its_life_is_refunded(system: InMe
     system.expire()
 
     assert system.balance_fen("sender") == 1000
-
-
-def test_two_packets_have_two_ids_and_two_seeds(system: InMemorySystem) -> None:
-    first, second = system.send(), system.send()
-
-    assert first.packet_id != second.packet_id
-    assert first.terms.seed != second.terms.seed
 
 
 class _StillHeld(FakeDynamo):
@@ -261,17 +244,6 @@ def test_all_places_are_free_again_once_packets_have_expired(few: InMemorySystem
     assert few.ledger_state().open_counts["user:eve"] == 0
     for _ in range(OPEN_MAX):
         few.send("eve", count=3)
-    assert few.differences() == []
-
-
-def test_a_sender_who_is_the_luckiest_of_their_own_packet_gets_both_counts(
-    few: InMemorySystem,
-) -> None:
-    packet = few.send("eve", count=1)
-    few.grab(packet, "eve")
-    few.settle()
-
-    assert few.packets.find_packet(packet.packet_id).status is PacketStatus.CLOSED  # type: ignore[union-attr]
     assert few.differences() == []
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Any
 
 import pytest
@@ -9,11 +10,11 @@ from redpacket.adapters.dynamo import keys
 from redpacket.adapters.threads import in_threads
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.errors import PacketEmptied, Unavailable
-from redpacket.domain.packet import Kind, Packet, PacketStatus
+from redpacket.domain.packet import Kind, PacketStatus
 from redpacket.domain.split import Split
-from redpacket.flows.packets.settle_claims import ASKED_AGAIN_MS, settle_claims
+from redpacket.flows.packets.settle_claims import ASKED_AGAIN_MS
 from redpacket.flows.reconciliation.audit_packet import audit_packet
-from testing.in_memory_system import InMemorySystem, one_by_one
+from testing.in_memory_system import InMemorySystem
 
 
 def test_a_claim_is_credited_once_however_often_it_is_delivered(system: InMemorySystem) -> None:
@@ -29,9 +30,9 @@ def test_a_claim_is_credited_once_however_often_it_is_delivered(system: InMemory
 
 def test_a_batch_is_paid_in_transactions_of_ten_claims(system: InMemorySystem) -> None:
     packet = system.send(count=25)
-    for number in range(25):
-        system.grab(packet, f"user-{number}")
-    transactions = _count_transactions(system)
+    system.crowd(packet, 25)
+    transactions: list[int] = []
+    system.before_each_transaction(lambda operations: transactions.append(len(operations)))
 
     assert system.settle() == set()
 
@@ -44,11 +45,8 @@ def test_a_batch_is_paid_in_transactions_of_ten_claims(system: InMemorySystem) -
 def test_a_message_that_names_no_claim_fails_alone(system: InMemorySystem) -> None:
     packet = system.send()
     claim = system.grab(packet, "ann")
-    invented = [
-        ShareRef(packet.packet_id, 4),
-        ShareRef("p" * 22, 1),
-        ShareRef(packet.packet_id, 99),
-    ]
+    places = (packet.packet_id, 4), ("p" * 22, 1), (packet.packet_id, 99)
+    invented = [ShareRef(*place) for place in places]
 
     assert system.settle([invented[0], claim.share.ref, *invented[1:]]) == set(invented)
 
@@ -57,8 +55,7 @@ def test_a_message_that_names_no_claim_fails_alone(system: InMemorySystem) -> No
 
 def test_a_refunded_share_is_never_settled(system: InMemorySystem) -> None:
     packet = system.send()
-    system.pass_time(61_000)
-    system.expire()
+    system.end()
     ref = ShareRef(packet.packet_id, 1)
 
     assert system.settle([ref]) == {ref}
@@ -70,8 +67,7 @@ def test_an_amount_that_differs_from_the_terms_is_not_paid() -> None:
     system = InMemorySystem()
     packet = system.send()
     share = system.grab(packet, "ann").share
-    key = keys.share(packet.packet_id, 1)
-    row = system.dynamo.tables["shares"][key["pk"], key["sk"]]
+    row = system.row("shares", keys.share(packet.packet_id, 1))
     row["amount_fen"] = {"N": str(share.amount_fen + 1)}
 
     assert system.settle() == {share.ref}
@@ -89,7 +85,7 @@ def test_when_the_last_share_is_paid_the_packet_is_closed_without_a_sweep(
 
     system.settle()
 
-    row = _row(system, packet)
+    row = system.found(packet)
     best = max((claim.share for claim in claims), key=lambda share: share.amount_fen)
     assert (row.status, row.is_emptied) == (PacketStatus.CLOSED, True)
     assert row.end
@@ -122,11 +118,11 @@ def test_a_last_claim_that_settles_first_is_asked_again_until_the_others_are_pai
 
     system.settle([last])
 
-    assert _row(system, packet).status is PacketStatus.OPEN
+    assert system.found(packet).status is PacketStatus.OPEN
     assert (system.queue.take_all(), system.queue.delays_s[-1]) == ([last], 2)
     system.settle(others)
     system.settle([last])
-    assert _row(system, packet).status is PacketStatus.CLOSED
+    assert system.found(packet).status is PacketStatus.CLOSED
 
 
 def test_a_last_claim_waits_in_the_work_list_for_a_claim_that_settles_much_later(
@@ -145,7 +141,7 @@ def test_a_last_claim_waits_in_the_work_list_for_a_claim_that_settles_much_later
     system.repair()
     system.settle()
 
-    assert _row(system, packet).status is PacketStatus.CLOSED
+    assert system.found(packet).status is PacketStatus.CLOSED
 
 
 def test_a_packet_whose_end_was_cut_off_is_closed_by_the_sweep(system: InMemorySystem) -> None:
@@ -163,27 +159,26 @@ def test_a_packet_whose_end_was_cut_off_is_closed_by_the_sweep(system: InMemoryS
 
     system.before_each_transaction(dies)
     assert system.settle(refs) == set()
-    assert _row(system, packet).status is PacketStatus.OPEN
+    assert system.found(packet).status is PacketStatus.OPEN
     system.stand_on(system.dynamo)
 
     system.pass_time(60_001)
     system.repair()
     system.settle()
 
-    assert _row(system, packet).status is PacketStatus.CLOSED
+    assert system.found(packet).status is PacketStatus.CLOSED
     assert system.differences() == []
 
 
 def test_a_packet_in_parts_is_closed_by_the_last_of_its_parts(system: InMemorySystem) -> None:
     packet = system.send_in_parts(3, 9)
-    for number in range(9):
-        system.grab(packet, f"user-{number}")
+    system.crowd(packet, 9)
 
     system.settle()
 
-    row = _row(system, packet)
-    assert row.end
-    assert (row.status, row.end.claimed_count, row.end.claimed_fen) == ("closed", 9, 6000)
+    end = system.found(packet).end
+    assert end
+    assert (system.found(packet).status, end.claimed_count, end.claimed_fen) == ("closed", 9, 6000)
     # The parts that ended before the last one closed nothing, and tried nothing.
     assert system.journal.errors == []
     assert system.differences() == []
@@ -191,8 +186,7 @@ def test_a_packet_in_parts_is_closed_by_the_last_of_its_parts(system: InMemorySy
 
 def test_parts_that_are_emptied_together_end_side_by_side(system: InMemorySystem) -> None:
     packet = system.send_in_parts(3, count=6)
-    for number in range(6):
-        system.grab(packet, f"user-{number}")
+    system.crowd(packet, 6)
     lanes: list[int] = []
 
     def counted(do: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
@@ -204,18 +198,16 @@ def test_parts_that_are_emptied_together_end_side_by_side(system: InMemorySystem
     assert system.settle() == set()
 
     assert lanes == [1, 3, 6]  # a transaction, three ends, six people
-    assert _row(system, packet).status is PacketStatus.CLOSED
+    assert system.found(packet).status is PacketStatus.CLOSED
 
 
 def test_a_packet_of_which_a_share_went_back_is_not_emptied(system: InMemorySystem) -> None:
     packet = system.send(count=3)
     system.grab(packet, "ann")
     system.settle()
-    system.pass_time(61_000)
+    system.end()
 
-    system.expire()
-
-    row = _row(system, packet)
+    row = system.found(packet)
     assert row.end
     assert row.end.refunded_count == 2
     assert not row.is_emptied
@@ -224,11 +216,9 @@ def test_a_packet_of_which_a_share_went_back_is_not_emptied(system: InMemorySyst
 def test_a_claim_that_is_written_after_the_close_is_not_paid() -> None:
     system = InMemorySystem()
     packet = system.send(count=2)
-    system.pass_time(61_000)
-    system.expire()
+    system.end()
     # A thief may update the table of shares.
-    key = keys.share(packet.packet_id, 1)
-    row = system.dynamo.tables["shares"][key["pk"], key["sk"]]
+    row = system.row("shares", keys.share(packet.packet_id, 1))
     row |= {"fate": {"S": "claimed"}, "user_id": {"S": "thief"}}
 
     assert system.settle([ShareRef(packet.packet_id, 1)]) == {ShareRef(packet.packet_id, 1)}
@@ -245,21 +235,17 @@ def test_a_share_that_left_its_receipt_is_not_paid_again() -> None:
     paid = system.grab(packet, "ann").share
     system.settle()
     # Were settled_at_ms in a thief's reach, the receipt would still stand.
-    key = keys.share(packet.packet_id, paid.share_no)
-    row = system.dynamo.tables["shares"][key["pk"], key["sk"]]
+    row = system.row("shares", keys.share(packet.packet_id, paid.share_no))
     row["user_id"] = {"S": "thief"}
     del row["settled_at_ms"]
 
     assert system.settle([paid.ref]) == {paid.ref}
 
     assert system.balance_fen("thief") == 0
-    subjects = {
-        found.rule
-        for found in audit_packet(
-            packet.packet_id, packets=system.packets, ledger=system.ledger, clock=system.clock
-        )
-    }
-    assert {"I1", "I2", "I4"} & subjects
+    told = audit_packet(
+        packet.packet_id, packets=system.packets, ledger=system.ledger, clock=system.clock
+    )
+    assert {"I1", "I2", "I4"} & {found.rule for found in told}
 
 
 @pytest.mark.parametrize(
@@ -272,16 +258,15 @@ def test_a_claim_that_breaks_what_reads_it_fails_alone(forged: dict[str, Any]) -
     packet = system.send(count=3)
     refs = [system.grab(packet, user).share.ref for user in ("ann", "bob")]
     # A thief may update the table of shares.
-    key = keys.share(packet.packet_id, 1)
-    row = system.dynamo.tables["shares"][key["pk"], key["sk"]]
+    row = system.row("shares", keys.share(packet.packet_id, 1))
     before = dict(row)
-    system.dynamo.tables["shares"][key["pk"], key["sk"]] = {
-        name: value for name, value in (row | forged).items() if value
-    }
+    row |= forged
+    for name in [name for name, value in forged.items() if value is None]:
+        del row[name]
 
     assert system.settle() == {refs[0]}
 
-    system.dynamo.tables["shares"][key["pk"], key["sk"]] = before
+    row |= before
     assert system.balance_fen("ann") == 0
     assert system.balance_fen("bob") > 0
     assert {name for name, _ in system.journal.errors} == {"claim_refused"}
@@ -292,8 +277,7 @@ def test_a_packet_that_can_not_be_read_keeps_no_claim_of_another_one(
 ) -> None:
     sound, broken = system.send(), system.send()
     claims = [system.grab(packet, "ann").share for packet in (sound, broken)]
-    key = keys.packet(broken.packet_id)
-    row = system.dynamo.tables["packets"][key["pk"], key["sk"]]
+    row = system.row("packets", keys.packet(broken.packet_id))
     terms = row.pop("terms")
 
     assert system.settle() == {claims[1].ref}
@@ -313,8 +297,8 @@ def test_a_packet_that_cannot_be_read_to_its_end_does_not_bring_paid_claims_agai
 
     assert system.settle(refs) == set()
 
-    assert _row(system, packets[0]).status is PacketStatus.OPEN
-    assert _row(system, packets[1]).status is PacketStatus.CLOSED
+    assert system.found(packets[0]).status is PacketStatus.OPEN
+    assert system.found(packets[1]).status is PacketStatus.CLOSED
     assert [name for name, _ in system.journal.errors] == ["packet_not_closed"]
 
 
@@ -332,19 +316,10 @@ def test_a_packet_of_equal_shares_has_no_luckiest(system: InMemorySystem) -> Non
 def test_a_claim_that_is_paid_meanwhile_does_not_hold_up_its_batch(system: InMemorySystem) -> None:
     packet = system.send(count=3)
     shares = [system.grab(packet, user).share for user in ("ann", "bob", "cat")]
-    ledger, packets = system.ledger, system.packets
+    other = copy(system)
 
     def pay_bob_first(_operations: list[dict[str, object]]) -> None:
-        settle_claims(
-            [shares[1].ref],
-            ledger=ledger,
-            packets=packets,
-            pages=system.pages,
-            payouts=system.payouts,
-            clock=system.clock,
-            journal=system.journal,
-            in_parallel=one_by_one,
-        )
+        other.settle([shares[1].ref])
 
     system.before_first_transaction(pay_bob_first)
 
@@ -372,7 +347,7 @@ def test_a_claim_that_is_paid_and_its_packet_closed_between_two_reads_has_not_fa
 
     assert system.settle([ref]) == set()
 
-    assert _row(system, packet).status is PacketStatus.CLOSED
+    assert system.found(packet).status is PacketStatus.CLOSED
     assert system.journal.errors == []
 
 
@@ -383,8 +358,8 @@ def test_a_packet_that_a_sweep_has_begun_to_close_is_left_to_it_and_the_cache_is
     told = system.grab(packet, "ann")
     before = system.memory.snapshot()
     system.grab(packet, "bob")
-    system.pass_time(61_000)
-    assert system.expire().closed_count == 0
+
+    assert system.end().closed_count == 0
     # It is emptied, and knows nothing of Ann.
     system.memory.fail_over(before)
     claim_cache = system.memory.caches[packet.packet_id]
@@ -393,22 +368,10 @@ def test_a_packet_that_a_sweep_has_begun_to_close_is_left_to_it_and_the_cache_is
 
     system.settle()
 
-    assert _row(system, packet).status is PacketStatus.CLOSING
+    assert system.found(packet).status is PacketStatus.CLOSING
     assert system.expire().closed_count == 1
     assert system.grab(packet, "ann").share.share_no == told.share.share_no
     system.pass_time(60_000)
     system.repair()
     system.settle()
     assert system.work.list_unsettled(system.clock.now_ms() + 10**9, 800) == []
-
-
-def _count_transactions(system: InMemorySystem) -> list[int]:
-    sizes: list[int] = []
-    system.before_each_transaction(lambda operations: sizes.append(len(operations)))
-    return sizes
-
-
-def _row(system: InMemorySystem, packet: Packet) -> Packet:
-    row = system.packets.find_packet(packet.packet_id)
-    assert row
-    return row

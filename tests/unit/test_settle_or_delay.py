@@ -3,20 +3,10 @@
 from __future__ import annotations
 
 from redpacket.domain.claim import ShareRef
-from redpacket.domain.errors import Unavailable
 from redpacket.domain.packet import Person
-from redpacket.domain.switches import Switch, SwitchState
-from redpacket.flows.guards.cached_switches import CachedSwitches
-from testing.fakes import FakeSwitchStore
+from redpacket.domain.switches import Switch
+from testing.fakes import Away
 from testing.in_memory_system import InMemorySystem
-
-
-def turn_off(system: InMemorySystem, switch: Switch) -> None:
-    store = FakeSwitchStore()
-    store.put(SwitchState(switch, is_on=False))
-    system.switches = CachedSwitches(
-        store=store, copy=None, clock=system.clock, journal=system.journal
-    )
 
 
 def a_named_claim(system: InMemorySystem) -> ShareRef:
@@ -25,19 +15,6 @@ def a_named_claim(system: InMemorySystem) -> ShareRef:
     share = system.grab(packet, "ann").share
     system.queue.take_all()
     return ShareRef(packet.packet_id, share.share_no, Person("ann", host_id="ann@host"))
-
-
-class NamesAway:
-    """Profiles that don't answer."""
-
-    def list_unnoted(self, people: object) -> list[Person]:
-        raise Unavailable(str(people))
-
-    def note(self, person: Person, said_at_ms: int) -> None:
-        raise Unavailable(f"{person} {said_at_ms}")
-
-    def erase(self, user_id: str, now_ms: int) -> None:
-        raise Unavailable(f"{user_id} {now_ms}")
 
 
 def test_a_claim_is_paid_and_its_taker_noted(system: InMemorySystem) -> None:
@@ -51,7 +28,7 @@ def test_a_claim_is_paid_and_its_taker_noted(system: InMemorySystem) -> None:
 
 def test_while_payouts_are_off_a_claim_is_queued_for_later(system: InMemorySystem) -> None:
     ref = a_named_claim(system)
-    turn_off(system, Switch.PAYOUT)
+    system.turn_off(Switch.PAYOUT)
 
     assert system.settle([ref]) == set()
 
@@ -63,26 +40,18 @@ def test_while_payouts_are_off_a_claim_is_queued_for_later(system: InMemorySyste
 
 def test_another_switch_delays_no_payout(system: InMemorySystem) -> None:
     ref = a_named_claim(system)
-    turn_off(system, Switch.REFUND)
+    system.turn_off(Switch.REFUND)
 
     assert system.settle([ref]) == set()
 
     assert system.balance_fen("ann") == 100
 
 
-def test_money_comes_before_names(system: InMemorySystem) -> None:
+def test_money_comes_before_names_and_a_repeat_for_a_name_pays_once(system: InMemorySystem) -> None:
     ref = a_named_claim(system)
-    process = system.process(profiles=NamesAway())
 
-    assert process.settle_claims([ref]) == {ref}
-
+    assert system.process(profiles=Away()).settle_claims([ref]) == {ref}
     assert system.balance_fen("ann") == 100
-
-
-def test_a_message_that_is_repeated_for_its_name_pays_once(system: InMemorySystem) -> None:
-    ref = a_named_claim(system)
-    system.process(profiles=NamesAway()).settle_claims([ref])
-
     assert system.settle([ref]) == set()
 
     assert system.balance_fen("ann") == 100

@@ -11,7 +11,7 @@ import pytest
 
 from redpacket.adapters.dynamo import keys
 from redpacket.domain.claim import Fate, ShareFate, ShareRef
-from redpacket.domain.errors import CacheAway, Rejected
+from redpacket.domain.errors import Rejected
 from redpacket.domain.ledger import Transfer
 from redpacket.domain.lottery import UNITS_PER_PART, PrizeKind
 from redpacket.domain.packet import (
@@ -26,10 +26,8 @@ from redpacket.domain.packet import (
     share_numbers,
 )
 from redpacket.domain.split import Split, Terms
-from redpacket.domain.switches import Switch, SwitchState
+from redpacket.domain.switches import Switch
 from redpacket.flows.campaigns import edit_prize
-from redpacket.flows.campaigns.edit_campaign import edit_campaign
-from redpacket.flows.guards.cached_switches import CachedSwitches
 from redpacket.flows.packets import expire_packets, refund_packet, repair
 from redpacket.flows.packets.expire_packets import ExpireReport
 from redpacket.flows.packets.repair import REPAIR_AFTER_MS, REQUEUE_PAUSE_MS_MAX
@@ -38,16 +36,16 @@ from redpacket.ports.accounts import Ledger
 from redpacket.ports.packets import ClaimCache, Packets, Pages
 from redpacket.ports.work_lists import WorkLists
 from testing.builders import a_campaign, a_packet, a_packet_id, a_prize
-from testing.fakes import FakeClock, FakeJournal, FakeSwitchStore
+from testing.fakes import Away, FakeClock, FakeJournal
 from testing.in_memory_system import (
     GRACE_MS,
     LIFE_MS,
     InMemorySystem,
-    an_operator,
     an_order,
     one_by_one,
 )
 
+EQUAL: dict[str, Any] = {"kind": Kind.EQUAL, "split": Split.EQUAL}
 MINUTE_MS = 60_000
 WINDOW_MS = 47_000
 """What a sweep of 55 s has, less what its last chunk needs."""
@@ -93,9 +91,7 @@ def _sweep_each_minute(system: InMemorySystem, minutes: int) -> Iterator[int]:
 
 
 def _status(system: InMemorySystem, packet_id: str) -> str:
-    found = system.packets.find_packet(packet_id)
-    assert found
-    return found.status
+    return next(iter(system.packets.list_packets([packet_id]))).status
 
 
 def _open_count(system: InMemorySystem, packets: Sequence[Packet]) -> int:
@@ -111,11 +107,7 @@ def _cash(
     system.deposit("operator", units * amount_fen)
     prize = system.put_prize(
         a_prize(
-            campaign.campaign_id,
-            "cash",
-            kind=PrizeKind.PACKET,
-            amount_fen=amount_fen,
-            total=units,
+            campaign.campaign_id, "cash", kind=PrizeKind.PACKET, amount_fen=amount_fen, total=units
         )
     )
     ((packet_id, _),) = prize.packets
@@ -260,14 +252,7 @@ def test_small_packets_do_not_wait_behind_three_huge_ones(system: InMemorySystem
     assert system.campaigns.create(campaign)
     system.part_share_count = 40
     huge = [
-        system.send(
-            "operator",
-            kind=Kind.EQUAL,
-            split=Split.EQUAL,
-            total_fen=2_000,
-            count=2_000,
-            campaign=campaign,
-        )
+        system.send("operator", **EQUAL, total_fen=2_000, count=2_000, campaign=campaign)
         for _ in range(3)
     ]
     small = [system.send(f"sender-{number}") for number in range(40)]
@@ -278,8 +263,7 @@ def test_small_packets_do_not_wait_behind_three_huge_ones(system: InMemorySystem
     for minute in _sweep_each_minute(system, 20):
         if minute == 1:
             assert _open_count(system, small) == 0
-            steps = [system.packets.find_packet(packet.packet_id) for packet in huge]
-            assert all(packet and packet.closing_step > 0 for packet in steps)
+            assert all(system.found(packet).closing_step > 0 for packet in huge)
         for packet in huge:
             if _status(system, packet.packet_id) == "closed":
                 closed_after.setdefault(packet.packet_id, minute)
@@ -326,15 +310,14 @@ def test_a_large_packet_gets_its_turn_where_small_ones_take_all_the_time(
 
 
 def test_a_turn_that_ends_in_the_middle_of_a_part_goes_on_there(system: InMemorySystem) -> None:
-    packet = system.send("sender", count=100, total_fen=1_000, split=Split.EQUAL, kind=Kind.EQUAL)
+    packet = system.send("sender", count=100, total_fen=1_000, **EQUAL)
     system.pass_time(LIFE_MS)
     # 45 shares take more than a turn.
     _slow_down(system, row_ms=0, share_ms=200)
 
     system.expire(stop_in_ms=GRACE_MS + 1_000)
 
-    row = system.packets.find_packet(packet.packet_id)
-    assert row
+    row = system.found(packet)
     assert (row.closing_step, row.closing_no) == (0, 45)
     assert system.expire().closed_count == 1
     assert system.balance_fen("sender") == 1_000
@@ -348,8 +331,7 @@ def test_packets_of_one_sender_have_their_turns_one_after_the_other(system: InMe
 
     system.expire(stop_in_ms=GRACE_MS + 17_000)
 
-    rows = [system.packets.find_packet(packet.packet_id) for packet in packets]
-    assert [row.closing_no for row in rows if row] == [45, 45]
+    assert [system.found(packet).closing_no for packet in packets] == [45, 45]
     system.expire(stop_in_ms=10**9)
 
 
@@ -357,8 +339,7 @@ def test_a_turn_that_ends_after_reading_the_fates_still_makes_progress(
     system: InMemorySystem,
 ) -> None:
     packet = system.send("sender", count=100, total_fen=1_000)
-    for number in range(90):
-        system.grab(packet, f"user-{number}")
+    system.crowd(packet, 90)
     system.settle()
     system.pass_time(LIFE_MS)
     _slow_down(system, row_ms=50, share_ms=1)
@@ -367,8 +348,8 @@ def test_a_turn_that_ends_after_reading_the_fates_still_makes_progress(
 
 
 def test_a_claim_behind_the_place_of_a_refund_is_found_all_the_same(system: InMemorySystem) -> None:
-    packet = system.send("sender", count=100, total_fen=1_000, split=Split.EQUAL, kind=Kind.EQUAL)
-    claims = [system.grab(packet, f"user-{number}").share for number in range(60)]
+    packet = system.send("sender", count=100, total_fen=1_000, **EQUAL)
+    claims = system.crowd(packet, 60)
     system.settle()
     system.pass_time(LIFE_MS)
     _slow_down(system, row_ms=0, share_ms=200)
@@ -398,18 +379,8 @@ def test_a_prizes_end_that_was_moved_after_the_list_was_read_is_harmless(
 
     def moved_meanwhile(until_ms: int, limit: int) -> list[str]:
         due = list_due(until_ms, limit)
-        later = replace(campaign, ends_at_ms=system.clock.now_ms() + 10 * LIFE_MS)
-        edit_campaign(
-            later,
-            None,
-            None,
-            an_operator(),
-            campaigns=system.campaigns,
-            draws=system.draws,
-            packets=system.packets,
-            clock=system.clock,
-            four_eyes=system.process().four_eyes,
-        )
+        later_ms = system.clock.now_ms() + 10 * LIFE_MS
+        system.edit_campaign(replace(campaign, ends_at_ms=later_ms))
         system.load_campaign("gala")
         return due
 
@@ -432,14 +403,7 @@ def test_short_packets_are_due_in_time_while_the_cache_is_away_for_long(
 ) -> None:
     monkeypatch.setattr(repair, "ROWS_PER_SWEEP", 3 * keys.WORK_SHARDS)
 
-    class Away:
-        def __getattr__(self, _name: str) -> Any:
-            def call(*_arguments: Any, **_options: Any) -> None:
-                raise CacheAway("the cache does not answer")
-
-            return call
-
-    known, system.claim_cache = system.claim_cache, cast("ClaimCache", Away())
+    known, system.claim_cache = system.claim_cache, Away()
     for number in range(200):
         system.send(f"sender-{number}", life_ms=24 * 3_600_000)
     system.pass_time(1_000)
@@ -458,14 +422,7 @@ def test_short_packets_are_due_in_time_while_the_cache_is_away_for_long(
 def test_a_packet_that_no_sweep_could_load_is_loaded_by_its_first_grab(
     system: InMemorySystem,
 ) -> None:
-    class Away:
-        def __getattr__(self, _name: str) -> Any:
-            def call(*_arguments: Any, **_options: Any) -> None:
-                raise CacheAway("the cache does not answer")
-
-            return call
-
-    known, system.claim_cache = system.claim_cache, cast("ClaimCache", Away())
+    known, system.claim_cache = system.claim_cache, Away()
     packet = system.send(life_ms=10 * LIFE_MS)
     system.pass_time(REPAIR_AFTER_MS)
     report = system.sweep()
@@ -489,8 +446,7 @@ def test_packets_that_can_not_be_read_do_not_stay_at_the_head_of_the_list(
     # Of one sender, so of one shard of the due ones, of which a sweep takes few here.
     *broken, sound = [_sent_by_one(system, number) for number in range(70)]
     for packet in broken:
-        key = keys.packet(packet.packet_id)
-        system.dynamo.tables["packets"][key["pk"], key["sk"]]["terms"] = {"S": "nonsense"}
+        system.row("packets", keys.packet(packet.packet_id))["terms"] = {"S": "nonsense"}
     for packet in () if is_loaded else (*broken, sound):
         _unload(system, packet)
     system.pass_time(REPAIR_AFTER_MS)
@@ -503,8 +459,7 @@ def test_packets_that_can_not_be_read_do_not_stay_at_the_head_of_the_list(
 
 def _unload(system: InMemorySystem, packet: Packet) -> None:
     """Put a packet where its send leaves it that is cut off, all in one shard."""
-    key = keys.packet(packet.packet_id)
-    row = system.dynamo.tables["packets"][key["pk"], key["sk"]]
+    row = system.row("packets", keys.packet(packet.packet_id))
     waits = {"work_pk": {"S": keys.work("load", 0)}, "work_at_ms": {"N": str(packet.created_at_ms)}}
     item = {**row, "is_loaded": {"BOOL": False}, **waits}
     system.dynamo.put_item(TableName="packets", Item=item)
@@ -515,8 +470,7 @@ def test_a_read_stops_where_the_time_is_up(
 ) -> None:
     monkeypatch.setattr(refund_packet, "_FATES_PER_LOOK", 2)
     packet = system.send("sender", count=20)
-    for number in range(10):
-        system.grab(packet, f"user-{number}")
+    system.crowd(packet, 10)
     system.settle()
     system.pass_time(LIFE_MS)
     scan, read = system.packets.scan_part_shares, 0
@@ -552,8 +506,7 @@ def test_a_thiefs_rows_do_not_keep_claims_of_their_shard_from_being_queued_again
     packet = system.send(life_ms=100 * LIFE_MS)
     claim = system.grab(packet, "ann").share
     system.queue.take_all()
-    key = keys.share(packet.packet_id, claim.share_no)
-    shard = system.dynamo.tables["shares"][key["pk"], key["sk"]]["work_pk"]["S"]
+    shard = system.row("shares", keys.share(packet.packet_id, claim.share_no))["work_pk"]["S"]
     for number in range(100):
         _put_work(system, f"x{number}", "y", shard)
     system.pass_time(REPAIR_AFTER_MS)
@@ -594,9 +547,8 @@ def test_a_number_that_is_not_an_integer_keeps_no_other_claim_waiting(
     packet = system.send()
     claims = [system.grab(packet, user).share for user in ("ann", "bob")]
     system.queue.take_all()
-    key = keys.share(packet.packet_id, claims[0].share_no)
-    row = system.dynamo.tables["shares"][key["pk"], key["sk"]]
-    system.dynamo.tables["shares"][key["pk"], key["sk"]] = {**row, "work_at_ms": {"N": "0.5"}}
+    row = system.row("shares", keys.share(packet.packet_id, claims[0].share_no))
+    row["work_at_ms"] = {"N": "0.5"}
     system.pass_time(REPAIR_AFTER_MS)
 
     system.repair()
@@ -610,13 +562,8 @@ def test_a_settled_claim_that_somebody_put_back_to_work_leaves_the_list(
     packet = system.send()
     claim = system.grab(packet, "ann").share
     system.settle()
-    key = keys.share(packet.packet_id, claim.share_no)
-    row = system.dynamo.tables["shares"][key["pk"], key["sk"]]
-    system.dynamo.tables["shares"][key["pk"], key["sk"]] = {
-        **row,
-        "work_pk": {"S": keys.work("settle", 3)},
-        "work_at_ms": {"N": "0"},
-    }
+    row = system.row("shares", keys.share(packet.packet_id, claim.share_no))
+    row |= {"work_pk": {"S": keys.work("settle", 3)}, "work_at_ms": {"N": "0"}}
     system.pass_time(REPAIR_AFTER_MS)
 
     system.repair()
@@ -681,14 +628,10 @@ def test_a_sweep_without_time_leaves_everything_to_the_next(system: InMemorySyst
 def test_a_switch_stops_its_own_step_of_the_sweep(
     switch: Switch, refunded_fen: int, requeued_count: int, system: InMemorySystem
 ) -> None:
-    packet = system.send(kind=Kind.EQUAL, split=Split.EQUAL, total_fen=1000, count=10)
+    packet = system.send(**EQUAL, total_fen=1000, count=10)
     system.grab(packet, "ann")
     system.queue.take_all()
-    store = FakeSwitchStore()
-    store.put(SwitchState(switch, is_on=False))
-    system.switches = CachedSwitches(
-        store=store, copy=None, clock=system.clock, journal=system.journal
-    )
+    system.turn_off(switch)
     system.pass_time(LIFE_MS + 600_000)
 
     report = system.sweep()
