@@ -29,6 +29,7 @@ from redpacket.flows.payments.confirm_payment import confirm_payment
 from redpacket.flows.payments.dispatch import DispatchReport, dispatch
 from redpacket.flows.payments.pace import NightWindow, Pace
 from redpacket.flows.payments.payment_ports import PaymentPorts
+from redpacket.flows.payments.return_payment import note_refund
 from redpacket.flows.payments.start_payment import (
     PaymentAsk,
     start_packet_payment,
@@ -216,8 +217,37 @@ class PaymentSystem:
             stop_at_ms=self.clock.now_ms() + stop_in_ms,
         )
 
+    def sweep_after(self, duration_ms: int) -> PaymentSweepReport:
+        """Let time pass, and sweep."""
+        self.system.pass_time(duration_ms)
+        return self.sweep()
+
+    def called(self, amount_fen: int, *, is_away: bool = False) -> Withdrawal:
+        """Let the user withdraw, and call the gateway, which may be away meanwhile."""
+        withdrawal = self.withdraw("user", amount_fen)
+        self.gateway.is_away = is_away
+        self.dispatch(1_000)
+        self.gateway.is_away = False
+        return withdrawal
+
+    def pay_packet(self, packet: Packet) -> Payment:
+        """Pay for an unpaid packet, and confirm it."""
+        payment = self.start_packet(packet)
+        self.gateway.pay(payment.number)
+        return self.confirm(payment)
+
+    def refund(self, payment: Payment, amount_fen: int) -> None:
+        """Refund a payment by hand at the gateway, which tells of it."""
+        refund_no = self.gateway.refund_outside(payment.number, amount_fen)
+        note_refund(WECHAT, refund_no, ports=self.payments)
+
     def compare_bill(self, day: str) -> BillReport | None:
         return compare_bill(WECHAT, day, payments=self.payments, withdrawals=self.transfers)
+
+    def paid(self, payment: Payment) -> Payment:
+        found = self.book.find(payment.number)
+        assert found
+        return found
 
     def find(self, withdrawal: Withdrawal) -> Withdrawal:
         found = self.withdrawals.find(withdrawal.withdrawal_id)

@@ -12,6 +12,7 @@ from local.user_ids import PUBLISHED_KEY
 from redpacket.edge.packet_ids import packet_ids
 from redpacket.edge.request import user_ids
 from testing.in_memory_system import InMemorySystem
+from testing.payment_system import PaymentSystem
 
 
 @pytest.fixture(autouse=True)
@@ -30,3 +31,9 @@ def system() -> Iterator[InMemorySystem]:
     system = InMemorySystem()
     yield system
     assert system.differences() == []
+
+
+@pytest.fixture
+def town() -> PaymentSystem:
+    """Return people who pay in and withdraw."""
+    return PaymentSystem()

@@ -63,8 +63,7 @@ def test_a_claim_is_paid_out_by_itself(town: PaymentSystem, queue: FakeNoticeQue
     (notice,) = queue.notices
     town.follow(notice)
     town.dispatch()
-    town.system.pass_time(60_000)
-    town.sweep()
+    town.sweep_after(60_000)
 
     (made,), _ = town.withdrawals.list_of_user("taker", None, 10)
     assert failed == set()

@@ -160,8 +160,7 @@ def test_a_consent_is_used_no_more_although_the_gateway_is_away(town: PaymentSys
     ended = end_authorization("alice", WECHAT, ports=town.authorizations)
     town.gateway.is_away = False
     used = _used(town)
-    town.system.pass_time(60_000)
-    town.sweep()
+    town.sweep_after(60_000)
 
     assert ended
     assert ended.status is AuthorizationStatus.CLOSING
@@ -210,9 +209,7 @@ def test_a_consent_that_gets_no_answer_holds_up_no_other(town: PaymentSystem) ->
 def test_the_sweep_ends_a_consent_that_lapsed(town: PaymentSystem) -> None:
     asked = _ask(town)
     town.consent_gate.states[asked.number] = AuthorizationState.CLOSED
-    town.system.pass_time(60_000)
-
-    town.sweep()
+    town.sweep_after(60_000)
 
     assert _status(town, asked) == "closed"
     assert _named(town) is None
@@ -220,14 +217,10 @@ def test_the_sweep_ends_a_consent_that_lapsed(town: PaymentSystem) -> None:
 
 def test_a_consent_that_is_not_given_in_a_day_is_ended(town: PaymentSystem) -> None:
     asked = _ask(town)
-    town.system.pass_time(CONSENT_MS - 1)
-    town.sweep()
+    town.sweep_after(CONSENT_MS - 1)
     before = _status(town, asked)
-    town.system.pass_time(2 * HOUR_MS)
-
-    town.sweep()
-    town.system.pass_time(2 * HOUR_MS)
-    town.sweep()
+    town.sweep_after(2 * HOUR_MS)
+    town.sweep_after(2 * HOUR_MS)
 
     assert before == "awaiting_confirmation"
     assert _status(town, asked) == "closed"
@@ -241,8 +234,7 @@ def test_a_consent_that_never_reached_the_gateway_ends_after_a_day(town: Payment
     town.gateway.is_away = False
     number = _named(town)
     assert number
-    town.system.pass_time(ASKED_MS)
-    town.sweep()
+    town.sweep_after(ASKED_MS)
     before = _named(town)
     again = _ask(town)
     town.system.pass_time(CONSENT_MS - ASKED_MS)
@@ -284,8 +276,7 @@ def test_another_account_needs_another_consent(town: PaymentSystem) -> None:
 
     town.accounts.bind("alice", WECHAT, an_account("other"), town.clock.now_ms())
     bound, status = (_named(town), _used(town)), _status(town, agreed)
-    town.system.pass_time(60_000)
-    town.sweep()
+    town.sweep_after(60_000)
 
     assert bound == (None, None)
     assert status == "closing"
@@ -311,8 +302,7 @@ def test_a_consent_that_was_withdrawn_is_used_no_more(town: PaymentSystem) -> No
     town.dispatch()
 
     second = _withdraw(town)
-    town.system.pass_time(60_000)
-    town.sweep()
+    town.sweep_after(60_000)
 
     assert (first.authorization_no, second.authorization_no) == (agreed.number, None)
     assert _status(town, agreed) == "closed"
@@ -327,8 +317,7 @@ def test_a_consent_comes_back_where_the_gateway_still_has_it(town: PaymentSystem
     town.dispatch()
     doubted = (_used(town), _status(town, agreed))
 
-    town.system.pass_time(60_000)
-    town.sweep()
+    town.sweep_after(60_000)
     back = _used(town)
     for _ in range(6):
         town.system.pass_time(60_000)

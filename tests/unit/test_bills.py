@@ -35,8 +35,7 @@ def _move(town: PaymentSystem) -> None:
     town.confirm(second, again.transaction_id)
     town.withdraw("user", 100)
     town.dispatch(1_000)
-    town.system.pass_time(LEASE_MS)
-    town.sweep()
+    town.sweep_after(LEASE_MS)
 
 
 def test_a_day_that_agrees_has_no_differences(town: PaymentSystem, day: str) -> None:

@@ -16,11 +16,6 @@ DAY_MS = 24 * 3_600_000
 
 
 @pytest.fixture
-def town() -> PaymentSystem:
-    return PaymentSystem()
-
-
-@pytest.fixture
 def logins() -> FakeLogins:
     return FakeLogins()
 

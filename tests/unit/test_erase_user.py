@@ -34,11 +34,6 @@ SECRETS = ("ann@host", "Ann of the token", "Ann as she likes", "ann.png", "seale
 
 
 @pytest.fixture
-def town() -> PaymentSystem:
-    return PaymentSystem()
-
-
-@pytest.fixture
 def system(town: PaymentSystem) -> InMemorySystem:
     return town.system
 
@@ -127,8 +122,7 @@ def _sent_by(system: InMemorySystem, sender: str, total_fen: int, **changes: Any
 def _withdraw_all(town: PaymentSystem, user_id: str) -> Withdrawal:
     withdrawal = town.withdraw(user_id, town.balance_fen(user_id))
     town.dispatch()
-    town.system.pass_time(LEASE_MS)
-    town.sweep()
+    town.sweep_after(LEASE_MS)
     paid = town.find(withdrawal)
     assert paid.status is WithdrawalStatus.PAID
     return paid
@@ -253,8 +247,7 @@ def test_a_payment_that_is_pending_keeps_its_payer(town: PaymentSystem) -> None:
     payment = town.start("ann", 100)
 
     assert _refusal(town.system) == "a payment of theirs is under way"
-    found = town.book.find(payment.number)
-    assert found
+    found = town.paid(payment)
     assert found.payer == an_account("ann")
 
 

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from redpacket.domain.payments import ReturnReason, ReturnStatus
 from redpacket.flows.payments.list_debts import list_debts
-from redpacket.flows.payments.return_payment import collect_owed, note_refund
-from testing.payment_system import WECHAT, PaymentSystem
-
-
-@pytest.fixture
-def town() -> PaymentSystem:
-    return PaymentSystem()
+from redpacket.flows.payments.return_payment import collect_owed
+from testing.payment_system import PaymentSystem
 
 
 def _debts(
@@ -27,7 +20,7 @@ def _refund(town: PaymentSystem, user_id: str, spent_fen: int) -> None:
     payment = town.pay_in(user_id, 100)
     if spent_fen:
         town.withdraw(user_id, spent_fen)
-    note_refund(WECHAT, town.gateway.refund_outside(payment.number, 100), ports=town.payments)
+    town.refund(payment, 100)
 
 
 def test_a_debt_is_listed_until_it_is_collected(town: PaymentSystem) -> None:

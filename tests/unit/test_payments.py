@@ -41,11 +41,6 @@ from testing.payment_system import PaymentSystem
 WECHAT = Channel.WECHAT
 
 
-@pytest.fixture
-def town() -> PaymentSystem:
-    return PaymentSystem()
-
-
 def test_a_payment_is_credited_once_however_often_it_is_told(town: PaymentSystem) -> None:
     payment = town.pay_in("user", 100)
 
@@ -134,8 +129,7 @@ def test_a_transaction_that_is_not_what_was_ordered_is_listed_and_not_credited(
     )
 
     town.confirm(payment)
-    town.system.pass_time(PAYMENT_LIFE_MS + 60_000)
-    town.sweep()
+    town.sweep_after(PAYMENT_LIFE_MS + 60_000)
 
     (listed,) = town.returns.list_returns(payment.number)
     assert listed.reason is ReturnReason.MISMATCHED
@@ -198,30 +192,20 @@ def test_a_callback_about_a_refund_of_ours_ends_it(town: PaymentSystem) -> None:
     assert town.differences(bound_ms=0) == []
 
 
-def test_a_payment_after_closing_is_credited_all_the_same(town: PaymentSystem) -> None:
+@pytest.mark.parametrize("when_late", list(WhenLate))
+def test_a_payment_after_closing_is_credited_unless_the_setting_says_that_it_goes_back(
+    town: PaymentSystem, when_late: WhenLate
+) -> None:
+    town.when_late = when_late
     payment = _closed(town)
     town.gateway.pay(payment.number, is_forced=True)
 
-    town.system.pass_time(3_600_000)
-    town.sweep()
+    town.sweep_after(3_600_000)
 
-    assert town.balance_fen() == 100
-    assert town.differences(bound_ms=0) == []
-
-
-def test_a_payment_after_closing_goes_back_where_the_setting_says_so(town: PaymentSystem) -> None:
-    town.when_late = WhenLate.REFUND
-    payment = _closed(town)
-    town.gateway.pay(payment.number, is_forced=True)
-
-    town.system.pass_time(3_600_000)
-    town.sweep()
-
-    found = town.book.find(payment.number)
-    assert found
-    assert town.balance_fen() == 0
-    assert found.shown_status is PaymentStatus.REFUNDED
-    assert found.refunded_fen == 100
+    refunded_fen = 100 if when_late is WhenLate.REFUND else 0
+    found = town.paid(payment)
+    assert (town.balance_fen(), found.refunded_fen) == (100 - refunded_fen, refunded_fen)
+    assert (found.shown_status is PaymentStatus.REFUNDED) == (refunded_fen > 0)
     assert town.differences(bound_ms=0) == []
 
 
@@ -273,8 +257,7 @@ def test_a_refund_outside_takes_what_the_user_has_and_the_rest_is_owed(
     for _ in range(2):
         note_refund(WECHAT, refund_no, ports=town.payments)
 
-    found = town.book.find(payment.number)
-    assert found
+    found = town.paid(payment)
     assert town.balance_fen() == 0
     assert town.system.ledger.balance_fen("receivable:user") == -60
     assert found.shown_status is PaymentStatus.REFUNDED
@@ -285,7 +268,7 @@ def test_a_refund_outside_takes_what_the_user_has_and_the_rest_is_owed(
 def test_what_is_owed_is_collected_from_what_comes_later(town: PaymentSystem) -> None:
     payment = town.pay_in("user", 100)
     town.system.send_order(_order_of("user", 60))
-    note_refund(WECHAT, town.gateway.refund_outside(payment.number, 100), ports=town.payments)
+    town.refund(payment, 100)
     town.system.deposit("user", 45)
 
     owed_fen = collect_owed("user", ports=town.payments)
@@ -295,18 +278,19 @@ def test_what_is_owed_is_collected_from_what_comes_later(town: PaymentSystem) ->
     assert town.differences() == []
 
 
-def test_a_refund_in_parts_is_taken_part_by_part(town: PaymentSystem) -> None:
+def test_a_refund_in_parts_is_taken_part_by_part_up_to_what_came_in(town: PaymentSystem) -> None:
     payment = town.pay_in("user", 100)
 
-    for fen in (30, 30):
-        note_refund(WECHAT, town.gateway.refund_outside(payment.number, fen), ports=town.payments)
+    for _ in range(2):
+        town.refund(payment, 30)
 
-    found = town.book.find(payment.number)
-    assert found
+    found = town.paid(payment)
     assert found.refunded_fen == 60
     assert found.shown_status is PaymentStatus.PAID
-    assert town.balance_fen() == 40
     assert town.differences() == []
+    with pytest.raises(InvariantViolated):
+        town.refund(payment, 41)
+    assert town.balance_fen() == 40
 
 
 def _order_of(user_id: str, fen: int) -> SendOrder:
@@ -336,9 +320,8 @@ def test_a_packet_lives_from_its_payment_on(town: PaymentSystem) -> None:
 
     claim = town.system.grab(packet, "user-1")
     town.system.settle()
-    paid = town.system.packets.find_packet(packet.packet_id)
+    paid = town.system.found(packet)
 
-    assert paid
     assert paid.status is PacketStatus.OPEN
     assert paid.paid_at_ms == town.clock.now_ms()
     assert paid.expires_at_ms - paid.starts_at_ms == packet.expires_at_ms - packet.starts_at_ms
@@ -351,9 +334,7 @@ def test_a_packet_lives_from_its_payment_on(town: PaymentSystem) -> None:
 
 def test_a_paid_packet_is_refunded_at_its_end_like_any_other(town: PaymentSystem) -> None:
     packet = town.send_unpaid(total_fen=1000, count=4)
-    payment = town.start_packet(packet)
-    town.gateway.pay(payment.number)
-    town.confirm(payment)
+    town.pay_packet(packet)
 
     town.system.pass_time(600_000)
     town.system.sweep()
@@ -367,14 +348,11 @@ def test_a_paid_packet_is_refunded_at_its_end_like_any_other(town: PaymentSystem
 def test_an_unpaid_packet_is_cancelled_after_15_minutes(town: PaymentSystem) -> None:
     packet = town.send_unpaid()
     town.start_packet(packet)
-    town.system.pass_time(PAYMENT_LIFE_MS)
-
-    town.sweep()
+    town.sweep_after(PAYMENT_LIFE_MS)
     with pytest.raises(PacketExpired):
         town.system.grab(packet, "user-1")
 
-    found = town.system.packets.find_packet(packet.packet_id)
-    assert found
+    found = town.system.found(packet)
     assert found.status is PacketStatus.CANCELLED
     assert town.system.ledger_state().open_counts == {"user:sender": 0}
     assert town.differences() == []
@@ -383,46 +361,35 @@ def test_an_unpaid_packet_is_cancelled_after_15_minutes(town: PaymentSystem) -> 
 def test_money_for_a_cancelled_packet_goes_to_the_balance(town: PaymentSystem) -> None:
     packet = town.send_unpaid(total_fen=1000, count=4)
     payment = town.start_packet(packet)
-    town.system.pass_time(PAYMENT_LIFE_MS)
-    town.sweep()
+    town.sweep_after(PAYMENT_LIFE_MS)
     town.gateway.pay(payment.number, is_forced=True)
 
     town.confirm(payment)
 
-    found = town.system.packets.find_packet(packet.packet_id)
-    assert found
+    found = town.system.found(packet)
     assert found.status is PacketStatus.CANCELLED
     assert town.balance_fen("sender") == 1000
     assert town.differences() == []
 
 
-def test_a_payment_that_was_made_in_the_last_moment_wins(town: PaymentSystem) -> None:
+@pytest.mark.parametrize("is_sweep", [True, False])
+def test_a_packet_is_cancelled_only_after_its_payment_was_asked_for(
+    town: PaymentSystem, *, is_sweep: bool
+) -> None:
+    """A payment that was made in the last moment wins."""
     packet = town.send_unpaid()
-    payment = town.start_packet(packet)
-    town.gateway.pay(payment.number)
+    town.gateway.pay(town.start_packet(packet).number)
     town.system.pass_time(PAYMENT_LIFE_MS)
 
-    town.sweep()
+    if is_sweep:
+        town.sweep()
+    else:
+        assert not cancel_unpaid(packet.packet_id, ports=town.payments)
 
-    found = town.system.packets.find_packet(packet.packet_id)
-    assert found
+    found = town.system.found(packet)
     assert found.status is PacketStatus.OPEN
     assert not town.system.ledger.cancel_unpaid(found, town.clock.now_ms())
     assert town.differences() == []
-
-
-def test_a_packet_is_cancelled_only_after_its_payment_was_asked_for(town: PaymentSystem) -> None:
-    packet = town.send_unpaid()
-    payment = town.start_packet(packet)
-    town.gateway.pay(payment.number)
-    town.system.pass_time(PAYMENT_LIFE_MS)
-
-    is_cancelled = cancel_unpaid(packet.packet_id, ports=town.payments)
-
-    found = town.system.packets.find_packet(packet.packet_id)
-    assert found
-    assert not is_cancelled
-    assert found.status is PacketStatus.OPEN
 
 
 def test_an_unpaid_packet_is_never_due_nor_closed(town: PaymentSystem) -> None:
@@ -439,9 +406,7 @@ def test_an_unpaid_packet_is_never_due_nor_closed(town: PaymentSystem) -> None:
 def test_unpaid_packets_are_in_no_list_of_what_was_sent(town: PaymentSystem) -> None:
     packet = town.send_unpaid()
     before, _ = town.system.packets.list_sent("sender", None, None, 10)
-    payment = town.start_packet(packet)
-    town.gateway.pay(payment.number)
-    town.confirm(payment)
+    town.pay_packet(packet)
 
     after, _ = town.system.packets.list_sent("sender", None, None, 10)
 
@@ -451,15 +416,12 @@ def test_unpaid_packets_are_in_no_list_of_what_was_sent(town: PaymentSystem) -> 
 
 def test_a_reconciliation_knows_the_outside(town: PaymentSystem) -> None:
     town.pay_in("user", 100)
-    payment = town.start_packet(town.send_unpaid())
-    town.gateway.pay(payment.number)
-    town.confirm(payment)
+    town.pay_packet(town.send_unpaid())
     for _ in range(2):
         # One stays unpaid, one is cancelled.
         cancelled = town.send_unpaid("late")
     assert town.system.ledger.cancel_unpaid(cancelled, town.clock.now_ms())
-    refund_no = town.gateway.refund_outside(town.pay_in("third", 70).number, 70)
-    note_refund(WECHAT, refund_no, ports=town.payments)
+    town.refund(town.pay_in("third", 70), 70)
     town.withdraw("user", 40)
     town.system.moving_ms = 0
     town.system.pass_time(1)
@@ -508,16 +470,9 @@ def test_a_callback_is_queued_once_and_leads_to_a_query(town: PaymentSystem) -> 
     assert town.balance_fen() == 100
 
 
-def test_a_callback_moves_no_money_by_itself(town: PaymentSystem) -> None:
-    queue, payment = FakeNoticeQueue(), town.start()
-
-    _call_back(town, queue, payment.number, signature="right")
-    town.follow(queue.notices[0])
-
-    assert town.balance_fen() == 0
-
-
-def test_a_callback_that_was_not_queued_is_taken_again(town: PaymentSystem) -> None:
+def test_a_callback_that_was_not_queued_is_taken_again_and_moves_no_money_by_itself(
+    town: PaymentSystem,
+) -> None:
     queue, payment = FakeNoticeQueue(), town.start()
     queue.is_away = True
     with pytest.raises(Unavailable):
@@ -525,8 +480,10 @@ def test_a_callback_that_was_not_queued_is_taken_again(town: PaymentSystem) -> N
     queue.is_away = False
 
     _call_back(town, queue, payment.number, signature="right")
+    (notice,) = queue.notices
+    town.follow(notice)
 
-    assert len(queue.notices) == 1
+    assert town.balance_fen() == 0
 
 
 def test_a_callback_of_somebody_else_leaves_nothing_behind(town: PaymentSystem) -> None:
@@ -568,16 +525,6 @@ def test_what_was_ordered_is_compared_in_every_field(town: PaymentSystem) -> Non
     assert named(payer_hash=None) == ["payer"]
 
 
-def test_a_refund_of_more_than_came_in_is_refused_with_an_alarm(town: PaymentSystem) -> None:
-    payment = town.pay_in("user", 100)
-    refund_no = town.gateway.refund_outside(payment.number, 101)
-
-    with pytest.raises(InvariantViolated):
-        note_refund(WECHAT, refund_no, ports=town.payments)
-
-    assert town.balance_fen() == 100
-
-
 def test_unpaid_packets_count_as_open(town: PaymentSystem) -> None:
     town.system.funding = DynamoFunding(
         Dynamo(lambda: town.system.dynamo),
@@ -592,8 +539,7 @@ def test_unpaid_packets_count_as_open(town: PaymentSystem) -> None:
 
     with pytest.raises(RateLimited):
         town.send_unpaid()
-    town.system.pass_time(PAYMENT_LIFE_MS)
-    town.sweep()
+    town.sweep_after(PAYMENT_LIFE_MS)
 
     assert town.send_unpaid().status is PacketStatus.UNPAID
 

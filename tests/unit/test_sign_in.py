@@ -12,11 +12,6 @@ WECHAT = Channel.WECHAT
 ALICE = "id-of-wechat|hash-alice"
 
 
-@pytest.fixture
-def town() -> PaymentSystem:
-    return PaymentSystem()
-
-
 def _sign_in(town: PaymentSystem, code: str = "code-alice") -> tuple[str, int]:
     return sign_in(
         code,

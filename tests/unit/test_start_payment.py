@@ -16,11 +16,6 @@ from testing.payment_system import PaymentSystem
 DAY_MS = 24 * 3_600_000
 
 
-@pytest.fixture
-def town() -> PaymentSystem:
-    return PaymentSystem()
-
-
 def _find(town: PaymentSystem, number: str | None, user_id: str = "sender") -> Payment:
     assert number
     return find_payment(number, user_id, ports=town.payments, payees=town.payees)
@@ -120,8 +115,7 @@ def test_a_native_payment_of_a_packet_needs_no_account(town: PaymentSystem) -> N
 
 def test_no_payment_begins_for_a_packet_that_was_cancelled(town: PaymentSystem) -> None:
     packet = town.send_unpaid()
-    town.system.pass_time(PAYMENT_LIFE_MS + 60_000)
-    town.sweep()
+    town.sweep_after(PAYMENT_LIFE_MS + 60_000)
 
     with pytest.raises(PaymentNotFound):
         _find(town, packet.payment_id)

@@ -38,7 +38,6 @@ from redpacket.domain.withdrawals import (
     judge,
 )
 from redpacket.flows.payments.pace import FAILURES_MAX, NightWindow
-from redpacket.flows.payments.return_payment import note_refund
 from redpacket.flows.payments.transfer import call_transfer, cancel_withdrawal, look_at_transfer
 from redpacket.flows.payments.withdraw import WithdrawalAsk, withdraw, withdraw_above
 from redpacket.flows.payments.withdrawal_ports import WithdrawalSettings
@@ -72,28 +71,23 @@ def test_a_withdrawal_is_called_looked_at_and_posted(town: PaymentSystem) -> Non
 
     town.dispatch()
     called = town.find(withdrawal)
-    town.system.pass_time(LEASE_MS)
-    town.sweep()
+    town.sweep_after(LEASE_MS)
 
     assert called.status is WithdrawalStatus.PROCESSING
     assert town.find(withdrawal).status is WithdrawalStatus.PAID
+    with pytest.raises(NotCancellable):
+        town.cancel(withdrawal)
     assert [line.amount_fen for line in town.gateway.book] == [300]
     assert town.balance_fen() == 700
     assert town.differences(bound_ms=0) == []
 
 
-def test_a_repeat_is_the_same_withdrawal(town: PaymentSystem) -> None:
-    first, second = (town.withdraw("user", 300, key="key") for _ in range(2))
-
-    assert first.withdrawal_id == second.withdrawal_id
-    assert town.balance_fen() == 700
-
-
-def test_a_repeat_after_the_limits_were_lowered_gets_its_first_answer(town: PaymentSystem) -> None:
+def test_a_repeat_is_the_same_withdrawal_though_limits_were_lowered(town: PaymentSystem) -> None:
     first = town.withdraw("user", 300, key="key")
     town.payees.bound["user"] = None
 
     assert town.withdraw("user", 300, key="key").withdrawal_id == first.withdrawal_id
+    assert town.balance_fen() == 700
 
 
 @pytest.mark.parametrize(
@@ -161,7 +155,7 @@ def test_a_channel_that_is_not_set_up_is_refused(town: PaymentSystem) -> None:
 def test_who_owes_money_pays_it_before_withdrawing(town: PaymentSystem) -> None:
     payment = town.pay_in("debtor", 100)
     town.withdraw("debtor", 100)
-    note_refund(WECHAT, town.gateway.refund_outside(payment.number, 100), ports=town.payments)
+    town.refund(payment, 100)
     town.system.deposit("debtor", 150)
 
     with pytest.raises(InsufficientFunds):
@@ -189,8 +183,7 @@ def test_a_call_that_times_out_after_paying_is_repeated_with_its_number(
 
     gate.transfer = pays_and_times_out  # type: ignore[method-assign]
     town.dispatch(1_000)
-    town.system.pass_time(LEASE_MS)
-    town.sweep()
+    town.sweep_after(LEASE_MS)
 
     assert town.find(withdrawal).status is WithdrawalStatus.PAID
     assert len(town.gateway.book) == 1
@@ -198,16 +191,11 @@ def test_a_call_that_times_out_after_paying_is_repeated_with_its_number(
 
 
 def test_a_call_that_never_arrived_is_repeated_with_its_number(town: PaymentSystem) -> None:
-    withdrawal = town.withdraw("user", 300)
-    town.gateway.is_away = True
-    town.dispatch(1_000)
-    town.gateway.is_away = False
+    withdrawal = town.called(300, is_away=True)
 
-    town.system.pass_time(60_000)
-    town.sweep()
+    town.sweep_after(60_000)
     town.dispatch()
-    town.system.pass_time(60_000)
-    town.sweep()
+    town.sweep_after(60_000)
 
     assert town.find(withdrawal).attempt_no == 1
     assert town.find(withdrawal).call_count == 2
@@ -231,8 +219,7 @@ def test_a_worker_that_stalled_past_its_lease_does_not_call(town: PaymentSystem)
 
 def test_two_workers_call_one_after_the_other(town: PaymentSystem) -> None:
     withdrawal = town.withdraw("user", 300)
-    seen = town.find(withdrawal)
-    now_ms = town.clock.now_ms()
+    seen, now_ms = town.find(withdrawal), town.clock.now_ms()
 
     first = town.withdrawals.lease(seen, now_ms + LEASE_MS, now_ms)
     second = town.withdrawals.lease(seen, now_ms + LEASE_MS + 1, now_ms)
@@ -243,10 +230,7 @@ def test_two_workers_call_one_after_the_other(town: PaymentSystem) -> None:
 
 
 def test_not_found_gives_nothing_back_before_every_call_is_over(town: PaymentSystem) -> None:
-    withdrawal = town.withdraw("user", 300)
-    town.gateway.is_away = True
-    town.dispatch(1_000)
-    town.gateway.is_away = False
+    withdrawal = town.called(300, is_away=True)
     called_at_ms = town.find(withdrawal).lease_until_ms - LEASE_MS
     town.cancel(withdrawal)
 
@@ -263,10 +247,7 @@ def test_not_found_gives_nothing_back_before_every_call_is_over(town: PaymentSys
 
 
 def test_after_a_cancel_no_worker_calls_any_more(town: PaymentSystem) -> None:
-    withdrawal = town.withdraw("user", 300)
-    town.gateway.is_away = True
-    town.dispatch(1_000)
-    town.gateway.is_away = False
+    withdrawal = town.called(300, is_away=True)
     town.cancel(withdrawal)
 
     town.system.pass_time(60_000)
@@ -290,53 +271,34 @@ def test_what_was_never_called_is_cancelled_at_once(town: PaymentSystem) -> None
 
 
 def test_a_payment_wins_over_its_cancel(town: PaymentSystem) -> None:
-    withdrawal = town.withdraw("user", 300)
-    town.dispatch(1_000)
+    withdrawal = town.called(300)
     stopped = town.cancel(withdrawal)
 
-    town.system.pass_time(LEASE_MS)
-    town.sweep()
+    town.sweep_after(LEASE_MS)
 
     assert stopped.status is WithdrawalStatus.CANCELLING
     assert town.find(withdrawal).status is WithdrawalStatus.PAID
     assert town.differences(bound_ms=0) == []
-    with pytest.raises(NotCancellable):
-        town.cancel(_unstopped(town))
 
 
-def _unstopped(town: PaymentSystem) -> Withdrawal:
-    """Return a withdrawal that is paid, and was not cancelled."""
-    withdrawal = town.withdraw("user", 10)
-    town.dispatch(1_000)
-    town.system.pass_time(LEASE_MS)
-    town.sweep()
-    return withdrawal
-
-
-def test_what_waits_for_its_payee_is_cancelled_at_the_gateway() -> None:
-    town = PaymentSystem(details="confirm")
-    town.system.deposit("user", 1000)
-    town.gateway.next_state = lambda state: (
+def test_what_waits_for_its_payee_is_cancelled_at_the_gateway(waiting: PaymentSystem) -> None:
+    waiting.gateway.next_state = lambda state: (
         TransferState.CANCELLED if state is TransferState.CANCELLING else state
     )
-    withdrawal = town.withdraw("user", 300)
-    town.dispatch(1_000)
-    waiting = town.find(withdrawal)
-    town.cancel(withdrawal)
+    withdrawal = waiting.called(300)
+    _check_waits(waiting, withdrawal)
+    waiting.cancel(withdrawal)
 
-    town.system.pass_time(LEASE_MS)
-    for _ in range(2):
-        town.sweep()
-        town.system.pass_time(60_000)
+    waiting.sweep_after(LEASE_MS)
+    waiting.sweep_after(60_000)
 
-    assert waiting.status is WithdrawalStatus.AWAITING_CONFIRMATION
-    assert waiting.confirmation == "package"
-    assert town.find(withdrawal).status is WithdrawalStatus.CANCELLED
-    assert town.balance_fen() == 1000
-    assert town.differences(bound_ms=0) == []
+    assert waiting.find(withdrawal).status is WithdrawalStatus.CANCELLED
+    assert waiting.balance_fen() == 1000
+    assert waiting.differences(bound_ms=0) == []
 
 
-def _waiting_town() -> PaymentSystem:
+@pytest.fixture
+def waiting() -> PaymentSystem:
     """Return a town whose gateway waits for its payees."""
     town = PaymentSystem(details="confirm")
     town.system.deposit("user", 1000)
@@ -344,37 +306,28 @@ def _waiting_town() -> PaymentSystem:
     return town
 
 
-def test_what_its_payee_needs_outlasts_queries_which_do_not_tell_it() -> None:
-    town = _waiting_town()
-    withdrawal = town.withdraw("user", 300)
-    town.dispatch(1_000)
-
-    for _ in range(3):
-        town.system.pass_time(LEASE_MS)
-        town.sweep()
-
-        waiting = town.find(withdrawal)
-        assert waiting.status is WithdrawalStatus.AWAITING_CONFIRMATION
-        assert waiting.confirmation == "package"
-    assert len(town.gateway.called_at_ms) == 1
+def _check_waits(town: PaymentSystem, withdrawal: Withdrawal) -> None:
+    found = town.find(withdrawal)
+    assert found.status is WithdrawalStatus.AWAITING_CONFIRMATION
+    assert found.confirmation == "package"
 
 
-def test_a_query_that_fails_hides_nothing_from_the_payee() -> None:
-    town = _waiting_town()
-    withdrawal = town.withdraw("user", 300)
-    town.dispatch(1_000)
-    town.system.pass_time(LEASE_MS)
-    town.gateway.is_away = True
+def test_what_its_payee_needs_outlasts_queries_which_do_not_tell_it_and_fail(
+    waiting: PaymentSystem,
+) -> None:
+    withdrawal = waiting.called(300)
 
-    town.sweep()
+    for is_away in (False, False, True):
+        waiting.gateway.is_away = is_away
+        waiting.sweep_after(LEASE_MS)
 
-    waiting = town.find(withdrawal)
-    assert waiting.status is WithdrawalStatus.AWAITING_CONFIRMATION
-    assert waiting.confirmation == "package"
+        _check_waits(waiting, withdrawal)
+    assert len(waiting.gateway.called_at_ms) == 1
 
 
-def test_a_lost_answer_is_asked_for_by_the_same_number_for_its_payee() -> None:
-    town = _waiting_town()
+def test_a_lost_answer_is_asked_for_by_the_same_number_for_its_payee(
+    waiting: PaymentSystem,
+) -> None:
     answers = iter([False])
 
     class Losing(FakePaymentsOut):
@@ -384,50 +337,42 @@ def test_a_lost_answer_is_asked_for_by_the_same_number_for_its_payee() -> None:
                 return found
             raise Unavailable("it timed out")
 
-    town.gates_out = {WECHAT: Losing(town.gateway, "confirm")}
-    withdrawal = town.withdraw("user", 300)
-    town.dispatch(1_000)
-    town.system.pass_time(LEASE_MS)
-    town.sweep()
-    town.dispatch(1_000)
+    waiting.gates_out = {WECHAT: Losing(waiting.gateway, "confirm")}
+    withdrawal = waiting.called(300)
+    waiting.sweep_after(LEASE_MS)
+    waiting.dispatch(1_000)
 
-    waiting = town.find(withdrawal)
-    assert waiting.status is WithdrawalStatus.AWAITING_CONFIRMATION
-    assert waiting.confirmation == "package"
-    assert len(town.gateway.transfers) == 1
+    _check_waits(waiting, withdrawal)
+    assert len(waiting.gateway.transfers) == 1
 
 
-def test_a_confirmation_is_followed_at_once_though_the_lease_still_runs() -> None:
-    town = _waiting_town()
-    withdrawal = town.withdraw("user", 300)
-    town.dispatch(1_000)
-    town.gateway.next_state = lambda _: TransferState.SUCCEEDED
+def test_a_confirmation_is_followed_at_once_though_the_lease_still_runs(
+    waiting: PaymentSystem,
+) -> None:
+    withdrawal = waiting.called(300)
+    waiting.gateway.next_state = lambda _: TransferState.SUCCEEDED
 
-    town.follow(Notice(NoticeKind.TRANSFER, "1", withdrawal.bill_no))
+    waiting.follow(Notice(NoticeKind.TRANSFER, "1", withdrawal.bill_no))
 
-    assert town.find(withdrawal).status is WithdrawalStatus.PAID
-    assert town.differences(bound_ms=0) == []
+    assert waiting.find(withdrawal).status is WithdrawalStatus.PAID
+    assert waiting.differences(bound_ms=0) == []
 
 
-def test_a_transfer_that_was_confirmed_and_is_under_way_is_processing() -> None:
-    town = _waiting_town()
-    withdrawal = town.withdraw("user", 300)
-    town.dispatch(1_000)
-    town.gateway.next_state = lambda _: TransferState.PROCESSING
-    town.system.pass_time(LEASE_MS)
+def test_a_transfer_that_was_confirmed_and_is_under_way_is_processing(
+    waiting: PaymentSystem,
+) -> None:
+    withdrawal = waiting.called(300)
+    waiting.gateway.next_state = lambda _: TransferState.PROCESSING
 
-    town.sweep()
+    waiting.sweep_after(LEASE_MS)
 
-    assert town.find(withdrawal).status is WithdrawalStatus.PROCESSING
+    assert waiting.find(withdrawal).status is WithdrawalStatus.PROCESSING
 
 
 def test_a_failed_transfer_comes_back(town: PaymentSystem) -> None:
     town.gateway.next_state = lambda _: TransferState.FAILED
-    withdrawal = town.withdraw("user", 300)
-    town.dispatch(1_000)
-    town.system.pass_time(LEASE_MS)
-
-    town.sweep()
+    withdrawal = town.called(300)
+    town.sweep_after(LEASE_MS)
 
     assert town.find(withdrawal).status is WithdrawalStatus.FAILED
     assert town.balance_fen() == 1000
@@ -438,15 +383,12 @@ def test_a_failed_transfer_comes_back(town: PaymentSystem) -> None:
 
 def test_a_refusal_is_confirmed_by_a_query_before_money_comes_back(town: PaymentSystem) -> None:
     town.gateway.refusal = lambda _: Refusal.OTHER
-    withdrawal = town.withdraw("user", 300)
-    town.dispatch(1_000)
+    withdrawal = town.called(300)
     refused = town.find(withdrawal)
 
-    town.system.pass_time(60_000)
-    town.sweep()
+    town.sweep_after(60_000)
     early = town.find(withdrawal)
-    town.system.pass_time(SAFE_MS)
-    town.sweep()
+    town.sweep_after(SAFE_MS)
 
     assert refused.stop is Stop.REFUSED
     assert not early.is_final
@@ -461,8 +403,7 @@ def test_a_refusal_that_passes_is_repeated_with_the_same_number(town: PaymentSys
 
     for _ in range(5):
         town.dispatch(30_000)
-        town.system.pass_time(60_000)
-        town.sweep()
+        town.sweep_after(60_000)
 
     assert town.find(withdrawal).status is WithdrawalStatus.PAID
     assert town.find(withdrawal).attempt_no == 1
@@ -474,17 +415,13 @@ def test_a_withdrawn_consent_leads_to_a_new_number_once_the_first_can_not_be_mad
 ) -> None:
     town.payees.authorization_no = "consent"
     town.gateway.refusal = lambda order: Refusal.NOT_AUTHORIZED if order.authorization_no else None
-    withdrawal = town.withdraw("user", 300)
-    town.dispatch(1_000)
+    withdrawal = town.called(300)
 
-    town.system.pass_time(60_000)
-    town.sweep()
+    town.sweep_after(60_000)
     early = town.find(withdrawal)
-    town.system.pass_time(SAFE_MS)
-    town.sweep()
+    town.sweep_after(SAFE_MS)
     town.dispatch(1_000)
-    town.system.pass_time(120_000)
-    town.sweep()
+    town.sweep_after(120_000)
 
     paid = town.find(withdrawal)
     assert (early.attempt_no, early.stop) == (1, Stop.NOT_AUTHORIZED)
@@ -515,36 +452,25 @@ def test_what_is_given_back_can_not_be_posted(town: PaymentSystem) -> None:
     assert town.balance_fen() == 1000
 
 
-def test_a_stop_is_what_makes_a_missing_bill_final(town: PaymentSystem) -> None:
-    withdrawal = town.withdraw("user", 300)
-    missing = TransferFound(TransferState.NOT_FOUND)
-
-    verdict = judge(withdrawal, missing, 10**15, SETTLING_MS)
-
-    assert verdict is Verdict.CALL
-
-
-@pytest.mark.parametrize(
-    ("stop", "verdict"),
-    [
-        (Stop.CANCELLED, Verdict.RETURN_CANCELLED),
-        (Stop.EXPIRED, Verdict.RETURN_FAILED),
-        (Stop.REFUSED, Verdict.RETURN_FAILED),
-        (Stop.NOT_AUTHORIZED, Verdict.NEW_NUMBER),
-    ],
-)
-def test_whatever_stopped_a_bill_it_is_over_only_after_all_calls(
-    town: PaymentSystem, stop: Stop, verdict: Verdict
-) -> None:
+def test_whatever_stopped_a_bill_it_is_over_only_after_all_calls(town: PaymentSystem) -> None:
     leased_until_ms = town.clock.now_ms()
-    withdrawal = replace(town.withdraw("user", 300), stop=stop, lease_until_ms=leased_until_ms)
+    called = town.withdraw("user", 300)
     missing = TransferFound(TransferState.NOT_FOUND)
     over_ms = leased_until_ms + FUNCTION_MS + CLOCKS_DIFFER_MS + SETTLING_MS
+    verdicts = {
+        Stop.CANCELLED: Verdict.RETURN_CANCELLED,
+        Stop.EXPIRED: Verdict.RETURN_FAILED,
+        Stop.REFUSED: Verdict.RETURN_FAILED,
+        Stop.NOT_AUTHORIZED: Verdict.NEW_NUMBER,
+    }
 
-    early = judge(withdrawal, missing, over_ms - 1, SETTLING_MS)
-    late = judge(withdrawal, missing, over_ms, SETTLING_MS)
-
-    assert (early, late) == (Verdict.LOOK, verdict)
+    # Without a stop a missing bill is never final.
+    assert judge(called, missing, 10**15, SETTLING_MS) is Verdict.CALL
+    for stop, verdict in verdicts.items():
+        withdrawal = replace(called, stop=stop, lease_until_ms=leased_until_ms)
+        early = judge(withdrawal, missing, over_ms - 1, SETTLING_MS)
+        late = judge(withdrawal, missing, over_ms, SETTLING_MS)
+        assert (stop, early, late) == (stop, Verdict.LOOK, verdict)
 
 
 def test_a_gateway_that_never_ends_is_given_up_after_days(town: PaymentSystem) -> None:
@@ -657,8 +583,7 @@ def test_a_gateway_that_fails_rests_and_no_withdrawal_fails(town: PaymentSystem)
     town.gateway.is_away = False
 
     for _ in range(4):
-        town.system.pass_time(60_000)
-        town.sweep()
+        town.sweep_after(60_000)
         town.dispatch(5_000)
 
     assert 0 < first_rest_ms <= 30_000
@@ -681,38 +606,26 @@ def test_the_rests_of_a_gateway_that_stays_away_grow(town: PaymentSystem) -> Non
 
 
 def _pay_out(town: PaymentSystem, cause: str) -> Withdrawal | None:
-    return withdraw_above(
-        "user",
-        WECHAT,
-        cause,
-        payees=town.payees,
-        ports=town.transfers,
-        payments=town.payments,
-    )
+    ports = {"payees": town.payees, "ports": town.transfers, "payments": town.payments}
+    return withdraw_above("user", WECHAT, cause, **ports)  # type: ignore[arg-type]
 
 
 def test_a_balance_above_the_threshold_is_paid_out_once_for_a_cause(town: PaymentSystem) -> None:
     town.settings = replace(town.settings, above_fen=500)
     town.payees.authorization_no = "consent"
 
-    def pay_out(cause: str) -> Withdrawal | None:
-        return _pay_out(town, cause)
-
-    first, repeat = pay_out("claim-1"), pay_out("claim-1")
+    first, repeat = _pay_out(town, "claim-1"), _pay_out(town, "claim-1")
     town.system.deposit("user", 499)
-    below = pay_out("claim-2")
+    below = _pay_out(town, "claim-2")
     town.system.deposit("user", 1)
-    same = pay_out("claim-1")
-    above = pay_out("claim-3")
+    same = _pay_out(town, "claim-1")
+    above = _pay_out(town, "claim-3")
 
     assert first
-    assert first.amount_fen == 1000
-    assert repeat is None
-    assert below is None
     assert same
-    assert same.withdrawal_id == first.withdrawal_id
     assert above
-    assert above.amount_fen == 500
+    assert (first.amount_fen, repeat, below, above.amount_fen) == (1000, None, None, 500)
+    assert same.withdrawal_id == first.withdrawal_id
     assert town.balance_fen() == 0
     assert town.differences() == []
 
