@@ -41,9 +41,10 @@ from testing.builders import a_campaign, a_prize
 from testing.fakes.head_signer import FakeSigner
 from testing.fakes.tables import LateCopy, key_of, locate
 from testing.in_memory_system import InMemorySystem, an_operator, an_order
-from tests.unit.test_cut_edits import IO_MAX, CutDynamo, Killed
+from testing.office import CutDynamo, Killed
 
 HOUR_MS = 3_600_000
+IO_MAX = 60
 
 
 class LogSystem(InMemorySystem):
