@@ -298,7 +298,6 @@ def _claim_in_process(stack: Stack) -> set[ShareRef]:
         ),
         quotas=RedisQuotas(cache),
         load_audience=lambda _campaign_id, _bucket: None,
-        complete_terms=lambda terms: terms,
         seeds=seed_keys_of(stack),
         admission_factor=1,
         clock=clock,

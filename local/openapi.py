@@ -292,13 +292,7 @@ def _problem(code: str, status: int) -> Schema:
     if code == "invalid_request":
         error = _object({"field": word, "message": word})
         properties["errors"] = {"type": "array", "items": error, "minItems": 1}
-    form = _object(properties)
-    if code == "beacon_pending":
-        count: Schema = {"type": "integer", "minimum": 1}
-        begun = {"n": count, "attempted_at_ms": count, "beacon_round": count, "odds": word}
-        told = "A draw that waits for a round of its own: keep it, as the round is still unknown."
-        properties["draw"] = {**_object(begun), "description": told}
-    return form
+    return _object(properties)
 
 
 def _object(properties: Schema) -> Schema:

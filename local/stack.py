@@ -386,10 +386,8 @@ class Stack:
             "CallbackBaseUrl": self.api,
             "PrivateGateways": "true",
             "BeaconUrls": self.beacon,
-            # Who tries something here gets it at once. `"draw_beacon": "day"` waits for its round,
-            # and so does `"amounts_beacon": "round"`.
+            # Who tries a lottery here draws at once; `"draw_beacon": "day"` waits for its round.
             "DrawBeacon": "none",
-            "PacketBeacon": "none",
             "BeaconChain": str(self._chain.chain),
             "BeaconPublicKey": self._chain.public_key.hex(),
             "RiskVerdicts": "true",

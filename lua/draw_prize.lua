@@ -10,7 +10,6 @@ ARGV[2]  draw_id
 ARGV[3]  point          52 random bits
 ARGV[4]  day_starts_ms
 ARGV[5]  day_ends_ms
-ARGV[6]  fixed_odds     those of the draw's beginning; absent: those of the moment
 
 Returns one string. <version> is the cache's, <outcome> is "<prize_id or -> <unit_no> <day_no> <version> <odds>". The first status that applies wins:
   campaign_not_loaded    never loaded, or evicted: load it and try again
@@ -24,8 +23,7 @@ Returns one string. <version> is the cache's, <outcome> is "<prize_id or -> <uni
   won <outcome>
 
 Why a script: counting, choosing and taking a unit must see one moment and one version. The version tells
-the caller whether the cache missed an edit: users are not told such an outcome or refusal. By fixed odds a
-draw misses, if its prize can't be won any more.
+the caller whether the cache missed an edit: users are not told such an outcome or refusal.
 ]]
 local cache_key = KEYS[1]
 local day_key = KEYS[2]
@@ -35,20 +33,28 @@ local draw_id = ARGV[2]
 local point = tonumber(ARGV[3])
 local day_starts_ms = tonumber(ARGV[4])
 local day_ends_ms = tonumber(ARGV[5])
-local fixed_odds = ARGV[6]
 
 -- @include lib/now_ms
 -- @include lib/rules
--- @include lib/window
 -- @include lib/player
 -- @include lib/stock
 -- @include lib/prize
 -- @include lib/odds
 -- @include lib/win
+local state = redis.call('HGET', cache_key, '#')
+if not state then
+  return 'campaign_not_loaded'
+end
+local rules = read_rules(state)
 local now = now_ms()
-local reason, rules = refusal(redis.call('HGET', cache_key, '#'), day_starts_ms, day_ends_ms, now)
-if reason then
-  return reason
+if now >= rules.ends_at_ms then
+  return 'campaign_ended ' .. rules.version
+elseif now < rules.starts_at_ms then
+  return 'campaign_not_started ' .. rules.version
+elseif string.sub(state, 1, 1) == 'P' then
+  return 'campaign_paused ' .. rules.version
+elseif now < day_starts_ms or now >= day_ends_ms then
+  return 'wrong_day'
 end
 local before = redis.call('HGET', day_key, 'd:' .. draw_id)
 if before then
@@ -60,16 +66,9 @@ if rules.attempts_max > 0 and player.attempt_count >= rules.attempts_max then
 end
 
 local won = rules.has_once and redis.call('HGET', winners_key, user_id)
-local odds
-if fixed_odds then
-  odds = read_odds(fixed_odds)
-else
-  odds = odds_of(cache_key, player, won, standing_odds(cache_key, day_key, day_ends_ms, rules, now), rules)
-end
+local standing = standing_odds(cache_key, day_key, day_ends_ms, rules, now)
+local odds = odds_of(cache_key, player, won, standing, rules)
 local prize_id = choose(odds, point)
-if fixed_odds and prize_id and not can_win(cache_key, day_key, prize_id, player, won, rules, now) then
-  prize_id = nil
-end
 local unit_no, day_no, is_once = 0, 0, false
 if prize_id then
   unit_no, day_no, is_once = win(cache_key, day_key, prize_id, rules, now)

@@ -495,9 +495,7 @@ class InMemorySystem:
 
     def ledger_state(self) -> LedgerState:
         return read_ledger_state(
-            self.dynamo,
-            *("accounts", "packets", "shares", "campaigns", "draws", "quotas", "payments"),
-            rounds=self.rounds,
+            self.dynamo, "accounts", "packets", "shares", "campaigns", "draws", "quotas", "payments"
         )
 
     def differences(

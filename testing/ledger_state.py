@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from local.seed_keys import PUBLISHED_SEEDS
@@ -20,7 +20,6 @@ from redpacket.adapters.dynamo.payment_items import (
     withdrawal_of,
 )
 from redpacket.adapters.dynamo.shown_items import table_of
-from redpacket.domain.beacon import PacketBeacon
 from redpacket.domain.checks.facts import (
     Difference,
     LotteryFacts,
@@ -56,9 +55,8 @@ from redpacket.domain.checks.postings import (
 from redpacket.domain.claim import Fate, ShareFate, Taker
 from redpacket.domain.ledger import Entry, Receipt, YearSums, outside_of, packet_account, packet_of
 from redpacket.domain.lottery import Draw, PrizeKind
-from redpacket.domain.packet import Packet, PacketStatus
+from redpacket.domain.packet import PacketStatus
 from redpacket.domain.seed_keys import SeedKeys
-from redpacket.ports.beacon import Rounds
 
 NOTHING_OUTSIDE = OutsideFacts([], [], [], [], {})
 
@@ -175,16 +173,6 @@ def lasting(read: Callable[[], list[Difference]]) -> list[Difference]:
     return [found for found in read() if found in first] if first else []
 
 
-def _packet_of(row: dict[str, Any], seeds: SeedKeys, rounds: Rounds | None) -> Packet:
-    packet = items.packet_of(row, seeds)
-    if rounds is None or not packet.terms.beacon or packet.terms.signature:
-        return packet
-    beacon = PacketBeacon.parse(packet.terms.beacon)
-    found = rounds.find(beacon.chain.chain_hash, beacon.round_no)
-    signature = found.signature.hex() if found else ""
-    return replace(packet, terms=replace(packet.terms, signature=signature))
-
-
 def read_ledger_state(
     dynamodb: Any,
     accounts_table: str,
@@ -196,12 +184,10 @@ def read_ledger_state(
     payments_table: str | None = None,
     *,
     seeds: SeedKeys = PUBLISHED_SEEDS,
-    rounds: Rounds | None = None,
 ) -> LedgerState:
     """Scan the tables with boto3's DynamoDB client, or a fake of it.
 
-    Without *campaigns_table* there are no wins, without *quotas_table* no quota counts. With
-    *rounds* the amounts of open packets that take one are known.
+    Without *campaigns_table* there are no wins, without *quotas_table* no quota counts.
     """
     balances: dict[str, int] = {}
     open_counts: dict[str, int] = {}
@@ -224,7 +210,7 @@ def read_ledger_state(
     for share in shares:
         by_packet.setdefault(share.packet_id, []).append(share)
     facts = [
-        PacketFacts(_packet_of(row, seeds, rounds), by_packet.get(row["packet_id"], []))
+        PacketFacts(items.packet_of(row, seeds), by_packet.get(row["packet_id"], []))
         for row in scan_rows(dynamodb, packets_table)
         if row["sk"] == keys.PACKET
     ]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from redpacket.domain.errors import (
-    BeaconPending,
     CampaignPaused,
     GrabTokenInvalid,
     InvalidRequest,
@@ -42,7 +41,6 @@ _CLAIMING = (
     RateLimited,
     InvalidRequest,
     SwitchedOff,
-    BeaconPending,
     Unavailable,
 )
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from redpacket.domain.errors import (
     AttemptsExhausted,
-    BeaconPending,
     CampaignEnded,
     CampaignNotFound,
     CampaignNotStarted,
@@ -50,7 +49,7 @@ handler = Api()
 @handler.route(
     "POST /campaigns/{campaign_id}/draws",
     parameters=(campaign_id_of, key_hash_of),
-    refusals=(*_DRAWING, IdempotencyKeyMissing, NotInAudience, AttemptsExhausted, BeaconPending),
+    refusals=(*_DRAWING, IdempotencyKeyMissing, NotInAudience, AttemptsExhausted),
 )
 def draw(request: RequestOf[DrawBody]) -> HttpAnswer[Drawn]:
     """Draw once for the caller; a repeat with the same key gets the same answer."""

@@ -103,27 +103,3 @@ local function choose(odds, point)
     end
   end
 end
-
-local function read_odds(text)
-  local odds = { text = text, prize_weight = 0, miss_weight = tonumber(string.match(text, '|(%d+)$')) }
-  for weight in string.gmatch(text, ':(%d+)') do
-    odds.prize_weight = odds.prize_weight + tonumber(weight)
-  end
-  return odds
-end
-
--- Returns whether a user can win a prize now, which odds of some seconds ago have named.
-local function can_win(cache_key, day_key, prize_id, player, won, rules, now)
-  local listed = ',' .. redis.call('HGET', cache_key, '=') .. ','
-  local is_on = string.find(listed, ',' .. prize_id .. ',', 1, true)
-    or string.find(listed, ',' .. prize_id .. '!,', 1, true)
-  if not is_on or rules.wins_max > 0 and player.win_count >= rules.wins_max then
-    return false
-  end
-  local prize = read_prize(redis.call('HGET', cache_key, prize_id))
-  if won and prize.is_once and string.find(won, ',' .. prize_id .. ',', 1, true) then
-    return false
-  end
-  local today = read_stock(prize.per_day > 0 and redis.call('HGET', day_key, 'n:' .. prize_id))
-  return is_left(prize, today, hour_of(rules, now))
-end

@@ -100,10 +100,8 @@ class FakeDrawCache:
         player = day.players.get(ask.user_id, Player())
         if 0 < table.campaign.rules.attempts_per_user_per_day <= player.attempt_count:
             return DrawOutcome(DrawStatus.ATTEMPTS_EXHAUSTED, table_version=table.version)
-        odds = self._odds(table, ask, player) if ask.odds is None else ask.odds
+        odds = self._odds(table, ask, player)
         won = choose(odds, ask.point)
-        if won and ask.odds is not None and not self._can_win(table, ask, player, won):
-            won = None
         outcome = DrawOutcome(DrawStatus.MISSED, None, 0, 0, table.version, odds)
         if won is not None:
             (prize,) = (prize for prize in table.prizes if prize.prize_id == won)
@@ -123,17 +121,6 @@ class FakeDrawCache:
             player.miss_streak + 1 if won is None else 0,
         )
         return outcome
-
-    def weigh(self, ask: DrawAsk, player: Player) -> DrawOutcome:
-        self._check()
-        table = self.tables.get(ask.campaign_id)
-        if refused := self._refusal(table, ask):
-            return DrawOutcome(refused, table_version=_version_told(refused, table))
-        assert table is not None
-        if 0 < table.campaign.rules.attempts_per_user_per_day <= player.attempt_count:
-            return DrawOutcome(DrawStatus.ATTEMPTS_EXHAUSTED, table_version=table.version)
-        odds = self._odds(table, ask, player)
-        return DrawOutcome(DrawStatus.WEIGHED, table_version=table.version, odds=odds)
 
     def load(self, table: LotterySnapshot, day: DrawDay, stock: Sequence[PrizeStock]) -> None:
         self._check()
@@ -228,17 +215,6 @@ class FakeDrawCache:
         if listed and 0 < rules.guaranteed_after_misses <= player.miss_streak:
             miss_weight = 0
         return f"{','.join(listed)}|{miss_weight}"
-
-    def _can_win(self, table: LotterySnapshot, ask: DrawAsk, player: Player, won: str) -> bool:
-        if 0 < table.campaign.rules.wins_per_user_per_day <= player.win_count:
-            return False
-        return any(
-            prize.status is CampaignStatus.ON
-            and prize.weight > 0
-            and self._is_left(prize, table.campaign, ask)
-            for prize in table.prizes
-            if prize.prize_id == won
-        )
 
     def _is_left(self, prize: Prize, campaign: CampaignPlan, ask: DrawAsk) -> bool:
         issued_count = self.stocks[ask.campaign_id, prize.prize_id].count

@@ -585,22 +585,11 @@ class _Story:
             user_id, day = pick.choice(["ann", "bob", "陈 =:#"]), pick.choice(self._days)
             point = pick.choice([0, 2**52 - 1, pick.getrandbits(52), pick.getrandbits(52)])
             ask = DrawAsk("spring", user_id, f"draw-{len(self._asks)}", day, point)
-            if pick.random() < 0.3:
-                weights = (f"p{number}:{pick.choice([1, 10])}" for number in range(4))
-                ask = replace(ask, odds=f"{','.join(weights)}|{pick.choice([0, 5])}")
             self._asks.append(ask)
         fake, real = (claim_cache.draw(ask) for claim_cache in self._caches)
         assert real == fake
         if real.odds:
-            gone = {None} if ask.odds else set()
-            assert real.prize_id in {choose(real.odds, ask.point), *gone}
-
-    def weigh(self) -> None:
-        if self._asks:
-            ask = self._random.choice(self._asks)
-            player = Player(*(self._random.randint(low, 3) for low in (-2, 0, 0)))
-            fake, real = (claim_cache.weigh(ask, player) for claim_cache in self._caches)
-            assert real == fake
+            assert real.prize_id == choose(real.odds, ask.point)
 
     def undo(self) -> None:
         if self._asks:
@@ -632,78 +621,10 @@ def test_the_scripts_and_the_fake_tell_one_story(cache: OperatorCache, seed: int
 
     for _ in range(150):
         (move,) = moves.choices(
-            [story.draw, story.undo, story.edit, story.correct, story.forget, story.weigh],
-            [40, 6, 4, 2, 1, 4],
+            [story.draw, story.undo, story.edit, story.correct, story.forget],
+            [40, 6, 4, 2, 1],
         )
         move()
-
-
-def test_weighing_tells_the_odds_by_the_ledgers_counts_and_uses_up_nothing(
-    lottery: Lottery,
-) -> None:
-    lottery.rule(attempts_per_user_per_day=3, wins_per_user_per_day=1, guaranteed_after_misses=2)
-    lottery.campaign = replace(lottery.campaign, miss_weight=5)
-    ask = lottery.ask()
-
-    def weigh(*counts: int) -> DrawOutcome:
-        return lottery.claim_cache.weigh(ask, Player(*counts))
-
-    assert weigh(0, 0, 0) == DrawOutcome(DrawStatus.CAMPAIGN_NOT_LOADED)
-    lottery.load(a_prize("cup", total=1), version=7)
-    told = [weigh(*counts) for counts in ((0, 0, 0), (0, 0, 0), (2, 0, 2), (1, 1, 0), (3, 0, 3))]
-
-    weighed = DrawOutcome(DrawStatus.WEIGHED, table_version=7, odds="cup:1|5")
-    assert told == [
-        weighed,
-        weighed,
-        replace(weighed, odds="cup:1|0"),
-        replace(weighed, odds="|5"),
-        DrawOutcome(DrawStatus.ATTEMPTS_EXHAUSTED, table_version=7),
-    ]
-
-
-@pytest.mark.parametrize(
-    "gone",
-    [
-        {"total": 0},
-        {"per_day": 1, "total": 9},
-        {"per_hour": 1, "total": 9},
-        {"weight": 0},
-        {"status": CampaignStatus.OFF},
-    ],
-)
-def test_by_fixed_odds_a_prize_that_can_not_be_won_any_more_is_a_miss(
-    gone: dict[str, Any], lottery: Lottery
-) -> None:
-    lottery.load(a_prize("cup", total=1), a_prize("pen", weight=10**9, total=9))
-    odds = "cup:1|1"
-
-    won = lottery.claim_cache.draw(replace(lottery.ask(point=0), odds=odds))
-    lottery.load(a_prize("cup", **{"total": 2, **gone}), version=2)
-    one_more = replace(lottery.ask("bob", point=0), odds=odds)
-    if "per_day" in gone:
-        # The day's first unit is still there; this one takes it.
-        lottery.claim_cache.draw(replace(lottery.ask("cat", point=0), odds=odds))
-    missed = lottery.claim_cache.draw(one_more)
-    again = lottery.claim_cache.draw(one_more)
-    lottery.claim_cache.undo(one_more, is_unit_free=True)
-
-    assert won == DrawOutcome(DrawStatus.WON, "cup", 1, 0, 1, odds)
-    assert missed == DrawOutcome(DrawStatus.MISSED, None, 0, 0, 2, odds)
-    assert again == replace(missed, is_repeat=True)
-    lottery.load(a_prize("cup", total=9), version=3)
-    assert lottery.claim_cache.draw(one_more).prize_id == "cup"
-
-
-def test_by_fixed_odds_users_win_no_more_than_the_rules_let_them(lottery: Lottery) -> None:
-    lottery.rule(wins_per_user_per_day=2)
-    lottery.load(a_prize("cup", once_per_user=True), a_prize("pen"))
-
-    def draw(odds: str) -> str | None:
-        return lottery.claim_cache.draw(replace(lottery.ask(point=0), odds=odds)).prize_id
-
-    drawn = [draw(odds) for odds in ("cup:1|0", "cup:1|0", "pen:1|0", "pen:1|0", "tea:1|0")]
-    assert drawn == ["cup", None, "pen", None, None]
 
 
 def test_the_version_of_the_loaded_table_is_found(lottery: Lottery) -> None:

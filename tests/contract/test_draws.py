@@ -35,7 +35,6 @@ from redpacket.domain.ledger import (
 )
 from redpacket.domain.lottery import (
     Attempt,
-    BegunDraw,
     Draw,
     HelpStatus,
     LotterySnapshot,
@@ -886,41 +885,6 @@ def test_helps_do_not_lower_the_number_of_the_next_draw(fair: Fair) -> None:
 
     assert fair.attempt("key").draw_no == 2
     assert fair.attempt("key", day=NEXT_DAY).draw_no == 1
-
-
-# ---- what is fixed before a round
-
-
-def test_what_is_fixed_of_a_draw_is_fixed_once(fair: Fair) -> None:
-    campaign_id, draws = fair.campaign.campaign_id, fair.draws
-    first = BegunDraw(campaign_id, "ann", DAY, 1, NOW_MS, 77, "cup:1,pen:2|3", 9)
-
-    def begun(day: str = DAY, user_id: str = "ann") -> BegunDraw | None:
-        return draws.find_attempt(campaign_id, user_id, "key", day, asks_begun=True).begun
-
-    assert begun() is None
-    assert draws.begin_draw(first) == first
-    assert draws.begin_draw(replace(first, beacon_round=78, odds="|1")) == first
-    assert begun() == first
-    assert fair.attempt("key").begun is None
-    assert [begun(NEXT_DAY), begun(user_id="bob")] == [None, None]
-    # What is begun counts nothing, and is not a draw; the next number has nothing fixed.
-    assert fair.player() == Player()
-    assert draws.list_draws(campaign_id, "ann") == []
-    fair.record(fair.missed(attempted_at_ms=NOW_MS, beacon_round=77, signature=b"signed"))
-    assert begun() is None
-    second = replace(first, draw_no=2)
-    assert draws.begin_draw(second) == second
-    assert begun() == second
-
-
-def test_a_draw_keeps_when_it_began_and_its_round(fair: Fair) -> None:
-    draw = fair.missed(attempted_at_ms=NOW_MS, beacon_round=77, signature=b"signed", odds="cup:1|0")
-
-    fair.record(draw)
-
-    assert fair.find(draw) == draw
-    assert draw.gone_prize_id == "cup"
 
 
 # ---- helps

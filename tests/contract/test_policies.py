@@ -397,9 +397,6 @@ def doors(cache: OperatorCache, monkeypatch: pytest.MonkeyPatch) -> Iterator[Doo
         monkeypatch.setattr(Wiring, name, made)
     # Of campaigns that start at once a round is there at once.
     monkeypatch.setattr("redpacket.domain.beacon.MARGIN_MS", -20_000)
-    monkeypatch.setattr("redpacket.edge.orders.LIFE_BY_ROUND_MS_MIN", 1)
-    # A single draw's is another one, which is fetched later.
-    monkeypatch.setattr("redpacket.domain.beacon.WAIT_MS", -10_000)
     _forget()
     yield Doors(recorder, gateway, consents)
     _forget()
@@ -433,7 +430,7 @@ def _tell_everything(doors: Doors, cache: OperatorCache) -> None:
     for route in ("", "/proof"):
         doors.ask(f"GET /packets/{{packet_id}}{route}", packet_id=packet_id)
 
-    ends_at_ms = _tell_of_rounds(doors, cache)
+    ends_at_ms = _tell_of_a_rain(doors, cache)
 
     # One in two steps, for some recipients, that ends before it is empty.
     gated = doors.ask(
@@ -482,33 +479,17 @@ def _tell_everything(doors: Doors, cache: OperatorCache) -> None:
     _tell_of_the_log(doors, packet_id)
 
 
-def _tell_of_rounds(doors: Doors, cache: OperatorCache) -> int:
-    """Let amounts take rounds; return when the campaign of one of them ends."""
-    packet = {"kind": "lucky", "total_fen": 300, "count": 2}
-    chat = doors.ask("POST /packets", body={**packet, "opening": "two_step"})
-    packet_id = chat["packet_id"]
-    token = doors.ask("POST /packets/{packet_id}/grab", "bob", packet_id=packet_id)["grab_token"]
-    # No process knows the round, then it is there.
-    opening = ("POST /packets/{packet_id}/open", "bob", {"grab_token": token})
-    assert doors.hear(*opening, packet_id=packet_id)["code"] == "beacon_pending"
-    doors.fetch_rounds()
-    _restart(cache)
-    assert doors.ask(*opening, packet_id=packet_id)["amount_fen"]
-    _restart(cache)
-    doors.settle()
-    for route in ("", "/proof"):
-        doors.ask(f"GET /packets/{{packet_id}}{route}", packet_id=packet_id)
-    doors.operate("GET /admin/packets/{packet_id}/audit", packet_id=packet_id)
-
+def _tell_of_a_rain(doors: Doors, cache: OperatorCache) -> int:
+    """Let a campaign give a packet that it outlives by nothing; return when both end."""
     doors.ask("POST /admin/deposits", "other", {"user": "operator", "amount_fen": 100_000}, SCOPE)
     starts_at_ms = time.time_ns() // 1_000_000
     ends_at_ms = starts_at_ms + 2_000
     window = {"starts_at_ms": starts_at_ms, "ends_at_ms": ends_at_ms}
     path = {"campaign_id": "shower"}
     plan = {"title": "shower", **window, "draw_beacon": "day", "budget_fen": 300, "status": "on"}
-    doors.operate("PUT /admin/campaigns/{campaign_id}", plan, **path)
+    assert doors.operate("PUT /admin/campaigns/{campaign_id}", plan, **path)["beacon_round"]
+    packet = {"kind": "lucky", "total_fen": 300, "count": 2}
     rain = doors.operate("POST /packets", {**packet, "campaign_id": "shower"})
-    assert rain["beacon_round"]
     doors.fetch_rounds()
     doors.operate("POST /admin/campaigns/{campaign_id}/preheat", **path)
     _restart(cache)
@@ -701,7 +682,6 @@ def _tell_of_a_campaign(
         assert doors.operate("GET /admin/packets", query=json.dumps(asked))["items"]
     claims = doors.operate("GET /admin/packets/{packet_id}/claims", packet_id=rain["packet_id"])
     assert [claim["user"] for claim in claims["items"]] == ["bob"]
-    _tell_of_single_draws(doors, plan)
     _tell_of_winners(doors, path)
     _tell_of_approvals(doors, plan)
     # The budget as it was approved: it gets lower in an edit of its own.
@@ -712,24 +692,6 @@ def _tell_of_a_campaign(
         "budget_fen": APPROVED_FEN,
     }
     doors.operate("PUT /admin/campaigns/{campaign_id}", edited, **path)
-
-
-def _tell_of_single_draws(doors: Doors, plan: dict[str, Any]) -> None:
-    """Let a draw wait for a round of its own."""
-    path = {"campaign_id": "single"}
-    single = {**plan, "draw_beacon": "draw", "budget_fen": 0}
-    doors.operate("PUT /admin/campaigns/{campaign_id}", single, **path)
-    tea = {"title": "Tea", "kind": "goods", "weight": 1, "total": 5}
-    edit = "PUT /admin/campaigns/{campaign_id}/prizes/{prize_id}"
-    doors.operate(edit, tea, **path, prize_id="tea")
-    draw = "POST /campaigns/{campaign_id}/draws"
-    waits = doors.hear(draw, "bob", **path)
-    assert (waits["code"], waits["draw"]["n"]) == ("beacon_pending", 1)
-    doors.fetch_rounds()
-    # The round is asked for once a second while it is late.
-    _forget()
-    assert doors.ask(draw, "bob", **path)["answered"] == 200
-    assert doors.ask("GET /campaigns/{campaign_id}/draws", "bob", **path)["items"]
 
 
 def _tell_of_approvals(doors: Doors, plan: dict[str, Any]) -> None:

@@ -53,26 +53,6 @@ def test_the_newest_round_is_known(dynamo: Dynamo) -> None:
     assert rounds.find_newest_no(chain_hash) == 1_000_000
 
 
-def test_a_round_is_listed_from_its_time_on_until_it_was_met(dynamo: Dynamo) -> None:
-    rounds, chain = DynamoRounds(dynamo, "transparency"), a_chain()
-
-    def wanted(until_ms: int) -> list[int]:
-        return rounds.list_wanted(chain.chain_hash, until_ms, 1_000)
-
-    for round_no in (7, 12, 7):
-        rounds.want(chain, round_no)
-
-    assert wanted(chain.time_ms(7) - 1) == []
-    assert wanted(chain.time_ms(7)) == [7]
-    assert wanted(chain.time_ms(12)) == [12, 7]
-    assert rounds.find(chain.chain_hash, 12) is None
-    assert rounds.find_newest_no(chain.chain_hash) == 0
-
-    for _ in range(2):
-        rounds.meet(chain.chain_hash, 12)
-    assert wanted(chain.time_ms(12)) == [7]
-
-
 def test_campaigns_that_draw_are_listed_until_their_end(dynamo: Dynamo) -> None:
     chain = a_chain()
     campaigns = DynamoCampaigns(dynamo, "campaigns", transparency_table="transparency")

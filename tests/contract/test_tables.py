@@ -22,7 +22,7 @@ from redpacket.domain.checks.postings import expected_entries, expected_receipts
 from redpacket.domain.claim import Quota, RecordStatus, ShareFate, taker_of
 from redpacket.domain.ledger import Entry, Receipt, TransferKind, user_account
 from redpacket.domain.lines import owner_of
-from redpacket.domain.lottery import BegunDraw, Draw, HelpStatus, RecordDrawStatus
+from redpacket.domain.lottery import Draw, HelpStatus, RecordDrawStatus
 from redpacket.domain.packet import Packet, Rules
 from redpacket.domain.scanned import (
     Balance,
@@ -174,11 +174,7 @@ def test_draws_come_with_units_players_winners_and_helps(
     assert draws.record_draw(draw, DrawRules(5, 3), "key") is RecordDrawStatus.RECORDED
     helped = draws.record_help(campaign_id, user_id, "friend", "20261122", 3, NOW_MS)
     assert helped is HelpStatus.HELPED
-    begun = BegunDraw(campaign_id, user_id, "20261122", 2, NOW_MS, 77, "|1", 1)
-    draws.begin_draw(begun)
 
-    names = [(campaign_id, user_id, "20261122", number) for number in (1, 2)]
-    assert tables.list_begun(names) == [begun]
     units = [Unit("cup", 4, draw.draw_id), Unit("cup", 2, draw.draw_id, "20261122")]
     won = [UnitWon(campaign_id, unit, user_id) for unit in units]
     player = PlayerDay(user_id, "20261122", 0, 1, 1, 5, 3)

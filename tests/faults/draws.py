@@ -10,21 +10,20 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from redpacket.domain.beacon import MARGIN_MS, WAIT_MS, BeaconChain, BeaconRound, CampaignBeacon
+from redpacket.domain.beacon import MARGIN_MS, BeaconChain, BeaconRound, CampaignBeacon
 from redpacket.domain.campaign import (
     Campaign,
     CampaignPlan,
     CampaignStatus,
-    DrawBeacon,
     DrawRules,
     WhenSoldOut,
 )
 from redpacket.domain.checks.facts import Difference, LotteryFacts
 from redpacket.domain.errors import (
     AttemptsExhausted,
-    BeaconPending,
     CampaignEnded,
     CampaignPaused,
+    DayNotStarted,
     RateLimited,
     RedPacketError,
     Rejected,
@@ -32,7 +31,6 @@ from redpacket.domain.errors import (
 )
 from redpacket.domain.lottery import (
     NO_BEACON,
-    BegunDraw,
     Draw,
     DrawAsk,
     DrawDay,
@@ -88,8 +86,6 @@ class DrawSchedule(Schedule):
         "check_outcomes",
         "check_told_draws",
         "draws by a round",
-        "draws by rounds of their own",
-        "draws whose prize was gone",
         "draws counted again",
         "draws proved",
         "draws that waited for a round",
@@ -97,14 +93,12 @@ class DrawSchedule(Schedule):
 
     attempts: list[Attempt] = field(default_factory=list)
     told_to: dict[Attempt, Draw] = field(default_factory=dict)
-    first_told: dict[tuple[str, str, int], BegunDraw] = field(default_factory=dict)
 
     def run(self) -> list[Difference]:
         """Play the schedule to its end; return the broken invariants."""
         found = super().run()
         for facts in self.system.ledger_state().lotteries:
             found += self._overdrawn(facts) + self._unproved(facts.draws)
-            found += self._not_as_begun(facts.draws)
         return found
 
     def prepare(self) -> None:
@@ -144,7 +138,7 @@ class DrawSchedule(Schedule):
         """Return a beacon whose first round comes before the rush, or in it."""
         since_ms = now_ms - MARGIN_MS - 3_000 + self.random.randint(-5_000, 3_000)
         beacon = CampaignBeacon(CHAIN, since_ms, a_campaign().timezone)
-        return self.random.choice((None, beacon, replace(beacon, is_per_draw=True)))
+        return self.random.choice((None, beacon))
 
     def _fetch(self, process: Process, time_left_ms: int = 5_000) -> None:
         fetch_rounds(
@@ -177,7 +171,7 @@ class DrawSchedule(Schedule):
         self.attempts = [(user, f"key-{no}") for user in users for no in range(3)]
         parts = [self._player(user) for user in users + self.random.sample(users, 2)]
         parts += [self._friend(self.random.sample(users, 2)) for _ in range(4)]
-        parts += [self.trying(self._fetch, times=8 if self._is_per_draw else 3)] * 2
+        parts += [self.trying(self._fetch, times=3)] * 2
         parts += [self._operator, self.payout_worker, self.payout_worker]
         parts += [self.sweeper(group) for group in (*range(self.groups), 0)]
         return [*parts, self._chaos]
@@ -194,25 +188,15 @@ class DrawSchedule(Schedule):
             for attempt in [attempt for attempt in self.attempts if attempt[0] == user_id]:
                 try:
                     draw(process, attempt)
-                except BeaconPending as pending:
-                    if not pending.begun:
-                        raise
-                    # As the page does, though some come back too late.
-                    self.sleep_ms(self.random.randint(1, 2_000 * (pending.retry_after_s or 1)))
+                except DayNotStarted:
+                    raise
                 except Rejected as refusal:
                     self.story.append(f"{user_id} is told {refusal.code}")
 
         return self.trying(play, times=self.random.randint(4, 8))
 
     def _draw(self, process: Process, attempt: Attempt) -> None:
-        try:
-            draw = process.draw(ID, *attempt, process.known_tables).draw
-        except BeaconPending as pending:
-            if begun := pending.begun:
-                # What a user was told first is for ever.
-                name = begun.user_id, begun.day, begun.draw_no
-                self.first_told.setdefault(name, begun)
-            raise
+        draw = process.draw(ID, *attempt, process.known_tables).draw
         self.told_to[attempt] = draw
         self.story.append(f"{attempt} was told {draw.prize and draw.prize.prize_id}")
 
@@ -226,7 +210,7 @@ class DrawSchedule(Schedule):
         user_id, key = attempt
         draw_no = system.draws.find_attempt(ID, user_id, key, day.name).draw_no
         draw_id = draw_id_of(ID, user_id, day.name, draw_no)
-        round_no = self._round_no(day, table.campaign, system.clock.now_ms())
+        round_no = self._round_no(day, table.campaign)
         randomness = a_round(round_no).randomness if round_no else NO_BEACON
         point = draw_point(tables.seed(ID, day.name), ID, user_id, draw_no, randomness)
         outcome = system.draw_cache.draw(DrawAsk(ID, attempt[0], draw_id, day, point))
@@ -396,9 +380,7 @@ class DrawSchedule(Schedule):
             case CampaignPaused():
                 return campaign.status is CampaignStatus.ON
             case CampaignEnded():
-                # Or no round comes before the end.
-                early_ms = WAIT_MS + CHAIN.period_s * 1000 if self._is_per_draw else 0
-                return now_ms < campaign.ends_at_ms - 2 * SKEW_MAX_MS - early_ms
+                return now_ms < campaign.ends_at_ms - 2 * SKEW_MAX_MS
             case AttemptsExhausted():
                 day = draw_day(campaign, now_ms)
                 if min(now_ms - day.starts_at_ms, day.ends_at_ms - now_ms) < 2 * SKEW_MAX_MS:
@@ -413,12 +395,14 @@ class DrawSchedule(Schedule):
         for _ in range(4):
             try:
                 self._draw(self.a_lambda(), attempt)
-            except BeaconPending:
+            except DayNotStarted:
                 self.seen["draws that waited for a round"] += 1
                 self.system.pass_time(MARGIN_MS + 2 * CHAIN.period_s * 1000)
                 self._fetch(self.a_lambda(), 0)
             except Unavailable:
+                # A round that is late, or another one who loads.
                 self.system.pass_time(2_000)
+                self._fetch(self.a_lambda(), 0)
             else:
                 return
         self._complain("I8", attempt, "an answer", "none, though all is well")
@@ -475,53 +459,18 @@ class DrawSchedule(Schedule):
             Difference("I5", draw.draw_id, "prize by its seed", str(true), str(said))
             for draw in draws
             if (true := choose(draw.odds, self._point(draw, tables)))
-            != (said := draw.prize.prize_id if draw.prize else draw.gone_prize_id)
+            != (said := draw.prize.prize_id if draw.prize else None)
         ]
-
-    def _not_as_begun(self, draws: Iterable[Draw]) -> list[Difference]:
-        """A single draw is what was fixed of it, and each comes after the one before."""
-        found: list[Difference] = []
-        newest: dict[tuple[str, str], int] = {}
-        for draw in sorted(draws, key=lambda draw: draw.draw_no) if self._is_per_draw else ():
-            player = draw.user_id, draw.day
-            rows = self.system.scans.list_begun([(ID, *player, draw.draw_no)])
-            if not rows:
-                found.append(Difference("I5", draw.draw_id, "as begun", "a row", "none"))
-                continue
-            (begun,) = rows
-            fixed = begun.beacon_round, begun.odds, begun.attempted_at_ms
-            said = draw.beacon_round, draw.odds, draw.attempted_at_ms
-            if fixed != said:
-                found.append(Difference("I5", draw.draw_id, "as begun", str(fixed), str(said)))
-            if begun.beacon_round <= newest.get(player, 0):
-                found.append(Difference("I5", draw.draw_id, "after the draw before", "", ""))
-            newest[player] = begun.beacon_round
-            seen = self.first_told.get((draw.user_id, draw.day, draw.draw_no), begun)
-            if seen != begun:
-                found.append(Difference("I5", draw.draw_id, "as first told", str(seen), str(begun)))
-        return found
 
     def _point(self, draw: Draw, tables: CachedSnapshots) -> int:
         campaign = self._campaign()
         day = day_named(campaign.timezone, draw.day)
         self.seen["draws by a round"] += draw.beacon_round is not None
-        round_no = self._round_no(day, campaign, draw.attempted_at_ms or 0)
-        if self._is_per_draw:
-            self.seen["draws by rounds of their own"] += 1
-            self.seen["draws whose prize was gone"] += draw.gone_prize_id is not None
+        round_no = self._round_no(day, campaign)
         randomness = a_round(round_no).randomness if round_no else NO_BEACON
         return draw_point(tables.seed(ID, draw.day), ID, draw.user_id, draw.draw_no, randomness)
 
-    @property
-    def _is_per_draw(self) -> bool:
-        return self._campaign().draw_beacon is DrawBeacon.DRAW
-
     @staticmethod
-    def _round_no(day: DrawDay, campaign: CampaignPlan, began_at_ms: int) -> int | None:
-        """Return the round that decides, of the day or of one draw, whether anybody has it."""
-        beacon = campaign.beacon
-        if beacon is None:
-            return None
-        if beacon.is_per_draw:
-            return beacon.round_of_draw(began_at_ms)
-        return beacon.round_of(day.starts_at_ms)
+    def _round_no(day: DrawDay, campaign: CampaignPlan) -> int | None:
+        """Return the round that decides, whether anybody has it."""
+        return campaign.beacon.round_of(day.starts_at_ms) if campaign.beacon else None

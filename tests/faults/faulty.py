@@ -291,9 +291,6 @@ class FaultyDraws:
     def draw(self, ask: DrawAsk) -> DrawOutcome:
         return self._call(lambda: self._claim_cache.draw(ask))
 
-    def weigh(self, ask: DrawAsk, player: Player) -> DrawOutcome:
-        return self._call(lambda: self._claim_cache.weigh(ask, player))
-
     def load(self, table: LotterySnapshot, day: DrawDay, stock: Sequence[PrizeStock]) -> None:
         self._call(lambda: self._claim_cache.load(table, day, stock))
 

@@ -11,7 +11,6 @@ from redpacket.domain.campaign import CampaignStatus
 from redpacket.domain.checks.facts import Difference, Told
 from redpacket.domain.claim import Admission, Claim, Fate, ShareFate, ShareRef
 from redpacket.domain.errors import (
-    BeaconPending,
     Busy,
     InsufficientFunds,
     PacketEmptied,
@@ -33,13 +32,10 @@ from redpacket.domain.packet import (
 )
 from redpacket.domain.split import share_amount_fen
 from redpacket.domain.switches import Switch
-from redpacket.flows.beacon.fetch_rounds import fetch_rounds
-from redpacket.flows.beacon.new_rounds import NewRounds
 from redpacket.flows.packets.load_packet import load_packet
 from redpacket.flows.packets.send_packet import SendOrder
 from testing.builders import NOW_MS, a_campaign
-from testing.in_memory_system import LIFE_MS, InMemorySystem, an_order
-from tests.faults.draws import CHAIN, Endpoint
+from testing.in_memory_system import LIFE_MS, an_order
 from tests.faults.faulty import Killed
 from tests.faults.process import SKEW_MAX_MS, Process
 from tests.faults.refusals import BOUND_MS, PASSES, Known, is_wrong, known
@@ -50,8 +46,6 @@ PHRASE = "恭喜发财"
 SENDER_FEN = 2_000
 SHORT_MS = 4_000
 """The life of a packet that ends while many are about to claim."""
-SHORT_BY_ROUND_MS = 13_500
-"""The same where a round comes first: some time in that second, or too late."""
 
 Asker = tuple[str, str]
 """A packet's id and a user."""
@@ -65,7 +59,6 @@ class PacketSchedule(Schedule):
         "check_claim_counts",
         "check_told",
         "claims by a passphrase",
-        "claims by a round",
         "claims of the invited",
         "claims under a quota",
         "forged messages",
@@ -85,9 +78,6 @@ class PacketSchedule(Schedule):
         self._quota_max = 0
         # By how much the sweep is early that meets the last claims.
         self._fast_ms = self.random.randint(0, SKEW_MAX_MS)
-        # A round comes in the middle of the rush, or late, or never.
-        self._is_by_round = not self.is_naive and self.random.random() < 0.3
-        self.endpoint = Endpoint(self.system.clock.now_ms, pick((0, 500, 2_000, 10 * LIFE_MS)))
         count = self.random.randint(8, 16)
         self.users = [f"user-{number}" for number in range(count)]
         for number in range(self.random.randint(1, 2)):
@@ -98,34 +88,12 @@ class PacketSchedule(Schedule):
                 total_fen=self.random.randint(10, 1000),
                 count=self.random.randint(2, 10),
                 # Some end in the middle of the rush, some after all of it.
-                life_ms=pick((self._short_ms, LIFE_MS, 10 * LIFE_MS)),
+                life_ms=pick((SHORT_MS, LIFE_MS, 10 * LIFE_MS)),
                 **({} if self.is_naive else self._rules()),
             )
-            takes_round = not order.rules.is_plain and self._is_by_round
-            self.orders.append(replace(order, takes_round=takes_round))
+            self.orders.append(order)
             if self.random.random() < 0.9:
-                self.packets.append(self._send_by(self.system, self.orders[-1]))
-        if self._is_by_round:
-            self.system.pass_time(self.random.randint(9_000, 12_000))
-
-    @property
-    def _short_ms(self) -> int:
-        return SHORT_BY_ROUND_MS if self._is_by_round else SHORT_MS
-
-    @staticmethod
-    def _send_by(system: InMemorySystem, order: SendOrder) -> Packet:
-        rounds = NewRounds(CHAIN, lambda: system.rounds, clock=system.clock)
-        return system.process(new_rounds=rounds).send_packet(order)
-
-    def _fetch(self, process: Process) -> None:
-        fetch_rounds(
-            0,
-            chain=CHAIN,
-            beacon=self.endpoint,
-            rounds=process.rounds,
-            clock=process.clock,
-            journal=process.journal,
-        )
+                self.packets.append(self.system.send_order(order))
 
     def parts(self) -> list[Callable[[], None]]:
         """Return what runs interleaved: some people tap on two devices at once."""
@@ -136,14 +104,7 @@ class PacketSchedule(Schedule):
         parts += [self.sweeper(group) for group in (*range(self.groups), 0)]
         if not self.is_naive:
             parts += [self._operator, self._operator, self._sweep_at_the_end]
-        if self._is_by_round:
-            parts += [self.trying(self._fetch_soon, times=20)]
         return parts
-
-    def _fetch_soon(self, process: Process) -> None:
-        self.sleep_ms(self.random.randint(50, 800))
-        self._fetch(process)
-        raise Unavailable("and again")
 
     def heal(self) -> None:
         """Stop the faults; judge what is refused, and let everything end."""
@@ -155,7 +116,6 @@ class PacketSchedule(Schedule):
             self.system.edit_campaign(replace(campaign.plan, status=CampaignStatus.ON))
         for order in self.orders:
             self._send(self.process(), order)
-        self._fetch(self.process())
         self._fail_over_a_last_time()
         self._judge(self.users)
         self.end_all()
@@ -197,7 +157,7 @@ class PacketSchedule(Schedule):
         process.switches.require_on(Switch.SEND)
         was_sent = self._is_sent(order)
         try:
-            packet = self._send_by(process, order)
+            packet = process.send_order(order)
         except Rejected as refusal:
             self.seen["refused sends"] += 1
             # Only the sender spends their money, and they have enough; only a budget may be short.
@@ -252,7 +212,7 @@ class PacketSchedule(Schedule):
         return [
             packet.expires_at_ms
             for packet in self.packets
-            if packet.expires_at_ms - packet.created_at_ms == self._short_ms
+            if packet.expires_at_ms - packet.created_at_ms == SHORT_MS
         ]
 
     def _grab(self, process: Process, packet: Packet, user_id: str) -> Claim:
@@ -280,7 +240,6 @@ class PacketSchedule(Schedule):
         self.seen["claims by a passphrase"] += packet.rules.passphrase is not None
         if not knew:
             self._complain("rules", user_id, "the right words first", str(claim.share.ref))
-        self.seen["claims by a round"] += bool(packet.terms.beacon)
         self.story.append(f"{user_id} was told share {claim.share.share_no}")
         return claim
 
@@ -469,9 +428,6 @@ class PacketSchedule(Schedule):
                 self._grab(process, packet, user_id)
             except RateLimited as too_fast:
                 self.system.pass_time(1_000 * (too_fast.retry_after_s or 1))
-            except BeaconPending as pending:
-                self.story.append(f"{user_id} meets {pending} in the end")
-                return
             except (Unavailable, SwitchedOff, Busy) as busy:
                 self.story.append(f"{user_id} meets {busy} in the end")
                 self.system.pass_time(1_000 * (busy.retry_after_s or 1))

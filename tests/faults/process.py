@@ -25,8 +25,6 @@ from redpacket.adapters.dynamo.tables import DynamoTables
 from redpacket.adapters.dynamo.work_lists import DynamoWorkLists
 from redpacket.adapters.redis.parted_claims import PartedClaims
 from redpacket.domain.claim import ShareRef
-from redpacket.domain.seed_keys import OpenedTerms
-from redpacket.flows.beacon.cached_rounds import CachedRounds
 from redpacket.flows.guards.cached_switches import CachedSwitches
 from redpacket.flows.packets.cached_campaigns import CachedCampaigns
 from redpacket.flows.packets.cached_emptied import CachedEmptied
@@ -99,10 +97,7 @@ class Process(InMemorySystem):
         self.clock = clock
         dynamo = Dynamo(lambda: wires.dynamo, pause_s=wires.pause_s)
         shards, seeds = range(group, WORK_SHARDS, groups), PUBLISHED_SEEDS
-        self.rounds = DynamoRounds(dynamo, "transparency")
-        rounds = CachedRounds(lambda: self.rounds, clock=clock)
-        opened_terms = OpenedTerms(seeds, rounds.complete_if_there)
-        self.packets = DynamoPackets(dynamo, "packets", "shares", opened_terms)
+        self.packets = DynamoPackets(dynamo, "packets", "shares", seeds)
         self.claims = DynamoClaims(dynamo, "shares", "quotas", "audience")
         self.work = DynamoWorkLists(dynamo, "packets", "shares", shards)
         self.ledger = DynamoLedger(dynamo, "accounts", "packets", "shares")
@@ -118,7 +113,7 @@ class Process(InMemorySystem):
         )
         self.pages = DynamoPages(dynamo, "packets", seeds)
         self.profiles = DynamoProfiles(dynamo, "profiles")
-        self.scans = DynamoTables(dynamo, {table: table.value for table in Table}, opened_terms)
+        self.scans = DynamoTables(dynamo, {table: table.value for table in Table}, seeds)
         self.runs = DynamoRuns(dynamo, "reconciliation")
         self.campaigns = DynamoCampaigns(
             dynamo,
@@ -128,6 +123,7 @@ class Process(InMemorySystem):
             transparency_table="transparency",
             journal_table="journal",
         )
+        self.rounds = DynamoRounds(dynamo, "transparency")
         self.draws = DynamoDraws(
             dynamo,
             *("campaigns", "shares", "draws", "packets", "profiles"),

@@ -19,8 +19,6 @@ from local.seed_keys import seed_keys_of
 from local.stack import REGION, Stack
 from redpacket.adapters.aws.client import AwsClient
 from redpacket.adapters.aws.signature import Keys
-from redpacket.adapters.dynamo.client import Dynamo
-from redpacket.adapters.dynamo.rounds import DynamoRounds
 from redpacket.domain.checks.facts import Told
 from redpacket.domain.user_id import UserIds
 from testing.ledger_state import LedgerState, lasting, read_ledger_state
@@ -188,8 +186,7 @@ def ledger_state(stack: Stack) -> Callable[[], LedgerState]:
     names = ("Accounts", "Packets", "Shares", "Campaigns", "Draws", "Quotas", "Payments")
     tables = [stack.outputs[f"{name}Table"] for name in names]
     seeds = seed_keys_of(stack)
-    rounds = DynamoRounds(Dynamo(lambda: dynamodb), stack.outputs["TransparencyTable"])
-    return lambda: read_ledger_state(dynamodb, *tables, seeds=seeds, rounds=rounds)
+    return lambda: read_ledger_state(dynamodb, *tables, seeds=seeds)
 
 
 @pytest.fixture

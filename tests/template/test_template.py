@@ -432,7 +432,7 @@ def test_who_fetches_rounds_reaches_no_ledger_and_no_other_function_writes_a_rou
     resources = {name for grant in _grants("BeaconFunction") for name in grant.resources}
 
     assert rounds == {("BeaconFunction", "dynamodb:PutItem")}
-    assert resources == {"TransparencyTable", "TransparencyTable/index/by_work"}
+    assert resources == {"TransparencyTable"}
     assert "VpcConfig" not in FUNCTIONS["BeaconFunction"]
 
 

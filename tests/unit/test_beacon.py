@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
 
 from local.beacon.chain import LocalChain
+from redpacket.adapters.dynamo.rounds import DynamoRounds
 from redpacket.bls import PublicKey
 from redpacket.domain.beacon import LATE_MS, MARGIN_MS, BeaconChain, BeaconRound, CampaignBeacon
 from redpacket.domain.campaign import Campaign, CampaignStatus, DrawBeacon, DrawRules
 from redpacket.domain.errors import (
-    BeaconPending,
     CampaignEnded,
     CampaignPaused,
+    DayNotStarted,
     InvalidRequest,
     ProofNotReady,
+    Unavailable,
 )
 from redpacket.domain.lottery import PrizeKind, day_at, draw_point
 from redpacket.edge.settings import Settings
-from redpacket.flows.beacon.fetch_rounds import (
-    LOOK_EVERY_MS,
-    FetchReport,
-    fetch_rounds,
-)
-from redpacket.flows.beacon.new_rounds import NewRounds
+from redpacket.flows.beacon.fetch_rounds import LOOK_EVERY_MS, FetchReport, fetch_rounds
+from redpacket.flows.beacon.new_beacon import new_beacon
 from testing.builders import NOW_MS, a_campaign, a_prize
 from testing.in_memory_system import VARIABLES, InMemorySystem, a_person, an_operator
 
@@ -53,13 +52,24 @@ class Endpoint:
         return BeaconRound(round_no, SIGNER.signature(round_no))
 
 
-def new_rounds(system: InMemorySystem) -> NewRounds:
-    return NewRounds(CHAIN, lambda: system.rounds, clock=system.clock)
+class Away(DynamoRounds):
+    """Rounds whose table does not answer."""
+
+    def __init__(self) -> None:
+        self.asked_count = 0
+
+    def find(self, chain_hash: str, round_no: int) -> BeaconRound | None:
+        self.asked_count += 1
+        raise Unavailable("no answer")
+
+
+def a_new_beacon(system: InMemorySystem, timezone: str = "Asia/Shanghai") -> CampaignBeacon:
+    return new_beacon(timezone, chain=CHAIN, rounds=system.rounds, clock=system.clock)
 
 
 def a_lottery(system: InMemorySystem, **changes: Any) -> Campaign:
     """Put a lottery that draws by the beacon from now on."""
-    beacon = new_rounds(system).of_campaign("Asia/Shanghai")
+    beacon = a_new_beacon(system)
     plan = {"campaign_id": "gala", "ends_at_ms": NOW_MS + 3 * DAY_MS, "beacon": beacon, **changes}
     campaign = a_campaign(**plan)
     assert system.campaigns.create(campaign)
@@ -118,6 +128,11 @@ def test_what_a_campaign_draws_by_is_read_as_it_was_written() -> None:
             CampaignBeacon.parse(text)
 
 
+def test_a_round_for_each_draw_is_refused_by_name() -> None:
+    with pytest.raises(ValueError, match="a round for each draw is not known any more"):
+        CampaignBeacon.parse(f"{CampaignBeacon(QUICKNET, NOW_MS, 'UTC')},draw")
+
+
 def test_the_seeds_of_a_clock_that_is_behind_come_after_the_newest_known_round(
     system: InMemorySystem,
 ) -> None:
@@ -127,7 +142,7 @@ def test_the_seeds_of_a_clock_that_is_behind_come_after_the_newest_known_round(
     older = CHAIN.first_round(NOW_MS)
     system.rounds.keep(CHAIN.chain_hash, BeaconRound(older, SIGNER.signature(older)))
 
-    beacon = new_rounds(system).of_campaign("UTC")
+    beacon = a_new_beacon(system, "UTC")
 
     assert beacon.round_of(day_at("UTC", NOW_MS).starts_at_ms) > known
 
@@ -139,16 +154,16 @@ def test_a_draw_waits_for_its_round_and_costs_the_ledger_nothing(system: InMemor
     a_lottery(system)
     process = system.process()
     system.load_campaign("gala")
-    with pytest.raises(BeaconPending):
+    with pytest.raises(DayNotStarted):
         system.draw("gala", "ann", "key", process.snapshots)
 
     reads = count_reads(system)
-    with pytest.raises(BeaconPending) as refusal:
+    with pytest.raises(DayNotStarted) as refusal:
         process.draw_prize("gala", a_person("ann"), "key")
     first = len(reads)
     for number in range(20):
         system.pass_time(300)
-        with pytest.raises(BeaconPending):
+        with pytest.raises(DayNotStarted):
             process.draw_prize("gala", a_person(f"user-{number}"), "key")
 
     assert refusal.value.retry_after_s in range(10, 16)
@@ -178,12 +193,33 @@ def test_a_late_round_is_asked_for_once_a_second_whatever_crowd_waits(
     reads = count_reads(system)
 
     for number in range(30):
-        with pytest.raises(BeaconPending) as refusal:
+        with pytest.raises(DayNotStarted) as refusal:
             process.draw_prize("gala", a_person(f"user-{number}"), "key")
         system.pass_time(100)
 
     assert refusal.value.retry_after_s == 1
     assert reads.count("transparency") == 3
+
+
+def test_a_round_that_is_late_or_can_not_be_read_is_a_failure(system: InMemorySystem) -> None:
+    campaign = a_lottery(system)
+    process = system.process()
+    assert campaign.beacon
+    due_ms = CHAIN.time_ms(campaign.beacon.round_of(0))
+    system.clock.at_ms = due_ms + LATE_MS - 1
+    with pytest.raises(DayNotStarted):
+        process.draw_prize("gala", a_person("ann"), "key")
+
+    system.pass_time(1_001)
+    with pytest.raises(Unavailable, match="not there yet"):
+        process.draw_prize("gala", a_person("ann"), "key")
+    away = Away()
+    process = system.process(rounds=away)
+    for _ in range(20):
+        with pytest.raises(Unavailable, match="can't be read"):
+            process.draw_prize("gala", a_person("ann"), "key")
+
+    assert away.asked_count == 1
 
 
 def test_a_point_is_of_the_seed_and_of_the_round(system: InMemorySystem) -> None:
@@ -220,7 +256,7 @@ def test_an_insider_with_all_rows_and_keys_knows_no_point_before_the_round(
     ground = next(user for user in users if draw_point(seed, "gala", user, 1, guess) < bound)
     assert campaign.beacon
 
-    with pytest.raises(BeaconPending):
+    with pytest.raises(DayNotStarted):
         system.draw("gala", ground, "key")
     fetch(system, Endpoint(system))
     drawn = system.draw("gala", ground, "key").draw
@@ -235,7 +271,7 @@ def test_a_new_day_waits_for_a_new_round(system: InMemorySystem) -> None:
     first = system.draw("gala", "ann", "key").draw
     system.clock.at_ms = day_at("Asia/Shanghai", NOW_MS).ends_at_ms
 
-    with pytest.raises(BeaconPending):
+    with pytest.raises(DayNotStarted):
         system.draw("gala", "ann", "next")
     fetch(system, endpoint)
     second = system.draw("gala", "ann", "next").draw
@@ -289,7 +325,7 @@ def test_a_round_that_never_comes_is_never_replaced_and_the_money_goes_back(
 
     for _ in range(5):
         fetch(system, silent)
-        with pytest.raises(BeaconPending):
+        with pytest.raises(Unavailable):
             system.draw("gala", "ann", "key")
     report = fetch(system, silent)
     system.clock.at_ms = campaign.ends_at_ms + 60_000
@@ -407,7 +443,7 @@ def put(
 ) -> Campaign:
     process = system.process(
         settings=Settings({**VARIABLES, "DRAW_BEACON": default}),
-        new_rounds=new_rounds(system) if has_beacon else None,
+        new_beacon=partial(a_new_beacon, system) if has_beacon else None,
     )
     plan = a_campaign(campaign_id="gala", **changes).plan
     process.edit_campaign(plan, None, None, an_operator(), draw_beacon)
@@ -526,51 +562,3 @@ def count_calls(system: InMemorySystem, *names: str) -> list[str]:
 def told(system: InMemorySystem) -> list[str]:
     """Return what operators were told."""
     return [*system.journal.events, *(name for name, _ in system.journal.errors)]
-
-
-# ---------------------------------------------------------------- rounds that are asked for
-
-
-def test_a_round_that_is_asked_for_is_fetched_once_and_asked_for_once_a_process(
-    system: InMemorySystem,
-) -> None:
-    endpoint, process = Endpoint(system), new_rounds(system)
-    round_no = CHAIN.first_round(process.committed_at_ms() + MARGIN_MS)
-    writes = count_calls(system, "update_item")
-
-    for _ in range(3):
-        process.want(round_no)
-    assert writes == ["transparency"]
-    report = fetch(system, endpoint)
-
-    assert report == FetchReport(kept_count=1, missing_count=0)
-    found = system.rounds.find(CHAIN.chain_hash, round_no)
-    assert found == BeaconRound(round_no, SIGNER.signature(round_no))
-    assert endpoint.asked == [round_no]
-    assert system.rounds.list_wanted(CHAIN.chain_hash, system.clock.now_ms(), 10) == []
-    # One that was there before it was asked for is met, and not fetched again.
-    new_rounds(system).want(round_no)
-    fetch(system, endpoint)
-    assert endpoint.asked == [round_no]
-    assert system.rounds.list_wanted(CHAIN.chain_hash, system.clock.now_ms(), 10) == []
-
-
-def test_rounds_of_a_chain_that_was_replaced_hide_none_of_the_new_one(
-    system: InMemorySystem,
-) -> None:
-    for round_no in range(150):
-        system.rounds.want(QUICKNET, QUICKNET.first_round(NOW_MS) - round_no)
-    wanted = CHAIN.first_round(NOW_MS) - 200
-    system.rounds.want(CHAIN, wanted)
-    endpoint = Endpoint(system)
-
-    fetch(system, endpoint, 0)
-
-    assert endpoint.asked == [wanted]
-
-
-def test_a_row_without_a_signature_counts_as_missing(system: InMemorySystem) -> None:
-    key = {"pk": {"S": f"beacon#{CHAIN.chain_hash}"}, "sk": {"S": f"{7:012d}"}}
-    system.dynamo.put_item(TableName="transparency", Item={**key, "work_at_ms": {"N": "1"}})
-
-    assert system.rounds.find(CHAIN.chain_hash, 7) is None

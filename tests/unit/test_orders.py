@@ -7,16 +7,13 @@ import json
 import pytest
 
 from local.user_ids import PUBLISHED_USER_IDS
-from redpacket.domain.beacon import BeaconChain, CampaignBeacon
 from redpacket.domain.errors import InvalidRequest
 from redpacket.domain.user_id import UserIds
 from redpacket.edge.orders import send_order
 from redpacket.edge.request import RequestOf
 from redpacket.edge.schemas.bodies import parse
 from redpacket.edge.schemas.draws import HelpBody
-from redpacket.edge.wiring import wiring
 from redpacket.flows.packets.send_packet import SendOrder
-from testing.builders import a_campaign
 
 BODY = {"kind": "lucky", "total_fen": 1000, "count": 10}
 
@@ -108,78 +105,3 @@ def test_an_inviter_who_was_made_up_is_refused() -> None:
 
     assert refused.value.errors == [{"field": "inviter_token", "message": "is not a user's token"}]
     assert parse(HelpBody, {"inviter_token": token, "transcript": "hello"}).inviter_token == token
-
-
-@pytest.mark.parametrize(
-    ("changes", "takes"),
-    [
-        ({"opening": "two_step"}, True),
-        ({"opening": "two_step", "amounts_beacon": "round"}, True),
-        ({"opening": "two_step", "amounts_beacon": "none"}, False),
-        ({}, False),
-        ({"kind": "equal", "opening": "two_step"}, False),
-        ({"opening": "two_step", "expires_in_s": 59}, False),
-        ({"opening": "two_step", "pay_with": "host"}, False),
-    ],
-)
-def test_who_takes_a_round(
-    monkeypatch: pytest.MonkeyPatch, changes: dict[str, object], *, takes: bool
-) -> None:
-    monkeypatch.setenv("BEACON_CHAIN", f"{'c' * 64},1790000000,3")
-    monkeypatch.setenv("PAYMENT_CHANNELS", "host")
-    monkeypatch.setattr(wiring, "require_on", lambda _switch: None, raising=False)
-    order = _order({**BODY, **changes})
-
-    assert (order.takes_round, order.refused_fields) == (takes, ())
-    monkeypatch.setenv("PACKET_BEACON", "none")
-    assert _order({**BODY, **changes}).takes_round is ("amounts_beacon" in changes and takes)
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {},
-        {"kind": "equal", "opening": "two_step"},
-        {"opening": "two_step", "expires_in_s": 59},
-        {"opening": "two_step", "pay_with": "host"},
-    ],
-)
-def test_a_round_that_can_not_be_taken_is_refused(
-    monkeypatch: pytest.MonkeyPatch, changes: dict[str, object]
-) -> None:
-    monkeypatch.setenv("BEACON_CHAIN", f"{'c' * 64},1790000000,3")
-    monkeypatch.setenv("PAYMENT_CHANNELS", "host")
-    monkeypatch.setattr(wiring, "require_on", lambda _switch: None, raising=False)
-
-    order = _order({**BODY, **changes, "amounts_beacon": "round"})
-
-    assert [name for name, _ in order.refused_fields] == ["amounts_beacon"]
-
-
-def test_a_deployment_without_a_beacon_takes_no_rounds() -> None:
-    assert not _order({**BODY, "opening": "two_step"}).takes_round
-    refused = _order({**BODY, "opening": "two_step", "amounts_beacon": "round"}).refused_fields
-    assert refused == (("amounts_beacon", "this deployment has no beacon"),)
-
-
-@pytest.mark.parametrize(("seconds", "takes"), [(61, True), (59, False)])
-def test_a_rain_outlives_its_round(
-    monkeypatch: pytest.MonkeyPatch, seconds: int, *, takes: bool
-) -> None:
-    monkeypatch.setenv("BEACON_CHAIN", f"{'c' * 64},1790000000,3")
-    monkeypatch.setenv("CAMPAIGN_COUNT_MAX", "1000")
-    now_ms = wiring.clock.now_ms()
-    beacon = CampaignBeacon(BeaconChain("c" * 64, 1_790_000_000, 3), now_ms, "UTC")
-    starts_at_ms = now_ms + 60_000
-    window = {"starts_at_ms": starts_at_ms, "ends_at_ms": starts_at_ms + seconds * 1000}
-
-    def takes_round(**campaign: object) -> bool:
-        found = a_campaign(**{**window, "beacon": beacon, **campaign})
-        monkeypatch.setitem(vars(wiring), "get_campaign", lambda _campaign_id: found)
-        body = {**BODY, "campaign_id": "rain"}
-        claims = {"sub": "ann", "scope": "hongbao/admin"}
-        headers = {"idempotency-key": "key"}
-        return send_order(RequestOf({}, {}, headers, claims, json.dumps(body).encode())).takes_round
-
-    assert takes_round() is takes
-    assert takes_round(beacon=None) is False

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,7 +19,6 @@ any_terms = st.builds(
     st.integers(1, 10**9),
     st.integers(1, 10_000),
     st.binary(min_size=16, max_size=16),
-    beacon=st.sampled_from(["", f"{'c' * 64},1692803367,3,{10**12},{10**12 + 7}"]),
 )
 
 
@@ -35,8 +32,6 @@ any_terms = st.builds(
 def test_terms_survive_a_state(
     terms: Terms, count: int, opens_ms: int, marks: str, tail: str
 ) -> None:
-    if terms.split is Split.EQUAL:
-        terms = replace(terms, beacon="")  # has nothing to decide
     head = write_head(terms, count, opens_ms, marks)
 
     assert read_terms(f"O{head}{tail}") == (str(terms), marks)

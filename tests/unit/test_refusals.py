@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from redpacket.domain.errors import (
-    BeaconPending,
+    DayNotStarted,
     InvariantViolated,
     PacketEmptied,
     SwitchedOff,
@@ -99,7 +99,7 @@ def test_a_single_refusal_is_written_at_once(capsys: pytest.CaptureFixture[str])
     [
         (PacketEmptied("all gone"), "packet_emptied"),
         (SwitchedOff("later"), "switched_off"),
-        (BeaconPending("a round"), "beacon_pending"),
+        (DayNotStarted("a round", 3), "campaign_not_started"),
         (Unavailable("no answer"), "unavailable"),
         (InvariantViolated("a bug"), "internal_error"),
         (ZeroDivisionError(), "internal_error"),
@@ -117,47 +117,32 @@ def test_each_refusal_of_a_door_is_counted_by_its_code(
     assert answered == code
     assert [line["code"] for line in lines] == [code]
     # What passes by itself is not logged as an error: a crowd writes no stack traces.
-    is_expected = code in {"packet_emptied", "switched_off", "beacon_pending"}
+    is_expected = code in {"packet_emptied", "switched_off", "campaign_not_started"}
     assert (caplog.records == []) is is_expected
     assert failed_count == (0 if is_expected else 1)
 
 
-def test_a_crowd_that_waits_for_a_round_by_design_has_not_failed(
+def test_a_crowd_that_waits_for_the_days_round_has_not_failed(
     capsys: pytest.CaptureFixture[str], clock: Seconds
 ) -> None:
     for number in range(1_000):
         clock.at_s = 5.0 + number / 10
-        _ask(BeaconPending("due in a moment"))
+        _ask(DayNotStarted("due in a moment", 3))
 
     lines, failed_count = _written(capsys)
-    assert {line["code"] for line in lines} == {"beacon_pending"}
+    assert {line["code"] for line in lines} == {"campaign_not_started"}
     assert failed_count == 0
 
 
-def test_an_outage_during_a_rain_is_counted_failure_by_failure(
+def test_an_outage_among_refusals_is_counted_failure_by_failure(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     for _ in range(12):
-        _ask(BeaconPending("due in a moment"))
+        _ask(DayNotStarted("due in a moment", 3))
         _ask(Unavailable("no answer"))
 
     # Within the minute, though nothing follows by which a process would write what it counted.
     assert _written(capsys)[1] == 12
-
-
-def test_a_round_that_is_late_is_a_failure_of_which_a_crowd_writes_a_line_a_minute(
-    capsys: pytest.CaptureFixture[str],
-    caplog: pytest.LogCaptureFixture,
-    clock: Seconds,
-) -> None:
-    for number in range(1_201):
-        clock.at_s = 5.0 + number / 10
-        _ask(BeaconPending("nowhere", is_late=True))
-
-    lines, failed_count = _written(capsys)
-    assert [line["refused_count"] for line in lines] == [1, 600, 600]
-    assert failed_count == 1_201
-    assert caplog.records == []
 
 
 def test_what_is_answered_is_not_counted(capsys: pytest.CaptureFixture[str]) -> None:

@@ -221,9 +221,12 @@ def test_the_canonical_form_and_the_commitment_never_change() -> None:
     assert list(amounts_fen(terms)) == [67, 17, 863, 28, 25]
 
 
-def test_a_form_of_another_version_is_refused() -> None:
-    with pytest.raises(ValueError, match="unknown form"):
-        Terms.parse(str(some_terms()).replace("rp1", "rp9"))
+@pytest.mark.parametrize("version", ["rp2", "rs2", "rp9"])
+def test_a_form_of_another_version_is_refused(version: str) -> None:
+    # Version 2 named a round of a beacon, in more fields.
+    text = str(some_terms()).replace("rp1", version) + ",more,fields"
+    with pytest.raises(ValueError, match=f"unknown form of terms: {version}"):
+        Terms.parse(text)
 
 
 def test_words_are_drawn_from_shake_256() -> None:

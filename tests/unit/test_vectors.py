@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from redpacket.domain.beacon import BeaconChain, BeaconRound, CampaignBeacon, PacketBeacon
+from redpacket.domain.beacon import BeaconChain, BeaconRound, CampaignBeacon
 from redpacket.domain.lottery import NO_BEACON, chain_commitment, choose, day_named, draw_point
-from redpacket.domain.split import NO_ROUND, Split, Terms, amounts_fen, seed_of
+from redpacket.domain.split import Split, Terms, amounts_fen, seed_of
 
 FILE = Path(__file__).parents[1] / "vectors" / "fairness.json"
 
@@ -22,19 +21,12 @@ def _vectors() -> dict[str, Any]:
 def _terms(said: dict[str, Any]) -> Terms:
     bounds = (said["share_fen_min"], said["share_fen_max"], said["unit_fen"])
     total = (said["total_fen"], said["count"])
-    terms = Terms(Split(said["split"]), *total, *bounds, seed_of(said["seed"]))
-    if "beacon" not in said:
-        return terms
-    named = said["beacon"]
-    chain = BeaconChain(named["chain_hash"], named["genesis_s"], named["period_s"])
-    beacon = PacketBeacon(chain, named["committed_at_ms"], named["starts_at_ms"])
-    return replace(terms, beacon=str(beacon), signature=said["signature"] or NO_ROUND)
+    return Terms(Split(said["split"]), *total, *bounds, seed_of(said["seed"]))
 
 
 def _beacon(said: dict[str, Any]) -> CampaignBeacon:
     chain = BeaconChain(said["chain_hash"], said["genesis_s"], said["period_s"])
-    is_per_draw = said.get("is_per_draw", False)
-    return CampaignBeacon(chain, said["committed_at_ms"], said["timezone"], is_per_draw)
+    return CampaignBeacon(chain, said["committed_at_ms"], said["timezone"])
 
 
 def test_packets_split_as_the_vectors_say() -> None:
@@ -58,10 +50,7 @@ def test_draws_are_decided_as_the_vectors_say() -> None:
         if beacon:
             found = BeaconRound(draw["beacon_round"], bytes.fromhex(draw["signature"]))
             day = day_named(beacon.timezone, draw["day"])
-            of_day = beacon.round_of(day.starts_at_ms)
-            began_at_ms = draw.get("attempted_at_ms", 0)
-            of_draw = beacon.round_of_draw(began_at_ms)
-            assert found.round_no == (of_draw if beacon.is_per_draw else of_day)
+            assert beacon.round_of(day.starts_at_ms) == found.round_no
             randomness = found.randomness
         point = draw_point(seed, campaign_id, draw["user_token"], draw["n"], randomness)
         assert point == draw["point"]

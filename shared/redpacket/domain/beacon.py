@@ -1,4 +1,4 @@
-"""A public beacon: random values that are unknown before their time, and what takes which.
+"""A public beacon: random values that are unknown before their time, and who draws by which.
 
 A chain signs a round every few seconds. A round is named by the time that it must not be before, so
 that it is fixed before it exists.
@@ -9,13 +9,8 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
-from redpacket.domain.clocks import CLOCKS_DIFFER_MS
-
 MARGIN_MS = 10_000
 """A round is later than what it decides by that much: clocks differ, and a log needs a moment."""
-
-WAIT_MS = 6_000
-"""The round of a single draw is later than its beginning by that much: long enough to write it."""
 
 PENDING_MS = 2_000
 """How long after its time a round is usually there: signed, fetched, verified and written."""
@@ -67,67 +62,29 @@ class BeaconRound:
         return hashlib.sha256(self.signature).hexdigest()
 
 
-_PER_DRAW = ",draw"
-"""Ends the text of a beacon of single draws; no time zone has a comma."""
-
-
-@dataclass(frozen=True, slots=True)
-class PacketBeacon:
-    """Which round of which chain a packet's amounts take; fixed when it is sent.
-
-    It is not earlier than *committed_at_ms*, when the seed was, nor than the packet's start.
-    """
-
-    chain: BeaconChain
-    committed_at_ms: int
-    starts_at_ms: int
-
-    @classmethod
-    def parse(cls, text: str) -> PacketBeacon:
-        """Read what `str` returned; ValueError for another form."""
-        chain, committed_at_ms, starts_at_ms = text.rsplit(",", 2)
-        return cls(BeaconChain.parse(chain), int(committed_at_ms), int(starts_at_ms))
-
-    def __str__(self) -> str:
-        return f"{self.chain},{self.committed_at_ms},{self.starts_at_ms}"
-
-    @property
-    def round_no(self) -> int:
-        """The packet's round."""
-        return self.chain.first_round(max(self.starts_at_ms, self.committed_at_ms) + MARGIN_MS)
-
-    def may_be_known(self, at_ms: int) -> bool:
-        """Tell whether a process may know the round when its clock says *at_ms*."""
-        return at_ms >= self.chain.time_ms(self.round_no) - CLOCKS_DIFFER_MS
-
-
 @dataclass(frozen=True, slots=True)
 class CampaignBeacon:
     """Which chain a campaign draws by, one round a day; fixed when it is created.
 
     No round is earlier than *committed_at_ms*, when its seeds were. The time zone says where a day
-    begins. *is_per_draw*: each draw takes a round of its own instead.
+    begins.
     """
 
     chain: BeaconChain
     committed_at_ms: int
     timezone: str
-    is_per_draw: bool = False
 
     @classmethod
     def parse(cls, text: str) -> CampaignBeacon:
         """Read what `str` returned; ValueError for another form."""
-        per_day = text.removesuffix(_PER_DRAW)
-        chain, committed_at_ms, timezone = per_day.rsplit(",", 2)
-        return cls(BeaconChain.parse(chain), int(committed_at_ms), timezone, per_day != text)
+        chain, committed_at_ms, timezone = text.rsplit(",", 2)
+        if timezone == "draw":
+            raise ValueError(f"a round for each draw is not known any more: {text}")
+        return cls(BeaconChain.parse(chain), int(committed_at_ms), timezone)
 
     def __str__(self) -> str:
-        return f"{self.chain},{self.committed_at_ms},{self.timezone}{_PER_DRAW * self.is_per_draw}"
+        return f"{self.chain},{self.committed_at_ms},{self.timezone}"
 
     def round_of(self, day_starts_at_ms: int) -> int:
         """Return the round of the day that begins at that time."""
         return self.chain.first_round(max(day_starts_at_ms, self.committed_at_ms) + MARGIN_MS)
-
-    def round_of_draw(self, attempted_at_ms: int) -> int:
-        """Return the round of a draw that began at that time: no one knows it by then."""
-        return self.chain.first_round(max(attempted_at_ms, self.committed_at_ms) + WAIT_MS)

@@ -59,10 +59,9 @@ class WhenSoldOut(StrEnum):
 
 
 class DrawBeacon(StrEnum):
-    """Whether draws take a round of a public beacon: one a day, one each, or none."""
+    """Whether draws take a round of a public beacon: one a day, or none."""
 
     DAY = "day"
-    DRAW = "draw"
     NONE = "none"
 
 
@@ -106,9 +105,7 @@ class CampaignPlan:
     @property
     def draw_beacon(self) -> DrawBeacon:
         """Whether draws take a round of a public beacon."""
-        if self.beacon is None:
-            return DrawBeacon.NONE
-        return DrawBeacon.DRAW if self.beacon.is_per_draw else DrawBeacon.DAY
+        return DrawBeacon.DAY if self.beacon else DrawBeacon.NONE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,8 @@
     + InsufficientFunds  Forbidden
     + PacketNotFound  PacketNotStarted  PacketEmptied  PacketExpired  ProofNotReady
     + NotInvited  NotInAudience  PassphraseMismatch  QuotaExhausted  GrabTokenInvalid
-    + CampaignNotFound  CampaignNotStarted  CampaignEnded  CampaignPaused  VersionConflict
+    + CampaignNotFound  CampaignEnded  CampaignPaused  VersionConflict
+    + CampaignNotStarted  DayNotStarted: carries `retry_after_s`
     + AttemptsExhausted  HelpQuotaExhausted  SelfHelp
     + SwitchNotFound  ApprovalNotFound  FourEyesNeeded
     + ChannelUnavailable  PaymentNotFound  WithdrawalNotFound  PayeeNotBound
@@ -18,7 +19,6 @@
     + RateLimited         carries `retry_after_s`: the caller was too fast
   x SwitchedOff           an operator turned this off for a while; nothing is lost
   x Busy                  another request with the same idempotency key is under way
-  x BeaconPending         a round of the beacon that decides it is not there yet
   x Unavailable           a dependency failed or its answer is unknown; asking again gives the truth
     + AllowanceMoved      of an operator's sum of the day, which has to be read again
     + CacheAway           nothing of the cache answers, not only what was asked for
@@ -27,10 +27,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
-
-if TYPE_CHECKING:
-    from redpacket.domain.lottery import BegunDraw
+from typing import ClassVar
 
 
 class RedPacketError(Exception):
@@ -162,6 +159,14 @@ class CampaignNotStarted(Rejected):
     """The campaign opens later."""
 
     code = "campaign_not_started"
+
+
+class DayNotStarted(CampaignNotStarted):
+    """The day's round of the beacon comes later; *retry_after_s* says when it may be there."""
+
+    def __init__(self, message: str, retry_after_s: int) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
 
 
 class CampaignEnded(Rejected):
@@ -320,31 +325,11 @@ class Busy(RedPacketError):
     retry_after_s = 1
 
 
-class BeaconPending(RedPacketError):
-    """The round that decides is not there yet; *retry_after_s* says when it may be.
-
-    *begun* is what is fixed of a draw that waits for a round of its own. *is_late*: it should be
-    there for long; it is nowhere, or can't be read here.
-    """
-
-    code = "beacon_pending"
-    begun: BegunDraw | None = None
-
-    def __init__(self, message: str, retry_after_s: int = 1, *, is_late: bool = False) -> None:
-        super().__init__(message)
-        self.retry_after_s = retry_after_s
-        self.is_late = is_late
-
-
 class Unavailable(RedPacketError):
     """A dependency failed or timed out: nothing is known, and asking again gives the truth."""
 
     code = "unavailable"
     retry_after_s = 1
-
-
-class RoundsAway(Unavailable):
-    """The rounds of the beacon can't be read: packets that take one wait, and no others."""
 
 
 class AllowanceMoved(Unavailable):
@@ -359,7 +344,3 @@ class InvariantViolated(RedPacketError):
     """Two sources that must agree about money do not: nothing is paid on either's word."""
 
     code = "internal_error"
-
-
-class RoundUnknown(InvariantViolated):
-    """An amount can't be computed before its round of the beacon is there."""

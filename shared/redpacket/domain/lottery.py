@@ -179,22 +179,17 @@ class DrawStatus(StrEnum):
     ATTEMPTS_EXHAUSTED = "attempts_exhausted"
     MISSED = "missed"
     WON = "won"
-    WEIGHED = "weighed"
 
 
 @dataclass(frozen=True, slots=True)
 class DrawAsk:
-    """One attempt: *draw_id* names user, day and number for ever, *point* decides it.
-
-    *odds* are those that were fixed when it began; None takes the odds of the moment.
-    """
+    """One attempt: *draw_id* names user, day and number for ever, *point* decides it."""
 
     campaign_id: str
     user_id: str
     draw_id: str
     day: DrawDay
     point: int
-    odds: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,9 +197,9 @@ class DrawOutcome:
     """The cache's answer.
 
     *status* is WON or MISSED also where DRAWN_BEFORE (then *is_repeat*). With WON *prize_id* and
-    *unit_no*, and *day_no* where the prize has a daily stock (else 0). With both, and with WEIGHED,
-    *odds*, canonical: "prize_id:weight,...|miss_weight" of what could be won at that moment.
-    *table_version* is of the table that decided, or that refused; 0 where no table did.
+    *unit_no*, and *day_no* where the prize has a daily stock (else 0). With both *odds*, canonical:
+    "prize_id:weight,...|miss_weight" of what could be won at that moment. *table_version* is of the
+    table that decided, or that refused; 0 where no table did.
     """
 
     status: DrawStatus
@@ -221,8 +216,7 @@ class Draw:
     """The durable record of one attempt, hit or miss; *prize* is a snapshot of what was won.
 
     It is the user's *draw_no*-th of that day, from 1 and without gaps. *beacon_round* is the round
-    that its point took, None without a beacon. A round of its own has its *signature* here; then
-    odds, table version and round are those of *attempted_at_ms*, when it began.
+    that its point took, None without a beacon.
     """
 
     campaign_id: str
@@ -238,32 +232,6 @@ class Draw:
     unit_no: int = 0
     day_no: int = 0
     beacon_round: int | None = None
-    attempted_at_ms: int | None = None
-    signature: bytes | None = None
-
-    @property
-    def gone_prize_id(self) -> str | None:
-        """The prize that the point means, where it could not be won any more: a miss."""
-        if self.prize or self.attempted_at_ms is None:
-            return None
-        return choose(self.odds, self.point)
-
-
-@dataclass(frozen=True, slots=True)
-class BegunDraw:
-    """A draw that waits for its round: all that decides it, fixed and durable before the round.
-
-    It is void after its *day*, and then uses up nothing.
-    """
-
-    campaign_id: str
-    user_id: str
-    day: str
-    draw_no: int
-    attempted_at_ms: int
-    beacon_round: int
-    odds: str
-    table_version: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,15 +239,13 @@ class Attempt:
     """What the ledger knows when a user asks to draw: *before* is what their key names already.
 
     *is_member*: they are on the campaign's list of users, where that was asked for. Until
-    *denied_until_ms* the host lets them take part in nothing. *begun*: the next draw, if it waits
-    for a round of its own.
+    *denied_until_ms* the host lets them take part in nothing.
     """
 
     player: Player
     before: Draw | None = None
     is_member: bool = False
     denied_until_ms: int = 0
-    begun: BegunDraw | None = None
 
     @property
     def draw_no(self) -> int:
@@ -316,6 +282,12 @@ def check_prize_id(prize_id: str) -> str:
     if not PRIZE_ID.fullmatch(prize_id):
         raise CampaignNotFound("no such prize")
     return prize_id
+
+
+def is_giving(campaign: CampaignPlan, now_ms: int) -> bool:
+    """Tell whether the campaign gives now."""
+    is_on = campaign.status is CampaignStatus.ON
+    return is_on and campaign.starts_at_ms <= now_ms < campaign.ends_at_ms
 
 
 def check_is_giving(campaign: CampaignPlan, now_ms: int) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hmac
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 
@@ -68,19 +68,3 @@ class SeedKeys:
 
     def _open_text(self, packet_id: str, text: str) -> Terms:
         return self.open_terms(packet_id, Terms.parse(text))
-
-
-class OpenedTerms:
-    """Implements OpensTerms: the effective seed, and the round of the beacon where it is there.
-
-    *complete* is `CachedRounds.complete_if_there`, and raises RoundsAway.
-    """
-
-    def __init__(self, seeds: SeedKeys, complete: Callable[[Terms], Terms]) -> None:
-        self._seeds = seeds
-        self._complete = complete
-
-    def open_terms(self, packet_id: str, terms: Terms) -> Terms:
-        """Return *terms* with all that is known here of what decides their amounts."""
-        opened = self._seeds.open_terms(packet_id, terms)
-        return self._complete(opened) if terms.beacon else opened

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from redpacket.domain.errors import (
-    BeaconPending,
     Forbidden,
     InvalidRequest,
     InvariantViolated,
@@ -139,10 +138,8 @@ class Api:
             if operation.scopes:
                 request.require_scope(operation.scopes)
             answer = operation.function(request)
-        except (Rejected, SwitchedOff, BeaconPending) as error:
-            # To wait for a round until it is there is by design; longer is a failure.
-            is_late = isinstance(error, BeaconPending) and error.is_late
-            refusals.count(code_of(error), is_failure=is_late)
+        except (Rejected, SwitchedOff) as error:
+            refusals.count(code_of(error))
             return _answer(*problem_of(error, request_id), request_id)
         except Exception as error:  # noqa: BLE001 - the last resort, logged and answered
             # Known errors come with their cause; unknown ones must not leak theirs.

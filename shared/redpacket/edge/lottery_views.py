@@ -56,7 +56,7 @@ def _drawn_by(lottery: Lottery) -> campaigns.DrawnBy:
     """Show what today's draws wait for."""
     campaign = lottery.table.campaign
     beacon = campaign.beacon
-    if beacon is None or beacon.is_per_draw:
+    if beacon is None:
         round_no = at_ms = None
     else:
         round_no = beacon.round_of(day_named(beacon.timezone, lottery.day).starts_at_ms)
@@ -78,7 +78,6 @@ def _beacon_view(beacon: CampaignBeacon | None) -> campaigns.Beacon | None:
         "period_s": beacon.chain.period_s,
         "committed_at_ms": beacon.committed_at_ms,
         "timezone": beacon.timezone,
-        "is_per_draw": beacon.is_per_draw,
     }
 
 
@@ -193,7 +192,6 @@ def _one_draw(draw: Draw) -> campaigns.OneDraw:
         "n": draw.draw_no,
         "outcome": "won" if draw.prize else "missed",
         "prize": _won_prize(draw.prize) if draw.prize else None,
-        "gone_prize_id": draw.gone_prize_id,
         "drawn_at_ms": draw.drawn_at_ms,
     }
 
@@ -211,8 +209,6 @@ def _draw_view(draw: Draw) -> campaigns.Draw:
         ),
         "point": draw.point,
         "beacon_round": draw.beacon_round,
-        "attempted_at_ms": draw.attempted_at_ms,
-        "signature": draw.signature.hex() if draw.signature else None,
         "odds": draw.odds,
         "table_version": draw.table_version,
     }

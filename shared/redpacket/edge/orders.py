@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from redpacket.domain.campaign import Campaign
 from redpacket.domain.errors import ChannelUnavailable
 from redpacket.domain.image_url import is_on_hosts
 from redpacket.domain.lottery import Prize
@@ -19,9 +18,6 @@ from redpacket.edge.scopes import OPERATORS
 from redpacket.edge.settings import settings
 from redpacket.edge.wiring import wiring
 from redpacket.flows.packets.send_packet import SendOrder
-
-LIFE_BY_ROUND_MS_MIN = 60_000
-"""A packet that waits for a round must outlive it by far."""
 
 
 def send_order(request: RequestOf[SendBody]) -> SendOrder:
@@ -67,7 +63,6 @@ def send_order(request: RequestOf[SendBody]) -> SendOrder:
         refused.append(
             ("pay_with", "is for packets of users: a campaign's budget pays for its own")
         )
-    campaign = wiring.get_campaign(body.campaign_id) if body.campaign_id else None
     return SendOrder(
         sender=sender,
         request=idempotent,
@@ -81,9 +76,8 @@ def send_order(request: RequestOf[SendBody]) -> SendOrder:
         unit_fen=body.unit_fen,
         greeting=body.greeting,
         life_ms=None if is_until_the_end else body.expires_in_s * 1000,
-        campaign=campaign,
+        campaign=wiring.get_campaign(body.campaign_id) if body.campaign_id else None,
         amounts_shown=AmountsShown(body.amounts_shown) if body.amounts_shown else None,
-        takes_round=_takes_round(body, campaign, refused),
         cover_url=body.cover_url,
         # Not refused here: a repeat gets its first answer, although limits were lowered since.
         refused_fields=tuple(refused),
@@ -98,42 +92,6 @@ def prize_plan(request: RequestOf[PrizeBody]) -> tuple[Prize, int | None]:
     campaign_id, prize_id = campaign_id_of(request), prize_id_of(request)
     body = body_of(PrizeBody, request)
     return body.prize(campaign_id, prize_id), body.version
-
-
-def _takes_round(body: SendBody, campaign: Campaign | None, refused: list[tuple[str, str]]) -> bool:
-    """Tell whether a round of the beacon decides the amounts; note in *refused* what can't be.
-
-    A packet in one step is taken at once, and an equal one has nothing to decide.
-    """
-    # A payment moves the start of its packet, and the round would be known before it.
-    is_paid_now = body.pay_with == "balance"
-    is_gated = campaign is not None or body.opening == "two_step"
-    is_long = _life_ms(body, campaign) >= LIFE_BY_ROUND_MS_MIN
-    may_wait = body.kind == "lucky" and is_paid_now and is_gated and is_long
-    if body.amounts_beacon is None:
-        is_usual = settings.default_packet_beacon == "round" and bool(settings.beacon_chain)
-        return may_wait and is_usual and (campaign is None or campaign.beacon is not None)
-    if body.amounts_beacon == "none":
-        return False
-    if not settings.beacon_chain:
-        refused.append(("amounts_beacon", "this deployment has no beacon"))
-    elif not may_wait:
-        reason = (
-            "is for lucky packets of campaigns or in two steps, paid from the balance, which can be"
-            " taken for at least a minute"
-        )
-        refused.append(("amounts_beacon", reason))
-    return True
-
-
-def _life_ms(body: SendBody, campaign: Campaign | None) -> int:
-    """Return how long shares of the packet can be taken."""
-    life_ms = body.expires_in_s * 1000
-    if campaign is None:
-        return life_ms
-    starts_at_ms = max(wiring.clock.now_ms(), campaign.starts_at_ms)
-    left_ms = campaign.ends_at_ms - starts_at_ms
-    return min(left_ms, life_ms) if "expires_in_s" in body.model_fields_set else left_ms
 
 
 def _rules(body: SendBody) -> Rules:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from redpacket.domain.errors import BeaconPending, InvalidRequest, RedPacketError
+from redpacket.domain.errors import InvalidRequest, RedPacketError
 
 STATUS_BY_CODE: Final = {
     "idempotency_key_missing": 400,
@@ -51,19 +51,18 @@ STATUS_BY_CODE: Final = {
     "split_impossible": 422,
     "rate_limited": 429,
     "internal_error": 500,
-    "beacon_pending": 503,
     "switched_off": 503,
     "unavailable": 503,
 }
 
 RETRIED: Final = {
-    "beacon_pending",
+    "campaign_not_started",
     "idempotency_key_in_use",
     "rate_limited",
     "switched_off",
     "unavailable",
 }
-"""Codes that say when to ask again, unchanged."""
+"""Codes that can say when to ask again, unchanged; all but the first always do."""
 
 
 def code_of(error: Exception) -> str:
@@ -87,15 +86,7 @@ def problem_of(error: Exception, request_id: str) -> tuple[int, dict[str, str], 
     }
     if isinstance(error, InvalidRequest):
         body["errors"] = error.errors
-    if isinstance(error, BeaconPending) and (begun := error.begun):
-        # A user who keeps it can show later that nothing of it was chosen after its round.
-        body["draw"] = {
-            "n": begun.draw_no,
-            "attempted_at_ms": begun.attempted_at_ms,
-            "beacon_round": begun.beacon_round,
-            "odds": begun.odds,
-        }
     headers = {"content-type": "application/problem+json"}
-    if code in RETRIED and isinstance(error, RedPacketError):
+    if isinstance(error, RedPacketError) and error.retry_after_s is not None:
         headers["retry-after"] = str(error.retry_after_s)
     return status, headers, body

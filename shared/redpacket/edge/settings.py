@@ -263,9 +263,7 @@ class Settings:
     beacon_chain = _Variable("BEACON_CHAIN", str, default="")
     """`chain_hash,genesis_s,period_s`; empty where campaigns draw without a beacon."""
     default_draw_beacon = _Variable("DRAW_BEACON", str, default="day")
-    """What a new campaign draws by that does not say it, with a beacon: day, draw or none."""
-    default_packet_beacon = _Variable("PACKET_BEACON", str, default="round")
-    """Whether amounts take a round where their sender does not say it: round or none."""
+    """What a new campaign draws by that does not say it, with a beacon: day or none."""
     beacon_public_key = _Variable("BEACON_PUBLIC_KEY", bytes.fromhex)
     """What the chain's rounds are signed with."""
     close_grace_ms = _Variable("CLOSE_GRACE_S", _milliseconds)

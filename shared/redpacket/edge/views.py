@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from redpacket.domain.claim import Admission, Claim, ShareFate
 from redpacket.domain.ledger import DEPOSITS, Entry, packet_of
 from redpacket.domain.packet import Packet, Person
-from redpacket.domain.split import NO_ROUND
 from redpacket.edge.claim_places import claim_place
 from redpacket.ports.accounts import Profile
 
 if TYPE_CHECKING:
     # Each door shows what its own flow made, and imports no other.
-    from redpacket.domain.beacon import PacketBeacon
     from redpacket.domain.checks.facts import Difference
-    from redpacket.domain.split import Terms
     from redpacket.domain.switches import SwitchState
     from redpacket.edge.answers import campaigns, operators, packets
     from redpacket.flows.campaigns.preheat_campaign import Preheated
@@ -38,31 +35,6 @@ def claim_view(claim: Claim) -> packets.Claim:
     }
 
 
-def _round_view(terms: Terms) -> packets.TakesRound:
-    """Show what the amounts wait for."""
-    if not terms.beacon:
-        return {"beacon": None, "beacon_round": None, "beacon_at_ms": None}
-    # A grab shows claims alone.
-    from redpacket.domain.beacon import PacketBeacon
-
-    beacon = PacketBeacon.parse(terms.beacon)
-    return {
-        "beacon": _beacon_view(beacon),
-        "beacon_round": beacon.round_no,
-        "beacon_at_ms": beacon.chain.time_ms(beacon.round_no),
-    }
-
-
-def _beacon_view(beacon: PacketBeacon) -> packets.PacketBeacon:
-    return {
-        "chain_hash": beacon.chain.chain_hash,
-        "genesis_s": beacon.chain.genesis_s,
-        "period_s": beacon.chain.period_s,
-        "committed_at_ms": beacon.committed_at_ms,
-        "starts_at_ms": beacon.starts_at_ms,
-    }
-
-
 def sent_view(
     packet: Packet, share_base_url: str, ordered: Mapping[str, Any] | None = None
 ) -> packets.SentPacket:
@@ -71,7 +43,6 @@ def sent_view(
     *ordered* is the payment that it waits for, as the payment function shows it.
     """
     return {
-        **_round_view(packet.terms),
         "packet_id": packet.packet_id,
         "status": "unpaid" if packet.payment_id else "open",
         "kind": packet.kind,
@@ -159,7 +130,6 @@ def record_view(record: Record, people: People) -> packets.Record:
         }
 
     return {
-        **_round_view(packet.terms),
         "packet_id": packet.packet_id,
         "sender": people.view(packet.sender),
         "kind": packet.kind,
@@ -225,15 +195,8 @@ def feed_view(record: Record, people: People) -> packets.Feed:
 
 def proof_view(proof: Proof) -> packets.Proof:
     """Show the seed and what it made: `python -m redpacket.verify` reads this."""
-    from redpacket.domain.beacon import PacketBeacon
-
     terms = proof.terms
-    beacon = PacketBeacon.parse(terms.beacon) if terms.beacon else None
-    has_round = bool(terms.signature) and terms.signature != NO_ROUND
     return {
-        "beacon": _beacon_view(beacon) if beacon else None,
-        "beacon_round": beacon.round_no if beacon and has_round else None,
-        "signature": terms.signature if has_round else None,
         "commitment": terms.commitment,
         "secret_version": terms.secret_version,
         "seed": terms.seed_text,

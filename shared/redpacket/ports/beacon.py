@@ -1,4 +1,4 @@
-"""What amounts and draws need of a public beacon, and what fetches its rounds."""
+"""What draws need of a public beacon, and what fetches its rounds."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from redpacket.domain.beacon import BeaconChain, BeaconRound, CampaignBeacon
+    from redpacket.domain.beacon import BeaconRound, CampaignBeacon
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Beacon(Protocol):
 
 
 class Rounds(Protocol):
-    """The rounds that were verified, and who waits for which."""
+    """The rounds that were verified, and which campaigns draw by them."""
 
     def find(self, chain_hash: str, round_no: int) -> BeaconRound | None:
         """Return a round that was verified."""
@@ -36,15 +36,6 @@ class Rounds(Protocol):
 
     def keep(self, chain_hash: str, found: BeaconRound) -> None:
         """Keep a verified round for ever; the first one stays."""
-
-    def want(self, chain: BeaconChain, round_no: int) -> None:
-        """Ask for a round that is to come; it is listed until it was kept."""
-
-    def list_wanted(self, chain_hash: str, until_ms: int, limit: int) -> list[int]:
-        """Return rounds of a chain that are due and waited for, the newest first."""
-
-    def meet(self, chain_hash: str, round_no: int) -> None:
-        """List a round no more, since it was kept."""
 
     def list_drawing(self, now_ms: int) -> list[Drawing]:
         """Return the campaigns that draw by a beacon and are not over."""

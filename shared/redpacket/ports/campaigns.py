@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from redpacket.domain.campaign import Campaign, DrawRules
     from redpacket.domain.lottery import (
         Attempt,
-        BegunDraw,
         Draw,
         DrawAsk,
         DrawDay,
@@ -70,12 +69,6 @@ class DrawCache(Protocol):
 
     def draw(self, ask: DrawAsk) -> DrawOutcome:
         """Decide one attempt, the same way whenever it is asked on its day."""
-
-    def weigh(self, ask: DrawAsk, player: Player) -> DrawOutcome:
-        """Tell the odds of a user who did what *player* says; no point counts, nothing is used up.
-
-        WEIGHED with the odds, or what refuses a draw.
-        """
 
     def load(self, table: LotterySnapshot, day: DrawDay, stock: Sequence[PrizeStock]) -> None:
         """Bring the cache up to the ledger: an older table and lower counts change nothing."""
@@ -160,16 +153,11 @@ class Draws(Protocol):
         day: str,
         *,
         asks_audience: bool = False,
-        asks_begun: bool = False,
     ) -> Attempt:
         """Return what a user did on a day, and what their key has drawn, read strongly.
 
-        *asks_audience*: and whether they are on the campaign's list of users. *asks_begun*: and
-        what is fixed of their next draw; a read more, as that draw's number comes first.
+        *asks_audience*: and whether they are on the campaign's list of users.
         """
-
-    def begin_draw(self, begun: BegunDraw) -> BegunDraw:
-        """Fix what decides a draw; return what is fixed of it, now or before."""
 
     def find_draw(self, campaign_id: str, user_id: str, draw_id: str) -> Draw | None:
         """Return a draw, read strongly."""

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
         Taker,
     )
     from redpacket.domain.packet import Packet, PacketEnd, Rules
-    from redpacket.domain.split import Terms
 
 SENT_CURSOR = r"[0-9]{13}#[!-~]{1,100}"
 """The form of where a list of sent packets goes on: a sort key."""
@@ -166,16 +165,6 @@ class ClaimRecorder(Protocol):
 
     def count_claims(self, campaign_id: str, user_id: str) -> int:
         """Return how many shares of a campaign's packets a user owns, read strongly."""
-
-
-class OpensTerms(Protocol):
-    """What rows and caches keep of a packet's terms decides no amount: this adds the rest."""
-
-    def open_terms(self, packet_id: str, terms: Terms) -> Terms:
-        """Return *terms* with the effective seed and the round's signature, where they are known.
-
-        Without them *terms* compute no amount. So one packet keeps no others from being read.
-        """
 
 
 class Packets(Protocol):

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from redpacket.domain.checks.facts import Unit
-    from redpacket.domain.lottery import BegunDraw, Draw
+    from redpacket.domain.lottery import Draw
     from redpacket.domain.scanned import Member, Scanned, UnitWon
 
 
@@ -51,9 +51,6 @@ class Tables(Protocol):
 
     def list_draws(self, names: Sequence[tuple[str, str, str]]) -> list[Draw]:
         """Return those draws that exist, by campaign, user and id, in no order."""
-
-    def list_begun(self, names: Sequence[tuple[str, str, str, int]]) -> list[BegunDraw]:
-        """Return what was fixed of draws, by campaign, user, day and number, in no order."""
 
     def list_outside(self, accounts: Sequence[str]) -> list[Scanned]:
         """Return the rows of payments and withdrawals, by the names that they have in transfers."""

@@ -24,12 +24,7 @@ from redpacket.verify.draws import day_beacon_compared, draws_compared, verify_d
 from redpacket.verify.files import Unreadable, read
 from redpacket.verify.findings import SHOWN_MAX
 from redpacket.verify.log import Checked, arguments_of, verify_log
-from redpacket.verify.packets import (
-    amounts_compared,
-    packet_beacon_compared,
-    terms_of,
-    verify_packet,
-)
+from redpacket.verify.packets import amounts_compared, terms_of, verify_packet
 from redpacket.verify.rounds import QUICKNET_KEY
 
 TRUE, FALSE, UNREADABLE = 0, 1, 2
@@ -72,8 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         else:
             terms = terms_of(proof)
             findings = verify_packet(terms, documents, options.commitment)
-            beacon = packet_beacon_compared(terms, proof, options.public_key, findings)
-            compared = amounts_compared(terms, findings, beacon)
+            compared = amounts_compared(terms, findings)
     except Unreadable as error:
         print(f"UNREADABLE: {error}", file=sys.stderr)
         return UNREADABLE

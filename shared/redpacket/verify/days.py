@@ -9,7 +9,6 @@ from redpacket.domain.beacon import BeaconRound, CampaignBeacon
 from redpacket.domain.lottery import (
     NO_BEACON,
     SEED_BYTES,
-    DrawDay,
     chain_commitment,
     day_named,
     days_of_chain,
@@ -62,9 +61,7 @@ def day_of(proof: Document) -> Day:
 
 def _beacon_of(said: Document) -> CampaignBeacon:
     committed_at_ms, timezone = get(said, "committed_at_ms", int), get(said, "timezone", str)
-    # Answers of older versions know no single draws.
-    is_per_draw = get({"is_per_draw": False, **said}, "is_per_draw", bool)
-    beacon = CampaignBeacon(chain_of(said), committed_at_ms, timezone, is_per_draw)
+    beacon = CampaignBeacon(chain_of(said), committed_at_ms, timezone)
     try:
         return CampaignBeacon.parse(str(beacon))
     except ValueError as error:
@@ -78,20 +75,14 @@ def _round_of(proof: Document, beacon: CampaignBeacon | None) -> BeaconRound | N
 
 
 def check_round(day: Day, findings: Findings) -> None:
-    """Compare the round with the one that was named before it existed."""
-    if day.beacon is None:
+    """Compare the round with the one that was named before it existed. Raises Unreadable."""
+    if day.beacon is None or day.round is None:
         return
-    named = day.beacon.round_of(bounds_of(day, day.beacon).starts_at_ms)
-    if day.beacon.is_per_draw:
-        findings.compare("beacon_round of the day", said=day.round_no, true=None)
-    elif day.round:
-        findings.compare("beacon_round", said=day.round.round_no, true=named)
-
-
-def bounds_of(day: Day, beacon: CampaignBeacon) -> DrawDay:
-    """Return when the day begins and ends in the campaign's zone. Raises Unreadable."""
+    zone = day.beacon.timezone
     try:
-        return day_named(beacon.timezone, day.name)
+        starts_at_ms = day_named(zone, day.name).starts_at_ms
     except (ValueError, OSError, KeyError) as error:
         # A zone that this machine lacks is a KeyError.
-        raise Unreadable(f"the days of {beacon.timezone}: {error}") from error
+        raise Unreadable(f"the days of {zone}: {error}") from error
+    named = day.beacon.round_of(starts_at_ms)
+    findings.compare("beacon_round", said=day.round.round_no, true=named)

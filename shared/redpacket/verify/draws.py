@@ -1,16 +1,15 @@
-"""Checks the draws of a day: numbers, points, prizes, and the rounds of single draws."""
+"""Checks the draws of a day: numbers, points and prizes."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
-from redpacket.domain.beacon import BeaconRound, CampaignBeacon
 from redpacket.domain.lottery import NO_BEACON, choose, draw_id_of, draw_point, point_text
-from redpacket.verify.days import Day, bounds_of, check_round
+from redpacket.verify.days import Day, check_round
 from redpacket.verify.files import COUNT_MAX, Document, Unreadable, get
 from redpacket.verify.findings import SHOWN_MAX, Findings
-from redpacket.verify.rounds import round_compared, signature_of, signatures_checked
+from redpacket.verify.rounds import round_compared
 
 _PRIZE = r"[a-z0-9][a-z0-9_-]{0,62}:\d{1,15}"
 _ODDS = re.compile(rf"(?:{_PRIZE}(?:,{_PRIZE})*)?\|\d{{1,15}}")
@@ -35,7 +34,6 @@ def verify_draws(
     for name, document in documents:
         if "items" in document:
             drawer = get(document, "user_token", str)
-            findings.rounds.setdefault(drawer, {})
             if user is not None:
                 findings.compare(f"{name}: user_token", said=drawer, true=user)
             seen = numbers.setdefault(drawer, set())
@@ -53,15 +51,10 @@ def verify_draws(
 
 
 def _check_order(numbers: dict[str, set[int]], findings: Findings) -> None:
-    """Demand that each user's draws of the day have no gap, and came one after the other."""
+    """Demand that each user's draws of the day have no gap."""
     for drawer, seen in numbers.items():
         for missing in sorted({*range(1, max(seen, default=0))} - seen)[:SHOWN_MAX]:
             findings.differences.append(f"draw {missing} of {drawer} on that day is missing")
-    for drawer, rounds in findings.rounds.items():
-        named = [rounds[number].round_no for number in sorted(rounds)]
-        if named != sorted(set(named)):
-            # Or some were begun together, and the best one was completed first.
-            findings.differences.append(f"draws of {drawer} began before the one before was over")
 
 
 def _compare_draw(
@@ -79,26 +72,15 @@ def _compare_draw(
     if number in seen:
         findings.differences.append(f"{what}: is there twice")
     seen.add(number)
-    own = _own_round(what, draw, day, findings)
-    if own:
-        findings.rounds[drawer][number] = own
-    randomness = own.randomness if own else day.randomness
-    point = draw_point(day.seed, day.campaign_id, drawer, number, randomness)
-    prize_id, gone_id = choose(odds, point), draw.get("gone_prize_id")
-    randomness = "{randomness}" if own or day.round else NO_BEACON
+    point = draw_point(day.seed, day.campaign_id, drawer, number, day.randomness)
+    prize_id = choose(odds, point)
+    randomness = "{randomness}" if day.round else NO_BEACON
     formula = point_text("{seed}", day.campaign_id, drawer, number, randomness)
     true_id = draw_id_of(day.campaign_id, drawer, day.name, number)
     findings.compare(f"{what}: draw_id", said=get(draw, "draw_id", str), true=true_id)
     findings.compare(f"{what}: formula", said=get(draw, "formula", str), true=formula)
-    if own is None:
-        findings.compare(f"{what}: beacon_round", said=draw.get("beacon_round"), true=day.round_no)
+    findings.compare(f"{what}: beacon_round", said=draw.get("beacon_round"), true=day.round_no)
     findings.compare(f"{what}: point", said=get(draw, "point", int), true=point)
-    if gone_id is not None:
-        # Only a draw that had to wait may miss by that, and it names the very prize.
-        true_gone = prize_id if own else None
-        findings.compare(f"{what}: gone_prize_id", said=gone_id, true=true_gone)
-        findings.gone_count += 1
-        prize_id = None
     said = draw.get("prize")
     said_id = get(said, "prize_id", str) if isinstance(said, dict) else said
     findings.compare(f"{what}: prize", said=said_id, true=prize_id)
@@ -107,47 +89,15 @@ def _compare_draw(
     findings.draw_count += 1
 
 
-def _own_round(what: str, draw: Document, day: Day, findings: Findings) -> BeaconRound | None:
-    """Return the round of a single draw, which its beginning named before the round existed."""
-    if day.beacon is None or not day.beacon.is_per_draw:
-        return None
-    began_at_ms = get(draw, "attempted_at_ms", int)
-    found = BeaconRound(get(draw, "beacon_round", int), signature_of(draw))
-    named = day.beacon.round_of_draw(began_at_ms)
-    findings.compare(f"{what}: beacon_round", said=found.round_no, true=named)
-    bounds = bounds_of(day, day.beacon)
-    is_within = bounds.starts_at_ms <= began_at_ms < bounds.ends_at_ms
-    findings.compare(f"{what}: began on its day", said=True, true=is_within)
-    return found
-
-
 def day_beacon_compared(day: Day, public_key: str, findings: Findings) -> list[str]:
     """Say what was checked of the beacon, and what could not be."""
     if day.beacon is None:
         return ["beacon      none: the operator could have tried seeds before the campaign"]
-    if day.beacon.is_per_draw:
-        return _own_rounds_compared(day.beacon, public_key, findings)
     if day.round is None:
         if findings.draw_count:
             findings.differences.append("draws of a day whose round of the beacon is missing")
         return ["beacon      the day's round is missing"]
     return round_compared(day.beacon.chain, day.round, public_key, findings)
-
-
-def _own_rounds_compared(beacon: CampaignBeacon, public_key: str, findings: Findings) -> list[str]:
-    rounds = {found for of_user in findings.rounds.values() for found in of_user.values()}
-    told = f"{len(rounds)} rounds of chain {beacon.chain.chain_hash}, one for each draw"
-    lines = [f"beacon      {told}"]
-    if rounds:
-        lines.append(
-            f"signature   {signatures_checked(beacon.chain, rounds, public_key, findings)}"
-        )
-    if findings.gone_count:
-        lines.append(f"gone        not checked: the last units of {findings.gone_count} prizes")
-    return [
-        *lines,
-        "order       not checked: compare odds and round with the `beacon_pending` that you got",
-    ]
 
 
 def draws_compared(day: Day, findings: Findings, beacon: Sequence[str]) -> list[str]:

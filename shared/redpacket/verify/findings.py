@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from redpacket.domain.beacon import BeaconRound
-
 SHOWN_MAX = 20
 """Differences that are printed; a wrong seed makes one for every share."""
 
 
 @dataclass(slots=True)
 class Findings:
-    """What was compared, and what is not true; *rounds* are draws' own, by user and number."""
+    """What was compared, and what is not true."""
 
     amount_count: int = 0
     claim_count: int = 0
     draw_count: int = 0
-    gone_count: int = 0
     other_day_count: int = 0
-    rounds: dict[str, dict[int, BeaconRound]] = field(default_factory=dict)
     differences: list[str] = field(default_factory=list)
 
     def compare(self, what: str, *, said: object, true: object) -> None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from redpacket.domain.beacon import BeaconRound, PacketBeacon
 from redpacket.domain.errors import SplitImpossible
-from redpacket.domain.split import NO_ROUND, Split, Terms, amounts_fen, seed_of
+from redpacket.domain.split import Split, Terms, amounts_fen, seed_of
 from redpacket.verify.files import COUNT_MAX, Document, Unreadable, get
 from redpacket.verify.findings import Findings
-from redpacket.verify.rounds import chain_of, round_compared, signature_of
 
 
 def verify_packet(
@@ -39,9 +37,6 @@ def verify_packet(
         else:
             split = get(document, "split", str)
             findings.compare(f"{name}: split", said=split, true=str(terms.split))
-            _compare_start(name, document, terms, findings)
-            if terms.signature == NO_ROUND and _has_claims(document):
-                findings.differences.append(f"{name}: claims, and the packet's round never came")
             _compare_claims(name, document, amounts, findings)
     return findings
 
@@ -72,18 +67,6 @@ def _compare_claims(
         findings.claim_count += 1
 
 
-def _compare_start(name: str, record: Document, terms: Terms, findings: Findings) -> None:
-    """Compare when the packet starts with what its round was chosen by."""
-    if terms.beacon and "starts_at_ms" in record:
-        said, true = get(record, "starts_at_ms", int), PacketBeacon.parse(terms.beacon).starts_at_ms
-        findings.compare(f"{name}: starts_at_ms", said=said, true=true)
-
-
-def _has_claims(record: Document) -> bool:
-    """Tell whether shares were taken, also where their amounts are hidden."""
-    return record.get("claimed_count", 0) != 0 or any(_claims_of(record))
-
-
 def _claims_of(record: Document) -> Iterator[Document]:
     claims = get(record, "claims", list) if "claims" in record else []
     for claim in (*claims, record.get("luckiest"), record.get("mine")):
@@ -103,28 +86,13 @@ def _compare_share(
     findings.compare(f"{name}: share {share_no}", said=amount_fen, true=true)
 
 
-def packet_beacon_compared(
-    terms: Terms, proof: Document, public_key: str, findings: Findings
-) -> list[str]:
-    """Say what was checked of the packet's round, and what could not be."""
-    if not terms.beacon:
-        return ["beacon      none: the operator could have tried seeds before the send"]
-    if terms.signature == NO_ROUND:
-        return ["beacon      the packet's round never came: every share went back"]
-    beacon = PacketBeacon.parse(terms.beacon)
-    said = get(proof, "beacon_round", int)
-    findings.compare("beacon_round", said=said, true=beacon.round_no)
-    found = BeaconRound(beacon.round_no, bytes.fromhex(terms.signature))
-    return round_compared(beacon.chain, found, public_key, findings)
-
-
-def amounts_compared(terms: Terms, findings: Findings, beacon: Sequence[str]) -> list[str]:
+def amounts_compared(terms: Terms, findings: Findings) -> list[str]:
     """Say what was compared of a packet's amounts."""
     shares = f"{findings.amount_count} amounts of {terms.count} shares"
     return [
         f"terms       {terms}",
         f"commitment  {terms.commitment}",
-        *beacon,
+        "order       not checked: the operator could have tried seeds before the send",
         f"compared    {shares}, {findings.claim_count} claims of records",
     ]
 
@@ -141,8 +109,6 @@ def terms_of(proof: Document) -> Terms:
             get(proof, "share_fen_max", int),
             get(proof, "unit_fen", int),
             seed_of(seed_text),
-            beacon=_packet_beacon_of(proof),
-            signature=_packet_signature_of(proof),
         )
     except ValueError as error:
         raise Unreadable(str(error)) from error
@@ -151,21 +117,3 @@ def terms_of(proof: Document) -> Terms:
     if terms.count > COUNT_MAX:
         raise Unreadable("count is above that of any packet")
     return terms
-
-
-def _packet_beacon_of(proof: Document) -> str:
-    """Return what names the packet's round, as the commitment has it; "" without one."""
-    said = proof.get("beacon")
-    if not isinstance(said, dict):
-        return ""
-    chain, committed_at_ms = chain_of(said), get(said, "committed_at_ms", int)
-    beacon = PacketBeacon(chain, committed_at_ms, get(said, "starts_at_ms", int))
-    return str(PacketBeacon.parse(str(beacon)))
-
-
-def _packet_signature_of(proof: Document) -> str:
-    if not isinstance(proof.get("beacon"), dict):
-        return ""
-    if proof.get("signature") is None:
-        return NO_ROUND
-    return signature_of(proof).hex()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from redpacket.domain.beacon import BeaconChain, BeaconRound
 from redpacket.verify.files import Document, Unreadable, get, shown_time
 from redpacket.verify.findings import Findings
@@ -26,15 +24,15 @@ def round_compared(
     return [
         f"beacon      round {found.round_no} of chain {chain.chain_hash}, signed at {at}",
         f"chain       begun at {began}, a round each {chain.period_s} s",
-        f"signature   {signatures_checked(chain, {found}, public_key, findings)}",
+        f"signature   {_signature_checked(chain, found, public_key, findings)}",
         f"order       not checked: the commitment must have been known before {at}",
     ]
 
 
-def signatures_checked(
-    chain: BeaconChain, rounds: Iterable[BeaconRound], public_key: str, findings: Findings
+def _signature_checked(
+    chain: BeaconChain, found: BeaconRound, public_key: str, findings: Findings
 ) -> str:
-    """Compare rounds with the chain's public key, and say whether that could be done."""
+    """Compare a round with the chain's public key, and say whether that could be done."""
     if chain.chain_hash == QUICKNET.chain_hash:
         # Or a known round of long ago would pass for a later one.
         findings.compare("the beacon's genesis_s", said=chain.genesis_s, true=QUICKNET.genesis_s)
@@ -49,12 +47,11 @@ def signatures_checked(
         key = PublicKey(bytes.fromhex(public_key))
     except ValueError as error:
         raise Unreadable(f"the public key: {error}") from error
-    for found in rounds:
-        findings.compare(
-            f"signature of round {found.round_no}",
-            said="the chain's",
-            true="the chain's" if key.has_signed(found.round_no, found.signature) else "forged",
-        )
+    findings.compare(
+        f"signature of round {found.round_no}",
+        said="the chain's",
+        true="the chain's" if key.has_signed(found.round_no, found.signature) else "forged",
+    )
     return "compared with the chain's public key"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from typing import Any
 
 from redpacket.adapters.dynamo import draw_keys
@@ -11,7 +11,7 @@ from redpacket.adapters.dynamo.client import Value
 from redpacket.domain.campaign import CampaignStatus
 from redpacket.domain.checks.facts import Unit
 from redpacket.domain.claim import Fate, ShareFate
-from redpacket.domain.lottery import BegunDraw, Draw, Player, Prize, PrizeKind, unit_share
+from redpacket.domain.lottery import Draw, Player, Prize, PrizeKind, unit_share
 from redpacket.domain.packet import Person
 from redpacket.domain.scanned import UnitWon
 
@@ -36,9 +36,6 @@ def draw_row(draw: Draw) -> dict[str, Value]:
         row["day_no"] = draw.day_no
     if draw.beacon_round:
         row["beacon_round"] = draw.beacon_round
-    if draw.attempted_at_ms and draw.signature:
-        row["attempted_at_ms"] = draw.attempted_at_ms
-        row["signature"] = draw.signature.hex()
     return row
 
 
@@ -58,20 +55,7 @@ def draw_of(row: dict[str, Any]) -> Draw:
         unit_no=row.get("unit_no", 0),
         day_no=row.get("day_no", 0),
         beacon_round=row.get("beacon_round"),
-        attempted_at_ms=row.get("attempted_at_ms"),
-        signature=bytes.fromhex(row["signature"]) if "signature" in row else None,
     )
-
-
-def begun_row(begun: BegunDraw) -> dict[str, Value]:
-    """Return the row of a draw that waits for its round."""
-    where = begun.campaign_id, begun.user_id, begun.day, begun.draw_no
-    return {**draw_keys.begun_draw(*where), **asdict(begun)}
-
-
-def begun_of(row: dict[str, Any]) -> BegunDraw:
-    """Read the row of a draw that waits for its round, or has had it."""
-    return BegunDraw(**{field.name: row[field.name] for field in fields(BegunDraw)})
 
 
 def won_by(draw: Draw) -> dict[str, Value]:

@@ -42,11 +42,6 @@ def draw_request(campaign_id: str, user_id: str, key_hash: str) -> dict[str, str
     return {**drawer(campaign_id, user_id), "sk": f"{DRAW_REQUEST_PREFIX}{key_hash}"}
 
 
-def begun_draw(campaign_id: str, user_id: str, day: str, draw_no: int) -> dict[str, str]:
-    """DrawsTable: what was fixed of a draw before the round of the beacon that decides it."""
-    return {**drawer(campaign_id, user_id), "sk": f"{BEGUN_PREFIX}{day}#{draw_no}"}
-
-
 def player(campaign_id: str, user_id: str, day: str) -> dict[str, str]:
     """DrawsTable: what a user did on one day."""
     return {**drawer(campaign_id, user_id), "sk": f"{PLAYER_PREFIX}{day}"}
@@ -70,7 +65,6 @@ def drawer(campaign_id: str, user_id: str) -> dict[str, str]:
 DRAWER_PREFIX = "user#"
 DRAW_PREFIX = "draw#"
 DRAW_REQUEST_PREFIX = "key#"
-BEGUN_PREFIX = "begun#"
 PLAYER_PREFIX = "day#"
 WINNER_PREFIX = "won#"
 HELP_PREFIX = "help#"

@@ -7,7 +7,6 @@ each attempt moves a counter under a condition. All that one draw does is one tr
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from enum import Enum, auto
 from typing import Any
 
@@ -28,8 +27,6 @@ from redpacket.adapters.dynamo.client import (
     values,
 )
 from redpacket.adapters.dynamo.draw_items import (
-    begun_of,
-    begun_row,
     draw_of,
     draw_row,
     player_of,
@@ -50,7 +47,6 @@ from redpacket.domain.claim import NO_LIMIT, Fate
 from redpacket.domain.errors import InvariantViolated, Unavailable
 from redpacket.domain.lottery import (
     Attempt,
-    BegunDraw,
     Draw,
     HelpStatus,
     LotterySnapshot,
@@ -198,7 +194,6 @@ class DynamoDraws:
         day: str,
         *,
         asks_audience: bool = False,
-        asks_begun: bool = False,
     ) -> Attempt:
         request = draw_keys.draw_request(campaign_id, user_id, key_hash)
         player = draw_keys.player(campaign_id, user_id, day)
@@ -215,21 +210,12 @@ class DynamoDraws:
             return rows.get((key["pk"], key["sk"]))
 
         named, listed = row_of(request), row_of(member)
-        attempt = Attempt(
+        return Attempt(
             player_of(row_of(player)),
             self.find_draw(campaign_id, user_id, str(named["draw_id"])) if named else None,
             is_member=listed is not None and bool(listed["is_member"]),
             denied_until_ms=denied_until_ms(row_of(verdict)),
         )
-        if named or not asks_begun:
-            return attempt
-        begun = draw_keys.begun_draw(campaign_id, user_id, day, attempt.draw_no)
-        row = self._dynamo.get(self._draws, begun)
-        return replace(attempt, begun=begun_of(row)) if row else attempt
-
-    def begin_draw(self, begun: BegunDraw) -> BegunDraw:
-        write = Guarded(put(self._draws, begun_row(begun)), begun_of)
-        return self._dynamo.attempt([write]) or begun
 
     def find_draw(self, campaign_id: str, user_id: str, draw_id: str) -> Draw | None:
         row = self._dynamo.get(self._draws, draw_keys.draw(campaign_id, user_id, draw_id))

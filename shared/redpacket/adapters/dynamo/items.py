@@ -20,8 +20,8 @@ from redpacket.domain.packet import (
     Rules,
 )
 from redpacket.domain.passphrase import THRESHOLD_DEFAULT
+from redpacket.domain.seed_keys import SeedKeys
 from redpacket.domain.split import Terms, seed_of
-from redpacket.ports.packets import OpensTerms
 
 
 def packet_row(packet: Packet) -> dict[str, Value]:
@@ -99,7 +99,7 @@ def rules_of(row: dict[str, Any]) -> Rules:
     )
 
 
-def packet_of(row: dict[str, Any], seeds: OpensTerms | None = None) -> Packet:
+def packet_of(row: dict[str, Any], seeds: SeedKeys | None = None) -> Packet:
     """Read a packet row; without *seeds* its amounts can't be computed while it is open."""
     return Packet(
         packet_id=row["packet_id"],
@@ -125,8 +125,8 @@ def packet_of(row: dict[str, Any], seeds: OpensTerms | None = None) -> Packet:
     )
 
 
-def _terms_of(row: dict[str, Any], seeds: OpensTerms | None) -> Terms:
-    terms = replace(Terms.parse(row["terms"]), signature=row.get("round", ""))
+def _terms_of(row: dict[str, Any], seeds: SeedKeys | None) -> Terms:
+    terms = Terms.parse(row["terms"])
     if "opened_seed" in row:
         return replace(terms, seed=seed_of(row["opened_seed"]))
     return seeds.open_terms(row["packet_id"], terms) if seeds else terms

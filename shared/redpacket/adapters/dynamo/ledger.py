@@ -106,8 +106,6 @@ class DynamoLedger:
         if packet.terms.sealed and packet.terms.seed:
             # So that a key is needed no longer than the packets that were sealed by it.
             row["opened_seed"] = packet.terms.seed_text
-        if packet.terms.beacon:
-            row["round"] = packet.terms.signature
         sums = ", ".join(f"{name} = :{name}" for name in row)
         closed = update(
             self._packets,

@@ -10,17 +10,6 @@ def beacon_round(chain_hash: str, round_no: int) -> dict[str, str]:
     return {"pk": f"beacon#{chain_hash}", "sk": f"{round_no:012d}"}
 
 
-def wanted_round(chain_hash: str, round_no: int, at_ms: int) -> dict[str, str | int]:
-    """TransparencyTable: that somebody waits for a round; listed until it is there."""
-    partition = wanted_rounds(chain_hash)
-    return {"pk": partition, "sk": f"{round_no:012d}", "work_pk": partition, "work_at_ms": at_ms}
-
-
-def wanted_rounds(chain_hash: str) -> str:
-    """TransparencyTable: where rounds of a chain are that somebody waits for."""
-    return f"wanted#{chain_hash}"
-
-
 def commitment(id_hash: str) -> dict[str, str]:
     """CommitmentsTable: what was committed to of an id, and its place in the log."""
     return {"pk": id_hash}

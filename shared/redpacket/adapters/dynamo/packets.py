@@ -13,7 +13,8 @@ from redpacket.adapters.dynamo.shares import DynamoShares
 from redpacket.domain.errors import InvalidRequest
 from redpacket.domain.packet import Packet, PacketEnd, PacketStatus, Rules
 from redpacket.domain.process_cache import ProcessCache, no_clock
-from redpacket.ports.packets import SENT_CURSOR, OpensTerms, SentItem
+from redpacket.domain.seed_keys import SeedKeys
+from redpacket.ports.packets import SENT_CURSOR, SentItem
 
 # What the conditions of this module mean.
 IS_DUE = (
@@ -41,7 +42,7 @@ class DynamoPackets(DynamoShares):
         dynamo: Dynamo,
         packets_table: str,
         shares_table: str,
-        seeds: OpensTerms | None = None,
+        seeds: SeedKeys | None = None,
     ) -> None:
         super().__init__(dynamo, shares_table)
         self._packets = packets_table
@@ -90,20 +91,16 @@ class DynamoPackets(DynamoShares):
         )
 
     def begin_close(self, packet: Packet, now_ms: int) -> Packet:
-        # From here on the row says by itself what its amounts are made of.
-        rounds = {"round": packet.terms.signature} if packet.terms.beacon else {}
         operation = update(
             self._packets,
             keys.packet(packet.packet_id),
-            "SET #status = :closing, is_loaded = :yes, work_pk = :due, work_at_ms = :now_ms"
-            + "".join(f", {name} = :{name}" for name in rounds),
+            "SET #status = :closing, is_loaded = :yes, work_pk = :due, work_at_ms = :now_ms",
             condition=IS_DUE,
             closing=PacketStatus.CLOSING,
             open=PacketStatus.OPEN,
             yes=True,
             due=items.due_list(packet),
             now_ms=now_ms,
-            **rounds,
         )
         operation["Update"]["ExpressionAttributeNames"] = {"#status": "status"}
         row = self._dynamo.change(operation)

@@ -1,14 +1,11 @@
-"""Rounds of the beacon in TransparencyTable, those that are waited for, and who draws by them."""
+"""Rounds of the beacon in TransparencyTable, and who draws by them."""
 
 from __future__ import annotations
 
 from redpacket.adapters.dynamo import campaign_keys, log_keys
-from redpacket.adapters.dynamo.client import Dynamo, merge, put, update, values
-from redpacket.domain.beacon import BeaconChain, BeaconRound, CampaignBeacon
+from redpacket.adapters.dynamo.client import Dynamo, put, values
+from redpacket.domain.beacon import BeaconRound, CampaignBeacon
 from redpacket.ports.beacon import Drawing
-
-# What the condition of this module means.
-IS_WANTED = "attribute_exists(work_pk)"
 
 
 class DynamoRounds:
@@ -20,7 +17,7 @@ class DynamoRounds:
 
     def find(self, chain_hash: str, round_no: int) -> BeaconRound | None:
         row = self._dynamo.get(self._table, log_keys.beacon_round(chain_hash, round_no))
-        if row is None or "signature" not in row:
+        if row is None:
             return None
         return BeaconRound(round_no, bytes.fromhex(str(row["signature"])))
 
@@ -38,30 +35,6 @@ class DynamoRounds:
     def keep(self, chain_hash: str, found: BeaconRound) -> None:
         row = log_keys.beacon_round(chain_hash, found.round_no)
         self._dynamo.write(put(self._table, {**row, "signature": found.signature.hex()}))
-
-    def want(self, chain: BeaconChain, round_no: int) -> None:
-        row = log_keys.wanted_round(chain.chain_hash, round_no, chain.time_ms(round_no))
-        self._dynamo.write(merge(self._table, {**row}))
-
-    def list_wanted(self, chain_hash: str, until_ms: int, limit: int) -> list[int]:
-        rows = self._dynamo.query_some(
-            self._table,
-            limit,
-            IndexName="by_work",
-            KeyConditionExpression="work_pk = :pk AND work_at_ms <= :until_ms",
-            ExpressionAttributeValues=values(
-                pk=log_keys.wanted_rounds(chain_hash), until_ms=until_ms
-            ),
-            ScanIndexForward=False,
-        )
-        return [int(str(row["sk"])) for row in rows]
-
-    def meet(self, chain_hash: str, round_no: int) -> None:
-        row = log_keys.wanted_round(chain_hash, round_no, 0)
-        key = {"pk": str(row["pk"]), "sk": str(row["sk"])}
-        self._dynamo.write(
-            update(self._table, key, "REMOVE work_pk, work_at_ms", condition=IS_WANTED)
-        )
 
     def list_drawing(self, now_ms: int) -> list[Drawing]:
         rows = self._dynamo.query(

@@ -10,7 +10,7 @@ from redpacket.adapters.dynamo import campaign_keys, draw_keys, items, keys, log
 from redpacket.adapters.dynamo.books import balance_of, entry_of, receipt_of
 from redpacket.adapters.dynamo.campaign_items import campaign_of
 from redpacket.adapters.dynamo.client import KEYS_PER_READ, Dynamo, Row, values
-from redpacket.adapters.dynamo.draw_items import begun_of, draw_of, unit_of
+from redpacket.adapters.dynamo.draw_items import draw_of, unit_of
 from redpacket.adapters.dynamo.log import DynamoLog
 from redpacket.adapters.dynamo.payment_items import (
     payment_of,
@@ -20,7 +20,8 @@ from redpacket.adapters.dynamo.payment_items import (
 )
 from redpacket.adapters.dynamo.shown_items import table_of
 from redpacket.domain.checks.facts import PlayerDay, Unit
-from redpacket.domain.lottery import BegunDraw, Draw
+from redpacket.domain.errors import InvariantViolated
+from redpacket.domain.lottery import Draw
 from redpacket.domain.payments import PaymentReturn
 from redpacket.domain.scanned import (
     ClaimCount,
@@ -33,7 +34,7 @@ from redpacket.domain.scanned import (
     UnreadableRow,
     WonOnce,
 )
-from redpacket.ports.packets import OpensTerms
+from redpacket.domain.seed_keys import SeedKeys
 from redpacket.ports.reconciliation import Table
 
 Found = TypeVar("Found")
@@ -45,7 +46,7 @@ class DynamoTables:
     """Implements Tables."""
 
     def __init__(
-        self, dynamo: Dynamo, names: Mapping[Table, str], seeds: OpensTerms | None = None
+        self, dynamo: Dynamo, names: Mapping[Table, str], seeds: SeedKeys | None = None
     ) -> None:
         self._dynamo = dynamo
         self._names = names
@@ -91,10 +92,6 @@ class DynamoTables:
     def list_draws(self, names: Sequence[tuple[str, str, str]]) -> list[Draw]:
         row_keys = [draw_keys.draw(*name) for name in dict.fromkeys(names)]
         return list(self._get_all(Table.DRAWS, row_keys, draw_of))
-
-    def list_begun(self, names: Sequence[tuple[str, str, str, int]]) -> list[BegunDraw]:
-        row_keys = [draw_keys.begun_draw(*name) for name in dict.fromkeys(names)]
-        return list(self._get_all(Table.DRAWS, row_keys, begun_of))
 
     def list_outside(self, accounts: Sequence[str]) -> list[Scanned]:
         return [
@@ -200,12 +197,14 @@ def _draw_row(row: dict[str, Any]) -> Scanned | None:
             row.get("wins_max", 0),
         )
         return Played(campaign_id, player)
-    if sort_key.startswith((draw_keys.DRAW_REQUEST_PREFIX, draw_keys.BEGUN_PREFIX)):
+    if sort_key.startswith(draw_keys.DRAW_REQUEST_PREFIX):
         return None
     if sort_key.startswith(draw_keys.WINNER_PREFIX):
         prize_id = sort_key.removeprefix(draw_keys.WINNER_PREFIX)
         return WonOnce(campaign_id, user_id, prize_id, row["draw_id"])
-    return HelpGiven(campaign_id, user_id, row["day"])
+    if sort_key.startswith(draw_keys.HELP_PREFIX):
+        return HelpGiven(campaign_id, user_id, row["day"])
+    raise InvariantViolated(f"no row of a draw has a key like {sort_key}")
 
 
 def _outside_row(row: dict[str, Any]) -> Scanned | None:

@@ -36,7 +36,6 @@ class RedisDraws(Cache):
     def __init__(self, client: Client) -> None:
         super().__init__(client)
         self._draw = Script.read("draw_prize")
-        self._weigh = Script.read("draw_weigh")
         self._load = Script.read("draw_load")
         self._undo = Script.read("draw_undo")
         self._player = Script.read("draw_player")
@@ -44,9 +43,8 @@ class RedisDraws(Cache):
 
     def draw(self, ask: DrawAsk) -> DrawOutcome:
         bounds = ask.day.starts_at_ms, ask.day.ends_at_ms
-        fixed = () if ask.odds is None else (ask.odds,)
         answer = self.run(
-            self._draw, _script_keys(ask), ask.user_id, ask.draw_id, ask.point, *bounds, *fixed
+            self._draw, _script_keys(ask), ask.user_id, ask.draw_id, ask.point, *bounds
         )
         status, *outcome = answer.split(" ")
         if len(outcome) < _OUTCOME_WORDS:
@@ -62,13 +60,6 @@ class RedisDraws(Cache):
             odds,
             is_repeat=status == DrawStatus.DRAWN_BEFORE,
         )
-
-    def weigh(self, ask: DrawAsk, player: Player) -> DrawOutcome:
-        bounds = ask.day.starts_at_ms, ask.day.ends_at_ms
-        answer = self.run(self._weigh, _script_keys(ask), ask.user_id, _counts(player), *bounds)
-        status, _, rest = answer.partition(" ")
-        version, _, odds = rest.partition(" ")
-        return DrawOutcome(DrawStatus(status), table_version=int(version or 0), odds=odds)
 
     def load(self, table: LotterySnapshot, day: DrawDay, stock: Sequence[PrizeStock]) -> None:
         campaign = table.campaign
@@ -99,8 +90,9 @@ class RedisDraws(Cache):
 
     def set_player(self, ask: DrawAsk, player: Player) -> None:
         key = keys.draw_day(ask.campaign_id, ask.day.name)
+        counts = f"{player.attempt_count},{player.win_count},{player.miss_streak}"
         keep_until_ms = ask.day.ends_at_ms + _KEEP_AFTER_END_MS
-        self.run(self._player, key, ask.user_id, _counts(player), keep_until_ms)
+        self.run(self._player, key, ask.user_id, counts, keep_until_ms)
 
     def mark_winner(self, ask: DrawAsk, prize_id: str) -> None:
         script_keys = [keys.draw_cache(ask.campaign_id), keys.draw_winners(ask.campaign_id)]
@@ -145,11 +137,6 @@ def _terms(prize: Prize) -> str:
     # lua/lib/prize.lua
     stock = f"{prize.total},{prize.per_day},{prize.per_hour}"
     return f"{prize.weight},{stock},{int(prize.once_per_user)}"
-
-
-def _counts(player: Player) -> str:
-    # lua/lib/player.lua
-    return f"{player.attempt_count},{player.win_count},{player.miss_streak}"
 
 
 def _issued_count(prize: str) -> int:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from redpacket.domain.split import Split, Terms, seed_of, seed_text_of
+from redpacket.domain.split import Split, Terms, seed_of
 
 _LETTERS = {
     Split.EQUAL: "e",
@@ -17,22 +17,9 @@ _LETTERS = {
     Split.BELL: "g",  # Gauss
     Split.CUT_POINTS: "c",
 }
-_BY_ROUND = {
-    Split.DOUBLE_MEAN: "n",
-    Split.DOUBLE_MEAN_LIVE: "m",
-    Split.BASE_DOUBLE_MEAN: "o",
-    Split.BELL: "p",
-    Split.CUT_POINTS: "q",
-}
-"""Where a round of the beacon decides as well. Code that knows no rounds must not read such a
-state: it would pay by the seed alone."""
-
-_SPLITS = {letter: split for one in (_LETTERS, _BY_ROUND) for split, letter in one.items()}
+_SPLITS = {letter: split for split, letter in _LETTERS.items()}
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
-_USUAL = 3
-"""Numbers that are left out where they are the usual ones."""
-
 _OPENS, _COUNT = 8, 4
 """Digits: of milliseconds enough for 89 years, of shares for 1,679,615."""
 
@@ -42,16 +29,14 @@ def write_head(terms: Terms, count: int, opens_ms: int, marks: str) -> str:
 
     The terms are a letter, a capital where the seed is sealed, the seed, total, bounds, unit and
     their own count, another one where this is a part. Of the last three the usual ones are left
-    out: 1 fen, 1 fen, *count*. What names a round of the beacon comes after them.
+    out: 1 fen, 1 fen, *count*.
     """
     numbers = [_base36(terms.total_fen), _base36(terms.share_fen_max)]
     usual = ((terms.share_fen_min, 1), (terms.unit_fen, 1), (terms.count, count))
     numbers += ["" if number == default else _base36(number) for number, default in usual]
     window_and_count = _base36(opens_ms).rjust(_OPENS, "0") + _base36(count).rjust(_COUNT, "0")
-    letters = _BY_ROUND if terms.beacon else _LETTERS
-    letter, seed_text = letters[terms.split], seed_text_of(terms.sealed or terms.seed)
+    letter, seed_text = _LETTERS[terms.split], terms.stored.rpartition(",")[2]
     letter = letter.upper() if terms.sealed else letter
-    numbers += [terms.beacon]
     packed = f"{letter}{seed_text},{','.join(numbers).rstrip(',')}"
     return f"{window_and_count}{packed}{marks}"
 
@@ -69,7 +54,7 @@ def _read_head(head: str) -> tuple[str, str]:
     plain = packed.partition("@")[0].rstrip("!?*")
     seed_text, total, high, *rest = plain[1:].split(",")
     seed, is_sealed = seed_of(seed_text), plain[0].isupper()
-    low, unit, own_count = [*rest, "", "", ""][:_USUAL]
+    low, unit, own_count = [*rest, "", "", ""][:3]
     terms = Terms(
         split=_SPLITS[plain[0].lower()],
         total_fen=int(total, 36),
@@ -79,7 +64,6 @@ def _read_head(head: str) -> tuple[str, str]:
         unit_fen=int(unit or "1", 36),
         seed=b"" if is_sealed else seed,
         sealed=seed if is_sealed else b"",
-        beacon=",".join(rest[_USUAL:]),
     )
     return terms.stored, packed[len(plain) :]
 

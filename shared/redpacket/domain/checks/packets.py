@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Mapping
 
-from redpacket.domain.beacon import PacketBeacon
 from redpacket.domain.checks.facts import Difference, PacketFacts, Tally, Told
 from redpacket.domain.claim import Fate, ShareFate, Taker
-from redpacket.domain.errors import RoundUnknown
 from redpacket.domain.ledger import (
     user_account,
 )
 from redpacket.domain.packet import Packet, PacketEnd, PacketStatus
 from redpacket.domain.payments import PAYMENT_LIFE_MS
-from redpacket.domain.split import Terms, share_amount_fen
+from redpacket.domain.split import share_amount_fen
 
 _ENDED = frozenset({PacketStatus.CLOSED, PacketStatus.CANCELLED})
 
@@ -53,7 +51,7 @@ def check_fates(facts: PacketFacts) -> list[Difference]:
             differences.append(Difference("I3", packet_id, f"fates of share {share_no}", 1, times))
     for share in facts.shares:
         exists = 1 <= share.share_no <= terms.count
-        expected = _worth_fen(terms, share) if exists else 0
+        expected = share_amount_fen(terms, share.share_no) if exists else 0
         if share.amount_fen != expected:
             what = f"amount of share {share.share_no}"
             differences.append(Difference("I3", packet_id, what, expected, share.amount_fen))
@@ -203,19 +201,6 @@ def check_open_counts(packets: Iterable[Packet], counts: Mapping[str, int]) -> l
 def check_packet(facts: PacketFacts) -> list[Difference]:
     """Run every check that one packet's facts allow at any moment of its life."""
     return check_packet_total(facts) + check_fates(facts) + check_once_per_user(facts)
-
-
-def _worth_fen(terms: Terms, share: ShareFate) -> int:
-    """Return what a share is worth: 0 before its round of the beacon, as it can't be claimed yet.
-
-    Who compares may learn of a round a moment later than who claimed by it. Then the share's own
-    amount is taken; the packet's row names the round once the packet closes.
-    """
-    try:
-        return share_amount_fen(terms, share.share_no)
-    except RoundUnknown:
-        is_early = not PacketBeacon.parse(terms.beacon).may_be_known(share.decided_at_ms)
-        return 0 if is_early else share.amount_fen
 
 
 def _numbers(shares: Iterable[tuple[int, int]]) -> str:

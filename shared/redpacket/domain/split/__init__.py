@@ -5,7 +5,6 @@ docs/fairness.md describes it in enough detail to write it in another language.
 
 from redpacket.domain.split.shares import amounts_fen, share_amount_fen
 from redpacket.domain.split.terms import (
-    NO_ROUND,
     SEED_BYTES,
     UNIT_FEN_MAX,
     Split,
@@ -13,11 +12,9 @@ from redpacket.domain.split.terms import (
     check_possible,
     default_share_fen_max,
     seed_of,
-    seed_text_of,
 )
 
 __all__ = [
-    "NO_ROUND",
     "SEED_BYTES",
     "UNIT_FEN_MAX",
     "Split",
@@ -26,6 +23,5 @@ __all__ = [
     "check_possible",
     "default_share_fen_max",
     "seed_of",
-    "seed_text_of",
     "share_amount_fen",
 ]

@@ -43,7 +43,7 @@ class _Walk:
     def __init__(self, terms: Terms) -> None:
         self._units = units_of(terms)
         self._unit_fen = terms.unit_fen
-        self._seed = terms.split_seed
+        self._seed = terms.seed
         # What is left at the start of block 0, of block *stride*, of block 2 x *stride*, ...
         self._checkpoints = [self._units.total]
         self._stride = 1

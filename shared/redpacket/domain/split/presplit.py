@@ -18,7 +18,7 @@ def presplit(terms: Terms) -> array[int]:
     """Return all amounts in fen. Raises SplitImpossible."""
     units = units_of(terms)
     words_per_share, draw = _DRAWS[terms.split]
-    words = iter(seed_words(terms.split_seed, words_per_share * units.count))
+    words = iter(seed_words(terms.seed, words_per_share * units.count))
     amounts = draw(units, words)
     _shuffle(amounts, words)
     if terms.unit_fen == 1:

@@ -23,6 +23,7 @@ def amounts_fen(terms: Terms) -> Sequence[int]:
     if terms.split is Split.EQUAL:
         check_possible(terms)
         return [terms.total_fen // terms.count] * terms.count
+    terms.check_open()
     if terms.split is Split.DOUBLE_MEAN_LIVE:
         return live_amounts_fen(terms)
     return _kept_split(terms)
@@ -35,6 +36,7 @@ def share_amount_fen(terms: Terms, share_no: int) -> int:
     if terms.split is Split.EQUAL:
         check_possible(terms)
         return terms.total_fen // terms.count
+    terms.check_open()
     if terms.split is Split.DOUBLE_MEAN_LIVE:
         return live_amount_fen(terms, share_no)
     return _kept_split(terms)[share_no - 1]

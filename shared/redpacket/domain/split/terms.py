@@ -7,7 +7,7 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from dataclasses import dataclass
 from enum import StrEnum
 
-from redpacket.domain.errors import InvariantViolated, RoundUnknown, SplitImpossible
+from redpacket.domain.errors import InvariantViolated, SplitImpossible
 
 SEED_BYTES = 16
 """128 random bits: the commitment to a seed can't be opened by trying seeds."""
@@ -15,13 +15,7 @@ SEED_BYTES = 16
 UNIT_FEN_MAX = 10_000
 """100 yuan, the largest note: coarser shares are an equal packet."""
 
-_CANONICAL, _SEALED = "rp", "rs"
-_WITHOUT_BEACON, _WITH_BEACON = "1", "2"
-_FIELDS = 8
-"""Of the form without a beacon."""
-
-NO_ROUND = "none"
-"""In place of a signature: the round never came, and every share goes back."""
+_CANONICAL_VERSION, _SEALED_VERSION = "rp1", "rs1"
 
 
 class Split(StrEnum):
@@ -42,9 +36,6 @@ class Terms:
     *seed* is secret until the packet has ended. `str(terms)` is the canonical form: the commitment
     hashes it, a verifier reads it back. Rows and caches keep `stored`, with the *sealed* seed in
     place of *seed*; without a key of seeds there is no *seed* (domain/seed_keys.py).
-
-    *beacon* is a PacketBeacon's text, "" where the seed decides alone. Then *signature* is that of
-    its round, in hex: no part of the terms, and "" as long as it is not known here.
     """
 
     split: Split
@@ -55,75 +46,51 @@ class Terms:
     unit_fen: int
     seed: bytes
     sealed: bytes = b""
-    beacon: str = ""
-    signature: str = ""
 
     def __str__(self) -> str:
-        self._check_seed()
-        return self._text(_CANONICAL, self.seed)
+        self.check_open()
+        return self._text(_CANONICAL_VERSION, self.seed)
 
     @property
     def stored(self) -> str:
         """The form of rows and caches: the canonical one, if the seed was never sealed."""
-        return self._text(_SEALED, self.sealed) if self.sealed else str(self)
+        return self._text(_SEALED_VERSION, self.sealed) if self.sealed else str(self)
 
     @property
     def secret_version(self) -> int | None:
         """The version of the key that sealed the seed; None if it was never sealed."""
         return self.sealed[0] if self.sealed else None
 
-    @property
-    def awaits_round(self) -> bool:
-        """Tell whether a round of the beacon that is not known here decides the amounts."""
-        return bool(self.beacon) and not self.signature
-
-    @property
-    def split_seed(self) -> bytes:
-        """What the amounts are made of: the seed, or its hash with the round's randomness.
-
-        Raises InvariantViolated where the seed is sealed, RoundUnknown.
-        """
-        self._check_seed()
-        if not self.beacon:
-            return self.seed
-        if self.awaits_round:
-            raise RoundUnknown("the round of the beacon that decides the amounts is not known here")
-        made_of = f"rpb1,{self.seed_text},{randomness_of(self.signature)}"
-        return hashlib.sha256(made_of.encode()).digest()[:SEED_BYTES]
-
-    def _check_seed(self) -> None:
+    def check_open(self) -> None:
+        """Raise InvariantViolated where the seed is sealed."""
         if not self.seed:
             raise InvariantViolated(
                 f"the seed is sealed by key {self.secret_version}, which is not known here"
             )
 
-    def _text(self, form: str, seed: bytes) -> str:
+    def _text(self, version: str, seed: bytes) -> str:
         return ",".join(
             (
-                form + (_WITH_BEACON if self.beacon else _WITHOUT_BEACON),
+                version,
                 self.split,
                 str(self.total_fen),
                 str(self.count),
                 str(self.share_fen_min),
                 str(self.share_fen_max),
                 str(self.unit_fen),
-                seed_text_of(seed),
-                *([self.beacon] if self.beacon else []),
+                _seed_text(seed),
             )
         )
 
     @classmethod
     def parse(cls, text: str) -> Terms:
         """Read the canonical or the stored form back; ValueError if it is another one."""
-        fields = text.split(",")
-        version, split, total, count, low, high, unit, seed_text = fields[:_FIELDS]
-        beacon = ",".join(fields[_FIELDS:])
-        form, has_beacon = version[:-1], version[-1:] == _WITH_BEACON
-        is_known = form in {_CANONICAL, _SEALED} and version[-1:] in {_WITHOUT_BEACON, _WITH_BEACON}
-        if not is_known or has_beacon is not bool(beacon):
+        version, *fields = text.split(",")
+        if version not in {_CANONICAL_VERSION, _SEALED_VERSION}:
             raise ValueError(f"unknown form of terms: {version}")
+        split, total, count, low, high, unit, seed_text = fields
         seed = seed_of(seed_text)
-        is_sealed = form == _SEALED
+        is_sealed = version == _SEALED_VERSION
         return cls(
             Split(split),
             int(total),
@@ -133,13 +100,12 @@ class Terms:
             int(unit),
             b"" if is_sealed else seed,
             seed if is_sealed else b"",
-            beacon,
         )
 
     @property
     def seed_text(self) -> str:
         """The seed as the canonical form and the proof have it: base64url without padding."""
-        return seed_text_of(self.seed)
+        return _seed_text(self.seed)
 
     @property
     def commitment(self) -> str:
@@ -147,15 +113,7 @@ class Terms:
         return hashlib.sha256(str(self).encode()).hexdigest()
 
 
-def randomness_of(signature: str) -> str:
-    """Return what a round with that signature, in hex, contributes; NO_ROUND without one."""
-    if signature == NO_ROUND:
-        return NO_ROUND
-    return hashlib.sha256(bytes.fromhex(signature)).hexdigest()
-
-
-def seed_text_of(seed: bytes) -> str:
-    """Write a seed in base64url without padding."""
+def _seed_text(seed: bytes) -> str:
     return urlsafe_b64encode(seed).rstrip(b"=").decode()
 
 

@@ -21,21 +21,16 @@ from redpacket.edge.answers.values import (
     AnyFen,
     AtMs,
     CampaignId,
-    ChainHash,
     Count,
     Day,
     Digest,
     EndsAtMs,
-    GenesisS,
     HttpsUrl,
     Next,
-    PeriodS,
     PerUser,
     PrizeId,
-    RoundNo,
     SecretVersion,
     ShownAmounts,
-    Signature,
     ToldStatus,
     UserToken,
     Version,
@@ -170,18 +165,28 @@ class Plan(TypedDict):
     status: ToldStatus
 
 
+ChainHash = Annotated[
+    str,
+    Field(
+        pattern="^[0-9a-f]{64}$",
+        description="The chain of the beacon.",
+        examples=["52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971"],
+    ),
+]
+RoundNo = Annotated[int, Field(ge=1, description="A round of the beacon.", examples=[32_000_000])]
+
+
 class Beacon(TypedDict):
     """Which public beacon a campaign draws by; the commitment is also made of it."""
 
     chain_hash: ChainHash
-    genesis_s: GenesisS
-    period_s: PeriodS
+    genesis_s: Annotated[
+        int, Field(ge=0, description="When round 1 was.", examples=[1_692_803_367])
+    ]
+    period_s: Annotated[int, Field(ge=1, description="Seconds between rounds.", examples=[3])]
     committed_at_ms: AtMs
     timezone: Annotated[
         Word, Field(description="Where the days begin.", examples=["Asia/Shanghai"])
-    ]
-    is_per_draw: Annotated[
-        bool, Field(description="Whether each draw takes a round of its own.", examples=[False])
     ]
 
 
@@ -190,22 +195,19 @@ class DrawnBy(TypedDict):
 
     draw_beacon: Annotated[
         DrawBeacon,
-        Field(
-            description="`day`: the draws of a day take a round of a public beacon; `draw`: each "
-            "draw takes one of its own."
-        ),
+        Field(description="`day`: the draws of a day take a round of a public beacon."),
     ]
     beacon: Annotated[Beacon | None, Field(description="Null without a beacon.")]
     beacon_round: Annotated[
         RoundNo | None,
-        Field(
-            description="The round that decides today; null without a beacon, and where each draw "
-            "has its own."
-        ),
+        Field(description="The round that decides today; null without a beacon."),
     ]
     beacon_at_ms: Annotated[
         AtMs | None,
-        Field(description="When that round is signed: until then draws are 503 `beacon_pending`."),
+        Field(
+            description="When that round is signed: until it is there, about 2 seconds later, "
+            "draws are 409 `campaign_not_started` with `Retry-After`."
+        ),
     ]
 
 
@@ -303,13 +305,6 @@ class OneDraw(TypedDict):
     ]
     outcome: Annotated[Literal["won", "missed"], Field(description="What became of the request.")]
     prize: Annotated[WonPrize | None, Field(description="Null for a miss.")]
-    gone_prize_id: Annotated[
-        PrizeId | None,
-        Field(
-            description="The prize that the draw means, where it could not be won any more when "
-            "the draw's own round was there: a miss. Null for any other."
-        ),
-    ]
     drawn_at_ms: AtMs
 
 
@@ -342,14 +337,6 @@ class Draw(OneDraw):
     beacon_round: Annotated[
         RoundNo | None, Field(description="The round that decided it; null without a beacon.")
     ]
-    attempted_at_ms: Annotated[
-        AtMs | None,
-        Field(
-            description="When a draw with a round of its own began: from then on its odds and its "
-            "round are fixed. Null for any other."
-        ),
-    ]
-    signature: Signature
     odds: Annotated[
         Word, Field(description="The odds at the time of the draw.", examples=["10/100"])
     ]
@@ -387,12 +374,15 @@ class DrawProof(TypedDict):
     beacon: Annotated[Beacon | None, Field(description="Null without a beacon.")]
     beacon_round: Annotated[
         RoundNo | None,
+        Field(description="The round of the day; null without a beacon, and if it never came."),
+    ]
+    signature: Annotated[
+        Annotated[str, Field(pattern="^[0-9a-f]{96}$")] | None,
         Field(
-            description="The round of the day; null without a beacon, where each draw has its own, "
-            "and if it never came."
+            description="The chain's signature of the round; its SHA-256 is `randomness`.",
+            examples=[None],
         ),
     ]
-    signature: Signature
 
 
 class Helped(TypedDict):

@@ -16,14 +16,12 @@ from redpacket.edge.answers.values import (
     AnyFen,
     AtMs,
     BalanceFen,
-    ChainHash,
     ClaimedFen,
     Commitment,
     Count,
     CoverUrl,
     EmptiedInMs,
     EndsAtMs,
-    GenesisS,
     Greeting,
     HttpsUrl,
     IsLuckiest,
@@ -35,16 +33,13 @@ from redpacket.edge.answers.values import (
     PacketSplit,
     PacketState,
     Payout,
-    PeriodS,
     RemainingCount,
-    RoundNo,
     SecretVersion,
     ShareCount,
     ShareFen,
     ShareNo,
     ShownAmounts,
     ShownFen,
-    Signature,
     SumFen,
     TotalFen,
     UserToken,
@@ -111,35 +106,7 @@ class Admission(TypedDict):
 Grabbed = TypeAliasType("Grabbed", Annotated[Claim | Admission, Discriminator("outcome")])
 
 
-class PacketBeacon(TypedDict):
-    """Which round of which public beacon decides the amounts; the commitment is also made of it."""
-
-    chain_hash: ChainHash
-    genesis_s: GenesisS
-    period_s: PeriodS
-    committed_at_ms: AtMs
-    starts_at_ms: AtMs
-
-
-class TakesRound(TypedDict):
-    """What the amounts wait for."""
-
-    beacon: Annotated[
-        PacketBeacon | None, Field(description="Null where the seed decides the amounts alone.")
-    ]
-    beacon_round: Annotated[
-        RoundNo | None, Field(description="The round that decides the amounts; null without one.")
-    ]
-    beacon_at_ms: Annotated[
-        AtMs | None,
-        Field(
-            description="When that round is signed: until then a share is 503 `beacon_pending`.",
-            examples=[None],
-        ),
-    ]
-
-
-class SentPacket(TakesRound):
+class SentPacket(TypedDict):
     """A packet as it was sent: a repeat reads the same."""
 
     packet_id: PacketId
@@ -194,7 +161,7 @@ class OwnClaim(Taken):
     amount_fen: ShareFen
 
 
-class Record(TakesRound):
+class Record(TypedDict):
     """A packet with a page of its claims, by share number; of a packet in parts by part.
 
     A page may have fewer claims than `limit`, and not be the last.
@@ -304,14 +271,6 @@ class Proof(TypedDict):
             examples=["AAECAwQFBgcICQoLDA0ODw"],
         ),
     ]
-    beacon: Annotated[
-        PacketBeacon | None, Field(description="Null where the seed decides the amounts alone.")
-    ]
-    beacon_round: Annotated[
-        RoundNo | None,
-        Field(description="The round of the amounts; null without one, and if it never came."),
-    ]
-    signature: Signature
     algorithm: Split
     total_fen: TotalFen
     count: ShareCount

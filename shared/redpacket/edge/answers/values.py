@@ -151,21 +151,3 @@ SecretVersion = Annotated[
         examples=[1],
     ),
 ]
-ChainHash = Annotated[
-    str,
-    Field(
-        pattern="^[0-9a-f]{64}$",
-        description="The chain of the beacon.",
-        examples=["52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971"],
-    ),
-]
-RoundNo = Annotated[int, Field(ge=1, description="A round of the beacon.", examples=[32_000_000])]
-GenesisS = Annotated[int, Field(ge=0, description="When round 1 was.", examples=[1_692_803_367])]
-PeriodS = Annotated[int, Field(ge=1, description="Seconds between rounds.", examples=[3])]
-Signature = Annotated[
-    Annotated[str, Field(pattern="^[0-9a-f]{96}$")] | None,
-    Field(
-        description="The chain's signature of the round; its SHA-256 is `randomness`.",
-        examples=[None],
-    ),
-]

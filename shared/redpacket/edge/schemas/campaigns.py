@@ -144,11 +144,11 @@ class CampaignBody(StrictBody):
         ),
     ] = "end"
     draw_beacon: Annotated[
-        Literal["day", "draw", "none"] | None,
+        Literal["day", "none"] | None,
         Field(
-            description="`day`: each day's draws take a round of the public beacon. `draw`: each "
-            "draw takes one of its own, some seconds later. Where the deployment has a beacon, "
-            "its parameter says the default. Fixed when the campaign is created."
+            description="`day`: each day's draws take a round of the public beacon. Where the "
+            "deployment has a beacon, its parameter says the default. Fixed when the campaign is "
+            "created."
         ),
     ] = None
     required_claims: Annotated[

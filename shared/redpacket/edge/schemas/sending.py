@@ -116,14 +116,6 @@ class SendBody(StrictBody):
             "says where it is missing, or else `live`."
         ),
     ] = None
-    amounts_beacon: Annotated[
-        Literal["round", "none"] | None,
-        Field(
-            description="`round`: a round of the public beacon, 10 to 15 s after the start, "
-            "decides the amounts together with the seed. It is for `lucky` packets in two "
-            "steps, or of a campaign, and their default where the deployment has a beacon."
-        ),
-    ] = None
     cover_url: Annotated[
         HttpsUrl | None,
         Field(description="A picture for the cover, on one of the deployment's `CoverHosts`."),

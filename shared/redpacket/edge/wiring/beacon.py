@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from functools import cache, cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from redpacket.edge.wiring.accounts import Accounts
+from redpacket.edge.wiring.log import LogRoom
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from redpacket.domain.beacon import BeaconChain
-    from redpacket.domain.split import Terms
     from redpacket.flows.beacon.cached_rounds import CachedRounds
     from redpacket.flows.beacon.fetch_rounds import FetchReport
-    from redpacket.flows.beacon.new_rounds import NewRounds
+    from redpacket.flows.campaigns.edit_campaign import NewBeacon
     from redpacket.ports.beacon import Beacon, Rounds
-    from redpacket.ports.packets import OpensTerms
 
 _CALL_MS_MAX = 2_000
 """After how long an endpoint is given up; most answer within 100 ms."""
@@ -25,8 +21,8 @@ RESERVE_MS = 10_000
 """What is begun must end before the function does: each endpoint is asked once more."""
 
 
-class BeaconRoom(Accounts):
-    """Builds what amounts and draws need of a beacon."""
+class BeaconRoom(LogRoom):
+    """Builds flows/beacon."""
 
     @cached_property
     def rounds(self) -> Rounds:
@@ -42,22 +38,6 @@ class BeaconRoom(Accounts):
 
         return CachedRounds(lambda: self.rounds, clock=self.clock)
 
-    def complete_terms(self, terms: Terms) -> Terms:
-        """Return a packet's terms with the signature of their round; most packets have none."""
-        return self.cached_rounds.complete(terms) if terms.beacon else terms
-
-    @property
-    def opened_terms(self) -> OpensTerms | None:
-        """What decides amounts, for adapters: a function without keys of seeds computes none."""
-        if self.seeds is None:
-            return None
-        from redpacket.domain.seed_keys import OpenedTerms
-
-        return OpenedTerms(self.seeds, self._complete_if_there)
-
-    def _complete_if_there(self, terms: Terms) -> Terms:
-        return self.cached_rounds.complete_if_there(terms)
-
     @cached_property
     def beacon_chain(self) -> BeaconChain:
         """The chain that takes part from now on."""
@@ -66,20 +46,14 @@ class BeaconRoom(Accounts):
         return BeaconChain.parse(self.settings.beacon_chain)
 
     @cached_property
-    def new_rounds(self) -> NewRounds | None:
-        """Names rounds to come; None where the deployment has no beacon."""
+    def new_beacon(self) -> NewBeacon | None:
+        """Names the rounds of a new campaign; None where the deployment has no beacon."""
         if not self.settings.beacon_chain:
             return None
-        from redpacket.flows.beacon.new_rounds import NewRounds
+        from redpacket.flows.beacon.new_beacon import new_beacon
 
-        return NewRounds(self.beacon_chain, lambda: self.rounds, clock=self.clock)
-
-    @cached_property
-    def new_rounds_of(self) -> Callable[[BeaconChain], NewRounds]:
-        """Names rounds to come of a campaign's own chain, whatever the deployment's is by now."""
-        from redpacket.flows.beacon.new_rounds import NewRounds
-
-        return cache(lambda chain: NewRounds(chain, lambda: self.rounds, clock=self.clock))
+        chain, rounds = self.beacon_chain, self.rounds
+        return partial(new_beacon, chain=chain, rounds=rounds, clock=self.clock)
 
     @cached_property
     def beacon(self) -> Beacon:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from redpacket.edge.wiring.log import LogRoom
+from redpacket.edge.wiring.beacon import BeaconRoom
 
 if TYPE_CHECKING:
     from redpacket.adapters.dynamo.draws import DynamoDraws
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from redpacket.ports.packets import Packets
 
 
-class CampaignRoom(LogRoom):
+class CampaignRoom(BeaconRoom):
     """Builds flows/campaigns."""
 
     @cached_property
@@ -120,7 +120,6 @@ class CampaignRoom(LogRoom):
             draws=self.recorded_draws,
             tables=self.snapshots,
             rounds=self.cached_rounds,
-            new_rounds=self.new_rounds_of,
             payouts=self.payouts,
             clock=self.clock,
             journal=self.journal,
@@ -210,8 +209,7 @@ class CampaignRoom(LogRoom):
 
         ports = self._edit_ports(self.edited_campaigns, self.draws, self.packets)
         default = DrawBeacon(self.settings.default_draw_beacon)
-        new_beacon = self.new_rounds.of_campaign if self.new_rounds else None
-        return replace(ports, new_beacon=new_beacon, default_beacon=default)
+        return replace(ports, new_beacon=self.new_beacon, default_beacon=default)
 
     @cached_property
     def prize_edit_ports(self) -> EditPorts:

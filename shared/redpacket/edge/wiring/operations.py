@@ -90,7 +90,7 @@ class Operations(CampaignRoom):
             Table.PAYMENTS: self.settings.payments_table,
             Table.LOG: self.settings.log_table,
         }
-        return DynamoTables(self.dynamo, names, self.opened_terms)
+        return DynamoTables(self.dynamo, names, self.seeds)
 
     @cached_property
     def operator_lists(self) -> OperatorLists:
@@ -204,7 +204,6 @@ class Operations(CampaignRoom):
             packets=self.packets,
             ledger=self.ledger,
             draws=self.draws,
-            rounds=self.rounds,
             claim_cache=self.claim_cache,
             log_book=self.log_book,
             commitments=self.noted_commitments,

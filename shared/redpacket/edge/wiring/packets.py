@@ -6,7 +6,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from redpacket.edge.telemetry import asked
-from redpacket.edge.wiring.beacon import BeaconRoom
+from redpacket.edge.wiring.accounts import Accounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -36,7 +36,7 @@ _ORDER_TIMEOUT_S = 8
 """For a cold start and a gateway's answer; the sender can ask for the payment afterwards."""
 
 
-class PacketRoom(BeaconRoom):
+class PacketRoom(Accounts):
     """Builds flows/packets."""
 
     @cached_property
@@ -48,7 +48,7 @@ class PacketRoom(BeaconRoom):
             self.dynamo,
             self.settings.packets_table,
             self.settings.shares_table,
-            seeds=self.opened_terms,
+            seeds=self.seeds,
         )
 
     @cached_property
@@ -218,7 +218,6 @@ class PacketRoom(BeaconRoom):
             load_audience=self.load_audience,
             risk=self.risk,
             seeds=self.seed_keys,
-            complete_terms=self.complete_terms,
             admission_factor=self.settings.admission_factor,
             clock=self.clock,
             journal=self.journal,
@@ -240,7 +239,6 @@ class PacketRoom(BeaconRoom):
             new_seed=self.new_seed,
             seeds=self.seed_keys,
             part_share_count=self.settings.part_share_count,
-            new_rounds=self.new_rounds,
         )
 
     def order_payment(self, packet: Packet, sender: Person) -> Mapping[str, Any] | None:

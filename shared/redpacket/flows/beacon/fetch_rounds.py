@@ -19,9 +19,6 @@ LOOK_EVERY_MS = 2_000
 RETRY_EVERY_MS = 500
 """While a round is late: endpoints have it about a second after its time."""
 
-_WANTED_MAX = 100
-"""Rounds of five minutes; older ones come in later looks, once these are there."""
-
 _LATE_MS_MAX = 4_000
 """So long after its time a run may still begin to ask: where endpoints hang, each round takes some
 seconds. The newest round comes first."""
@@ -51,8 +48,7 @@ def fetch_rounds(
     while True:
         at_ms = clock.now_ms()
         campaigns = rounds.list_drawing(at_ms)
-        awaited = set(rounds.list_wanted(chain.chain_hash, at_ms, _WANTED_MAX))
-        due = (_due(campaigns, chain, at_ms) - there) | awaited
+        due = _due(campaigns, chain, at_ms) - there
         for round_no in sorted(due, reverse=True):
             if clock.now_ms() - stop_at_ms > _LATE_MS_MAX:
                 break
@@ -60,8 +56,6 @@ def fetch_rounds(
             if is_new is not None:
                 there.add(round_no)
                 kept_count += is_new
-            if round_no in awaited & there:
-                rounds.meet(chain.chain_hash, round_no)
         missing = due - there
         wait_ms = RETRY_EVERY_MS if missing else LOOK_EVERY_MS
         if clock.now_ms() + wait_ms >= stop_at_ms:
@@ -91,8 +85,7 @@ def _due(campaigns: list[Drawing], chain: BeaconChain, now_ms: int) -> set[int]:
     """Return the rounds of today, whose time has come, of the campaigns that draw now."""
     due = set()
     for campaign in campaigns:
-        # Single draws ask for their rounds themselves.
-        if campaign.beacon.chain != chain or campaign.beacon.is_per_draw:
+        if campaign.beacon.chain != chain:
             continue
         day = day_at(campaign.beacon.timezone, now_ms)
         is_drawn = day.ends_at_ms > campaign.starts_at_ms

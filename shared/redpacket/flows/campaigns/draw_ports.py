@@ -6,13 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from redpacket.domain.beacon import BeaconChain, BeaconRound
-    from redpacket.domain.lottery import Attempt, BegunDraw, DrawAsk
+    from redpacket.domain.beacon import BeaconRound
+    from redpacket.domain.lottery import Attempt, DrawAsk
     from redpacket.domain.packet import Person
     from redpacket.flows.beacon.cached_rounds import CachedRounds
-    from redpacket.flows.beacon.new_rounds import NewRounds
     from redpacket.flows.campaigns.cached_snapshots import CachedSnapshots
     from redpacket.flows.guards.ask_risk import RiskCheck
     from redpacket.ports.campaigns import DrawCache, Draws
@@ -31,7 +28,6 @@ class DrawPorts:
     payouts: PayoutQueue
     clock: Clock
     journal: Journal
-    new_rounds: Callable[[BeaconChain], NewRounds]
     risk: RiskCheck | None = None
 
 
@@ -47,5 +43,4 @@ class Try:
     attempt: Attempt
     ask: DrawAsk
     round: BeaconRound | None
-    begun: BegunDraw | None
     audience: object

@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from redpacket.domain.campaign import DrawBeacon
-from redpacket.domain.errors import BeaconPending, Unavailable
+from redpacket.domain.errors import DayNotStarted, Unavailable
 from redpacket.domain.lottery import (
     NO_BEACON,
     DrawAsk,
@@ -19,10 +18,9 @@ from redpacket.domain.lottery import (
     draw_day,
     draw_id_of,
     draw_point,
+    is_giving,
 )
-from redpacket.flows.campaigns.begin_draw import begin_draw
 from redpacket.flows.campaigns.draw_ports import Try
-from redpacket.flows.campaigns.draw_rounds import round_of_begun, round_of_day
 from redpacket.flows.campaigns.judge_answer import judge_answer
 from redpacket.flows.campaigns.record_draw import record_draw
 from redpacket.flows.campaigns.refuse_draw import (
@@ -35,6 +33,7 @@ from redpacket.flows.campaigns.refuse_draw import (
 
 if TYPE_CHECKING:
     from redpacket.domain.beacon import BeaconRound
+    from redpacket.domain.campaign import CampaignPlan
     from redpacket.domain.lottery import (
         Attempt,
         Draw,
@@ -63,46 +62,33 @@ def draw_prize(campaign_id: str, drawer: Person, key_hash: str, *, ports: DrawPo
 
     A new key gets the user's next number of the day, whose point no key can change. What another
     request left unfinished is that number still. Raises CampaignNotFound, CampaignNotStarted,
-    CampaignEnded, CampaignPaused, NotInAudience, AttemptsExhausted; BeaconPending until the round
-    of the day, or of this draw, is there; Unavailable where the outcome is unknown, and asking
-    again gives the one true answer.
+    CampaignEnded, CampaignPaused, NotInAudience, AttemptsExhausted; DayNotStarted until the day's
+    round is there; Unavailable where the outcome is unknown, and asking again gives the one true
+    answer.
     """
     status: DrawStatus | None = None
     for _ in range(_TRIES):
         # Read again at every try: the cache may be on the next day, or have a newer table.
         table = started_table(campaign_id, ports)
         day = draw_day(table.campaign, ports.clock.now_ms())
-        is_per_draw = table.campaign.draw_beacon is DrawBeacon.DRAW
         # Before the ledger: a crowd that waits for it costs nothing.
-        round_ = None if is_per_draw else round_of_day(table, day, ports)
+        round_ = _round_of(table.campaign, day, ports)
         attempt = ports.draws.find_attempt(
             campaign_id,
             drawer.user_id,
             key_hash,
             day.name,
             asks_audience=table.audience_mode is not None,
-            asks_begun=is_per_draw,
         )
         if attempt.before:
             return Drawn(attempt.before, attempts_left(table.campaign.rules, attempt.player))
-        if isinstance(round_, BeaconPending):
+        if table.campaign.beacon and round_ is None:
             check_is_giving(table.campaign, ports.clock.now_ms())
-            raise round_
+            continue
         check_audience(table, drawer, attempt, ports)
-        begun, audience = attempt.begun, audience_of(table)
-        if is_per_draw and begun is None:
-            begun = begin_draw(table, drawer.user_id, attempt, day, ports)
-            if begun is None:
-                continue
-        if begun:
-            round_ = round_of_begun(begun, table, ports)
-            # Odds of a newer table name prizes that an older one may lack.
-            table = ports.tables.recall(campaign_id, version_min=begun.table_version)
         ask = _ask(table, drawer.user_id, attempt, day, round_, ports)
-        if begun:
-            ask = replace(ask, odds=begun.odds)
-        tried = Try(drawer, key_hash, attempt, ask, round_, begun, audience)
-        outcome = ports.claim_cache.draw(tried.ask)
+        tried = Try(drawer, key_hash, attempt, ask, round_, audience_of(table))
+        outcome = ports.claim_cache.draw(ask)
         status = outcome.status
         judged = judge_answer(tried, outcome, table, ports)
         draw = record_draw(tried, *judged, ports) if judged else None
@@ -111,6 +97,23 @@ def draw_prize(campaign_id: str, drawer: Person, key_hash: str, *, ports: DrawPo
     if status in REFUSALS:
         refuse(status)
     raise Unavailable("the cache is being repaired")
+
+
+def _round_of(campaign: CampaignPlan, day: DrawDay, ports: DrawPorts) -> BeaconRound | None:
+    """Return the round that the day's draws take; None without a beacon.
+
+    Raises DayNotStarted and Unavailable while the campaign gives. Otherwise a missing round is None
+    too: users who have drawn before still get their draw.
+    """
+    if campaign.beacon is None:
+        return None
+    round_no = campaign.beacon.round_of(day.starts_at_ms)
+    try:
+        return ports.rounds.recall(campaign.beacon.chain, round_no)
+    except (DayNotStarted, Unavailable):
+        if is_giving(campaign, ports.clock.now_ms()):
+            raise
+        return None
 
 
 def _ask(

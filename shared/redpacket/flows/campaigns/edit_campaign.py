@@ -159,10 +159,9 @@ def _new_beacon(
     if new_beacon is None and draw_beacon not in {None, DrawBeacon.NONE}:
         message = "this deployment has no beacon: `none` draws without one"
         raise InvalidRequest([{"field": "draw_beacon", "message": message}])
-    draws_by = draw_beacon or default_beacon
-    if new_beacon is None or draws_by is DrawBeacon.NONE:
+    if new_beacon is None or (draw_beacon or default_beacon) is DrawBeacon.NONE:
         return None
-    return replace(new_beacon(plan.timezone), is_per_draw=draws_by is DrawBeacon.DRAW)
+    return new_beacon(plan.timezone)
 
 
 def _check_beacon(draw_beacon: DrawBeacon | None, before: Campaign) -> None:

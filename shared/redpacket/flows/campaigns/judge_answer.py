@@ -85,8 +85,7 @@ def _is_owed_a_prize(
 ) -> bool:
     """Tell whether this miss is one too many in a row, and correct a cache that lost count."""
     owed_after = table.campaign.rules.guaranteed_after_misses
-    # Odds that were fixed before had what was owed.
-    if tried.begun or outcome.status is not DrawStatus.MISSED or not owed_after:
+    if outcome.status is not DrawStatus.MISSED or not owed_after:
         return False
     if not has_prizes(outcome.odds) or tried.attempt.player.miss_streak < owed_after:
         return False
@@ -96,11 +95,8 @@ def _is_owed_a_prize(
 
 def _decided(tried: Try, outcome: DrawOutcome, table: LotterySnapshot, ports: DrawPorts) -> Draw:
     """Return the draw as it will be written. The day's seed is enough to compute it again."""
-    ask, begun = tried.ask, tried.begun
-    # Of a draw that had to wait, another user may have won the last unit.
-    is_gone = begun is not None and outcome.prize_id is None
-    is_meant = is_gone or choose(outcome.odds, ask.point) == outcome.prize_id
-    if not is_meant or ask.odds not in {None, outcome.odds}:
+    ask = tried.ask
+    if choose(outcome.odds, ask.point) != outcome.prize_id:
         raise InvariantViolated(
             f"draw {ask.draw_id} of {ask.campaign_id} is not what its odds and point make of it"
         )
@@ -113,13 +109,11 @@ def _decided(tried: Try, outcome: DrawOutcome, table: LotterySnapshot, ports: Dr
         drawn_at_ms=ports.clock.now_ms(),
         point=ask.point,
         odds=outcome.odds,
-        table_version=begun.table_version if begun else outcome.table_version,
+        table_version=outcome.table_version,
         prize=_prize_of(outcome, table) if outcome.prize_id else None,
         unit_no=outcome.unit_no,
         day_no=outcome.day_no,
         beacon_round=tried.round.round_no if tried.round else None,
-        attempted_at_ms=begun.attempted_at_ms if begun else None,
-        signature=tried.round.signature if begun and tried.round else None,
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from redpacket.domain.beacon import BeaconRound, CampaignBeacon
 from redpacket.domain.campaign import Campaign
-from redpacket.domain.errors import BeaconPending, CampaignNotFound, ProofNotReady
+from redpacket.domain.errors import CampaignNotFound, ProofNotReady
 from redpacket.domain.lottery import (
     Draw,
     DrawDay,
@@ -52,8 +52,7 @@ class DrawProof:
     """The seed of a day that is over, with the commitment that the campaign has had all along.
 
     *secret_version* is of the key that sealed the seed. *round* is what the beacon contributed;
-    None without a beacon, where each draw has its own, and where no round ever came: such a day has
-    no draws.
+    None without a beacon, and where no round ever came: such a day has no draws.
     """
 
     campaign_id: str
@@ -134,9 +133,4 @@ def read_draw_proof(
 def _round_of(
     beacon: CampaignBeacon | None, day: DrawDay, rounds: CachedRounds
 ) -> BeaconRound | None:
-    if beacon is None or beacon.is_per_draw:
-        return None
-    try:
-        return rounds.recall(beacon.chain, beacon.round_of(day.starts_at_ms))
-    except BeaconPending:
-        return None
+    return rounds.find(beacon.chain, beacon.round_of(day.starts_at_ms)) if beacon else None

@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from redpacket.domain.seed_keys import SeedKeys
-    from redpacket.domain.split import Terms
     from redpacket.flows.guards.ask_risk import RiskCheck
     from redpacket.flows.guards.limit_rate import UserLimit
     from redpacket.flows.packets.cached_campaigns import CachedCampaigns
@@ -32,8 +31,7 @@ class ClaimPorts:
 
     *costs* counts what a user makes the ledger read: a claim is counted by its own row.
     *load_audience* brings a part of a campaign's list of users into the cache. *risk* is asked
-    about who is about to get a share, where the host has a risk control. *complete_terms* adds
-    the round of the beacon that amounts take (flows/beacon/cached_rounds.py::CachedRounds).
+    about who is about to get a share, where the host has a risk control.
     """
 
     claim_cache: ClaimCache
@@ -49,7 +47,6 @@ class ClaimPorts:
     load_audience: Callable[[str, int], None]
     risk: RiskCheck | None = None
     seeds: SeedKeys
-    complete_terms: Callable[[Terms], Terms]
     admission_factor: int
     clock: Clock
     journal: Journal

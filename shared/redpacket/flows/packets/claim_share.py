@@ -55,8 +55,7 @@ def claim_share(
 
     Or return the part that the cache lacks: once it is loaded, the cache is asked again. Raises
     PacketNotFound, PacketNotStarted, PacketEmptied, PacketExpired, QuotaExhausted, NotInAudience;
-    BeaconPending where the round that decides the amount is not there; Unavailable where the
-    outcome is unknown, and asking again gives the one true answer.
+    Unavailable where the outcome is unknown, and asking again gives the one true answer.
     """
     if isinstance(answer, Rejected):
         return _own_or_refuse(packet_id, taker, answer, ports)
@@ -142,12 +141,12 @@ def _terms(packet_id: str, outcome: GrabOutcome, ports: ClaimPorts) -> Terms:
     Payout recomputes every amount from the packet row, and refuses one that differs.
     """
     if outcome.terms:
-        return ports.complete_terms(ports.seeds.read_terms(packet_id, outcome.terms))
+        return ports.seeds.read_terms(packet_id, outcome.terms)
     # A load was cut off between its first users and the state.
     packet = ports.packets.find_packet(packet_id)
     if packet is None:
         raise PacketNotFound("no such packet")
-    return ports.complete_terms(packet.terms)
+    return packet.terms
 
 
 def _corrected(

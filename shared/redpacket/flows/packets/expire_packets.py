@@ -13,13 +13,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
 from redpacket.domain.errors import Unavailable
 from redpacket.domain.packet import Packet, PacketStatus
-from redpacket.domain.split import NO_ROUND
 from redpacket.flows.guards.circuit_breaker import CircuitBreaker
 from redpacket.flows.packets.attempt_each import Attempts, attempt_lanes
 from redpacket.flows.packets.refund_packet import (
@@ -41,9 +40,6 @@ PACKETS_PER_READ = 100
 
 TURN_MS = 3_000
 """How long one packet goes on before all others have had their turn: about 4,500 refunds."""
-
-ROUND_AWAITED_MS = 60_000
-"""So long after the end of a packet its round may still come: longer than any claim takes."""
 
 LATE_MS = 600_000
 """Small packets come first; who waits longer than this comes before them, of any size."""
@@ -154,10 +150,7 @@ def _begin_close(
 ) -> Packet:
     try:
         packet = row or ports.packets.find_packet(packet_id)
-        if packet and _awaits_round(packet, ports.clock.now_ms()):
-            work.delay(packet_id, packet.expires_at_ms + ROUND_AWAITED_MS)
-            return packet
-        closing = _begin(packet, ports) if packet else None
+        closing = ports.packets.begin_close(packet, ports.clock.now_ms()) if packet else None
     except Exception:
         # Many of them at the head of the list would keep all others from being found.
         work.delay(packet_id, ports.clock.now_ms())
@@ -174,23 +167,6 @@ def _begin_close(
         # It refuses by its own clock; and what it hands out nevertheless meets a fate.
         ports.journal.failure("cache_not_closed", error, packet_id=packet_id)
     return closing
-
-
-def _awaits_round(packet: Packet, now_ms: int) -> bool:
-    """Tell whether a claim in flight may know a round of the beacon that is not known here."""
-    return packet.terms.awaits_round and now_ms < packet.expires_at_ms + ROUND_AWAITED_MS
-
-
-def _begin(packet: Packet, ports: ClosingPorts) -> Packet:
-    """Let the ledger say that a packet is closing, and what its amounts are made of.
-
-    A round that has not come is never waited for again: there is no claim, and all goes back.
-    """
-    terms = packet.terms
-    if terms.awaits_round:
-        ports.journal.event("beacon_round_given_up", packet_id=packet.packet_id)
-        packet = replace(packet, terms=replace(terms, signature=NO_ROUND))
-    return ports.packets.begin_close(packet, ports.clock.now_ms())
 
 
 def _lanes(packets: Sequence[Packet], now_ms: int) -> list[list[Packet]]:

@@ -51,8 +51,6 @@ def grab_packet(
                         return entered
                     answer = entered
                 else:
-                    # Before a share: each that is held has an amount.
-                    ports.complete_terms(terms)
                     answer = quota.reserve(rules) or ports.claim_cache.take(
                         packet_id, user_id, asked.terms
                     )

@@ -34,8 +34,6 @@ def open_packet(packet_id: str, taker: Person, grab_token: str, *, ports: ClaimP
                 terms = ports.seeds.read_terms(packet_id, asked.terms)
                 now_ms = ports.clock.now_ms()
                 check_grab_token(grab_token, terms.seed, packet_id, user_id, now_ms)
-                # Before a share: each that is held has an amount.
-                ports.complete_terms(terms)
                 answer = quota.reserve(rules) or ports.claim_cache.take(
                     packet_id, user_id, asked.terms
                 )

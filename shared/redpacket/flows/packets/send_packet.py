@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from redpacket.domain.beacon import PacketBeacon
 from redpacket.domain.campaign import Campaign
 from redpacket.domain.errors import InvalidRequest, Rejected, Unavailable
 from redpacket.domain.ledger import (
@@ -27,7 +26,6 @@ from redpacket.domain.packet import (
 )
 from redpacket.domain.seed_keys import SeedKeys
 from redpacket.domain.split import SEED_BYTES, Split, Terms, check_possible
-from redpacket.flows.beacon.new_rounds import NewRounds
 from redpacket.ports.accounts import Funding, Request
 from redpacket.ports.packets import ClaimCache, Packets
 from redpacket.ports.runtime import Clock, Journal
@@ -38,8 +36,7 @@ class SendOrder:
     """What a sender asks for.
 
     *life_ms* is None only with a *campaign*, whose end is then the packet's. *amounts_shown* None
-    is what the campaign says, `live` without one. *takes_round*: a round of the beacon decides the
-    amounts together with the seed. With a *payment_id*, a number for it, the packet
+    is what the campaign says, `live` without one. With a *payment_id*, a number for it, the packet
     is unpaid until that payment funds it, by *pay_channel* and *pay_method*. *refused_fields* are
     fields, each with a message, that only a repeat may have: limits and keys change.
     """
@@ -57,7 +54,6 @@ class SendOrder:
     greeting: str
     life_ms: int | None
     amounts_shown: AmountsShown | None = None
-    takes_round: bool = False
     cover_url: str | None = None
     campaign: Campaign | None = None
     payment_id: str | None = None
@@ -78,7 +74,6 @@ def send_packet(
     new_seed: Callable[[int], bytes],
     seeds: SeedKeys,
     part_share_count: int,
-    new_rounds: NewRounds | None = None,
 ) -> Packet:
     """Return the packet that this request made, now or the first time.
 
@@ -101,8 +96,6 @@ def send_packet(
         if first_id := funding.find_sent(order.request):
             return _sent_before(first_id, packets)
         raise
-    if order.takes_round and new_rounds:
-        packet = _with_round(packet, new_rounds)
     packet_id = funding.fund(packet, funding_of(packet), order.request, _action(packet))
     if packet_id != packet.packet_id:
         return _sent_before(packet_id, packets)
@@ -116,14 +109,6 @@ def send_packet(
         # Funded is sent: the first grab loads it, or the sweep within two minutes.
         journal.failure("packet_not_loaded", error, packet_id=packet_id)
     return packet
-
-
-def _with_round(packet: Packet, new_rounds: NewRounds) -> Packet:
-    """Name the round that decides the amounts, before anybody can know it, and ask for it."""
-    committed_at_ms = new_rounds.committed_at_ms()
-    beacon = PacketBeacon(new_rounds.chain, committed_at_ms, packet.starts_at_ms)
-    new_rounds.want(beacon.round_no)
-    return replace(packet, terms=replace(packet.terms, beacon=str(beacon)))
 
 
 def funding_of(packet: Packet) -> Transfer:

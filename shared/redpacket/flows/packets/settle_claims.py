@@ -10,14 +10,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
-from redpacket.domain.beacon import PacketBeacon
 from redpacket.domain.claim import Fate, ShareFate, ShareRef
-from redpacket.domain.errors import (
-    InvariantViolated,
-    RedPacketError,
-    RoundsAway,
-    Unavailable,
-)
+from redpacket.domain.errors import InvariantViolated, RedPacketError, Unavailable
 from redpacket.domain.ledger import (
     Transfer,
     TransferKind,
@@ -153,10 +147,6 @@ def _checked_all(
     for ref in refs:
         try:
             share = _checked(ref, shares.get(ref), sent.get(ref.packet_id))
-        except RoundsAway as error:
-            _defer(ref.packet_id, error, journal)
-            failed.add(ref)
-            continue
         except RedPacketError as error:
             journal.failure("claim_refused", error, packet_id=ref.packet_id, share_no=ref.share_no)
             failed.add(ref)
@@ -169,13 +159,9 @@ def _checked_all(
 def _packets_of(
     packet_ids: Sequence[str], packets: Packets, journal: Journal
 ) -> tuple[list[Packet], set[str]]:
-    """Return packets, and the ids of those that can't be read, or whose rounds can't."""
+    """Return packets, and the ids of those that can't be read."""
     try:
         return packets.list_packets(packet_ids), set()
-    except RoundsAway as error:
-        if len(packet_ids) == 1:
-            _defer(packet_ids[0], error, journal)
-            return [], set(packet_ids)
     except Unavailable:
         raise
     except Exception as error:  # noqa: BLE001 - one bad row must not keep others from their money
@@ -186,21 +172,11 @@ def _packets_of(
     return [one for found, _ in each for one in found], {one for _, away in each for one in away}
 
 
-def _defer(packet_id: str, error: RoundsAway, journal: Journal) -> None:
-    """Tell that claims come again, which are sound as far as anybody knows."""
-    journal.failure("round_not_read", error, packet_id=packet_id)
-
-
 def _checked(ref: ShareRef, share: ShareFate | None, packet: Packet | None) -> ShareFate:
-    """Return the share to pay, or raise InvariantViolated where it is not a claim or is wrong.
-
-    Raises RoundsAway where the grab knew a round that is not known here yet: clocks differ.
-    """
+    """Return the share to pay, or raise InvariantViolated where it is not a claim or is wrong."""
     if share is None or packet is None or share.fate is not Fate.CLAIMED:
         raise InvariantViolated(f"share {ref.share_no} is not claimed")
     terms, share_no = packet.terms, ref.share_no
-    if terms.awaits_round and PacketBeacon.parse(terms.beacon).may_be_known(share.decided_at_ms):
-        raise RoundsAway("the round of the beacon is not there for this process yet")
     exists = 1 <= share_no <= terms.count
     if not exists or share.amount_fen != share_amount_fen(terms, share_no):
         raise InvariantViolated(

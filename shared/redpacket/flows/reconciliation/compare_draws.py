@@ -14,7 +14,6 @@ from redpacket.domain.lottery import Draw, LotterySnapshot, PrizeKind, unit_shar
 from redpacket.domain.packet import PacketStatus
 from redpacket.domain.scanned import Scanned, UnitWon
 from redpacket.flows.reconciliation.cached_rows import CachedRows
-from redpacket.flows.reconciliation.compare_begun import BegunComparison
 from redpacket.ports.packets import Packets
 from redpacket.ports.reconciliation import Tables
 from redpacket.ports.runtime import Clock
@@ -39,9 +38,7 @@ class DrawComparison:
         clock: Clock,
         until_ms: int,
         tell: Callable[[Difference], None],
-        begun: BegunComparison,
     ) -> None:
-        self._begun = begun
         self._tables = tables
         self._packets = packets
         self._known = known
@@ -55,7 +52,6 @@ class DrawComparison:
         won = [draw for draw in drawn if draw.prize and draw.drawn_at_ms < self._until_ms]
         for draw in drawn:
             self._check_draw(draw)
-        self._begun.check(drawn)
         for start in range(0, len(won), _AT_ONCE):
             self._check_units(won[start : start + _AT_ONCE])
             self._check_cash(won[start : start + _AT_ONCE])

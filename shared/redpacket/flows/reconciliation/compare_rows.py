@@ -40,13 +40,11 @@ from redpacket.domain.scanned import Balance, Played, Scanned, UnreadableRow
 from redpacket.domain.split import share_amount_fen
 from redpacket.flows.reconciliation.audit_packet import LATE_AFTER_MS, audit_packet
 from redpacket.flows.reconciliation.cached_rows import CachedRows
-from redpacket.flows.reconciliation.compare_begun import BegunComparison
 from redpacket.flows.reconciliation.compare_draws import DrawComparison, unfunded
 from redpacket.flows.reconciliation.compare_log import LogComparison
 from redpacket.flows.reconciliation.line_sums import bucket_of, weigh
 from redpacket.flows.reconciliation.run_state import DIFFERENCES_KEPT, LocalSums, RunState
 from redpacket.ports.accounts import Ledger
-from redpacket.ports.beacon import Rounds
 from redpacket.ports.campaigns import Draws
 from redpacket.ports.log import Commitments, LogBook
 from redpacket.ports.packets import ClaimCache, Packets
@@ -83,7 +81,6 @@ class ReconcilePorts:
         packets: Packets,
         ledger: Ledger,
         draws: Draws,
-        rounds: Rounds,
         claim_cache: ClaimCache,
         log_book: LogBook,
         commitments: Commitments,
@@ -96,7 +93,6 @@ class ReconcilePorts:
         self.packets = packets
         self.ledger = ledger
         self.draws = draws
-        self.rounds = rounds
         self.claim_cache = claim_cache
         self.clock = clock
         self.journal = journal
@@ -115,13 +111,7 @@ class Comparison:
         self._ports = ports
         self._run = state.progress
         self._draws = DrawComparison(
-            ports.tables,
-            ports.packets,
-            ports.known,
-            ports.clock,
-            self._run.until_ms,
-            self.tell,
-            BegunComparison(ports.tables, ports.known, ports.draws, ports.rounds, self.tell),
+            ports.tables, ports.packets, ports.known, ports.clock, self._run.until_ms, self.tell
         )
         self._log = LogComparison(ports.log_book, ports.commitments, self._run, self.tell)
 

@@ -1,0 +1,19 @@
+"""Name the rounds of a new campaign, none of which exists yet."""
+
+from __future__ import annotations
+
+from redpacket.domain.beacon import BeaconChain, CampaignBeacon
+from redpacket.ports.beacon import Rounds
+from redpacket.ports.runtime import Clock
+
+
+def new_beacon(
+    timezone: str, *, chain: BeaconChain, rounds: Rounds, clock: Clock
+) -> CampaignBeacon:
+    """Return what a campaign that is created now draws by.
+
+    No later round was verified: no named round is there yet, also where this machine's clock is
+    behind.
+    """
+    newest_ms = chain.time_ms(rounds.find_newest_no(chain.chain_hash))
+    return CampaignBeacon(chain, max(clock.now_ms(), newest_ms), timezone)
