@@ -54,7 +54,7 @@ def test_it_may_have_two_passwords_while_one_is_replaced(cache: OperatorCache) -
         return [is_taken(first), is_taken(second)]
 
     def is_taken(password: str) -> bool:
-        client = redis.Redis(HOST, port, username="functions", password=password)
+        client = redis.Redis(HOST, port, username="functions", password=password, retry=None)
         try:
             return client.get("rp:nothing") is None
         except redis.AuthenticationError:

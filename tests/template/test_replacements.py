@@ -10,8 +10,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-from cfnlint.schema import PROVIDER_SCHEMA_MANAGER
-
 from tests.template.translated import STACK_OF, source
 
 LIST = Path(__file__).with_name("stateful.json")
@@ -36,6 +34,8 @@ NEVER_CHANGED = {
 
 
 def _replacing(kind: str) -> set[str]:
+    from cfnlint.schema import PROVIDER_SCHEMA_MANAGER  # seconds, and not for who only collects
+
     schema = PROVIDER_SCHEMA_MANAGER.get_resource_schema("us-east-1", kind).schema
     paths = [
         *schema.get("createOnlyProperties", []),

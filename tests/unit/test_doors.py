@@ -54,23 +54,33 @@ def test_no_answer_is_stored_on_the_way_unless_it_says_so(key: str) -> None:
     assert answer["headers"]["x-request-id"] == "r"
 
 
-@pytest.mark.parametrize("door", sorted(_DOORS))
-def test_a_door_imports_no_answer_and_a_crowds_door_no_pydantic(door: str) -> None:
-    unwanted = {"redpacket.edge.answers"} | ({"pydantic"} if door in CROWDED else set())
-    script = f"""
-import runpy, sys
-runpy.run_path("functions/{door}/app.py")
-found = {unwanted!r} & set(sys.modules)
-assert not found, found
+_COLD = """
+import os, runpy, sys
+for path in sys.argv[1:]:
+    if not os.fork():
+        runpy.run_path(path)
+        print(path, *(name for name in sys.modules if name.startswith(UNWANTED)), flush=True)
+        os._exit(0)
+    assert os.wait()[1] == 0, path
 """
 
+
+def test_a_cold_door_imports_no_answer_no_look_alikes_and_a_crowds_door_no_pydantic() -> None:
+    unwanted = "redpacket.edge.answers", "confusable", "pydantic"
+    paths = [str(ROOT / "functions" / door / "app.py") for door in _DOORS]
+
     done = subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=ROOT,
+        [sys.executable, "-c", _COLD.replace("UNWANTED", repr(unwanted)), *paths],
         env={"PYTHONPATH": str(ROOT / "shared")},
-        capture_output=True,
+        stdout=subprocess.PIPE,
         text=True,
-        check=False,
+        check=True,
     )
 
-    assert done.returncode == 0, done.stderr
+    imported = {path: set(names) for path, *names in map(str.split, done.stdout.splitlines())}
+    assert list(imported) == paths
+    for door, path in zip(_DOORS, paths, strict=True):
+        roots = {name for name in imported[path] if not name.startswith("pydantic")}
+        assert roots == set(), door
+        assert door not in CROWDED or imported[path] == set(), door
+    assert any(imported.values()), "it sees what is imported"

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import unicodedata
 
 import pytest
 import regex
 
-from local.places import ROOT
 from redpacket.adapters.skeletons import skeleton_of
 from redpacket.domain.errors import InvalidRequest
 from redpacket.domain.packet import Person
@@ -18,7 +14,6 @@ from redpacket.domain.text import is_reserved, is_visible
 from redpacket.flows.accounts.edit_profile import edit_profile
 from redpacket.ports.accounts import Profile
 
-DOORS = list((ROOT / "functions").glob("*/app.py"))
 HOSTS = frozenset({"cdn.host.example", "*.img.example"})
 
 
@@ -203,17 +198,3 @@ def test_avatars_on_allowed_hosts_are_taken(url: str) -> None:
 )
 def test_an_avatar_lay_on_any_host(url: str) -> None:
     assert _edit("ann", url) == ["avatar_url"]
-
-
-@pytest.mark.parametrize("door", sorted(path.parent.name for path in DOORS))
-def test_no_cold_start_pays_for_the_table_of_look_alikes(door: str) -> None:
-    script = (
-        "import runpy, sys; runpy.run_path(sys.argv[1]);"
-        "assert not [name for name in sys.modules if name.startswith('confusable')]"
-    )
-
-    subprocess.run(
-        [sys.executable, "-c", script, ROOT / "functions" / door / "app.py"],
-        env={**os.environ, "PYTHONPATH": str(ROOT / "shared")},
-        check=True,
-    )
